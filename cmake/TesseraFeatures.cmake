@@ -1,0 +1,106 @@
+# Finds optional libraries and writes generated/tess_features.h. Each is a target tess_dep_<x>
+# (empty when the library is absent), so that users of it need no condition.
+
+include(CheckIncludeFile)
+find_package(PkgConfig QUIET)
+set(tess_feature_rows "" CACHE INTERNAL "")
+
+function(tess_feature name found version why_not)
+    if(TESSERA_WITH_${name} STREQUAL "ON" AND NOT found)
+        message(FATAL_ERROR "TESSERA_WITH_${name}=ON but ${why_not}. "
+                            "Install it or configure with -DTESSERA_WITH_${name}=AUTO.")
+    endif()
+    set(TESS_HAVE_${name} ${found} PARENT_SCOPE)
+    set(TESS_VERSION_OF_${name} "${version}" PARENT_SCOPE)
+    if(found)
+        set(row "${name}: ${version}")
+    elseif(TESSERA_WITH_${name} STREQUAL "OFF")
+        set(row "${name}: off (asked for)")
+    else()
+        set(row "${name}: not built (${why_not})")
+    endif()
+    set(tess_feature_rows "${tess_feature_rows};${row}" CACHE INTERNAL "")
+endfunction()
+
+# pkg-config libraries with one module each.
+function(tess_find_pkg name module)
+    add_library(tess_dep_${name} INTERFACE)
+    set(found 0)
+    set(version "")
+    if(NOT TESSERA_WITH_${name} STREQUAL "OFF" AND PKG_CONFIG_FOUND)
+        pkg_check_modules(TESS_PKG_${name} QUIET IMPORTED_TARGET ${module})
+        if(TESS_PKG_${name}_FOUND)
+            set(found 1)
+            set(version "${TESS_PKG_${name}_VERSION}")
+            target_link_libraries(tess_dep_${name} INTERFACE PkgConfig::TESS_PKG_${name})
+        endif()
+    endif()
+    tess_feature(${name} ${found} "${version}" "${module} not found by pkg-config")
+    set(TESS_HAVE_${name} ${found} PARENT_SCOPE)
+    set(TESS_VERSION_OF_${name} "${version}" PARENT_SCOPE)
+endfunction()
+
+tess_find_pkg(ZLIB zlib)
+tess_find_pkg(YAML yaml-0.1)
+tess_find_pkg(JANSSON jansson)
+
+# xxHash is used as a header only (XXH_INLINE_ALL): nothing is linked.
+add_library(tess_dep_XXHASH INTERFACE)
+set(found 0)
+if(NOT TESSERA_WITH_XXHASH STREQUAL "OFF")
+    check_include_file(xxhash.h TESS_XXHASH_HEADER)
+    if(TESS_XXHASH_HEADER)
+        set(found 1)
+    endif()
+endif()
+tess_feature(XXHASH ${found} "header" "xxhash.h not found; checksums use CRC-32C")
+
+# HDF5: the static archive goes, private, into a module of its own.
+add_library(tess_dep_HDF5 INTERFACE)
+set(found 0)
+set(version "")
+if(NOT TESSERA_WITH_HDF5 STREQUAL "OFF")
+    find_package(HDF5 QUIET COMPONENTS C)
+    if(HDF5_FOUND)
+        set(found 1)
+        set(version "${HDF5_VERSION}")
+    endif()
+endif()
+tess_feature(HDF5 ${found} "${version}" "libhdf5 not found")
+
+# CUDA: the module tessera-backend-cuda.
+set(found 0)
+set(version "")
+if(NOT TESSERA_WITH_CUDA STREQUAL "OFF")
+    include(CheckLanguage)
+    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
+        set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+    endif()
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES "90a-real;90-virtual")
+    endif()
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        enable_language(CUDA)
+        set(found 1)
+        set(version "${CMAKE_CUDA_COMPILER_VERSION}")
+    endif()
+endif()
+tess_feature(CUDA ${found} "${version}" "nvcc not found")
+
+# The commit is informative only; a source archive has none.
+execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} rev-parse --short=12 HEAD
+                OUTPUT_VARIABLE TESS_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT TESS_COMMIT)
+    set(TESS_COMMIT unknown)
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tess_features.h.in
+               ${PROJECT_BINARY_DIR}/generated/tess_features.h)
+
+function(tess_print_features)
+    message(STATUS "Tessera ${PROJECT_VERSION} (${TESS_COMMIT}), ${CMAKE_BUILD_TYPE}, "
+                   "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, ${CMAKE_SYSTEM_PROCESSOR}")
+    foreach(row ${tess_feature_rows})
+        message(STATUS "  ${row}")
+    endforeach()
+endfunction()

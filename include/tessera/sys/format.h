@@ -1,0 +1,63 @@
+/** The format table: how files of one kind are recognised, listed, read and written. */
+#ifndef TESSERA_SYS_FORMAT_H
+#define TESSERA_SYS_FORMAT_H
+
+#include "tessera/io.h"
+#include "tessera/sys/module.h"
+
+TESS_BEGIN_DECLS
+
+/** An open data set; the format's own state behind impl. */
+typedef struct tess_format_reader {
+    void *impl;
+    int32_t dtype; /* as delivered: native byte order */
+    int32_t rank;
+    int64_t item_bytes;
+    int64_t shape[TESS_MAX_RANK];
+    char dataset[256];
+    /** Non-NULL: the whole array is mapped, C order, native byte order, never written to. The
+     *  runtime asks the kernel for and gives back pages itself. Base of the data. */
+    const void *mapped;
+} tess_format_reader;
+
+/** Where a finished array comes from when a file is written: tiles in order. */
+typedef struct tess_format_writer_input {
+    const char *dataset;    /* member or path */
+    const char *provenance; /* JSON or NULL */
+    int32_t dtype;
+    int32_t rank;
+    int64_t item_bytes;
+    int64_t shape[TESS_MAX_RANK];
+    const void *data; /* the whole array, C order, mapped or in memory */
+    uint64_t data_bytes;
+} tess_format_writer_input;
+
+typedef struct tess_format {
+    uint32_t struct_size;
+    uint32_t abi;           /* TESS_MODULE_ABI */
+    const char *name;       /* "npy" */
+    const char *extensions; /* ".h5|.hdf5|.hdf": for writing */
+
+    /** 1 if the first bytes (up to 4096; fewer if the file is shorter) are of this format. */
+    int (*probe)(const uint8_t *head, size_t head_bytes);
+    /** dataset NULL: the only one, or an error that lists the names. */
+    tess_status (*open)(const tess_host *host, const char *path, const char *dataset,
+                        int allow_truncated, tess_format_reader *out);
+    /** Dense C-order copy of items first..first+count-1. */
+    tess_status (*read)(const tess_host *host, tess_format_reader *reader, int64_t first,
+                        int64_t count, void *dst);
+    void (*close)(const tess_host *host, tess_format_reader *reader);
+    tess_status (*list)(const tess_host *host, const char *path, tess_dataset_fn visit, void *user);
+    /** Provenance text from host->alloc, *bytes long including the zero; NULL if none. */
+    tess_status (*provenance)(const tess_host *host, const char *path, char **text, size_t *bytes);
+    /** Writes a complete file under a temporary name the caller renames. NULL: read only. */
+    tess_status (*write)(const tess_host *host, const char *temporary_path,
+                         const tess_format_writer_input *input);
+} tess_format;
+
+/** Exported by format modules as "tess_format_entry". */
+typedef const tess_format *(*tess_format_entry_fn)(const tess_host *host);
+
+TESS_END_DECLS
+
+#endif

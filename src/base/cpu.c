@@ -1,0 +1,188 @@
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// First line of a small file into text; 0 if it cannot be read.
+static int read_line(const char *path, char *text, size_t capacity)
+{
+    text[0] = '\0';
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return 0;
+    }
+    const int ok = fgets(text, (int)capacity, file) != NULL;
+    fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    return ok;
+}
+
+// Value of "Key:   123 kB" in /proc/meminfo, in bytes; 0 if missing.
+static uint64_t meminfo_bytes(const char *key)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (!file) {
+        return 0;
+    }
+    char line[160];
+    uint64_t bytes = 0;
+    const size_t n = strlen(key);
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, n) == 0 && line[n] == ':') {
+            bytes = strtoull(line + n + 1, NULL, 10) * 1024;
+            break;
+        }
+    }
+    fclose(file);
+    return bytes;
+}
+
+// Path of this process's cgroup v2 directory: "/sys/fs/cgroup/user.slice/...".
+static int own_cgroup(char *path, size_t capacity)
+{
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (!file) {
+        return 0;
+    }
+    char line[512];
+    int found = 0;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (strncmp(line, "0::", 3) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            found = snprintf(path, capacity, "/sys/fs/cgroup%s", line + 3) < (int)capacity;
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+// Smallest limit on the way from the process's cgroup to the root, in the file's unit; 0: none.
+static uint64_t cgroup_memory_limit(void)
+{
+    char path[640];
+    char text[64];
+    uint64_t limit = 0;
+    if (own_cgroup(path, sizeof path - 16)) {
+        for (;;) {
+            const size_t n = strlen(path);
+            snprintf(path + n, sizeof path - n, "/memory.max");
+            if (read_line(path, text, sizeof text) && strcmp(text, "max") != 0) {
+                const uint64_t here = strtoull(text, NULL, 10);
+                limit = limit == 0 || here < limit ? here : limit;
+            }
+            path[n] = '\0';
+            char *slash = strrchr(path, '/');
+            if (!slash || strlen(path) <= strlen("/sys/fs/cgroup")) {
+                break;
+            }
+            *slash = '\0';
+        }
+    }
+    if (limit == 0 && read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text)) {
+        const uint64_t v1 = strtoull(text, NULL, 10); // version 1 says "huge" for "none"
+        limit = v1 < (UINT64_C(1) << 60) ? v1 : 0;
+    }
+    return limit;
+}
+
+// Cores by the CPU bandwidth quota, rounded up; 0: no quota.
+static int32_t cgroup_core_quota(void)
+{
+    char path[640];
+    char text[64];
+    if (!own_cgroup(path, sizeof path - 16)) {
+        return 0;
+    }
+    strcat(path, "/cpu.max");
+    if (!read_line(path, text, sizeof text) || strncmp(text, "max", 3) == 0) {
+        return 0;
+    }
+    char *end = NULL;
+    const double quota = strtod(text, &end);
+    const double period = strtod(end, NULL);
+    if (quota <= 0 || period <= 0) {
+        return 0;
+    }
+    const int32_t cores = (int32_t)(quota / period + 0.999);
+    return cores > 0 ? cores : 1;
+}
+
+static void read_cpu_name(char *name, size_t capacity)
+{
+    snprintf(name, capacity, "unknown CPU");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) {
+        return;
+    }
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "CPU part", 8) == 0) {
+            const char *colon = strchr(line, ':');
+            if (colon) {
+                line[strcspn(line, "\n")] = '\0';
+                snprintf(name, capacity, line[0] == 'C' ? "Arm part %s" : "%s", colon + 2);
+            }
+            break;
+        }
+    }
+    fclose(file);
+}
+
+static void read_caches(int64_t cache_bytes[4])
+{
+    for (int i = 0; i < 6; i++) {
+        char path[96];
+        char text[32];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+        if (!read_line(path, text, sizeof text) || strcmp(text, "Instruction") == 0) {
+            continue;
+        }
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+        if (!read_line(path, text, sizeof text)) {
+            continue;
+        }
+        const int level = atoi(text);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        if (level < 1 || level > 3 || !read_line(path, text, sizeof text)) {
+            continue;
+        }
+        char *unit = NULL;
+        const int64_t size = strtoll(text, &unit, 10);
+        cache_bytes[level] = size * (*unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1);
+    }
+}
+
+void tess_machine_read(tess_machine *machine)
+{
+    memset(machine, 0, sizeof *machine);
+    const long present = sysconf(_SC_NPROCESSORS_ONLN);
+    machine->n_core_present = present > 0 ? (int32_t)present : 1;
+    machine->n_core_allowed = machine->n_core_present;
+    machine->n_core_origin = "cpu affinity";
+
+    cpu_set_t mask;
+    if (sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) > 0) {
+        machine->n_core_allowed = CPU_COUNT(&mask);
+    }
+    const int32_t quota = cgroup_core_quota();
+    if (quota > 0 && quota < machine->n_core_allowed) {
+        machine->n_core_allowed = quota;
+        machine->n_core_origin = "cgroup cpu.max";
+    }
+
+    machine->memory_bytes = meminfo_bytes("MemTotal");
+    if (machine->memory_bytes == 0) {
+        const long pages = sysconf(_SC_PHYS_PAGES);
+        machine->memory_bytes = (uint64_t)(pages > 0 ? pages : 0) * (uint64_t)sysconf(_SC_PAGESIZE);
+    }
+    machine->memory_available_bytes = meminfo_bytes("MemAvailable");
+    if (machine->memory_available_bytes == 0) {
+        machine->memory_available_bytes = machine->memory_bytes;
+    }
+    machine->cgroup_limit_bytes = cgroup_memory_limit();
+    read_cpu_name(machine->cpu_name, sizeof machine->cpu_name);
+    read_caches(machine->cache_bytes);
+}

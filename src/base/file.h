@@ -1,0 +1,44 @@
+// Files: calls that survive EINTR and short counts, and outputs that appear complete or not at all.
+//
+// Messages name the file, what was tried and the system's reason.
+#ifndef TESS_BASE_FILE_H
+#define TESS_BASE_FILE_H
+
+#include "tessera/base.h"
+
+// TESS_E_NOT_FOUND when the file is missing or unreadable. *fd is -1 after failure.
+TESS_MUST_CHECK tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes,
+                                                int64_t *mtime_ns);
+
+// Exactly bytes at offset; TESS_E_TRUNCATED if the file ends before.
+TESS_MUST_CHECK tess_status tess_file_read_at(int fd, const char *path, void *dst, size_t bytes,
+                                              uint64_t offset);
+// TESS_E_IO with a remedy on a full disk.
+TESS_MUST_CHECK tess_status tess_file_write_at(int fd, const char *path, const void *src,
+                                               size_t bytes, uint64_t offset);
+
+// A file under a temporary name in the directory of its final one.
+typedef struct tess_temp_file {
+    int fd;          // -1: closed
+    char path[1024]; // "<final>.tmp.<pid>.<random>"
+    char final_path[1024];
+} tess_temp_file;
+
+// mode 0600 for private state, 0666 (less the umask) for results.
+TESS_MUST_CHECK tess_status tess_temp_file_create(const char *final_path, unsigned mode,
+                                                  tess_temp_file *out);
+// fdatasync, close, rename, fsync of the directory. On failure the temporary is removed and the
+// old file, if any, is untouched. Without overwrite an existing file is TESS_E_EXISTS.
+TESS_MUST_CHECK tess_status tess_temp_file_commit(tess_temp_file *file, int overwrite);
+// Closes and removes what was not committed. Safe to call twice.
+void tess_temp_file_discard(tess_temp_file *file);
+
+// Renames path to final_path as above, for files written elsewhere (the directory is synced).
+TESS_MUST_CHECK tess_status tess_file_rename(const char *path, const char *final_path,
+                                             int overwrite);
+TESS_MUST_CHECK tess_status tess_file_sync(int fd, const char *path);
+
+// Whole small text written atomically.
+TESS_MUST_CHECK tess_status tess_file_write_text(const char *path, const char *text, int overwrite);
+
+#endif

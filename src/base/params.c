@@ -1,0 +1,251 @@
+#include "tessera/param.h"
+
+#include "base/status.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NUMBER_CHARS = 64 };
+
+static void *field_of(const tess_param *param, void *config)
+{
+    return (char *)config + param->offset;
+}
+
+static double get_number(const tess_param *param, const void *config)
+{
+    const void *field = (const char *)config + param->offset;
+    switch ((tess_param_type)param->type) {
+    case TESS_PARAM_INT:
+        return (double)*(const int64_t *)field;
+    case TESS_PARAM_REAL:
+        return *(const double *)field;
+    case TESS_PARAM_FLAG:
+    case TESS_PARAM_CHOICE:
+        return *(const int32_t *)field;
+    case TESS_PARAM_BYTES:
+        return (double)*(const uint64_t *)field;
+    }
+    return 0;
+}
+
+static void set_number(const tess_param *param, void *config, double value)
+{
+    void *field = field_of(param, config);
+    switch ((tess_param_type)param->type) {
+    case TESS_PARAM_INT:
+        *(int64_t *)field = (int64_t)value;
+        break;
+    case TESS_PARAM_REAL:
+        *(double *)field = value;
+        break;
+    case TESS_PARAM_FLAG:
+    case TESS_PARAM_CHOICE:
+        *(int32_t *)field = (int32_t)value;
+        break;
+    case TESS_PARAM_BYTES:
+        *(uint64_t *)field = (uint64_t)value;
+        break;
+    }
+}
+
+// Name of choice i into text; false if there are not so many.
+static bool choice_name(const char *choices, int i, char *text, size_t capacity)
+{
+    const char *start = choices;
+    for (; i > 0 && start; i--) {
+        start = strchr(start, '|');
+        start = start ? start + 1 : NULL;
+    }
+    if (!start) {
+        return false;
+    }
+    snprintf(text, capacity, "%.*s", (int)strcspn(start, "|"), start);
+    return true;
+}
+
+void tess_params_defaults(const tess_param_table *table, void *config)
+{
+    for (int64_t i = 0; i < table->n_param; i++) {
+        set_number(&table->params[i], config, table->params[i].default_value);
+    }
+}
+
+static tess_status check_one(const tess_param *param, const void *config)
+{
+    const double value = get_number(param, config);
+    if (value >= param->minimum && value <= param->maximum) {
+        return TESS_OK;
+    }
+    if (param->type == TESS_PARAM_CHOICE) {
+        TESS_FAIL(TESS_E_RANGE, "%s: choice %g does not exist; choose one of %s", param->name,
+                  value, param->choices);
+    }
+    TESS_FAIL(TESS_E_RANGE, "%s: %.17g is out of range; allowed is %g to %g%s%s", param->name,
+              value, param->minimum, param->maximum, param->unit[0] ? " " : "", param->unit);
+}
+
+tess_status tess_params_check(const tess_param_table *table, const void *config)
+{
+    for (int64_t i = 0; i < table->n_param; i++) {
+        TESS_TRY(check_one(&table->params[i], config));
+    }
+    return TESS_OK;
+}
+
+// strtod() obeys the locale; a scientist's decimal point must not. Locales whose decimal mark is
+// a comma get the point replaced before the call.
+static bool parse_real(const char *text, double *value, const char **end)
+{
+    char copy[NUMBER_CHARS];
+    const size_t n = strlen(text);
+    if (n == 0 || n >= sizeof copy || isspace((unsigned char)text[0])) {
+        return false;
+    }
+    memcpy(copy, text, n + 1);
+    char probe[8];
+    snprintf(probe, sizeof probe, "%.1f", 0.5);
+    char *point = strchr(copy, '.');
+    if (point && probe[1] != '.') {
+        *point = probe[1];
+    }
+    char *stop = NULL;
+    *value = strtod(copy, &stop);
+    *end = text + (stop - copy);
+    return stop != copy;
+}
+
+static tess_status set_int(const tess_param *param, void *config, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long value = strtoll(text, &end, 0);
+    if (end != text && *end == '\0' && errno == 0) {
+        *(int64_t *)field_of(param, config) = value;
+        return TESS_OK;
+    }
+    // "1e6" and "10.0" are whole numbers too.
+    double real = 0;
+    const char *stop = text;
+    if (parse_real(text, &real, &stop) && *stop == '\0' && real == floor(real) &&
+        fabs(real) < 9e15) {
+        *(int64_t *)field_of(param, config) = (int64_t)real;
+        return TESS_OK;
+    }
+    TESS_FAIL(TESS_E_RANGE, "%s: '%s' is not a whole number", param->name, text);
+}
+
+static tess_status set_flag(const tess_param *param, void *config, const char *text)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"};
+    static const char *const no[] = {"false", "no", "off", "0"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *(int32_t *)field_of(param, config) = strcasecmp(text, yes[i]) == 0;
+            return TESS_OK;
+        }
+    }
+    TESS_FAIL(TESS_E_RANGE, "%s: '%s' is neither true nor false", param->name, text);
+}
+
+static tess_status set_choice(const tess_param *param, void *config, const char *text)
+{
+    char name[NUMBER_CHARS];
+    for (int i = 0; choice_name(param->choices, i, name, sizeof name); i++) {
+        if (strcmp(text, name) == 0) {
+            *(int32_t *)field_of(param, config) = i;
+            return TESS_OK;
+        }
+    }
+    TESS_FAIL(TESS_E_RANGE, "%s: '%s' does not exist; choose one of %s", param->name, text,
+              param->choices);
+}
+
+tess_status tess_parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMGTP";
+    double value = 0;
+    const char *end = text;
+    const bool has_number = parse_real(text, &value, &end);
+    double factor = 1;
+    if (has_number && *end) {
+        const char *unit = strchr(units, toupper((unsigned char)*end));
+        if (unit) {
+            factor = ldexp(1, 10 * (int)(unit - units + 1));
+            end++;
+        }
+        if (strcasecmp(end, "B") == 0 || (unit && strcasecmp(end, "iB") == 0)) {
+            end += strlen(end);
+        }
+    }
+    if (!has_number || *end || !(value >= 0) || value * factor > 9e18) {
+        TESS_FAIL(TESS_E_RANGE, "'%s' is not a size; write 256M, 8G or a number of bytes", text);
+    }
+    *bytes = (uint64_t)(value * factor);
+    return TESS_OK;
+}
+
+tess_status tess_param_set_text(const tess_param *param, void *config, const char *text)
+{
+    const char *end = text;
+    switch ((tess_param_type)param->type) {
+    case TESS_PARAM_INT:
+        TESS_TRY(set_int(param, config, text));
+        break;
+    case TESS_PARAM_REAL:
+        if (!parse_real(text, (double *)field_of(param, config), &end) || *end) {
+            TESS_FAIL(TESS_E_RANGE, "%s: '%s' is not a number", param->name, text);
+        }
+        break;
+    case TESS_PARAM_FLAG:
+        TESS_TRY(set_flag(param, config, text));
+        break;
+    case TESS_PARAM_CHOICE:
+        TESS_TRY(set_choice(param, config, text));
+        break;
+    case TESS_PARAM_BYTES:
+        TESS_TRY(tess_parse_bytes(text, (uint64_t *)field_of(param, config)));
+        break;
+    }
+    return check_one(param, config);
+}
+
+void tess_param_get_text(const tess_param *param, const void *config, char *text, size_t capacity)
+{
+    const double value = get_number(param, config);
+    switch ((tess_param_type)param->type) {
+    case TESS_PARAM_INT:
+    case TESS_PARAM_BYTES:
+        snprintf(text, capacity, "%.0f", value);
+        break;
+    case TESS_PARAM_REAL: {
+        snprintf(text, capacity, "%.17g", value);
+        double short_value = 0;
+        const char *end = NULL;
+        char short_text[NUMBER_CHARS];
+        snprintf(short_text, sizeof short_text, "%g", value);
+        if (parse_real(short_text, &short_value, &end) && short_value == value) {
+            snprintf(text, capacity, "%s", short_text);
+        }
+        char *comma = strchr(text, ',');
+        if (comma) {
+            *comma = '.';
+        }
+        break;
+    }
+    case TESS_PARAM_FLAG:
+        snprintf(text, capacity, "%s", value != 0 ? "true" : "false");
+        break;
+    case TESS_PARAM_CHOICE:
+        if (!choice_name(param->choices, (int)value, text, capacity)) {
+            snprintf(text, capacity, "%g", value);
+        }
+        break;
+    }
+}
