@@ -1,0 +1,22 @@
+// The CPU backend: stages split into fixed blocks for the pool, kernels inside.
+#ifndef TESS_BACKEND_CPU_H
+#define TESS_BACKEND_CPU_H
+
+#include "kernels/kernels.h"
+#include "runtime/context.h"
+
+extern const tess_backend tess_backend_cpu;
+
+struct tess_backend_device {
+    tess_context *ctx;
+    const tess_kernels *kernels;
+};
+
+// One function per stage; args is the stage's struct.
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_ptp(tess_backend_device *device, const void *args);
+
+// Measures what the cores and the memory can do (cpu_probe.c).
+TESS_MUST_CHECK tess_status tess_cpu_benchmark(tess_backend_device *device,
+                                               tess_device_ceilings *ceilings);
+
+#endif

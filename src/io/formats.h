@@ -1,0 +1,10 @@
+// The built-in formats. src/tessera.c registers them; HDF5 is a module of its own.
+#ifndef TESS_IO_FORMATS_H
+#define TESS_IO_FORMATS_H
+
+#include "tessera/sys/format.h"
+
+extern const tess_format tess_format_npy;
+extern const tess_format tess_format_npz;
+
+#endif

@@ -1,0 +1,92 @@
+// Writing a result: one contiguous data set and its provenance.
+
+#include "h5_support.h"
+
+#include <string.h>
+
+// Data start at multiples of this, so that they can be mapped.
+enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512 };
+
+static herr_t put_text(hid_t file, const char *name, const char *text)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    const hid_t space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    const hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t result = attribute >= 0 ? H5Awrite(attribute, type, &text) : -1;
+    tess_h5_close_id(attribute);
+    tess_h5_close_id(space);
+    tess_h5_close_id(type);
+    return result;
+}
+
+static herr_t put_array(hid_t file, hid_t type, const tess_format_writer_input *input)
+{
+    hsize_t dims[TESS_MAX_RANK];
+    for (int axis = 0; axis < input->rank; axis++) {
+        dims[axis] = (hsize_t)input->shape[axis];
+    }
+    const hid_t space =
+        input->rank > 0 ? H5Screate_simple(input->rank, dims, NULL) : H5Screate(H5S_SCALAR);
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_obj_track_times(creation, 0); // the same result gives the same bytes
+    const hid_t dataset =
+        H5Dcreate2(file, input->dataset, type, space, links, creation, H5P_DEFAULT);
+    herr_t result = dataset >= 0 ? 0 : -1;
+    if (result >= 0 && input->data_bytes > 0) {
+        result = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, input->data);
+    }
+    tess_h5_close_id(dataset);
+    tess_h5_close_id(creation);
+    tess_h5_close_id(links);
+    tess_h5_close_id(space);
+    return result;
+}
+
+static tess_status write_file(const tess_host *host, const char *path, hid_t type,
+                              const tess_format_writer_input *input)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_alignment(access, ALIGN_FROM_BYTES, DATA_ALIGN);
+    // Attributes over 64 KiB need the newer layout; any HDF5 since 1.8 reads it.
+    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    tess_h5_close_id(access);
+    if (file < 0) {
+        return tess_h5_fail(host, TESS_E_CREATE, path, "cannot create");
+    }
+    tess_status status = TESS_OK;
+    if (put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||
+        (input->provenance != NULL && put_text(file, TESS_H5_PROVENANCE, input->provenance) < 0) ||
+        put_array(file, type, input) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = tess_h5_fail(host, TESS_E_IO, path, "cannot write; is the disk full?");
+    }
+    if (H5Fclose(file) < 0 && status == TESS_OK) {
+        status = tess_h5_fail(host, TESS_E_IO, path, "cannot close; is the disk full?");
+    }
+    return status;
+}
+
+tess_status tess_h5_write(const tess_host *host, const char *temporary_path,
+                          const tess_format_writer_input *input)
+{
+    tess_h5_lock();
+    tess_status status = TESS_OK;
+    const hid_t type = tess_h5_type_for(input->dtype, input->item_bytes);
+    if (type < 0) {
+        H5Eclear2(H5E_DEFAULT);
+        status = host->fail(host->user, TESS_E_DTYPE,
+                            "%s: items of type %d are not written to HDF5; use numbers, booleans "
+                            "or fixed-length text",
+                            temporary_path, input->dtype);
+    } else {
+        status = write_file(host, temporary_path, type, input);
+    }
+    tess_h5_close_id(type);
+    tess_h5_unlock();
+    return status;
+}

@@ -1,0 +1,246 @@
+// Writing .npz: stored members whose data start at multiples of 64 bytes, so that they can be
+// mapped. Dates are fixed: the same result gives the same bytes.
+
+#include "base/npy_header.h"
+#include "base/status.h"
+#include "io/format_file.h"
+#include "io/npz.h"
+#include "io/ucs4.h"
+#include "io/zip.h"
+#include "io/zip_layout.h"
+#include "io/zip_unpack.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DATA_ALIGN = 64,
+    MAX_MEMBERS = 2,
+    // Extra field id Android's zipalign uses for padding; readers skip ids they do not know.
+    EXTRA_PADDING = 0xd935,
+    ZIP64_LOCAL_EXTRA_BYTES = 20,
+    VERSION_PLAIN = 20,
+    VERSION_ZIP64 = 45,
+    DOS_DATE = 33 // 1 January 1980, the earliest there is
+};
+
+// A member to write and, once written, where it is.
+typedef struct out_member {
+    char name[TESS_ZIP_NAME_BYTES];
+    char header[TESS_NPY_HEADER_MAX_BYTES];
+    size_t header_bytes;
+    const void *data;
+    uint64_t data_bytes;
+    uint64_t bytes; // header and data
+    uint64_t offset;
+    uint32_t crc32;
+} out_member;
+
+// Little-endian fields appended to a fixed buffer.
+typedef struct record {
+    uint8_t bytes[TESS_ZIP_NAME_BYTES + 160];
+    size_t used;
+} record;
+
+static void put(record *r, uint64_t value, size_t n_byte)
+{
+    for (size_t i = 0; i < n_byte; i++) {
+        r->bytes[r->used++] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static void put_text(record *r, const char *text)
+{
+    memcpy(r->bytes + r->used, text, strlen(text));
+    r->used += strlen(text);
+}
+
+static bool needs_zip64(uint64_t value)
+{
+    return value >= TESS_ZIP_SEE_ZIP64;
+}
+
+static uint64_t or_see_zip64(uint64_t value, bool is_wide)
+{
+    return is_wide ? TESS_ZIP_SEE_ZIP64 : value;
+}
+
+static tess_status init_member(out_member *m, const char *path, const char *name, tess_dtype dtype,
+                               int64_t item_bytes, int32_t rank, const int64_t *shape,
+                               const void *data, uint64_t data_bytes)
+{
+    const size_t length = strlen(name);
+    const bool has_ending = length > 4 && strcmp(name + length - 4, ".npy") == 0;
+    *m = (out_member){.data = data, .data_bytes = data_bytes};
+    if (length == 0 || length + 5 > sizeof m->name || name[0] == '/' || strstr(name, "..") ||
+        strchr(name, '\\') || strchr(name, ':')) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: '%.80s' cannot name an array in an archive; use letters, digits, '_' and "
+                  "'/', at most 250 characters",
+                  path, name);
+    }
+    snprintf(m->name, sizeof m->name, "%s%s", name, has_ending ? "" : ".npy");
+    m->header_bytes =
+        tess_npy_header_make(m->header, sizeof m->header, dtype, item_bytes, rank, shape);
+    if (m->header_bytes == 0) {
+        TESS_FAIL(TESS_E_DTYPE, "%s: NumPy has no type for items of type %d; write f32 instead",
+                  path, (int)dtype);
+    }
+    m->bytes = m->header_bytes + data_bytes;
+    m->crc32 = tess_crc32(tess_crc32(0, m->header, m->header_bytes), data, data_bytes);
+    return TESS_OK;
+}
+
+// Fields that the local header and the directory entry have in common, version to name length.
+static void put_common(record *r, const out_member *m)
+{
+    const bool is_wide = needs_zip64(m->bytes);
+    put(r, is_wide ? VERSION_ZIP64 : VERSION_PLAIN, 2);
+    put(r, 0, 2); // flags
+    put(r, TESS_ZIP_STORED, 2);
+    put(r, 0, 2); // time
+    put(r, DOS_DATE, 2);
+    put(r, m->crc32, 4);
+    put(r, or_see_zip64(m->bytes, is_wide), 4);
+    put(r, or_see_zip64(m->bytes, is_wide), 4);
+    put(r, strlen(m->name), 2);
+}
+
+static tess_status write_member(tess_outfile *file, out_member *m)
+{
+    const bool is_wide = needs_zip64(m->bytes);
+    const size_t zip64_bytes = is_wide ? ZIP64_LOCAL_EXTRA_BYTES : 0;
+    m->offset = file->bytes;
+    const uint64_t unpadded = m->offset + TESS_ZIP_LOCAL_BYTES + strlen(m->name) + zip64_bytes + 4;
+    const size_t padding = (size_t)((DATA_ALIGN - unpadded % DATA_ALIGN) % DATA_ALIGN);
+
+    record r = {.used = 0};
+    put(&r, TESS_ZIP_LOCAL_SIGNATURE, 4);
+    put_common(&r, m);
+    put(&r, zip64_bytes + 4 + padding, 2);
+    put_text(&r, m->name);
+    if (is_wide) {
+        put(&r, TESS_ZIP_EXTRA_ZIP64, 2);
+        put(&r, 16, 2);
+        put(&r, m->bytes, 8);
+        put(&r, m->bytes, 8);
+    }
+    put(&r, EXTRA_PADDING, 2);
+    put(&r, padding, 2);
+    for (size_t i = 0; i < padding; i++) {
+        put(&r, 0, 1);
+    }
+    TESS_TRY(tess_outfile_write(file, r.bytes, r.used));
+    TESS_TRY(tess_outfile_write(file, m->header, m->header_bytes));
+    return tess_outfile_write(file, m->data, m->data_bytes);
+}
+
+static tess_status write_entry(tess_outfile *file, const out_member *m)
+{
+    const bool has_wide_size = needs_zip64(m->bytes);
+    const bool has_wide_offset = needs_zip64(m->offset);
+    const size_t zip64_bytes = (has_wide_size ? 16u : 0u) + (has_wide_offset ? 8u : 0u);
+    record r = {.used = 0};
+    put(&r, TESS_ZIP_ENTRY_SIGNATURE, 4);
+    put(&r, VERSION_ZIP64 | 3 << 8, 2); // made by: Unix
+    put_common(&r, m);
+    put(&r, zip64_bytes ? zip64_bytes + 4 : 0, 2);
+    put(&r, 0, 2);               // comment
+    put(&r, 0, 2);               // disk
+    put(&r, 0, 2);               // internal attributes
+    put(&r, 0100644ul << 16, 4); // a plain file, readable by all
+    put(&r, or_see_zip64(m->offset, has_wide_offset), 4);
+    put_text(&r, m->name);
+    if (zip64_bytes) {
+        put(&r, TESS_ZIP_EXTRA_ZIP64, 2);
+        put(&r, zip64_bytes, 2);
+    }
+    if (has_wide_size) {
+        put(&r, m->bytes, 8);
+        put(&r, m->bytes, 8);
+    }
+    if (has_wide_offset) {
+        put(&r, m->offset, 8);
+    }
+    return tess_outfile_write(file, r.bytes, r.used);
+}
+
+static tess_status write_end(tess_outfile *file, uint64_t directory_offset, uint64_t n_member)
+{
+    const uint64_t end_offset = file->bytes;
+    const uint64_t directory_bytes = end_offset - directory_offset;
+    const bool is_wide = needs_zip64(directory_offset);
+    record r = {.used = 0};
+    if (is_wide) {
+        put(&r, TESS_ZIP_END64_SIGNATURE, 4);
+        put(&r, TESS_ZIP_END64_BYTES - 12, 8);
+        put(&r, VERSION_ZIP64 | 3 << 8, 2);
+        put(&r, VERSION_ZIP64, 2);
+        put(&r, 0, 8); // disks
+        put(&r, n_member, 8);
+        put(&r, n_member, 8);
+        put(&r, directory_bytes, 8);
+        put(&r, directory_offset, 8);
+        put(&r, TESS_ZIP_LOCATOR_SIGNATURE, 4);
+        put(&r, 0, 4);
+        put(&r, end_offset, 8);
+        put(&r, 1, 4); // disks in all
+    }
+    put(&r, TESS_ZIP_END_SIGNATURE, 4);
+    put(&r, 0, 4); // disks
+    put(&r, n_member, 2);
+    put(&r, n_member, 2);
+    put(&r, directory_bytes, 4);
+    put(&r, or_see_zip64(directory_offset, is_wide), 4);
+    put(&r, 0, 2); // comment
+    return tess_outfile_write(file, r.bytes, r.used);
+}
+
+static tess_status write_archive(const char *path, out_member *members, size_t n_member)
+{
+    tess_outfile file;
+    TESS_TRY(tess_outfile_create(path, &file));
+    tess_status status = TESS_OK;
+    for (size_t i = 0; i < n_member && status == TESS_OK; i++) {
+        status = write_member(&file, &members[i]);
+    }
+    const uint64_t directory_offset = file.bytes;
+    for (size_t i = 0; i < n_member && status == TESS_OK; i++) {
+        status = write_entry(&file, &members[i]);
+    }
+    if (status == TESS_OK) {
+        status = write_end(&file, directory_offset, n_member);
+    }
+    return tess_outfile_finish(&file, status);
+}
+
+tess_status tess_npz_write(const tess_host *host, const char *temporary_path,
+                           const tess_format_writer_input *input)
+{
+    out_member members[MAX_MEMBERS];
+    size_t n_member = 1;
+    TESS_TRY(init_member(&members[0], temporary_path, input->dataset, (tess_dtype)input->dtype,
+                         input->item_bytes, input->rank, input->shape, input->data,
+                         input->data_bytes));
+    uint32_t *wide = NULL;
+    size_t wide_bytes = 0;
+    tess_status status = TESS_OK;
+    if (input->provenance != NULL && input->provenance[0] != '\0') {
+        wide_bytes = 4 * tess_ucs4_from_utf8(input->provenance, NULL);
+        wide = host->alloc(host->user, wide_bytes);
+        if (wide == NULL) {
+            return TESS_E_MEMORY;
+        }
+        tess_ucs4_from_utf8(input->provenance, wide);
+        status = init_member(&members[n_member++], temporary_path, TESS_NPZ_PROVENANCE, TESS_UCS4,
+                             (int64_t)wide_bytes, 0, NULL, wide, wide_bytes);
+    }
+    if (status == TESS_OK) {
+        status = write_archive(temporary_path, members, n_member);
+    }
+    if (wide != NULL) {
+        host->release(host->user, wide, wide_bytes);
+    }
+    return status;
+}

@@ -1,0 +1,35 @@
+// The kernel table: pure functions on pointers, one set per ISA.
+//
+// A kernel knows nothing of threads, errors or files. The set "ref" is plain C and defines the
+// right answer; the others are built from one source per family over the vocabulary in simd/.
+//
+//   ptp_T        out[r] = max - min of the n >= 1 items x[r * row_stride ...]; NaN in a row gives
+//                NaN. Same bits on every ISA.
+//   exp, log, sincos, erf   elementwise; bounds in ulp are stated in simd/math.h and tested.
+//                Same bits on every ISA (each step is a fused multiply-add in fixed order).
+//   probe_read   reads bytes (a multiple of 64, 64-byte aligned) once, as fast as the core can.
+//   probe_fma_T  n_round rounds of independent fused multiply-adds; *flops says how many.
+#ifndef TESS_KERNELS_H
+#define TESS_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tess_kernels {
+    const char *isa;      // "ref", "avx2", "avx512", "neon", "sve"
+    size_t (*vector_bytes)(void); // run-time: SVE's length is the machine's
+#define KERNEL(name, arguments) void (*name) arguments;
+#include "kernels/kernels.def"
+#undef KERNEL
+} tess_kernels;
+
+// Every set compiled into this library, "ref" first, best last.
+const tess_kernels *const *tess_kernels_built(size_t *n_set);
+
+// 1 if this CPU and operating system can run the set.
+int tess_kernels_usable(const tess_kernels *set);
+
+// The set of that name (NULL: the best usable). NULL if it is not built or not usable.
+const tess_kernels *tess_kernels_select(const char *isa);
+
+#endif

@@ -1,0 +1,45 @@
+// The SIMD vocabulary: the same words for every ISA. Each vec_<isa>.h defines them all, for f32
+// (vectors v_f32 and v_u32, masks v_mask_f32) and for f64 (v_f64, v_u64, v_mask_f64).
+//
+//   v_len_T()                    lanes; a value, not a constant (SVE)
+//   v_load_T(p)  v_store_T(p, v)                  no alignment needed
+//   v_load_n_T(p, n, fill)  v_store_n_T(p, n, v)  the first n < v_len lanes; touches no more memory
+//   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_abs_T
+//   v_fma_T(a, b, c) = a * b + c     v_fnma_T(a, b, c) = c - a * b     rounded once
+//   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
+//   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN
+//   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
+//   v_hmin_T  v_hmax_T           across the lanes
+//   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
+//   v_shl_U(u, count)  v_shr_U(u, count)   zeros come in
+//   v_test_T(u, bits)            mask of (u & bits) != 0
+//   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
+//
+// A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
+#ifndef TESS_KERNELS_SIMD_VEC_H
+#define TESS_KERNELS_SIMD_VEC_H
+
+#include "kernels/isa.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// Longest vector of any ISA (SVE allows 2048 bits): the size of a buffer that takes one.
+#define V_MAX_BYTES 256
+
+// One request per cache line, 4 KiB ahead of the reader: the hardware prefetchers stop at page
+// borders, so that alone they leave a quarter of the bandwidth unused. Addresses past the end of the
+// data are allowed, a prefetch never faults.
+static inline void v_prefetch_ahead(const void *p, size_t bytes)
+{
+    const uintptr_t ahead = (uintptr_t)p + 4096;
+    for (size_t line = 0; line < bytes; line += 64) {
+        __builtin_prefetch((const void *)(ahead + line), 0, 3);
+    }
+}
+
+#define TESS_VEC_FILE TESS_STRING(kernels/simd/TESS_PASTE2(vec, TESS_ISA).h)
+#include TESS_VEC_FILE
+
+#endif

@@ -1,0 +1,168 @@
+// The vocabulary over Advanced SIMD of aarch64: 4 lanes of f32, 2 of f64. A mask is a vector of
+// all-ones lanes. There are no predicated loads: tails go through a buffer of one vector.
+#ifndef TESS_KERNELS_SIMD_VEC_NEON_H
+#define TESS_KERNELS_SIMD_VEC_NEON_H
+
+#include <arm_neon.h>
+
+#define V_REGISTERS 32
+
+typedef float32x4_t v_f32;
+typedef float64x2_t v_f64;
+typedef uint32x4_t v_u32;
+typedef uint64x2_t v_u64;
+typedef uint32x4_t v_mask_f32;
+typedef uint64x2_t v_mask_f64;
+
+#define V_WORDS(T, U, SCALAR, SIGNED, UINT, LANES)                                                 \
+    static inline size_t v_len_##T(void)                                                           \
+    {                                                                                              \
+        return LANES;                                                                              \
+    }                                                                                              \
+    static inline v_##T v_load_##T(const SCALAR *p)                                                \
+    {                                                                                              \
+        return vld1q_##T(p);                                                                       \
+    }                                                                                              \
+    static inline void v_store_##T(SCALAR *p, v_##T v)                                             \
+    {                                                                                              \
+        vst1q_##T(p, v);                                                                           \
+    }                                                                                              \
+    static inline v_##T v_set1_##T(SCALAR value)                                                   \
+    {                                                                                              \
+        return vdupq_n_##T(value);                                                                 \
+    }                                                                                              \
+    static inline v_##T v_load_n_##T(const SCALAR *p, size_t n, SCALAR fill)                       \
+    {                                                                                              \
+        SCALAR lane[LANES];                                                                        \
+        v_store_##T(lane, v_set1_##T(fill));                                                       \
+        memcpy(lane, p, n * sizeof(SCALAR));                                                       \
+        return v_load_##T(lane);                                                                   \
+    }                                                                                              \
+    static inline void v_store_n_##T(SCALAR *p, size_t n, v_##T v)                                 \
+    {                                                                                              \
+        SCALAR lane[LANES];                                                                        \
+        v_store_##T(lane, v);                                                                      \
+        memcpy(p, lane, n * sizeof(SCALAR));                                                       \
+    }                                                                                              \
+    static inline v_##T v_add_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vaddq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##T v_sub_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vsubq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##T v_mul_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vmulq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##T v_div_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vdivq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##T v_abs_##T(v_##T a)                                                         \
+    {                                                                                              \
+        return vabsq_##T(a);                                                                       \
+    }                                                                                              \
+    static inline v_##T v_fma_##T(v_##T a, v_##T b, v_##T c)                                       \
+    {                                                                                              \
+        return vfmaq_##T(c, a, b);                                                                 \
+    }                                                                                              \
+    static inline v_##T v_fnma_##T(v_##T a, v_##T b, v_##T c)                                      \
+    {                                                                                              \
+        return vfmsq_##T(c, a, b);                                                                 \
+    }                                                                                              \
+    static inline v_##T v_min_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vminnmq_##T(a, b);                                                                  \
+    }                                                                                              \
+    static inline v_##T v_max_##T(v_##T a, v_##T b)                                                \
+    {                                                                                              \
+        return vmaxnmq_##T(a, b);                                                                  \
+    }                                                                                              \
+    static inline v_mask_##T v_lt_##T(v_##T a, v_##T b)                                            \
+    {                                                                                              \
+        return vcltq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_mask_##T v_eq_##T(v_##T a, v_##T b)                                            \
+    {                                                                                              \
+        return vceqq_##T(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_mask_##T v_unordered_##T(v_##T a, v_##T b)                                     \
+    {                                                                                              \
+        const v_##U ordered = vandq_##U(vceqq_##T(a, a), vceqq_##T(b, b));                         \
+        return veorq_##U(ordered, vdupq_n_##U((UINT)-1));                                          \
+    }                                                                                              \
+    static inline v_mask_##T v_isnan_##T(v_##T a)                                                  \
+    {                                                                                              \
+        return v_unordered_##T(a, a);                                                              \
+    }                                                                                              \
+    static inline v_mask_##T v_mask_or_##T(v_mask_##T a, v_mask_##T b)                             \
+    {                                                                                              \
+        return vorrq_##U(a, b);                                                                    \
+    }                                                                                              \
+    static inline int v_any_##T(v_mask_##T mask)                                                   \
+    {                                                                                              \
+        return vmaxvq_u32(vreinterpretq_u32_##U(mask)) != 0;                                       \
+    }                                                                                              \
+    static inline v_##T v_select_##T(v_mask_##T mask, v_##T where_set, v_##T where_clear)          \
+    {                                                                                              \
+        return vbslq_##T(mask, where_set, where_clear);                                            \
+    }                                                                                              \
+    static inline SCALAR v_hmin_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return vminnmvq_##T(a);                                                                    \
+    }                                                                                              \
+    static inline SCALAR v_hmax_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return vmaxnmvq_##T(a);                                                                    \
+    }                                                                                              \
+    static inline v_##U v_bits_##T(v_##T a)                                                        \
+    {                                                                                              \
+        return vreinterpretq_##U##_##T(a);                                                         \
+    }                                                                                              \
+    static inline v_##T v_from_bits_##T(v_##U a)                                                   \
+    {                                                                                              \
+        return vreinterpretq_##T##_##U(a);                                                         \
+    }                                                                                              \
+    static inline v_mask_##T v_test_##T(v_##U a, v_##U bits)                                       \
+    {                                                                                              \
+        return vtstq_##U(a, bits);                                                                 \
+    }                                                                                              \
+    static inline v_##U v_set1_##U(UINT value)                                                     \
+    {                                                                                              \
+        return vdupq_n_##U(value);                                                                 \
+    }                                                                                              \
+    static inline v_##U v_add_##U(v_##U a, v_##U b)                                                \
+    {                                                                                              \
+        return vaddq_##U(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##U v_and_##U(v_##U a, v_##U b)                                                \
+    {                                                                                              \
+        return vandq_##U(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##U v_or_##U(v_##U a, v_##U b)                                                 \
+    {                                                                                              \
+        return vorrq_##U(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##U v_xor_##U(v_##U a, v_##U b)                                                \
+    {                                                                                              \
+        return veorq_##U(a, b);                                                                    \
+    }                                                                                              \
+    static inline v_##U v_shl_##U(v_##U a, int count)                                              \
+    {                                                                                              \
+        return vshlq_##U(a, vdupq_n_##SIGNED(count));                                              \
+    }                                                                                              \
+    static inline v_##U v_shr_##U(v_##U a, int count)                                              \
+    {                                                                                              \
+        return vshlq_##U(a, vdupq_n_##SIGNED(-count));                                             \
+    }
+
+// So that one spelling serves both widths in v_any.
+#define vreinterpretq_u32_u32(mask) (mask)
+V_WORDS(f32, u32, float, s32, uint32_t, 4)
+V_WORDS(f64, u64, double, s64, uint64_t, 2)
+#undef vreinterpretq_u32_u32
+#undef V_WORDS
+
+#endif

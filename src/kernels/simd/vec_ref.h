@@ -1,0 +1,26 @@
+// The vocabulary with one lane, in plain C: what the other sets are compared with.
+#ifndef TESS_KERNELS_SIMD_VEC_REF_H
+#define TESS_KERNELS_SIMD_VEC_REF_H
+
+#include <math.h>
+
+typedef float v_f32;
+typedef double v_f64;
+typedef uint32_t v_u32;
+typedef uint64_t v_u64;
+typedef int v_mask_f32;
+typedef int v_mask_f64;
+
+#define T_BITS 32
+#include "kernels/simd/dtype.h"
+#define FMA fmaf
+#include "kernels/simd/vec_ref_body.h"
+
+#undef FMA
+#define T_BITS 64
+#include "kernels/simd/dtype.h"
+#define FMA fma
+#include "kernels/simd/vec_ref_body.h"
+#undef FMA
+
+#endif

@@ -1,0 +1,230 @@
+#include "runtime/context.h"
+
+#include "base/json.h"
+#include "base/status.h"
+#include "runtime/budget.h"
+#include "runtime/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tess_context_config_init(tess_context_config *config, size_t struct_size)
+{
+    const tess_context_config defaults = {.struct_size = (uint32_t)struct_size,
+                                          .log_level = TESS_LOG_WARNING};
+    memset(config, 0, struct_size);
+    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+}
+
+// What the library knows of the caller's struct; fields it does not know must be zero.
+static tess_status read_config(const tess_context_config *given, tess_context_config *config)
+{
+    tess_context_config_init(config, sizeof *config);
+    if (!given) {
+        return TESS_OK;
+    }
+    const size_t size = given->struct_size;
+    if (size < offsetof(tess_context_config, isa)) {
+        TESS_FAIL(TESS_E_VERSION, "config: struct_size %zu; call tess_context_config_init() first",
+                  size);
+    }
+    const unsigned char *tail = (const unsigned char *)given;
+    for (size_t i = sizeof *config; i < size; i++) {
+        if (tail[i] != 0) {
+            TESS_FAIL(TESS_E_VERSION,
+                      "config: has settings this library (" TESS_VERSION ") does not know");
+        }
+    }
+    memcpy(config, given, size < sizeof *config ? size : sizeof *config);
+    return TESS_OK;
+}
+
+static tess_status host_fail(void *user, tess_status status, const char *format, ...)
+{
+    (void)user;
+    va_list args;
+    va_start(args, format);
+    tess_error_set_v(status, format, args);
+    va_end(args);
+    return status;
+}
+
+static void *host_alloc(void *user, size_t bytes)
+{
+    tess_context *ctx = user;
+    return tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "a file or module");
+}
+
+static void host_release(void *user, void *ptr, size_t bytes)
+{
+    tess_context *ctx = user;
+    tess_heap_free(&ctx->heap, ptr, bytes, TESS_TAG_IO);
+}
+
+static void host_log(void *user, tess_log_level level, const char *format, ...)
+{
+    tess_context *ctx = user;
+    va_list args;
+    va_start(args, format);
+    tess_log_write_v(&ctx->log, level, format, args);
+    va_end(args);
+}
+
+static void register_builtins(tess_context *ctx, const tess_builtins *builtins)
+{
+    for (int32_t i = 0; i < builtins->n_backend && i < TESS_MAX_BACKENDS; i++) {
+        tess_backend_slot *slot = &ctx->backends[ctx->n_backend++];
+        slot->table = builtins->backends[i];
+        snprintf(slot->name, sizeof slot->name, "%s", slot->table->name);
+    }
+    for (int32_t i = 0; i < builtins->n_format && i < TESS_MAX_FORMATS; i++) {
+        ctx->formats[ctx->n_format++] = builtins->formats[i];
+    }
+}
+
+// Everything that can fail once the context exists.
+static tess_status fill(tess_context *ctx, const tess_context_config *config)
+{
+    TESS_TRY(tess_tracer_init(&ctx->tracer, &ctx->heap, config->profile != 0,
+                              config->trace_path != NULL));
+    if (config->trace_path) {
+        ctx->trace_path = tess_heap_strdup(&ctx->heap, config->trace_path, TESS_TAG_CONTEXT);
+        if (!ctx->trace_path) {
+            return TESS_E_MEMORY;
+        }
+    }
+    tess_machine_read(&ctx->machine);
+    TESS_TRY(tess_budget_threads(&ctx->machine, config->n_thread, &ctx->n_thread,
+                                 &ctx->n_thread_origin));
+    TESS_TRY(tess_budget_memory(&ctx->machine, config->memory_limit_bytes, &ctx->memory_limit_bytes,
+                                &ctx->memory_limit_origin, &ctx->memory_limit_is_set));
+    TESS_TRY(tess_pool_create(&ctx->heap, &ctx->log, ctx->n_thread, &ctx->pool));
+    const char *isa = config->isa ? config->isa : getenv("TESSERA_ISA");
+    if (isa && snprintf(ctx->wanted_isa, sizeof ctx->wanted_isa, "%s", isa) >=
+                   (int)sizeof ctx->wanted_isa) {
+        TESS_FAIL(TESS_E_ARGUMENT, "isa: '%.40s' is not an instruction set", isa);
+    }
+    const char *device = config->device ? config->device : getenv("TESSERA_DEVICE");
+    return tess_device_choose(ctx, device && *device ? device : "cpu");
+}
+
+tess_status tess_context_create_with(const tess_context_config *given,
+                                     const tess_builtins *builtins, tess_context **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_context_config config;
+    TESS_TRY(read_config(given, &config));
+
+    tess_heap heap;
+    tess_heap_init(&heap, config.allocator);
+    tess_context *ctx = tess_heap_alloc_zero(&heap, sizeof *ctx, TESS_TAG_CONTEXT, "context");
+    if (!ctx) {
+        return TESS_E_MEMORY;
+    }
+    tess_heap_init(&ctx->heap, config.allocator);
+    tess_log_init(&ctx->log, config.log, config.log_user, (tess_log_level)config.log_level);
+    ctx->progress = config.progress;
+    ctx->progress_user = config.progress_user;
+    ctx->profile = config.profile != 0;
+    ctx->host = (tess_host){.struct_size = sizeof ctx->host,
+                            .abi = TESS_MODULE_ABI,
+                            .user = ctx,
+                            .fail = host_fail,
+                            .alloc = host_alloc,
+                            .release = host_release,
+                            .log = host_log};
+    register_builtins(ctx, builtins);
+    const tess_status status = fill(ctx, &config);
+    if (status != TESS_OK) {
+        tess_context_destroy(ctx);
+        return status;
+    }
+    *out = ctx;
+    return TESS_OK;
+}
+
+void tess_context_destroy(tess_context *ctx)
+{
+    if (!ctx) {
+        return;
+    }
+    if (ctx->trace_path && ctx->device) {
+        // Nobody is left to hear of a failure but the log.
+        char message[TESS_MESSAGE_BYTES];
+        tess_error_copy_out(message);
+        if (tess_context_trace_write(ctx) != TESS_OK) {
+            tess_log_write(&ctx->log, TESS_LOG_WARNING, "%s", tess_last_error());
+        }
+        tess_error_copy_in(message);
+    }
+    tess_device_close(&ctx->other);
+    tess_device_close(&ctx->cpu);
+    tess_pool_destroy(ctx->pool);
+    tess_heap_free(&ctx->heap, ctx->profile_text, ctx->profile_bytes, TESS_TAG_CONTEXT);
+    if (ctx->trace_path) {
+        tess_heap_free(&ctx->heap, ctx->trace_path, strlen(ctx->trace_path) + 1, TESS_TAG_CONTEXT);
+    }
+    if (ctx->tracer.heap) {
+        tess_tracer_destroy(&ctx->tracer);
+    }
+    tess_log_destroy(&ctx->log);
+    tess_heap heap = {.allocator = ctx->heap.allocator};
+    tess_heap_free(&heap, ctx, sizeof *ctx, TESS_TAG_CONTEXT);
+}
+
+void tess_context_cancel(tess_context *ctx)
+{
+    atomic_store(&ctx->cancelled, 1);
+}
+
+void tess_context_cancel_clear(tess_context *ctx)
+{
+    atomic_store(&ctx->cancelled, 0);
+}
+
+tess_status tess_context_check_cancel(tess_context *ctx)
+{
+    if (atomic_load(&ctx->cancelled)) {
+        TESS_FAIL(TESS_CANCELLED, "stopped on request");
+    }
+    return TESS_OK;
+}
+
+tess_status tess_context_get_info(const tess_context *ctx, tess_context_info *info,
+                                  size_t struct_size)
+{
+    tess_error_clear();
+    const tess_context_info all = {.struct_size = (uint32_t)struct_size,
+                                   .n_thread = ctx->n_thread,
+                                   .memory_limit_bytes = ctx->memory_limit_bytes,
+                                   .n_thread_origin = ctx->n_thread_origin,
+                                   .memory_limit_origin = ctx->memory_limit_origin,
+                                   .isa = ctx->isa,
+                                   .device = ctx->device->info.id,
+                                   .device_reason = ctx->device_reason};
+    if (struct_size < sizeof info->struct_size || struct_size > sizeof all) {
+        TESS_FAIL(TESS_E_VERSION, "info: size %zu is unknown to this library", struct_size);
+    }
+    memcpy(info, &all, struct_size);
+    return TESS_OK;
+}
+
+void tess_context_memory(const tess_context *ctx, uint64_t *now_bytes, uint64_t *peak_bytes)
+{
+    *now_bytes = atomic_load(&ctx->heap.now_bytes);
+    *peak_bytes = atomic_load(&ctx->heap.peak_bytes);
+}
+
+tess_status tess_context_trace_write(tess_context *ctx)
+{
+    tess_error_clear();
+    return ctx->trace_path ? tess_tracer_write(&ctx->tracer, ctx->trace_path) : TESS_OK;
+}
+
+tess_status tess_json_create(tess_context *ctx, int indent, tess_json **out)
+{
+    tess_error_clear();
+    return tess_json_create_on(&ctx->heap, indent, out);
+}

@@ -1,0 +1,85 @@
+// The inside of a context. Created by src/tessera.c, which knows the built-in parts.
+#ifndef TESS_RUNTIME_CONTEXT_H
+#define TESS_RUNTIME_CONTEXT_H
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/span.h"
+#include "runtime/pool.h"
+#include "tessera/context.h"
+#include "tessera/sys/backend.h"
+#include "tessera/sys/format.h"
+
+#include <stdatomic.h>
+
+enum { TESS_MAX_BACKENDS = 4, TESS_MAX_FORMATS = 16 };
+
+// What is linked in.
+typedef struct tess_builtins {
+    const tess_backend *const *backends; // [0] is the CPU
+    int32_t n_backend;
+    int32_t n_format;
+    const tess_format *const *formats;
+} tess_builtins;
+
+// A backend that was asked for: there, or not there for a reason.
+typedef struct tess_backend_slot {
+    char name[16];
+    const tess_backend *table; // NULL: not there
+    char why_not[512];
+} tess_backend_slot;
+
+// An open device.
+typedef struct tess_device {
+    const tess_backend *backend;
+    tess_backend_device *handle;
+    tess_backend_queue *queue; // for one-shot calls
+    tess_device_info info;
+    bool shares_host_memory; // stages take host pointers; no copies
+} tess_device;
+
+struct tess_context {
+    tess_heap heap;
+    tess_log log;
+    tess_tracer tracer;
+    tess_machine machine;
+    tess_pool *pool;
+    tess_host host;
+    tess_progress_fn progress;
+    void *progress_user;
+    atomic_int cancelled;
+
+    int32_t n_thread;
+    const char *n_thread_origin;
+    uint64_t memory_limit_bytes;
+    const char *memory_limit_origin;
+    bool memory_limit_is_set; // by somebody, not derived from the machine
+    char wanted_isa[16];      // "": the best; the CPU backend replaces it by the one it chose
+    const char *isa;          // set by the CPU backend
+    char device_reason[192];
+    bool profile;
+    char *profile_text;
+    size_t profile_bytes;
+    char *trace_path;
+
+    tess_backend_slot backends[TESS_MAX_BACKENDS];
+    int32_t n_backend;
+    const tess_format *formats[TESS_MAX_FORMATS];
+    int32_t n_format;
+    bool hdf5_tried;
+    char hdf5_why_not[512];
+
+    tess_device cpu;
+    tess_device other;   // handle NULL: the CPU is the device
+    tess_device *device; // the chosen one
+};
+
+TESS_MUST_CHECK tess_status tess_context_create_with(const tess_context_config *config,
+                                                     const tess_builtins *builtins,
+                                                     tess_context **out);
+
+// TESS_CANCELLED once tess_context_cancel() was called.
+TESS_MUST_CHECK tess_status tess_context_check_cancel(tess_context *ctx);
+
+#endif

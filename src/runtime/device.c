@@ -1,0 +1,202 @@
+#include "runtime/device.h"
+
+#include "base/status.h"
+#include "runtime/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tess_backend_slot *slot_of(tess_context *ctx, const char *name)
+{
+    for (int32_t i = 0; i < ctx->n_backend; i++) {
+        if (strcmp(ctx->backends[i].name, name) == 0) {
+            return &ctx->backends[i];
+        }
+    }
+    return NULL;
+}
+
+const tess_backend *tess_backend_find(tess_context *ctx, const char *name, const char **why)
+{
+    tess_backend_slot *slot = slot_of(ctx, name);
+    if (!slot) {
+        if (ctx->n_backend == TESS_MAX_BACKENDS || strcmp(name, "cuda") != 0) {
+            *why = "there is no such backend; known are cpu and cuda";
+            return NULL;
+        }
+        slot = &ctx->backends[ctx->n_backend++];
+        snprintf(slot->name, sizeof slot->name, "%s", name);
+        tess_backend_entry_fn entry = NULL;
+        *(void **)&entry =
+            tess_module_open(ctx, "tessera-backend-cuda", "TESSERA_CUDA_PLUGIN", "backend",
+                             "tess_backend_entry", NULL, slot->why_not, sizeof slot->why_not);
+        slot->table = entry ? entry(&ctx->host) : NULL;
+        if (slot->table) {
+            char reason[sizeof slot->why_not];
+            reason[0] = '\0';
+            if (slot->table->device_count(slot->table->user, reason, sizeof reason) == 0) {
+                memcpy(slot->why_not, reason, sizeof reason);
+            }
+        }
+    }
+    *why = slot->why_not;
+    return slot->table;
+}
+
+const char *tess_device_why_not(tess_context *ctx, const char *backend)
+{
+    tess_error_clear();
+    const char *why = "";
+    (void)tess_backend_find(ctx, backend, &why);
+    return why;
+}
+
+void tess_device_close(tess_device *device)
+{
+    if (device->queue) {
+        device->backend->queue_destroy(device->queue);
+    }
+    if (device->handle) {
+        device->backend->device_close(device->handle);
+    }
+    memset(device, 0, sizeof *device);
+}
+
+static tess_status open_device(tess_context *ctx, const tess_backend *backend, int32_t index,
+                               tess_device *device)
+{
+    memset(device, 0, sizeof *device);
+    device->backend = backend;
+    device->info.struct_size = sizeof device->info;
+    device->shares_host_memory = strcmp(backend->name, "cpu") == 0;
+    TESS_TRY(backend->device_open(backend->user, index, &ctx->host, &device->handle));
+    tess_status status = backend->device_info(backend->user, index, &device->info);
+    if (status == TESS_OK) {
+        status = backend->queue_create(device->handle, &device->queue);
+    }
+    if (status != TESS_OK) {
+        tess_device_close(device);
+    }
+    return status;
+}
+
+static tess_status open_named(tess_context *ctx, const char *id)
+{
+    char name[16];
+    const size_t n = strcspn(id, ":");
+    if (n == 0 || n >= sizeof name) {
+        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
+                  id);
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, id);
+    char *end = NULL;
+    const long index = id[n] == ':' ? strtol(id + n + 1, &end, 10) : 0;
+    if (id[n] == ':' && (end == id + n + 1 || *end != '\0' || index < 0)) {
+        TESS_FAIL(TESS_E_DEVICE, "device: '%.40s' is not a device; use cpu, cuda, cuda:1 or auto",
+                  id);
+    }
+    const char *why = "";
+    const tess_backend *backend = tess_backend_find(ctx, name, &why);
+    char reason[512];
+    reason[0] = '\0';
+    const int32_t count = backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
+    if (count == 0) {
+        TESS_FAIL(TESS_E_DEVICE, "device '%s' is not available: %s", id, why);
+    }
+    if (index >= count) {
+        TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d", id, name, count);
+    }
+    TESS_TRY(open_device(ctx, backend, (int32_t)index, &ctx->other));
+    ctx->device = &ctx->other;
+    return TESS_OK;
+}
+
+tess_status tess_device_choose(tess_context *ctx, const char *id)
+{
+    if (!ctx->cpu.handle) {
+        TESS_TRY(open_device(ctx, ctx->backends[0].table, 0, &ctx->cpu));
+    }
+    ctx->device = &ctx->cpu;
+    if (strcmp(id, "cpu") == 0) {
+        snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for or default");
+        return TESS_OK;
+    }
+    if (strcmp(id, "auto") != 0) {
+        TESS_TRY(open_named(ctx, id));
+        snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for");
+        return TESS_OK;
+    }
+    const char *why = "";
+    const tess_backend *cuda = tess_backend_find(ctx, "cuda", &why);
+    if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0") == TESS_OK) {
+        snprintf(ctx->device_reason, sizeof ctx->device_reason, "auto: a usable GPU was found");
+        return TESS_OK;
+    }
+    if (cuda && why[0] == '\0') {
+        why = tess_last_error();
+    }
+    snprintf(ctx->device_reason, sizeof ctx->device_reason, "auto: %.180s", why);
+    tess_error_clear();
+    return TESS_OK;
+}
+
+tess_status tess_device_list(tess_context *ctx, tess_device_info *infos, int64_t capacity,
+                             int64_t *n_device)
+{
+    tess_error_clear();
+    const char *why = "";
+    (void)tess_backend_find(ctx, "cuda", &why);
+    *n_device = 0;
+    for (int32_t b = 0; b < ctx->n_backend; b++) {
+        const tess_backend *backend = ctx->backends[b].table;
+        char reason[512];
+        const int32_t count =
+            backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
+        for (int32_t i = 0; i < count; i++) {
+            if (*n_device < capacity) {
+                tess_device_info *info = &infos[*n_device];
+                memset(info, 0, sizeof *info);
+                info->struct_size = sizeof *info;
+                TESS_TRY(backend->device_info(backend->user, i, info));
+            }
+            (*n_device)++;
+        }
+    }
+    return TESS_OK;
+}
+
+tess_status tess_device_benchmark(tess_context *ctx, const char *id, tess_device_ceilings *ceilings,
+                                  size_t struct_size)
+{
+    tess_error_clear();
+    tess_device_ceilings measured = {.struct_size = sizeof measured};
+    if (struct_size == 0 || struct_size > sizeof measured) {
+        TESS_FAIL(TESS_E_VERSION, "ceilings: size %zu is unknown to this library", struct_size);
+    }
+    tess_device *device = ctx->device;
+    tess_device temporary = {0};
+    if (strcmp(id, "cpu") == 0) {
+        device = &ctx->cpu;
+    } else if (strcmp(id, device->info.id) != 0) {
+        tess_device *kept = ctx->device;
+        const tess_device kept_other = ctx->other;
+        tess_status status = open_named(ctx, id);
+        temporary = ctx->other;
+        ctx->other = kept_other;
+        ctx->device = kept;
+        TESS_TRY(status);
+        device = &temporary;
+    }
+    tess_status status = TESS_E_UNSUPPORTED;
+    if (device->backend->benchmark) {
+        status = device->backend->benchmark(device->handle, &measured);
+    } else {
+        tess_error_set(status, "device '%s' has no benchmark", id);
+    }
+    tess_device_close(&temporary);
+    TESS_TRY(status);
+    memcpy(ceilings, &measured, struct_size);
+    ceilings->struct_size = (uint32_t)struct_size;
+    return TESS_OK;
+}

@@ -1,0 +1,189 @@
+// Which format reads or writes a file; HDF5's module is opened when a file asks for it.
+#include "base/file.h"
+#include "base/status.h"
+#include "runtime/module.h"
+#include "runtime/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 4096 };
+
+static const uint8_t HDF5_MAGIC[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
+static const char HDF5_EXTENSIONS[] = ".h5|.hdf5|.hdf|.nwb";
+
+// HDF5 files may start at 0, 512, 1024, 2048 ... : user blocks come first.
+static bool looks_like_hdf5(const uint8_t *head, size_t n)
+{
+    for (size_t at = 0; at + sizeof HDF5_MAGIC <= n; at = at == 0 ? 512 : at * 2) {
+        if (memcmp(head + at, HDF5_MAGIC, sizeof HDF5_MAGIC) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static tess_status hdf5_format(tess_context *ctx, const char *path, const tess_format **format)
+{
+    for (int32_t i = 0; i < ctx->n_format; i++) {
+        if (strcmp(ctx->formats[i]->name, "hdf5") == 0) {
+            *format = ctx->formats[i];
+            return TESS_OK;
+        }
+    }
+    if (!ctx->hdf5_tried && ctx->n_format < TESS_MAX_FORMATS) {
+        ctx->hdf5_tried = true;
+        tess_format_entry_fn entry = NULL;
+        *(void **)&entry = tess_module_open(ctx, "tessera-io-hdf5", "TESSERA_HDF5_PLUGIN", "format",
+                                            "tess_format_entry", NULL, ctx->hdf5_why_not,
+                                            sizeof ctx->hdf5_why_not);
+        const tess_format *table = entry ? entry(&ctx->host) : NULL;
+        if (table) {
+            ctx->formats[ctx->n_format++] = table;
+            *format = table;
+            return TESS_OK;
+        }
+    }
+    TESS_FAIL(TESS_E_UNSUPPORTED, "%s: is an HDF5 file, but %s", path, ctx->hdf5_why_not);
+}
+
+static tess_status read_head(const char *path, uint8_t head[HEAD_BYTES], size_t *n)
+{
+    int fd = -1;
+    uint64_t bytes = 0;
+    int64_t mtime_ns = 0;
+    TESS_TRY(tess_file_open_read(path, &fd, &bytes, &mtime_ns));
+    *n = bytes < HEAD_BYTES ? (size_t)bytes : HEAD_BYTES;
+    const tess_status status = tess_file_read_at(fd, path, head, *n, 0);
+    close(fd);
+    return status;
+}
+
+tess_status tess_format_of_file(tess_context *ctx, const char *path, const tess_format **format)
+{
+    uint8_t head[HEAD_BYTES];
+    size_t n = 0;
+    *format = NULL;
+    TESS_TRY(read_head(path, head, &n));
+    if (n == 0) {
+        TESS_FAIL(TESS_E_TRUNCATED, "%s: is empty (0 bytes)", path);
+    }
+    for (int32_t i = 0; i < ctx->n_format; i++) {
+        if (ctx->formats[i]->probe(head, n)) {
+            *format = ctx->formats[i];
+            return TESS_OK;
+        }
+    }
+    if (looks_like_hdf5(head, n)) {
+        return hdf5_format(ctx, path, format);
+    }
+    TESS_FAIL(
+        TESS_E_FORMAT,
+        "%s: not a format Tessera reads (at byte 0 found %02x %02x %02x %02x); it reads .npy, "
+        ".npz and HDF5",
+        path, head[0], n > 1 ? head[1] : 0, n > 2 ? head[2] : 0, n > 3 ? head[3] : 0);
+}
+
+// 1 if path ends in one of the extensions of "a|b|c".
+static bool has_extension(const char *path, const char *extensions)
+{
+    const char *dot = strrchr(path, '.');
+    const char *slash = strrchr(path, '/');
+    if (!dot || (slash && slash > dot)) {
+        return false;
+    }
+    for (const char *e = extensions; *e;) {
+        const size_t n = strcspn(e, "|");
+        if (strlen(dot) == n && strncasecmp(dot, e, n) == 0) {
+            return true;
+        }
+        e += n + (e[n] == '|');
+    }
+    return false;
+}
+
+tess_status tess_format_for_writing(tess_context *ctx, const char *path, const tess_format **format)
+{
+    *format = NULL;
+    for (int32_t i = 0; i < ctx->n_format; i++) {
+        if (ctx->formats[i]->write && has_extension(path, ctx->formats[i]->extensions)) {
+            *format = ctx->formats[i];
+            return TESS_OK;
+        }
+    }
+    if (has_extension(path, HDF5_EXTENSIONS)) {
+        return hdf5_format(ctx, path, format);
+    }
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: unknown output format; end the name in .npy, .npz or .h5",
+              path);
+}
+
+tess_status tess_file_list(tess_context *ctx, const char *path, const char **format,
+                           tess_dataset_fn visit, void *user)
+{
+    tess_error_clear();
+    const tess_format *table = NULL;
+    TESS_TRY(tess_format_of_file(ctx, path, &table));
+    *format = table->name;
+    return table->list(&ctx->host, path, visit, user);
+}
+
+// Text that outlives the context's bookkeeping: the public tess_text_free() has no context.
+static tess_status hand_out(tess_context *ctx, char *text, size_t bytes, char **out)
+{
+    tess_status status = TESS_OK;
+    *out = strdup(text);
+    if (!*out) {
+        status = tess_error_set(TESS_E_MEMORY, "cannot allocate %zu bytes for provenance", bytes);
+    }
+    tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_IO);
+    return status;
+}
+
+// .npy has no room for metadata: it lies beside the file.
+static tess_status sidecar_provenance(tess_context *ctx, const char *path, char **text)
+{
+    char sidecar[1040];
+    snprintf(sidecar, sizeof sidecar, "%.1023s.json", path);
+    if (access(sidecar, F_OK) != 0) {
+        return TESS_OK;
+    }
+    int fd = -1;
+    uint64_t bytes = 0;
+    int64_t mtime_ns = 0;
+    TESS_TRY(tess_file_open_read(sidecar, &fd, &bytes, &mtime_ns));
+    if (bytes > (16 << 20)) {
+        close(fd);
+        TESS_FAIL(TESS_E_FORMAT, "%s: too large for provenance (%llu bytes)", sidecar,
+                  (unsigned long long)bytes);
+    }
+    char *buffer = tess_heap_alloc(&ctx->heap, (size_t)bytes + 1, TESS_TAG_IO, "provenance");
+    tess_status status =
+        buffer ? tess_file_read_at(fd, sidecar, buffer, (size_t)bytes, 0) : TESS_E_MEMORY;
+    close(fd);
+    if (status != TESS_OK) {
+        tess_heap_free(&ctx->heap, buffer, (size_t)bytes + 1, TESS_TAG_IO);
+        return status;
+    }
+    buffer[bytes] = '\0';
+    return hand_out(ctx, buffer, (size_t)bytes + 1, text);
+}
+
+tess_status tess_file_provenance(tess_context *ctx, const char *path, char **text)
+{
+    tess_error_clear();
+    *text = NULL;
+    const tess_format *table = NULL;
+    TESS_TRY(tess_format_of_file(ctx, path, &table));
+    if (!table->provenance) {
+        return sidecar_provenance(ctx, path, text);
+    }
+    char *found = NULL;
+    size_t bytes = 0;
+    TESS_TRY(table->provenance(&ctx->host, path, &found, &bytes));
+    return found ? hand_out(ctx, found, bytes, text) : TESS_OK;
+}

@@ -1,0 +1,423 @@
+#include "runtime/journal.h"
+
+#include "base/file.h"
+#include "base/status.h"
+#include "runtime/checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_FAILURES = 3, MAX_CHECKPOINTS = 64 };
+
+// What must agree before a run may go on. Thread count, tile size, memory limit and device tuning
+// are not here: they change no result.
+typedef struct identity {
+    char name[32];
+    char version[16];
+    char settings[TESS_SETTINGS_BYTES];
+    char backend[16];
+    tess_hash fingerprint;
+    int64_t in_shape[TESS_MAX_RANK];
+    int64_t out_shape[TESS_MAX_RANK];
+    int32_t in_rank;
+    int32_t out_rank;
+    int32_t in_dtype;
+    int32_t out_dtype;
+} identity;
+
+static void make_identity(const tess_journal *journal, identity *id)
+{
+    const tess_plan *plan = journal->plan;
+    memset(id, 0, sizeof *id);
+    snprintf(id->name, sizeof id->name, "%s", plan->ops->name);
+    snprintf(id->version, sizeof id->version, "%s", TESS_VERSION);
+    memcpy(id->settings, plan->settings, sizeof id->settings);
+    snprintf(id->backend, sizeof id->backend, "%s", journal->ctx->device->backend->name);
+    id->fingerprint = journal->fingerprint;
+    id->in_rank = plan->in.rank;
+    id->out_rank = plan->out.rank;
+    id->in_dtype = plan->in.dtype;
+    id->out_dtype = plan->out.dtype;
+    memcpy(id->in_shape, plan->in.shape, sizeof id->in_shape);
+    memcpy(id->out_shape, plan->out.shape, sizeof id->out_shape);
+}
+
+static tess_status compare_identity(const identity *found, const identity *own, const char *path)
+{
+    const char *remedy = "remove the folder, or run with the settings and input it was made with";
+    if (memcmp(found->name, own->name, sizeof own->name) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: checkpoint of '%.31s', this run is '%s'; %s", path,
+                  found->name, own->name, remedy);
+    }
+    if (memcmp(found->version, own->version, sizeof own->version) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: written by Tessera %.15s, this is %s; %s", path,
+                  found->version, own->version, remedy);
+    }
+    if (memcmp(found->settings, own->settings, sizeof own->settings) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: settings were '%.200s', are '%.200s'; %s", path,
+                  found->settings, own->settings, remedy);
+    }
+    if (memcmp(found->backend, own->backend, sizeof own->backend) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: made on device '%.15s', this run uses '%s'; %s", path,
+                  found->backend, own->backend, remedy);
+    }
+    if (found->in_rank != own->in_rank || found->in_dtype != own->in_dtype ||
+        memcmp(found->in_shape, own->in_shape, sizeof own->in_shape) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: the input had another shape or type; %s", path, remedy);
+    }
+    if (!tess_hash_equal(found->fingerprint, own->fingerprint)) {
+        TESS_FAIL(TESS_E_MISMATCH,
+                  "%s: the input has changed since (size, time or content of its first or last "
+                  "MiB); %s",
+                  path, remedy);
+    }
+    if (memcmp(found, own, sizeof *own) != 0) {
+        TESS_FAIL(TESS_E_MISMATCH, "%s: the output had another shape or type; %s", path, remedy);
+    }
+    return TESS_OK;
+}
+
+static void path_in(const tess_journal *journal, const char *name, char path[1024])
+{
+    snprintf(path, 1024, "%s/%s", journal->folder, name);
+}
+
+static void checkpoint_path(const tess_journal *journal, int64_t number, char path[1024])
+{
+    snprintf(path, 1024, "%s/%s.%06lld.ckpt", journal->folder, journal->plan->ops->name,
+             (long long)number);
+}
+
+// The folder is ours: temporaries in it are what a killed run left behind.
+static void sweep_temporaries(const tess_journal *journal)
+{
+    DIR *folder = opendir(journal->folder);
+    if (!folder) {
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strstr(entry->d_name, ".ckpt.tmp.")) {
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    closedir(folder);
+}
+
+// Numbers of the checkpoints in the folder, newest first.
+static int list_checkpoints(const tess_journal *journal, int64_t numbers[MAX_CHECKPOINTS])
+{
+    DIR *folder = opendir(journal->folder);
+    if (!folder) {
+        return 0;
+    }
+    int n = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL && n < MAX_CHECKPOINTS;) {
+        const size_t length = strlen(entry->d_name);
+        if (length < 12 || strcmp(entry->d_name + length - 5, ".ckpt") != 0) {
+            continue;
+        }
+        const char *dot = entry->d_name + length - 5;
+        while (dot > entry->d_name && dot[-1] != '.') {
+            dot--;
+        }
+        char *end = NULL;
+        const long long number = strtoll(dot, &end, 10);
+        if (end == entry->d_name + length - 5 && number > 0) {
+            int at = n++;
+            for (; at > 0 && numbers[at - 1] < number; at--) {
+                numbers[at] = numbers[at - 1];
+            }
+            numbers[at] = number;
+        }
+    }
+    closedir(folder);
+    return n;
+}
+
+static tess_status take_folder(tess_journal *journal)
+{
+    if (mkdir(journal->folder, 0777) != 0 && errno != EEXIST) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create the checkpoint folder: %s", journal->folder,
+                  strerror(errno));
+    }
+    char path[1024];
+    path_in(journal, "lock", path);
+    journal->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (journal->lock_fd < 0) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", path, strerror(errno));
+    }
+    // The kernel drops the lock with the process, however that ends: a stale lock cannot stay.
+    if (flock(journal->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        char holder[128] = "";
+        const ssize_t n = pread(journal->lock_fd, holder, sizeof holder - 1, 0);
+        holder[n > 0 ? n : 0] = '\0';
+        TESS_FAIL(TESS_E_LOCKED, "%s: another run is using this folder (%s)", journal->folder,
+                  holder[0] ? holder : "holder unknown");
+    }
+    char host[64] = "";
+    char text[128];
+    gethostname(host, sizeof host - 1);
+    const int n = snprintf(text, sizeof text, "pid %ld on %s", (long)getpid(), host);
+    if (ftruncate(journal->lock_fd, 0) != 0) {
+        TESS_FAIL(TESS_E_IO, "%s: cannot write: %s", path, strerror(errno));
+    }
+    return tess_file_write_at(journal->lock_fd, path, text, (size_t)n, 0);
+}
+
+// Every range the checkpoint lists must be in the spool unchanged.
+static tess_status verify_spool(tess_journal *journal, tess_sink *sink)
+{
+    tess_heap *heap = &journal->ctx->heap;
+    const tess_spool *spool = tess_sink_spool(sink);
+    for (int64_t i = 0; i < journal->n_tile; i++) {
+        const tess_journal_tile *tile = &journal->tiles[i];
+        const size_t bytes = (size_t)(spool->item_bytes * (uint64_t)tile->count);
+        void *data = tess_heap_alloc(heap, bytes, TESS_TAG_IO, "resume check");
+        if (!data) {
+            return TESS_E_MEMORY;
+        }
+        tess_status status = tess_spool_read(spool, tile->first, tile->count, data);
+        if (status == TESS_OK &&
+            !tess_hash_equal(tess_hash_bytes(tess_hash_default(), data, bytes), tile->hash)) {
+            status =
+                tess_error_set(TESS_E_MISMATCH, "%s: items %lld to %lld are damaged", spool->path,
+                               (long long)tile->first, (long long)(tile->first + tile->count));
+        }
+        tess_heap_free(heap, data, bytes, TESS_TAG_IO);
+        TESS_TRY(status);
+    }
+    return TESS_OK;
+}
+
+static tess_status grow_tiles(tess_journal *journal, int64_t capacity)
+{
+    tess_heap *heap = &journal->ctx->heap;
+    tess_journal_tile *grown = tess_heap_alloc(heap, (size_t)capacity * sizeof *grown, TESS_TAG_IO,
+                                               "list of finished tiles");
+    if (!grown) {
+        return TESS_E_MEMORY;
+    }
+    if (journal->n_tile > 0) {
+        memcpy(grown, journal->tiles, (size_t)journal->n_tile * sizeof *grown);
+    }
+    tess_heap_free(heap, journal->tiles, (size_t)journal->tile_capacity * sizeof *grown,
+                   TESS_TAG_IO);
+    journal->tiles = grown;
+    journal->tile_capacity = capacity;
+    return TESS_OK;
+}
+
+// Reads one checkpoint and takes over what it says.
+static tess_status load(tess_journal *journal, const char *path, tess_sink *sink, int64_t *done)
+{
+    tess_checkpoint checkpoint;
+    TESS_TRY(tess_checkpoint_open(journal->ctx, path, &checkpoint));
+    identity own;
+    identity found;
+    make_identity(journal, &own);
+    tess_status status = tess_checkpoint_get(&checkpoint, "identity", &found, sizeof found);
+    if (status == TESS_OK) {
+        status = compare_identity(&found, &own, path);
+    }
+    const size_t bytes = tess_checkpoint_size(&checkpoint, "tiles");
+    const int64_t n_tile = (int64_t)(bytes / sizeof *journal->tiles);
+    if (status == TESS_OK && n_tile > 0) {
+        journal->n_tile = 0;
+        status = grow_tiles(journal, n_tile);
+    }
+    if (status == TESS_OK && n_tile > 0) {
+        status = tess_checkpoint_get(&checkpoint, "tiles", journal->tiles,
+                                     (size_t)n_tile * sizeof *journal->tiles);
+    }
+    tess_checkpoint_close(&checkpoint);
+    TESS_TRY(status);
+
+    int64_t cursor = 0;
+    for (int64_t i = 0; i < n_tile; i++) {
+        const tess_journal_tile *tile = &journal->tiles[i];
+        if (tile->first != cursor || tile->count <= 0 ||
+            tile->count > journal->plan->info.n_item - cursor) {
+            TESS_FAIL(TESS_E_FORMAT, "%s: its list of finished tiles is not in order", path);
+        }
+        cursor += tile->count;
+    }
+    journal->n_tile = n_tile;
+    char spool[1024];
+    path_in(journal, "spool.npy", spool);
+    TESS_TRY(tess_sink_attach_spool(sink, spool, 1, cursor));
+    TESS_TRY(verify_spool(journal, sink));
+    *done = cursor;
+    return TESS_OK;
+}
+
+// The newest checkpoint that is whole. A damaged one is passed over with a warning; one that
+// belongs to another run is an error, never skipped.
+static tess_status resume_newest(tess_journal *journal, tess_sink *sink, const int64_t *numbers,
+                                 int n, int64_t *done)
+{
+    for (int i = 0; i < n; i++) {
+        char path[1024];
+        checkpoint_path(journal, numbers[i], path);
+        if (access(path, F_OK) != 0) {
+            TESS_FAIL(TESS_E_MISMATCH,
+                      "%s: holds the checkpoint of another computation; choose another folder",
+                      journal->folder);
+        }
+        const tess_status status = load(journal, path, sink, done);
+        if (status == TESS_OK) {
+            snprintf(journal->newest, sizeof journal->newest, "%s", path);
+            return TESS_OK;
+        }
+        if (status != TESS_E_FORMAT && status != TESS_E_TRUNCATED) {
+            return status;
+        }
+        tess_log_write(&journal->ctx->log, TESS_LOG_WARNING, "%s; trying an older checkpoint",
+                       tess_last_error());
+    }
+    TESS_FAIL(TESS_E_FORMAT, "%s: no checkpoint in it is whole; remove the folder to start afresh",
+              journal->folder);
+}
+
+static tess_status start_or_resume(tess_journal *journal, int resume, tess_sink *sink,
+                                   int64_t *done)
+{
+    TESS_TRY(take_folder(journal));
+    sweep_temporaries(journal);
+    int64_t numbers[MAX_CHECKPOINTS];
+    const int n = list_checkpoints(journal, numbers);
+    if (n > 0 && !resume) {
+        TESS_FAIL(TESS_E_EXISTS,
+                  "%s: holds the checkpoint of an unfinished run; pass --resume to go on with it, "
+                  "or remove the folder to start afresh",
+                  journal->folder);
+    }
+    journal->number = n > 0 ? numbers[0] : 0;
+    if (n > 0) {
+        return resume_newest(journal, sink, numbers, n, done);
+    }
+    if (resume) {
+        tess_log_write(&journal->ctx->log, TESS_LOG_INFO, "%s: no checkpoint yet, starting afresh",
+                       journal->folder);
+    }
+    char spool[1024];
+    path_in(journal, "spool.npy", spool);
+    return tess_sink_attach_spool(sink, spool, 0, 0);
+}
+
+tess_status tess_journal_open(tess_context *ctx, const tess_plan *plan, tess_hash fingerprint,
+                              const char *folder, int resume, int64_t keep, tess_sink *sink,
+                              tess_journal *journal, int64_t *done)
+{
+    memset(journal, 0, sizeof *journal);
+    journal->ctx = ctx;
+    journal->plan = plan;
+    journal->fingerprint = fingerprint;
+    journal->keep = keep;
+    journal->lock_fd = -1;
+    *done = 0;
+    if (snprintf(journal->folder, sizeof journal->folder, "%s", folder) >=
+        (int)sizeof journal->folder) {
+        TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", folder);
+    }
+    const tess_status status = start_or_resume(journal, resume, sink, done);
+    if (status != TESS_OK) {
+        tess_journal_close(journal);
+    }
+    return status;
+}
+
+tess_status tess_journal_note(tess_journal *journal, int64_t first, int64_t count, const void *data)
+{
+    if (journal->n_tile == journal->tile_capacity) {
+        TESS_TRY(grow_tiles(journal, journal->n_tile > 0 ? 2 * journal->n_tile : 64));
+    }
+    const size_t bytes = (size_t)(journal->plan->out_item_bytes * (uint64_t)count);
+    journal->tiles[journal->n_tile++] =
+        (tess_journal_tile){first, count, tess_hash_bytes(tess_hash_default(), data, bytes)};
+    return TESS_OK;
+}
+
+static tess_status save(tess_journal *journal, tess_sink *sink, const char *meta, const char *path)
+{
+    // The data first: a checkpoint must never speak of tiles the disk does not have.
+    const tess_spool *spool = tess_sink_spool(sink);
+    TESS_TRY(tess_file_sync(spool->fd, spool->path));
+    tess_checkpoint_writer writer;
+    TESS_TRY(tess_checkpoint_create(journal->ctx, path, &writer));
+    identity id;
+    make_identity(journal, &id);
+    tess_status status = tess_checkpoint_add(&writer, "meta", meta, strlen(meta));
+    if (status == TESS_OK) {
+        status = tess_checkpoint_add(&writer, "identity", &id, sizeof id);
+    }
+    if (status == TESS_OK) {
+        status = tess_checkpoint_add(&writer, "tiles", journal->tiles,
+                                     (size_t)journal->n_tile * sizeof *journal->tiles);
+    }
+    if (status != TESS_OK) {
+        tess_checkpoint_discard(&writer);
+        return status;
+    }
+    return tess_checkpoint_commit(&writer);
+}
+
+tess_status tess_journal_save(tess_journal *journal, tess_sink *sink, const char *meta)
+{
+    char path[1024];
+    checkpoint_path(journal, journal->number + 1, path);
+    const tess_status status = save(journal, sink, meta, path);
+    if (status != TESS_OK) {
+        if (++journal->n_failed >= MAX_FAILURES) {
+            return status;
+        }
+        tess_log_write(&journal->ctx->log, TESS_LOG_WARNING,
+                       "checkpoint not written (%s); the previous one stands", tess_last_error());
+        return TESS_OK;
+    }
+    journal->n_failed = 0;
+    journal->number++;
+    snprintf(journal->newest, sizeof journal->newest, "%s", path);
+    if (journal->number > journal->keep) {
+        checkpoint_path(journal, journal->number - journal->keep, path);
+        unlink(path);
+    }
+    return TESS_OK;
+}
+
+void tess_journal_finish(tess_journal *journal)
+{
+    int64_t numbers[MAX_CHECKPOINTS];
+    char path[1024];
+    const int n = list_checkpoints(journal, numbers);
+    for (int i = 0; i < n; i++) {
+        checkpoint_path(journal, numbers[i], path);
+        unlink(path);
+    }
+    path_in(journal, "spool.npy", path);
+    unlink(path);
+    path_in(journal, "lock", path);
+    unlink(path);
+    rmdir(journal->folder); // stays if the user keeps other things there
+    journal->newest[0] = '\0';
+}
+
+void tess_journal_close(tess_journal *journal)
+{
+    if (journal->lock_fd >= 0) {
+        close(journal->lock_fd);
+        journal->lock_fd = -1;
+    }
+    if (journal->ctx) {
+        tess_heap_free(&journal->ctx->heap, journal->tiles,
+                       (size_t)journal->tile_capacity * sizeof *journal->tiles, TESS_TAG_IO);
+        journal->tiles = NULL;
+        journal->tile_capacity = 0;
+    }
+}

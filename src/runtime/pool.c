@@ -1,0 +1,220 @@
+#include "runtime/pool.h"
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+typedef struct worker {
+    tess_pool *pool;
+    pthread_t thread;
+    int32_t index;
+} worker;
+
+typedef struct job {
+    tess_block_fn fn;
+    void *arg;
+    int64_t n_block;
+    int64_t next_block;   // under the mutex: blocks are coarse, contention is nothing
+    int64_t failed_block; // lowest one that failed; n_block: none
+    tess_status status;
+    char message[TESS_MESSAGE_BYTES];
+} job;
+
+struct tess_pool {
+    tess_heap *heap;
+    tess_log *log;
+    int32_t n_thread;
+    int32_t n_started;   // helpers running; the caller is worker 0 and not among them
+    unsigned generation; // of the process when the helpers were started
+    worker *helpers;     // n_thread - 1
+    pthread_mutex_t mutex;
+    pthread_cond_t work;
+    pthread_cond_t done;
+    bool stop;
+    uint64_t round; // raised for each job
+    int32_t n_busy;
+    job job;
+};
+
+// A child of fork() has none of the parent's threads. Every pool compares this counter and starts
+// its helpers anew when it has moved.
+static unsigned process_generation;
+static pthread_once_t atfork_once = PTHREAD_ONCE_INIT;
+static _Thread_local bool inside_block;
+
+static void in_child(void)
+{
+    process_generation++;
+}
+
+static void register_atfork(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+tess_status tess_pool_create(tess_heap *heap, tess_log *log, int32_t n_thread, tess_pool **out)
+{
+    *out = NULL;
+    pthread_once(&atfork_once, register_atfork);
+    tess_pool *pool = tess_heap_alloc_zero(heap, sizeof *pool, TESS_TAG_CONTEXT, "thread pool");
+    if (!pool) {
+        return TESS_E_MEMORY;
+    }
+    pool->heap = heap;
+    pool->log = log;
+    pool->n_thread = n_thread;
+    pool->helpers = tess_heap_alloc_zero(heap, (size_t)n_thread * sizeof *pool->helpers,
+                                         TESS_TAG_CONTEXT, "thread pool");
+    if (!pool->helpers) {
+        tess_heap_free(heap, pool, sizeof *pool, TESS_TAG_CONTEXT);
+        return TESS_E_MEMORY;
+    }
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    *out = pool;
+    return TESS_OK;
+}
+
+void tess_pool_destroy(tess_pool *pool)
+{
+    if (!pool) {
+        return;
+    }
+    if (pool->n_started > 0 && pool->generation == process_generation) {
+        pthread_mutex_lock(&pool->mutex);
+        pool->stop = true;
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->mutex);
+        for (int32_t i = 0; i < pool->n_started; i++) {
+            pthread_join(pool->helpers[i].thread, NULL);
+        }
+        pthread_cond_destroy(&pool->work);
+        pthread_cond_destroy(&pool->done);
+        pthread_mutex_destroy(&pool->mutex);
+    }
+    tess_heap_free(pool->heap, pool->helpers, (size_t)pool->n_thread * sizeof *pool->helpers,
+                   TESS_TAG_CONTEXT);
+    tess_heap_free(pool->heap, pool, sizeof *pool, TESS_TAG_CONTEXT);
+}
+
+int32_t tess_pool_threads(const tess_pool *pool)
+{
+    return pool->n_thread;
+}
+
+static void record_failure(tess_pool *pool, int64_t block, tess_status status)
+{
+    job *j = &pool->job;
+    if (block < j->failed_block) {
+        j->failed_block = block;
+        j->status = status;
+        tess_error_copy_out(j->message);
+    }
+}
+
+// Takes blocks in rising order until there are none or one failed. Blocks below a failed one have
+// been taken already, so the lowest failure is always found. Called and left with the mutex held.
+static void take_blocks(tess_pool *pool, int32_t index)
+{
+    job *j = &pool->job;
+    inside_block = true;
+    while (j->next_block < j->n_block && j->failed_block == j->n_block) {
+        const int64_t block = j->next_block++;
+        pthread_mutex_unlock(&pool->mutex);
+        const tess_status status = j->fn(j->arg, block, index);
+        pthread_mutex_lock(&pool->mutex);
+        if (status != TESS_OK) {
+            record_failure(pool, block, status);
+        }
+    }
+    inside_block = false;
+}
+
+static void *helper_main(void *arg)
+{
+    worker *self = arg;
+    tess_pool *pool = self->pool;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool->mutex);
+    for (;;) {
+        while (!pool->stop && pool->round == seen) {
+            pthread_cond_wait(&pool->work, &pool->mutex);
+        }
+        if (pool->stop) {
+            break;
+        }
+        seen = pool->round;
+        take_blocks(pool, self->index);
+        if (--pool->n_busy == 0) {
+            pthread_cond_signal(&pool->done);
+        }
+    }
+    pthread_mutex_unlock(&pool->mutex);
+    return NULL;
+}
+
+// Fewer threads than wished for is slower, not wrong: the run goes on with what there is.
+static void start_helpers(tess_pool *pool)
+{
+    if (pool->n_started > 0 && pool->generation != process_generation) {
+        // After fork(): the parent's threads do not exist here, and its locks may be held.
+        pool->n_started = 0;
+        pthread_mutex_init(&pool->mutex, NULL);
+        pthread_cond_init(&pool->work, NULL);
+        pthread_cond_init(&pool->done, NULL);
+    }
+    if (pool->n_started > 0) {
+        return;
+    }
+    pool->generation = process_generation;
+    pool->round = 0;
+    for (int32_t i = 0; i < pool->n_thread - 1; i++) {
+        worker *helper = &pool->helpers[i];
+        helper->pool = pool;
+        helper->index = i + 1;
+        if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
+            tess_log_write(pool->log, TESS_LOG_WARNING, "only %d of %d threads could be started",
+                           i + 1, pool->n_thread);
+            break;
+        }
+        pool->n_started++;
+    }
+}
+
+static tess_status run_inline(int64_t n_block, tess_block_fn fn, void *arg)
+{
+    for (int64_t block = 0; block < n_block; block++) {
+        TESS_TRY(fn(arg, block, 0));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn, void *arg)
+{
+    if (pool->n_thread == 1 || n_block <= 1 || inside_block) {
+        return run_inline(n_block, fn, arg);
+    }
+    start_helpers(pool);
+    pthread_mutex_lock(&pool->mutex);
+    pool->job.fn = fn;
+    pool->job.arg = arg;
+    pool->job.n_block = n_block;
+    pool->job.next_block = 0;
+    pool->job.failed_block = n_block;
+    pool->job.status = TESS_OK;
+    pool->n_busy = pool->n_started;
+    pool->round++;
+    pthread_cond_broadcast(&pool->work);
+    take_blocks(pool, 0);
+    while (pool->n_busy > 0) {
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    }
+    const tess_status status = pool->job.status;
+    pthread_mutex_unlock(&pool->mutex);
+    if (status != TESS_OK) {
+        tess_error_copy_in(pool->job.message);
+    }
+    return status;
+}

@@ -1,0 +1,110 @@
+#include "runtime/provenance.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "runtime/source.h"
+
+#include <string.h>
+
+static void write_shape(tess_json *json, const char *key, int32_t rank, const int64_t *shape)
+{
+    tess_json_array_begin(json, key);
+    for (int32_t i = 0; i < rank; i++) {
+        tess_json_int(json, NULL, shape[i]);
+    }
+    tess_json_array_end(json);
+}
+
+static void write_input(tess_json *json, const tess_provenance *p)
+{
+    const tess_source_info *info = tess_source_get_info(p->source);
+    const char *slash = strrchr(info->path, '/');
+    char hash[33];
+    tess_hash_text(p->fingerprint, hash);
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "name", slash ? slash + 1 : info->path); // folders stay private
+    tess_json_text(json, "dataset", info->dataset);
+    tess_json_text(json, "format", info->format);
+    tess_json_text(json, "dtype", tess_dtype_name((tess_dtype)info->dtype));
+    write_shape(json, "shape", info->rank, info->shape);
+    tess_json_uint(json, "bytes", info->file_bytes);
+    tess_json_int(json, "mtime_ns", info->file_mtime_ns);
+    tess_json_text(json, "fingerprint", hash);
+    tess_json_object_end(json);
+}
+
+// "a=1;b=x" becomes {"a": "1", "b": "x"}.
+static void write_settings(tess_json *json, const char *settings)
+{
+    tess_json_object_begin(json, "settings");
+    while (*settings) {
+        char key[64] = "";
+        char value[64] = "";
+        const size_t n = strcspn(settings, ";");
+        const size_t k = strcspn(settings, "=");
+        if (k < n && k < sizeof key && n - k - 1 < sizeof value) {
+            memcpy(key, settings, k);
+            memcpy(value, settings + k + 1, n - k - 1);
+            tess_json_text(json, key, value);
+        }
+        settings += n + (settings[n] == ';');
+    }
+    tess_json_object_end(json);
+}
+
+static void write_machine(tess_json *json, const tess_context *ctx)
+{
+    tess_json_text(json, "device", ctx->device->info.id);
+    tess_json_text(json, "device_name", ctx->device->info.name);
+    tess_json_text(json, "isa", ctx->isa);
+    tess_json_int(json, "threads", ctx->n_thread);
+    tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);
+}
+
+tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, char **text,
+                                 size_t *bytes)
+{
+    *text = NULL;
+    tess_json *json = NULL;
+    const tess_status created = tess_json_create_on(&ctx->heap, 2, &json);
+    if (created != TESS_OK) {
+        return created;
+    }
+    const tess_plan_info *plan = &p->plan->info;
+    char now[32];
+    tess_utc_text(now, sizeof now);
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.provenance/1");
+    tess_json_text(json, "tessera", TESS_VERSION);
+    tess_json_text(json, "commit", tess_build_commit());
+    tess_json_text(json, "stage", p->plan->ops->name);
+    tess_json_text(json, "command_line", p->command_line);
+    write_settings(json, p->plan->settings);
+    write_machine(json, ctx);
+    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
+    tess_json_text(json, "strategy_reason", plan->reason);
+    tess_json_int(json, "items", plan->n_item);
+    tess_json_int(json, "items_done", p->items_done);
+    tess_json_text(json, "unit", p->plan->ops->unit);
+    tess_json_bool(json, "resumed", p->resumed);
+    tess_json_text(json, "started", p->started);
+    tess_json_text(json, "written", now);
+    write_shape(json, "output_shape", p->plan->out.rank, p->plan->out.shape);
+    tess_json_text(json, "output_dtype", tess_dtype_name((tess_dtype)p->plan->out.dtype));
+    tess_json_array_begin(json, "inputs");
+    if (p->source) {
+        write_input(json, p);
+    }
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+
+    const char *finished = NULL;
+    tess_status status = tess_json_finish(json, &finished);
+    if (status == TESS_OK) {
+        *bytes = strlen(finished) + 1;
+        *text = tess_heap_strdup(&ctx->heap, finished, TESS_TAG_RESULT);
+        status = *text ? TESS_OK : TESS_E_MEMORY;
+    }
+    tess_json_destroy(json);
+    return status;
+}

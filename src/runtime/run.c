@@ -1,0 +1,495 @@
+#include "runtime/plan.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/journal.h"
+#include "runtime/pipeline.h"
+#include "runtime/provenance.h"
+#include "runtime/source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t PROGRESS_EVERY_NS = 50000000;
+
+// Buffers of one tile in flight. Which exist depends on the device and the source: a mapped file
+// on the CPU needs none for its input.
+typedef struct slot {
+    void *host_in;   // read into here; NULL when tiles are views
+    void *host_out;  // the tile's result in host memory
+    void *device_in; // NULL when the device works on host memory
+    void *device_out;
+    tess_array in; // the tile as the stage sees it
+    tess_backend_queue *queue;
+} slot;
+
+struct tess_run {
+    tess_context *ctx;
+    const tess_plan *plan;
+    tess_source *source;
+    tess_sink *sink;
+    tess_run_config config;
+    char *checkpoint_dir; // copies of the config's texts
+    char *command_line;
+
+    slot slots[4];
+    tess_journal journal;
+    bool has_journal;
+    tess_provenance provenance;
+    char *provenance_text;
+    size_t provenance_bytes;
+
+    int64_t first_item; // where this execution begins
+    int64_t items_done; // written, in order
+    int64_t begin_ns;
+    int64_t last_progress_ns;
+    int64_t last_save_ns;
+    double save_cost_s; // of the last checkpoint
+    tess_run_report report;
+};
+
+void tess_run_config_init(tess_run_config *config, size_t struct_size)
+{
+    const tess_run_config defaults = {
+        .struct_size = (uint32_t)struct_size, .checkpoint_every_s = 60, .keep_checkpoints = 2};
+    memset(config, 0, struct_size);
+    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+}
+
+static bool reads_into_buffers(const tess_run *run)
+{
+    if (!run->source) {
+        return false;
+    }
+    return !tess_source_get_info(run->source)->is_mapped || !run->ctx->device->shares_host_memory;
+}
+
+static tess_status make_slot(tess_run *run, slot *s)
+{
+    const tess_plan *plan = run->plan;
+    tess_device *device = run->ctx->device;
+    const tess_backend *backend = device->backend;
+    const size_t items = (size_t)plan->info.items_per_tile;
+    const size_t in_bytes = items * (size_t)plan->in_item_bytes;
+    const size_t out_bytes = items * (size_t)plan->out_item_bytes;
+    TESS_TRY(backend->queue_create(device->handle, &s->queue));
+    // The CPU takes its tiles from the context's heap; other devices want memory they can reach.
+    const tess_space space = device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_PINNED;
+    if (reads_into_buffers(run) && in_bytes > 0) {
+        TESS_TRY(backend->memory_alloc(device->handle, space, in_bytes, &s->host_in));
+    }
+    if (out_bytes > 0) {
+        TESS_TRY(backend->memory_alloc(device->handle, space, out_bytes, &s->host_out));
+    }
+    if (!device->shares_host_memory) {
+        if (in_bytes > 0) {
+            TESS_TRY(
+                backend->memory_alloc(device->handle, TESS_SPACE_DEVICE, in_bytes, &s->device_in));
+        }
+        if (out_bytes > 0) {
+            TESS_TRY(backend->memory_alloc(device->handle, TESS_SPACE_DEVICE, out_bytes,
+                                           &s->device_out));
+        }
+    }
+    return TESS_OK;
+}
+
+static void free_slot(tess_run *run, slot *s)
+{
+    tess_device *device = run->ctx->device;
+    const tess_backend *backend = device->backend;
+    const tess_space space = device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_PINNED;
+    const size_t items = (size_t)run->plan->info.items_per_tile;
+    const size_t in_bytes = items * (size_t)run->plan->in_item_bytes;
+    const size_t out_bytes = items * (size_t)run->plan->out_item_bytes;
+    if (s->queue) {
+        backend->queue_destroy(s->queue);
+    }
+    if (s->host_in) {
+        backend->memory_free(device->handle, space, s->host_in, in_bytes);
+    }
+    if (s->host_out) {
+        backend->memory_free(device->handle, space, s->host_out, out_bytes);
+    }
+    if (s->device_in) {
+        backend->memory_free(device->handle, TESS_SPACE_DEVICE, s->device_in, in_bytes);
+    }
+    if (s->device_out) {
+        backend->memory_free(device->handle, TESS_SPACE_DEVICE, s->device_out, out_bytes);
+    }
+    memset(s, 0, sizeof *s);
+}
+
+// The sink must be the array the plan will fill.
+static tess_status check_sink(const tess_plan *plan, const tess_sink *sink)
+{
+    tess_array out;
+    tess_sink_array(sink, &out);
+    bool same = out.rank == plan->out.rank && out.dtype == plan->out.dtype;
+    for (int32_t i = 0; same && i < out.rank; i++) {
+        same = out.shape[i] == plan->out.shape[i];
+    }
+    if (!same) {
+        TESS_FAIL(TESS_E_SHAPE, "sink: its shape or type is not that of the plan's output");
+    }
+    return TESS_OK;
+}
+
+static tess_status copy_config(tess_run *run, const tess_run_config *config)
+{
+    tess_run_config_init(&run->config, sizeof run->config);
+    if (config) {
+        if (config->struct_size != sizeof run->config) {
+            TESS_FAIL(TESS_E_VERSION, "config: struct_size %u is unknown to this library",
+                      config->struct_size);
+        }
+        run->config = *config;
+    }
+    if (!(run->config.checkpoint_every_s >= 0)) {
+        TESS_FAIL(TESS_E_RANGE, "checkpoint_every_s: must be 0 or more seconds");
+    }
+    if (run->config.keep_checkpoints < 1) {
+        TESS_FAIL(TESS_E_RANGE, "keep_checkpoints: must be 1 or more");
+    }
+    const char *command_line = run->config.command_line ? run->config.command_line : "";
+    run->command_line = tess_heap_strdup(&run->ctx->heap, command_line, TESS_TAG_PLAN);
+    if (!run->command_line) {
+        return TESS_E_MEMORY;
+    }
+    if (run->config.checkpoint_dir) {
+        run->checkpoint_dir =
+            tess_heap_strdup(&run->ctx->heap, run->config.checkpoint_dir, TESS_TAG_PLAN);
+        if (!run->checkpoint_dir) {
+            return TESS_E_MEMORY;
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status refresh_provenance(tess_run *run)
+{
+    tess_heap *heap = &run->ctx->heap;
+    char *text = NULL;
+    size_t bytes = 0;
+    run->provenance.items_done = run->items_done;
+    TESS_TRY(tess_provenance_make(run->ctx, &run->provenance, &text, &bytes));
+    tess_heap_free(heap, run->provenance_text, run->provenance_bytes, TESS_TAG_RESULT);
+    run->provenance_text = text;
+    run->provenance_bytes = bytes;
+    return TESS_OK;
+}
+
+static tess_status fill_run(tess_run *run, const tess_run_config *config)
+{
+    TESS_TRY(copy_config(run, config));
+    TESS_TRY(check_sink(run->plan, run->sink));
+    run->provenance = (tess_provenance){
+        .plan = run->plan, .source = run->source, .command_line = run->command_line};
+    tess_utc_text(run->provenance.started, sizeof run->provenance.started);
+    if (run->source) {
+        TESS_TRY(tess_source_fingerprint(run->source, &run->provenance.fingerprint));
+    }
+    if (run->checkpoint_dir) {
+        TESS_TRY(tess_journal_open(run->ctx, run->plan, run->provenance.fingerprint,
+                                   run->checkpoint_dir, run->config.resume,
+                                   run->config.keep_checkpoints, run->sink, &run->journal,
+                                   &run->first_item));
+        run->has_journal = true;
+        run->provenance.resumed = run->first_item > 0;
+    } else if (run->config.resume) {
+        TESS_FAIL(TESS_E_ARGUMENT, "resume: needs the checkpoint folder of the earlier run");
+    }
+    run->items_done = run->first_item;
+    for (int64_t i = 0; i < run->plan->info.n_slot; i++) {
+        TESS_TRY(make_slot(run, &run->slots[i]));
+    }
+    return refresh_provenance(run);
+}
+
+tess_status tess_run_create(tess_context *ctx, const tess_plan *plan, tess_source *source,
+                            tess_sink *sink, const tess_run_config *config, tess_run **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    if ((source == NULL) != (plan->in.rank == 0)) {
+        TESS_FAIL(TESS_E_ARGUMENT, "source: %s",
+                  source ? "this plan takes none" : "this plan needs one");
+    }
+    tess_run *run = tess_heap_alloc_zero(&ctx->heap, sizeof *run, TESS_TAG_PLAN, "run");
+    if (!run) {
+        return TESS_E_MEMORY;
+    }
+    run->ctx = ctx;
+    run->plan = plan;
+    run->source = source;
+    run->sink = sink;
+    run->journal.lock_fd = -1;
+    const tess_status status = fill_run(run, config);
+    if (status != TESS_OK) {
+        tess_run_destroy(run);
+        return status;
+    }
+    *out = run;
+    return TESS_OK;
+}
+
+void tess_run_destroy(tess_run *run)
+{
+    if (!run) {
+        return;
+    }
+    tess_heap *heap = &run->ctx->heap;
+    for (size_t i = 0; i < sizeof run->slots / sizeof *run->slots; i++) {
+        free_slot(run, &run->slots[i]);
+    }
+    tess_journal_close(&run->journal);
+    if (run->checkpoint_dir) {
+        tess_heap_free(heap, run->checkpoint_dir, strlen(run->checkpoint_dir) + 1, TESS_TAG_PLAN);
+    }
+    if (run->command_line) {
+        tess_heap_free(heap, run->command_line, strlen(run->command_line) + 1, TESS_TAG_PLAN);
+    }
+    tess_heap_free(heap, run->provenance_text, run->provenance_bytes, TESS_TAG_RESULT);
+    tess_heap_free(heap, run, sizeof *run, TESS_TAG_PLAN);
+}
+
+// Items of a tile, counted from where this execution begins.
+static void tile_range(const tess_run *run, int64_t tile, int64_t *first, int64_t *count)
+{
+    const tess_plan_info *info = &run->plan->info;
+    *first = run->first_item + tile * info->items_per_tile;
+    const int64_t left = info->n_item - *first;
+    *count = left < info->items_per_tile ? left : info->items_per_tile;
+}
+
+static tess_status read_tile(void *self, int64_t tile, int32_t index)
+{
+    tess_run *run = self;
+    slot *s = &run->slots[index];
+    int64_t first;
+    int64_t count;
+    tile_range(run, tile, &first, &count);
+    memset(&s->in, 0, sizeof s->in);
+    if (!run->source) {
+        return TESS_OK;
+    }
+    const size_t bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
+    tess_span span = tess_span_begin(&run->ctx->tracer, "read");
+    tess_status status;
+    if (s->host_in) {
+        status = tess_source_read(run->source, first, count, s->host_in, bytes);
+        tess_source_release(run->source, first, count);
+        int64_t shape[TESS_MAX_RANK];
+        memcpy(shape, run->plan->in.shape, sizeof shape);
+        shape[0] = count;
+        if (status == TESS_OK) {
+            status = tess_array_init(&s->in, s->host_in, (tess_dtype)run->plan->in.dtype,
+                                     run->plan->in.rank, shape);
+        }
+    } else {
+        status = tess_source_populate(run->source, first, count);
+        tess_source_view(run->source, first, count, &s->in);
+    }
+    tess_span_end(&span, (double)bytes, 0);
+    return status;
+}
+
+static tess_status compute_tile(void *self, int64_t tile, int32_t index)
+{
+    tess_run *run = self;
+    slot *s = &run->slots[index];
+    const tess_device *device = run->ctx->device;
+    int64_t first;
+    int64_t count;
+    tile_range(run, tile, &first, &count);
+    const size_t in_bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
+    const size_t out_bytes = (size_t)count * (size_t)run->plan->out_item_bytes;
+    tess_span span = tess_span_begin(&run->ctx->tracer, run->plan->ops->name);
+    tess_tile work = {
+        .first = first, .count = count, .in = s->in, .out = s->host_out, .queue = s->queue};
+    if (!device->shares_host_memory) {
+        work.in.data = s->device_in;
+        work.in.space = TESS_SPACE_DEVICE;
+        work.out = s->device_out;
+        if (in_bytes > 0) {
+            TESS_TRY(device->backend->copy(s->queue, s->device_in, TESS_SPACE_DEVICE, s->host_in,
+                                           TESS_SPACE_PINNED, in_bytes));
+        }
+    }
+    TESS_TRY(run->plan->ops->compute(run->plan, run->ctx, &work));
+    if (!device->shares_host_memory && out_bytes > 0) {
+        TESS_TRY(device->backend->copy(s->queue, s->host_out, TESS_SPACE_PINNED, s->device_out,
+                                       TESS_SPACE_DEVICE, out_bytes));
+    }
+    tess_span_end(&span, (double)(in_bytes + out_bytes), 0);
+    return TESS_OK;
+}
+
+// Due by time; but never more than one hundredth of the run goes into checkpoints, unless the
+// caller wants one after every tile.
+static bool checkpoint_is_due(const tess_run *run)
+{
+    if (!run->has_journal) {
+        return false;
+    }
+    const double since_s = (double)(tess_now_ns() - run->last_save_ns) * 1e-9;
+    const double every_s = run->config.checkpoint_every_s;
+    return every_s == 0 || (since_s >= every_s && since_s >= 100 * run->save_cost_s);
+}
+
+static tess_status save_checkpoint(tess_run *run)
+{
+    tess_span span = tess_span_begin(&run->ctx->tracer, "checkpoint");
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(refresh_provenance(run));
+    TESS_TRY(tess_journal_save(&run->journal, run->sink, run->provenance_text));
+    run->last_save_ns = tess_now_ns();
+    run->save_cost_s = (double)(run->last_save_ns - begin_ns) * 1e-9;
+    run->report.n_checkpoint++;
+    run->report.checkpoint_s += run->save_cost_s;
+    tess_span_end(&span, 0, 0);
+    return TESS_OK;
+}
+
+static tess_status write_tile(void *self, int64_t tile, int32_t index)
+{
+    tess_run *run = self;
+    slot *s = &run->slots[index];
+    int64_t first;
+    int64_t count;
+    tile_range(run, tile, &first, &count);
+    const size_t bytes = (size_t)count * (size_t)run->plan->out_item_bytes;
+    TESS_TRY(run->ctx->device->backend->finish(s->queue));
+    if (run->source && !s->host_in) {
+        tess_source_release(run->source, first, count);
+    }
+    if (run->plan->ops->inspect) {
+        TESS_TRY(run->plan->ops->inspect(run->plan, run->ctx, first, count, s->host_out));
+    }
+    tess_span span = tess_span_begin(&run->ctx->tracer, "write");
+    TESS_TRY(tess_sink_write(run->sink, first, count, s->host_out, bytes));
+    tess_span_end(&span, (double)bytes, 0);
+    if (run->has_journal) {
+        TESS_TRY(tess_journal_note(&run->journal, first, count, s->host_out));
+    }
+    run->items_done = first + count;
+    return checkpoint_is_due(run) ? save_checkpoint(run) : TESS_OK;
+}
+
+static tess_status report_progress(tess_run *run, int64_t done)
+{
+    const tess_plan_info *info = &run->plan->info;
+    const int64_t now_ns = tess_now_ns();
+    if (!run->ctx->progress ||
+        (now_ns - run->last_progress_ns < PROGRESS_EVERY_NS && done < info->n_item)) {
+        return TESS_OK;
+    }
+    run->last_progress_ns = now_ns;
+    uint64_t memory = 0;
+    uint64_t peak = 0;
+    tess_context_memory(run->ctx, &memory, &peak);
+    const int64_t here = done - run->first_item;
+    tess_progress progress = {.struct_size = sizeof progress,
+                              .strategy = info->strategy,
+                              .stage = run->plan->ops->name,
+                              .unit = run->plan->ops->unit,
+                              .done = done,
+                              .total = info->n_item,
+                              .done_bytes = (uint64_t)done * run->plan->in_item_bytes,
+                              .elapsed_s = (double)(now_ns - run->begin_ns) * 1e-9,
+                              .remaining_s = -1,
+                              .memory_bytes = memory};
+    if (here > 0) {
+        progress.remaining_s = progress.elapsed_s * (double)(info->n_item - done) / (double)here;
+    }
+    if (run->ctx->progress(run->ctx->progress_user, &progress) != 0) {
+        TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
+    }
+    return TESS_OK;
+}
+
+static tess_status poll_tile(void *self, int64_t tile)
+{
+    tess_run *run = self;
+    TESS_TRY(tess_context_check_cancel(run->ctx));
+    int64_t first;
+    int64_t count;
+    tile_range(run, tile, &first, &count);
+    return report_progress(run, first);
+}
+
+// What a stopped run leaves behind, without hiding why it stopped.
+static void keep_what_is_done(tess_run *run)
+{
+    char message[TESS_MESSAGE_BYTES];
+    tess_error_copy_out(message);
+    if (run->has_journal && run->journal.n_tile > 0 && save_checkpoint(run) != TESS_OK) {
+        tess_log_write(&run->ctx->log, TESS_LOG_WARNING, "%s", tess_last_error());
+    }
+    tess_error_copy_in(message);
+}
+
+static tess_status finish_run(tess_run *run)
+{
+    TESS_TRY(report_progress(run, run->plan->info.n_item));
+    TESS_TRY(refresh_provenance(run));
+    TESS_TRY(tess_sink_set_provenance(run->sink, run->provenance_text));
+    tess_span span = tess_span_begin(&run->ctx->tracer, "commit");
+    TESS_TRY(tess_sink_commit(run->sink));
+    tess_span_end(&span, 0, 0);
+    if (run->has_journal) {
+        tess_journal_finish(&run->journal);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_run_execute(tess_run *run)
+{
+    tess_error_clear();
+    const tess_plan_info *info = &run->plan->info;
+    const int64_t left = info->n_item - run->items_done;
+    run->first_item = run->items_done;
+    run->begin_ns = tess_now_ns();
+    run->last_save_ns = run->begin_ns;
+    run->last_progress_ns = 0;
+    memset(&run->report, 0, sizeof run->report);
+    run->report.first_item = run->first_item;
+    tess_pipeline pipeline = {.self = run,
+                              .n_tile = (left + info->items_per_tile - 1) / info->items_per_tile,
+                              .n_slot = (int32_t)info->n_slot,
+                              .read = read_tile,
+                              .compute = compute_tile,
+                              .write = write_tile,
+                              .poll = poll_tile};
+    tess_status status = tess_pipeline_run(&pipeline);
+    if (status != TESS_OK) {
+        keep_what_is_done(run);
+    } else {
+        status = finish_run(run);
+    }
+    run->report.elapsed_s = (double)(tess_now_ns() - run->begin_ns) * 1e-9;
+    run->report.read_wait_s = (double)pipeline.read_wait_ns * 1e-9;
+    return status;
+}
+
+tess_status tess_run_get_report(const tess_run *run, tess_run_report *report, size_t struct_size)
+{
+    tess_error_clear();
+    tess_run_report all = run->report;
+    uint64_t now = 0;
+    if (struct_size < sizeof all.struct_size || struct_size > sizeof all) {
+        TESS_FAIL(TESS_E_VERSION, "report: size %zu is unknown to this library", struct_size);
+    }
+    all.struct_size = (uint32_t)struct_size;
+    all.resumed = run->provenance.resumed;
+    all.items_done = run->items_done;
+    tess_context_memory(run->ctx, &now, &all.peak_heap_bytes);
+    snprintf(all.checkpoint_path, sizeof all.checkpoint_path, "%s", run->journal.newest);
+    memcpy(report, &all, struct_size);
+    return TESS_OK;
+}
+
+const char *tess_run_provenance(const tess_run *run)
+{
+    return run->provenance_text;
+}

@@ -1,0 +1,356 @@
+#include "runtime/source.h"
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 // Linux 5.14
+#endif
+
+static const int64_t FINGERPRINT_BYTES = 1 << 20;
+
+struct tess_source {
+    tess_context *ctx;
+    tess_source_info info;
+    tess_array array;          // data NULL: must be read
+    const tess_format *format; // NULL: memory
+    tess_format_reader reader;
+    char *path;
+    uint64_t item_bytes; // of one item of the first axis
+    bool no_populate;    // the kernel is older than MADV_POPULATE_READ
+};
+
+void tess_source_config_init(tess_source_config *config, size_t struct_size)
+{
+    memset(config, 0, struct_size);
+    config->struct_size = (uint32_t)struct_size;
+}
+
+static tess_status source_alloc(tess_context *ctx, tess_source **out)
+{
+    tess_source *source =
+        tess_heap_alloc_zero(&ctx->heap, sizeof *source, TESS_TAG_IO, "input description");
+    if (!source) {
+        return TESS_E_MEMORY;
+    }
+    source->ctx = ctx;
+    source->info.struct_size = sizeof source->info;
+    source->info.path = "";
+    source->info.dataset = "";
+    *out = source;
+    return TESS_OK;
+}
+
+// Fills the public description from the array.
+static tess_status describe(tess_source *source)
+{
+    const tess_array *a = &source->array;
+    if (a->rank < 1) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: expected an array of at least one axis, got a single value",
+                  source->info.path[0] ? source->info.path : "array");
+    }
+    source->info.dtype = a->dtype;
+    source->info.rank = a->rank;
+    source->info.item_bytes = a->item_bytes;
+    memcpy(source->info.shape, a->shape, sizeof a->shape);
+    uint64_t bytes = (uint64_t)a->item_bytes;
+    for (int32_t i = 1; i < a->rank; i++) {
+        if (!tess_mul_u64(bytes, (uint64_t)a->shape[i], &bytes)) {
+            TESS_FAIL(TESS_E_SHAPE, "%s: more bytes than can be counted", source->info.path);
+        }
+    }
+    source->item_bytes = bytes;
+    return TESS_OK;
+}
+
+tess_status tess_source_from_array(tess_context *ctx, const tess_array *array, tess_source **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_source *source = NULL;
+    TESS_TRY(source_alloc(ctx, &source));
+    source->array = *array;
+    source->info.format = "memory";
+    source->info.is_mapped = 1;
+    const tess_status status = describe(source);
+    if (status != TESS_OK) {
+        tess_source_close(source);
+        return status;
+    }
+    *out = source;
+    return TESS_OK;
+}
+
+static tess_status open_file(tess_source *source, const char *path,
+                             const tess_source_config *config)
+{
+    tess_context *ctx = source->ctx;
+    const char *dataset = config && config->dataset ? config->dataset : NULL;
+    source->path = tess_heap_strdup(&ctx->heap, path, TESS_TAG_IO);
+    if (!source->path) {
+        return TESS_E_MEMORY;
+    }
+    source->info.path = source->path;
+    int fd = -1;
+    TESS_TRY(tess_file_open_read(path, &fd, &source->info.file_bytes, &source->info.file_mtime_ns));
+    close(fd);
+    const tess_format *format = NULL;
+    TESS_TRY(tess_format_of_file(ctx, path, &format));
+    TESS_TRY(format->open(&ctx->host, path, dataset, config ? config->allow_truncated : 0,
+                          &source->reader));
+    source->format = format; // from here on close() must call the format
+    source->info.format = format->name;
+    source->info.dataset = source->reader.dataset;
+    source->info.is_mapped = source->reader.mapped != NULL;
+
+    tess_array *a = &source->array;
+    a->data = (void *)(uintptr_t)source->reader.mapped;
+    a->dtype = source->reader.dtype;
+    a->item_bytes = source->reader.item_bytes;
+    a->rank = source->reader.rank;
+    int64_t stride = 1;
+    for (int32_t i = a->rank - 1; i >= 0; i--) {
+        a->shape[i] = source->reader.shape[i];
+        a->stride[i] = stride;
+        stride *= a->shape[i] > 0 ? a->shape[i] : 1;
+    }
+    return describe(source);
+}
+
+tess_status tess_source_open(tess_context *ctx, const char *path, const tess_source_config *config,
+                             tess_source **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_source *source = NULL;
+    TESS_TRY(source_alloc(ctx, &source));
+    const tess_status status = open_file(source, path, config);
+    if (status != TESS_OK) {
+        tess_source_close(source);
+        return status;
+    }
+    *out = source;
+    return TESS_OK;
+}
+
+const tess_source_info *tess_source_get_info(const tess_source *source)
+{
+    return &source->info;
+}
+
+void tess_source_close(tess_source *source)
+{
+    if (!source) {
+        return;
+    }
+    if (source->format) {
+        source->format->close(&source->ctx->host, &source->reader);
+    }
+    tess_heap *heap = &source->ctx->heap;
+    if (source->path) {
+        tess_heap_free(heap, source->path, strlen(source->path) + 1, TESS_TAG_IO);
+    }
+    tess_heap_free(heap, source, sizeof *source, TESS_TAG_IO);
+}
+
+void tess_source_array(const tess_source *source, tess_array *array)
+{
+    *array = source->array;
+}
+
+int tess_source_in_memory(const tess_source *source)
+{
+    return source->format == NULL;
+}
+
+void tess_source_view(const tess_source *source, int64_t first, int64_t count, tess_array *view)
+{
+    TESS_ASSERT(source->array.data || tess_array_items(&source->array) == 0);
+    *view = source->array;
+    view->data = (char *)view->data + first * view->stride[0] * view->item_bytes;
+    view->shape[0] = count;
+}
+
+// Copies one strided array densely, last axis in runs where it is contiguous.
+static void copy_dense(const tess_array *a, char *dst)
+{
+    int64_t index[TESS_MAX_RANK] = {0};
+    const int32_t last = a->rank - 1;
+    const size_t item = (size_t)a->item_bytes;
+    if (tess_array_items(a) == 0) {
+        return;
+    }
+    for (;;) {
+        const char *src = a->data;
+        for (int32_t i = 0; i < last; i++) {
+            src += index[i] * a->stride[i] * a->item_bytes;
+        }
+        if (a->stride[last] == 1) {
+            memcpy(dst, src, (size_t)a->shape[last] * item);
+        } else {
+            for (int64_t k = 0; k < a->shape[last]; k++) {
+                memcpy(dst + (size_t)k * item, src + k * a->stride[last] * a->item_bytes, item);
+            }
+        }
+        dst += (size_t)a->shape[last] * item;
+        int32_t axis = last - 1;
+        while (axis >= 0 && ++index[axis] == a->shape[axis]) {
+            index[axis--] = 0;
+        }
+        if (axis < 0) {
+            return;
+        }
+    }
+}
+
+tess_status tess_source_read(tess_source *source, int64_t first, int64_t count, void *dst,
+                             uint64_t dst_bytes)
+{
+    tess_error_clear();
+    if (first < 0 || count < 0 || first > source->array.shape[0] - count) {
+        TESS_FAIL(TESS_E_ARGUMENT, "items %lld to %lld: the array has %lld", (long long)first,
+                  (long long)(first + count), (long long)source->array.shape[0]);
+    }
+    if (dst_bytes != source->item_bytes * (uint64_t)count) {
+        TESS_FAIL(TESS_E_ARGUMENT, "dst_bytes: expected %llu, got %llu",
+                  (unsigned long long)(source->item_bytes * (uint64_t)count),
+                  (unsigned long long)dst_bytes);
+    }
+    if (count == 0) {
+        return TESS_OK;
+    }
+    if (!source->array.data) {
+        return source->format->read(&source->ctx->host, &source->reader, first, count, dst);
+    }
+    TESS_TRY(tess_source_populate(source, first, count));
+    tess_array view;
+    tess_source_view(source, first, count, &view);
+    copy_dense(&view, dst);
+    return TESS_OK;
+}
+
+// The whole pages that touch a range of items (for populate), or that lie inside it (for release:
+// neighbours still in use must stay).
+static bool page_range(const tess_source *source, int64_t first, int64_t count, bool inside,
+                       char **begin, size_t *bytes)
+{
+    if (!source->format || !source->array.data || count == 0) {
+        return false;
+    }
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t low =
+        (uintptr_t)source->array.data + (uintptr_t)first * (uintptr_t)source->item_bytes;
+    const uintptr_t high = low + (uintptr_t)count * (uintptr_t)source->item_bytes;
+    const uintptr_t from = inside ? (low + page - 1) & ~(page - 1) : low & ~(page - 1);
+    const uintptr_t to = inside ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
+    if (to <= from) {
+        return false;
+    }
+    *begin = (char *)from;
+    *bytes = to - from;
+    return true;
+}
+
+tess_status tess_source_populate(tess_source *source, int64_t first, int64_t count)
+{
+    char *begin;
+    size_t bytes;
+    if (source->no_populate || !page_range(source, first, count, false, &begin, &bytes)) {
+        return TESS_OK;
+    }
+    for (;;) {
+        if (madvise(begin, bytes, MADV_POPULATE_READ) == 0) {
+            return TESS_OK;
+        }
+        if (errno == EINTR || errno == EAGAIN) {
+            continue;
+        }
+        break;
+    }
+    if (errno == EINVAL || errno == ENOSYS || errno == ENOMEM) {
+        // An older kernel: pages come in by ordinary faults.
+        source->no_populate = true;
+        return TESS_OK;
+    }
+    struct stat now;
+    if (stat(source->path, &now) == 0 && (uint64_t)now.st_size < source->info.file_bytes) {
+        TESS_FAIL(TESS_E_TRUNCATED,
+                  "%s: was cut from %llu to %llu bytes while it was being read; restore it and run "
+                  "again",
+                  source->path, (unsigned long long)source->info.file_bytes,
+                  (unsigned long long)now.st_size);
+    }
+    TESS_FAIL(TESS_E_IO, "%s: cannot read items %lld to %lld: %s", source->path, (long long)first,
+              (long long)(first + count), strerror(errno));
+}
+
+void tess_source_release(tess_source *source, int64_t first, int64_t count)
+{
+    char *begin;
+    size_t bytes;
+    if (page_range(source, first, count, true, &begin, &bytes)) {
+        madvise(begin, bytes, MADV_DONTNEED);
+    }
+}
+
+static tess_status fingerprint_file(tess_source *source, tess_hash *hash)
+{
+    int fd = -1;
+    uint64_t bytes = 0;
+    int64_t mtime_ns = 0;
+    TESS_TRY(tess_file_open_read(source->path, &fd, &bytes, &mtime_ns));
+    tess_heap *heap = &source->ctx->heap;
+    const size_t part =
+        bytes < (uint64_t)FINGERPRINT_BYTES ? (size_t)bytes : (size_t)FINGERPRINT_BYTES;
+    const size_t capacity = 2 * part + 16;
+    unsigned char *buffer = tess_heap_alloc(heap, capacity, TESS_TAG_IO, "input fingerprint");
+    tess_status status = buffer ? TESS_OK : TESS_E_MEMORY;
+    if (status == TESS_OK) {
+        status = tess_file_read_at(fd, source->path, buffer, part, 0);
+    }
+    if (status == TESS_OK) {
+        status = tess_file_read_at(fd, source->path, buffer + part, part, bytes - part);
+    }
+    if (status == TESS_OK) {
+        memcpy(buffer + 2 * part, &bytes, sizeof bytes);
+        memcpy(buffer + 2 * part + 8, &mtime_ns, sizeof mtime_ns);
+        *hash = tess_hash_bytes(tess_hash_default(), buffer, capacity);
+    }
+    tess_heap_free(heap, buffer, capacity, TESS_TAG_IO);
+    close(fd);
+    return status;
+}
+
+tess_status tess_source_fingerprint(tess_source *source, tess_hash *hash)
+{
+    if (source->format) {
+        return fingerprint_file(source, hash);
+    }
+    // Memory of the caller: its first and last items stand for the whole.
+    const int64_t n = source->array.shape[0];
+    const int64_t wished = FINGERPRINT_BYTES / (int64_t)(source->item_bytes + 1) + 1;
+    const int64_t count = n < wished ? n : wished;
+    const size_t part = (size_t)count * (size_t)source->item_bytes;
+    tess_heap *heap = &source->ctx->heap;
+    char *buffer = tess_heap_alloc(heap, 2 * part, TESS_TAG_IO, "input fingerprint");
+    if (!buffer) {
+        return TESS_E_MEMORY;
+    }
+    tess_status status = tess_source_read(source, 0, count, buffer, part);
+    if (status == TESS_OK) {
+        status = tess_source_read(source, n - count, count, buffer + part, part);
+    }
+    if (status == TESS_OK) {
+        *hash = tess_hash_bytes(tess_hash_default(), buffer, 2 * part);
+    }
+    tess_heap_free(heap, buffer, 2 * part, TESS_TAG_IO);
+    return status;
+}

@@ -1,0 +1,25 @@
+// The one file that knows everybody: built-in backends, formats and parameter tables.
+#include "tessera/tessera.h"
+#include "backend/cpu/cpu_backend.h"
+#include "io/formats.h"
+#include "runtime/context.h"
+
+tess_status tess_context_create(const tess_context_config *config, tess_context **out)
+{
+    static const tess_backend *const backends[] = {&tess_backend_cpu};
+    static const tess_format *const formats[] = {&tess_format_npy, &tess_format_npz};
+    static const tess_builtins builtins = {.backends = backends,
+                                           .n_backend = sizeof backends / sizeof *backends,
+                                           .n_format = sizeof formats / sizeof *formats,
+                                           .formats = formats};
+    return tess_context_create_with(config, &builtins, out);
+}
+
+const tess_param_table *const *tess_param_tables(int64_t *n_table)
+{
+    static const tess_param_table *tables[2];
+    tables[0] = tess_autoreject_ptp_params();
+    tables[1] = tess_autoreject_simulate_params();
+    *n_table = sizeof tables / sizeof *tables;
+    return tables;
+}
