@@ -1,0 +1,145 @@
+// What all commands share: the command table, what the user asked for, and the session.
+#ifndef TESSERA_CLI_H
+#define TESSERA_CLI_H
+
+#include "console.h"
+#include "opt.h"
+#include "progress.h"
+#include "settings.h"
+
+#include <tessera/context.h>
+
+#include <stdio.h>
+
+// Options that are not in a parameter table. Absent ones are 0 or NULL.
+typedef struct cli_values {
+    int help;
+    int json;
+    int quiet;
+    int verbose;
+    int overwrite;
+    int resume;
+    int no_progress;
+    int profile;
+    int dry_run;
+    int allow_truncated;
+    int benchmark;
+    int paths;
+    int origin;
+    int all;
+    int markdown;
+    const char *device;
+    const char *isa;
+    const char *checkpoint;
+    const char *report;
+    const char *trace;
+    const char *progress;
+    const char *output;
+    const char *config;
+    const char *log_file;
+    const char *dataset;
+    const char *dir;
+} cli_values;
+
+// Groups of common options a command takes.
+enum {
+    CLI_ENGINE = 1,     // threads, memory, device, isa, trace, configuration
+    CLI_RUN = 2,        // checkpoint, resume, progress, dry run
+    CLI_OUTPUT = 4,     // -o, --overwrite
+    CLI_INPUT = 8,      // data set, truncated files
+    CLI_REPORT = 16,    // --report
+    CLI_TEXT_ONLY = 32, // no --json: the output is a format of its own
+    CLI_ANY_OPERAND = 1000
+};
+
+typedef struct cli cli;
+
+typedef struct cli_command {
+    const char *name;     // one word, or two for a system's verb
+    const char *operands; // "INPUT" for the usage line; NULL: none
+    int min_operand;
+    int max_operand;
+    unsigned groups;
+    const opt_def *options; // of this command alone; may be NULL
+    int64_t n_option;
+    const tess_param_table *(*params)(void); // system options; may be NULL
+    const char *summary;                     // one line without full stop
+    const char *examples;                    // lines; NULL only where run is
+    int (*run)(cli *c);                      // NULL: not in this version
+} cli_command;
+
+struct cli {
+    const cli_command *command;
+    int argc; // as typed: for provenance and the resume line
+    char **argv;
+    int forced_profile; // "tessera profile ..."
+    cli_values values;
+    char **operands;
+    int n_operand;
+    settings run;    // table "run"
+    settings system; // the command's table; table is NULL without one
+    run_settings run_values;
+    settings_files files;
+    opt_list options;
+    tess_context *ctx;
+    progress bar;
+    FILE *log_file;
+};
+
+// Finds the command in argv, parses its options, runs it. argv[0] is the program. Exit code.
+int cli_execute(int argc, char **argv);
+
+// Every command, in the order of the help.
+const cli_command *cli_commands(int64_t *n_command);
+
+// NULL if there is none of exactly this name.
+const cli_command *cli_find_command(const char *name);
+
+// Fills c->options for the command, with targets in c.
+void cli_build_options(cli *c, const cli_command *command);
+
+enum { CLI_MAX_COMMAND = 64, CLI_WORD_BYTES = 32 };
+
+// "config" of "config show".
+void cli_first_word(const cli_command *command, char word[CLI_WORD_BYTES]);
+
+// 1 if the word is the first of two-word commands, such as "config".
+int cli_is_group(const char *word);
+
+// Overview of all commands, of a group; help of one command.
+void cli_print_overview(FILE *file);
+void cli_print_group_help(FILE *file, const char *group);
+void cli_print_command_help(FILE *file, cli *c, const cli_command *command);
+
+// Prints the error with a pointer to the command's --help; returns 2.
+int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);
+
+// Reads configuration, resolves the settings into *system (may be NULL), creates c->ctx.
+int session_open(cli *c, void *system);
+
+// Another context with the session's settings, for one ISA or device (NULL: as asked).
+int session_context(cli *c, const char *isa, const char *device, tess_context **out);
+
+// Prints the profile, writes the trace, frees everything. Accepts a session never opened.
+int session_close(cli *c);
+
+int cmd_autoreject_ptp(cli *c);
+int cmd_autoreject_simulate(cli *c);
+int cmd_bench(cli *c);
+int cmd_cite(cli *c);
+int cmd_completion(cli *c);
+int cmd_config_diff(cli *c);
+int cmd_config_init(cli *c);
+int cmd_config_show(cli *c);
+int cmd_config_validate(cli *c);
+int cmd_demo(cli *c);
+int cmd_device(cli *c);
+int cmd_help(cli *c);
+int cmd_info(cli *c);
+int cmd_selftest(cli *c);
+int cmd_sysinfo(cli *c);
+
+// "tessera --version": one line, or the build as JSON.
+int cmd_version(int json);
+
+#endif

@@ -1,0 +1,132 @@
+// tessera device: what was found, what was chosen and why, how fast it is.
+
+#include "cli.h"
+#include "job.h"
+#include "text.h"
+
+#include <tessera/device.h>
+
+#include <string.h>
+
+enum { MAX_DEVICE = 32 };
+
+typedef struct device_row {
+    tess_device_info info;
+    tess_device_ceilings ceilings;
+} device_row;
+
+static int list_devices(cli *c, device_row *rows, int64_t *n_row)
+{
+    static tess_device_info infos[MAX_DEVICE];
+
+    for (int i = 0; i < MAX_DEVICE; i++) {
+        infos[i].struct_size = sizeof infos[i];
+    }
+    CLI_CALL(tess_device_list(c->ctx, infos, MAX_DEVICE, n_row));
+    *n_row = *n_row > MAX_DEVICE ? MAX_DEVICE : *n_row;
+    for (int64_t i = 0; i < *n_row; i++) {
+        rows[i].info = infos[i];
+        if (c->values.benchmark) {
+            CLI_CALL(tess_device_benchmark(c->ctx, infos[i].id, &rows[i].ceilings,
+                                           sizeof rows[i].ceilings));
+        }
+    }
+    return 0;
+}
+
+static void print_ceiling(const char *label, double per_second, const char *unit)
+{
+    if (per_second > 0) {
+        printf("    %-14s %10.1f %s\n", label, per_second * 1e-9, unit);
+    }
+}
+
+static void print_row(const device_row *row, const char *chosen)
+{
+    char total[32];
+    char available[32];
+    const tess_device_ceilings *t = &row->ceilings;
+
+    text_bytes(total, sizeof total, row->info.memory_bytes);
+    text_bytes(available, sizeof available, row->info.memory_free_bytes);
+    printf("%c %-8s %s\n", strcmp(row->info.id, chosen) == 0 ? '*' : ' ', row->info.id,
+           row->info.name);
+    printf("    %s; memory %s, free %s\n", row->info.detail, total, available);
+    print_ceiling("read", t->read_bytes_per_s, "GB/s");
+    print_ceiling("copy", t->copy_bytes_per_s, "GB/s");
+    print_ceiling("upload", t->upload_bytes_per_s, "GB/s");
+    print_ceiling("download", t->download_bytes_per_s, "GB/s");
+    print_ceiling("f32", t->flop_f32_per_s, "GFLOP/s");
+    print_ceiling("f64", t->flop_f64_per_s, "GFLOP/s");
+}
+
+static void write_row(tess_json *json, const device_row *row, int with_ceilings)
+{
+    const tess_device_ceilings *t = &row->ceilings;
+
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "id", row->info.id);
+    tess_json_text(json, "backend", row->info.backend);
+    tess_json_text(json, "name", row->info.name);
+    tess_json_text(json, "detail", row->info.detail);
+    tess_json_uint(json, "memory_bytes", row->info.memory_bytes);
+    tess_json_uint(json, "memory_free_bytes", row->info.memory_free_bytes);
+    tess_json_int(json, "score", row->info.score);
+    if (with_ceilings) {
+        tess_json_object_begin(json, "ceilings");
+        tess_json_int(json, "n_thread", t->n_thread);
+        tess_json_real(json, "read_bytes_per_s", t->read_bytes_per_s);
+        tess_json_real(json, "copy_bytes_per_s", t->copy_bytes_per_s);
+        tess_json_real(json, "upload_bytes_per_s", t->upload_bytes_per_s);
+        tess_json_real(json, "download_bytes_per_s", t->download_bytes_per_s);
+        tess_json_real(json, "flop_f32_per_s", t->flop_f32_per_s);
+        tess_json_real(json, "flop_f64_per_s", t->flop_f64_per_s);
+        tess_json_object_end(json);
+    }
+    tess_json_object_end(json);
+}
+
+static int print_json(cli *c, const tess_context_info *info, const device_row *rows, int64_t n_row,
+                      const char *why_no_cuda)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.device/1");
+    tess_json_text(json, "chosen", info->device);
+    tess_json_text(json, "reason", info->device_reason);
+    tess_json_array_begin(json, "devices");
+    for (int64_t i = 0; i < n_row; i++) {
+        write_row(json, &rows[i], c->values.benchmark);
+    }
+    tess_json_array_end(json);
+    tess_json_text(json, "why_no_cuda", why_no_cuda[0] ? why_no_cuda : NULL);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+int cmd_device(cli *c)
+{
+    static device_row rows[MAX_DEVICE];
+    int64_t n_row = 0;
+    tess_context_info info;
+
+    CLI_TRY(session_open(c, NULL));
+    CLI_CALL(tess_context_get_info(c->ctx, &info, sizeof info));
+    CLI_TRY(list_devices(c, rows, &n_row));
+    const char *why_no_cuda = tess_device_why_not(c->ctx, "cuda");
+    if (c->values.json) {
+        return print_json(c, &info, rows, n_row, why_no_cuda);
+    }
+    for (int64_t i = 0; i < n_row; i++) {
+        print_row(&rows[i], info.device);
+    }
+    printf("chosen: %s (%s)\n", info.device, info.device_reason);
+    if (why_no_cuda[0]) {
+        printf("cuda: %s\n", why_no_cuda);
+    }
+    return 0;
+}

@@ -1,0 +1,236 @@
+// tessera help: overview, one command, the environment, exit codes, and all of it as Markdown.
+
+#include "cli.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct help_row {
+    const char *name;
+    const char *text;
+} help_row;
+
+static const help_row environment[] = {
+    {"TESSERA_NUM_THREADS", "threads, as --threads; then OMP_NUM_THREADS, SLURM_CPUS_PER_TASK"},
+    {"TESSERA_MEMORY_LIMIT", "memory budget, as --memory-limit"},
+    {"TESSERA_DEVICE", "device, as --device"},
+    {"TESSERA_ISA", "instruction set, as --isa"},
+    {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
+    {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 module"},
+    {"TESSERA_CONFIG", "configuration file, as --config"},
+    {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
+    {"TESSERA_TRACE", "Chrome trace to write, as --trace"},
+    {"XDG_CONFIG_HOME", "the user's file is tessera/config.yaml in it (default ~/.config)"},
+    {"SOURCE_DATE_EPOCH", "time written into outputs instead of the clock's"},
+    {"NO_COLOR", "set: no bold text on a terminal"},
+    {"TERM", "dumb: no progress bar"},
+    {"COLUMNS", "width of help and progress bar"},
+};
+
+static const help_row exit_codes[] = {
+    {"0", "success"},
+    {"1", "differences found (config diff), or a self test failed"},
+    {"2", "usage error"},
+    {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
+    {"66", "input missing or unreadable"},
+    {"69", "device, module or system not available"},
+    {"70", "internal error"},
+    {"71", "out of memory, or the memory limit is too small"},
+    {"73", "output exists or cannot be created"},
+    {"74", "input/output error such as a full disk"},
+    {"78", "configuration invalid"},
+    {"130", "stopped by Ctrl-C; with --checkpoint the work is kept"},
+    {"141", "the reader of the output went away"},
+    {"143", "stopped by SIGTERM; with --checkpoint the work is kept"},
+};
+
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+
+static void print_rows(const help_row *rows, int64_t n_row, int column)
+{
+    for (int64_t i = 0; i < n_row; i++) {
+        printf("  %-*s", column - 2, rows[i].name);
+        opt_print_wrapped(stdout, rows[i].text, column, column, console_width());
+    }
+}
+
+static void print_markdown_rows(const char *title, const help_row *rows, int64_t n_row)
+{
+    printf("## %s\n\n| | |\n|---|---|\n", title);
+    for (int64_t i = 0; i < n_row; i++) {
+        printf("| `%s` | %s |\n", rows[i].name, rows[i].text);
+    }
+    putchar('\n');
+}
+
+enum { NAME_COLUMN = 24 };
+
+// Those that are (or are not) in this version and whose name starts with group.
+static void print_commands(FILE *file, const char *group, int present)
+{
+    int64_t n_command = 0;
+    const cli_command *commands = cli_commands(&n_command);
+
+    for (int64_t i = 0; i < n_command; i++) {
+        if ((commands[i].run != NULL) == present &&
+            strncmp(commands[i].name, group, strlen(group)) == 0) {
+            fprintf(file, "  %-*s", NAME_COLUMN - 2, commands[i].name);
+            opt_print_wrapped(file, commands[i].summary, NAME_COLUMN, NAME_COLUMN, console_width());
+        }
+    }
+}
+
+void cli_print_group_help(FILE *file, const char *group)
+{
+    fprintf(file, "Usage: tessera %s VERB [options]\n\nCommands:\n", group);
+    print_commands(file, group, 1);
+}
+
+void cli_print_overview(FILE *file)
+{
+    fprintf(file, "Usage: tessera COMMAND [options]\n\nCommands:\n");
+    print_commands(file, "", 1);
+    fprintf(file, "  %-*s%s\n", NAME_COLUMN - 2, "profile COMMAND",
+            "any command with --profile and --trace");
+    fprintf(file, "\nNot in this version:\n");
+    print_commands(file, "", 0);
+    fprintf(file, "\n'tessera COMMAND --help' lists options; 'tessera --version' the version.\n");
+}
+
+static void print_examples(FILE *file, const char *examples, const char *indent)
+{
+    for (const char *line = examples; *line;) {
+        const size_t length = strcspn(line, "\n");
+        fprintf(file, "%s%.*s\n", indent, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+// Summaries are phrases for lists; alone they read better as sentences.
+static void print_sentence(FILE *file, const char *phrase)
+{
+    fprintf(file, "%c%s.", toupper((unsigned char)phrase[0]), phrase + 1);
+}
+
+static void print_usage(FILE *file, const cli_command *command)
+{
+    fprintf(file, "tessera %s%s%s [options]", command->name, command->operands ? " " : "",
+            command->operands ? command->operands : "");
+}
+
+void cli_print_command_help(FILE *file, cli *c, const cli_command *command)
+{
+    fprintf(file, "Usage: ");
+    print_usage(file, command);
+    fprintf(file, "\n\n");
+    print_sentence(file, command->summary);
+    fprintf(file, "\n\nExamples:\n");
+    print_examples(file, command->examples, "  ");
+    cli_build_options(c, command);
+    opt_print_help(file, &c->options, console_width());
+}
+
+// A bar inside a table cell must be escaped, also in code.
+static void print_cell(const char *text)
+{
+    for (; *text; text++) {
+        fputs(*text == '|' ? "\\|" : (char[2]){*text, '\0'}, stdout);
+    }
+}
+
+static void print_command_markdown(cli *c, const cli_command *command)
+{
+    printf("## tessera %s\n\n", command->name);
+    if (!command->run) {
+        printf("Not in this version: %s.\n\n", command->summary);
+        return;
+    }
+    printf("```\n");
+    print_usage(stdout, command);
+    printf("\n```\n\n");
+    print_sentence(stdout, command->summary);
+    printf("\n\n");
+    printf("```\n");
+    print_examples(stdout, command->examples, "");
+    printf("```\n\n");
+    printf("| option | meaning |\n|---|---|\n");
+    cli_build_options(c, command);
+    for (int64_t i = 0; i < c->options.n_item; i++) {
+        char spelling[160];
+        opt_spelling(&c->options.items[i], spelling, sizeof spelling);
+        printf("| `");
+        print_cell(spelling + strspn(spelling, " "));
+        printf("` | ");
+        print_cell(c->options.items[i].help);
+        printf(" |\n");
+    }
+    putchar('\n');
+}
+
+static int print_all(cli *c, int markdown)
+{
+    int64_t n_command = 0;
+    const cli_command *commands = cli_commands(&n_command);
+
+    if (markdown) {
+        printf("# The command\n\n");
+    }
+    for (int64_t i = 0; i < n_command; i++) {
+        if (markdown) {
+            print_command_markdown(c, &commands[i]);
+        } else if (commands[i].run) {
+            cli_print_command_help(stdout, c, &commands[i]);
+            putchar('\n');
+        }
+    }
+    if (markdown) {
+        print_markdown_rows("Environment", environment, COUNT(environment));
+        print_markdown_rows("Exit codes", exit_codes, COUNT(exit_codes));
+    }
+    return 0;
+}
+
+static int print_topic(cli *c, const char *topic)
+{
+    const cli_command *command = cli_find_command(topic);
+
+    if (strcmp(topic, "environment") == 0) {
+        printf("Environment variables (a flag on the command line wins):\n");
+        print_rows(environment, COUNT(environment), 26);
+        return 0;
+    }
+    if (strcmp(topic, "exit-codes") == 0) {
+        printf("Exit codes:\n");
+        print_rows(exit_codes, COUNT(exit_codes), 8);
+        return 0;
+    }
+    if (cli_is_group(topic)) {
+        cli_print_group_help(stdout, topic);
+        return 0;
+    }
+    if (!command) {
+        return console_fail(2, "no help on '%s'; 'tessera help' lists the commands", topic);
+    }
+    if (!command->run) {
+        printf("tessera %s is not in this version yet: %s.\n", topic, command->summary);
+        return 0;
+    }
+    cli_print_command_help(stdout, c, command);
+    return 0;
+}
+
+int cmd_help(cli *c)
+{
+    char topic[96];
+
+    if (c->values.all) {
+        return print_all(c, c->values.markdown);
+    }
+    if (c->n_operand == 0) {
+        cli_print_overview(stdout);
+        return 0;
+    }
+    snprintf(topic, sizeof topic, c->n_operand == 2 ? "%s %s" : "%s", c->operands[0],
+             c->n_operand == 2 ? c->operands[1] : "");
+    return print_topic(c, topic);
+}

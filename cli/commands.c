@@ -1,0 +1,265 @@
+// The table of commands and of the options they share.
+
+#include "cli.h"
+
+#include <tessera/autoreject.h>
+
+#include <string.h>
+
+#define AT(field) offsetof(cli_values, field)
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+#define OWN_OPTIONS(array) .options = (array), .n_option = COUNT(array)
+
+static const opt_def output_options[] = {
+    {"output", 'o', OPT_TEXT, AT(output), "FILE", NULL,
+     "write the result here; .npy, .npz or .h5 by extension"},
+    {"overwrite", 0, OPT_FLAG, AT(overwrite), NULL, NULL, "replace files that exist"},
+};
+
+static const opt_def input_options[] = {
+    {"dataset", 0, OPT_TEXT, AT(dataset), "NAME", NULL,
+     "member or path inside the input file; needed when there are several"},
+    {"allow-truncated", 0, OPT_FLAG, AT(allow_truncated), NULL, NULL,
+     "use the whole epochs of a file that ends too early"},
+};
+
+static const opt_def report_options[] = {
+    {"report", 0, OPT_TEXT, AT(report), "FILE", NULL, "write a one-file HTML report"},
+};
+
+static const opt_def engine_options[] = {
+    {"device", 0, OPT_TEXT, AT(device), "NAME", NULL, "cpu, cuda, cuda:1 or auto"},
+    {"isa", 0, OPT_TEXT, AT(isa), "NAME", NULL,
+     "instruction set of the CPU kernels; 'tessera sysinfo' lists them"},
+    {"config", 0, OPT_TEXT, AT(config), "FILE", NULL, "read settings from a YAML or JSON file"},
+    {"profile", 0, OPT_FLAG, AT(profile), NULL, NULL,
+     "print time, bandwidth and share of the measured peak per stage"},
+    {"trace", 0, OPT_TEXT, AT(trace), "FILE", NULL, "write a Chrome trace"},
+    {"log-file", 0, OPT_TEXT, AT(log_file), "FILE", NULL, "append the log to this file"},
+};
+
+static const opt_def run_options[] = {
+    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "DIR", NULL,
+     "keep finished work in this directory"},
+    {"resume", 0, OPT_FLAG, AT(resume), NULL, NULL,
+     "continue from --checkpoint DIR if it holds this run"},
+    {"dry-run", 0, OPT_FLAG, AT(dry_run), NULL, NULL, "print the plan and stop"},
+    {"progress", 0, OPT_MAYBE_TEXT, AT(progress), NULL, "auto|bar|plain|json|none",
+     "how to show progress on stderr; auto draws a bar on a terminal only"},
+    {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, NULL, "same as --progress=none"},
+};
+
+static const opt_def json_options[] = {
+    {"json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON object on stdout"},
+};
+
+static const opt_def talk_options[] = {
+    {"verbose", 'v', OPT_COUNT, AT(verbose), NULL, NULL, "say more; -vv says everything"},
+    {"quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "say nothing but errors"},
+    {"help", 'h', OPT_FLAG, AT(help), NULL, NULL, "print this help"},
+};
+
+static const opt_def device_options[] = {
+    {"benchmark", 0, OPT_FLAG, AT(benchmark), NULL, NULL,
+     "measure bandwidth and floating-point ceilings"},
+};
+static const opt_def sysinfo_options[] = {
+    {"paths", 0, OPT_FLAG, AT(paths), NULL, NULL, "include file system paths"},
+};
+static const opt_def show_options[] = {
+    {"origin", 0, OPT_FLAG, AT(origin), NULL, NULL, "say where each value came from"},
+};
+static const opt_def demo_options[] = {
+    {"dir", 0, OPT_TEXT, AT(dir), "DIR", NULL, "where to write (default ./tessera-demo)"},
+};
+static const opt_def help_options[] = {
+    {"all", 0, OPT_FLAG, AT(all), NULL, NULL, "print the help of every command"},
+    {"markdown", 0, OPT_FLAG, AT(markdown), NULL, NULL, "with --all: as Markdown"},
+};
+
+static const cli_command commands[] = {
+    {.name = "autoreject ptp",
+     .operands = "INPUT",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_INPUT | CLI_REPORT,
+     .params = tess_autoreject_ptp_params,
+     .summary = "peak-to-peak amplitude of every channel of every epoch",
+     .examples = "tessera autoreject ptp epochs.npy -o ptp.npy --report ptp.html\n"
+                 "tessera autoreject ptp big.h5 --dataset /epochs -o ptp.npy --memory-limit 256M\n"
+                 "tessera autoreject ptp big.npy -o ptp.npy --checkpoint work --resume\n",
+     .run = cmd_autoreject_ptp},
+    {.name = "autoreject simulate",
+     .operands = "-o FILE",
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
+     .params = tess_autoreject_simulate_params,
+     .summary = "EEG-like epochs with artifacts, for trials and tests",
+     .examples = "tessera autoreject simulate -o epochs.npy\n"
+                 "tessera autoreject simulate -o epochs.npy --epochs 1000 --seed 7\n",
+     .run = cmd_autoreject_simulate},
+    {.name = "decode", .summary = "clusterless decoding of position from neural spikes"},
+    {.name = "xpcs", .summary = "homodyne fits of two-time X-ray correlations"},
+    {.name = "clifford", .summary = "fused Clifford-algebra network layers"},
+    {.name = "demo",
+     .operands = "[SYSTEM]",
+     .max_operand = 1,
+     .groups = CLI_TEXT_ONLY,
+     OWN_OPTIONS(demo_options),
+     .summary = "make data, run, write an HTML report; offline, under a minute",
+     .examples = "tessera demo\ntessera demo autoreject --dir my-demo\n",
+     .run = cmd_demo},
+    {.name = "bench",
+     .operands = "[CASE...]",
+     .max_operand = CLI_ANY_OPERAND,
+     .groups = CLI_ENGINE,
+     .summary = "time our stages, with share of the measured read bandwidth",
+     .examples = "tessera bench\ntessera bench ptp-f32-long --threads 1 --json\n",
+     .run = cmd_bench},
+    {.name = "device",
+     .groups = CLI_ENGINE,
+     OWN_OPTIONS(device_options),
+     .summary = "what hardware was found, what was chosen and why",
+     .examples = "tessera device\ntessera device --benchmark\n",
+     .run = cmd_device},
+    {.name = "sysinfo",
+     .groups = CLI_ENGINE,
+     OWN_OPTIONS(sysinfo_options),
+     .summary = "everything a bug report needs",
+     .examples = "tessera sysinfo\n",
+     .run = cmd_sysinfo},
+    {.name = "selftest",
+     .groups = CLI_ENGINE,
+     .summary = "small cases on every device and instruction set, against stored numbers",
+     .examples = "tessera selftest\n",
+     .run = cmd_selftest},
+    {.name = "info",
+     .operands = "FILE",
+     .min_operand = 1,
+     .max_operand = 1,
+     .summary = "data sets and provenance of a file, or what a checkpoint holds",
+     .examples = "tessera info ptp.npy\n",
+     .run = cmd_info},
+    {.name = "config init",
+     .groups = CLI_OUTPUT | CLI_TEXT_ONLY,
+     .summary = "print a configuration file with every setting and its default",
+     .examples = "tessera config init -o run.yaml\n",
+     .run = cmd_config_init},
+    {.name = "config validate",
+     .operands = "FILE",
+     .min_operand = 1,
+     .max_operand = 1,
+     .summary = "check a configuration file",
+     .examples = "tessera config validate run.yaml\n",
+     .run = cmd_config_validate},
+    {.name = "config show",
+     .groups = CLI_ENGINE,
+     OWN_OPTIONS(show_options),
+     .summary = "print the settings in force",
+     .examples = "tessera config show --config run.yaml --origin\n",
+     .run = cmd_config_show},
+    {.name = "config diff",
+     .operands = "A [B]",
+     .min_operand = 1,
+     .max_operand = 2,
+     .summary = "compare two files, or one with the defaults; exit 1 if they differ",
+     .examples = "tessera config diff run.yaml\n",
+     .run = cmd_config_diff},
+    {.name = "completion",
+     .operands = "bash|zsh|fish",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_TEXT_ONLY,
+     .summary = "print a shell completion script",
+     .examples = "source <(tessera completion bash)\n",
+     .run = cmd_completion},
+    {.name = "cite",
+     .operands = "[SYSTEM]",
+     .max_operand = 1,
+     .groups = CLI_TEXT_ONLY,
+     .summary = "BibTeX entries of Tessera and of the methods",
+     .examples = "tessera cite autoreject >> paper.bib\n",
+     .run = cmd_cite},
+    {.name = "help",
+     .operands = "[TOPIC]",
+     .max_operand = 2,
+     .groups = CLI_TEXT_ONLY,
+     OWN_OPTIONS(help_options),
+     .summary = "help on a command, 'environment' or 'exit-codes'",
+     .examples = "tessera help autoreject ptp\ntessera help environment\n",
+     .run = cmd_help},
+};
+
+_Static_assert(COUNT(commands) <= CLI_MAX_COMMAND, "raise CLI_MAX_COMMAND");
+
+const cli_command *cli_commands(int64_t *n_command)
+{
+    *n_command = COUNT(commands);
+    return commands;
+}
+
+void cli_first_word(const cli_command *command, char word[CLI_WORD_BYTES])
+{
+    snprintf(word, CLI_WORD_BYTES, "%.*s", (int)strcspn(command->name, " "), command->name);
+}
+
+int cli_is_group(const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (int64_t i = 0; i < COUNT(commands); i++) {
+        if (strncmp(commands[i].name, word, length) == 0 && commands[i].name[length] == ' ') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (int64_t i = 0; i < COUNT(commands); i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+void cli_build_options(cli *c, const cli_command *command)
+{
+    static const char result[] = "Input and output";
+    static const char engine[] = "Machine";
+    static const char run[] = "Long runs";
+    static const char general[] = "General";
+    const tess_param_table *table = command->params ? command->params() : NULL;
+    opt_list *list = &c->options;
+
+    list->n_item = 0;
+    settings_init(&c->run, run_settings_table());
+    settings_init(&c->system, table);
+    opt_add_defs(list, "Options", command->options, command->n_option, &c->values);
+    if (table) {
+        opt_add_params(list, "Computation", &c->system, 0, table->n_param);
+    }
+    if (command->groups & CLI_INPUT) {
+        opt_add_defs(list, result, input_options, COUNT(input_options), &c->values);
+    }
+    if (command->groups & CLI_OUTPUT) {
+        opt_add_defs(list, result, output_options, COUNT(output_options), &c->values);
+    }
+    if (command->groups & CLI_REPORT) {
+        opt_add_defs(list, result, report_options, COUNT(report_options), &c->values);
+    }
+    if (command->groups & CLI_ENGINE) {
+        opt_add_params(list, engine, &c->run, 0, RUN_SETTINGS_ENGINE);
+        opt_add_defs(list, engine, engine_options, COUNT(engine_options), &c->values);
+    }
+    if (command->groups & CLI_RUN) {
+        opt_add_defs(list, run, run_options, COUNT(run_options), &c->values);
+        opt_add_params(list, run, &c->run, RUN_SETTINGS_ENGINE,
+                       c->run.table->n_param - RUN_SETTINGS_ENGINE);
+    }
+    if (!(command->groups & CLI_TEXT_ONLY)) {
+        opt_add_defs(list, general, json_options, COUNT(json_options), &c->values);
+    }
+    opt_add_defs(list, general, talk_options, COUNT(talk_options), &c->values);
+}

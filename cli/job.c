@@ -1,0 +1,191 @@
+// Runs a plan for a command and explains itself, also when stopped.
+
+#include "job.h"
+
+#include "signals.h"
+#include "text.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int job_check_options(const cli *c)
+{
+    if (c->values.resume && !c->values.checkpoint) {
+        return cli_usage_error(c, "--resume needs --checkpoint DIR, where the work was kept");
+    }
+    return 0;
+}
+
+int job_check_target(const cli *c, const char *path)
+{
+    if (path && !c->values.overwrite && access(path, F_OK) == 0) {
+        return console_fail(73, "%s exists; give --overwrite to replace it", path);
+    }
+    return 0;
+}
+
+static void write_plan(tess_json *json, const tess_plan_info *plan)
+{
+    tess_json_object_begin(json, "plan");
+    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
+    tess_json_text(json, "reason", plan->reason);
+    tess_json_int(json, "n_item", plan->n_item);
+    tess_json_int(json, "items_per_tile", plan->items_per_tile);
+    tess_json_int(json, "n_tile", plan->n_tile);
+    tess_json_int(json, "n_slot", plan->n_slot);
+    tess_json_uint(json, "tile_bytes", plan->tile_bytes);
+    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
+    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    tess_json_object_end(json);
+}
+
+void job_write_json(tess_json *json, const job *j)
+{
+    const tess_run_report *report = &j->report;
+
+    write_plan(json, tess_plan_get_info(j->plan));
+    tess_json_object_begin(json, "run");
+    tess_json_bool(json, "resumed", report->resumed);
+    tess_json_int(json, "first_item", report->first_item);
+    tess_json_int(json, "items_done", report->items_done);
+    tess_json_real(json, "elapsed_s", report->elapsed_s);
+    tess_json_real(json, "read_wait_s", report->read_wait_s);
+    tess_json_uint(json, "peak_heap_bytes", report->peak_heap_bytes);
+    tess_json_int(json, "n_checkpoint", report->n_checkpoint);
+    tess_json_real(json, "checkpoint_s", report->checkpoint_s);
+    tess_json_object_end(json);
+    tess_json_raw(json, "provenance", tess_run_provenance(j->run));
+}
+
+int job_print_json(tess_json *json)
+{
+    const char *text = NULL;
+    CLI_CALL(tess_json_finish(json, &text));
+    puts(text);
+    return 0;
+}
+
+static int print_plan_json(cli *c, const tess_plan_info *plan)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.plan/1");
+    tess_json_text(json, "command", c->command->name);
+    write_plan(json, plan);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+int job_announce(cli *c, const job *j)
+{
+    const tess_plan_info *plan = tess_plan_get_info(j->plan);
+    char memory[32];
+    char limit[32];
+    char line[512];
+
+    if (c->values.dry_run && c->values.json) {
+        return print_plan_json(c, plan);
+    }
+    text_bytes(memory, sizeof memory, plan->memory_bytes);
+    text_bytes(limit, sizeof limit, plan->limit_bytes);
+    snprintf(line, sizeof line, "plan: %s (%s); %lld %s of %lld items; %s of %s",
+             tess_strategy_name((tess_strategy)plan->strategy), plan->reason,
+             (long long)plan->n_tile, plan->n_tile == 1 ? "tile" : "tiles",
+             (long long)plan->items_per_tile, memory, limit);
+    if (c->values.dry_run) {
+        puts(line);
+    } else {
+        console_note("%s", line);
+    }
+    return 0;
+}
+
+// The exact line to type next: what was typed, and --resume.
+static void print_resume_line(const cli *c)
+{
+    char **words = calloc((size_t)c->argc + 1, sizeof *words);
+    char resume[] = "--resume";
+    int n_word = 0;
+
+    if (!words) {
+        return;
+    }
+    for (int i = 0; i < c->argc; i++) {
+        words[n_word++] = c->argv[i];
+    }
+    if (!c->values.resume) {
+        words[n_word++] = resume;
+    }
+    char *line = text_command_line(n_word, words);
+    if (line) {
+        console_fail(0, "to continue, run: %s", line);
+    }
+    free(line);
+    free(words);
+}
+
+static int explain_cancel(const cli *c, const job *j)
+{
+    const int number = signals_caught();
+    const tess_plan_info *plan = tess_plan_get_info(j->plan);
+    const int code = number == SIGTERM ? 143 : tess_status_exit_code(TESS_CANCELLED);
+
+    if (signals_pipe_closed()) {
+        return 141;
+    }
+    console_fail(code, "stopped on request after %lld of %lld", (long long)j->report.items_done,
+                 (long long)plan->n_item);
+    if (!c->values.checkpoint) {
+        return console_fail(code, "nothing was kept; with --checkpoint DIR a run can be continued");
+    }
+    print_resume_line(c);
+    return code;
+}
+
+static int create_run(cli *c, job *j, tess_source *source, tess_sink *sink)
+{
+    tess_run_config config;
+    char *line = text_command_line(c->argc, c->argv);
+
+    tess_run_config_init(&config, sizeof config);
+    config.resume = c->values.resume;
+    config.checkpoint_dir = c->values.checkpoint;
+    config.checkpoint_every_s = c->run_values.checkpoint_every;
+    config.keep_checkpoints = c->run_values.keep_checkpoints;
+    config.command_line = line;
+    const tess_status status = tess_run_create(c->ctx, j->plan, source, sink, &config, &j->run);
+    free(line);
+    CLI_CALL(status);
+    return 0;
+}
+
+int job_execute(cli *c, job *j, tess_source *source, tess_sink *sink)
+{
+    CLI_TRY(create_run(c, j, source, sink));
+    const tess_status status = tess_run_execute(j->run);
+    console_erase_bar();
+    if (status != TESS_OK && status != TESS_CANCELLED) {
+        return console_status(status);
+    }
+    CLI_CALL(tess_run_get_report(j->run, &j->report, sizeof j->report));
+    if (status == TESS_CANCELLED) {
+        return explain_cancel(c, j);
+    }
+    if (j->report.resumed) {
+        console_note("continued from item %lld", (long long)j->report.first_item);
+    }
+    return 0;
+}
+
+void job_close(job *j)
+{
+    tess_run_destroy(j->run);
+    tess_plan_destroy(j->plan);
+    memset(j, 0, sizeof *j);
+}

@@ -1,0 +1,35 @@
+// A job: one planned run with its messages, dry run, cancel and resume lines.
+#ifndef TESSERA_CLI_JOB_H
+#define TESSERA_CLI_JOB_H
+
+#include "cli.h"
+
+#include <tessera/run.h>
+#include <tessera/sys/json.h>
+
+typedef struct job {
+    tess_plan *plan; // owned
+    tess_run *run;   // owned; provenance lives here
+    tess_run_report report;
+} job;
+
+// Options that make no sense together; call before any work.
+int job_check_options(const cli *c);
+
+// Refuses a file that exists, unless --overwrite.
+int job_check_target(const cli *c, const char *path);
+
+// Says what was planned on stderr, or with --dry-run on stdout.
+int job_announce(cli *c, const job *j);
+
+// Runs the plan to the end. source may be NULL. Exit code; 130 or 143 when stopped.
+int job_execute(cli *c, job *j, tess_source *source, tess_sink *sink);
+void job_close(job *j);
+
+// The plan and the run report as members "plan" and "run".
+void job_write_json(tess_json *json, const job *j);
+
+// Finishes a JSON object and prints it on stdout.
+int job_print_json(tess_json *json);
+
+#endif

@@ -1,0 +1,143 @@
+// A session: configuration, log and context of one command.
+
+#include "cli.h"
+
+#include "signals.h"
+
+#include <tessera/param.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// Warnings and worse go to stderr, more with -v and -vv; the log file gets one level more.
+static int stderr_level(const cli *c)
+{
+    const int level = TESS_LOG_WARNING + c->values.verbose;
+    return c->values.quiet ? TESS_LOG_ERROR : (level > TESS_LOG_DEBUG ? TESS_LOG_DEBUG : level);
+}
+
+static void on_log(void *user, tess_log_level level, const char *line)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    cli *c = user;
+    const char *name = names[level >= 0 && level <= TESS_LOG_DEBUG ? level : TESS_LOG_DEBUG];
+
+    if ((int)level <= stderr_level(c)) {
+        console_note("%s: %s", name, line);
+    }
+    if (c->log_file) {
+        char stamp[32];
+        const time_t now = time(NULL);
+        struct tm utc;
+        gmtime_r(&now, &utc);
+        strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &utc);
+        fprintf(c->log_file, "%s %s %s\n", stamp, name, line);
+    }
+}
+
+static int open_log_file(cli *c)
+{
+    if (!c->values.log_file || c->log_file) {
+        return 0;
+    }
+    c->log_file = fopen(c->values.log_file, "ae");
+    if (!c->log_file) {
+        return console_fail(73, "--log-file %s: %s", c->values.log_file, strerror(errno));
+    }
+    setvbuf(c->log_file, NULL, _IOLBF, BUFSIZ);
+    return 0;
+}
+
+// A value that only the environment gave is left to the library, which then names the variable
+// as its origin.
+static int from_environment(const cli *c, int64_t index)
+{
+    return c->run.origin[index] == SETTING_ENVIRONMENT;
+}
+
+int session_context(cli *c, const char *isa, const char *device, tess_context **out)
+{
+    tess_context_config config;
+
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = from_environment(c, 0) ? 0 : (int32_t)c->run_values.threads;
+    config.memory_limit_bytes = from_environment(c, 1) ? 0 : c->run_values.memory_limit;
+    config.isa = isa ? isa : c->values.isa;
+    config.device = device ? device : c->values.device;
+    config.log = on_log;
+    config.log_user = c;
+    config.log_level =
+        c->log_file && stderr_level(c) < TESS_LOG_INFO ? TESS_LOG_INFO : stderr_level(c);
+    config.progress = progress_show;
+    config.progress_user = &c->bar;
+    config.profile = c->values.profile;
+    config.trace_path = c->values.trace;
+    CLI_CALL(tess_context_create(&config, out));
+    return 0;
+}
+
+static void report_choices(const cli *c)
+{
+    tess_context_info info;
+
+    if (c->values.verbose == 0 || tess_context_get_info(c->ctx, &info, sizeof info) != TESS_OK) {
+        return;
+    }
+    console_note("%d threads (%s), %llu bytes (%s), isa %s, device %s (%s)", info.n_thread,
+                 info.n_thread_origin, (unsigned long long)info.memory_limit_bytes,
+                 info.memory_limit_origin, info.isa, info.device, info.device_reason);
+}
+
+int session_open(cli *c, void *system)
+{
+    if (!c->values.trace) {
+        c->values.trace = getenv("TESSERA_TRACE");
+    }
+    if (c->forced_profile) {
+        c->values.profile = 1;
+        c->values.trace = c->values.trace ? c->values.trace : "tessera-trace.json";
+    }
+    progress_init(&c->bar, c->values.progress, c->values.no_progress || c->values.quiet);
+    CLI_TRY(open_log_file(c));
+    CLI_TRY(settings_files_load(&c->files, c->values.config, 1));
+    CLI_TRY(settings_resolve(&c->run, &c->files, &c->run_values));
+    if (system) {
+        CLI_TRY(settings_resolve(&c->system, &c->files, system));
+    }
+    CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
+    signals_watch(c->ctx);
+    report_choices(c);
+    return 0;
+}
+
+static int finish_context(cli *c)
+{
+    const char *profile = "";
+
+    if (c->values.profile) {
+        CLI_CALL(tess_context_profile_text(c->ctx, &profile));
+        console_erase_bar();
+        fputs(profile, stderr);
+    }
+    if (c->values.trace) {
+        CLI_CALL(tess_context_trace_write(c->ctx));
+        console_note("trace written to %s (for a Chrome trace viewer)", c->values.trace);
+    }
+    return 0;
+}
+
+int session_close(cli *c)
+{
+    signals_watch(NULL);
+    const int code = c->ctx ? finish_context(c) : 0;
+    tess_context_destroy(c->ctx);
+    settings_files_close(&c->files);
+    if (c->log_file) {
+        fclose(c->log_file);
+    }
+    c->ctx = NULL;
+    c->log_file = NULL;
+    return code;
+}

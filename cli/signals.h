@@ -1,0 +1,18 @@
+// Signals: the first one stops at the next tile, the second at once.
+#ifndef TESSERA_CLI_SIGNALS_H
+#define TESSERA_CLI_SIGNALS_H
+
+#include <tessera/context.h>
+
+void signals_install(void);
+
+// The context that the first signal cancels; NULL: a signal ends the process.
+void signals_watch(tess_context *ctx);
+
+// SIGINT or SIGTERM once one has arrived, else 0.
+int signals_caught(void);
+
+// 1 once the reader of stdout or stderr has gone away.
+int signals_pipe_closed(void);
+
+#endif

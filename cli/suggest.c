@@ -1,0 +1,56 @@
+// "Did you mean": the nearest known word by edit distance.
+
+#include "opt.h"
+
+#include <string.h>
+
+enum { LONGEST_WORD = 63 };
+
+// Insertions, deletions, substitutions and swaps of neighbours each cost one; swapped letters are
+// the commonest slip, so they must not count as two.
+static size_t edit_distance(const char *a, const char *b)
+{
+    const size_t n = strlen(a);
+    const size_t m = strlen(b);
+    unsigned char rows[3][LONGEST_WORD + 1];
+
+    for (size_t j = 0; j <= m; j++) {
+        rows[0][j] = (unsigned char)j;
+    }
+    for (size_t i = 1; i <= n; i++) {
+        unsigned char *row = rows[i % 3];
+        const unsigned char *above = rows[(i + 2) % 3];
+        const unsigned char *two_above = rows[(i + 1) % 3];
+        row[0] = (unsigned char)i;
+        for (size_t j = 1; j <= m; j++) {
+            unsigned best = above[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U);
+            best = above[j] + 1U < best ? above[j] + 1U : best;
+            best = row[j - 1] + 1U < best ? row[j - 1] + 1U : best;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                two_above[j - 2] + 1U < best) {
+                best = two_above[j - 2] + 1U;
+            }
+            row[j] = (unsigned char)best;
+        }
+    }
+    return rows[n % 3][m];
+}
+
+const char *suggest_nearest(const char *word, const char *const *candidates, int64_t n_candidate)
+{
+    const size_t length = strlen(word);
+    size_t best = length / 3 + 2;
+    const char *nearest = NULL;
+
+    for (int64_t i = 0; i < n_candidate && length <= LONGEST_WORD; i++) {
+        if (strlen(candidates[i]) > LONGEST_WORD) {
+            continue;
+        }
+        const size_t distance = edit_distance(word, candidates[i]);
+        if (distance < best) {
+            best = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,97 @@
+// Formats values for people. Always in the C locale: the command never calls setlocale().
+
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_bytes(char *text, size_t capacity, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+
+    if (bytes < 1024) {
+        snprintf(text, capacity, "%d bytes", (int)bytes);
+        return;
+    }
+    while (value >= 1000 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, capacity, "%.*f %s", value < 9.995 ? 2 : (value < 99.95 ? 1 : 0), value,
+             units[unit]);
+}
+
+void text_duration(char *text, size_t capacity, double seconds)
+{
+    if (!(seconds >= 0 && seconds < 1e9)) {
+        snprintf(text, capacity, "?");
+        return;
+    }
+    const long whole = (long)(seconds + 0.5);
+    if (whole >= 3600) {
+        snprintf(text, capacity, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+    } else {
+        snprintf(text, capacity, "%ld:%02ld", whole / 60, whole % 60);
+    }
+}
+
+void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape)
+{
+    size_t used = 0;
+    snprintf(text, capacity, "scalar");
+    for (int32_t i = 0; i < rank && used < capacity; i++) {
+        used += (size_t)snprintf(text + used, capacity - used, "[%lld]", (long long)shape[i]);
+    }
+}
+
+static int needs_quotes(const char *word)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "@%+=:,./_-";
+    return word[0] == '\0' || word[strspn(word, safe)] != '\0';
+}
+
+// In single quotes a shell takes everything literally but the quote itself.
+static char *append_word(char *at, const char *word)
+{
+    if (!needs_quotes(word)) {
+        const size_t length = strlen(word);
+        memcpy(at, word, length);
+        return at + length;
+    }
+    *at++ = '\'';
+    for (; *word; word++) {
+        if (*word == '\'') {
+            memcpy(at, "'\\''", 4);
+            at += 4;
+        } else {
+            *at++ = *word;
+        }
+    }
+    *at++ = '\'';
+    return at;
+}
+
+char *text_command_line(int argc, char *const *argv)
+{
+    size_t capacity = 1;
+    for (int i = 0; i < argc; i++) {
+        capacity += 4 * strlen(argv[i]) + 3;
+    }
+    char *line = malloc(capacity);
+    if (!line) {
+        return NULL;
+    }
+    char *at = line;
+    for (int i = 0; i < argc; i++) {
+        if (i > 0) {
+            *at++ = ' ';
+        }
+        at = append_word(at, argv[i]);
+    }
+    *at = '\0';
+    return line;
+}

@@ -1,0 +1,20 @@
+// Numbers, shapes and command lines as text.
+#ifndef TESSERA_CLI_TEXT_H
+#define TESSERA_CLI_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// "24.4 MiB", "512 bytes".
+void text_bytes(char *text, size_t capacity, uint64_t bytes);
+
+// "0:07", "1:02:03"; "?" when negative.
+void text_duration(char *text, size_t capacity, double seconds);
+
+// "[100][64][1000]"; "scalar" for rank 0.
+void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape);
+
+// The words as one line for a POSIX shell; free() it. NULL without memory.
+char *text_command_line(int argc, char *const *argv);
+
+#endif

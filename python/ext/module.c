@@ -1,0 +1,74 @@
+// The module tessera._core.
+
+#include "core.h"
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && PyModule_AddType(module, type) < 0) {
+        Py_CLEAR(type);
+    }
+    return type;
+}
+
+static int module_exec(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    state->array_type = add_type(module, &core_array_spec);
+    state->context_type = state->array_type ? add_type(module, &core_context_spec) : NULL;
+    state->progress_type =
+        state->context_type ? PyStructSequence_NewType(&core_progress_desc) : NULL;
+    if (!state->progress_type || PyModule_AddType(module, state->progress_type) < 0 ||
+        PyModule_AddFunctions(module, core_system_methods) < 0 ||
+        PyModule_AddFunctions(module, core_autoreject_methods) < 0) {
+        return -1;
+    }
+    return core_errors_create(state, module);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_VISIT(state->array_type);
+    Py_VISIT(state->context_type);
+    Py_VISIT(state->progress_type);
+    return core_errors_visit(state, visit, arg);
+}
+
+static int module_clear(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->array_type);
+    Py_CLEAR(state->context_type);
+    Py_CLEAR(state->progress_type);
+    core_errors_clear(state);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    module_clear(module);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, CORE_SLOT(module_exec)},
+    {0, NULL},
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "tessera._core",
+    .m_doc = "Tessera's C library for Python; use the package tessera instead.",
+    .m_size = sizeof(core_state),
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void); // -Wmissing-prototypes: Python's headers do not declare it
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

@@ -1,0 +1,128 @@
+"""Contexts that calls share, default thread count and log level."""
+
+from __future__ import annotations
+
+from tessera._core import ArgumentError, Context
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    # threads, memory_limit, device, log_level
+    _Key = tuple[int | None, int | str | None, str | None, int]
+
+_LEVELS = {"ERROR": 0, "WARNING": 1, "INFO": 2, "DEBUG": 3}
+_MAX_IDLE = 8
+
+
+class _Defaults:
+    threads: int | None = None
+    log_level = _LEVELS["INFO"]
+
+
+# Contexts at rest, by how they were made. A call takes one out, so that no two calls meet in one,
+# and a forked child never sees one that was busy.
+_idle: dict[_Key, list[Context]] = {}
+
+
+class Lease:
+    """The context of one call: the user's, one at rest, or a new one."""
+
+    __slots__ = ("_context", "_key")
+
+    def __init__(
+        self,
+        context: Context | None = None,
+        *,
+        threads: int | None = None,
+        memory_limit: int | str | None = None,
+        device: str | None = None,
+    ) -> None:
+        self._context = context
+        self._key: _Key | None = None
+        if context is None:
+            if threads is None:
+                threads = _Defaults.threads
+            self._key = (threads, memory_limit, device, _Defaults.log_level)
+        elif (threads, memory_limit, device) != (None, None, None):
+            raise ArgumentError(
+                "context: it decides threads, memory_limit and device; give it or them"
+            )
+
+    def __enter__(self) -> Context:
+        if self._key is None:
+            assert self._context is not None
+            return self._context
+        try:
+            self._context = _idle[self._key].pop()
+        except LookupError:
+            threads, memory_limit, device, log_level = self._key
+            self._context = Context(
+                threads=threads,
+                memory_limit=memory_limit,
+                device=device,
+                log=_emit,
+                log_level=log_level,
+            )
+        return self._context
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._key is None or self._context is None:
+            return
+        if self._key not in _idle and len(_idle) >= _MAX_IDLE:
+            _idle.clear()
+        waiting = _idle.setdefault(self._key, [])
+        if len(waiting) < _MAX_IDLE:
+            waiting.append(self._context)
+
+
+def _emit(level: int, line: str) -> None:
+    import logging
+
+    logger = logging.getLogger("tessera")
+    if not logger.handlers:
+        # Without a handler of its own Python prints warnings; the library never prints.
+        logger.addHandler(logging.NullHandler())
+    logger.log((logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)[level], "%s", line)
+
+
+def set_num_threads(threads: int | None) -> None:
+    """Set how many threads calls use that do not say so themselves.
+
+    Parameters
+    ----------
+    threads : int or None
+        None goes back to TESSERA_NUM_THREADS, OMP_NUM_THREADS, SLURM_CPUS_PER_TASK, else all
+        cores this process may use. Results do not depend on it.
+    """
+    if threads is not None and threads < 1:
+        raise ArgumentError(f"threads: expected 1 or more, or None, got {threads}")
+    _Defaults.threads = threads
+
+
+def get_num_threads() -> int:
+    """Return how many threads calls use that do not say so themselves."""
+    with Lease() as context:
+        return context.info["threads"]
+
+
+def set_log_level(level: str) -> None:
+    """Set how much is written to the logger ``tessera``.
+
+    Parameters
+    ----------
+    level : {'ERROR', 'WARNING', 'INFO', 'DEBUG'}
+        The start value is INFO. Lines appear where the logger's handlers put them.
+    """
+    import logging
+
+    name = level.upper()
+    if name not in _LEVELS:
+        raise ArgumentError(f"level: {level!r} does not exist; choose one of {', '.join(_LEVELS)}")
+    _Defaults.log_level = _LEVELS[name]
+    logging.getLogger("tessera").setLevel(name)

@@ -1,0 +1,70 @@
+"""Keyword defaults and docstrings out of the parameter tables of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
+
+from tessera import _core
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# Stands where a default is in the table, which is the only place it is written.
+FROM_TABLE: Any = None
+
+_TYPES = {"int": "int", "real": "float", "flag": "bool", "bytes": "int or str"}
+
+
+@cache
+def _tables() -> dict[str, list[_core.Param]]:
+    return _core.param_tables()
+
+
+def _type_text(param: _core.Param) -> str:
+    if param["choices"] is None:
+        return _TYPES[param["type"]]
+    names = (repr(name) for name in param["choices"].split("|"))
+    return "{" + ", ".join(names) + "}"
+
+
+def _range_text(param: _core.Param) -> str:
+    if param["type"] not in ("int", "real"):
+        return ""
+    low, high = param["minimum"], param["maximum"]
+    # The upper end is often just the largest number that fits.
+    if high >= 1e15:
+        return f" At least {low:g}."
+    return f" From {low:g} to {high:g}."
+
+
+def _entry(param: _core.Param) -> str:
+    help_text = param["help"][:1].upper() + param["help"][1:]
+    unit = f" Unit: {param['unit']}." if param["unit"] else ""
+    return (
+        f"{param['name']} : {_type_text(param)}, default {param['default']!r}\n"
+        f"    {help_text}.{_range_text(param)}{unit}"
+    )
+
+
+def from_table(name: str) -> Callable[[_Function], _Function]:
+    """Give a function the defaults of a table and put the table's text into its docstring.
+
+    The docstring has a line ``{options}`` where the parameters belong.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        table = _tables()[name]
+        defaults = {param["name"]: param["default"] for param in table}
+        own = function.__kwdefaults__ or {}
+        missing = defaults.keys() - own.keys()
+        if missing:
+            raise TypeError(f"{function.__name__}() lacks {sorted(missing)} of table {name}")
+        own.update(defaults)
+        if function.__doc__:  # absent under python -OO
+            text = "\n".join(_entry(param) for param in table)
+            indented = text.replace("\n", "\n    ")
+            function.__doc__ = function.__doc__.replace("{options}", indented)
+        return function
+
+    return decorate

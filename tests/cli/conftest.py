@@ -1,0 +1,98 @@
+"""Runs the command and compares what it says, word for word, with stored text.
+
+The binary is $TESSERA_BIN, or build/release/bin/tessera. Expected texts lie in expected/, one file
+per case; `pytest tests/cli --update-expected` rewrites them, to be read before they are committed.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("TESSERA_BIN", ROOT / "build/release/bin/tessera")).resolve()
+EXPECTED = Path(__file__).parent / "expected"
+
+# What the clock decides, and how it is written in the expected texts.
+VARYING = [
+    (re.compile(r"in \d+\.\d+ s, \d+\.\d+ GB/s"), "in T s, R GB/s"),
+    (re.compile(r"; \d+(\.\d+)? [KMG]iB of 512 MiB"), "; M of 512 MiB"),
+]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-expected", action="store_true", help="rewrite tests/cli/expected")
+
+
+class Command:
+    """The command in a directory of its own, with an environment that changes nothing."""
+
+    binary = str(BINARY)
+
+    def __init__(self, directory):
+        self.directory = directory
+        kept = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH")
+        self.environment = {key: os.environ[key] for key in kept if key in os.environ}
+        self.environment |= {"PATH": "/usr/bin:/bin", "HOME": str(directory), "COLUMNS": "80"}
+
+    def popen(self, *words, **keywords):
+        environment = self.environment | keywords.pop("environment", {})
+        return subprocess.Popen(
+            [self.binary, *words], cwd=self.directory, env=environment, **keywords
+        )
+
+    def __call__(self, *words, **keywords):
+        keywords.setdefault("stdin", subprocess.DEVNULL)
+        environment = self.environment | keywords.pop("environment", {})
+        return subprocess.run(
+            [self.binary, *words],
+            cwd=self.directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **keywords,
+        )
+
+
+@pytest.fixture
+def tessera(tmp_path):
+    if not BINARY.exists():
+        pytest.fail(f"{BINARY} is missing: build it, or set TESSERA_BIN")
+    return Command(tmp_path)
+
+
+@pytest.fixture
+def same_as_stored(request, tessera):
+    """same_as_stored(name, words...): exit code, stdout and stderr are those of the file."""
+
+    def check(name, *words, **keywords):
+        result = tessera(*words, **keywords)
+        text = f"exit {result.returncode}\n--- stdout\n{result.stdout}--- stderr\n{result.stderr}"
+        for pattern, replacement in VARYING:
+            text = pattern.sub(replacement, text)
+        path = EXPECTED / f"{name}.txt"
+        if request.config.getoption("--update-expected"):
+            path.write_text(text)
+        assert text == path.read_text(), f"{path} differs"
+        return result
+
+    return check
+
+
+@pytest.fixture
+def epochs(tmp_path):
+    """Twenty epochs, four channels: one flat, one row with a NaN, the rest known by heart."""
+    x = np.zeros((20, 4, 50), dtype=np.float32)
+    x[:, 1, 10] = np.arange(20) + 1  # peak-to-peak 1 to 20
+    x[:, 2, 20] = 0.5
+    x[:, 2, 30] = -0.5  # always 1
+    x[:, 3, 40] = 2
+    x[7, 3, 5] = np.nan
+    path = tmp_path / "epochs.npy"
+    np.save(path, x)
+    return path

@@ -1,0 +1,105 @@
+"""Help, usage errors, completion and citation: everything that needs no data."""
+
+import subprocess
+
+import pytest
+
+TEXTS = {
+    "overview": [],
+    "help_overview": ["help"],
+    "help_ptp": ["autoreject", "ptp", "--help"],
+    "help_simulate": ["help", "autoreject", "simulate"],
+    "help_group": ["config", "--help"],
+    "help_environment": ["help", "environment"],
+    "help_exit_codes": ["help", "exit-codes"],
+    "help_absent": ["help", "decode"],
+    "version": ["--version"],
+    "cite_autoreject": ["cite", "autoreject"],
+    "cite_all": ["cite"],
+    "completion_bash": ["completion", "bash"],
+    "completion_zsh": ["completion", "zsh"],
+    "completion_fish": ["completion", "fish"],
+    "config_init": ["config", "init"],
+    "usage_unknown_command": ["autorejct"],
+    "usage_unknown_far": ["qqqqqqqqqqqq"],
+    "usage_unknown_verb": ["autoreject", "pt"],
+    "usage_no_verb": ["config"],
+    "usage_unknown_option": ["autoreject", "ptp", "--thread", "3"],
+    "usage_unknown_letter": ["autoreject", "ptp", "-vz"],
+    "usage_no_abbreviation": ["autoreject", "ptp", "x.npy", "--over"],
+    "usage_missing_value": ["autoreject", "ptp", "x.npy", "--threads"],
+    "usage_value_for_flag": ["autoreject", "ptp", "x.npy", "--json=yes"],
+    "usage_bad_choice": ["autoreject", "ptp", "x.npy", "--nonfinite", "ignore"],
+    "usage_bad_number": ["autoreject", "ptp", "x.npy", "--threads=many"],
+    "usage_out_of_range": ["autoreject", "ptp", "x.npy", "--tile-epochs=-1"],
+    "usage_no_operand": ["autoreject", "ptp"],
+    "usage_two_operands": ["autoreject", "ptp", "a", "b"],
+    "usage_resume_alone": ["autoreject", "ptp", "x.npy", "--resume"],
+    "usage_simulate_nowhere": ["autoreject", "simulate"],
+    "usage_bare_option": ["--jsn"],
+    "usage_profile_alone": ["profile"],
+    "usage_bench_case": ["bench", "ptp-f32-lnog"],
+    "usage_shell": ["completion", "tcsh"],
+    "absent_decode": ["decode", "spikes.h5"],
+    "absent_xpcs": ["xpcs"],
+    "absent_clifford": ["clifford"],
+    "absent_demo": ["demo", "xpcs"],
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(name, same_as_stored):
+    same_as_stored(name, *TEXTS[name])
+
+
+def test_exit_code_of_a_usage_error_is_2_and_of_an_absent_system_69(tessera):
+    for name, words in TEXTS.items():
+        code = tessera(*words).returncode
+        assert code == {"usage": 2, "absent": 69}.get(name.split("_")[0], 0), name
+
+
+def test_double_dash_ends_options(tessera):
+    result = tessera("autoreject", "ptp", "--", "--json")
+    assert result.returncode == 66
+    assert "--json" in result.stderr
+
+
+def complete(tessera, *words):
+    script = (
+        'source <("$0" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tessera; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    result = subprocess.run(
+        ["bash", "-c", script, tessera.binary, *words],
+        env=tessera.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout.split()
+
+
+def test_bash_completes_commands_verbs_and_options(tessera):
+    assert complete(tessera, "tessera", "auto") == ["autoreject"]
+    assert complete(tessera, "tessera", "autoreject", "") == ["ptp", "simulate"]
+    assert complete(tessera, "tessera", "autoreject", "ptp", "--check") == [
+        "--checkpoint",
+        "--checkpoint-every",
+    ]
+    assert complete(tessera, "tessera", "profile", "autoreject", "ptp", "--nonf") == ["--nonfinite"]
+    assert complete(tessera, "tessera", "completion", "f") == ["fish"]
+
+
+def test_every_option_of_the_help_is_in_the_markdown(tessera):
+    markdown = tessera("help", "--all", "--markdown").stdout
+    for line in tessera("autoreject", "ptp", "--help").stdout.splitlines():
+        if line.strip().startswith("-"):
+            option = [word for word in line.replace("[", " ").split() if word.startswith("--")][0]
+            assert f"{option}" in markdown, option
+
+
+def test_help_is_wrapped_to_the_terminal(tessera):
+    narrow = tessera("autoreject", "ptp", "--help", environment={"COLUMNS": "60"}).stdout
+    examples = narrow.index("Examples"), narrow.index("Computation")
+    wrapped = narrow[: examples[0]] + narrow[examples[1] :]
+    assert max(len(line) for line in wrapped.splitlines()) <= 60

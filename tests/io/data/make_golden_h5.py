@@ -1,0 +1,42 @@
+"""Writes the golden HDF5 files of this folder with h5py. Run it here and commit what changes."""
+
+import h5py
+import numpy as np
+
+
+def ramp(dtype, shape=(6, 4, 5)):
+    """Item i, counted in C order, has the value i."""
+    return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+
+
+with h5py.File("one.h5", "w") as f:
+    f["entry/data"] = ramp("<f4")
+
+with h5py.File("several.h5", "w") as f:
+    f["contiguous"] = ramp("<f4")
+    f["big_endian"] = ramp(">f8")
+    f["short"] = ramp(">i2")
+    f["flag"] = ramp("u1") % 2 == 0
+    f["complex"] = ramp("<c16") * (1 + 2j)
+    f["half"] = ramp("<f2")
+    f["name"] = np.array([b"Fz", b"Cz1"])
+    f["scalar"] = 42.5
+    f.create_dataset("gzip", data=ramp("<f4"), chunks=(4, 3, 2), compression="gzip", shuffle=True)
+    f.create_dataset("lzf", data=ramp("<f4") // 8, chunks=(4, 4, 5), compression="lzf")
+    f.create_dataset("text", data=["a", "bc"], dtype=h5py.string_dtype())
+    f.create_dataset("group/deep/seven_axes", data=np.zeros((1,) * 7, "<f4"))
+    f["soft"] = h5py.SoftLink("/gzip")
+    f["outside"] = h5py.ExternalLink("one.h5", "/entry/data")
+    f["loop"] = h5py.SoftLink("/loop")
+    f["group/up"] = f["/"]  # a hard link back to the root
+
+    # A filter nobody has: optional, so that h5py itself can create the data set.
+    creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    creation.set_chunk((6, 4, 5))
+    creation.set_filter(32008, h5py.h5z.FLAG_OPTIONAL, (0,))
+    space = h5py.h5s.create_simple((6, 4, 5))
+    h5py.h5d.create(f.id, b"bitshuffle", h5py.h5t.IEEE_F32LE, space, creation)
+
+    layout = h5py.VirtualLayout(shape=(6, 4, 5), dtype="<f4")
+    layout[:] = h5py.VirtualSource("one.h5", "entry/data", shape=(6, 4, 5))
+    f.create_virtual_dataset("virtual", layout)

@@ -1,0 +1,295 @@
+// The HDF5 module, loaded as the library loads it, on files that h5py wrote.
+
+#include "io/hdf5/lzf.h"
+#include "io_support.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tess_format *h5;
+
+static void open_named(const char *name, const char *dataset, tess_format_reader *reader)
+{
+    if (h5->open(io_host(), io_golden(name), dataset, 0, reader) != TESS_OK) {
+        fail_msg("%s", tess_last_error());
+    }
+}
+
+static double value_at(const char *bytes, int32_t dtype, int i)
+{
+    float f32;
+    double f64;
+    int16_t i16;
+    switch (dtype) {
+    case TESS_F32:
+        memcpy(&f32, bytes + 4 * i, 4);
+        return (double)f32;
+    case TESS_F64:
+        memcpy(&f64, bytes + 8 * i, 8);
+        return f64;
+    case TESS_C128:
+        memcpy(&f64, bytes + 16 * i + 8, 8);
+        return f64 / 2;
+    case TESS_I16:
+        memcpy(&i16, bytes + 2 * i, 2);
+        return i16;
+    default:
+        return bytes[i];
+    }
+}
+
+// Values (i / divisor) of [6][4][5] in tiles of 1, 4 and 1: the middle one crosses chunks.
+static void assert_ramp(const char *name, const char *dataset, int32_t dtype, int divisor,
+                        int is_mapped)
+{
+    tess_format_reader reader;
+    open_named(name, dataset, &reader);
+    assert_int_equal(reader.dtype, dtype);
+    assert_int_equal(reader.shape[0] * 100 + reader.shape[1] * 10 + reader.shape[2], 645);
+    assert_int_equal(reader.mapped != NULL, is_mapped);
+    const size_t row_bytes = 20 * (size_t)reader.item_bytes;
+    char bytes[120 * 16];
+    assert_int_equal(h5->read(io_host(), &reader, 0, 1, bytes), TESS_OK);
+    assert_int_equal(h5->read(io_host(), &reader, 1, 4, bytes + row_bytes), TESS_OK);
+    assert_int_equal(h5->read(io_host(), &reader, 5, 1, bytes + 5 * row_bytes), TESS_OK);
+    if (is_mapped) {
+        assert_memory_equal(reader.mapped, bytes, 6 * row_bytes);
+    }
+    for (int i = 0; i < 120; i++) {
+        const double wanted = dtype == TESS_BOOL ? i % 2 == 0 : i / divisor;
+        if (value_at(bytes, dtype, i) != wanted) {
+            fail_msg("%s%s: item %d is %g", name, dataset, i, value_at(bytes, dtype, i));
+        }
+    }
+    assert_int_equal(h5->read(io_host(), &reader, 6, 1, bytes), TESS_E_RANGE);
+    h5->close(io_host(), &reader);
+    assert_int_equal(io_live_blocks(), 0);
+}
+
+static void reads_every_storage_and_type(void **state)
+{
+    (void)state;
+    assert_ramp("several.h5", "/contiguous", TESS_F32, 1, 1);
+    assert_ramp("several.h5", "contiguous", TESS_F32, 1, 1);
+    assert_ramp("several.h5", "/gzip", TESS_F32, 1, 0);
+    assert_ramp("several.h5", "/lzf", TESS_F32, 8, 0);
+    assert_ramp("several.h5", "/big_endian", TESS_F64, 1, 0);
+    assert_ramp("several.h5", "/short", TESS_I16, 1, 0);
+    assert_ramp("several.h5", "/flag", TESS_BOOL, 1, 1);
+    assert_ramp("several.h5", "/complex", TESS_C128, 1, 1);
+    assert_ramp("several.h5", "/soft", TESS_F32, 1, 0);
+    assert_ramp("one.h5", NULL, TESS_F32, 1, 1);
+    assert_ramp("one.h5", "/entry/data", TESS_F32, 1, 1);
+}
+
+static void reads_scalars_text_and_halves(void **state)
+{
+    (void)state;
+    tess_format_reader reader;
+    double value = 0;
+    open_named("several.h5", "/scalar", &reader);
+    assert_int_equal(reader.rank, 0);
+    assert_int_equal(h5->read(io_host(), &reader, 0, 1, &value), TESS_OK);
+    assert_true(value == 42.5);
+    h5->close(io_host(), &reader);
+
+    char text[6];
+    open_named("several.h5", "/name", &reader);
+    assert_int_equal(reader.dtype, TESS_BYTES);
+    assert_int_equal(reader.item_bytes, 3);
+    assert_int_equal(h5->read(io_host(), &reader, 0, 2, text), TESS_OK);
+    assert_memory_equal(text, "Fz\0Cz1", 6);
+    h5->close(io_host(), &reader);
+
+    uint16_t half[20];
+    open_named("several.h5", "/half", &reader);
+    assert_int_equal(reader.dtype, TESS_F16);
+    assert_int_equal(h5->read(io_host(), &reader, 0, 1, half), TESS_OK);
+    assert_int_equal(half[1], 0x3c00);
+    assert_int_equal(half[3], 0x4200);
+    h5->close(io_host(), &reader);
+}
+
+static void refuses_what_it_cannot_or_should_not_read(void **state)
+{
+    (void)state;
+    const char *path = io_golden("several.h5");
+    io_assert_open_fails(h5, path, "/bitshuffle", TESS_E_UNSUPPORTED, "filter 32008 (bitshuffle)");
+    io_assert_open_fails(h5, path, "/virtual", TESS_E_UNSUPPORTED, "other files");
+    io_assert_open_fails(h5, path, "/outside", TESS_E_NOT_FOUND, "'/outside'");
+    io_assert_open_fails(h5, path, "/loop", TESS_E_NOT_FOUND, "too many links");
+    io_assert_open_fails(h5, path, "/group", TESS_E_NOT_FOUND, "'/group'");
+    io_assert_open_fails(h5, path, "/nowhere", TESS_E_NOT_FOUND, "'/nowhere'");
+    io_assert_open_fails(h5, path, "/text", TESS_E_DTYPE, "variable-length text");
+    io_assert_open_fails(h5, path, "/group/deep/seven_axes", TESS_E_SHAPE, "7 axes");
+    io_assert_open_fails(h5, path, NULL, TESS_E_ARGUMENT, "has 14 data sets");
+    io_assert_open_fails(h5, path, NULL, TESS_E_ARGUMENT, "/big_endian, /bitshuffle, /complex");
+    io_assert_open_fails(h5, io_golden("f4.npy"), NULL, TESS_E_FORMAT, "HDF5 says");
+}
+
+static int note_dataset(void *user, const tess_dataset_info *info)
+{
+    char *text = user;
+    const size_t used = strlen(text);
+    snprintf(text + used, 2048 - used, "%s|%s|%d|%d;", info->name, info->type_text, info->dtype,
+             info->rank);
+    return 0;
+}
+
+static void lists_data_sets(void **state)
+{
+    (void)state;
+    char text[2048] = "";
+    assert_int_equal(h5->list(io_host(), io_golden("several.h5"), note_dataset, text), TESS_OK);
+    assert_non_null(strstr(text, "/gzip|float32 LE, shuffle, gzip 4|12|3;"));
+    assert_non_null(strstr(text, "/lzf|float32 LE, lzf|12|3;"));
+    assert_non_null(strstr(text, "/bitshuffle|float32 LE, bitshuffle|12|3;"));
+    assert_non_null(strstr(text, "/short|int16 BE|3|3;"));
+    assert_non_null(strstr(text, "/text|variable-length text|0|1;"));
+    assert_non_null(strstr(text, "/group/deep/seven_axes|float32 LE|0|6;"));
+    assert_null(strstr(text, "/outside"));
+    assert_null(strstr(text, "/loop"));
+}
+
+static void writes_what_it_reads(void **state)
+{
+    (void)state;
+    const float data[6] = {0, 1, 2, 3, 4, 5};
+    static char long_provenance[100001];
+    memset(long_provenance, 'x', 100000);
+    tess_format_writer_input input = {
+        .dataset = "results/ptp",
+        .provenance = long_provenance,
+        .dtype = TESS_F32,
+        .rank = 2,
+        .item_bytes = 4,
+        .shape = {2, 3},
+        .data = data,
+        .data_bytes = sizeof data,
+    };
+    const char *path = io_scratch(".h5");
+    if (h5->write(io_host(), path, &input) != TESS_OK) {
+        fail_msg("%s", tess_last_error());
+    }
+    tess_format_reader reader;
+    assert_int_equal(h5->open(io_host(), path, NULL, 0, &reader), TESS_OK);
+    assert_string_equal(reader.dataset, "/results/ptp");
+    assert_non_null(reader.mapped);
+    assert_memory_equal(reader.mapped, data, sizeof data);
+    h5->close(io_host(), &reader);
+    char *text = NULL;
+    size_t n_byte = 0;
+    assert_int_equal(h5->provenance(io_host(), path, &text, &n_byte), TESS_OK);
+    assert_string_equal(text, long_provenance);
+    io_host()->release(NULL, text, n_byte);
+    assert_int_equal(h5->provenance(io_host(), io_golden("one.h5"), &text, &n_byte), TESS_OK);
+    assert_null(text);
+    input.dtype = TESS_BF16;
+    assert_int_equal(h5->write(io_host(), path, &input), TESS_E_DTYPE);
+    assert_int_equal(h5->write(io_host(), "no/such/directory/x.h5", &input), TESS_E_DTYPE);
+    input.dtype = TESS_F32;
+    assert_int_equal(h5->write(io_host(), "no/such/directory/x.h5", &input), TESS_E_CREATE);
+}
+
+static void refuses_truncated_files(void **state)
+{
+    (void)state;
+    size_t n_byte = 0;
+    uint8_t *bytes = io_slurp(io_golden("one.h5"), &n_byte);
+    for (size_t length = 0; length < n_byte; length++) {
+        const tess_status status = io_exercise(h5, io_file_of(bytes, length));
+        if (status != TESS_E_TRUNCATED && status != TESS_E_FORMAT) {
+            fail_msg("cut to %zu bytes: %s", length, tess_status_name(status));
+        }
+    }
+    free(bytes);
+}
+
+static void *read_repeatedly(void *user)
+{
+    (void)user;
+    for (int i = 0; i < 50; i++) {
+        tess_format_reader reader;
+        float tile[20];
+        if (h5->open(io_host(), TESS_GOLDEN_DIRECTORY "/several.h5", "/gzip", 0, &reader) !=
+            TESS_OK) {
+            return "open";
+        }
+        for (int row = 0; row < 6; row++) {
+            if (h5->read(io_host(), &reader, row, 1, tile) != TESS_OK ||
+                tile[19] != (float)(20 * row + 19)) {
+                return "read";
+            }
+        }
+        h5->close(io_host(), &reader);
+    }
+    return NULL;
+}
+
+static void works_from_several_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, read_repeatedly, NULL), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *wrong = NULL;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+}
+
+static void unpacks_lzf_within_bounds(void **state)
+{
+    (void)state;
+    uint8_t out[64];
+    const uint8_t good[] = {2, 'a', 'b', 'c', 0x20 | 0, 2, 0xe0, 1, 2};
+    assert_int_equal(tess_lzf_unpack(good, sizeof good, out, sizeof out), 3 + 3 + 10);
+    assert_int_equal(tess_lzf_unpack(good, sizeof good, NULL, 0), 16);
+    assert_memory_equal(out, "abcabcabcabcabca", 16);
+    assert_int_equal(tess_lzf_unpack(good, sizeof good, out, 15), 0);
+    const uint8_t before_start[] = {0, 'a', 0x20, 1};
+    assert_int_equal(tess_lzf_unpack(before_start, 4, out, sizeof out), 0);
+    for (size_t length = 1; length < sizeof good; length++) {
+        if (length != 4 && length != 6) { // complete at a smaller size
+            assert_int_equal(tess_lzf_unpack(good, length, out, sizeof out), 0);
+        }
+    }
+}
+
+static int setup(void **state)
+{
+    void *module = dlopen(TESS_HDF5_MODULE, RTLD_NOW | RTLD_LOCAL);
+    if (module == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        return -1;
+    }
+    tess_module_query_fn query;
+    tess_format_entry_fn entry;
+    *(void **)&query = dlsym(module, "tess_module_query");
+    *(void **)&entry = dlsym(module, "tess_format_entry");
+    if (query == NULL || entry == NULL || query()->abi != TESS_MODULE_ABI) {
+        return -1;
+    }
+    h5 = entry(io_host());
+    return h5 != NULL ? io_setup(state) : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_every_storage_and_type),
+        cmocka_unit_test(reads_scalars_text_and_halves),
+        cmocka_unit_test(refuses_what_it_cannot_or_should_not_read),
+        cmocka_unit_test(lists_data_sets),
+        cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(refuses_truncated_files),
+        cmocka_unit_test(works_from_several_threads),
+        cmocka_unit_test(unpacks_lzf_within_bounds),
+    };
+    return cmocka_run_group_tests(tests, setup, io_teardown);
+}

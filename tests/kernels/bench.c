@@ -1,0 +1,184 @@
+// Times every kernel on every usable set: `test_kernels --bench [KERNEL]`.
+//
+// Medians of repeated runs. The case ".stream" is larger than the caches; the others stay within.
+
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL_BYTES = 16 << 10, STREAM_BYTES = 512 << 20, N_REPEAT = 7, FMA_ROUNDS = 1 << 14 };
+
+typedef struct workload {
+    void *in; // STREAM_BYTES, filled with f32 or f64 in [0.5, 1.5)
+    void *out[2];
+} workload;
+
+typedef struct bench_case {
+    const char *name;
+    size_t n_item;
+    size_t bytes; // read and written per run
+    int is_f64;
+    void (*run)(const tess_kernels *set, const workload *w, size_t n_item);
+} bench_case;
+
+#define MAP_RUN(name)                                                                              \
+    static void run_##name(const tess_kernels *set, const workload *w, size_t n)                   \
+    {                                                                                              \
+        set->name(w->in, n, w->out[0]);                                                            \
+    }
+MAP_RUN(exp_f32)
+MAP_RUN(exp_f64)
+MAP_RUN(log_f32)
+MAP_RUN(log_f64)
+MAP_RUN(erf_f32)
+MAP_RUN(erf_f64)
+
+static void run_sincos_f32(const tess_kernels *set, const workload *w, size_t n)
+{
+    set->sincos_f32(w->in, n, w->out[0], w->out[1]);
+}
+
+static void run_sincos_f64(const tess_kernels *set, const workload *w, size_t n)
+{
+    set->sincos_f64(w->in, n, w->out[0], w->out[1]);
+}
+
+#define PTP_RUN(T, row)                                                                            \
+    static void run_ptp_##T##_##row(const tess_kernels *set, const workload *w, size_t n)          \
+    {                                                                                              \
+        set->ptp_##T(w->in, n / (row), (row), (row), w->out[0]);                                   \
+    }
+PTP_RUN(f32, 16)
+PTP_RUN(f64, 16)
+PTP_RUN(f32, 1024)
+PTP_RUN(f64, 1024)
+
+static void run_probe_read(const tess_kernels *set, const workload *w, size_t n)
+{
+    set->probe_read(w->in, n, w->out[0]);
+}
+
+static void run_probe_fma_f32(const tess_kernels *set, const workload *w, size_t n)
+{
+    set->probe_fma_f32(n, w->out[0], w->out[1]);
+}
+
+static void run_probe_fma_f64(const tess_kernels *set, const workload *w, size_t n)
+{
+    set->probe_fma_f64(n, w->out[0], w->out[1]);
+}
+
+#define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array) * SMALL_BYTES, sizeof(T) == 8, run
+#define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
+static const bench_case cases[] = {
+    {"ptp_f32 rows of 16", SMALL(float, 1, run_ptp_f32_16)},
+    {"ptp_f32 rows of 1024", SMALL(float, 1, run_ptp_f32_1024)},
+    {"ptp_f32 stream", STREAM(float, run_ptp_f32_1024)},
+    {"ptp_f64 rows of 16", SMALL(double, 1, run_ptp_f64_16)},
+    {"ptp_f64 rows of 1024", SMALL(double, 1, run_ptp_f64_1024)},
+    {"ptp_f64 stream", STREAM(double, run_ptp_f64_1024)},
+    {"exp_f32", SMALL(float, 2, run_exp_f32)},
+    {"exp_f64", SMALL(double, 2, run_exp_f64)},
+    {"log_f32", SMALL(float, 2, run_log_f32)},
+    {"log_f64", SMALL(double, 2, run_log_f64)},
+    {"sincos_f32", SMALL(float, 3, run_sincos_f32)},
+    {"sincos_f64", SMALL(double, 3, run_sincos_f64)},
+    {"erf_f32", SMALL(float, 2, run_erf_f32)},
+    {"erf_f64", SMALL(double, 2, run_erf_f64)},
+    {"probe_read stream", STREAM(char, run_probe_read)},
+    {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
+    {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Median seconds of one run; a short run is repeated until the clock can see it.
+static double median_s(const bench_case *c, const tess_kernels *set, const workload *w)
+{
+    double sample[N_REPEAT];
+    size_t n_loop = 1;
+    for (int k = -1; k < N_REPEAT;) { // round -1 warms up and finds n_loop
+        const double start_s = check_now_s();
+        for (size_t loop = 0; loop < n_loop; loop++) {
+            c->run(set, w, c->n_item);
+        }
+        const double spent_s = check_now_s() - start_s;
+        if (k < 0 && spent_s < 0.01) {
+            n_loop *= 2;
+            continue;
+        }
+        if (k >= 0) {
+            sample[k] = spent_s / (double)n_loop;
+        }
+        k++;
+    }
+    qsort(sample, N_REPEAT, sizeof(sample[0]), by_value);
+    return sample[N_REPEAT / 2];
+}
+
+static void fill(const bench_case *c, const workload *w)
+{
+    for (size_t i = 0; c->is_f64 && i < STREAM_BYTES / sizeof(double); i++) {
+        ((double *)w->in)[i] = 0.5 + (double)(i * 2654435761u % 65536) / 65536;
+    }
+    for (size_t i = 0; !c->is_f64 && i < STREAM_BYTES / sizeof(float); i++) {
+        ((float *)w->in)[i] = 0.5f + (float)(i * 2654435761u % 65536) / 65536;
+    }
+}
+
+static void bench_one(const bench_case *c, const workload *w)
+{
+    size_t n_set;
+    const tess_kernels *const *set = tess_kernels_built(&n_set);
+    double ref_s = 0;
+    for (size_t k = 0; k < n_set; k++) {
+        if (!tess_kernels_usable(set[k])) {
+            continue;
+        }
+        const double s = median_s(c, set[k], w);
+        ref_s = k == 0 ? s : ref_s;
+        if (c->bytes == 0) { // a flop probe leaves its count in the second output
+            const double gflops = *(const double *)w->out[1] / s * 1e-9;
+            printf("%-22s %-7s %31.1f GFLOP/s\n", c->name, set[k]->isa, gflops);
+        } else {
+            printf("%-22s %-7s %9.3f ns/item %9.2f GB/s  %6.2f x ref\n", c->name, set[k]->isa,
+                   s / (double)c->n_item * 1e9, (double)c->bytes / s * 1e-9, ref_s / s);
+        }
+        fflush(stdout);
+    }
+}
+
+int bench_all(const char *filter)
+{
+    workload w = {.in = aligned_alloc(64, STREAM_BYTES)};
+    w.out[0] = aligned_alloc(64, STREAM_BYTES / 16);
+    w.out[1] = aligned_alloc(64, STREAM_BYTES / 16);
+    int filled = -1;
+    int n_run = 0;
+    for (size_t k = 0; w.in && w.out[0] && w.out[1] && k < ARRAY_LEN(cases); k++) {
+        if (filter && strstr(cases[k].name, filter) == NULL) {
+            continue;
+        }
+        if (filled != cases[k].is_f64) {
+            fill(&cases[k], &w);
+            filled = cases[k].is_f64;
+        }
+        bench_one(&cases[k], &w);
+        n_run++;
+    }
+    free(w.in);
+    free(w.out[0]);
+    free(w.out[1]);
+    if (n_run == 0) {
+        fprintf(stderr, "test_kernels: no kernel matches '%s', or no memory for the data\n",
+                filter ? filter : "");
+    }
+    return n_run == 0;
+}

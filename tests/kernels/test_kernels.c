@@ -1,0 +1,81 @@
+// Every kernel test, once per instruction set of this machine.
+//
+//   test_kernels [--isa NAME] [--exhaustive] [--bench [KERNEL]]
+//
+// The seed is fixed: a failure repeats.
+
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct tally {
+    size_t n_pass;
+    size_t n_fail;
+    size_t n_skip;
+} tally;
+
+static void report(const check *t, const char *name, double seconds, tally *sum)
+{
+    const char *verdict = t->n_failure ? "FAIL" : t->skipped ? "skip" : "ok";
+    printf("%-4s  %-7s %-28s %6.2f s  %s\n", verdict, t->isa->isa, name, seconds, t->note);
+    if (t->n_failure) {
+        printf("    %zu failures\n", t->n_failure);
+        sum->n_fail++;
+    } else if (t->skipped) {
+        sum->n_skip++;
+    } else {
+        sum->n_pass++;
+    }
+    fflush(stdout);
+}
+
+static void run_list(const check_test *list, const tess_kernels *isa, int exhaustive, tally *sum)
+{
+    for (const check_test *test = list; test->name; test++) {
+        check t = {.ref = tess_kernels_select("ref"), .isa = isa, .exhaustive = exhaustive};
+        const double start_s = check_now_s();
+        if (tess_kernels_usable(isa)) {
+            test->run(&t);
+        } else {
+            check_skip(&t, "this CPU or operating system does not run it");
+        }
+        report(&t, test->name, check_now_s() - start_s, sum);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *only_isa = NULL;
+    int exhaustive = 0;
+    for (int k = 1; k < argc; k++) {
+        if (strcmp(argv[k], "--bench") == 0) {
+            return bench_all(k + 1 < argc ? argv[k + 1] : NULL);
+        } else if (strcmp(argv[k], "--exhaustive") == 0) {
+            exhaustive = 1;
+        } else if (strcmp(argv[k], "--isa") == 0 && k + 1 < argc) {
+            only_isa = argv[++k];
+        } else {
+            fprintf(stderr, "test_kernels: unknown argument '%s'; "
+                            "use [--isa NAME] [--exhaustive] [--bench [KERNEL]]\n", argv[k]);
+            return 2;
+        }
+    }
+
+    tally sum = {0, 0, 0};
+    size_t n_set;
+    const tess_kernels *const *set = tess_kernels_built(&n_set);
+    for (size_t k = 0; k < n_set; k++) {
+        if (only_isa == NULL || strcmp(only_isa, set[k]->isa) == 0) {
+            run_list(test_ptp_list, set[k], exhaustive, &sum);
+            run_list(test_math_list, set[k], exhaustive, &sum);
+            run_list(test_probe_list, set[k], exhaustive, &sum);
+        }
+    }
+    if (sum.n_pass + sum.n_fail + sum.n_skip == 0) {
+        fprintf(stderr, "test_kernels: no set named '%s' is built\n", only_isa);
+        return 2;
+    }
+    printf("%zu passed, %zu failed, %zu skipped\n", sum.n_pass, sum.n_fail, sum.n_skip);
+    return sum.n_fail != 0;
+}

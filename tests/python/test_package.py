@@ -1,0 +1,198 @@
+"""The package as a whole: import, documentation, types, stable ABI."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import inspect
+import io
+import json
+import re
+import shutil
+import statistics
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tessera
+import tessera.autoreject
+from helpers import PACKAGE_DIR, python_env, run_python
+from tessera import _core
+
+ROOT = Path(__file__).parents[2]
+
+PUBLIC: dict[str, list[Callable[..., Any]]] = {
+    "autoreject.ptp": [tessera.autoreject.ptp, tessera.autoreject.ptp_file],
+    "autoreject.simulate": [tessera.autoreject.simulate],
+}
+
+
+def test_version_is_the_headers() -> None:
+    header = ROOT / "include" / "tessera" / "base.h"
+    if not header.exists():
+        pytest.skip("no source tree beside the tests")
+    found = re.search(r'#define TESS_VERSION "(.*)"', header.read_text())
+    assert found is not None
+    assert tessera.__version__ == found[1]
+
+
+def test_import_is_quick() -> None:
+    code = (
+        "import time; start = time.perf_counter(); import tessera;"
+        "print(time.perf_counter() - start)"
+    )
+    times = [float(run_python(code).stdout) for _ in range(5)]
+    assert statistics.median(times) < 0.150
+
+
+def test_import_leaves_numpy_alone() -> None:
+    code = "import sys, tessera, tessera.autoreject; print('numpy' in sys.modules)"
+    assert run_python(code).stdout == "False\n"
+
+
+def test_works_in_dev_mode_with_warnings_as_errors() -> None:
+    code = (
+        "import numpy as np, tessera, tessera.autoreject as a, io;"
+        "a.ptp(np.zeros((3, 2, 5)), threads=2); a.simulate(epochs=2, channels=2, samples=9);"
+        "tessera.show_versions(io.StringIO()); tessera.devices();"
+        "print(np.from_dlpack(tessera.Array(np.zeros(3))).shape)"
+    )
+    done = run_python(code, "-X", "dev", "-W", "error")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "(3,)\n", "")
+
+
+def test_works_without_docstrings() -> None:
+    code = "import numpy as np, tessera.autoreject as a; print(a.ptp(np.ones((1, 1, 2))))"
+    assert run_python(code, "-OO").stdout == "[[0.]]\n"
+
+
+@pytest.mark.parametrize("table", PUBLIC)
+def test_defaults_and_docs_come_from_the_table(table: str) -> None:
+    for function in PUBLIC[table]:
+        parameters = inspect.signature(function).parameters
+        doc = inspect.getdoc(function)
+        assert doc is not None
+        assert "{options}" not in doc
+        for param in _core.param_tables()[table]:
+            assert parameters[param["name"]].default == param["default"]
+            assert f"\n{param['name']} : " in doc
+            assert param["help"][1:] in doc
+        for name in parameters:
+            assert re.search(rf"^{name} : ", doc, re.MULTILINE), f"{name} is not documented"
+
+
+def test_every_table_reaches_python() -> None:
+    tables = {name for name in _core.param_tables() if name.startswith("autoreject.")}
+    assert tables == PUBLIC.keys()
+
+
+def test_examples_in_docstrings() -> None:
+    failed, tried = doctest.testmod(tessera.autoreject)
+    assert tried
+    assert failed == 0
+
+
+def test_dir_lists_what_exists() -> None:
+    for name in dir(tessera):
+        assert getattr(tessera, name) is not None
+    for function in (tessera.sys_info, tessera.show_versions, tessera.devices, tessera.info):
+        assert function.__doc__
+
+
+def test_sys_info() -> None:
+    info = tessera.sys_info()
+    json.dumps(info)
+    assert info["python"]["packages"]["numpy"]
+    assert str(PACKAGE_DIR) not in json.dumps(info)
+    assert tessera.sys_info(paths=True)["python"]["extension"] == _core.__file__
+    text = io.StringIO()
+    tessera.show_versions(text)
+    assert tessera.__version__ in text.getvalue()
+
+
+def test_devices() -> None:
+    found = tessera.devices()
+    assert found[0]["id"] == "cpu"
+    assert found[0]["memory_bytes"] > 0
+    assert "ceilings" not in found[0]
+
+
+def test_stable_abi() -> None:
+    path = Path(_core.__file__)
+    assert path.name == "_core.abi3.so"
+    audit = shutil.which("abi3audit") or shutil.which("abi3audit", path=python_env()["PATH"])
+    if audit is None:
+        pytest.skip("abi3audit is not installed")
+    done = subprocess.run(
+        [audit, "--strict", "--assume-minimum-abi3", "3.11", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_only_the_init_function_is_exported() -> None:
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("nm is not installed")
+    done = subprocess.run(
+        [nm, "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True
+    )
+    names = [line.split()[-1] for line in done.stdout.splitlines()]
+    assert names == ["PyInit__core"]
+
+
+def test_package_is_typed() -> None:
+    assert (PACKAGE_DIR / "py.typed").exists()
+    assert (PACKAGE_DIR / "_core.pyi").exists()
+
+
+def test_stub_lists_what_exists() -> None:
+    stub = (PACKAGE_DIR / "_core.pyi").read_text()
+    declared = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
+    existing = {name for name in vars(_core) if not name.startswith("__")}
+    # What only type checkers know: protocols and the shapes of dicts.
+    checkers_only = {
+        "Ceilings",
+        "ContextInfo",
+        "Dataset",
+        "Device",
+        "FileInfo",
+        "Param",
+        "RunInfo",
+        "SupportsDLPack",
+    }
+    assert declared - checkers_only == existing
+
+
+def test_two_interpreter_states() -> None:
+    # A second copy of the module has types and exceptions of its own.
+    code = (
+        "import sys, importlib, numpy as np\n"
+        "import tessera._core as a\n"
+        "del sys.modules['tessera._core']\n"
+        "b = importlib.import_module('tessera._core')\n"
+        "assert a.Error is not b.Error and a.Context is not b.Context\n"
+        "for core in (a, b):\n"
+        "    try:\n"
+        "        core.autoreject_ptp(core.Context(), np.zeros(3))\n"
+        "    except core.ShapeError:\n"
+        "        print('ok')\n"
+    )
+    assert run_python(code).stdout == "ok\nok\n"
+
+
+def test_threadpoolctl() -> None:
+    threadpoolctl: Any = pytest.importorskip("threadpoolctl")
+    with contextlib.ExitStack() as stack:
+        stack.callback(tessera.set_num_threads, None)
+        from tessera import threadpool
+
+        threadpool.register()
+        assert any(entry["internal_api"] == "tessera" for entry in threadpoolctl.threadpool_info())
+        with threadpoolctl.threadpool_limits(2, user_api="tessera"):
+            assert tessera.get_num_threads() == 2

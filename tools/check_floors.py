@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Who may include whom: reads every #include and compares it with the floors of the house.
+
+Usage: check_floors.py [ROOT]      (exit 1 and one line per violation)
+
+    5  cli  python  bench                     public headers only
+    4  systems/*                              numerics, runtime, stage, base; not another system
+    3  numerics   io   backend/cpu            runtime, base (+ stage; + kernels for backend/cpu)
+    3' backend/cuda                           public headers and stage only
+    2  runtime                                base, stage
+    1  kernels   stage                        base types; no allocation, threads, log or I/O
+    0  base                                   C11, POSIX
+
+include/tessera is visible to all. src/tessera.c alone may reach across floors 2 to 4.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Folder -> folders its files may include besides their own and include/tessera.
+MAY_INCLUDE = {
+    "src/base": set(),
+    "src/stage": {"src/base"},
+    "src/kernels": {"src/base"},
+    "src/runtime": {"src/base", "src/stage"},
+    "src/numerics": {"src/base", "src/stage", "src/runtime"},
+    "src/io": {"src/base", "src/runtime"},
+    "src/backend/cpu": {"src/base", "src/stage", "src/runtime", "src/kernels"},
+    "src/backend/cuda": {"src/stage"},
+    "src/systems": {"src/base", "src/stage", "src/runtime", "src/numerics"},
+    "src/tessera.c": {
+        "src/base", "src/runtime", "src/io", "src/numerics", "src/backend/cpu", "src/systems",
+    },
+    "cli": set(),
+    "python": set(),
+    "bench": set(),
+    "examples": set(),
+}
+
+# Kernels are pure functions: what these headers offer has no place in them.
+FORBIDDEN_IN_KERNELS = {
+    "stdio.h", "stdlib.h", "malloc.h", "pthread.h", "threads.h", "unistd.h", "fcntl.h",
+    "base/memory.h", "base/log.h", "base/file.h", "base/span.h",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<ours>[^"]+)"|<(?P<system>[^>]+)>|(?P<macro>\w+))')
+SOURCES = {".c", ".h", ".cu", ".cuh", ".def", ".inc"}
+
+
+def folder_of(path):
+    """The key of MAY_INCLUDE a file belongs to, systems told apart by name; None if unknown."""
+    parts = path.parts
+    if parts[:2] == ("src", "systems") and len(parts) > 3:
+        return f"src/systems/{parts[2]}"
+    for key in MAY_INCLUDE:
+        key_parts = tuple(key.split("/"))
+        if parts[: len(key_parts)] == key_parts:
+            return key
+    return None
+
+
+def resolve(root, including, text):
+    """The included file relative to root, or None if no folder on the include path has it."""
+    for base in (including.parent, Path("src"), Path("include")):
+        candidate = (root / base / text).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root)
+    return None
+
+
+def allowed(source_folder, target):
+    """True if a file of source_folder may include target (relative to the root)."""
+    if target.parts[0] == "include":
+        return True
+    target_folder = folder_of(target)
+    if target_folder == source_folder:
+        return True
+    rule = "src/systems" if source_folder.startswith("src/systems/") else source_folder
+    if target_folder is not None and target_folder.startswith("src/systems/"):
+        return rule == "src/tessera.c"
+    return target_folder in MAY_INCLUDE[rule]
+
+
+def violation(root, path, folder, match):
+    """One sentence if the include breaks a rule, else None."""
+    in_kernels = folder == "src/kernels"
+    if match["macro"]:
+        return None if in_kernels else "include through a macro cannot be checked"
+    text = match["ours"] or match["system"]
+    if in_kernels and text in FORBIDDEN_IN_KERNELS:
+        return f"kernels may not include {text}: no allocation, threads, log or I/O inside them"
+    if match["system"] or text == "tess_features.h":  # generated: says what the build found
+        return None
+    target = resolve(root, path, text)
+    if target is None:
+        return f'"{text}" is in none of the folder itself, src/ and include/'
+    if not allowed(folder, target):
+        return f"{folder} may not include {target}"
+    return None
+
+
+def check(root):
+    """All violations below root, as lines."""
+    root = root.resolve()
+    problems = []
+    for top in sorted({key.split("/")[0] for key in MAY_INCLUDE}):
+        for file in sorted((root / top).rglob("*")):
+            path = file.relative_to(root)
+            if file.suffix not in SOURCES:
+                continue
+            folder = folder_of(path)
+            if folder is None:
+                problems.append(f"{path}: stands on no floor; add its folder to the rules")
+                continue
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                match = INCLUDE.match(line)
+                problem = match and violation(root, path, folder, match)
+                if problem:
+                    problems.append(f"{path}:{number}: {problem}")
+    return problems
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    problems = check(root)
+    for problem in problems:
+        print(problem)
+    if problems:
+        print(f"{len(problems)} includes break the floors; see CONTRIBUTING.md, 'The house'")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
