@@ -39,6 +39,13 @@ typedef struct bench_row {
     double share; // of the read bandwidth; 0: not bound by memory
 } bench_row;
 
+static int is_memory_bound(const bench_case *what)
+{
+    const int64_t bytes =
+        what->n_epoch * what->n_chan * what->n_time * (int64_t)tess_dtype_bytes(what->dtype);
+    return bytes > 64 << 20;
+}
+
 static double seconds_now(void)
 {
     struct timespec now;
@@ -130,6 +137,16 @@ static void print_row(const bench_row *row)
            share);
 }
 
+// 0 means not measured.
+static void write_positive(tess_json *json, const char *key, double value)
+{
+    if (value > 0) {
+        tess_json_real(json, key, value);
+    } else {
+        tess_json_raw(json, key, NULL);
+    }
+}
+
 static void write_row(tess_json *json, const bench_row *row, const tess_context_info *info)
 {
     tess_json_object_begin(json, NULL);
@@ -142,11 +159,7 @@ static void write_row(tess_json *json, const bench_row *row, const tess_context_
     tess_json_real(json, "minimum_s", row->minimum_s);
     tess_json_int(json, "n_repeat", row->n_repeat);
     tess_json_real(json, "bytes_per_s", row->bytes / row->median_s);
-    if (row->share > 0) {
-        tess_json_real(json, "share_of_roofline", row->share);
-    } else {
-        tess_json_raw(json, "share_of_roofline", NULL);
-    }
+    write_positive(json, "share_of_roofline", row->share);
     tess_json_int(json, "threads", info->n_thread);
     tess_json_text(json, "isa", info->isa);
     tess_json_text(json, "device", info->device);
@@ -161,7 +174,7 @@ static int print_json(cli *c, const bench_row *rows, int n_row, const tess_conte
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.bench/1");
-    tess_json_real(json, "read_bytes_per_s", read_bytes_per_s);
+    write_positive(json, "read_bytes_per_s", read_bytes_per_s);
     tess_json_array_begin(json, "rows");
     for (int i = 0; i < n_row; i++) {
         write_row(json, &rows[i], info);
@@ -181,6 +194,15 @@ static int is_wanted(const cli *c, const char *name)
         }
     }
     return c->n_operand == 0;
+}
+
+static int any_memory_bound(const cli *c)
+{
+    int found = 0;
+    for (int i = 0; i < N_CASE; i++) {
+        found |= is_wanted(c, cases[i].name) && is_memory_bound(&cases[i]);
+    }
+    return found;
 }
 
 static int check_names(const cli *c)
@@ -216,10 +238,8 @@ static int measure_ceiling(cli *c, const char *device, double *read_bytes_per_s)
 
 static void fill_shares(bench_row *rows, int n_row, double read_bytes_per_s)
 {
-    const double cached_bytes = 64 << 20;
-
     for (int i = 0; i < n_row; i++) {
-        if (rows[i].bytes > cached_bytes && read_bytes_per_s > 0) {
+        if (is_memory_bound(rows[i].what) && read_bytes_per_s > 0) {
             rows[i].share = rows[i].bytes / rows[i].median_s / read_bytes_per_s;
         }
     }
@@ -228,8 +248,11 @@ static void fill_shares(bench_row *rows, int n_row, double read_bytes_per_s)
 static void print_text(const bench_row *rows, int n_row, const tess_context_info *info,
                        double read_bytes_per_s)
 {
-    printf("%d threads, %s, %s; measured read bandwidth %.2f GB/s\n", info->n_thread, info->isa,
-           info->device, read_bytes_per_s * 1e-9);
+    printf("%d threads, %s, %s", info->n_thread, info->isa, info->device);
+    if (read_bytes_per_s > 0) {
+        printf("; measured read bandwidth %.2f GB/s", read_bytes_per_s * 1e-9);
+    }
+    putchar('\n');
     printf("%-16s %-20s %13s %13s %9s\n", "case", "size", "median", "rate", "of read");
     for (int i = 0; i < n_row; i++) {
         print_row(&rows[i]);
@@ -247,14 +270,19 @@ int cmd_bench(cli *c)
     CLI_TRY(check_names(c));
     CLI_TRY(session_open(c, NULL));
     CLI_CALL(tess_context_get_info(c->ctx, &info, sizeof info));
-    CLI_TRY(measure_ceiling(c, info.device, &read_bytes_per_s));
+    const int with_ceiling = any_memory_bound(c);
+    if (with_ceiling) {
+        CLI_TRY(measure_ceiling(c, info.device, &read_bytes_per_s));
+    }
     for (int i = 0; i < N_CASE; i++) {
         if (is_wanted(c, cases[i].name)) {
             CLI_TRY(run_case(c, &cases[i], &rows[n_row]));
             n_row++;
         }
     }
-    CLI_TRY(measure_ceiling(c, info.device, &read_bytes_per_s));
+    if (with_ceiling) {
+        CLI_TRY(measure_ceiling(c, info.device, &read_bytes_per_s));
+    }
     fill_shares(rows, n_row, read_bytes_per_s);
     if (c->values.json) {
         return print_json(c, rows, n_row, &info, read_bytes_per_s);

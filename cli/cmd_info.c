@@ -55,7 +55,13 @@ static int visit_dataset(void *user, const tess_dataset_info *info)
     l->n_dataset++;
     if (!l->json) {
         text_shape(shape, sizeof shape, info->rank, info->shape);
-        printf("  %-20s %s %s%s\n", info->name[0] ? info->name : "(array)", info->type_text, shape,
+        const char *name = info->name[0] ? info->name : "(array)";
+        printf("  ");
+        for (const char *letter = name; *letter; letter++) {
+            text_print_char(stdout, *letter);
+        }
+        const int width = (int)strlen(name);
+        printf("%*s %s %s%s\n", width < 20 ? 20 - width : 0, "", info->type_text, shape,
                info->dtype == 0 ? " (not readable by Tessera)" : "");
         return 0;
     }
@@ -79,6 +85,19 @@ static int count_dataset(void *user, const tess_dataset_info *info)
     return 0;
 }
 
+// What was stored with the file, or NULL; something that is not JSON is left out.
+static tess_status read_provenance(cli *c, const char *path, char **text)
+{
+    const tess_status status = tess_file_provenance(c->ctx, path, text);
+
+    if (status == TESS_OK && *text && !json_is_valid(*text)) {
+        console_note("the provenance stored with %s is not JSON and is left out", path);
+        tess_text_free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
 static int show_text(cli *c, const char *path)
 {
     listing l = {0};
@@ -90,7 +109,7 @@ static int show_text(cli *c, const char *path)
     printf("%s: %s, %lld data set%s\n", path, format, (long long)l.n_dataset,
            l.n_dataset == 1 ? "" : "s");
     CLI_CALL(tess_file_list(c->ctx, path, &format, visit_dataset, &l));
-    CLI_CALL(tess_file_provenance(c->ctx, path, &provenance));
+    CLI_CALL(read_provenance(c, path, &provenance));
     if (provenance) {
         printf("provenance\n");
         outline_print(stdout, provenance);
@@ -116,7 +135,7 @@ static int show_json(cli *c, const char *path)
     tess_json_array_end(l.json);
     tess_json_text(l.json, "format", format);
     if (status == TESS_OK) {
-        status = tess_file_provenance(c->ctx, path, &provenance);
+        status = read_provenance(c, path, &provenance);
     }
     tess_json_raw(l.json, "provenance", provenance);
     tess_json_object_end(l.json);

@@ -3,6 +3,7 @@
 #include "console.h"
 
 #include "signals.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,10 +61,20 @@ static const char *prefix(void)
 
 static void print_line(const char *format, va_list arguments)
 {
+    char *line = NULL;
+
     console_erase_bar();
+    if (vasprintf(&line, format, arguments) < 0) {
+        fputs("tessera: out of memory\n", stderr);
+        return;
+    }
     fprintf(stderr, "%s ", prefix());
-    vfprintf(stderr, format, arguments);
+    // Names from files may hold anything; they must not steer the terminal.
+    for (const char *c = line; *c; c++) {
+        text_print_char(stderr, *c);
+    }
     fputc('\n', stderr);
+    free(line);
 }
 
 void console_note(const char *format, ...)
@@ -89,7 +100,9 @@ int console_fail(int code, const char *format, ...)
 int console_status(tess_status status)
 {
     const char *message = tess_last_error();
-    const int code = tess_status_exit_code(status);
+    const int number = signals_caught();
+    const int code =
+        status == TESS_CANCELLED && number ? 128 + number : tess_status_exit_code(status);
 
     console_fail(code, "%s", message[0] ? message : tess_status_text(status));
     if (status == TESS_E_INTERNAL) {

@@ -5,7 +5,6 @@
 #include "signals.h"
 #include "text.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,9 +131,9 @@ static void print_resume_line(const cli *c)
 
 static int explain_cancel(const cli *c, const job *j)
 {
-    const int number = signals_caught();
     const tess_plan_info *plan = tess_plan_get_info(j->plan);
-    const int code = number == SIGTERM ? 143 : tess_status_exit_code(TESS_CANCELLED);
+    const int number = signals_caught();
+    const int code = number ? 128 + number : tess_status_exit_code(TESS_CANCELLED);
 
     if (signals_pipe_closed()) {
         return 141;

@@ -1,4 +1,5 @@
-// Reads JSON that the library wrote (valid by construction) and prints it as an outline.
+// Reads JSON and prints it as an outline. It may come from a file next to a result, so anything is
+// survived, and no control character reaches the terminal.
 
 #include "outline.h"
 
@@ -28,11 +29,10 @@ static void print_escape(reader *r)
         for (int i = 0; i < 4 && *r->at; i++) {
             digits[i] = *r->at++;
         }
-        // Control characters are the only ones the writer escapes; none may reach a terminal.
         const long code = strtol(digits, NULL, 16);
-        fputc(code >= 0x20 && code < 0x7f ? (int)code : '?', r->file);
+        text_print_char(r->file, code < 0x7f ? (char)code : '?');
     } else {
-        fputc(strchr("\"\\/", kind) ? kind : ' ', r->file);
+        text_print_char(r->file, strchr("bfnrt", kind) ? ' ' : kind);
     }
 }
 
@@ -44,7 +44,7 @@ static void print_string(reader *r, int is_key)
             r->at++;
             print_escape(r);
         } else {
-            fputc(is_key && *r->at == '_' ? ' ' : *r->at, r->file);
+            text_print_char(r->file, is_key && *r->at == '_' ? ' ' : *r->at);
             r->at++;
         }
     }
@@ -66,14 +66,16 @@ static void print_scalar(reader *r)
     }
     const size_t length = strcspn(r->at, ",]} \t\r\n");
     for (size_t i = 0; i < 3; i++) {
-        if (strncmp(r->at, words[i][0], length) == 0) {
+        if (length > 0 && strncmp(r->at, words[i][0], length) == 0) {
             fputs(words[i][1], r->file);
             r->at += length;
             return;
         }
     }
-    fprintf(r->file, "%.*s", (int)length, r->at);
-    r->at += length;
+    for (size_t i = 0; i < length; i++) {
+        text_print_char(r->file, r->at[i]);
+    }
+    r->at += length > 0 || *r->at == '\0' ? length : 1; // a stray bracket is skipped
 }
 
 // Everything below the second level stays on its line: "name avx2, built yes".

@@ -47,7 +47,7 @@ static void format_rate(const progress *bar, const tess_progress *now, char *tex
     }
 }
 
-static void format_line(const progress *bar, const tess_progress *now, char *text, size_t capacity)
+static void format_facts(const progress *bar, const tess_progress *now, char *text, size_t capacity)
 {
     char rate[64];
     char remaining[32];
@@ -56,27 +56,28 @@ static void format_line(const progress *bar, const tess_progress *now, char *tex
     format_rate(bar, now, rate, sizeof rate);
     text_duration(remaining, sizeof remaining, now->remaining_s);
     text_bytes(memory, sizeof memory, now->memory_bytes);
-    snprintf(text, capacity, "%lld/%lld %s  %s  ETA %s  memory %s", (long long)now->done,
-             (long long)now->total, now->unit, rate, remaining, memory);
+    snprintf(text, capacity, "%s  ETA %s  %s", rate, remaining, memory);
 }
 
+// "autoreject.ptp [#####.....]  50 %  9.87 GB/s  ETA 0:07  182 MiB"
 static void draw_bar(const progress *bar, const tess_progress *now, double share)
 {
-    char facts[200];
+    char facts[160];
     char line[512];
     char marks[64];
     const int width = console_width();
 
-    format_line(bar, now, facts, sizeof facts);
-    int n_mark = width - (int)strlen(facts) - (int)strlen(now->stage) - 14;
+    format_facts(bar, now, facts, sizeof facts);
+    int n_mark = width - (int)strlen(facts) - (int)strlen(now->stage) - 12;
     n_mark = n_mark > 40 ? 40 : n_mark;
     n_mark = n_mark < 0 ? 0 : n_mark;
-    const int n_done = (int)(share * n_mark);
     memset(marks, '.', sizeof marks);
-    memset(marks, '#', (size_t)n_done);
-    snprintf(line, sizeof line, "%s [%.*s] %3d %%  %s", now->stage, n_mark, marks,
-             (int)(share * 100), facts);
-    line[width - 1 < (int)sizeof line ? width - 1 : (int)sizeof line - 1] = '\0';
+    memset(marks, '#', (size_t)(share * n_mark));
+    const int length = snprintf(line, sizeof line, "%s [%.*s] %3d %%  %s", now->stage, n_mark,
+                                marks, (int)(share * 100), facts);
+    if (length >= width) {
+        line[width - 1] = '\0'; // a full line would wrap and could not be redrawn
+    }
     console_draw_bar(line);
 }
 
@@ -119,9 +120,10 @@ int progress_show(void *user, const tess_progress *now)
     } else if (bar->mode == PROGRESS_JSON) {
         print_json(now);
     } else {
-        char facts[200];
-        format_line(bar, now, facts, sizeof facts);
-        console_note("%s %d %%  %s", now->stage, (int)(share * 100), facts);
+        char facts[160];
+        format_facts(bar, now, facts, sizeof facts);
+        console_note("%s %lld of %lld %s, %d %%  %s", now->stage, (long long)now->done,
+                     (long long)now->total, now->unit, (int)(share * 100), facts);
     }
     return 0;
 }

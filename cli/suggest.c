@@ -43,10 +43,15 @@ const char *suggest_nearest(const char *word, const char *const *candidates, int
     const char *nearest = NULL;
 
     for (int64_t i = 0; i < n_candidate && length <= LONGEST_WORD; i++) {
+        if (strcmp(word, candidates[i]) == 0) {
+            return candidates[i];
+        }
         if (strlen(candidates[i]) > LONGEST_WORD) {
             continue;
         }
-        const size_t distance = edit_distance(word, candidates[i]);
+        // A word cut short is a likely slip too, however much is missing.
+        const int is_start = length >= 2 && strncmp(word, candidates[i], length) == 0;
+        const size_t distance = is_start ? 1 : edit_distance(word, candidates[i]);
         if (distance < best) {
             best = distance;
             nearest = candidates[i];

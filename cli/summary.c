@@ -106,9 +106,9 @@ static int compute(scan *s, summary *out)
     double low = 0;
     double high = 0;
 
-    out->minimum = NAN; // fmin and fmax ignore a NaN on one side
-    out->maximum = NAN;
-    out->median = NAN;
+    out->minimum = (double)NAN; // fmin and fmax ignore a NaN on one side
+    out->maximum = (double)NAN;
+    out->median = (double)NAN;
     out->n_row = s->n_epoch * s->n_chan;
     CLI_TRY(for_each_value(s, visit_extremes, &x));
     for (int64_t c = 0; c < s->n_chan && s->n_epoch > 0; c++) {

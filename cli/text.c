@@ -2,7 +2,6 @@
 
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +44,12 @@ void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape)
     for (int32_t i = 0; i < rank && used < capacity; i++) {
         used += (size_t)snprintf(text + used, capacity - used, "[%lld]", (long long)shape[i]);
     }
+}
+
+void text_print_char(FILE *file, char c)
+{
+    const unsigned char code = (unsigned char)c;
+    fputc(code < 0x20 || code == 0x7f ? '?' : code, file);
 }
 
 static int needs_quotes(const char *word)

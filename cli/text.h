@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 // "24.4 MiB", "512 bytes".
 void text_bytes(char *text, size_t capacity, uint64_t bytes);
@@ -13,6 +14,9 @@ void text_duration(char *text, size_t capacity, double seconds);
 
 // "[100][64][1000]"; "scalar" for rank 0.
 void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape);
+
+// The character, or '?' for one that could steer a terminal.
+void text_print_char(FILE *file, char c);
 
 // The words as one line for a POSIX shell; free() it. NULL without memory.
 char *text_command_line(int argc, char *const *argv);

@@ -19,8 +19,6 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The command, and its completion printed by itself: what cannot run here has none.
 if(TARGET tessera_cli)
-    file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-    set_target_properties(tessera_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
     install(TARGETS tessera_cli)
     if(NOT CMAKE_CROSSCOMPILING)
         set(completion ${PROJECT_BINARY_DIR}/generated/completion)

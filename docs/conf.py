@@ -18,6 +18,9 @@ myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "requirements.txt"]
 
+# Types stand in the docstrings; the annotations name things that exist for type checkers only.
+autodoc_typehints = "none"
+
 breathe_projects = {"tessera": str(ROOT / "docs/_build/doxygen/xml")}
 breathe_default_project = "tessera"
 breathe_domain_by_extension = {"h": "c"}

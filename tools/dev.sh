@@ -100,6 +100,14 @@ preset()
         cmake --build --preset "$name" --parallel "$jobs" ${1+--target "$@"}
 }
 
+# run_ctest PRESET [OPTION...]
+run_ctest()
+{
+    local name=$1
+    shift
+    ctest --test-dir "build/$name" --output-on-failure --no-tests=error --parallel "$jobs" "$@"
+}
+
 # Timed steps. Output goes to build/logs/<name>.log and to the screen only if the step fails (or
 # with VERBOSE=1); the table at the end is made from what is recorded here.
 step_names=()
@@ -139,6 +147,20 @@ step()
         printf '    failed (exit %s). Everything it printed: %s\n' "$status" "$log" >&2
     fi
     step_status=$status
+}
+
+# A step that needs what the step before it made.
+step_then()
+{
+    if [ "$step_status" = 0 ]; then
+        step "$@"
+        return
+    fi
+    say "$1: not run"
+    step_names+=("$1")
+    step_seconds+=(0)
+    step_results+=("not run")
+    step_status=1
 }
 
 # A step without which the rest makes no sense.
@@ -184,8 +206,11 @@ summary()
     local i total=0 word
     printf '\n%-18s %8s  %s\n' step seconds result
     for i in "${!step_names[@]}"; do
-        word=ok
-        [ "${step_results[$i]}" = 0 ] || word="FAILED, see build/logs/${step_names[$i]}.log"
+        case ${step_results[$i]} in
+        0) word=ok ;;
+        'not run') word='not run' ;;
+        *) word="FAILED, see build/logs/${step_names[$i]}.log" ;;
+        esac
         printf '%-18s %8d  %s\n' "${step_names[$i]}" "${step_seconds[$i]}" "$word"
         total=$((total + step_seconds[i]))
     done

@@ -142,6 +142,7 @@ def print_functions(bits):
 print("// Written by tools/fit_polynomials.py, which says how; do not edit.")
 print("//")
 print("// Coefficients stand highest power first.")
+print("// clang-format off")
 print("#ifndef TESS_KERNELS_SIMD_MATH_COEFFICIENTS_H")
 print("#define TESS_KERNELS_SIMD_MATH_COEFFICIENTS_H")
 print("\n#include <stdint.h>")

@@ -23,8 +23,8 @@ typedef struct tess_progress {
     uint64_t memory_bytes; /* heap of the context now */
 } tess_progress;
 
-/** Called on the thread that called the library, at most every 50 ms and once at the end.
- *  A non-zero return cancels. */
+/** Called on the thread that called the library, at most every 50 ms and once at the end of a run.
+ *  A non-zero return cancels. Work too small to watch (arrays under 8 MiB) makes no call. */
 typedef int (*tess_progress_fn)(void *user, const tess_progress *progress);
 
 /** All fields may stay as tess_context_config_init() leaves them. Strings are copied. */

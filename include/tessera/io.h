@@ -104,7 +104,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_sink_create(tess_context *ctx, const c
 TESS_API TESS_MUST_CHECK tess_status tess_sink_from_array(tess_context *ctx,
                                                           const tess_array *array, tess_sink **out);
 
-/** Writes items first..first+count-1 of the first axis. Any thread, one call at a time. */
+/** Writes items first..first+count-1 of the first axis. Ranges come in order, from 0 without gaps;
+ *  one may be written again. Any thread, one call at a time. */
 TESS_API TESS_MUST_CHECK tess_status tess_sink_write(tess_sink *sink, int64_t first, int64_t count,
                                                      const void *src, uint64_t src_bytes);
 

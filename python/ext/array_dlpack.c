@@ -10,6 +10,23 @@ static const char versioned_name[] = "dltensor_versioned";
 
 // --- Borrowing
 
+// Versions and devices are pairs of whole numbers.
+static int parse_pair(PyObject *value, const char *name, long pair[2])
+{
+    for (int i = 0; value && i < 2; i++) {
+        PyObject *item = PyTuple_Check(value) && PyTuple_Size(value) == 2
+                             ? PyNumber_Index(PyTuple_GetItem(value, i))
+                             : NULL;
+        if (!item) {
+            PyErr_Format(PyExc_TypeError, "%s: expected two whole numbers, got %R", name, value);
+            return -1;
+        }
+        pair[i] = PyLong_AsLong(item);
+        Py_DECREF(item);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 static char kind_of_code(uint8_t code)
 {
     switch (code) {
@@ -87,17 +104,52 @@ static int view_tensor(const core_state *state, core_array *array, const dlpack_
     return 0;
 }
 
-// Producers older than DLPack 1.0 do not know max_version.
-static PyObject *ask_capsule(PyObject *object)
+// The legacy default stream, as DLPack and the driver name it: the core's queues are ordered with
+// it, so a producer that is ready there is ready for us.
+enum { LEGACY_STREAM = 1 };
+
+static int on_cuda(long device_type)
+{
+    return device_type == DLPACK_CUDA || device_type == DLPACK_CUDA_MANAGED;
+}
+
+// Device type and index.
+static int ask_device(PyObject *object, long device[2])
+{
+    PyObject *answer = PyObject_CallMethod(object, "__dlpack_device__", NULL);
+    const int result = answer ? parse_pair(answer, "__dlpack_device__", device) : -1;
+    Py_XDECREF(answer);
+    return result;
+}
+
+int core_is_on_host(PyObject *object)
+{
+    long device[2] = {DLPACK_CPU, 0};
+    if (ask_device(object, device) < 0) {
+        PyErr_Clear();
+    }
+    return device[0] == DLPACK_CPU;
+}
+
+// Producers older than DLPack 1.0 do not know max_version. A stream is named for device memory
+// only: host memory has none.
+static PyObject *ask_capsule(PyObject *object, int name_stream)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
     PyObject *none = method ? PyTuple_New(0) : NULL;
-    PyObject *keywords =
-        none ? Py_BuildValue("{s(ii)}", "max_version", DLPACK_MAJOR, DLPACK_MINOR) : NULL;
+    PyObject *keywords = none ? PyDict_New() : NULL;
+    if (keywords &&
+        ((name_stream && core_put(keywords, "stream", PyLong_FromLong(LEGACY_STREAM)) < 0) ||
+         core_put(keywords, "max_version", Py_BuildValue("(ii)", DLPACK_MAJOR, DLPACK_MINOR)) <
+             0)) {
+        Py_CLEAR(keywords);
+    }
     PyObject *capsule = keywords ? PyObject_Call(method, none, keywords) : NULL;
     if (!capsule && keywords && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        capsule = PyObject_Call(method, none, NULL);
+        if (PyDict_DelItemString(keywords, "max_version") == 0) {
+            capsule = PyObject_Call(method, none, keywords);
+        }
     }
     Py_XDECREF(method);
     Py_XDECREF(none);
@@ -136,7 +188,9 @@ static int take_plain(const core_state *state, core_array *array, PyObject *caps
 int core_array_view_dlpack(const core_state *state, core_array *array, PyObject *object,
                            const char *name)
 {
-    PyObject *capsule = ask_capsule(object);
+    long device[2] = {0, 0};
+    PyObject *capsule =
+        ask_device(object, device) < 0 ? NULL : ask_capsule(object, on_cuda(device[0]));
     if (!capsule) {
         return -1;
     }
@@ -334,23 +388,6 @@ static core_array *copy_array(const core_state *state, const core_array *array)
         copy_axis(view, 0, view->data, copy->view.data);
     }
     return copy;
-}
-
-// max_version and dl_device are pairs of whole numbers.
-static int parse_pair(PyObject *value, const char *name, long pair[2])
-{
-    for (int i = 0; value && i < 2; i++) {
-        PyObject *item = PyTuple_Check(value) && PyTuple_Size(value) == 2
-                             ? PyNumber_Index(PyTuple_GetItem(value, i))
-                             : NULL;
-        if (!item) {
-            PyErr_Format(PyExc_TypeError, "%s: expected two whole numbers, got %R", name, value);
-            return -1;
-        }
-        pair[i] = PyLong_AsLong(item);
-        Py_DECREF(item);
-    }
-    return PyErr_Occurred() ? -1 : 0;
 }
 
 PyObject *core_array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n_arg,

@@ -71,13 +71,8 @@ static int check_rank(const core_state *state, int rank, const char *name)
     return 0;
 }
 
-static int view_buffer(const core_state *state, core_array *array, PyObject *object,
-                       const char *name)
+static int view_buffer(const core_state *state, core_array *array, const char *name)
 {
-    if (PyObject_GetBuffer(object, &array->buffer, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
-        return -1;
-    }
-    array->has_buffer = 1;
     const Py_buffer *buffer = &array->buffer;
     tess_array *view = &array->view;
     if (check_rank(state, buffer->ndim, name) < 0 || view_items(state, array, name) < 0) {
@@ -120,11 +115,25 @@ static int check_aligned(const core_state *state, const core_array *array, const
 static int view_object(const core_state *state, core_array *array, PyObject *object,
                        const char *name)
 {
+    const int has_dlpack = PyObject_HasAttrString(object, "__dlpack__") &&
+                           PyObject_HasAttrString(object, "__dlpack_device__");
     if (PyObject_CheckBuffer(object)) {
-        return view_buffer(state, array, object, name);
+        if (PyObject_GetBuffer(object, &array->buffer, PyBUF_STRIDES | PyBUF_FORMAT) == 0) {
+            array->has_buffer = 1;
+            return view_buffer(state, array, name);
+        }
+        // Some arrays have the protocol but, being on a device, no buffer.
+        PyObject *error[3];
+        PyErr_Fetch(&error[0], &error[1], &error[2]);
+        if (!has_dlpack || core_is_on_host(object)) {
+            PyErr_Restore(error[0], error[1], error[2]);
+            return -1;
+        }
+        Py_XDECREF(error[0]);
+        Py_XDECREF(error[1]);
+        Py_XDECREF(error[2]);
     }
-    if (PyObject_HasAttrString(object, "__dlpack__") &&
-        PyObject_HasAttrString(object, "__dlpack_device__")) {
+    if (has_dlpack) {
         return core_array_view_dlpack(state, array, object, name);
     }
     PyObject *type_name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");

@@ -107,10 +107,6 @@ static int parse_run(const core_state *state, PyObject *const *values, core_job 
         core_to_text(values[13], "command_line", &job->run_config.command_line) < 0) {
         return -1;
     }
-    if (job->run_config.resume && !job->run_config.checkpoint_dir) {
-        core_fail(state, TESS_E_ARGUMENT, "resume: needs checkpoint, the directory to resume from");
-        return -1;
-    }
     return 0;
 }
 

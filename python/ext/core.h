@@ -102,6 +102,8 @@ core_array *core_array_from(const core_state *state, PyObject *object, const cha
 void core_array_finish(core_array *array);
 int core_array_view_dlpack(const core_state *state, core_array *array, PyObject *object,
                            const char *name);
+// 1 also if object cannot say.
+int core_is_on_host(PyObject *object);
 void core_array_return_dlpack(core_array *array);
 PyObject *core_array_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n_arg,
                             PyObject *keywords);

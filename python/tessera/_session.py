@@ -88,6 +88,8 @@ def _emit(level: int, line: str) -> None:
     if not logger.handlers:
         # Without a handler of its own Python prints warnings; the library never prints.
         logger.addHandler(logging.NullHandler())
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
     logger.log((logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)[level], "%s", line)
 
 

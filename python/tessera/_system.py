@@ -62,15 +62,22 @@ def sys_info(*, paths: bool = False) -> dict[str, Any]:
     return info
 
 
-def _lines(value: Any, indent: int) -> list[str]:
-    pad = "  " * indent
+def _one_line(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    return str(value)
+
+
+def _lines(info: dict[str, Any], indent: str = "") -> list[str]:
+    """Write one line per value; entries of lists stay on one, so that all fits a screen."""
     lines = []
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-        label = f"{pad}{key}:" if isinstance(value, dict) else f"{pad}-"
-        if isinstance(item, dict | list) and item:
-            lines += [label, *_lines(item, indent + 1)]
+    for key, value in info.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{key}:", *_lines(value, indent + "  ")]
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            lines += [f"{indent}{key}:", *(f"{indent}  - {_one_line(item)}" for item in value)]
         else:
-            lines.append(f"{label} {item}")
+            lines.append(f"{indent}{key}: {value}")
     return lines
 
 
@@ -82,7 +89,7 @@ def show_versions(file: TextIO | None = None) -> None:
     file : text file, optional
         Where to write; standard output by default.
     """
-    print("\n".join(_lines(sys_info(), 0)), file=file)
+    print("\n".join(_lines(sys_info())), file=file)
 
 
 def devices(*, benchmark: bool = False) -> list[_core.Device]:

@@ -47,6 +47,14 @@ def _entry(param: _core.Param) -> str:
     )
 
 
+def _insert(doc: str, table: list[_core.Param]) -> str:
+    before, _, after = doc.partition("{options}")
+    # Python 3.13 strips the indentation that earlier versions keep.
+    indent = before[before.rindex("\n") :]
+    text = "\n".join(_entry(param) for param in table)
+    return before + text.replace("\n", indent) + after
+
+
 def from_table(name: str) -> Callable[[_Function], _Function]:
     """Give a function the defaults of a table and put the table's text into its docstring.
 
@@ -62,9 +70,7 @@ def from_table(name: str) -> Callable[[_Function], _Function]:
             raise TypeError(f"{function.__name__}() lacks {sorted(missing)} of table {name}")
         own.update(defaults)
         if function.__doc__:  # absent under python -OO
-            text = "\n".join(_entry(param) for param in table)
-            indented = text.replace("\n", "\n    ")
-            function.__doc__ = function.__doc__.replace("{options}", indented)
+            function.__doc__ = _insert(function.__doc__, table)
         return function
 
     return decorate

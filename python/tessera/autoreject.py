@@ -49,7 +49,13 @@ def _empty_beside(x: Any) -> Any:
     shape = tuple(x.shape[:2])
     if hasattr(x, "new_empty"):  # torch
         return x.new_empty(shape)
-    return x.__array_namespace__().empty(shape, dtype=x.dtype, device=x.device)
+    if hasattr(x, "__array_namespace__"):
+        return x.__array_namespace__().empty(shape, dtype=x.dtype, device=x.device)
+    import importlib
+
+    library = importlib.import_module(type(x).__module__.partition(".")[0])  # cupy
+    with x.device:
+        return library.empty(shape, dtype=x.dtype)
 
 
 @overload

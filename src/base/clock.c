@@ -15,8 +15,7 @@ void tess_utc_text(char *text, size_t capacity)
     const char *fixed = getenv("SOURCE_DATE_EPOCH");
     const time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
     struct tm utc;
-    gmtime_r(&now, &utc);
-    if (strftime(text, capacity, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0 && capacity > 0) {
+    if (!gmtime_r(&now, &utc) || strftime(text, capacity, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0) {
         text[0] = '\0';
     }
 }

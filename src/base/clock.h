@@ -7,7 +7,8 @@
 
 int64_t tess_now_ns(void);
 
-// "2026-01-31T12:00:00Z"; honours SOURCE_DATE_EPOCH so that results can be reproduced to the byte.
+// "2026-01-31T12:00:00Z", "" for a date no calendar has; honours SOURCE_DATE_EPOCH so that results
+// can be reproduced to the byte.
 void tess_utc_text(char *text, size_t capacity);
 
 #endif

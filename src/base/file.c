@@ -3,10 +3,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,7 +29,8 @@ tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes, int6
     *fd = -1;
     int opened;
     do {
-        opened = open(path, O_RDONLY | O_CLOEXEC);
+        // Without O_NONBLOCK a named pipe would be waited for before it can be refused.
+        opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (opened < 0 && errno == EINTR);
     if (opened < 0) {
         TESS_FAIL(TESS_E_NOT_FOUND, "%s: cannot open: %s", path, strerror(errno));
@@ -94,8 +98,21 @@ tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t
 tess_status tess_file_sync(int fd, const char *path)
 {
     // A failed sync is never tried again: the kernel may have dropped the pages already and would
-    // report success the second time.
-    return fdatasync(fd) == 0 ? TESS_OK : write_error(path, "sync to disk");
+    // report success the second time. One that a signal cut short has not failed.
+    int result;
+    do {
+        result = fdatasync(fd);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? TESS_OK : write_error(path, "sync to disk");
+}
+
+tess_status tess_file_resize(int fd, const char *path, uint64_t bytes)
+{
+    int result;
+    do {
+        result = ftruncate(fd, (off_t)bytes);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? TESS_OK : write_error(path, "set its length");
 }
 
 tess_status tess_temp_file_create(const char *final_path, unsigned mode, tess_temp_file *out)
@@ -122,49 +139,80 @@ tess_status tess_temp_file_create(const char *final_path, unsigned mode, tess_te
     TESS_FAIL(TESS_E_CREATE, "%s: cannot create a file there: %s", final_path, strerror(errno));
 }
 
-static tess_status sync_directory_of(const char *path)
+// Opens the directory a path lies in; name says which, for messages.
+static tess_status open_directory_of(const char *path, char name[1024], int *fd)
 {
-    char directory[1024];
     const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n >= sizeof directory) {
+    const int n = slash ? (int)(slash - path) : 0;
+    if (snprintf(name, 1024, "%.*s", n, path) >= 1024) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", path);
     }
-    snprintf(directory, sizeof directory, "%.*s", (int)n, path);
-    const char *name = slash ? (n > 0 ? directory : "/") : ".";
-    const int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return write_error(name, "open the directory");
+    if (n == 0) {
+        snprintf(name, 1024, "%s", slash ? "/" : ".");
     }
+    do {
+        *fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    } while (*fd < 0 && errno == EINTR);
+    return *fd >= 0 ? TESS_OK : write_error(name, "open the directory");
+}
+
+static tess_status sync_directory(int fd, const char *name)
+{
+    int result;
+    do {
+        result = fsync(fd);
+    } while (result != 0 && errno == EINTR);
     // Some file systems cannot sync directories; they say EINVAL, which is not a failure.
-    const bool failed = fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP;
-    const tess_status status = failed ? write_error(name, "sync the directory") : TESS_OK;
-    close(fd);
+    const bool failed = result != 0 && errno != EINVAL && errno != ENOTSUP;
+    return failed ? write_error(name, "sync the directory") : TESS_OK;
+}
+
+// Gives path a name that must be free. *linked: path still exists beside it.
+static tess_status link_new(const char *path, const char *final_path, bool *linked)
+{
+    // link() fails if the name exists, which rename() would silently replace.
+    *linked = link(path, final_path) == 0;
+    if (*linked) {
+        return TESS_OK;
+    }
+    // Other failures: no hard links here (FAT, some network mounts).
+    if (errno == EEXIST || access(final_path, F_OK) == 0) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", final_path);
+    }
+    return rename(path, final_path) == 0
+               ? TESS_OK
+               : write_error(final_path, "give the finished file its name");
+}
+
+static tess_status rename_in(int directory, const char *directory_name, const char *path,
+                             const char *final_path, int overwrite)
+{
+    if (overwrite) {
+        if (rename(path, final_path) != 0) {
+            return write_error(final_path, "give the finished file its name");
+        }
+        return sync_directory(directory, directory_name);
+    }
+    bool linked = false;
+    TESS_TRY(link_new(path, final_path, &linked));
+    const tess_status status = sync_directory(directory, directory_name);
+    if (status != TESS_OK) {
+        unlink(final_path); // what may not last must not look finished
+    } else if (linked) {
+        unlink(path);
+    }
     return status;
 }
 
 tess_status tess_file_rename(const char *path, const char *final_path, int overwrite)
 {
-    if (!overwrite) {
-        // link() fails if the name exists, which rename() would silently replace.
-        if (link(path, final_path) == 0) {
-            unlink(path);
-            return sync_directory_of(final_path);
-        }
-        if (errno == EEXIST) {
-            TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
-                      final_path);
-        }
-        // No hard links here (FAT, some network mounts): fall through to rename.
-        if (access(final_path, F_OK) == 0) {
-            TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
-                      final_path);
-        }
-    }
-    if (rename(path, final_path) != 0) {
-        return write_error(final_path, "give the finished file its name");
-    }
-    return sync_directory_of(final_path);
+    // The directory is opened first: too many open files must show before anything is renamed.
+    char name[1024];
+    int directory = -1;
+    TESS_TRY(open_directory_of(final_path, name, &directory));
+    const tess_status status = rename_in(directory, name, path, final_path, overwrite);
+    close(directory);
+    return status;
 }
 
 tess_status tess_temp_file_commit(tess_temp_file *file, int overwrite)
@@ -172,7 +220,8 @@ tess_status tess_temp_file_commit(tess_temp_file *file, int overwrite)
     tess_status status = tess_file_sync(file->fd, file->path);
     const int fd = file->fd;
     file->fd = -1;
-    if (close(fd) != 0 && status == TESS_OK) {
+    // Interrupted or not, the descriptor is closed; the data were synced above.
+    if (close(fd) != 0 && errno != EINTR && status == TESS_OK) {
         status = write_error(file->path, "close");
     }
     if (status == TESS_OK) {
@@ -196,6 +245,44 @@ void tess_temp_file_discard(tess_temp_file *file)
         unlink(file->path);
         file->path[0] = '\0';
     }
+}
+
+// The pid in "<name>.tmp.<pid>.<8 hex digits>", where <name> is or begins with base and a dot;
+// 0 for other names.
+static long owner_of_temporary(const char *entry, const char *base)
+{
+    const size_t n = strlen(base);
+    const char *mark = strstr(entry, ".tmp.");
+    if (strncmp(entry, base, n) != 0 || entry[n] != '.' || !mark || mark < entry + n) {
+        return 0;
+    }
+    char *end = NULL;
+    const long pid = strtol(mark + 5, &end, 10);
+    const bool is_ours =
+        pid > 0 && *end == '.' && strspn(end + 1, "0123456789abcdef") == 8 && end[9] == '\0';
+    return is_ours ? pid : 0;
+}
+
+void tess_temp_file_sweep(const char *final_path)
+{
+    char name[1024];
+    int fd = -1;
+    if (open_directory_of(final_path, name, &fd) != TESS_OK) {
+        return; // whoever creates the file will say why
+    }
+    DIR *directory = fdopendir(fd);
+    if (!directory) {
+        close(fd);
+        return;
+    }
+    const char *slash = strrchr(final_path, '/');
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        const long pid = owner_of_temporary(entry->d_name, slash ? slash + 1 : final_path);
+        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+            unlinkat(dirfd(directory), entry->d_name, 0);
+        }
+    }
+    closedir(directory);
 }
 
 tess_status tess_file_write_text(const char *path, const char *text, int overwrite)

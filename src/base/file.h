@@ -33,10 +33,15 @@ TESS_MUST_CHECK tess_status tess_temp_file_commit(tess_temp_file *file, int over
 // Closes and removes what was not committed. Safe to call twice.
 void tess_temp_file_discard(tess_temp_file *file);
 
+// Removes temporaries of final_path, and of files named after it (final_path.json ...), whose
+// process is gone from this machine: what a killed run left.
+void tess_temp_file_sweep(const char *final_path);
+
 // Renames path to final_path as above, for files written elsewhere (the directory is synced).
 TESS_MUST_CHECK tess_status tess_file_rename(const char *path, const char *final_path,
                                              int overwrite);
 TESS_MUST_CHECK tess_status tess_file_sync(int fd, const char *path);
+TESS_MUST_CHECK tess_status tess_file_resize(int fd, const char *path, uint64_t bytes);
 
 // Whole small text written atomically.
 TESS_MUST_CHECK tess_status tess_file_write_text(const char *path, const char *text, int overwrite);

@@ -104,6 +104,7 @@ static void append_quoted(tess_json *json, const char *value)
 // Comma, line break and key before a value.
 static void begin_item(tess_json *json, const char *key)
 {
+    const bool second_value = json->depth == 0 && json->has_item[0];
     if (json->has_item[json->depth]) {
         tess_text_append(&json->text, ",", 1);
         if (json->indent == 0) {
@@ -115,7 +116,7 @@ static void begin_item(tess_json *json, const char *key)
         newline(json);
     }
     const bool wants_key = json->depth > 0 && json->closer[json->depth] == '}';
-    if (wants_key != (key != NULL)) {
+    if (wants_key != (key != NULL) || second_value) {
         json->misused = true;
         return;
     }
@@ -226,8 +227,9 @@ void tess_json_raw(tess_json *json, const char *key, const char *value)
 tess_status tess_json_finish(tess_json *json, const char **text)
 {
     *text = "";
-    if (json->misused || json->depth != 0) {
-        TESS_FAIL(TESS_E_INTERNAL, "JSON writer misused: unbalanced brackets or missing key");
+    if (json->misused || json->depth != 0 || !json->has_item[0]) {
+        TESS_FAIL(TESS_E_INTERNAL,
+                  "JSON writer misused: unbalanced brackets, a missing key, or not one value");
     }
     return tess_text_finish(&json->text, text);
 }

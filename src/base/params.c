@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -93,6 +94,7 @@ static tess_status check_one(const tess_param *param, const void *config)
 
 tess_status tess_params_check(const tess_param_table *table, const void *config)
 {
+    tess_error_clear();
     for (int64_t i = 0; i < table->n_param; i++) {
         TESS_TRY(check_one(&table->params[i], config));
     }
@@ -105,7 +107,7 @@ static bool parse_real(const char *text, double *value, const char **end)
 {
     char copy[NUMBER_CHARS];
     const size_t n = strlen(text);
-    if (n == 0 || n >= sizeof copy || isspace((unsigned char)text[0])) {
+    if (n == 0 || n >= sizeof copy || isspace((unsigned char)text[0]) || strchr(text, ',')) {
         return false;
     }
     memcpy(copy, text, n + 1);
@@ -125,8 +127,9 @@ static tess_status set_int(const tess_param *param, void *config, const char *te
 {
     char *end = NULL;
     errno = 0;
-    const long long value = strtoll(text, &end, 0);
-    if (end != text && *end == '\0' && errno == 0) {
+    // Base 10 unless it says 0x: nobody means octal by a leading zero.
+    const long long value = strtoll(text, &end, strpbrk(text, "xX") ? 16 : 10);
+    if (end != text && *end == '\0' && errno == 0 && !isspace((unsigned char)text[0])) {
         *(int64_t *)field_of(param, config) = value;
         return TESS_OK;
     }
@@ -170,6 +173,7 @@ static tess_status set_choice(const tess_param *param, void *config, const char 
 tess_status tess_parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMGTP";
+    tess_error_clear();
     double value = 0;
     const char *end = text;
     const bool has_number = parse_real(text, &value, &end);
@@ -191,8 +195,16 @@ tess_status tess_parse_bytes(const char *text, uint64_t *bytes)
     return TESS_OK;
 }
 
+static tess_status set_bytes(const tess_param *param, void *config, const char *text)
+{
+    const tess_status status = tess_parse_bytes(text, field_of(param, config));
+    return status == TESS_OK ? TESS_OK
+                             : tess_error_set(status, "%s: %s", param->name, tess_last_error());
+}
+
 tess_status tess_param_set_text(const tess_param *param, void *config, const char *text)
 {
+    tess_error_clear();
     const char *end = text;
     switch ((tess_param_type)param->type) {
     case TESS_PARAM_INT:
@@ -210,7 +222,7 @@ tess_status tess_param_set_text(const tess_param *param, void *config, const cha
         TESS_TRY(set_choice(param, config, text));
         break;
     case TESS_PARAM_BYTES:
-        TESS_TRY(tess_parse_bytes(text, (uint64_t *)field_of(param, config)));
+        TESS_TRY(set_bytes(param, config, text));
         break;
     }
     return check_one(param, config);
@@ -219,10 +231,13 @@ tess_status tess_param_set_text(const tess_param *param, void *config, const cha
 void tess_param_get_text(const tess_param *param, const void *config, char *text, size_t capacity)
 {
     const double value = get_number(param, config);
+    const void *field = (const char *)config + param->offset;
     switch ((tess_param_type)param->type) {
     case TESS_PARAM_INT:
+        snprintf(text, capacity, "%" PRId64, *(const int64_t *)field);
+        break;
     case TESS_PARAM_BYTES:
-        snprintf(text, capacity, "%.0f", value);
+        snprintf(text, capacity, "%" PRIu64, *(const uint64_t *)field);
         break;
     case TESS_PARAM_REAL: {
         snprintf(text, capacity, "%.17g", value);

@@ -24,8 +24,8 @@ tess_philox_stream tess_philox_open(uint64_t seed, uint32_t item, uint32_t purpo
 // Uniform in [0, 1) with 53 bits at index i.
 double tess_philox_uniform(const tess_philox_stream *stream, uint64_t i);
 
-// Standard normal at index i (Box-Muller on the block's two uniforms).
-double tess_philox_normal(const tess_philox_stream *stream, uint64_t i);
+// Standard normals at indices first..first+n-1 (Box-Muller: block k gives indices 2k and 2k+1).
+void tess_philox_normals(const tess_philox_stream *stream, uint64_t first, size_t n, double *out);
 
 // NumPy's RandomState.
 typedef struct tess_mt19937 {

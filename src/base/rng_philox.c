@@ -54,11 +54,31 @@ double tess_philox_uniform(const tess_philox_stream *stream, uint64_t i)
     return to_unit(words[0], words[1]);
 }
 
-double tess_philox_normal(const tess_philox_stream *stream, uint64_t i)
+// Both normals of block k.
+static void normal_pair(const tess_philox_stream *stream, uint64_t k, double pair[2])
 {
     uint32_t words[4];
-    block_at(stream, i, words);
+    block_at(stream, k, words);
     const double u = 1.0 - to_unit(words[0], words[1]); // (0, 1]: the logarithm stays finite
-    const double v = to_unit(words[2], words[3]);
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+    const double angle = 6.283185307179586 * to_unit(words[2], words[3]);
+    const double radius = sqrt(-2.0 * log(u));
+    pair[0] = radius * cos(angle);
+    pair[1] = radius * sin(angle);
+}
+
+void tess_philox_normals(const tess_philox_stream *stream, uint64_t first, size_t n, double *out)
+{
+    double pair[2];
+    size_t i = 0;
+    if (n > 0 && first % 2 == 1) {
+        normal_pair(stream, first / 2, pair);
+        out[i++] = pair[1];
+    }
+    for (; i < n; i += 2) {
+        normal_pair(stream, (first + i) / 2, pair);
+        out[i] = pair[0];
+        if (i + 1 < n) {
+            out[i + 1] = pair[1];
+        }
+    }
 }

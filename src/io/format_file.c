@@ -82,7 +82,8 @@ tess_status tess_outfile_finish(tess_outfile *file, tess_status status)
 {
     const int fd = file->fd;
     file->fd = -1;
-    if (fd >= 0 && close(fd) != 0 && status == TESS_OK) {
+    // Interrupted or not, the descriptor is closed.
+    if (fd >= 0 && close(fd) != 0 && errno != EINTR && status == TESS_OK) {
         TESS_FAIL(TESS_E_IO, "%s: cannot close: %s; free some space and run again", file->path,
                   strerror(errno));
     }

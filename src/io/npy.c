@@ -51,7 +51,13 @@ static tess_status open_array(const tess_host *host, npy_reader *npy, int allow_
     tess_npy_header header;
     TESS_TRY(tess_npy_header_load(host, npy->path, &source, &header));
     TESS_TRY(tess_npy_header_check(npy->path, &header));
+    const int64_t promised = header.shape[0];
     TESS_TRY(tess_npy_header_fit(npy->path, npy->file.bytes, allow_truncated, &header));
+    if (header.shape[0] != promised) {
+        host->log(host->user, TESS_LOG_WARNING,
+                  "%s: truncated: only the first %lld of %lld items are there and used", npy->path,
+                  (long long)header.shape[0], (long long)promised);
+    }
     if (tess_npy_header_is_direct(&header, header.data_offset)) {
         TESS_TRY(tess_filemap_open(&npy->file, header.data_offset, header.data_bytes, &npy->map));
     }

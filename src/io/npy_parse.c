@@ -270,7 +270,7 @@ static void interpret_type(tess_npy_header *out)
     if (dtype == 0 || width == 0) {
         return;
     }
-    out->dtype = dtype;
+    out->dtype = (int32_t)dtype;
     out->item_bytes = dtype == TESS_UCS4 ? 4 * width : width;
     out->align_bytes = unit_bytes(dtype, out->item_bytes);
     const bool is_foreign = (order == '<' || order == '>') && order != native;

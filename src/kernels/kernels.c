@@ -11,10 +11,9 @@ extern const tess_kernels tess_kernels_ref;
 TESS_BUILT_ISAS
 #undef ISA
 
-static const tess_kernels *const built[] = {
-    &tess_kernels_ref,
+static const tess_kernels *const built[] = {&tess_kernels_ref,
 #define ISA(name) &tess_kernels_##name,
-    TESS_BUILT_ISAS
+                                            TESS_BUILT_ISAS
 #undef ISA
 };
 

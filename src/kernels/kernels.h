@@ -16,9 +16,9 @@
 #include <stdint.h>
 
 typedef struct tess_kernels {
-    const char *isa;      // "ref", "avx2", "avx512", "neon", "sve"
+    const char *isa;              // "ref", "avx2", "avx512", "neon", "sve"
     size_t (*vector_bytes)(void); // run-time: SVE's length is the machine's
-#define KERNEL(name, arguments) void (*name) arguments;
+#define KERNEL(name, arguments) void(*name) arguments;
 #include "kernels/kernels.def"
 #undef KERNEL
 } tess_kernels;

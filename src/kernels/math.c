@@ -3,9 +3,7 @@
 #include "kernels/simd/math.h"
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "kernels/math_arrays.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "kernels/math_arrays.h"

@@ -1,4 +1,5 @@
 // The array kernels of one dtype; included by math.c only.
+#include "kernels/simd/dtype.h"
 
 #define MAP exp
 #include "kernels/map_body.h"

@@ -41,17 +41,15 @@ void TESS_KFN(probe_read)(const void *restrict x, size_t bytes, uint64_t *restri
 #if V_REGISTERS == 32
 #define N_CHAIN 24
 #define CHAINS(DO)                                                                                 \
-    CHAINS_OF_12(DO) DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22)  \
-        DO(23)
+    CHAINS_OF_12(DO)                                                                               \
+    DO(12) DO(13) DO(14) DO(15) DO(16) DO(17) DO(18) DO(19) DO(20) DO(21) DO(22) DO(23)
 #else
 #define N_CHAIN 12
 #define CHAINS(DO) CHAINS_OF_12(DO)
 #endif
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "kernels/probe_body.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "kernels/probe_body.h"

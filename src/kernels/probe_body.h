@@ -1,5 +1,6 @@
-// The flop probe for one dtype; included by probe.c only. Every chain tends to 2, so the values stay
-// ordinary numbers however long it runs.
+// The flop probe for one dtype; included by probe.c only. Every chain tends to 2, so the values
+// stay ordinary numbers however long it runs.
+#include "kernels/simd/dtype.h"
 
 void TESS_KFN(T_NAME(probe_fma))(size_t n_round, SCALAR *restrict out, double *restrict flops)
 {

@@ -6,9 +6,7 @@
 #include <math.h>
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "kernels/ptp_body.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "kernels/ptp_body.h"

@@ -3,6 +3,7 @@
 // One pass carries both extremes. NaNs are tracked apart because x86 min/max drop them while Arm
 // propagates them, and every ISA must give the same answer. Four accumulators of each kind keep
 // the loads, not the latency of min and max, as the limit.
+#include "kernels/simd/dtype.h"
 
 // One row is n items; the lanes past its end repeat its first item, which moves neither extreme.
 static inline SCALAR V(ptp_row)(const SCALAR *restrict x, size_t n)
@@ -27,6 +28,7 @@ static inline SCALAR V(ptp_row)(const SCALAR *restrict x, size_t n)
     }
     for (; i < n; i += step) {
         const VF a = n - i >= step ? V(load)(x + i) : V(load_n)(x + i, n - i, first);
+        v_prefetch_ahead(x + i, step * sizeof(SCALAR)); // of a row to come
         lo0 = V(min)(lo0, a), hi0 = V(max)(hi0, a);
         nan0 = V(mask_or)(nan0, V(isnan)(a));
     }

@@ -100,7 +100,7 @@ tess_status tess_checkpoint_add(tess_checkpoint_writer *writer, const char *name
                                 size_t bytes)
 {
     static const char zeros[8] = {0};
-    const unsigned char *next = data;
+    const unsigned char *next = data ? data : (const void *)zeros; // no bytes need no address
     do {
         const size_t piece = bytes < MAX_BLOCK ? bytes : (size_t)MAX_BLOCK;
         block_header header = {.bytes = piece};
@@ -173,6 +173,17 @@ static const block_header *block_at(const tess_checkpoint *checkpoint, uint64_t 
     return (const block_header *)(const void *)(checkpoint->bytes + offset);
 }
 
+// Padding carries nothing, so it must be zero: no byte of the file goes unchecked.
+static bool padding_is_zero(const unsigned char *end_of_payload, uint64_t bytes)
+{
+    for (uint64_t i = bytes; i < padded(bytes); i++) {
+        if (end_of_payload[i - bytes] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // Walks all blocks; every length is checked before it is used.
 static tess_status check_blocks(const tess_checkpoint *checkpoint, const char *path,
                                 tess_hash_kind kind, uint64_t end, unsigned char *headers,
@@ -190,9 +201,10 @@ static tess_status check_blocks(const tess_checkpoint *checkpoint, const char *p
                       (unsigned long long)i, (unsigned long long)(offset + 8));
         }
         memcpy(headers + i * sizeof *header, header, sizeof *header);
-        const tess_hash hash = tess_hash_bytes(kind, checkpoint->bytes + offset + sizeof *header,
-                                               (size_t)header->bytes);
-        if (!tess_hash_equal(hash, header->hash)) {
+        const unsigned char *payload = checkpoint->bytes + offset + sizeof *header;
+        const tess_hash hash = tess_hash_bytes(kind, payload, (size_t)header->bytes);
+        if (!tess_hash_equal(hash, header->hash) ||
+            !padding_is_zero(payload + header->bytes, header->bytes)) {
             TESS_FAIL(TESS_E_FORMAT, "%s: block %llu is damaged (bytes %llu to %llu)", path,
                       (unsigned long long)i, (unsigned long long)(offset + sizeof *header),
                       (unsigned long long)(offset + sizeof *header + header->bytes));
@@ -220,7 +232,7 @@ static tess_status check_all(tess_checkpoint *checkpoint, const char *path)
     TESS_TRY(check_header(&header, path));
     if (memcmp(trailer.magic, TAIL_MAGIC, sizeof TAIL_MAGIC) != 0 ||
         memcmp(trailer.end, END_MARK, sizeof END_MARK) != 0 || trailer.file_bytes != n ||
-        trailer.n_block > n / sizeof(block_header)) {
+        trailer.reserved != 0 || trailer.n_block > n / sizeof(block_header)) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: no valid trailer in the last 64 bytes: it was never "
                   "committed or has been cut",

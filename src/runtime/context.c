@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "runtime/budget.h"
 #include "runtime/device.h"
 
@@ -11,33 +12,8 @@
 
 void tess_context_config_init(tess_context_config *config, size_t struct_size)
 {
-    const tess_context_config defaults = {.struct_size = (uint32_t)struct_size,
-                                          .log_level = TESS_LOG_WARNING};
-    memset(config, 0, struct_size);
-    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
-}
-
-// What the library knows of the caller's struct; fields it does not know must be zero.
-static tess_status read_config(const tess_context_config *given, tess_context_config *config)
-{
-    tess_context_config_init(config, sizeof *config);
-    if (!given) {
-        return TESS_OK;
-    }
-    const size_t size = given->struct_size;
-    if (size < offsetof(tess_context_config, isa)) {
-        TESS_FAIL(TESS_E_VERSION, "config: struct_size %zu; call tess_context_config_init() first",
-                  size);
-    }
-    const unsigned char *tail = (const unsigned char *)given;
-    for (size_t i = sizeof *config; i < size; i++) {
-        if (tail[i] != 0) {
-            TESS_FAIL(TESS_E_VERSION,
-                      "config: has settings this library (" TESS_VERSION ") does not know");
-        }
-    }
-    memcpy(config, given, size < sizeof *config ? size : sizeof *config);
-    return TESS_OK;
+    const tess_context_config defaults = {.log_level = TESS_LOG_WARNING};
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
 static tess_status host_fail(void *user, tess_status status, const char *format, ...)
@@ -115,7 +91,10 @@ tess_status tess_context_create_with(const tess_context_config *given,
     tess_error_clear();
     *out = NULL;
     tess_context_config config;
-    TESS_TRY(read_config(given, &config));
+    tess_context_config_init(&config, sizeof config);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
+    }
 
     tess_heap heap;
     tess_heap_init(&heap, config.allocator);

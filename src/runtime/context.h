@@ -55,7 +55,7 @@ struct tess_context {
     uint64_t memory_limit_bytes;
     const char *memory_limit_origin;
     bool memory_limit_is_set; // by somebody, not derived from the machine
-    char wanted_isa[16];      // "": the best; the CPU backend replaces it by the one it chose
+    char wanted_isa[16];      // "": the best
     const char *isa;          // set by the CPU backend
     char device_reason[192];
     bool profile;

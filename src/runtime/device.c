@@ -32,6 +32,10 @@ const tess_backend *tess_backend_find(tess_context *ctx, const char *name, const
             tess_module_open(ctx, "tessera-backend-cuda", "TESSERA_CUDA_PLUGIN", "backend",
                              "tess_backend_entry", NULL, slot->why_not, sizeof slot->why_not);
         slot->table = entry ? entry(&ctx->host) : NULL;
+        if (entry && !slot->table) {
+            snprintf(slot->why_not, sizeof slot->why_not, "its module did not start: %.400s",
+                     tess_last_error());
+        }
         if (slot->table) {
             char reason[sizeof slot->why_not];
             reason[0] = '\0';
@@ -102,7 +106,7 @@ static tess_status open_named(tess_context *ctx, const char *id)
     reason[0] = '\0';
     const int32_t count = backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
     if (count == 0) {
-        TESS_FAIL(TESS_E_DEVICE, "device '%s' is not available: %s", id, why);
+        TESS_FAIL(TESS_E_DEVICE, "device '%s' is not available: %s", id, reason[0] ? reason : why);
     }
     if (index >= count) {
         TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d", id, name, count);

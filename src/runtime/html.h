@@ -23,7 +23,7 @@ void tess_html_table_row(tess_html *html, const char *const *cells, int n_cell);
 void tess_html_table_end(tess_html *html);
 void tess_html_code(tess_html *html, const char *code);
 
-// Picture of values[n_row][n_col] as coloured cells, colours by rank between low and high; NaN is
+// Picture of values[n_row][n_col] as coloured cells, colours linear between low and high; NaN is
 // grey. More than 300 rows or columns are thinned by taking the maximum of each group.
 void tess_html_heat_map(tess_html *html, const double *values, int64_t n_row, int64_t n_col,
                         double low, double high, const char *row_label, const char *col_label,

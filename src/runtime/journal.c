@@ -111,14 +111,18 @@ static void sweep_temporaries(const tess_journal *journal)
 }
 
 // Numbers of the checkpoints in the folder, newest first.
-static int list_checkpoints(const tess_journal *journal, int64_t numbers[MAX_CHECKPOINTS])
+static tess_status list_checkpoints(const tess_journal *journal, int64_t numbers[MAX_CHECKPOINTS],
+                                    int *n_found)
 {
+    *n_found = 0;
     DIR *folder = opendir(journal->folder);
     if (!folder) {
-        return 0;
+        // Taken for an empty folder, it would be started afresh over the finished work.
+        TESS_FAIL(errno == ENOMEM ? TESS_E_MEMORY : TESS_E_IO, "%s: cannot list: %s",
+                  journal->folder, strerror(errno));
     }
     int n = 0;
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL && n < MAX_CHECKPOINTS;) {
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const size_t length = strlen(entry->d_name);
         if (length < 12 || strcmp(entry->d_name + length - 5, ".ckpt") != 0) {
             continue;
@@ -129,8 +133,9 @@ static int list_checkpoints(const tess_journal *journal, int64_t numbers[MAX_CHE
         }
         char *end = NULL;
         const long long number = strtoll(dot, &end, 10);
-        if (end == entry->d_name + length - 5 && number > 0) {
-            int at = n++;
+        const bool is_full = n == MAX_CHECKPOINTS;
+        if (end == entry->d_name + length - 5 && number > (is_full ? numbers[n - 1] : 0)) {
+            int at = is_full ? n - 1 : n++;
             for (; at > 0 && numbers[at - 1] < number; at--) {
                 numbers[at] = numbers[at - 1];
             }
@@ -138,7 +143,37 @@ static int list_checkpoints(const tess_journal *journal, int64_t numbers[MAX_CHE
         }
     }
     closedir(folder);
-    return n;
+    *n_found = n;
+    return TESS_OK;
+}
+
+// Holds DIR/lock. The kernel drops the lock with the process, however that ends: a stale one cannot
+// stay. A run that ends removes the file: what was locked must still be what the name says.
+static tess_status hold_lock(tess_journal *journal, const char *path)
+{
+    for (;;) {
+        do {
+            journal->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        } while (journal->lock_fd < 0 && errno == EINTR);
+        if (journal->lock_fd < 0) {
+            TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", path, strerror(errno));
+        }
+        if (flock(journal->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+            char holder[128] = "";
+            const ssize_t n = pread(journal->lock_fd, holder, sizeof holder - 1, 0);
+            holder[n > 0 ? n : 0] = '\0';
+            TESS_FAIL(TESS_E_LOCKED, "%s: another run is using this folder (%s)", journal->folder,
+                      holder[0] ? holder : "holder unknown");
+        }
+        struct stat held;
+        struct stat named;
+        if (fstat(journal->lock_fd, &held) == 0 && stat(path, &named) == 0 &&
+            held.st_ino == named.st_ino) {
+            return TESS_OK;
+        }
+        close(journal->lock_fd);
+        journal->lock_fd = -1;
+    }
 }
 
 static tess_status take_folder(tess_journal *journal)
@@ -149,25 +184,12 @@ static tess_status take_folder(tess_journal *journal)
     }
     char path[1024];
     path_in(journal, "lock", path);
-    journal->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (journal->lock_fd < 0) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", path, strerror(errno));
-    }
-    // The kernel drops the lock with the process, however that ends: a stale lock cannot stay.
-    if (flock(journal->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        char holder[128] = "";
-        const ssize_t n = pread(journal->lock_fd, holder, sizeof holder - 1, 0);
-        holder[n > 0 ? n : 0] = '\0';
-        TESS_FAIL(TESS_E_LOCKED, "%s: another run is using this folder (%s)", journal->folder,
-                  holder[0] ? holder : "holder unknown");
-    }
+    TESS_TRY(hold_lock(journal, path));
     char host[64] = "";
     char text[128];
     gethostname(host, sizeof host - 1);
     const int n = snprintf(text, sizeof text, "pid %ld on %s", (long)getpid(), host);
-    if (ftruncate(journal->lock_fd, 0) != 0) {
-        TESS_FAIL(TESS_E_IO, "%s: cannot write: %s", path, strerror(errno));
-    }
+    TESS_TRY(tess_file_resize(journal->lock_fd, path, 0));
     return tess_file_write_at(journal->lock_fd, path, text, (size_t)n, 0);
 }
 
@@ -273,6 +295,11 @@ static tess_status resume_newest(tess_journal *journal, tess_sink *sink, const i
         const tess_status status = load(journal, path, sink, done);
         if (status == TESS_OK) {
             snprintf(journal->newest, sizeof journal->newest, "%s", path);
+            // A run killed between writing one and removing another leaves one too many.
+            for (int64_t old = i + journal->keep; old < n; old++) {
+                checkpoint_path(journal, numbers[old], path);
+                unlink(path);
+            }
             return TESS_OK;
         }
         if (status != TESS_E_FORMAT && status != TESS_E_TRUNCATED) {
@@ -291,7 +318,8 @@ static tess_status start_or_resume(tess_journal *journal, int resume, tess_sink 
     TESS_TRY(take_folder(journal));
     sweep_temporaries(journal);
     int64_t numbers[MAX_CHECKPOINTS];
-    const int n = list_checkpoints(journal, numbers);
+    int n = 0;
+    TESS_TRY(list_checkpoints(journal, numbers, &n));
     if (n > 0 && !resume) {
         TESS_FAIL(TESS_E_EXISTS,
                   "%s: holds the checkpoint of an unfinished run; pass --resume to go on with it, "
@@ -395,11 +423,20 @@ void tess_journal_finish(tess_journal *journal)
 {
     int64_t numbers[MAX_CHECKPOINTS];
     char path[1024];
-    const int n = list_checkpoints(journal, numbers);
-    for (int i = 0; i < n; i++) {
-        checkpoint_path(journal, numbers[i], path);
-        unlink(path);
-    }
+    int n = 0;
+    do {
+        if (list_checkpoints(journal, numbers, &n) != TESS_OK) {
+            tess_log_write(&journal->ctx->log, TESS_LOG_WARNING, "%s; remove it by hand",
+                           tess_last_error());
+            return;
+        }
+        for (int i = 0; i < n; i++) {
+            checkpoint_path(journal, numbers[i], path);
+            if (unlink(path) != 0) {
+                n = 0; // not removable: the folder stays
+            }
+        }
+    } while (n == MAX_CHECKPOINTS);
     path_in(journal, "spool.npy", path);
     unlink(path);
     path_in(journal, "lock", path);

@@ -1,6 +1,7 @@
 #include "runtime/module.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,29 +58,28 @@ static bool try_folder(const char *folder, const char *file_name, char path[PATH
     return is_trusted(path, why, why_capacity);
 }
 
-static bool find_module(const char *file_name, const char *variable, char path[PATH_BYTES],
-                        char *why, size_t why_capacity)
+// A file named outright by an environment variable.
+static bool find_named(const char *file_name, const char *variable, const char *given,
+                       char path[PATH_BYTES], char *why, size_t why_capacity)
 {
-    static const char *const beside[] = {"plugins", "../plugins", "../lib/tessera/plugins",
-                                         "tessera/plugins"};
-    snprintf(why, why_capacity, "module %s.so not found; it is not part of this installation",
-             file_name);
-    const char *given = variable ? getenv(variable) : NULL;
-    if (given) {
-        if (!*given || strcmp(given, "none") == 0) {
-            snprintf(why, why_capacity, "module %s is disabled by %s", file_name, variable);
-            return false;
-        }
-        snprintf(path, PATH_BYTES, "%s", given);
-        if (access(path, R_OK) != 0) {
-            snprintf(why, why_capacity, "%s names %.200s, which cannot be read", variable, given);
-            return false;
-        }
-        return is_trusted(path, why, why_capacity);
+    if (!*given || strcmp(given, "none") == 0) {
+        snprintf(why, why_capacity, "module %s is disabled by %s", file_name, variable);
+        return false;
     }
+    snprintf(path, PATH_BYTES, "%s", given);
+    if (access(path, R_OK) != 0) {
+        snprintf(why, why_capacity, "%s names %.200s, which cannot be read", variable, given);
+        return false;
+    }
+    return is_trusted(path, why, why_capacity);
+}
+
+// The folders of a list "a:b:c".
+static bool find_in_list(const char *file_name, const char *list, char path[PATH_BYTES], char *why,
+                         size_t why_capacity)
+{
     char folder[PATH_BYTES];
-    const char *list = getenv("TESSERA_PLUGIN_PATH");
-    while (list && *list) {
+    while (*list) {
         const size_t n = strcspn(list, ":");
         if (n > 0 && n < sizeof folder) {
             snprintf(folder, sizeof folder, "%.*s", (int)n, list);
@@ -89,14 +89,44 @@ static bool find_module(const char *file_name, const char *variable, char path[P
         }
         list += n + (list[n] == ':');
     }
-    char own[PATH_BYTES];
-    for (size_t i = 0; own_folder(own) && i < sizeof beside / sizeof *beside; i++) {
-        const int n = snprintf(folder, sizeof folder, "%s/%s", own, beside[i]);
-        if (n < (int)sizeof folder && try_folder(folder, file_name, path, why, why_capacity)) {
-            return true;
-        }
-    }
     return false;
+}
+
+// Folders beside the file this code is in: a build, an installation, a Python environment.
+static bool find_beside(const char *file_name, char path[PATH_BYTES], char *why,
+                        size_t why_capacity)
+{
+    static const char *const beside[] = {"plugins", "../plugins", "../lib/tessera/plugins",
+                                         "../lib/python3*/site-packages/tessera/plugins"};
+    char own[PATH_BYTES];
+    bool found = false;
+    for (size_t i = 0; !found && own_folder(own) && i < sizeof beside / sizeof *beside; i++) {
+        char pattern[PATH_BYTES];
+        glob_t folders;
+        if (snprintf(pattern, sizeof pattern, "%s/%s", own, beside[i]) >= (int)sizeof pattern ||
+            glob(pattern, GLOB_ONLYDIR, NULL, &folders) != 0) {
+            continue;
+        }
+        for (size_t k = 0; !found && k < folders.gl_pathc; k++) {
+            found = try_folder(folders.gl_pathv[k], file_name, path, why, why_capacity);
+        }
+        globfree(&folders);
+    }
+    return found;
+}
+
+static bool find_module(const char *file_name, const char *variable, char path[PATH_BYTES],
+                        char *why, size_t why_capacity)
+{
+    const char *given = variable ? getenv(variable) : NULL;
+    if (given) {
+        return find_named(file_name, variable, given, path, why, why_capacity);
+    }
+    snprintf(why, why_capacity, "module %s.so not found; it is not part of this installation",
+             file_name);
+    const char *list = getenv("TESSERA_PLUGIN_PATH");
+    return (list && find_in_list(file_name, list, path, why, why_capacity)) ||
+           find_beside(file_name, path, why, why_capacity);
 }
 
 void *tess_module_open(tess_context *ctx, const char *file_name, const char *variable,

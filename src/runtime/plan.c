@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-// Tiles are large enough to hide per-tile cost and small enough to stop within a moment.
-static const uint64_t TILE_BYTES_WISHED = UINT64_C(32) << 20;
+// Tiles are large enough to hide per-tile cost and small enough to stop within a moment: every
+// thread has several blocks of a tile to work on.
+static const uint64_t TILE_BYTES_PER_THREAD = UINT64_C(16) << 20;
 static const uint64_t STANDARD_BYTES = UINT64_C(8) << 20; // below: one tile
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
@@ -81,6 +82,19 @@ static void choose_strategy(tess_plan *plan, const tess_plan_request *request, u
     }
 }
 
+// Says the smallest limit that works, rounded up so that it works in the next process, too.
+static tess_status too_small(const tess_plan *plan, uint64_t per_item, uint64_t base,
+                             uint64_t smallest)
+{
+    char have[32];
+    format_bytes(plan->info.limit_bytes, have, sizeof have);
+    TESS_FAIL(TESS_E_LIMIT,
+              "memory limit %s is too small: one item of %s takes %llu bytes and the process "
+              "itself %llu; the smallest limit that works is %llu MiB",
+              have, plan->ops->unit, (unsigned long long)per_item, (unsigned long long)base,
+              (unsigned long long)((smallest >> 20) + 2));
+}
+
 static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
                                 const tess_plan_request *request)
 {
@@ -91,22 +105,16 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     const bool strict = !in_memory && ctx->memory_limit_is_set;
     const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
     const uint64_t spare = ctx->memory_limit_bytes / 4;
-    const uint64_t base = (strict || resident < spare ? resident : spare) + request->fixed_bytes;
+    const uint64_t held = request->source ? tess_source_held_bytes(request->source) : 0;
+    const uint64_t base =
+        (strict || resident < spare ? resident : spare) + request->fixed_bytes + held;
     const uint64_t per_item = held_per_item(plan, in_memory && ctx->device->shares_host_memory);
     info->limit_bytes = ctx->memory_limit_bytes;
     info->n_slot = SLOTS;
 
-    uint64_t smallest = base + SLOTS * per_item;
+    const uint64_t smallest = base + SLOTS * per_item;
     if (smallest > info->limit_bytes) {
-        char need[32];
-        char have[32];
-        format_bytes(smallest, need, sizeof need);
-        format_bytes(info->limit_bytes, have, sizeof have);
-        TESS_FAIL(TESS_E_LIMIT,
-                  "memory limit %s is too small: one item of %s takes %llu bytes and the process "
-                  "itself %llu; the smallest limit that works is %s",
-                  have, plan->ops->unit, (unsigned long long)per_item, (unsigned long long)base,
-                  need);
+        return too_small(plan, per_item, base, smallest);
     }
     const uint64_t budget = info->limit_bytes - base;
     const uint64_t n_item = (uint64_t)info->n_item;
@@ -117,7 +125,8 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     } else if (work_per_item * n_item <= STANDARD_BYTES) {
         items = n_item;
     } else {
-        items = TILE_BYTES_WISHED / (work_per_item > 0 ? work_per_item : 1);
+        const uint64_t wished = TILE_BYTES_PER_THREAD * (uint64_t)(ctx->n_thread + 1);
+        items = wished / (work_per_item > 0 ? work_per_item : 1);
     }
     const uint64_t fits = per_item > 0 ? budget / (SLOTS * per_item) : items;
     items = items < fits ? items : fits;

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "runtime/journal.h"
 #include "runtime/pipeline.h"
 #include "runtime/provenance.h"
@@ -50,10 +51,8 @@ struct tess_run {
 
 void tess_run_config_init(tess_run_config *config, size_t struct_size)
 {
-    const tess_run_config defaults = {
-        .struct_size = (uint32_t)struct_size, .checkpoint_every_s = 60, .keep_checkpoints = 2};
-    memset(config, 0, struct_size);
-    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+    const tess_run_config defaults = {.checkpoint_every_s = 60, .keep_checkpoints = 2};
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
 static bool reads_into_buffers(const tess_run *run)
@@ -120,16 +119,24 @@ static void free_slot(tess_run *run, slot *s)
     memset(s, 0, sizeof *s);
 }
 
-// The sink must be the array the plan will fill.
-static tess_status check_sink(const tess_plan *plan, const tess_sink *sink)
+static bool same_shape(const tess_array *a, const tess_array *b)
 {
-    tess_array out;
-    tess_sink_array(sink, &out);
-    bool same = out.rank == plan->out.rank && out.dtype == plan->out.dtype;
-    for (int32_t i = 0; same && i < out.rank; i++) {
-        same = out.shape[i] == plan->out.shape[i];
+    return a->rank == b->rank && a->dtype == b->dtype &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+// Source and sink must be the arrays the plan was made for.
+static tess_status check_ends(const tess_run *run)
+{
+    tess_array found;
+    if (run->source) {
+        tess_source_array(run->source, &found);
+        if (!same_shape(&found, &run->plan->in)) {
+            TESS_FAIL(TESS_E_SHAPE, "source: its shape or type is not that of the plan's input");
+        }
     }
-    if (!same) {
+    tess_sink_array(run->sink, &found);
+    if (!same_shape(&found, &run->plan->out)) {
         TESS_FAIL(TESS_E_SHAPE, "sink: its shape or type is not that of the plan's output");
     }
     return TESS_OK;
@@ -139,11 +146,7 @@ static tess_status copy_config(tess_run *run, const tess_run_config *config)
 {
     tess_run_config_init(&run->config, sizeof run->config);
     if (config) {
-        if (config->struct_size != sizeof run->config) {
-            TESS_FAIL(TESS_E_VERSION, "config: struct_size %u is unknown to this library",
-                      config->struct_size);
-        }
-        run->config = *config;
+        TESS_TRY(tess_struct_read(config, &run->config, sizeof run->config, "config"));
     }
     if (!(run->config.checkpoint_every_s >= 0)) {
         TESS_FAIL(TESS_E_RANGE, "checkpoint_every_s: must be 0 or more seconds");
@@ -182,7 +185,7 @@ static tess_status refresh_provenance(tess_run *run)
 static tess_status fill_run(tess_run *run, const tess_run_config *config)
 {
     TESS_TRY(copy_config(run, config));
-    TESS_TRY(check_sink(run->plan, run->sink));
+    TESS_TRY(check_ends(run));
     run->provenance = (tess_provenance){
         .plan = run->plan, .source = run->source, .command_line = run->command_line};
     tess_utc_text(run->provenance.started, sizeof run->provenance.started);
@@ -273,7 +276,7 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
     if (!run->source) {
         return TESS_OK;
     }
-    const size_t bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
+    size_t bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
     tess_span span = tess_span_begin(&run->ctx->tracer, "read");
     tess_status status;
     if (s->host_in) {
@@ -289,6 +292,7 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
     } else {
         status = tess_source_populate(run->source, first, count);
         tess_source_view(run->source, first, count, &s->in);
+        bytes = 0; // pages were mapped, nothing was moved
     }
     tess_span_end(&span, (double)bytes, 0);
     return status;
@@ -342,10 +346,11 @@ static tess_status save_checkpoint(tess_run *run)
     tess_span span = tess_span_begin(&run->ctx->tracer, "checkpoint");
     const int64_t begin_ns = tess_now_ns();
     TESS_TRY(refresh_provenance(run));
+    const int64_t number = run->journal.number;
     TESS_TRY(tess_journal_save(&run->journal, run->sink, run->provenance_text));
     run->last_save_ns = tess_now_ns();
     run->save_cost_s = (double)(run->last_save_ns - begin_ns) * 1e-9;
-    run->report.n_checkpoint++;
+    run->report.n_checkpoint += run->journal.number - number; // a failed one is only logged
     run->report.checkpoint_s += run->save_cost_s;
     tess_span_end(&span, 0, 0);
     return TESS_OK;
@@ -462,10 +467,11 @@ tess_status tess_run_execute(tess_run *run)
                               .write = write_tile,
                               .poll = poll_tile};
     tess_status status = tess_pipeline_run(&pipeline);
+    if (status == TESS_OK) {
+        status = finish_run(run);
+    }
     if (status != TESS_OK) {
         keep_what_is_done(run);
-    } else {
-        status = finish_run(run);
     }
     run->report.elapsed_s = (double)(tess_now_ns() - run->begin_ns) * 1e-9;
     run->report.read_wait_s = (double)pipeline.read_wait_ns * 1e-9;

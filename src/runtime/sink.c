@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "runtime/source.h"
 
 #include <errno.h>
@@ -20,13 +21,13 @@ struct tess_sink {
     char *provenance;
     int overwrite;
     bool committed;
-    int64_t items_written;
+    int64_t items_written; // 0..items_written-1 are there
 };
 
 void tess_sink_config_init(tess_sink_config *config, size_t struct_size)
 {
-    memset(config, 0, struct_size);
-    config->struct_size = (uint32_t)struct_size;
+    const tess_sink_config defaults = {0};
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
 static void free_text(tess_sink *sink, char *text)
@@ -71,6 +72,9 @@ tess_status tess_sink_from_array(tess_context *ctx, const tess_array *array, tes
     if (array->space == TESS_SPACE_DEVICE) {
         TESS_FAIL(TESS_E_SPACE, "out: must be in host memory");
     }
+    if (!array->data && tess_array_items(array) > 0) {
+        TESS_FAIL(TESS_E_ARGUMENT, "out: data is NULL");
+    }
     tess_sink *sink = NULL;
     TESS_TRY(sink_alloc(ctx, &sink));
     sink->array = *array;
@@ -78,21 +82,32 @@ tess_status tess_sink_from_array(tess_context *ctx, const tess_array *array, tes
     return TESS_OK;
 }
 
-static tess_status fill_file_sink(tess_sink *sink, const char *path, const tess_sink_config *config)
+static tess_status refuse_existing(const tess_sink *sink)
+{
+    if (!sink->overwrite && access(sink->path, F_OK) == 0) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", sink->path);
+    }
+    return TESS_OK;
+}
+
+static tess_status fill_file_sink(tess_sink *sink, const char *path, const tess_sink_config *given)
 {
     tess_context *ctx = sink->ctx;
-    sink->overwrite = config ? config->overwrite : 0;
+    tess_sink_config config;
+    tess_sink_config_init(&config, sizeof config);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
+    }
+    sink->overwrite = config.overwrite;
     sink->path = tess_heap_strdup(&ctx->heap, path, TESS_TAG_IO);
-    sink->dataset = tess_heap_strdup(
-        &ctx->heap, config && config->dataset ? config->dataset : "data", TESS_TAG_IO);
+    sink->dataset =
+        tess_heap_strdup(&ctx->heap, config.dataset ? config.dataset : "data", TESS_TAG_IO);
     if (!sink->path || !sink->dataset) {
         return TESS_E_MEMORY;
     }
     TESS_TRY(tess_format_for_writing(ctx, path, &sink->format));
-    // Said now rather than after hours of work.
-    if (!sink->overwrite && access(path, F_OK) == 0) {
-        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
-    }
+    TESS_TRY(refuse_existing(sink)); // said now rather than after hours of work
+    tess_temp_file_sweep(path);
     return tess_spool_create(path, &sink->array, &sink->spool);
 }
 
@@ -159,18 +174,24 @@ tess_status tess_sink_write(tess_sink *sink, int64_t first, int64_t count, const
         TESS_FAIL(TESS_E_ARGUMENT, "items %lld to %lld: the output has %lld", (long long)first,
                   (long long)(first + count), (long long)sink->array.shape[0]);
     }
+    if (first > sink->items_written) {
+        TESS_FAIL(TESS_E_ARGUMENT, "items %lld to %lld: come too early, the next is %lld",
+                  (long long)first, (long long)(first + count), (long long)sink->items_written);
+    }
     if (src_bytes != item * (uint64_t)count) {
         TESS_FAIL(TESS_E_ARGUMENT, "src_bytes: expected %llu, got %llu",
                   (unsigned long long)(item * (uint64_t)count), (unsigned long long)src_bytes);
     }
     char *own = (char *)sink->array.data;
-    if (own && own + item * (uint64_t)first != src) {
+    if (own && src_bytes > 0 && own + item * (uint64_t)first != src) {
         memcpy(own + item * (uint64_t)first, src, src_bytes);
     }
     if (sink->spool.fd >= 0) {
         TESS_TRY(tess_spool_write(&sink->spool, first, count, src));
     }
-    sink->items_written += count;
+    if (first + count > sink->items_written) {
+        sink->items_written = first + count;
+    }
     return TESS_OK;
 }
 
@@ -207,13 +228,8 @@ static tess_status copy_spool(tess_sink *sink, int fd, const char *path)
 }
 
 // The spool is the .npy file: give it its name, or copy it when it must stay for a checkpoint.
-static tess_status commit_npy(tess_sink *sink)
+static tess_status commit_data(tess_sink *sink)
 {
-    if (sink->provenance) {
-        char sidecar[1040];
-        snprintf(sidecar, sizeof sidecar, "%.1023s.json", sink->path);
-        TESS_TRY(tess_file_write_text(sidecar, sink->provenance, 1));
-    }
     if (!sink->spool.keep) {
         TESS_TRY(tess_file_sync(sink->spool.fd, sink->spool.path));
         TESS_TRY(tess_file_rename(sink->spool.path, sink->path, sink->overwrite));
@@ -228,6 +244,45 @@ static tess_status commit_npy(tess_sink *sink)
         return status;
     }
     return tess_temp_file_commit(&file, sink->overwrite);
+}
+
+static tess_status write_sidecar(const tess_sink *sink, tess_temp_file *file)
+{
+    char path[1040];
+    snprintf(path, sizeof path, "%.1023s.json", sink->path);
+    TESS_TRY(tess_temp_file_create(path, 0666, file));
+    const tess_status status =
+        tess_file_write_at(file->fd, file->path, sink->provenance, strlen(sink->provenance), 0);
+    if (status != TESS_OK) {
+        tess_temp_file_discard(file);
+    }
+    return status;
+}
+
+static tess_status commit_npy(tess_sink *sink)
+{
+    if (!sink->provenance) {
+        return commit_data(sink);
+    }
+    tess_temp_file sidecar;
+    TESS_TRY(write_sidecar(sink, &sidecar));
+    // Replacing, the data go first: if that fails the old pair stands. New data go last: a run
+    // killed between the two has no output yet and can be resumed.
+    if (sink->overwrite) {
+        const tess_status status = commit_data(sink);
+        if (status != TESS_OK) {
+            tess_temp_file_discard(&sidecar);
+            return status;
+        }
+    }
+    tess_status status = tess_temp_file_commit(&sidecar, 1);
+    if (status == TESS_OK && !sink->overwrite) {
+        status = commit_data(sink);
+    }
+    if (status != TESS_OK) {
+        unlink(sidecar.final_path); // better none than that of other data
+    }
+    return status;
 }
 
 static tess_status commit_other(tess_sink *sink)
@@ -270,6 +325,8 @@ tess_status tess_sink_commit(tess_sink *sink)
     if (sink->committed || !sink->format) {
         return TESS_OK;
     }
+    // Before anything is replaced: the sidecar of somebody else's file must stay too.
+    TESS_TRY(refuse_existing(sink));
     TESS_TRY(strcmp(sink->format->name, "npy") == 0 ? commit_npy(sink) : commit_other(sink));
     sink->committed = true;
     return TESS_OK;

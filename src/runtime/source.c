@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,8 +31,8 @@ struct tess_source {
 
 void tess_source_config_init(tess_source_config *config, size_t struct_size)
 {
-    memset(config, 0, struct_size);
-    config->struct_size = (uint32_t)struct_size;
+    const tess_source_config defaults = {0};
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
 static tess_status source_alloc(tess_context *ctx, tess_source **out)
@@ -53,9 +54,10 @@ static tess_status source_alloc(tess_context *ctx, tess_source **out)
 static tess_status describe(tess_source *source)
 {
     const tess_array *a = &source->array;
+    const char *name = source->info.path[0] ? source->info.path : "array";
     if (a->rank < 1) {
         TESS_FAIL(TESS_E_SHAPE, "%s: expected an array of at least one axis, got a single value",
-                  source->info.path[0] ? source->info.path : "array");
+                  name);
     }
     source->info.dtype = a->dtype;
     source->info.rank = a->rank;
@@ -64,10 +66,31 @@ static tess_status describe(tess_source *source)
     uint64_t bytes = (uint64_t)a->item_bytes;
     for (int32_t i = 1; i < a->rank; i++) {
         if (!tess_mul_u64(bytes, (uint64_t)a->shape[i], &bytes)) {
-            TESS_FAIL(TESS_E_SHAPE, "%s: more bytes than can be counted", source->info.path);
+            TESS_FAIL(TESS_E_SHAPE, "%s: more bytes than can be counted", name);
         }
     }
     source->item_bytes = bytes;
+    return TESS_OK;
+}
+
+// A view filled by hand may be anything.
+static tess_status check_view(const tess_array *array)
+{
+    if (array->rank > TESS_MAX_RANK) {
+        TESS_FAIL(TESS_E_SHAPE, "array: %d axes, at most %d are possible", array->rank,
+                  TESS_MAX_RANK);
+    }
+    for (int32_t i = 0; i < array->rank; i++) {
+        if (array->shape[i] < 0) {
+            TESS_FAIL(TESS_E_SHAPE, "array: shape[%d] is negative", i);
+        }
+    }
+    if (array->space == TESS_SPACE_DEVICE) {
+        TESS_FAIL(TESS_E_SPACE, "array: must be in host memory");
+    }
+    if (!array->data && tess_array_items(array) > 0) {
+        TESS_FAIL(TESS_E_ARGUMENT, "array: data is NULL");
+    }
     return TESS_OK;
 }
 
@@ -75,6 +98,7 @@ tess_status tess_source_from_array(tess_context *ctx, const tess_array *array, t
 {
     tess_error_clear();
     *out = NULL;
+    TESS_TRY(check_view(array));
     tess_source *source = NULL;
     TESS_TRY(source_alloc(ctx, &source));
     source->array = *array;
@@ -89,11 +113,14 @@ tess_status tess_source_from_array(tess_context *ctx, const tess_array *array, t
     return TESS_OK;
 }
 
-static tess_status open_file(tess_source *source, const char *path,
-                             const tess_source_config *config)
+static tess_status open_file(tess_source *source, const char *path, const tess_source_config *given)
 {
     tess_context *ctx = source->ctx;
-    const char *dataset = config && config->dataset ? config->dataset : NULL;
+    tess_source_config config;
+    tess_source_config_init(&config, sizeof config);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
+    }
     source->path = tess_heap_strdup(&ctx->heap, path, TESS_TAG_IO);
     if (!source->path) {
         return TESS_E_MEMORY;
@@ -104,8 +131,8 @@ static tess_status open_file(tess_source *source, const char *path,
     close(fd);
     const tess_format *format = NULL;
     TESS_TRY(tess_format_of_file(ctx, path, &format));
-    TESS_TRY(format->open(&ctx->host, path, dataset, config ? config->allow_truncated : 0,
-                          &source->reader));
+    TESS_TRY(
+        format->open(&ctx->host, path, config.dataset, config.allow_truncated, &source->reader));
     source->format = format; // from here on close() must call the format
     source->info.format = format->name;
     source->info.dataset = source->reader.dataset;
@@ -171,11 +198,18 @@ int tess_source_in_memory(const tess_source *source)
     return source->format == NULL;
 }
 
+uint64_t tess_source_held_bytes(const tess_source *source)
+{
+    return source->reader.held_bytes;
+}
+
 void tess_source_view(const tess_source *source, int64_t first, int64_t count, tess_array *view)
 {
     TESS_ASSERT(source->array.data || tess_array_items(&source->array) == 0);
     *view = source->array;
-    view->data = (char *)view->data + first * view->stride[0] * view->item_bytes;
+    if (view->data) {
+        view->data = (char *)view->data + first * view->stride[0] * view->item_bytes;
+    }
     view->shape[0] = count;
 }
 
@@ -237,9 +271,9 @@ tess_status tess_source_read(tess_source *source, int64_t first, int64_t count, 
     return TESS_OK;
 }
 
-// The whole pages that touch a range of items (for populate), or that lie inside it (for release:
-// neighbours still in use must stay).
-static bool page_range(const tess_source *source, int64_t first, int64_t count, bool inside,
+// The pages that a range of items touches (for populate), or those it is the last to use (for
+// release: ranges are given back in order, so the page it begins in has no other user).
+static bool page_range(const tess_source *source, int64_t first, int64_t count, bool release,
                        char **begin, size_t *bytes)
 {
     if (!source->format || !source->array.data || count == 0) {
@@ -249,8 +283,8 @@ static bool page_range(const tess_source *source, int64_t first, int64_t count, 
     const uintptr_t low =
         (uintptr_t)source->array.data + (uintptr_t)first * (uintptr_t)source->item_bytes;
     const uintptr_t high = low + (uintptr_t)count * (uintptr_t)source->item_bytes;
-    const uintptr_t from = inside ? (low + page - 1) & ~(page - 1) : low & ~(page - 1);
-    const uintptr_t to = inside ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
+    const uintptr_t from = low & ~(page - 1);
+    const uintptr_t to = release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
     if (to <= from) {
         return false;
     }
@@ -329,28 +363,42 @@ static tess_status fingerprint_file(tess_source *source, tess_hash *hash)
     return status;
 }
 
-tess_status tess_source_fingerprint(tess_source *source, tess_hash *hash)
+// Cuts an array down, outer axes first, until it has about so many bytes.
+static void shrink(tess_array *a, int64_t bytes_wished)
 {
-    if (source->format) {
-        return fingerprint_file(source, hash);
+    int64_t bytes = tess_array_items(a) * a->item_bytes;
+    for (int32_t i = 0; i < a->rank && bytes > bytes_wished; i++) {
+        const int64_t bytes_each = bytes / a->shape[i];
+        const int64_t count = bytes_wished / bytes_each;
+        a->shape[i] = count > 0 ? count : 1;
+        bytes = bytes_each * a->shape[i];
     }
-    // Memory of the caller: its first and last items stand for the whole.
-    const int64_t n = source->array.shape[0];
-    const int64_t wished = FINGERPRINT_BYTES / (int64_t)(source->item_bytes + 1) + 1;
-    const int64_t count = n < wished ? n : wished;
-    const size_t part = (size_t)count * (size_t)source->item_bytes;
+}
+
+// Memory of the caller: its first and last items stand for the whole.
+static tess_status fingerprint_memory(tess_source *source, tess_hash *hash)
+{
+    tess_array head = source->array;
+    shrink(&head, FINGERPRINT_BYTES);
+    tess_array tail = head;
+    for (int32_t i = 0; i < tail.rank && tail.data; i++) {
+        tail.data = (char *)tail.data +
+                    (source->array.shape[i] - tail.shape[i]) * tail.stride[i] * tail.item_bytes;
+    }
     tess_heap *heap = &source->ctx->heap;
+    const size_t part = (size_t)(tess_array_items(&head) * head.item_bytes);
     char *buffer = tess_heap_alloc(heap, 2 * part, TESS_TAG_IO, "input fingerprint");
     if (!buffer) {
         return TESS_E_MEMORY;
     }
-    tess_status status = tess_source_read(source, 0, count, buffer, part);
-    if (status == TESS_OK) {
-        status = tess_source_read(source, n - count, count, buffer + part, part);
-    }
-    if (status == TESS_OK) {
-        *hash = tess_hash_bytes(tess_hash_default(), buffer, 2 * part);
-    }
+    copy_dense(&head, buffer);
+    copy_dense(&tail, buffer + part);
+    *hash = tess_hash_bytes(tess_hash_default(), buffer, 2 * part);
     tess_heap_free(heap, buffer, 2 * part, TESS_TAG_IO);
-    return status;
+    return TESS_OK;
+}
+
+tess_status tess_source_fingerprint(tess_source *source, tess_hash *hash)
+{
+    return source->format ? fingerprint_file(source, hash) : fingerprint_memory(source, hash);
 }

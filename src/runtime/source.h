@@ -12,6 +12,9 @@ void tess_source_array(const tess_source *source, tess_array *array);
 // 1 for arrays of the caller, which cost the run no memory of its own.
 int tess_source_in_memory(const tess_source *source);
 
+// What reading may hold beyond the tiles: the format's caches.
+uint64_t tess_source_held_bytes(const tess_source *source);
+
 // Items first..first+count-1 without a copy. Only for sources in memory or mapped.
 void tess_source_view(const tess_source *source, int64_t first, int64_t count, tess_array *view);
 

@@ -37,14 +37,7 @@ static tess_status write_header(tess_spool *spool, const char *header)
     TESS_TRY(tess_file_write_at(spool->fd, spool->path, header, (size_t)spool->header_bytes, 0));
     // The full length at once: a hole where nothing was written yet, and a full disk shows early
     // on file systems that reserve.
-    int result;
-    do {
-        result = ftruncate(spool->fd, (off_t)(spool->header_bytes + spool->data_bytes));
-    } while (result != 0 && errno == EINTR);
-    if (result != 0) {
-        TESS_FAIL(TESS_E_IO, "%s: cannot set its length: %s", spool->path, strerror(errno));
-    }
-    return TESS_OK;
+    return tess_file_resize(spool->fd, spool->path, spool->header_bytes + spool->data_bytes);
 }
 
 tess_status tess_spool_create(const char *final_path, const tess_array *shape, tess_spool *spool)

@@ -205,7 +205,7 @@ FIELD(tess_module_info, version, 24);
 FIELD(tess_module_info, built_with, 32);
 
 // tessera/sys/format.h
-SIZE(tess_format_reader, 336);
+SIZE(tess_format_reader, 344);
 FIELD(tess_format_reader, impl, 0);
 FIELD(tess_format_reader, dtype, 8);
 FIELD(tess_format_reader, rank, 12);
@@ -213,6 +213,7 @@ FIELD(tess_format_reader, item_bytes, 16);
 FIELD(tess_format_reader, shape, 24);
 FIELD(tess_format_reader, dataset, 72);
 FIELD(tess_format_reader, mapped, 328);
+FIELD(tess_format_reader, held_bytes, 336);
 SIZE(tess_format_writer_input, 96);
 FIELD(tess_format_writer_input, dataset, 0);
 FIELD(tess_format_writer_input, provenance, 8);

@@ -1,9 +1,11 @@
 """Runs the command and compares what it says, word for word, with stored text.
 
-The binary is $TESSERA_BIN, or build/release/bin/tessera. Expected texts lie in expected/, one file
-per case; `pytest tests/cli --update-expected` rewrites them, to be read before they are committed.
+The binary is $TESSERA_COMMAND, or build/release/bin/tessera. Expected texts lie in expected/, one
+file per case; `pytest tests/cli --update-expected` rewrites them, to be read before they are
+committed.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("TESSERA_BIN", ROOT / "build/release/bin/tessera")).resolve()
+BINARY = Path(os.environ.get("TESSERA_COMMAND", ROOT / "build/release/bin/tessera")).resolve()
 EXPECTED = Path(__file__).parent / "expected"
 
 # What the clock decides, and how it is written in the expected texts.
@@ -62,7 +64,7 @@ class Command:
 @pytest.fixture
 def tessera(tmp_path):
     if not BINARY.exists():
-        pytest.fail(f"{BINARY} is missing: build it, or set TESSERA_BIN")
+        pytest.fail(f"{BINARY} is missing: build it, or set TESSERA_COMMAND")
     return Command(tmp_path)
 
 
@@ -76,7 +78,7 @@ def same_as_stored(request, tessera):
         for pattern, replacement in VARYING:
             text = pattern.sub(replacement, text)
         path = EXPECTED / f"{name}.txt"
-        if request.config.getoption("--update-expected"):
+        if request.config.getoption("--update-expected", default=False):
             path.write_text(text)
         assert text == path.read_text(), f"{path} differs"
         return result
@@ -96,3 +98,25 @@ def epochs(tmp_path):
     path = tmp_path / "epochs.npy"
     np.save(path, x)
     return path
+
+
+@pytest.fixture
+def big(tmp_path):
+    """big(n): a file of n epochs of 256 KB, mostly holes, each with one sample of its own."""
+
+    def make(n_epoch):
+        path = tmp_path / "big.npy"
+        x = np.lib.format.open_memmap(path, "w+", np.float32, (n_epoch, 64, 1000))
+        for epoch in range(n_epoch):
+            x[epoch, epoch % 64, epoch % 1000] = epoch + 1
+        del x
+        return path
+
+    return make
+
+
+@pytest.fixture
+def yaml(tessera):
+    """Skips where the library was built without libyaml."""
+    if not json.loads(tessera("sysinfo", "--json").stdout)["build"]["libraries"]["libyaml"]:
+        pytest.skip("built without libyaml")

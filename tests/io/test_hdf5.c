@@ -148,6 +148,8 @@ static void lists_data_sets(void **state)
     assert_non_null(strstr(text, "/lzf|float32 LE, lzf|12|3;"));
     assert_non_null(strstr(text, "/bitshuffle|float32 LE, bitshuffle|12|3;"));
     assert_non_null(strstr(text, "/short|int16 BE|3|3;"));
+    assert_non_null(strstr(text, "/complex|complex128|15|3;"));
+    assert_non_null(strstr(text, "/flag|bool|1|3;"));
     assert_non_null(strstr(text, "/text|variable-length text|0|1;"));
     assert_non_null(strstr(text, "/group/deep/seven_axes|float32 LE|0|6;"));
     assert_null(strstr(text, "/outside"));
@@ -199,7 +201,8 @@ static void refuses_truncated_files(void **state)
     (void)state;
     size_t n_byte = 0;
     uint8_t *bytes = io_slurp(io_golden("one.h5"), &n_byte);
-    for (size_t length = 0; length < n_byte; length++) {
+    // Every length of the superblock and root, then a step that meets all alignments.
+    for (size_t length = 0; length < n_byte; length += length < 600 ? 1 : 37) {
         const tess_status status = io_exercise(h5, io_file_of(bytes, length));
         if (status != TESS_E_TRUNCATED && status != TESS_E_FORMAT) {
             fail_msg("cut to %zu bytes: %s", length, tess_status_name(status));
@@ -210,18 +213,20 @@ static void refuses_truncated_files(void **state)
 
 static void *read_repeatedly(void *user)
 {
+    static char wrong_open[] = "open";
+    static char wrong_read[] = "read";
     (void)user;
     for (int i = 0; i < 50; i++) {
         tess_format_reader reader;
         float tile[20];
         if (h5->open(io_host(), TESS_GOLDEN_DIRECTORY "/several.h5", "/gzip", 0, &reader) !=
             TESS_OK) {
-            return "open";
+            return wrong_open;
         }
         for (int row = 0; row < 6; row++) {
             if (h5->read(io_host(), &reader, row, 1, tile) != TESS_OK ||
                 tile[19] != (float)(20 * row + 19)) {
-                return "read";
+                return wrong_read;
             }
         }
         h5->close(io_host(), &reader);

@@ -121,7 +121,8 @@ static void writes_what_it_reads_and_can_map(void **state)
     const float data[6] = {0, 1, 2, 3, 4, 5};
     tess_format_writer_input input = {
         .dataset = "ptp",
-        .provenance = "{\"user\": \"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\", \"bad\": \"\xff\"}",
+        .provenance =
+            "{\"user\": \"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\", \"bad\": \"\xff\xc0\xaf\"}",
         .dtype = TESS_F32,
         .rank = 2,
         .item_bytes = 4,
@@ -143,12 +144,23 @@ static void writes_what_it_reads_and_can_map(void **state)
     char *text = NULL;
     size_t n_byte = 0;
     assert_int_equal(npz->provenance(io_host(), path, &text, &n_byte), TESS_OK);
-    assert_string_equal(
-        text, "{\"user\": \"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\", \"bad\": \"\xef\xbf\xbd\"}");
+    assert_string_equal(text, "{\"user\": \"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\", \"bad\": "
+                              "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}");
     io_host()->release(NULL, text, n_byte);
 
     assert_int_equal(npz->provenance(io_host(), io_golden("stored.npz"), &text, &n_byte), TESS_OK);
     assert_null(text);
+    // The name's length moves the data; the padding must follow.
+    char name[48] = "";
+    for (size_t length = 1; length < sizeof name; length++) {
+        memset(name, 'n', length);
+        input.dataset = name;
+        assert_int_equal(npz->write(io_host(), path, &input), TESS_OK);
+        assert_int_equal(npz->open(io_host(), path, NULL, 0, &reader), TESS_OK);
+        assert_int_equal((uintptr_t)reader.mapped % 64, 0);
+        assert_memory_equal(reader.mapped, data, sizeof data);
+        npz->close(io_host(), &reader);
+    }
     input.dataset = "../evil";
     assert_int_equal(npz->write(io_host(), path, &input), TESS_E_ARGUMENT);
     assert_int_equal(io_live_blocks(), 0);
@@ -269,6 +281,108 @@ static void refuses_overlapping_members(void **state)
     free(bytes);
 }
 
+static void put_le(uint8_t *at, uint64_t value, int n_byte)
+{
+    for (int i = 0; i < n_byte; i++) {
+        at[i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+// stored.npz with its sizes, offset and directory told by ZIP64 records only, as in archives over
+// 4 GiB. Returns the length; *zip64_end is where the new end record starts.
+static size_t widen(uint8_t *bytes, size_t n_byte, size_t *zip64_end)
+{
+    const size_t start = directory(bytes, n_byte);
+    uint8_t entry[200];
+    const size_t entry_bytes = end_record(bytes, n_byte) - start;
+    memcpy(entry, bytes + start, entry_bytes);
+    const uint32_t size = (uint32_t)(entry[24] | entry[25] << 8);
+    put_le(entry + 20, UINT32_MAX, 4);
+    put_le(entry + 24, UINT32_MAX, 4);
+    put_le(entry + 42, UINT32_MAX, 4);
+    put_le(entry + 30, 28 + 5, 2); // the new field and one to skip
+    memcpy(entry + entry_bytes, "\x99\x99\x01\x00?\x01\x00\x18\x00", 9);
+    put_le(entry + entry_bytes + 9, size, 8);
+    put_le(entry + entry_bytes + 17, size, 8);
+    put_le(entry + entry_bytes + 25, 0, 8);
+    const size_t directory_bytes = entry_bytes + 33;
+    memcpy(bytes + start, entry, directory_bytes);
+
+    uint8_t *end64 = bytes + start + directory_bytes;
+    *zip64_end = start + directory_bytes;
+    memset(end64, 0, 56 + 20 + 22);
+    memcpy(end64, "PK\6\6\x2c", 5);
+    put_le(end64 + 24, 1, 8);
+    put_le(end64 + 32, 1, 8);
+    put_le(end64 + 40, directory_bytes, 8);
+    put_le(end64 + 48, start, 8);
+    memcpy(end64 + 56, "PK\6\7", 4);
+    put_le(end64 + 64, *zip64_end, 8);
+    put_le(end64 + 72, 1, 4);
+    memcpy(end64 + 76, "PK\5\6", 4);
+    put_le(end64 + 84, 0xffff, 2);
+    put_le(end64 + 86, 0xffff, 2);
+    put_le(end64 + 88, UINT32_MAX, 4);
+    put_le(end64 + 92, UINT32_MAX, 4);
+    return *zip64_end + 56 + 20 + 22;
+}
+
+static void reads_zip64_and_refuses_hostile_ones(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at; // from the ZIP64 end record
+        uint8_t value;
+        tess_status status;
+        const char *part;
+    } bad[] = {
+        {0, 'X', TESS_E_FORMAT, "expected the ZIP64 end record"},
+        {64 + 7, 0x7f, TESS_E_FORMAT, "cannot start at byte"},
+        {60, 1, TESS_E_UNSUPPORTED, "several disks"},
+        {32 + 7, 0x7f, TESS_E_FORMAT, "does not fit the file"},
+        {40 + 7, 0x7f, TESS_E_FORMAT, "does not fit the file"},
+        {48 + 7, 0xff, TESS_E_FORMAT, "does not fit the file"},
+        {(size_t)-24 + 7, 0x7f, TESS_E_FORMAT, "stored without compression"},
+        {(size_t)-16 + 7, 0x7f, TESS_E_FORMAT, "runs into the directory"},
+        {(size_t)-1, 0x7f, TESS_E_FORMAT, "runs into the directory"},
+        {(size_t)-26, 8, TESS_E_FORMAT, "ZIP64 field missing or too short"},
+        {(size_t)-26, 99, TESS_E_FORMAT, "ZIP64 field missing or too short"},
+    };
+    size_t n_byte = 0;
+    uint8_t *narrow = io_slurp(io_golden("stored.npz"), &n_byte);
+    uint8_t *bytes = malloc(n_byte + 200);
+    memcpy(bytes, narrow, n_byte);
+    size_t end64 = 0;
+    const size_t wide_bytes = widen(bytes, n_byte, &end64);
+    assert_ramp(io_file_of(bytes, wide_bytes), NULL, TESS_F32);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const uint8_t before = bytes[end64 + bad[i].at];
+        bytes[end64 + bad[i].at] = bad[i].value;
+        io_assert_open_fails(npz, io_file_of(bytes, wide_bytes), NULL, bad[i].status, bad[i].part);
+        bytes[end64 + bad[i].at] = before;
+    }
+    for (size_t bit = 8 * end64 - 8 * 110; bit < 8 * wide_bytes; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        (void)!io_exercise(npz, io_file_of(bytes, wide_bytes));
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    free(bytes);
+    free(narrow);
+}
+
+static void refuses_members_of_one_name(void **state)
+{
+    (void)state;
+    size_t n_byte = 0;
+    uint8_t *bytes = io_slurp(io_golden("several.npz"), &n_byte);
+    uint8_t *second = bytes + directory(bytes, n_byte) + 46 + strlen("first.npy");
+    second[28] = 9; // "second.npy" loses its last letter to the next entry's extra field
+    memcpy(second + 46, "first.npy", 9);
+    second[30] = 1;
+    io_assert_open_fails(npz, io_file_of(bytes, n_byte), "first", TESS_E_FORMAT, "2 members");
+    free(bytes);
+}
+
 static void survives_every_failed_allocation(void **state)
 {
     (void)state;
@@ -307,6 +421,8 @@ int main(void)
         cmocka_unit_test(refuses_hostile_directories),
         cmocka_unit_test(refuses_bombs),
         cmocka_unit_test(refuses_overlapping_members),
+        cmocka_unit_test(reads_zip64_and_refuses_hostile_ones),
+        cmocka_unit_test(refuses_members_of_one_name),
         cmocka_unit_test(survives_every_failed_allocation),
     };
     return cmocka_run_group_tests(tests, io_setup, io_teardown);

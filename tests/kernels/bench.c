@@ -70,7 +70,7 @@ static void run_probe_fma_f64(const tess_kernels *set, const workload *w, size_t
     set->probe_fma_f64(n, w->out[0], w->out[1]);
 }
 
-#define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array) * SMALL_BYTES, sizeof(T) == 8, run
+#define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
 static const bench_case cases[] = {
     {"ptp_f32 rows of 16", SMALL(float, 1, run_ptp_f32_16)},

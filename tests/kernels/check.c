@@ -47,8 +47,8 @@ check_block check_take(size_t bytes, size_t tail_bytes)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t n_page = (bytes + tail_bytes + page - 1) / page;
     check_block block = {.tail_bytes = tail_bytes, .map_bytes = (n_page + 1) * page};
-    block.map = mmap(NULL, block.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                     0);
+    block.map =
+        mmap(NULL, block.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block.map == MAP_FAILED || mprotect((char *)block.map + n_page * page, page, PROT_NONE)) {
         perror("check_take: cannot map a guarded block");
         exit(1);

@@ -13,6 +13,7 @@ typedef struct check {
     const tess_kernels *ref;
     const tess_kernels *isa; // the set under test
     int exhaustive;          // every f32, not a sample
+    int quick;               // a small sample: for emulators
     uint64_t random;         // state of check_random()
     size_t n_failure;
     char note[96]; // what the test measured, or why it was skipped
@@ -40,8 +41,9 @@ uint64_t check_random(check *t);
 // Uniform in [low, high).
 double check_uniform(check *t, double low, double high);
 
-// A block of bytes that ends `tail_bytes` before a page which must not be touched; what lies between
-// is filled with a pattern (also: NaN when read as floats) that check_release() expects unchanged.
+// A block of bytes that ends `tail_bytes` before a page which must not be touched; what lies
+// between is filled with a pattern (also: NaN when read as floats) that check_release() expects
+// unchanged.
 typedef struct check_block {
     void *data;
     unsigned char *tail;

@@ -1,6 +1,6 @@
 // Every kernel test, once per instruction set of this machine.
 //
-//   test_kernels [--isa NAME] [--exhaustive] [--bench [KERNEL]]
+//   test_kernels [--isa NAME] [--quick | --exhaustive] [--bench [KERNEL]]
 //
 // The seed is fixed: a failure repeats.
 
@@ -14,6 +14,13 @@ typedef struct tally {
     size_t n_fail;
     size_t n_skip;
 } tally;
+
+static void announce(const tess_kernels *isa)
+{
+    if (tess_kernels_usable(isa)) {
+        printf("%s: vectors of %zu bytes\n", isa->isa, isa->vector_bytes());
+    }
+}
 
 static void report(const check *t, const char *name, double seconds, tally *sum)
 {
@@ -30,12 +37,12 @@ static void report(const check *t, const char *name, double seconds, tally *sum)
     fflush(stdout);
 }
 
-static void run_list(const check_test *list, const tess_kernels *isa, int exhaustive, tally *sum)
+static void run_list(const check_test *list, const check *options, tally *sum)
 {
     for (const check_test *test = list; test->name; test++) {
-        check t = {.ref = tess_kernels_select("ref"), .isa = isa, .exhaustive = exhaustive};
+        check t = *options;
         const double start_s = check_now_s();
-        if (tess_kernels_usable(isa)) {
+        if (tess_kernels_usable(t.isa)) {
             test->run(&t);
         } else {
             check_skip(&t, "this CPU or operating system does not run it");
@@ -47,17 +54,21 @@ static void run_list(const check_test *list, const tess_kernels *isa, int exhaus
 int main(int argc, char **argv)
 {
     const char *only_isa = NULL;
-    int exhaustive = 0;
+    check options = {.ref = tess_kernels_select("ref")};
     for (int k = 1; k < argc; k++) {
         if (strcmp(argv[k], "--bench") == 0) {
             return bench_all(k + 1 < argc ? argv[k + 1] : NULL);
         } else if (strcmp(argv[k], "--exhaustive") == 0) {
-            exhaustive = 1;
+            options.exhaustive = 1;
+        } else if (strcmp(argv[k], "--quick") == 0) {
+            options.quick = 1;
         } else if (strcmp(argv[k], "--isa") == 0 && k + 1 < argc) {
             only_isa = argv[++k];
         } else {
-            fprintf(stderr, "test_kernels: unknown argument '%s'; "
-                            "use [--isa NAME] [--exhaustive] [--bench [KERNEL]]\n", argv[k]);
+            fprintf(stderr,
+                    "test_kernels: unknown argument '%s'; "
+                    "use [--isa NAME] [--quick | --exhaustive] [--bench [KERNEL]]\n",
+                    argv[k]);
             return 2;
         }
     }
@@ -67,9 +78,11 @@ int main(int argc, char **argv)
     const tess_kernels *const *set = tess_kernels_built(&n_set);
     for (size_t k = 0; k < n_set; k++) {
         if (only_isa == NULL || strcmp(only_isa, set[k]->isa) == 0) {
-            run_list(test_ptp_list, set[k], exhaustive, &sum);
-            run_list(test_math_list, set[k], exhaustive, &sum);
-            run_list(test_probe_list, set[k], exhaustive, &sum);
+            options.isa = set[k];
+            announce(set[k]);
+            run_list(test_ptp_list, &options, &sum);
+            run_list(test_math_list, &options, &sum);
+            run_list(test_probe_list, &options, &sum);
         }
     }
     if (sum.n_pass + sum.n_fail + sum.n_skip == 0) {

@@ -13,7 +13,6 @@ enum { CHUNK = 4096 };
 // f32 is judged by double, f64 by long double where that is wider (x86: 64 bits of mantissa, Arm:
 // 113).
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #define ORACLE double
 #define ORACLE_FN(name) name
 #define ORACLE_IS_BETTER 1
@@ -27,7 +26,6 @@ enum { CHUNK = 4096 };
 #undef T_LIMIT
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #define ORACLE long double
 #define ORACLE_FN(name) name##l
 #define ORACLE_IS_BETTER (LDBL_MANT_DIG > DBL_MANT_DIG)

@@ -1,4 +1,5 @@
 // The tests of the elementary functions for one dtype; included by test_math.c only.
+#include "kernels/simd/dtype.h"
 
 typedef struct T_NAME(math_case) {
     const char *name;
@@ -78,9 +79,9 @@ static double T_NAME(error_ulp)(SCALAR got, ORACLE exact)
     return (double)ORACLE_FN(fabs)(ORACLE_FN(ldexp)(value - exact, -exponent));
 }
 
-// One item of test data: a pattern of any kind, a place in the interesting range, a small number, or
-// a neighbour of a multiple of pi/2 (where sine and cosine cancel most).
-static SCALAR T_NAME(sample)(check *t, const T_NAME(math_case) *function)
+// One item of test data: a pattern of any kind, a place in the interesting range, a small number,
+// or a neighbour of a multiple of pi/2 (where sine and cosine cancel most).
+static SCALAR T_NAME(sample)(check *t, const T_NAME(math_case) * function)
 {
     switch (check_random(t) % 8) {
     case 0:
@@ -97,15 +98,15 @@ static SCALAR T_NAME(sample)(check *t, const T_NAME(math_case) *function)
     }
 }
 
-static void T_NAME(judge)(check *t, const T_NAME(math_case) *function, const SCALAR *x, size_t n,
+static void T_NAME(judge)(check *t, const T_NAME(math_case) * function, const SCALAR *x, size_t n,
                           double *worst, SCALAR *worst_at)
 {
     static SCALAR y[CHUNK];
     function->apply(t->isa, x, n, y);
     for (size_t i = 0; i < n; i++) {
         const double error = T_NAME(error_ulp)(y[i], function->oracle((ORACLE)x[i]));
-        CHECK(t, error <= function->bound_ulp, "%s(%a) = %a: %.3f ulp", function->name, (double)x[i],
-              (double)y[i], error);
+        CHECK(t, error <= function->bound_ulp, "%s(%a) = %a: %.3f ulp", function->name,
+              (double)x[i], (double)y[i], error);
         if (error > *worst) {
             *worst = error;
             *worst_at = x[i];
@@ -113,24 +114,24 @@ static void T_NAME(judge)(check *t, const T_NAME(math_case) *function, const SCA
     }
 }
 
-static void T_NAME(accuracy)(check *t, const T_NAME(math_case) *function)
+static void T_NAME(accuracy)(check *t, const T_NAME(math_case) * function)
 {
     static SCALAR x[CHUNK];
-    enum { N_SAMPLE = 600 * 1024 };
+    const size_t n_sample = t->quick ? 4 * CHUNK : 150 * CHUNK;
     double worst = 0;
     SCALAR worst_at = 0;
     if (!ORACLE_IS_BETTER) {
         check_skip(t, "long double is no wider than double here: nothing to judge by");
         return;
     }
-    for (size_t done = 0; done < N_SAMPLE; done += CHUNK) {
+    for (size_t done = 0; done < n_sample; done += CHUNK) {
         for (size_t i = 0; i < CHUNK; i++) {
             x[i] = T_NAME(sample)(t, function);
         }
         T_NAME(judge)(t, function, x, CHUNK, &worst, &worst_at);
     }
     // All patterns of f32 in steps of a prime, or each one.
-    const uint64_t step = t->exhaustive ? 1 : 3571;
+    const uint64_t step = t->exhaustive ? 1 : t->quick ? 100003 : 3571;
     for (uint64_t first = 0; T_MANTISSA == 23 && first < (uint64_t)1 << 32; first += step * CHUNK) {
         for (size_t i = 0; i < CHUNK; i++) {
             x[i] = T_NAME(of_pattern)((UINT)(first + i * step));
@@ -176,14 +177,14 @@ static void T_NAME(special_values)(check *t)
         int function; // index in math_cases
         SCALAR x, want;
     } cases[] = {
-        {0, 0, 1},          {0, -0.0, 1},       {0, inf, inf},   {0, -inf, 0},    {0, nan, nan},
-        {0, -nan, nan},     {0, most, inf},     {0, -most, 0},   {0, least, 1},   {1, 1, 0},
-        {1, 0, -inf},       {1, -0.0, -inf},    {1, inf, inf},   {1, -inf, nan},  {1, -1, nan},
-        {1, -least, nan},   {1, nan, nan},      {1, -nan, nan},  {2, 0, 0},       {2, -0.0, -0.0},
-        {2, inf, nan},      {2, -inf, nan},     {2, nan, nan},   {2, -nan, nan},  {2, least, least},
-        {2, -least, -least}, {3, 0, 1},         {3, -0.0, 1},    {3, inf, nan},   {3, -inf, nan},
-        {3, nan, nan},      {3, -nan, nan},     {4, 0, 0},       {4, -0.0, -0.0}, {4, inf, 1},
-        {4, -inf, -1},      {4, nan, nan},      {4, -nan, nan},  {4, most, 1},    {4, least, least},
+        {0, 0, 1},           {0, -0.0, 1},    {0, inf, inf},  {0, -inf, 0},    {0, nan, nan},
+        {0, -nan, nan},      {0, most, inf},  {0, -most, 0},  {0, least, 1},   {1, 1, 0},
+        {1, 0, -inf},        {1, -0.0, -inf}, {1, inf, inf},  {1, -inf, nan},  {1, -1, nan},
+        {1, -least, nan},    {1, nan, nan},   {1, -nan, nan}, {2, 0, 0},       {2, -0.0, -0.0},
+        {2, inf, nan},       {2, -inf, nan},  {2, nan, nan},  {2, -nan, nan},  {2, least, least},
+        {2, -least, -least}, {3, 0, 1},       {3, -0.0, 1},   {3, inf, nan},   {3, -inf, nan},
+        {3, nan, nan},       {3, -nan, nan},  {4, 0, 0},      {4, -0.0, -0.0}, {4, inf, 1},
+        {4, -inf, -1},       {4, nan, nan},   {4, -nan, nan}, {4, most, 1},    {4, least, least},
         {4, -least, -least},
     };
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
@@ -195,7 +196,8 @@ static void T_NAME(special_values)(check *t)
     }
 }
 
-static void T_NAME(same_bits)(check *t, const T_NAME(math_case) *function, const SCALAR *x, size_t n)
+static void T_NAME(same_bits)(check *t, const T_NAME(math_case) * function, const SCALAR *x,
+                              size_t n)
 {
     static SCALAR want[CHUNK];
     static SCALAR got[CHUNK];
@@ -211,11 +213,11 @@ static void T_NAME(same_bits)(check *t, const T_NAME(math_case) *function, const
 static void T_NAME(math_matches_reference)(check *t)
 {
     static SCALAR x[CHUNK];
-    enum { N_SAMPLE = 200 * 1024 };
-    const uint64_t step = t->exhaustive ? 1 : 20011;
+    const size_t n_sample = t->quick ? 2 * CHUNK : 50 * CHUNK;
+    const uint64_t step = t->exhaustive ? 1 : t->quick ? 200003 : 20011;
     for (size_t k = 0; k < ARRAY_LEN(T_NAME(math_cases)); k++) {
         const T_NAME(math_case) *function = &T_NAME(math_cases)[k];
-        for (size_t done = 0; done < N_SAMPLE; done += CHUNK) {
+        for (size_t done = 0; done < n_sample; done += CHUNK) {
             for (size_t i = 0; i < CHUNK; i++) {
                 x[i] = T_NAME(sample)(t, function);
             }

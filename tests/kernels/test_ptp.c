@@ -6,11 +6,9 @@
 #include <string.h>
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "test_ptp_body.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "test_ptp_body.h"
 
 const check_test test_ptp_list[] = {

@@ -1,4 +1,5 @@
 // The tests of ptp for one dtype; included by test_ptp.c only.
+#include "kernels/simd/dtype.h"
 
 static UINT T_NAME(bits_of)(SCALAR value)
 {
@@ -17,17 +18,25 @@ static void T_NAME(ptp_known_answers)(check *t)
         size_t n;
         SCALAR want;
     } cases[] = {
-        {{5}, 1, 0},           {{-1, 2}, 2, 3},           {{3, 1, -4, 1}, 4, 7},
-        {{-0.0, 0.0}, 2, 0.0}, {{0.0, -0.0}, 2, 0.0},     {{-0.0, -0.0, -0.0}, 3, 0.0},
-        {{inf, 1}, 2, inf},    {{-inf, 1, inf}, 3, inf},  {{inf}, 1, nan},
-        {{-inf, -inf}, 2, nan}, {{1, nan, 2, 3}, 4, nan}, {{-nan, 1, 2}, 3, nan},
+        {{5}, 1, 0},
+        {{-1, 2}, 2, 3},
+        {{3, 1, -4, 1}, 4, 7},
+        {{-0.0, 0.0}, 2, 0.0},
+        {{0.0, -0.0}, 2, 0.0},
+        {{-0.0, -0.0, -0.0}, 3, 0.0},
+        {{inf, 1}, 2, inf},
+        {{-inf, 1, inf}, 3, inf},
+        {{inf}, 1, nan},
+        {{-inf, -inf}, 2, nan},
+        {{1, nan, 2, 3}, 4, nan},
+        {{-nan, 1, 2}, 3, nan},
         {{1, 2, 3, -nan}, 4, nan},
     };
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
         SCALAR got = -1;
         t->isa->T_NAME(ptp)(cases[k].x, 1, 4, cases[k].n, &got);
-        CHECK(t, T_NAME(bits_of)(got) == T_NAME(bits_of)(cases[k].want), "case %zu: got %a, want %a",
-              k, (double)got, (double)cases[k].want);
+        CHECK(t, T_NAME(bits_of)(got) == T_NAME(bits_of)(cases[k].want),
+              "case %zu: got %a, want %a", k, (double)got, (double)cases[k].want);
     }
 }
 

@@ -18,6 +18,8 @@ typedef struct tess_format_reader {
     /** Non-NULL: the whole array is mapped, C order, native byte order, never written to. The
      *  runtime asks the kernel for and gives back pages itself. Base of the data. */
     const void *mapped;
+    /** Memory that reading may fill beyond dst, such as caches; plans count it. */
+    uint64_t held_bytes;
 } tess_format_reader;
 
 /** Where a finished array comes from when a file is written: tiles in order. */

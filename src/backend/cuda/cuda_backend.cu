@@ -289,8 +289,9 @@ tess_status queue_create(tess_backend_device *device, tess_backend_queue **out)
     const device_scope scope(device->ordinal);
     cudaError_t error = scope.error();
     if (error == cudaSuccess) {
-        // Non-blocking: independent of the legacy default stream of other code in the process.
-        error = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
+        // Ordered with the legacy default stream: arrays that other code in the process hands over
+        // there (DLPack) are finished before a stage reads them.
+        error = cudaStreamCreate(&queue->stream);
     }
     if (error != cudaSuccess) {
         host->release(host->user, queue, sizeof(*queue));

@@ -49,6 +49,9 @@ const tess_format *tess_format_entry(const tess_host *host)
         .provenance = tess_h5_provenance,
         .write = tess_h5_write,
     };
+    // Must be the first call. Whatever we open we close; the library's own clean-up at exit would
+    // only try again to flush a file whose disk was full, and crash over it.
+    (void)H5dont_atexit();
     tess_h5_lock();
     const bool is_ready = tess_h5_prepare();
     tess_h5_unlock();

@@ -32,7 +32,7 @@ typedef struct h5_reader {
 
 // Chunks of one slab (all that share their range of the first axis) are kept between reads, so
 // that a tile boundary inside a slab does not unpack it twice.
-static void size_cache(hid_t access, hid_t creation, const tess_format_reader *shape)
+static void size_cache(hid_t access, hid_t creation, tess_format_reader *shape)
 {
     hsize_t chunk[TESS_MAX_RANK] = {0};
     if (H5Pget_layout(creation) != H5D_CHUNKED ||
@@ -49,6 +49,12 @@ static void size_cache(hid_t access, hid_t creation, const tess_format_reader *s
     const double bytes = slab_bytes < MIN_CACHE_BYTES   ? MIN_CACHE_BYTES
                          : slab_bytes > MAX_CACHE_BYTES ? MAX_CACHE_BYTES
                                                         : slab_bytes;
+    // While a packed chunk is opened, the library holds it twice more.
+    double chunk_bytes = (double)shape->item_bytes;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        chunk_bytes *= (double)chunk[axis];
+    }
+    shape->held_bytes = (uint64_t)(bytes + 2 * chunk_bytes);
     const double slots = n_chunk < 100000 ? 10 * n_chunk + 521 : 1000003;
     // Weight 1: chunks that were read whole go first.
     H5Pset_chunk_cache(access, (size_t)slots, (size_t)bytes, 1.0);
@@ -144,6 +150,7 @@ static void map_data(h5_reader *h5, hid_t creation, const tess_h5_type *type,
         h5->map = map;
         h5->map_bytes = (size_t)(bytes + lead);
         out->mapped = (const char *)map + lead;
+        out->held_bytes = 0;
     }
 }
 

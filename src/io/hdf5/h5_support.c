@@ -71,6 +71,10 @@ static herr_t note_reason(unsigned n, const H5E_error2_t *error, void *user)
     reason *r = user;
     if (error->desc != NULL && error->desc[0] != '\0') {
         snprintf(r->text, sizeof r->text, "%s", error->desc);
+        // Failed transfers carry a date that ends its own line; a message is one line.
+        for (char *c = r->text; *c != '\0'; c++) {
+            *c = *c == '\n' ? ' ' : *c;
+        }
         r->is_truncated = r->is_truncated || strstr(error->desc, "truncated file") != NULL;
     }
     return 0;
@@ -91,9 +95,13 @@ tess_status tess_h5_fail(const tess_host *host, tess_status status, const char *
 
 void tess_h5_close_id(hid_t id)
 {
-    if (id >= 0 && H5Idec_ref(id) < 0) {
-        H5Eclear2(H5E_DEFAULT);
+    if (id < 0) {
+        return;
     }
+    // Calls of the library forget earlier errors, and cleaning up comes before reporting.
+    const hid_t errors = H5Eget_current_stack();
+    H5Idec_ref(id);
+    H5Eset_current_stack(errors);
 }
 
 tess_status tess_h5_open_file(const tess_host *host, const char *path, hid_t *file)

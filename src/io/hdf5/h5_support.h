@@ -10,7 +10,7 @@
 
 #define TESS_H5_PROVENANCE "tessera_provenance"
 #define TESS_H5_SCHEMA "schema"
-#define TESS_H5_SCHEMA_TEXT "tessera-result-1"
+#define TESS_H5_SCHEMA_TEXT "tessera.result/1"
 
 enum { TESS_H5_MAX_DEPTH = 64, TESS_H5_TYPE_CHARS = 96 };
 
@@ -26,7 +26,7 @@ bool tess_h5_prepare(void);
 TESS_MUST_CHECK tess_status tess_h5_fail(const tess_host *host, tess_status status,
                                          const char *path, const char *what);
 
-// Closes an id of any kind; negative ids are ignored.
+// Closes an id of any kind and keeps the recorded errors; negative ids are ignored.
 void tess_h5_close_id(hid_t id);
 
 // A file open for reading, or a negative id with the message recorded.

@@ -172,8 +172,15 @@ static const char *class_name(H5T_class_t kind)
     }
 }
 
-static void describe(hid_t type, H5T_class_t kind, char *text, size_t capacity)
+static void describe(hid_t type, H5T_class_t kind, int32_t dtype, char *text, size_t capacity)
 {
+    if (dtype == TESS_BOOL || dtype == TESS_C64 || dtype == TESS_C128) {
+        snprintf(text, capacity, "%s",
+                 dtype == TESS_BOOL  ? "bool"
+                 : dtype == TESS_C64 ? "complex64"
+                                     : "complex128");
+        return;
+    }
     const size_t bytes = H5Tget_size(type);
     const bool is_number = kind == H5T_INTEGER || kind == H5T_FLOAT;
     const char *order =
@@ -213,7 +220,7 @@ void tess_h5_type_of(hid_t dataset, tess_h5_type *out)
     default:
         break;
     }
-    describe(type, kind, out->text, sizeof out->text);
+    describe(type, kind, out->dtype, out->text, sizeof out->text);
     out->item_bytes = (int64_t)H5Tget_size(type);
     if (out->dtype != 0) {
         out->memory_type = out->dtype == TESS_BYTES ? H5Tcopy(type)

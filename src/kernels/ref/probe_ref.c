@@ -13,9 +13,7 @@ void TESS_KFN(probe_read)(const void *restrict x, size_t bytes, uint64_t *restri
 }
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "kernels/ref/probe_ref_body.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "kernels/ref/probe_ref_body.h"

@@ -1,4 +1,5 @@
 // The reference flop probe for one dtype; included by probe_ref.c only.
+#include "kernels/simd/dtype.h"
 
 enum { T_NAME(N_CHAIN) = 12 };
 

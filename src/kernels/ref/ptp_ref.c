@@ -5,9 +5,7 @@
 #include <math.h>
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #include "kernels/ref/ptp_ref_body.h"
 
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #include "kernels/ref/ptp_ref_body.h"

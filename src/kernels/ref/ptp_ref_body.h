@@ -1,4 +1,5 @@
 // The reference of ptp for one dtype; included by ptp_ref.c only.
+#include "kernels/simd/dtype.h"
 
 void TESS_KFN(T_NAME(ptp))(const SCALAR *restrict x, size_t n_row, size_t row_stride, size_t n,
                            SCALAR *restrict out)

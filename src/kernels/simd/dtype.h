@@ -1,4 +1,5 @@
-// Sets the names a body file is written in, from T_BITS (32 or 64); included once before each body.
+// Sets the names a body file is written in, from T_BITS (32 or 64), which whoever includes the body
+// defines: the body includes this file first, once per dtype.
 //
 //   SCALAR, UINT      float and uint32_t, or double and uint64_t
 //   VF, VU, VM        vector of floats, of unsigned integers of that width, and mask

@@ -1,15 +1,15 @@
 // exp, log, sin and cos, erf over the vocabulary, for fused kernels: v_exp_f32(x) and so on.
 //
-// Every step is an exact operation or one rounding in a fixed order, so each ISA gives the same bits.
-// Largest error in ulp, tested over the whole range, denormal results included:
+// Every step is an exact operation or one rounding in a fixed order, so each ISA gives the same
+// bits. Largest error in ulp, tested over the whole range, denormal results included:
 //
 //   v_exp_T        1         v_sincos_T(x, &sine, &cosine)   2    |x| <= 2^17 (f32), 2^24 (f64)
 //   v_log_T        1         v_erf_T                         2
 //
 // Larger arguments of sincos take the C library's sine and cosine, lane by lane (f32: in double).
 // Overflow gives infinity, underflow denormals and then zero, log(0) -infinity, log of a negative
-// number NaN; sine and erf keep the sign of zero. Every NaN result is the positive quiet one, because
-// ISAs differ in which operand's payload survives.
+// number NaN; sine and erf keep the sign of zero. Every NaN result is the positive quiet one,
+// because ISAs differ in which operand's payload survives.
 #ifndef TESS_KERNELS_SIMD_MATH_H
 #define TESS_KERNELS_SIMD_MATH_H
 
@@ -18,10 +18,7 @@
 
 #include <math.h>
 
-#define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
-
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #define EXP_LOWEST -104.0f // exp() of it is below half the least denormal
 #define EXP_HIGHEST 89.0f
 #define ROUND_MAGIC 0x1.8p23f
@@ -35,7 +32,6 @@
 #undef NORMAL_LEAST
 #undef SINCOS_LAST
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #define EXP_LOWEST -746.0
 #define EXP_HIGHEST 710.0
 #define ROUND_MAGIC 0x1.8p52
@@ -48,6 +44,5 @@
 #undef ROUND_MAGIC
 #undef NORMAL_LEAST
 #undef SINCOS_LAST
-#undef ARRAY_LEN
 
 #endif

@@ -2,6 +2,7 @@
 //
 // Adding ROUND_MAGIC (1.5 * 2^mantissa) rounds to a whole number that then sits, as an integer, in
 // the low bits of the sum.
+#include "kernels/simd/dtype.h"
 
 #define SIGN_BIT ((UINT)1 << (T_MANTISSA == 23 ? 31 : 63))
 
@@ -14,7 +15,7 @@ static inline VF V(polynomial)(VF x, const SCALAR *coefficient, size_t n)
     }
     return sum;
 }
-#define POLYNOMIAL(name, x) V(polynomial)((x), T_NAME(name), ARRAY_LEN(T_NAME(name)))
+#define POLYNOMIAL(name, x) V(polynomial)((x), T_NAME(name), sizeof(T_NAME(name)) / sizeof(SCALAR))
 #define CONSTANT(name) V(set1)(T_NAME(name))
 
 static inline VF V(only_nan_where)(VM mask, VF otherwise)
@@ -75,8 +76,8 @@ static inline VF V(log)(VF x)
     const SCALAR power = (SCALAR)((UINT)1 << T_MANTISSA);
     const VU field = U(shr)(shifted, T_MANTISSA);
     const VF k_biased = V(from_bits)(U(or)(field, V(bits)(V(set1)(power))));
-    const VF bias = V(select)(is_denormal, V(set1)(power + T_BIAS + T_MANTISSA + 1),
-                              V(set1)(power + T_BIAS));
+    const VF bias =
+        V(select)(is_denormal, V(set1)(power + T_BIAS + T_MANTISSA + 1), V(set1)(power + T_BIAS));
     const VF k = V(sub)(k_biased, bias);
 
     const VF s = V(div)(f, V(add)(f, V(set1)(2)));
@@ -139,10 +140,10 @@ static inline void V(sincos)(VF x, VF *sine, VF *cosine)
     const VU sine_sign = U(xor)(U(shl)(U(and)(q, two), to_sign), U(and)(V(bits)(x), sign_bit));
     const VU cosine_sign = U(shl)(U(and)(U(add)(q, U(set1)(1)), two), to_sign);
     const VM is_nan = V(isnan)(x);
-    *sine = V(only_nan_where)(
-        is_nan, V(from_bits)(U(xor)(V(bits)(V(select)(swap, c, s)), sine_sign)));
-    *cosine = V(only_nan_where)(
-        is_nan, V(from_bits)(U(xor)(V(bits)(V(select)(swap, s, c)), cosine_sign)));
+    *sine =
+        V(only_nan_where)(is_nan, V(from_bits)(U(xor)(V(bits)(V(select)(swap, c, s)), sine_sign)));
+    *cosine = V(only_nan_where)(is_nan,
+                                V(from_bits)(U(xor)(V(bits)(V(select)(swap, s, c)), cosine_sign)));
 
     if (V(any)(V(lt)(V(set1)(SINCOS_LAST), size))) {
         V(sincos_far)(x, sine, cosine);

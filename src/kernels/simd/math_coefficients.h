@@ -1,6 +1,7 @@
 // Written by tools/fit_polynomials.py, which says how; do not edit.
 //
 // Coefficients stand highest power first.
+// clang-format off
 #ifndef TESS_KERNELS_SIMD_MATH_COEFFICIENTS_H
 #define TESS_KERNELS_SIMD_MATH_COEFFICIENTS_H
 

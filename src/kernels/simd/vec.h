@@ -29,8 +29,8 @@
 #define V_MAX_BYTES 256
 
 // One request per cache line, 4 KiB ahead of the reader: the hardware prefetchers stop at page
-// borders, so that alone they leave a quarter of the bandwidth unused. Addresses past the end of the
-// data are allowed, a prefetch never faults.
+// borders, so that alone they leave a quarter of the bandwidth unused. Addresses past the end of
+// the data are allowed, a prefetch never faults.
 static inline void v_prefetch_ahead(const void *p, size_t bytes)
 {
     const uintptr_t ahead = (uintptr_t)p + 4096;
@@ -39,7 +39,7 @@ static inline void v_prefetch_ahead(const void *p, size_t bytes)
     }
 }
 
-#define TESS_VEC_FILE TESS_STRING(kernels/simd/TESS_PASTE2(vec, TESS_ISA).h)
+#define TESS_VEC_FILE TESS_STRING(TESS_PASTE2(vec, TESS_ISA).h)
 #include TESS_VEC_FILE
 
 #endif

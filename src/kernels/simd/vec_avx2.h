@@ -116,7 +116,8 @@ V_BITWISE(xor, xor)
     }                                                                                              \
     static inline v_mask_##T v_test_##T(v_##U a, v_##U bits)                                       \
     {                                                                                              \
-        const __m256i clear = _mm256_cmpeq_##EPI(_mm256_and_si256(a, bits), _mm256_setzero_si256()); \
+        const __m256i clear =                                                                      \
+            _mm256_cmpeq_##EPI(_mm256_and_si256(a, bits), _mm256_setzero_si256());                 \
         return v_from_bits_##T(_mm256_xor_si256(clear, _mm256_set1_epi32(-1)));                    \
     }                                                                                              \
     static inline v_mask_##T v_isnan_##T(v_##T a)                                                  \

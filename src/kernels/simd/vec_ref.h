@@ -12,13 +12,11 @@ typedef int v_mask_f32;
 typedef int v_mask_f64;
 
 #define T_BITS 32
-#include "kernels/simd/dtype.h"
 #define FMA fmaf
 #include "kernels/simd/vec_ref_body.h"
 
 #undef FMA
 #define T_BITS 64
-#include "kernels/simd/dtype.h"
 #define FMA fma
 #include "kernels/simd/vec_ref_body.h"
 #undef FMA

@@ -1,5 +1,6 @@
 // The one-lane vocabulary for one dtype; included by vec_ref.h only. A tail of n < 1 lanes cannot
 // occur, so the forms with n are the plain ones.
+#include "kernels/simd/dtype.h"
 
 static inline size_t V(len)(void)
 {
@@ -152,7 +153,7 @@ static inline VU U(add)(VU a, VU b)
     return a + b;
 }
 
-static inline VU U(and)(VU a, VU b)
+static inline VU U (and)(VU a, VU b)
 {
     return a & b;
 }
@@ -162,7 +163,7 @@ static inline VU U(or)(VU a, VU b)
     return a | b;
 }
 
-static inline VU U(xor)(VU a, VU b)
+static inline VU U (xor)(VU a, VU b)
 {
     return a ^ b;
 }

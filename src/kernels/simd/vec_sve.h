@@ -1,5 +1,5 @@
-// The vocabulary over SVE: the number of lanes is the machine's, masks are predicates. The types have
-// no size, so they live in variables only, never in arrays or structs.
+// The vocabulary over SVE: the number of lanes is the machine's, masks are predicates. The types
+// have no size, so they live in variables only, never in arrays or structs.
 #ifndef TESS_KERNELS_SIMD_VEC_SVE_H
 #define TESS_KERNELS_SIMD_VEC_SVE_H
 

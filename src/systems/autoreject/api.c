@@ -36,15 +36,18 @@ static tess_status run_over_arrays(tess_context *ctx, const tess_array *x,
 static tess_status run_at_once(tess_context *ctx, const tess_array *x,
                                const tess_autoreject_ptp_config *config, tess_array *out)
 {
+    const bool stop_if_not_finite = config->nonfinite == TESS_AUTOREJECT_NONFINITE_ERROR;
+    if (stop_if_not_finite && out->space == TESS_SPACE_DEVICE) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
+    }
     tess_backend_queue *queue = ctx->device->queue;
+    tess_span span = tess_span_begin(&ctx->tracer, tess_autoreject_ptp_ops.name);
     TESS_TRY(tess_context_check_cancel(ctx));
     TESS_TRY(tess_autoreject_ptp_stage(ctx, queue, x, out->data));
     TESS_TRY(ctx->device->backend->finish(queue));
-    if (config->nonfinite != TESS_AUTOREJECT_NONFINITE_ERROR) {
+    tess_span_end(&span, (double)(tess_array_items(x) * x->item_bytes), 0);
+    if (!stop_if_not_finite) {
         return TESS_OK;
-    }
-    if (out->space == TESS_SPACE_DEVICE) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
     }
     return tess_autoreject_check_finite(out->data, (tess_dtype)out->dtype, 0, out->shape[0],
                                         out->shape[1]);
@@ -65,6 +68,9 @@ tess_status tess_autoreject_ptp(tess_context *ctx, const tess_array *x,
     if (!on_host && ctx->device->shares_host_memory) {
         TESS_FAIL(TESS_E_SPACE, "x: is in GPU memory, but the context works on the CPU; create the "
                                 "context with device 'cuda'");
+    }
+    if (!on_host && config.nonfinite == TESS_AUTOREJECT_NONFINITE_ERROR) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
     }
     const bool small = tess_array_items(x) * x->item_bytes <= SMALL_BYTES;
     if (!on_host || (small && ctx->device->shares_host_memory)) {

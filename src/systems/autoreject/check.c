@@ -1,9 +1,9 @@
 // All validation of the autoreject system, so that the rest reads clean.
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "systems/autoreject/autoreject.h"
 
 #include <math.h>
-#include <string.h>
 
 tess_status tess_autoreject_check_epochs(const tess_array *x, const char *name)
 {
@@ -78,30 +78,12 @@ tess_status tess_autoreject_check_ptp_out(const tess_array *x, const tess_array 
     return TESS_OK;
 }
 
-// Copies the fields both sides know; newer, non-zero ones are an error.
-static tess_status read_struct(const void *given, void *config, size_t known, const char *name)
-{
-    uint32_t size;
-    memcpy(&size, given, sizeof size);
-    if (size < sizeof size || size > 4096) {
-        TESS_FAIL(TESS_E_VERSION, "%s: struct_size %u; call its _init() first", name, size);
-    }
-    for (size_t i = known; i < size; i++) {
-        if (((const unsigned char *)given)[i] != 0) {
-            TESS_FAIL(TESS_E_VERSION,
-                      "%s: has settings this library (" TESS_VERSION ") does not know", name);
-        }
-    }
-    memcpy(config, given, size < known ? size : known);
-    return TESS_OK;
-}
-
 tess_status tess_autoreject_check_ptp_config(const tess_autoreject_ptp_config *given,
                                              tess_autoreject_ptp_config *config)
 {
     tess_autoreject_ptp_config_init(config, sizeof *config);
     if (given) {
-        TESS_TRY(read_struct(given, config, sizeof *config, "config"));
+        TESS_TRY(tess_struct_read(given, config, sizeof *config, "config"));
     }
     return tess_params_check(tess_autoreject_ptp_params(), config);
 }
@@ -111,7 +93,7 @@ tess_status tess_autoreject_check_simulate_config(const tess_autoreject_simulate
 {
     tess_autoreject_simulate_config_init(config, sizeof *config);
     if (given) {
-        TESS_TRY(read_struct(given, config, sizeof *config, "config"));
+        TESS_TRY(tess_struct_read(given, config, sizeof *config, "config"));
     }
     return tess_params_check(tess_autoreject_simulate_params(), config);
 }
@@ -125,9 +107,9 @@ tess_status tess_autoreject_check_finite(const void *ptp, tess_dtype dtype, int6
         if (!isfinite(value)) {
             TESS_FAIL(
                 TESS_E_NUMERIC,
-                "epoch %lld, channel %lld (counted from 0): its peak-to-peak is not finite, so "
-                "a sample is NaN or infinite; drop the epoch or channel, or use "
-                "nonfinite=propagate",
+                "epoch %lld, channel %lld (counted from 0): its peak-to-peak is not finite (a "
+                "sample is NaN or infinite, or the range overflows); drop the epoch or "
+                "channel, or use nonfinite=propagate",
                 (long long)(first_epoch + i / n_chan), (long long)(i % n_chan));
         }
     }

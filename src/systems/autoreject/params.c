@@ -1,8 +1,8 @@
 // The parameter tables: the only place where a default is written.
+#include "base/struct_read.h"
 #include "systems/autoreject/autoreject.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #define FIELD(type, field) offsetof(type, field)
 
@@ -49,17 +49,15 @@ const tess_param_table *tess_autoreject_simulate_params(void)
 
 void tess_autoreject_ptp_config_init(tess_autoreject_ptp_config *config, size_t struct_size)
 {
-    tess_autoreject_ptp_config defaults = {.struct_size = (uint32_t)struct_size};
+    tess_autoreject_ptp_config defaults = {0};
     tess_params_defaults(&ptp_table, &defaults);
-    memset(config, 0, struct_size);
-    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
 void tess_autoreject_simulate_config_init(tess_autoreject_simulate_config *config,
                                           size_t struct_size)
 {
-    tess_autoreject_simulate_config defaults = {.struct_size = (uint32_t)struct_size};
+    tess_autoreject_simulate_config defaults = {0};
     tess_params_defaults(&simulate_table, &defaults);
-    memset(config, 0, struct_size);
-    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }

@@ -39,7 +39,10 @@ static int by_median_falling(const void *a, const void *b)
 {
     const channel_summary *x = a;
     const channel_summary *y = b;
-    if (x->median != y->median && !isnan(x->median) && !isnan(y->median)) {
+    if (isnan(x->median) != isnan(y->median)) {
+        return isnan(x->median) ? 1 : -1; // nothing to say of it: last
+    }
+    if (x->median != y->median && !isnan(x->median)) {
         return x->median < y->median ? 1 : -1;
     }
     return (x->channel > y->channel) - (x->channel < y->channel);

@@ -9,6 +9,9 @@
 
 enum { N_SOURCE = 6, N_WAVE = 8 };
 
+// Scratch rows of one worker: the sources, then the evoked response, sensor noise and burst noise.
+enum { ROW_EVOKED = N_SOURCE, ROW_NOISE, ROW_BURST, N_ROW };
+
 // Streams of random numbers: one purpose each.
 enum { DRAW_WAVES = 1, DRAW_NOISE = 2, DRAW_ARTIFACT = 3, DRAW_BURST = 4, DRAW_BLINK = 5 };
 
@@ -27,19 +30,18 @@ typedef struct simulate_settings {
 typedef struct epoch_job {
     const tess_plan *plan;
     const tess_tile *tile;
-    double *sources; // [n_worker][N_SOURCE][n_time]
-    int64_t n_time;
+    double *scratch; // [n_worker][N_ROW][n_time]
 } epoch_job;
 
-// Smooth background: waves of falling amplitude and random phase, one set per source and epoch.
-static void fill_sources(const tess_autoreject_simulate_config *config, int64_t epoch,
-                         double *sources)
+// What all channels of an epoch share: waves of falling amplitude and random phase, one set per
+// source, and the evoked response.
+static void fill_shared(const tess_autoreject_simulate_config *config, int64_t epoch, double *rows)
 {
     const int64_t n_time = config->n_time;
     const tess_philox_stream draw =
         tess_philox_open((uint64_t)config->seed, (uint32_t)epoch, DRAW_WAVES);
     for (int s = 0; s < N_SOURCE; s++) {
-        double *source = sources + s * n_time;
+        double *source = rows + s * n_time;
         memset(source, 0, (size_t)n_time * sizeof *source);
         for (int w = 0; w < N_WAVE; w++) {
             const uint64_t i = (uint64_t)(2 * (s * N_WAVE + w));
@@ -51,6 +53,10 @@ static void fill_sources(const tess_autoreject_simulate_config *config, int64_t 
             }
         }
     }
+    for (int64_t t = 0; t < n_time; t++) {
+        const double x = ((double)t - 0.4 * (double)n_time) / (0.07 * (double)n_time + 1);
+        rows[ROW_EVOKED * n_time + t] = EVOKED_V * exp(-0.5 * x * x);
+    }
 }
 
 // How strongly channel c sees source s: smooth over neighbouring channels.
@@ -59,14 +65,8 @@ static double mixing(int64_t c, int64_t n_chan, int s)
     return cos(PI * (s + 1) * ((double)c + 0.5) / (double)n_chan + 0.4 * s);
 }
 
-static double evoked(int64_t t, int64_t n_time)
-{
-    const double x = ((double)t - 0.4 * (double)n_time) / (0.07 * (double)n_time + 1);
-    return EVOKED_V * exp(-0.5 * x * x);
-}
-
 // One of four kinds, placed and sized at random.
-static double artifact(const tess_philox_stream *draw, const tess_philox_stream *burst, int64_t t,
+static double artifact(const tess_philox_stream *draw, const double *burst, int64_t t,
                        int64_t n_time)
 {
     const double kind = tess_philox_uniform(draw, 1);
@@ -78,8 +78,7 @@ static double artifact(const tess_philox_stream *draw, const tess_philox_stream 
     }
     if (kind < 0.6) { // muscle burst
         const double width = 0.1 * (double)n_time + 1;
-        return 0.5 * size * exp(-0.5 * x * x / (width * width)) *
-               tess_philox_normal(burst, (uint64_t)t);
+        return 0.5 * size * exp(-0.5 * x * x / (width * width)) * burst[t];
     }
     if (kind < 0.85) { // drift
         return size * (double)t / (double)n_time;
@@ -97,7 +96,7 @@ static void store(const tess_plan *plan, void *out, int64_t index, double value)
 }
 
 static void fill_channel(const tess_plan *plan, const tess_autoreject_simulate_config *config,
-                         const double *sources, int64_t e, int64_t c, void *out, int64_t index)
+                         double *rows, int64_t e, int64_t c, void *out, int64_t index)
 {
     const int64_t n_time = config->n_time;
     const uint64_t seed = (uint64_t)config->seed;
@@ -110,18 +109,23 @@ static void fill_channel(const tess_plan *plan, const tess_autoreject_simulate_c
     const bool blinks = c < config->n_chan / 4 && config->bad_fraction > 0 &&
                         tess_philox_uniform(&blink, 0) < BLINK_CHANCE;
     const double blink_at = tess_philox_uniform(&blink, 1) * (double)n_time;
+    double *noise_row = rows + ROW_NOISE * n_time;
+    double *burst_row = rows + ROW_BURST * n_time;
+    tess_philox_normals(&noise, row * (uint64_t)n_time, (size_t)n_time, noise_row);
+    if (is_bad) {
+        tess_philox_normals(&burst, 0, (size_t)n_time, burst_row);
+    }
     double weights[N_SOURCE];
     for (int s = 0; s < N_SOURCE; s++) {
         weights[s] = BACKGROUND_V * mixing(c, config->n_chan, s);
     }
     for (int64_t t = 0; t < n_time; t++) {
-        double value = evoked(t, n_time);
+        double value = rows[ROW_EVOKED * n_time + t] + NOISE_V * noise_row[t];
         for (int s = 0; s < N_SOURCE; s++) {
-            value += weights[s] * sources[s * n_time + t];
+            value += weights[s] * rows[s * n_time + t];
         }
-        value += NOISE_V * tess_philox_normal(&noise, row * (uint64_t)n_time + (uint64_t)t);
         if (is_bad) {
-            value += artifact(&draw, &burst, t, n_time);
+            value += artifact(&draw, burst_row, t, n_time);
         }
         if (blinks) {
             const double x = ((double)t - blink_at) / (0.08 * config->sampling_hz);
@@ -137,27 +141,31 @@ static tess_status fill_epoch(void *arg, int64_t block, int32_t worker)
     simulate_settings settings;
     memcpy(&settings, job->plan->system.bytes, sizeof settings);
     const tess_autoreject_simulate_config *config = &settings.config;
-    double *sources = job->sources + (int64_t)worker * N_SOURCE * config->n_time;
+    double *rows = job->scratch + (int64_t)worker * N_ROW * config->n_time;
     const int64_t e = job->tile->first + block;
-    fill_sources(config, e, sources);
+    fill_shared(config, e, rows);
     for (int64_t c = 0; c < config->n_chan; c++) {
-        fill_channel(job->plan, config, sources, e, c, job->tile->out,
+        fill_channel(job->plan, config, rows, e, c, job->tile->out,
                      (block * config->n_chan + c) * config->n_time);
     }
     return TESS_OK;
 }
 
+static uint64_t scratch_bytes(const tess_context *ctx, int64_t n_time)
+{
+    return (uint64_t)ctx->n_thread * N_ROW * (uint64_t)n_time * sizeof(double);
+}
+
 static tess_status compute(const tess_plan *plan, tess_context *ctx, const tess_tile *tile)
 {
-    const size_t bytes =
-        (size_t)ctx->n_thread * N_SOURCE * (size_t)plan->out.shape[2] * sizeof(double);
-    double *sources = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "simulated sources");
-    if (!sources) {
+    const size_t bytes = (size_t)scratch_bytes(ctx, plan->out.shape[2]);
+    double *scratch = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "simulated rows");
+    if (!scratch) {
         return TESS_E_MEMORY;
     }
-    epoch_job job = {.plan = plan, .tile = tile, .sources = sources};
+    epoch_job job = {.plan = plan, .tile = tile, .scratch = scratch};
     const tess_status status = tess_parallel_for(ctx->pool, tile->count, fill_epoch, &job);
-    tess_heap_free(&ctx->heap, sources, bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(&ctx->heap, scratch, bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
@@ -181,8 +189,7 @@ tess_status tess_autoreject_simulate_plan_create(tess_context *ctx,
     tess_plan_request request = {.ops = &tess_autoreject_simulate_ops};
     TESS_TRY(tess_array_init(&request.out, NULL, config->dtype_index == 0 ? TESS_F32 : TESS_F64, 3,
                              shape));
-    request.fixed_bytes =
-        (uint64_t)ctx->n_thread * N_SOURCE * (uint64_t)config->n_time * sizeof(double);
+    request.fixed_bytes = scratch_bytes(ctx, config->n_time);
     TESS_TRY(tess_plan_create(ctx, &request, out));
     _Static_assert(sizeof settings <= TESS_PLAN_SYSTEM_BYTES, "settings fit the plan");
     memcpy((*out)->system.bytes, &settings, sizeof settings);

@@ -1,0 +1,136 @@
+"""Runs the command with faults, stops and limits, and says what a clean outcome is."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("TESSERA_BIN", ROOT / "build/release/bin/tessera")).resolve()
+INJECTOR = BINARY.parents[1] / "tests/faults/tess_fault_inject.so"
+FULL = os.environ.get("TESS_FAULT_FULL") == "1"
+
+
+def sanitizer():
+    """'address', 'thread' or '': what the binary was built with."""
+    content = BINARY.read_bytes()
+    return next((s for s in ("address", "thread") if f"__{s[0]}san_init".encode() in content), "")
+
+
+class Command:
+    """The command in a directory of its own, with an environment that changes nothing."""
+
+    def __init__(self, directory):
+        self.directory = Path(directory)
+        kept = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH")
+        self.environment = {key: os.environ[key] for key in kept if key in os.environ}
+        self.environment |= {"PATH": "/usr/bin:/bin", "HOME": str(directory)}
+        # libhdf5 itself leaks when a read fails; everything else is ours.
+        suppressions = Path(__file__).parent / "leaks_of_others.txt"
+        options = f"suppressions={suppressions}:print_suppressions=0"
+        self.environment["LSAN_OPTIONS"] = options
+
+    def popen(self, *words, environment=None, **keywords):
+        keywords = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | keywords
+        return subprocess.Popen(
+            [str(BINARY), *map(str, words)],
+            cwd=self.directory,
+            env=self.environment | (environment or {}),
+            stdin=subprocess.DEVNULL,
+            **keywords,
+        )
+
+    def __call__(self, *words, timeout=60, **keywords):
+        with self.popen(*words, **keywords) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                raise
+        return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+    def ptp(self, *words, **keywords):
+        return self("autoreject", "ptp", *words, "-q", **keywords)
+
+    def simulate(self, name, epochs, channels, samples, dtype="f32"):
+        words = ["--epochs", epochs, "--channels", channels, "--samples", samples]
+        result = self("autoreject", "simulate", "-o", name, *words, "--dtype", dtype, "-q")
+        assert result.returncode == 0, result.stderr
+        return self.directory / name
+
+    def with_fault(self, fault, *words):
+        """Runs ptp under the injector; returns the result and the numbers of calls and faults."""
+        report = self.directory / "fault.report"
+        report.unlink(missing_ok=True)
+        environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
+        environment |= {"LD_PRELOAD": str(INJECTOR), "TESS_FAULT_REPORT": str(report)}
+        if sanitizer() == "address":
+            options = self.environment.get("ASAN_OPTIONS", "")
+            environment["ASAN_OPTIONS"] = options + ":verify_asan_link_order=0"
+        result = self.ptp(*words, environment=environment)
+        counts = report.read_text().split() if report.exists() else ("0", "0")
+        report.unlink(missing_ok=True)
+        return result, int(counts[0]), int(counts[1])
+
+
+def digest(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def leftovers(directory):
+    """Temporary files anywhere below."""
+    return sorted(str(p.relative_to(directory)) for p in Path(directory).rglob("*.tmp.*"))
+
+
+def checkpoints(directory):
+    """Checkpoint files, oldest first."""
+    return sorted(Path(directory).glob("*.ckpt"))
+
+
+def remove(*paths):
+    for path in map(Path, paths):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def messages(result):
+    return [line for line in result.stderr.splitlines() if line]
+
+
+def assert_one_message(result, label):
+    """One line for a person, nothing from a sanitizer, no death by signal."""
+    assert result.returncode >= 0, f"{label}: killed by signal {-result.returncode}"
+    lines = messages(result)
+    assert len(lines) == 1, f"{label}: exit {result.returncode}, stderr:\n{result.stderr}"
+    assert lines[0].startswith("tessera: ") and len(lines[0]) > 20, f"{label}: {lines}"
+
+
+def poisoned(dtype, shape=(37, 5, 211), seed=3):
+    """Epochs with NaN, infinities, denormals and both zeros in known places."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape).astype(dtype)
+    tiny = np.finfo(dtype).smallest_subnormal
+    x[0, 0] = 0.0
+    x[0, 0, 7] = -0.0
+    x[1, 1] = -0.0
+    x[2, 2, 100] = np.nan
+    x[3, 3, 0] = np.inf
+    x[4, 4, -1] = -np.inf
+    x[5, 0, 3:5] = np.inf, -np.inf
+    x[6, 1] = np.inf  # inf - inf
+    x[7, 2] = rng.integers(-9, 9, shape[2]).astype(dtype) * tiny
+    x[8, 3] = np.finfo(dtype).max
+    x[8, 3, 5] = np.finfo(dtype).min  # the difference overflows
+    x[9, 4, 50] = -np.nan
+    return x
+
+
+def note(text):
+    print(text, file=sys.stderr)
