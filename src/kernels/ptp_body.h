@@ -41,10 +41,10 @@ static inline SCALAR V(ptp_row)(const SCALAR *restrict x, size_t n)
     return V(any)(V(mask_or)(nan0, nan1)) || isnan(range) ? (SCALAR)NAN : range;
 }
 
-void TESS_KFN(T_NAME(ptp))(const SCALAR *restrict x, size_t n_row, size_t row_stride, size_t n,
+void TESS_KFN(T_NAME(ptp))(const SCALAR *restrict x, size_t n_row, ptrdiff_t row_stride, size_t n,
                            SCALAR *restrict out)
 {
     for (size_t r = 0; r < n_row; r++) {
-        out[r] = V(ptp_row)(x + r * row_stride, n);
+        out[r] = V(ptp_row)(x + (ptrdiff_t)r * row_stride, n);
     }
 }

@@ -11,7 +11,6 @@
 // Tiles are large enough to hide per-tile cost and small enough to stop within a moment: every
 // thread has several blocks of a tile to work on.
 static const uint64_t TILE_BYTES_PER_THREAD = UINT64_C(16) << 20;
-static const uint64_t STANDARD_BYTES = UINT64_C(8) << 20; // below: one tile
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
 
@@ -122,8 +121,6 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     uint64_t items;
     if (request->items_per_tile > 0) {
         items = (uint64_t)request->items_per_tile;
-    } else if (work_per_item * n_item <= STANDARD_BYTES) {
-        items = n_item;
     } else {
         const uint64_t wished = TILE_BYTES_PER_THREAD * (uint64_t)(ctx->n_thread + 1);
         items = wished / (work_per_item > 0 ? work_per_item : 1);

@@ -1,9 +1,13 @@
 #include "runtime/pool.h"
 
+#include "base/clock.h"
 #include "base/status.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+
+enum { SPIN_NS = 20000 };
 
 typedef struct worker {
     tess_pool *pool;
@@ -15,8 +19,9 @@ typedef struct job {
     tess_block_fn fn;
     void *arg;
     int64_t n_block;
-    int64_t next_block;   // under the mutex: blocks are coarse, contention is nothing
-    int64_t failed_block; // lowest one that failed; n_block: none
+    atomic_int_fast64_t next_block;
+    atomic_bool failed;   // no more blocks are taken
+    int64_t failed_block; // lowest one that failed; n_block: none. Under the mutex.
     tess_status status;
     char message[TESS_MESSAGE_BYTES];
 } job;
@@ -107,24 +112,28 @@ int32_t tess_pool_threads(const tess_pool *pool)
 static void record_failure(tess_pool *pool, int64_t block, tess_status status)
 {
     job *j = &pool->job;
+    pthread_mutex_lock(&pool->mutex);
     if (block < j->failed_block) {
         j->failed_block = block;
         j->status = status;
         tess_error_copy_out(j->message);
     }
+    atomic_store(&j->failed, true);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 // Takes blocks in rising order until there are none or one failed. Blocks below a failed one have
-// been taken already, so the lowest failure is always found. Called and left with the mutex held.
+// been taken already, so the lowest failure is always found.
 static void take_blocks(tess_pool *pool, int32_t index)
 {
     job *j = &pool->job;
     inside_block = true;
-    while (j->next_block < j->n_block && j->failed_block == j->n_block) {
-        const int64_t block = j->next_block++;
-        pthread_mutex_unlock(&pool->mutex);
+    while (!atomic_load(&j->failed)) {
+        const int64_t block = atomic_fetch_add(&j->next_block, 1);
+        if (block >= j->n_block) {
+            break;
+        }
         const tess_status status = j->fn(j->arg, block, index);
-        pthread_mutex_lock(&pool->mutex);
         if (status != TESS_OK) {
             record_failure(pool, block, status);
         }
@@ -132,27 +141,38 @@ static void take_blocks(tess_pool *pool, int32_t index)
     inside_block = false;
 }
 
+// The next job often comes at once: looking out for it a moment is cheaper than being woken.
+static void spin_for_round(const tess_pool *pool, uint64_t seen)
+{
+    const int64_t until_ns = tess_now_ns() + SPIN_NS;
+    while (atomic_load(&pool->round) == seen && tess_now_ns() < until_ns) {
+    }
+}
+
 static void *helper_main(void *arg)
 {
     worker *self = arg;
     tess_pool *pool = self->pool;
     uint64_t seen = 0;
-    pthread_mutex_lock(&pool->mutex);
     for (;;) {
+        spin_for_round(pool, seen);
+        pthread_mutex_lock(&pool->mutex);
         while (!pool->stop && pool->round == seen) {
             pthread_cond_wait(&pool->work, &pool->mutex);
         }
-        if (pool->stop) {
-            break;
-        }
+        const bool stop = pool->stop;
         seen = pool->round;
+        pthread_mutex_unlock(&pool->mutex);
+        if (stop) {
+            return NULL;
+        }
         take_blocks(pool, self->index);
+        pthread_mutex_lock(&pool->mutex);
         if (--pool->n_busy == 0) {
             pthread_cond_signal(&pool->done);
         }
+        pthread_mutex_unlock(&pool->mutex);
     }
-    pthread_mutex_unlock(&pool->mutex);
-    return NULL;
 }
 
 // Fewer threads than wished for is slower, not wrong: the run goes on with what there is.
@@ -201,13 +221,16 @@ tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn
     pool->job.fn = fn;
     pool->job.arg = arg;
     pool->job.n_block = n_block;
-    pool->job.next_block = 0;
+    atomic_store(&pool->job.next_block, 0);
+    atomic_store(&pool->job.failed, false);
     pool->job.failed_block = n_block;
     pool->job.status = TESS_OK;
     pool->n_busy = pool->n_started;
     pool->round++;
     pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
     take_blocks(pool, 0);
+    pthread_mutex_lock(&pool->mutex);
     while (pool->n_busy > 0) {
         pthread_cond_wait(&pool->done, &pool->mutex);
     }

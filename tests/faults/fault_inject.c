@@ -1,7 +1,7 @@
 // Makes the k-th call of one kind fail. Loaded with LD_PRELOAD in front of the command.
 //
-//   TESS_FAULT_KIND    malloc (all allocators), open, read (and pread), write (and pwrite), fsync
-//                      (and fdatasync), rename, link, ftruncate, mmap, madvise, close, mkdir,
+//   TESS_FAULT_KIND    malloc (all allocators), open, read (and pread), write (and pwrite), fsync,
+//                      fdatasync, rename, link, ftruncate, mmap, madvise, close, mkdir,
 //                      opendir, pthread_create; any (all but malloc)
 //   TESS_FAULT_AT      k, counted from 1; 0 only counts
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
@@ -37,6 +37,7 @@ typedef enum fault_kind {
     KIND_READ,
     KIND_WRITE,
     KIND_FSYNC,
+    KIND_FDATASYNC,
     KIND_RENAME,
     KIND_LINK,
     KIND_FTRUNCATE,
@@ -51,8 +52,9 @@ typedef enum fault_kind {
 } fault_kind;
 
 static const char *const kind_names[KIND_COUNT] = {
-    "",          "malloc", "open",    "read",  "write", "fsync",   "rename",         "link",
-    "ftruncate", "mmap",   "madvise", "close", "mkdir", "opendir", "pthread_create", "any"};
+    "",          "malloc", "open",    "read",           "write", "fsync",
+    "fdatasync", "rename", "link",    "ftruncate",      "mmap",  "madvise",
+    "close",     "mkdir",  "opendir", "pthread_create", "any"};
 
 typedef enum fault_mode { MODE_ONCE, MODE_FROM, MODE_SHORT, MODE_KILL } fault_mode;
 
@@ -356,7 +358,7 @@ EXPORTED int fsync(int fd)
 EXPORTED int fdatasync(int fd)
 {
     NEXT(fd_fn, "fdatasync")
-    return is_hit(KIND_FSYNC) ? -1 : next(fd);
+    return is_hit(KIND_FDATASYNC) ? -1 : next(fd);
 }
 
 // As the kernel does it: the descriptor is gone even when close() reports an error.

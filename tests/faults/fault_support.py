@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +108,8 @@ def assert_one_message(result, label):
     assert result.returncode >= 0, f"{label}: killed by signal {-result.returncode}"
     lines = messages(result)
     assert len(lines) == 1, f"{label}: exit {result.returncode}, stderr:\n{result.stderr}"
-    assert lines[0].startswith("tessera: ") and len(lines[0]) > 20, f"{label}: {lines}"
+    assert lines[0].startswith("tessera: "), f"{label}: {lines}"
+    assert len(lines[0]) > 20, f"{label}: {lines}"
 
 
 def poisoned(dtype, shape=(37, 5, 211), seed=3):
@@ -130,7 +130,3 @@ def poisoned(dtype, shape=(37, 5, 211), seed=3):
     x[8, 3, 5] = np.finfo(dtype).min  # the difference overflows
     x[9, 4, 50] = -np.nan
     return x
-
-
-def note(text):
-    print(text, file=sys.stderr)

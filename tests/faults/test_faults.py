@@ -158,7 +158,8 @@ IO_FAULTS = [
     ("write", "ENOSPC"),
     ("write", "EDQUOT"),
     ("fsync", "EIO"),
-    ("fsync", "ENOSPC"),
+    ("fdatasync", "EIO"),
+    ("fdatasync", "ENOSPC"),
     ("rename", "EIO"),
     ("rename", "ENOSPC"),
     ("link", "EIO"),
@@ -185,7 +186,7 @@ def test_io_faults(sweep, kind, error, mode):
 
 
 @pytest.mark.parametrize(
-    "kind", ["open", "read", "write", "fsync", "ftruncate", "madvise", "close"]
+    "kind", ["open", "read", "write", "fsync", "fdatasync", "ftruncate", "madvise", "close"]
 )
 def test_interrupted_calls_go_on(sweep, kind):
     outcomes = sweep.all(kind, "EINTR", "once", set(), samples=24)
@@ -207,10 +208,10 @@ def test_allocation_faults(sweep, mode):
 
 
 @pytest.mark.parametrize(
-    ("name", "output"), [("in.npz", "out.npz"), ("in.h5", "out.h5"), ("in.npz", "out.npy")]
+    "names", [("in.npz", "out.npz"), ("in.h5", "out.h5"), ("in.npz", "out.npy")], ids=" ".join
 )
 @pytest.mark.parametrize(
-    ("kind", "error", "mode"),
+    "fault",
     [
         ("open", "EMFILE", "once"),
         ("read", "EIO", "once"),
@@ -221,8 +222,11 @@ def test_allocation_faults(sweep, mode):
         ("malloc", "ENOMEM", "once"),
         ("malloc", "ENOMEM", "from"),
     ],
+    ids="-".join,
 )
-def test_other_formats(tessera, injector, epochs, name, output, kind, error, mode):
+def test_other_formats(tessera, injector, epochs, names, fault):
+    name, output = names
+    kind, error, mode = fault
     if kind == "malloc" and sanitizer():
         pytest.skip("a sanitizer has its own allocator; alloc_sweep covers this")
     if kind == "malloc" and name == "in.h5":

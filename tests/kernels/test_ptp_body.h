@@ -56,8 +56,8 @@ static void T_NAME(ptp_compare_row)(check *t, const SCALAR *x, size_t n, const c
 {
     SCALAR want = -1;
     SCALAR got = -2;
-    t->ref->T_NAME(ptp)(x, 1, n, n, &want);
-    t->isa->T_NAME(ptp)(x, 1, n, n, &got);
+    t->ref->T_NAME(ptp)(x, 1, (ptrdiff_t)n, n, &want);
+    t->isa->T_NAME(ptp)(x, 1, (ptrdiff_t)n, n, &got);
     CHECK(t, T_NAME(bits_of)(got) == T_NAME(bits_of)(want), "%s, n=%zu: got %a, want %a", what, n,
           (double)got, (double)want);
 }
@@ -100,10 +100,19 @@ static void T_NAME(ptp_strided_rows)(check *t)
         for (size_t r = 0; r < n_row; r++) {
             T_NAME(fill_signal)(t, (SCALAR *)in.data + r * stride, shapes[k].n);
         }
-        t->ref->T_NAME(ptp)(in.data, n_row, stride, shapes[k].n, want);
-        t->isa->T_NAME(ptp)(in.data, n_row, stride, shapes[k].n, out.data);
+        t->ref->T_NAME(ptp)(in.data, n_row, (ptrdiff_t)stride, shapes[k].n, want);
+        t->isa->T_NAME(ptp)(in.data, n_row, (ptrdiff_t)stride, shapes[k].n, out.data);
         CHECK(t, memcmp(out.data, want, n_row * sizeof(SCALAR)) == 0, "%zu rows of %zu every %zu",
               n_row, shapes[k].n, stride);
+
+        // Backwards from the last row: the same results in reverse.
+        SCALAR *last = (SCALAR *)in.data + (n_row - 1) * stride;
+        SCALAR *got = out.data;
+        t->isa->T_NAME(ptp)(last, n_row, -(ptrdiff_t)stride, shapes[k].n, got);
+        for (size_t r = 0; r < n_row; r++) {
+            CHECK(t, T_NAME(bits_of)(got[r]) == T_NAME(bits_of)(want[n_row - 1 - r]),
+                  "row %zu of %zu, backwards", r, n_row);
+        }
         CHECK(t, check_release(&out), "wrote past the result, %zu rows", n_row);
         check_release(&in);
     }

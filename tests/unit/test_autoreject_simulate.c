@@ -110,6 +110,34 @@ static void the_seed_changes_everything(void **state)
     free(one);
 }
 
+// Sampled so fast that the waves stand still, the mean of a row shows them and its steps show the
+// noise: both must come from the seed.
+static void the_seed_changes_waves_and_noise(void **state)
+{
+    (void)state;
+    tess_autoreject_simulate_config config = new_config();
+    config.sampling_hz = 1e6;
+    config.bad_fraction = 0;
+    double *zero = simulate(1, &config);
+    config.seed = 1;
+    double *one = simulate(1, &config);
+    double mean = 0;
+    double steps = 0;
+    for (int r = 0; r < N_EPOCH * N_CHAN; r++) {
+        double row_mean = 0;
+        for (int t = 1; t < N_TIME; t++) {
+            const int i = r * N_TIME + t;
+            row_mean += (one[i] - zero[i]) / N_TIME;
+            steps += fabs((one[i] - one[i - 1]) - (zero[i] - zero[i - 1])) / N;
+        }
+        mean += fabs(row_mean) / (N_EPOCH * N_CHAN);
+    }
+    assert_true(mean > 1e-6);  // noise of 2 uV over 300 samples leaves 0.2 uV
+    assert_true(steps > 1e-6); // waves of 30 Hz at 1 MHz move by less than 10 nV
+    free(zero);
+    free(one);
+}
+
 static void values_are_volts_and_artifacts_are_large(void **state)
 {
     (void)state;
@@ -164,6 +192,7 @@ int main(void)
         cmocka_unit_test(same_bytes_for_any_tile_and_file),
         cmocka_unit_test(an_epoch_does_not_depend_on_the_others),
         cmocka_unit_test(the_seed_changes_everything),
+        cmocka_unit_test(the_seed_changes_waves_and_noise),
         cmocka_unit_test(values_are_volts_and_artifacts_are_large),
         cmocka_unit_test(f32_is_the_rounded_f64),
     };

@@ -150,6 +150,23 @@ static void blocks_cannot_change_places(void **state)
     free(bytes);
 }
 
+static void bytes_of_no_block_are_noticed(void **state)
+{
+    (void)state;
+    const char *path = write_small();
+    size_t n = 0;
+    char *bytes = unit_read_file(path, &n);
+    char longer[400] = {0};
+    const uint64_t file_bytes = n + 8;
+    memcpy(longer, bytes, n - 64);
+    memcpy(longer + n - 56, bytes + n - 64, 64);
+    memcpy(longer + n - 56 + 16, &file_bytes, 8);
+    unit_write_file(path, longer, n + 8);
+    expect_damaged(path, "gap", 0);
+    assert_contains(tess_last_error(), "belong to no block");
+    free(bytes);
+}
+
 static void nothing_is_left_without_commit(void **state)
 {
     (void)state;
@@ -189,6 +206,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_noticed),
         cmocka_unit_test(every_flipped_bit_is_noticed),
         cmocka_unit_test(blocks_cannot_change_places),
+        cmocka_unit_test(bytes_of_no_block_are_noticed),
         cmocka_unit_test(nothing_is_left_without_commit),
         cmocka_unit_test(describe_gives_the_meta_text),
     };

@@ -33,8 +33,10 @@ static void heap_counts_bytes_by_tag_and_peak(void **state)
 static void heap_takes_zero_bytes_and_zeroes(void **state)
 {
     (void)state;
+    unit_allocator allocator;
+    unit_allocator_init(&allocator, 0);
     tess_heap heap;
-    tess_heap_init(&heap, NULL);
+    tess_heap_init(&heap, &allocator.table);
     void *nothing = tess_heap_alloc(&heap, 0, TESS_TAG_GENERAL, "nothing");
     assert_non_null(nothing);
     tess_heap_free(&heap, nothing, 0, TESS_TAG_GENERAL);

@@ -129,6 +129,8 @@ static void reads_are_checked(void **state)
     assert_fails(tess_source_read(source, 0, INT64_MAX, dst, 0), TESS_E_ARGUMENT, "has 3");
     assert_fails(tess_source_read(source, 0, 1, dst, 4), TESS_E_ARGUMENT,
                  "dst_bytes: expected 8, got 4");
+    assert_fails(tess_source_read(source, 0, 1, dst, 16), TESS_E_ARGUMENT,
+                 "dst_bytes: expected 8, got 16");
     assert_ok(tess_source_read(source, 3, 0, dst, 0));
     tess_source_close(source);
     tess_source_close(NULL);
@@ -251,6 +253,16 @@ static void fingerprints_tell_inputs_apart(void **state)
     data[0] = 0;
     data[59] = 1;
     assert_false(tess_hash_equal(zero, fingerprint_of(&a)));
+
+    static int32_t large[1 << 20]; // 4 MiB: only its ends are read
+    const int64_t large_shape[3] = {4, 1 << 10, 1 << 8};
+    assert_ok(tess_array_init(&a, large, TESS_I32, 3, large_shape));
+    const tess_hash large_zero = fingerprint_of(&a);
+    large[(1 << 20) - 1] = 1;
+    assert_false(tess_hash_equal(large_zero, fingerprint_of(&a)));
+    large[0] = 1;
+    large[(1 << 20) - 1] = 0;
+    assert_false(tess_hash_equal(large_zero, fingerprint_of(&a)));
 
     tess_hash file[2];
     for (int i = 0; i < 2; i++) {

@@ -168,6 +168,7 @@ static void *counted_alloc(void *user, size_t bytes, size_t alignment, tess_tag 
     if (posix_memalign(&ptr, alignment, bytes) != 0) {
         return NULL;
     }
+    memset(ptr, 0xA5, bytes); // nobody may count on zeros
     atomic_fetch_add(&allocator->n_live, 1);
     return ptr;
 }

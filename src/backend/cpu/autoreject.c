@@ -6,7 +6,7 @@
 
 // Rows are cut into blocks of about this many bytes: large against the cost of handing out a
 // block, small enough that the threads finish together.
-static const int64_t BLOCK_BYTES = 1 << 20;
+static const int64_t BLOCK_BYTES = 256 << 10;
 
 typedef struct ptp_job {
     const tess_kernels *kernels;
@@ -20,10 +20,10 @@ static void ptp_run(const ptp_job *job, int64_t offset, int64_t stride, int64_t 
 {
     const tess_stage_autoreject_ptp *a = job->args;
     if (a->dtype == TESS_F32) {
-        job->kernels->ptp_f32((const float *)a->x + offset, (size_t)n_row, (size_t)stride,
+        job->kernels->ptp_f32((const float *)a->x + offset, (size_t)n_row, (ptrdiff_t)stride,
                               (size_t)a->n_time, (float *)a->out + out);
     } else {
-        job->kernels->ptp_f64((const double *)a->x + offset, (size_t)n_row, (size_t)stride,
+        job->kernels->ptp_f64((const double *)a->x + offset, (size_t)n_row, (ptrdiff_t)stride,
                               (size_t)a->n_time, (double *)a->out + out);
     }
 }

@@ -1,11 +1,11 @@
 // The reference of ptp for one dtype; included by ptp_ref.c only.
 #include "kernels/simd/dtype.h"
 
-void TESS_KFN(T_NAME(ptp))(const SCALAR *restrict x, size_t n_row, size_t row_stride, size_t n,
+void TESS_KFN(T_NAME(ptp))(const SCALAR *restrict x, size_t n_row, ptrdiff_t row_stride, size_t n,
                            SCALAR *restrict out)
 {
     for (size_t r = 0; r < n_row; r++) {
-        const SCALAR *row = x + r * row_stride;
+        const SCALAR *row = x + (ptrdiff_t)r * row_stride;
         SCALAR lo = row[0];
         SCALAR hi = row[0];
         int has_nan = 0;

@@ -69,9 +69,6 @@ tess_status tess_autoreject_ptp(tess_context *ctx, const tess_array *x,
         TESS_FAIL(TESS_E_SPACE, "x: is in GPU memory, but the context works on the CPU; create the "
                                 "context with device 'cuda'");
     }
-    if (!on_host && config.nonfinite == TESS_AUTOREJECT_NONFINITE_ERROR) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
-    }
     const bool small = tess_array_items(x) * x->item_bytes <= SMALL_BYTES;
     if (!on_host || (small && ctx->device->shares_host_memory)) {
         return run_at_once(ctx, x, &config, out);
