@@ -10,7 +10,7 @@ an ulp (2^-24 for f32, 2^-53 for f64).
 """
 import struct
 
-from mpmath import mp, mpf, atanh, cos, erf, erfc, exp, log, matrix, lu_solve, pi, sin, sqrt
+from mpmath import atanh, cos, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sqrt
 
 mp.prec = 260
 
