@@ -80,8 +80,8 @@ static int write_report(cli *c, ptp_command *p)
         CLI_CALL(tess_source_read(p->result, 0, info->shape[0], p->values, bytes));
         CLI_CALL(tess_array_init(&p->array, p->values, (tess_dtype)info->dtype, 2, info->shape));
     }
-    CLI_CALL(tess_autoreject_ptp_report(c->ctx, &p->array, tess_run_provenance(p->j.run),
-                                        c->values.report, c->values.overwrite));
+    CLI_CALL(tess_autoreject_ptp_report(c->ctx, &p->array, job_provenance(&p->j), c->values.report,
+                                        c->values.overwrite));
     console_note("report written to %s", c->values.report);
     return 0;
 }
@@ -178,19 +178,12 @@ static void note_speed(const ptp_command *p)
                  report->elapsed_s, report->elapsed_s > 0 ? bytes / report->elapsed_s * 1e-9 : 0);
 }
 
-static int run_ptp(cli *c, ptp_command *p)
+static int compute(cli *c, ptp_command *p)
 {
-    tess_autoreject_ptp_config config;
+    int finished = 0;
 
-    tess_autoreject_ptp_config_init(&config, sizeof config);
-    CLI_TRY(job_check_options(c));
-    CLI_TRY(job_check_target(c, c->values.output));
-    CLI_TRY(job_check_target(c, c->values.report));
-    CLI_TRY(session_open(c, &config));
-    CLI_TRY(open_input(c, p));
-    CLI_CALL(tess_autoreject_ptp_plan_create(c->ctx, p->input, &config, &p->j.plan));
-    CLI_TRY(job_announce(c, &p->j));
-    if (c->values.dry_run) {
+    CLI_TRY(job_find_finished(c, &p->j, p->input, &finished));
+    if (finished) {
         return 0;
     }
     if (!c->values.output) {
@@ -199,6 +192,27 @@ static int run_ptp(cli *c, ptp_command *p)
     CLI_TRY(open_sink(c, p));
     CLI_TRY(job_execute(c, &p->j, p->input, p->sink));
     note_speed(p);
+    return 0;
+}
+
+static int run_ptp(cli *c, ptp_command *p)
+{
+    tess_autoreject_ptp_config config;
+
+    tess_autoreject_ptp_config_init(&config, sizeof config);
+    CLI_TRY(job_check_options(c));
+    if (!c->values.resume) {
+        CLI_TRY(job_check_target(c, c->values.output));
+    }
+    CLI_TRY(job_check_target(c, c->values.report));
+    CLI_TRY(session_open(c, &config));
+    CLI_TRY(open_input(c, p));
+    CLI_CALL(tess_autoreject_ptp_plan_create(c->ctx, p->input, &config, &p->j.plan));
+    CLI_TRY(job_announce(c, &p->j));
+    if (c->values.dry_run) {
+        return 0;
+    }
+    CLI_TRY(compute(c, p));
     CLI_TRY(open_result(c, p));
     if (c->values.report) {
         CLI_TRY(write_report(c, p));

@@ -47,7 +47,9 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
         return cli_usage_error(c, "-o FILE is missing: where shall the epochs go?");
     }
     CLI_TRY(job_check_options(c));
-    CLI_TRY(job_check_target(c, c->values.output));
+    if (!c->values.resume) {
+        CLI_TRY(job_check_target(c, c->values.output));
+    }
     CLI_TRY(session_open(c, &config));
     CLI_CALL(tess_autoreject_simulate_plan_create(c->ctx, &config, &j->plan));
     CLI_TRY(job_announce(c, j));
@@ -55,10 +57,14 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
         return 0;
     }
     const int64_t shape[] = {config.n_epoch, config.n_chan, config.n_time};
-    sink_config.overwrite = c->values.overwrite;
-    CLI_CALL(tess_sink_create(c->ctx, c->values.output, &sink_config, simulated_dtype(&config), 3,
-                              shape, sink));
-    CLI_TRY(job_execute(c, j, NULL, *sink));
+    int finished = 0;
+    CLI_TRY(job_find_finished(c, j, NULL, &finished));
+    if (!finished) {
+        sink_config.overwrite = c->values.overwrite;
+        CLI_CALL(tess_sink_create(c->ctx, c->values.output, &sink_config, simulated_dtype(&config),
+                                  3, shape, sink));
+        CLI_TRY(job_execute(c, j, NULL, *sink));
+    }
     if (c->values.json) {
         return print_json(c, j, &config);
     }

@@ -5,6 +5,9 @@
 #include "signals.h"
 #include "text.h"
 
+#include <tessera/device.h>
+#include <tessera/io.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +26,30 @@ int job_check_target(const cli *c, const char *path)
         return console_fail(73, "%s exists; give --overwrite to replace it", path);
     }
     return 0;
+}
+
+int job_find_finished(cli *c, job *j, tess_source *source, int *finished)
+{
+    *finished = 0;
+    if (!c->values.resume || !c->values.output || c->values.overwrite) {
+        return 0;
+    }
+    CLI_CALL(tess_run_is_finished(c->ctx, j->plan, source, c->values.output, c->values.checkpoint,
+                                  finished));
+    if (!*finished) {
+        return job_check_target(c, c->values.output);
+    }
+    CLI_CALL(tess_file_provenance(c->ctx, c->values.output, &j->found));
+    j->report.resumed = 1;
+    j->report.items_done = tess_plan_get_info(j->plan)->n_item;
+    j->report.first_item = j->report.items_done;
+    console_note("%s is complete already: nothing was left to do", c->values.output);
+    return 0;
+}
+
+const char *job_provenance(const job *j)
+{
+    return j->run ? tess_run_provenance(j->run) : j->found;
 }
 
 static void write_plan(tess_json *json, const tess_plan_info *plan)
@@ -55,7 +82,7 @@ void job_write_json(tess_json *json, const job *j)
     tess_json_int(json, "n_checkpoint", report->n_checkpoint);
     tess_json_real(json, "checkpoint_s", report->checkpoint_s);
     tess_json_object_end(json);
-    tess_json_raw(json, "provenance", tess_run_provenance(j->run));
+    tess_json_raw(json, "provenance", job_provenance(j));
 }
 
 int job_print_json(tess_json *json)
@@ -186,5 +213,6 @@ void job_close(job *j)
 {
     tess_run_destroy(j->run);
     tess_plan_destroy(j->plan);
+    tess_text_free(j->found);
     memset(j, 0, sizeof *j);
 }

@@ -9,7 +9,8 @@
 
 typedef struct job {
     tess_plan *plan; // owned
-    tess_run *run;   // owned; provenance lives here
+    tess_run *run;   // owned; NULL when the result was there already
+    char *found;     // owned; provenance of a result that was there already
     tess_run_report report;
 } job;
 
@@ -18,6 +19,13 @@ int job_check_options(const cli *c);
 
 // Refuses a file that exists, unless --overwrite.
 int job_check_target(const cli *c, const char *path);
+
+// With --resume: whether the output is there already as the finished result of this very job, left
+// by a run that was killed at its very end. An output of anything else is refused.
+int job_find_finished(cli *c, job *j, tess_source *source, int *finished);
+
+// Provenance of the result as JSON, wherever it came from.
+const char *job_provenance(const job *j);
 
 // Says what was planned on stderr, or with --dry-run on stdout.
 int job_announce(cli *c, const job *j);

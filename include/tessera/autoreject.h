@@ -88,7 +88,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_simulate_plan_create(
 
 /**
  * A one-file HTML report of a peak-to-peak result: heat map of epochs x channels, distribution,
- * per-channel summary, suspicious channels, timings, provenance. Written atomically.
+ * per-channel summary, suspicious channels, provenance. Written atomically.
  *
  * ptp         in  f32 or f64 [n_epoch][n_chan], host.
  * provenance  in  JSON of tess_run_provenance(); may be NULL.

@@ -47,6 +47,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_params_check(const tess_param_table *t
 /**
  * Parses text into one field by the parameter's type and checks its range. Numbers take any sane
  * spelling ("1e-3", "10", "0x10" for integers); flags take true/false/yes/no/on/off/1/0.
+ * The field is unspecified after a failure.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_param_set_text(const tess_param *param, void *config,
                                                          const char *text);

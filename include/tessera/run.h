@@ -66,6 +66,16 @@ TESS_API TESS_MUST_CHECK tess_status tess_run_create(tess_context *ctx, const te
  */
 TESS_API TESS_MUST_CHECK tess_status tess_run_execute(tess_run *run);
 
+/**
+ * Whether the file at path is already the complete result of this very computation: same input,
+ * settings and version, as its provenance says. Then what a killed run may have left in
+ * checkpoint_dir (may be NULL) is removed. For callers that resume and find the output there.
+ */
+TESS_API TESS_MUST_CHECK tess_status tess_run_is_finished(tess_context *ctx, const tess_plan *plan,
+                                                          tess_source *source, const char *path,
+                                                          const char *checkpoint_dir,
+                                                          int *finished);
+
 typedef struct tess_run_report {
     uint32_t struct_size;
     int32_t resumed;    /* 1: started from a checkpoint */
@@ -83,7 +93,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_run_get_report(const tess_run *run,
                                                          tess_run_report *report,
                                                          size_t struct_size);
 
-/** Provenance of the run as JSON; the string belongs to the run. Never NULL. */
+/** Provenance of the run as JSON; the string belongs to the run. Never NULL. Not while it
+ *  executes. */
 TESS_API const char *tess_run_provenance(const tess_run *run);
 TESS_API void tess_run_destroy(tess_run *run);
 

@@ -166,7 +166,8 @@ typedef struct core_job {
     tess_run_config run_config;
     tess_plan *plan;
     tess_sink *sink;
-    tess_run *run;
+    tess_run *run; // NULL when the result was there already
+    char *found;   // provenance of a result that was there already
 } core_job;
 
 // Returns a dict on the run, or NULL. Frees what it created.

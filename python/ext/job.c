@@ -14,12 +14,29 @@ static tess_status open_sink(core_job *job, tess_context *ctx)
                             job->shape, &job->sink);
 }
 
+// With resume: the output may be there already as the finished result of this very job.
+static tess_status find_finished(core_job *job, tess_context *ctx)
+{
+    int finished = 0;
+    if (!job->output || !job->run_config.resume || job->sink_config.overwrite) {
+        return TESS_OK;
+    }
+    const tess_status status = tess_run_is_finished(ctx, job->plan, job->source, job->output,
+                                                    job->run_config.checkpoint_dir, &finished);
+    return status == TESS_OK && finished ? tess_file_provenance(ctx, job->output, &job->found)
+                                         : status;
+}
+
 static tess_status execute(core_job *job, tess_context *ctx)
 {
     tess_status status = job->make_plan(ctx, job->source, job->config, &job->plan);
     if (status == TESS_OK) {
-        status = open_sink(job, ctx);
+        status = find_finished(job, ctx);
     }
+    if (status != TESS_OK || job->found) {
+        return status;
+    }
+    status = open_sink(job, ctx);
     if (status == TESS_OK) {
         status =
             tess_run_create(ctx, job->plan, job->source, job->sink, &job->run_config, &job->run);
@@ -30,10 +47,12 @@ static tess_status execute(core_job *job, tess_context *ctx)
 static PyObject *describe(const core_job *job, const core_state *state)
 {
     const tess_plan_info *plan = tess_plan_get_info(job->plan);
-    tess_run_report report;
-    const tess_status status = tess_run_get_report(job->run, &report, sizeof report);
-    if (status != TESS_OK) {
-        return core_raise(state, status, tess_last_error());
+    tess_run_report report = {.resumed = 1, .first_item = plan->n_item};
+    if (job->run) {
+        const tess_status status = tess_run_get_report(job->run, &report, sizeof report);
+        if (status != TESS_OK) {
+            return core_raise(state, status, tess_last_error());
+        }
     }
     return Py_BuildValue(
         "{sssssLsLsLsKsNsLsdsdsLsN}", "strategy", tess_strategy_name((tess_strategy)plan->strategy),
@@ -42,7 +61,7 @@ static PyObject *describe(const core_job *job, const core_state *state)
         (unsigned long long)plan->memory_bytes, "resumed", PyBool_FromLong(report.resumed),
         "first_item", (long long)report.first_item, "elapsed_s", report.elapsed_s, "read_wait_s",
         report.read_wait_s, "n_checkpoint", (long long)report.n_checkpoint, "provenance",
-        core_text(tess_run_provenance(job->run)));
+        core_text(job->run ? tess_run_provenance(job->run) : job->found));
 }
 
 static void close_job(core_job *job)
@@ -50,6 +69,7 @@ static void close_job(core_job *job)
     tess_run_destroy(job->run);
     tess_sink_close(job->sink);
     tess_plan_destroy(job->plan);
+    tess_text_free(job->found);
 }
 
 PyObject *core_job_run(core_job *job, const core_state *state, core_context *context,

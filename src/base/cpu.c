@@ -59,28 +59,45 @@ static int own_cgroup(char *path, size_t capacity)
     return found;
 }
 
-// Smallest limit on the way from the process's cgroup to the root, in the file's unit; 0: none.
-static uint64_t cgroup_memory_limit(void)
+// Calls visit with the first line of that file of every cgroup from this process's up to the root.
+static void visit_cgroups(const char *file_name, void (*visit)(const char *line, void *user),
+                          void *user)
 {
     char path[640];
     char text[64];
-    uint64_t limit = 0;
-    if (own_cgroup(path, sizeof path - 16)) {
-        for (;;) {
-            const size_t n = strlen(path);
-            snprintf(path + n, sizeof path - n, "/memory.max");
-            if (read_line(path, text, sizeof text) && strcmp(text, "max") != 0) {
-                const uint64_t here = strtoull(text, NULL, 10);
-                limit = limit == 0 || here < limit ? here : limit;
-            }
-            path[n] = '\0';
-            char *slash = strrchr(path, '/');
-            if (!slash || strlen(path) <= strlen("/sys/fs/cgroup")) {
-                break;
-            }
-            *slash = '\0';
-        }
+    if (!own_cgroup(path, sizeof path - 16)) {
+        return;
     }
+    for (;;) {
+        const size_t n = strlen(path);
+        snprintf(path + n, sizeof path - n, "/%s", file_name);
+        if (read_line(path, text, sizeof text)) {
+            visit(text, user);
+        }
+        path[n] = '\0';
+        char *slash = strrchr(path, '/');
+        if (!slash || strlen(path) <= strlen("/sys/fs/cgroup")) {
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+static void lower_memory_limit(const char *line, void *user)
+{
+    uint64_t *limit = user;
+    if (strcmp(line, "max") != 0) {
+        const uint64_t here = strtoull(line, NULL, 10);
+        *limit = *limit == 0 || here < *limit ? here : *limit;
+    }
+}
+
+// The smallest limit that applies; 0: none.
+static uint64_t cgroup_memory_limit(void)
+{
+    uint64_t limit = 0;
+    char text[64];
+    visit_cgroups("memory.max", lower_memory_limit, &limit);
     if (limit == 0 && read_line("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text)) {
         const uint64_t v1 = strtoull(text, NULL, 10); // version 1 says "huge" for "none"
         limit = v1 < (UINT64_C(1) << 60) ? v1 : 0;
@@ -88,26 +105,24 @@ static uint64_t cgroup_memory_limit(void)
     return limit;
 }
 
+static void lower_core_quota(const char *line, void *user)
+{
+    int32_t *cores = user;
+    char *end = NULL;
+    const double quota = strtod(line, &end); // "max 100000" has none
+    const double period = end != line ? strtod(end, NULL) : 0;
+    if (quota > 0 && period > 0) {
+        const int32_t here = quota > period ? (int32_t)(quota / period + 0.999) : 1;
+        *cores = *cores == 0 || here < *cores ? here : *cores;
+    }
+}
+
 // Cores by the CPU bandwidth quota, rounded up; 0: no quota.
 static int32_t cgroup_core_quota(void)
 {
-    char path[640];
-    char text[64];
-    if (!own_cgroup(path, sizeof path - 16)) {
-        return 0;
-    }
-    strcat(path, "/cpu.max");
-    if (!read_line(path, text, sizeof text) || strncmp(text, "max", 3) == 0) {
-        return 0;
-    }
-    char *end = NULL;
-    const double quota = strtod(text, &end);
-    const double period = strtod(end, NULL);
-    if (quota <= 0 || period <= 0) {
-        return 0;
-    }
-    const int32_t cores = (int32_t)(quota / period + 0.999);
-    return cores > 0 ? cores : 1;
+    int32_t cores = 0;
+    visit_cgroups("cpu.max", lower_core_quota, &cores);
+    return cores;
 }
 
 static void read_cpu_name(char *name, size_t capacity)

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)
+#define HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define HAS_FEATURE(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
 #include <sanitizer/asan_interface.h>
 #define GUARD_BYTES 64
 #else
@@ -96,23 +101,19 @@ size_t tess_arena_cost(size_t bytes)
     return ((bytes + mask) & ~mask) + GUARD_BYTES;
 }
 
-tess_status tess_arena_create(tess_heap *heap, size_t capacity_bytes, tess_tag tag,
-                              const char *what, tess_arena *out)
+void tess_arena_open(tess_arena *arena, void *base, size_t capacity_bytes, bool guarded)
 {
-    memset(out, 0, sizeof *out);
-    out->base = tess_heap_alloc(heap, capacity_bytes, tag, what);
-    if (!out->base) {
-        return TESS_E_MEMORY;
+    *arena = (tess_arena){.base = base, .capacity_bytes = capacity_bytes};
+    if (guarded && capacity_bytes > 0) {
+        ASAN_POISON_MEMORY_REGION(base, capacity_bytes);
     }
-    out->heap = heap;
-    out->capacity_bytes = capacity_bytes;
-    out->tag = tag;
-    ASAN_POISON_MEMORY_REGION(out->base, capacity_bytes);
-    return TESS_OK;
 }
 
 void *tess_arena_take(tess_arena *arena, size_t bytes)
 {
+    if (bytes == 0) {
+        return NULL;
+    }
     const size_t cost = tess_arena_cost(bytes);
     TESS_ASSERT(cost <= arena->capacity_bytes - arena->used_bytes);
     if (cost > arena->capacity_bytes - arena->used_bytes) {
@@ -124,11 +125,10 @@ void *tess_arena_take(tess_arena *arena, size_t bytes)
     return ptr;
 }
 
-void tess_arena_destroy(tess_arena *arena)
+void tess_arena_close(tess_arena *arena)
 {
-    if (arena->base) {
+    if (arena->capacity_bytes > 0) {
         ASAN_UNPOISON_MEMORY_REGION(arena->base, arena->capacity_bytes);
-        tess_heap_free(arena->heap, arena->base, arena->capacity_bytes, arena->tag);
     }
-    memset(arena, 0, sizeof *arena);
+    *arena = (tess_arena){0};
 }

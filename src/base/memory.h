@@ -5,6 +5,7 @@
 #include "tessera/sys/allocator.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { TESS_ALIGN = 64 };
 
@@ -28,21 +29,21 @@ void tess_heap_free(tess_heap *heap, void *ptr, size_t bytes, tess_tag tag);
 // Copies text, zero included. NULL as above. Free with tess_heap_free(strlen + 1).
 char *tess_heap_strdup(tess_heap *heap, const char *text, tess_tag tag);
 
-// One block handed out front to back; everything is freed at once. Guarded under ASan.
+// One block handed out front to back, 64-byte aligned, with guards under ASan. The block belongs to
+// somebody else.
 typedef struct tess_arena {
-    tess_heap *heap;
     unsigned char *base;
     size_t capacity_bytes;
     size_t used_bytes;
-    tess_tag tag;
 } tess_arena;
 
-TESS_MUST_CHECK tess_status tess_arena_create(tess_heap *heap, size_t capacity_bytes, tess_tag tag,
-                                              const char *what, tess_arena *out);
-// 64-byte aligned; NULL when the arena is full, which is a planner's mistake (asserted).
+// guarded: the processor can touch the block, so what is not handed out may be poisoned.
+void tess_arena_open(tess_arena *arena, void *base, size_t capacity_bytes, bool guarded);
+// NULL for 0 bytes and when the arena is full; the latter is a planner's mistake (asserted).
 void *tess_arena_take(tess_arena *arena, size_t bytes);
 // What take() of these bytes uses up, alignment and guard included: for plans.
 size_t tess_arena_cost(size_t bytes);
-void tess_arena_destroy(tess_arena *arena);
+// Before the block is freed.
+void tess_arena_close(tess_arena *arena);
 
 #endif

@@ -48,7 +48,7 @@ static tess_status hdf5_format(tess_context *ctx, const char *path, const tess_f
             return TESS_OK;
         }
     }
-    TESS_FAIL(TESS_E_UNSUPPORTED, "%s: is an HDF5 file, but %s", path, ctx->hdf5_why_not);
+    TESS_FAIL(TESS_E_UNSUPPORTED, "%s: needs HDF5, but %s", path, ctx->hdf5_why_not);
 }
 
 static tess_status read_head(const char *path, uint8_t head[HEAD_BYTES], size_t *n)

@@ -41,6 +41,25 @@ static void escaped(tess_html *html, const char *text)
     }
 }
 
+// Two decimals whatever the locale's decimal mark.
+static void attribute(tess_html *html, const char *name, double value)
+{
+    const long long hundredths = llround(value * 100);
+    tess_text_printf(&html->text, " %s=\"%lld.%02lld\"", name, hundredths / 100, hundredths % 100);
+}
+
+static void rectangle(tess_html *html, double x, double y, double width, double height,
+                      const int rgb[3])
+{
+    tess_text_add(&html->text, "<rect");
+    attribute(html, "x", x);
+    attribute(html, "y", y);
+    attribute(html, "width", width);
+    attribute(html, "height", height);
+    tess_text_printf(&html->text, " fill=\"#%02x%02x%02x\"/>\n", (unsigned)rgb[0], (unsigned)rgb[1],
+                     (unsigned)rgb[2]);
+}
+
 static void element(tess_html *html, const char *tag, const char *text)
 {
     tess_text_printf(&html->text, "<%s>", tag);
@@ -174,11 +193,7 @@ void tess_html_heat_map(tess_html *html, const double *values, int64_t n_row, in
             if (!isnan(value)) {
                 colour_of(high > low ? (value - low) / (high - low) : 0, rgb);
             }
-            tess_text_printf(&html->text,
-                             "<rect x=\"%.2f\" y=\"%lld\" width=\"%.2f\" height=\"%lld\" "
-                             "fill=\"#%02x%02x%02x\"/>\n",
-                             (double)c * cell_w, (long long)(r * cell_h), cell_w, (long long)cell_h,
-                             (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
+            rectangle(html, (double)c * cell_w, (double)(r * cell_h), cell_w, (double)cell_h, rgb);
         }
     }
     tess_text_printf(&html->text, "<text x=\"0\" y=\"%lld\">", (long long)(height + 18));
@@ -194,6 +209,7 @@ void tess_html_histogram(tess_html *html, const int64_t *counts, int64_t n, doub
                          const char *label)
 {
     enum { HEIGHT = 180 };
+    static const int BAR_COLOUR[3] = {33, 145, 140};
     int64_t most = 1;
     for (int64_t i = 0; i < n; i++) {
         most = counts[i] > most ? counts[i] : most;
@@ -203,10 +219,7 @@ void tess_html_histogram(tess_html *html, const int64_t *counts, int64_t n, doub
                      PLOT_WIDTH, HEIGHT + 24, PLOT_WIDTH);
     for (int64_t i = 0; i < n; i++) {
         const double h = (double)counts[i] * HEIGHT / (double)most;
-        tess_text_printf(&html->text,
-                         "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" "
-                         "fill=\"#21918c\"/>\n",
-                         (double)i * width, HEIGHT - h, width * 0.9, h);
+        rectangle(html, (double)i * width, HEIGHT - h, width * 0.9, h, BAR_COLOUR);
     }
     char caption[256];
     snprintf(caption, sizeof caption, "%.3g to %.3g %s; tallest bar %lld", low, high, label,

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/checkpoint.h"
+#include "runtime/identity.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,78 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_FAILURES = 3, MAX_CHECKPOINTS = 64 };
-
-// What must agree before a run may go on. Thread count, tile size, memory limit and device tuning
-// are not here: they change no result.
-typedef struct identity {
-    char name[32];
-    char version[16];
-    char settings[TESS_SETTINGS_BYTES];
-    char backend[16];
-    tess_hash fingerprint;
-    int64_t in_shape[TESS_MAX_RANK];
-    int64_t out_shape[TESS_MAX_RANK];
-    int32_t in_rank;
-    int32_t out_rank;
-    int32_t in_dtype;
-    int32_t out_dtype;
-} identity;
-
-static void make_identity(const tess_journal *journal, identity *id)
-{
-    const tess_plan *plan = journal->plan;
-    memset(id, 0, sizeof *id);
-    snprintf(id->name, sizeof id->name, "%s", plan->ops->name);
-    snprintf(id->version, sizeof id->version, "%s", TESS_VERSION);
-    memcpy(id->settings, plan->settings, sizeof id->settings);
-    snprintf(id->backend, sizeof id->backend, "%s", journal->ctx->device->backend->name);
-    id->fingerprint = journal->fingerprint;
-    id->in_rank = plan->in.rank;
-    id->out_rank = plan->out.rank;
-    id->in_dtype = plan->in.dtype;
-    id->out_dtype = plan->out.dtype;
-    memcpy(id->in_shape, plan->in.shape, sizeof id->in_shape);
-    memcpy(id->out_shape, plan->out.shape, sizeof id->out_shape);
-}
-
-static tess_status compare_identity(const identity *found, const identity *own, const char *path)
-{
-    const char *remedy = "remove the folder, or run with the settings and input it was made with";
-    if (memcmp(found->name, own->name, sizeof own->name) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: checkpoint of '%.31s', this run is '%s'; %s", path,
-                  found->name, own->name, remedy);
-    }
-    if (memcmp(found->version, own->version, sizeof own->version) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: written by Tessera %.15s, this is %s; %s", path,
-                  found->version, own->version, remedy);
-    }
-    if (memcmp(found->settings, own->settings, sizeof own->settings) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: settings were '%.200s', are '%.200s'; %s", path,
-                  found->settings, own->settings, remedy);
-    }
-    if (memcmp(found->backend, own->backend, sizeof own->backend) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: made on device '%.15s', this run uses '%s'; %s", path,
-                  found->backend, own->backend, remedy);
-    }
-    if (found->in_rank != own->in_rank || found->in_dtype != own->in_dtype ||
-        memcmp(found->in_shape, own->in_shape, sizeof own->in_shape) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: the input had another shape or type; %s", path, remedy);
-    }
-    if (!tess_hash_equal(found->fingerprint, own->fingerprint)) {
-        TESS_FAIL(TESS_E_MISMATCH,
-                  "%s: the input has changed since (size, time or content of its first or last "
-                  "MiB); %s",
-                  path, remedy);
-    }
-    if (memcmp(found, own, sizeof *own) != 0) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: the output had another shape or type; %s", path, remedy);
-    }
-    return TESS_OK;
-}
 
 static void path_in(const tess_journal *journal, const char *name, char path[1024])
 {
@@ -193,29 +127,31 @@ static tess_status take_folder(tess_journal *journal)
     return tess_file_write_at(journal->lock_fd, path, text, (size_t)n, 0);
 }
 
-// Every range the checkpoint lists must be in the spool unchanged.
+// Every range the checkpoint lists must be in the spool unchanged. The spool is mapped: however
+// large the tiles of the earlier run were, checking them takes no memory of its own.
 static tess_status verify_spool(tess_journal *journal, tess_sink *sink)
 {
-    tess_heap *heap = &journal->ctx->heap;
     const tess_spool *spool = tess_sink_spool(sink);
-    for (int64_t i = 0; i < journal->n_tile; i++) {
-        const tess_journal_tile *tile = &journal->tiles[i];
-        const size_t bytes = (size_t)(spool->item_bytes * (uint64_t)tile->count);
-        void *data = tess_heap_alloc(heap, bytes, TESS_TAG_IO, "resume check");
-        if (!data) {
-            return TESS_E_MEMORY;
-        }
-        tess_status status = tess_spool_read(spool, tile->first, tile->count, data);
-        if (status == TESS_OK &&
-            !tess_hash_equal(tess_hash_bytes(tess_hash_default(), data, bytes), tile->hash)) {
-            status =
-                tess_error_set(TESS_E_MISMATCH, "%s: items %lld to %lld are damaged", spool->path,
-                               (long long)tile->first, (long long)(tile->first + tile->count));
-        }
-        tess_heap_free(heap, data, bytes, TESS_TAG_IO);
-        TESS_TRY(status);
+    const size_t map_bytes = (size_t)(spool->header_bytes + spool->data_bytes);
+    char *map = mmap(NULL, map_bytes, PROT_READ, MAP_SHARED, spool->fd, 0);
+    if (map == MAP_FAILED) {
+        TESS_FAIL(TESS_E_IO, "%s: cannot map: %s", spool->path, strerror(errno));
     }
-    return TESS_OK;
+    tess_status status = TESS_OK;
+    for (int64_t i = 0; status == TESS_OK && i < journal->n_tile; i++) {
+        const tess_journal_tile *tile = &journal->tiles[i];
+        const char *data = map + spool->header_bytes + spool->item_bytes * (uint64_t)tile->first;
+        const size_t bytes = (size_t)(spool->item_bytes * (uint64_t)tile->count);
+        if (!tess_hash_equal(tess_hash_bytes(tess_hash_default(), data, bytes), tile->hash)) {
+            status = tess_error_set(TESS_E_MISMATCH,
+                                    "%s: items %lld to %lld are damaged; remove the folder to "
+                                    "start afresh",
+                                    spool->path, (long long)tile->first,
+                                    (long long)(tile->first + tile->count));
+        }
+    }
+    munmap(map, map_bytes);
+    return status;
 }
 
 static tess_status grow_tiles(tess_journal *journal, int64_t capacity)
@@ -241,12 +177,12 @@ static tess_status load(tess_journal *journal, const char *path, tess_sink *sink
 {
     tess_checkpoint checkpoint;
     TESS_TRY(tess_checkpoint_open(journal->ctx, path, &checkpoint));
-    identity own;
-    identity found;
-    make_identity(journal, &own);
+    tess_identity own;
+    tess_identity found;
+    tess_identity_make(journal->ctx, journal->plan, journal->fingerprint, &own);
     tess_status status = tess_checkpoint_get(&checkpoint, "identity", &found, sizeof found);
     if (status == TESS_OK) {
-        status = compare_identity(&found, &own, path);
+        status = tess_identity_compare(&found, &own, path);
     }
     const size_t bytes = tess_checkpoint_size(&checkpoint, "tiles");
     const int64_t n_tile = (int64_t)(bytes / sizeof *journal->tiles);
@@ -339,21 +275,40 @@ static tess_status start_or_resume(tess_journal *journal, int resume, tess_sink 
     return tess_sink_attach_spool(sink, spool, 0, 0);
 }
 
-tess_status tess_journal_open(tess_context *ctx, const tess_plan *plan, tess_hash fingerprint,
-                              const char *folder, int resume, int64_t keep, tess_sink *sink,
-                              tess_journal *journal, int64_t *done)
+static tess_status name_folder(tess_journal *journal, tess_context *ctx, const tess_plan *plan,
+                               const char *folder)
 {
     memset(journal, 0, sizeof *journal);
     journal->ctx = ctx;
     journal->plan = plan;
-    journal->fingerprint = fingerprint;
-    journal->keep = keep;
     journal->lock_fd = -1;
-    *done = 0;
     if (snprintf(journal->folder, sizeof journal->folder, "%s", folder) >=
         (int)sizeof journal->folder) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", folder);
     }
+    return TESS_OK;
+}
+
+tess_status tess_journal_clear(tess_context *ctx, const tess_plan *plan, const char *folder)
+{
+    tess_journal journal;
+    TESS_TRY(name_folder(&journal, ctx, plan, folder));
+    const tess_status status = take_folder(&journal);
+    if (status == TESS_OK) {
+        tess_journal_finish(&journal);
+    }
+    tess_journal_close(&journal);
+    return status;
+}
+
+tess_status tess_journal_open(tess_context *ctx, const tess_plan *plan, tess_hash fingerprint,
+                              const char *folder, int resume, int64_t keep, tess_sink *sink,
+                              tess_journal *journal, int64_t *done)
+{
+    *done = 0;
+    TESS_TRY(name_folder(journal, ctx, plan, folder));
+    journal->fingerprint = fingerprint;
+    journal->keep = keep;
     const tess_status status = start_or_resume(journal, resume, sink, done);
     if (status != TESS_OK) {
         tess_journal_close(journal);
@@ -379,8 +334,8 @@ static tess_status save(tess_journal *journal, tess_sink *sink, const char *meta
     TESS_TRY(tess_file_sync(spool->fd, spool->path));
     tess_checkpoint_writer writer;
     TESS_TRY(tess_checkpoint_create(journal->ctx, path, &writer));
-    identity id;
-    make_identity(journal, &id);
+    tess_identity id;
+    tess_identity_make(journal->ctx, journal->plan, journal->fingerprint, &id);
     tess_status status = tess_checkpoint_add(&writer, "meta", meta, strlen(meta));
     if (status == TESS_OK) {
         status = tess_checkpoint_add(&writer, "identity", &id, sizeof id);

@@ -49,6 +49,10 @@ TESS_MUST_CHECK tess_status tess_journal_note(tess_journal *journal, int64_t fir
 TESS_MUST_CHECK tess_status tess_journal_save(tess_journal *journal, tess_sink *sink,
                                               const char *meta);
 
+// Removes what a finished run left in a folder.
+TESS_MUST_CHECK tess_status tess_journal_clear(tess_context *ctx, const tess_plan *plan,
+                                               const char *folder);
+
 // The run is over and its result has its name: removes everything.
 void tess_journal_finish(tess_journal *journal);
 // Lets go of the folder, leaving it as it is.

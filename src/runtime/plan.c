@@ -127,8 +127,8 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     }
     const uint64_t fits = per_item > 0 ? budget / (SLOTS * per_item) : items;
     items = items < fits ? items : fits;
+    items = items < n_item ? items : n_item;
     items = items > 0 ? items : 1;
-    items = items < n_item || n_item == 0 ? items : n_item;
     info->items_per_tile = (int64_t)items;
     info->n_tile = (int64_t)((n_item + items - 1) / items);
     info->tile_bytes = items * plan->in_item_bytes;

@@ -37,6 +37,7 @@ struct tess_pool {
     pthread_cond_t work;
     pthread_cond_t done;
     bool stop;
+    bool warned;    // that threads are missing
     uint64_t round; // raised for each job
     int32_t n_busy;
     job job;
@@ -69,6 +70,7 @@ tess_status tess_pool_create(tess_heap *heap, tess_log *log, int32_t n_thread, t
     pool->heap = heap;
     pool->log = log;
     pool->n_thread = n_thread;
+    pool->generation = process_generation;
     pool->helpers = tess_heap_alloc_zero(heap, (size_t)n_thread * sizeof *pool->helpers,
                                          TESS_TAG_CONTEXT, "thread pool");
     if (!pool->helpers) {
@@ -95,6 +97,9 @@ void tess_pool_destroy(tess_pool *pool)
         for (int32_t i = 0; i < pool->n_started; i++) {
             pthread_join(pool->helpers[i].thread, NULL);
         }
+    }
+    // After fork() they may be in use by threads that do not exist here: left alone then.
+    if (pool->generation == process_generation) {
         pthread_cond_destroy(&pool->work);
         pthread_cond_destroy(&pool->done);
         pthread_mutex_destroy(&pool->mutex);
@@ -178,7 +183,7 @@ static void *helper_main(void *arg)
 // Fewer threads than wished for is slower, not wrong: the run goes on with what there is.
 static void start_helpers(tess_pool *pool)
 {
-    if (pool->n_started > 0 && pool->generation != process_generation) {
+    if (pool->generation != process_generation) {
         // After fork(): the parent's threads do not exist here, and its locks may be held.
         pool->n_started = 0;
         pthread_mutex_init(&pool->mutex, NULL);
@@ -195,8 +200,11 @@ static void start_helpers(tess_pool *pool)
         helper->pool = pool;
         helper->index = i + 1;
         if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
-            tess_log_write(pool->log, TESS_LOG_WARNING, "only %d of %d threads could be started",
-                           i + 1, pool->n_thread);
+            if (!pool->warned) {
+                tess_log_write(pool->log, TESS_LOG_WARNING,
+                               "only %d of %d threads could be started", i + 1, pool->n_thread);
+                pool->warned = true;
+            }
             break;
         }
         pool->n_started++;

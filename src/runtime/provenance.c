@@ -78,6 +78,7 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     tess_json_text(json, "tessera", TESS_VERSION);
     tess_json_text(json, "commit", tess_build_commit());
     tess_json_text(json, "stage", p->plan->ops->name);
+    tess_json_text(json, "identity", p->identity);
     tess_json_text(json, "command_line", p->command_line);
     write_settings(json, p->plan->settings);
     write_machine(json, ctx);

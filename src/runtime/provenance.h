@@ -9,6 +9,7 @@ typedef struct tess_provenance {
     const tess_plan *plan;
     const tess_source *source; // NULL: none
     tess_hash fingerprint;     // of the source
+    char identity[33];         // tells this computation from any other
     const char *command_line;
     char started[32];
     int64_t items_done;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/identity.h"
 #include "runtime/journal.h"
 #include "runtime/pipeline.h"
 #include "runtime/provenance.h"
@@ -24,6 +25,14 @@ typedef struct slot {
     tess_backend_queue *queue;
 } slot;
 
+// Memory of one space, cut up for the slots.
+typedef struct block {
+    void *base; // NULL: none
+    size_t bytes;
+    tess_space space;
+    tess_arena arena;
+} block;
+
 struct tess_run {
     tess_context *ctx;
     const tess_plan *plan;
@@ -34,6 +43,8 @@ struct tess_run {
     char *command_line;
 
     slot slots[4];
+    block host;
+    block device;
     tess_journal journal;
     bool has_journal;
     tess_provenance provenance;
@@ -63,60 +74,86 @@ static bool reads_into_buffers(const tess_run *run)
     return !tess_source_get_info(run->source)->is_mapped || !run->ctx->device->shares_host_memory;
 }
 
-static tess_status make_slot(tess_run *run, slot *s)
+// Bytes one slot needs of the run's two blocks.
+typedef struct slot_bytes {
+    size_t host_in;
+    size_t host_out;
+    size_t device_in;
+    size_t device_out;
+} slot_bytes;
+
+static slot_bytes bytes_of_slot(const tess_run *run)
 {
-    const tess_plan *plan = run->plan;
-    tess_device *device = run->ctx->device;
-    const tess_backend *backend = device->backend;
-    const size_t items = (size_t)plan->info.items_per_tile;
-    const size_t in_bytes = items * (size_t)plan->in_item_bytes;
-    const size_t out_bytes = items * (size_t)plan->out_item_bytes;
-    TESS_TRY(backend->queue_create(device->handle, &s->queue));
-    // The CPU takes its tiles from the context's heap; other devices want memory they can reach.
+    const size_t items = (size_t)run->plan->info.items_per_tile;
+    const size_t in = items * (size_t)run->plan->in_item_bytes;
+    const size_t out = items * (size_t)run->plan->out_item_bytes;
+    const bool on_device = !run->ctx->device->shares_host_memory;
+    return (slot_bytes){.host_in = reads_into_buffers(run) ? in : 0,
+                        .host_out = out,
+                        .device_in = on_device ? in : 0,
+                        .device_out = on_device ? out : 0};
+}
+
+static size_t cost_of(size_t bytes)
+{
+    return bytes > 0 ? tess_arena_cost(bytes) : 0;
+}
+
+static tess_status open_block(tess_run *run, tess_space space, size_t bytes, block *out)
+{
+    const tess_device *device = run->ctx->device;
+    if (bytes == 0) {
+        return TESS_OK;
+    }
+    TESS_TRY(device->backend->memory_alloc(device->handle, space, bytes, &out->base));
+    out->space = space;
+    out->bytes = bytes;
+    tess_arena_open(&out->arena, out->base, bytes, space == TESS_SPACE_HOST);
+    return TESS_OK;
+}
+
+static void close_block(tess_run *run, block *b)
+{
+    if (b->base) {
+        const tess_device *device = run->ctx->device;
+        tess_arena_close(&b->arena);
+        device->backend->memory_free(device->handle, b->space, b->base, b->bytes);
+    }
+}
+
+// One block per memory space, cut into the buffers of all slots: after this nothing is allocated.
+static tess_status make_slots(tess_run *run)
+{
+    const tess_device *device = run->ctx->device;
+    const slot_bytes bytes = bytes_of_slot(run);
+    const size_t n_slot = (size_t)run->plan->info.n_slot;
+    // Devices other than the CPU want host memory that they can reach by themselves.
     const tess_space space = device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_PINNED;
-    if (reads_into_buffers(run) && in_bytes > 0) {
-        TESS_TRY(backend->memory_alloc(device->handle, space, in_bytes, &s->host_in));
-    }
-    if (out_bytes > 0) {
-        TESS_TRY(backend->memory_alloc(device->handle, space, out_bytes, &s->host_out));
-    }
-    if (!device->shares_host_memory) {
-        if (in_bytes > 0) {
-            TESS_TRY(
-                backend->memory_alloc(device->handle, TESS_SPACE_DEVICE, in_bytes, &s->device_in));
-        }
-        if (out_bytes > 0) {
-            TESS_TRY(backend->memory_alloc(device->handle, TESS_SPACE_DEVICE, out_bytes,
-                                           &s->device_out));
-        }
+    TESS_TRY(open_block(run, space, n_slot * (cost_of(bytes.host_in) + cost_of(bytes.host_out)),
+                        &run->host));
+    TESS_TRY(open_block(run, TESS_SPACE_DEVICE,
+                        n_slot * (cost_of(bytes.device_in) + cost_of(bytes.device_out)),
+                        &run->device));
+    for (size_t i = 0; i < n_slot; i++) {
+        slot *s = &run->slots[i];
+        TESS_TRY(device->backend->queue_create(device->handle, &s->queue));
+        s->host_in = tess_arena_take(&run->host.arena, bytes.host_in);
+        s->host_out = tess_arena_take(&run->host.arena, bytes.host_out);
+        s->device_in = tess_arena_take(&run->device.arena, bytes.device_in);
+        s->device_out = tess_arena_take(&run->device.arena, bytes.device_out);
     }
     return TESS_OK;
 }
 
-static void free_slot(tess_run *run, slot *s)
+static void free_slots(tess_run *run)
 {
-    tess_device *device = run->ctx->device;
-    const tess_backend *backend = device->backend;
-    const tess_space space = device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_PINNED;
-    const size_t items = (size_t)run->plan->info.items_per_tile;
-    const size_t in_bytes = items * (size_t)run->plan->in_item_bytes;
-    const size_t out_bytes = items * (size_t)run->plan->out_item_bytes;
-    if (s->queue) {
-        backend->queue_destroy(s->queue);
+    for (size_t i = 0; i < sizeof run->slots / sizeof *run->slots; i++) {
+        if (run->slots[i].queue) {
+            run->ctx->device->backend->queue_destroy(run->slots[i].queue);
+        }
     }
-    if (s->host_in) {
-        backend->memory_free(device->handle, space, s->host_in, in_bytes);
-    }
-    if (s->host_out) {
-        backend->memory_free(device->handle, space, s->host_out, out_bytes);
-    }
-    if (s->device_in) {
-        backend->memory_free(device->handle, TESS_SPACE_DEVICE, s->device_in, in_bytes);
-    }
-    if (s->device_out) {
-        backend->memory_free(device->handle, TESS_SPACE_DEVICE, s->device_out, out_bytes);
-    }
-    memset(s, 0, sizeof *s);
+    close_block(run, &run->host);
+    close_block(run, &run->device);
 }
 
 static bool same_shape(const tess_array *a, const tess_array *b)
@@ -192,6 +229,9 @@ static tess_status fill_run(tess_run *run, const tess_run_config *config)
     if (run->source) {
         TESS_TRY(tess_source_fingerprint(run->source, &run->provenance.fingerprint));
     }
+    tess_identity id;
+    tess_identity_make(run->ctx, run->plan, run->provenance.fingerprint, &id);
+    tess_identity_text(&id, run->provenance.identity);
     if (run->checkpoint_dir) {
         TESS_TRY(tess_journal_open(run->ctx, run->plan, run->provenance.fingerprint,
                                    run->checkpoint_dir, run->config.resume,
@@ -203,9 +243,7 @@ static tess_status fill_run(tess_run *run, const tess_run_config *config)
         TESS_FAIL(TESS_E_ARGUMENT, "resume: needs the checkpoint folder of the earlier run");
     }
     run->items_done = run->first_item;
-    for (int64_t i = 0; i < run->plan->info.n_slot; i++) {
-        TESS_TRY(make_slot(run, &run->slots[i]));
-    }
+    TESS_TRY(make_slots(run));
     return refresh_provenance(run);
 }
 
@@ -242,9 +280,7 @@ void tess_run_destroy(tess_run *run)
         return;
     }
     tess_heap *heap = &run->ctx->heap;
-    for (size_t i = 0; i < sizeof run->slots / sizeof *run->slots; i++) {
-        free_slot(run, &run->slots[i]);
-    }
+    free_slots(run);
     tess_journal_close(&run->journal);
     if (run->checkpoint_dir) {
         tess_heap_free(heap, run->checkpoint_dir, strlen(run->checkpoint_dir) + 1, TESS_TAG_PLAN);
@@ -454,6 +490,11 @@ tess_status tess_run_execute(tess_run *run)
     const tess_plan_info *info = &run->plan->info;
     const int64_t left = info->n_item - run->items_done;
     run->first_item = run->items_done;
+    for (int64_t i = 0; i < info->n_slot; i++) {
+        // A failure nobody fetched belongs to the execution before.
+        (void)!run->ctx->device->backend->finish(run->slots[i].queue);
+    }
+    tess_error_clear();
     run->begin_ns = tess_now_ns();
     run->last_save_ns = run->begin_ns;
     run->last_progress_ns = 0;

@@ -262,7 +262,11 @@ static tess_status write_sidecar(const tess_sink *sink, tess_temp_file *file)
 static tess_status commit_npy(tess_sink *sink)
 {
     if (!sink->provenance) {
-        return commit_data(sink);
+        TESS_TRY(commit_data(sink));
+        char stale[1040]; // that of the data just replaced
+        snprintf(stale, sizeof stale, "%.1023s.json", sink->path);
+        unlink(stale);
+        return TESS_OK;
     }
     tess_temp_file sidecar;
     TESS_TRY(write_sidecar(sink, &sidecar));

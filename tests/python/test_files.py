@@ -326,3 +326,18 @@ def test_simulate_checks_its_numbers() -> None:
         simulate(bad_fraction=2.0)
     with pytest.raises(tessera.ArgumentError, match="dtype"):
         simulate(dtype="f16")  # type: ignore[arg-type]
+
+
+def test_resume_of_a_finished_job(tmp_path: Path) -> None:
+    """A job killed after its output got its name is complete: resuming it succeeds."""
+    x = np.random.default_rng(0).standard_normal((6, 3, 10))
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "y.npy"
+    work = tmp_path / "work"
+    ptp_file(tmp_path / "x.npy", out, checkpoint=work)
+    assert ptp_file(tmp_path / "x.npy", out, checkpoint=work, resume=True) == out
+    np.testing.assert_array_equal(np.load(out), x.max(-1) - x.min(-1))
+    with pytest.raises(FileExistsError):
+        ptp_file(
+            tmp_path / "x.npy", out, checkpoint=work, resume=True, nonfinite="error"
+        )

@@ -34,7 +34,7 @@ struct tess_backend {
                                tess_backend_device **out);
     void (*device_close)(tess_backend_device *device);
 
-    /** 256-byte aligned memory of a space this device can use. bytes > 0. */
+    /** 64-byte aligned memory of a space this device can use. bytes > 0. */
     tess_status (*memory_alloc)(tess_backend_device *device, tess_space space, size_t bytes,
                                 void **out);
     void (*memory_free)(tess_backend_device *device, tess_space space, void *ptr, size_t bytes);
