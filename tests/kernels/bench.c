@@ -49,7 +49,7 @@ static void run_sincos_f64(const tess_kernels *set, const workload *w, size_t n)
 #define PTP_RUN(T, row)                                                                            \
     static void run_ptp_##T##_##row(const tess_kernels *set, const workload *w, size_t n)          \
     {                                                                                              \
-        set->ptp_##T(w->in, n / (row), (ptrdiff_t)(row), (row), w->out[0]);                                   \
+        set->ptp_##T(w->in, n / (row), (ptrdiff_t)(row), (row), w->out[0]);                        \
     }
 PTP_RUN(f32, 16)
 PTP_RUN(f64, 16)
