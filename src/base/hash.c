@@ -2,6 +2,7 @@
 
 #include "tess_features.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #if TESS_HAVE_XXHASH
@@ -28,22 +29,41 @@ static tess_hash xxh3(const void *data, size_t bytes)
 }
 #endif
 
-// CRC-32C (Castagnoli), four bits at a time: small and enough for the fallback of bare builds.
-static uint32_t crc32c(const unsigned char *data, size_t bytes)
+// CRC-32C (Castagnoli) for bare builds, eight bytes at a time: table[k][b] is the effect of byte b
+// followed by k zero bytes.
+static uint32_t table[8][256];
+static pthread_once_t table_once = PTHREAD_ONCE_INIT;
+
+static void fill_table(void)
 {
-    uint32_t table[16];
-    for (uint32_t i = 0; i < 16; i++) {
-        uint32_t c = i;
-        for (int k = 0; k < 4; k++) {
+    for (uint32_t b = 0; b < 256; b++) {
+        uint32_t c = b;
+        for (int bit = 0; bit < 8; bit++) {
             c = (c >> 1) ^ (0x82F63B78u & (0u - (c & 1u)));
         }
-        table[i] = c;
+        table[0][b] = c;
     }
+    for (uint32_t b = 0; b < 256; b++) {
+        for (int k = 1; k < 8; k++) {
+            table[k][b] = (table[k - 1][b] >> 8) ^ table[0][table[k - 1][b] & 255];
+        }
+    }
+}
+
+static uint32_t crc32c(const unsigned char *data, size_t bytes)
+{
+    pthread_once(&table_once, fill_table);
     uint32_t crc = 0xFFFFFFFFu;
-    for (size_t i = 0; i < bytes; i++) {
-        crc ^= data[i];
-        crc = (crc >> 4) ^ table[crc & 15u];
-        crc = (crc >> 4) ^ table[crc & 15u];
+    for (; bytes >= 8; bytes -= 8, data += 8) {
+        uint32_t sum = 0;
+        for (int k = 0; k < 8; k++) {
+            const uint32_t byte = k < 4 ? data[k] ^ ((crc >> (8 * k)) & 255) : data[k];
+            sum ^= table[7 - k][byte];
+        }
+        crc = sum;
+    }
+    for (; bytes > 0; bytes--, data++) {
+        crc = (crc >> 8) ^ table[0][(crc ^ *data) & 255];
     }
     return ~crc;
 }

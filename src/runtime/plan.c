@@ -11,6 +11,7 @@
 // Tiles are large enough to hide per-tile cost and small enough to stop within a moment: every
 // thread has several blocks of a tile to work on.
 static const uint64_t TILE_BYTES_PER_THREAD = UINT64_C(16) << 20;
+static const uint64_t TILE_BYTES_MOST = UINT64_C(96) << 20;
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
 
@@ -123,7 +124,8 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
         items = (uint64_t)request->items_per_tile;
     } else {
         const uint64_t wished = TILE_BYTES_PER_THREAD * (uint64_t)(ctx->n_thread + 1);
-        items = wished / (work_per_item > 0 ? work_per_item : 1);
+        const uint64_t bytes = wished < TILE_BYTES_MOST ? wished : TILE_BYTES_MOST;
+        items = bytes / (work_per_item > 0 ? work_per_item : 1);
     }
     const uint64_t fits = per_item > 0 ? budget / (SLOTS * per_item) : items;
     items = items < fits ? items : fits;

@@ -226,7 +226,8 @@ static tess_status fill_run(tess_run *run, const tess_run_config *config)
     run->provenance = (tess_provenance){
         .plan = run->plan, .source = run->source, .command_line = run->command_line};
     tess_utc_text(run->provenance.started, sizeof run->provenance.started);
-    if (run->source) {
+    // The caller's memory needs no fingerprint unless a later run may have to recognise it.
+    if (run->source && (run->checkpoint_dir || !tess_source_in_memory(run->source))) {
         TESS_TRY(tess_source_fingerprint(run->source, &run->provenance.fingerprint));
     }
     tess_identity id;
@@ -316,7 +317,10 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
     tess_span span = tess_span_begin(&run->ctx->tracer, "read");
     tess_status status;
     if (s->host_in) {
-        status = tess_source_read(run->source, first, count, s->host_in, bytes);
+        // While a device computes, the threads have nothing else to do; on the CPU they do.
+        status = run->ctx->device->shares_host_memory
+                     ? tess_source_read(run->source, first, count, s->host_in, bytes)
+                     : tess_source_read_with(run->source, run->ctx->pool, first, count, s->host_in);
         tess_source_release(run->source, first, count);
         int64_t shape[TESS_MAX_RANK];
         memcpy(shape, run->plan->in.shape, sizeof shape);

@@ -17,6 +17,7 @@
 #endif
 
 static const int64_t FINGERPRINT_BYTES = 1 << 20;
+static const int64_t COPY_BLOCK_BYTES = 1 << 20;
 
 struct tess_source {
     tess_context *ctx;
@@ -269,6 +270,40 @@ tess_status tess_source_read(tess_source *source, int64_t first, int64_t count, 
     tess_source_view(source, first, count, &view);
     copy_dense(&view, dst);
     return TESS_OK;
+}
+
+typedef struct copy_job {
+    const tess_source *source;
+    int64_t first;
+    int64_t count;
+    int64_t items_per_block;
+    char *dst;
+} copy_job;
+
+static tess_status copy_block(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    const copy_job *job = arg;
+    const int64_t offset = block * job->items_per_block;
+    const int64_t left = job->count - offset;
+    tess_array view;
+    tess_source_view(job->source, job->first + offset,
+                     left < job->items_per_block ? left : job->items_per_block, &view);
+    copy_dense(&view, job->dst + (uint64_t)offset * job->source->item_bytes);
+    return TESS_OK;
+}
+
+tess_status tess_source_read_with(tess_source *source, tess_pool *pool, int64_t first,
+                                  int64_t count, void *dst)
+{
+    if (!source->array.data || count == 0) {
+        return tess_source_read(source, first, count, dst, source->item_bytes * (uint64_t)count);
+    }
+    TESS_TRY(tess_source_populate(source, first, count));
+    const int64_t per_block = COPY_BLOCK_BYTES / (int64_t)(source->item_bytes + 1) + 1;
+    copy_job job = {
+        .source = source, .first = first, .count = count, .items_per_block = per_block, .dst = dst};
+    return tess_parallel_for(pool, (count + per_block - 1) / per_block, copy_block, &job);
 }
 
 // The pages that a range of items touches (for populate), or those it is the last to use (for

@@ -18,6 +18,11 @@ uint64_t tess_source_held_bytes(const tess_source *source);
 // Items first..first+count-1 without a copy. Only for sources in memory or mapped.
 void tess_source_view(const tess_source *source, int64_t first, int64_t count, tess_array *view);
 
+// As tess_source_read(), with the pool's threads where the data are in memory or mapped. For the
+// pool's one caller only.
+TESS_MUST_CHECK tess_status tess_source_read_with(tess_source *source, tess_pool *pool,
+                                                  int64_t first, int64_t count, void *dst);
+
 // Mapped files: brings the pages of a range in, so that a broken disk or a file cut short
 // meanwhile is an error here and not a signal later; and gives them back. No-ops otherwise.
 TESS_MUST_CHECK tess_status tess_source_populate(tess_source *source, int64_t first, int64_t count);
