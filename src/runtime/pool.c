@@ -37,8 +37,8 @@ struct tess_pool {
     pthread_cond_t work;
     pthread_cond_t done;
     bool stop;
-    bool warned;    // that threads are missing
-    uint64_t round; // raised for each job
+    bool warned;                // that threads are missing
+    atomic_uint_fast64_t round; // raised for each job, under the mutex
     int32_t n_busy;
     job job;
 };
@@ -147,7 +147,7 @@ static void take_blocks(tess_pool *pool, int32_t index)
 }
 
 // The next job often comes at once: looking out for it a moment is cheaper than being woken.
-static void spin_for_round(const tess_pool *pool, uint64_t seen)
+static void spin_for_round(tess_pool *pool, uint64_t seen)
 {
     const int64_t until_ns = tess_now_ns() + SPIN_NS;
     while (atomic_load(&pool->round) == seen && tess_now_ns() < until_ns) {
