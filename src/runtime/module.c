@@ -97,6 +97,7 @@ static bool find_beside(const char *file_name, char path[PATH_BYTES], char *why,
                         size_t why_capacity)
 {
     static const char *const beside[] = {"plugins", "../plugins", "../lib/tessera/plugins",
+                                         "../lib/*/tessera/plugins", // Debian's multiarch folders
                                          "../lib/python3*/site-packages/tessera/plugins"};
     char own[PATH_BYTES];
     bool found = false;
