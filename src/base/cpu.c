@@ -159,7 +159,7 @@ static void read_caches(int64_t cache_bytes[4])
         if (!read_line(path, text, sizeof text)) {
             continue;
         }
-        const int level = atoi(text);
+        const int level = (int)strtol(text, NULL, 10);
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
         if (level < 1 || level > 3 || !read_line(path, text, sizeof text)) {
             continue;

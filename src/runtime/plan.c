@@ -89,7 +89,7 @@ static tess_status too_small(const tess_plan *plan, uint64_t per_item, uint64_t 
     char have[32];
     format_bytes(plan->info.limit_bytes, have, sizeof have);
     TESS_FAIL(TESS_E_LIMIT,
-              "memory limit %s is too small: one item of %s takes %llu bytes and the process "
+              "memory limit %s is too small: one of the %s takes %llu bytes and the process "
               "itself %llu; the smallest limit that works is %llu MiB",
               have, plan->ops->unit, (unsigned long long)per_item, (unsigned long long)base,
               (unsigned long long)((smallest >> 20) + 2));

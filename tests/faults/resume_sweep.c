@@ -71,7 +71,7 @@ static void stop_again_and_again(const char *input, const char *reference)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SMALL = 1 << 30 }; // a sanitizer's own memory counts, too
 #else
-enum { SMALL = 48 << 20 };
+enum { SMALL = 96 << 20 }; // room for an emulator in the process
 #endif
 
 int main(int argc, char **argv)

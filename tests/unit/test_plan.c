@@ -128,7 +128,7 @@ static void the_smallest_limit_named_does_work(void **state)
     assert_ok(tess_source_open(ctx, path, NULL, &source));
     tess_plan *plan = NULL;
     assert_fails(tess_autoreject_ptp_plan_create(ctx, source, NULL, &plan), TESS_E_LIMIT,
-                 "memory limit 16.0 MiB is too small: one item of epochs takes 33587200 bytes");
+                 "memory limit 16.0 MiB is too small: one of the epochs takes 33587200 bytes");
     assert_null(plan);
     static const char phrase[] = "the smallest limit that works is ";
     const char *found = strstr(tess_last_error(), phrase);
