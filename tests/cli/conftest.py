@@ -102,11 +102,16 @@ def epochs(tmp_path):
 
 @pytest.fixture
 def big(tmp_path):
-    """big(n): a file of n epochs of 256 KB, mostly holes, each with one sample of its own."""
+    """big(n): a file of n epochs of 256 KB, mostly holes, each with one sample of its own.
 
-    def make(n_epoch):
+    In Fortran order every sample of an epoch lies elsewhere: reading such a file takes long.
+    """
+
+    def make(n_epoch, fortran_order=False):
         path = tmp_path / "big.npy"
-        x = np.lib.format.open_memmap(path, "w+", np.float32, (n_epoch, 64, 1000))
+        x = np.lib.format.open_memmap(
+            path, "w+", np.float32, (n_epoch, 64, 1000), fortran_order=fortran_order
+        )
         for epoch in range(n_epoch):
             x[epoch, epoch % 64, epoch % 1000] = epoch + 1
         del x

@@ -34,15 +34,16 @@ def in_terminal(tessera, *words, environment=None):
     return b"".join(chunks).decode()
 
 
-# One thread of plain C over small tiles: slow enough to be watched.
-WATCHED = ["autoreject", "ptp", "big.npy", "--threads=1", "--isa=ref", "--tile-epochs=16"]
+# Small tiles of a file in Fortran order: half a second, long enough to be watched anywhere.
+WATCHED = ["autoreject", "ptp", "big.npy", "--tile-epochs=8"]
+N_WATCHED = 128
 
 
 BAR = r"autoreject\.ptp \[#*\.*\] +\d+ %  [\d.]+ GB/s  ETA \d:\d\d  [\d.]+ [KM]iB"
 
 
 def test_bar_on_a_terminal_only(tessera, big):
-    big(1024)
+    big(N_WATCHED, fortran_order=True)
     shown = in_terminal(tessera, *WATCHED)
     bars = [part.split("\033[K")[0] for part in shown.split("\r") if " %  " in part]
     assert bars
@@ -54,7 +55,7 @@ def test_bar_on_a_terminal_only(tessera, big):
 
 
 def test_bar_is_silenced(tessera, big):
-    big(1024)
+    big(N_WATCHED, fortran_order=True)
     for extra, environment in [
         (["--no-progress"], {}),
         (["--progress=none"], {}),
@@ -74,10 +75,10 @@ def test_no_colour(tessera, epochs):
 
 
 def test_progress_as_json_lines(tessera, big):
-    big(1024)
+    big(N_WATCHED, fortran_order=True)
     result = tessera(*WATCHED, "--progress=json")
     states = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
-    assert states[-1]["done"] == states[-1]["total"] == 1024
+    assert states[-1]["done"] == states[-1]["total"] == N_WATCHED
     assert all(state["schema"] == "tessera.progress/1" for state in states)
 
 
@@ -131,7 +132,7 @@ def test_reader_that_goes_away_is_silent(tessera):
 
 
 def test_reader_that_goes_away_during_a_run_leaves_nothing_behind(tessera, big, tmp_path):
-    big(4096)
+    big(4 * N_WATCHED, fortran_order=True)
     words = " ".join(WATCHED)
     result = in_shell(
         tessera, f'set -o pipefail; "$0" {words} -o p.npy --progress=json 2>&1 | head -2 > seen'
