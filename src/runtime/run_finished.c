@@ -1,5 +1,6 @@
 // Whether a file is already the result a run would write: a run killed after naming its output and
 // resumed must say so, not refuse because the output exists.
+#include "base/file.h"
 #include "base/status.h"
 #include "runtime/identity.h"
 #include "runtime/journal.h"
@@ -41,6 +42,9 @@ tess_status tess_run_is_finished(tess_context *ctx, const tess_plan *plan, tess_
     snprintf(wanted, sizeof wanted, "\"identity\": \"%s\"", identity);
     *finished = provenance && strstr(provenance, wanted) != NULL;
     tess_text_free(provenance);
+    if (*finished) {
+        tess_temp_file_sweep(path); // a run killed between its last two calls left one
+    }
     if (*finished && checkpoint_dir && access(checkpoint_dir, F_OK) == 0) {
         return tess_journal_clear(ctx, plan, checkpoint_dir);
     }

@@ -25,7 +25,7 @@ from fault_support import (
 
 TILED = ["--checkpoint", "work", "--checkpoint-every", "0", "--tile-epochs", "2"]
 LINE = ["big.npy", "-o", "out.npy", *TILED]
-N_KILL = 1000 if FULL else 30
+N_KILL = 1000 if FULL else 200
 N_FLIP = 10000 if FULL else 300
 
 
@@ -198,7 +198,7 @@ def test_kill_before_every_call(tessera, folder):
     line += ["--tile-epochs", "1"]
     _, calls, _ = tessera.with_fault({"kind": "any", "at": 0}, *line)
     named = 0
-    for k in range(1, calls + 20, 1 if FULL else 2):
+    for k in range(1, calls + 20):
         remove(folder / "out.npy", folder / "out.npy.json", folder / "work")
         result, _, kills = tessera.with_fault({"kind": "any", "at": k, "mode": "kill"}, *line)
         assert result.returncode == (-signal.SIGKILL if kills else 0), result.stderr
