@@ -121,7 +121,7 @@ static void close_block(tess_run *run, block *b)
     }
 }
 
-// One block per memory space, cut into the buffers of all slots: after this nothing is allocated.
+// One block per memory space, cut into the buffers of all slots for the whole run.
 static tess_status make_slots(tess_run *run)
 {
     const tess_device *device = run->ctx->device;
