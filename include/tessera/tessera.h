@@ -7,6 +7,7 @@
 #include "tessera/base.h"
 #include "tessera/config.h"
 #include "tessera/context.h"
+#include "tessera/decode.h"
 #include "tessera/device.h"
 #include "tessera/io.h"
 #include "tessera/param.h"

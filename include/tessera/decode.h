@@ -1,0 +1,12 @@
+/** decode: clusterless and sorted-spikes decoding of position, with a state-space model on top. */
+#ifndef TESSERA_DECODE_H
+#define TESSERA_DECODE_H
+
+#include "tessera/decode/detector.h"
+#include "tessera/decode/encoding.h"
+#include "tessera/decode/environment.h"
+#include "tessera/decode/online.h"
+#include "tessera/decode/recording.h"
+#include "tessera/decode/stream.h"
+
+#endif

@@ -1,0 +1,78 @@
+/** decode: predictions of any length into files, stopped, killed and resumed at will. */
+#ifndef TESSERA_DECODE_STREAM_H
+#define TESSERA_DECODE_STREAM_H
+
+#include "tessera/decode/recording.h"
+
+TESS_BEGIN_DECLS
+
+/** What is written besides acausal posterior and state probabilities; bits. */
+typedef enum tess_decode_want {
+    TESS_DECODE_WANT_FILTER = 1,
+    TESS_DECODE_WANT_PREDICTIVE = 2,
+    TESS_DECODE_WANT_LOG_LIKELIHOOD = 4,
+    TESS_DECODE_WANT_PREDICTIVE_POSTERIOR = 8
+} tess_decode_want;
+
+typedef struct tess_decode_stream_config {
+    uint32_t struct_size;
+    int32_t want;  /* tess_decode_want bits */
+    int32_t dtype; /* TESS_F32 (default) or TESS_F64 */
+    int32_t overwrite;
+    int32_t resume; /* 1: continue from checkpoint_dir if it holds this very run */
+    int32_t reserved;
+    const char *path;           /* .h5 (netCDF-readable) or a folder of .npy files */
+    const char *checkpoint_dir; /* NULL: none */
+    double checkpoint_every_s;  /* 60; 0: after every chunk */
+    int64_t n_chunk;            /* 0: from the memory limit; changes no result */
+    const char *command_line;   /* for provenance; NULL: "" */
+    const double *design;       /* [T][n_coefficient]; NULL: stationary */
+    const tess_decode_recording_info *recording; /* true position for the file; may be NULL */
+} tess_decode_stream_config;
+
+TESS_API void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t struct_size);
+
+typedef struct tess_decode_stream_report {
+    uint32_t struct_size;
+    int32_t resumed;
+    int64_t n_chunk;
+    int64_t rows_per_chunk;
+    uint64_t memory_bytes; /* the plan's */
+    uint64_t limit_bytes;
+    double log_evidence;
+    double elapsed_s;
+    double likelihood_s;
+    double filter_s;
+    double smoother_s;
+    double write_s;
+    int64_t n_checkpoint;
+    double checkpoint_s;
+    int64_t n_impossible;
+    int64_t first_impossible;
+    tess_decode_likelihood_report likelihood;
+} tess_decode_stream_report;
+
+/** Predicts into a file within the context's memory limit. report may be NULL. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_stream(tess_context *ctx,
+                                                        const tess_decode_detector *detector,
+                                                        const tess_decode_observation *observation,
+                                                        const tess_decode_stream_config *config,
+                                                        tess_decode_stream_report *report);
+
+/** What a prediction would need: fills the first fields of the report, computes nothing. */
+TESS_API TESS_MUST_CHECK tess_status
+tess_decode_stream_plan(tess_context *ctx, const tess_decode_detector *detector,
+                        const tess_decode_observation *observation,
+                        const tess_decode_stream_config *config, tess_decode_stream_report *report);
+
+/** One-file HTML report of a result written by tess_decode_stream(): posterior with the true
+ *  position, state probabilities, error histogram, spike raster, calibration, timings.
+ *  recording and report may be NULL; what they would show is left out. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_report(tess_context *ctx, const char *result_path,
+                                                        const tess_decode_recording *recording,
+                                                        const tess_decode_stream_report *report,
+                                                        const char *path, int overwrite);
+
+TESS_END_DECLS
+
+#endif

@@ -1,0 +1,95 @@
+// The inside of an encoding model: what the algorithms share, and what each must offer.
+//
+// encoding.c validates and selects; an algorithm (kde.c, gmm.c, sorted.c, glm.c) gets a selection
+// and fills in a model behind these calls.
+#ifndef TESS_SYSTEMS_DECODE_ENCODING_H
+#define TESS_SYSTEMS_DECODE_ENCODING_H
+
+#include "base/memory.h"
+#include "runtime/context.h"
+#include "tessera/decode/encoding.h"
+
+#define TESS_DECODE_EPS 1e-15
+#define TESS_DECODE_LOG_EPS (-34.538776394910684)
+
+// Training data after rule 2.2: samples kept, spikes kept with their positions. Marks are f64.
+// Lives until the algorithm's fit returns, except what encoding.c keeps for the info.
+typedef struct tess_decode_selection {
+    int64_t n_sample; // |G|
+    int64_t n_dim;    // of places: d'
+    int64_t n_electrode;
+    const double *place;         // [n_sample][n_dim]
+    const double *weights;       // [n_sample], NULL: all 1
+    const int64_t *n_spike;      // [n_electrode]
+    const int64_t *n_feature;    // [n_electrode]
+    double *const *spike_place;  // [n_electrode] -> [n_spike][n_dim]
+    double *const *spike_marks;  // [n_electrode] -> [n_spike][n_feature]; NULL for sorted spikes
+    double *const *spike_weight; // [n_electrode] -> [n_spike]; NULL: all 1
+} tess_decode_selection;
+
+// Decoding spikes that fall into rows first..first+n_row-1, electrode by electrode in time order.
+typedef struct tess_decode_row_spikes {
+    int64_t first;
+    int64_t n_row;
+    int64_t n_total;
+    const int64_t *electrode_first; // [n_electrode + 1] into the arrays below
+    const int32_t *row;             // [n_total] relative to first
+    const double *const *time;      // [n_electrode] -> this range's spike times (borrowed)
+    const double *const *marks;     // [n_electrode] -> [n][n_feature] f64 of this range
+} tess_decode_row_spikes;
+
+typedef struct tess_decode_encoding_ops {
+    const char *name; // "clusterless_kde"
+    // Fills encoding->model and the densities of encoding->info from the selection.
+    tess_status (*fit)(tess_context *ctx, tess_decode_encoding *encoding,
+                       const tess_decode_selection *selection);
+    void (*free)(tess_decode_encoding *encoding);
+    // out[n_row][P] (f32 or f64 by dtype), -scale * Lambda and all spikes of the range added.
+    tess_status (*rows)(tess_context *ctx, const tess_decode_encoding *encoding,
+                        const tess_decode_row_spikes *spikes, double scale, tess_array *out,
+                        tess_decode_likelihood_report *report);
+    // out[n_row]: the same at row_place [n_row][n_dim] (ground term) and at each spike's own
+    // place (spike term, laid out as spikes->row).
+    tess_status (*local_rows)(tess_context *ctx, const tess_decode_encoding *encoding,
+                              const tess_decode_row_spikes *spikes, double scale,
+                              const double *row_place, const double *const *spike_place,
+                              tess_array *out, tess_decode_likelihood_report *report);
+    // log lambda of n marks [n][D] f64 of one electrode, floored: out [n][P]. NULL for sorted.
+    tess_status (*log_joint)(tess_context *ctx, const tess_decode_encoding *encoding,
+                             int64_t electrode, const double *marks, int64_t n, tess_array *out,
+                             tess_decode_likelihood_report *report);
+    // Bytes that rows() holds for n_spike spikes besides its arguments: for plans.
+    uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
+} tess_decode_encoding_ops;
+
+struct tess_decode_encoding {
+    tess_heap *heap;
+    tess_decode_environment *env; // borrowed
+    tess_decode_encoding_config config;
+    tess_decode_encoding_info info;
+    double position_std[TESS_DECODE_MAX_DIM];
+    double *waveform_std; // [n_waveform_std] or one value
+    const tess_decode_encoding_ops *ops;
+    void *model; // the algorithm's own
+};
+
+extern const tess_decode_encoding_ops tess_decode_kde_ops;    // kde.c
+extern const tess_decode_encoding_ops tess_decode_gmm_ops;    // gmm.c
+extern const tess_decode_encoding_ops tess_decode_sorted_ops; // sorted.c
+extern const tess_decode_encoding_ops tess_decode_glm_ops;    // glm.c
+
+// Gaussian KDE of samples [n][d] at targets [m][d], f64 out[m] (2.4). weights NULL: all 1. Exact
+// mode adds every pair; else expansions within 1e-8 relative where the value is above 1e-30.
+// In density.c, with the pool's threads.
+TESS_MUST_CHECK tess_status tess_decode_density(tess_context *ctx, tess_decode_mode mode,
+                                                const double *samples, const double *weights,
+                                                int64_t n, int64_t d, const double *std,
+                                                const double *targets, int64_t m, double *out);
+
+// One spike at a time without allocation, for the online decoder (clusterless KDE, fast mode):
+// out[P] = floored log lambda of mark [D]. Any thread, each with its own scratch.
+size_t tess_decode_kde_scratch_bytes(const tess_decode_encoding *encoding);
+void tess_decode_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding,
+                           int64_t electrode, const float *mark, void *scratch, float *out);
+
+#endif
