@@ -52,6 +52,9 @@ enum {
     CLI_ANY_OPERAND = 1000
 };
 
+// Parameter tables of one command, at most.
+enum { CLI_MAX_TABLE = 6 };
+
 typedef struct cli cli;
 
 typedef struct cli_command {
@@ -62,10 +65,10 @@ typedef struct cli_command {
     unsigned groups;
     const opt_def *options; // of this command alone; may be NULL
     int64_t n_option;
-    const tess_param_table *(*params)(void); // system options; may be NULL
-    const char *summary;                     // one line without full stop
-    const char *examples;                    // lines; NULL only where run is
-    int (*run)(cli *c);                      // NULL: not in this version
+    const tess_param_table *(*params[CLI_MAX_TABLE])(void); // system options, then NULLs
+    const char *summary;                                    // one line without full stop
+    const char *examples;                                   // lines; NULL only where run is
+    int (*run)(cli *c);                                     // NULL: not in this version
 } cli_command;
 
 struct cli {
@@ -76,8 +79,8 @@ struct cli {
     cli_values values;
     char **operands;
     int n_operand;
-    settings run;    // table "run"
-    settings system; // the command's table; table is NULL without one
+    settings run;                   // table "run"
+    settings system[CLI_MAX_TABLE]; // the command's tables; table is NULL behind the last
     run_settings run_values;
     settings_files files;
     opt_list options;
@@ -114,8 +117,9 @@ void cli_print_command_help(FILE *file, cli *c, const cli_command *command);
 // Prints the error with a pointer to the command's --help; returns 2.
 int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);
 
-// Reads configuration, resolves the settings into *system (may be NULL), creates c->ctx.
-int session_open(cli *c, void *system);
+// Reads configuration, resolves the settings of the command's tables into the structs of systems
+// (one per table; NULL if there is none), creates c->ctx.
+int session_open(cli *c, void *const *systems);
 
 // Another context with the session's settings, for one ISA or device (NULL: as asked).
 int session_context(cli *c, const char *isa, const char *device, tess_context **out);

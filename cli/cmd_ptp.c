@@ -205,7 +205,7 @@ static int run_ptp(cli *c, ptp_command *p)
         CLI_TRY(job_check_target(c, c->values.output));
     }
     CLI_TRY(job_check_target(c, c->values.report));
-    CLI_TRY(session_open(c, &config));
+    CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_TRY(open_input(c, p));
     CLI_CALL(tess_autoreject_ptp_plan_create(c->ctx, p->input, &config, &p->j.plan));
     CLI_TRY(job_announce(c, &p->j));

@@ -50,7 +50,7 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
     if (!c->values.resume) {
         CLI_TRY(job_check_target(c, c->values.output));
     }
-    CLI_TRY(session_open(c, &config));
+    CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_CALL(tess_autoreject_simulate_plan_create(c->ctx, &config, &j->plan));
     CLI_TRY(job_announce(c, j));
     if (c->values.dry_run) {

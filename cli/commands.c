@@ -83,7 +83,7 @@ static const cli_command commands[] = {
      .min_operand = 1,
      .max_operand = 1,
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_INPUT | CLI_REPORT,
-     .params = tess_autoreject_ptp_params,
+     .params = {tess_autoreject_ptp_params},
      .summary = "peak-to-peak amplitude of every channel of every epoch",
      .examples = "tessera autoreject ptp epochs.npy -o ptp.npy --report ptp.html\n"
                  "tessera autoreject ptp big.h5 --dataset /epochs -o ptp.npy --memory-limit 256M\n"
@@ -92,7 +92,7 @@ static const cli_command commands[] = {
     {.name = "autoreject simulate",
      .operands = "-o FILE",
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
-     .params = tess_autoreject_simulate_params,
+     .params = {tess_autoreject_simulate_params},
      .summary = "EEG-like epochs with artifacts, for trials and tests",
      .examples = "tessera autoreject simulate -o epochs.npy\n"
                  "tessera autoreject simulate -o epochs.npy --epochs 1000 --seed 7\n",
@@ -230,15 +230,17 @@ void cli_build_options(cli *c, const cli_command *command)
     static const char engine[] = "Machine";
     static const char run[] = "Long runs";
     static const char general[] = "General";
-    const tess_param_table *table = command->params ? command->params() : NULL;
     opt_list *list = &c->options;
 
     list->n_item = 0;
     settings_init(&c->run, run_settings_table());
-    settings_init(&c->system, table);
     opt_add_defs(list, "Options", command->options, command->n_option, &c->values);
-    if (table) {
-        opt_add_params(list, "Computation", &c->system, 0, table->n_param);
+    for (int i = 0; i < CLI_MAX_TABLE; i++) {
+        const tess_param_table *table = command->params[i] ? command->params[i]() : NULL;
+        settings_init(&c->system[i], table);
+        if (table) {
+            opt_add_params(list, "Computation", &c->system[i], 0, table->n_param);
+        }
     }
     if (command->groups & CLI_INPUT) {
         opt_add_defs(list, result, input_options, COUNT(input_options), &c->values);

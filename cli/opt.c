@@ -31,11 +31,22 @@ void opt_add_defs(opt_list *list, const char *group, const opt_def *defs, int64_
     }
 }
 
+// "exact|bounded:X": a choice that ends in a colon takes a number.
+static void choices_metavar(const char *choices, char *text, size_t capacity)
+{
+    size_t used = 0;
+    for (const char *c = choices; *c && used + 2 < capacity; c++) {
+        text[used++] = *c;
+        if (*c == ':') {
+            text[used++] = 'X';
+        }
+    }
+    text[used] = '\0';
+}
+
 static const char *param_metavar(const tess_param *param)
 {
     switch (param->type) {
-    case TESS_PARAM_CHOICE:
-        return param->choices;
     case TESS_PARAM_BYTES:
         return "BYTES";
     case TESS_PARAM_REAL:
@@ -83,7 +94,11 @@ void opt_add_params(opt_list *list, const char *group, settings *values, int64_t
         item->kind = param->type == TESS_PARAM_FLAG ? OPT_MAYBE_TEXT : OPT_TEXT;
         item->target = &values->flag_text[i];
         item->choices = param->choices;
-        snprintf(item->metavar, sizeof item->metavar, "%s", param_metavar(param));
+        if (param->choices) {
+            choices_metavar(param->choices, item->metavar, sizeof item->metavar);
+        } else {
+            snprintf(item->metavar, sizeof item->metavar, "%s", param_metavar(param));
+        }
         param_help(values, i, item->help, sizeof item->help);
     }
 }
@@ -117,12 +132,14 @@ static const opt_item *find_letter(const opt_list *list, char letter)
     return NULL;
 }
 
+// "bounded:" among the choices is met by "bounded" and by "bounded:1e-6"; the number is judged
+// later, by the parameter it belongs to.
 static int choice_is_known(const char *choices, const char *text)
 {
-    const size_t length = strlen(text);
+    const size_t length = strcspn(text, ":");
     for (const char *at = choices; at; at = strchr(at, '|'), at = at ? at + 1 : NULL) {
-        if (length > 0 && strncmp(at, text, length) == 0 &&
-            (at[length] == '|' || at[length] == '\0')) {
+        if (length > 0 && strcspn(at, "|:") == length && strncmp(at, text, length) == 0 &&
+            (text[length] == '\0' || at[length] == ':')) {
             return 1;
         }
     }
@@ -133,7 +150,7 @@ static int store(const parser *p, const opt_item *item, const char *value)
 {
     if (value && value[0] && item->choices && !choice_is_known(item->choices, value)) {
         return console_fail(2, "option '--%s': '%s' is none of %s (see '%s --help')", item->name,
-                            value, item->choices, p->help_hint);
+                            value, item->metavar, p->help_hint);
     }
     if (item->kind == OPT_FLAG) {
         *(int *)item->target = 1;

@@ -22,7 +22,7 @@ typedef struct opt_def {
     opt_kind kind;
     size_t offset;       // of the target in the struct
     const char *metavar; // "FILE"; NULL for flags and choices
-    const char *choices; // "a|b|c" or NULL
+    const char *choices; // "a|b|c" or NULL; "c:" takes a number
     const char *help;    // no full stop
 } opt_def;
 
@@ -33,12 +33,12 @@ typedef struct opt_item {
     opt_kind kind;
     void *target;
     const char *group; // heading in the help
-    char metavar[64];
+    char metavar[96];
     const char *choices;
     char help[320];
 } opt_item;
 
-enum { OPT_CAPACITY = 64 };
+enum { OPT_CAPACITY = 128 };
 
 typedef struct opt_list {
     opt_item items[OPT_CAPACITY];

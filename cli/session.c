@@ -90,7 +90,7 @@ static void report_choices(const cli *c)
                  info.memory_limit_origin, info.isa, info.device, info.device_reason);
 }
 
-int session_open(cli *c, void *system)
+int session_open(cli *c, void *const *systems)
 {
     if (!c->values.trace) {
         c->values.trace = getenv("TESSERA_TRACE");
@@ -103,8 +103,8 @@ int session_open(cli *c, void *system)
     CLI_TRY(open_log_file(c));
     CLI_TRY(settings_files_load(&c->files, c->values.config, 1));
     CLI_TRY(settings_resolve(&c->run, &c->files, &c->run_values));
-    if (system) {
-        CLI_TRY(settings_resolve(&c->system, &c->files, system));
+    for (int i = 0; systems && i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        CLI_TRY(settings_resolve(&c->system[i], &c->files, systems[i]));
     }
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
     signals_watch(c->ctx);

@@ -201,6 +201,9 @@ static int apply_text(settings *values, int64_t index, const char *text, setting
         return console_fail(tess_status_exit_code(status), "%s: %s", place, message);
     }
     values->origin[index] = origin;
+    if (param->type == TESS_PARAM_CHOICE && strchr(text, ':')) {
+        values->origin[index + 1] = origin; // "bounded:1e-6" sets the row of the number too
+    }
     return 0;
 }
 

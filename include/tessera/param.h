@@ -25,7 +25,9 @@ typedef struct tess_param {
     double default_value;
     double minimum;
     double maximum;      /* inclusive */
-    const char *choices; /* "a|b|c" for TESS_PARAM_CHOICE, else NULL */
+    const char *choices; /* "a|b|c:" for TESS_PARAM_CHOICE, else NULL. A choice that ends in a colon
+                            may be given a number ("c:1e-6"), which is stored in the next row of the
+                            table, of type TESS_PARAM_REAL */
     const char *unit;    /* "s", "epochs", "bytes", "" */
     const char *help;    /* one sentence, no full stop */
 } tess_param;
@@ -52,7 +54,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_params_check(const tess_param_table *t
 TESS_API TESS_MUST_CHECK tess_status tess_param_set_text(const tess_param *param, void *config,
                                                          const char *text);
 
-/** Writes the field's value as text that tess_param_set_text() reads back. */
+/** Writes the field's value as text that tess_param_set_text() reads back. The number of a choice
+ * is left to its own row. */
 TESS_API void tess_param_get_text(const tess_param *param, const void *config, char *text,
                                   size_t capacity);
 

@@ -270,7 +270,7 @@ static PyObject *default_of(const tess_param *param)
     for (int i = 0; i < (int)value; i++) {
         start = strchr(start, '|') + 1;
     }
-    return PyUnicode_FromStringAndSize(start, (Py_ssize_t)strcspn(start, "|"));
+    return PyUnicode_FromStringAndSize(start, (Py_ssize_t)strcspn(start, "|:"));
 }
 
 static PyObject *describe_param(const tess_param *param)

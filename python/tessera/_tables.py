@@ -24,7 +24,8 @@ def _tables() -> dict[str, list[_core.Param]]:
 def _type_text(param: _core.Param) -> str:
     if param["choices"] is None:
         return _TYPES[param["type"]]
-    names = (repr(name) for name in param["choices"].split("|"))
+    # A name that ends in a colon takes a number: "bounded:1e-6".
+    names = (repr(name + "X" * name.endswith(":")) for name in param["choices"].split("|"))
     return "{" + ", ".join(names) + "}"
 
 

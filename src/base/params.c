@@ -67,8 +67,19 @@ static bool choice_name(const char *choices, int i, char *text, size_t capacity)
     if (!start) {
         return false;
     }
-    snprintf(text, capacity, "%.*s", (int)strcspn(start, "|"), start);
+    snprintf(text, capacity, "%.*s", (int)strcspn(start, "|:"), start);
     return true;
+}
+
+// Whether choice i is spelled with a colon: it may come with a number, which belongs to the next
+// row of the table.
+static bool choice_takes_number(const char *choices, int i)
+{
+    const char *start = choices;
+    for (; i > 0; i--) {
+        start = strchr(start, '|') + 1;
+    }
+    return start[strcspn(start, "|:")] == ':';
 }
 
 void tess_params_defaults(const tess_param_table *table, void *config)
@@ -157,13 +168,38 @@ static tess_status set_flag(const tess_param *param, void *config, const char *t
     TESS_FAIL(TESS_E_RANGE, "%s: '%s' is neither true nor false", param->name, text);
 }
 
+static tess_status set_real(const tess_param *param, void *config, const char *text)
+{
+    const char *end = text;
+    if (!parse_real(text, (double *)field_of(param, config), &end) || *end) {
+        TESS_FAIL(TESS_E_RANGE, "%s: '%s' is not a number", param->name, text);
+    }
+    return TESS_OK;
+}
+
+// number: what follows the colon of "bounded:1e-6"; it belongs to the next row.
+static tess_status set_choice_number(const tess_param *param, int choice, void *config,
+                                     const char *number)
+{
+    char name[NUMBER_CHARS];
+    choice_name(param->choices, choice, name, sizeof name);
+    if (!choice_takes_number(param->choices, choice)) {
+        TESS_FAIL(TESS_E_RANGE, "%s: '%s' takes no number, got '%s:%s'", param->name, name, name,
+                  number);
+    }
+    const tess_status status = set_real(param + 1, config, number);
+    return status == TESS_OK ? check_one(param + 1, config) : status;
+}
+
 static tess_status set_choice(const tess_param *param, void *config, const char *text)
 {
     char name[NUMBER_CHARS];
+    const size_t length = strcspn(text, ":");
     for (int i = 0; choice_name(param->choices, i, name, sizeof name); i++) {
-        if (strcmp(text, name) == 0) {
+        if (strlen(name) == length && strncmp(text, name, length) == 0) {
             *(int32_t *)field_of(param, config) = i;
-            return TESS_OK;
+            return text[length] == ':' ? set_choice_number(param, i, config, text + length + 1)
+                                       : TESS_OK;
         }
     }
     TESS_FAIL(TESS_E_RANGE, "%s: '%s' does not exist; choose one of %s", param->name, text,
@@ -205,15 +241,12 @@ static tess_status set_bytes(const tess_param *param, void *config, const char *
 tess_status tess_param_set_text(const tess_param *param, void *config, const char *text)
 {
     tess_error_clear();
-    const char *end = text;
     switch ((tess_param_type)param->type) {
     case TESS_PARAM_INT:
         TESS_TRY(set_int(param, config, text));
         break;
     case TESS_PARAM_REAL:
-        if (!parse_real(text, (double *)field_of(param, config), &end) || *end) {
-            TESS_FAIL(TESS_E_RANGE, "%s: '%s' is not a number", param->name, text);
-        }
+        TESS_TRY(set_real(param, config, text));
         break;
     case TESS_PARAM_FLAG:
         TESS_TRY(set_flag(param, config, text));

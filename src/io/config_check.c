@@ -155,10 +155,14 @@ static tess_status take_value(checker *c, const tess_param_table *table, const t
                                                   : "nothing");
     }
     // Tried on a field of its own: the real struct is the caller's and comes later.
-    uint64_t field = 0;
-    tess_param alone = *param;
-    alone.offset = 0;
-    if (tess_param_set_text(&alone, &field, node->text) != TESS_OK) {
+    uint64_t fields[2] = {0};
+    tess_param alone[2] = {*param};
+    alone[0].offset = 0;
+    if (param->choices != NULL && strchr(param->choices, ':') != NULL) {
+        alone[1] = param[1]; // the number of a choice
+        alone[1].offset = sizeof fields[0];
+    }
+    if (tess_param_set_text(alone, fields, node->text) != TESS_OK) {
         TESS_FAIL(TESS_E_CONFIG, "%s: %s", tess_place_text(c->tree->path, node->place, here),
                   tess_last_error());
     }

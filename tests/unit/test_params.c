@@ -15,6 +15,9 @@ typedef struct settings {
     int64_t count;
     double rate;
     uint64_t limit;
+    int32_t mode;
+    int32_t floor;
+    double bound;
 } settings;
 
 static const tess_param params[] = {
@@ -25,9 +28,13 @@ static const tess_param params[] = {
     {"rate", TESS_PARAM_REAL, offsetof(settings, rate), 0.25, 0, 1000, NULL, "Hz", "a rate"},
     {"limit", TESS_PARAM_BYTES, offsetof(settings, limit), 1048576, 0, 9e18, NULL, "bytes",
      "a limit"},
+    {"mode", TESS_PARAM_CHOICE, offsetof(settings, mode), 1, 0, 3, "exact|fast|bounded:|raw", "",
+     "a choice, one of which takes a number"},
+    {"bound", TESS_PARAM_REAL, offsetof(settings, bound), 1e-6, 1e-12, 1, NULL, "nats",
+     "the number of bounded"},
 };
 static const tess_param_table table = {"demo", params, ARRAY_LEN(params)};
-enum { FLAG, CHOICE, COUNT, RATE, LIMIT };
+enum { FLAG, CHOICE, COUNT, RATE, LIMIT, MODE, BOUND };
 
 static settings defaults(void)
 {
@@ -122,6 +129,44 @@ static void flags_and_choices(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_fails(tess_param_set_text(&params[CHOICE], &s, bad[i]), TESS_E_RANGE,
                      "choose one of red|green|dark_blue");
+    }
+}
+
+static void choices_with_a_number(void **state)
+{
+    (void)state;
+    char text[64];
+    settings s = defaults();
+    assert_int_equal(s.mode, 1);
+    assert_ok(tess_param_set_text(&params[MODE], &s, "bounded:1e-4"));
+    assert_int_equal(s.mode, 2);
+    assert_true(s.bound == 1e-4);
+    // Without a number the row of the number decides.
+    s = defaults();
+    assert_ok(tess_param_set_text(&params[MODE], &s, "bounded"));
+    assert_int_equal(s.mode, 2);
+    assert_true(s.bound == 1e-6);
+    tess_param_get_text(&params[MODE], &s, text, sizeof text);
+    assert_string_equal(text, "bounded");
+    assert_ok(tess_param_set_text(&params[MODE], &s, "raw"));
+    assert_int_equal(s.mode, 3);
+
+    static const struct {
+        const char *text;
+        const char *message;
+    } bad[] = {{"bounded:", "bound: '' is not a number"},
+               {"bounded:x", "bound: 'x' is not a number"},
+               {"bounded:1e-4 ", "bound: '1e-4 ' is not a number"},
+               {"bounded:2", "bound: 2 is out of range; allowed is 1e-12 to 1 nats"},
+               {"bounded:nan", "bound: nan is out of range"},
+               {"exact:1", "mode: 'exact' takes no number, got 'exact:1'"},
+               {"exact:", "mode: 'exact' takes no number"},
+               {"bound:1", "mode: 'bound:1' does not exist; choose one of exact|fast|bounded:|raw"},
+               {":1", "mode: ':1' does not exist"}};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        s = defaults();
+        assert_fails(tess_param_set_text(&params[MODE], &s, bad[i].text), TESS_E_RANGE,
+                     bad[i].message);
     }
 }
 
@@ -262,6 +307,9 @@ static void every_table_of_the_library_is_sound(void **state)
             assert_true(strlen(p->help) > 5 && p->help[strlen(p->help) - 1] != '.');
             assert_int_equal(p->type == TESS_PARAM_CHOICE, p->choices != NULL);
             assert_true(p->offset + 4 <= sizeof config);
+            if (p->choices && strchr(p->choices, ':')) {
+                assert_true(i + 1 < tables[t]->n_param && p[1].type == TESS_PARAM_REAL);
+            }
             for (int64_t k = 0; k < i; k++) {
                 assert_string_not_equal(p->name, tables[t]->params[k].name);
             }
@@ -276,6 +324,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_in_many_spellings),
         cmocka_unit_test(reals_in_many_spellings),
         cmocka_unit_test(flags_and_choices),
+        cmocka_unit_test(choices_with_a_number),
         cmocka_unit_test(sizes_in_bytes),
         cmocka_unit_test(ranges_are_checked_with_a_helpful_message),
         cmocka_unit_test(text_reads_back_as_the_same_value),
