@@ -17,9 +17,11 @@ tess_status tess_context_create(const tess_context_config *config, tess_context 
 
 const tess_param_table *const *tess_param_tables(int64_t *n_table)
 {
-    static const tess_param_table *tables[2];
-    tables[0] = tess_autoreject_ptp_params();
-    tables[1] = tess_autoreject_simulate_params();
-    *n_table = sizeof tables / sizeof *tables;
+    static const tess_param_table *tables[16];
+    int64_t n = 0;
+    tables[n++] = tess_autoreject_ptp_params();
+    tables[n++] = tess_autoreject_simulate_params();
+    tables[n++] = tess_decode_environment_params();
+    *n_table = n;
     return tables;
 }
