@@ -1,0 +1,13 @@
+// Order statistics.
+#ifndef TESS_NUMERICS_ORDER_H
+#define TESS_NUMERICS_ORDER_H
+
+#include <stdint.h>
+
+// Median of x[n], n >= 1, no NaN; the mean of the two middle values for even n. Reorders x.
+double tess_median(double *x, int64_t n);
+
+// order[0..n) = indices of x by rising value, equal values in index order. scratch [n]. No NaN.
+void tess_order_stable(const double *x, int64_t n, int64_t *order, int64_t *scratch);
+
+#endif
