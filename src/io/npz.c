@@ -373,4 +373,5 @@ const tess_format tess_format_npz = {
     .list = npz_list,
     .provenance = npz_provenance,
     .write = tess_npz_write,
+    .write_many = tess_npz_write_many,
 };

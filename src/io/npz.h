@@ -9,5 +9,8 @@
 
 TESS_MUST_CHECK tess_status tess_npz_write(const tess_host *host, const char *temporary_path,
                                            const tess_format_writer_input *input);
+TESS_MUST_CHECK tess_status tess_npz_write_many(const tess_host *host, const char *temporary_path,
+                                                const tess_format_writer_input *inputs,
+                                                int64_t n_input);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum {
     DATA_ALIGN = 64,
-    MAX_MEMBERS = 2,
+    MAX_MEMBERS = 65535, // what the end record can count
     // Extra field id Android's zipalign uses for padding; readers skip ids they do not know.
     EXTRA_PADDING = 0xd935,
     ZIP64_LOCAL_EXTRA_BYTES = 20,
@@ -88,7 +88,10 @@ static tess_status init_member(out_member *m, const char *path, const char *name
                   path, (int)dtype);
     }
     m->bytes = m->header_bytes + data_bytes;
-    m->crc32 = tess_crc32(tess_crc32(0, m->header, m->header_bytes), data, data_bytes);
+    m->crc32 = tess_crc32(0, m->header, m->header_bytes);
+    if (data_bytes > 0) {
+        m->crc32 = tess_crc32(m->crc32, data, data_bytes);
+    }
     return TESS_OK;
 }
 
@@ -215,32 +218,71 @@ static tess_status write_archive(const char *path, out_member *members, size_t n
     return tess_outfile_finish(&file, status);
 }
 
-tess_status tess_npz_write(const tess_host *host, const char *temporary_path,
-                           const tess_format_writer_input *input)
+// The provenance as NumPy text; *wide is from host->alloc, NULL if there is none.
+static tess_status widen(const tess_host *host, const char *provenance, uint32_t **wide,
+                         size_t *wide_bytes)
 {
-    out_member members[MAX_MEMBERS];
-    size_t n_member = 1;
-    TESS_TRY(init_member(&members[0], temporary_path, input->dataset, (tess_dtype)input->dtype,
-                         input->item_bytes, input->rank, input->shape, input->data,
-                         input->data_bytes));
+    *wide = NULL;
+    *wide_bytes = 0;
+    if (provenance == NULL || provenance[0] == '\0') {
+        return TESS_OK;
+    }
+    *wide_bytes = 4 * tess_ucs4_from_utf8(provenance, NULL);
+    *wide = host->alloc(host->user, *wide_bytes);
+    if (*wide == NULL) {
+        return TESS_E_MEMORY;
+    }
+    tess_ucs4_from_utf8(provenance, *wide);
+    return TESS_OK;
+}
+
+static tess_status init_members(const char *path, const tess_format_writer_input *inputs,
+                                int64_t n_input, const uint32_t *wide, size_t wide_bytes,
+                                out_member *members)
+{
+    for (int64_t i = 0; i < n_input; i++) {
+        const tess_format_writer_input *input = &inputs[i];
+        TESS_TRY(init_member(&members[i], path, input->dataset, (tess_dtype)input->dtype,
+                             input->item_bytes, input->rank, input->shape, input->data,
+                             input->data_bytes));
+    }
+    if (wide != NULL) {
+        TESS_TRY(init_member(&members[n_input], path, TESS_NPZ_PROVENANCE, TESS_UCS4,
+                             (int64_t)wide_bytes, 0, NULL, wide, wide_bytes));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_npz_write_many(const tess_host *host, const char *temporary_path,
+                                const tess_format_writer_input *inputs, int64_t n_input)
+{
+    if (n_input < 1 || n_input >= MAX_MEMBERS) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: an archive holds 1 to %d arrays, got %lld", temporary_path,
+                  MAX_MEMBERS - 1, (long long)n_input);
+    }
+    const size_t member_bytes = ((size_t)n_input + 1) * sizeof(out_member);
+    out_member *members = host->alloc(host->user, member_bytes);
+    if (members == NULL) {
+        return TESS_E_MEMORY;
+    }
     uint32_t *wide = NULL;
     size_t wide_bytes = 0;
-    tess_status status = TESS_OK;
-    if (input->provenance != NULL && input->provenance[0] != '\0') {
-        wide_bytes = 4 * tess_ucs4_from_utf8(input->provenance, NULL);
-        wide = host->alloc(host->user, wide_bytes);
-        if (wide == NULL) {
-            return TESS_E_MEMORY;
-        }
-        tess_ucs4_from_utf8(input->provenance, wide);
-        status = init_member(&members[n_member++], temporary_path, TESS_NPZ_PROVENANCE, TESS_UCS4,
-                             (int64_t)wide_bytes, 0, NULL, wide, wide_bytes);
+    tess_status status = widen(host, inputs[0].provenance, &wide, &wide_bytes);
+    if (status == TESS_OK) {
+        status = init_members(temporary_path, inputs, n_input, wide, wide_bytes, members);
     }
     if (status == TESS_OK) {
-        status = write_archive(temporary_path, members, n_member);
+        status = write_archive(temporary_path, members, (size_t)n_input + (wide != NULL));
     }
     if (wide != NULL) {
         host->release(host->user, wide, wide_bytes);
     }
+    host->release(host->user, members, member_bytes);
     return status;
+}
+
+tess_status tess_npz_write(const tess_host *host, const char *temporary_path,
+                           const tess_format_writer_input *input)
+{
+    return tess_npz_write_many(host, temporary_path, input, 1);
 }

@@ -55,6 +55,10 @@ typedef struct tess_format {
     /** Writes a complete file under a temporary name the caller renames. NULL: read only. */
     tess_status (*write)(const tess_host *host, const char *temporary_path,
                          const tess_format_writer_input *input);
+    /** The same for several arrays in one file; the provenance is that of the first. NULL: the
+     *  format holds one array. */
+    tess_status (*write_many)(const tess_host *host, const char *temporary_path,
+                              const tess_format_writer_input *inputs, int64_t n_input);
 } tess_format;
 
 /** Exported by format modules as "tess_format_entry". */

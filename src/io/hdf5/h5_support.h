@@ -68,5 +68,7 @@ tess_status tess_h5_list(const tess_host *host, const char *path, tess_dataset_f
 tess_status tess_h5_provenance(const tess_host *host, const char *path, char **text, size_t *bytes);
 tess_status tess_h5_write(const tess_host *host, const char *temporary_path,
                           const tess_format_writer_input *input);
+tess_status tess_h5_write_many(const tess_host *host, const char *temporary_path,
+                               const tess_format_writer_input *inputs, int64_t n_input);
 
 #endif

@@ -1,4 +1,4 @@
-// Writing a result: one contiguous data set and its provenance.
+// Writing results: contiguous data sets and their provenance.
 
 #include "h5_support.h"
 
@@ -21,12 +21,13 @@ static herr_t put_text(hid_t file, const char *name, const char *text)
     return result;
 }
 
-static herr_t put_array(hid_t file, hid_t type, const tess_format_writer_input *input)
+static herr_t put_array(hid_t file, const tess_format_writer_input *input)
 {
     hsize_t dims[TESS_MAX_RANK];
     for (int axis = 0; axis < input->rank; axis++) {
         dims[axis] = (hsize_t)input->shape[axis];
     }
+    const hid_t type = tess_h5_type_for(input->dtype, input->item_bytes);
     const hid_t space =
         input->rank > 0 ? H5Screate_simple(input->rank, dims, NULL) : H5Screate(H5S_SCALAR);
     const hid_t links = H5Pcreate(H5P_LINK_CREATE);
@@ -43,11 +44,22 @@ static herr_t put_array(hid_t file, hid_t type, const tess_format_writer_input *
     tess_h5_close_id(creation);
     tess_h5_close_id(links);
     tess_h5_close_id(space);
+    tess_h5_close_id(type);
     return result;
 }
 
-static tess_status write_file(const tess_host *host, const char *path, hid_t type,
-                              const tess_format_writer_input *input)
+static herr_t put_arrays(hid_t file, const tess_format_writer_input *inputs, int64_t n_input)
+{
+    for (int64_t i = 0; i < n_input; i++) {
+        if (put_array(file, &inputs[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static tess_status write_file(const tess_host *host, const char *path,
+                              const tess_format_writer_input *inputs, int64_t n_input)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -61,8 +73,9 @@ static tess_status write_file(const tess_host *host, const char *path, hid_t typ
     }
     tess_status status = TESS_OK;
     if (put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||
-        (input->provenance != NULL && put_text(file, TESS_H5_PROVENANCE, input->provenance) < 0) ||
-        put_array(file, type, input) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        (inputs[0].provenance != NULL &&
+         put_text(file, TESS_H5_PROVENANCE, inputs[0].provenance) < 0) ||
+        put_arrays(file, inputs, n_input) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
         status = tess_h5_fail(host, TESS_E_IO, path, "cannot write; is the disk full?");
     }
     if (H5Fclose(file) < 0 && status == TESS_OK) {
@@ -71,22 +84,41 @@ static tess_status write_file(const tess_host *host, const char *path, hid_t typ
     return status;
 }
 
+static tess_status check_types(const tess_host *host, const char *path,
+                               const tess_format_writer_input *inputs, int64_t n_input)
+{
+    for (int64_t i = 0; i < n_input; i++) {
+        const hid_t type = tess_h5_type_for(inputs[i].dtype, inputs[i].item_bytes);
+        if (type < 0) {
+            H5Eclear2(H5E_DEFAULT);
+            return host->fail(host->user, TESS_E_DTYPE,
+                              "%s: items of type %d are not written to HDF5; use numbers, booleans "
+                              "or fixed-length text",
+                              path, inputs[i].dtype);
+        }
+        tess_h5_close_id(type);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_h5_write_many(const tess_host *host, const char *temporary_path,
+                               const tess_format_writer_input *inputs, int64_t n_input)
+{
+    if (n_input < 1) {
+        return host->fail(host->user, TESS_E_ARGUMENT, "%s: there is no array to write",
+                          temporary_path);
+    }
+    tess_h5_lock();
+    tess_status status = check_types(host, temporary_path, inputs, n_input);
+    if (status == TESS_OK) {
+        status = write_file(host, temporary_path, inputs, n_input);
+    }
+    tess_h5_unlock();
+    return status;
+}
+
 tess_status tess_h5_write(const tess_host *host, const char *temporary_path,
                           const tess_format_writer_input *input)
 {
-    tess_h5_lock();
-    tess_status status = TESS_OK;
-    const hid_t type = tess_h5_type_for(input->dtype, input->item_bytes);
-    if (type < 0) {
-        H5Eclear2(H5E_DEFAULT);
-        status = host->fail(host->user, TESS_E_DTYPE,
-                            "%s: items of type %d are not written to HDF5; use numbers, booleans "
-                            "or fixed-length text",
-                            temporary_path, input->dtype);
-    } else {
-        status = write_file(host, temporary_path, type, input);
-    }
-    tess_h5_close_id(type);
-    tess_h5_unlock();
-    return status;
+    return tess_h5_write_many(host, temporary_path, input, 1);
 }
