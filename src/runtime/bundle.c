@@ -326,3 +326,36 @@ tess_status tess_bundle_read_bool(const tess_bundle *bundle, const tess_bundle_e
 {
     return read_as(bundle, entry, WANT_BOOL, dst);
 }
+
+static int32_t attribute(const tess_bundle *bundle, const char *object, const char *name,
+                         double *number, char *text, size_t capacity)
+{
+    const tess_format *format = NULL;
+    int32_t kind = 0;
+    const tess_status status = tess_format_of_file(bundle->ctx, bundle->path, &format);
+    if (status != TESS_OK || !format->attribute ||
+        format->attribute(&bundle->ctx->host, bundle->path, object, name, &kind, number, text,
+                          capacity) != TESS_OK) {
+        tess_error_clear(); // an attribute that cannot be read counts as none
+        return 0;
+    }
+    return kind;
+}
+
+bool tess_bundle_number_attribute(const tess_bundle *bundle, const char *object, const char *name,
+                                  double *number)
+{
+    char text[8];
+    double found = 0;
+    const bool is_number = attribute(bundle, object, name, &found, text, sizeof text) == 1;
+    *number = is_number ? found : *number;
+    return is_number;
+}
+
+bool tess_bundle_text_attribute(const tess_bundle *bundle, const char *object, const char *name,
+                                char *text, size_t capacity)
+{
+    double number = 0;
+    text[0] = '\0';
+    return attribute(bundle, object, name, &number, text, capacity) == 2;
+}

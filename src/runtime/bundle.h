@@ -59,4 +59,11 @@ TESS_MUST_CHECK tess_status tess_bundle_read(const tess_bundle *bundle,
                                              const tess_bundle_entry *entry, void *dst,
                                              uint64_t dst_bytes);
 
+// An attribute of a group or data set, by its name in the file. Returns false if there is none of
+// this name and kind, or the format has none.
+bool tess_bundle_number_attribute(const tess_bundle *bundle, const char *object, const char *name,
+                                  double *number);
+bool tess_bundle_text_attribute(const tess_bundle *bundle, const char *object, const char *name,
+                                char *text, size_t capacity);
+
 #endif

@@ -223,7 +223,7 @@ FIELD(tess_format_writer_input, item_bytes, 24);
 FIELD(tess_format_writer_input, shape, 32);
 FIELD(tess_format_writer_input, data, 80);
 FIELD(tess_format_writer_input, data_bytes, 88);
-SIZE(tess_format, 88);
+SIZE(tess_format, 96);
 FIELD(tess_format, struct_size, 0);
 FIELD(tess_format, abi, 4);
 FIELD(tess_format, name, 8);
@@ -236,6 +236,7 @@ FIELD(tess_format, list, 56);
 FIELD(tess_format, provenance, 64);
 FIELD(tess_format, write, 72);
 FIELD(tess_format, write_many, 80);
+FIELD(tess_format, attribute, 88);
 
 // tessera/sys/backend.h
 SIZE(tess_backend, 136);

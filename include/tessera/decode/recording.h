@@ -28,6 +28,7 @@ typedef struct tess_decode_recording_info {
     const double *represented_position; /* [T][n_dim] simulated truth, replays included; NULL */
     const uint8_t *is_replay;           /* [T]; NULL if unknown */
     const int32_t *const *unit;         /* [n_electrode] -> decoding spikes' unit, -1 hash; NULL */
+    const char *notes; /* what was taken from where, a sentence per line; "" if nothing to say */
 } tess_decode_recording_info;
 
 /** Reads a recording: our NPZ or HDF5 layout, or NWB with plain position, spike times and
@@ -90,6 +91,7 @@ typedef struct tess_decode_model_defaults {
     double discrete_transition[TESS_DECODE_MODEL_MAX_STATE * TESS_DECODE_MODEL_MAX_STATE];
     double stickiness[TESS_DECODE_MODEL_MAX_STATE];
     uint8_t frozen_rows[TESS_DECODE_MODEL_MAX_STATE];
+    uint8_t reserved[4];
     double concentration;
 } tess_decode_model_defaults;
 

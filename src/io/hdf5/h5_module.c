@@ -49,6 +49,7 @@ const tess_format *tess_format_entry(const tess_host *host)
         .provenance = tess_h5_provenance,
         .write = tess_h5_write,
         .write_many = tess_h5_write_many,
+        .attribute = tess_h5_attribute,
     };
     // Must be the first call. Whatever we open we close; the library's own clean-up at exit would
     // only try again to flush a file whose disk was full, and crash over it.

@@ -70,5 +70,8 @@ tess_status tess_h5_write(const tess_host *host, const char *temporary_path,
                           const tess_format_writer_input *input);
 tess_status tess_h5_write_many(const tess_host *host, const char *temporary_path,
                                const tess_format_writer_input *inputs, int64_t n_input);
+tess_status tess_h5_attribute(const tess_host *host, const char *path, const char *object,
+                              const char *name, int32_t *kind, double *number, char *text,
+                              size_t text_capacity);
 
 #endif

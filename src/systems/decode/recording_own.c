@@ -27,6 +27,7 @@ tess_status tess_decode_recording_new(tess_context *ctx, tess_decode_recording *
     tess_decode_recording_info *info = &recording->info;
     info->path = "";
     info->format = "";
+    info->notes = "";
     set_sizes(info);
     *out = recording;
     return TESS_OK;
