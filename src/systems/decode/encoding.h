@@ -7,13 +7,14 @@
 
 #include "base/memory.h"
 #include "runtime/context.h"
+#include "systems/decode/blocks.h"
 #include "tessera/decode/encoding.h"
 
 #define TESS_DECODE_EPS 1e-15
 #define TESS_DECODE_LOG_EPS (-34.538776394910684)
 
 // Training data after rule 2.2: samples kept, spikes kept with their positions. Marks are f64.
-// Lives until the algorithm's fit returns, except what encoding.c keeps for the info.
+// Lives as long as the model.
 typedef struct tess_decode_selection {
     int64_t n_sample; // |G|
     int64_t n_dim;    // of places: d'
@@ -70,7 +71,9 @@ struct tess_decode_encoding {
     double position_std[TESS_DECODE_MAX_DIM];
     double *waveform_std; // [n_waveform_std] or one value
     const tess_decode_encoding_ops *ops;
-    void *model; // the algorithm's own
+    void *model;                     // the algorithm's own
+    tess_decode_blocks blocks;       // what lives as long as the model
+    tess_decode_selection selection; // in blocks: algorithms may go on using it
 };
 
 extern const tess_decode_encoding_ops tess_decode_kde_ops;    // kde.c
