@@ -7,6 +7,16 @@
 //                NaN. Same bits on every ISA.
 //   exp, log, sincos, erf   elementwise; bounds in ulp are stated in simd/math.h and tested.
 //                Same bits on every ISA (each step is a fused multiply-add in fixed order).
+//   decode_*     clusterless likelihood over tiles of spikes: lane s is decoding spike s, n_lane a
+//                multiple of the lanes of a vector. y [n_feature][y_stride] are scaled marks of
+//                encoding spikes, x [n_feature][n_lane] those of the tile. A lane's results do
+//                not depend on the other lanes. Same bits on every ISA.
+//   decode_weights_f32   w[i][s] = 2^-q, q = sum_f (x_fs - y_fi)^2, at least 2^-100; 2 ulp for
+//                        the q as rounded.
+//   decode_weights_f64   w[i][s] = exp(nearest[s] - q), underflowing to 0.
+//   decode_nearest_f64   nearest[s] = min(nearest[s], min_i q).
+//   decode_accumulate_T  out[k][s] += sum_i c[i][k] w[i][s], i rising, for n rows and n_out
+//                        columns of c; rows of c, w and out are their strides apart.
 //   probe_read   reads bytes (a multiple of 64, 64-byte aligned) once, as fast as the core can.
 //   probe_fma_T  n_round rounds of independent fused multiply-adds; *flops says how many.
 #ifndef TESS_KERNELS_H

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "stage/autoreject.h"
+#include "stage/decode_likelihood.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,9 @@ typedef struct cpu_stage {
 static const cpu_stage stages[] = {
     {TESS_STAGE_AUTOREJECT_PTP, "autoreject.ptp", sizeof(tess_stage_autoreject_ptp),
      tess_cpu_autoreject_ptp},
+    {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
+    {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
+     tess_cpu_decode_kde_bind},
 };
 
 // Work is done when it is enqueued; the queue only remembers the first failure.

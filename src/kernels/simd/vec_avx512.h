@@ -6,6 +6,7 @@
 
 #define V_REGISTERS 32
 #define V_HAS_SCALE 1
+#define V_HAS_FRACTION 1
 
 typedef __m512 v_f32;
 typedef __m512d v_f64;
@@ -148,6 +149,14 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return _mm512_abs_##PX(a);                                                                 \
+    }                                                                                              \
+    static inline v_##T v_floor_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return _mm512_roundscale_##PX(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);               \
+    }                                                                                              \
+    static inline v_##T v_fraction_##T(v_##T a)                                                    \
+    {                                                                                              \
+        return _mm512_reduce_##PX(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);                   \
     }                                                                                              \
     static inline SCALAR v_hmin_##T(v_##T a)                                                       \
     {                                                                                              \

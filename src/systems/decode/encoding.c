@@ -4,9 +4,6 @@
 #include "base/struct_read.h"
 #include "systems/decode/inputs.h"
 
-// Goes as soon as kde.c is in the tree; until then the library must load without it.
-#pragma weak tess_decode_kde_ops
-
 static const tess_decode_encoding_ops *ops_of(int32_t algorithm)
 {
     switch ((tess_decode_algorithm)algorithm) {

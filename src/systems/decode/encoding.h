@@ -81,6 +81,12 @@ extern const tess_decode_encoding_ops tess_decode_gmm_ops;    // gmm.c
 extern const tess_decode_encoding_ops tess_decode_sorted_ops; // sorted.c
 extern const tess_decode_encoding_ops tess_decode_glm_ops;    // glm.c
 
+// The KDE's own local_rows, in local.c.
+tess_status tess_decode_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                                       const tess_decode_row_spikes *spikes, double scale,
+                                       const double *row_place, const double *const *spike_place,
+                                       tess_array *out, tess_decode_likelihood_report *report);
+
 // Gaussian KDE of samples [n][d] at targets [m][d], f64 out[m] (2.4). weights NULL: all 1. Exact
 // mode adds every pair; else expansions within 1e-8 relative where the value is above 1e-30.
 // In density.c, with the pool's threads.

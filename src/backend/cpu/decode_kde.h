@@ -1,0 +1,59 @@
+// Inside the clusterless likelihood on the CPU: tiles of spikes, and how a spike is finished.
+#ifndef TESS_BACKEND_CPU_DECODE_KDE_H
+#define TESS_BACKEND_CPU_DECODE_KDE_H
+
+#include "backend/cpu/cpu_backend.h"
+#include "stage/decode_likelihood.h"
+
+// Spikes of a tile, at most: enough to share the reading of encoding spikes, few enough that
+// threads finish together. Also a multiple of the lanes of any vector of f64.
+enum { KDE_TILE = 32 };
+
+// Encoding spikes whose partial sums are added up at a time: the last bits depend on it.
+enum { KDE_EXACT_CHUNK = 32 };
+
+// One worker's memory.
+typedef struct kde_scratch {
+    double *x;       // [max_feature][KDE_TILE] scaled marks of the tile
+    double *nearest; // [KDE_TILE]
+    double *weights; // [KDE_EXACT_CHUNK][KDE_TILE]
+    double *kernel;  // [KDE_EXACT_CHUNK][n_bin]
+    double *sums;    // [n_bin][KDE_TILE]
+    double *row;     // [n_bin] logarithms of one spike
+    double *mark;    // [max_feature] of one spike
+    double *single;  // [n_bin]
+    double *far;     // [3][max_spike], for values that sums cannot hold
+} kde_scratch;
+
+// Bytes of scratch, and its layout in memory (64-byte aligned).
+size_t kde_scratch_bytes(const tess_kde_model *model);
+void kde_scratch_open(const tess_kde_model *model, void *memory, kde_scratch *scratch);
+
+// A tile of up to KDE_TILE spikes.
+typedef struct kde_tile {
+    const tess_kernels *kernels;
+    const tess_kde_model *model;
+    const tess_kde_electrode *electrode;
+    const double *marks; // [n][n_feature]
+    int64_t n;
+    kde_scratch *scratch;
+    tess_kde_counts counts; // out
+} kde_tile;
+
+void kde_tile_exact(kde_tile *tile, double *values);
+
+// One spike before its floor. row[p] is offset + log of its sum where that is at least sure, and
+// anything below where the sum was too small to be trusted.
+//
+// mark   scaled [n_feature], for values that must be computed anew
+// sure   [n_bin] least trusted value is sure + offset[p]
+typedef struct kde_spike {
+    double *row;
+    const double *mark;
+    double sure;
+} kde_spike;
+
+// Applies the floor; computes anew, in logarithms, what is neither sure nor surely on the floor.
+void kde_finish(kde_tile *tile, kde_spike *spike);
+
+#endif

@@ -1,0 +1,123 @@
+// Mark kernels and weighted sums of the clusterless likelihood; built once per ISA.
+//
+// Lanes are decoding spikes and encoding spikes are broadcast, so that every lane does the same
+// operations in the same order whatever lies beside it.
+
+#include "kernels/decode_kde.h"
+#include "kernels/isa.h"
+#include "kernels/simd/math.h"
+
+// 2^t for -100 <= t <= 0.
+static inline v_f32 power_of_two(v_f32 t)
+{
+#ifdef V_HAS_FRACTION
+    const v_f32 r = v_fraction_f32(t);
+#else
+    const v_f32 whole = v_floor_f32(t);
+    const v_f32 r = v_sub_f32(t, whole);
+#endif
+    v_f32 p = v_set1_f32(tess_exp2_tail[0]);
+    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[1]));
+    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[2]));
+    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[3]));
+    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[4]));
+    p = v_fma_f32(p, r, v_set1_f32(1));
+#ifdef V_HAS_FRACTION
+    return v_scale_f32(p, t);
+#else
+    // whole sits in the low bits of its sum with 1.5 * 2^23; 1 <= p <= 2 is a normal number.
+    const v_u32 k = v_bits_f32(v_add_f32(whole, v_set1_f32(0x1.8p23f)));
+    return v_from_bits_f32(v_add_u32(v_bits_f32(p), v_shl_u32(k, 23)));
+#endif
+}
+
+static inline v_f32 weight_of(v_f32 minus_q)
+{
+    return power_of_two(v_max_f32(minus_q, v_set1_f32(TESS_DECODE_LEAST_POWER)));
+}
+
+// Tetrodes: the tile's marks stay in registers.
+static void weights_of_4(const float *restrict y, size_t y_stride, size_t n,
+                         const float *restrict x, size_t n_lane, float *restrict w)
+{
+    const float *y0 = y, *y1 = y + y_stride, *y2 = y1 + y_stride, *y3 = y2 + y_stride;
+    const v_f32 zero = v_set1_f32(0);
+    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
+        const v_f32 x0 = v_load_f32(x + s), x1 = v_load_f32(x + n_lane + s);
+        const v_f32 x2 = v_load_f32(x + 2 * n_lane + s), x3 = v_load_f32(x + 3 * n_lane + s);
+        for (size_t i = 0; i < n; i++) {
+            const v_f32 a = v_sub_f32(x0, v_set1_f32(y0[i]));
+            const v_f32 b = v_sub_f32(x1, v_set1_f32(y1[i]));
+            const v_f32 c = v_sub_f32(x2, v_set1_f32(y2[i]));
+            const v_f32 d = v_sub_f32(x3, v_set1_f32(y3[i]));
+            v_f32 q = v_fnma_f32(b, b, v_fnma_f32(a, a, zero));
+            q = v_fnma_f32(d, d, v_fnma_f32(c, c, q));
+            v_store_f32(w + i * n_lane + s, weight_of(q));
+        }
+    }
+}
+
+void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const float *restrict x, size_t n_lane,
+                                  float *restrict w)
+{
+    if (n_feature == 4) {
+        weights_of_4(y, y_stride, n, x, n_lane, w);
+        return;
+    }
+    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
+        for (size_t i = 0; i < n; i++) {
+            v_f32 q = v_set1_f32(0);
+            for (size_t f = 0; f < n_feature; f++) {
+                const v_f32 a =
+                    v_sub_f32(v_load_f32(x + f * n_lane + s), v_set1_f32(y[f * y_stride + i]));
+                q = v_fnma_f32(a, a, q);
+            }
+            v_store_f32(w + i * n_lane + s, weight_of(q));
+        }
+    }
+}
+
+// Sum over the features of (x - y_i)^2.
+static inline v_f64 distance_f64(const double *y, size_t y_stride, size_t n_feature,
+                                 const double *x, size_t n_lane)
+{
+    v_f64 q = v_set1_f64(0);
+    for (size_t f = 0; f < n_feature; f++) {
+        const v_f64 a = v_sub_f64(v_load_f64(x + f * n_lane), v_set1_f64(y[f * y_stride]));
+        q = v_fma_f64(a, a, q);
+    }
+    return q;
+}
+
+void TESS_KFN(decode_weights_f64)(const double *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const double *restrict x, size_t n_lane,
+                                  const double *restrict nearest, double *restrict w)
+{
+    for (size_t s = 0; s < n_lane; s += v_len_f64()) {
+        const v_f64 least = v_load_f64(nearest + s);
+        for (size_t i = 0; i < n; i++) {
+            const v_f64 q = distance_f64(y + i, y_stride, n_feature, x + s, n_lane);
+            v_store_f64(w + i * n_lane + s, v_exp_f64(v_sub_f64(least, q)));
+        }
+    }
+}
+
+void TESS_KFN(decode_nearest_f64)(const double *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const double *restrict x, size_t n_lane,
+                                  double *restrict nearest)
+{
+    for (size_t s = 0; s < n_lane; s += v_len_f64()) {
+        v_f64 least = v_load_f64(nearest + s);
+        for (size_t i = 0; i < n; i++) {
+            least = v_min_f64(least, distance_f64(y + i, y_stride, n_feature, x + s, n_lane));
+        }
+        v_store_f64(nearest + s, least);
+    }
+}
+
+#define T_BITS 32
+#include "kernels/decode_accumulate_body.h"
+
+#define T_BITS 64
+#include "kernels/decode_accumulate_body.h"

@@ -1,0 +1,94 @@
+// The decode kernels, as plainly as they can be said; the same roundings as the vector sets.
+
+#include "kernels/decode_kde.h"
+#include "kernels/isa.h"
+#include "kernels/simd/math.h"
+
+void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const float *restrict x, size_t n_lane,
+                                  float *restrict w)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t s = 0; s < n_lane; s++) {
+            float t = 0;
+            for (size_t f = 0; f < n_feature; f++) {
+                const float a = x[f * n_lane + s] - y[f * y_stride + i];
+                t = fmaf(-a, a, t);
+            }
+            t = t > TESS_DECODE_LEAST_POWER ? t : TESS_DECODE_LEAST_POWER;
+            const float r = t - floorf(t);
+            float p = tess_exp2_tail[0];
+            for (size_t k = 1; k < sizeof tess_exp2_tail / sizeof *tess_exp2_tail; k++) {
+                p = fmaf(p, r, tess_exp2_tail[k]);
+            }
+            w[i * n_lane + s] = ldexpf(fmaf(p, r, 1), (int)floorf(t));
+        }
+    }
+}
+
+static double distance(const double *y, size_t y_stride, size_t n_feature, const double *x,
+                       size_t n_lane)
+{
+    double q = 0;
+    for (size_t f = 0; f < n_feature; f++) {
+        const double a = x[f * n_lane] - y[f * y_stride];
+        q = fma(a, a, q);
+    }
+    return q;
+}
+
+void TESS_KFN(decode_weights_f64)(const double *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const double *restrict x, size_t n_lane,
+                                  const double *restrict nearest, double *restrict w)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t s = 0; s < n_lane; s++) {
+            const double q = distance(y + i, y_stride, n_feature, x + s, n_lane);
+            w[i * n_lane + s] = v_exp_f64(nearest[s] - q);
+        }
+    }
+}
+
+void TESS_KFN(decode_nearest_f64)(const double *restrict y, size_t y_stride, size_t n,
+                                  size_t n_feature, const double *restrict x, size_t n_lane,
+                                  double *restrict nearest)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t s = 0; s < n_lane; s++) {
+            const double q = distance(y + i, y_stride, n_feature, x + s, n_lane);
+            nearest[s] = q < nearest[s] ? q : nearest[s];
+        }
+    }
+}
+
+void TESS_KFN(decode_accumulate_f32)(const float *restrict c, size_t c_stride,
+                                     const float *restrict w, size_t w_stride, size_t n,
+                                     size_t n_out, size_t n_lane, float *restrict out,
+                                     size_t out_stride)
+{
+    for (size_t k = 0; k < n_out; k++) {
+        for (size_t s = 0; s < n_lane; s++) {
+            float sum = 0;
+            for (size_t i = 0; i < n; i++) {
+                sum = fmaf(c[i * c_stride + k], w[i * w_stride + s], sum);
+            }
+            out[k * out_stride + s] += sum;
+        }
+    }
+}
+
+void TESS_KFN(decode_accumulate_f64)(const double *restrict c, size_t c_stride,
+                                     const double *restrict w, size_t w_stride, size_t n,
+                                     size_t n_out, size_t n_lane, double *restrict out,
+                                     size_t out_stride)
+{
+    for (size_t k = 0; k < n_out; k++) {
+        for (size_t s = 0; s < n_lane; s++) {
+            double sum = 0;
+            for (size_t i = 0; i < n; i++) {
+                sum = fma(c[i * c_stride + k], w[i * w_stride + s], sum);
+            }
+            out[k * out_stride + s] += sum;
+        }
+    }
+}

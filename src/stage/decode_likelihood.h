@@ -1,0 +1,93 @@
+// Stages of decode's clusterless likelihood: the contract between systems/decode and the backends.
+#ifndef TESS_STAGE_DECODE_LIKELIHOOD_H
+#define TESS_STAGE_DECODE_LIKELIHOOD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TESS_STAGE_DECODE_KDE = 0x0110,
+    TESS_STAGE_DECODE_KDE_BIND = 0x0111,
+};
+
+enum {
+    TESS_KDE_FLOOR_ABSOLUTE = 0, // values of at least floor_value
+    TESS_KDE_FLOOR_RELATIVE = 1, // at most floor_nats below the spike's best bin
+};
+
+// The encoding spikes of one electrode. Marks and places are scaled so that a kernel is exp(-q), q
+// the sum of squared differences.
+typedef struct tess_kde_electrode {
+    int64_t n_spike; // 0: every value is the model's unheard_value
+    int64_t n_feature;
+    const double *mark_centre; // [n_feature]
+    const double *mark_scale;  // [n_feature]; scaled mark = (mark - centre) * scale
+    const double *marks;       // [n_feature][n_spike], scaled
+    const double *place;       // [n_dim][n_spike], scaled
+    const double *log_weight;  // [n_spike]; NULL: all 0
+    const double *offset;      // [n_bin] log intensity = offset + log sum; -inf: intensity 0
+} tess_kde_electrode;
+
+typedef struct tess_kde_model {
+    int64_t n_bin;
+    int64_t n_dim;
+    int64_t n_electrode;
+    int64_t max_spike;   // of an electrode
+    int64_t max_feature; // of an electrode
+    int32_t is_exact;
+    int32_t floor_kind;
+    double floor_value;
+    double floor_nats;
+    double unheard_value;    // of spikes of an electrode without encoding spikes
+    const double *bin_place; // [n_dim][n_bin], scaled
+    const tess_kde_electrode *electrodes;
+} tess_kde_model;
+
+// Some spikes of one electrode.
+typedef struct tess_kde_range {
+    int64_t electrode;
+    int64_t n_spike;
+    const double *marks; // [n_spike][n_feature], as recorded
+    void *values;        // [n_spike][n_bin], f64 of an exact model, else f32
+} tess_kde_range;
+
+typedef struct tess_kde_counts {
+    int64_t n_floored;
+    int64_t n_flat;
+} tess_kde_counts;
+
+// Log intensity of every spike of the ranges at every bin, floored:
+//
+//   values[s][p] = max(offset[p] + log sum_i exp(log_weight_i - |x_s - y_i|^2 - |c_p - z_i|^2),
+//                      floor)
+//
+// A spike's values do not depend on the ranges, nor on what else is in its range.
+typedef struct tess_stage_decode_kde {
+    const tess_kde_model *model;
+    const tess_kde_range *ranges;
+    int64_t n_range;
+    tess_kde_counts *counts; // out, added to
+} tess_stage_decode_kde;
+
+// One spike at a time, by whoever calls: no queue, no pool, no allocation, any thread.
+//
+// mark     [n_feature], as recorded
+// scratch  scratch_bytes of the caller's thread, 64-byte aligned
+// values   [n_bin]
+typedef void (*tess_kde_spike_fn)(const void *handle, const tess_kde_model *model,
+                                  int64_t electrode, const float *mark, void *scratch,
+                                  float *values);
+
+// Asks a backend for its function; handle is its first argument and lives with the device.
+typedef struct tess_kde_bound {
+    tess_kde_spike_fn spike;
+    const void *handle;
+    size_t scratch_bytes;
+} tess_kde_bound;
+
+typedef struct tess_stage_decode_kde_bind {
+    const tess_kde_model *model;
+    tess_kde_bound *bound; // out
+} tess_stage_decode_kde_bind;
+
+#endif
