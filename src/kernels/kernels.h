@@ -19,8 +19,22 @@
 //                        columns of c; rows of c, w and out are their strides apart.
 //   probe_read   reads bytes (a multiple of 64, 64-byte aligned) once, as fast as the core can.
 //   probe_fma_T  n_round rounds of independent fused multiply-adds; *flops says how many.
+//
+// The steps of a hidden Markov model; arithmetic is f64 (decode_hmm.c):
+//
+//   hmm_max_T      *out = largest of the n items; -infinity for n = 0.
+//   hmm_exp_T      y = exp(x - shift)
+//   hmm_multiply   y = a * b                    *sum: of y, as in those below
+//   hmm_divide     y = a / b, and 0 where b is 0
+//   hmm_keep_T     x *= by, rounded to T, and to 0 if it is not a normal number of T; kept = x
+//   hmm_take_T     x = kept. Its sum has the bits of hmm_keep_T's.
+//   hmm_add_scaled y += by * x
+//   tile_sums      every tile (base/tile_sum.h) in turn. Same bits on every ISA.
+//   tile_maxima    the same with + for * and max for +. Same bits on every ISA.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
+
+#include "base/tile_sum.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -16,6 +16,14 @@ struct tess_backend_device {
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_ptp(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde_bind(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device,
+                                                       const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device,
+                                                       const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_scores(tess_backend_device *device,
+                                                       const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_trace(tess_backend_device *device,
+                                                      const void *args);
 
 // Measures what the cores and the memory can do (cpu_probe.c).
 TESS_MUST_CHECK tess_status tess_cpu_benchmark(tess_backend_device *device,

@@ -1,0 +1,133 @@
+// Stages of decode's hidden Markov model: filter, smoother and path scores over a chunk of rows.
+//
+// Bins of all states follow each other in one vector. A transition is the product of a small
+// matrix over states and, for each pair of states, a movement between their bins: one value for all
+// (uniform), the same bin (identity), or a linear operator made of passes over tiles.
+#ifndef TESS_STAGE_DECODE_HMM_H
+#define TESS_STAGE_DECODE_HMM_H
+
+#include "base/tile_sum.h"
+
+enum {
+    TESS_STAGE_DECODE_HMM_FILTER = 0x0521,
+    TESS_STAGE_DECODE_HMM_SMOOTH = 0x0522,
+    TESS_STAGE_DECODE_HMM_SCORES = 0x0523,
+    TESS_STAGE_DECODE_HMM_TRACE = 0x0524,
+};
+
+enum { TESS_HMM_UNIFORM = -1, TESS_HMM_IDENTITY = -2, TESS_HMM_MAX_PASS = 3 };
+
+// Tiles from one vector of cells to the next. The other factor is the operator's table.
+typedef struct tess_hmm_pass {
+    const tess_tile_sum *tiles;
+    int64_t n_tile;
+    int32_t weighs; // 1: the vector is w and the table x; 0: the other way round
+    int32_t reserved;
+} tess_hmm_pass;
+
+// out = after * gather(passes(scatter(before * in))). Each vector of cells lies in a scratch of
+// its own, where a cell that is never written holds what adds nothing.
+typedef struct tess_hmm_operator {
+    int64_t n_in;
+    int64_t n_out;
+    int64_t n_cell;         // of each vector of cells
+    int64_t scratch;        // offset of the first of n_pass + 1 vectors
+    const double *before;   // [n_in] or NULL
+    const double *after;    // [n_out] or NULL
+    const int32_t *scatter; // [n_in] or NULL: bins are cells
+    const int32_t *gather;  // [n_out] or NULL
+    const double *table;
+    int64_t n_table;
+    int32_t n_pass;
+    int32_t reserved;
+    tess_hmm_pass pass[TESS_HMM_MAX_PASS];
+} tess_hmm_operator;
+
+typedef struct tess_hmm_model {
+    int32_t n_state;
+    int32_t n_operator;
+    int64_t n_bin;                     // N_s
+    int64_t n_ll;                      // columns of a row of log likelihoods
+    const int64_t *first;              // [n_state + 1] bins of each state
+    const int64_t *ll_first;           // [n_state] first column of each state
+    const int32_t *link;               // [n_state][n_state]: uniform, identity or an operator
+    const tess_hmm_operator *forward;  // [n_operator] in * C
+    const tess_hmm_operator *backward; // [n_operator] C * in
+    int64_t n_scratch;                 // doubles
+} tess_hmm_model;
+
+// Where the operators' vectors of cells begin in a scratch of n_scratch doubles: behind five
+// vectors of N_s, one of n_ll and one of S.
+static inline int64_t tess_hmm_cells_at(int64_t n_bin, int64_t n_ll, int32_t n_state)
+{
+    const int64_t vectors = 5 * n_bin + n_ll + n_state;
+    return (vectors + 7) / 8 * 8;
+}
+
+// For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u / (sum + 1e-15) rounded to dtype,
+// predicted = filtered_t * A.
+typedef struct tess_stage_decode_hmm_filter {
+    const tess_hmm_model *model;
+    double *scratch; // [n_scratch]; cells 0 at first
+    int64_t n_row;
+    const void *ll; // [n_row][n_ll]
+    int32_t ll_dtype;
+    int32_t dtype;
+    const double *transition; // [n_state][n_state]; row t drives t -> t+1
+    int64_t transition_stride;
+    double *predicted;         // [N_s] in: of the first row; out: of the row after the last
+    void *filtered;            // [n_row][N_s] out
+    void *predicted_rows;      // [n_row][N_s] out, or NULL
+    double *causal_states;     // [n_row][S] out, or NULL
+    double *predictive_states; // [n_row][S] out, or NULL
+    double *log_norm;          // [n_row] out: log of the sum, plus max; -infinity if impossible
+} tess_stage_decode_hmm_filter;
+
+// For t = n_row-1 .. 0: smoothed_t = filtered_t * (A (smoothed_t+1 / predicted_t+1)), normalised.
+typedef struct tess_stage_decode_hmm_smooth {
+    const tess_hmm_model *model;
+    double *scratch;
+    int64_t n_row;
+    int32_t dtype;
+    int32_t is_last;
+    const double *transition;
+    int64_t transition_stride;
+    void *filtered;         // [n_row][N_s] in; out: smoothed
+    double *next;           // [N_s] smoothed row after the chunk; out: its first smoothed row
+    double *acausal_states; // [n_row][S] out, or NULL
+} tess_stage_decode_hmm_smooth;
+
+// Best continuations. scores[t][s] is the best log probability of what follows row t when s is the
+// bin of row t: for t = n_row-1 .. 0
+//     scores[t][s] = max over s' of log A[s][s'] + ll[t+1][s'] + scores[t+1][s'].
+typedef struct tess_stage_decode_hmm_scores {
+    const tess_hmm_model *model; // tables are logarithms
+    double *scratch;             // cells -infinity at first
+    int64_t n_row;
+    const void *ll; // [n_row + 1][n_ll]: one row beyond the last
+    int32_t ll_dtype;
+    int32_t reserved;
+    const double *transition; // logarithms
+    int64_t transition_stride;
+    const double *next; // [N_s] scores of the row after the last
+    double *scores;     // [n_row][N_s] out; NULL: only the first row is wanted
+    double *first;      // [N_s] out: scores[0]
+} tess_stage_decode_hmm_scores;
+
+// The best way on, the lowest of equals: for t = 0 .. n_row-1 path[t] is the s' with the largest
+//     log A[path[t-1]][s'] + ll[t][s'] + scores[t][s'].
+typedef struct tess_stage_decode_hmm_trace {
+    const tess_hmm_model *model; // tables are logarithms
+    double *scratch;             // cells -infinity at first
+    int64_t n_row;
+    const void *ll; // [n_row][n_ll]
+    int32_t ll_dtype;
+    int32_t reserved;
+    const double *transition; // logarithms; row t drives t-1 -> t
+    int64_t transition_stride;
+    const double *scores; // [n_row][N_s]
+    int64_t from;         // the bin before path[0]
+    int64_t *path;        // [n_row] out
+} tess_stage_decode_hmm_trace;
+
+#endif

@@ -1,0 +1,48 @@
+// A grid laid out for convolutions, and the tiles of one pass over it.
+#ifndef TESS_SYSTEMS_DECODE_TRANSITION_GRID_H
+#define TESS_SYSTEMS_DECODE_TRANSITION_GRID_H
+
+#include "base/tile_sum.h"
+#include "tessera/decode/environment.h"
+
+enum { GRID_TILE = 8 }; // rows and columns of a tile
+
+// Worth of a step of d bins along an axis: table[middle + d], 0 outside low..high and for
+// GRID_TILE steps more than the axis has.
+typedef struct grid_steps {
+    double *table;
+    int64_t middle;
+    int64_t low;
+    int64_t high;
+} grid_steps;
+
+// Lines along the last axis of the layout, pitch cells apart.
+typedef struct grid_layout {
+    int n_axis;
+    int64_t n[TESS_DECODE_MAX_DIM];
+    int64_t pitch;
+    int64_t lead; // cell of the first line
+    int64_t n_line;
+    int64_t n_cell;
+    grid_steps steps[TESS_DECODE_MAX_DIM]; // by axis of the environment
+} grid_layout;
+
+// Cells from one index to the next along an axis of the layout.
+int64_t tess_decode_grid_step(const grid_layout *grid, int axis);
+// Index along an axis of the i-th cell of a line.
+int64_t tess_decode_grid_index(const grid_layout *grid, int axis, int64_t line, int64_t i);
+
+typedef struct grid_tiles {
+    tess_tile_sum *tiles; // NULL: counted only
+    int64_t n;
+    int64_t cost; // vector operations, roughly
+} grid_tiles;
+
+// Tiles that give every wanted cell its sum over the cells held, in a pass along the last axis...
+void tess_decode_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
+                            const uint8_t *want, grid_tiles *tiles);
+// ... or along another one.
+void tess_decode_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
+                             const uint8_t *held, const uint8_t *want, grid_tiles *tiles);
+
+#endif

@@ -1,0 +1,366 @@
+// Filter and smoother: the worked example, the original's data, and dense matrices.
+#include "decode_hmm_dense.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tess_context *ctx;
+
+// The hidden Markov model, its dense twin and one run of it.
+typedef struct run {
+    tess_decode_hmm *hmm;
+    int64_t n_row;
+    int64_t n_bin;
+    int32_t n_state;
+    int32_t dtype;
+    void *filtered; // then smoothed
+    void *causal;
+    void *predicted;
+    double *causal_states;
+    double *predictive_states;
+    double *acausal_states;
+    double *carry;
+    double *next;
+    tess_decode_hmm_carry end;
+} run;
+
+static void *zeros(int64_t n, size_t bytes)
+{
+    void *block = calloc((size_t)n + 1, bytes);
+    assert_non_null(block);
+    return block;
+}
+
+static run new_run(tess_decode_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype)
+{
+    const int64_t n_bin = tess_decode_hmm_bins(hmm);
+    const size_t item = dtype == TESS_F32 ? 4 : 8;
+    return (run){.hmm = hmm,
+                 .n_row = n_row,
+                 .n_bin = n_bin,
+                 .n_state = n_state,
+                 .dtype = dtype,
+                 .filtered = zeros(n_row * n_bin, item),
+                 .causal = zeros(n_row * n_bin, item),
+                 .predicted = zeros(n_row * n_bin, item),
+                 .causal_states = zeros(n_row * n_state, 8),
+                 .predictive_states = zeros(n_row * n_state, 8),
+                 .acausal_states = zeros(n_row * n_state, 8),
+                 .carry = zeros(n_bin, 8),
+                 .next = zeros(n_bin, 8)};
+}
+
+static void free_run(run *r)
+{
+    free(r->filtered);
+    free(r->causal);
+    free(r->predicted);
+    free(r->causal_states);
+    free(r->predictive_states);
+    free(r->acausal_states);
+    free(r->carry);
+    free(r->next);
+}
+
+static tess_decode_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
+                                      const double *transition, int64_t stride, int64_t first,
+                                      int64_t n)
+{
+    const size_t item = r->dtype == TESS_F32 ? 4 : 8;
+    const size_t ll_item = ll_dtype == TESS_F32 ? 4 : 8;
+    return (tess_decode_hmm_chunk){
+        .n_row = n,
+        .ll = (const char *)ll + (size_t)(first * n_ll) * ll_item,
+        .ll_dtype = ll_dtype,
+        .dtype = r->dtype,
+        .transition = transition + first * stride,
+        .transition_stride = stride,
+        .filtered = (char *)r->filtered + (size_t)(first * r->n_bin) * item,
+        .predicted = (char *)r->predicted + (size_t)(first * r->n_bin) * item,
+        .causal_states = r->causal_states + first * r->n_state,
+        .predictive_states = r->predictive_states + first * r->n_state,
+        .acausal_states = r->acausal_states + first * r->n_state};
+}
+
+// Filters and smooths in chunks of so many rows.
+static void go(run *r, const void *ll, int32_t ll_dtype, int64_t n_ll, const double *initial,
+               const double *transition, int64_t stride, int64_t chunk_rows)
+{
+    const size_t item = r->dtype == TESS_F32 ? 4 : 8;
+    memcpy(r->carry, initial, (size_t)r->n_bin * 8);
+    r->end = (tess_decode_hmm_carry){.predicted = r->carry, .first_impossible = -1};
+    const int64_t n_chunk = (r->n_row + chunk_rows - 1) / chunk_rows;
+    for (int64_t c = 0; c < n_chunk; c++) {
+        const int64_t first = c * chunk_rows;
+        const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
+        const tess_decode_hmm_chunk chunk =
+            chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
+        assert_ok(tess_decode_hmm_filter(ctx, r->hmm, &chunk, &r->end));
+    }
+    memcpy(r->causal, r->filtered, (size_t)(r->n_row * r->n_bin) * item);
+    for (int64_t c = n_chunk - 1; c >= 0; c--) {
+        const int64_t first = c * chunk_rows;
+        const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
+        const tess_decode_hmm_chunk chunk =
+            chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
+        assert_ok(tess_decode_hmm_smooth(ctx, r->hmm, &chunk, c == n_chunk - 1, r->next));
+    }
+}
+
+static void check_rows(const run *r, const void *got, const double *want, double tolerance)
+{
+    for (int64_t i = 0; i < r->n_row * r->n_bin; i++) {
+        const double value =
+            r->dtype == TESS_F32 ? (double)((const float *)got)[i] : ((const double *)got)[i];
+        if (!(fabs(value - want[i]) <= tolerance)) {
+            fail_msg("row %lld, bin %lld: got %.17g, want %.17g", (long long)(i / r->n_bin),
+                     (long long)(i % r->n_bin), value, want[i]);
+        }
+    }
+}
+
+// Everything a run gives, against the dense one.
+static void check_against_dense(const run *r, const dense_result *want, double tolerance)
+{
+    check_rows(r, r->causal, want->filtered, tolerance);
+    check_rows(r, r->predicted, want->predicted, tolerance);
+    check_rows(r, r->filtered, want->smoothed, tolerance);
+    assert_near(&r->end.log_evidence, &want->log_evidence, 1, tolerance * 100 * (double)r->n_row);
+}
+
+static void compare_with_dense(const dense_case *c, int32_t dtype, double tolerance)
+{
+    tess_decode_hmm *hmm = NULL;
+    assert_ok(tess_decode_hmm_create(ctx, &c->desc, &hmm));
+    dense_result want = dense_run(ctx, c);
+    run r = new_run(hmm, c->desc.n_state, c->n_row, dtype);
+    go(&r, c->ll, TESS_F64, c->desc.n_ll, c->initial, c->transition, c->stride, c->n_row);
+    check_against_dense(&r, &want, tolerance);
+    if (r.n_bin < 800) { // the dense path takes its time
+        const tess_decode_hmm_chunk chunk =
+            chunk_of(&r, c->ll, TESS_F64, c->desc.n_ll, c->transition, c->stride, 0, c->n_row);
+        int64_t *path = zeros(c->n_row, sizeof *path);
+        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c->initial, path));
+        assert_memory_equal(path, want.path, (size_t)c->n_row * sizeof *path);
+        free(path);
+    }
+    free_run(&r);
+    dense_free_result(&want);
+    tess_decode_hmm_destroy(hmm);
+}
+
+static void the_worked_example_comes_out(void **state)
+{
+    (void)state;
+    static const double ll[5][3] = {{-7.83958729334, -8.873295154926, -11.610805642244},
+                                    {-12.166292234855, -9.57275717516, -8.380052199836},
+                                    {-0.5401031795, -0.416690932668, -0.48998742444},
+                                    {-16.526569938822, -16.980425593222, -21.10210779345},
+                                    {-0.5401031795, -0.416690932668, -0.48998742444}};
+    static const double filtered[15] = {
+        0.725315865061, 0.257984466137, 0.016699668802, 0.055714780741, 0.501165804545,
+        0.443119414714, 0.160695579049, 0.433930189727, 0.405374231224, 0.465768336881,
+        0.526165730482, 0.008065932637, 0.408536314702, 0.44467433911,  0.146789346188};
+    static const double smoothed[15] = {
+        0.514829054093, 0.438794668286, 0.046376277621, 0.082283997327, 0.580462806795,
+        0.337253195878, 0.282152393498, 0.51634454488,  0.201503061622, 0.456986187883,
+        0.534856407399, 0.008157404718, 0.408536314702, 0.44467433911,  0.146789346188};
+    static const double next[3] = {0.381204159143, 0.400988694242, 0.217807146615};
+    const double position[2] = {0, 9};
+    tess_decode_environment_config config;
+    tess_decode_environment_config_init(&config, sizeof config);
+    config.place_bin_size = 3;
+    config.infer_track_interior = 0;
+    tess_decode_environment *env = NULL;
+    assert_ok(tess_decode_environment_create(ctx, &config, position, 2, 1, &env));
+    tess_decode_movement walk;
+    tess_decode_movement_init(&walk, sizeof walk);
+    walk.kind = TESS_DECODE_RANDOM_WALK;
+    const int64_t ll_first = 0;
+    const tess_decode_hmm_desc desc = {.n_state = 1,
+                                       .exact = 1,
+                                       .env = &env,
+                                       .movements = &walk,
+                                       .ll_first = &ll_first,
+                                       .n_ll = 3};
+    tess_decode_hmm *hmm = NULL;
+    assert_ok(tess_decode_hmm_create(ctx, &desc, &hmm));
+    const double one = 1;
+    const double initial[3] = {1 / 3.0, 1 / 3.0, 1 / 3.0};
+    run r = new_run(hmm, 1, 5, TESS_F64);
+    go(&r, ll, TESS_F64, 3, initial, &one, 0, 5);
+    check_rows(&r, r.causal, filtered, 1e-11);
+    check_rows(&r, r.filtered, smoothed, 1e-11);
+    assert_near(r.end.predicted, next, 3, 1e-11);
+    const double evidence = -36.71695740207881;
+    assert_near(&r.end.log_evidence, &evidence, 1, 1e-10);
+    assert_int_equal(r.end.n_impossible, 0);
+    assert_int_equal(r.end.first_impossible, -1);
+    int64_t path[5];
+    const tess_decode_hmm_chunk chunk = {
+        .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
+    assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, initial, path));
+    const int64_t best[5] = {0, 1, 1, 1, 1};
+    assert_memory_equal(path, best, sizeof best);
+    free_run(&r);
+    tess_decode_hmm_destroy(hmm);
+    tess_decode_environment_destroy(env);
+}
+
+static void every_movement_agrees_with_its_matrix(void **state)
+{
+    (void)state;
+    for (int k = 0; k < dense_case_count(); k++) {
+        for (int exact = 0; exact < 2; exact++) {
+            dense_case c;
+            dense_case_make(ctx, k, exact, &c);
+            print_message("%s\n", c.name);
+            compare_with_dense(&c, TESS_F64, 1e-12);
+            compare_with_dense(&c, TESS_F32, 2e-6);
+            dense_case_free(&c);
+        }
+    }
+}
+
+static void chunks_change_no_bit(void **state)
+{
+    (void)state;
+    for (int k = 0; k < dense_case_count(); k++) {
+        dense_case c;
+        dense_case_make(ctx, k, 0, &c);
+        tess_decode_hmm *hmm = NULL;
+        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+        for (int f32 = 0; f32 < 2; f32++) {
+            const int32_t dtype = f32 ? TESS_F32 : TESS_F64;
+            const size_t bytes = (size_t)(c.n_row * tess_decode_hmm_bins(hmm)) * (f32 ? 4 : 8);
+            run whole = new_run(hmm, c.desc.n_state, c.n_row, dtype);
+            go(&whole, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+            static const int64_t rows[] = {1, 2, 7, 16};
+            for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                run r = new_run(hmm, c.desc.n_state, c.n_row, dtype);
+                go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, rows[i]);
+                assert_memory_equal(r.causal, whole.causal, bytes);
+                assert_memory_equal(r.predicted, whole.predicted, bytes);
+                assert_memory_equal(r.filtered, whole.filtered, bytes);
+                assert_memory_equal(r.acausal_states, whole.acausal_states,
+                                    (size_t)(c.n_row * c.desc.n_state) * 8);
+                assert_memory_equal(&r.end.log_evidence, &whole.end.log_evidence, 8);
+                assert_memory_equal(r.next, whole.next, (size_t)whole.n_bin * 8);
+                free_run(&r);
+            }
+            free_run(&whole);
+        }
+        tess_decode_hmm_destroy(hmm);
+        dense_case_free(&c);
+    }
+}
+
+// States are sums of rows; rows sum to 1 but for the shortfall of the denominator.
+static void states_are_sums_of_their_bins(void **state)
+{
+    (void)state;
+    dense_case c;
+    dense_case_make(ctx, 0, 0, &c);
+    tess_decode_hmm *hmm = NULL;
+    assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+    run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
+    go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+    const void *rows[3] = {r.causal, r.predicted, r.filtered};
+    const double *sums[3] = {r.causal_states, r.predictive_states, r.acausal_states};
+    for (int k = 0; k < 3; k++) {
+        for (int64_t t = 0; t < c.n_row; t++) {
+            double whole = 0;
+            for (int32_t s = 0; s < r.n_state; s++) {
+                double sum = 0;
+                for (int64_t i = c.first[s]; i < c.first[s + 1]; i++) {
+                    sum += ((const double *)rows[k])[t * r.n_bin + i];
+                }
+                assert_near(&sums[k][t * r.n_state + s], &sum, 1, 1e-14);
+                whole += sum;
+            }
+            const double one = 1;
+            assert_near(&whole, &one, 1, 1e-9);
+        }
+    }
+    assert_memory_equal((double *)r.filtered + (r.n_row - 1) * r.n_bin,
+                        (double *)r.causal + (r.n_row - 1) * r.n_bin, (size_t)r.n_bin * 8);
+    free_run(&r);
+    tess_decode_hmm_destroy(hmm);
+    dense_case_free(&c);
+}
+
+static void impossible_rows_are_reported(void **state)
+{
+    (void)state;
+    dense_case c;
+    dense_case_make(ctx, 0, 0, &c);
+    const int64_t n_ll = c.desc.n_ll;
+    for (int64_t i = 0; i < n_ll; i++) {
+        c.ll[11 * n_ll + i] = -(double)INFINITY;
+        c.ll[5 * n_ll + i] = i == 3 ? -1 : -(double)INFINITY;
+    }
+    tess_decode_hmm *hmm = NULL;
+    assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+    run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F32);
+    go(&r, c.ll, TESS_F64, n_ll, c.initial, c.transition, c.stride, 4);
+    assert_int_equal(r.end.first_impossible, 11);
+    assert_int_equal(r.end.n_impossible, c.n_row - 11);
+    assert_true(isinf(r.end.log_evidence) && r.end.log_evidence < 0);
+    for (int64_t i = 0; i < r.n_row * r.n_bin; i++) {
+        assert_true(isfinite((double)((const float *)r.filtered)[i]));
+        assert_true(i / r.n_bin < 11 || ((const float *)r.causal)[i] == 0);
+    }
+    free_run(&r);
+    tess_decode_hmm_destroy(hmm);
+    dense_case_free(&c);
+}
+
+// With the same likelihood everywhere the filter is the chain itself.
+static void a_flat_likelihood_predicts(void **state)
+{
+    (void)state;
+    for (int k = 0; k < dense_case_count(); k++) {
+        dense_case c;
+        dense_case_make(ctx, k, 0, &c);
+        for (int64_t i = 0; i < c.n_row * c.desc.n_ll; i++) {
+            c.ll[i] = -700.25;
+        }
+        tess_decode_hmm *hmm = NULL;
+        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+        run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
+        go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+        check_rows(&r, r.causal, r.predicted, 1e-13);
+        free_run(&r);
+        tess_decode_hmm_destroy(hmm);
+        dense_case_free(&c);
+    }
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = unit_context(2, 0);
+    return ctx == NULL;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_worked_example_comes_out),
+        cmocka_unit_test(every_movement_agrees_with_its_matrix),
+        cmocka_unit_test(chunks_change_no_bit),
+        cmocka_unit_test(states_are_sums_of_their_bins),
+        cmocka_unit_test(impossible_rows_are_reported),
+        cmocka_unit_test(a_flat_likelihood_predicts),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
