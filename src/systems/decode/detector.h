@@ -3,25 +3,26 @@
 #ifndef TESS_SYSTEMS_DECODE_DETECTOR_H
 #define TESS_SYSTEMS_DECODE_DETECTOR_H
 
+#include "systems/decode/blocks.h"
 #include "systems/decode/encoding.h"
 #include "systems/decode/hmm.h"
 
-typedef enum tess_decode_block_kind {
-    TESS_DECODE_BLOCK_PLACES = 0,  // every interior bin
-    TESS_DECODE_BLOCK_LOCAL = 1,   // the animal's own position: one column
-    TESS_DECODE_BLOCK_NO_SPIKE = 2 // one column
-} tess_decode_block_kind;
+typedef enum tess_decode_columns_kind {
+    TESS_DECODE_COLUMNS_PLACES = 0,  // every interior bin
+    TESS_DECODE_COLUMNS_LOCAL = 1,   // the animal's own position: one column
+    TESS_DECODE_COLUMNS_NO_SPIKE = 2 // one column
+} tess_decode_columns_kind;
 
 // Likelihood columns first..first+n_column-1, shared by every state with the same environment,
 // encoding and kind.
-typedef struct tess_decode_block {
-    int32_t kind;        // tess_decode_block_kind
+typedef struct tess_decode_columns {
+    int32_t kind;        // tess_decode_columns_kind
     int32_t environment; // -1: none
     int32_t encoding;    // -1: none
     int32_t has_kernel;  // a Local state of many bins: the kernel of the animal's place is added
     int64_t first;
     int64_t n_column;
-} tess_decode_block;
+} tess_decode_columns;
 
 struct tess_decode_detector {
     tess_heap *heap;
@@ -32,7 +33,7 @@ struct tess_decode_detector {
     int64_t n_environment;
     int64_t n_encoding;
     tess_decode_environment **state_env; // [n_state], NULL for a state of one bin
-    tess_decode_block *blocks;
+    tess_decode_columns *blocks;
     int32_t n_block;
     int32_t dtype; // of likelihood and kept rows: TESS_F64 if an encoding is exact, else TESS_F32
     tess_decode_hmm *hmm;
@@ -41,9 +42,7 @@ struct tess_decode_detector {
     double *discrete_transition; // [n_state][n_state]
     double *coefficients;        // [n_coefficient][n_state][n_state - 1]
     double *initial;             // [N_s]
-    tess_arena arena;            // everything above, in one block
-    void *block;
-    size_t block_bytes;
+    tess_decode_blocks memory;   // of everything above
 };
 
 // The discrete transitions of rows first..first+n_row-1: out [n_row][S][S], row t drives t -> t+1.

@@ -31,9 +31,11 @@ typedef struct tess_decode_engine_desc {
     const tess_decode_observation *observation; // only n_time is used with given_ll
     const double *design;                       // [n_time][n_coefficient] or NULL
     int64_t n_chunk;                            // 0: from the memory limit
-    int32_t is_strict; // what the process holds already counts against a limit somebody set
-    int32_t smooth;    // go backwards even if no acausal rows are wanted (for first_smoothed)
-    const char *name;  // of stages in progress: "decode" gives "decode.likelihood"
+    int32_t is_strict;  // what the process holds already counts against a limit somebody set
+    int32_t smooth;     // go backwards even if no acausal rows are wanted: for next alone
+    int32_t is_checked; // kept rows may have been overwritten by an earlier process: they are
+                        // checked, and made again from the boundary where they have
+    int32_t reserved;
     tess_decode_rows given_ll; // [n_ll] known already
     tess_decode_rows ll;       // [n_ll] out
     tess_decode_rows acausal;  // [N_s]
@@ -55,10 +57,10 @@ typedef struct tess_decode_engine {
     uint64_t memory_bytes;
     uint64_t limit_bytes;
     tess_decode_hmm_carry carry; // after the last forward step
-    double *boundaries;          // [n_chunk][N_s]: predicted at the first row of each chunk
-    tess_hash *kept_hash;        // [n_chunk] of the kept rows; NULL: not checked
-    double *next;                // [N_s]: smoothed row after the next backward step's chunk; at the
-                                 // end the first smoothed row of all
+    double *boundaries; // [n_chunk][N_s] predicted at the first row of each chunk; NULL: not needed
+    tess_hash *kept_hash; // [n_chunk] of the kept rows; NULL unless checked
+    double *next;         // [N_s]: smoothed row after the next backward step's chunk; at the
+                          // end the first smoothed row of all
     tess_decode_likelihood_report report;
     double likelihood_s;
     double filter_s;
@@ -67,15 +69,24 @@ typedef struct tess_decode_engine {
     int64_t n_recomputed;
     // Its own.
     const tess_decode_rows *keep; // where filtered rows are kept; NULL: nowhere
-    int has_nan;
-    void *ll_buffer;
-    void *row_buffer;
-    void *predicted_buffer;
+    struct {                      // what must be held, where results do not have room for it
+        bool ll;
+        bool rows;
+        bool predicted;
+        bool transition;
+        bool boundaries;
+        bool kept; // filtered rows of the whole recording: they fit the limit
+    } needs;
+    int32_t has_nan;           // among the positions
+    int32_t is_watched;        // large enough for progress calls
+    void *ll_buffer;           // [chunk_rows][n_ll]
+    void *row_buffer;          // [chunk_rows][N_s]
+    void *predicted_buffer;    // [chunk_rows][N_s]
+    double *states_buffer;     // [3][chunk_rows][S]
+    double *transition_buffer; // [chunk_rows][S][S]; NULL: stationary
     void *convert_buffer;
-    double *states_buffer;
-    double *transition_buffer;
-    unsigned char *block;
-    size_t block_bytes;
+    double *again; // [N_s]: carry of a chunk that is made again
+    tess_decode_blocks memory;
     int64_t begin_ns;
     int64_t last_progress_ns;
 } tess_decode_engine;
@@ -103,9 +114,17 @@ TESS_MUST_CHECK tess_status tess_decode_engine_run(tess_decode_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
 void tess_decode_engine_reuse_likelihood(tess_decode_engine *engine);
 
-// Progress and cancel, between pieces of work; done counts rows of the stage.
-TESS_MUST_CHECK tess_status tess_decode_engine_poll(tess_decode_engine *engine, const char *stage,
-                                                    int64_t done, int64_t total);
+// engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
+// and n_time are set.
+TESS_MUST_CHECK tess_status tess_decode_engine_choose(tess_decode_engine *engine);
+
+// engine_rows.c: rows in and out, converted where the types differ.
+TESS_MUST_CHECK tess_status tess_decode_rows_store(const tess_decode_engine *engine,
+                                                   const tess_decode_rows *rows, int64_t first,
+                                                   int64_t count, const void *src, int32_t dtype);
+TESS_MUST_CHECK tess_status tess_decode_rows_load(const tess_decode_rows *rows, int64_t first,
+                                                  int64_t count, void *dst);
+enum { TESS_DECODE_CONVERT_BYTES = 1 << 20 };
 
 // predict.c: an engine's description for arrays, with everything checked. EM starts from it.
 TESS_MUST_CHECK tess_status tess_decode_predict_desc(tess_context *ctx,
@@ -114,7 +133,8 @@ TESS_MUST_CHECK tess_status tess_decode_predict_desc(tess_context *ctx,
                                                      const tess_decode_predict_config *config,
                                                      tess_decode_outputs *outputs,
                                                      tess_decode_engine_desc *desc);
-// Evidence and counts of a finished engine into outputs.
+// Evidence and counts of a finished engine into outputs, and warnings into the log.
+void tess_decode_engine_warn(const tess_decode_engine *engine);
 void tess_decode_predict_finish(const tess_decode_engine *engine, tess_decode_outputs *outputs);
 
 #endif
