@@ -223,7 +223,18 @@ FIELD(tess_format_writer_input, item_bytes, 24);
 FIELD(tess_format_writer_input, shape, 32);
 FIELD(tess_format_writer_input, data, 80);
 FIELD(tess_format_writer_input, data_bytes, 88);
-SIZE(tess_format, 96);
+SIZE(tess_format_layout, 112);
+FIELD(tess_format_layout, dataset, 0);
+FIELD(tess_format_layout, dims, 8);
+FIELD(tess_format_layout, units, 16);
+FIELD(tess_format_layout, long_name, 24);
+FIELD(tess_format_layout, dtype, 32);
+FIELD(tess_format_layout, rank, 36);
+FIELD(tess_format_layout, item_bytes, 40);
+FIELD(tess_format_layout, shape, 48);
+FIELD(tess_format_layout, data, 96);
+FIELD(tess_format_layout, offset, 104);
+SIZE(tess_format, 104);
 FIELD(tess_format, struct_size, 0);
 FIELD(tess_format, abi, 4);
 FIELD(tess_format, name, 8);
@@ -237,6 +248,7 @@ FIELD(tess_format, provenance, 64);
 FIELD(tess_format, write, 72);
 FIELD(tess_format, write_many, 80);
 FIELD(tess_format, attribute, 88);
+FIELD(tess_format, lay_out, 96);
 
 // tessera/sys/backend.h
 SIZE(tess_backend, 136);

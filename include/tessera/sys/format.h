@@ -34,6 +34,21 @@ typedef struct tess_format_writer_input {
     uint64_t data_bytes;
 } tess_format_writer_input;
 
+/** A data set of a file that is laid out at once and filled in place later. */
+typedef struct tess_format_layout {
+    const char *dataset;
+    const char *dims;      /* names of the axes, "time|state_bins"; a data set named like its only
+                              axis holds the coordinates of that axis */
+    const char *units;     /* attribute "units"; NULL: none */
+    const char *long_name; /* attribute "long_name"; NULL: none */
+    int32_t dtype;
+    int32_t rank;
+    int64_t item_bytes;
+    int64_t shape[TESS_MAX_RANK];
+    const void *data; /* written now; NULL: room is made for it */
+    uint64_t offset;  /* out: where the data lie in the file, C order, native byte order */
+} tess_format_layout;
+
 typedef struct tess_format {
     uint32_t struct_size;
     uint32_t abi;           /* TESS_MODULE_ABI */
@@ -64,6 +79,11 @@ typedef struct tess_format {
     tess_status (*attribute)(const tess_host *host, const char *path, const char *object,
                              const char *name, int32_t *kind, double *number, char *text,
                              size_t text_capacity);
+    /** A complete file of several data sets whose data lie in one piece each, so that they can be
+     *  written into the file in place. Axes with the same name are one dimension for netCDF
+     *  readers. NULL: the format has no such files. */
+    tess_status (*lay_out)(const tess_host *host, const char *path, tess_format_layout *items,
+                           int64_t n_item, const char *provenance);
 } tess_format;
 
 /** Exported by format modules as "tess_format_entry". */

@@ -73,5 +73,12 @@ tess_status tess_h5_write_many(const tess_host *host, const char *temporary_path
 tess_status tess_h5_attribute(const tess_host *host, const char *path, const char *object,
                               const char *name, int32_t *kind, double *number, char *text,
                               size_t text_capacity);
+tess_status tess_h5_lay_out(const tess_host *host, const char *path, tess_format_layout *items,
+                            int64_t n_item, const char *provenance);
+
+// A new file whose data sets can be mapped; negative if it cannot be created.
+hid_t tess_h5_create_file(const char *path);
+// A text attribute of variable length.
+herr_t tess_h5_put_text(hid_t object, const char *name, const char *text);
 
 #endif

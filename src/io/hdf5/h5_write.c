@@ -7,13 +7,13 @@
 // Data start at multiples of this, so that they can be mapped.
 enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512 };
 
-static herr_t put_text(hid_t file, const char *name, const char *text)
+herr_t tess_h5_put_text(hid_t object, const char *name, const char *text)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
     const hid_t space = H5Screate(H5S_SCALAR);
     H5Tset_size(type, H5T_VARIABLE);
     H5Tset_cset(type, H5T_CSET_UTF8);
-    const hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     const herr_t result = attribute >= 0 ? H5Awrite(attribute, type, &text) : -1;
     tess_h5_close_id(attribute);
     tess_h5_close_id(space);
@@ -58,8 +58,7 @@ static herr_t put_arrays(hid_t file, const tess_format_writer_input *inputs, int
     return 0;
 }
 
-static tess_status write_file(const tess_host *host, const char *path,
-                              const tess_format_writer_input *inputs, int64_t n_input)
+hid_t tess_h5_create_file(const char *path)
 {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -68,13 +67,20 @@ static tess_status write_file(const tess_host *host, const char *path,
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     tess_h5_close_id(access);
+    return file;
+}
+
+static tess_status write_file(const tess_host *host, const char *path,
+                              const tess_format_writer_input *inputs, int64_t n_input)
+{
+    const hid_t file = tess_h5_create_file(path);
     if (file < 0) {
         return tess_h5_fail(host, TESS_E_CREATE, path, "cannot create");
     }
     tess_status status = TESS_OK;
-    if (put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||
+    if (tess_h5_put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||
         (inputs[0].provenance != NULL &&
-         put_text(file, TESS_H5_PROVENANCE, inputs[0].provenance) < 0) ||
+         tess_h5_put_text(file, TESS_H5_PROVENANCE, inputs[0].provenance) < 0) ||
         put_arrays(file, inputs, n_input) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
         status = tess_h5_fail(host, TESS_E_IO, path, "cannot write; is the disk full?");
     }

@@ -114,6 +114,10 @@ TESS_MUST_CHECK tess_status tess_decode_engine_run(tess_decode_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
 void tess_decode_engine_reuse_likelihood(tess_decode_engine *engine);
 
+// Progress and cancel, between pieces of work; done counts rows of the stage.
+TESS_MUST_CHECK tess_status tess_decode_engine_poll(tess_decode_engine *engine, const char *stage,
+                                                    int64_t done, int64_t total);
+
 // engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
 // and n_time are set.
 TESS_MUST_CHECK tess_status tess_decode_engine_choose(tess_decode_engine *engine);

@@ -57,7 +57,7 @@ static void kernel_row(double std, const double *distance, int64_t animal, int64
 {
     if (std == 0) {
         for (int64_t p = 0; p < n; p++) {
-            row[p] = p == animal ? log((double)n) : -INFINITY;
+            row[p] = p == animal ? log((double)n) : -(double)INFINITY;
         }
         return;
     }
