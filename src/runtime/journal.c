@@ -3,15 +3,14 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/checkpoint.h"
+#include "runtime/folder_lock.h"
 #include "runtime/identity.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,52 +78,6 @@ static tess_status list_checkpoints(const tess_journal *journal, int64_t numbers
     closedir(folder);
     *n_found = n;
     return TESS_OK;
-}
-
-// Holds DIR/lock. The kernel drops the lock with the process, however that ends: a stale one cannot
-// stay. A run that ends removes the file: what was locked must still be what the name says.
-static tess_status hold_lock(tess_journal *journal, const char *path)
-{
-    for (;;) {
-        do {
-            journal->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        } while (journal->lock_fd < 0 && errno == EINTR);
-        if (journal->lock_fd < 0) {
-            TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", path, strerror(errno));
-        }
-        if (flock(journal->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-            char holder[128] = "";
-            const ssize_t n = pread(journal->lock_fd, holder, sizeof holder - 1, 0);
-            holder[n > 0 ? n : 0] = '\0';
-            TESS_FAIL(TESS_E_LOCKED, "%s: another run is using this folder (%s)", journal->folder,
-                      holder[0] ? holder : "holder unknown");
-        }
-        struct stat held;
-        struct stat named;
-        if (fstat(journal->lock_fd, &held) == 0 && stat(path, &named) == 0 &&
-            held.st_ino == named.st_ino) {
-            return TESS_OK;
-        }
-        close(journal->lock_fd);
-        journal->lock_fd = -1;
-    }
-}
-
-static tess_status take_folder(tess_journal *journal)
-{
-    if (mkdir(journal->folder, 0777) != 0 && errno != EEXIST) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create the checkpoint folder: %s", journal->folder,
-                  strerror(errno));
-    }
-    char path[1024];
-    path_in(journal, "lock", path);
-    TESS_TRY(hold_lock(journal, path));
-    char host[64] = "";
-    char text[128];
-    gethostname(host, sizeof host - 1);
-    const int n = snprintf(text, sizeof text, "pid %ld on %s", (long)getpid(), host);
-    TESS_TRY(tess_file_resize(journal->lock_fd, path, 0));
-    return tess_file_write_at(journal->lock_fd, path, text, (size_t)n, 0);
 }
 
 // Every range the checkpoint lists must be in the spool unchanged. The spool is mapped: however
@@ -251,7 +204,7 @@ static tess_status resume_newest(tess_journal *journal, tess_sink *sink, const i
 static tess_status start_or_resume(tess_journal *journal, int resume, tess_sink *sink,
                                    int64_t *done)
 {
-    TESS_TRY(take_folder(journal));
+    TESS_TRY(tess_folder_lock(journal->folder, &journal->lock_fd));
     sweep_temporaries(journal);
     int64_t numbers[MAX_CHECKPOINTS];
     int n = 0;
@@ -293,7 +246,7 @@ tess_status tess_journal_clear(tess_context *ctx, const tess_plan *plan, const c
 {
     tess_journal journal;
     TESS_TRY(name_folder(&journal, ctx, plan, folder));
-    const tess_status status = take_folder(&journal);
+    const tess_status status = tess_folder_lock(journal.folder, &journal.lock_fd);
     if (status == TESS_OK) {
         tess_journal_finish(&journal);
     }
