@@ -211,6 +211,36 @@ static tess_status movements_of(const tess_decode_detector *d,
     return TESS_OK;
 }
 
+static void add_to_hash(tess_hash *hash, const void *data, size_t bytes)
+{
+    const tess_hash pair[2] = {*hash, tess_hash_bytes(tess_hash_default(), data, bytes)};
+    *hash = tess_hash_bytes(tess_hash_default(), pair, sizeof pair);
+}
+
+static tess_hash hash_movements(const tess_decode_detector *d,
+                                const tess_decode_movement *movements)
+{
+    const int32_t n = d->info.n_state;
+    tess_hash hash = {0, 0};
+    for (int32_t i = 0; i < n * n; i++) {
+        const tess_decode_movement *m = &movements[i];
+        const int32_t choices[3] = {m->kind, m->use_manifold, m->direction};
+        add_to_hash(&hash, choices, sizeof choices);
+        add_to_hash(&hash, &m->variance, sizeof m->variance);
+        add_to_hash(&hash, m->mean, sizeof m->mean);
+        tess_decode_environment *from = d->state_env[i / n];
+        tess_decode_environment *to = d->state_env[i % n];
+        const bool has_matrix =
+            m->kind == TESS_DECODE_EMPIRICAL || m->kind == TESS_DECODE_MATRIX;
+        if (has_matrix && m->matrix && from && to) {
+            const int64_t n_item = tess_decode_environment_get_info(from)->n_bin *
+                                   tess_decode_environment_get_info(to)->n_bin;
+            add_to_hash(&hash, m->matrix, (size_t)n_item * sizeof *m->matrix);
+        }
+    }
+    return hash;
+}
+
 static tess_status make_hmm(tess_context *ctx, tess_decode_detector *d,
                             const tess_decode_detector_config *config)
 {
@@ -229,6 +259,7 @@ static tess_status make_hmm(tess_context *ctx, tess_decode_detector *d,
                                        .n_ll = d->info.n_ll};
     tess_status status = movements_of(d, config, movements);
     if (status == TESS_OK) {
+        d->movement_hash = hash_movements(d, movements);
         status = tess_decode_hmm_create(ctx, &desc, &d->hmm);
     }
     tess_heap_free(&ctx->heap, movements, bytes, TESS_TAG_SCRATCH);

@@ -3,6 +3,7 @@
 #ifndef TESS_SYSTEMS_DECODE_DETECTOR_H
 #define TESS_SYSTEMS_DECODE_DETECTOR_H
 
+#include "base/hash.h"
 #include "systems/decode/blocks.h"
 #include "systems/decode/encoding.h"
 #include "systems/decode/hmm.h"
@@ -37,6 +38,7 @@ struct tess_decode_detector {
     int32_t n_block;
     int32_t dtype; // of likelihood and kept rows: TESS_F64 if an encoding is exact, else TESS_F32
     tess_decode_hmm *hmm;
+    tess_hash movement_hash; // tells the movements from others
     // What EM updates; info and config point here.
     double *discrete_initial;    // [n_state]
     double *discrete_transition; // [n_state][n_state]
