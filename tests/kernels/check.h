@@ -62,6 +62,7 @@ double check_now_s(void);
 extern const check_test test_ptp_list[];
 extern const check_test test_math_list[];
 extern const check_test test_probe_list[];
+extern const check_test test_decode_joint_list[];
 
 // Times every kernel whose name contains `filter` (NULL: all) on every usable set.
 int bench_all(const char *filter);

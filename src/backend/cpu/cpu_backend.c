@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "stage/autoreject.h"
 #include "stage/decode_hmm.h"
+#include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
 
 #include <stdio.h>
@@ -30,6 +31,8 @@ static const cpu_stage stages[] = {
      tess_cpu_decode_hmm_scores},
     {TESS_STAGE_DECODE_HMM_TRACE, "decode.trace", sizeof(tess_stage_decode_hmm_trace),
      tess_cpu_decode_hmm_trace},
+    {TESS_STAGE_DECODE_JOINT, "decode.joint", sizeof(tess_stage_decode_joint),
+     tess_cpu_decode_joint},
 };
 
 // Work is done when it is enqueued; the queue only remembers the first failure.
