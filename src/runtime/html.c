@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/html_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const char STYLE[] =
     "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}"
     "pre{background:#161b22}h2{border-color:#30363d}}@media print{body{max-width:none}}";
 
-static void escaped(tess_html *html, const char *text)
+void tess_html_escaped(tess_html *html, const char *text)
 {
     for (const char *c = text; *c; c++) {
         switch (*c) {
@@ -63,7 +64,7 @@ static void rectangle(tess_html *html, double x, double y, double width, double 
 static void element(tess_html *html, const char *tag, const char *text)
 {
     tess_text_printf(&html->text, "<%s>", tag);
-    escaped(html, text);
+    tess_html_escaped(html, text);
     tess_text_printf(&html->text, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
@@ -146,8 +147,7 @@ void tess_html_code(tess_html *html, const char *code)
     element(html, "pre", code);
 }
 
-// Dark blue over green to yellow: rises in lightness, so it also prints in grey.
-static void colour_of(double fraction, int rgb[3])
+void tess_html_colour(double fraction, int rgb[3])
 {
     static const int stops[5][3] = {
         {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
@@ -191,7 +191,7 @@ void tess_html_heat_map(tess_html *html, const double *values, int64_t n_row, in
                                            c * n_col / cols, (c + 1) * n_col / cols);
             int rgb[3] = {160, 160, 160};
             if (!isnan(value)) {
-                colour_of(high > low ? (value - low) / (high - low) : 0, rgb);
+                tess_html_colour(high > low ? (value - low) / (high - low) : 0, rgb);
             }
             rectangle(html, (double)c * cell_w, (double)(r * cell_h), cell_w, (double)cell_h, rgb);
         }
@@ -201,7 +201,7 @@ void tess_html_heat_map(tess_html *html, const double *values, int64_t n_row, in
     snprintf(caption, sizeof caption,
              "%lld %s downwards, %lld %s to the right; dark %.3g to bright %.3g %s; grey: NaN",
              (long long)n_row, row_label, (long long)n_col, col_label, low, high, unit);
-    escaped(html, caption);
+    tess_html_escaped(html, caption);
     tess_text_add(&html->text, "</text></svg>\n");
 }
 
@@ -225,7 +225,7 @@ void tess_html_histogram(tess_html *html, const int64_t *counts, int64_t n, doub
     snprintf(caption, sizeof caption, "%.3g to %.3g %s; tallest bar %lld", low, high, label,
              (long long)most);
     tess_text_printf(&html->text, "<text x=\"0\" y=\"%d\">", HEIGHT + 18);
-    escaped(html, caption);
+    tess_html_escaped(html, caption);
     tess_text_add(&html->text, "</text></svg>\n");
 }
 

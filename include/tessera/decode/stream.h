@@ -65,6 +65,30 @@ tess_decode_stream_plan(tess_context *ctx, const tess_decode_detector *detector,
                         const tess_decode_observation *observation,
                         const tess_decode_stream_config *config, tess_decode_stream_report *report);
 
+enum { TESS_DECODE_SCORE_STATES = 16 };
+
+/** How a result compares with what is known of the truth. Positions are in the coordinates of the
+ *  bins: linear with a track. NaN where nothing is known. */
+typedef struct tess_decode_score {
+    uint32_t struct_size;
+    int32_t n_state;
+    int64_t n_time;
+    int64_t n_scored;     /* rows at which the true position is known */
+    double median_error;  /* cm, from the bin with the largest posterior, states summed */
+    double percentile_90; /* of the error */
+    double coverage_50;   /* share of rows whose true bin lies in the smallest set of bins that */
+    double coverage_95;   /* holds 50 % or 95 % of the posterior */
+    double log_evidence;  /* as stored with the result */
+    double occupancy[TESS_DECODE_SCORE_STATES]; /* mean probability of each state */
+    char state_names[TESS_DECODE_SCORE_STATES][32];
+} tess_decode_score;
+
+/** Scores a result written by tess_decode_stream(). recording NULL: the true position stored with
+ *  the result, if any. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_score_result(
+    tess_context *ctx, const char *result_path, const tess_decode_recording *recording,
+    tess_decode_score *score, size_t struct_size);
+
 /** One-file HTML report of a result written by tess_decode_stream(): posterior with the true
  *  position, state probabilities, error histogram, spike raster, calibration, timings.
  *  recording and report may be NULL; what they would show is left out. */

@@ -71,7 +71,7 @@ static const tess_param detector_params[] = {
 };
 
 static const tess_param predict_params[] = {
-    {"n_chunk", TESS_PARAM_INT, PRE(n_chunk), 0, 0, 1e15, NULL, "",
+    {"chunks", TESS_PARAM_INT, PRE(n_chunk), 0, 0, 1e15, NULL, "",
      "pieces of the time axis; 0 chooses from the memory limit; changes no result"},
 };
 

@@ -1,0 +1,13 @@
+// What the files that write reports share.
+#ifndef TESS_RUNTIME_HTML_PARTS_H
+#define TESS_RUNTIME_HTML_PARTS_H
+
+#include "runtime/html.h"
+
+// Text that may come from data.
+void tess_html_escaped(tess_html *html, const char *text);
+
+// Dark blue over green to yellow: rises in lightness, so it also prints in grey.
+void tess_html_colour(double fraction, int rgb[3]);
+
+#endif

@@ -1,0 +1,44 @@
+// A finished result, opened for reading: what scores and reports look at.
+#ifndef TESS_SYSTEMS_DECODE_VIEW_H
+#define TESS_SYSTEMS_DECODE_VIEW_H
+
+#include "runtime/context.h"
+#include "systems/decode/blocks.h"
+#include "tessera/decode/stream.h"
+#include "tessera/io.h"
+
+#include <stdbool.h>
+
+typedef struct tess_decode_view {
+    tess_context *ctx;
+    tess_decode_blocks memory;
+    char path[1024];
+    bool is_folder;
+    int64_t n_time;
+    int32_t n_state;
+    int32_t n_axis;      // coordinates of a place
+    int64_t n_state_bin; // columns of the posterior
+    int64_t n_place;     // places: states that have them share them
+    const double *time;
+    const char *names; // [n_state][name_bytes], zero-padded
+    int64_t name_bytes;
+    const int64_t *place_of_bin;               // [n_state_bin]; -1: a state of one bin
+    const double *center[TESS_DECODE_MAX_DIM]; // [n_place]
+    const double *truth[TESS_DECODE_MAX_DIM];  // [n_time]; NULL: not known
+    double log_evidence;                       // NaN: not stored
+    tess_source *posterior;                    // [n_time][n_state_bin]
+    tess_source *states;                       // [n_time][n_state]
+} tess_decode_view;
+
+// recording (may be NULL) gives the true position where the result has none.
+TESS_MUST_CHECK tess_status tess_decode_view_open(tess_context *ctx, const char *path,
+                                                  const tess_decode_recording *recording,
+                                                  tess_decode_view *out);
+// Safe on a zeroed struct.
+void tess_decode_view_close(tess_decode_view *view);
+
+// Row of a source as doubles; scratch has room for the row.
+TESS_MUST_CHECK tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch,
+                                                 double *out);
+
+#endif
