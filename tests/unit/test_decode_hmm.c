@@ -1,5 +1,6 @@
 // Filter and smoother: the worked example, the original's data, and dense matrices.
 #include "decode_hmm_dense.h"
+#include "decode_hmm_run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,119 +8,6 @@
 #include <string.h>
 
 static tess_context *ctx;
-
-// The hidden Markov model, its dense twin and one run of it.
-typedef struct run {
-    tess_decode_hmm *hmm;
-    int64_t n_row;
-    int64_t n_bin;
-    int32_t n_state;
-    int32_t dtype;
-    void *filtered; // then smoothed
-    void *causal;
-    void *predicted;
-    double *causal_states;
-    double *predictive_states;
-    double *acausal_states;
-    double *carry;
-    double *next;
-    tess_decode_hmm_carry end;
-} run;
-
-static void *zeros(int64_t n, size_t bytes)
-{
-    void *block = calloc((size_t)n + 1, bytes);
-    assert_non_null(block);
-    return block;
-}
-
-static run new_run(tess_decode_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype)
-{
-    const int64_t n_bin = tess_decode_hmm_bins(hmm);
-    const size_t item = dtype == TESS_F32 ? 4 : 8;
-    return (run){.hmm = hmm,
-                 .n_row = n_row,
-                 .n_bin = n_bin,
-                 .n_state = n_state,
-                 .dtype = dtype,
-                 .filtered = zeros(n_row * n_bin, item),
-                 .causal = zeros(n_row * n_bin, item),
-                 .predicted = zeros(n_row * n_bin, item),
-                 .causal_states = zeros(n_row * n_state, 8),
-                 .predictive_states = zeros(n_row * n_state, 8),
-                 .acausal_states = zeros(n_row * n_state, 8),
-                 .carry = zeros(n_bin, 8),
-                 .next = zeros(n_bin, 8)};
-}
-
-static void free_run(run *r)
-{
-    free(r->filtered);
-    free(r->causal);
-    free(r->predicted);
-    free(r->causal_states);
-    free(r->predictive_states);
-    free(r->acausal_states);
-    free(r->carry);
-    free(r->next);
-}
-
-static tess_decode_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
-                                      const double *transition, int64_t stride, int64_t first,
-                                      int64_t n)
-{
-    const size_t item = r->dtype == TESS_F32 ? 4 : 8;
-    const size_t ll_item = ll_dtype == TESS_F32 ? 4 : 8;
-    return (tess_decode_hmm_chunk){
-        .n_row = n,
-        .ll = (const char *)ll + (size_t)(first * n_ll) * ll_item,
-        .ll_dtype = ll_dtype,
-        .dtype = r->dtype,
-        .transition = transition + first * stride,
-        .transition_stride = stride,
-        .filtered = (char *)r->filtered + (size_t)(first * r->n_bin) * item,
-        .predicted = (char *)r->predicted + (size_t)(first * r->n_bin) * item,
-        .causal_states = r->causal_states + first * r->n_state,
-        .predictive_states = r->predictive_states + first * r->n_state,
-        .acausal_states = r->acausal_states + first * r->n_state};
-}
-
-// Filters and smooths in chunks of so many rows.
-static void go(run *r, const void *ll, int32_t ll_dtype, int64_t n_ll, const double *initial,
-               const double *transition, int64_t stride, int64_t chunk_rows)
-{
-    const size_t item = r->dtype == TESS_F32 ? 4 : 8;
-    memcpy(r->carry, initial, (size_t)r->n_bin * 8);
-    r->end = (tess_decode_hmm_carry){.predicted = r->carry, .first_impossible = -1};
-    const int64_t n_chunk = (r->n_row + chunk_rows - 1) / chunk_rows;
-    for (int64_t c = 0; c < n_chunk; c++) {
-        const int64_t first = c * chunk_rows;
-        const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
-        const tess_decode_hmm_chunk chunk =
-            chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_decode_hmm_filter(ctx, r->hmm, &chunk, &r->end));
-    }
-    memcpy(r->causal, r->filtered, (size_t)(r->n_row * r->n_bin) * item);
-    for (int64_t c = n_chunk - 1; c >= 0; c--) {
-        const int64_t first = c * chunk_rows;
-        const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
-        const tess_decode_hmm_chunk chunk =
-            chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_decode_hmm_smooth(ctx, r->hmm, &chunk, c == n_chunk - 1, r->next));
-    }
-}
-
-static void check_rows(const run *r, const void *got, const double *want, double tolerance)
-{
-    for (int64_t i = 0; i < r->n_row * r->n_bin; i++) {
-        const double value =
-            r->dtype == TESS_F32 ? (double)((const float *)got)[i] : ((const double *)got)[i];
-        if (!(fabs(value - want[i]) <= tolerance)) {
-            fail_msg("row %lld, bin %lld: got %.17g, want %.17g", (long long)(i / r->n_bin),
-                     (long long)(i % r->n_bin), value, want[i]);
-        }
-    }
-}
 
 // Everything a run gives, against the dense one.
 static void check_against_dense(const run *r, const dense_result *want, double tolerance)
@@ -136,7 +24,7 @@ static void compare_with_dense(const dense_case *c, int32_t dtype, double tolera
     assert_ok(tess_decode_hmm_create(ctx, &c->desc, &hmm));
     dense_result want = dense_run(ctx, c);
     run r = new_run(hmm, c->desc.n_state, c->n_row, dtype);
-    go(&r, c->ll, TESS_F64, c->desc.n_ll, c->initial, c->transition, c->stride, c->n_row);
+    go(ctx, &r, c->ll, TESS_F64, c->desc.n_ll, c->initial, c->transition, c->stride, c->n_row);
     check_against_dense(&r, &want, tolerance);
     if (r.n_bin < 800) { // the dense path takes its time
         const tess_decode_hmm_chunk chunk =
@@ -190,7 +78,7 @@ static void the_worked_example_comes_out(void **state)
     const double one = 1;
     const double initial[3] = {1 / 3.0, 1 / 3.0, 1 / 3.0};
     run r = new_run(hmm, 1, 5, TESS_F64);
-    go(&r, ll, TESS_F64, 3, initial, &one, 0, 5);
+    go(ctx, &r, ll, TESS_F64, 3, initial, &one, 0, 5);
     check_rows(&r, r.causal, filtered, 1e-11);
     check_rows(&r, r.filtered, smoothed, 1e-11);
     assert_near(r.end.predicted, next, 3, 1e-11);
@@ -236,11 +124,13 @@ static void chunks_change_no_bit(void **state)
             const int32_t dtype = f32 ? TESS_F32 : TESS_F64;
             const size_t bytes = (size_t)(c.n_row * tess_decode_hmm_bins(hmm)) * (f32 ? 4 : 8);
             run whole = new_run(hmm, c.desc.n_state, c.n_row, dtype);
-            go(&whole, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+            go(ctx, &whole, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride,
+               c.n_row);
             static const int64_t rows[] = {1, 2, 7, 16};
             for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 run r = new_run(hmm, c.desc.n_state, c.n_row, dtype);
-                go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, rows[i]);
+                go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride,
+                   rows[i]);
                 assert_memory_equal(r.causal, whole.causal, bytes);
                 assert_memory_equal(r.predicted, whole.predicted, bytes);
                 assert_memory_equal(r.filtered, whole.filtered, bytes);
@@ -266,7 +156,7 @@ static void states_are_sums_of_their_bins(void **state)
     tess_decode_hmm *hmm = NULL;
     assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
     run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
-    go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+    go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
     const void *rows[3] = {r.causal, r.predicted, r.filtered};
     const double *sums[3] = {r.causal_states, r.predictive_states, r.acausal_states};
     for (int k = 0; k < 3; k++) {
@@ -304,7 +194,7 @@ static void impossible_rows_are_reported(void **state)
     tess_decode_hmm *hmm = NULL;
     assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
     run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F32);
-    go(&r, c.ll, TESS_F64, n_ll, c.initial, c.transition, c.stride, 4);
+    go(ctx, &r, c.ll, TESS_F64, n_ll, c.initial, c.transition, c.stride, 4);
     assert_int_equal(r.end.first_impossible, 11);
     assert_int_equal(r.end.n_impossible, c.n_row - 11);
     assert_true(isinf(r.end.log_evidence) && r.end.log_evidence < 0);
@@ -330,7 +220,7 @@ static void a_flat_likelihood_predicts(void **state)
         tess_decode_hmm *hmm = NULL;
         assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
         run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
-        go(&r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
+        go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
         check_rows(&r, r.causal, r.predicted, 1e-13);
         free_run(&r);
         tess_decode_hmm_destroy(hmm);
