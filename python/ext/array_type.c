@@ -149,6 +149,30 @@ core_array *core_array_create(const core_state *state, int32_t dtype, int64_t it
     return array;
 }
 
+PyObject *core_array_show(const core_state *state, PyObject *owner, int32_t dtype, int32_t rank,
+                          const int64_t *shape, const void *data)
+{
+    if (!data) {
+        return Py_NewRef(Py_None);
+    }
+    core_array *array = core_array_alloc(state);
+    if (!array) {
+        return NULL;
+    }
+    // The views of the library have no const; read_only stands in for it.
+    const tess_status status =
+        tess_array_init(&array->view, (void *)(uintptr_t)data, (tess_dtype)dtype, rank, shape);
+    if (status != TESS_OK) {
+        core_raise(state, status, tess_last_error());
+        Py_DECREF((PyObject *)array);
+        return NULL;
+    }
+    array->read_only = 1;
+    array->owner = Py_NewRef(owner);
+    core_array_finish(array);
+    return (PyObject *)array;
+}
+
 static void array_dealloc(PyObject *self)
 {
     core_array *array = (core_array *)self;
@@ -158,6 +182,7 @@ static void array_dealloc(PyObject *self)
     }
     core_array_return_dlpack(array);
     PyMem_Free(array->block);
+    Py_XDECREF(array->owner);
     PyObject_Free(self);
     Py_DECREF((PyObject *)type);
 }

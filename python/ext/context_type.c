@@ -278,6 +278,28 @@ static void destroy_handle(core_context *context)
     }
 }
 
+// Handles live in the memory of a context: it goes with the last of them.
+static void retire_handle(core_context *context)
+{
+    if (context->n_handle == 0) {
+        destroy_handle(context);
+    } else if (context->handle) {
+        context->retired = context->handle;
+        context->handle = NULL;
+    }
+}
+
+void core_context_release(core_context *context)
+{
+    context->n_handle--;
+    if (context->n_handle == 0 && context->retired) {
+        context->handle = context->retired;
+        context->retired = NULL;
+        destroy_handle(context);
+    }
+    Py_DECREF((PyObject *)context);
+}
+
 static int context_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(((core_context *)self)->log);
@@ -287,7 +309,7 @@ static int context_traverse(PyObject *self, visitproc visit, void *arg)
 
 static int context_clear(PyObject *self)
 {
-    destroy_handle((core_context *)self);
+    retire_handle((core_context *)self);
     Py_CLEAR(((core_context *)self)->log);
     return 0;
 }
@@ -315,7 +337,7 @@ static PyObject *context_close(PyObject *self, PyObject *unused)
     if (take_lock(context) < 0) {
         return NULL;
     }
-    destroy_handle(context);
+    retire_handle(context);
     release_lock(context);
     Py_RETURN_NONE;
 }

@@ -23,6 +23,7 @@ typedef struct core_state {
     PyTypeObject *array_type;
     PyTypeObject *context_type;
     PyTypeObject *progress_type;
+    PyTypeObject *handle_type;
     PyObject *errors[CORE_MAX_ERROR]; // in the order of the table in errors.c
 } core_state;
 
@@ -76,12 +77,13 @@ int core_put(PyObject *dict, const char *key, PyObject *value);
 // --- array_type.c, array_input.c, array_dlpack.c
 
 // An array view with what keeps its memory alive: a block of its own, a buffer, or a tensor lent
-// by DLPack.
+// by DLPack; or the object whose memory it shows.
 typedef struct core_array {
     PyObject_HEAD tess_array view;
     int32_t read_only;
     int32_t has_buffer;
     void *block;
+    PyObject *owner;
     Py_buffer buffer;
     dlpack_managed *lent;
     dlpack_versioned *lent_versioned;
@@ -95,6 +97,9 @@ core_array *core_array_alloc(const core_state *state);
 // A new C-contiguous host array.
 core_array *core_array_create(const core_state *state, int32_t dtype, int64_t item_bytes,
                               int32_t rank, const int64_t *shape);
+// Read-only memory of owner, C order; None for NULL data.
+PyObject *core_array_show(const core_state *state, PyObject *owner, int32_t dtype, int32_t rank,
+                          const int64_t *shape, const void *data);
 // A view of object; an Array is returned as it is. Copies nothing.
 core_array *core_array_from(const core_state *state, PyObject *object, const char *name,
                             int need_writable);
@@ -123,6 +128,8 @@ typedef struct core_context {
     PyThread_type_lock lock; // one call at a time
     unsigned long owner;     // thread that holds lock, 0 if none
     struct core_call *call;
+    tess_context *retired; // closed, but handles still live in its memory
+    Py_ssize_t n_handle;
 } core_context;
 
 // One call into the core: its lock, its released GIL and what its callbacks left behind.
@@ -141,11 +148,35 @@ extern PyType_Spec core_context_spec;
 extern PyStructSequence_Desc core_progress_desc;
 
 core_context *core_to_context(const core_state *state, PyObject *value);
+// One handle less; gives up the reference the handle held.
+void core_context_release(core_context *context);
 // After a begin that returned 0 the GIL is released until core_call_end(), which returns 0, or
 // -1 with the exception of a callback or of status set.
 int core_call_begin(core_call *call, const core_state *state, core_context *context,
                     PyObject *progress);
 int core_call_end(core_call *call, tess_status status);
+
+// --- handle_type.c
+
+typedef struct core_handle_class {
+    const char *name;
+    void (*destroy)(void *object);
+} core_handle_class;
+
+typedef struct core_handle {
+    PyObject_HEAD const core_handle_class *class;
+    void *object;
+    core_context *context; // whose memory the object is
+    PyObject *borrowed;    // handles the object points into; NULL: none
+} core_handle;
+
+extern PyType_Spec core_handle_spec;
+
+// object is still NULL.
+core_handle *core_handle_create(const core_state *state, core_context *context,
+                                const core_handle_class *class, PyObject *borrowed);
+// The object; NULL with TypeError for anything that is no handle of this class.
+void *core_handle_get(const core_state *state, PyObject *value, const core_handle_class *class);
 
 // --- job.c
 
@@ -179,9 +210,17 @@ PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_a
 PyObject *core_list_file(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords);
 
-// --- autoreject.c, system.c
+// --- autoreject.c, decode_*.c, system.c
 
 extern PyMethodDef core_autoreject_methods[];
+extern PyMethodDef core_decode_environment_methods[];
+extern PyMethodDef core_decode_encoding_methods[];
+extern PyMethodDef core_decode_movement_methods[];
+extern PyMethodDef core_decode_detector_methods[];
+extern PyMethodDef core_decode_predict_methods[];
+extern PyMethodDef core_decode_recording_methods[];
+extern PyMethodDef core_decode_stream_methods[];
+extern PyMethodDef core_decode_online_methods[];
 extern PyMethodDef core_system_methods[];
 
 #endif

@@ -18,9 +18,18 @@ static int module_exec(PyObject *module)
     state->context_type = state->array_type ? add_type(module, &core_context_spec) : NULL;
     state->progress_type =
         state->context_type ? PyStructSequence_NewType(&core_progress_desc) : NULL;
-    if (!state->progress_type || PyModule_AddType(module, state->progress_type) < 0 ||
+    state->handle_type = state->progress_type ? add_type(module, &core_handle_spec) : NULL;
+    if (!state->handle_type || PyModule_AddType(module, state->progress_type) < 0 ||
         PyModule_AddFunctions(module, core_system_methods) < 0 ||
-        PyModule_AddFunctions(module, core_autoreject_methods) < 0) {
+        PyModule_AddFunctions(module, core_autoreject_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_environment_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_encoding_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_movement_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_detector_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_predict_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_recording_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_stream_methods) < 0 ||
+        PyModule_AddFunctions(module, core_decode_online_methods) < 0) {
         return -1;
     }
     return core_errors_create(state, module);
@@ -32,6 +41,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->array_type);
     Py_VISIT(state->context_type);
     Py_VISIT(state->progress_type);
+    Py_VISIT(state->handle_type);
     return core_errors_visit(state, visit, arg);
 }
 
@@ -41,6 +51,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->context_type);
     Py_CLEAR(state->progress_type);
+    Py_CLEAR(state->handle_type);
     core_errors_clear(state);
     return 0;
 }

@@ -1,6 +1,7 @@
 """Tessera: four scientific workloads on one native engine.
 
-This version has ``tessera.autoreject`` (EEG/MEG epochs: peak-to-peak amplitudes, simulation).
+This version has ``tessera.autoreject`` (EEG/MEG epochs: peak-to-peak amplitudes, simulation) and
+``tessera.decode`` (clusterless neural decoding).
 ``tessera.show_versions()`` prints what a bug report needs.
 """
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tessera import autoreject as autoreject
+    from tessera import decode as decode
     from tessera._system import devices as devices
     from tessera._system import info as info
     from tessera._system import show_versions as show_versions
@@ -42,8 +44,8 @@ if TYPE_CHECKING:
 
 __version__ = version()
 
-_SYSTEMS = ("autoreject",)
-_LATER = ("clifford", "decode", "xpcs")
+_SYSTEMS = ("autoreject", "decode")
+_LATER = ("clifford", "xpcs")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "TruncatedError",
     "__version__",
     "autoreject",
+    "decode",
     "devices",
     "get_num_threads",
     "info",
@@ -90,7 +93,7 @@ def __getattr__(name: str) -> Any:
         return getattr(_system, name)
     if name in _LATER:
         raise AttributeError(
-            f"tessera.{name} is not in version {__version__}, which has only tessera.autoreject"
+            f"tessera.{name} is not in version {__version__}, which has {', '.join(_SYSTEMS)}"
         )
     raise AttributeError(f"module 'tessera' has no attribute {name!r}")
 

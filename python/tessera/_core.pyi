@@ -238,3 +238,181 @@ def autoreject_ptp_report(
     provenance: str | None = None,
     overwrite: bool = False,
 ) -> None: ...
+
+@final
+class Handle: ...
+
+_Report: TypeAlias = dict[str, Any]
+_Data: TypeAlias = dict[str, Any]
+
+def decode_environment(
+    context: Context,
+    position: ArrayLike | None,
+    *,
+    n_dim: int | None = None,
+    options: _Options | None = None,
+    bin_size: ArrayLike | None = None,
+    position_range: ArrayLike | None = None,
+    is_track_interior: ArrayLike | None = None,
+    track: tuple[Any, ...] | None = None,
+    name: str | None = None,
+) -> Handle: ...
+def decode_environment_info(environment: Handle, /) -> dict[str, Any]: ...
+def decode_linearize(environment: Handle, position: ArrayLike, /) -> tuple[Array, Array, Array]: ...
+def decode_place(environment: Handle, position: ArrayLike, /) -> Array: ...
+def decode_bin_index(environment: Handle, place: ArrayLike, /) -> Array: ...
+def decode_distances(context: Context, environment: Handle) -> Array: ...
+def decode_position_at(position_time: ArrayLike, position: ArrayLike, time: ArrayLike) -> Array: ...
+def decode_movement_matrix(
+    context: Context, movement: tuple[Any, ...], origin: Handle, destination: Handle
+) -> Array: ...
+def decode_empirical_movement(
+    context: Context,
+    environment: Handle,
+    position: ArrayLike,
+    *,
+    is_training: ArrayLike | None = None,
+    speedup: int | None = None,
+    time_reversed: bool = False,
+) -> Array: ...
+def decode_encoding(
+    context: Context,
+    environment: Handle,
+    training: _Data,
+    *,
+    options: _Options | None = None,
+    position_std: ArrayLike | None = None,
+    waveform_std: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def decode_encoding_info(encoding: Handle, /) -> dict[str, Any]: ...
+def decode_log_likelihood(
+    context: Context,
+    encoding: Handle,
+    observation: _Data,
+    *,
+    dtype: str | None = None,
+    first: int | None = None,
+    n_row: int | None = None,
+    progress: _ProgressFn | None = None,
+) -> tuple[Array, _Report]: ...
+def decode_local_log_likelihood(
+    context: Context,
+    encoding: Handle,
+    observation: _Data,
+    *,
+    dtype: str | None = None,
+    first: int | None = None,
+    n_row: int | None = None,
+    progress: _ProgressFn | None = None,
+) -> tuple[Array, _Report]: ...
+def decode_no_spike_log_likelihood(
+    context: Context, observation: _Data, rate: float, dtype: str | None = None
+) -> Array: ...
+def decode_log_joint(
+    context: Context,
+    encoding: Handle,
+    electrode: int,
+    marks: ArrayLike,
+    *,
+    dtype: str | None = None,
+) -> Array: ...
+def decode_time_bin(time: ArrayLike, spike_times: ArrayLike, /) -> Array: ...
+def decode_detector(
+    context: Context,
+    states: list[tuple[str, int, int, bool, bool]],
+    environments: list[Handle],
+    encodings: list[Handle],
+    movements: list[Any],
+    discrete_initial: ArrayLike,
+    discrete_transition: ArrayLike,
+    *,
+    coefficients: ArrayLike | None = None,
+    initial: ArrayLike | None = None,
+    options: _Options | None = None,
+) -> Handle: ...
+def decode_detector_info(detector: Handle, /) -> dict[str, Any]: ...
+def decode_predict(
+    context: Context,
+    detector: Handle,
+    observation: _Data,
+    want: list[str],
+    *,
+    dtype: str | None = None,
+    options: _Options | None = None,
+    design: ArrayLike | None = None,
+    log_likelihood: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
+def decode_em(
+    context: Context,
+    detector: Handle,
+    observation: _Data,
+    want: list[str],
+    *,
+    dtype: str | None = None,
+    options: _Options | None = None,
+    design: ArrayLike | None = None,
+    concentration: ArrayLike | None = None,
+    stickiness: ArrayLike | None = None,
+    prior_weight: ArrayLike | None = None,
+    frozen_rows: ArrayLike | None = None,
+    iteration: Callable[[int, float, float], object] | None = None,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
+def decode_simulate(
+    context: Context, options: _Options | None = None, progress: _ProgressFn | None = None
+) -> Handle: ...
+def decode_recording_open(context: Context, path: _Path) -> Handle: ...
+def decode_recording_save(
+    context: Context, recording: Handle, path: _Path, overwrite: bool = False
+) -> None: ...
+def decode_recording_info(recording: Handle, /) -> dict[str, Any]: ...
+def decode_model_defaults(kind: int, sorted_spikes: bool) -> dict[str, Any]: ...
+def decode_stream(
+    context: Context,
+    detector: Handle,
+    observation: _Data,
+    path: _Path,
+    *,
+    want: int | None = None,
+    dtype: str | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
+    n_chunk: int | None = None,
+    command_line: str | None = None,
+    design: ArrayLike | None = None,
+    recording: Handle | None = None,
+    progress: _ProgressFn | None = None,
+) -> _Report: ...
+def decode_stream_plan(
+    context: Context,
+    detector: Handle,
+    observation: _Data,
+    *,
+    want: int | None = None,
+    dtype: str | None = None,
+    n_chunk: int | None = None,
+    design: ArrayLike | None = None,
+) -> _Report: ...
+def decode_report(
+    context: Context,
+    result: _Path,
+    path: _Path,
+    *,
+    recording: Handle | None = None,
+    overwrite: bool = False,
+) -> None: ...
+def decode_online(
+    context: Context, detector: Handle, options: _Options | None = None
+) -> Handle: ...
+def decode_online_push_spikes(
+    online: Handle, electrode: int, times: ArrayLike, marks: ArrayLike, /
+) -> None: ...
+def decode_online_push_position(online: Handle, time: float, position: ArrayLike, /) -> None: ...
+def decode_online_advance(online: Handle, now: float, /) -> int: ...
+def decode_online_get(online: Handle, bin: int, /) -> dict[str, Any]: ...
+def decode_online_stats(online: Handle, /) -> dict[str, Any]: ...
+def decode_online_reset(online: Handle, start: float, /) -> None: ...

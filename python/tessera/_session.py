@@ -20,15 +20,30 @@ class _Defaults:
     log_level = _LEVELS["INFO"]
 
 
+class _Log:
+    """What a shared context says: to the logger, and its warnings to whoever holds the lease."""
+
+    __slots__ = ("warnings",)
+
+    def __init__(self) -> None:
+        self.warnings: list[str] | None = None
+
+    def __call__(self, level: int, line: str) -> None:
+        if level == _LEVELS["WARNING"] and self.warnings is not None:
+            self.warnings.append(line)
+        else:
+            _emit(level, line)
+
+
 # Contexts at rest, by how they were made. A call takes one out, so that no two calls meet in one,
 # and a forked child never sees one that was busy.
-_idle: dict[_Key, list[Context]] = {}
+_idle: dict[_Key, list[tuple[Context, _Log]]] = {}
 
 
 class Lease:
     """The context of one call: the user's, one at rest, or a new one."""
 
-    __slots__ = ("_context", "_key")
+    __slots__ = ("_context", "_key", "_log")
 
     def __init__(
         self,
@@ -40,6 +55,7 @@ class Lease:
     ) -> None:
         self._context = context
         self._key: _Key | None = None
+        self._log: _Log | None = None
         if context is None:
             if threads is None:
                 threads = _Defaults.threads
@@ -54,14 +70,15 @@ class Lease:
             assert self._context is not None
             return self._context
         try:
-            self._context = _idle[self._key].pop()
+            self._context, self._log = _idle[self._key].pop()
         except LookupError:
             threads, memory_limit, device, log_level = self._key
+            self._log = _Log()
             self._context = Context(
                 threads=threads,
                 memory_limit=memory_limit,
                 device=device,
-                log=_emit,
+                log=self._log,
                 log_level=log_level,
             )
         return self._context
@@ -72,13 +89,13 @@ class Lease:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._key is None or self._context is None:
+        if self._key is None or self._context is None or self._log is None:
             return
         if self._key not in _idle and len(_idle) >= _MAX_IDLE:
             _idle.clear()
         waiting = _idle.setdefault(self._key, [])
         if len(waiting) < _MAX_IDLE:
-            waiting.append(self._context)
+            waiting.append((self._context, self._log))
 
 
 def _emit(level: int, line: str) -> None:

@@ -17,7 +17,8 @@ _TYPES = {"int": "int", "real": "float", "flag": "bool", "bytes": "int or str"}
 
 
 @cache
-def _tables() -> dict[str, list[_core.Param]]:
+def tables() -> dict[str, list[_core.Param]]:
+    """Return every parameter table of the library, by name."""
     return _core.param_tables()
 
 
@@ -63,7 +64,7 @@ def from_table(name: str) -> Callable[[_Function], _Function]:
     """
 
     def decorate(function: _Function) -> _Function:
-        table = _tables()[name]
+        table = tables()[name]
         defaults = {param["name"]: param["default"] for param in table}
         own = function.__kwdefaults__ or {}
         missing = defaults.keys() - own.keys()

@@ -1,0 +1,188 @@
+"""Encoding models: what the spikes of every electrode or unit say about position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._core import ArgumentError
+from tessera.decode._data import Array, Floats, vector
+from tessera.decode._lib import Session, default
+from tessera.decode.environment import Environment
+
+CLUSTERLESS = {
+    "clusterless_kde": "clusterless_kde",
+    "clusterless_kde_log": "clusterless_kde",
+    "clusterless_gmm": "clusterless_gmm",
+}
+SORTED = {
+    "sorted_spikes_kde": "sorted_spikes_kde",
+    "sorted_spikes_glm": "sorted_spikes_glm",
+}
+
+# How the original cuts its work; here that is decided by the library and changes no result.
+_IGNORED = {
+    "block_size",
+    "bin_tile_size",
+    "disable_progress_bar",
+    "enc_tile_size",
+    "pos_tile_size",
+    "spike_block_size",
+    "use_streaming",
+}
+_RENAMED = {
+    "emission_knot_spacing": "glm_knot_spacing",
+    "gmm_max_iter": "gmm_iterations",
+    "gmm_random_state": "seed",
+    "gmm_reg_covar": "gmm_ridge",
+    "gmm_tol": "gmm_tolerance",
+    "l2_penalty": "glm_penalty",
+}
+_BANDWIDTHS = ("position_std", "waveform_std")
+
+
+def encoding_options(algorithm: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Turn the parameters of an algorithm, the original's or ours, into the library's."""
+    options: dict[str, Any] = {"algorithm": algorithm}
+    for name, value in (params or {}).items():
+        if name in _IGNORED or value is None:
+            continue
+        if name.startswith("gmm_covariance_type"):
+            if value != "full":
+                raise ArgumentError(f"{name}: only 'full' is supported, got {value!r}")
+            continue
+        options[_RENAMED.get(name, name)] = value
+    if options.get("bin_scale") == "auto":
+        options["bin_scale"] = 0.0
+    return options
+
+
+def _scalar(value: Any) -> bool:
+    return bool(np.ndim(value) == 0)
+
+
+class EncodingModel(Mapping[str, Any]):
+    """A fitted encoding model; a mapping with the names of the original.
+
+    Parameters
+    ----------
+    environment : Environment
+        With bins.
+    training : dict
+        spike_times, marks (or None), position_time, position, is_training, weights.
+    options : dict
+        Options of table ``decode.encoding``; bandwidths may be arrays.
+    """
+
+    def __init__(
+        self, environment: Environment, training: dict[str, Any], options: dict[str, Any]
+    ) -> None:
+        self.environment = environment
+        self.training = training
+        self.options = options
+        self.session: dict[str, Any] = {}
+
+    def fit(self, progress: Any = None, **session: Any) -> EncodingModel:
+        """Fit now instead of on first use."""
+        self.session = {"progress": progress, **session}
+        self.handle  # noqa: B018
+        self.session = {}
+        return self
+
+    @cached_property
+    def handle(self) -> _core.Handle:
+        """The model in the library, fitted on first use."""
+        options = dict(self.options)
+        vectors: dict[str, Floats | None] = {}
+        for name in _BANDWIDTHS:
+            vectors[name] = None
+            if name in options and not _scalar(options[name]):
+                vectors[name] = vector(options.pop(name), name)
+        known = {param["name"] for param in _core.param_tables()["decode.encoding"]}
+        unknown = sorted(options.keys() - known)
+        if unknown:
+            raise ArgumentError(
+                f"algorithm parameters: {unknown[0]!r} does not exist; known are "
+                f"{', '.join(sorted(known | _RENAMED.keys() | _IGNORED))}"
+            )
+        session = dict(self.session)
+        progress = session.pop("progress", None)
+        with Session(**session) as context:
+            return _core.decode_encoding(
+                context,
+                self.environment._handle,
+                self.training,
+                options=options,
+                position_std=vectors["position_std"],
+                waveform_std=vectors["waveform_std"],
+                progress=progress,
+            )
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """Everything known of the model, as the library names it."""
+        return _core.decode_encoding_info(self.handle)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what lives in the library; it is fitted again on demand, to the same bits."""
+        state = dict(self.__dict__)
+        for name in ("handle", "info"):
+            state.pop(name, None)
+        return state
+
+    def _bandwidth(self, name: str) -> Floats:
+        value = self.options.get(name, default("decode.encoding", name))
+        return np.atleast_1d(np.asarray(value, dtype=np.float64))
+
+    def _array(self, name: str) -> Array:
+        return np.asarray(self.info[name])
+
+    def _arrays(self, name: str) -> list[Array]:
+        return [np.asarray(array) for array in self.info[name]]
+
+    def _place_fields(self) -> Array:
+        """Rates over all bins, 0 where the animal cannot be."""
+        interior = self.environment.is_track_interior_.ravel()
+        inner = self._array("place_fields")
+        fields = np.zeros((len(inner), interior.size))
+        fields[:, interior] = inner
+        return fields
+
+    def _entries(self) -> dict[str, Any]:
+        entries: dict[str, Any] = {
+            "environment": lambda: self.environment,
+            "mean_rates": lambda: self._array("mean_rates"),
+        }
+        if self.info["occupancy"] is not None:
+            entries["occupancy"] = lambda: self._array("occupancy")
+            entries["position_std"] = lambda: self._bandwidth("position_std")
+        if self.info["algorithm"].startswith("clusterless"):
+            entries["waveform_std"] = lambda: self._bandwidth("waveform_std")
+            entries["summed_ground_process_intensity"] = lambda: self._array(
+                "summed_ground_intensity"
+            )
+            if self.info["encoding_marks"] is not None:
+                entries["encoding_positions"] = lambda: self._arrays("encoding_positions")
+                entries["encoding_spike_waveform_features"] = lambda: self._arrays("encoding_marks")
+        else:
+            entries["place_fields"] = self._place_fields
+            entries["no_spike_part_log_likelihood"] = lambda: self._place_fields().sum(axis=0)
+            entries["is_track_interior"] = self.environment.is_track_interior_.ravel
+        return entries
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries()[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries())
+
+    def __len__(self) -> int:
+        return len(self._entries())
+
+    def __repr__(self) -> str:
+        n = len(self.training["spike_times"])
+        return f"EncodingModel({self.options['algorithm']!r}, {n} electrodes or units)"

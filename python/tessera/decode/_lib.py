@@ -1,0 +1,66 @@
+"""Calls into the library: contexts, defaults and warnings."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tessera import _core
+from tessera._session import Lease
+from tessera._tables import tables
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def default(table: str, name: str) -> Any:
+    """Return the default of an option; tables of the library are the only place they stand."""
+    return defaults(table)[name]
+
+
+@cache
+def defaults(table: str) -> dict[str, Any]:
+    """Return the defaults of all options of a table."""
+    return {param["name"]: param["default"] for param in tables()[table]}
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's that called the package."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, UserWarning, stacklevel=level - 1)
+
+
+class Session(Lease):
+    """A lease whose warnings become Python's."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> _core.Context:
+        """Take a context."""
+        context = super().__enter__()
+        if self._log is not None:
+            self._log.warnings = []
+        return context
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the context back, then warn."""
+        lines: list[str] = []
+        if self._log is not None:
+            lines = self._log.warnings or []
+            self._log.warnings = None
+        super().__exit__(kind, error, trace)
+        if kind is None:
+            for line in dict.fromkeys(lines):
+                warn(line)

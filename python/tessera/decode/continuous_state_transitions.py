@@ -1,0 +1,329 @@
+"""How position moves from one time bin to the next, within a state or between two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tessera import _core
+from tessera._core import ArgumentError, ShapeError
+from tessera.decode import _data
+from tessera.decode._data import Floats
+from tessera.decode._lib import Session, default
+from tessera.decode.environment import Environment, find_environment
+
+__all__ = [
+    "Discrete",
+    "EmpiricalMovement",
+    "Identity",
+    "RandomWalk",
+    "RandomWalkDirection1",
+    "RandomWalkDirection2",
+    "Uniform",
+    "estimate_movement_var",
+]
+
+# kind, use_manifold, direction, variance, mean, matrix: what the library takes
+Spec: TypeAlias = tuple[str, bool, int, float | None, Floats | None, Floats | None]
+
+_DIRECTIONS = {None: 0, "inward": 1, "outward": 2}
+
+
+def _variance() -> float:
+    variance: float = default("decode.model", "movement_variance")
+    return variance
+
+
+class Movement:
+    """Base of all movements."""
+
+    environment_name: str = ""
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        raise NotImplementedError
+
+    def pair(self, environments: Sequence[Environment]) -> tuple[Environment, Environment]:
+        """Return where the movement starts and ends."""
+        environment = find_environment(environments, self.environment_name)
+        return environment, environment
+
+    def make_state_transition(
+        self, environments: Sequence[Environment], *args: Any, **kwargs: Any
+    ) -> Floats:
+        """Return the matrix over all bins, from row to column.
+
+        Parameters
+        ----------
+        environments : sequence of Environment
+            The environments of the model, with bins.
+        *args, **kwargs
+            What other movements need.
+
+        Returns
+        -------
+        ndarray, shape (n_bins, n_bins)
+            Rows sum to 1; they are 0 at non-interior bins.
+        """
+        del args, kwargs
+        origin, destination = self.pair(environments)
+        with Session() as context:
+            return np.asarray(
+                _core.decode_movement_matrix(
+                    context, self.spec(origin), origin._handle, destination._handle
+                )
+            )
+
+
+def _axes(environment: Environment) -> int:
+    return len(environment.edges_)
+
+
+@dataclass
+class RandomWalk(Movement):
+    """A step to a near bin.
+
+    Parameters
+    ----------
+    environment_name : str
+        Where.
+    movement_var : float or array, shape (n_dim, n_dim)
+        Variance of a step, cm^2 per time bin.
+    movement_mean : float or sequence of float
+        Mean of a step, cm.
+    use_manifold_distance : bool
+        Distances along the interior instead of straight ones.
+    direction : {None, 'inward', 'outward'}
+        With use_manifold_distance: only steps towards the most central bin, or away from it.
+    """
+
+    environment_name: str = ""
+    movement_var: Any = field(default_factory=_variance)
+    movement_mean: float | Sequence[float] = 0.0
+    use_manifold_distance: bool = False
+    direction: str | None = None
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        if self.direction not in _DIRECTIONS:
+            raise ArgumentError(
+                f"direction: {self.direction!r} does not exist; choose None, 'inward' or 'outward'"
+            )
+        mean = np.broadcast_to(np.asarray(self.movement_mean, np.float64), (_axes(environment),))
+        if np.size(self.movement_var) > 1:
+            return ("matrix", False, 0, None, None, self._correlated(environment, mean))
+        return (
+            "random_walk",
+            bool(self.use_manifold_distance),
+            _DIRECTIONS[self.direction],
+            float(np.asarray(self.movement_var).squeeze()),
+            np.ascontiguousarray(mean),
+            None,
+        )
+
+    def _correlated(self, environment: Environment, mean: Floats) -> Floats:
+        """Return the matrix of steps with a covariance matrix, on a grid."""
+        covariance = _data.reals(self.movement_var, "movement_var")
+        n_axis = _axes(environment)
+        if covariance.shape == (n_axis,):
+            covariance = np.diag(covariance)
+        if covariance.shape != (n_axis, n_axis) or self.use_manifold_distance:
+            raise ShapeError(
+                f"movement_var: expected a number or a matrix ({n_axis}, {n_axis}) over straight "
+                f"distances, got shape {covariance.shape}"
+            )
+        interior = environment.is_track_interior_.ravel()
+        centers = environment.place_bin_centers_
+        step = centers[np.newaxis] - centers[:, np.newaxis] - mean
+        exponent = np.einsum("abi,ij,abj->ab", step, np.linalg.inv(covariance), step)
+        matrix = np.exp(-0.5 * exponent) * interior * interior[:, np.newaxis]
+        total = matrix.sum(axis=1, keepdims=True)
+        normal: Floats = np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
+        return normal
+
+
+@dataclass
+class Uniform(Movement):
+    """A jump to any interior bin.
+
+    Parameters
+    ----------
+    environment_name : str
+        Where from.
+    environment2_name : str, optional
+        Where to; default: the same.
+    """
+
+    environment_name: str = ""
+    environment2_name: str | None = None
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        del environment
+        return ("uniform", False, 0, None, None, None)
+
+    def pair(self, environments: Sequence[Environment]) -> tuple[Environment, Environment]:
+        """Return where the movement starts and ends."""
+        origin = find_environment(environments, self.environment_name)
+        if self.environment2_name is None:
+            return origin, origin
+        return origin, find_environment(environments, self.environment2_name)
+
+
+@dataclass
+class Identity(Movement):
+    """No movement."""
+
+    environment_name: str = ""
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        del environment
+        return ("identity", False, 0, None, None, None)
+
+
+@dataclass
+class RandomWalkDirection1(Movement):
+    """A random walk that never goes back to a lower bin."""
+
+    environment_name: str = ""
+    movement_var: float = field(default_factory=_variance)
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        del environment
+        return ("random_walk_direction1", False, 0, float(self.movement_var), None, None)
+
+
+@dataclass
+class RandomWalkDirection2(Movement):
+    """A random walk that never goes on to a higher bin."""
+
+    environment_name: str = ""
+    movement_var: float = field(default_factory=_variance)
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        del environment
+        return ("random_walk_direction2", False, 0, float(self.movement_var), None, None)
+
+
+@dataclass
+class EmpiricalMovement(Movement):
+    """Steps the animal made, counted.
+
+    Parameters
+    ----------
+    environment_name : str
+        Where.
+    encoding_group : str or int
+        Which samples (``encoding_group_labels``).
+    speedup : int
+        How many steps in one time bin.
+    is_time_reversed : bool
+        Count steps backwards.
+    """
+
+    environment_name: str = ""
+    encoding_group: str | int = 0
+    speedup: int = 1
+    is_time_reversed: bool = False
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement: nothing before it is counted."""
+        raise ArgumentError(
+            f"EmpiricalMovement in environment {environment.environment_name!r} is counted by fit()"
+        )
+
+    def make_state_transition(
+        self,
+        environments: Sequence[Environment],
+        position: Any = None,
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        **kwargs: Any,
+    ) -> Floats:
+        """Count the steps of a position series.
+
+        Parameters
+        ----------
+        environments : sequence of Environment
+            The environments of the model, with bins.
+        position : array, shape (n_sample, n_dim)
+            Positions.
+        is_training : array of bool, shape (n_sample,), optional
+            Samples that count; default: all.
+        encoding_group_labels, environment_labels : array, shape (n_sample,), optional
+            Only samples of this group and environment count.
+        **kwargs
+            What other movements need.
+
+        Returns
+        -------
+        ndarray, shape (n_bins, n_bins)
+            From row to column.
+        """
+        del kwargs
+        environment = find_environment(environments, self.environment_name)
+        points = _data.position(position)
+        n = len(points)
+        keep = _data.mask(is_training, "is_training")
+        _data.same_length(keep, n, "is_training", "position")
+        kept = np.ones(n, dtype=bool) if keep is None else keep.copy()
+        groups = _data.labels(encoding_group_labels, n, "encoding_group_labels", "position")
+        if groups is not None:
+            kept &= groups == self.encoding_group
+        places = _data.labels(environment_labels, n, "environment_labels", "position")
+        if places is not None:
+            kept &= places == self.environment_name
+        with Session() as context:
+            return np.asarray(
+                _core.decode_empirical_movement(
+                    context,
+                    environment._handle,
+                    points,
+                    is_training=kept,
+                    speedup=int(self.speedup),
+                    time_reversed=bool(self.is_time_reversed),
+                )
+            )
+
+
+@dataclass
+class Discrete(Movement):
+    """Into or out of a state of one bin."""
+
+    def spec(self, environment: Environment) -> Spec:
+        """Return what the library takes for this movement."""
+        del environment
+        return ("discrete", False, 0, None, None, None)
+
+    def make_state_transition(self, *args: Any, **kwargs: Any) -> Floats:
+        """Return 1."""
+        del args, kwargs
+        return np.ones((1, 1))
+
+
+def estimate_movement_var(position: Any, sampling_frequency: float = 1) -> Floats:
+    """Estimate the variance of a step per coordinate.
+
+    Parameters
+    ----------
+    position : array, shape (n_sample, n_dim)
+        Positions.
+    sampling_frequency : float
+        Samples per second; the result is per second then.
+
+    Returns
+    -------
+    ndarray, shape (n_dim, n_dim)
+        Covariance of the steps.
+    """
+    points = _data.position(position)
+    points = points[~np.isnan(points).any(axis=1)]
+    steps = np.diff(points, axis=0)
+    return np.atleast_2d(np.cov(steps, rowvar=False)) * sampling_frequency

@@ -1,0 +1,213 @@
+"""How the discrete states follow each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tessera._core import ArgumentError, ShapeError
+from tessera.decode import _data
+from tessera.decode._data import Floats
+from tessera.decode._formula import Design
+
+__all__ = [
+    "DiscreteNonStationaryCustom",
+    "DiscreteNonStationaryDiagonal",
+    "DiscreteStationaryCustom",
+    "DiscreteStationaryDiagonal",
+    "centered_softmax_forward",
+    "centered_softmax_inverse",
+    "make_transition_from_diag",
+    "predict_discrete_state_transitions",
+]
+
+_FORMULA = "1 + bs(speed, knots=[1.0, 4.0, 16.0, 32.0, 64.0])"
+_ROUNDING = 1e-6  # how far the sum of a row may be from 1
+_TINY = 1e-300  # keeps the logarithm of an impossible transition finite
+
+
+def make_transition_from_diag(diag: Any) -> Floats:
+    """Return a matrix with this diagonal; what is left of a row is shared by the others.
+
+    Parameters
+    ----------
+    diag : sequence of float, shape (n_states,)
+        Probability of staying.
+
+    Returns
+    -------
+    ndarray, shape (n_states, n_states)
+        Rows sum to 1.
+    """
+    values = _data.vector(diag, "diagonal_values")
+    n = len(values)
+    if n == 1:
+        return np.ones((1, 1))
+    matrix = np.repeat(((1 - values) / (n - 1))[:, np.newaxis], n, axis=1)
+    matrix[np.diag_indices(n)] = values
+    return matrix
+
+
+def centered_softmax_forward(y: Any) -> Floats:
+    """Return softmax([y, 0]) along the last axis."""
+    array = np.asarray(y, dtype=np.float64)
+    padded = np.concatenate((array, np.zeros((*array.shape[:-1], 1))), axis=-1)
+    padded = np.exp(padded - padded.max(axis=-1, keepdims=True))
+    probabilities: Floats = padded / padded.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def centered_softmax_inverse(y: Any) -> Floats:
+    """Return what :func:`centered_softmax_forward` maps to y."""
+    logs = np.log(np.maximum(np.asarray(y, dtype=np.float64), _TINY))
+    inverse: Floats = logs[..., :-1] - logs[..., -1:]
+    return inverse
+
+
+def check_matrix(values: Any, name: str = "discrete_transition_type") -> Floats:
+    """Refuse what is no matrix of transition probabilities."""
+    matrix = _data.reals(values, name)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ShapeError(f"{name}: expected a square matrix, got shape {matrix.shape}")
+    outside = np.argwhere((matrix < 0) | (matrix > 1) | np.isnan(matrix))
+    if outside.size:
+        i, j = outside[0]
+        raise ArgumentError(f"{name}: entry ({i}, {j}) is {matrix[i, j]}, not from 0 to 1")
+    sums = matrix.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(sums - 1) > _ROUNDING)
+    if wrong.size:
+        raise ArgumentError(f"{name}: row {wrong[0]} sums to {sums[wrong[0]]:.9g}, expected 1")
+    return matrix
+
+
+class _Stationary:
+    is_stationary = True
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix."""
+        raise NotImplementedError
+
+    def make_state_transition(self, *args: Any, **kwargs: Any) -> tuple[Floats, None, None]:
+        """Return (matrix, no coefficients, no design)."""
+        del args, kwargs
+        return self.matrix(), None, None
+
+
+class _NonStationary:
+    is_stationary = False
+    formula: str
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix the coefficients start from."""
+        raise NotImplementedError
+
+    def design(self, covariate_data: Any) -> Design:
+        """Evaluate the formula."""
+        return Design(self.formula, covariate_data)
+
+    def coefficients(self, n_coefficient: int) -> Floats:
+        """Return the start: the intercept gives the matrix, all else is 0."""
+        matrix = self.matrix()
+        n = len(matrix)
+        start = np.zeros((n_coefficient, n, n - 1))
+        start[0] = centered_softmax_inverse(matrix)
+        return start
+
+    def make_state_transition(self, covariate_data: Any) -> tuple[Floats, Floats, Floats]:
+        """Evaluate the formula on covariates.
+
+        Parameters
+        ----------
+        covariate_data : mapping of str to array, or pandas.DataFrame
+            Covariates by name, one value per time.
+
+        Returns
+        -------
+        transitions : ndarray, shape (n_time, n_states, n_states)
+            The matrix at every time.
+        coefficients : ndarray, shape (n_coefficients, n_states, n_states - 1)
+            What expectation maximisation begins with.
+        design : ndarray, shape (n_time, n_coefficients)
+            The formula's columns.
+        """
+        design = self.design(covariate_data).matrix
+        coefficients = self.coefficients(design.shape[1])
+        matrix = self.matrix()
+        return np.repeat(matrix[np.newaxis], len(design), axis=0), coefficients, design
+
+
+@dataclass
+class DiscreteStationaryDiagonal(_Stationary):
+    """Stay with probability ``diagonal_values``; else go to any other state."""
+
+    diagonal_values: Any
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix."""
+        return check_matrix(make_transition_from_diag(self.diagonal_values), "diagonal_values")
+
+
+@dataclass
+class DiscreteStationaryCustom(_Stationary):
+    """A matrix of transition probabilities, from row to column."""
+
+    values: Any
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix."""
+        return check_matrix(self.values, "values")
+
+
+@dataclass
+class DiscreteNonStationaryDiagonal(_NonStationary):
+    """Transitions that depend on covariates; they begin as ``diagonal_values``."""
+
+    diagonal_values: Any
+    formula: str = _FORMULA
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix the coefficients start from."""
+        return check_matrix(make_transition_from_diag(self.diagonal_values), "diagonal_values")
+
+
+@dataclass
+class DiscreteNonStationaryCustom(_NonStationary):
+    """Transitions that depend on covariates; they begin as ``values``."""
+
+    values: Any
+    formula: str = _FORMULA
+
+    def matrix(self) -> Floats:
+        """Return the transition matrix the coefficients start from."""
+        return check_matrix(self.values, "values")
+
+
+def predict_discrete_state_transitions(
+    discrete_transition_design_matrix: Any,
+    discrete_transition_coefficients: Any,
+    discrete_transition_covariate_data: Any = None,
+) -> Floats:
+    """Return the transition matrix at every time.
+
+    Parameters
+    ----------
+    discrete_transition_design_matrix : Design or array, shape (n_time, n_coefficients)
+        The formula or its columns.
+    discrete_transition_coefficients : array, shape (n_coefficients, n_states, n_states - 1)
+        One set per state.
+    discrete_transition_covariate_data : mapping of str to array, optional
+        Covariates, where a formula was given.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_states, n_states)
+        From row to column.
+    """
+    design: Any = discrete_transition_design_matrix
+    if isinstance(design, Design):
+        data = discrete_transition_covariate_data
+        design = design.matrix if data is None else design.build(data)
+    eta = np.einsum("tc,cij->tij", np.asarray(design), discrete_transition_coefficients)
+    return centered_softmax_forward(eta)

@@ -1,0 +1,303 @@
+"""Environments: the bins of position in which everything is evaluated."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._core import ArgumentError, ShapeError
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats, Mask
+from tessera.decode._lib import Session, default
+from tessera.decode._track import TrackGraph, make_track_graph, track_arrays
+
+__all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
+
+_TABLE = "decode.environment"
+
+
+def _from_table(name: str) -> Callable[[], Any]:
+    return lambda: default(_TABLE, name)
+
+
+@dataclass(eq=False)
+class Environment:
+    """A place an animal moves in, cut into bins.
+
+    Parameters
+    ----------
+    environment_name : str
+        Name that states and ``environment_labels`` refer to.
+    place_bin_size : float or sequence of float
+        Upper bound of the width of a bin, in cm; one value or one per coordinate.
+    track_graph : networkx.Graph or TrackGraph, optional
+        Corridors in the plane; positions (x, y) are then mapped to one linear coordinate.
+    edge_order : sequence of (node, node), optional
+        Order and direction of the edges on the line. Default: the graph's own.
+    edge_spacing : float or sequence of float, optional
+        Gaps between consecutive edges on the line, in cm.
+    is_track_interior : array of bool, optional
+        Which bins belong to the track; default: those the animal visited.
+    position_range : sequence of (low, high), optional
+        One pair per coordinate, instead of the range of the positions.
+    infer_track_interior : bool
+        Interior bins are the visited ones; else all are interior.
+    fill_holes, dilate : bool
+        Fill holes of the interior and widen it by one bin (two coordinates and more).
+    bin_count_threshold : int
+        A bin is interior with more samples than this.
+    """
+
+    environment_name: str = ""
+    place_bin_size: float | Sequence[float] = field(default_factory=_from_table("place_bin_size"))
+    track_graph: Any = None
+    edge_order: Any = None
+    edge_spacing: Any = None
+    is_track_interior: Array | None = None
+    position_range: Any = None
+    infer_track_interior: bool = field(default_factory=_from_table("infer_track_interior"))
+    fill_holes: bool = field(default_factory=_from_table("fill_holes"))
+    dilate: bool = field(default_factory=_from_table("dilate"))
+    bin_count_threshold: int = field(default_factory=_from_table("bin_count_threshold"))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare names, so that ``environments.index(name)`` works."""
+        if isinstance(other, Environment):
+            return self.environment_name == other.environment_name
+        return self.environment_name == other
+
+    def __hash__(self) -> int:
+        """Agree with __eq__."""
+        return hash(self.environment_name)
+
+    def fit_place_grid(
+        self, position: Any = None, infer_track_interior: bool | None = None
+    ) -> Environment:
+        """Make the bins.
+
+        Parameters
+        ----------
+        position : array, shape (n_sample, n_dim) or (n_sample,), optional
+            Positions of the animal in cm; rows with NaN are ignored. Not needed with a track
+            graph or a position_range.
+        infer_track_interior : bool, optional
+            Replaces the attribute of the same name.
+
+        Returns
+        -------
+        Environment
+            This one.
+        """
+        if infer_track_interior is not None:
+            self.infer_track_interior = bool(infer_track_interior)
+        self._position = None if position is None else _data.position(position)
+        self.__dict__.pop("_handle", None)
+        self.__dict__.pop("distance_between_nodes_", None)
+        self._read(_core.decode_environment_info(self._handle))
+        return self
+
+    def _read(self, info: dict[str, Any]) -> None:
+        shape = info["grid_shape"]
+        n_axis = len(shape)
+        self.edges_ = [np.array(edges) for edges in info["bin_edges"]]
+        self.centers_shape_ = tuple(shape)
+        self.place_bin_centers_: Floats = np.array(info["bin_centers"])
+        mesh = np.meshgrid(*self.edges_, indexing="ij")
+        self.place_bin_edges_: Floats = np.stack([axis.ravel() for axis in mesh], axis=1)
+        self.is_track_interior_: Mask = np.array(info["is_interior"], dtype=bool).reshape(shape)
+        self.is_track_boundary_: Mask | None = None
+        if n_axis > 1:
+            self.is_track_boundary_ = np.array(info["is_boundary"], dtype=bool).reshape(shape)
+        self._n_dim = int(info["n_dim"])
+
+    @cached_property
+    def _handle(self) -> _core.Handle:
+        if "_position" not in self.__dict__:
+            raise RuntimeError(
+                f"environment {self.environment_name!r} has no bins yet: call fit_place_grid() "
+                "or fit the model"
+            )
+        options: dict[str, Any] = {
+            "infer_track_interior": bool(self.infer_track_interior),
+            "fill_holes": bool(self.fill_holes),
+            "dilate": bool(self.dilate),
+            "bin_count_threshold": int(self.bin_count_threshold),
+        }
+        sizes = None
+        if np.ndim(self.place_bin_size) == 0:
+            options["place_bin_size"] = float(np.asarray(self.place_bin_size))
+        else:
+            sizes = _data.vector(self.place_bin_size, "place_bin_size")
+        interior = self.is_track_interior
+        if interior is not None:
+            interior = np.ascontiguousarray(np.asarray(interior, dtype=bool).ravel())
+        track = None
+        if self.track_graph is not None:
+            track = tuple(track_arrays(self.track_graph, self.edge_order, self.edge_spacing))
+        with Session() as context:
+            return _core.decode_environment(
+                context,
+                self._position,
+                n_dim=self._free_dimensions(),
+                options=options,
+                bin_size=sizes,
+                position_range=self._range(),
+                is_track_interior=interior,
+                track=track,
+                name=str(self.environment_name),
+            )
+
+    def _free_dimensions(self) -> int:
+        """Return how many coordinates there are where no positions say so."""
+        if self.track_graph is not None:
+            return 2
+        return 1 if self.position_range is None else len(self.position_range)
+
+    def _range(self) -> Floats | None:
+        if self.position_range is None:
+            return None
+        rows = list(self.position_range)
+        if len(rows) == 2 and np.ndim(rows[0]) == 0 and rows[0] is not None:
+            rows = [rows]  # one coordinate, written as (low, high)
+        for k, row in enumerate(rows):
+            if row is None:
+                if self._position is None:
+                    raise ArgumentError(f"position_range: entry {k} is None and there are no data")
+                rows[k] = (np.nanmin(self._position[:, k]), np.nanmax(self._position[:, k]))
+        return _data.reals(rows, "position_range")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what lives in the library; it is made again on demand."""
+        state = dict(self.__dict__)
+        state.pop("_handle", None)
+        return state
+
+    @cached_property
+    def distance_between_nodes_(self) -> Floats:
+        """Shortest paths between bins, (n_bins, n_bins), inf where there is none."""
+        with Session() as context:
+            inner = np.asarray(_core.decode_distances(context, self._handle))
+        bins = np.flatnonzero(self.is_track_interior_.ravel())
+        n_bins = self.is_track_interior_.size
+        full: Floats = np.full((n_bins, n_bins), np.inf)
+        full[np.ix_(bins, bins)] = inner
+        return full
+
+    def linearize(self, position: Any) -> Floats:
+        """Return bin coordinates (n, n_place_dim) of raw positions."""
+        points = _data.position(position)
+        return np.asarray(_core.decode_place(self._handle, points))
+
+    def project(self, position: Any) -> tuple[Floats, Array, Floats]:
+        """Return linear position, edge number and nearest point on the track of points (x, y)."""
+        points = _data.position(position)
+        linear, segment, projected = _core.decode_linearize(self._handle, points)
+        return np.asarray(linear), np.asarray(segment), np.asarray(projected)
+
+    def get_bin_ind(self, sample: Any) -> Array:
+        """Return the bin of every sample, given in bin coordinates; NaN gives -1."""
+        points = _data.position(sample)
+        n_axis = len(self.edges_)
+        if points.shape[1] != n_axis and points.shape[1] == 2 and self.track_graph is not None:
+            points = self.linearize(points)
+        return np.asarray(_core.decode_bin_index(self._handle, points))
+
+    def get_manifold_distances(self, position1: Any, position2: Any) -> Floats:
+        """Return the distance along the interior between pairs of positions."""
+        first, second = _data.position(position1), _data.position(position2)
+        if first.shape != second.shape:
+            raise ShapeError(f"position1 has shape {first.shape}, position2 has {second.shape}")
+        distances: Floats = self.distance_between_nodes_[
+            self.get_bin_ind(first), self.get_bin_ind(second)
+        ]
+        return distances
+
+    def get_direction(
+        self,
+        position: Any,
+        position_time: Any = None,
+        sigma: float = 0.1,
+        sampling_frequency: float | None = None,
+        classify_stop: bool = False,
+        stop_speed_threshold: float = 1e-3,
+    ) -> Array:
+        """Return whether the animal moves towards the most central bin or away from it.
+
+        Parameters
+        ----------
+        position : array, shape (n_time, n_dim)
+            Positions.
+        position_time : array, shape (n_time,), optional
+            Their times; default: one per second.
+        sigma : float
+            Seconds of Gaussian smoothing of the approach speed.
+        sampling_frequency : float, optional
+            Samples per second; default: from position_time.
+        classify_stop : bool
+            Call slow samples 'stop'.
+        stop_speed_threshold : float
+            How slow, in cm per sample.
+
+        Returns
+        -------
+        array of str, shape (n_time,)
+            'inward', 'outward' or 'stop'.
+        """
+        from tessera.decode._smooth import gaussian_smooth
+
+        if sampling_frequency is None:
+            if position_time is None:
+                sampling_frequency = 1.0
+            else:
+                times = _data.vector(position_time, "position_time")
+                sampling_frequency = 1 / float(np.mean(np.diff(times)))
+        to_center = self.distance_between_nodes_[self._central_bin(), self.get_bin_ind(position)]
+        speed = gaussian_smooth(np.gradient(to_center), sigma, sampling_frequency)
+        direction = np.where(speed < 0, "inward", "outward")
+        if classify_stop:
+            direction[np.abs(speed) < stop_speed_threshold] = "stop"
+        return direction
+
+    def _central_bin(self) -> int:
+        """Return the bin with the largest closeness; the lowest on ties."""
+        distances = self.distance_between_nodes_
+        reach = np.isfinite(distances)
+        n_other = reach.sum(axis=1) - 1
+        total = np.where(reach, distances, 0).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            closeness = np.where(total > 0, n_other**2 / total / (len(total) - 1), 0)
+        return int(np.argmax(closeness))
+
+    def plot_grid(self, ax: Any = None) -> Any:
+        """Draw the bins; returns the axes."""
+        from tessera.decode.visualization.figures import plot_grid
+
+        return plot_grid(self, ax=ax)
+
+    def save_environment(self, filename: str | Path = "environment.pkl") -> None:
+        """Write a pickle."""
+        Path(filename).write_bytes(pickle.dumps(self))
+
+    @classmethod
+    def load_environment(cls, filename: str | Path = "environment.pkl") -> Environment:
+        """Read a pickle written by :meth:`save_environment`."""
+        loaded = pickle.loads(Path(filename).read_bytes())
+        if not isinstance(loaded, cls):
+            raise TypeError(f"{filename} holds a {type(loaded).__name__}, not an Environment")
+        return loaded
+
+
+def find_environment(environments: Sequence[Environment], name: Any) -> Environment:
+    """Return the environment of a name; the message of failure lists the known ones."""
+    for environment in environments:
+        if environment.environment_name == name:
+            return environment
+    known = ", ".join(repr(environment.environment_name) for environment in environments)
+    raise ArgumentError(f"environment {name!r} is unknown; known are {known}")

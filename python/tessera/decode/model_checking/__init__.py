@@ -1,0 +1,19 @@
+"""Checks of fitted models."""
+
+from __future__ import annotations
+
+from tessera.decode.model_checking.highest_posterior_density import (
+    get_highest_posterior_threshold,
+    get_HPD_spatial_coverage,
+)
+from tessera.decode.model_checking.posterior_consistency import (
+    posterior_consistency_hpd_overlap,
+    posterior_consistency_kl_divergence,
+)
+
+__all__ = [
+    "get_HPD_spatial_coverage",
+    "get_highest_posterior_threshold",
+    "posterior_consistency_hpd_overlap",
+    "posterior_consistency_kl_divergence",
+]

@@ -1,0 +1,443 @@
+"""Models of spikes with waveform features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from tessera._progress import ProgressLike
+from tessera.decode import _data
+from tessera.decode._data import Array
+from tessera.decode._encoding import CLUSTERLESS
+from tessera.decode._lib import default
+from tessera.decode.models._detector import OWN, DetectorBase
+
+
+class ClusterlessDetector(DetectorBase):
+    """A model of spikes with waveform features, unsorted.
+
+    Parameters
+    ----------
+    discrete_initial_conditions : array, shape (n_states,)
+        Probability of every state at the first time.
+    continuous_initial_conditions_types : list of UniformInitialConditions
+        Where every state begins.
+    discrete_transition_type : DiscreteStationaryDiagonal, DiscreteStationaryCustom, ...
+        How states follow each other.
+    discrete_transition_concentration, discrete_transition_stickiness : float or array
+        Prior of the transitions in :meth:`estimate_parameters`.
+    discrete_transition_regularization : float
+        Penalty of the coefficients of covariate-dependent transitions.
+    continuous_transition_types : list of lists of movements
+        How position moves, from state (row) to state.
+    observation_models : list of ObservationModel
+        How every state explains spikes.
+    environments : Environment or list of Environment
+        Where.
+    clusterless_algorithm : {'clusterless_kde', 'clusterless_kde_log', 'clusterless_gmm'}
+        Encoding model; the first two are the same here.
+    clusterless_algorithm_params : dict
+        waveform_std, position_std and other options of table ``decode.encoding``. What cuts the
+        work (block_size and the like) is accepted and ignored.
+    infer_track_interior : bool
+        Interior bins are those the animal visited.
+    state_names : list of str
+        One per state.
+    sampling_frequency : float
+        Time bins per second, for :meth:`calculate_time_bins`.
+    no_spike_rate : float
+        Spikes per second of No-Spike states.
+    discrete_transition_prior_weight : float or array
+        Weight of the prior relative to the data; 0: counts as they are.
+    frozen_discrete_transition_rows : sequence of int, optional
+        Rows that :meth:`estimate_parameters` leaves alone.
+    local_position_std : float, optional
+        Gives Local states all bins, tied to the animal by a kernel of this width, in cm.
+    non_local_position_penalty, non_local_penalty_sigma : float
+        Penalty in nats of non-local states near the animal, and how near, in cm.
+    mode : {'fast', 'exact', 'bounded:1e-6'}, optional
+        Arithmetic of the likelihood.
+    floor : {'auto', 'absolute', 'relative:16', 'none'}, optional
+        Smallest intensity of a spike. 'absolute' is the original's rule, which loses everything
+        with many features; 'auto' uses 'relative' from 5 features on, with a warning.
+    bin_scale : float or 'auto', optional
+        Width of a decoding bin in position samples.
+    mark_density : {'probability', 'unit_peak'}, optional
+        Unit of the mark density.
+    nan_policy : {'error', 'drop'}, optional
+        What a feature that is not finite does.
+    membership : {'original', 'nearest'}, optional
+        Which spikes belong to the training samples.
+    memory_limit : int or str, optional
+        Bytes, or text such as '2G'.
+    threads : int, optional
+        Results do not depend on it.
+    """
+
+    def __init__(
+        self,
+        discrete_initial_conditions: Any = None,
+        continuous_initial_conditions_types: Any = None,
+        discrete_transition_type: Any = None,
+        discrete_transition_concentration: float | None = None,
+        discrete_transition_stickiness: Any = None,
+        discrete_transition_regularization: float | None = None,
+        continuous_transition_types: Any = None,
+        observation_models: Any = None,
+        environments: Any = None,
+        clusterless_algorithm: str = "clusterless_kde",
+        clusterless_algorithm_params: dict[str, Any] | None = None,
+        infer_track_interior: bool | None = None,
+        state_names: list[str] | None = None,
+        sampling_frequency: float = 500.0,
+        no_spike_rate: float | None = None,
+        *,
+        discrete_transition_prior_weight: Any = 0.0,
+        frozen_discrete_transition_rows: Any = OWN,
+        local_position_std: float | None = None,
+        non_local_position_penalty: float | None = None,
+        non_local_penalty_sigma: float | None = None,
+        mode: str | None = None,
+        floor: str | None = None,
+        bin_scale: float | str | None = None,
+        mark_density: str | None = None,
+        nan_policy: str | None = None,
+        membership: str | None = None,
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        given = dict(locals())
+        given.pop("self")
+        given.pop("__class__", None)
+        _data.choice(clusterless_algorithm, CLUSTERLESS, "clusterless_algorithm")
+        if clusterless_algorithm_params is None:
+            given["clusterless_algorithm_params"] = {
+                name: default("decode.encoding", name) for name in ("waveform_std", "position_std")
+            }
+        self._assign(given)
+
+    def fit_encoding_model(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        *,
+        weights: Any = None,
+        progress: ProgressLike = None,
+    ) -> None:
+        """Fit the encoding models alone; see :meth:`fit`."""
+        training = {
+            "position_time": _data.vector(position_time, "position_time"),
+            "position": _data.position(position),
+            "spike_times": _data.spike_times(spike_times),
+            "marks": _data.features(spike_waveform_features),
+            "weights": None if weights is None else _data.vector(weights, "weights"),
+        }
+        algorithm = CLUSTERLESS[self.clusterless_algorithm]  # type: ignore[attr-defined]
+        params = self.clusterless_algorithm_params  # type: ignore[attr-defined]
+        self._fit_encodings(
+            self._encoding_options(algorithm, params),
+            training,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            progress,
+        )
+
+    def fit(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        *,
+        weights: Any = None,
+        progress: ProgressLike = None,
+    ) -> Self:
+        """Learn where spikes of which features happen.
+
+        Parameters
+        ----------
+        position_time : array, shape (n_sample,)
+            Times of the positions, increasing, in seconds.
+        position : array, shape (n_sample,) or (n_sample, n_dim)
+            Positions in cm; samples with NaN are left out.
+        spike_times : list of arrays, shape (n_spike,)
+            One per electrode, in seconds.
+        spike_waveform_features : list of arrays, shape (n_spike, n_feature)
+            One per electrode; the number of features may differ.
+        is_training : array of bool, shape (n_sample,), optional
+            Samples to learn from; default: all.
+        encoding_group_labels, environment_labels : array, shape (n_sample,), optional
+            Group and environment of every sample.
+        discrete_transition_covariate_data : mapping of str to array, optional
+            Covariates of the transitions.
+        weights : array, shape (n_sample,), optional
+            Weight of every sample.
+        progress : bool or callable, optional
+            True draws a bar; a callable gets a :class:`tessera.Progress`.
+
+        Returns
+        -------
+        ClusterlessDetector
+            This model.
+        """
+        self._fit(
+            position,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            discrete_transition_covariate_data,
+        )
+        self.fit_encoding_model(
+            position_time,
+            position,
+            spike_times,
+            spike_waveform_features,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            weights=weights,
+            progress=progress,
+        )
+        return self
+
+    def compute_log_likelihood(
+        self,
+        time: Any,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        is_missing: Any = None,
+        **kwargs: Any,
+    ) -> Array:
+        """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
+        observation = self._observation(
+            time, position, position_time, spike_times, spike_waveform_features, is_missing
+        )
+        return self._log_likelihood(observation, **kwargs)
+
+    def predict(
+        self,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        time: Any,
+        position: Any = None,
+        position_time: Any = None,
+        is_missing: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        cache_likelihood: bool = False,
+        n_chunks: int | str = 1,
+        return_outputs: Any = None,
+        save_log_likelihood_to_results: bool | None = None,
+        memory_budget: int | str | None = "auto",
+        *,
+        progress: ProgressLike = None,
+    ) -> Any:
+        """Decode.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per electrode, in the order of :meth:`fit`.
+        spike_waveform_features : list of arrays, shape (n_spike, n_feature)
+            One per electrode.
+        time : array, shape (n_time,)
+            Left edges of the time bins; row k is [time[k], time[k + 1]), the last one is empty.
+        position : array, shape (n_sample, n_dim), optional
+            Needed by Local states and penalties.
+        position_time : array, shape (n_sample,), optional
+            Times of position.
+        is_missing : array of bool, shape (n_time,), optional
+            Rows without information.
+        discrete_transition_covariate_data : mapping of str to array, optional
+            Covariates of the transitions, one value per time.
+        cache_likelihood : bool
+            Keep the likelihood as ``log_likelihood_``.
+        n_chunks : int or 'auto'
+            Pieces to work in; results do not depend on it.
+        return_outputs : str or list of str, optional
+            'filter', 'predictive', 'predictive_posterior', 'log_likelihood', 'all'.
+        save_log_likelihood_to_results : bool, optional
+            The same as return_outputs='log_likelihood'.
+        memory_budget : int or str, optional
+            Bytes, or text such as '2G', instead of memory_limit.
+        progress : bool or callable, optional
+            True draws a bar; a callable gets a :class:`tessera.Progress`.
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            acausal_posterior (time, state_bins) and acausal_state_probabilities (time, states),
+            and what return_outputs asks for.
+        """
+        observation = self._observation(
+            time, position, position_time, spike_times, spike_waveform_features, is_missing
+        )
+        return self._decode(
+            observation,
+            discrete_transition_covariate_data,
+            cache_likelihood=cache_likelihood,
+            n_chunks=n_chunks,
+            return_outputs=return_outputs,
+            save_log_likelihood_to_results=save_log_likelihood_to_results,
+            memory_budget=memory_budget,
+            progress=progress,
+        )
+
+    def predict_file(
+        self,
+        path: str | Path,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        time: Any,
+        position: Any = None,
+        position_time: Any = None,
+        is_missing: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Decode into a file of any size within the memory limit.
+
+        Parameters
+        ----------
+        path : path
+            .h5, which xarray reads as netCDF, or a folder of .npy files.
+        spike_times, spike_waveform_features, time, position, position_time, is_missing
+            As in :meth:`predict`.
+        discrete_transition_covariate_data : mapping of str to array, optional
+            As in :meth:`predict`.
+        **options
+            return_outputs, n_chunks, memory_budget, progress as in :meth:`predict`; dtype,
+            overwrite, resume, checkpoint, checkpoint_every.
+
+        Returns
+        -------
+        dict
+            What happened: log_evidence, n_chunk, memory_bytes, elapsed_s, ...
+        """
+        observation = self._observation(
+            time, position, position_time, spike_times, spike_waveform_features, is_missing
+        )
+        return self._decode_file(path, observation, discrete_transition_covariate_data, **options)
+
+    def fit_predict(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        time: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
+        self.fit(position_time, position, spike_times, spike_waveform_features, **kwargs)
+        return self.predict(
+            spike_times,
+            spike_waveform_features,
+            position_time if time is None else time,
+            position=position,
+            position_time=position_time,
+        )
+
+    def estimate_parameters(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        time: Any,
+        is_missing: Any = None,
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        estimate_inital_conditions: bool | None = None,
+        estimate_discrete_transition: bool = True,
+        max_iter: int | None = None,
+        tolerance: float | None = None,
+        cache_likelihood: bool = True,
+        store_log_likelihood: bool = False,
+        n_chunks: int | str = 1,
+        **kwargs: Any,
+    ) -> Any:
+        """Fit, then estimate initial conditions and discrete transitions from the spikes.
+
+        Parameters
+        ----------
+        position_time, position, spike_times, spike_waveform_features
+            As in :meth:`fit`.
+        time, is_missing, n_chunks
+            As in :meth:`predict`.
+        is_training, encoding_group_labels, environment_labels
+            As in :meth:`fit`.
+        discrete_transition_covariate_data : mapping of str to array, optional
+            Covariates, one value per time.
+        estimate_inital_conditions, estimate_discrete_transition : bool
+            What to estimate; estimate_initial_conditions is understood as well.
+        max_iter : int, optional
+            Iterations at most.
+        tolerance : float, optional
+            Relative change of the log evidence that ends the iteration.
+        cache_likelihood : bool
+            Accepted; the likelihood is computed once in any case.
+        store_log_likelihood : bool
+            Keep the likelihood as ``log_likelihood_``.
+        **kwargs
+            return_outputs, progress and memory_budget as in :meth:`predict`.
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            Of the last iteration; marginal_log_likelihoods has one value per iteration.
+        """
+        del cache_likelihood
+        self.fit(
+            position_time,
+            position,
+            spike_times,
+            spike_waveform_features,
+            is_training=is_training,
+            encoding_group_labels=encoding_group_labels,
+            environment_labels=environment_labels,
+            discrete_transition_covariate_data=discrete_transition_covariate_data,
+        )
+        observation = self._observation(
+            time, position, position_time, spike_times, spike_waveform_features, is_missing
+        )
+        return self._estimate(
+            observation,
+            estimate_inital_conditions=estimate_inital_conditions,
+            estimate_discrete_transition=estimate_discrete_transition,
+            max_iter=max_iter,
+            tolerance=tolerance,
+            store_log_likelihood=store_log_likelihood,
+            n_chunks=n_chunks,
+            **kwargs,
+        )
+
+    def most_likely_sequence(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        spike_waveform_features: Sequence[Any],
+        time: Any,
+        is_missing: Any = None,
+        n_chunks: int | str = 1,
+    ) -> Any:
+        """Return the most likely path: a table with time, state, position and environment."""
+        observation = self._observation(
+            time, position, position_time, spike_times, spike_waveform_features, is_missing
+        )
+        return self._sequence(observation, n_chunks)

@@ -1,0 +1,271 @@
+"""What clusterless and sorted-spikes models share: parameters, fitting, files."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tessera._core import ArgumentError
+from tessera._progress import ProgressLike, callback
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats, Mask
+from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._lib import default
+from tessera.decode.environment import Environment
+from tessera.decode.models._plots import PlotMixin
+from tessera.decode.models._predict import PredictMixin
+from tessera.decode.models._ready import model_defaults
+from tessera.decode.models._state_space import StateSpace
+from tessera.decode.observation_models import ObservationModel
+
+OWN = "model"  # stands for: what the ready-made model says
+
+# Options of the encoding that are parameters of every model.
+_ENCODING_OPTIONS = ("mode", "floor", "bin_scale", "mark_density", "nan_policy", "membership")
+
+
+def _group_counts(names: list[str], masks: list[Mask | None], n: int) -> str:
+    kept = np.ones(n, dtype=bool)
+    parts = [f"{n} samples"]
+    for name, mask in zip(names, masks, strict=True):
+        if mask is not None:
+            kept = kept & mask
+            parts.append(f"{int(kept.sum())} after {name}")
+    return ", ".join(parts)
+
+
+class DetectorBase(PredictMixin, PlotMixin, StateSpace):
+    """What clusterless and sorted-spikes models share."""
+
+    _kind: ClassVar[int | None] = None
+    _sorted: ClassVar[bool] = False
+
+    # --- parameters
+
+    def _assign(self, given: dict[str, Any]) -> None:
+        """Make every argument an attribute; None is what the ready-made model says."""
+        own: dict[str, Any] = {}
+        if self._kind is not None:
+            own = model_defaults(self._kind, self._sorted)
+        values = {name: own.get(name) if value is None else value for name, value in given.items()}
+        if given["frozen_discrete_transition_rows"] is None:
+            values["frozen_discrete_transition_rows"] = None
+        elif isinstance(given["frozen_discrete_transition_rows"], str):
+            values["frozen_discrete_transition_rows"] = own.get("frozen_discrete_transition_rows")
+        self._fill(values)
+        for name, value in values.items():
+            setattr(self, name, value)
+        self._check_parameters()
+
+    def _fill(self, values: dict[str, Any]) -> None:
+        """Complete what has a default that is no model's."""
+        missing = [
+            name
+            for name in (
+                "discrete_initial_conditions",
+                "discrete_transition_type",
+                "continuous_transition_types",
+            )
+            if values[name] is None
+        ]
+        if missing:
+            raise TypeError(f"{type(self).__name__}() needs argument '{missing[0]}'")
+        n = len(values["continuous_transition_types"])
+        environments = values["environments"]
+        if environments is None:
+            environments = Environment()
+        if isinstance(environments, Environment):
+            environments = (environments,)
+        values["environments"] = environments
+        observations = values["observation_models"]
+        if observations is None:
+            observations = ObservationModel(environments[0].environment_name)
+        if isinstance(observations, ObservationModel):
+            observations = (observations,) * n
+        values["observation_models"] = observations
+        initial = np.asarray(values["discrete_initial_conditions"], dtype=np.float64)
+        values["discrete_initial_conditions"] = initial
+        if values["state_names"] is None:
+            values["state_names"] = [f"state {i}" for i in range(len(initial))]
+        if values["continuous_initial_conditions_types"] is None:
+            from tessera.decode.initial_conditions import UniformInitialConditions
+
+            values["continuous_initial_conditions_types"] = [UniformInitialConditions()] * n
+        plain = {
+            "discrete_transition_concentration": 1.0,
+            "discrete_transition_stickiness": 0.0,
+            "discrete_transition_regularization": default("decode.em", "regularization"),
+            "infer_track_interior": default("decode.environment", "infer_track_interior"),
+            "no_spike_rate": default("decode.detector", "no_spike_rate"),
+            "non_local_position_penalty": default("decode.detector", "non_local_position_penalty"),
+            "non_local_penalty_sigma": default("decode.detector", "non_local_penalty_std"),
+        }
+        for name, value in plain.items():
+            if values[name] is None:
+                values[name] = value
+
+    def _encoding_options(self, algorithm: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Put together what the algorithm's own dict and the model's parameters say."""
+        chosen = {
+            name: getattr(self, name)
+            for name in _ENCODING_OPTIONS
+            if getattr(self, name) is not None
+        }
+        return encoding_options(algorithm, {**(params or {}), **chosen})
+
+    # --- fit
+
+    def _fit(
+        self,
+        position: Any,
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        discrete_transition_covariate_data: Any = None,
+    ) -> Self:
+        """Make bins, initial conditions and transitions."""
+        self._check_parameters()
+        points = _data.position(position)
+        self.__dict__.pop("encoding_model_", None)
+        self.initialize_environments(points, environment_labels)
+        self.initialize_state_index()
+        self.initialize_initial_conditions()
+        self.initialize_discrete_state_transition(discrete_transition_covariate_data)
+        self.initialize_continuous_state_transition(
+            None, points, is_training, encoding_group_labels, environment_labels
+        )
+        return self
+
+    def _fit_encodings(
+        self,
+        options: dict[str, Any],
+        training: dict[str, Any],
+        is_training: Any,
+        encoding_group_labels: Any,
+        environment_labels: Any,
+        progress: ProgressLike,
+    ) -> None:
+        """Fit one encoding model for every environment and group that a state uses."""
+        points = training["position"]
+        n = len(points)
+        trained = _data.mask(is_training, "is_training")
+        _data.same_length(trained, n, "is_training", "position_time")
+        _data.same_length(training["position_time"], n, "position_time", "position")
+        groups = _data.labels(encoding_group_labels, n, "encoding_group_labels")
+        places = _data.labels(environment_labels, n, "environment_labels")
+        models: dict[tuple[Any, Any], EncodingModel] = {}
+        for observation in self.observation_models:
+            key = (observation.environment_name, observation.encoding_group)
+            if observation.is_no_spike or key in models:
+                continue
+            chosen = self._samples(points, trained, groups, places, key)
+            models[key] = EncodingModel(
+                self.environments[self._index(key[0])],
+                {**training, "is_training": chosen},
+                options,
+            )
+        for model in models.values():
+            model.fit(callback(progress), **self._session())
+        self.encoding_model_ = models
+        self._forget()
+
+    def _samples(
+        self,
+        points: Floats,
+        trained: Mask | None,
+        groups: Array | None,
+        places: Array | None,
+        key: tuple[Any, Any],
+    ) -> Mask:
+        """Return which samples an encoding model learns from; none is an error with counts."""
+        place, group = key
+        n = len(points)
+        tracked: Mask = np.logical_not(np.isnan(points).any(axis=1))
+        in_group: Mask | None
+        if groups is None:
+            in_group = None if group == 0 else np.zeros(n, dtype=bool)
+        else:
+            in_group = np.isin(groups, group)
+        in_place: Mask | None
+        if places is None:
+            first = self.environments[0].environment_name
+            in_place = None if place == first else np.zeros(n, dtype=bool)
+        else:
+            in_place = np.asarray(places == place, dtype=bool)
+        chosen = np.ones(n, dtype=bool)
+        for mask in (trained, in_group, in_place):
+            if mask is not None:
+                chosen &= mask
+        if not np.any(chosen & tracked):
+            counts = _group_counts(
+                [
+                    "NaN positions",
+                    "is_training",
+                    f"encoding group {group!r}",
+                    f"environment {place!r}",
+                ],
+                [tracked, trained, in_group, in_place],
+                n,
+            )
+            raise ArgumentError(f"no training samples are left for {key}: {counts}")
+        return chosen
+
+    def _session(self) -> dict[str, Any]:
+        return {"threads": self.threads, "memory_limit": self.memory_limit}
+
+    # --- files
+
+    def save_model(self, filename: str | Path = "model.pkl") -> None:
+        """Write the model with its training data as a pickle.
+
+        Parameters
+        ----------
+        filename : path
+            Where to.
+        """
+        with open(filename, "wb") as file:
+            pickle.dump(self, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    @staticmethod
+    def load_model(filename: str | Path = "model.pkl") -> Any:
+        """Read a model written by :meth:`save_model`; load only files you trust.
+
+        Parameters
+        ----------
+        filename : path
+            Where from.
+        """
+        with open(filename, "rb") as file:
+            return pickle.load(file)
+
+    @staticmethod
+    def save_results(results: Any, filename: str | Path = "results.nc") -> None:
+        """Write results: netCDF for an xarray.Dataset, else .npz.
+
+        Parameters
+        ----------
+        results : xarray.Dataset or Results
+            What :meth:`predict` returned.
+        filename : path
+            Where to.
+        """
+        from tessera.decode._files import save_results
+
+        save_results(results, filename)
+
+    @staticmethod
+    def load_results(filename: str | Path = "results.nc") -> Any:
+        """Read results written by :meth:`save_results`.
+
+        Parameters
+        ----------
+        filename : path
+            Where from.
+        """
+        from tessera.decode._files import load_results
+
+        return load_results(filename)

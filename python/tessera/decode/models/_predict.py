@@ -1,0 +1,481 @@
+"""What a fitted model makes of spikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._core import ArgumentError, ShapeError
+from tessera._progress import ProgressLike, callback
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats
+from tessera.decode._lib import Session, warn
+from tessera.decode.models._state_space import StateSpace
+from tessera.decode.results import make_results, position_names
+
+_ALWAYS = ("acausal_posterior", "acausal_state_probabilities")
+_FILTER = ("causal_posterior", "causal_state_probabilities")
+_OUTPUTS: dict[str, tuple[str, ...]] = {
+    "filter": _FILTER,
+    "predictive": ("predictive_state_probabilities", "predictive_posterior"),
+    "predictive_posterior": ("predictive_posterior",),
+    "log_likelihood": ("log_likelihood",),
+}
+# Bits of the library's tess_decode_want.
+_WANT_BITS = {"filter": 1, "predictive": 10, "log_likelihood": 4, "predictive_posterior": 8}
+
+
+def _output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list[str]:
+    """Return the names of optional outputs, in a fixed order."""
+    if return_outputs is None:
+        wanted: set[str] = set()
+    elif isinstance(return_outputs, str):
+        wanted = {return_outputs}
+    else:
+        wanted = set(return_outputs)
+    for name in wanted:
+        _data.choice(name, [*_OUTPUTS, "all"], "return_outputs")
+    if "all" in wanted:
+        wanted = set(_OUTPUTS)
+    if save_log_likelihood:
+        wanted.add("log_likelihood")
+    return [name for name in _OUTPUTS if name in wanted]
+
+
+class PredictMixin(StateSpace):
+    """Prediction, estimation and most likely paths over prepared observations."""
+
+    log_likelihood_: Array
+
+    def _session(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _observation(
+        self,
+        time: Any,
+        position: Any,
+        position_time: Any,
+        spike_times: Sequence[Any],
+        features: Sequence[Any] | None,
+        is_missing: Any,
+    ) -> dict[str, Any]:
+        """Check and convert what is to be decoded."""
+        if "encoding_model_" not in self.__dict__:
+            raise RuntimeError(f"this {type(self).__name__} is not fitted yet: call fit() first")
+        times = _data.vector(time, "time")
+        missing = _data.mask(is_missing, "is_missing")
+        _data.same_length(missing, len(times), "is_missing", "time")
+        if position is None:
+            local = [
+                name
+                for name, observation in zip(self.state_names, self.observation_models, strict=True)
+                if observation.is_local
+            ]
+            if local or self.non_local_position_penalty:
+                why = f"state {local[0]!r} is local" if local else "of the non-local penalty"
+                raise ArgumentError(
+                    f"position and position_time are missing: they are needed because {why}"
+                )
+            position_time = None
+        elif position_time is None:
+            raise ArgumentError(
+                "position_time is missing: give position and position_time together"
+            )
+        return {
+            "time": times,
+            "spike_times": _data.spike_times(spike_times),
+            "marks": None if features is None else _data.features(features),
+            "position": None if position is None else _data.position(position),
+            "position_time": None
+            if position_time is None
+            else _data.vector(position_time, "position_time"),
+            "is_missing": missing,
+        }
+
+    def _design_for(self, covariates: Any, n_time: int) -> Floats | None:
+        """Return the columns of the formula at the decoding times."""
+        if self.discrete_transition_coefficients_ is None:
+            if covariates is not None:
+                warn(
+                    "discrete_transition_covariate_data is not used: the transitions of this "
+                    "model do not depend on covariates"
+                )
+            return None
+        if covariates is not None and self._design is not None:
+            design = self._design.build(covariates)
+        else:
+            matrix = self.discrete_transition_design_matrix_
+            assert matrix is not None
+            design = matrix
+        if len(design) != n_time:
+            raise ShapeError(
+                f"discrete_transition_covariate_data has {len(design)} values, time has {n_time}; "
+                "give predict() the covariates at the decoding times"
+            )
+        return np.ascontiguousarray(design, dtype=np.float64)
+
+    def _budget(self, memory_budget: int | str | None) -> dict[str, Any]:
+        session = self._session()
+        if memory_budget not in (None, "auto", "none"):
+            session["memory_limit"] = memory_budget
+        return session
+
+    @staticmethod
+    def _chunks(n_chunks: int | str, n_time: int) -> int:
+        """Return the library's number of chunks; 0 lets the memory limit decide."""
+        if n_chunks in ("auto", 1, None):
+            return 0
+        if isinstance(n_chunks, str) or not 1 <= int(n_chunks) <= max(n_time, 1):
+            raise ArgumentError(
+                f"n_chunks: expected 'auto' or 1 to {n_time} (times), got {n_chunks!r}"
+            )
+        return int(n_chunks)
+
+    def _run(
+        self,
+        observation: dict[str, Any],
+        want: list[str],
+        design: Floats | None,
+        *,
+        n_chunks: int | str = 1,
+        memory_budget: int | str | None = "auto",
+        progress: ProgressLike = None,
+        dtype: str = "float32",
+    ) -> dict[str, Any]:
+        n_time = len(observation["time"])
+        detector = self._detector()
+        with Session(**self._budget(memory_budget)) as context:
+            found = _core.decode_predict(
+                context,
+                detector,
+                observation,
+                want,
+                dtype=dtype,
+                options={"chunks": self._chunks(n_chunks, n_time)},
+                design=design,
+                progress=callback(progress),
+            )
+        self._remark(found, observation["time"])
+        return found
+
+    @staticmethod
+    def _remark(found: dict[str, Any], time: Floats) -> None:
+        if found["n_impossible"]:
+            first = found["first_impossible"]
+            warn(
+                f"{found['n_impossible']} time bins have no state that could explain their "
+                f"spikes, the first at index {first} ({time[first]:.6g} s): the posterior is 0 "
+                "there and after"
+            )
+
+    def _scatter(self, inner: Array) -> Array:
+        """Put columns of interior bins among all bins; NaN elsewhere."""
+        interior = self.is_track_interior_state_bins_
+        if interior.all():
+            return inner
+        full = np.full((len(inner), len(interior)), np.nan, dtype=inner.dtype)
+        full[:, interior] = inner
+        return full
+
+    def _columns(self) -> Array:
+        """Return which likelihood column every interior state bin has."""
+        info = _core.decode_detector_info(self._detector())
+        first = np.asarray(info["state_first"])
+        column = np.asarray(info["ll_first"])
+        return np.concatenate(
+            [column[s] + np.arange(first[s + 1] - first[s]) for s in range(len(column))]
+        )
+
+    def _variables(self, found: dict[str, Any], names: list[str]) -> dict[str, Any]:
+        variables: dict[str, Any] = {}
+        for name in names:
+            array = np.asarray(found[name])
+            if name.endswith("state_probabilities"):
+                variables[name] = (("time", "states"), array)
+                continue
+            if name == "log_likelihood":
+                array = array[:, self._columns()]
+            variables[name] = (("time", "state_bins"), self._scatter(array))
+        return variables
+
+    def _results(self, found: dict[str, Any], names: list[str], time: Floats, evidence: Any) -> Any:
+        return make_results(
+            self._variables(found, names),
+            time=time,
+            states=list(self.state_names),
+            state_ind=self.state_ind_,
+            centers=self._bin_centers(),
+            environments=[obs.environment_name for obs in self.observation_models],
+            encoding_groups=[obs.encoding_group for obs in self.observation_models],
+            marginal_log_likelihoods=evidence,
+        )
+
+    def _decode(
+        self,
+        observation: dict[str, Any],
+        covariates: Any,
+        *,
+        cache_likelihood: bool,
+        n_chunks: int | str,
+        return_outputs: Any,
+        save_log_likelihood_to_results: bool | None,
+        memory_budget: int | str | None,
+        progress: ProgressLike,
+    ) -> Any:
+        time = observation["time"]
+        design = self._design_for(covariates, len(time))
+        optional = _output_names(return_outputs, save_log_likelihood_to_results)
+        names = list(dict.fromkeys([*_ALWAYS, *(n for o in optional for n in _OUTPUTS[o])]))
+        want = names if not cache_likelihood else list(dict.fromkeys([*names, "log_likelihood"]))
+        found = self._run(
+            observation,
+            want,
+            design,
+            n_chunks=n_chunks,
+            memory_budget=memory_budget,
+            progress=progress,
+        )
+        if cache_likelihood:
+            self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
+        return self._results(found, names, time, found["log_evidence"])
+
+    def _decode_file(
+        self,
+        path: str | Path,
+        observation: dict[str, Any],
+        covariates: Any,
+        *,
+        return_outputs: Any = None,
+        n_chunks: int | str = 1,
+        memory_budget: int | str | None = "auto",
+        progress: ProgressLike = None,
+        dtype: str = "float32",
+        overwrite: bool = False,
+        resume: bool = False,
+        checkpoint: str | Path | None = None,
+        checkpoint_every: float | None = None,
+        command_line: str | None = None,
+    ) -> dict[str, Any]:
+        n_time = len(observation["time"])
+        design = self._design_for(covariates, n_time)
+        want = 0
+        for name in _output_names(return_outputs, None):
+            want |= _WANT_BITS[name]
+        detector = self._detector()
+        with Session(**self._budget(memory_budget)) as context:
+            report = _core.decode_stream(
+                context,
+                detector,
+                observation,
+                path,
+                want=want,
+                dtype=dtype,
+                overwrite=overwrite,
+                resume=resume,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                n_chunk=self._chunks(n_chunks, n_time),
+                command_line=command_line,
+                design=design,
+                progress=callback(progress),
+            )
+        self._remark(report, observation["time"])
+        return report
+
+    def _log_likelihood(
+        self,
+        observation: dict[str, Any],
+        n_chunks: int | str = 1,
+        memory_budget: int | str | None = "auto",
+        progress: ProgressLike = None,
+        dtype: str = "float32",
+    ) -> Array:
+        design = None
+        if self.discrete_transition_coefficients_ is not None:
+            n_coefficient = len(self.discrete_transition_coefficients_)
+            design = np.zeros((len(observation["time"]), n_coefficient))
+        found = self._run(
+            observation,
+            ["log_likelihood"],
+            design,
+            n_chunks=n_chunks,
+            memory_budget=memory_budget,
+            progress=progress,
+            dtype=dtype,
+        )
+        return np.asarray(found["log_likelihood"])[:, self._columns()]
+
+    def _prior(self) -> dict[str, Any]:
+        n = self.n_discrete_states_
+        rows = self.frozen_discrete_transition_rows
+        frozen = None
+        if rows is not None and len(rows):
+            chosen = np.asarray(rows)
+            frozen = np.zeros(n, dtype=np.uint8)
+            if chosen.dtype == bool:
+                _data.same_length(chosen, n, "frozen_discrete_transition_rows", "states")
+                frozen[chosen] = 1
+            elif np.any((chosen < 0) | (chosen >= n)):
+                raise ArgumentError(f"frozen_discrete_transition_rows: {list(rows)} for {n} states")
+            else:
+                frozen[chosen.astype(int)] = 1
+        return {
+            "concentration": np.array([self.discrete_transition_concentration], dtype=np.float64),
+            "stickiness": np.ascontiguousarray(
+                np.broadcast_to(
+                    np.asarray(self.discrete_transition_stickiness, dtype=np.float64), (n,)
+                )
+            ),
+            "prior_weight": np.ascontiguousarray(
+                np.broadcast_to(
+                    np.asarray(self.discrete_transition_prior_weight, dtype=np.float64), (n,)
+                )
+            ),
+            "frozen_rows": frozen,
+        }
+
+    def _adopt(
+        self, detector: _core.Handle, estimate_initial: bool, estimate_transition: bool
+    ) -> None:
+        """Take over what expectation maximisation changed in the library's model."""
+        info = _core.decode_detector_info(detector)
+        if estimate_initial:
+            inner = np.array(info["initial"])
+            initial = self.initial_conditions_.copy()
+            initial[self.is_track_interior_state_bins_] = inner
+            self.initial_conditions_ = initial
+            self.discrete_initial_conditions = np.array(info["discrete_initial"])
+            of_bin = self.discrete_initial_conditions[self.state_ind_]
+            self.continuous_initial_conditions_ = np.divide(
+                initial, of_bin, out=np.zeros_like(initial), where=~np.isclose(of_bin, 0)
+            )
+        if estimate_transition:
+            if self.discrete_transition_coefficients_ is None:
+                self.discrete_state_transitions_ = np.array(info["discrete_transition"])
+            else:
+                from tessera.decode.discrete_state_transitions import (
+                    predict_discrete_state_transitions,
+                )
+
+                self.discrete_transition_coefficients_ = np.array(info["coefficients"])
+                self.discrete_state_transitions_ = predict_discrete_state_transitions(
+                    self.discrete_transition_design_matrix_,
+                    self.discrete_transition_coefficients_,
+                )
+        self._forget()
+
+    def _estimate(
+        self,
+        observation: dict[str, Any],
+        *,
+        estimate_inital_conditions: bool | None,
+        estimate_discrete_transition: bool,
+        max_iter: int | None,
+        tolerance: float | None,
+        store_log_likelihood: bool,
+        n_chunks: int | str,
+        estimate_initial_conditions: bool | None = None,
+        return_outputs: Any = None,
+        save_log_likelihood_to_results: bool | None = None,
+        memory_budget: int | str | None = "auto",
+        progress: ProgressLike = None,
+        **ignored: Any,
+    ) -> Any:
+        for name in ignored:
+            _data.choice(name, _ENCODING_UPDATE, "estimate_parameters()")
+        n_time = len(observation["time"])
+        self._chunks(n_chunks, n_time)
+        initial = estimate_initial_conditions
+        if initial is None:
+            initial = True if estimate_inital_conditions is None else estimate_inital_conditions
+        design = self._design_for(None, n_time)
+        optional = _output_names(return_outputs, save_log_likelihood_to_results)
+        names = list(dict.fromkeys([*_ALWAYS, *(n for o in optional for n in _OUTPUTS[o])]))
+        want = list(dict.fromkeys([*names, *(["log_likelihood"] if store_log_likelihood else [])]))
+        detector = self._detector()
+        self._forget()  # it is about to change
+        options = {
+            "estimate_initial_conditions": bool(initial),
+            "estimate_discrete_transition": bool(estimate_discrete_transition),
+            "regularization": float(self.discrete_transition_regularization),
+            "max_iterations": max_iter,
+            "tolerance": tolerance,
+        }
+        with Session(**self._budget(memory_budget)) as context:
+            found = _core.decode_em(
+                context,
+                detector,
+                observation,
+                want,
+                dtype="float32",
+                options=options,
+                design=design,
+                iteration=_log_iteration,
+                progress=callback(progress),
+                **self._prior(),
+            )
+        self._remark(found, observation["time"])
+        if store_log_likelihood:
+            self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
+        evidence = np.array(found["marginal_log_likelihoods"])[: found["n_iteration"]]
+        results = self._results(found, names, observation["time"], evidence)
+        self._adopt(detector, bool(initial), bool(estimate_discrete_transition))
+        return results
+
+    def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Any:
+        design = self._design_for(None, len(observation["time"]))
+        found = self._run(observation, ["most_likely_bin"], design, n_chunks=n_chunks)
+        path = np.flatnonzero(self.is_track_interior_state_bins_)[
+            np.asarray(found["most_likely_bin"])
+        ]
+        return self._table(path, observation["time"])
+
+    def _table(self, path: Array, time: Floats) -> Any:
+        """Make a pandas.DataFrame, or a structured array where pandas is not installed."""
+        centers = self._bin_centers()
+        state = self.state_ind_[path]
+        single = np.array([self._has_one_bin(s) for s in range(self.n_discrete_states_)])[state]
+        places = np.array([obs.environment_name for obs in self.observation_models], dtype=object)
+        groups = np.array([obs.encoding_group for obs in self.observation_models], dtype=object)
+        place, group = places[state], groups[state]
+        place[single] = group[single] = None
+        names = position_names(centers.shape[1])
+        columns: dict[str, Array] = {
+            "state": np.asarray(self.state_names)[state],
+            **{name: centers[path, k] for k, name in enumerate(names)},
+            "environment": place,
+            "encoding_group_names": group,
+        }
+        try:
+            import pandas as pd
+        except ImportError:
+            table = np.empty(
+                len(path),
+                dtype=[("time", np.float64), *((n, c.dtype) for n, c in columns.items())],
+            )
+            table["time"] = time
+            for name, column in columns.items():
+                table[name] = column
+            return table
+        return pd.DataFrame(columns, index=pd.Index(time, name="time"))
+
+
+# Options of the original's encoding update in EM.
+_ENCODING_UPDATE = (
+    "estimate_encoding_model",
+    "min_encoding_local_mass",
+    "min_encoding_local_ess",
+    "encoding_update_damping",
+)
+
+
+def _log_iteration(iteration: int, log_evidence: float, change: float) -> None:
+    import logging
+
+    logging.getLogger("tessera").info(
+        "iteration %d, likelihood: %.9g, change: %.4g", iteration, log_evidence, change
+    )

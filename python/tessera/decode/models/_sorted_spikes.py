@@ -1,0 +1,278 @@
+"""Models of the spikes of sorted units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from tessera._progress import ProgressLike
+from tessera.decode import _data
+from tessera.decode._data import Array
+from tessera.decode._encoding import SORTED
+from tessera.decode._lib import default
+from tessera.decode.models._detector import OWN, DetectorBase
+
+
+class SortedSpikesDetector(DetectorBase):
+    """A model of the spikes of sorted units.
+
+    Parameters
+    ----------
+    sorted_spikes_algorithm : {'sorted_spikes_kde', 'sorted_spikes_glm'}
+        Encoding model.
+    sorted_spikes_algorithm_params : dict
+        position_std and other options of table ``decode.encoding``.
+
+    All others are those of :class:`ClusterlessDetector`.
+    """
+
+    _sorted = True
+
+    def __init__(
+        self,
+        discrete_initial_conditions: Any = None,
+        continuous_initial_conditions_types: Any = None,
+        discrete_transition_type: Any = None,
+        discrete_transition_concentration: float | None = None,
+        discrete_transition_stickiness: Any = None,
+        discrete_transition_regularization: float | None = None,
+        continuous_transition_types: Any = None,
+        observation_models: Any = None,
+        environments: Any = None,
+        sorted_spikes_algorithm: str = "sorted_spikes_kde",
+        sorted_spikes_algorithm_params: dict[str, Any] | None = None,
+        infer_track_interior: bool | None = None,
+        state_names: list[str] | None = None,
+        sampling_frequency: float = 500.0,
+        no_spike_rate: float | None = None,
+        *,
+        discrete_transition_prior_weight: Any = 0.0,
+        frozen_discrete_transition_rows: Any = OWN,
+        local_position_std: float | None = None,
+        non_local_position_penalty: float | None = None,
+        non_local_penalty_sigma: float | None = None,
+        mode: str | None = None,
+        floor: str | None = None,
+        bin_scale: float | str | None = None,
+        mark_density: str | None = None,
+        nan_policy: str | None = None,
+        membership: str | None = None,
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        given = dict(locals())
+        given.pop("self")
+        given.pop("__class__", None)
+        _data.choice(sorted_spikes_algorithm, SORTED, "sorted_spikes_algorithm")
+        if sorted_spikes_algorithm_params is None:
+            given["sorted_spikes_algorithm_params"] = {
+                "position_std": default("decode.encoding", "position_std")
+            }
+        self._assign(given)
+
+    def fit_place_fields(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        *,
+        weights: Any = None,
+        progress: ProgressLike = None,
+    ) -> None:
+        """Fit the encoding models alone; see :meth:`fit`."""
+        training = {
+            "position_time": _data.vector(position_time, "position_time"),
+            "position": _data.position(position),
+            "spike_times": _data.spike_times(spike_times),
+            "marks": None,
+            "weights": None if weights is None else _data.vector(weights, "weights"),
+        }
+        algorithm = SORTED[self.sorted_spikes_algorithm]  # type: ignore[attr-defined]
+        params = self.sorted_spikes_algorithm_params  # type: ignore[attr-defined]
+        self._fit_encodings(
+            self._encoding_options(algorithm, params),
+            training,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            progress,
+        )
+
+    fit_encoding_model = fit_place_fields
+
+    def fit(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        *,
+        weights: Any = None,
+        progress: ProgressLike = None,
+    ) -> Self:
+        """Learn where every unit fires; see :meth:`ClusterlessDetector.fit`."""
+        self._fit(
+            position,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            discrete_transition_covariate_data,
+        )
+        self.fit_place_fields(
+            position_time,
+            position,
+            spike_times,
+            is_training,
+            encoding_group_labels,
+            environment_labels,
+            weights=weights,
+            progress=progress,
+        )
+        return self
+
+    def compute_log_likelihood(
+        self,
+        time: Any,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        is_missing: Any = None,
+        **kwargs: Any,
+    ) -> Array:
+        """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
+        observation = self._observation(
+            time, position, position_time, spike_times, None, is_missing
+        )
+        return self._log_likelihood(observation, **kwargs)
+
+    def predict(
+        self,
+        spike_times: Sequence[Any],
+        time: Any,
+        position: Any = None,
+        position_time: Any = None,
+        is_missing: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        cache_likelihood: bool = False,
+        n_chunks: int | str = 1,
+        return_outputs: Any = None,
+        save_log_likelihood_to_results: bool | None = None,
+        memory_budget: int | str | None = "auto",
+        *,
+        progress: ProgressLike = None,
+    ) -> Any:
+        """Decode; see :meth:`ClusterlessDetector.predict`."""
+        observation = self._observation(
+            time, position, position_time, spike_times, None, is_missing
+        )
+        return self._decode(
+            observation,
+            discrete_transition_covariate_data,
+            cache_likelihood=cache_likelihood,
+            n_chunks=n_chunks,
+            return_outputs=return_outputs,
+            save_log_likelihood_to_results=save_log_likelihood_to_results,
+            memory_budget=memory_budget,
+            progress=progress,
+        )
+
+    def predict_file(
+        self,
+        path: str | Path,
+        spike_times: Sequence[Any],
+        time: Any,
+        position: Any = None,
+        position_time: Any = None,
+        is_missing: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        """Decode into a file; see :meth:`ClusterlessDetector.predict_file`."""
+        observation = self._observation(
+            time, position, position_time, spike_times, None, is_missing
+        )
+        return self._decode_file(path, observation, discrete_transition_covariate_data, **options)
+
+    def fit_predict(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        time: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
+        self.fit(position_time, position, spike_times, **kwargs)
+        return self.predict(
+            spike_times,
+            position_time if time is None else time,
+            position=position,
+            position_time=position_time,
+        )
+
+    def estimate_parameters(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        time: Any,
+        is_missing: Any = None,
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+        discrete_transition_covariate_data: Any = None,
+        estimate_inital_conditions: bool | None = None,
+        estimate_discrete_transition: bool = True,
+        max_iter: int | None = None,
+        tolerance: float | None = None,
+        cache_likelihood: bool = True,
+        store_log_likelihood: bool = False,
+        n_chunks: int | str = 1,
+        **kwargs: Any,
+    ) -> Any:
+        """Fit, then estimate; see :meth:`ClusterlessDetector.estimate_parameters`."""
+        del cache_likelihood
+        self.fit(
+            position_time,
+            position,
+            spike_times,
+            is_training=is_training,
+            encoding_group_labels=encoding_group_labels,
+            environment_labels=environment_labels,
+            discrete_transition_covariate_data=discrete_transition_covariate_data,
+        )
+        observation = self._observation(
+            time, position, position_time, spike_times, None, is_missing
+        )
+        return self._estimate(
+            observation,
+            estimate_inital_conditions=estimate_inital_conditions,
+            estimate_discrete_transition=estimate_discrete_transition,
+            max_iter=max_iter,
+            tolerance=tolerance,
+            store_log_likelihood=store_log_likelihood,
+            n_chunks=n_chunks,
+            **kwargs,
+        )
+
+    def most_likely_sequence(
+        self,
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        time: Any,
+        is_missing: Any = None,
+        n_chunks: int | str = 1,
+    ) -> Any:
+        """Return the most likely path: a table with time, state, position and environment."""
+        observation = self._observation(
+            time, position, position_time, spike_times, None, is_missing
+        )
+        return self._sequence(observation, n_chunks)

@@ -1,0 +1,403 @@
+"""The state space of a model: which bins there are, and the model in the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._core import ArgumentError, ShapeError
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats, Mask
+from tessera.decode._encoding import EncodingModel
+from tessera.decode._formula import Design
+from tessera.decode._lib import Session, default
+from tessera.decode.continuous_state_transitions import (
+    Discrete,
+    EmpiricalMovement,
+    Movement,
+    Spec,
+    Uniform,
+)
+from tessera.decode.discrete_state_transitions import check_matrix
+from tessera.decode.environment import Environment, find_environment
+from tessera.decode.models._estimator import Estimator
+from tessera.decode.observation_models import ObservationModel
+
+_ROUNDING = 1e-6  # how far probabilities may sum from 1
+
+
+class StateSpace(Estimator):
+    """States, bins, initial conditions and transitions; knows nothing of spikes."""
+
+    discrete_initial_conditions: Floats
+    continuous_initial_conditions_types: Sequence[Any]
+    discrete_transition_type: Any
+    discrete_transition_concentration: float
+    discrete_transition_stickiness: Any
+    discrete_transition_regularization: float
+    discrete_transition_prior_weight: Any
+    frozen_discrete_transition_rows: Any
+    continuous_transition_types: Sequence[Sequence[Movement]]
+    observation_models: Sequence[ObservationModel]
+    environments: Sequence[Environment]
+    infer_track_interior: bool
+    state_names: list[str]
+    sampling_frequency: float
+    no_spike_rate: float
+    local_position_std: float | None
+    non_local_position_penalty: float
+    non_local_penalty_sigma: float
+    memory_limit: int | str | None
+    threads: int | None
+
+    state_ind_: Array
+    is_track_interior_state_bins_: Mask
+    initial_conditions_: Floats
+    continuous_initial_conditions_: Floats
+    discrete_state_transitions_: Floats
+    discrete_transition_coefficients_: Floats | None
+    discrete_transition_design_matrix_: Floats | None
+    encoding_model_: dict[tuple[Any, Any], EncodingModel]
+
+    # --- parameters
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that do not go together, before anything is computed."""
+        n = len(self.discrete_initial_conditions)
+        lengths = {
+            "continuous_initial_conditions_types": len(self.continuous_initial_conditions_types),
+            "continuous_transition_types": len(self.continuous_transition_types),
+            "observation_models": len(self.observation_models),
+            "state_names": len(self.state_names),
+        }
+        if np.ndim(self.discrete_transition_stickiness):
+            lengths["discrete_transition_stickiness"] = len(self.discrete_transition_stickiness)
+        for name, length in lengths.items():
+            if length != n:
+                raise ShapeError(
+                    f"{name} has {length} entries, discrete_initial_conditions has {n} states"
+                )
+        for i, row in enumerate(self.continuous_transition_types):
+            if len(row) != n:
+                raise ShapeError(
+                    f"continuous_transition_types: row {i} has {len(row)} entries, expected {n}"
+                )
+        total = float(np.sum(self.discrete_initial_conditions))
+        if abs(total - 1) > _ROUNDING or np.any(np.asarray(self.discrete_initial_conditions) < 0):
+            raise ArgumentError(
+                f"discrete_initial_conditions: {list(self.discrete_initial_conditions)} sum to "
+                f"{total:.9g}, expected probabilities that sum to 1"
+            )
+        if self.local_position_std is not None and self.local_position_std < 0:
+            raise ArgumentError(
+                f"local_position_std: expected 0 or more, or None, got {self.local_position_std}"
+            )
+        for observation in self.observation_models:
+            if not observation.is_no_spike:
+                find_environment(self.environments, observation.environment_name)
+
+    def _has_one_bin(self, state: int) -> bool:
+        observation = self.observation_models[state]
+        if observation.is_no_spike:
+            return True
+        return observation.is_local and self.local_position_std is None
+
+    def _environment_of(self, state: int) -> Environment:
+        name = self.observation_models[state].environment_name
+        return find_environment(self.environments, name)
+
+    # --- what fit() makes
+
+    def initialize_environments(self, position: Any, environment_labels: Any = None) -> None:
+        """Make the bins of every environment.
+
+        Parameters
+        ----------
+        position : array, shape (n_sample, n_dim)
+            Positions of all environments.
+        environment_labels : array, shape (n_sample,), optional
+            Which environment each belongs to; default: all belong to each.
+        """
+        points = _data.position(position)
+        labels = _data.labels(environment_labels, len(points), "environment_labels", "position")
+        if labels is not None:
+            known = [environment.environment_name for environment in self.environments]
+            for name in known:
+                if not np.any(labels == name):
+                    raise ArgumentError(
+                        f"environment_labels: no sample is labelled {name!r}; labels found are "
+                        f"{', '.join(repr(str(label)) for label in np.unique(labels))}"
+                    )
+        for environment in self.environments:
+            mine = points if labels is None else points[labels == environment.environment_name]
+            environment.fit_place_grid(mine, infer_track_interior=self.infer_track_interior)
+
+    def initialize_state_index(self) -> None:
+        """Lay out the bins of all states, one state after another."""
+        interior: list[Mask] = []
+        for state in range(len(self.state_names)):
+            if self._has_one_bin(state):
+                interior.append(np.ones(1, dtype=bool))
+            else:
+                interior.append(self._environment_of(state).is_track_interior_.ravel())
+        self.n_discrete_states_ = len(self.state_names)
+        self.bin_sizes_ = np.array([len(mask) for mask in interior])
+        self.state_ind_ = np.repeat(np.arange(self.n_discrete_states_), self.bin_sizes_)
+        self.n_state_bins_ = len(self.state_ind_)
+        self.is_track_interior_state_bins_ = np.concatenate(interior)
+
+    def initialize_initial_conditions(self) -> None:
+        """Spread every state's probability over its bins."""
+        parts = []
+        for state, kind in enumerate(self.continuous_initial_conditions_types):
+            observation = self.observation_models[state]
+            if observation.is_local and not self._has_one_bin(state):
+                observation = ObservationModel(observation.environment_name)
+            parts.append(kind.make_initial_conditions(observation, self.environments))
+        self.continuous_initial_conditions_ = np.concatenate(parts)
+        discrete = np.asarray(self.discrete_initial_conditions, dtype=np.float64)
+        self.initial_conditions_ = self.continuous_initial_conditions_ * discrete[self.state_ind_]
+
+    def initialize_discrete_state_transition(self, covariate_data: Any = None) -> None:
+        """Make the transitions of the discrete states.
+
+        Parameters
+        ----------
+        covariate_data : mapping of str to array, optional
+            Covariates, where the transitions depend on some.
+        """
+        kind = self.discrete_transition_type
+        matrix = check_matrix(
+            kind.make_state_transition(covariate_data)[0] if kind.is_stationary else kind.matrix()
+        )
+        n = len(self.state_names)
+        if matrix.shape != (n, n):
+            raise ShapeError(f"discrete_transition_type: a matrix {matrix.shape} for {n} states")
+        self._design: Design | None = None
+        self.discrete_transition_coefficients_ = None
+        self.discrete_transition_design_matrix_ = None
+        self.discrete_state_transitions_ = matrix
+        if not kind.is_stationary:
+            self._design = kind.design(covariate_data)
+            design = self._design.matrix
+            self.discrete_transition_design_matrix_ = design
+            self.discrete_transition_coefficients_ = kind.coefficients(design.shape[1])
+            self.discrete_state_transitions_ = np.repeat(matrix[None], len(design), axis=0)
+
+    def initialize_continuous_state_transition(
+        self,
+        continuous_transition_types: Any = None,
+        position: Any = None,
+        is_training: Any = None,
+        encoding_group_labels: Any = None,
+        environment_labels: Any = None,
+    ) -> None:
+        """Prepare movement; what animals did is counted now, all else on demand.
+
+        Parameters
+        ----------
+        continuous_transition_types : list of lists of movements, optional
+            Replaces the parameter of the same name.
+        position, is_training, encoding_group_labels, environment_labels : array, optional
+            What :class:`EmpiricalMovement` is counted from.
+        """
+        if continuous_transition_types is not None:
+            self.continuous_transition_types = continuous_transition_types
+        self._moves: Floats | None = None
+        self._moves_given = False
+        self._counted: dict[tuple[int, int], Floats] = {}
+        for i, row in enumerate(self.continuous_transition_types):
+            for j, movement in enumerate(row):
+                if isinstance(movement, EmpiricalMovement):
+                    self._counted[i, j] = movement.make_state_transition(
+                        self.environments,
+                        position,
+                        is_training,
+                        encoding_group_labels,
+                        environment_labels,
+                    )
+        self._forget()
+
+    def _movement(self, i: int, j: int) -> Movement:
+        movement = self.continuous_transition_types[i][j]
+        if isinstance(movement, Discrete) and not (self._has_one_bin(i) or self._has_one_bin(j)):
+            # A local state of many bins: its kernel alone ties it to the animal.
+            return Uniform(
+                self.observation_models[i].environment_name,
+                self.observation_models[j].environment_name,
+            )
+        return movement
+
+    def _block(self, i: int, j: int) -> Floats:
+        """Movement from the bins of state i to those of state j."""
+        shape = (self.bin_sizes_[i], self.bin_sizes_[j])
+        if self._has_one_bin(j):
+            return np.ones(shape)
+        destination = self._environment_of(j)
+        if self._has_one_bin(i):
+            interior = destination.is_track_interior_.ravel()
+            uniform: Floats = (interior / interior.sum())[np.newaxis]
+            return uniform
+        if (i, j) in self._counted:
+            return self._counted[i, j]
+        origin = self._environment_of(i)
+        with Session(threads=self.threads) as context:
+            spec = self._movement(i, j).spec(origin)
+            matrix = _core.decode_movement_matrix(
+                context, spec, origin._handle, destination._handle
+            )
+        return np.asarray(matrix)
+
+    @property
+    def continuous_state_transitions_(self) -> Floats:
+        """Movement between all bins of all states; may be replaced by assignment."""
+        if "_moves" not in self.__dict__:
+            raise AttributeError("continuous_state_transitions_: call fit() first")
+        if self._moves is None:
+            n = range(self.n_discrete_states_)
+            self._moves = np.block([[self._block(i, j) for j in n] for i in n])
+            self._moves.flags.writeable = False  # a changed copy must be assigned to have effect
+        return self._moves
+
+    @continuous_state_transitions_.setter
+    def continuous_state_transitions_(self, value: Any) -> None:
+        matrix = _data.reals(value, "continuous_state_transitions_")
+        n = self.n_state_bins_
+        if matrix.shape != (n, n):
+            raise ShapeError(
+                f"continuous_state_transitions_: expected shape {(n, n)}, got {matrix.shape}"
+            )
+        self._moves = matrix
+        self._moves_given = True
+        self._forget()
+
+    # --- the model in the library
+
+    def _forget(self) -> None:
+        self.__dict__.pop("_built", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what lives in the library; it is made again on demand."""
+        state = dict(self.__dict__)
+        state.pop("_built", None)
+        if not state.get("_moves_given", True):
+            state["_moves"] = None
+        return state
+
+    def _specs(self) -> list[Spec]:
+        specs: list[Spec] = []
+        for i in range(self.n_discrete_states_):
+            for j in range(self.n_discrete_states_):
+                if self._has_one_bin(i) or self._has_one_bin(j):
+                    specs.append(("discrete", False, 0, None, None, None))
+                elif self._moves_given and self._moves is not None:
+                    block = self._moves[np.ix_(self.state_ind_ == i, self.state_ind_ == j)]
+                    specs.append(("matrix", False, 0, None, None, np.ascontiguousarray(block)))
+                elif (i, j) in self._counted:
+                    specs.append(("empirical", False, 0, None, None, self._counted[i, j]))
+                else:
+                    specs.append(self._movement(i, j).spec(self._environment_of(i)))
+        return specs
+
+    def _state_rows(self, keys: list[tuple[Any, Any]]) -> list[tuple[str, int, int, bool, bool]]:
+        rows = []
+        for name, observation in zip(self.state_names, self.observation_models, strict=True):
+            key = (observation.environment_name, observation.encoding_group)
+            place = 0 if observation.is_no_spike else self._index(observation.environment_name)
+            encoding = 0 if observation.is_no_spike else keys.index(key)
+            rows.append(
+                (
+                    str(name),
+                    place,
+                    encoding,
+                    bool(observation.is_local),
+                    bool(observation.is_no_spike),
+                )
+            )
+        return rows
+
+    def _index(self, name: Any) -> int:
+        return [environment.environment_name for environment in self.environments].index(name)
+
+    def _options(self) -> dict[str, Any]:
+        options = {
+            "no_spike_rate": float(self.no_spike_rate),
+            "non_local_position_penalty": float(self.non_local_position_penalty),
+            "non_local_penalty_std": float(self.non_local_penalty_sigma),
+        }
+        if self.local_position_std is not None:
+            options["local_position_std"] = float(self.local_position_std)
+        return options
+
+    def _detector(self) -> _core.Handle:
+        """Return the model in the library, made again when one of its parameters changed."""
+        if "encoding_model_" not in self.__dict__:
+            raise RuntimeError(f"this {type(self).__name__} is not fitted yet: call fit() first")
+        transition = np.asarray(self.discrete_state_transitions_, dtype=np.float64)
+        coefficients = self.discrete_transition_coefficients_
+        if coefficients is not None:
+            coefficients = np.ascontiguousarray(coefficients, dtype=np.float64)
+        if transition.ndim == 3:
+            transition = transition[0]
+        initial = np.asarray(self.initial_conditions_, dtype=np.float64)
+        initial = np.ascontiguousarray(initial[self.is_track_interior_state_bins_])
+        discrete = np.ascontiguousarray(self.discrete_initial_conditions, dtype=np.float64)
+        encodings = [model.handle for model in self.encoding_model_.values()]
+        key = (
+            transition.tobytes(),
+            initial.tobytes(),
+            None if coefficients is None else coefficients.tobytes(),
+            tuple(id(encoding) for encoding in encodings),
+            tuple(self._options().items()),
+        )
+        built = self.__dict__.get("_built")
+        if built is None or built[0] != key:
+            with Session(threads=self.threads) as context:
+                handle = _core.decode_detector(
+                    context,
+                    self._state_rows(list(self.encoding_model_)),
+                    [environment._handle for environment in self.environments],
+                    encodings,
+                    self._specs(),
+                    discrete,
+                    np.ascontiguousarray(transition),
+                    coefficients=coefficients,
+                    initial=initial,
+                    options=self._options(),
+                )
+            built = (key, handle, encodings)
+            self._built = built
+        found: _core.Handle = built[1]
+        return found
+
+    def _bin_centers(self) -> Floats:
+        """Position of every bin of every state; NaN for states of one bin."""
+        n_axis = self.environments[0].place_bin_centers_.shape[1]
+        parts = [
+            np.full((1, n_axis), np.nan)
+            if self._has_one_bin(state)
+            else self._environment_of(state).place_bin_centers_
+            for state in range(self.n_discrete_states_)
+        ]
+        return np.concatenate(parts)
+
+    def calculate_time_bins(self, time_range: Any) -> Floats:
+        """Return times from time_range[0] on, one per 1 / sampling_frequency.
+
+        Parameters
+        ----------
+        time_range : (float, float)
+            First and last time.
+        """
+        first, last = float(time_range[0]), float(time_range[-1])
+        n = int(np.ceil((last - first) * self.sampling_frequency))
+        times: Floats = first + np.arange(n) / self.sampling_frequency
+        return times
+
+
+def detector_default(name: str) -> Any:
+    """Return the default of an option of table ``decode.detector``."""
+    return default("decode.detector", name)
