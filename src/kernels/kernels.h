@@ -17,7 +17,7 @@
 //   decode_nearest_f64   nearest[s] = min(nearest[s], min_i q).
 //   decode_accumulate_T  out[k][s] += sum_i c[i][k] w[i][s], i rising, for n rows and n_out
 //                        columns of c; rows of c, w and out are their strides apart.
-//   decode_joint_T   for every query y[j][n_dim]: peak = the largest of q_i = bias_i - |x_i - y_j|^2
+//   decode_joint_T       for every query y[j][n_dim]: peak = largest q_i = bias_i - |x_i - y_j|^2
 //                        over the n >= 1 points x[n_dim][n] (bias NULL: 0), sum = sum_i
 //                        exp(q_i - peak); sum 0 if every bias is -inf.
 //   probe_read   reads bytes (a multiple of 64, 64-byte aligned) once, as fast as the core can.

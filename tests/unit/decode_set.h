@@ -65,6 +65,8 @@ static inline settings settings_of(const char *file)
 {
     static const settings all[] = {{"01_linear_1d.npz", 2, 6},
                                    {"02_local_nospike.npz", 2, 3.5355339059327378},
+                                   {"03_open_field_2d.npz", 3, 6},
+                                   {"04_track_graph.npz", 2.5, 5},
                                    {"05_edge_cases.npz", 3, 4}};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         if (strcmp(file, all[i].file) == 0) {

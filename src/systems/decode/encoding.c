@@ -108,6 +108,12 @@ static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
     info->n_interior = env->n_interior;
     info->n_place_dim = env->n_place_dim;
     TESS_TRY(keep_bandwidths(encoding, env->n_place_dim));
+    encoding->local =
+        tess_decode_blocks_alloc(&encoding->blocks, 1, sizeof *encoding->local, "encoding model");
+    if (!encoding->local) {
+        return TESS_E_MEMORY;
+    }
+    atomic_init(encoding->local, NULL);
     TESS_TRY(select_training(ctx, encoding, training));
     if (info->n_electrode == 0) {
         tess_log_write(&ctx->log, TESS_LOG_WARNING,
@@ -161,6 +167,9 @@ void tess_decode_encoding_destroy(tess_decode_encoding *encoding)
         return;
     }
     encoding->ops->free(encoding);
+    if (encoding->local) {
+        tess_decode_local_free(encoding->heap, atomic_load(encoding->local));
+    }
     tess_decode_blocks_free(&encoding->blocks);
     tess_heap_free(encoding->heap, encoding, sizeof *encoding, TESS_TAG_RESULT);
 }

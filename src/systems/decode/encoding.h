@@ -10,6 +10,8 @@
 #include "systems/decode/blocks.h"
 #include "tessera/decode/encoding.h"
 
+#include <stdatomic.h>
+
 #define TESS_DECODE_EPS 1e-15
 #define TESS_DECODE_LOG_EPS (-34.538776394910684)
 
@@ -63,6 +65,10 @@ typedef struct tess_decode_encoding_ops {
     uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
 } tess_decode_encoding_ops;
 
+// What local_fit.c makes at the first local call; any thread may be the first.
+typedef _Atomic(struct tess_decode_local *) tess_decode_local_slot;
+void tess_decode_local_free(tess_heap *heap, struct tess_decode_local *local);
+
 struct tess_decode_encoding {
     tess_heap *heap;
     tess_decode_environment *env; // borrowed
@@ -74,6 +80,7 @@ struct tess_decode_encoding {
     void *model;                     // the algorithm's own
     tess_decode_blocks blocks;       // what lives as long as the model
     tess_decode_selection selection; // in blocks: algorithms may go on using it
+    tess_decode_local_slot *local;   // in blocks: what the local likelihood makes on demand
 };
 
 extern const tess_decode_encoding_ops tess_decode_kde_ops;    // kde.c

@@ -1,9 +1,6 @@
 // The clusterless KDE behind the calls every encoding algorithm offers.
 #include "systems/decode/kde.h"
 
-// Goes as soon as local.c is in the tree.
-#pragma weak tess_decode_kde_local_rows
-
 const tess_decode_encoding_ops tess_decode_kde_ops = {
     .name = "clusterless_kde",
     .fit = tess_decode_kde_fit,
