@@ -73,7 +73,10 @@ void kde_tile_exact(kde_tile *tile, double *values)
     const tess_kde_model *model = tile->model;
     const tess_kde_electrode *e = tile->electrode;
     const kde_scratch *scratch = tile->scratch;
-    const int64_t vector = (int64_t)(tile->kernels->vector_bytes() / sizeof(double));
+    // The reference's vector is narrower than a double.
+    const size_t vector_bytes = tile->kernels->vector_bytes();
+    const int64_t vector =
+        vector_bytes > sizeof(double) ? (int64_t)(vector_bytes / sizeof(double)) : 1;
     const int64_t n_lane = (tile->n + vector - 1) / vector * vector;
     load_marks(tile, n_lane);
     sum_pairs(tile, n_lane);
