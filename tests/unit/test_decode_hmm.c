@@ -97,6 +97,64 @@ static void the_worked_example_comes_out(void **state)
     tess_decode_environment_destroy(env);
 }
 
+// Every path of 3 bins and 5 rows: the evidence is the sum of them all, the path the best of them.
+static void all_paths_add_up_to_the_evidence(void **state)
+{
+    (void)state;
+    const double range[2] = {0, 6};
+    tess_decode_environment_config config;
+    tess_decode_environment_config_init(&config, sizeof config);
+    config.position_range = range;
+    config.infer_track_interior = 0;
+    tess_decode_environment *env = NULL;
+    assert_ok(tess_decode_environment_create(ctx, &config, NULL, 0, 1, &env));
+    tess_decode_movement walk;
+    tess_decode_movement_init(&walk, sizeof walk);
+    walk.kind = TESS_DECODE_RANDOM_WALK;
+    double matrix[9];
+    assert_ok(tess_decode_movement_matrix(ctx, &walk, env, env, matrix));
+    const int64_t ll_first = 0;
+    const tess_decode_hmm_desc desc = {
+        .n_state = 1, .env = &env, .movements = &walk, .ll_first = &ll_first, .n_ll = 3};
+    tess_decode_hmm *hmm = NULL;
+    assert_ok(tess_decode_hmm_create(ctx, &desc, &hmm));
+    uint64_t random = 5;
+    double ll[15];
+    for (int i = 0; i < 15; i++) {
+        ll[i] = -9 * dense_random(&random);
+    }
+    const double one = 1;
+    const double initial[3] = {0.2, 0.5, 0.3};
+    double sum = 0, best = 0;
+    int64_t want[5] = {0};
+    for (int code = 0; code < 243; code++) {
+        int64_t path[5];
+        double p = 1;
+        for (int t = 0, rest = code; t < 5; t++, rest /= 3) {
+            path[t] = rest % 3;
+            p *= exp(ll[t * 3 + path[t]]);
+            p *= t == 0 ? initial[path[0]] : matrix[path[t - 1] * 3 + path[t]];
+        }
+        sum += p;
+        if (p > best) {
+            best = p;
+            memcpy(want, path, sizeof want);
+        }
+    }
+    run r = new_run(hmm, 1, 5, TESS_F64);
+    go(ctx, &r, ll, TESS_F64, 3, initial, &one, 0, 2);
+    const double evidence = log(sum);
+    assert_near(&r.end.log_evidence, &evidence, 1, 1e-12);
+    int64_t path[5];
+    const tess_decode_hmm_chunk chunk = {
+        .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
+    assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, initial, path));
+    assert_memory_equal(path, want, sizeof want);
+    free_run(&r);
+    tess_decode_hmm_destroy(hmm);
+    tess_decode_environment_destroy(env);
+}
+
 static void every_movement_agrees_with_its_matrix(void **state)
 {
     (void)state;
@@ -181,6 +239,41 @@ static void states_are_sums_of_their_bins(void **state)
     dense_case_free(&c);
 }
 
+// Scores of all rows or of blocks' ends, the path is one.
+static void a_path_needs_little_memory(void **state)
+{
+    (void)state;
+    tess_context *small = unit_context(1, 64 << 10);
+    for (int k = 0; k < 3; k++) {
+        dense_case c;
+        dense_case_make(ctx, k, 0, &c);
+        tess_decode_hmm *hmm = NULL;
+        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+        const tess_decode_hmm_chunk chunk = {.n_row = c.n_row,
+                                             .ll = c.ll,
+                                             .ll_dtype = TESS_F64,
+                                             .transition = c.transition,
+                                             .transition_stride = c.stride};
+        int64_t *all = zeros(c.n_row, sizeof *all);
+        int64_t *some = zeros(c.n_row, sizeof *some);
+        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c.initial, all));
+        assert_ok(tess_decode_hmm_path(small, hmm, &chunk, c.initial, some));
+        assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
+        // Everything alike: the lowest of equals, which stays where a walk is likeliest to.
+        for (int64_t i = 0; i < c.n_row * c.desc.n_ll; i++) {
+            c.ll[i] = -1;
+        }
+        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c.initial, all));
+        assert_ok(tess_decode_hmm_path(small, hmm, &chunk, c.initial, some));
+        assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
+        free(all);
+        free(some);
+        tess_decode_hmm_destroy(hmm);
+        dense_case_free(&c);
+    }
+    tess_context_destroy(small);
+}
+
 static void impossible_rows_are_reported(void **state)
 {
     (void)state;
@@ -246,9 +339,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worked_example_comes_out),
+        cmocka_unit_test(all_paths_add_up_to_the_evidence),
         cmocka_unit_test(every_movement_agrees_with_its_matrix),
         cmocka_unit_test(chunks_change_no_bit),
         cmocka_unit_test(states_are_sums_of_their_bins),
+        cmocka_unit_test(a_path_needs_little_memory),
         cmocka_unit_test(impossible_rows_are_reported),
         cmocka_unit_test(a_flat_likelihood_predicts),
     };
