@@ -22,6 +22,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_autoreject_ptp_params();
     tables[n++] = tess_autoreject_simulate_params();
     tables[n++] = tess_decode_environment_params();
+    tables[n++] = tess_decode_simulate_params();
     tables[n++] = tess_decode_encoding_params();
     tables[n++] = tess_decode_detector_params();
     tables[n++] = tess_decode_predict_params();

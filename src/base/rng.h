@@ -4,6 +4,7 @@
 // on how much was drawn before, so results are the same for any thread count and tile.
 // MT19937 with NumPy's legacy RandomState algorithms: where an original's splits and draws must be
 // reproduced bit for bit. NumPy has frozen these streams.
+// PCG64 with the algorithms of NumPy's default_rng: likewise, for data the original simulates.
 #ifndef TESS_BASE_RNG_H
 #define TESS_BASE_RNG_H
 
@@ -44,5 +45,17 @@ uint64_t tess_mt19937_interval(tess_mt19937 *rng, uint64_t max);
 void tess_mt19937_shuffle(tess_mt19937 *rng, int64_t *items, int64_t n);
 // out[0..n) = shuffled 0..n-1.
 void tess_mt19937_permutation(tess_mt19937 *rng, int64_t n, int64_t *out);
+
+// NumPy's default_rng(seed); high word first.
+typedef struct tess_pcg64 {
+    uint64_t state[2];
+    uint64_t increment[2];
+} tess_pcg64;
+
+void tess_pcg64_seed(tess_pcg64 *rng, uint64_t seed);
+uint64_t tess_pcg64_u64(tess_pcg64 *rng);
+double tess_pcg64_double(tess_pcg64 *rng); // random()
+double tess_pcg64_normal(tess_pcg64 *rng); // standard_normal()
+int64_t tess_pcg64_poisson(tess_pcg64 *rng, double mean);
 
 #endif

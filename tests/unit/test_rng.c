@@ -1,6 +1,7 @@
 // Philox4x32-10 against the known answers of Random123; MT19937 against NumPy's RandomState
 // (numpy 2.4.6: randint(0, 2**32, dtype=uint32), random_sample, standard_normal, permutation,
-// randint(0, 1000), randint(0, 2**40), shuffle), whose streams NumPy has frozen.
+// randint(0, 1000), randint(0, 2**40), shuffle), whose streams NumPy has frozen; PCG64 against
+// default_rng (random, standard_normal, poisson).
 #include "base/rng.h"
 #include "unit.h"
 
@@ -225,6 +226,61 @@ static void permutations_match_numpy(void **state)
     assert_int_equal(items[0], 5);
 }
 
+static void pcg64_matches_numpy(void **state)
+{
+    (void)state;
+    static const uint64_t words[] = {UINT64_C(0xc621fbcd16d92688), UINT64_C(0x705a5661a791ffc1),
+                                     UINT64_C(0xdbcd12c26eda1624)};
+    static const int64_t of_3[] = {3, 5, 1, 7, 1, 4, 2, 2};
+    static const int64_t of_10[] = {12, 8, 13, 8, 6, 12, 13, 11};
+    static const int64_t of_1000[] = {956, 997, 1026, 1005};
+    tess_pcg64 rng;
+    tess_pcg64_seed(&rng, 42);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        assert_true(tess_pcg64_u64(&rng) == words[i]);
+    }
+    tess_pcg64_seed(&rng, 42);
+    assert_true(tess_pcg64_double(&rng) == 0x1.8c43f79a2db24p-1);
+    assert_true(tess_pcg64_double(&rng) == 0x1.c16959869e47ep-2);
+    assert_true(tess_pcg64_normal(&rng) == 0x1.803b239e77350p-1);
+    assert_true(tess_pcg64_normal(&rng) == 0x1.e191b2d157f36p-1);
+    assert_true(tess_pcg64_normal(&rng) == -0x1.f3770ac89d08fp+0);
+    assert_true(tess_pcg64_normal(&rng) == -0x1.4d5ba2db7ebc8p+0);
+    for (size_t i = 0; i < ARRAY_LEN(of_3); i++) {
+        assert_int_equal(tess_pcg64_poisson(&rng, 3), of_3[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(of_10); i++) {
+        assert_int_equal(tess_pcg64_poisson(&rng, 10), of_10[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(of_1000); i++) {
+        assert_int_equal(tess_pcg64_poisson(&rng, 1000), of_1000[i]);
+    }
+    assert_true(tess_pcg64_double(&rng) == 0x1.373eb1cb2dfd8p-2);
+    assert_int_equal(tess_pcg64_poisson(&rng, 0), 0);
+    tess_pcg64_seed(&rng, (UINT64_C(1) << 40) + 5); // a seed of two words
+    assert_true(tess_pcg64_double(&rng) == 0x1.369aef039fe80p-8);
+}
+
+// Strips, wedges and tail: a million draws, 247 of them beyond the last strip.
+static void pcg64_normals_are_normal(void **state)
+{
+    (void)state;
+    tess_pcg64 rng;
+    tess_pcg64_seed(&rng, 7);
+    double sum[5] = {0};
+    int n_tail = 0;
+    for (int i = 0; i < 1000000; i++) {
+        const double x = tess_pcg64_normal(&rng);
+        n_tail += fabs(x) > 3.6541528853610088;
+        for (int power = 1; power <= 4; power++) {
+            sum[power] += pow(x, power) / 1e6;
+        }
+    }
+    assert_int_equal(n_tail, 247);
+    assert_true(fabs(sum[1]) < 0.005 && fabs(sum[2] - 1) < 0.006);
+    assert_true(fabs(sum[3]) < 0.02 && fabs(sum[4] - 3) < 0.05);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +292,8 @@ int main(void)
         cmocka_unit_test(doubles_and_normals_match_numpy),
         cmocka_unit_test(integers_match_numpy),
         cmocka_unit_test(permutations_match_numpy),
+        cmocka_unit_test(pcg64_matches_numpy),
+        cmocka_unit_test(pcg64_normals_are_normal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
