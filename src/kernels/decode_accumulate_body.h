@@ -5,30 +5,43 @@
 // the blocking nor the ISA shows in it, and long sums are sums of partial sums.
 #include "kernels/simd/dtype.h"
 
+typedef struct V(rows) {
+    size_t n, n_group;
+    size_t c_stride, c_group;
+    size_t w_stride, w_group;
+    size_t out_stride;
+} V(rows);
+
+#define EACH_ROW                                                                                   \
+    for (size_t g = 0; g < r->n_group; g++)                                                        \
+        for (const SCALAR *row = c + g * r->c_group, *at = w + g * r->w_group,                     \
+                          *end = row + r->n * r->c_stride;                                         \
+             row != end; row += r->c_stride, at += r->w_stride)
+
 #define ADD(sum, k)                                                                                \
     const VF c##k = V(set1)(row[k]);                                                               \
     sum##0 = V(fma)(c##k, w0, sum##0);                                                             \
     sum##1 = V(fma)(c##k, w1, sum##1)
 
+#define KEEP_AT(to, sum) V(store)((to), V(add)(V(load)(to), (sum)))
 #define KEEP(sum, k)                                                                               \
-    V(store)(out + (k)*out_stride, V(add)(V(load)(out + (k)*out_stride), sum##0));                 \
-    V(store)(out + (k)*out_stride + step, V(add)(V(load)(out + (k)*out_stride + step), sum##1))
+    KEEP_AT(out + (k)*r->out_stride, sum##0);                                                      \
+    KEEP_AT(out + (k)*r->out_stride + step, sum##1)
 
 #define ADD_ONE(sum, k) sum = V(fma)(V(set1)(row[k]), w0, sum)
-#define KEEP_ONE(sum, k) V(store)(out + (k)*out_stride, V(add)(V(load)(out + (k)*out_stride), sum))
+#define KEEP_ONE(sum, k) KEEP_AT(out + (k)*r->out_stride, sum)
 
 #if V_REGISTERS >= 32
 // 8 columns, two vectors.
-static inline void V(sum_8x2)(const SCALAR *c, size_t c_stride, const SCALAR *w, size_t w_stride,
-                              size_t n, SCALAR *out, size_t out_stride)
+static inline void V(sum_8x2)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
 {
     const size_t step = V(len)();
     const VF zero = V(set1)(0);
     VF a0 = zero, b0 = zero, d0 = zero, e0 = zero, f0 = zero, g0 = zero, h0 = zero, j0 = zero;
     VF a1 = zero, b1 = zero, d1 = zero, e1 = zero, f1 = zero, g1 = zero, h1 = zero, j1 = zero;
-    for (size_t i = 0; i < n; i++) {
-        const SCALAR *row = c + i * c_stride;
-        const VF w0 = V(load)(w + i * w_stride), w1 = V(load)(w + i * w_stride + step);
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at), w1 = V(load)(at + step);
         ADD(a, 0);
         ADD(b, 1);
         ADD(d, 2);
@@ -50,16 +63,15 @@ static inline void V(sum_8x2)(const SCALAR *c, size_t c_stride, const SCALAR *w,
 #endif
 
 // 4 columns, two vectors.
-static inline void V(sum_4x2)(const SCALAR *c, size_t c_stride, const SCALAR *w, size_t w_stride,
-                              size_t n, SCALAR *out, size_t out_stride)
+static inline void V(sum_4x2)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
 {
     const size_t step = V(len)();
     const VF zero = V(set1)(0);
     VF a0 = zero, b0 = zero, d0 = zero, e0 = zero;
     VF a1 = zero, b1 = zero, d1 = zero, e1 = zero;
-    for (size_t i = 0; i < n; i++) {
-        const SCALAR *row = c + i * c_stride;
-        const VF w0 = V(load)(w + i * w_stride), w1 = V(load)(w + i * w_stride + step);
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at), w1 = V(load)(at + step);
         ADD(a, 0);
         ADD(b, 1);
         ADD(d, 2);
@@ -72,14 +84,13 @@ static inline void V(sum_4x2)(const SCALAR *c, size_t c_stride, const SCALAR *w,
 }
 
 // 4 columns, one vector.
-static inline void V(sum_4x1)(const SCALAR *c, size_t c_stride, const SCALAR *w, size_t w_stride,
-                              size_t n, SCALAR *out, size_t out_stride)
+static inline void V(sum_4x1)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
 {
     const VF zero = V(set1)(0);
     VF a = zero, b = zero, d = zero, e = zero;
-    for (size_t i = 0; i < n; i++) {
-        const SCALAR *row = c + i * c_stride;
-        const VF w0 = V(load)(w + i * w_stride);
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at);
         ADD_ONE(a, 0);
         ADD_ONE(b, 1);
         ADD_ONE(d, 2);
@@ -92,13 +103,12 @@ static inline void V(sum_4x1)(const SCALAR *c, size_t c_stride, const SCALAR *w,
 }
 
 // One column, one vector.
-static inline void V(sum_1x1)(const SCALAR *c, size_t c_stride, const SCALAR *w, size_t w_stride,
-                              size_t n, SCALAR *out, size_t out_stride)
+static inline void V(sum_1x1)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
 {
     VF a = V(set1)(0);
-    for (size_t i = 0; i < n; i++) {
-        const SCALAR *row = c + i * c_stride;
-        const VF w0 = V(load)(w + i * w_stride);
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at);
         ADD_ONE(a, 0);
     }
     KEEP_ONE(a, 0);
@@ -108,37 +118,40 @@ static inline void V(sum_1x1)(const SCALAR *c, size_t c_stride, const SCALAR *w,
 #undef KEEP
 #undef ADD_ONE
 #undef KEEP_ONE
+#undef KEEP_AT
 
-void TESS_KFN(T_NAME(decode_accumulate))(const SCALAR *restrict c, size_t c_stride,
-                                         const SCALAR *restrict w, size_t w_stride, size_t n,
-                                         size_t n_out, size_t n_lane, SCALAR *restrict out,
-                                         size_t out_stride)
+void TESS_KFN(T_NAME(decode_accumulate))(const SCALAR *restrict c, size_t c_stride, size_t c_group,
+                                         const SCALAR *restrict w, size_t w_stride, size_t w_group,
+                                         size_t n, size_t n_group, size_t n_out, size_t n_lane,
+                                         SCALAR *restrict out, size_t out_stride)
 {
+    const V(rows) rows = {n, n_group, c_stride, c_group, w_stride, w_group, out_stride};
     const size_t step = V(len)();
     size_t s = 0;
     for (; n_lane - s >= 2 * step; s += 2 * step) {
         size_t k = 0;
 #if V_REGISTERS >= 32
         for (; n_out - k >= 8; k += 8) {
-            V(sum_8x2)(c + k, c_stride, w + s, w_stride, n, out + k * out_stride + s, out_stride);
+            V(sum_8x2)(&rows, c + k, w + s, out + k * out_stride + s);
         }
 #endif
         for (; n_out - k >= 4; k += 4) {
-            V(sum_4x2)(c + k, c_stride, w + s, w_stride, n, out + k * out_stride + s, out_stride);
+            V(sum_4x2)(&rows, c + k, w + s, out + k * out_stride + s);
         }
         for (; k < n_out; k++) {
-            SCALAR *to = out + k * out_stride + s;
-            V(sum_1x1)(c + k, c_stride, w + s, w_stride, n, to, out_stride);
-            V(sum_1x1)(c + k, c_stride, w + s + step, w_stride, n, to + step, out_stride);
+            V(sum_1x1)(&rows, c + k, w + s, out + k * out_stride + s);
+            V(sum_1x1)(&rows, c + k, w + s + step, out + k * out_stride + s + step);
         }
     }
     for (; s < n_lane; s += step) {
         size_t k = 0;
         for (; n_out - k >= 4; k += 4) {
-            V(sum_4x1)(c + k, c_stride, w + s, w_stride, n, out + k * out_stride + s, out_stride);
+            V(sum_4x1)(&rows, c + k, w + s, out + k * out_stride + s);
         }
         for (; k < n_out; k++) {
-            V(sum_1x1)(c + k, c_stride, w + s, w_stride, n, out + k * out_stride + s, out_stride);
+            V(sum_1x1)(&rows, c + k, w + s, out + k * out_stride + s);
         }
     }
 }
+
+#undef EACH_ROW

@@ -15,8 +15,9 @@
 //                        the q as rounded.
 //   decode_weights_f64   w[i][s] = exp(nearest[s] - q), underflowing to 0.
 //   decode_nearest_f64   nearest[s] = min(nearest[s], min_i q).
-//   decode_accumulate_T  out[k][s] += sum_i c[i][k] w[i][s], i rising, for n rows and n_out
-//                        columns of c; rows of c, w and out are their strides apart.
+//   decode_accumulate_T  out[k][s] += sum_g sum_i c[g][i][k] w[g][i][s], in that order, for n_group
+//                        groups of n rows and n_out columns of c; rows and groups are their
+//                        strides apart.
 //   decode_joint_T       for every query y[j][n_dim]: peak = largest q_i = bias_i - |x_i - y_j|^2
 //                        over the n >= 1 points x[n_dim][n] (bias NULL: 0), sum = sum_i
 //                        exp(q_i - peak); sum 0 if every bias is -inf.

@@ -26,7 +26,46 @@ typedef struct tess_kde_electrode {
     const double *place;       // [n_dim][n_spike], scaled
     const double *log_weight;  // [n_spike]; NULL: all 0
     const double *offset;      // [n_bin] log intensity = offset + log sum; -inf: intensity 0
+
+    // Not in an exact model. Spikes are sorted by cell; those out of every bin's reach come last.
+    const float *marks_f32;    // [n_feature][n_spike], scaled so that a kernel is 2^-q
+    const float *basis;        // [n_cell_spike][n_moment], or [n_spike][n_bin]: the place kernel
+    int64_t n_cell_spike;      // spikes in cells
+    int64_t n_cell;            // cells that have spikes; 0: basis is the place kernel
+    const int32_t *cell;       // [n_cell] rising
+    const int32_t *cell_first; // [n_cell + 1] first spike of each
+    double far_weight;         // of the spikes out of reach
+    double total_weight;
 } tess_kde_electrode;
+
+enum { TESS_KDE_BLOCK = 8 };
+
+// One coordinate of the bins, and its cells. Of spikes at distance v from the centre of a cell of
+// width h, and bins at distance u, exp(-(u - v)^2) = sum_k table_k(u) basis_k(v).
+typedef struct tess_kde_axis {
+    int64_t n_cell;
+    int64_t n_value;      // distinct coordinates of bins
+    int64_t n_block;      // of TESS_KDE_BLOCK of them
+    const float *table;   // [n_block][n_cell][order][TESS_KDE_BLOCK]
+    const int32_t *first; // [n_block] cells within reach of one of the block's values
+    const int32_t *end;   // [n_block]
+} tess_kde_axis;
+
+// Cells of position. In the plane a cell's moments are of total degree below the order: for each
+// degree b of axes[0], the degrees below order - b of axes[1].
+typedef struct tess_kde_grid {
+    int64_t n_dim; // 1 or 2; 0: no cells
+    int64_t order;
+    int64_t n_moment;
+    int64_t n_cell;           // that have moments; on a line all of the axis, in the plane those
+                              // with spikes of any electrode
+    tess_kde_axis axes[2];    // moments are summed along [1] first in the plane, then along [0]
+    const int32_t *row_first; // plane: [axes[0].n_cell + 1] first cell of each row
+    const int32_t *column;    // plane: [n_cell] place along axes[1]
+    const int32_t *bins;      // [axes[1].n_value or 1][axes[0].n_block][TESS_KDE_BLOCK] bin, or -1
+    double depth;             // sums down to exp(-depth) of a spike's total weight are sure
+    double growth;            // total weight <= growth * sum of first moments
+} tess_kde_grid;
 
 typedef struct tess_kde_model {
     int64_t n_bin;
@@ -41,6 +80,8 @@ typedef struct tess_kde_model {
     double unheard_value;    // of spikes of an electrode without encoding spikes
     const double *bin_place; // [n_dim][n_bin], scaled
     const tess_kde_electrode *electrodes;
+    tess_kde_grid grid;
+    double mark_reach; // scaled marks (f32) beyond this are computed in f64
 } tess_kde_model;
 
 // Some spikes of one electrode.

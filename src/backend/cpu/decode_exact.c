@@ -63,8 +63,8 @@ static void sum_pairs(const kde_tile *tile, int64_t n_lane)
         tile->kernels->decode_weights_f64(e->marks + first, n_spike, (size_t)n,
                                           (size_t)e->n_feature, scratch->x, lanes, scratch->nearest,
                                           scratch->weights);
-        tile->kernels->decode_accumulate_f64(scratch->kernel, n_bin, scratch->weights, lanes,
-                                             (size_t)n, n_bin, lanes, scratch->sums, lanes);
+        tile->kernels->decode_accumulate_f64(scratch->kernel, n_bin, 0, scratch->weights, lanes, 0,
+                                             (size_t)n, 1, n_bin, lanes, scratch->sums, lanes);
     }
 }
 
@@ -94,6 +94,6 @@ void kde_tile_exact(kde_tile *tile, double *values)
         }
         kde_spike spike = {
             .row = row, .mark = scratch->mark, .sure = log(LEAST_SUM) - scratch->nearest[s]};
-        kde_finish(tile, &spike);
+        kde_finish(tile, &spike, model->n_bin);
     }
 }

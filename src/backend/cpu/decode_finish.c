@@ -58,6 +58,17 @@ static double largest(const double *row, int64_t n)
 }
 
 // Values that are not sure and whose largest possible value is above the floor.
+static int64_t count_anew(const kde_tile *tile, const kde_spike *spike, double floor)
+{
+    const double *offset = tile->electrode->offset;
+    int64_t n = 0;
+    for (int64_t p = 0; p < tile->model->n_bin; p++) {
+        const double least_sure = spike->sure + offset[p];
+        n += !(spike->row[p] >= least_sure) && least_sure > floor;
+    }
+    return n;
+}
+
 static void settle_unsure(kde_tile *tile, kde_spike *spike, double floor)
 {
     const tess_kde_model *model = tile->model;
@@ -92,17 +103,19 @@ static double largest_sure(const kde_tile *tile, const kde_spike *spike)
     return most;
 }
 
-void kde_finish(kde_tile *tile, kde_spike *spike)
+int kde_finish(kde_tile *tile, kde_spike *spike, int64_t most_anew)
 {
     const tess_kde_model *model = tile->model;
-    double floor = model->floor_value;
-    if (model->floor_kind == TESS_KDE_FLOOR_RELATIVE) {
-        settle_unsure(tile, spike, largest_sure(tile, spike) - model->floor_nats);
+    const int is_relative = model->floor_kind == TESS_KDE_FLOOR_RELATIVE;
+    double floor = is_relative ? largest_sure(tile, spike) - model->floor_nats : model->floor_value;
+    if (count_anew(tile, spike, floor) > most_anew) {
+        return 0;
+    }
+    settle_unsure(tile, spike, floor);
+    if (is_relative) {
         floor = largest(spike->row, model->n_bin) - model->floor_nats;
         // No intensity anywhere: any constant will do.
         floor = floor > -(double)INFINITY ? floor : model->floor_value;
-    } else {
-        settle_unsure(tile, spike, floor);
     }
     int64_t n_floored = 0;
     for (int64_t p = 0; p < model->n_bin; p++) {
@@ -111,4 +124,5 @@ void kde_finish(kde_tile *tile, kde_spike *spike)
     }
     tile->counts.n_floored += n_floored;
     tile->counts.n_flat += n_floored == model->n_bin;
+    return 1;
 }

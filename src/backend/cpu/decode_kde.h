@@ -12,6 +12,12 @@ enum { KDE_TILE = 32 };
 // Encoding spikes whose partial sums are added up at a time: the last bits depend on it.
 enum { KDE_EXACT_CHUNK = 32 };
 
+// Lanes of a tile of f32: KDE_TILE, or one vector where that is longer.
+enum { KDE_LANES = 64 };
+
+// Encoding spikes whose weights are held at a time.
+enum { KDE_CHUNK = 128 };
+
 // One worker's memory.
 typedef struct kde_scratch {
     double *x;       // [max_feature][KDE_TILE] scaled marks of the tile
@@ -21,8 +27,19 @@ typedef struct kde_scratch {
     double *sums;    // [n_bin][KDE_TILE]
     double *row;     // [n_bin] logarithms of one spike
     double *mark;    // [max_feature] of one spike
-    double *single;  // [n_bin]
+    double *anew;    // [max_feature][KDE_TILE] marks of spikes that f32 cannot do
+    double *values;  // [KDE_TILE][n_bin] and their values
     double *far;     // [3][max_spike], for values that sums cannot hold
+
+    // Not of an exact model.
+    float *x_f32;       // [max_feature][KDE_LANES]
+    float *weights_f32; // [KDE_CHUNK][KDE_LANES]
+    float *moments;     // [n_cell * n_moment][KDE_LANES]
+    float *partial;     // plane: [cells of axes[0]][order][values of axes[1]][KDE_LANES]
+    float *block;       // [TESS_KDE_BLOCK][KDE_LANES]
+    float *sums_f32;    // [n_bin][KDE_LANES]
+    float *total;       // [KDE_LANES]
+    float *row_f32;     // [2][n_bin]
 } kde_scratch;
 
 // Bytes of scratch, and its layout in memory (64-byte aligned).
@@ -41,6 +58,7 @@ typedef struct kde_tile {
 } kde_tile;
 
 void kde_tile_exact(kde_tile *tile, double *values);
+void kde_tile_fast(kde_tile *tile, float *values);
 
 // One spike before its floor. row[p] is offset + log of its sum where that is at least sure, and
 // anything below where the sum was too small to be trusted.
@@ -54,6 +72,7 @@ typedef struct kde_spike {
 } kde_spike;
 
 // Applies the floor; computes anew, in logarithms, what is neither sure nor surely on the floor.
-void kde_finish(kde_tile *tile, kde_spike *spike);
+// Returns 0, with nothing counted, if that were more than most_anew values.
+int kde_finish(kde_tile *tile, kde_spike *spike, int64_t most_anew);
 
 #endif

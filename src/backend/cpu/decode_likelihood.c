@@ -13,14 +13,17 @@ typedef struct kde_job {
     size_t scratch_bytes;
 } kde_job;
 
-static size_t padded(int64_t n)
+static size_t padded(int64_t n, size_t item_bytes)
 {
-    return ((size_t)n * sizeof(double) + TESS_ALIGN - 1) / TESS_ALIGN * TESS_ALIGN;
+    return ((size_t)n * item_bytes + TESS_ALIGN - 1) / TESS_ALIGN * TESS_ALIGN;
 }
 
 // Lays the arrays out one after another from memory on; NULL only counts.
 static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde_scratch *s)
 {
+    const tess_kde_grid *g = &m->grid;
+    const int64_t n_partial = g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_value : 0;
+    const int64_t lanes = m->is_exact ? 0 : KDE_LANES;
     const struct {
         double **array;
         int64_t n;
@@ -32,13 +35,31 @@ static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde
         {&s->sums, m->n_bin * KDE_TILE},
         {&s->row, m->n_bin},
         {&s->mark, m->max_feature},
-        {&s->single, m->n_bin},
+        {&s->anew, m->max_feature * KDE_TILE},
+        {&s->values, m->n_bin * KDE_TILE},
         {&s->far, 3 * m->max_spike},
+    };
+    const struct {
+        float **array;
+        int64_t n;
+    } parts_f32[] = {
+        {&s->x_f32, m->max_feature * lanes},
+        {&s->weights_f32, KDE_CHUNK * lanes},
+        {&s->moments, g->n_cell * g->n_moment * lanes},
+        {&s->partial, n_partial * lanes},
+        {&s->block, TESS_KDE_BLOCK * lanes},
+        {&s->sums_f32, m->n_bin * lanes},
+        {&s->total, lanes},
+        {&s->row_f32, 2 * m->n_bin},
     };
     size_t used = 0;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         *parts[k].array = memory ? (double *)(memory + used) : NULL;
-        used += padded(parts[k].n);
+        used += padded(parts[k].n, sizeof(double));
+    }
+    for (size_t k = 0; k < sizeof parts_f32 / sizeof *parts_f32; k++) {
+        *parts_f32[k].array = memory ? (float *)(memory + used) : NULL;
+        used += padded(parts_f32[k].n, sizeof(float));
     }
     return used;
 }
@@ -86,7 +107,11 @@ static tess_status run_tile(void *arg, int64_t block, int32_t worker)
                      .marks = range->marks + first * e->n_feature,
                      .n = left < KDE_TILE ? left : KDE_TILE,
                      .scratch = &scratch};
-    kde_tile_exact(&tile, (double *)range->values + first * model->n_bin);
+    if (model->is_exact) {
+        kde_tile_exact(&tile, (double *)range->values + first * model->n_bin);
+    } else {
+        kde_tile_fast(&tile, (float *)range->values + first * model->n_bin);
+    }
     job->counts[block] = tile.counts;
     return TESS_OK;
 }

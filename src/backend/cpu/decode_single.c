@@ -16,18 +16,23 @@ static void single_spike(const void *handle, const tess_kde_model *model, int64_
     }
     kde_scratch scratch;
     kde_scratch_open(model, memory, &scratch);
+    double *raw = scratch.anew + model->max_feature; // not the first: that a rerun overwrites
     for (int64_t f = 0; f < e->n_feature; f++) {
-        scratch.mark[f] = (double)mark[f];
+        raw[f] = (double)mark[f];
     }
     kde_tile tile = {.kernels = handle,
                      .model = model,
                      .electrode = e,
-                     .marks = scratch.mark,
+                     .marks = raw,
                      .n = 1,
                      .scratch = &scratch};
-    kde_tile_exact(&tile, scratch.single);
+    if (!model->is_exact) {
+        kde_tile_fast(&tile, values);
+        return;
+    }
+    kde_tile_exact(&tile, scratch.values);
     for (int64_t p = 0; p < model->n_bin; p++) {
-        values[p] = (float)scratch.single[p];
+        values[p] = (float)scratch.values[p];
     }
 }
 

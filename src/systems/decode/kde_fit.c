@@ -1,6 +1,6 @@
 // Encoding of the clusterless KDE: densities at the bins, and the spikes as the stage wants them.
 #include "base/status.h"
-#include "systems/decode/kde.h"
+#include "systems/decode/kde_electrode.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,16 @@
 static const double LEAST_OCCUPANCY = 1e-30;
 // Without a floor, the range of the arithmetic.
 static const double LOWEST_VALUE = -700;
-static const double SQRT_HALF = 0.70710678118654752440;
+// Certified error of the expansions in fast mode, and the least that can be asked for.
+static const double FAST_BOUND = 2e-6;
+static const double LEAST_BOUND = 1e-7;
+// Depth of sums that are sure, in nats below a spike's total weight: deeper values are computed
+// anew, one by one, so that it must not be too little, and every nat costs cells.
+static const double LEAST_DEPTH = 8;
+static const double MOST_DEPTH = 40;
+// Marks farther than this many units (1.2 bandwidths) from the centre are rounded too coarsely in
+// f32.
+static const double MARK_REACH = 32;
 static const double LOG_SQRT_2PI = 0.91893853320467274178;
 
 typedef struct fit_task {
@@ -24,13 +33,6 @@ typedef struct fit_task {
 static void *take(fit_task *t, int64_t n, size_t item_bytes)
 {
     return tess_decode_blocks_alloc(&t->kde->blocks, n, item_bytes, "encoding model");
-}
-
-static double waveform_std(const tess_decode_encoding *encoding, int64_t feature)
-{
-    const tess_decode_encoding_config *config = &encoding->config;
-    const bool is_vector = config->waveform_std_values && config->n_waveform_std > 1;
-    return encoding->waveform_std[is_vector ? feature : 0];
 }
 
 static double sum_of(const double *weights, int64_t n)
@@ -107,7 +109,7 @@ static void set_offset(const fit_task *t, int64_t electrode, double total, doubl
     }
     if (encoding->config.mark_density == TESS_DECODE_MARK_PROBABILITY) {
         for (int64_t f = 0; f < t->selection->n_feature[electrode]; f++) {
-            norm += log(waveform_std(encoding, f)) + LOG_SQRT_2PI;
+            norm += log(tess_decode_kde_waveform_std(encoding, f)) + LOG_SQRT_2PI;
         }
     }
     const double log_rate = log(kde->mean_rates[electrode]) - log(total) - norm;
@@ -117,111 +119,69 @@ static void set_offset(const fit_task *t, int64_t electrode, double total, doubl
     }
 }
 
-// Indices of the spikes that count, those with a positive weight.
-static int64_t kept_spikes(const fit_task *t, int64_t electrode, int64_t *kept)
+static tess_status fit_offsets(fit_task *t, const tess_decode_kde_spikes *spikes)
 {
-    const double *weights = weights_of(t, electrode);
-    int64_t n = 0;
-    for (int64_t i = 0; i < t->selection->n_spike[electrode]; i++) {
-        if (!weights || weights[i] > 0) {
-            kept[n++] = i;
+    for (int64_t e = 0; e < t->selection->n_electrode; e++) {
+        double *offset = take(t, t->kde->stage.n_bin, sizeof *offset);
+        if (!offset) {
+            return TESS_E_MEMORY;
         }
+        set_offset(t, e, spikes->total[e], offset);
+        t->kde->electrodes[e].offset = offset;
     }
-    return n;
-}
-
-// Marks about their mean: differences of f32 are then of small numbers.
-static void scale_marks(const fit_task *t, int64_t electrode, const int64_t *kept, int64_t n,
-                        double *centre, double *scale, double *marks)
-{
-    const int64_t n_feature = t->selection->n_feature[electrode];
-    const double *from = t->selection->spike_marks[electrode];
-    for (int64_t f = 0; f < n_feature; f++) {
-        double mean = 0;
-        for (int64_t i = 0; i < n; i++) {
-            mean += (from[kept[i] * n_feature + f] - mean) / (double)(i + 1);
-        }
-        centre[f] = mean;
-        scale[f] = SQRT_HALF / waveform_std(t->encoding, f);
-        for (int64_t i = 0; i < n; i++) {
-            marks[f * n + i] = (from[kept[i] * n_feature + f] - mean) * scale[f];
-        }
-    }
-}
-
-static void scale_places(const double *places, int64_t n_dim, const double *std,
-                         const int64_t *kept, int64_t n, double *out)
-{
-    for (int64_t d = 0; d < n_dim; d++) {
-        for (int64_t i = 0; i < n; i++) {
-            const int64_t from = kept ? kept[i] : i;
-            out[d * n + i] = places[from * n_dim + d] * (SQRT_HALF / std[d]);
-        }
-    }
-}
-
-static tess_status fit_electrode(fit_task *t, int64_t electrode, int64_t *kept)
-{
-    const tess_decode_selection *s = t->selection;
-    kde_model *kde = t->kde;
-    tess_kde_electrode *e = &kde->electrodes[electrode];
-    const int64_t n_feature = s->n_feature[electrode];
-    const int64_t n = kept_spikes(t, electrode, kept);
-    const double *weights = weights_of(t, electrode);
-    double *centre = take(t, n_feature, sizeof(double));
-    double *scale = take(t, n_feature, sizeof(double));
-    double *marks = take(t, n_feature * n, sizeof(double));
-    double *place = take(t, s->n_dim * n, sizeof(double));
-    double *offset = take(t, kde->stage.n_bin, sizeof(double));
-    double *log_weight = weights ? take(t, n, sizeof(double)) : NULL;
-    if (!centre || !scale || !marks || !place || !offset || (weights && !log_weight)) {
-        return TESS_E_MEMORY;
-    }
-    double total = (double)n;
-    if (weights) {
-        total = 0;
-        for (int64_t i = 0; i < n; i++) {
-            total += weights[kept[i]];
-            log_weight[i] = log(weights[kept[i]]);
-        }
-    }
-    scale_marks(t, electrode, kept, n, centre, scale, marks);
-    scale_places(s->spike_place[electrode], s->n_dim, t->encoding->position_std, kept, n, place);
-    set_offset(t, electrode, total, offset);
-    *e = (tess_kde_electrode){.n_spike = n,
-                              .n_feature = n_feature,
-                              .mark_centre = centre,
-                              .mark_scale = scale,
-                              .marks = marks,
-                              .place = place,
-                              .log_weight = log_weight,
-                              .offset = offset};
-    kde->stage.max_spike = n > kde->stage.max_spike ? n : kde->stage.max_spike;
-    kde->stage.max_feature =
-        n_feature > kde->stage.max_feature ? n_feature : kde->stage.max_feature;
     return TESS_OK;
 }
 
-static tess_status fit_electrodes(fit_task *t)
+// How far below a spike's total weight its sums must be sure: where the floor is, and a bit more.
+static double depth_of(const kde_model *kde, const tess_decode_kde_spikes *spikes)
+{
+    double low = (double)INFINITY;
+    double high = -(double)INFINITY;
+    double above_floor = 0;
+    for (int64_t e = 0; e < kde->stage.n_electrode; e++) {
+        const double *offset = kde->electrodes[e].offset;
+        for (int64_t p = 0; p < kde->stage.n_bin && spikes->n[e] > 0; p++) {
+            if (offset[p] > -(double)INFINITY) {
+                const double most = log(spikes->total[e]) + offset[p];
+                above_floor = fmax(above_floor, most - kde->stage.floor_value);
+                low = fmin(low, offset[p]);
+                high = fmax(high, offset[p]);
+            }
+        }
+    }
+    const double needed = kde->stage.floor_kind == TESS_KDE_FLOOR_RELATIVE
+                              ? kde->stage.floor_nats + LEAST_DEPTH + fmin(high - low, LEAST_DEPTH)
+                              : above_floor;
+    return fmin(fmax(needed, LEAST_DEPTH), MOST_DEPTH);
+}
+
+static tess_status fit_electrodes(fit_task *t, tess_decode_blocks *scratch)
 {
     const tess_decode_selection *s = t->selection;
     kde_model *kde = t->kde;
-    int64_t most = 0;
-    for (int64_t e = 0; e < s->n_electrode; e++) {
-        most = s->n_spike[e] > most ? s->n_spike[e] : most;
-    }
-    double *bin_place = take(t, s->n_dim * kde->stage.n_bin, sizeof(double));
-    int64_t *kept = take(t, most, sizeof *kept);
+    double *bin_place = take(t, s->n_dim * kde->stage.n_bin, sizeof *bin_place);
     kde->electrodes = take(t, s->n_electrode, sizeof *kde->electrodes);
-    if (!bin_place || !kept || !kde->electrodes) {
+    if (!bin_place || !kde->electrodes) {
         return TESS_E_MEMORY;
     }
-    scale_places(t->centres, s->n_dim, t->encoding->position_std, NULL, kde->stage.n_bin,
-                 bin_place);
+    tess_decode_kde_scale_places(t->centres, s->n_dim, t->encoding->position_std, NULL,
+                                 kde->stage.n_bin, bin_place);
     kde->stage.bin_place = bin_place;
     kde->stage.electrodes = kde->electrodes;
+    tess_decode_kde_spikes spikes;
+    TESS_TRY(tess_decode_kde_collect(scratch, t->encoding, s, &spikes));
+    TESS_TRY(fit_offsets(t, &spikes));
+    kde_plan plan = {.depth = depth_of(kde, &spikes)};
+    if (!kde->stage.is_exact) {
+        const kde_places places = {s->n_electrode, spikes.n, (const double *const *)spikes.place};
+        const double bound = t->encoding->config.mode == TESS_DECODE_BOUNDED
+                                 ? fmax(t->encoding->config.bound, LEAST_BOUND)
+                                 : FAST_BOUND;
+        TESS_TRY(tess_decode_kde_plan(&kde->blocks, scratch, &places, bound, &kde->stage, &plan));
+        kde->stage.mark_reach = MARK_REACH;
+    }
     for (int64_t e = 0; e < s->n_electrode; e++) {
-        TESS_TRY(fit_electrode(t, e, kept));
+        TESS_TRY(tess_decode_kde_fill(kde, scratch, t->encoding, s, &spikes, &plan, e));
     }
     return TESS_OK;
 }
@@ -262,7 +222,7 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
     kde->stage.n_bin = env->n_interior;
     kde->stage.n_dim = selection->n_dim;
     kde->stage.n_electrode = selection->n_electrode;
-    kde->stage.is_exact = 1;
+    kde->stage.is_exact = encoding->config.mode == TESS_DECODE_EXACT;
     set_floor(encoding, &kde->stage);
     fit_task task = {.ctx = ctx,
                      .encoding = encoding,
@@ -270,7 +230,11 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
                      .kde = kde,
                      .centres = env->interior_centers};
     TESS_TRY(fit_densities(&task));
-    TESS_TRY(fit_electrodes(&task));
+    tess_decode_blocks scratch;
+    tess_decode_blocks_init(&scratch, &ctx->heap);
+    const tess_status status = fit_electrodes(&task, &scratch);
+    tess_decode_blocks_free(&scratch);
+    TESS_TRY(status);
     TESS_TRY(bind_single(ctx, kde));
     encoding->info.occupancy = kde->occupancy;
     encoding->info.mean_rates = kde->mean_rates;

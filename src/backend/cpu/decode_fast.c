@@ -1,0 +1,299 @@
+// The clusterless likelihood in f32: moments of cells of position, or the place kernel itself.
+//
+// Weights are 2^-q without a maximum taken out: a spike whose nearest encoding spikes are so far
+// that this matters, or that lies where f32 is too coarse, is computed anew in f64.
+#include "backend/cpu/decode_kde.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double SQRT_LOG2_E = 1.2011224087864498;
+// What the least weight adds must not be seen: sums below this many nats per unit of weight are
+// not sure (the least weight is exp(-69), and distances beyond lose their last digits to f32).
+static const double DEEPEST = -52;
+// More values than this of a spike, and all of them are computed anew.
+static const int64_t MOST_ANEW = 2;
+
+typedef struct fast_tile {
+    kde_tile *tile;
+    const tess_kde_electrode *e;
+    size_t lanes;
+} fast_tile;
+
+// Scaled marks; lanes beyond the last spike repeat it.
+static void load_marks(const fast_tile *t)
+{
+    const tess_kde_electrode *e = t->e;
+    const kde_scratch *scratch = t->tile->scratch;
+    for (int64_t f = 0; f < e->n_feature; f++) {
+        const double scale = e->mark_scale[f] * SQRT_LOG2_E;
+        for (size_t s = 0; s < t->lanes; s++) {
+            const int64_t from = (int64_t)s < t->tile->n ? (int64_t)s : t->tile->n - 1;
+            const double mark = t->tile->marks[from * e->n_feature + f] - e->mark_centre[f];
+            scratch->x_f32[(size_t)f * t->lanes + s] = (float)(mark * scale);
+        }
+    }
+}
+
+static void weights_of(const fast_tile *t, int64_t first, int64_t n)
+{
+    const kde_scratch *scratch = t->tile->scratch;
+    t->tile->kernels->decode_weights_f32(t->e->marks_f32 + first, (size_t)t->e->n_spike, (size_t)n,
+                                         (size_t)t->e->n_feature, scratch->x_f32, t->lanes,
+                                         scratch->weights_f32);
+}
+
+// The place kernel of every encoding spike at every bin.
+static void sum_kernel(const fast_tile *t)
+{
+    const kde_scratch *scratch = t->tile->scratch;
+    const size_t n_bin = (size_t)t->tile->model->n_bin;
+    memset(scratch->sums_f32, 0, n_bin * t->lanes * sizeof(float));
+    for (int64_t first = 0; first < t->e->n_spike; first += KDE_CHUNK) {
+        const int64_t left = t->e->n_spike - first;
+        const int64_t n = left < KDE_CHUNK ? left : KDE_CHUNK;
+        weights_of(t, first, n);
+        t->tile->kernels->decode_accumulate_f32(t->e->basis + (size_t)first * n_bin, n_bin, 0,
+                                                scratch->weights_f32, t->lanes, 0, (size_t)n, 1,
+                                                n_bin, t->lanes, scratch->sums_f32, t->lanes);
+    }
+}
+
+// moments[cell][k] of every cell with spikes; zero elsewhere.
+static void sum_moments(const fast_tile *t)
+{
+    const tess_kde_electrode *e = t->e;
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const kde_scratch *scratch = t->tile->scratch;
+    const size_t n_moment = (size_t)grid->n_moment;
+    memset(scratch->moments, 0, (size_t)grid->n_cell * n_moment * t->lanes * sizeof(float));
+    int64_t c = 0;
+    for (int64_t first = 0; first < e->n_cell_spike; first += KDE_CHUNK) {
+        const int64_t end =
+            first + KDE_CHUNK < e->n_cell_spike ? first + KDE_CHUNK : e->n_cell_spike;
+        weights_of(t, first, end - first);
+        for (int64_t i = first; i < end;) {
+            const int64_t cell_end = e->cell_first[c + 1] < end ? e->cell_first[c + 1] : end;
+            t->tile->kernels->decode_accumulate_f32(
+                e->basis + (size_t)i * n_moment, n_moment, 0,
+                scratch->weights_f32 + (size_t)(i - first) * t->lanes, t->lanes, 0,
+                (size_t)(cell_end - i), 1, n_moment, t->lanes,
+                scratch->moments + (size_t)e->cell[c] * n_moment * t->lanes, t->lanes);
+            i = cell_end;
+            c += i == e->cell_first[c + 1];
+        }
+    }
+}
+
+// Sum of the first moments of all cells, of every lane.
+static void sum_totals(const fast_tile *t)
+{
+    const tess_kde_electrode *e = t->e;
+    const size_t n_moment = (size_t)t->tile->model->grid.n_moment;
+    const kde_scratch *scratch = t->tile->scratch;
+    memset(scratch->total, 0, t->lanes * sizeof(float));
+    for (int64_t c = 0; c < e->n_cell; c++) {
+        const float *moment = scratch->moments + (size_t)e->cell[c] * n_moment * t->lanes;
+        for (size_t s = 0; s < t->lanes; s++) {
+            scratch->total[s] += moment[s];
+        }
+    }
+}
+
+// In the plane: partial[row][b][value] of axes[1], run of neighbouring cells by run.
+static void sum_row(const fast_tile *t, int64_t row, int64_t b)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const tess_kde_axis *axis = &grid->axes[1];
+    const size_t lanes = t->lanes;
+    const size_t order = (size_t)grid->order;
+    const size_t n_moment = (size_t)grid->n_moment;
+    const size_t before = (size_t)(b * grid->order - b * (b - 1) / 2); // moments of lower degrees
+    const float *moments = t->tile->scratch->moments + before * lanes;
+    float *partial = t->tile->scratch->partial +
+                     ((size_t)row * order + (size_t)b) * (size_t)axis->n_value * lanes;
+    memset(partial, 0, (size_t)axis->n_value * lanes * sizeof(float));
+    const int64_t end = grid->row_first[row + 1];
+    for (int64_t run = grid->row_first[row]; run < end;) {
+        int64_t run_end = run + 1;
+        while (run_end < end && grid->column[run_end] == grid->column[run_end - 1] + 1) {
+            run_end++;
+        }
+        for (int64_t k = 0; k < axis->n_block; k++) {
+            const int64_t low = axis->first[k] - grid->column[run];
+            const int64_t high = axis->end[k] - grid->column[run];
+            const int64_t from = run + (low > 0 ? low : 0);
+            const int64_t to = run + high < run_end ? run + high : run_end;
+            const int64_t left = axis->n_value - k * TESS_KDE_BLOCK;
+            if (from >= to) {
+                continue;
+            }
+            const size_t cell = (size_t)(k * axis->n_cell + grid->column[from]);
+            t->tile->kernels->decode_accumulate_f32(
+                axis->table + cell * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK, order * TESS_KDE_BLOCK,
+                moments + (size_t)from * n_moment * lanes, lanes, n_moment * lanes,
+                order - (size_t)b, (size_t)(to - from),
+                (size_t)(left < TESS_KDE_BLOCK ? left : TESS_KDE_BLOCK), lanes,
+                partial + (size_t)(k * TESS_KDE_BLOCK) * lanes, lanes);
+        }
+        run = run_end;
+    }
+}
+
+// Along axes[0], for one value of axes[1] (on a line: the moments themselves).
+static void sum_column(const fast_tile *t, int64_t column)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const tess_kde_axis *axis = &grid->axes[0];
+    const kde_scratch *scratch = t->tile->scratch;
+    const size_t lanes = t->lanes;
+    const size_t order = (size_t)grid->order;
+    const size_t stride = lanes * (grid->n_dim == 2 ? (size_t)grid->axes[1].n_value : 1);
+    const float *rows =
+        grid->n_dim == 2 ? scratch->partial + (size_t)column * lanes : scratch->moments;
+    for (int64_t k = 0; k < axis->n_block; k++) {
+        const int32_t *bins = grid->bins + (column * axis->n_block + k) * TESS_KDE_BLOCK;
+        int has_bins = 0;
+        for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
+            has_bins |= bins[j] >= 0;
+        }
+        if (!has_bins) {
+            continue;
+        }
+        const size_t first = (size_t)axis->first[k];
+        const size_t n = (size_t)(axis->end[k] - axis->first[k]) * order;
+        memset(scratch->block, 0, TESS_KDE_BLOCK * lanes * sizeof(float));
+        t->tile->kernels->decode_accumulate_f32(
+            axis->table + ((size_t)(k * axis->n_cell) + first) * order * TESS_KDE_BLOCK,
+            TESS_KDE_BLOCK, 0, rows + first * order * stride, stride, 0, n, 1, TESS_KDE_BLOCK,
+            lanes, scratch->block, lanes);
+        for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
+            if (bins[j] >= 0) {
+                memcpy(scratch->sums_f32 + (size_t)bins[j] * lanes,
+                       scratch->block + (size_t)j * lanes, lanes * sizeof(float));
+            }
+        }
+    }
+}
+
+static void sum_places(const fast_tile *t)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    sum_moments(t);
+    sum_totals(t);
+    if (grid->n_dim == 2) {
+        for (int64_t row = 0; row < grid->axes[0].n_cell; row++) {
+            for (int64_t b = 0; b < grid->order; b++) {
+                sum_row(t, row, b);
+            }
+        }
+    }
+    const int64_t n_column = grid->n_dim == 2 ? grid->axes[1].n_value : 1;
+    for (int64_t column = 0; column < n_column; column++) {
+        sum_column(t, column);
+    }
+}
+
+// Logarithm of the least sum of a lane that is sure.
+static double least_sure(const fast_tile *t, size_t lane)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const double deepest = DEEPEST + log(t->e->total_weight);
+    if (t->e->n_cell == 0) {
+        return deepest;
+    }
+    const double total = grid->growth * (double)t->tile->scratch->total[lane] + t->e->far_weight;
+    const double by_depth = log(total) - grid->depth;
+    return by_depth > deepest ? by_depth : deepest;
+}
+
+static int is_within_f32(const fast_tile *t, size_t lane)
+{
+    for (int64_t f = 0; f < t->e->n_feature; f++) {
+        const double mark = (double)t->tile->scratch->x_f32[(size_t)f * t->lanes + lane];
+        if (fabs(mark) > t->tile->model->mark_reach) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// One spike from its sums; 0 if it must be computed anew.
+static int finish_spike(const fast_tile *t, size_t lane, float *values)
+{
+    const tess_kde_model *model = t->tile->model;
+    const kde_scratch *scratch = t->tile->scratch;
+    float *sum = scratch->row_f32;
+    float *logarithm = scratch->row_f32 + model->n_bin;
+    if (!is_within_f32(t, lane)) {
+        return 0;
+    }
+    for (int64_t p = 0; p < model->n_bin; p++) {
+        sum[p] = scratch->sums_f32[(size_t)p * t->lanes + lane];
+    }
+    t->tile->kernels->log_f32(sum, (size_t)model->n_bin, logarithm);
+    for (int64_t p = 0; p < model->n_bin; p++) {
+        // A sum that rounding made negative is nothing: the logarithm is NaN.
+        const double value = (double)logarithm[p] + t->e->offset[p];
+        scratch->row[p] = sum[p] > 0 ? value : -(double)INFINITY;
+    }
+    for (int64_t f = 0; f < t->e->n_feature; f++) {
+        const double raw = t->tile->marks[(int64_t)lane * t->e->n_feature + f];
+        scratch->mark[f] = (raw - t->e->mark_centre[f]) * t->e->mark_scale[f];
+    }
+    kde_spike spike = {.row = scratch->row, .mark = scratch->mark, .sure = least_sure(t, lane)};
+    if (!kde_finish(t->tile, &spike, MOST_ANEW)) {
+        return 0;
+    }
+    for (int64_t p = 0; p < model->n_bin; p++) {
+        values[p] = (float)scratch->row[p];
+    }
+    return 1;
+}
+
+// The spikes listed, in f64.
+static void compute_anew(const fast_tile *t, const int *spikes, int64_t n, float *values)
+{
+    const tess_kde_model *model = t->tile->model;
+    const size_t mark_bytes = (size_t)t->e->n_feature * sizeof(double);
+    kde_tile tile = *t->tile;
+    for (int64_t k = 0; k < n; k++) {
+        memcpy(tile.scratch->anew + k * t->e->n_feature,
+               t->tile->marks + spikes[k] * t->e->n_feature, mark_bytes);
+    }
+    tile.marks = tile.scratch->anew;
+    tile.n = n;
+    kde_tile_exact(&tile, tile.scratch->values);
+    t->tile->counts = tile.counts;
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t p = 0; p < model->n_bin; p++) {
+            values[spikes[k] * model->n_bin + p] =
+                (float)tile.scratch->values[k * model->n_bin + p];
+        }
+    }
+}
+
+void kde_tile_fast(kde_tile *tile, float *values)
+{
+    const size_t vector = tile->kernels->vector_bytes() / sizeof(float);
+    fast_tile t = {.tile = tile, .e = tile->electrode};
+    t.lanes = ((size_t)tile->n + vector - 1) / vector * vector;
+    int anew[KDE_TILE];
+    int64_t n_anew = 0;
+    if (t.e->basis) {
+        load_marks(&t);
+        if (t.e->n_cell > 0) {
+            sum_places(&t);
+        } else {
+            sum_kernel(&t);
+        }
+    }
+    for (int64_t s = 0; s < tile->n; s++) {
+        if (!t.e->basis || !finish_spike(&t, (size_t)s, values + s * tile->model->n_bin)) {
+            anew[n_anew++] = (int)s;
+        }
+    }
+    if (n_anew > 0) {
+        compute_anew(&t, anew, n_anew, values);
+    }
+}

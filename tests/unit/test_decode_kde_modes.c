@@ -1,0 +1,344 @@
+// Fast and bounded modes against exact, exact against a plain sum, on random recordings; and what
+// must not change a bit.
+#include "unit.h"
+
+#include "tessera/decode.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tess_context *ctx;
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(seed >> 11) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    return sqrt(-2 * log(1 - uniform())) * cos(6.283185307179586 * uniform());
+}
+
+// What a recording is like.
+typedef struct shape {
+    int64_t n_dim, n_feature, n_encoding, n_decoding, n_sample;
+    double length, bin_size, position_std, waveform_std, shift;
+    tess_decode_floor floor;
+    double floor_nats;
+    bool has_outliers, has_weights;
+} shape;
+
+static const shape PLAIN = {.n_dim = 1,
+                            .n_feature = 4,
+                            .n_encoding = 3000,
+                            .n_decoding = 50,
+                            .n_sample = 4000,
+                            .length = 150,
+                            .bin_size = 2,
+                            .position_std = 6,
+                            .waveform_std = 24,
+                            .floor = TESS_DECODE_FLOOR_ABSOLUTE,
+                            .floor_nats = 16};
+
+typedef struct recording {
+    shape s;
+    double *time, *position, *weights;
+    double *spike_times, *marks, *decoded;
+    tess_decode_environment *env;
+} recording;
+
+enum { N_UNIT = 10 };
+
+static void make_marks(const shape *s, int64_t n, const double *where, double *marks)
+{
+    uint64_t kept = seed;
+    seed = 99; // the same units for encoding and decoding
+    double peak[N_UNIT][64];
+    for (int64_t u = 0; u < N_UNIT; u++) {
+        for (int64_t f = 0; f < s->n_feature; f++) {
+            peak[u][f] = 40 + 200 * uniform();
+        }
+    }
+    seed = kept;
+    for (int64_t i = 0; i < n; i++) {
+        const double at = where ? where[i * s->n_dim] / s->length : uniform();
+        int64_t u = (int64_t)(at * N_UNIT + 0.7 * normal());
+        u = u < 0 ? 0 : u >= N_UNIT ? N_UNIT - 1 : u;
+        for (int64_t f = 0; f < s->n_feature; f++) {
+            marks[i * s->n_feature + f] = peak[u][f] + 15 * normal() + s->shift;
+        }
+    }
+    if (s->has_outliers && n > 8) {
+        marks[3 * s->n_feature] += 5000;
+        marks[7 * s->n_feature] += 700;
+    }
+}
+
+static recording record(const shape *s)
+{
+    recording r = {.s = *s};
+    r.time = malloc((size_t)s->n_sample * sizeof(double));
+    r.weights = malloc((size_t)s->n_sample * sizeof(double));
+    r.position = malloc((size_t)(s->n_sample * s->n_dim) * sizeof(double));
+    r.spike_times = malloc((size_t)s->n_encoding * sizeof(double));
+    r.marks = malloc((size_t)(s->n_encoding * s->n_feature) * sizeof(double));
+    r.decoded = malloc((size_t)(s->n_decoding * s->n_feature) * sizeof(double));
+    double *where = malloc((size_t)(s->n_encoding * s->n_dim) * sizeof(double));
+    for (int64_t i = 0; i < s->n_sample; i++) {
+        const double t = (double)i / (double)s->n_sample;
+        r.time[i] = (double)i * 0.002;
+        r.weights[i] = uniform() < 0.1 ? 0 : uniform();
+        for (int64_t k = 0; k < s->n_dim; k++) {
+            r.position[i * s->n_dim + k] =
+                s->length * (0.5 + 0.5 * sin(6.28 * (k == 0 ? 5.3 : 17.9) * t)) * (1 - 1e-3 * t);
+        }
+    }
+    for (int64_t i = 0; i < s->n_encoding; i++) {
+        r.spike_times[i] =
+            r.time[s->n_sample - 1] * ((double)i + uniform()) / (double)s->n_encoding;
+        const int64_t j = (int64_t)(r.spike_times[i] / 0.002);
+        for (int64_t k = 0; k < s->n_dim; k++) {
+            where[i * s->n_dim + k] = r.position[j * s->n_dim + k];
+        }
+    }
+    make_marks(s, s->n_encoding, where, r.marks);
+    make_marks(s, s->n_decoding, NULL, r.decoded);
+    free(where);
+    tess_decode_environment_config config;
+    tess_decode_environment_config_init(&config, sizeof config);
+    config.place_bin_size = s->bin_size;
+    assert_ok(
+        tess_decode_environment_create(ctx, &config, r.position, s->n_sample, s->n_dim, &r.env));
+    return r;
+}
+
+static void forget(recording *r)
+{
+    tess_decode_environment_destroy(r->env);
+    free(r->time);
+    free(r->weights);
+    free(r->position);
+    free(r->spike_times);
+    free(r->marks);
+    free(r->decoded);
+}
+
+static tess_decode_encoding *encode(tess_context *context, const recording *r,
+                                    tess_decode_mode mode, double bound)
+{
+    tess_decode_training training;
+    tess_decode_training_init(&training, sizeof training);
+    const void *marks[] = {r->marks};
+    const double *times[] = {r->spike_times};
+    training.spikes.mark_dtype = TESS_F64;
+    training.spikes.n_electrode = 1;
+    training.spikes.n_spike = &r->s.n_encoding;
+    training.spikes.n_feature = &r->s.n_feature;
+    training.spikes.times = times;
+    training.spikes.marks = marks;
+    training.position.n_sample = r->s.n_sample;
+    training.position.n_dim = r->s.n_dim;
+    training.position.time = r->time;
+    training.position.position = r->position;
+    training.weights = r->s.has_weights ? r->weights : NULL;
+    tess_decode_encoding_config config;
+    tess_decode_encoding_config_init(&config, sizeof config);
+    config.mode = mode;
+    config.bound = bound > 0 ? bound : config.bound;
+    config.floor = r->s.floor;
+    config.floor_nats = r->s.floor_nats;
+    config.position_std = r->s.position_std;
+    config.waveform_std = r->s.waveform_std;
+    tess_decode_encoding *encoding = NULL;
+    assert_ok(tess_decode_encoding_create(context, r->env, &training, &config, &encoding));
+    return encoding;
+}
+
+// log_joint of the decoding spikes first..first+n-1, f64.
+static double *values_of(tess_context *context, const recording *r,
+                         const tess_decode_encoding *encoding, int64_t first, int64_t n)
+{
+    const int64_t n_bin = tess_decode_encoding_get_info(encoding)->n_interior;
+    double *out = malloc((size_t)(n * n_bin) * sizeof *out);
+    tess_array in, to;
+    assert_ok(tess_array_init(&in, r->decoded + first * r->s.n_feature, TESS_F64, 2,
+                              (int64_t[]){n, r->s.n_feature}));
+    assert_ok(tess_array_init(&to, out, TESS_F64, 2, (int64_t[]){n, n_bin}));
+    assert_ok(tess_decode_log_joint(context, encoding, 0, &in, &to));
+    return out;
+}
+
+// Largest difference beyond what rounding the value itself to f32 makes.
+static double worst_of(const double *got, const double *want, int64_t n)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double error = fabs(got[i] - want[i]) - 0x1p-24 * fabs(want[i]);
+        worst = !(error <= worst) ? error : worst;
+    }
+    return worst;
+}
+
+static void compare_modes(const shape *s, tess_decode_mode mode, double bound, const char *what)
+{
+    recording r = record(s);
+    tess_decode_encoding *exact = encode(ctx, &r, TESS_DECODE_EXACT, 0);
+    tess_decode_encoding *fast = encode(ctx, &r, mode, bound);
+    const tess_decode_encoding_info *info = tess_decode_encoding_get_info(fast);
+    double *want = values_of(ctx, &r, exact, 0, s->n_decoding);
+    double *got = values_of(ctx, &r, fast, 0, s->n_decoding);
+    const double worst = worst_of(got, want, s->n_decoding * info->n_interior);
+    const double allowed = 2e-5 + (mode == TESS_DECODE_BOUNDED ? info->bound : 0);
+    print_message("%-24s P %4lld  bound %.1e  worst %.2e\n", what, (long long)info->n_interior,
+                  info->bound, worst);
+    if (!(worst <= allowed)) {
+        fail_msg("%s: %lld features, worst %.3g, allowed %.3g", what, (long long)s->n_feature,
+                 worst, allowed);
+    }
+    assert_true(mode != TESS_DECODE_BOUNDED || info->bound <= bound);
+    free(want);
+    free(got);
+    tess_decode_encoding_destroy(exact);
+    tess_decode_encoding_destroy(fast);
+    forget(&r);
+}
+
+static const tess_decode_floor FLOORS[] = {TESS_DECODE_FLOOR_ABSOLUTE, TESS_DECODE_FLOOR_RELATIVE,
+                                           TESS_DECODE_FLOOR_NONE};
+
+static void fast_agrees_for_any_number_of_features(void **state)
+{
+    (void)state;
+    static const int64_t features[] = {1, 2, 3, 4, 6, 8, 10, 16, 32};
+    for (size_t k = 0; k < ARRAY_LEN(features); k++) {
+        for (size_t f = 0; f < ARRAY_LEN(FLOORS); f++) {
+            shape s = PLAIN;
+            s.n_feature = features[k];
+            s.floor = FLOORS[f];
+            s.has_outliers = true;
+            char what[64];
+            snprintf(what, sizeof what, "D %d floor %d", (int)features[k], (int)FLOORS[f]);
+            seed = 1 + k * 3 + f;
+            compare_modes(&s, TESS_DECODE_FAST, 0, what);
+        }
+    }
+}
+
+static void fast_agrees_in_the_plane(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < ARRAY_LEN(FLOORS); f++) {
+        shape s = PLAIN;
+        s.n_dim = 2;
+        s.length = 60;
+        s.bin_size = 3;
+        s.floor = FLOORS[f];
+        s.n_encoding = 6000;
+        s.n_decoding = 40;
+        s.has_outliers = true;
+        seed = 50 + f;
+        compare_modes(&s, TESS_DECODE_FAST, 0, "plane");
+        s.bin_size = 6;
+        s.position_std = 4;
+        compare_modes(&s, TESS_DECODE_FAST, 0, "plane, coarse bins");
+    }
+}
+
+static void fast_agrees_at_extremes(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < ARRAY_LEN(FLOORS); f++) {
+        shape s = PLAIN;
+        s.floor = FLOORS[f];
+        s.has_outliers = true;
+        seed = 70 + f;
+        s.shift = 1000;
+        compare_modes(&s, TESS_DECODE_FAST, 0, "marks shifted by 1 mV");
+        s.shift = 0;
+        static const double stds[] = {0.1, 3, 8, 1e4};
+        for (size_t k = 0; k < ARRAY_LEN(stds); k++) {
+            s.waveform_std = stds[k];
+            char what[32];
+            snprintf(what, sizeof what, "waveform_std %g", stds[k]);
+            compare_modes(&s, TESS_DECODE_FAST, 0, what);
+        }
+        s.waveform_std = 24;
+        static const int64_t few[] = {1, 2, 20, 300};
+        for (size_t k = 0; k < ARRAY_LEN(few); k++) {
+            s.n_encoding = few[k];
+            compare_modes(&s, TESS_DECODE_FAST, 0, "few encoding spikes");
+        }
+        s.n_encoding = 3000;
+        static const double places[] = {0.05, 0.5, 40, 1e3};
+        for (size_t k = 0; k < ARRAY_LEN(places); k++) {
+            s.position_std = places[k];
+            char what[32];
+            snprintf(what, sizeof what, "position_std %g", places[k]);
+            compare_modes(&s, TESS_DECODE_FAST, 0, what);
+        }
+        s.position_std = 6;
+        s.bin_size = 0.1;
+        s.n_decoding = 12;
+        compare_modes(&s, TESS_DECODE_FAST, 0, "1500 bins");
+        s.bin_size = 200;
+        compare_modes(&s, TESS_DECODE_FAST, 0, "one bin");
+    }
+}
+
+static void weights_count(void **state)
+{
+    (void)state;
+    shape s = PLAIN;
+    s.has_weights = true;
+    seed = 90;
+    compare_modes(&s, TESS_DECODE_FAST, 0, "weights");
+    s.n_encoding = 200;
+    compare_modes(&s, TESS_DECODE_FAST, 0, "weights, few");
+}
+
+static void bounds_are_bounds(void **state)
+{
+    (void)state;
+    static const double bounds[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+    for (size_t k = 0; k < ARRAY_LEN(bounds); k++) {
+        for (int64_t d = 1; d <= 2; d++) {
+            shape s = PLAIN;
+            s.n_dim = d;
+            s.length = d == 1 ? 150 : 60;
+            s.floor = FLOORS[k % 3];
+            seed = 120 + k;
+            compare_modes(&s, TESS_DECODE_BOUNDED, bounds[k], "bounded");
+        }
+    }
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = unit_context(2, 0);
+    return ctx ? 0 : -1;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fast_agrees_for_any_number_of_features),
+        cmocka_unit_test(fast_agrees_in_the_plane),
+        cmocka_unit_test(fast_agrees_at_extremes),
+        cmocka_unit_test(weights_count),
+        cmocka_unit_test(bounds_are_bounds),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
