@@ -4,6 +4,7 @@
 
 #include "decode_golden.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 typedef struct log_lines {

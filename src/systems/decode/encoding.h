@@ -14,6 +14,8 @@
 
 #define TESS_DECODE_EPS 1e-15
 #define TESS_DECODE_LOG_EPS (-34.538776394910684)
+// An occupancy below this is a place never visited: a ratio of two such numbers says nothing.
+#define TESS_DECODE_LEAST_OCCUPANCY 1e-30
 
 // Training data after rule 2.2: samples kept, spikes kept with their positions. Marks are f64.
 // Lives as long as the model.

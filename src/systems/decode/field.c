@@ -10,7 +10,6 @@ enum { BLOCK = 1024 };
 // exp(-REACH^2 / 2) of a bandwidth is below 1e-30 of a kernel, and below the least double.
 static const double REACH_FAST = 12;
 static const double REACH_EXACT = 38.8;
-static const double LEAST_DENSITY = 1e-30; // below this a place was never visited
 static const int64_t MOST_NODES = 1 << 20;
 
 // A table is good to 1e-8; verified at random places of its cells, so many that it costs little.
@@ -73,7 +72,7 @@ static double log_at(const tess_decode_field *field, const double *place)
     double log_value = 0;
     if (!tess_decode_table_lookup(&field->table, field->n_dim, place, &log_value)) {
         const double value = tess_decode_nearby_density(&field->nearby, place);
-        log_value = value < LEAST_DENSITY ? -(double)INFINITY : log(value);
+        log_value = value < TESS_DECODE_LEAST_OCCUPANCY ? -(double)INFINITY : log(value);
     }
     return log_value + log(field->factor);
 }

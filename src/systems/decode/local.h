@@ -40,8 +40,9 @@ struct tess_decode_local {
     int32_t dtype;
     int64_t n_dim;
     tess_decode_field occupancy;
-    tess_decode_field ground; // sum over electrodes of mean rate * place density
-    tess_decode_points *electrodes;
+    tess_decode_field ground;       // sum over electrodes of mean rate * place density
+    tess_decode_points *electrodes; // clusterless
+    tess_decode_field *units;       // sorted spikes: place density of each
 };
 
 // The encoding's, made if there is none yet. Any thread.

@@ -91,6 +91,17 @@ static tess_status make_points(const tess_decode_encoding *encoding,
     return TESS_OK;
 }
 
+static tess_status make_unit(tess_context *ctx, const tess_decode_encoding *encoding,
+                             struct tess_decode_local *local, int64_t unit)
+{
+    const tess_decode_selection *s = &encoding->selection;
+    const tess_decode_table_samples samples = {s->spike_place[unit],
+                                               s->spike_weight ? s->spike_weight[unit] : NULL,
+                                               s->n_spike[unit], s->n_dim, encoding->position_std};
+    return tess_decode_field_build(ctx, &local->blocks, &samples,
+                                   encoding->config.mode == TESS_DECODE_EXACT, &local->units[unit]);
+}
+
 // All spikes of all electrodes, each with its share of the summed rate: one density instead of one
 // per electrode.
 static tess_status build_ground(tess_context *ctx, const tess_decode_encoding *encoding,
@@ -140,12 +151,15 @@ static tess_status build(tess_context *ctx, const tess_decode_encoding *encoding
     local->n_dim = s->n_dim;
     local->electrodes = tess_decode_blocks_alloc(&local->blocks, s->n_electrode,
                                                  sizeof *local->electrodes, "electrodes");
-    if (!local->electrodes) {
+    local->units =
+        tess_decode_blocks_alloc(&local->blocks, s->n_electrode, sizeof *local->units, "units");
+    if (!local->electrodes || !local->units) {
         return TESS_E_MEMORY;
     }
     for (int64_t e = 0; e < s->n_electrode; e++) {
         TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(make_points(encoding, local, e));
+        TESS_TRY(s->n_feature ? make_points(encoding, local, e)
+                              : make_unit(ctx, encoding, local, e));
     }
     const tess_decode_table_samples samples = {s->place, s->weights, s->n_sample, s->n_dim,
                                                encoding->position_std};
