@@ -21,7 +21,8 @@ typedef struct tess_decode_stream_config {
     int32_t overwrite;
     int32_t resume; /* 1: continue from checkpoint_dir if it holds this very run */
     int32_t reserved;
-    const char *path;           /* .h5 (netCDF-readable) or a folder of .npy files */
+    const char *path;           /* .h5 (netCDF-readable), or a folder of .npy files where the name
+                                   has no suffix */
     const char *checkpoint_dir; /* NULL: none */
     double checkpoint_every_s;  /* 60; 0: after every chunk */
     int64_t n_chunk;            /* 0: from the memory limit; changes no result */
@@ -50,6 +51,10 @@ typedef struct tess_decode_stream_report {
     int64_t n_impossible;
     int64_t first_impossible;
     tess_decode_likelihood_report likelihood;
+    uint64_t output_bytes; /* of the result, and what its disk must have free meanwhile */
+    uint64_t disk_free_bytes;
+    int32_t was_finished; /* resume found the complete result: nothing was computed */
+    int32_t reserved;
 } tess_decode_stream_report;
 
 /** Predicts into a file within the context's memory limit. report may be NULL. */

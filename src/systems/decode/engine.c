@@ -106,7 +106,8 @@ static tess_status take_memory(tess_decode_engine *e)
         {(void **)&e->carry.predicted, n_bin, sizeof(double)},
         {(void **)&e->next, n_bin, sizeof(double)},
         {(void **)&e->again, n_bin, sizeof(double)},
-        {&e->ll_buffer, e->needs.ll ? rows * d->info.n_ll : 0, sizeof(double)},
+        {&e->ll_buffer, e->needs.ll ? rows * d->info.n_ll : 0,
+         item_bytes(e->desc.given_ll.dtype != 0 ? e->desc.given_ll.dtype : d->dtype)},
         {&e->row_buffer, e->needs.rows ? rows * n_bin : 0, item},
         {&e->predicted_buffer, e->needs.predicted ? rows * n_bin : 0, item},
         {(void **)&e->states_buffer, 3 * rows * n_state, sizeof(double)},
@@ -325,8 +326,10 @@ tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk
         memcpy(engine->boundaries + chunk * d->info.n_state_bin, engine->carry.predicted,
                (size_t)d->info.n_state_bin * sizeof(double));
     }
-    TESS_TRY(bring_likelihood(engine, first, count, &engine->report, &work));
+    tess_decode_likelihood_report counted = engine->report;
+    TESS_TRY(bring_likelihood(engine, first, count, &counted, &work));
     TESS_TRY(tess_context_check_cancel(engine->ctx));
+    engine->report = counted; // not before: a chunk that stops here is done again
     bring_transition(engine, first, count, &work);
     TESS_TRY(filter(engine, &work, &engine->carry));
     if (engine->kept_hash) {

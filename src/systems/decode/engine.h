@@ -31,6 +31,7 @@ typedef struct tess_decode_engine_desc {
     const tess_decode_observation *observation; // only n_time is used with given_ll
     const double *design;                       // [n_time][n_coefficient] or NULL
     int64_t n_chunk;                            // 0: from the memory limit
+    int64_t chunk_rows;                         // of a run that is resumed; 0: choose
     int32_t is_strict;  // what the process holds already counts against a limit somebody set
     int32_t smooth;     // go backwards even if no acausal rows are wanted: for next alone
     int32_t is_checked; // kept rows may have been overwritten by an earlier process: they are

@@ -41,7 +41,8 @@ static uint64_t row_bytes(const tess_decode_engine *e)
     const uint64_t n_state = (uint64_t)info->n_state;
     const uint64_t wide = (uint64_t)info->n_state_bin * item_bytes(e);
     uint64_t bytes = 3 * n_state * sizeof(double);
-    bytes += e->needs.ll ? (uint64_t)info->n_ll * sizeof(double) : 0; // a given one may be f64
+    const uint64_t ll_item = e->desc.given_ll.dtype == TESS_F64 ? sizeof(double) : item_bytes(e);
+    bytes += e->needs.ll ? (uint64_t)info->n_ll * ll_item : 0;
     bytes += e->needs.rows ? wide : 0;
     bytes += e->needs.predicted ? wide : 0;
     bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
@@ -179,6 +180,7 @@ tess_status tess_decode_engine_choose(tess_decode_engine *engine)
         rows = (n_time + engine->desc.n_chunk - 1) / engine->desc.n_chunk;
     }
     rows = rows < 1 ? 1 : rows > n_time ? n_time : rows;
+    rows = engine->desc.chunk_rows > 0 ? engine->desc.chunk_rows : rows;
     uint64_t least = UINT64_MAX;
     for (;; rows = (rows + 1) / 2) {
         const uint64_t bytes = total_bytes(engine, rows);
@@ -189,7 +191,7 @@ tess_status tess_decode_engine_choose(tess_decode_engine *engine)
             engine->memory_bytes += bytes;
             return TESS_OK;
         }
-        if (rows == 1) {
+        if (rows == 1 || engine->desc.chunk_rows > 0) {
             return too_small(engine, base, least);
         }
     }

@@ -40,6 +40,19 @@ uint64_t tess_decode_result_bytes(const tess_decode_result *result)
     return bytes;
 }
 
+static tess_status sync_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!is_synced) {
+        TESS_FAIL(TESS_E_IO, "%s: cannot make the folder durable: %s", path, strerror(errno));
+    }
+    return TESS_OK;
+}
+
 static tess_status open_file(const char *path, int *fd)
 {
     do {
@@ -204,7 +217,16 @@ tess_status tess_decode_result_create(tess_decode_result *result, const char *wo
     TESS_TRY(result->is_folder ? create_folder(result, provenance)
                                : create_file(result, provenance));
     TESS_TRY(open_items(result));
-    return write_true_position(result);
+    TESS_TRY(write_true_position(result));
+    // The names, too, must outlive a crash that a checkpoint outlives.
+    char folder[TESS_DECODE_RESULT_PATH];
+    snprintf(folder, sizeof folder, "%s", work_path);
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    TESS_TRY(sync_folder(slash ? folder : "."));
+    return result->is_folder ? sync_folder(work_path) : TESS_OK;
 }
 
 tess_status tess_decode_result_reopen(tess_decode_result *result, const char *work_path,
@@ -308,19 +330,6 @@ static void remove_folder(const char *path)
     }
     closedir(folder);
     rmdir(path);
-}
-
-static tess_status sync_folder(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool is_synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (!is_synced) {
-        TESS_FAIL(TESS_E_IO, "%s: cannot make the folder durable: %s", path, strerror(errno));
-    }
-    return TESS_OK;
 }
 
 // A folder cannot replace another in one step: the old one steps aside first.

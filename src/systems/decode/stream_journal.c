@@ -97,8 +97,7 @@ tess_status tess_decode_journal_restore(const tess_decode_journal *journal,
     tess_status status = TESS_OK;
     for (size_t i = 0; status == TESS_OK && i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].bytes > 0) {
-            status =
-                tess_checkpoint_get(&checkpoint, parts[i].name, parts[i].data, parts[i].bytes);
+            status = tess_checkpoint_get(&checkpoint, parts[i].name, parts[i].data, parts[i].bytes);
         }
     }
     tess_checkpoint_close(&checkpoint);
@@ -141,8 +140,7 @@ static tess_status add_parts(tess_checkpoint_writer *writer, const tess_decode_i
 }
 
 tess_status tess_decode_journal_save(tess_decode_journal *journal, const tess_decode_identity *id,
-                                     const tess_decode_mark *mark,
-                                     const tess_decode_engine *engine,
+                                     const tess_decode_mark *mark, const tess_decode_engine *engine,
                                      const tess_decode_result *result, const char *meta)
 {
     tess_checkpoint_writer writer;
@@ -162,10 +160,12 @@ void tess_decode_journal_finish(tess_decode_journal *journal)
     }
     char path[1024];
     unlink(journal->path);
-    snprintf(path, sizeof path, "%s/filtered.rows", journal->folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/lock", journal->folder);
-    unlink(path);
+    // The result may have got its name and kept its old one, where a run died in between.
+    const char *const names[] = {"partial.h5", "filtered.rows", "lock"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", journal->folder, names[i]);
+        unlink(path);
+    }
     rmdir(journal->folder); // stays if the user keeps other things there
 }
 

@@ -31,10 +31,10 @@ typedef struct tess_decode_mark {
 
 typedef struct tess_decode_journal {
     tess_context *ctx;
-    int lock_fd;       // -1: there is no checkpoint folder
+    int lock_fd; // -1: there is no checkpoint folder
     char folder[768];
-    char path[1024];   // of the checkpoint
-    int is_found;      // an earlier run's checkpoint is there
+    char path[1024]; // of the checkpoint
+    int is_found;    // an earlier run's checkpoint is there
     tess_decode_mark mark;
 } tess_decode_journal;
 
@@ -48,12 +48,9 @@ TESS_MUST_CHECK tess_status tess_decode_journal_restore(const tess_decode_journa
                                                         tess_decode_engine *engine,
                                                         uint64_t *offsets, int64_t n_item);
 // The result must be durable already. meta is JSON.
-TESS_MUST_CHECK tess_status tess_decode_journal_save(tess_decode_journal *journal,
-                                                     const tess_decode_identity *id,
-                                                     const tess_decode_mark *mark,
-                                                     const tess_decode_engine *engine,
-                                                     const tess_decode_result *result,
-                                                     const char *meta);
+TESS_MUST_CHECK tess_status tess_decode_journal_save(
+    tess_decode_journal *journal, const tess_decode_identity *id, const tess_decode_mark *mark,
+    const tess_decode_engine *engine, const tess_decode_result *result, const char *meta);
 // The result has its name: nothing is needed any more.
 void tess_decode_journal_finish(tess_decode_journal *journal);
 void tess_decode_journal_close(tess_decode_journal *journal);
