@@ -33,7 +33,7 @@ int tess_decode_needs_position(const tess_decode_detector *detector)
     return 0;
 }
 
-static bool is_modified(const tess_decode_detector *d, const tess_decode_columns *b)
+int tess_decode_is_modified(const tess_decode_detector *d, const tess_decode_columns *b)
 {
     return b->kind == TESS_DECODE_COLUMNS_PLACES &&
            (b->has_kernel || d->config.non_local_position_penalty > 0);
@@ -73,6 +73,17 @@ static void kernel_row(double std, const double *distance, int64_t animal, int64
     }
 }
 
+void tess_decode_modifier_row(const tess_decode_detector *detector,
+                              const tess_decode_columns *block, const double *distance,
+                              int64_t animal, double *row)
+{
+    if (block->has_kernel) {
+        kernel_row(detector->config.local_position_std, distance, animal, block->n_column, row);
+    } else {
+        penalty_row(detector, distance, block->n_column, row);
+    }
+}
+
 static void add_row(const modify_job *job, int64_t t, const double *row)
 {
     const int64_t at = t * job->detector->info.n_ll + job->block->first;
@@ -103,12 +114,8 @@ static tess_status modify_block(void *arg, int64_t block, int32_t worker)
             continue;
         }
         if (animal != made_for) {
-            const double *distance = job->distances + animal * n;
-            if (job->block->has_kernel) {
-                kernel_row(job->detector->config.local_position_std, distance, animal, n, row);
-            } else {
-                penalty_row(job->detector, distance, n, row);
-            }
+            tess_decode_modifier_row(job->detector, job->block, job->distances + animal * n, animal,
+                                     row);
             made_for = animal;
         }
         add_row(job, t, row);
@@ -224,7 +231,7 @@ tess_status tess_decode_modify_rows(tess_context *ctx, const tess_decode_detecto
                                     int64_t n_row, void *ll)
 {
     for (int32_t i = 0; i < detector->n_block; i++) {
-        if (is_modified(detector, &detector->blocks[i])) {
+        if (tess_decode_is_modified(detector, &detector->blocks[i])) {
             TESS_TRY(modify(ctx, detector, &detector->blocks[i], observation, first, n_row, ll));
         }
     }
