@@ -14,9 +14,6 @@
 #pragma weak tess_decode_online_push_position
 #pragma weak tess_decode_online_push_spike
 #pragma weak tess_decode_online_reset
-#pragma weak tess_decode_simulate
-#pragma weak tess_decode_simulate_config_init
-#pragma weak tess_decode_simulate_params
 #pragma weak tess_decode_stream
 #pragma weak tess_decode_stream_config_init
 #pragma weak tess_decode_stream_plan
