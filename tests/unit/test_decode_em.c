@@ -1,9 +1,11 @@
 // M-steps: what can be known of their answers.
 #include "decode_hmm_dense.h"
 #include "decode_hmm_run.h"
+#include "decode_model.h"
 #include "systems/decode/em.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,6 +223,159 @@ static void empty_rows_take_the_prior(void **state)
     assert_near(transition, stay, 4, 1e-15);
 }
 
+static const char FILE_08[] = "08_em_viterbi_movement";
+
+static void check_named(const char *prefix, const char *name, const double *got, double tolerance)
+{
+    char full[96];
+    int64_t n = 0;
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    double *want = golden_f64(ctx, FILE_08, full, &n);
+    assert_near(got, want, n, tolerance);
+    free(want);
+}
+
+static int count_calls(void *user, int64_t iteration, double log_evidence, double change)
+{
+    int64_t *n = user;
+    assert_int_equal(iteration, *n);
+    assert_true(isfinite(log_evidence) && change >= 0);
+    return ++*n == 99;
+}
+
+// Three iterations of the whole call, from spikes to parameters.
+static void check_em(const char *file, tess_decode_model_kind kind, const char *prefix,
+                     const double *stickiness, double concentration, const uint8_t *frozen,
+                     int mode, int with_path)
+{
+    const int is_exact = mode == TESS_DECODE_EXACT;
+    golden_model m;
+    golden_model_open(&m, ctx, file, mode);
+    golden_model_detector(&m, ctx, kind, NULL);
+    const tess_decode_detector_info *info = tess_decode_detector_get_info(m.detector);
+    const int64_t n_time = m.observation.n_time;
+    const int64_t shape[2] = {n_time, info->n_state};
+    double *states = zeros(n_time * info->n_state, sizeof *states);
+    int64_t *path = zeros(n_time, sizeof *path);
+    tess_array acausal;
+    assert_ok(tess_array_init(&acausal, states, TESS_F64, 2, shape));
+    tess_decode_outputs outputs;
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    outputs.acausal_state_probabilities = &acausal;
+    outputs.most_likely_bin = with_path ? path : NULL;
+    int64_t n_call = 0, n_iteration = 0;
+    tess_decode_em_config config;
+    tess_decode_em_config_init(&config, sizeof config);
+    config.max_iterations = 3;
+    config.tolerance = 0;
+    config.concentration = &concentration;
+    config.stickiness = stickiness;
+    config.frozen_rows = frozen;
+    config.iteration = count_calls;
+    config.user = &n_call;
+    double evidence[3];
+    assert_ok(
+        tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n_iteration));
+    assert_int_equal(n_iteration, 3);
+    assert_int_equal(n_call, 3);
+    check_named(prefix, "log_evidence", evidence, is_exact ? 1e-8 : 1e-3);
+    check_named(prefix, "transition_3", info->discrete_transition, is_exact ? 1e-10 : 1e-5);
+    check_named(prefix, "discrete_initial_3", info->discrete_initial, is_exact ? 1e-10 : 2e-5);
+    check_named(prefix, "initial_3", info->initial, is_exact ? 1e-10 : 2e-5);
+    check_named(prefix, "acausal_state_probabilities", states, is_exact ? 1e-10 : 2e-5);
+    assert_true(outputs.log_evidence == evidence[2]);
+    if (with_path) {
+        char full[64];
+        snprintf(full, sizeof full, "%sviterbi", prefix);
+        int64_t *want = golden_i64(ctx, FILE_08, full, NULL);
+        assert_memory_equal(path, want, (size_t)n_time * sizeof *path);
+        free(want);
+    }
+    free(states);
+    free(path);
+    golden_model_close(&m);
+}
+
+static void the_whole_call_agrees_with_the_original(void **state)
+{
+    (void)state;
+    static const double sticky[4] = {1e5, 1e5, 300, 300};
+    static const uint8_t frozen[4] = {0, 1, 0, 0};
+    for (int mode = 0; mode < 2; mode++) {
+        const int m = mode ? TESS_DECODE_EXACT : TESS_DECODE_FAST;
+        check_em("06_cont_frag", TESS_DECODE_MODEL_CONT_FRAG, "em_contfrag_", NULL, 1.1, NULL, m,
+                 1);
+        check_em("07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_", sticky, 1, frozen, m,
+                 1);
+        check_em("07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_flat_", NULL, 1, NULL, m,
+                 0);
+    }
+}
+
+// Without a prior the evidence never falls; the iterations end when it hardly rises.
+static void the_evidence_rises(void **state)
+{
+    (void)state;
+    golden_model m;
+    golden_model_open(&m, ctx, "07_non_local", TESS_DECODE_FAST);
+    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_NON_LOCAL, NULL);
+    tess_decode_outputs outputs;
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    tess_decode_em_config config;
+    tess_decode_em_config_init(&config, sizeof config);
+    double evidence[20];
+    int64_t n = 0;
+    assert_ok(tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n));
+    assert_true(n > 1 && n < 20);
+    for (int64_t k = 1; k < n; k++) {
+        assert_true(evidence[k] > evidence[k - 1] - 1e-3);
+        const double mean = (fabs(evidence[k]) + fabs(evidence[k - 1])) / 2;
+        assert_int_equal(fabs(evidence[k] - evidence[k - 1]) / mean < 1e-4, k == n - 1);
+    }
+    golden_model_close(&m);
+}
+
+static int stop_at_once(void *user, int64_t iteration, double log_evidence, double change)
+{
+    (void)user;
+    (void)log_evidence;
+    (void)change;
+    return iteration == 1;
+}
+
+static void bad_settings_and_a_stop(void **state)
+{
+    (void)state;
+    golden_model m;
+    golden_model_open(&m, ctx, "06_cont_frag", TESS_DECODE_FAST);
+    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
+    tess_decode_outputs outputs;
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    tess_decode_em_config config;
+    tess_decode_em_config_init(&config, sizeof config);
+    double evidence[20];
+    int64_t n = 0;
+    const double bad[2] = {1, -3};
+    config.stickiness = bad;
+    assert_fails(tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n),
+                 TESS_E_RANGE, "stickiness[1] is -3");
+    config.stickiness = NULL;
+    config.concentration = &bad[1];
+    assert_fails(tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n),
+                 TESS_E_RANGE, "concentration is -3");
+    config.concentration = NULL;
+    config.max_iterations = 0;
+    assert_fails(tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n),
+                 TESS_E_RANGE, "max_iterations");
+    config.max_iterations = 20;
+    config.tolerance = 0;
+    config.iteration = stop_at_once;
+    assert_fails(tess_decode_em(ctx, m.detector, &m.observation, &config, &outputs, evidence, &n),
+                 TESS_CANCELLED, "stopped after iteration 2");
+    assert_int_equal(n, 2);
+    golden_model_close(&m);
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -242,6 +397,9 @@ int main(void)
         cmocka_unit_test(coefficients_reach_the_minimum),
         cmocka_unit_test(a_failed_search_keeps_the_coefficients),
         cmocka_unit_test(empty_rows_take_the_prior),
+        cmocka_unit_test(the_whole_call_agrees_with_the_original),
+        cmocka_unit_test(the_evidence_rises),
+        cmocka_unit_test(bad_settings_and_a_stop),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -167,7 +167,7 @@ TESS_API const tess_param_table *tess_decode_em_params(void);
 
 /**
  * Expectation maximisation of initial conditions and discrete transitions; the likelihood is
- * computed once. Outputs belong to the last E-step.
+ * computed once. Outputs belong to the last E-step, the most likely path to the parameters after it.
  *
  * log_evidence  out  [max_iterations], one value per E-step
  * n_iteration   out  E-steps done

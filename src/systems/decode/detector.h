@@ -70,8 +70,8 @@ TESS_MUST_CHECK tess_status tess_decode_modify_rows(tess_context *ctx,
 void tess_decode_clear_missing(const tess_decode_detector *detector,
                                const tess_decode_observation *observation, int has_nan,
                                int64_t first, int64_t n_row, void *ll);
-// 1 if a block of columns has a penalty or a kernel; its row [n_column] for an animal's interior bin,
-// distance [n_column] being the distances from there.
+// 1 if a block of columns has a penalty or a kernel; the row [n_column] it adds when the animal is
+// in an interior bin, distance [n_column] being the distances from there.
 int tess_decode_is_modified(const tess_decode_detector *d, const tess_decode_columns *b);
 void tess_decode_modifier_row(const tess_decode_detector *detector,
                               const tess_decode_columns *block, const double *distance,
