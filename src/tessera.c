@@ -28,6 +28,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_decode_predict_params();
     tables[n++] = tess_decode_em_params();
     tables[n++] = tess_decode_online_params();
+    tables[n++] = tess_decode_model_params();
     *n_table = n;
     return tables;
 }

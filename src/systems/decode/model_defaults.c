@@ -11,6 +11,11 @@ enum {
     RW = TESS_DECODE_RANDOM_WALK,
 };
 
+// What is left of a row of the non-local model, shared by its other states.
+#define NL0 ((1 - 0.99 - 0.005) / 2)
+#define NL1 ((1 - 0.98) / 3)
+#define NL2 ((1 - 0.96 - 0.005) / 2)
+
 static const tess_decode_model_defaults models[] = {
     [TESS_DECODE_MODEL_DECODER] = {.n_state = 1,
                                    .name = "decoder",
@@ -53,10 +58,10 @@ static const tess_decode_model_defaults models[] = {
                                                         D, D, RW, U, //
                                                         D, D, U, U},
                                      .discrete_initial = {1, 0, 0, 0},
-                                     .discrete_transition = {0.99, 0.005, 0.0025, 0.0025,        //
-                                                             0.02 / 3, 0.98, 0.02 / 3, 0.02 / 3, //
-                                                             0.0175, 0.005, 0.96, 0.0175,        //
-                                                             0.0175, 0.005, 0.0175, 0.96},       //
+                                     .discrete_transition = {0.99, 0.005, NL0, NL0,  //
+                                                             NL1, 0.98, NL1, NL1,    //
+                                                             NL2, 0.005, 0.96, NL2,  //
+                                                             NL2, 0.005, NL2, 0.96}, //
                                      .stickiness = {1e5, 1e5, 300, 300},
                                      .frozen_rows = {0, 1, 0, 0},
                                      .concentration = 1.0},

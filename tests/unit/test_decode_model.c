@@ -1,0 +1,201 @@
+// Ready-made models: their tables, fits to recordings, and model files.
+#include "decode_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tess_context *ctx;
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    const struct {
+        tess_decode_model_kind kind;
+        const char *file;
+    } cases[] = {{TESS_DECODE_MODEL_CONT_FRAG, "06_cont_frag"},
+                 {TESS_DECODE_MODEL_NON_LOCAL, "07_non_local"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        tess_decode_model_defaults d;
+        assert_ok(tess_decode_model_get_defaults(cases[i].kind, 0, &d, sizeof d));
+        double *initial = golden_f64(ctx, cases[i].file, "discrete_initial", NULL);
+        double *transition = golden_f64(ctx, cases[i].file, "discrete_transition", NULL);
+        assert_near(d.discrete_initial, initial, d.n_state, 0);
+        assert_near(d.discrete_transition, transition, d.n_state * d.n_state, 0);
+        free(initial);
+        free(transition);
+    }
+    for (int kind = 0; kind <= TESS_DECODE_MODEL_MULTI_ENVIRONMENT; kind++) {
+        tess_decode_model_defaults d;
+        assert_ok(tess_decode_model_get_defaults((tess_decode_model_kind)kind, 0, &d, sizeof d));
+        for (int i = 0; i < d.n_state; i++) {
+            double sum = 0;
+            for (int j = 0; j < d.n_state; j++) {
+                sum += d.discrete_transition[i * d.n_state + j];
+            }
+            assert_true(fabs(sum - 1) < 1e-12);
+            assert_non_null(d.states[i].name);
+        }
+    }
+    tess_decode_model_defaults d;
+    assert_ok(tess_decode_model_get_defaults(TESS_DECODE_MODEL_DECODER, 1, &d, sizeof d));
+    assert_true(d.concentration == 1.0);
+    assert_ok(tess_decode_model_get_defaults(TESS_DECODE_MODEL_DECODER, 0, &d, sizeof d));
+    assert_true(d.concentration == 1.1);
+    assert_fails(tess_decode_model_get_defaults((tess_decode_model_kind)9, 0, &d, sizeof d),
+                 TESS_E_ARGUMENT, "model 9 does not exist");
+}
+
+static tess_decode_recording *simulate(int size)
+{
+    tess_decode_simulate_config config;
+    tess_decode_recording *recording = NULL;
+    tess_decode_simulate_config_init(&config, sizeof config);
+    config.size = size;
+    if (size >= 5) {
+        config.n_time = 400;
+        config.n_electrode = 3;
+        config.encoding_spikes = 600;
+        config.decoding_spikes = 300;
+    }
+    assert_ok(tess_decode_simulate(ctx, &config, &recording));
+    return recording;
+}
+
+static float *posterior(tess_decode_model *model, const tess_decode_recording *recording,
+                        size_t *bytes)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(recording);
+    tess_decode_detector *detector = tess_decode_model_detector(model);
+    const int64_t shape[2] = {info->observation.n_time,
+                              tess_decode_detector_get_info(detector)->n_state_bin};
+    tess_decode_outputs out;
+    tess_array array;
+    *bytes = (size_t)(shape[0] * shape[1]) * sizeof(float);
+    float *rows = malloc(*bytes);
+    assert_ok(tess_array_init(&array, rows, TESS_F32, 2, shape));
+    tess_decode_outputs_init(&out, sizeof out);
+    out.acausal_posterior = &array;
+    assert_ok(tess_decode_predict(ctx, detector, &info->observation, NULL, &out));
+    return rows;
+}
+
+static void save_and_load(const tess_decode_recording *recording,
+                          const tess_decode_model_config *config, const char *path)
+{
+    tess_decode_model *model = NULL;
+    tess_decode_model *again = NULL;
+    assert_ok(tess_decode_model_fit(ctx, recording, config, &model));
+    assert_ok(tess_decode_model_save(ctx, model, path, 1));
+    assert_fails(tess_decode_model_save(ctx, model, path, 0), TESS_E_EXISTS, "exists already");
+    assert_ok(tess_decode_model_load(ctx, path, &again));
+    size_t n = 0;
+    size_t n_again = 0;
+    float *right = posterior(model, recording, &n);
+    float *got = posterior(again, recording, &n_again);
+    assert_int_equal(n, n_again);
+    assert_memory_equal(got, right, n);
+    const tess_decode_model_config *settings = tess_decode_model_settings(again);
+    assert_true(settings->encoding.waveform_std == config->encoding.waveform_std);
+    assert_int_equal(settings->model, config->model);
+    free(right);
+    free(got);
+    tess_decode_model_destroy(model);
+    tess_decode_model_destroy(again);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    const int models[] = {TESS_DECODE_MODEL_DECODER, TESS_DECODE_MODEL_CONT_FRAG,
+                          TESS_DECODE_MODEL_NO_SPIKE_CONT_FRAG, TESS_DECODE_MODEL_NON_LOCAL};
+    tess_decode_recording *line = simulate(5);
+    tess_decode_recording *plane = simulate(6);
+    for (size_t i = 0; i < ARRAY_LEN(models); i++) {
+        tess_decode_model_config config;
+        tess_decode_model_config_init(&config, sizeof config);
+        config.model = models[i];
+        config.encoding.waveform_std = 20.0 + 1.0 / 3.0;
+        config.movement_variance = 7.5;
+        save_and_load(line, &config, unit_path("model.npz"));
+        save_and_load(line, &config, unit_path("model.h5"));
+        save_and_load(plane, &config, unit_path("plane.h5"));
+    }
+    tess_decode_recording_close(line);
+    tess_decode_recording_close(plane);
+}
+
+// What EM changed is in the file.
+static void test_learned_parameters(void **state)
+{
+    (void)state;
+    tess_decode_recording *recording = simulate(5);
+    tess_decode_model *model = NULL;
+    tess_decode_model *again = NULL;
+    assert_ok(tess_decode_model_fit(ctx, recording, NULL, &model));
+    const tess_decode_detector_info *info =
+        tess_decode_detector_get_info(tess_decode_model_detector(model));
+    tess_decode_em_config em;
+    tess_decode_em_config_init(&em, sizeof em);
+    const double concentration = 1.1;
+    double evidence[2];
+    int64_t n = 0;
+    em.max_iterations = 2;
+    em.concentration = &concentration;
+    tess_decode_outputs out;
+    tess_decode_outputs_init(&out, sizeof out);
+    assert_ok(tess_decode_em(ctx, tess_decode_model_detector(model),
+                             &tess_decode_recording_get_info(recording)->observation, &em, &out,
+                             evidence, &n));
+    assert_true(info->discrete_transition[0] != 0.98);
+    assert_ok(tess_decode_model_save(ctx, model, unit_path("learned.npz"), 0));
+    assert_ok(tess_decode_model_load(ctx, unit_path("learned.npz"), &again));
+    const tess_decode_detector_info *got =
+        tess_decode_detector_get_info(tess_decode_model_detector(again));
+    assert_memory_equal(got->discrete_transition, info->discrete_transition, 4 * sizeof(double));
+    assert_memory_equal(got->initial, info->initial, (size_t)info->n_state_bin * sizeof(double));
+    tess_decode_model_destroy(model);
+    tess_decode_model_destroy(again);
+    tess_decode_recording_close(recording);
+}
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    tess_decode_recording *recording = simulate(5);
+    tess_decode_model *model = NULL;
+    assert_ok(tess_decode_recording_save(ctx, recording, unit_path("recording.npz"), 0));
+    assert_fails(tess_decode_model_load(ctx, unit_path("recording.npz"), &model), TESS_E_FORMAT,
+                 "has no data set 'schema'");
+    assert_fails(tess_decode_model_load(ctx, unit_path("nothing.npz"), &model), TESS_E_NOT_FOUND,
+                 "nothing.npz");
+    tess_decode_model_config config;
+    tess_decode_model_config_init(&config, sizeof config);
+    config.model = TESS_DECODE_MODEL_MULTI_ENVIRONMENT;
+    assert_fails(tess_decode_model_fit(ctx, recording, &config, &model), TESS_E_UNSUPPORTED,
+                 "per environment");
+    tess_decode_recording_close(recording);
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    ctx = unit_context(2, 0);
+    return 0;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    tess_context_destroy(ctx);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_learned_parameters), cmocka_unit_test(test_bad_files)};
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
