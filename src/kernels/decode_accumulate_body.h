@@ -13,8 +13,8 @@ typedef struct V(rows) {
 } V(rows);
 
 #define EACH_ROW                                                                                   \
-    for (size_t g = 0; g < r->n_group; g++)                                                        \
-        for (const SCALAR *row = c + g * r->c_group, *at = w + g * r->w_group,                     \
+    for (size_t i = 0; i < r->n_group; i++)                                                        \
+        for (const SCALAR *row = c + i * r->c_group, *at = w + i * r->w_group,                     \
                           *end = row + r->n * r->c_stride;                                         \
              row != end; row += r->c_stride, at += r->w_stride)
 
@@ -60,6 +60,7 @@ static inline void V(sum_8x2)(const V(rows) * r, const SCALAR *c, const SCALAR *
     KEEP(h, 6);
     KEEP(j, 7);
 }
+
 #endif
 
 // 4 columns, two vectors.
@@ -81,6 +82,65 @@ static inline void V(sum_4x2)(const V(rows) * r, const SCALAR *c, const SCALAR *
     KEEP(b, 1);
     KEEP(d, 2);
     KEEP(e, 3);
+}
+
+// 2 columns, two vectors.
+static inline void V(sum_2x2)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
+{
+    const size_t step = V(len)();
+    const VF zero = V(set1)(0);
+    VF a0 = zero, b0 = zero;
+    VF a1 = zero, b1 = zero;
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at), w1 = V(load)(at + step);
+        ADD(a, 0);
+        ADD(b, 1);
+    }
+    KEEP(a, 0);
+    KEEP(b, 1);
+}
+
+// One column, two vectors.
+static inline void V(sum_1x2)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
+{
+    const size_t step = V(len)();
+    const VF zero = V(set1)(0);
+    VF a0 = zero;
+    VF a1 = zero;
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at), w1 = V(load)(at + step);
+        ADD(a, 0);
+    }
+    KEEP(a, 0);
+}
+
+// 8 columns, one vector.
+static inline void V(sum_8x1)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
+{
+    const VF zero = V(set1)(0);
+    VF a = zero, b = zero, d = zero, e = zero, f = zero, g = zero, h = zero, j = zero;
+    EACH_ROW
+    {
+        const VF w0 = V(load)(at);
+        ADD_ONE(a, 0);
+        ADD_ONE(b, 1);
+        ADD_ONE(d, 2);
+        ADD_ONE(e, 3);
+        ADD_ONE(f, 4);
+        ADD_ONE(g, 5);
+        ADD_ONE(h, 6);
+        ADD_ONE(j, 7);
+    }
+    KEEP_ONE(a, 0);
+    KEEP_ONE(b, 1);
+    KEEP_ONE(d, 2);
+    KEEP_ONE(e, 3);
+    KEEP_ONE(f, 4);
+    KEEP_ONE(g, 5);
+    KEEP_ONE(h, 6);
+    KEEP_ONE(j, 7);
 }
 
 // 4 columns, one vector.
@@ -105,7 +165,8 @@ static inline void V(sum_4x1)(const V(rows) * r, const SCALAR *c, const SCALAR *
 // One column, one vector.
 static inline void V(sum_1x1)(const V(rows) * r, const SCALAR *c, const SCALAR *w, SCALAR *out)
 {
-    VF a = V(set1)(0);
+    const VF zero = V(set1)(0);
+    VF a = zero;
     EACH_ROW
     {
         const VF w0 = V(load)(at);
@@ -138,13 +199,19 @@ void TESS_KFN(T_NAME(decode_accumulate))(const SCALAR *restrict c, size_t c_stri
         for (; n_out - k >= 4; k += 4) {
             V(sum_4x2)(&rows, c + k, w + s, out + k * out_stride + s);
         }
-        for (; k < n_out; k++) {
-            V(sum_1x1)(&rows, c + k, w + s, out + k * out_stride + s);
-            V(sum_1x1)(&rows, c + k, w + s + step, out + k * out_stride + s + step);
+        if (n_out - k >= 2) {
+            V(sum_2x2)(&rows, c + k, w + s, out + k * out_stride + s);
+            k += 2;
+        }
+        if (k < n_out) {
+            V(sum_1x2)(&rows, c + k, w + s, out + k * out_stride + s);
         }
     }
     for (; s < n_lane; s += step) {
         size_t k = 0;
+        for (; n_out - k >= 8; k += 8) {
+            V(sum_8x1)(&rows, c + k, w + s, out + k * out_stride + s);
+        }
         for (; n_out - k >= 4; k += 4) {
             V(sum_4x1)(&rows, c + k, w + s, out + k * out_stride + s);
         }

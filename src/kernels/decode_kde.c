@@ -116,6 +116,50 @@ void TESS_KFN(decode_nearest_f64)(const double *restrict y, size_t y_stride, siz
     }
 }
 
+void TESS_KFN(decode_logs_f32)(const float *restrict sums, const float *restrict offset,
+                               size_t n_bin, size_t n_lane, const float *restrict sure,
+                               float *restrict values, float *restrict best)
+{
+    const v_f32 lowest = v_set1_f32(-INFINITY);
+    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
+        const v_f32 least = v_load_f32(sure + s);
+        v_f32 most = lowest;
+        for (size_t p = 0; p < n_bin; p++) {
+            const v_f32 sum = v_max_f32(v_load_f32(sums + p * n_lane + s), v_set1_f32(0));
+            const v_f32 here = v_set1_f32(offset[p]);
+            const v_f32 value = v_add_f32(v_log_f32(sum), here);
+            v_store_f32(values + p * n_lane + s, value);
+            const v_mask_f32 is_unsure = v_lt_f32(value, v_add_f32(least, here));
+            most = v_max_f32(most, v_select_f32(is_unsure, lowest, value));
+        }
+        v_store_f32(best + s, most);
+    }
+}
+
+void TESS_KFN(decode_floor_f32)(float *restrict values, const float *restrict offset, size_t n_bin,
+                                size_t n_lane, const float *restrict sure,
+                                const float *restrict floor, float *restrict n_unsure,
+                                float *restrict n_floored)
+{
+    const v_f32 zero = v_set1_f32(0), one = v_set1_f32(1);
+    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
+        const v_f32 least = v_load_f32(sure + s);
+        const v_f32 low = v_load_f32(floor + s);
+        v_f32 unsure = zero, floored = zero;
+        for (size_t p = 0; p < n_bin; p++) {
+            const v_f32 value = v_load_f32(values + p * n_lane + s);
+            const v_f32 limit = v_add_f32(least, v_set1_f32(offset[p]));
+            const v_mask_f32 is_above = v_lt_f32(low, value);
+            const v_f32 may_be_above = v_select_f32(v_lt_f32(low, limit), one, zero);
+            unsure = v_add_f32(unsure, v_select_f32(v_lt_f32(value, limit), may_be_above, zero));
+            floored = v_add_f32(floored, v_select_f32(is_above, zero, one));
+            v_store_f32(values + p * n_lane + s, v_select_f32(is_above, value, low));
+        }
+        v_store_f32(n_unsure + s, unsure);
+        v_store_f32(n_floored + s, floored);
+    }
+}
+
 #define T_BITS 32
 #include "kernels/decode_accumulate_body.h"
 

@@ -18,6 +18,10 @@
 //   decode_accumulate_T  out[k][s] += sum_g sum_i c[g][i][k] w[g][i][s], in that order, for n_group
 //                        groups of n rows and n_out columns of c; rows and groups are their
 //                        strides apart.
+//   decode_logs_f32      values[p][s] = offset[p] + log(max(sums[p][s], 0)); best[s] the largest of
+//                        those that are sure: at least offset[p] + sure[s]; -infinity: none is.
+//   decode_floor_f32     values not above floor[s] become it and are counted in n_floored[s], but
+//                        those not sure that might be above it in n_unsure[s].
 //   decode_joint_T       for every query y[j][n_dim]: peak = largest q_i = bias_i - |x_i - y_j|^2
 //                        over the n >= 1 points x[n_dim][n] (bias NULL: 0), sum = sum_i
 //                        exp(q_i - peak); sum 0 if every bias is -inf.

@@ -28,6 +28,7 @@ typedef struct tess_kde_electrode {
     const double *offset;      // [n_bin] log intensity = offset + log sum; -inf: intensity 0
 
     // Not in an exact model. Spikes are sorted by cell; those out of every bin's reach come last.
+    const float *offset_f32;   // [n_bin]
     const float *marks_f32;    // [n_feature][n_spike], scaled so that a kernel is 2^-q
     const float *basis;        // [n_cell_spike][n_moment], or [n_spike][n_bin]: the place kernel
     int64_t n_cell_spike;      // spikes in cells
@@ -60,6 +61,7 @@ typedef struct tess_kde_grid {
     int64_t n_cell;           // that have moments; on a line all of the axis, in the plane those
                               // with spikes of any electrode
     tess_kde_axis axes[2];    // moments are summed along [1] first in the plane, then along [0]
+    int64_t cells_at_once;    // with moments at a time: all, in the plane those of the fullest row
     const int32_t *row_first; // plane: [axes[0].n_cell + 1] first cell of each row
     const int32_t *column;    // plane: [n_cell] place along axes[1]
     const int32_t *bins;      // [axes[1].n_value or 1][axes[0].n_block][TESS_KDE_BLOCK] bin, or -1

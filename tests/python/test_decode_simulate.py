@@ -34,12 +34,7 @@ def test_profiling_sizes_equal_numpy(size, seed):
     recording = decode.simulate_recording(size, seed)
     rng = np.random.default_rng(seed)
     for mean, end, got_times, got_features in (
-        (
-            encoding,
-            100.0,
-            recording.encoding_spike_times,
-            recording.encoding_spike_waveform_features,
-        ),
+        (encoding, 100.0, recording.encoding_spike_times, recording.encoding_spike_waveform_features),
         (decoding, 20.0, recording.spike_times, recording.spike_waveform_features),
     ):
         times, features = numpy_spikes(rng, n_electrode, mean, end)

@@ -382,6 +382,55 @@ static void bad_settings_are_refused(void **state)
     tess_decode_recording_close(NULL);
 }
 
+typedef struct watcher {
+    int n_call;
+    int64_t done;
+    int64_t total;
+    int stop_after;
+} watcher;
+
+static int watch(void *user, const tess_progress *progress)
+{
+    watcher *w = user;
+    assert_string_equal(progress->unit, "electrodes");
+    assert_true(progress->done > w->done);
+    w->done = progress->done;
+    w->total = progress->total;
+    return ++w->n_call == w->stop_after;
+}
+
+static void progress_is_told_and_can_stop(void **state)
+{
+    (void)state;
+    for (int stop_after = 0; stop_after <= 1; stop_after++) {
+        watcher w = {.stop_after = stop_after};
+        tess_context_config settings;
+        tess_context_config_init(&settings, sizeof settings);
+        settings.n_thread = 2;
+        settings.progress = watch;
+        settings.progress_user = &w;
+        tess_context *ctx = NULL;
+        assert_ok(tess_context_create(&settings, &ctx));
+        tess_decode_simulate_config config = small_config("day-1d");
+        config.n_electrode = 20;
+        config.n_time = 300000;
+        tess_decode_recording *recording = NULL;
+        const tess_status status = tess_decode_simulate(ctx, &config, &recording);
+        assert_int_equal(status, stop_after ? TESS_CANCELLED : TESS_OK);
+        assert_int_equal(w.n_call, stop_after ? 1 : 6);
+        assert_int_equal(w.total, 40);
+        assert_int_equal(w.done, stop_after ? 8 : 40);
+        tess_decode_recording_close(recording);
+        tess_context_destroy(ctx);
+    }
+    tess_context *ctx = unit_context(1, 64 << 20);
+    const tess_decode_simulate_config config = new_config("max");
+    tess_decode_recording *recording = NULL;
+    assert_fails(tess_decode_simulate(ctx, &config, &recording), TESS_E_LIMIT,
+                 "the memory limit is 0.0671 GB");
+    tess_context_destroy(ctx);
+}
+
 static void memory_may_run_out_anywhere(void **state)
 {
     (void)state;
@@ -427,6 +476,7 @@ int main(void)
         cmocka_unit_test(replays_are_where_the_truth_says),
         cmocka_unit_test(drift_and_artefacts_show),
         cmocka_unit_test(bad_settings_are_refused),
+        cmocka_unit_test(progress_is_told_and_can_stop),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,18 +59,22 @@ static void sum_kernel(const fast_tile *t)
     }
 }
 
-// moments[cell][k] of every cell with spikes; zero elsewhere.
-static void sum_moments(const fast_tile *t)
+// moments[cell - first_cell][k] of the electrode's cells from e->cell[*next] on that lie before
+// end_cell, which are n_cell; zero where there are no spikes. *next moves on.
+static void sum_moments(const fast_tile *t, int64_t *next, int64_t first_cell, int64_t n_cell)
 {
     const tess_kde_electrode *e = t->e;
-    const tess_kde_grid *grid = &t->tile->model->grid;
     const kde_scratch *scratch = t->tile->scratch;
-    const size_t n_moment = (size_t)grid->n_moment;
-    memset(scratch->moments, 0, (size_t)grid->n_cell * n_moment * t->lanes * sizeof(float));
-    int64_t c = 0;
-    for (int64_t first = 0; first < e->n_cell_spike; first += KDE_CHUNK) {
-        const int64_t end =
-            first + KDE_CHUNK < e->n_cell_spike ? first + KDE_CHUNK : e->n_cell_spike;
+    const size_t n_moment = (size_t)t->tile->model->grid.n_moment;
+    memset(scratch->moments, 0, (size_t)n_cell * n_moment * t->lanes * sizeof(float));
+    int64_t c = *next;
+    int64_t last = c;
+    while (last < e->n_cell && e->cell[last] < first_cell + n_cell) {
+        last++;
+    }
+    const int64_t end_spike = e->cell_first[last];
+    for (int64_t first = e->cell_first[c]; first < end_spike; first += KDE_CHUNK) {
+        const int64_t end = first + KDE_CHUNK < end_spike ? first + KDE_CHUNK : end_spike;
         weights_of(t, first, end - first);
         for (int64_t i = first; i < end;) {
             const int64_t cell_end = e->cell_first[c + 1] < end ? e->cell_first[c + 1] : end;
@@ -78,29 +82,29 @@ static void sum_moments(const fast_tile *t)
                 e->basis + (size_t)i * n_moment, n_moment, 0,
                 scratch->weights_f32 + (size_t)(i - first) * t->lanes, t->lanes, 0,
                 (size_t)(cell_end - i), 1, n_moment, t->lanes,
-                scratch->moments + (size_t)e->cell[c] * n_moment * t->lanes, t->lanes);
+                scratch->moments + (size_t)(e->cell[c] - first_cell) * n_moment * t->lanes,
+                t->lanes);
             i = cell_end;
             c += i == e->cell_first[c + 1];
         }
     }
+    *next = last;
 }
 
-// Sum of the first moments of all cells, of every lane.
-static void sum_totals(const fast_tile *t)
+// Adds the first moments of the cells to the total of every lane.
+static void add_totals(const fast_tile *t, int64_t n_cell)
 {
-    const tess_kde_electrode *e = t->e;
-    const size_t n_moment = (size_t)t->tile->model->grid.n_moment;
+    const size_t step = (size_t)t->tile->model->grid.n_moment * t->lanes;
     const kde_scratch *scratch = t->tile->scratch;
-    memset(scratch->total, 0, t->lanes * sizeof(float));
-    for (int64_t c = 0; c < e->n_cell; c++) {
-        const float *moment = scratch->moments + (size_t)e->cell[c] * n_moment * t->lanes;
+    for (int64_t c = 0; c < n_cell; c++) {
         for (size_t s = 0; s < t->lanes; s++) {
-            scratch->total[s] += moment[s];
+            scratch->total[s] += scratch->moments[(size_t)c * step + s];
         }
     }
 }
 
-// In the plane: partial[row][b][value] of axes[1], run of neighbouring cells by run.
+// partial[value][row][b] at values of axes[1] from the moments of the row, run of neighbouring
+// cells by run.
 static void sum_row(const fast_tile *t, int64_t row, int64_t b)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
@@ -110,9 +114,8 @@ static void sum_row(const fast_tile *t, int64_t row, int64_t b)
     const size_t n_moment = (size_t)grid->n_moment;
     const size_t before = (size_t)(b * grid->order - b * (b - 1) / 2); // moments of lower degrees
     const float *moments = t->tile->scratch->moments + before * lanes;
-    float *partial = t->tile->scratch->partial +
-                     ((size_t)row * order + (size_t)b) * (size_t)axis->n_value * lanes;
-    memset(partial, 0, (size_t)axis->n_value * lanes * sizeof(float));
+    const size_t stride = (size_t)grid->axes[0].n_cell * order * lanes;
+    float *partial = t->tile->scratch->partial + ((size_t)row * order + (size_t)b) * lanes;
     const int64_t end = grid->row_first[row + 1];
     for (int64_t run = grid->row_first[row]; run < end;) {
         int64_t run_end = run + 1;
@@ -124,17 +127,15 @@ static void sum_row(const fast_tile *t, int64_t row, int64_t b)
             const int64_t high = axis->end[k] - grid->column[run];
             const int64_t from = run + (low > 0 ? low : 0);
             const int64_t to = run + high < run_end ? run + high : run_end;
-            const int64_t left = axis->n_value - k * TESS_KDE_BLOCK;
             if (from >= to) {
                 continue;
             }
             const size_t cell = (size_t)(k * axis->n_cell + grid->column[from]);
             t->tile->kernels->decode_accumulate_f32(
                 axis->table + cell * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK, order * TESS_KDE_BLOCK,
-                moments + (size_t)from * n_moment * lanes, lanes, n_moment * lanes,
-                order - (size_t)b, (size_t)(to - from),
-                (size_t)(left < TESS_KDE_BLOCK ? left : TESS_KDE_BLOCK), lanes,
-                partial + (size_t)(k * TESS_KDE_BLOCK) * lanes, lanes);
+                moments + (size_t)(from - grid->row_first[row]) * n_moment * lanes, lanes,
+                n_moment * lanes, order - (size_t)b, (size_t)(to - from), TESS_KDE_BLOCK, lanes,
+                partial + (size_t)(k * TESS_KDE_BLOCK) * stride, stride);
         }
         run = run_end;
     }
@@ -148,9 +149,9 @@ static void sum_column(const fast_tile *t, int64_t column)
     const kde_scratch *scratch = t->tile->scratch;
     const size_t lanes = t->lanes;
     const size_t order = (size_t)grid->order;
-    const size_t stride = lanes * (grid->n_dim == 2 ? (size_t)grid->axes[1].n_value : 1);
+    const size_t column_items = (size_t)axis->n_cell * order * lanes;
     const float *rows =
-        grid->n_dim == 2 ? scratch->partial + (size_t)column * lanes : scratch->moments;
+        grid->n_dim == 2 ? scratch->partial + (size_t)column * column_items : scratch->moments;
     for (int64_t k = 0; k < axis->n_block; k++) {
         const int32_t *bins = grid->bins + (column * axis->n_block + k) * TESS_KDE_BLOCK;
         int has_bins = 0;
@@ -165,8 +166,8 @@ static void sum_column(const fast_tile *t, int64_t column)
         memset(scratch->block, 0, TESS_KDE_BLOCK * lanes * sizeof(float));
         t->tile->kernels->decode_accumulate_f32(
             axis->table + ((size_t)(k * axis->n_cell) + first) * order * TESS_KDE_BLOCK,
-            TESS_KDE_BLOCK, 0, rows + first * order * stride, stride, 0, n, 1, TESS_KDE_BLOCK,
-            lanes, scratch->block, lanes);
+            TESS_KDE_BLOCK, 0, rows + first * order * lanes, lanes, 0, n, 1, TESS_KDE_BLOCK, lanes,
+            scratch->block, lanes);
         for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
             if (bins[j] >= 0) {
                 memcpy(scratch->sums_f32 + (size_t)bins[j] * lanes,
@@ -176,19 +177,42 @@ static void sum_column(const fast_tile *t, int64_t column)
     }
 }
 
+// In the plane row by row, so that the moments at hand are few.
+static void sum_rows(const fast_tile *t)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const int64_t n_partial =
+        grid->axes[0].n_cell * grid->order * grid->axes[1].n_block * TESS_KDE_BLOCK;
+    memset(t->tile->scratch->partial, 0, (size_t)n_partial * t->lanes * sizeof(float));
+    int64_t next = 0;
+    for (int64_t row = 0; row < grid->axes[0].n_cell; row++) {
+        const int64_t first = grid->row_first[row];
+        const int64_t n = grid->row_first[row + 1] - first;
+        const int has_spikes = next < t->e->n_cell && t->e->cell[next] < first + n;
+        if (!has_spikes) {
+            continue;
+        }
+        sum_moments(t, &next, first, n);
+        add_totals(t, n);
+        for (int64_t b = 0; b < grid->order; b++) {
+            sum_row(t, row, b);
+        }
+    }
+}
+
 static void sum_places(const fast_tile *t)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
-    sum_moments(t);
-    sum_totals(t);
+    memset(t->tile->scratch->total, 0, t->lanes * sizeof(float));
+    int64_t n_column = 1;
     if (grid->n_dim == 2) {
-        for (int64_t row = 0; row < grid->axes[0].n_cell; row++) {
-            for (int64_t b = 0; b < grid->order; b++) {
-                sum_row(t, row, b);
-            }
-        }
+        n_column = grid->axes[1].n_value;
+        sum_rows(t);
+    } else {
+        int64_t next = 0;
+        sum_moments(t, &next, 0, grid->n_cell);
+        add_totals(t, grid->n_cell);
     }
-    const int64_t n_column = grid->n_dim == 2 ? grid->axes[1].n_value : 1;
     for (int64_t column = 0; column < n_column; column++) {
         sum_column(t, column);
     }
@@ -218,24 +242,17 @@ static int is_within_f32(const fast_tile *t, size_t lane)
     return 1;
 }
 
-// One spike from its sums; 0 if it must be computed anew.
+// One spike from its sums, bin by bin; 0 if it must be computed anew.
 static int finish_spike(const fast_tile *t, size_t lane, float *values)
 {
     const tess_kde_model *model = t->tile->model;
     const kde_scratch *scratch = t->tile->scratch;
-    float *sum = scratch->row_f32;
-    float *logarithm = scratch->row_f32 + model->n_bin;
     if (!is_within_f32(t, lane)) {
         return 0;
     }
     for (int64_t p = 0; p < model->n_bin; p++) {
-        sum[p] = scratch->sums_f32[(size_t)p * t->lanes + lane];
-    }
-    t->tile->kernels->log_f32(sum, (size_t)model->n_bin, logarithm);
-    for (int64_t p = 0; p < model->n_bin; p++) {
-        // A sum that rounding made negative is nothing: the logarithm is NaN.
-        const double value = (double)logarithm[p] + t->e->offset[p];
-        scratch->row[p] = sum[p] > 0 ? value : -(double)INFINITY;
+        const double sum = (double)scratch->sums_f32[(size_t)p * t->lanes + lane];
+        scratch->row[p] = sum > 0 ? log(sum) + t->e->offset[p] : -(double)INFINITY;
     }
     for (int64_t f = 0; f < t->e->n_feature; f++) {
         const double raw = t->tile->marks[(int64_t)lane * t->e->n_feature + f];
@@ -249,6 +266,65 @@ static int finish_spike(const fast_tile *t, size_t lane, float *values)
         values[p] = (float)scratch->row[p];
     }
     return 1;
+}
+
+// values_f32[p][s] floored, and per lane how many of them are unsure or on the floor.
+static void finish_lanes(const fast_tile *t)
+{
+    const tess_kde_model *model = t->tile->model;
+    const kde_scratch *scratch = t->tile->scratch;
+    const size_t n_bin = (size_t)model->n_bin;
+    float *sure = scratch->lane;
+    float *floor = scratch->lane + KDE_LANES;
+    for (size_t s = 0; s < t->lanes; s++) {
+        sure[s] = (float)least_sure(t, s);
+    }
+    t->tile->kernels->decode_logs_f32(scratch->sums_f32, t->e->offset_f32, n_bin, t->lanes, sure,
+                                      scratch->values_f32, floor);
+    for (size_t s = 0; s < t->lanes; s++) {
+        floor[s] = model->floor_kind == TESS_KDE_FLOOR_RELATIVE
+                       ? (float)((double)floor[s] - model->floor_nats)
+                       : (float)model->floor_value;
+    }
+    t->tile->kernels->decode_floor_f32(scratch->values_f32, t->e->offset_f32, n_bin, t->lanes, sure,
+                                       floor, scratch->lane + 2 * KDE_LANES,
+                                       scratch->lane + 3 * KDE_LANES);
+}
+
+// Rows of the lanes, in blocks of bins that stay in the first cache.
+static void copy_lanes(const fast_tile *t, float *values)
+{
+    enum { BLOCK = 16 };
+    const int64_t n_bin = t->tile->model->n_bin;
+    for (int64_t first = 0; first < n_bin; first += BLOCK) {
+        const int64_t n = n_bin - first < BLOCK ? n_bin - first : BLOCK;
+        const float *from = t->tile->scratch->values_f32 + (size_t)first * t->lanes;
+        for (int64_t s = 0; s < t->tile->n; s++) {
+            for (int64_t p = 0; p < n; p++) {
+                values[s * n_bin + first + p] = from[(size_t)p * t->lanes + (size_t)s];
+            }
+        }
+    }
+}
+
+// Values of all spikes; returns how many are left to be computed anew.
+static int64_t finish_tile(const fast_tile *t, float *values, int *anew)
+{
+    const kde_scratch *scratch = t->tile->scratch;
+    const int64_t n_bin = t->tile->model->n_bin;
+    int64_t n_anew = 0;
+    finish_lanes(t);
+    copy_lanes(t, values);
+    for (int64_t s = 0; s < t->tile->n; s++) {
+        const int64_t n_floored = (int64_t)scratch->lane[3 * KDE_LANES + s];
+        if (scratch->lane[2 * KDE_LANES + s] == 0 && is_within_f32(t, (size_t)s)) {
+            t->tile->counts.n_floored += n_floored;
+            t->tile->counts.n_flat += n_floored == n_bin;
+        } else if (!finish_spike(t, (size_t)s, values + s * n_bin)) {
+            anew[n_anew++] = (int)s;
+        }
+    }
+    return n_anew;
 }
 
 // The spikes listed, in f64.
@@ -279,7 +355,7 @@ void kde_tile_fast(kde_tile *tile, float *values)
     fast_tile t = {.tile = tile, .e = tile->electrode};
     t.lanes = ((size_t)tile->n + vector - 1) / vector * vector;
     int anew[KDE_TILE];
-    int64_t n_anew = 0;
+    int64_t n_anew = tile->n;
     if (t.e->basis) {
         load_marks(&t);
         if (t.e->n_cell > 0) {
@@ -287,10 +363,10 @@ void kde_tile_fast(kde_tile *tile, float *values)
         } else {
             sum_kernel(&t);
         }
-    }
-    for (int64_t s = 0; s < tile->n; s++) {
-        if (!t.e->basis || !finish_spike(&t, (size_t)s, values + s * tile->model->n_bin)) {
-            anew[n_anew++] = (int)s;
+        n_anew = finish_tile(&t, values, anew);
+    } else {
+        for (int64_t s = 0; s < tile->n; s++) {
+            anew[s] = (int)s;
         }
     }
     if (n_anew > 0) {

@@ -5,14 +5,14 @@
 #include "backend/cpu/cpu_backend.h"
 #include "stage/decode_likelihood.h"
 
-// Spikes of a tile, at most: enough to share the reading of encoding spikes, few enough that
-// threads finish together. Also a multiple of the lanes of any vector of f64.
-enum { KDE_TILE = 32 };
+// Spikes of a tile, at most: enough to share the reading of encoding spikes and tables, few enough
+// that threads finish together. Half as many in the plane, where each has more to keep.
+enum { KDE_TILE = 64, KDE_TILE_PLANE = 32 };
 
 // Encoding spikes whose partial sums are added up at a time: the last bits depend on it.
 enum { KDE_EXACT_CHUNK = 32 };
 
-// Lanes of a tile of f32: KDE_TILE, or one vector where that is longer.
+// Lanes of a tile: a multiple of the lanes of any vector.
 enum { KDE_LANES = 64 };
 
 // Encoding spikes whose weights are held at a time.
@@ -34,12 +34,13 @@ typedef struct kde_scratch {
     // Not of an exact model.
     float *x_f32;       // [max_feature][KDE_LANES]
     float *weights_f32; // [KDE_CHUNK][KDE_LANES]
-    float *moments;     // [n_cell * n_moment][KDE_LANES]
-    float *partial;     // plane: [cells of axes[0]][order][values of axes[1]][KDE_LANES]
+    float *moments;     // [cells_at_once * n_moment][KDE_LANES]
+    float *partial;     // plane: [blocks of axes[1]][cells of axes[0]][order][KDE_LANES]
     float *block;       // [TESS_KDE_BLOCK][KDE_LANES]
     float *sums_f32;    // [n_bin][KDE_LANES]
     float *total;       // [KDE_LANES]
-    float *row_f32;     // [2][n_bin]
+    float *values_f32;  // [n_bin][KDE_LANES]
+    float *lane;        // [4][KDE_LANES] sure, floor, numbers of unsure and floored values
 } kde_scratch;
 
 // Bytes of scratch, and its layout in memory (64-byte aligned).

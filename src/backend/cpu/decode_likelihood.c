@@ -4,6 +4,16 @@
 #include "backend/cpu/decode_kde.h"
 #include "base/status.h"
 
+static int64_t tile_size(const tess_kde_model *model)
+{
+    return model->n_dim > 1 ? KDE_TILE_PLANE : KDE_TILE;
+}
+
+static int64_t n_tiles(const tess_kde_model *model, int64_t n_spike)
+{
+    return (n_spike + tile_size(model) - 1) / tile_size(model);
+}
+
 typedef struct kde_job {
     const tess_kernels *kernels;
     const tess_stage_decode_kde *args;
@@ -22,7 +32,7 @@ static size_t padded(int64_t n, size_t item_bytes)
 static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde_scratch *s)
 {
     const tess_kde_grid *g = &m->grid;
-    const int64_t n_partial = g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_value : 0;
+    const int64_t n_partial = g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
     const int64_t lanes = m->is_exact ? 0 : KDE_LANES;
     const struct {
         double **array;
@@ -45,12 +55,13 @@ static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde
     } parts_f32[] = {
         {&s->x_f32, m->max_feature * lanes},
         {&s->weights_f32, KDE_CHUNK * lanes},
-        {&s->moments, g->n_cell * g->n_moment * lanes},
+        {&s->moments, g->cells_at_once * g->n_moment * lanes},
         {&s->partial, n_partial * lanes},
         {&s->block, TESS_KDE_BLOCK * lanes},
         {&s->sums_f32, m->n_bin * lanes},
         {&s->total, lanes},
-        {&s->row_f32, 2 * m->n_bin},
+        {&s->values_f32, m->n_bin * lanes},
+        {&s->lane, 4 * lanes},
     };
     size_t used = 0;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
@@ -96,7 +107,7 @@ static tess_status run_tile(void *arg, int64_t block, int32_t worker)
     const kde_job *job = arg;
     const tess_kde_model *model = job->args->model;
     const tess_kde_range *range = &job->args->ranges[range_of(job, block)];
-    const int64_t first = (block - job->tile_first[range - job->args->ranges]) * KDE_TILE;
+    const int64_t first = (block - job->tile_first[range - job->args->ranges]) * tile_size(model);
     const int64_t left = range->n_spike - first;
     kde_scratch scratch;
     kde_scratch_open(model, job->scratch + (size_t)worker * job->scratch_bytes, &scratch);
@@ -105,7 +116,7 @@ static tess_status run_tile(void *arg, int64_t block, int32_t worker)
                      .model = model,
                      .electrode = e,
                      .marks = range->marks + first * e->n_feature,
-                     .n = left < KDE_TILE ? left : KDE_TILE,
+                     .n = left < tile_size(model) ? left : tile_size(model),
                      .scratch = &scratch};
     if (model->is_exact) {
         kde_tile_exact(&tile, (double *)range->values + first * model->n_bin);
@@ -132,7 +143,7 @@ tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args)
     tess_context *ctx = device->ctx;
     int64_t n_tile = 0;
     for (int64_t r = 0; r < a->n_range; r++) {
-        n_tile += (a->ranges[r].n_spike + KDE_TILE - 1) / KDE_TILE;
+        n_tile += n_tiles(a->model, a->ranges[r].n_spike);
     }
     if (n_tile == 0) {
         return TESS_OK;
@@ -150,7 +161,7 @@ tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args)
         job.tile_first[0] = 0;
         for (int64_t r = 0; r < a->n_range; r++) {
             job.tile_first[r + 1] =
-                job.tile_first[r] + (a->ranges[r].n_spike + KDE_TILE - 1) / KDE_TILE;
+                job.tile_first[r] + n_tiles(a->model, a->ranges[r].n_spike);
         }
         status = run_job(&job, ctx, n_tile);
     }

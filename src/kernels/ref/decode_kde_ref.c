@@ -61,6 +61,39 @@ void TESS_KFN(decode_nearest_f64)(const double *restrict y, size_t y_stride, siz
     }
 }
 
+void TESS_KFN(decode_logs_f32)(const float *restrict sums, const float *restrict offset,
+                               size_t n_bin, size_t n_lane, const float *restrict sure,
+                               float *restrict values, float *restrict best)
+{
+    for (size_t s = 0; s < n_lane; s++) {
+        best[s] = -INFINITY;
+        for (size_t p = 0; p < n_bin; p++) {
+            const float sum = sums[p * n_lane + s];
+            const float value = v_log_f32(sum > 0 ? sum : 0) + offset[p];
+            values[p * n_lane + s] = value;
+            best[s] = !(value < sure[s] + offset[p]) && value > best[s] ? value : best[s];
+        }
+    }
+}
+
+void TESS_KFN(decode_floor_f32)(float *restrict values, const float *restrict offset, size_t n_bin,
+                                size_t n_lane, const float *restrict sure,
+                                const float *restrict floor, float *restrict n_unsure,
+                                float *restrict n_floored)
+{
+    for (size_t s = 0; s < n_lane; s++) {
+        n_unsure[s] = 0;
+        n_floored[s] = 0;
+        for (size_t p = 0; p < n_bin; p++) {
+            float *value = &values[p * n_lane + s];
+            const float limit = sure[s] + offset[p];
+            n_unsure[s] += *value < limit && floor[s] < limit ? 1.0f : 0.0f;
+            n_floored[s] += *value > floor[s] ? 0.0f : 1.0f;
+            *value = *value > floor[s] ? *value : floor[s];
+        }
+    }
+}
+
 void TESS_KFN(decode_accumulate_f32)(const float *restrict c, size_t c_stride, size_t c_group,
                                      const float *restrict w, size_t w_stride, size_t w_group,
                                      size_t n, size_t n_group, size_t n_out, size_t n_lane,

@@ -260,6 +260,20 @@ static tess_status fill_marks(filling *f)
     return TESS_OK;
 }
 
+static tess_status fill_offsets(filling *f)
+{
+    const int64_t n_bin = f->kde->stage.n_bin;
+    float *offset = take(f, n_bin, sizeof *offset);
+    if (!offset) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t p = 0; p < n_bin; p++) {
+        offset[p] = (float)f->to->offset[p];
+    }
+    f->to->offset_f32 = offset;
+    return TESS_OK;
+}
+
 static tess_status fill_weights(filling *f)
 {
     if (!f->weights) {
@@ -297,6 +311,7 @@ tess_status tess_decode_kde_fill(kde_model *kde, tess_decode_blocks *scratch,
     f.to->total_weight = spikes->total[electrode];
     if (!kde->stage.is_exact && f.n > 0) {
         TESS_TRY(fill_fast(&f));
+        TESS_TRY(fill_offsets(&f));
     }
     TESS_TRY(fill_marks(&f));
     TESS_TRY(fill_weights(&f));

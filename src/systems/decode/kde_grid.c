@@ -133,6 +133,13 @@ static int64_t distinct(const double *x, int64_t n, double *value)
     return n_value;
 }
 
+// What the sums of so many columns cost: the kernel does 8 and 4 at its full rate, 2 and 1 as 4.
+static double columns_cost(double n)
+{
+    const double rest = fmod(n, 4);
+    return n - rest + (rest == 3 ? 8 : rest > 0 ? 4 : 0);
+}
+
 // Vector operations per decoding spike: pairs of an average electrode, then evaluation.
 static double cost_of(const kde_plan *plan, const tess_kde_model *stage, const int64_t *n_value,
                       int64_t n_cell, double n_pair)
@@ -146,7 +153,7 @@ static double cost_of(const kde_plan *plan, const tess_kde_model *stage, const i
         n_moment = 0.5 * order * (order + 1);
         place += (double)n_cell * n_moment * (double)n_value[1];
     }
-    return place + n_pair * n_moment;
+    return place + n_pair * columns_cost(n_moment);
 }
 
 // Whether cells of this width can be had, and at what cost.
@@ -170,15 +177,15 @@ static bool try_width(double width, double bound, const kde_places *places,
     double n_cell = (double)plan->n_cell[0];
     double n_moment = order;
     if (stage->n_dim == 2) {
-        if ((double)plan->n_cell[0] * order * (double)n_value[1] > MOST_ROWS) {
+        if ((double)plan->n_cell[0] * order * (double)(n_value[1] + TESS_KDE_BLOCK) > MOST_ROWS) {
             return false;
         }
         n_cell = (double)number_cells(places, plan);
         n_moment = 0.5 * order * (order + 1);
     }
     *cost = cost_of(plan, stage, n_value, (int64_t)n_cell, n_pair);
-    plan->place_cost = *cost - n_pair * n_moment;
-    return n_cell * n_moment <= MOST_ROWS;
+    plan->place_cost = *cost - n_pair * columns_cost(n_moment);
+    return (double)plan->n_cell[stage->n_dim - 1] * n_moment <= MOST_ROWS;
 }
 
 // Table and reach of one axis.
@@ -271,6 +278,10 @@ static tess_status make_rows(tess_decode_blocks *blocks, const kde_plan *plan, t
         }
     }
     row_first[n_row] = next;
+    for (int64_t r = 0; r < n_row; r++) {
+        const int64_t n = row_first[r + 1] - row_first[r];
+        grid->cells_at_once = n > grid->cells_at_once ? n : grid->cells_at_once;
+    }
     grid->row_first = row_first;
     grid->column = column;
     return TESS_OK;
@@ -285,6 +296,7 @@ static tess_status make_grid(tess_decode_blocks *blocks, const kde_places *place
     grid->order = order;
     grid->n_moment = stage->n_dim == 2 ? order * (order + 1) / 2 : order;
     grid->n_cell = stage->n_dim == 2 ? number_cells(places, plan) : plan->n_cell[0];
+    grid->cells_at_once = stage->n_dim == 2 ? 0 : grid->n_cell;
     grid->depth = plan->depth;
     grid->growth = plan->x.growth;
     for (int64_t k = 0; k < stage->n_dim; k++) {

@@ -1,7 +1,10 @@
 // Simulated recordings: a period to train on, then one to decode.
 #include "systems/decode/simulate.h"
 
+#include "base/clock.h"
 #include "base/status.h"
+
+static const double WATCHED_BYTES = 8 << 20; // less is made before anybody looks
 
 // Fewer training samples than this are no training.
 enum { LEAST_TRAINING = 1000 };
@@ -59,6 +62,15 @@ static tess_status fill_positions(tess_decode_recording *recording, const tess_d
     return TESS_OK;
 }
 
+// What the recording will hold, scratch aside.
+static double bytes_of(const tess_decode_path *path, const tess_decode_simulate_size *size)
+{
+    const double n_row = (double)(path->n_sample - path->n_training);
+    const double n_spike = (double)size->encoding_spikes + (double)size->decoding_spikes;
+    return 8 * (double)path->n_sample * (double)(1 + path->n_dim) +
+           n_row * (double)(8 * path->n_dim + 1) + n_spike * (12 + 4 * (double)size->n_feature);
+}
+
 static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config *config,
                             const tess_decode_simulate_size *size, tess_decode_recording *recording)
 {
@@ -73,6 +85,14 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                   "time_bins: %lld rows and the %lld samples to train on are more than %d",
                   (long long)size->n_time, (long long)n_training, INT32_MAX);
     }
+    const double bytes = bytes_of(&path, size);
+    if (bytes > (double)ctx->memory_limit_bytes) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "simulate: the recording takes %.3g GB, the memory limit is %.3g GB; ask for "
+                  "fewer spikes, features or time bins, or raise the limit",
+                  bytes / 1e9, (double)ctx->memory_limit_bytes / 1e9);
+    }
+    const int64_t begin_ns = tess_now_ns();
     TESS_TRY(make_path(ctx, recording, (uint64_t)config->seed, &path));
     TESS_TRY(fill_positions(recording, &path));
     // A spike lies between two samples, so the last one of a period has none.
@@ -82,7 +102,9 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                                  .n_feature = size->n_feature,
                                  .first = 0,
                                  .n = n_training - 1,
-                                 .n_total = size->encoding_spikes};
+                                 .n_total = size->encoding_spikes,
+                                 .begin_ns = begin_ns,
+                                 .is_watched = bytes > WATCHED_BYTES};
     TESS_TRY(tess_decode_simulate_spikes(ctx, recording, &job, &info->training.spikes, NULL));
     job.first = n_training;
     job.n = size->n_time > 1 ? size->n_time - 1 : 1;

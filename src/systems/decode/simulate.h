@@ -108,7 +108,9 @@ typedef struct tess_decode_spike_job {
     int64_t first;
     int64_t n;
     int64_t n_total;
-    uint32_t period; // 0 training, 1 decoding
+    uint32_t period;  // 0 training, 1 decoding
+    int64_t begin_ns; // of the simulation, for progress
+    int is_watched;   // large enough for progress calls
 } tess_decode_spike_job;
 
 // unit, if not NULL, becomes the list of units [n_electrode] -> [n_spike].

@@ -4,6 +4,7 @@
 // spikes expected there, then one of the samples at which the animal represents that cell, then a
 // time within the sample. Each is a function of electrode and index, so electrodes are made on any
 // thread and a spike does not depend on the others.
+#include "base/clock.h"
 #include "base/status.h"
 #include "systems/decode/simulate.h"
 
@@ -18,7 +19,7 @@ static const double GAIN_SD = 0.08;
 static const double NOISE_SD = 10; // uV
 static const double ARTEFACT_LEAST = 2000;
 static const double ARTEFACT_MOST = 5000;
-enum { REPLAY_WEIGHT = 6, DRAWS_PER_SPIKE = 8 };
+enum { REPLAY_WEIGHT = 6, DRAWS_PER_SPIKE = 8, PROGRESS_EVERY = 4 };
 
 // Samples by cell: a sample of a replay is in its cell's list six times.
 typedef struct cell_lists {
@@ -44,8 +45,9 @@ typedef struct draw_job {
     tess_context *ctx;
     const tess_decode_spike_job *job;
     cell_lists cells;
-    double *natural;    // [n_electrode] spikes at the units' own rates
-    electrode_out *out; // [n_electrode]
+    int64_t first_electrode; // of a round
+    double *natural;         // [n_electrode] spikes at the units' own rates
+    electrode_out *out;      // [n_electrode]
     // Per worker:
     double *cumulative; // [MAX_UNITS * n_cell]
     double *directions; // [MAX_UNITS * n_feature]
@@ -206,9 +208,10 @@ static void draw_marks(const draw_job *d, int64_t electrode, const spike *s,
     }
 }
 
-static tess_status draw_electrode(void *arg, int64_t e, int32_t worker)
+static tess_status draw_electrode(void *arg, int64_t block, int32_t worker)
 {
     const draw_job *d = arg;
+    const int64_t e = d->first_electrode + block;
     const tess_decode_spike_job *job = d->job;
     const uint64_t seed = (uint64_t)job->config->seed;
     const int64_t n_feature = job->n_feature;
@@ -289,6 +292,44 @@ static tess_status share_out(draw_job *d, tess_decode_recording *recording,
     return TESS_OK;
 }
 
+static tess_status report(const draw_job *d, int64_t n_done)
+{
+    tess_context *ctx = d->ctx;
+    const int64_t done = d->job->period * d->job->n_electrode + n_done;
+    const int64_t total = 2 * d->job->n_electrode;
+    if (!ctx->progress || !d->job->is_watched) {
+        return TESS_OK;
+    }
+    const double elapsed_s = (double)(tess_now_ns() - d->job->begin_ns) * 1e-9;
+    const tess_progress progress = {.struct_size = sizeof progress,
+                                    .stage = "decode.simulate",
+                                    .unit = "electrodes",
+                                    .done = done,
+                                    .total = total,
+                                    .elapsed_s = elapsed_s,
+                                    .remaining_s =
+                                        elapsed_s * (double)(total - done) / (double)done,
+                                    .memory_bytes = atomic_load(&ctx->heap.now_bytes)};
+    if (ctx->progress(ctx->progress_user, &progress) != 0) {
+        TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
+    }
+    return TESS_OK;
+}
+
+// In rounds of a few electrodes per thread, so that progress can be told.
+static tess_status draw_in_rounds(draw_job *d)
+{
+    const int64_t n_electrode = d->job->n_electrode;
+    const int64_t n_round = (int64_t)PROGRESS_EVERY * d->ctx->n_thread;
+    for (int64_t first = 0; first < n_electrode; first += n_round) {
+        const int64_t n = n_electrode - first < n_round ? n_electrode - first : n_round;
+        d->first_electrode = first;
+        TESS_TRY(tess_parallel_for(d->ctx->pool, n, draw_electrode, d));
+        TESS_TRY(report(d, first + n));
+    }
+    return TESS_OK;
+}
+
 // With scratch in blocks that the caller frees.
 static tess_status draw_all(draw_job *d, tess_decode_blocks *scratch,
                             tess_decode_recording *recording, tess_decode_spike_lists *lists,
@@ -315,7 +356,7 @@ static tess_status draw_all(draw_job *d, tess_decode_blocks *scratch,
     if (!d->spikes) {
         return TESS_E_MEMORY;
     }
-    return tess_parallel_for(d->ctx->pool, job->n_electrode, draw_electrode, d);
+    return draw_in_rounds(d);
 }
 
 tess_status tess_decode_simulate_spikes(tess_context *ctx, tess_decode_recording *recording,
