@@ -11,8 +11,9 @@ static const tess_decode_encoding_ops *ops_of(int32_t algorithm)
         return &tess_decode_kde_ops;
     case TESS_DECODE_SORTED_SPIKES_KDE:
         return &tess_decode_sorted_ops;
-    case TESS_DECODE_CLUSTERLESS_GMM:
     case TESS_DECODE_SORTED_SPIKES_GLM:
+        return &tess_decode_glm_ops;
+    case TESS_DECODE_CLUSTERLESS_GMM:
         return NULL;
     }
     return NULL;

@@ -99,7 +99,7 @@ typedef struct tess_decode_window {
     double earliest_s; // of all spikes
     double latest_s;
     int64_t n_electrode; // with spikes
-    int64_t n_silent;    // of them without any in the interval
+    int64_t n_silent;    // of them far from the interval
     int64_t silent_electrode;
     int64_t silent_spikes;
     double silent_earliest_s;
@@ -110,8 +110,8 @@ tess_decode_window tess_decode_window_open(double begin_s, double end_s);
 // Counts an electrode; [*first, *first + *n) are its spikes inside.
 void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
                             const tess_decode_ordered *ordered, int64_t *first, int64_t *n);
-// Warns of electrodes without a spike inside; fails when all spikes of all electrodes lie to one
-// side, which is what clocks that disagree look like. name: "the training period".
+// Warns of electrodes whose spikes all lie to one side; fails when those of all electrodes do,
+// which is what clocks that disagree look like. name: "the training period".
 TESS_MUST_CHECK tess_status tess_decode_window_judge(tess_context *ctx,
                                                      const tess_decode_window *window,
                                                      const char *name);

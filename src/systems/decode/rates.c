@@ -2,6 +2,7 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <string.h>
 
 // Rows of one block of the pool.
 enum { ROWS = 64 };
@@ -52,12 +53,10 @@ void tess_decode_rates_finish(const tess_decode_encoding *encoding, tess_decode_
 
 typedef struct rows_job {
     const tess_decode_rates *rates;
-    int64_t n_row;
+    const tess_decode_row_groups *groups;
     int64_t n_bin;
     double scale;
-    const int64_t *first; // [n_row + 1] into unit
-    const int32_t *unit;  // spikes by row, then unit
-    double *sums;         // [workers][n_bin]
+    double *sums; // [workers][n_bin]
     tess_array *out;
 } rows_job;
 
@@ -66,13 +65,14 @@ static tess_status rows_block(void *arg, int64_t block, int32_t worker)
     const rows_job *job = arg;
     const int64_t n_bin = job->n_bin;
     double *sum = job->sums + worker * n_bin;
-    const int64_t end = (block + 1) * ROWS < job->n_row ? (block + 1) * ROWS : job->n_row;
+    const int64_t n_row = job->groups->n_row;
+    const int64_t end = (block + 1) * ROWS < n_row ? (block + 1) * ROWS : n_row;
     for (int64_t k = block * ROWS; k < end; k++) {
         for (int64_t p = 0; p < n_bin; p++) {
             sum[p] = -job->scale * job->rates->summed[p];
         }
-        for (int64_t i = job->first[k]; i < job->first[k + 1]; i++) {
-            const double *log_field = job->rates->log_field + job->unit[i] * n_bin;
+        for (int64_t i = job->groups->first[k]; i < job->groups->first[k + 1]; i++) {
+            const double *log_field = job->rates->log_field + job->groups->unit[i] * n_bin;
             for (int64_t p = 0; p < n_bin; p++) {
                 sum[p] += log_field[p];
             }
@@ -88,14 +88,19 @@ static tess_status rows_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-// Spikes by row instead of by unit; within a row the order of units stays.
-static void group_by_row(const tess_decode_row_spikes *spikes, int64_t n_unit, int64_t *first,
-                         int32_t *unit)
+tess_status tess_decode_group_rows(tess_decode_blocks *blocks, const tess_decode_row_spikes *spikes,
+                                   int64_t n_unit, tess_decode_row_groups *out)
 {
+    const int64_t n_row = spikes->n_row;
+    int64_t *first = tess_decode_blocks_alloc(blocks, n_row + 1, sizeof *first, "rows");
+    int32_t *unit = tess_decode_blocks_alloc(blocks, spikes->n_total, sizeof *unit, "units");
+    if (!first || !unit) {
+        return TESS_E_MEMORY;
+    }
     for (int64_t i = 0; i < spikes->n_total; i++) {
         first[spikes->row[i] + 1]++;
     }
-    for (int64_t k = 0; k < spikes->n_row; k++) {
+    for (int64_t k = 0; k < n_row; k++) {
         first[k + 1] += first[k];
     }
     for (int64_t e = 0; e < n_unit; e++) {
@@ -103,10 +108,10 @@ static void group_by_row(const tess_decode_row_spikes *spikes, int64_t n_unit, i
             unit[first[spikes->row[i]]++] = (int32_t)e;
         }
     }
-    for (int64_t k = spikes->n_row; k > 0; k--) { // begins became ends
-        first[k] = first[k - 1];
-    }
+    memmove(first + 1, first, (size_t)n_row * sizeof *first); // begins became ends
     first[0] = 0;
+    *out = (tess_decode_row_groups){.n_row = n_row, .first = first, .unit = unit};
+    return TESS_OK;
 }
 
 tess_status tess_decode_rates_rows(tess_context *ctx, const tess_decode_encoding *encoding,
@@ -114,19 +119,19 @@ tess_status tess_decode_rates_rows(tess_context *ctx, const tess_decode_encoding
                                    const tess_decode_row_spikes *spikes, double scale,
                                    tess_array *out)
 {
-    const int64_t n_row = spikes->n_row;
     const int64_t n_bin = encoding->info.n_interior;
     tess_decode_blocks scratch;
     tess_decode_blocks_init(&scratch, &ctx->heap);
-    int64_t *first = tess_decode_blocks_alloc(&scratch, n_row + 1, sizeof *first, "rows");
-    int32_t *unit = tess_decode_blocks_alloc(&scratch, spikes->n_total, sizeof *unit, "units");
+    tess_decode_row_groups groups;
+    tess_status status =
+        tess_decode_group_rows(&scratch, spikes, encoding->info.n_electrode, &groups);
     double *sums = tess_decode_blocks_alloc(&scratch, tess_pool_threads(ctx->pool) * n_bin,
                                             sizeof *sums, "sums of rows");
-    tess_status status = TESS_E_MEMORY;
-    if (first && unit && sums) {
-        group_by_row(spikes, encoding->info.n_electrode, first, unit);
-        rows_job job = {rates, n_row, n_bin, scale, first, unit, sums, out};
-        status = tess_parallel_for(ctx->pool, (n_row + ROWS - 1) / ROWS, rows_block, &job);
+    if (status == TESS_OK) {
+        rows_job job = {rates, &groups, n_bin, scale, sums, out};
+        status =
+            sums ? tess_parallel_for(ctx->pool, (spikes->n_row + ROWS - 1) / ROWS, rows_block, &job)
+                 : TESS_E_MEMORY;
     }
     tess_decode_blocks_free(&scratch);
     return status;

@@ -19,6 +19,17 @@ TESS_MUST_CHECK tess_status tess_decode_rates_init(tess_decode_encoding *encodin
 // Floors the fields and makes logarithms and sum of them.
 void tess_decode_rates_finish(const tess_decode_encoding *encoding, tess_decode_rates *rates);
 
+// Spikes by row, then by unit.
+typedef struct tess_decode_row_groups {
+    int64_t n_row;
+    int64_t *first; // [n_row + 1] into unit
+    int32_t *unit;  // [n_total]
+} tess_decode_row_groups;
+
+TESS_MUST_CHECK tess_status tess_decode_group_rows(tess_decode_blocks *blocks,
+                                                   const tess_decode_row_spikes *spikes,
+                                                   int64_t n_unit, tess_decode_row_groups *out);
+
 // out[k][p] = -scale summed[p] + sum over spikes of row k of log_field[unit][p].
 TESS_MUST_CHECK tess_status tess_decode_rates_rows(tess_context *ctx,
                                                    const tess_decode_encoding *encoding,

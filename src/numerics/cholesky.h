@@ -1,0 +1,16 @@
+// Small symmetric positive definite systems, row-major, lower triangle.
+#ifndef TESS_NUMERICS_CHOLESKY_H
+#define TESS_NUMERICS_CHOLESKY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// a = l l^T in place; what is above the diagonal is neither read nor written. False if a is not
+// positive definite, a being unspecified then.
+bool tess_cholesky(double *a, int64_t n);
+
+// b := l^-1 b, and b := (l l^T)^-1 b.
+void tess_lower_solve(const double *l, int64_t n, double *b);
+void tess_cholesky_solve(const double *l, int64_t n, double *b);
+
+#endif
