@@ -192,7 +192,7 @@ typedef struct tess_decode_likelihood_report {
  * bits. Missing rows are 0.
  *
  * out     out  f32 or f64 [n_row][P], host, C-contiguous
- * report  out  may be NULL; struct_size must be set
+ * report  out  struct_size must be set; NULL: what deserves a warning is logged
  */
 TESS_API TESS_MUST_CHECK tess_status
 tess_decode_log_likelihood(tess_context *ctx, const tess_decode_encoding *encoding,

@@ -161,9 +161,10 @@ static tess_status likelihood(tess_context *ctx, const tess_decode_encoding *enc
     tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
                                             .bound = encoding->info.bound};
     TESS_TRY(tess_decode_evaluate(ctx, encoding, &o, first, n_row, local, out, &counts));
-    tess_decode_warn_floor(ctx, encoding, &counts);
     if (report) {
         tess_struct_init(report, report->struct_size, &counts, sizeof counts);
+    } else {
+        tess_decode_warn_floor(ctx, encoding, &counts); // nobody else could
     }
     return TESS_OK;
 }
