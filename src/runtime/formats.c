@@ -14,7 +14,7 @@
 enum { HEAD_BYTES = 4096 };
 
 static const uint8_t HDF5_MAGIC[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
-static const char HDF5_EXTENSIONS[] = ".h5|.hdf5|.hdf|.nwb";
+static const char HDF5_EXTENSIONS[] = ".h5|.hdf5|.hdf|.nwb|.nc";
 
 // HDF5 files may start at 0, 512, 1024, 2048 ... : user blocks come first.
 static bool looks_like_hdf5(const uint8_t *head, size_t n)

@@ -78,7 +78,8 @@ typedef struct tess_decode_score {
     uint32_t struct_size;
     int32_t n_state;
     int64_t n_time;
-    int64_t n_scored;     /* rows at which the true position is known */
+    int64_t n_scored;     /* rows whose true position is known and of which states with places hold
+                             more than half */
     double median_error;  /* cm, from the bin with the largest posterior, states summed */
     double percentile_90; /* of the error */
     double coverage_50;   /* share of rows whose true bin lies in the smallest set of bins that */

@@ -40,7 +40,7 @@ const tess_format *tess_format_entry(const tess_host *host)
         .struct_size = sizeof table,
         .abi = TESS_MODULE_ABI,
         .name = "hdf5",
-        .extensions = ".h5|.hdf5|.hdf",
+        .extensions = ".h5|.hdf5|.hdf|.nc",
         .probe = h5_probe,
         .open = tess_h5_open,
         .read = tess_h5_read,

@@ -101,8 +101,8 @@ static void score_row(tess_decode_facts *f, const double *place, const double *p
         best = place[p] > place[best] ? p : best;
         total += place[p];
     }
-    if (!(total > 0)) {
-        return;
+    if (!(total > 0.5)) {
+        return; // a state without places explains this row
     }
     double above = 0;
     for (int64_t p = 0; p < v->n_place; p++) {

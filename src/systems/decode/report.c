@@ -6,12 +6,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_ERROR_BIN = 60, N_SNAPSHOT = 8, MAX_STATES = 16, HEIGHT = 260 };
 
-// Bright from a quarter of the mass in one bin on, as posteriors are usually shown.
+// Bright from a quarter of the mass in one bin on, as posteriors are usually shown, or from what
+// nine columns in ten stay below.
 static const double BRIGHT = 0.25;
+static const double BRIGHT_SHARE = 0.9;
 
 typedef struct page {
     tess_html html;
@@ -19,6 +22,7 @@ typedef struct page {
     const tess_decode_facts *facts;
     const tess_decode_recording *recording;  // may be NULL
     const tess_decode_stream_report *report; // may be NULL
+    char time_label[64];
 } page;
 
 static void fact(page *p, const char *name, const char *format, ...) TESS_PRINTF(3, 4);
@@ -65,12 +69,18 @@ static void write_facts(page *p)
     }
 }
 
-static tess_html_axis time_axis(const page *p)
+// Clock times have too many digits for the numbers of an axis: those count from the start.
+static tess_html_axis time_axis(page *p)
 {
     const tess_decode_view *v = p->view;
     const double first = v->n_time > 0 ? v->time[0] : 0;
     const double last = v->n_time > 0 ? v->time[v->n_time - 1] : 1;
-    return (tess_html_axis){first, last > first ? last : first + 1, "time (s)"};
+    const double span = last > first ? last - first : 1;
+    if (fabs(first) < 1e5) {
+        return (tess_html_axis){first, first + span, "time (s)"};
+    }
+    snprintf(p->time_label, sizeof p->time_label, "seconds after %.12g s", first);
+    return (tess_html_axis){0, span, p->time_label};
 }
 
 // Edges of the lowest and highest line, half a step beyond the centres.
@@ -82,20 +92,46 @@ static tess_html_axis place_axis(const page *p, int32_t axis, const char *label)
     return (tess_html_axis){n > 0 ? at[0] - half : 0, n > 0 ? at[n - 1] + half : 1, label};
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double brightness(const tess_decode_facts *f, int32_t axis)
+{
+    double peaks[TESS_DECODE_FACTS_COLUMNS];
+    for (int64_t c = 0; c < f->n_column; c++) {
+        peaks[c] = 0;
+        for (int64_t i = 0; i < f->n_line[axis]; i++) {
+            peaks[c] = fmax(peaks[c], f->map[axis][c * f->n_line[axis] + i]);
+        }
+    }
+    qsort(peaks, (size_t)f->n_column, sizeof *peaks, ascending);
+    const double high =
+        f->n_column > 0 ? peaks[(int64_t)(BRIGHT_SHARE * (double)(f->n_column - 1))] : BRIGHT;
+    return high > 0 && high < BRIGHT ? high : BRIGHT;
+}
+
 static void write_posterior(page *p)
 {
     static const char *const labels[] = {"x (cm)", "y (cm)", "z (cm)"};
     const tess_decode_view *v = p->view;
     const tess_decode_facts *f = p->facts;
     tess_html_heading(&p->html, "Posterior over place");
-    tess_html_paragraph(&p->html, "Smoothed posterior, states summed; columns are groups of time "
-                                  "bins, each showing its largest value. Bright: 0.25 and more in "
-                                  "one bin.");
     for (int32_t a = 0; a < v->n_axis; a++) {
+        const double bright = brightness(f, a);
+        char text[200];
+        snprintf(text, sizeof text,
+                 "Smoothed posterior, states summed; columns are groups of time bins, each showing "
+                 "its largest value. Bright: %.2g and more.",
+                 bright);
+        tess_html_paragraph(&p->html, text);
         const tess_html_plot plot = {
             time_axis(p), place_axis(p, a, v->n_axis > 1 ? labels[a] : "position (cm)"), HEIGHT};
         const tess_html_series truth = {"true position", f->truth_mean[a], f->n_column};
-        tess_html_image(&p->html, &plot, f->map[a], f->n_column, f->n_line[a], 0, BRIGHT, &truth,
+        tess_html_image(&p->html, &plot, f->map[a], f->n_column, f->n_line[a], 0, bright, &truth,
                         v->truth[0] ? 1 : 0);
     }
 }
@@ -169,7 +205,7 @@ static void write_calibration(page *p)
     }
     const tess_html_series lines[] = {{"this result", covered, N}, {"ideal", nominal, N}};
     const tess_html_plot plot = {{0, 1, "share of the posterior in the smallest set of bins"},
-                                 {0, 1, "bins whose true place is in it"},
+                                 {0, 1, "share of rows whose true place is in it"},
                                  HEIGHT};
     tess_html_heading(&p->html, "Calibration");
     tess_html_chart(&p->html, &plot, lines, 2);
@@ -334,10 +370,7 @@ static void write_warnings(page *p)
 static tess_status write_provenance(page *p)
 {
     char *text = NULL;
-    if (p->view->is_folder) {
-        return TESS_OK;
-    }
-    TESS_TRY(tess_file_provenance(p->view->ctx, p->view->path, &text));
+    TESS_TRY(tess_decode_view_provenance(p->view, &text));
     if (text) {
         tess_html_heading(&p->html, "Provenance");
         tess_html_code(&p->html, text);

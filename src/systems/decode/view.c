@@ -1,15 +1,20 @@
 #include "systems/decode/view.h"
 
+#include "base/file.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "systems/decode/recording.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char MEMORY[] = "a result";
+
+enum { MAX_PROVENANCE = 16 << 20 };
 
 // File and data set of an array of the result.
 static void place_of(const tess_decode_view *v, const char *name, char path[1200],
@@ -275,5 +280,37 @@ tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch
         out[i] = info->dtype == TESS_F32 ? (double)((const float *)scratch)[i]
                                          : ((const double *)scratch)[i];
     }
+    return TESS_OK;
+}
+
+tess_status tess_decode_view_provenance(const tess_decode_view *view, char **text)
+{
+    *text = NULL;
+    if (!view->is_folder) {
+        return tess_file_provenance(view->ctx, view->path, text);
+    }
+    char path[1200];
+    int fd = -1;
+    uint64_t bytes = 0;
+    int64_t mtime_ns = 0;
+    snprintf(path, sizeof path, "%s/provenance.json", view->path);
+    if (tess_file_open_read(path, &fd, &bytes, &mtime_ns) != TESS_OK || bytes > MAX_PROVENANCE) {
+        tess_error_clear(); // a folder without it is a result all the same
+        if (fd >= 0) {
+            close(fd);
+        }
+        return TESS_OK;
+    }
+    char *found = calloc(1, (size_t)bytes + 1);
+    const tess_status status =
+        found ? tess_file_read_at(fd, path, found, (size_t)bytes, 0)
+              : tess_error_set(TESS_E_MEMORY, "cannot allocate %llu bytes for provenance",
+                               (unsigned long long)bytes);
+    close(fd);
+    if (status != TESS_OK) {
+        free(found);
+        return status;
+    }
+    *text = found;
     return TESS_OK;
 }

@@ -37,6 +37,9 @@ TESS_MUST_CHECK tess_status tess_decode_view_open(tess_context *ctx, const char 
 // Safe on a zeroed struct.
 void tess_decode_view_close(tess_decode_view *view);
 
+// Provenance of the result, JSON for tess_text_free(); *text NULL if there is none.
+TESS_MUST_CHECK tess_status tess_decode_view_provenance(const tess_decode_view *view, char **text);
+
 // Row of a source as doubles; scratch has room for the row.
 TESS_MUST_CHECK tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch,
                                                  double *out);
