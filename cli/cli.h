@@ -39,6 +39,11 @@ typedef struct cli_values {
     const char *log_file;
     const char *dataset;
     const char *dir;
+    const char *model_file;
+    const char *recording;
+    const char *want;
+    const char *dtype;
+    const char *verify;
 } cli_values;
 
 // Groups of common options a command takes.
@@ -136,6 +141,12 @@ int cmd_config_diff(cli *c);
 int cmd_config_init(cli *c);
 int cmd_config_show(cli *c);
 int cmd_config_validate(cli *c);
+int cmd_decode_em(cli *c);
+int cmd_decode_fit(cli *c);
+int cmd_decode_predict(cli *c);
+int cmd_decode_report(cli *c);
+int cmd_decode_run(cli *c);
+int cmd_decode_simulate(cli *c);
 int cmd_demo(cli *c);
 int cmd_device(cli *c);
 int cmd_help(cli *c);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_WORD = 16 };
+enum { MAX_WORD = 20 };
 
 // Runs exactly the command line it shows, so that the demo cannot say one thing and do another.
 static int run_line(const cli *c, char **words)
@@ -33,29 +33,42 @@ static int run_line(const cli *c, char **words)
     return code;
 }
 
+// Files of a demo: data, result, report.
 typedef struct demo_paths {
-    char epochs[PATH_MAX];
-    char ptp[PATH_MAX];
+    char data[PATH_MAX];
+    char result[PATH_MAX];
     char report[PATH_MAX];
 } demo_paths;
 
-static int make_directory(const char *dir, demo_paths *paths)
+static int make_directory(const char *dir, const char *data, const char *result, demo_paths *paths)
 {
-    if (strlen(dir) + 32 > sizeof paths->epochs) {
+    if (strlen(dir) + 32 > sizeof paths->data) {
         return console_fail(2, "--dir: the name is too long");
     }
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
         return console_fail(73, "cannot create %s: %s; choose another with --dir", dir,
                             strerror(errno));
     }
-    snprintf(paths->epochs, sizeof paths->epochs, "%.*s/epochs.npy", PATH_MAX - 32, dir);
-    snprintf(paths->ptp, sizeof paths->ptp, "%.*s/ptp.npy", PATH_MAX - 32, dir);
+    snprintf(paths->data, sizeof paths->data, "%.*s/%s", PATH_MAX - 32, dir, data);
+    snprintf(paths->result, sizeof paths->result, "%.*s/%s", PATH_MAX - 32, dir, result);
     snprintf(paths->report, sizeof paths->report, "%.*s/report.html", PATH_MAX - 32, dir);
     return 0;
 }
 
-static void print_by_hand(const demo_paths *paths)
+// Words of a command line that may be changed by nobody, as cli_execute() wants them.
+#define WORD(text) ((char[]){text})
+
+static int demo_autoreject(const cli *c, const char *dir, demo_paths *paths)
 {
+    char *make[MAX_WORD] = {WORD("tessera"), WORD("autoreject"), WORD("simulate"),
+                            WORD("-o"),      paths->data,        WORD("--overwrite")};
+    char *run[MAX_WORD] = {WORD("tessera"),  WORD("autoreject"), WORD("ptp"),
+                           paths->data,      WORD("-o"),         paths->result,
+                           WORD("--report"), paths->report,      WORD("--overwrite")};
+
+    CLI_TRY(make_directory(dir, "epochs.npy", "ptp.npy", paths));
+    CLI_TRY(run_line(c, make));
+    CLI_TRY(run_line(c, run));
     printf("\nThe report is %s\n\n"
            "On your own file, from the shell:\n"
            "  tessera autoreject ptp %s -o %s --report %s\n\n"
@@ -65,30 +78,48 @@ static void print_by_hand(const demo_paths *paths)
            "  epochs = np.load(\"%s\", mmap_mode=\"r\")\n"
            "  ptp = tessera.autoreject.ptp(epochs)\n"
            "  print(ptp.shape, np.median(ptp))\n",
-           paths->report, paths->epochs, paths->ptp, paths->report, paths->epochs);
+           paths->report, paths->data, paths->result, paths->report, paths->data);
+    return 0;
 }
 
-static int demo_autoreject(const cli *c, demo_paths *paths)
+static int demo_decode(const cli *c, const char *dir, demo_paths *paths)
 {
-    char tessera[] = "tessera";
-    char autoreject[] = "autoreject";
-    char simulate[] = "simulate";
-    char ptp[] = "ptp";
-    char output[] = "-o";
-    char report[] = "--report";
-    char overwrite[] = "--overwrite";
-    char *make[MAX_WORD] = {tessera, autoreject, simulate, output, paths->epochs, overwrite};
-    char *run[MAX_WORD] = {tessera,    autoreject, ptp,           paths->epochs, output,
-                           paths->ptp, report,     paths->report, overwrite};
+    char *make[MAX_WORD] = {WORD("tessera"),
+                            WORD("decode"),
+                            WORD("simulate"),
+                            WORD("day-1d"),
+                            WORD("-o"),
+                            paths->data,
+                            WORD("--electrodes"),
+                            WORD("16"),
+                            WORD("--time-bins"),
+                            WORD("20000"),
+                            WORD("--encoding-spikes"),
+                            WORD("60000"),
+                            WORD("--decoding-spikes"),
+                            WORD("20000"),
+                            WORD("--overwrite")};
+    char *run[MAX_WORD] = {WORD("tessera"),  WORD("decode"), WORD("run"),
+                           paths->data,      WORD("-o"),     paths->result,
+                           WORD("--report"), paths->report,  WORD("--overwrite")};
 
+    CLI_TRY(make_directory(dir, "recording.npz", "decoded.h5", paths));
     CLI_TRY(run_line(c, make));
     CLI_TRY(run_line(c, run));
-    print_by_hand(paths);
+    printf("\nThe report is %s\n\n"
+           "On your own recording, from the shell:\n"
+           "  tessera decode run %s -o %s --report %s\n\n"
+           "What a recording must hold: tessera info %s\n",
+           paths->report, paths->data, paths->result, paths->report, paths->data);
     return 0;
 }
 
 int cmd_demo(cli *c)
 {
+    static const struct {
+        const char *name;
+        int (*run)(const cli *c, const char *dir, demo_paths *paths);
+    } demos[] = {{"autoreject", demo_autoreject}, {"decode", demo_decode}};
     const char *dir = c->values.dir ? c->values.dir : "tessera-demo";
     const char *system = c->n_operand > 0 ? c->operands[0] : "autoreject";
     const cli_command *command = cli_find_command(system);
@@ -97,15 +128,16 @@ int cmd_demo(cli *c)
         return console_fail(69, "%s is not in this version (%s) yet: %s", system, tess_version(),
                             command->summary);
     }
-    if (strcmp(system, "autoreject") != 0) {
-        return cli_usage_error(c, "unknown system '%s'; there is autoreject", system);
+    for (size_t i = 0; i < sizeof demos / sizeof *demos; i++) {
+        if (strcmp(system, demos[i].name) == 0) {
+            demo_paths *paths = calloc(1, sizeof *paths);
+            if (!paths) {
+                return console_fail(71, "out of memory");
+            }
+            const int code = demos[i].run(c, dir, paths);
+            free(paths);
+            return code;
+        }
     }
-    demo_paths *paths = calloc(1, sizeof *paths);
-    if (!paths) {
-        return console_fail(71, "out of memory");
-    }
-    int code = make_directory(dir, paths);
-    code = code ? code : demo_autoreject(c, paths);
-    free(paths);
-    return code;
+    return cli_usage_error(c, "unknown system '%s'; there are autoreject and decode", system);
 }

@@ -1,6 +1,7 @@
 // tessera info: what a file holds and how it came to be.
 
 #include "cli.h"
+#include "decode.h"
 #include "job.h"
 #include "outline.h"
 #include "text.h"
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // Result files carry their checkpoint nature in the first bytes.
 static int is_checkpoint(const char *path)
@@ -45,7 +47,21 @@ static int show_checkpoint(cli *c, const char *path)
 typedef struct listing {
     tess_json *json; // NULL: print lines
     int64_t n_dataset;
+    int has_position; // signs of a recording
+    int has_spikes;
+    int has_posterior; // sign of a decoded result
 } listing;
+
+// Data sets by which recordings and results of decode are known.
+static void notice(listing *l, const char *name)
+{
+    const char *plain = name[0] == '/' ? name + 1 : name;
+    const int is_nwb = strcmp(plain, "units/spike_times") == 0;
+
+    l->has_position |= is_nwb || strcmp(plain, "position_time") == 0;
+    l->has_spikes |= is_nwb || strcmp(plain, "spike_times") == 0 || strcmp(plain, "e0_times") == 0;
+    l->has_posterior |= strcmp(plain, "acausal_posterior") == 0;
+}
 
 static int visit_dataset(void *user, const tess_dataset_info *info)
 {
@@ -53,6 +69,7 @@ static int visit_dataset(void *user, const tess_dataset_info *info)
     char shape[160];
 
     l->n_dataset++;
+    notice(l, info->name);
     if (!l->json) {
         text_shape(shape, sizeof shape, info->rank, info->shape);
         const char *name = info->name[0] ? info->name : "(array)";
@@ -98,6 +115,48 @@ static tess_status read_provenance(cli *c, const char *path, char **text)
     return status;
 }
 
+// What a recording holds. A file that only looks like one is no failure of the listing.
+static void show_recording(cli *c, const listing *l, const char *path)
+{
+    tess_decode_recording *recording = NULL;
+
+    if (tess_decode_recording_open(c->ctx, path, &recording) != TESS_OK) {
+        console_note("not a recording that decode reads: %s", tess_last_error());
+        return;
+    }
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(recording);
+    if (l->json) {
+        decode_write_recording(l->json, info);
+    } else {
+        decode_print_recording(info);
+    }
+    tess_decode_recording_close(recording);
+}
+
+static void show_result(cli *c, const listing *l, const char *path)
+{
+    tess_decode_score score;
+
+    if (tess_decode_score_result(c->ctx, path, NULL, &score, sizeof score) != TESS_OK) {
+        console_note("not a result of decode: %s", tess_last_error());
+        return;
+    }
+    if (l->json) {
+        decode_write_score(l->json, &score);
+    } else {
+        decode_print_score(&score);
+    }
+}
+
+static void show_meaning(cli *c, const listing *l, const char *path)
+{
+    if (l->has_posterior) {
+        show_result(c, l, path);
+    } else if (l->has_position && l->has_spikes) {
+        show_recording(c, l, path);
+    }
+}
+
 static int show_text(cli *c, const char *path)
 {
     listing l = {0};
@@ -109,6 +168,7 @@ static int show_text(cli *c, const char *path)
     printf("%s: %s, %lld data set%s\n", path, format, (long long)l.n_dataset,
            l.n_dataset == 1 ? "" : "s");
     CLI_CALL(tess_file_list(c->ctx, path, &format, visit_dataset, &l));
+    show_meaning(c, &l, path);
     CLI_CALL(read_provenance(c, path, &provenance));
     if (provenance) {
         printf("provenance\n");
@@ -135,6 +195,7 @@ static int show_json(cli *c, const char *path)
     tess_json_array_end(l.json);
     tess_json_text(l.json, "format", format);
     if (status == TESS_OK) {
+        show_meaning(c, &l, path);
         status = read_provenance(c, path, &provenance);
     }
     tess_json_raw(l.json, "provenance", provenance);
@@ -145,11 +206,47 @@ static int show_json(cli *c, const char *path)
     return code;
 }
 
+// A folder of .npy files may be a result of decode.
+static int show_folder(cli *c, const char *path)
+{
+    tess_decode_score score;
+    tess_json *json = NULL;
+
+    if (tess_decode_score_result(c->ctx, path, NULL, &score, sizeof score) != TESS_OK) {
+        return console_fail(66, "%s: is a folder, and not a result of decode (%s)", path,
+                            tess_last_error());
+    }
+    if (!c->values.json) {
+        printf("%s: folder, %lld time bins decoded\n", path, (long long)score.n_time);
+        decode_print_score(&score);
+        return 0;
+    }
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.info/1");
+    tess_json_text(json, "path", path);
+    tess_json_text(json, "format", "folder");
+    decode_write_score(json, &score);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+static int is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 int cmd_info(cli *c)
 {
     const char *path = c->operands[0];
 
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
+    if (is_folder(path)) {
+        return show_folder(c, path);
+    }
     if (is_checkpoint(path)) {
         return show_checkpoint(c, path);
     }

@@ -2,6 +2,7 @@
 
 #include "cli.h"
 #include "job.h"
+#include "selftest.h"
 
 #include <tessera/autoreject.h>
 #include <tessera/device.h>
@@ -146,15 +147,23 @@ static int check_nan(tess_context *ctx, trial *t)
     return run_tiles(ctx, t) == TESS_OK && agrees(t, &stored_f32, row, lost);
 }
 
+static int check_decode(tess_context *ctx, trial *t)
+{
+    (void)t;
+    return selftest_decode(ctx);
+}
+
 typedef struct check {
     const char *name;
     int (*passes)(tess_context *ctx, trial *t);
+    int cpu_only; // no such stages on other devices
 } check;
 
 static const check checks[] = {
-    {"autoreject ptp f32", check_tiles_f32},
-    {"autoreject ptp f64", check_tiles_f64},
-    {"autoreject ptp NaN", check_nan},
+    {"autoreject ptp f32", check_tiles_f32, 0},
+    {"autoreject ptp f64", check_tiles_f64, 0},
+    {"autoreject ptp NaN", check_nan, 0},
+    {"decode exact", check_decode, 1},
 };
 
 typedef struct tally {
@@ -186,6 +195,9 @@ static int run_checks(cli *c, tally *all, const char *device, const char *isa)
 
     CLI_TRY(session_context(c, isa, device, &ctx));
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        if (checks[i].cpu_only && strcmp(device, "cpu") != 0) {
+            continue;
+        }
         report(all, device, isa ? isa : "-", checks[i].name, checks[i].passes(ctx, all->t));
     }
     tess_context_destroy(ctx);

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <tessera/autoreject.h>
+#include <tessera/decode.h>
 
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 static const opt_def output_options[] = {
     {"output", 'o', OPT_TEXT, AT(output), "FILE", NULL,
-     "write the result here; .npy, .npz or .h5 by extension"},
+     "write the result here; the format follows the name: .npy, .npz, .h5"},
     {"overwrite", 0, OPT_FLAG, AT(overwrite), NULL, NULL, "replace files that exist"},
 };
 
@@ -77,6 +78,40 @@ static const opt_def help_options[] = {
     {"markdown", 0, OPT_FLAG, AT(markdown), NULL, NULL, "with --all: as Markdown"},
 };
 
+#define WANT_OPTION                                                                                \
+    {                                                                                              \
+        "want", 0, OPT_TEXT, AT(want), "LIST", NULL,                                               \
+            "more to write besides posterior and state probabilities: filter, predictive, "        \
+            "predictive-posterior, log-likelihood, separated by commas"                            \
+    }
+#define DTYPE_OPTION                                                                               \
+    {                                                                                              \
+        "dtype", 0, OPT_TEXT, AT(dtype), NULL, "f32|f64",                                          \
+            "type of the numbers in the result (default f32)"                                      \
+    }
+
+static const opt_def decode_run_options[] = {
+    WANT_OPTION,
+    DTYPE_OPTION,
+    {"verify", 0, OPT_TEXT, AT(verify), "SHARE", NULL,
+     "compute this share of the bins (such as 1%) again in exact mode and print the largest "
+     "difference"},
+};
+static const opt_def decode_predict_options[] = {
+    {"model-file", 0, OPT_TEXT, AT(model_file), "FILE", NULL,
+     "the model, as 'tessera decode fit' or 'em' wrote it"},
+    WANT_OPTION,
+    DTYPE_OPTION,
+};
+static const opt_def decode_em_options[] = {
+    {"model-file", 0, OPT_TEXT, AT(model_file), "FILE", NULL,
+     "start from this model instead of fitting one"},
+};
+static const opt_def decode_report_options[] = {
+    {"recording", 0, OPT_TEXT, AT(recording), "FILE", NULL,
+     "the recording the result was decoded from, for spikes and true position"},
+};
+
 static const cli_command commands[] = {
     {.name = "autoreject ptp",
      .operands = "INPUT",
@@ -97,7 +132,69 @@ static const cli_command commands[] = {
      .examples = "tessera autoreject simulate -o epochs.npy\n"
                  "tessera autoreject simulate -o epochs.npy --epochs 1000 --seed 7\n",
      .run = cmd_autoreject_simulate},
-    {.name = "decode", .summary = "clusterless decoding of position from neural spikes"},
+    {.name = "decode run",
+     .operands = "RECORDING",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
+     OWN_OPTIONS(decode_run_options),
+     .params = {tess_decode_model_params, tess_decode_environment_params,
+                tess_decode_encoding_params, tess_decode_detector_params,
+                tess_decode_predict_params},
+     .summary = "fit a model to a recording and decode position from its spikes",
+     .examples = "tessera decode run day.npz -o result.h5 --report result.html\n"
+                 "tessera decode run day.nwb -o result.h5 --model non-local --mode bounded:1e-6\n"
+                 "tessera decode run day.npz -o result.h5 --checkpoint work --resume\n",
+     .run = cmd_decode_run},
+    {.name = "decode fit",
+     .operands = "RECORDING",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     .params = {tess_decode_model_params, tess_decode_environment_params,
+                tess_decode_encoding_params, tess_decode_detector_params},
+     .summary = "fit a model and keep it in a file",
+     .examples = "tessera decode fit run-epoch.npz -o model.npz\n",
+     .run = cmd_decode_fit},
+    {.name = "decode predict",
+     .operands = "RECORDING",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
+     OWN_OPTIONS(decode_predict_options),
+     .params = {tess_decode_predict_params},
+     .summary = "decode a recording with a model from a file",
+     .examples = "tessera decode predict sleep-epoch.npz --model-file model.npz -o sleep.h5\n",
+     .run = cmd_decode_predict},
+    {.name = "decode em",
+     .operands = "RECORDING",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(decode_em_options),
+     .params = {tess_decode_model_params, tess_decode_environment_params,
+                tess_decode_encoding_params, tess_decode_detector_params, tess_decode_em_params},
+     .summary = "improve a model's transitions by expectation maximisation",
+     .examples = "tessera decode em day.npz -o model.npz --max-iterations 10\n",
+     .run = cmd_decode_em},
+    {.name = "decode simulate",
+     .operands = "[SIZE] -o FILE",
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     .params = {tess_decode_simulate_params},
+     .summary = "a recording of simulated spikes with known truth",
+     .examples = "tessera decode simulate medium -o medium.npz\n"
+                 "tessera decode simulate day-1d -o day.h5 --seed 7\n",
+     .run = cmd_decode_simulate},
+    {.name = "decode report",
+     .operands = "RESULT",
+     .min_operand = 1,
+     .max_operand = 1,
+     .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(decode_report_options),
+     .summary = "a one-file HTML report of a decoded result",
+     .examples = "tessera decode report result.h5 --recording day.npz -o result.html\n",
+     .run = cmd_decode_report},
     {.name = "xpcs", .summary = "homodyne fits of two-time X-ray correlations"},
     {.name = "clifford", .summary = "fused Clifford-algebra network layers"},
     {.name = "demo",
@@ -106,7 +203,7 @@ static const cli_command commands[] = {
      .groups = CLI_TEXT_ONLY,
      OWN_OPTIONS(demo_options),
      .summary = "make data, run, write an HTML report; offline, under a minute",
-     .examples = "tessera demo\ntessera demo autoreject --dir my-demo\n",
+     .examples = "tessera demo\ntessera demo decode --dir my-demo\n",
      .run = cmd_demo},
     {.name = "bench",
      .operands = "[CASE...]",
@@ -224,6 +321,24 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
+// Heading of a table's options in the help of a command with several.
+static const char *heading_of(const tess_param_table *table)
+{
+    static const struct {
+        const char *name;
+        const char *heading;
+    } headings[] = {{"decode.model", "Model"},        {"decode.environment", "Position bins"},
+                    {"decode.encoding", "Encoding"},  {"decode.detector", "States"},
+                    {"decode.predict", "Prediction"}, {"decode.em", "Iterations"},
+                    {"decode.simulate", "Simulation"}};
+    for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
+        if (strcmp(table->name, headings[i].name) == 0) {
+            return headings[i].heading;
+        }
+    }
+    return "Computation";
+}
+
 void cli_build_options(cli *c, const cli_command *command)
 {
     static const char result[] = "Input and output";
@@ -239,7 +354,7 @@ void cli_build_options(cli *c, const cli_command *command)
         const tess_param_table *table = command->params[i] ? command->params[i]() : NULL;
         settings_init(&c->system[i], table);
         if (table) {
-            opt_add_params(list, "Computation", &c->system[i], 0, table->n_param);
+            opt_add_params(list, heading_of(table), &c->system[i], 0, table->n_param);
         }
     }
     if (command->groups & CLI_INPUT) {

@@ -156,17 +156,20 @@ static void print_resume_line(const cli *c)
     free(words);
 }
 
-static int explain_cancel(const cli *c, const job *j)
+int job_explain_cancel(const cli *c, int64_t done, int64_t total)
 {
-    const tess_plan_info *plan = tess_plan_get_info(j->plan);
     const int number = signals_caught();
     const int code = number ? 128 + number : tess_status_exit_code(TESS_CANCELLED);
 
     if (signals_pipe_closed()) {
         return 141;
     }
-    console_fail(code, "stopped on request after %lld of %lld", (long long)j->report.items_done,
-                 (long long)plan->n_item);
+    if (total > 0) {
+        console_fail(code, "stopped on request after %lld of %lld", (long long)done,
+                     (long long)total);
+    } else {
+        console_fail(code, "stopped on request");
+    }
     if (!c->values.checkpoint) {
         return console_fail(code, "nothing was kept; with --checkpoint DIR a run can be continued");
     }
@@ -201,7 +204,7 @@ int job_execute(cli *c, job *j, tess_source *source, tess_sink *sink)
     }
     CLI_CALL(tess_run_get_report(j->run, &j->report, sizeof j->report));
     if (status == TESS_CANCELLED) {
-        return explain_cancel(c, j);
+        return job_explain_cancel(c, j->report.items_done, tess_plan_get_info(j->plan)->n_item);
     }
     if (j->report.resumed) {
         console_note("continued from item %lld", (long long)j->report.first_item);

@@ -34,6 +34,10 @@ int job_announce(cli *c, const job *j);
 int job_execute(cli *c, job *j, tess_source *source, tess_sink *sink);
 void job_close(job *j);
 
+// Says that the run was stopped, and how to go on; total 0: how far it came is not known. The exit
+// code of the signal.
+int job_explain_cancel(const cli *c, int64_t done, int64_t total);
+
 // The plan and the run report as members "plan" and "run".
 void job_write_json(tess_json *json, const job *j);
 

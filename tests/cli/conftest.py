@@ -22,6 +22,7 @@ EXPECTED = Path(__file__).parent / "expected"
 VARYING = [
     (re.compile(r"in \d+\.\d+ s, \d+\.\d+ GB/s"), "in T s, R GB/s"),
     (re.compile(r"; \d+(\.\d+)? [KMG]iB of 512 MiB"), "; M of 512 MiB"),
+    (re.compile(r"in \d+\.\d+ s, \d+ bins/s"), "in T s, R bins/s"),
 ]
 
 

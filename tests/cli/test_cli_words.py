@@ -12,7 +12,9 @@ TEXTS = {
     "help_group": ["config", "--help"],
     "help_environment": ["help", "environment"],
     "help_exit_codes": ["help", "exit-codes"],
-    "help_absent": ["help", "decode"],
+    "help_absent": ["help", "xpcs"],
+    "help_decode": ["help", "decode"],
+    "help_decode_run": ["decode", "run", "--help"],
     "version": ["--version"],
     "cite_autoreject": ["cite", "autoreject"],
     "cite_all": ["cite"],
@@ -40,7 +42,7 @@ TEXTS = {
     "usage_profile_alone": ["profile"],
     "usage_bench_case": ["bench", "ptp-f32-lnog"],
     "usage_shell": ["completion", "tcsh"],
-    "absent_decode": ["decode", "spikes.h5"],
+    "usage_decode_verb": ["decode", "spikes.h5"],
     "absent_xpcs": ["xpcs"],
     "absent_clifford": ["clifford"],
     "absent_demo": ["demo", "xpcs"],
@@ -88,6 +90,7 @@ def test_bash_completes_commands_verbs_and_options(tessera):
     ]
     assert complete(tessera, "tessera", "profile", "autoreject", "ptp", "--nonf") == ["--nonfinite"]
     assert complete(tessera, "tessera", "completion", "f") == ["fish"]
+    assert complete(tessera, "tessera", "decode", "s") == ["simulate"]
 
 
 def test_every_option_of_the_help_is_in_the_markdown(tessera):

@@ -1,0 +1,135 @@
+// tessera decode em: fits a model, then improves its discrete parameters on the decoded bins.
+
+#include "decode.h"
+#include "job.h"
+
+#include <stdlib.h>
+
+typedef struct em_result {
+    double *log_evidence; // owned: [max_iterations]
+    int64_t n_iteration;
+} em_result;
+
+static int show_iteration(void *user, int64_t iteration, double log_evidence, double change)
+{
+    (void)user;
+    console_note("iteration %lld: log evidence %.6f, change %.3g", (long long)iteration,
+                 log_evidence, change);
+    return 0;
+}
+
+// The priors that belong to the ready-made model.
+static int set_priors(const decode_job *j, tess_decode_model_defaults *defaults,
+                      tess_decode_em_config *config)
+{
+    const tess_decode_model_config *fitted = tess_decode_model_settings(j->model);
+    const int sorted = fitted->encoding.algorithm >= TESS_DECODE_SORTED_SPIKES_KDE;
+
+    CLI_CALL(tess_decode_model_get_defaults((tess_decode_model_kind)fitted->model, sorted, defaults,
+                                            sizeof *defaults));
+    config->concentration = &defaults->concentration;
+    config->stickiness = defaults->stickiness;
+    config->frozen_rows = defaults->frozen_rows;
+    return 0;
+}
+
+static int run_em(cli *c, decode_job *j, em_result *result)
+{
+    const tess_decode_observation *seen =
+        &tess_decode_recording_get_info(j->recording)->observation;
+    tess_decode_model_defaults defaults;
+    tess_decode_outputs outputs;
+
+    CLI_TRY(set_priors(j, &defaults, &j->em));
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    j->em.iteration = show_iteration;
+    result->log_evidence = calloc((size_t)j->em.max_iterations, sizeof *result->log_evidence);
+    if (!result->log_evidence) {
+        return console_fail(71, "no memory for %lld iterations", (long long)j->em.max_iterations);
+    }
+    const tess_status status =
+        tess_decode_em(c->ctx, tess_decode_model_detector(j->model), seen, &j->em, &outputs,
+                       result->log_evidence, &result->n_iteration);
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    CLI_CALL(status);
+    return 0;
+}
+
+static void print_text(const cli *c, decode_job *j, const em_result *result)
+{
+    const tess_decode_detector_info *states =
+        tess_decode_detector_get_info(tess_decode_model_detector(j->model));
+
+    decode_print_recording(tess_decode_recording_get_info(j->recording));
+    decode_print_model(j);
+    printf("iterations     %lld\n", (long long)result->n_iteration);
+    if (result->n_iteration > 0) {
+        printf("log evidence   %.6f at first, %.6f at last\n", result->log_evidence[0],
+               result->log_evidence[result->n_iteration - 1]);
+    }
+    for (int32_t from = 0; from < states->n_state; from++) {
+        printf("%s", from == 0 ? "transitions    " : "               ");
+        for (int32_t to = 0; to < states->n_state; to++) {
+            printf("%s%.6g", to ? "  " : "",
+                   states->discrete_transition[from * states->n_state + to]);
+        }
+        printf("  from %s\n", states->state_names[from]);
+    }
+    printf("model file     %s\n", c->values.output);
+}
+
+static int print_json(cli *c, decode_job *j, const em_result *result)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.decode.em/1");
+    decode_write_recording(json, tess_decode_recording_get_info(j->recording));
+    decode_write_model(json, j);
+    tess_json_object_begin(json, "em");
+    tess_json_text(json, "path", c->values.output);
+    tess_json_int(json, "n_iteration", result->n_iteration);
+    tess_json_array_begin(json, "log_evidence");
+    for (int64_t i = 0; i < result->n_iteration; i++) {
+        tess_json_real(json, NULL, result->log_evidence[i]);
+    }
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+static int run(cli *c, decode_job *j, em_result *result)
+{
+    if (!c->values.output) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the model go?");
+    }
+    CLI_TRY(job_check_target(c, c->values.output));
+    CLI_TRY(decode_open_session(c, j));
+    CLI_TRY(decode_open_recording(c, j, c->operands[0]));
+    CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)
+                                 : decode_fit(c, j));
+    CLI_TRY(run_em(c, j, result));
+    CLI_CALL(tess_decode_model_save(c->ctx, j->model, c->values.output, c->values.overwrite));
+    if (c->values.json) {
+        return print_json(c, j, result);
+    }
+    print_text(c, j, result);
+    return 0;
+}
+
+int cmd_decode_em(cli *c)
+{
+    decode_job j = {0};
+    em_result result = {0};
+    const int code = run(c, &j, &result);
+    free(result.log_evidence);
+    decode_close(&j);
+    return code;
+}

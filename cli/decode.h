@@ -1,0 +1,58 @@
+// What the decode commands share: recording, model, prediction, summary.
+#ifndef TESSERA_CLI_DECODE_H
+#define TESSERA_CLI_DECODE_H
+
+#include "cli.h"
+
+#include <tessera/decode.h>
+#include <tessera/sys/json.h>
+
+typedef struct decode_job {
+    tess_decode_recording *recording; // owned
+    tess_decode_model *model;         // owned
+    tess_decode_model_config config;  // what the model is fitted with
+    tess_decode_predict_config predict;
+    tess_decode_em_config em;
+    tess_decode_stream_report report; // of the prediction
+    tess_decode_score score;
+    double fit_s;
+    int has_prediction;
+    double verify_difference; // largest difference found by --verify, nats; NaN: not asked for
+    int64_t verify_rows;
+} decode_job;
+
+// Opens the session with the command's tables, in this order: model, environment, encoding,
+// detector, then predict and em as far as the command lists them.
+int decode_open_session(cli *c, decode_job *j);
+
+// Opens the recording named by the operand and says what was taken from where.
+int decode_open_recording(cli *c, decode_job *j, const char *path);
+
+// Takes the recording's own bandwidths and bin size where the user set none, and fits.
+int decode_fit(cli *c, decode_job *j);
+int decode_load_model(cli *c, decode_job *j, const char *path);
+
+// Plans, and unless --dry-run predicts into the output; then scores the result.
+int decode_predict(cli *c, decode_job *j);
+
+// The bits of --want.
+int decode_parse_want(const cli *c, const char *text, int32_t *want);
+
+// Recomputes a share of the rows in exact mode ("1%", "0.01").
+int decode_parse_share(const cli *c, const char *text, double *share);
+int decode_verify(cli *c, decode_job *j, double share);
+
+void decode_close(decode_job *j);
+
+// The facts on stdout, as lines or as members of the open JSON object.
+void decode_print_recording(const tess_decode_recording_info *info);
+void decode_write_recording(tess_json *json, const tess_decode_recording_info *info);
+// How a result agrees with what is known, and how it divides the time among states.
+void decode_print_score(const tess_decode_score *score);
+void decode_write_score(tess_json *json, const tess_decode_score *score);
+void decode_print_model(decode_job *j);
+void decode_write_model(tess_json *json, decode_job *j);
+void decode_print_prediction(const cli *c, decode_job *j);
+void decode_write_prediction(tess_json *json, const cli *c, decode_job *j);
+
+#endif

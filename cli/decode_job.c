@@ -1,0 +1,278 @@
+// Runs the decode commands: recording, model, prediction, and what stops them.
+
+#include "decode.h"
+#include "job.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int decode_open_session(cli *c, decode_job *j)
+{
+    tess_decode_model_config_init(&j->config, sizeof j->config);
+    tess_decode_predict_config_init(&j->predict, sizeof j->predict);
+    tess_decode_em_config_init(&j->em, sizeof j->em);
+    j->verify_difference = (double)NAN;
+    void *const structs[] = {&j->config,          &j->config.environment,
+                             &j->config.encoding, &j->config.detector,
+                             &j->predict,         &j->em};
+    void *systems[CLI_MAX_TABLE] = {0};
+    static const tess_param_table *(*const tables[])(void) = {
+        tess_decode_model_params,    tess_decode_environment_params, tess_decode_encoding_params,
+        tess_decode_detector_params, tess_decode_predict_params,     tess_decode_em_params};
+
+    // Each of the command's tables is resolved into the struct it describes.
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+            if (c->system[i].table == tables[k]()) {
+                systems[i] = structs[k];
+            }
+        }
+    }
+    return session_open(c, systems);
+}
+
+int decode_open_recording(cli *c, decode_job *j, const char *path)
+{
+    CLI_CALL(tess_decode_recording_open(c->ctx, path, &j->recording));
+    const char *line = tess_decode_recording_get_info(j->recording)->notes;
+    while (*line) {
+        char copy[512];
+        const size_t length = strcspn(line, "\n");
+        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+        for (char *letter = copy; *letter; letter++) {
+            // Names come from the file; none shall steer the terminal.
+            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
+        }
+        console_note("%s", copy);
+        line += length + (line[length] == '\n');
+    }
+    return 0;
+}
+
+// 1 if nobody but the table has set this parameter.
+static int is_default(const cli *c, const char *table, const char *name)
+{
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        const settings *values = &c->system[i];
+        for (int64_t k = 0; strcmp(values->table->name, table) == 0 && k < values->table->n_param;
+             k++) {
+            if (strcmp(values->table->params[k].name, name) == 0) {
+                return values->origin[k] == SETTING_DEFAULT;
+            }
+        }
+    }
+    return 0;
+}
+
+static void take_wish(const cli *c, const char *table, const char *name, const char *option,
+                      double wish, double *value)
+{
+    if (wish > 0 && wish != *value && is_default(c, table, name)) {
+        console_note("%s %g, as the recording asks; --%s overrides it", name, wish, option);
+        *value = wish;
+    }
+}
+
+static int starts_with(const char *text, const char *start)
+{
+    return start && start[0] && strncmp(text, start, strlen(start)) == 0;
+}
+
+// What is wrong after the options were parsed is wrong with the recording, unless the message
+// names another file.
+static int data_status(const cli *c, const decode_job *j, tess_status status)
+{
+    const char *path = tess_decode_recording_get_info(j->recording)->path;
+    const int code = tess_status_exit_code(status);
+    const int data_code = tess_status_exit_code(TESS_E_FORMAT);
+
+    if ((code != data_code && code != tess_status_exit_code(TESS_E_ARGUMENT)) ||
+        starts_with(tess_last_error(), c->values.output) || starts_with(tess_last_error(), path) ||
+        starts_with(tess_last_error(), c->values.checkpoint)) {
+        return console_status(status);
+    }
+    return console_fail(data_code, "%s: %s", path, tess_last_error());
+}
+
+int decode_fit(cli *c, decode_job *j)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
+    tess_decode_model_config *config = &j->config;
+
+    take_wish(c, "decode.environment", "place_bin_size", "place-bin-size", info->place_bin_size,
+              &config->environment.place_bin_size);
+    take_wish(c, "decode.encoding", "position_std", "position-std", info->position_std,
+              &config->encoding.position_std);
+    take_wish(c, "decode.encoding", "waveform_std", "waveform-std", info->waveform_std,
+              &config->encoding.waveform_std);
+    const double begin = now_s();
+    const tess_status status = tess_decode_model_fit(c->ctx, j->recording, config, &j->model);
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    if (status != TESS_OK) {
+        return data_status(c, j, status);
+    }
+    j->fit_s = now_s() - begin;
+    return 0;
+}
+
+int decode_load_model(cli *c, decode_job *j, const char *path)
+{
+    const double begin = now_s();
+    CLI_CALL(tess_decode_model_load(c->ctx, path, &j->model));
+    j->config = *tess_decode_model_settings(j->model);
+    j->fit_s = now_s() - begin;
+    return 0;
+}
+
+int decode_parse_want(const cli *c, const char *text, int32_t *want)
+{
+    static const struct {
+        const char *name;
+        int32_t bit;
+    } names[] = {{"filter", TESS_DECODE_WANT_FILTER},
+                 {"predictive", TESS_DECODE_WANT_PREDICTIVE},
+                 {"predictive-posterior", TESS_DECODE_WANT_PREDICTIVE_POSTERIOR},
+                 {"log-likelihood", TESS_DECODE_WANT_LOG_LIKELIHOOD}};
+
+    *want = 0;
+    for (const char *at = text ? text : ""; *at;) {
+        const size_t length = strcspn(at, ",");
+        int32_t bit = 0;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            if (strlen(names[i].name) == length && strncmp(names[i].name, at, length) == 0) {
+                bit = names[i].bit;
+            }
+        }
+        if (bit == 0) {
+            return cli_usage_error(c,
+                                   "--want: '%.*s' is none of filter, predictive, "
+                                   "predictive-posterior, log-likelihood",
+                                   (int)length, at);
+        }
+        *want |= bit;
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+static int make_stream_config(const cli *c, const decode_job *j, tess_decode_stream_config *config)
+{
+    tess_decode_stream_config_init(config, sizeof *config);
+    CLI_TRY(decode_parse_want(c, c->values.want, &config->want));
+    if (c->values.dtype) {
+        config->dtype = strcmp(c->values.dtype, "f64") == 0 ? TESS_F64 : TESS_F32;
+    }
+    config->overwrite = c->values.overwrite;
+    config->resume = c->values.resume;
+    config->path = c->values.output ? c->values.output : "result.h5"; // a plan needs some name
+    config->checkpoint_dir = c->values.checkpoint;
+    config->checkpoint_every_s = c->run_values.checkpoint_every;
+    config->n_chunk = j->predict.n_chunk;
+    config->recording = tess_decode_recording_get_info(j->recording);
+    return 0;
+}
+
+static int announce(cli *c, const tess_decode_stream_report *plan, int64_t n_time)
+{
+    char memory[32];
+    char limit[32];
+    char line[256];
+
+    text_bytes(memory, sizeof memory, plan->memory_bytes);
+    text_bytes(limit, sizeof limit, plan->limit_bytes);
+    snprintf(line, sizeof line, "plan: %lld bins in %lld %s of %lld; %s of %s", (long long)n_time,
+             (long long)plan->n_chunk, plan->n_chunk == 1 ? "chunk" : "chunks",
+             (long long)plan->rows_per_chunk, memory, limit);
+    if (!c->values.dry_run) {
+        console_note("%s", line);
+        return 0;
+    }
+    if (!c->values.json) {
+        puts(line);
+        return 0;
+    }
+    tess_json *json = NULL;
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.plan/1");
+    tess_json_text(json, "command", c->command->name);
+    tess_json_object_begin(json, "plan");
+    tess_json_int(json, "n_item", n_time);
+    tess_json_int(json, "items_per_tile", plan->rows_per_chunk);
+    tess_json_int(json, "n_tile", plan->n_chunk);
+    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
+    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    tess_json_object_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
+                      const tess_decode_observation *observation)
+{
+    char *line = text_command_line(c->argc, c->argv);
+
+    config->command_line = line;
+    j->report = (tess_decode_stream_report){.struct_size = sizeof j->report};
+    const tess_status status = tess_decode_stream(c->ctx, tess_decode_model_detector(j->model),
+                                                  observation, config, &j->report);
+    free(line);
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    if (status != TESS_OK) {
+        return data_status(c, j, status);
+    }
+    if (j->report.resumed) {
+        console_note("continued from %s", c->values.checkpoint);
+    }
+    const double elapsed = j->report.elapsed_s;
+    console_note("%lld bins in %.3f s, %.0f bins/s", (long long)observation->n_time, elapsed,
+                 elapsed > 0 ? (double)observation->n_time / elapsed : 0);
+    return 0;
+}
+
+int decode_predict(cli *c, decode_job *j)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
+    tess_decode_stream_config config;
+    tess_decode_stream_report plan = {.struct_size = sizeof plan};
+
+    CLI_TRY(make_stream_config(c, j, &config));
+    const tess_status status = tess_decode_stream_plan(c->ctx, tess_decode_model_detector(j->model),
+                                                       &info->observation, &config, &plan);
+    if (status != TESS_OK) {
+        return data_status(c, j, status);
+    }
+    CLI_TRY(announce(c, &plan, info->observation.n_time));
+    if (c->values.dry_run) {
+        return 0;
+    }
+    CLI_TRY(run_stream(c, j, &config, &info->observation));
+    CLI_CALL(tess_decode_score_result(c->ctx, c->values.output, j->recording, &j->score,
+                                      sizeof j->score));
+    j->has_prediction = 1;
+    return 0;
+}
+
+void decode_close(decode_job *j)
+{
+    tess_decode_model_destroy(j->model);
+    tess_decode_recording_close(j->recording);
+}

@@ -1,0 +1,335 @@
+"""decode: run, fit, predict, em, simulate, report, and info on their files."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "decode"
+REPORT_PARTS = ["Posterior over place", "States", "Error", "Calibration", "Spikes", "Provenance"]
+
+
+@pytest.fixture
+def h5py():
+    return pytest.importorskip("h5py")
+
+
+def track(n_time=400, n_electrode=3, n_feature=2, seed=0):
+    """A run to and fro on a line; each electrode has two units of clear amplitude and place."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(2 * n_time) * 0.01
+    position = 50 - 50 * np.cos(2 * np.pi * time / 4)
+    times, marks, offsets = [], [], [0]
+    for electrode in range(n_electrode):
+        centre = rng.uniform(0, 100, 2)
+        rate = np.exp(-((position[:, None] - centre) ** 2) / 200) * 0.6
+        fired = rng.random(rate.shape) < rate
+        sample, unit = np.nonzero(fired)
+        times.append(time[sample] + rng.uniform(0, 0.009, sample.size))
+        order = np.argsort(times[-1], kind="stable")
+        times[-1] = times[-1][order]
+        amplitude = 80 + 120 * unit[order, None] + rng.normal(0, 12, (sample.size, n_feature))
+        marks.append(amplitude)
+        offsets.append(offsets[-1] + sample.size)
+    return {
+        "position_time": time,
+        "position": position,
+        "is_training": np.arange(2 * n_time) < n_time,
+        "time": time[n_time:],
+        "spike_times": np.concatenate(times),
+        "spike_offsets": np.array(offsets),
+        "marks": np.round(np.concatenate(marks) * 64) / 64,
+    }
+
+
+@pytest.fixture
+def recording(tmp_path):
+    np.savez(tmp_path / "rec.npz", **track())
+    return tmp_path / "rec.npz"
+
+
+def run_json(tessera, *words, code=0):
+    result = tessera(*words, "--json")
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout) if code == 0 else result
+
+
+def test_run_finds_the_animal(same_as_stored, recording, tmp_path, h5py):
+    words = ["decode", "run", "rec.npz", "-o", "out.h5", "--mode", "exact", "--memory-limit=512M"]
+    same_as_stored("decode_run", *words)
+    with h5py.File(tmp_path / "out.h5") as file:
+        posterior = file["acausal_posterior"][:]
+        assert posterior.shape == (400, file["state_ind"].shape[0])
+        assert np.allclose(posterior.sum(axis=1), 1, atol=1e-5)
+        assert np.array_equal(file["time"][:], track()["time"])
+
+
+def test_run_json_and_info(tessera, recording, tmp_path):
+    found = run_json(tessera, "decode", "run", "rec.npz", "-o", "out.h5", "--verify", "10%")
+    assert found["schema"] == "tessera.decode.run/1"
+    assert found["recording"]["n_electrode"] == 3
+    assert found["model"]["states"] == ["Continuous", "Fragmented"]
+    assert found["score"]["n_scored"] == 400
+    assert found["score"]["median_error"] < 8
+    assert sum(found["score"]["occupancy"].values()) == pytest.approx(1, abs=1e-5)
+    assert 0 <= found["result"]["verified_difference"] < 1e-3
+    assert found["result"]["verified_rows"] >= 40
+    info = run_json(tessera, "info", "out.h5")
+    assert info["score"]["log_evidence"] == pytest.approx(found["result"]["log_evidence"])
+    assert info["provenance"]
+    assert run_json(tessera, "info", "rec.npz")["recording"]["n_sample"] == 800
+
+
+def test_fit_then_predict_is_run(tessera, recording, tmp_path, h5py):
+    assert tessera("decode", "run", "rec.npz", "-o", "run.h5", "--model", "decoder").returncode == 0
+    found = run_json(tessera, "decode", "fit", "rec.npz", "-o", "model.npz", "--model", "decoder")
+    assert found["schema"] == "tessera.decode.fit/1"
+    found = run_json(
+        tessera, "decode", "predict", "rec.npz", "--model-file", "model.npz", "-o", "two.h5"
+    )
+    assert found["schema"] == "tessera.decode.predict/1"
+    assert found["model"]["name"] == "decoder"
+    with h5py.File(tmp_path / "run.h5") as a, h5py.File(tmp_path / "two.h5") as b:
+        assert np.array_equal(a["acausal_posterior"][:], b["acausal_posterior"][:])
+
+
+def test_threads_chunks_and_memory_change_no_bit(tessera, recording, tmp_path, h5py):
+    base = ["decode", "run", "rec.npz", "--want", "filter,predictive,log-likelihood"]
+    variants = [["--threads", "1"], ["--chunks", "7"], ["--threads", "2", "--chunks", "400"]]
+    arrays = []
+    for i, words in enumerate(variants):
+        assert tessera(*base, *words, "-o", f"{i}.h5").returncode == 0
+        with h5py.File(tmp_path / f"{i}.h5") as file:
+            arrays.append({name: file[name][()].tobytes() for name in file})
+    assert {"causal_posterior", "predictive_posterior", "log_likelihood"} <= set(arrays[0])
+    assert arrays[0] == arrays[1] == arrays[2]
+
+
+def test_em_improves_the_evidence(tessera, recording, tmp_path):
+    found = run_json(tessera, "decode", "em", "rec.npz", "-o", "em.npz", "--max-iterations", "4")
+    evidence = found["em"]["log_evidence"]
+    assert len(evidence) == found["em"]["n_iteration"] <= 4
+    assert evidence[-1] >= evidence[0]
+    rows = np.array(found["model"]["discrete_transition"]).reshape(2, 2)
+    assert np.allclose(rows.sum(axis=1), 1)
+    result = tessera("decode", "predict", "rec.npz", "--model-file", "em.npz", "-o", "p.h5")
+    assert result.returncode == 0, result.stderr
+
+
+def test_simulate(same_as_stored, tessera, tmp_path):
+    same_as_stored("decode_simulate", "decode", "simulate", "tiny", "-o", "tiny.npz")
+    first = (tmp_path / "tiny.npz").read_bytes()
+    assert tessera("decode", "simulate", "-o", "two.npz").returncode == 0
+    assert (tmp_path / "two.npz").read_bytes() == first
+    same_as_stored("decode_simulate_size", "decode", "simulate", "hueg", "-o", "x.npz")
+    assert not (tmp_path / "x.npz").exists()
+    assert tessera("decode", "run", "tiny.npz", "-o", "tiny.h5").returncode == 0
+
+
+def test_report(tessera, recording, tmp_path):
+    result = tessera("decode", "run", "rec.npz", "-o", "out.h5", "--report", "run.html")
+    assert result.returncode == 0, result.stderr
+    result = tessera("decode", "report", "out.h5", "--recording", "rec.npz", "-o", "page.html")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "page.html: report of out.h5\n"
+    for name in ["run.html", "page.html"]:
+        page = (tmp_path / name).read_text()
+        for part in REPORT_PARTS:
+            assert f"<h2>{part}</h2>" in page, part
+        assert "<script" not in page
+        assert len(page) < 5e6
+    assert tessera("decode", "report", "out.h5", "-o", "page.html").returncode == 73
+
+
+def test_report_of_a_plane(tessera, tmp_path):
+    words = ["decode", "run", str(GOLDEN / "03_open_field_2d.npz"), "-o", "out.h5"]
+    result = tessera(*words, "--model", "decoder", "--report", "run.html")
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "run.html").read_text()
+    assert "<h2>Moments</h2>" in page
+    assert "y (cm)" in page
+
+
+@pytest.mark.parametrize("name", ["01_linear_1d", "02_local_nospike", "04_track_graph"])
+def test_golden_files_are_recordings(tessera, name):
+    found = run_json(tessera, "decode", "run", str(GOLDEN / f"{name}.npz"), "-o", "out.h5")
+    assert found["result"]["log_evidence"] < 0
+
+
+def test_golden_evidence_of_cont_frag(tessera, tmp_path):
+    golden = np.load(GOLDEN / "06_cont_frag.npz")
+    words = ["decode", "run", str(GOLDEN / "06_cont_frag.npz"), "--mode", "exact"]
+    found = run_json(tessera, *words, "-o", "a.h5", "--dtype", "f64")
+    assert found["result"]["log_evidence"] == pytest.approx(float(golden["log_evidence"]), abs=1e-9)
+    found = run_json(tessera, *words, "-o", "b.h5", "--model", "decoder")
+    evidence = float(golden["decoder_log_evidence"])
+    assert found["result"]["log_evidence"] == pytest.approx(evidence, abs=1e-9)
+
+
+def test_golden_states_of_non_local(tessera, tmp_path, h5py):
+    golden = np.load(GOLDEN / "07_non_local.npz")
+    kept = {name: golden[name] for name in golden.files if name != "is_missing"}
+    np.savez(tmp_path / "rec.npz", **kept)
+    words = ["--model", "non-local", "--mode", "exact", "--dtype", "f64", "-o", "out.h5"]
+    found = run_json(tessera, "decode", "run", "rec.npz", *words)
+    assert found["result"]["log_evidence"] == pytest.approx(float(golden["log_evidence"]), abs=1e-9)
+    with h5py.File(tmp_path / "out.h5") as file:
+        states = file["acausal_state_probabilities"][:]
+    assert np.abs(states - golden["acausal_state_probabilities"]).max() < 1e-10
+
+
+def test_nwb(tessera, tmp_path, h5py):
+    data = track()
+    ends = data["spike_offsets"][1:]
+    with h5py.File(tmp_path / "day.nwb", "w") as file:
+        series = file.create_group("processing/behavior/Position/led")
+        series["data"] = data["position"][:, None] / 100
+        series["data"].attrs["unit"] = "meters"
+        series["data"].attrs["conversion"] = 1.0
+        series["timestamps"] = data["position_time"]
+        units = file.create_group("units")
+        units["spike_times"] = data["spike_times"]
+        units["spike_times_index"] = ends.astype("u4")
+        units["amplitude"] = data["marks"] * 1e-6
+        units["amplitude"].attrs["unit"] = "volts"
+        units["amplitude_index"] = ends.astype("u4")
+    np.savez(tmp_path / "same.npz", **{k: v for k, v in data.items() if k not in ("is_training", "time")})
+    result = tessera("decode", "run", "day.nwb", "-o", "nwb.h5", "--json")
+    assert result.returncode == 0, result.stderr
+    assert "processing/behavior/Position/led/data: taken as the position" in result.stderr
+    assert "unit 'meters', converted to cm" in result.stderr
+    a = json.loads(result.stdout)
+    b = run_json(tessera, "decode", "run", "same.npz", "-o", "npz.h5")
+    assert a["result"]["log_evidence"] == pytest.approx(b["result"]["log_evidence"], abs=1e-3)
+
+
+def spoil(tmp_path, **changes):
+    data = track()
+    for name, value in changes.items():
+        if value is None:
+            del data[name]
+        else:
+            data[name] = value
+    np.savez(tmp_path / "bad.npz", **data)
+
+
+BAD = {
+    "no_time": ({"position_time": None}, 65, "no data set 'position_time'"),
+    "rows": ({"position": np.zeros(5)}, 65, "'position' has 5 rows; expected 800"),
+    "offsets": ({"spike_offsets": np.array([0, 1])}, 65, "'spike_offsets' runs from 0 to 1"),
+    "text": ({"marks": np.array(["a", "b"])}, 65, "marks"),
+    "training": ({"is_training": np.zeros(800, bool)}, 65, "training"),
+    "nothing": ({"time": np.array([])}, 65, "time"),
+    "backwards": ({"time": track()["time"][::-1]}, 65, "time"),
+    "clock": ({"time": track()["time"] + 1e6}, 65, ""),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_recordings_are_refused(tessera, tmp_path, name):
+    changes, code, message = BAD[name]
+    spoil(tmp_path, **changes)
+    result = tessera("decode", "run", "bad.npz", "-o", "out.h5")
+    assert result.returncode == code, result.stderr
+    assert message in result.stderr
+    assert result.stderr.count("\n") < 8
+    assert not (tmp_path / "out.h5").exists()
+
+
+USAGE = {
+    "usage_decode_nowhere": ["decode", "run", "rec.npz"],
+    "usage_decode_want": ["decode", "run", "rec.npz", "-o", "x.h5", "--want", "filter,all"],
+    "usage_decode_bound": ["decode", "run", "rec.npz", "-o", "x.h5", "--mode", "bounded:2"],
+    "usage_decode_mode": ["decode", "run", "rec.npz", "-o", "x.h5", "--mode", "exact:1"],
+    "usage_decode_floor": ["decode", "run", "rec.npz", "-o", "x.h5", "--floor", "relativ:3"],
+    "usage_decode_verify": ["decode", "run", "rec.npz", "-o", "x.h5", "--verify", "all"],
+    "usage_decode_model": ["decode", "run", "rec.npz", "-o", "x.h5", "--model", "magic"],
+    "usage_decode_no_model": ["decode", "predict", "rec.npz", "-o", "x.h5"],
+    "usage_decode_size_twice": ["decode", "simulate", "tiny", "--size=small", "-o", "x.npz"],
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_usage(name, same_as_stored, recording):
+    assert same_as_stored(name, *USAGE[name]).returncode == 2
+
+
+def test_exit_codes_of_files(tessera, recording, tmp_path):
+    assert tessera("decode", "run", "none.npz", "-o", "x.h5").returncode == 66
+    assert tessera("decode", "run", "rec.npz", "-o", "no/such/x.h5").returncode == 73
+    (tmp_path / "x.h5").write_text("mine")
+    assert tessera("decode", "run", "rec.npz", "-o", "x.h5").returncode == 73
+    assert (tmp_path / "x.h5").read_text() == "mine"
+    assert tessera("decode", "run", "rec.npz", "-o", "x.h5", "--overwrite").returncode == 0
+    words = ["decode", "predict", "rec.npz", "--model-file", "rec.npz", "-o", "y.h5"]
+    assert tessera(*words).returncode == 65
+    assert tessera("decode", "report", "rec.npz", "-o", "y.html").returncode in (65, 66)
+
+
+def test_dry_run(tessera, recording, tmp_path):
+    found = run_json(tessera, "decode", "run", "rec.npz", "--dry-run", "--chunks", "5")
+    assert found["schema"] == "tessera.plan/1"
+    assert found["plan"]["n_item"] == 400
+    assert found["plan"]["n_tile"] == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["rec.npz"]
+
+
+def test_the_recording_s_wishes_yield_to_options_and_files(tessera, tmp_path, yaml):
+    np.savez(tmp_path / "rec.npz", **track(), place_bin_size=4.0, position_std=5.0)
+    result = tessera("decode", "fit", "rec.npz", "-o", "a.npz", "--json")
+    assert "place_bin_size 4, as the recording asks" in result.stderr
+    assert json.loads(result.stdout)["model"]["n_bin"] == 25
+    result = tessera("decode", "fit", "rec.npz", "-o", "b.npz", "--json", "--place-bin-size", "10")
+    assert json.loads(result.stdout)["model"]["n_bin"] == 10
+    (tmp_path / "run.yaml").write_text("decode:\n  environment:\n    place_bin_size: 20\n")
+    words = ["decode", "fit", "rec.npz", "-o", "c.npz", "--json", "--config", "run.yaml"]
+    assert json.loads(tessera(*words).stdout)["model"]["n_bin"] == 5
+
+
+def test_choices_with_numbers_in_a_file(tessera, recording, tmp_path, yaml):
+    (tmp_path / "run.yaml").write_text("decode:\n  encoding:\n    floor: relative:3.5\n")
+    shown = tessera("config", "show", "--config", "run.yaml").stdout
+    assert "floor: relative\n" in shown
+    assert "floor_nats: 3.5\n" in shown
+    (tmp_path / "run.yaml").write_text("decode:\n  encoding:\n    floor: relative:many\n")
+    result = tessera("config", "validate", "run.yaml")
+    assert result.returncode == 78
+    assert "run.yaml:3:" in result.stderr
+    assert "floor_nats: 'many' is not a number" in result.stderr
+
+
+def test_stop_and_resume(tessera, tmp_path, h5py):
+    np.savez(tmp_path / "rec.npz", **track(n_time=20000, n_electrode=4))
+    words = ["decode", "run", "rec.npz", "--mode", "exact", "-o", "out.h5", "--chunks", "50"]
+    kept = [*words, "--checkpoint", "work", "--checkpoint-every", "0"]
+    process = tessera.popen(*kept, "--progress=json", stderr=subprocess.PIPE, text=True)
+    seen = ""
+    for line in process.stderr:
+        seen += line
+        if line.startswith("{") and json.loads(line)["done"] > 0:
+            break
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    seen += process.communicate(timeout=30)[1]
+    if process.returncode == 0:
+        pytest.skip("the machine was faster than the signal")
+    assert process.returncode == 130, seen
+    assert time.monotonic() - sent < 5
+    assert "to continue, run: " in seen
+    assert not (tmp_path / "out.h5").exists()
+    again = tessera(*kept, "--resume")
+    assert again.returncode == 0, again.stderr
+    assert tessera(*words[:5], "-o", "whole.h5").returncode == 0
+    with h5py.File(tmp_path / "out.h5") as a, h5py.File(tmp_path / "whole.h5") as b:
+        assert np.array_equal(a["acausal_posterior"][:], b["acausal_posterior"][:])
+
+
+def test_demo(tessera, tmp_path):
+    result = tessera("demo", "decode")
+    assert result.returncode == 0, result.stderr
+    assert "The report is tessera-demo/report.html" in result.stdout
+    assert "Calibration" in (tmp_path / "tessera-demo" / "report.html").read_text()
