@@ -3,38 +3,8 @@
 // Lanes are decoding spikes and encoding spikes are broadcast, so that every lane does the same
 // operations in the same order whatever lies beside it.
 
-#include "kernels/decode_kde.h"
+#include "kernels/decode_exp2.h"
 #include "kernels/isa.h"
-#include "kernels/simd/math.h"
-
-// 2^t for -100 <= t <= 0.
-static inline v_f32 power_of_two(v_f32 t)
-{
-#ifdef V_HAS_FRACTION
-    const v_f32 r = v_fraction_f32(t);
-#else
-    const v_f32 whole = v_floor_f32(t);
-    const v_f32 r = v_sub_f32(t, whole);
-#endif
-    v_f32 p = v_set1_f32(tess_exp2_tail[0]);
-    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[1]));
-    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[2]));
-    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[3]));
-    p = v_fma_f32(p, r, v_set1_f32(tess_exp2_tail[4]));
-    p = v_fma_f32(p, r, v_set1_f32(1));
-#ifdef V_HAS_FRACTION
-    return v_scale_f32(p, t);
-#else
-    // whole sits in the low bits of its sum with 1.5 * 2^23; 1 <= p <= 2 is a normal number.
-    const v_u32 k = v_bits_f32(v_add_f32(whole, v_set1_f32(0x1.8p23f)));
-    return v_from_bits_f32(v_add_u32(v_bits_f32(p), v_shl_u32(k, 23)));
-#endif
-}
-
-static inline v_f32 weight_of(v_f32 minus_q)
-{
-    return power_of_two(v_max_f32(minus_q, v_set1_f32(TESS_DECODE_LEAST_POWER)));
-}
 
 // Tetrodes: the tile's marks stay in registers.
 static void weights_of_4(const float *restrict y, size_t y_stride, size_t n,
@@ -52,7 +22,7 @@ static void weights_of_4(const float *restrict y, size_t y_stride, size_t n,
             const v_f32 d = v_sub_f32(x3, v_set1_f32(y3[i]));
             v_f32 q = v_fnma_f32(b, b, v_fnma_f32(a, a, zero));
             q = v_fnma_f32(d, d, v_fnma_f32(c, c, q));
-            v_store_f32(w + i * n_lane + s, weight_of(q));
+            v_store_f32(w + i * n_lane + s, tess_weight_of(q));
         }
     }
 }
@@ -73,7 +43,7 @@ void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size
                     v_sub_f32(v_load_f32(x + f * n_lane + s), v_set1_f32(y[f * y_stride + i]));
                 q = v_fnma_f32(a, a, q);
             }
-            v_store_f32(w + i * n_lane + s, weight_of(q));
+            v_store_f32(w + i * n_lane + s, tess_weight_of(q));
         }
     }
 }

@@ -11,8 +11,8 @@
 //                multiple of the lanes of a vector. y [n_feature][y_stride] are scaled marks of
 //                encoding spikes, x [n_feature][n_lane] those of the tile. A lane's results do
 //                not depend on the other lanes. Same bits on every ISA.
-//   decode_weights_f32   w[i][s] = 2^-q, q = sum_f (x_fs - y_fi)^2, at least 2^-100; 2 ulp for
-//                        the q as rounded.
+//   decode_weights_f32   w[i][s] = 2^-q, q = sum_f (x_fs - y_fi)^2, at least 2^-100; 2.5 ulp
+//                        for the q as rounded.
 //   decode_weights_f64   w[i][s] = exp(nearest[s] - q), underflowing to 0.
 //   decode_nearest_f64   nearest[s] = min(nearest[s], min_i q).
 //   decode_accumulate_T  out[k][s] += sum_g sum_i c[g][i][k] w[g][i][s], in that order, for n_group
@@ -22,6 +22,10 @@
 //                        those that are sure: at least offset[p] + sure[s]; -infinity: none is.
 //   decode_floor_f32     values not above floor[s] become it and are counted in n_floored[s], but
 //                        those not sure that might be above it in n_unsure[s].
+//   decode_single_f32    one decoding spike x[n_feature], lanes are encoding spikes: moments[k] =
+//                        sum_i base_i T_k(t_i) 2^-q_i, k < order <= 12, T_k Chebyshev's. The last
+//                        bits depend on the length of a vector, here and in decode_place_f32:
+//   decode_place_f32     out[j] = sum_i table[i][j] moments[i][j], j < 8, for n_row rows.
 //   decode_joint_T       for every query y[j][n_dim]: peak = largest q_i = bias_i - |x_i - y_j|^2
 //                        over the n >= 1 points x[n_dim][n] (bias NULL: 0), sum = sum_i
 //                        exp(q_i - peak); sum 0 if every bias is -inf.

@@ -31,6 +31,8 @@ typedef struct tess_kde_electrode {
     const float *offset_f32;   // [n_bin]
     const float *marks_f32;    // [n_feature][n_spike], scaled so that a kernel is 2^-q
     const float *basis;        // [n_cell_spike][n_moment], or [n_spike][n_bin]: the place kernel
+    const float *t;            // line: [n_cell_spike] place within the cell, -1 to 1; or NULL
+    const float *base;         // line: [n_cell_spike] first item of the basis; or NULL
     int64_t n_cell_spike;      // spikes in cells
     int64_t n_cell;            // cells that have spikes; 0: basis is the place kernel
     const int32_t *cell;       // [n_cell] rising

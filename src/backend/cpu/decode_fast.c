@@ -218,17 +218,21 @@ static void sum_places(const fast_tile *t)
     }
 }
 
-// Logarithm of the least sum of a lane that is sure.
-static double least_sure(const fast_tile *t, size_t lane)
+double kde_least_sure(const kde_tile *tile, double first_moments)
 {
-    const tess_kde_grid *grid = &t->tile->model->grid;
-    const double deepest = DEEPEST + log(t->e->total_weight);
-    if (t->e->n_cell == 0) {
+    const tess_kde_electrode *e = tile->electrode;
+    const tess_kde_grid *grid = &tile->model->grid;
+    const double deepest = DEEPEST + log(e->total_weight);
+    if (e->n_cell == 0) {
         return deepest;
     }
-    const double total = grid->growth * (double)t->tile->scratch->total[lane] + t->e->far_weight;
-    const double by_depth = log(total) - grid->depth;
+    const double by_depth = log(grid->growth * first_moments + e->far_weight) - grid->depth;
     return by_depth > deepest ? by_depth : deepest;
+}
+
+static double least_sure(const fast_tile *t, size_t lane)
+{
+    return kde_least_sure(t->tile, (double)t->tile->scratch->total[lane]);
 }
 
 static int is_within_f32(const fast_tile *t, size_t lane)

@@ -61,6 +61,9 @@ typedef struct kde_tile {
 void kde_tile_exact(kde_tile *tile, double *values);
 void kde_tile_fast(kde_tile *tile, float *values);
 
+// Logarithm of the least sum that is sure, from the sum of the first moments of all cells.
+double kde_least_sure(const kde_tile *tile, double first_moments);
+
 // One spike before its floor. row[p] is offset + log of its sum where that is at least sure, and
 // anything below where the sum was too small to be trusted.
 //

@@ -32,7 +32,8 @@ static size_t padded(int64_t n, size_t item_bytes)
 static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde_scratch *s)
 {
     const tess_kde_grid *g = &m->grid;
-    const int64_t n_partial = g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
+    const int64_t n_partial =
+        g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
     const int64_t lanes = m->is_exact ? 0 : KDE_LANES;
     const struct {
         double **array;
@@ -160,8 +161,7 @@ tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args)
     if (job.tile_first && job.counts && job.scratch) {
         job.tile_first[0] = 0;
         for (int64_t r = 0; r < a->n_range; r++) {
-            job.tile_first[r + 1] =
-                job.tile_first[r] + n_tiles(a->model, a->ranges[r].n_spike);
+            job.tile_first[r + 1] = job.tile_first[r] + n_tiles(a->model, a->ranges[r].n_spike);
         }
         status = run_job(&job, ctx, n_tile);
     }

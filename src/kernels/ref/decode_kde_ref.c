@@ -4,6 +4,21 @@
 #include "kernels/isa.h"
 #include "kernels/simd/math.h"
 
+#include <string.h>
+
+// 2^t, t <= 0, not below 2^TESS_DECODE_LEAST_POWER.
+static float weight_of(float t)
+{
+    t = t > TESS_DECODE_LEAST_POWER ? t : TESS_DECODE_LEAST_POWER;
+    const float whole = rintf(t);
+    const float r = t - whole;
+    float p = tess_exp2_tail[0];
+    for (size_t k = 1; k < sizeof tess_exp2_tail / sizeof *tess_exp2_tail; k++) {
+        p = fmaf(p, r, tess_exp2_tail[k]);
+    }
+    return ldexpf(fmaf(p, r, 1), (int)whole);
+}
+
 void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size_t n,
                                   size_t n_feature, const float *restrict x, size_t n_lane,
                                   float *restrict w)
@@ -15,14 +30,39 @@ void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size
                 const float a = x[f * n_lane + s] - y[f * y_stride + i];
                 t = fmaf(-a, a, t);
             }
-            t = t > TESS_DECODE_LEAST_POWER ? t : TESS_DECODE_LEAST_POWER;
-            const float r = t - floorf(t);
-            float p = tess_exp2_tail[0];
-            for (size_t k = 1; k < sizeof tess_exp2_tail / sizeof *tess_exp2_tail; k++) {
-                p = fmaf(p, r, tess_exp2_tail[k]);
-            }
-            w[i * n_lane + s] = ldexpf(fmaf(p, r, 1), (int)floorf(t));
+            w[i * n_lane + s] = weight_of(t);
         }
+    }
+}
+
+void TESS_KFN(decode_single_f32)(const float *restrict y, size_t y_stride, size_t n,
+                                 size_t n_feature, const float *restrict x, const float *restrict t,
+                                 const float *restrict base, size_t order, float *restrict moments)
+{
+    memset(moments, 0, order * sizeof *moments);
+    for (size_t i = 0; i < n; i++) {
+        float q = 0;
+        for (size_t f = 0; f < n_feature; f++) {
+            const float a = x[f] - y[f * y_stride + i];
+            q = fmaf(-a, a, q);
+        }
+        float now = base[i] * weight_of(q);
+        float before = now * t[i];
+        for (size_t k = 0; k < order; k++) {
+            moments[k] += now;
+            const float next = fmaf(2 * t[i], now, -before);
+            before = now;
+            now = next;
+        }
+    }
+}
+
+void TESS_KFN(decode_place_f32)(const float *restrict table, const float *restrict moments,
+                                size_t n_row, float *restrict out)
+{
+    memset(out, 0, 8 * sizeof *out);
+    for (size_t i = 0; i < 8 * n_row; i++) {
+        out[i % 8] += table[i] * moments[i];
     }
 }
 

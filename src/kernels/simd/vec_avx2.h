@@ -90,10 +90,6 @@ V_BITWISE(xor, xor)
     {                                                                                              \
         return _mm256_set1_##PX(value);                                                            \
     }                                                                                              \
-    static inline v_##T v_floor_##T(v_##T a)                                                       \
-    {                                                                                              \
-        return _mm256_floor_##PX(a);                                                               \
-    }                                                                                              \
     static inline v_##U v_bits_##T(v_##T a)                                                        \
     {                                                                                              \
         return _mm256_cast##PX##_si256(a);                                                         \

@@ -150,13 +150,9 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     {                                                                                              \
         return _mm512_abs_##PX(a);                                                                 \
     }                                                                                              \
-    static inline v_##T v_floor_##T(v_##T a)                                                       \
-    {                                                                                              \
-        return _mm512_roundscale_##PX(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);               \
-    }                                                                                              \
     static inline v_##T v_fraction_##T(v_##T a)                                                    \
     {                                                                                              \
-        return _mm512_reduce_##PX(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);                   \
+        return _mm512_reduce_##PX(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);               \
     }                                                                                              \
     static inline SCALAR v_hmin_##T(v_##T a)                                                       \
     {                                                                                              \

@@ -64,10 +64,6 @@ typedef uint64x2_t v_mask_f64;
     {                                                                                              \
         return vabsq_##T(a);                                                                       \
     }                                                                                              \
-    static inline v_##T v_floor_##T(v_##T a)                                                       \
-    {                                                                                              \
-        return vrndmq_##T(a);                                                                      \
-    }                                                                                              \
     static inline v_##T v_fma_##T(v_##T a, v_##T b, v_##T c)                                       \
     {                                                                                              \
         return vfmaq_##T(c, a, b);                                                                 \

@@ -13,16 +13,12 @@ typedef int v_mask_f64;
 
 #define T_BITS 32
 #define FMA fmaf
-#define FLOOR floorf
 #include "kernels/simd/vec_ref_body.h"
 
 #undef FMA
-#undef FLOOR
 #define T_BITS 64
 #define FMA fma
-#define FLOOR floor
 #include "kernels/simd/vec_ref_body.h"
 #undef FMA
-#undef FLOOR
 
 #endif

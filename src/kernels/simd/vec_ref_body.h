@@ -74,11 +74,6 @@ static inline VF V(max)(VF a, VF b)
     return a > b ? a : b;
 }
 
-static inline VF V(floor)(VF a)
-{
-    return FLOOR(a);
-}
-
 static inline VM V(lt)(VF a, VF b)
 {
     return a < b;

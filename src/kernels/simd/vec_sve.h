@@ -68,10 +68,6 @@ typedef svbool_t v_mask_f64;
     {                                                                                              \
         return svabs_##T##_x(v_all_##T(), a);                                                      \
     }                                                                                              \
-    static inline v_##T v_floor_##T(v_##T a)                                                       \
-    {                                                                                              \
-        return svrintm_##T##_x(v_all_##T(), a);                                                    \
-    }                                                                                              \
     static inline v_##T v_fma_##T(v_##T a, v_##T b, v_##T c)                                       \
     {                                                                                              \
         return svmla_##T##_x(v_all_##T(), c, a, b);                                                \

@@ -165,6 +165,24 @@ static tess_status sort_by_cell(filling *f)
     return TESS_OK;
 }
 
+// What one spike at a time is computed from.
+static tess_status fill_line(filling *f)
+{
+    const int64_t n_moment = f->kde->stage.grid.n_moment;
+    float *t = take(f, f->to->n_cell_spike, sizeof *t);
+    float *base = take(f, f->to->n_cell_spike, sizeof *base);
+    if (!t || !base) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < f->to->n_cell_spike; i++) {
+        base[i] = f->to->basis[i * n_moment];
+        t[i] = (float)tess_decode_kde_within(f->plan, f->place[i]);
+    }
+    f->to->t = t;
+    f->to->base = base;
+    return TESS_OK;
+}
+
 static tess_status fill_moments(filling *f)
 {
     const int64_t n_dim = f->selection->n_dim;
@@ -185,6 +203,9 @@ static tess_status fill_moments(filling *f)
         f->to->far_weight += weight_of(f, i);
     }
     f->to->basis = basis;
+    if (n_dim == 1) {
+        TESS_TRY(fill_line(f));
+    }
     f->kde->bound = fmax(f->kde->bound, f->plan->x.bound);
     return TESS_OK;
 }

@@ -71,6 +71,12 @@ int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *
     return column < 0 ? -1 : plan->id[row * plan->n_cell[1] + column];
 }
 
+double tess_decode_kde_within(const kde_plan *plan, double place)
+{
+    const double centre = plan->low[0] + ((double)along(plan, 0, place) + 0.5) * plan->x.width;
+    return 2 * (place - centre) / plan->x.width;
+}
+
 void tess_decode_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
                            float *basis)
 {

@@ -34,6 +34,9 @@ TESS_MUST_CHECK tess_status tess_decode_kde_plan(tess_decode_blocks *blocks,
 // Cell of a place, or -1 if it is out of every bin's reach.
 int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place);
 
+// On a line: where in its cell a place is, from -1 to 1.
+double tess_decode_kde_within(const kde_plan *plan, double place);
+
 // basis[n_moment] of a place within its cell, weighted.
 void tess_decode_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
                            float *basis);

@@ -28,7 +28,7 @@ bool tess_kde_expansion_find(double width, int64_t n_dim, double depth, double b
 // table_k(u), k < order.
 void tess_kde_expansion_table(const tess_kde_expansion *x, double u, double *table);
 
-// T_k(t) exp(-v^2), k < order, v = t width / 2.
+// T_k(t) exp(-v^2), k < order, t = 2 v / width.
 void tess_kde_expansion_basis(const tess_kde_expansion *x, double v, double *basis);
 
 #endif
