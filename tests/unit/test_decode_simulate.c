@@ -377,6 +377,10 @@ static void bad_settings_are_refused(void **state)
     config = new_config("day-1d");
     config.artefacts = 2;
     assert_fails(tess_decode_simulate(ctx, &config, &recording), TESS_E_RANGE, "artefacts");
+    config = new_config("day-1d");
+    config.decoding_spikes = 1;
+    assert_fails(tess_decode_simulate(ctx, &config, &recording), TESS_E_ARGUMENT,
+                 "245700000000 samples to train on");
     assert_null(recording);
     tess_context_destroy(ctx);
     tess_decode_recording_close(NULL);

@@ -113,7 +113,7 @@ static on_track locate(const tess_decode_environment *env, int64_t p)
 
 static double along_track(const on_track *a, const on_track *b, const double *nodes, int64_t n_node)
 {
-    double best = INFINITY;
+    double best = (double)INFINITY;
     if (a->edge == b->edge) {
         best = fabs(a->to_end[0] - b->to_end[0]);
     }

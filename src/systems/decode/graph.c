@@ -63,7 +63,7 @@ static heap_item heap_pop(heap *queue)
 static void paths_from(const tess_decode_graph *graph, int64_t source, heap *queue, double *row)
 {
     for (int64_t v = 0; v < graph->n_node; v++) {
-        row[v] = INFINITY;
+        row[v] = (double)INFINITY;
     }
     row[source] = 0;
     queue->n = 0;

@@ -49,7 +49,7 @@ static int64_t nearest_interior(const tess_decode_environment_info *info, const 
 {
     const int64_t d = info->n_place_dim;
     int64_t best = 0;
-    double best_square = INFINITY;
+    double best_square = (double)INFINITY;
     for (int64_t p = 0; p < info->n_interior; p++) {
         double square = 0;
         for (int64_t i = 0; i < d; i++) {

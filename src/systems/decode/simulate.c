@@ -10,11 +10,19 @@ static const double WATCHED_BYTES = 8 << 20; // less is made before anybody look
 enum { LEAST_TRAINING = 1000 };
 
 // As long as the spikes ask for at the rate of the decoding period.
-static int64_t training_samples(const tess_decode_simulate_size *size)
+static tess_status training_samples(const tess_decode_simulate_size *size, int64_t *n_training)
 {
     const double n =
         (double)size->n_time * (double)size->encoding_spikes / (double)size->decoding_spikes;
-    return n < LEAST_TRAINING ? LEAST_TRAINING : (int64_t)(n + 0.5);
+    if (n + (double)size->n_time > INT32_MAX) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "time_bins: %lld rows and the %.0f samples to train on (as many as %lld encoding "
+                  "spikes take at the rate of %lld decoding ones) are more than %d",
+                  (long long)size->n_time, n, (long long)size->encoding_spikes,
+                  (long long)size->decoding_spikes, INT32_MAX);
+    }
+    *n_training = n < LEAST_TRAINING ? LEAST_TRAINING : (int64_t)(n + 0.5);
+    return TESS_OK;
 }
 
 static tess_status make_path(tess_context *ctx, tess_decode_recording *recording, uint64_t seed,
@@ -75,16 +83,12 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                             const tess_decode_simulate_size *size, tess_decode_recording *recording)
 {
     tess_decode_recording_info *info = &recording->info;
-    const int64_t n_training = training_samples(size);
+    int64_t n_training = 0;
+    TESS_TRY(training_samples(size, &n_training));
     tess_decode_path path = {.maze = size->maze,
                              .n_dim = tess_decode_maze_dims(size->maze),
                              .n_sample = n_training + size->n_time,
                              .n_training = n_training};
-    if (path.n_sample > INT32_MAX) {
-        TESS_FAIL(TESS_E_ARGUMENT,
-                  "time_bins: %lld rows and the %lld samples to train on are more than %d",
-                  (long long)size->n_time, (long long)n_training, INT32_MAX);
-    }
     const double bytes = bytes_of(&path, size);
     if (bytes > (double)ctx->memory_limit_bytes) {
         TESS_FAIL(TESS_E_LIMIT,

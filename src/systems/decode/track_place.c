@@ -28,7 +28,7 @@ static void project(const tess_decode_track_edge *edge, const double q[2], doubl
 static int64_t nearest_edge(const tess_decode_environment *env, const double q[2], double best[2])
 {
     int64_t id = 0;
-    double best_distance = INFINITY;
+    double best_distance = (double)INFINITY;
     for (int64_t e = 0; e < env->info.n_track_edge; e++) {
         double at[2];
         project(&env->track_edges[e], q, at);
@@ -54,9 +54,9 @@ tess_status tess_decode_linearize(const tess_decode_environment *env, const doub
     for (int64_t k = 0; k < n; k++) {
         const double *q = points + 2 * k;
         const int is_nan = isnan(q[0]) || isnan(q[1]);
-        double at[2] = {NAN, NAN};
+        double at[2] = {(double)NAN, (double)NAN};
         int64_t id = -1;
-        linear[k] = NAN;
+        linear[k] = (double)NAN;
         if (!is_nan) {
             id = nearest_edge(env, q, at);
             const tess_decode_track_edge *edge = &env->track_edges[id];
