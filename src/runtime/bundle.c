@@ -113,8 +113,12 @@ tess_status tess_bundle_open(tess_context *ctx, const char *path, tess_bundle *o
         return TESS_E_MEMORY;
     }
     listing l = {out, TESS_OK};
-    const tess_status status = tess_file_list(ctx, path, &out->format, add_entry, &l);
-    return status == TESS_OK ? l.status : status;
+    tess_status status = tess_file_list(ctx, path, &out->format, add_entry, &l);
+    status = status == TESS_OK ? l.status : status;
+    if (status != TESS_OK) {
+        tess_bundle_close(out);
+    }
+    return status;
 }
 
 void tess_bundle_close(tess_bundle *bundle)

@@ -87,7 +87,12 @@ static void save_and_load(const tess_decode_recording *recording,
     tess_decode_model *model = NULL;
     tess_decode_model *again = NULL;
     assert_ok(tess_decode_model_fit(ctx, recording, config, &model));
-    assert_ok(tess_decode_model_save(ctx, model, path, 1));
+    const tess_status saved = tess_decode_model_save(ctx, model, path, 1);
+    if (saved == TESS_E_UNSUPPORTED) { // a build without HDF5
+        tess_decode_model_destroy(model);
+        return;
+    }
+    assert_ok(saved);
     assert_fails(tess_decode_model_save(ctx, model, path, 0), TESS_E_EXISTS, "exists already");
     assert_ok(tess_decode_model_load(ctx, path, &again));
     size_t n = 0;
@@ -119,8 +124,8 @@ static void test_files(void **state)
         config.encoding.waveform_std = 20.0 + 1.0 / 3.0;
         config.movement_variance = 7.5;
         save_and_load(line, &config, unit_path("model.npz"));
+        save_and_load(plane, &config, unit_path("plane.npz"));
         save_and_load(line, &config, unit_path("model.h5"));
-        save_and_load(plane, &config, unit_path("plane.h5"));
     }
     tess_decode_recording_close(line);
     tess_decode_recording_close(plane);

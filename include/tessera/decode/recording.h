@@ -115,8 +115,8 @@ TESS_API const tess_param_table *tess_decode_model_params(void);
 /** A fitted model: environment, encoding and detector in one. */
 typedef struct tess_decode_model tess_decode_model;
 
-/** Bin size and bandwidths that config leaves at their defaults are the recording's own wishes, if it
- *  has any; so is the track. */
+/** Bin size and bandwidths that config leaves at their defaults are the recording's own wishes, if
+ *  it has any; so is the track. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_model_fit(tess_context *ctx,
                                                            const tess_decode_recording *recording,
                                                            const tess_decode_model_config *config,
