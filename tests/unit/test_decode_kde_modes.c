@@ -2,6 +2,7 @@
 // must not change a bit.
 #include "unit.h"
 
+#include "systems/decode/encoding.h"
 #include "tessera/decode.h"
 
 #include <math.h>
@@ -317,6 +318,218 @@ static void bounds_are_bounds(void **state)
     }
 }
 
+// The definition, term by term, in logarithms.
+static double plain_value(const recording *r, const tess_decode_encoding_info *info,
+                          const double *centre, const double *mark, double occupancy)
+{
+    const int64_t n = info->n_spike[0];
+    double most = -(double)INFINITY;
+    double sum = 0;
+    for (int64_t pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < n; i++) {
+            double q = 0;
+            for (int64_t f = 0; f < r->s.n_feature; f++) {
+                const double a = mark[f] - info->encoding_marks[0][i * r->s.n_feature + f];
+                q += 0.5 * a * a / (r->s.waveform_std * r->s.waveform_std);
+            }
+            for (int64_t k = 0; k < r->s.n_dim; k++) {
+                const double a = centre[k] - info->encoding_positions[0][i * r->s.n_dim + k];
+                q += 0.5 * a * a / (r->s.position_std * r->s.position_std);
+            }
+            most = pass == 0 && -q > most ? -q : most;
+            sum += pass == 1 ? exp(-q - most) : 0;
+        }
+    }
+    const double norm = (double)r->s.n_feature * log(r->s.waveform_std * sqrt(6.283185307179586)) +
+                        (double)r->s.n_dim * log(r->s.position_std * sqrt(6.283185307179586));
+    return log(info->mean_rates[0] / (double)n) + most + log(sum) - norm - log(occupancy);
+}
+
+static void exact_is_the_definition(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < ARRAY_LEN(FLOORS); f++) {
+        shape s = PLAIN;
+        s.floor = FLOORS[f];
+        s.n_dim = 1 + (int64_t)f % 2;
+        s.length = 60;
+        s.bin_size = 5;
+        s.n_encoding = 300;
+        s.n_decoding = 11;
+        s.has_outliers = true;
+        seed = 200 + f;
+        recording r = record(&s);
+        tess_decode_encoding *exact = encode(ctx, &r, TESS_DECODE_EXACT, 0);
+        const tess_decode_encoding_info *info = tess_decode_encoding_get_info(exact);
+        const double *centres = tess_decode_environment_get_info(r.env)->interior_centers;
+        double *got = values_of(ctx, &r, exact, 0, s.n_decoding);
+        for (int64_t i = 0; i < s.n_decoding; i++) {
+            const double *mark = r.decoded + i * s.n_feature;
+            double best = -(double)INFINITY;
+            for (int64_t p = 0; p < info->n_interior; p++) {
+                best = fmax(best,
+                            plain_value(&r, info, centres + p * s.n_dim, mark, info->occupancy[p]));
+            }
+            const double floor = s.floor == TESS_DECODE_FLOOR_ABSOLUTE   ? -34.538776394910684
+                                 : s.floor == TESS_DECODE_FLOOR_RELATIVE ? best - s.floor_nats
+                                                                         : -700;
+            for (int64_t p = 0; p < info->n_interior; p++) {
+                const double want = fmax(
+                    floor, plain_value(&r, info, centres + p * s.n_dim, mark, info->occupancy[p]));
+                assert_true(fabs(got[i * info->n_interior + p] - want) <=
+                            1e-10 + 1e-13 * fabs(want));
+            }
+        }
+        free(got);
+        tess_decode_encoding_destroy(exact);
+        forget(&r);
+    }
+}
+
+// All spikes at once, in parts and one by one; with other numbers of threads.
+static void tiles_and_threads_do_not_show(void **state)
+{
+    (void)state;
+    tess_context *other = unit_context(3, 0);
+    for (int k = 0; k < 6; k++) {
+        shape s = PLAIN;
+        s.n_dim = 1 + k % 2;
+        s.length = k % 2 ? 60 : 150;
+        s.floor = FLOORS[k / 2];
+        s.n_decoding = 131;
+        s.has_outliers = true;
+        seed = 300 + (uint64_t)k;
+        recording r = record(&s);
+        const tess_decode_mode mode = k == 4 ? TESS_DECODE_EXACT : TESS_DECODE_FAST;
+        tess_decode_encoding *encoding = encode(ctx, &r, mode, 0);
+        const int64_t n_bin = tess_decode_encoding_get_info(encoding)->n_interior;
+        double *all = values_of(ctx, &r, encoding, 0, s.n_decoding);
+        double *threads = values_of(other, &r, encoding, 0, s.n_decoding);
+        assert_memory_equal(all, threads, (size_t)(s.n_decoding * n_bin) * sizeof *all);
+        static const int64_t parts[] = {1, 7, 40};
+        for (size_t j = 0; j < ARRAY_LEN(parts); j++) {
+            for (int64_t i = 0; i < s.n_decoding; i += parts[j]) {
+                const int64_t n = s.n_decoding - i < parts[j] ? s.n_decoding - i : parts[j];
+                double *some = values_of(ctx, &r, encoding, i, n);
+                assert_memory_equal(some, all + i * n_bin, (size_t)(n * n_bin) * sizeof *all);
+                free(some);
+            }
+        }
+        free(all);
+        free(threads);
+        tess_decode_encoding_destroy(encoding);
+        forget(&r);
+    }
+    tess_context_destroy(other);
+}
+
+static void single_spikes_agree(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 9; k++) {
+        shape s = PLAIN;
+        s.n_dim = k < 6 ? 1 : 2;
+        s.length = k < 6 ? 150 : 60;
+        s.n_feature = k % 2 ? 4 : 7;
+        s.n_encoding = k % 3 == 2 ? 40 : 3000;
+        s.floor = FLOORS[k % 3];
+        s.has_outliers = true;
+        seed = 400 + (uint64_t)k;
+        recording r = record(&s);
+        for (int64_t i = 0; i < s.n_decoding * s.n_feature; i++) {
+            r.decoded[i] = (double)(float)r.decoded[i];
+        }
+        tess_decode_encoding *encoding = encode(ctx, &r, TESS_DECODE_FAST, 0);
+        const int64_t n_bin = tess_decode_encoding_get_info(encoding)->n_interior;
+        double *want = values_of(ctx, &r, encoding, 0, s.n_decoding);
+        const size_t bytes = tess_decode_kde_scratch_bytes(encoding);
+        void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        float *got = malloc((size_t)n_bin * sizeof *got);
+        for (int64_t i = 0; i < s.n_decoding; i++) {
+            float mark[32];
+            for (int64_t f = 0; f < s.n_feature; f++) {
+                mark[f] = (float)r.decoded[i * s.n_feature + f];
+            }
+            tess_decode_kde_spike(ctx, encoding, 0, mark, scratch, got);
+            for (int64_t p = 0; p < n_bin; p++) {
+                const double value = want[i * n_bin + p];
+                assert_true(fabs((double)got[p] - value) <= 2e-5 + 0x1p-23 * fabs(value));
+            }
+        }
+        free(want);
+        free(got);
+        free(scratch);
+        tess_decode_encoding_destroy(encoding);
+        forget(&r);
+    }
+}
+
+// Rows in one call and in pieces; rows without spikes; what the report counts.
+static void rows_add_up(void **state)
+{
+    (void)state;
+    shape s = PLAIN;
+    s.n_decoding = 200;
+    seed = 500;
+    recording r = record(&s);
+    tess_decode_encoding *encoding = encode(ctx, &r, TESS_DECODE_FAST, 0);
+    const tess_decode_encoding_info *info = tess_decode_encoding_get_info(encoding);
+    enum { N_TIME = 101 };
+    double time[N_TIME], spike_times[200];
+    for (int64_t k = 0; k < N_TIME; k++) {
+        time[k] = 0.01 * (double)k;
+    }
+    for (int64_t i = 0; i < s.n_decoding; i++) {
+        spike_times[i] = 0.5 * (double)i / (double)s.n_decoding; // rows 50.. have none
+    }
+    tess_decode_observation o;
+    tess_decode_observation_init(&o, sizeof o);
+    const void *marks[] = {r.decoded};
+    const double *times[] = {spike_times};
+    o.n_time = N_TIME;
+    o.time = time;
+    o.spikes.mark_dtype = TESS_F64;
+    o.spikes.n_electrode = 1;
+    o.spikes.n_spike = &s.n_decoding;
+    o.spikes.n_feature = &s.n_feature;
+    o.spikes.times = times;
+    o.spikes.marks = marks;
+    const int64_t n_bin = info->n_interior;
+    float *all = malloc((size_t)(N_TIME * n_bin) * sizeof *all);
+    float *piece = malloc((size_t)(N_TIME * n_bin) * sizeof *piece);
+    tess_array out;
+    tess_decode_likelihood_report report = {.struct_size = sizeof report};
+    assert_ok(tess_array_init(&out, all, TESS_F32, 2, (int64_t[]){N_TIME, n_bin}));
+    assert_ok(tess_decode_log_likelihood(ctx, encoding, &o, 0, N_TIME, &out, &report));
+    for (int64_t first = 0; first < N_TIME; first += 13) {
+        const int64_t n = N_TIME - first < 13 ? N_TIME - first : 13;
+        assert_ok(tess_array_init(&out, piece, TESS_F32, 2, (int64_t[]){n, n_bin}));
+        assert_ok(tess_decode_log_likelihood(ctx, encoding, &o, first, n, &out, NULL));
+        assert_memory_equal(piece, all + first * n_bin, (size_t)(n * n_bin) * sizeof *piece);
+    }
+    for (int64_t k = 50; k < N_TIME; k++) {
+        for (int64_t p = 0; p < n_bin; p++) {
+            assert_true(all[k * n_bin + p] == (float)-info->summed_ground_intensity[p]);
+        }
+    }
+    double *values = values_of(ctx, &r, encoding, 0, s.n_decoding);
+    int64_t n_floored = 0;
+    for (int64_t i = 0; i < s.n_decoding * n_bin; i++) {
+        n_floored += values[i] == (double)(float)-34.538776394910684;
+    }
+    assert_int_equal(report.n_spike, s.n_decoding);
+    assert_int_equal(report.n_value, s.n_decoding * n_bin);
+    assert_int_equal(report.n_floored, n_floored);
+    assert_true(n_floored > 0);
+    assert_true(report.pairs == (double)s.n_decoding * (double)info->n_spike[0]);
+    assert_true(report.bound == info->bound && report.bound > 0);
+    free(values);
+    free(all);
+    free(piece);
+    tess_decode_encoding_destroy(encoding);
+    forget(&r);
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -339,6 +552,10 @@ int main(void)
         cmocka_unit_test(fast_agrees_at_extremes),
         cmocka_unit_test(weights_count),
         cmocka_unit_test(bounds_are_bounds),
+        cmocka_unit_test(exact_is_the_definition),
+        cmocka_unit_test(tiles_and_threads_do_not_show),
+        cmocka_unit_test(single_spikes_agree),
+        cmocka_unit_test(rows_add_up),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

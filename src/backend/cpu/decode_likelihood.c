@@ -4,16 +4,6 @@
 #include "backend/cpu/decode_kde.h"
 #include "base/status.h"
 
-static int64_t tile_size(const tess_kde_model *model)
-{
-    return model->n_dim > 1 ? KDE_TILE_PLANE : KDE_TILE;
-}
-
-static int64_t n_tiles(const tess_kde_model *model, int64_t n_spike)
-{
-    return (n_spike + tile_size(model) - 1) / tile_size(model);
-}
-
 typedef struct kde_job {
     const tess_kernels *kernels;
     const tess_stage_decode_kde *args;
@@ -21,7 +11,21 @@ typedef struct kde_job {
     tess_kde_counts *counts; // [n_tile]
     unsigned char *scratch;  // [n_thread][scratch_bytes]
     size_t scratch_bytes;
+    int64_t tile_size;
 } kde_job;
+
+// Whole vectors, at least one, so that a tile has KDE_LANES lanes at most.
+static int64_t tile_size(const tess_kde_model *model, const tess_kernels *kernels)
+{
+    const int64_t lanes = (int64_t)(kernels->vector_bytes() / sizeof(float));
+    const int64_t wanted = model->n_dim > 1 ? KDE_TILE_PLANE : KDE_TILE;
+    return wanted < lanes ? lanes : wanted / lanes * lanes;
+}
+
+static int64_t n_tiles(const kde_job *job, int64_t range)
+{
+    return (job->args->ranges[range].n_spike + job->tile_size - 1) / job->tile_size;
+}
 
 static size_t padded(int64_t n, size_t item_bytes)
 {
@@ -108,7 +112,7 @@ static tess_status run_tile(void *arg, int64_t block, int32_t worker)
     const kde_job *job = arg;
     const tess_kde_model *model = job->args->model;
     const tess_kde_range *range = &job->args->ranges[range_of(job, block)];
-    const int64_t first = (block - job->tile_first[range - job->args->ranges]) * tile_size(model);
+    const int64_t first = (block - job->tile_first[range - job->args->ranges]) * job->tile_size;
     const int64_t left = range->n_spike - first;
     kde_scratch scratch;
     kde_scratch_open(model, job->scratch + (size_t)worker * job->scratch_bytes, &scratch);
@@ -117,7 +121,7 @@ static tess_status run_tile(void *arg, int64_t block, int32_t worker)
                      .model = model,
                      .electrode = e,
                      .marks = range->marks + first * e->n_feature,
-                     .n = left < tile_size(model) ? left : tile_size(model),
+                     .n = left < job->tile_size ? left : job->tile_size,
                      .scratch = &scratch};
     if (model->is_exact) {
         kde_tile_exact(&tile, (double *)range->values + first * model->n_bin);
@@ -142,15 +146,17 @@ tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_kde *a = args;
     tess_context *ctx = device->ctx;
+    kde_job job = {.kernels = device->kernels,
+                   .args = a,
+                   .scratch_bytes = kde_scratch_bytes(a->model),
+                   .tile_size = tile_size(a->model, device->kernels)};
     int64_t n_tile = 0;
     for (int64_t r = 0; r < a->n_range; r++) {
-        n_tile += n_tiles(a->model, a->ranges[r].n_spike);
+        n_tile += n_tiles(&job, r);
     }
     if (n_tile == 0) {
         return TESS_OK;
     }
-    kde_job job = {
-        .kernels = device->kernels, .args = a, .scratch_bytes = kde_scratch_bytes(a->model)};
     const size_t first_bytes = (size_t)(a->n_range + 1) * sizeof *job.tile_first;
     const size_t counts_bytes = (size_t)n_tile * sizeof *job.counts;
     const size_t scratch_bytes = (size_t)ctx->n_thread * job.scratch_bytes;
@@ -161,7 +167,7 @@ tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args)
     if (job.tile_first && job.counts && job.scratch) {
         job.tile_first[0] = 0;
         for (int64_t r = 0; r < a->n_range; r++) {
-            job.tile_first[r + 1] = job.tile_first[r] + n_tiles(a->model, a->ranges[r].n_spike);
+            job.tile_first[r + 1] = job.tile_first[r] + n_tiles(&job, r);
         }
         status = run_job(&job, ctx, n_tile);
     }
