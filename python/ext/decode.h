@@ -3,7 +3,6 @@
 #define CORE_DECODE_H
 
 #include "core.h"
-#include "decode_pending.h"
 
 extern const core_handle_class core_environment_class;
 extern const core_handle_class core_encoding_class;
