@@ -14,7 +14,7 @@ static const tess_decode_encoding_ops *ops_of(int32_t algorithm)
     case TESS_DECODE_SORTED_SPIKES_GLM:
         return &tess_decode_glm_ops;
     case TESS_DECODE_CLUSTERLESS_GMM:
-        return NULL;
+        return &tess_decode_gmm_ops;
     }
     return NULL;
 }
@@ -135,9 +135,6 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     tess_decode_training training;
     tess_decode_training_init(&training, sizeof training);
     TESS_TRY(tess_decode_check_encoding_config(given_config, &config));
-    if (!ops_of(config.algorithm)) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "algorithm: not yet built in");
-    }
     TESS_TRY(tess_struct_read(given, &training, sizeof training, "training"));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);
     TESS_TRY(tess_decode_check_spikes(&training.spikes, !is_sorted(&config)));
