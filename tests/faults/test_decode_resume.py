@@ -1,7 +1,5 @@
 """A streamed prediction killed at any instant goes on to the same bytes."""
 
-import json
-import os
 import random
 import shutil
 import signal
@@ -9,37 +7,35 @@ import subprocess
 import time
 
 import pytest
-from fault_support import BINARY, FULL, digest, sanitizer
+from fault_support import BINARY, FULL, digest, leftovers, sanitizer
 
-DRIVER = BINARY.parents[1] / "tests/faults/decode_stream"
 PLUGINS = BINARY.parents[1] / "plugins"
+HAS_HDF5 = any(PLUGINS.glob("tessera-io-hdf5*"))
 N_KILL = 200 if FULL else 10
+ROWS = 400 if sanitizer() else 6000
 
 
-class Prediction:
-    """decode_stream with fixed data; chunks, folder and output as wanted."""
+@pytest.fixture
+def model(tessera):
+    """A recording of some seconds and a model; the folder they are in."""
+    tessera.environment["TESSERA_PLUGIN_PATH"] = str(PLUGINS)
+    counts = ["--electrodes", 8, "--encoding-spikes", 16000, "--decoding-spikes", 2 * ROWS]
+    words = ["day-1d", "-o", "rec.npz", "--time-bins", ROWS, *counts, "-q"]
+    result = tessera("decode", "simulate", *words)
+    assert result.returncode == 0, result.stderr
+    result = tessera("decode", "fit", "rec.npz", "-o", "model.npz", "-q")
+    assert result.returncode == 0, result.stderr
+    return tessera
 
-    def __init__(self, folder, rows):
-        self.folder = folder
-        self.rows = rows
-        self.environment = os.environ | {"TESSERA_PLUGIN_PATH": str(PLUGINS)}
 
-    def popen(self, out, work, chunks, limit=0, every=0):
-        words = [DRIVER, out, work, "day-1d", self.rows, chunks, limit, every]
-        return subprocess.Popen(
-            [str(word) for word in words],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+def line(out, chunks, *words):
+    return [
+        *("decode", "predict", "rec.npz", "--model-file", "model.npz"),
+        *("-o", out, "--chunks", chunks, "-q", *words),
+    ]
 
-    def __call__(self, *words, **keywords):
-        with self.popen(*words, **keywords) as process:
-            stdout, stderr = process.communicate(timeout=300)
-        assert process.returncode == 0, stderr
-        return json.loads(stdout)
+
+CHECKPOINT = ["--checkpoint", "work", "--checkpoint-every", 0, "--resume"]
 
 
 def digest_of(path):
@@ -49,52 +45,81 @@ def digest_of(path):
     return digest(path)
 
 
-@pytest.fixture
-def predict(folder):
-    if not DRIVER.exists():
-        pytest.fail(f"{DRIVER} is missing: build it, or set TESSERA_BIN")
-    return Prediction(folder, 400 if sanitizer() else 4000)
+def remove(path):
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def right_result(tessera, out):
+    """Digest of an undisturbed run in one chunk, and how long it took."""
+    right = "right" + out.removeprefix("out")
+    begin = time.monotonic()
+    result = tessera(*line(right, 1), timeout=300)
+    assert result.returncode == 0, result.stderr
+    return digest_of(tessera.directory / right), time.monotonic() - begin
 
 
 @pytest.mark.parametrize("out", ["out.h5", "out"])
-def test_killed_at_random_instants(predict, folder, out):
-    if out.endswith(".h5") and not list(PLUGINS.glob("tessera-io-hdf5*")):
+@pytest.mark.parametrize("want", ["", "filter,log-likelihood"])
+def test_killed_at_random_instants(model, out, want):
+    if out.endswith(".h5") and not HAS_HDF5:
         pytest.skip("built without HDF5")
-    right = "right" + out.removeprefix("out")
-    begin = time.monotonic()
-    predict(right, "-", 1)
-    whole_s = time.monotonic() - begin
-    predict("warm", "-", 40)
-    want = digest_of(folder / right)
+    folder = model.directory
+    right, whole_s = right_result(model, out)
+    wanted = ["--want", want] if want else []
+    if want:
+        assert model(*line("all" + out, 1, *wanted)).returncode == 0
+        right = digest_of(folder / ("all" + out))
     rng = random.Random(7)
-    n_killed = n_resumed = 0
+    n_killed = 0
     for _ in range(N_KILL):
         while True:
-            process = predict.popen(out, "work", rng.choice([7, 40, 100]))
+            process = model.popen(*line(out, rng.choice([7, 40, 100]), *wanted, *CHECKPOINT))
             try:
-                process.communicate(timeout=rng.uniform(0, 1.3 * whole_s))
+                _, stderr = process.communicate(timeout=rng.uniform(0, 2 * whole_s + 0.3))
                 break
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
                 process.communicate()
                 n_killed += 1
                 # Nothing half written has the final name.
-                assert not (folder / out).exists() or digest_of(folder / out) == want
-        assert process.returncode == 0
-        report = predict(out, "work", 3)
-        assert report["was_finished"] == 1
-        n_resumed += 1
-        assert digest_of(folder / out) == want
+                assert not (folder / out).exists() or digest_of(folder / out) == right
+        assert process.returncode == 0, stderr
+        assert digest_of(folder / out) == right
         assert not (folder / "work").exists()
-        path = folder / out
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert n_killed > N_KILL // 4
-    assert n_resumed == N_KILL
+        assert leftovers(folder) == []
+        # A result that is complete is recognised, not made again.
+        assert model(*line(out, 3, *wanted, *CHECKPOINT)).returncode == 0
+        assert digest_of(folder / out) == right
+        remove(folder / out)
+    assert n_killed >= N_KILL // 4
 
 
-def test_other_chunks_and_limits_give_the_same_bytes(predict, folder):
-    predict("right", "-", 1)
-    want = digest_of(folder / "right")
-    for number, (chunks, limit) in enumerate([(3, 0), (4000 if predict.rows >= 4000 else 400, 0), (0, 512)]):
-        predict(f"other{number}", "-", chunks, limit=limit)
-        assert digest_of(folder / f"other{number}") == want
+def test_other_chunks_threads_and_limits_give_the_same_bytes(model):
+    right, _ = right_result(model, "out")
+    manners = [(3, []), (ROWS, []), (0, ["--threads", 1]), (0, ["--threads", 3])]
+    if not sanitizer():
+        manners.append((0, ["--memory-limit", "96M"]))
+    for chunks, words in manners:
+        result = model(*line("out", chunks, *words, "--overwrite"), timeout=300)
+        assert result.returncode == 0, result.stderr
+        assert digest_of(model.directory / "out") == right, (chunks, words)
+
+
+def test_resume_of_another_run_is_refused(model):
+    folder = model.directory
+    for _ in range(50):
+        process = model.popen(*line("out", 100, *CHECKPOINT))
+        while not list((folder / "work").glob("*.ckpt")) and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if list((folder / "work").glob("*.ckpt")):
+            break
+        remove(folder / "out")  # it was faster than the signal
+    result = model(*line("out", 100, "--dtype", "f64", *CHECKPOINT))
+    assert result.returncode == 65
+    assert "settings were 'want=0;dtype=f32', are 'want=0;dtype=f64'" in result.stderr
+    result = model(*line("out", 100, "--checkpoint", "work"))
+    assert result.returncode == 73
+    assert "holds the checkpoint of an unfinished run" in result.stderr
+    assert model(*line("out", 9, *CHECKPOINT)).returncode == 0
