@@ -125,18 +125,19 @@ struct tess_decode_online {
     atomic_int is_ending;
 };
 
-// Copies a mark into or out of a ring.
+// Copies a mark into or out of a ring. Release and acquire: who reads what was written over an old
+// mark sees, afterwards, that tail had gone past it.
 static inline void online_store_mark(_Atomic float *to, const float *from, int64_t n)
 {
     for (int64_t f = 0; f < n; f++) {
-        atomic_store_explicit(&to[f], from[f], memory_order_relaxed);
+        atomic_store_explicit(&to[f], from[f], memory_order_release);
     }
 }
 
 static inline void online_load_mark(float *to, const _Atomic float *from, int64_t n)
 {
     for (int64_t f = 0; f < n; f++) {
-        to[f] = atomic_load_explicit(&from[f], memory_order_relaxed);
+        to[f] = atomic_load_explicit(&from[f], memory_order_acquire);
     }
 }
 

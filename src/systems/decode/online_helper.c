@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "systems/decode/online.h"
 
+#include <sched.h>
 #include <time.h>
 
 static const long NAP_NS = 20000;
@@ -46,7 +47,6 @@ static int evaluate_next(online_helper *helper, int64_t electrode)
     online_load_mark(helper->mark, ring->marks + (index & ring->mask) * ring->n_feature,
                      ring->n_feature);
     // What was copied is the spike's only if the consumer has not let the producer write over it.
-    atomic_thread_fence(memory_order_acquire);
     if (ring->is_deaf || atomic_load_explicit(&ring->tail, memory_order_relaxed) > index) {
         return 1;
     }
@@ -65,8 +65,10 @@ static void *help(void *arg)
     int64_t n_fruitless = 0;
     while (!atomic_load_explicit(&online->is_ending, memory_order_acquire)) {
         int found = 0;
-        for (int64_t e = helper->number; e < online->n_electrode; e += online->n_helper) {
-            found |= evaluate_next(helper, e);
+        // From the last electrode down: the consumer comes from the first, and they meet halfway.
+        const int64_t n_own = (online->n_electrode - helper->number - 1) / online->n_helper + 1;
+        for (int64_t k = n_own - 1; k >= 0; k--) {
+            found |= evaluate_next(helper, helper->number + k * online->n_helper);
         }
         n_fruitless = found ? 0 : n_fruitless + 1;
         if (!found) {
@@ -77,12 +79,36 @@ static void *help(void *arg)
     return NULL;
 }
 
+// Where the creating thread has a real-time priority, helpers get the one below, so that they give
+// way to the consumer.
+static int start_thread(online_helper *helper)
+{
+    struct sched_param param;
+    int policy = SCHED_OTHER;
+    pthread_attr_t attributes;
+    if (pthread_getschedparam(pthread_self(), &policy, &param) == 0 &&
+        (policy == SCHED_FIFO || policy == SCHED_RR) &&
+        param.sched_priority > sched_get_priority_min(policy) &&
+        pthread_attr_init(&attributes) == 0) {
+        param.sched_priority--;
+        pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+        pthread_attr_setschedpolicy(&attributes, policy);
+        pthread_attr_setschedparam(&attributes, &param);
+        const int failed = pthread_create(&helper->thread, &attributes, help, helper);
+        pthread_attr_destroy(&attributes);
+        if (!failed) {
+            return 1;
+        }
+    }
+    return pthread_create(&helper->thread, NULL, help, helper) == 0;
+}
+
 tess_status tess_decode_online_start(tess_decode_online *online)
 {
     atomic_store(&online->is_ending, 0);
     for (int32_t k = 0; k < online->n_helper; k++) {
         online_helper *helper = &online->helpers[k];
-        if (pthread_create(&helper->thread, NULL, help, helper) != 0) {
+        if (!start_thread(helper)) {
             tess_decode_online_stop(online);
             TESS_FAIL(TESS_E_THREAD, "cannot start helper %d of the online decoder", k);
         }
