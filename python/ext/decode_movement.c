@@ -159,7 +159,18 @@ static PyObject *empirical(PyObject *module, PyObject *const *args, Py_ssize_t n
     return (PyObject *)out;
 }
 
+static PyObject *movement_variance(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    tess_decode_movement movement;
+    tess_decode_movement_init(&movement, sizeof movement);
+    return PyFloat_FromDouble(movement.variance);
+}
+
 PyMethodDef core_decode_movement_methods[] = {
+    {"decode_movement_variance", movement_variance, METH_NOARGS,
+     "Default variance of a step, cm^2 per time bin."},
     {"decode_movement_matrix", CORE_METHOD(movement_matrix), METH_FASTCALL | METH_KEYWORDS,
      "Matrix of a movement over all bins of two environments."},
     {"decode_empirical_movement", CORE_METHOD(empirical), METH_FASTCALL | METH_KEYWORDS,

@@ -11,7 +11,7 @@ import numpy as np
 from tessera import _core
 from tessera._core import ArgumentError
 from tessera.decode._data import Array, Floats, vector
-from tessera.decode._lib import Session, default
+from tessera.decode._lib import Session, default, warn
 from tessera.decode.environment import Environment
 
 CLUSTERLESS = {
@@ -91,6 +91,12 @@ class EncodingModel(Mapping[str, Any]):
         self.session = {"progress": progress, **session}
         self.handle  # noqa: B018
         self.session = {}
+        if self.options.get("floor", "auto") == "auto" and self.info["floor"] == "relative":
+            warn(
+                f"spikes have up to {np.max(self.info['n_feature'])} features: their smallest "
+                "intensity is relative to their best position (floor='relative'); pass "
+                "floor='absolute' for the rule of non_local_detector, which loses them"
+            )
         return self
 
     @cached_property
@@ -154,6 +160,7 @@ class EncodingModel(Mapping[str, Any]):
 
     def _entries(self) -> dict[str, Any]:
         entries: dict[str, Any] = {
+            "encoding_model": lambda: self,
             "environment": lambda: self.environment,
             "mean_rates": lambda: self._array("mean_rates"),
         }

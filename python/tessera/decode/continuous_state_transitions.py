@@ -12,7 +12,7 @@ from tessera import _core
 from tessera._core import ArgumentError, ShapeError
 from tessera.decode import _data
 from tessera.decode._data import Floats
-from tessera.decode._lib import Session, default
+from tessera.decode._lib import Session
 from tessera.decode.environment import Environment, find_environment
 
 __all__ = [
@@ -30,11 +30,6 @@ __all__ = [
 Spec: TypeAlias = tuple[str, bool, int, float | None, Floats | None, Floats | None]
 
 _DIRECTIONS = {None: 0, "inward": 1, "outward": 2}
-
-
-def _variance() -> float:
-    variance: float = default("decode.model", "movement_variance")
-    return variance
 
 
 class Movement:
@@ -101,7 +96,7 @@ class RandomWalk(Movement):
     """
 
     environment_name: str = ""
-    movement_var: Any = field(default_factory=_variance)
+    movement_var: Any = field(default_factory=_core.decode_movement_variance)
     movement_mean: float | Sequence[float] = 0.0
     use_manifold_distance: bool = False
     direction: str | None = None
@@ -190,7 +185,7 @@ class RandomWalkDirection1(Movement):
     """A random walk that never goes back to a lower bin."""
 
     environment_name: str = ""
-    movement_var: float = field(default_factory=_variance)
+    movement_var: float = field(default_factory=_core.decode_movement_variance)
 
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""
@@ -203,7 +198,7 @@ class RandomWalkDirection2(Movement):
     """A random walk that never goes on to a higher bin."""
 
     environment_name: str = ""
-    movement_var: float = field(default_factory=_variance)
+    movement_var: float = field(default_factory=_core.decode_movement_variance)
 
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""

@@ -16,11 +16,17 @@ from tessera._core import ArgumentError, ShapeError
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._lib import Session, default
-from tessera.decode._track import TrackGraph, make_track_graph, track_arrays
+from tessera.decode._track import TrackGraph, delinearize, make_track_graph, track_arrays
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
 
 _TABLE = "decode.environment"
+_ON_DEMAND = (
+    "_handle",
+    "distance_between_nodes_",
+    "place_bin_center_2D_position_",
+    "place_bin_center_ind_to_edge_id_",
+)
 
 
 def _from_table(name: str) -> Callable[[], Any]:
@@ -98,8 +104,8 @@ class Environment:
         if infer_track_interior is not None:
             self.infer_track_interior = bool(infer_track_interior)
         self._position = None if position is None else _data.position(position)
-        self.__dict__.pop("_handle", None)
-        self.__dict__.pop("distance_between_nodes_", None)
+        for name in _ON_DEMAND:
+            self.__dict__.pop(name, None)
         self._read(_core.decode_environment_info(self._handle))
         return self
 
@@ -200,6 +206,22 @@ class Environment:
         points = _data.position(position)
         linear, segment, projected = _core.decode_linearize(self._handle, points)
         return np.asarray(linear), np.asarray(segment), np.asarray(projected)
+
+    @cached_property
+    def place_bin_center_2D_position_(self) -> Floats:  # noqa: N802
+        """Where the bins of a track are in the plane, (n_bins, 2); NaN in gaps."""
+        return self._bins_in_plane()[0]
+
+    @cached_property
+    def place_bin_center_ind_to_edge_id_(self) -> Array:
+        """Which edge of the track every bin is on; -1 in gaps."""
+        return self._bins_in_plane()[1]
+
+    def _bins_in_plane(self) -> tuple[Floats, Array]:
+        if self.track_graph is None:
+            raise ArgumentError(f"environment {self.environment_name!r} has no track graph")
+        track = track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
+        return delinearize(track, self.place_bin_centers_)
 
     def get_bin_ind(self, sample: Any) -> Array:
         """Return the bin of every sample, given in bin coordinates; NaN gives -1."""

@@ -28,7 +28,10 @@ void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
     window->n_after += ordered->n - end;
     window->earliest_s = fmin(window->earliest_s, earliest);
     window->latest_s = fmax(window->latest_s, latest);
-    if (*n == 0 && window->n_silent++ == 0) {
+    // Silence in a short window is nothing; spikes farther away than they or the window last are.
+    const double gap_s = fmax(window->begin_s - latest, earliest - window->end_s);
+    const double span_s = fmax(window->end_s - window->begin_s, latest - earliest);
+    if (gap_s > span_s && window->n_silent++ == 0) {
         window->silent_electrode = electrode;
         window->silent_spikes = ordered->n;
         window->silent_earliest_s = earliest;
@@ -39,15 +42,16 @@ void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
 tess_status tess_decode_window_judge(tess_context *ctx, const tess_decode_window *w,
                                      const char *name)
 {
-    if (w->n_silent == 0) {
-        return TESS_OK;
-    }
-    if (w->n_in == 0 && (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {
+    if (w->n_electrode > 0 && w->n_in == 0 &&
+        (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {
         TESS_FAIL(TESS_E_NUMERIC,
                   "none of the %lld spikes of %lld electrodes lies in %s: spikes are at %.9g to "
                   "%.9g s, %s is %.9g to %.9g s; do the two clocks have the same origin?",
                   (long long)(w->n_before + w->n_after), (long long)w->n_electrode, name,
                   w->earliest_s, w->latest_s, name, w->begin_s, w->end_s);
+    }
+    if (w->n_silent == 0) {
+        return TESS_OK;
     }
     tess_log_write(&ctx->log, TESS_LOG_WARNING,
                    "no spike of electrode %lld lies in %s: its %lld spikes are at %.9g to %.9g s, "

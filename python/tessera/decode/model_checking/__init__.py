@@ -10,8 +10,10 @@ from tessera.decode.model_checking.posterior_consistency import (
     posterior_consistency_hpd_overlap,
     posterior_consistency_kl_divergence,
 )
+from tessera.decode.model_checking.sorted_spikes import TimeRescaling
 
 __all__ = [
+    "TimeRescaling",
     "get_HPD_spatial_coverage",
     "get_highest_posterior_threshold",
     "posterior_consistency_hpd_overlap",

@@ -159,18 +159,7 @@ class PredictMixin(StateSpace):
                 design=design,
                 progress=callback(progress),
             )
-        self._remark(found, observation["time"])
         return found
-
-    @staticmethod
-    def _remark(found: dict[str, Any], time: Floats) -> None:
-        if found["n_impossible"]:
-            first = found["first_impossible"]
-            warn(
-                f"{found['n_impossible']} time bins have no state that could explain their "
-                f"spikes, the first at index {first} ({time[first]:.6g} s): the posterior is 0 "
-                "there and after"
-            )
 
     def _scatter(self, inner: Array) -> Array:
         """Put columns of interior bins among all bins; NaN elsewhere."""
@@ -283,7 +272,6 @@ class PredictMixin(StateSpace):
                 design=design,
                 progress=callback(progress),
             )
-        self._remark(report, observation["time"])
         return report
 
     def _log_likelihood(
@@ -418,7 +406,6 @@ class PredictMixin(StateSpace):
                 progress=callback(progress),
                 **self._prior(),
             )
-        self._remark(found, observation["time"])
         if store_log_likelihood:
             self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
         evidence = np.array(found["marginal_log_likelihoods"])[: found["n_iteration"]]
