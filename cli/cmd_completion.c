@@ -62,12 +62,40 @@ static void print_bash_group(const char *group)
     printf("\"\n");
 }
 
-static void print_operand_words(const cli_command *command)
+// "a b c:" of "a|b|c:".
+static void print_choices(const char *choices)
+{
+    for (; *choices; choices++) {
+        putchar(*choices == '|' ? ' ' : *choices);
+    }
+}
+
+// The values of options with choices, by command and option.
+static void print_bash_values(cli *c, const cli_command *command)
+{
+    const char *two = strchr(command->name, ' ');
+
+    cli_build_options(c, command);
+    for (int64_t i = 0; i < c->options.n_item; i++) {
+        const opt_item *item = &c->options.items[i];
+        if (item->choices && item->kind == OPT_TEXT) {
+            printf(two ? "        \"%s --%s\") words=\"" : "        \"%s \"*\" --%s\") words=\"",
+                   command->name, item->name);
+            print_choices(item->choices);
+            printf("\" ;;\n");
+        }
+    }
+}
+
+static void print_operand_words(const cli *c, const cli_command *command)
 {
     if (strcmp(command->name, "completion") == 0) {
         printf(" bash zsh fish");
     } else if (strcmp(command->name, "demo") == 0 || strcmp(command->name, "cite") == 0) {
-        printf(" autoreject");
+        printf(" autoreject decode");
+    } else if (strcmp(command->name, "decode simulate") == 0) {
+        putchar(' ');
+        print_choices(c->system[0].table->params[0].choices); // SIZE
     } else if (strcmp(command->name, "help") == 0) {
         putchar(' ');
         print_words();
@@ -82,7 +110,7 @@ static void print_bash(cli *c)
     const cli_command *commands = cli_commands(&n_command);
 
     printf("_tessera() {\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
+           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n"
            "    local first=1\n"
            "    [[ ${COMP_WORDS[1]} == profile ]] && first=2\n"
            "    local one=${COMP_WORDS[first]} two=${COMP_WORDS[first+1]}\n"
@@ -98,13 +126,22 @@ static void print_bash(cli *c)
             printf(two_words ? "        \"%s\") words=\"" : "        \"%s \"*) words=\"",
                    commands[i].name);
             print_options(c, &commands[i]);
-            print_operand_words(&commands[i]);
+            print_operand_words(c, &commands[i]);
             printf("\" ;;\n");
+        }
+    }
+    printf("        esac\n"
+           "        case \"$one $two $prev\" in\n");
+    for (int64_t i = 0; i < n_command; i++) {
+        if (commands[i].run) {
+            print_bash_values(c, &commands[i]);
         }
     }
     printf("        esac\n"
            "    fi\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+           "    [[ ${COMPREPLY[0]} == *: ]] && compopt -o nospace 2>/dev/null\n"
+           "    return 0\n"
            "}\n"
            "complete -o default -F _tessera tessera\n");
 }
@@ -140,7 +177,13 @@ static void print_fish_command(cli *c, const cli_command *command)
         if (item->letter) {
             printf(" -s %c", item->letter);
         }
-        printf("%s -d '", item->kind == OPT_TEXT ? " -r" : "");
+        printf("%s", item->kind == OPT_TEXT ? " -r" : "");
+        if (item->choices && item->kind == OPT_TEXT) {
+            printf(" -f -a '");
+            print_choices(item->choices);
+            putchar('\'');
+        }
+        printf(" -d '");
         print_quoted(item->help);
         printf("'\n");
     }

@@ -50,6 +50,7 @@ typedef struct listing {
     int has_position; // signs of a recording
     int has_spikes;
     int has_posterior; // sign of a decoded result
+    int has_settings;  // sign of a model
 } listing;
 
 // Data sets by which recordings and results of decode are known.
@@ -61,6 +62,7 @@ static void notice(listing *l, const char *name)
     l->has_position |= is_nwb || strcmp(plain, "position_time") == 0;
     l->has_spikes |= is_nwb || strcmp(plain, "spike_times") == 0 || strcmp(plain, "e0_times") == 0;
     l->has_posterior |= strcmp(plain, "acausal_posterior") == 0;
+    l->has_settings |= strcmp(plain, "setting_names") == 0;
 }
 
 static int visit_dataset(void *user, const tess_dataset_info *info)
@@ -150,7 +152,11 @@ static void show_result(cli *c, const listing *l, const char *path)
 
 static void show_meaning(cli *c, const listing *l, const char *path)
 {
-    if (l->has_posterior) {
+    if (l->has_settings) {
+        if (!l->json) {
+            printf("model of decode, for 'tessera decode predict --model-file'\n");
+        }
+    } else if (l->has_posterior) {
         show_result(c, l, path);
     } else if (l->has_position && l->has_spikes) {
         show_recording(c, l, path);

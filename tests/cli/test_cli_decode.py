@@ -88,6 +88,7 @@ def test_fit_then_predict_is_run(tessera, recording, tmp_path, h5py):
     assert tessera("decode", "run", "rec.npz", "-o", "run.h5", "--model", "decoder").returncode == 0
     found = run_json(tessera, "decode", "fit", "rec.npz", "-o", "model.npz", "--model", "decoder")
     assert found["schema"] == "tessera.decode.fit/1"
+    assert "model of decode" in tessera("info", "model.npz").stdout
     found = run_json(
         tessera, "decode", "predict", "rec.npz", "--model-file", "model.npz", "-o", "two.h5"
     )

@@ -91,6 +91,10 @@ def test_bash_completes_commands_verbs_and_options(tessera):
     assert complete(tessera, "tessera", "profile", "autoreject", "ptp", "--nonf") == ["--nonfinite"]
     assert complete(tessera, "tessera", "completion", "f") == ["fish"]
     assert complete(tessera, "tessera", "decode", "s") == ["simulate"]
+    assert complete(tessera, "tessera", "decode", "simulate", "day") == ["day-1d", "day-2d"]
+    modes = complete(tessera, "tessera", "decode", "run", "x.npz", "--mode", "")
+    assert modes == ["exact", "fast", "bounded:"]
+    assert complete(tessera, "tessera", "autoreject", "ptp", "--nonfinite", "e") == ["error"]
 
 
 def test_every_option_of_the_help_is_in_the_markdown(tessera):
