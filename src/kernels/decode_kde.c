@@ -38,10 +38,16 @@ void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size
     for (size_t s = 0; s < n_lane; s += v_len_f32()) {
         for (size_t i = 0; i < n; i++) {
             v_f32 q = v_set1_f32(0);
-            for (size_t f = 0; f < n_feature; f++) {
-                const v_f32 a =
-                    v_sub_f32(v_load_f32(x + f * n_lane + s), v_set1_f32(y[f * y_stride + i]));
-                q = v_fnma_f32(a, a, q);
+            // Four at a time: what many features round away is then halved.
+            for (size_t first = 0; first < n_feature; first += 4) {
+                const size_t end = n_feature - first < 4 ? n_feature : first + 4;
+                v_f32 sum = v_set1_f32(0);
+                for (size_t f = first; f < end; f++) {
+                    const v_f32 a =
+                        v_sub_f32(v_load_f32(x + f * n_lane + s), v_set1_f32(y[f * y_stride + i]));
+                    sum = v_fnma_f32(a, a, sum);
+                }
+                q = v_add_f32(q, sum);
             }
             v_store_f32(w + i * n_lane + s, tess_weight_of(q));
         }

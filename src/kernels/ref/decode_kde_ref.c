@@ -26,9 +26,14 @@ void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size
     for (size_t i = 0; i < n; i++) {
         for (size_t s = 0; s < n_lane; s++) {
             float t = 0;
+            float sum = 0; // of four features
             for (size_t f = 0; f < n_feature; f++) {
                 const float a = x[f * n_lane + s] - y[f * y_stride + i];
-                t = fmaf(-a, a, t);
+                sum = fmaf(-a, a, sum);
+                if (f % 4 == 3 || f + 1 == n_feature) {
+                    t += sum;
+                    sum = 0;
+                }
             }
             w[i * n_lane + s] = weight_of(t);
         }

@@ -16,6 +16,7 @@ typedef struct kde_model {
     double *place_fields;           // [n_electrode][n_bin]
     double bound;
     tess_kde_bound single; // how one spike at a time is done
+    int32_t n_thread;      // of the context it was made in: for plans
 } kde_model;
 
 // Stages of this model run here: they take host pointers.

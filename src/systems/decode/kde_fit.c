@@ -222,6 +222,7 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
     kde->stage.n_bin = env->n_interior;
     kde->stage.n_dim = selection->n_dim;
     kde->stage.n_electrode = selection->n_electrode;
+    kde->n_thread = ctx->n_thread;
     kde->stage.is_exact = encoding->config.mode == TESS_DECODE_EXACT;
     set_floor(encoding, &kde->stage);
     fit_task task = {.ctx = ctx,

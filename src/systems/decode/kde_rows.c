@@ -24,12 +24,18 @@ static int64_t spikes_at_once(const kde_model *kde)
     return n > 1 ? n : 1;
 }
 
-uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike)
+static uint64_t values_bytes(const kde_model *kde, int64_t n_spike)
 {
-    const kde_model *kde = encoding->model;
     const int64_t at_once = spikes_at_once(kde);
     const int64_t n = n_spike < at_once ? n_spike : at_once;
     return (uint64_t)(n * kde->stage.n_bin * value_bytes(kde));
+}
+
+uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike)
+{
+    const kde_model *kde = encoding->model;
+    // A worker of the stage needs what a single spike does.
+    return values_bytes(kde, n_spike) + (uint64_t)kde->n_thread * kde->single.scratch_bytes;
 }
 
 static tess_status run_stage(tess_context *ctx, const kde_model *kde, const tess_kde_range *ranges,
@@ -317,7 +323,7 @@ tess_status tess_decode_kde_log_joint(tess_context *ctx, const tess_decode_encod
     const kde_model *kde = encoding->model;
     tess_kde_counts counts = {0, 0};
     if (kde->electrodes[electrode].n_spike > 0) {
-        const size_t bytes = (size_t)tess_decode_kde_rows_bytes(encoding, n);
+        const size_t bytes = (size_t)values_bytes(kde, n);
         void *values = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "values of spikes");
         if (!values) {
             return TESS_E_MEMORY;
