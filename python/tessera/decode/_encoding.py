@@ -11,7 +11,7 @@ import numpy as np
 from tessera import _core
 from tessera._core import ArgumentError
 from tessera.decode._data import Array, Floats, vector
-from tessera.decode._lib import Session, default, warn
+from tessera.decode._lib import Session, default
 from tessera.decode.environment import Environment
 
 CLUSTERLESS = {
@@ -91,13 +91,14 @@ class EncodingModel(Mapping[str, Any]):
         self.session = {"progress": progress, **session}
         self.handle  # noqa: B018
         self.session = {}
-        if self.options.get("floor", "auto") == "auto" and self.info["floor"] == "relative":
-            warn(
-                f"spikes have up to {np.max(self.info['n_feature'])} features: their smallest "
-                "intensity is relative to their best position (floor='relative'); pass "
-                "floor='absolute' for the rule of non_local_detector, which loses them"
-            )
         return self
+
+    @property
+    def chose_relative_floor(self) -> bool:
+        """Whether the floor is not the original's without anybody having asked for that."""
+        return bool(
+            self.options.get("floor", "auto") == "auto" and self.info["floor"] == "relative"
+        )
 
     @cached_property
     def handle(self) -> _core.Handle:

@@ -27,14 +27,19 @@ def defaults(table: str) -> dict[str, Any]:
     return {param["name"]: param["default"] for param in tables()[table]}
 
 
-def warn(message: str) -> None:
-    """Warn at the line of the user's that called the package."""
-    level = 2
+def _user_level() -> int:
+    """Return the stack level, seen from the caller, of the first line outside the package."""
+    level = 1
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
         level += 1
-    warnings.warn(message, UserWarning, stacklevel=level)
+    return level
+
+
+def warn(message: str) -> None:
+    """Warn at the line of the user's that called the package."""
+    warnings.warn(message, UserWarning, stacklevel=_user_level())
 
 
 class Session(Lease):

@@ -16,7 +16,8 @@ from tessera._core import ArgumentError, ShapeError
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._lib import Session, default
-from tessera.decode._track import TrackGraph, delinearize, make_track_graph, track_arrays
+from tessera.decode._plane import delinearize
+from tessera.decode._track import TrackGraph, make_track_graph, track_arrays
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
 

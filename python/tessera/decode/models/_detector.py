@@ -14,10 +14,10 @@ from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._encoding import EncodingModel, encoding_options
-from tessera.decode._lib import default
+from tessera.decode._lib import default, warn
 from tessera.decode.environment import Environment
+from tessera.decode.models._estimate import EstimateMixin
 from tessera.decode.models._plots import PlotMixin
-from tessera.decode.models._predict import PredictMixin
 from tessera.decode.models._ready import model_defaults
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.observation_models import ObservationModel
@@ -38,7 +38,7 @@ def _group_counts(names: list[str], masks: list[Mask | None], n: int) -> str:
     return ", ".join(parts)
 
 
-class DetectorBase(PredictMixin, PlotMixin, StateSpace):
+class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
     """What clusterless and sorted-spikes models share."""
 
     _kind: ClassVar[int | None] = None
@@ -170,6 +170,13 @@ class DetectorBase(PredictMixin, PlotMixin, StateSpace):
             )
         for model in models.values():
             model.fit(callback(progress), **self._session())
+        if any(model.chose_relative_floor for model in models.values()):
+            n_feature = max(marks.shape[1] for marks in training["marks"])
+            warn(
+                f"spikes have up to {n_feature} features: their smallest intensity is relative to "
+                "their best position (floor='relative'); pass floor='absolute' for the rule of "
+                "non_local_detector, which loses them"
+            )
         self.encoding_model_ = models
         self._forget()
 

@@ -17,9 +17,9 @@ from tessera.decode._lib import Session, warn
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.results import make_results, position_names
 
-_ALWAYS = ("acausal_posterior", "acausal_state_probabilities")
+ALWAYS = ("acausal_posterior", "acausal_state_probabilities")
 _FILTER = ("causal_posterior", "causal_state_probabilities")
-_OUTPUTS: dict[str, tuple[str, ...]] = {
+OUTPUTS: dict[str, tuple[str, ...]] = {
     "filter": _FILTER,
     "predictive": ("predictive_state_probabilities", "predictive_posterior"),
     "predictive_posterior": ("predictive_posterior",),
@@ -29,7 +29,7 @@ _OUTPUTS: dict[str, tuple[str, ...]] = {
 _WANT_BITS = {"filter": 1, "predictive": 10, "log_likelihood": 4, "predictive_posterior": 8}
 
 
-def _output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list[str]:
+def output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list[str]:
     """Return the names of optional outputs, in a fixed order."""
     if return_outputs is None:
         wanted: set[str] = set()
@@ -38,12 +38,12 @@ def _output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list
     else:
         wanted = set(return_outputs)
     for name in wanted:
-        _data.choice(name, [*_OUTPUTS, "all"], "return_outputs")
+        _data.choice(name, [*OUTPUTS, "all"], "return_outputs")
     if "all" in wanted:
-        wanted = set(_OUTPUTS)
+        wanted = set(OUTPUTS)
     if save_log_likelihood:
         wanted.add("log_likelihood")
-    return [name for name in _OUTPUTS if name in wanted]
+    return [name for name in OUTPUTS if name in wanted]
 
 
 class PredictMixin(StateSpace):
@@ -217,8 +217,8 @@ class PredictMixin(StateSpace):
     ) -> Any:
         time = observation["time"]
         design = self._design_for(covariates, len(time))
-        optional = _output_names(return_outputs, save_log_likelihood_to_results)
-        names = list(dict.fromkeys([*_ALWAYS, *(n for o in optional for n in _OUTPUTS[o])]))
+        optional = output_names(return_outputs, save_log_likelihood_to_results)
+        names = list(dict.fromkeys([*ALWAYS, *(n for o in optional for n in OUTPUTS[o])]))
         want = names if not cache_likelihood else list(dict.fromkeys([*names, "log_likelihood"]))
         found = self._run(
             observation,
@@ -252,7 +252,7 @@ class PredictMixin(StateSpace):
         n_time = len(observation["time"])
         design = self._design_for(covariates, n_time)
         want = 0
-        for name in _output_names(return_outputs, None):
+        for name in output_names(return_outputs, None):
             want |= _WANT_BITS[name]
         detector = self._detector()
         with Session(**self._budget(memory_budget)) as context:
@@ -297,122 +297,6 @@ class PredictMixin(StateSpace):
         )
         return np.asarray(found["log_likelihood"])[:, self._columns()]
 
-    def _prior(self) -> dict[str, Any]:
-        n = self.n_discrete_states_
-        rows = self.frozen_discrete_transition_rows
-        frozen = None
-        if rows is not None and len(rows):
-            chosen = np.asarray(rows)
-            frozen = np.zeros(n, dtype=np.uint8)
-            if chosen.dtype == bool:
-                _data.same_length(chosen, n, "frozen_discrete_transition_rows", "states")
-                frozen[chosen] = 1
-            elif np.any((chosen < 0) | (chosen >= n)):
-                raise ArgumentError(f"frozen_discrete_transition_rows: {list(rows)} for {n} states")
-            else:
-                frozen[chosen.astype(int)] = 1
-        return {
-            "concentration": np.array([self.discrete_transition_concentration], dtype=np.float64),
-            "stickiness": np.ascontiguousarray(
-                np.broadcast_to(
-                    np.asarray(self.discrete_transition_stickiness, dtype=np.float64), (n,)
-                )
-            ),
-            "prior_weight": np.ascontiguousarray(
-                np.broadcast_to(
-                    np.asarray(self.discrete_transition_prior_weight, dtype=np.float64), (n,)
-                )
-            ),
-            "frozen_rows": frozen,
-        }
-
-    def _adopt(
-        self, detector: _core.Handle, estimate_initial: bool, estimate_transition: bool
-    ) -> None:
-        """Take over what expectation maximisation changed in the library's model."""
-        info = _core.decode_detector_info(detector)
-        if estimate_initial:
-            inner = np.array(info["initial"])
-            initial = self.initial_conditions_.copy()
-            initial[self.is_track_interior_state_bins_] = inner
-            self.initial_conditions_ = initial
-            self.discrete_initial_conditions = np.array(info["discrete_initial"])
-            of_bin = self.discrete_initial_conditions[self.state_ind_]
-            self.continuous_initial_conditions_ = np.divide(
-                initial, of_bin, out=np.zeros_like(initial), where=~np.isclose(of_bin, 0)
-            )
-        if estimate_transition:
-            if self.discrete_transition_coefficients_ is None:
-                self.discrete_state_transitions_ = np.array(info["discrete_transition"])
-            else:
-                from tessera.decode.discrete_state_transitions import (
-                    predict_discrete_state_transitions,
-                )
-
-                self.discrete_transition_coefficients_ = np.array(info["coefficients"])
-                self.discrete_state_transitions_ = predict_discrete_state_transitions(
-                    self.discrete_transition_design_matrix_,
-                    self.discrete_transition_coefficients_,
-                )
-        self._forget()
-
-    def _estimate(
-        self,
-        observation: dict[str, Any],
-        *,
-        estimate_inital_conditions: bool | None,
-        estimate_discrete_transition: bool,
-        max_iter: int | None,
-        tolerance: float | None,
-        store_log_likelihood: bool,
-        n_chunks: int | str,
-        estimate_initial_conditions: bool | None = None,
-        return_outputs: Any = None,
-        save_log_likelihood_to_results: bool | None = None,
-        memory_budget: int | str | None = "auto",
-        progress: ProgressLike = None,
-        **ignored: Any,
-    ) -> Any:
-        for name in ignored:
-            _data.choice(name, _ENCODING_UPDATE, "estimate_parameters()")
-        n_time = len(observation["time"])
-        self._chunks(n_chunks, n_time)
-        initial = estimate_initial_conditions
-        if initial is None:
-            initial = True if estimate_inital_conditions is None else estimate_inital_conditions
-        design = self._design_for(None, n_time)
-        optional = _output_names(return_outputs, save_log_likelihood_to_results)
-        names = list(dict.fromkeys([*_ALWAYS, *(n for o in optional for n in _OUTPUTS[o])]))
-        want = list(dict.fromkeys([*names, *(["log_likelihood"] if store_log_likelihood else [])]))
-        detector = self._detector()
-        self._forget()  # it is about to change
-        options = {
-            "estimate_initial_conditions": bool(initial),
-            "estimate_discrete_transition": bool(estimate_discrete_transition),
-            "regularization": float(self.discrete_transition_regularization),
-            "max_iterations": max_iter,
-            "tolerance": tolerance,
-        }
-        with Session(**self._budget(memory_budget)) as context:
-            found = _core.decode_em(
-                context,
-                detector,
-                observation,
-                want,
-                dtype="float32",
-                options=options,
-                design=design,
-                iteration=_log_iteration,
-                progress=callback(progress),
-                **self._prior(),
-            )
-        if store_log_likelihood:
-            self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
-        evidence = np.array(found["marginal_log_likelihoods"])[: found["n_iteration"]]
-        results = self._results(found, names, observation["time"], evidence)
-        self._adopt(detector, bool(initial), bool(estimate_discrete_transition))
-        return results
-
     def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Any:
         design = self._design_for(None, len(observation["time"]))
         found = self._run(observation, ["most_likely_bin"], design, n_chunks=n_chunks)
@@ -449,20 +333,3 @@ class PredictMixin(StateSpace):
                 table[name] = column
             return table
         return pd.DataFrame(columns, index=pd.Index(time, name="time"))
-
-
-# Options of the original's encoding update in EM.
-_ENCODING_UPDATE = (
-    "estimate_encoding_model",
-    "min_encoding_local_mass",
-    "min_encoding_local_ess",
-    "encoding_update_damping",
-)
-
-
-def _log_iteration(iteration: int, log_evidence: float, change: float) -> None:
-    import logging
-
-    logging.getLogger("tessera").info(
-        "iteration %d, likelihood: %.9g, change: %.4g", iteration, log_evidence, change
-    )

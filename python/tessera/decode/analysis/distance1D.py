@@ -1,0 +1,197 @@
+"""How far the represented position is ahead of the animal or behind it, along a track."""
+
+# ruff: noqa: N999
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tessera.decode._data import Array, Floats
+from tessera.decode._plane import enumerate_edges
+from tessera.decode._smooth import gaussian_smooth
+from tessera.decode._track import track_arrays
+from tessera.decode.analysis.posterior import flat_posterior
+from tessera.decode.environment import find_environment
+
+__all__ = ["get_ahead_behind_distance", "get_map_speed", "get_trajectory_data"]
+
+
+def _edges_of(track_graph: Any) -> tuple[Floats, Array, list[Any]]:
+    """Return node positions, edges by number, and the graph's names of the nodes."""
+    track = track_arrays(track_graph, None, None)
+    names = [name for name, _ in track_graph.nodes(data=True)]
+    return track.node_position, enumerate_edges(track), names
+
+
+def _node_distances(points: Floats, edges: Array) -> Floats:
+    """Return shortest paths between nodes (Floyd and Warshall; tracks are small)."""
+    n = len(points)
+    distance = np.full((n, n), np.inf)
+    np.fill_diagonal(distance, 0)
+    for a, b in edges:
+        length = np.linalg.norm(points[a] - points[b])
+        distance[a, b] = distance[b, a] = min(distance[a, b], length)
+    for k in range(n):
+        distance = np.minimum(distance, distance[:, k, None] + distance[None, k])
+    return distance
+
+
+def get_trajectory_data(
+    posterior: Any,
+    track_graph: Any,
+    decoder: Any,
+    actual_projected_position: Any,
+    track_segment_id: Any,
+    actual_orientation: Any,
+    environment_name: str = "",
+) -> tuple[Array, Array, Array, Floats, Array]:
+    """Collect what :func:`get_ahead_behind_distance` needs.
+
+    Parameters
+    ----------
+    posterior : xarray.DataArray or array, shape (n_time, n_position_bins)
+        Over the bins of the environment.
+    track_graph : networkx.Graph or TrackGraph
+        The track.
+    decoder : fitted model or Environment
+        Whose bins the posterior is over.
+    actual_projected_position : array, shape (n_time, 2)
+        The animal, projected on the track.
+    track_segment_id : array, shape (n_time,)
+        Edge the animal is on.
+    actual_orientation : array, shape (n_time,)
+        Direction of the head, radians.
+    environment_name : str
+        Where the decoder has several.
+
+    Returns
+    -------
+    actual_projected_position, actual_edges, actual_orientation, mental_position_2d,
+    mental_position_edges : ndarray
+        Points and edges (pairs of nodes) of the animal and of the most likely position.
+    """
+    environments = getattr(decoder, "environments", (decoder,))
+    environment = find_environment(environments, environment_name)
+    values, _ = flat_posterior(np.asarray(posterior))
+    interior = environment.is_track_interior_.ravel()
+    allowed = np.where(interior & ~np.isnan(values), values, -np.inf)
+    best = allowed.argmax(axis=1)
+    _, edges, names = _edges_of(track_graph)
+    by_name = np.array(names, dtype=object)[edges]
+    segment = np.asarray(track_segment_id).astype(int).reshape(-1)
+    return (
+        np.asarray(actual_projected_position),
+        by_name[segment],
+        np.asarray(actual_orientation),
+        environment.place_bin_center_2D_position_[best],
+        by_name[environment.place_bin_center_ind_to_edge_id_[best]],
+    )
+
+
+def get_ahead_behind_distance(
+    track_graph: Any,
+    actual_projected_position: Any,
+    actual_edges: Any,
+    actual_orientation: Any,
+    mental_position_2d: Any,
+    mental_position_edges: Any,
+    source: str = "actual_position",
+) -> Floats:
+    """Return the distance along the track, negative where the position is behind the animal.
+
+    Parameters
+    ----------
+    track_graph : networkx.Graph or TrackGraph
+        The track.
+    actual_projected_position, actual_edges, actual_orientation, mental_position_2d,
+    mental_position_edges : array
+        From :func:`get_trajectory_data`.
+    source : str
+        Accepted; distances begin at the animal.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Cm.
+    """
+    del source
+    points, edges, names = _edges_of(track_graph)
+    between = _node_distances(points, edges)
+    number = {name: i for i, name in enumerate(names)}
+
+    def ends(pairs: Any) -> Array:
+        return np.array([[number[a], number[b]] for a, b in pairs]).reshape(-1, 2)
+
+    actual, mental = ends(actual_edges), ends(mental_position_edges)
+    here = np.asarray(actual_projected_position, dtype=np.float64).reshape(-1, 2)
+    there = np.asarray(mental_position_2d, dtype=np.float64).reshape(-1, 2)
+    angle = np.asarray(actual_orientation, dtype=np.float64).reshape(-1)
+    head = np.stack((np.cos(angle), np.sin(angle)), axis=1)
+    along = points[actual[:, 1]] - points[actual[:, 0]]
+    faces_second = (along * head).sum(axis=1) >= 0
+    ahead = np.where(faces_second, actual[:, 1], actual[:, 0])
+    behind = np.where(faces_second, actual[:, 0], actual[:, 1])
+
+    def by_way_of(node: Array) -> Floats:
+        """Length of the path that leaves the animal's edge at node."""
+        start = np.linalg.norm(here - points[node], axis=1)
+        ways = [
+            between[node, mental[:, k]] + np.linalg.norm(there - points[mental[:, k]], axis=1)
+            for k in range(2)
+        ]
+        path: Floats = start + np.minimum(*ways)
+        return path
+
+    forward, backward = by_way_of(ahead), by_way_of(behind)
+    signed = np.where(forward <= backward, forward, -backward)
+    same = (np.sort(actual, axis=1) == np.sort(mental, axis=1)).all(axis=1)
+    direct = np.linalg.norm(there - here, axis=1)
+    nearer = np.linalg.norm(there - points[ahead], axis=1) <= np.linalg.norm(
+        here - points[ahead], axis=1
+    )
+    distance: Floats = np.where(same, np.where(nearer, direct, -direct), signed)
+    return distance
+
+
+def get_map_speed(
+    posterior: Any,
+    environment: Any,
+    place_bin_center_ind_to_node: Any = None,
+    sampling_frequency: float = 500.0,
+    smooth_sigma: float = 0.0025,
+) -> Floats:
+    """Return the speed of the most likely position along the track.
+
+    Parameters
+    ----------
+    posterior : xarray.DataArray or array, shape (n_time, n_position_bins)
+        Over the bins of the environment.
+    environment : Environment
+        With bins.
+    place_bin_center_ind_to_node : object, optional
+        Accepted; the environment knows its distances.
+    sampling_frequency : float
+        Time bins per second.
+    smooth_sigma : float
+        Seconds of Gaussian smoothing.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Cm/s.
+    """
+    del place_bin_center_ind_to_node
+    values, _ = flat_posterior(np.asarray(posterior))
+    interior = environment.is_track_interior_.ravel()
+    best = np.where(interior & ~np.isnan(values), values, -np.inf).argmax(axis=1)
+    n = len(best)
+    if n < 2:
+        return np.zeros(n)
+    distances = environment.distance_between_nodes_
+    before = np.maximum(np.arange(n) - 1, 0)
+    after = np.minimum(np.arange(n) + 1, n - 1)
+    step = distances[best[before], best[after]]
+    speed = step / (after - before) * sampling_frequency
+    return gaussian_smooth(np.abs(speed), smooth_sigma, sampling_frequency)

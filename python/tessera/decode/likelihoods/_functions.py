@@ -1,0 +1,244 @@
+"""Encoding models and likelihoods as functions, without a state space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera.decode import _data
+from tessera.decode._data import Array
+from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._lib import Session, default
+
+_BANDWIDTH = 12.5**0.5  # cm, of the original's functions
+
+
+def fit(
+    algorithm: str,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    features: Any,
+    environment: Any,
+    weights: Any,
+    params: dict[str, Any],
+) -> EncodingModel:
+    """Fit an encoding model in an environment that has bins."""
+    training = {
+        "position_time": _data.vector(position_time, "position_time"),
+        "position": _data.position(position),
+        "spike_times": _data.spike_times(spike_times),
+        "marks": None if features is None else _data.features(features),
+        "is_training": None,
+        "weights": None if weights is None else _data.vector(weights, "weights"),
+    }
+    return EncodingModel(environment, training, encoding_options(algorithm, params)).fit()
+
+
+def predict(
+    model: EncodingModel,
+    time: Any,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    features: Any,
+    is_local: bool,
+) -> Array:
+    """Return (n_time, n_interior), or (n_time, 1) at the animal's own position."""
+    observation = {
+        "time": _data.vector(time, "time"),
+        "spike_times": _data.spike_times(spike_times),
+        "marks": None if features is None else _data.features(features),
+        "position_time": None
+        if position is None or position_time is None
+        else _data.vector(position_time, "position_time"),
+        "position": None if position is None else _data.position(position),
+    }
+    function = _core.decode_local_log_likelihood if is_local else _core.decode_log_likelihood
+    with Session() as context:
+        values, _ = function(context, model.handle, observation, dtype="float32")
+    found = np.asarray(values)
+    return found[:, np.newaxis] if is_local else found
+
+
+def fit_clusterless_kde_encoding_model(
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    spike_waveform_features: Any,
+    environment: Any,
+    sampling_frequency: float = 500,
+    position_std: Any = _BANDWIDTH,
+    waveform_std: Any = None,
+    block_size: int = 100,
+    disable_progress_bar: bool = False,
+    **params: Any,
+) -> EncodingModel:
+    """Fit a clusterless encoding model.
+
+    Parameters
+    ----------
+    position_time, position, spike_times, spike_waveform_features
+        As in :meth:`tessera.decode.ClusterlessDetector.fit`.
+    environment : Environment
+        With bins.
+    position_std, waveform_std : float or array
+        Bandwidths, cm and uV.
+    sampling_frequency, block_size, disable_progress_bar
+        Accepted and not used.
+    **params
+        Other options of table ``decode.encoding``; weights.
+
+    Returns
+    -------
+    EncodingModel
+        A mapping: ``predict_clusterless_kde_log_likelihood(..., **model)`` works.
+    """
+    del sampling_frequency, block_size, disable_progress_bar
+    weights = params.pop("weights", None)
+    params["position_std"] = position_std
+    if waveform_std is None:
+        waveform_std = default("decode.encoding", "waveform_std")
+    params["waveform_std"] = waveform_std
+    return fit(
+        "clusterless_kde",
+        position_time,
+        position,
+        spike_times,
+        spike_waveform_features,
+        environment,
+        weights,
+        params,
+    )
+
+
+def predict_clusterless_kde_log_likelihood(
+    time: Any,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    spike_waveform_features: Any,
+    *,
+    encoding_model: EncodingModel,
+    is_local: bool = False,
+    **entries: Any,
+) -> Array:
+    """Return the log likelihood of every interior bin, (n_time, n_interior).
+
+    Parameters
+    ----------
+    time, position_time, position, spike_times, spike_waveform_features
+        As in :meth:`tessera.decode.ClusterlessDetector.predict`.
+    encoding_model : EncodingModel
+        From :func:`fit_clusterless_kde_encoding_model`.
+    is_local : bool
+        At the animal's own position instead; one column.
+    **entries
+        The other entries of the model, where it is given as ``**model``.
+    """
+    del entries
+    return predict(
+        encoding_model,
+        time,
+        position_time,
+        position,
+        spike_times,
+        spike_waveform_features,
+        is_local,
+    )
+
+
+def fit_sorted_spikes_kde_encoding_model(
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    environment: Any,
+    sampling_frequency: float = 500,
+    position_std: Any = _BANDWIDTH,
+    block_size: int = 100,
+    disable_progress_bar: bool = False,
+    weights: Any = None,
+) -> EncodingModel:
+    """Fit place fields by kernel densities; see :func:`fit_clusterless_kde_encoding_model`."""
+    del sampling_frequency, block_size, disable_progress_bar
+    params = {"position_std": position_std}
+    return fit(
+        "sorted_spikes_kde",
+        position_time,
+        position,
+        spike_times,
+        None,
+        environment,
+        weights,
+        params,
+    )
+
+
+def fit_sorted_spikes_glm_encoding_model(
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    environment: Any,
+    *args: Any,
+    emission_knot_spacing: float | None = None,
+    l2_penalty: float | None = None,
+    weights: Any = None,
+    **ignored: Any,
+) -> EncodingModel:
+    """Fit place fields by Poisson regression; see :func:`fit_clusterless_kde_encoding_model`."""
+    del args, ignored
+    params = {"emission_knot_spacing": emission_knot_spacing, "l2_penalty": l2_penalty}
+    return fit(
+        "sorted_spikes_glm",
+        position_time,
+        position,
+        spike_times,
+        None,
+        environment,
+        weights,
+        params,
+    )
+
+
+def predict_sorted_spikes_kde_log_likelihood(
+    time: Any,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    *,
+    encoding_model: EncodingModel,
+    is_local: bool = False,
+    **entries: Any,
+) -> Array:
+    """Return the log likelihood of every interior bin, (n_time, n_interior)."""
+    del entries
+    return predict(encoding_model, time, position_time, position, spike_times, None, is_local)
+
+
+predict_sorted_spikes_glm_log_likelihood = predict_sorted_spikes_kde_log_likelihood
+
+
+def predict_no_spike_log_likelihood(
+    time: Any, spike_times: Any, no_spike_rate: float | None = None
+) -> Array:
+    """Return the log likelihood of a tiny constant rate, (n_time, 1).
+
+    Parameters
+    ----------
+    time : array, shape (n_time,)
+        Left edges of the time bins.
+    spike_times : list of arrays
+        One per electrode.
+    no_spike_rate : float, optional
+        Spikes per second.
+    """
+    rate = default("decode.detector", "no_spike_rate") if no_spike_rate is None else no_spike_rate
+    observation = {
+        "time": _data.vector(time, "time"),
+        "spike_times": _data.spike_times(spike_times),
+    }
+    with Session() as context:
+        values = _core.decode_no_spike_log_likelihood(context, observation, float(rate), "float32")
+    return np.asarray(values)[:, np.newaxis]

@@ -1,0 +1,92 @@
+"""What likelihoods share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats
+
+__all__ = [
+    "EPS",
+    "LOG_EPS",
+    "get_position_at_time",
+    "get_spike_time_bin_ind",
+    "get_spikecount_per_time_bin",
+    "kde",
+]
+
+EPS = 1e-15
+LOG_EPS = float(np.log(EPS))
+
+
+def get_position_at_time(time: Any, position: Any, spike_times: Any, env: Any = None) -> Floats:
+    """Return the position at other times, interpolated; bin coordinates with an environment.
+
+    Parameters
+    ----------
+    time : array, shape (n_sample,)
+        Times of the positions.
+    position : array, shape (n_sample, n_dim)
+        Positions.
+    spike_times : array, shape (n,)
+        Where to evaluate; beyond the ends the last slope goes on.
+    env : Environment, optional
+        With a track graph: positions are mapped to the line.
+
+    Returns
+    -------
+    ndarray, shape (n, n_dim)
+        Positions.
+    """
+    points = np.asarray(
+        _core.decode_position_at(
+            _data.vector(time, "time"),
+            _data.position(position),
+            _data.vector(spike_times, "spike_times"),
+        )
+    )
+    if env is not None and env.track_graph is not None and len(points):
+        points = env.linearize(points)
+    return points
+
+
+def get_spike_time_bin_ind(spike_times: Any, time: Any) -> Array:
+    """Return the row of every spike that lies within [time[0], time[-1]]."""
+    rows = np.asarray(
+        _core.decode_time_bin(_data.vector(time, "time"), _data.vector(spike_times, "spike_times"))
+    )
+    return rows[rows >= 0]
+
+
+def get_spikecount_per_time_bin(spike_times: Any, time: Any) -> Array:
+    """Return how many spikes every row has, (n_time,)."""
+    return np.bincount(get_spike_time_bin_ind(spike_times, time), minlength=len(time))
+
+
+def kde(eval_points: Any, samples: Any, std: Any) -> Floats:
+    """Return the Gaussian kernel density of samples at points, (n_points,).
+
+    Parameters
+    ----------
+    eval_points : array, shape (n_points, n_dim)
+        Where.
+    samples : array, shape (n_samples, n_dim)
+        Of what.
+    std : float or array, shape (n_dim,)
+        Bandwidth.
+    """
+    points, data = _data.position(eval_points), _data.position(samples)
+    width = np.broadcast_to(np.asarray(std, dtype=np.float64), (points.shape[1],))
+    if not len(data):
+        return np.zeros(len(points))
+    density = np.empty(len(points))
+    rows = max(1, 2**22 // len(data))
+    for first in range(0, len(points), rows):
+        u = (points[first : first + rows, None] - data[None]) / width
+        density[first : first + rows] = np.exp(-0.5 * (u**2).sum(axis=2)).mean(axis=1)
+    normal: Floats = density / np.prod(width * np.sqrt(2 * np.pi))
+    return normal

@@ -1,0 +1,151 @@
+"""Time rescaling: whether spikes are as random as the rate of a model says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tessera._core import ShapeError
+from tessera.decode._data import Array, Floats
+
+__all__ = ["TimeRescaling", "ks_statistic", "uniform_rescaled_ISIs"]
+
+
+def ks_statistic(empirical_cdf: Any, model_cdf: Any) -> float:
+    """Return the largest difference of two distribution functions; NaN if there is no value."""
+    first, second = np.asarray(empirical_cdf), np.asarray(model_cdf)
+    if first.shape != second.shape:
+        raise ShapeError(f"empirical_cdf has shape {first.shape}, model_cdf has {second.shape}")
+    return float(np.abs(first - second).max()) if first.size else float("nan")
+
+
+def uniform_rescaled_ISIs(  # noqa: N802
+    conditional_intensity: Any, is_spike: Any, adjust_for_short_trials: bool = True
+) -> Floats:
+    """Return intervals between spikes that are uniform on [0, 1] if the rate is right.
+
+    Parameters
+    ----------
+    conditional_intensity : array, shape (n_time,)
+        Expected spikes per sample.
+    is_spike : array of bool, shape (n_time,)
+        Where there is a spike.
+    adjust_for_short_trials : bool
+        Take into account that intervals longer than the trial are never seen (Wiener 2003,
+        Neural Computation 15).
+
+    Returns
+    -------
+    ndarray, shape (n_spikes,)
+        One per spike; the first interval begins with the trial.
+    """
+    rate = np.asarray(conditional_intensity, dtype=np.float64)
+    passed = np.concatenate(([0.0], np.cumsum((rate[1:] + rate[:-1]) / 2)))
+    at_spike = passed[np.flatnonzero(is_spike)]
+    intervals = np.diff(at_spike, prepend=0.0)
+    longest: Any = 1.0
+    if adjust_for_short_trials:
+        longest = -np.expm1(-(passed[-1] - at_spike + intervals))
+    rescaled: Floats = -np.expm1(-intervals) / longest
+    return rescaled
+
+
+class TimeRescaling:
+    """Goodness of fit of a rate, by the time-rescaling theorem.
+
+    Parameters
+    ----------
+    conditional_intensity : array, shape (n_time,)
+        Expected spikes per sample.
+    is_spike : array of bool, shape (n_time,)
+        Where there is a spike.
+    trial_id : array, shape (n_time,), optional
+        Trials are rescaled one by one.
+    adjust_for_short_trials : bool
+        See :func:`uniform_rescaled_ISIs`.
+    """
+
+    def __init__(
+        self,
+        conditional_intensity: Any,
+        is_spike: Any,
+        trial_id: Any = None,
+        adjust_for_short_trials: bool = False,
+    ) -> None:
+        self.conditional_intensity = np.asarray(conditional_intensity).squeeze()
+        self.is_spike = np.asarray(is_spike).squeeze()
+        n = len(self.is_spike)
+        self.trial_id: Array = np.ones(n) if trial_id is None else np.asarray(trial_id).squeeze()
+        self.adjust_for_short_trials = adjust_for_short_trials
+
+    @property
+    def n_spikes(self) -> int:
+        """Number of spikes."""
+        return int(np.count_nonzero(self.is_spike))
+
+    def uniform_rescaled_ISIs(self) -> Floats:  # noqa: N802
+        """Return the rescaled intervals of all trials."""
+        parts = [
+            uniform_rescaled_ISIs(
+                self.conditional_intensity[self.trial_id == trial],
+                self.is_spike[self.trial_id == trial],
+                self.adjust_for_short_trials,
+            )
+            for trial in np.unique(self.trial_id)
+        ]
+        return np.concatenate(parts)
+
+    def ks_statistic(self) -> float:
+        """Return the distance of the intervals' distribution from the uniform one."""
+        return ks_statistic(np.sort(self.uniform_rescaled_ISIs()), self._uniform())
+
+    def _uniform(self) -> Floats:
+        n = self.n_spikes
+        values: Floats = (np.arange(n) + 0.5) / max(n, 1)
+        return values
+
+    def rescaled_ISI_autocorrelation(self) -> Floats:  # noqa: N802
+        """Return the correlation of the intervals with later ones, (2 n_spikes - 1,)."""
+        from statistics import NormalDist
+
+        uniform = np.clip(self.uniform_rescaled_ISIs(), 1e-15, 1 - 1e-15)
+        normal = np.array([NormalDist().inv_cdf(float(u)) for u in uniform])
+        if not normal.size:
+            return np.zeros(0)
+        correlation: Floats = np.correlate(normal, normal, "full") / (normal @ normal)
+        return correlation
+
+    def plot_ks(self, ax: Any = None, scatter_kwargs: Any = None, ci_color: str = "red") -> Any:
+        """Draw the distribution of the intervals against the uniform one; returns the axes."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        band = 1.36 / np.sqrt(max(self.n_spikes, 1))
+        ax.plot([0, 1 - band], [band, 1], linestyle="--", color=ci_color)
+        ax.plot([band, 1], [0, 1 - band], linestyle="--", color=ci_color)
+        ax.scatter(self._uniform(), np.sort(self.uniform_rescaled_ISIs()), **(scatter_kwargs or {}))
+        ax.set(xlabel="Expected CDF", ylabel="Empirical CDF", xlim=(0, 1), ylim=(0, 1))
+        return ax
+
+    def plot_rescaled_ISI_autocorrelation(  # noqa: N802
+        self,
+        ax: Any = None,
+        scatter_kwargs: Any = None,
+        ci_color: str = "red",
+        sampling_frequency: float = 1.0,
+        lag_max: float | None = None,
+    ) -> Any:
+        """Draw the autocorrelation of the intervals; returns the axes."""
+        import matplotlib.pyplot as plt
+
+        ax = plt.gca() if ax is None else ax
+        n = self.n_spikes
+        lag = np.arange(-n + 1, n) / sampling_frequency
+        ax.scatter(lag, self.rescaled_ISI_autocorrelation(), **(scatter_kwargs or {}))
+        for sign in (-1, 1):
+            ax.axhline(sign * 1.96 / np.sqrt(max(n, 1)), linestyle="--", color=ci_color)
+        ax.set(xlabel="Lag", ylabel="Autocorrelation")
+        if lag_max is not None:
+            ax.set_xlim(-lag_max, lag_max)
+        return ax
