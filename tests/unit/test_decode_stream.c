@@ -314,6 +314,37 @@ static void test_other_runs_are_refused(void **state)
     assert_int_equal(report.resumed, 1);
 }
 
+// Every allocation fails once: an error with nothing left behind, or the right result.
+static void test_failing_memory(void **state)
+{
+    (void)state;
+    tess_status status = TESS_E_MEMORY;
+    tess_decode_stream_config config = config_for(unit_path("starved"));
+    config.overwrite = 1;
+    config.n_chunk = 2;
+    for (long long at = 1; status != TESS_OK; at++) {
+        unit_allocator allocator;
+        tess_context_config starved;
+        tess_context *own = NULL;
+        unit_allocator_init(&allocator, 0);
+        tess_context_config_init(&starved, sizeof starved);
+        starved.n_thread = 1;
+        starved.allocator = &allocator.table;
+        assert_ok(tess_context_create(&starved, &own));
+        allocator.fail_at = atomic_load(&allocator.n_alloc) + at;
+        const long long before = atomic_load(&allocator.n_live);
+        status = tess_decode_stream(own, m.detector, &m.observation, &config, NULL);
+        if (status != TESS_OK) {
+            assert_int_equal(status, TESS_E_MEMORY);
+            assert_false(unit_exists(unit_path("starved")));
+        }
+        assert_true(atomic_load(&allocator.n_live) <= before + 1); // the pool may have started
+        tess_context_destroy(own);
+        assert_int_equal(atomic_load(&allocator.n_live), 0);
+        assert_true(at < 2000);
+    }
+}
+
 static void test_plan_and_bad_arguments(void **state)
 {
     (void)state;
@@ -363,6 +394,7 @@ int main(void)
                                        cmocka_unit_test(test_killed_folder),
                                        cmocka_unit_test(test_finished_is_recognised),
                                        cmocka_unit_test(test_other_runs_are_refused),
+                                       cmocka_unit_test(test_failing_memory),
                                        cmocka_unit_test(test_plan_and_bad_arguments)};
     return cmocka_run_group_tests(tests, open_model, close_model);
 }

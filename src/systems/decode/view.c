@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
+#include "runtime/source.h"
 #include "systems/decode/recording.h"
 
 #include <math.h>
@@ -271,11 +272,19 @@ void tess_decode_view_close(tess_decode_view *view)
     }
 }
 
+enum { RELEASE_ROWS = 4096 };
+
 tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch, double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
     const int64_t n = info->shape[1];
     TESS_TRY(tess_source_read(source, row, 1, scratch, (uint64_t)(n * info->item_bytes)));
+    // Rows come in order: mapped pages well behind this one are given back, or reading a result
+    // would hold all of it.
+    if (row >= RELEASE_ROWS && row % RELEASE_ROWS < RELEASE_ROWS / 64) {
+        const int64_t behind = row < 2 * RELEASE_ROWS ? row : 2 * RELEASE_ROWS;
+        tess_source_release(source, row - behind, behind);
+    }
     for (int64_t i = 0; i < n; i++) {
         out[i] = info->dtype == TESS_F32 ? (double)((const float *)scratch)[i]
                                          : ((const double *)scratch)[i];
