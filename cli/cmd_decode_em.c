@@ -13,8 +13,12 @@ typedef struct em_result {
 static int show_iteration(void *user, int64_t iteration, double log_evidence, double change)
 {
     (void)user;
-    console_note("iteration %lld: log evidence %.6f, change %.3g", (long long)iteration,
-                 log_evidence, change);
+    if (iteration == 0) {
+        console_note("iteration 1: log evidence %.10g", log_evidence);
+    } else {
+        console_note("iteration %lld: log evidence %.10g, relative change %.3g",
+                     (long long)iteration + 1, log_evidence, change);
+    }
     return 0;
 }
 
@@ -67,7 +71,7 @@ static void print_text(const cli *c, decode_job *j, const em_result *result)
     decode_print_model(j);
     printf("iterations     %lld\n", (long long)result->n_iteration);
     if (result->n_iteration > 0) {
-        printf("log evidence   %.6f at first, %.6f at last\n", result->log_evidence[0],
+        printf("log evidence   %.10g at first, %.10g at last\n", result->log_evidence[0],
                result->log_evidence[result->n_iteration - 1]);
     }
     for (int32_t from = 0; from < states->n_state; from++) {

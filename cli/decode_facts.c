@@ -205,7 +205,7 @@ void decode_print_prediction(const cli *c, decode_job *j)
     printf("decoding       %lld spikes inside, %lld before, %lld after the time bins\n",
            (long long)seen->n_spike, (long long)seen->n_before, (long long)seen->n_after);
     print_floor(j);
-    printf("log evidence   %.6f\n", j->report.log_evidence);
+    printf("log evidence   %.10g\n", j->report.log_evidence);
     decode_print_score(score);
     printf("result         %s: %lld bins\n", c->values.output, (long long)score->n_time);
     if (j->report.n_impossible > 0) {

@@ -19,6 +19,8 @@ def test_every_json_is_json_and_has_a_schema(tessera, epochs, tmp_path, yaml):
         "tessera.config.diff/1": ["config", "diff", "run.yaml"],
         "tessera.autoreject.ptp/1": ["autoreject", "ptp", "epochs.npy"],
         "tessera.autoreject.simulate/1": ["autoreject", "simulate", "-o", "s.npy"],
+        "tessera.decode.simulate/1": ["decode", "simulate", "tiny", "-o", "tiny.npz"],
+        "tessera.decode.fit/1": ["decode", "fit", "tiny.npz", "-o", "model.npz"],
     }
     for schema, words in schemas.items():
         result = tessera(*words, "--json")
