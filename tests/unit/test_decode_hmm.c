@@ -302,6 +302,53 @@ static void impossible_rows_are_reported(void **state)
     dense_case_free(&c);
 }
 
+// Whichever allocation fails, the call says so and leaves nothing behind.
+static void failing_memory_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    unit_allocator counter;
+    unit_allocator_init(&counter, 0);
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 1;
+    config.allocator = &counter.table;
+    tess_context *counted = NULL;
+    assert_ok(tess_context_create(&config, &counted));
+    dense_case c;
+    dense_case_make(ctx, 7, 0, &c); // a walk, and a matrix
+    int64_t *path = zeros(c.n_row, sizeof *path);
+    const tess_decode_hmm_chunk chunk = {.n_row = c.n_row,
+                                         .ll = c.ll,
+                                         .ll_dtype = TESS_F64,
+                                         .transition = c.transition,
+                                         .transition_stride = c.stride};
+    const long long live = atomic_load(&counter.n_live);
+    tess_decode_hmm *hmm = NULL;
+    int n_failure = 0;
+    tess_status status = TESS_E_MEMORY;
+    for (int step = 0; status != TESS_OK || step < 2;) {
+        counter.fail_at = atomic_load(&counter.n_alloc) + n_failure + 1;
+        status = step == 0 ? tess_decode_hmm_create(counted, &c.desc, &hmm)
+                           : tess_decode_hmm_path(counted, hmm, &chunk, c.initial, path);
+        counter.fail_at = 0;
+        if (status == TESS_OK) {
+            assert_true(n_failure > 5);
+            n_failure = 0;
+            step++;
+            continue;
+        }
+        assert_int_equal(status, TESS_E_MEMORY);
+        assert_true(hmm || atomic_load(&counter.n_live) == live);
+        n_failure++;
+    }
+    tess_decode_hmm_destroy(hmm);
+    tess_decode_hmm_destroy(NULL);
+    assert_true(atomic_load(&counter.n_live) == live);
+    free(path);
+    dense_case_free(&c);
+    tess_context_destroy(counted);
+}
+
 // With the same likelihood everywhere the filter is the chain itself.
 static void a_flat_likelihood_predicts(void **state)
 {
@@ -347,6 +394,7 @@ int main(void)
         cmocka_unit_test(states_are_sums_of_their_bins),
         cmocka_unit_test(a_path_needs_little_memory),
         cmocka_unit_test(impossible_rows_are_reported),
+        cmocka_unit_test(failing_memory_leaves_nothing_behind),
         cmocka_unit_test(a_flat_likelihood_predicts),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -413,6 +413,47 @@ static void nothing_is_allocated_while_it_runs(void **state)
     assert_true(atomic_load(&counter.n_live) == 0);
 }
 
+// Whichever allocation fails, creation says so and leaves nothing behind.
+static void creation_survives_every_failure(void **state)
+{
+    (void)state;
+    unit_allocator counter;
+    unit_allocator_init(&counter, 0);
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 2;
+    config.allocator = &counter.table;
+    tess_context *counted = NULL;
+    assert_ok(tess_context_create(&config, &counted));
+    golden_model m;
+    open_model(&m, counted, NON_LOCAL);
+    tess_decode_detector_config scalars;
+    tess_decode_detector_config_init(&scalars, sizeof scalars);
+    scalars.local_position_std = 4;
+    golden_model_detector(&m, counted, TESS_DECODE_MODEL_NON_LOCAL, &scalars);
+    tess_decode_online_config small;
+    tess_decode_online_config_init(&small, sizeof small);
+    small.n_history = 1;
+    tess_decode_online *online = NULL;
+    int n_failure = 0;
+    tess_status status = TESS_E_MEMORY;
+    while (status != TESS_OK) {
+        counter.fail_at = atomic_load(&counter.n_alloc) + n_failure + 1;
+        status = tess_decode_online_create(counted, m.detector, &small, &online);
+        if (status != TESS_OK) {
+            assert_int_equal(status, TESS_E_MEMORY);
+            assert_null(online);
+            n_failure++;
+        }
+        counter.fail_at = 0;
+    }
+    assert_true(n_failure > 20);
+    tess_decode_online_destroy(online);
+    golden_model_close(&m);
+    tess_context_destroy(counted);
+    assert_true(atomic_load(&counter.n_live) == 0);
+}
+
 static void unsuitable_models_are_refused(void **state)
 {
     (void)state;
@@ -487,6 +528,7 @@ int main(void)
         cmocka_unit_test(producers_push_while_bins_close),
         cmocka_unit_test(what_is_not_decoded_is_counted),
         cmocka_unit_test(nothing_is_allocated_while_it_runs),
+        cmocka_unit_test(creation_survives_every_failure),
         cmocka_unit_test(unsuitable_models_are_refused),
         cmocka_unit_test(credible_sets_are_the_smallest),
     };
