@@ -114,7 +114,7 @@ typedef struct tess_decode_outputs {
     tess_array *predictive_state_probabilities; /* [T][S] */
     tess_array *log_likelihood;                 /* [T][n_ll], modifiers and missing rows applied */
     int64_t *most_likely_bin;                   /* [T] Viterbi path into N_s, or NULL */
-    double log_evidence;                        /* out */
+    double log_evidence;      /* out; NaN if only likelihood and path are asked for */
     int64_t n_impossible;     /* out: rows at which no state bin could explain the spikes */
     int64_t first_impossible; /* out: the first of them, -1 if none */
     tess_decode_likelihood_report likelihood; /* out */
@@ -167,7 +167,8 @@ TESS_API const tess_param_table *tess_decode_em_params(void);
 
 /**
  * Expectation maximisation of initial conditions and discrete transitions; the likelihood is
- * computed once. Outputs belong to the last E-step, the most likely path to the parameters after it.
+ * computed once. Outputs belong to the last E-step, the most likely path to the parameters after
+ * it.
  *
  * log_evidence  out  [max_iterations], one value per E-step
  * n_iteration   out  E-steps done

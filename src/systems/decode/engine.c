@@ -330,6 +330,10 @@ tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk
     TESS_TRY(bring_likelihood(engine, first, count, &counted, &work));
     TESS_TRY(tess_context_check_cancel(engine->ctx));
     engine->report = counted; // not before: a chunk that stops here is done again
+    if (engine->desc.likelihood_only) {
+        engine->carry.log_evidence = NAN;
+        return store_forward(engine, first, &work);
+    }
     bring_transition(engine, first, count, &work);
     TESS_TRY(filter(engine, &work, &engine->carry));
     if (engine->kept_hash) {

@@ -32,11 +32,11 @@ typedef struct tess_decode_engine_desc {
     const double *design;                       // [n_time][n_coefficient] or NULL
     int64_t n_chunk;                            // 0: from the memory limit
     int64_t chunk_rows;                         // of a run that is resumed; 0: choose
-    int32_t is_strict;  // what the process holds already counts against a limit somebody set
-    int32_t smooth;     // go backwards even if no acausal rows are wanted: for next alone
-    int32_t is_checked; // kept rows may have been overwritten by an earlier process: they are
-                        // checked, and made again from the boundary where they have
-    int32_t reserved;
+    int32_t is_strict;       // what the process holds already counts against a limit somebody set
+    int32_t smooth;          // go backwards even if no acausal rows are wanted: for next alone
+    int32_t is_checked;      // kept rows may have been overwritten by an earlier process: they are
+                             // checked, and made again from the boundary where they have
+    int32_t likelihood_only; // nothing is filtered; the evidence is NaN
     tess_decode_rows given_ll; // [n_ll] known already
     tess_decode_rows ll;       // [n_ll] out
     tess_decode_rows acausal;  // [N_s]

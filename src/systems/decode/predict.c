@@ -180,9 +180,19 @@ static tess_status hold_likelihood(tess_context *ctx, const tess_decode_outputs 
     return TESS_OK;
 }
 
+// Asked for the likelihood and perhaps the path, which is found from it.
+static bool wants_likelihood_only(const tess_decode_outputs *o)
+{
+    return (o->log_likelihood || o->most_likely_bin) && !o->acausal_posterior &&
+           !o->acausal_state_probabilities && !o->causal_posterior &&
+           !o->causal_state_probabilities && !o->predictive_posterior &&
+           !o->predictive_state_probabilities;
+}
+
 static tess_status predict(tess_context *ctx, tess_decode_engine_desc *desc,
                            tess_decode_outputs *outputs, tess_decode_blocks *memory)
 {
+    desc->likelihood_only = wants_likelihood_only(outputs);
     TESS_TRY(hold_likelihood(ctx, outputs, desc, memory));
     tess_decode_engine *engine = NULL;
     TESS_TRY(tess_decode_engine_create(ctx, desc, &engine));
