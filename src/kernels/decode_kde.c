@@ -6,50 +6,75 @@
 #include "kernels/decode_exp2.h"
 #include "kernels/isa.h"
 
-// Tetrodes: the tile's marks stay in registers.
-static void weights_of_4(const float *restrict y, size_t y_stride, size_t n,
-                         const float *restrict x, size_t n_lane, float *restrict w)
+// A pass over a few features. Between passes w holds -q so far; the last one makes it the weight.
+typedef struct pass {
+    const float *y, *x;
+    size_t y_stride, n, n_lane;
+    int is_first, is_last;
+} pass;
+
+static inline void end_pass(const pass *p, v_f32 sum, float *w)
 {
-    const float *y0 = y, *y1 = y + y_stride, *y2 = y1 + y_stride, *y3 = y2 + y_stride;
+    const v_f32 q = p->is_first ? sum : v_add_f32(v_load_f32(w), sum);
+    v_store_f32(w, p->is_last ? tess_weight_of(q) : q);
+}
+
+// Four features: the tile's marks stay in registers.
+static inline void pass_of_4(const pass *p, float *restrict w)
+{
+    const float *y0 = p->y, *y1 = y0 + p->y_stride, *y2 = y1 + p->y_stride, *y3 = y2 + p->y_stride;
     const v_f32 zero = v_set1_f32(0);
-    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
-        const v_f32 x0 = v_load_f32(x + s), x1 = v_load_f32(x + n_lane + s);
-        const v_f32 x2 = v_load_f32(x + 2 * n_lane + s), x3 = v_load_f32(x + 3 * n_lane + s);
-        for (size_t i = 0; i < n; i++) {
+    for (size_t s = 0; s < p->n_lane; s += v_len_f32()) {
+        const float *x = p->x + s;
+        const v_f32 x0 = v_load_f32(x), x1 = v_load_f32(x + p->n_lane);
+        const v_f32 x2 = v_load_f32(x + 2 * p->n_lane), x3 = v_load_f32(x + 3 * p->n_lane);
+        for (size_t i = 0; i < p->n; i++) {
             const v_f32 a = v_sub_f32(x0, v_set1_f32(y0[i]));
             const v_f32 b = v_sub_f32(x1, v_set1_f32(y1[i]));
             const v_f32 c = v_sub_f32(x2, v_set1_f32(y2[i]));
             const v_f32 d = v_sub_f32(x3, v_set1_f32(y3[i]));
-            v_f32 q = v_fnma_f32(b, b, v_fnma_f32(a, a, zero));
-            q = v_fnma_f32(d, d, v_fnma_f32(c, c, q));
-            v_store_f32(w + i * n_lane + s, tess_weight_of(q));
+            v_f32 sum = v_fnma_f32(b, b, v_fnma_f32(a, a, zero));
+            sum = v_fnma_f32(d, d, v_fnma_f32(c, c, sum));
+            end_pass(p, sum, w + i * p->n_lane + s);
         }
     }
 }
 
+static void pass_of_rest(const pass *p, size_t n_feature, float *restrict w)
+{
+    for (size_t s = 0; s < p->n_lane; s += v_len_f32()) {
+        for (size_t i = 0; i < p->n; i++) {
+            v_f32 sum = v_set1_f32(0);
+            for (size_t f = 0; f < n_feature; f++) {
+                const v_f32 x = v_load_f32(p->x + f * p->n_lane + s);
+                const v_f32 a = v_sub_f32(x, v_set1_f32(p->y[f * p->y_stride + i]));
+                sum = v_fnma_f32(a, a, sum);
+            }
+            end_pass(p, sum, w + i * p->n_lane + s);
+        }
+    }
+}
+
+// Four features at a time, which also halves what many of them would round away.
 void TESS_KFN(decode_weights_f32)(const float *restrict y, size_t y_stride, size_t n,
                                   size_t n_feature, const float *restrict x, size_t n_lane,
                                   float *restrict w)
 {
-    if (n_feature == 4) {
-        weights_of_4(y, y_stride, n, x, n_lane, w);
+    pass p = {y, x, y_stride, n, n_lane, 1, 1};
+    if (n_feature == 4) { // tetrodes: what is known of the pass is known to the compiler
+        pass_of_4(&p, w);
         return;
     }
-    for (size_t s = 0; s < n_lane; s += v_len_f32()) {
-        for (size_t i = 0; i < n; i++) {
-            v_f32 q = v_set1_f32(0);
-            // Four at a time: what many features round away is then halved.
-            for (size_t first = 0; first < n_feature; first += 4) {
-                const size_t end = n_feature - first < 4 ? n_feature : first + 4;
-                v_f32 sum = v_set1_f32(0);
-                for (size_t f = first; f < end; f++) {
-                    const v_f32 a =
-                        v_sub_f32(v_load_f32(x + f * n_lane + s), v_set1_f32(y[f * y_stride + i]));
-                    sum = v_fnma_f32(a, a, sum);
-                }
-                q = v_add_f32(q, sum);
-            }
-            v_store_f32(w + i * n_lane + s, tess_weight_of(q));
+    for (size_t first = 0; first < n_feature; first += 4) {
+        const size_t left = n_feature - first;
+        p.y = y + first * y_stride;
+        p.x = x + first * n_lane;
+        p.is_first = first == 0;
+        p.is_last = left <= 4;
+        if (left >= 4) {
+            pass_of_4(&p, w);
+        } else {
+            pass_of_rest(&p, left, w);
         }
     }
 }
