@@ -272,17 +272,18 @@ void tess_decode_view_close(tess_decode_view *view)
     }
 }
 
-enum { RELEASE_ROWS = 4096 };
+enum { RELEASE_BYTES = 1 << 20, RELEASE_STEP = 32 };
 
 tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch, double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
     const int64_t n = info->shape[1];
     TESS_TRY(tess_source_read(source, row, 1, scratch, (uint64_t)(n * info->item_bytes)));
-    // Rows come in order: mapped pages well behind this one are given back, or reading a result
-    // would hold all of it.
-    if (row >= RELEASE_ROWS && row % RELEASE_ROWS < RELEASE_ROWS / 64) {
-        const int64_t behind = row < 2 * RELEASE_ROWS ? row : 2 * RELEASE_ROWS;
+    // Rows come in order: mapped pages behind this one are given back now and then, or reading a
+    // result would hold all of it.
+    const int64_t rows = RELEASE_BYTES / (n * info->item_bytes) + RELEASE_STEP;
+    if (row >= rows && row % rows < RELEASE_STEP) {
+        const int64_t behind = row < 2 * rows ? row : 2 * rows;
         tess_source_release(source, row - behind, behind);
     }
     for (int64_t i = 0; i < n; i++) {
