@@ -11,12 +11,15 @@
 #include <string.h>
 
 enum {
-    MAX_ORDER = 10,
+    MAX_ORDER = 8,
     POINTS = 8, // of the interpolation, per axis
     MARGIN = 8, // nodes beyond what is asked for, so that every stencil is inside
 };
 
 static const double REACH = 10; // sigma: farther samples weigh less than 2e-22
+// Nodes per sigma. A line is cheap, and finer nodes follow deeper valleys.
+static const double NODES_LINE = 32;
+static const double NODES_PLANE = 12;
 static const double BEYOND = 3; // sigma: how far the table goes past the samples
 static const double LEAST_SHARE =
     1e-11; // of the peak of all samples: what is cut off is 2e-11 of it
@@ -52,7 +55,7 @@ static void fill_taps(axis *x)
 }
 
 static tess_status make_axis(tess_decode_blocks *blocks, const tess_decode_table_samples *s,
-                             int64_t k, double nodes_per_std, int order, axis *out)
+                             int64_t k, double nodes_per_std, axis *out)
 {
     double low = s->place[k];
     double high = low;
@@ -64,12 +67,12 @@ static tess_status make_axis(tess_decode_blocks *blocks, const tess_decode_table
     const double n = (high - low + 2 * BEYOND * s->std[k]) / step + 2 * MARGIN + 2;
     *out = (axis){.n = n < 1e9 ? (int64_t)n : INT64_C(1000000000),
                   .reach = (int64_t)ceil(REACH * nodes_per_std),
-                  .order = order,
+                  .order = MAX_ORDER,
                   .first = low - BEYOND * s->std[k] - MARGIN * step,
                   .step = step,
                   .std = s->std[k]};
-    out->taps = tess_decode_blocks_alloc(blocks, (2 * out->reach + 1) * order, sizeof *out->taps,
-                                         "density table");
+    out->taps = tess_decode_blocks_alloc(blocks, (2 * out->reach + 1) * MAX_ORDER,
+                                         sizeof *out->taps, "density table");
     if (!out->taps) {
         return TESS_E_MEMORY;
     }
@@ -292,7 +295,6 @@ static tess_status build(tess_context *ctx, tess_decode_blocks *blocks, tess_dec
 {
     building b = {.samples = s};
     b.x[0] = (axis){.n = 1, .order = 1};
-    // One coordinate is cheap: finer nodes need fewer orders and follow deeper valleys.
     const bool is_line = s->n_dim == 1;
     if (is_line) {
         b.x[0].taps = tess_decode_blocks_alloc(scratch, 1, sizeof(double), "density table");
@@ -301,10 +303,9 @@ static tess_status build(tess_context *ctx, tess_decode_blocks *blocks, tess_dec
         }
         b.x[0].taps[0] = 1;
     } else {
-        TESS_TRY(make_axis(scratch, s, 0, 8, MAX_ORDER, &b.x[0]));
+        TESS_TRY(make_axis(scratch, s, 0, NODES_PLANE, &b.x[0]));
     }
-    TESS_TRY(
-        make_axis(scratch, s, is_line ? 0 : 1, is_line ? 32 : 8, is_line ? 8 : MAX_ORDER, &b.x[1]));
+    TESS_TRY(make_axis(scratch, s, is_line ? 0 : 1, is_line ? NODES_LINE : NODES_PLANE, &b.x[1]));
     if (b.x[0].n > max_node / b.x[1].n) {
         return TESS_OK;
     }
