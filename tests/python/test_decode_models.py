@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import pickle
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tessera
 import tessera.decode as td
 from decode_data import Spikes, make_plane, make_spikes
+from helpers import run_python
+from tessera import _core
 from tessera.decode.results import Results
 
 CLUSTERLESS = {
@@ -409,6 +413,40 @@ def test_results_in_netcdf(decoded: tuple[Any, Any], tmp_path: Path) -> None:
     again = td.ClusterlessDecoder.load_results(tmp_path / "results.nc")
     assert np.array_equal(again.acausal_posterior, results.acausal_posterior)
     assert again.state_bins.to_index().names == ["state", "position"]
+
+
+def test_example_in_the_documentation() -> None:
+    failed, tried = doctest.testmod(td)
+    assert tried
+    assert failed == 0
+
+
+def test_import_is_lazy() -> None:
+    code = "import sys, tessera.decode; print('numpy' in sys.modules)"
+    assert run_python(code).stdout == "False\n"
+
+
+def test_handles_outlive_a_closed_context() -> None:
+    context = tessera.Context(threads=1)
+    handle = _core.decode_environment(context, np.linspace(0, 9, 50)[:, np.newaxis])
+    centers = np.asarray(_core.decode_environment_info(handle)["bin_centers"])
+    context.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        _core.decode_distances(context, handle)
+    del context
+    del handle
+    # The view keeps the environment, which keeps the memory of its context.
+    assert np.allclose(centers[:, 0], [0.9, 2.7, 4.5, 6.3, 8.1])
+
+
+def test_handles_are_checked() -> None:
+    context = tessera.Context(threads=1)
+    handle = _core.decode_environment(context, np.linspace(0, 9, 50)[:, np.newaxis])
+    assert "environment" in repr(handle)
+    with pytest.raises(TypeError, match="handle of a decode encoding"):
+        _core.decode_encoding_info(handle)
+    with pytest.raises(TypeError):
+        type(handle)()
 
 
 def test_threads_and_exact_mode(spikes: Spikes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,9 @@ SIZES = {
 }
 
 
-def numpy_spikes(rng, n_electrode, mean, end):
+def numpy_spikes(
+    rng: np.random.Generator, n_electrode: int, mean: int, end: float
+) -> tuple[list[Any], list[Any]]:
     """Return times and features as the original's profiling script draws them."""
     times, features = [], []
     for _ in range(n_electrode):
@@ -29,12 +33,17 @@ def numpy_spikes(rng, n_electrode, mean, end):
 
 @pytest.mark.parametrize("seed", [42, 7, 2**40 + 3])
 @pytest.mark.parametrize("size", SIZES)
-def test_profiling_sizes_equal_numpy(size, seed):
+def test_profiling_sizes_equal_numpy(size: str, seed: int) -> None:
     n_position, n_time, n_electrode, encoding, decoding, n_bin = SIZES[size]
     recording = decode.simulate_recording(size, seed)
     rng = np.random.default_rng(seed)
     for mean, end, got_times, got_features in (
-        (encoding, 100.0, recording.encoding_spike_times, recording.encoding_spike_waveform_features),
+        (
+            encoding,
+            100.0,
+            recording.encoding_spike_times,
+            recording.encoding_spike_waveform_features,
+        ),
         (decoding, 20.0, recording.spike_times, recording.spike_waveform_features),
     ):
         times, features = numpy_spikes(rng, n_electrode, mean, end)
@@ -45,6 +54,7 @@ def test_profiling_sizes_equal_numpy(size, seed):
     np.testing.assert_array_equal(recording.position_time, np.linspace(0, 100, n_position))
     np.testing.assert_array_equal(recording.position[:, 0], np.linspace(0, 100, n_position))
     np.testing.assert_array_equal(recording.time, np.linspace(0, 20, n_time))
+    assert recording.interior_position is not None
     np.testing.assert_array_equal(recording.interior_position[:, 0], np.linspace(0, 100, n_bin))
     assert recording.place_bin_size == 100 / n_bin
     assert recording.position_std == np.sqrt(12.5)

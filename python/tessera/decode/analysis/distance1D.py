@@ -1,6 +1,5 @@
 """How far the represented position is ahead of the animal or behind it, along a track."""
 
-# ruff: noqa: N999
 
 from __future__ import annotations
 
