@@ -239,10 +239,12 @@ static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
     if (status != TESS_OK) {
         return data_status(c, j, status);
     }
-    if (j->report.resumed) {
-        console_note("continued from %s", c->values.checkpoint);
-    }
     const double elapsed = j->report.elapsed_s;
+    if (j->report.resumed) {
+        // How many bins were left is not known, and so no rate.
+        console_note("continued from %s, %.3f s", c->values.checkpoint, elapsed);
+        return 0;
+    }
     console_note("%lld bins in %.3f s, %.0f bins/s", (long long)observation->n_time, elapsed,
                  elapsed > 0 ? (double)observation->n_time / elapsed : 0);
     return 0;
