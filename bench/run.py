@@ -1,11 +1,13 @@
 """Times Tessera against its peers: ours and theirs in one process, alternating, same data.
 
-    python bench/run.py [SYSTEM...] [--json FILE] [--seconds S] [--command PATH]
+    python bench/run.py [SYSTEM...] [--case NAME] [--json FILE] [--seconds S] [--command PATH]
 
 Agreement is checked first; a row that disagrees is not timed and makes the exit status 1. Times
-are medians of warm runs. share_of_roofline is the share of the memory-read bandwidth measured by
-`tessera device --benchmark` with the same number of threads; it exceeds 1 when the data stay in
-cache. A system is a file of bench/cases with a function cases().
+are medians of warm runs. share_of_roofline is the share of the memory-read bandwidth or of the
+float32 arithmetic, whichever the case counts, measured by `tessera device --benchmark` with the
+same number of threads; it exceeds 1 when the data stay in cache or a method needs less arithmetic
+than the plain sum. Where a peer is not installed its columns say so. A ratio below 1 is a case in
+which the peer is faster. A system is a file of bench/cases with a function cases().
 """
 
 import argparse
@@ -23,88 +25,132 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MINIMUM_REPEATS = 7
+MINIMUM_REPEATS = 7  # 3 where that would take longer than PATIENCE
+PATIENCE = 10.0
 
 
 def systems():
     return sorted(path.stem for path in (HERE / "cases").glob("*.py") if path.stem[0] != "_")
 
 
-def read_bandwidth(command, threads):
-    """Bytes per second this machine reads from memory, as the command measures it."""
+def ceilings(command, threads):
+    """What this machine reads and computes per second at most, as the command measures it."""
     answer = subprocess.run(
         [command, "device", "--benchmark", "--json", "--threads", str(threads)],
         check=True, capture_output=True, text=True,
     )
     for device in json.loads(answer.stdout)["devices"]:
         if device["id"] == "cpu":
-            return device["ceilings"]["read_bytes_per_s"]
+            return device["ceilings"]
     raise RuntimeError("tessera device --benchmark --json lists no cpu")
 
 
 def time_alternating(ours, peer, seconds):
-    """Median seconds of each, warm, taking turns so that both meet the same machine."""
-    ours()
-    peer()
-    times = ([], [])
+    """Median seconds of each, taking turns so that both meet the same machine.
+
+    Both are warm: checking that they agree has run them once.
+    """
+    sides = [run for run in (ours, peer) if run is not None]
+    times = [[] for _ in sides]
     begin = time.perf_counter()
-    while len(times[0]) < MINIMUM_REPEATS or time.perf_counter() - begin < 2 * seconds:
-        for run, list_of_times in zip((ours, peer), times):
+    while True:
+        for run, list_of_times in zip(sides, times):
             start = time.perf_counter()
             run()
             list_of_times.append(time.perf_counter() - start)
-    return statistics.median(times[0]), statistics.median(times[1])
+        elapsed = time.perf_counter() - begin
+        enough = len(times[0]) >= MINIMUM_REPEATS and elapsed >= len(sides) * seconds
+        if enough or len(times[0]) >= 3 and elapsed > PATIENCE:
+            break
+    medians = [statistics.median(list_of_times) for list_of_times in times]
+    return medians[0], medians[1] if peer else None
 
 
-def rows_of(case, thread_counts, bandwidth, seconds):
+def version_of(distribution):
+    """The version of a peer; None if it is not installed."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def timed(case, data, threads, has_peer, seconds):
+    if case.times is not None:
+        return case.times(data, threads)
+    return time_alternating(lambda: case.ours(data, threads),
+                            (lambda: case.peer(data)) if has_peer else None, seconds)
+
+
+def share_of_roofline(case, ours_s, limits):
+    if case.flop:
+        return case.flop / ours_s / limits["flop_f32_per_s"]
+    if case.bytes_read:
+        return case.bytes_read / ours_s / limits["read_bytes_per_s"]
+    return None
+
+
+def rows_of(case, thread_counts, limits, seconds):
     """One row per thread count; the peer runs as it does by itself."""
     data = case.make()
-    theirs = case.peer(data)
-    for threads in thread_counts:
-        error = case.error(case.ours(data, threads), theirs)
+    version = version_of(case.peer_name) if case.peer_name else None
+    theirs = case.peer(data) if version else None
+    for threads in thread_counts[-1:] if case.all_threads_only else thread_counts:
+        found = case.ours(data, threads)
+        error = case.error(found, theirs) if version else None
         row = {
             "case": case.name,
             "sizes": case.sizes,
             "threads": threads,
             "peer": case.peer_name,
-            "peer_version": importlib.metadata.version(case.peer_name),
+            "peer_version": version,
             "max_error": error,
             "tolerance": case.tolerance,
-            "agree": bool(error <= case.tolerance),
+            "agree": error is None or bool(error <= case.tolerance),
             "ours_s": None,
             "peer_s": None,
             "ratio": None,
             "share_of_roofline": None,
+            "more": {},
         }
         if row["agree"]:
-            ours_s, peer_s = time_alternating(
-                lambda threads=threads: case.ours(data, threads),
-                lambda: case.peer(data),
-                seconds,
-            )
+            ours_s, peer_s = timed(case, data, threads, version is not None, seconds)
             row.update(
                 ours_s=ours_s,
                 peer_s=peer_s,
-                ratio=peer_s / ours_s,
-                share_of_roofline=case.bytes_read / ours_s / bandwidth[threads],
+                ratio=peer_s / ours_s if peer_s else None,
+                share_of_roofline=share_of_roofline(case, ours_s, limits[threads]),
             )
+        if case.more:
+            row["more"] = case.more(data, threads, row["ours_s"])
         yield row
+
+
+def cell(value, width, form, missing="-"):
+    return f"{missing if value is None else format(value, form):>{width}}"
 
 
 def print_row(row):
     name = f"{row['case']:<24} {row['threads']:>7}"
-    if not row["agree"]:
-        print(f"{name}   DISAGREES: error {row['max_error']:.3g} > {row['tolerance']:.3g}")
-        return
-    print(
-        f"{name} {row['ours_s'] * 1e3:>10.3f} {row['peer_s'] * 1e3:>10.3f} {row['ratio']:>7.2f}"
-        f" {row['share_of_roofline'] * 100:>9.0f} % {row['max_error']:>9.2g}"
-    )
+    if row["agree"]:
+        ours, peer = (row[side] and row[side] * 1e3 for side in ("ours_s", "peer_s"))
+        missing = "-" if row["peer_version"] or not row["peer"] else "no peer"
+        share = row["share_of_roofline"]
+        print(f"{name} {cell(ours, 10, '.3f')} {cell(peer, 10, '.3f', missing)}"
+              f" {cell(row['ratio'], 7, '.2f')} {cell(share and share * 100, 9, '.0f')} %"
+              f" {cell(row['max_error'], 9, '.2g')}", flush=True)
+    else:
+        print(f"{name}   DISAGREES: error {row['max_error']:.3g} > {row['tolerance']:.3g}",
+              flush=True)
+    if row["more"]:
+        said = (f"{key} {format(value, '.3g') if isinstance(value, float) else value}"
+                for key, value in row["more"].items())
+        print("    " + ", ".join(said), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=", ".join(systems()))
+    parser.add_argument("--case", help="only cases whose name contains this")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as a JSON array")
     parser.add_argument("--seconds", type=float, default=1.0, help="per side and row (default 1)")
     parser.add_argument("--command", default=shutil.which("tessera"), help="the tessera command")
@@ -117,21 +163,25 @@ def main():
     sys.path.insert(0, str(HERE))
     all_cores = len(os.sched_getaffinity(0))
     thread_counts = sorted({1, all_cores})
-    bandwidth = {n: read_bandwidth(args.command, n) for n in thread_counts}
+    limits = {n: ceilings(args.command, n) for n in thread_counts}
 
     print(f"$ {shlex.join(sys.argv)}")
-    print(f"{platform.machine()}, {all_cores} cores; memory read " + ", ".join(
-        f"{value / 1e9:.1f} GB/s with {n} thread{'s' * (n > 1)}" for n, value in bandwidth.items()))
+    print(f"{platform.machine()}, {all_cores} cores; " + ", ".join(
+        f"{limit['read_bytes_per_s'] / 1e9:.1f} GB/s, {limit['flop_f32_per_s'] / 1e9:.0f} GFLOP/s"
+        f" with {n} thread{'s' * (n > 1)}" for n, limit in limits.items()))
     print(f"{'case':<24} {'threads':>7} {'ours ms':>10} {'peer ms':>10} {'ratio':>7}"
           f" {'of roofline':>11} {'max error':>9}")
     rows = []
     for system in args.systems or systems():
         for case in importlib.import_module(f"cases.{system}").cases():
-            for row in rows_of(case, thread_counts, bandwidth, args.seconds):
+            if args.case and args.case not in case.name:
+                continue
+            for row in rows_of(case, thread_counts, limits, args.seconds):
                 rows.append(row)
                 print_row(row)
-    for peer in sorted({(row["peer"], row["peer_version"]) for row in rows}):
-        print(f"peer: {peer[0]} {peer[1]}")
+    peers = {(row["peer"], row["peer_version"]) for row in rows if row["peer"]}
+    for peer, version in sorted(peers):
+        print(f"peer: {peer} {version or 'is not installed'}")
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=2) + "\n")
     return 0 if all(row["agree"] for row in rows) else 1

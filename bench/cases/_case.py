@@ -9,10 +9,16 @@ from typing import Any
 class Case:
     name: str
     sizes: dict[str, Any]
-    peer_name: str  # distribution name on PyPI: its version goes into the row
-    bytes_read: int  # the least that must come from memory: what the roofline counts
+    peer_name: str | None  # distribution name on PyPI: its version goes into the row; None: no peer
     tolerance: float  # on error()
     make: Callable[[], Any]  # the data, the same for both
     ours: Callable[[Any, int], Any]  # (data, threads)
     peer: Callable[[Any], Any]
     error: Callable[[Any, Any], float]  # (ours, theirs)
+    bytes_read: float = 0  # the least that must come from memory: one roofline
+    flop: float = 0  # the least that must be computed in float32: the other
+    more: Callable[[Any, int, float | None], dict[str, Any]] | None = None  # further columns:
+    # (data, threads, our median) -> what else there is to say, printed on a line of its own
+    all_threads_only: bool = False  # where a row per thread count would take too long
+    times: Callable[[Any, int], tuple[float, float | None]] | None = None  # (ours, peer) seconds,
+    # where a case measures by itself: first calls in fresh processes, latencies
