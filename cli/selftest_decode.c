@@ -106,13 +106,18 @@ static tess_status create_detector(tess_context *ctx, example *x)
 static tess_status compute(tess_context *ctx, example *x, double *rows, double *evidence)
 {
     static const int64_t shape[] = {N_TIME, N_BIN};
+    static const int64_t state_shape[] = {N_TIME, 1};
+    double state_rows[N_TIME];
     tess_decode_outputs outputs;
     tess_array array;
+    tess_array states; // asked for, because without the filter there is no evidence
 
     describe(x);
     tess_decode_outputs_init(&outputs, sizeof outputs);
     tess_status status = tess_array_init(&array, rows, TESS_F64, 2, shape);
+    status = status ? status : tess_array_init(&states, state_rows, TESS_F64, 2, state_shape);
     outputs.log_likelihood = &array;
+    outputs.causal_state_probabilities = &states;
     status = status ? status : create_encoding(ctx, x);
     status = status ? status : create_detector(ctx, x);
     status =
