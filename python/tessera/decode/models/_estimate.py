@@ -164,7 +164,7 @@ class EstimateMixin(PredictMixin):
         else:
             found = self._maximise(observation, want, options, memory_budget, progress)
         if store_log_likelihood:
-            self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
+            self.log_likelihood_ = self._by_state(found["log_likelihood"])
         evidence = found["marginal_log_likelihoods"]
         return self._results(found, names, observation["time"], evidence)
 

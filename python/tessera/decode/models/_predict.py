@@ -167,17 +167,24 @@ class PredictMixin(StateSpace):
         if interior.all():
             return inner
         full = np.full((len(inner), len(interior)), np.nan, dtype=inner.dtype)
-        full[:, interior] = inner
+        # Run by run: NumPy copies columns picked by a mask one at a time.
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], interior, [False]))))
+        done = 0
+        for start, stop in edges.reshape(-1, 2):
+            full[:, start:stop] = inner[:, done : done + stop - start]
+            done += stop - start
         return full
 
-    def _columns(self) -> Array:
-        """Return which likelihood column every interior state bin has."""
+    def _by_state(self, log_likelihood: Any) -> Array:
+        """Give every state its own likelihood columns, which some of them share."""
+        shared = np.asarray(log_likelihood)
         info = _core.decode_detector_info(self._detector())
-        first = np.asarray(info["state_first"])
-        column = np.asarray(info["ll_first"])
-        return np.concatenate(
-            [column[s] + np.arange(first[s + 1] - first[s]) for s in range(len(column))]
-        )
+        width = np.diff(np.asarray(info["state_first"]))
+        first = np.asarray(info["ll_first"])
+        if np.array_equal(first, np.cumsum(width) - width) and width.sum() == shared.shape[1]:
+            return shared
+        parts = [shared[:, f : f + w] for f, w in zip(first, width, strict=True)]
+        return np.concatenate(parts, axis=1)
 
     def _variables(self, found: dict[str, Any], names: list[str]) -> dict[str, Any]:
         variables: dict[str, Any] = {}
@@ -187,7 +194,7 @@ class PredictMixin(StateSpace):
                 variables[name] = (("time", "states"), array)
                 continue
             if name == "log_likelihood":
-                array = array[:, self._columns()]
+                array = self._by_state(array)
             variables[name] = (("time", "state_bins"), self._scatter(array))
         return variables
 
@@ -229,7 +236,7 @@ class PredictMixin(StateSpace):
             progress=progress,
         )
         if cache_likelihood:
-            self.log_likelihood_ = np.asarray(found["log_likelihood"])[:, self._columns()]
+            self.log_likelihood_ = self._by_state(found["log_likelihood"])
         return self._results(found, names, time, found["log_evidence"])
 
     def _decode_file(
@@ -295,7 +302,7 @@ class PredictMixin(StateSpace):
             progress=progress,
             dtype=dtype,
         )
-        return np.asarray(found["log_likelihood"])[:, self._columns()]
+        return self._by_state(found["log_likelihood"])
 
     def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Any:
         design = self._design_for(None, len(observation["time"]))
