@@ -333,8 +333,8 @@ def online_case():
 
 def cases():
     day = {"n_electrode": 1, "n_encoding": 18_304, "n_decoding": 4000, "n_time": 20_000}
-    wide = {**day, "n_decoding": 1500}
-    maze = {**day, "n_encoding": 20_000, "n_decoding": 2000}
+    wide = {**day, "n_decoding": 1500, "n_time": 4000}
+    maze = {**day, "n_encoding": 20_000, "n_decoding": 2000, "n_time": 8000}
 
     def line(n_bin, sizes):
         return lambda: simulate.line(n_bin, sizes["n_encoding"], sizes["n_decoding"],
