@@ -2,7 +2,7 @@
 #ifndef TESS_TESTS_DECODE_HMM_RUN_H
 #define TESS_TESTS_DECODE_HMM_RUN_H
 
-#include "systems/decode/hmm.h"
+#include "systems/decode/states/hmm.h"
 #include "unit_golden.h"
 
 typedef struct run {

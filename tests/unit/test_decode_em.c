@@ -2,7 +2,7 @@
 #include "decode_hmm_dense.h"
 #include "decode_hmm_run.h"
 #include "decode_model.h"
-#include "systems/decode/em.h"
+#include "systems/decode/states/em.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "decode_random.h"
 
 #include "runtime/context.h"
-#include "systems/decode/poisson.h"
+#include "systems/decode/sorted/poisson.h"
 
 #include "numerics/cholesky.h"
 

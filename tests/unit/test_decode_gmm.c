@@ -1,7 +1,7 @@
 // Mixtures of Gaussians, and the clusterless likelihood made of them.
 #include "decode_random.h"
 
-#include "systems/decode/gmm.h"
+#include "systems/decode/gmm/gmm.h"
 
 static recording r;
 

@@ -1,6 +1,6 @@
 // Filter, smoother, path and M-step against the original's data.
 #include "decode_hmm_run.h"
-#include "systems/decode/em.h"
+#include "systems/decode/states/em.h"
 
 #include <math.h>
 #include <stdio.h>

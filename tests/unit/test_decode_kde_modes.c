@@ -2,7 +2,7 @@
 // must not change a bit.
 #include "unit.h"
 
-#include "systems/decode/encoding.h"
+#include "systems/decode/encoding/encoding.h"
 #include "tessera/decode.h"
 
 #include <math.h>

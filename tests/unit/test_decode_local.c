@@ -2,7 +2,7 @@
 #include "decode_set.h"
 
 #include "runtime/context.h"
-#include "systems/decode/local.h"
+#include "systems/decode/kde/local.h"
 
 static const double PI = 3.14159265358979323846;
 

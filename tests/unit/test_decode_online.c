@@ -1,7 +1,7 @@
 // The online decoder against the offline one, and what it promises besides.
 #include "decode_hmm_dense.h"
 #include "decode_model.h"
-#include "systems/decode/online.h"
+#include "systems/decode/online/online.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,0 +1,63 @@
+// Spikes inside and outside an interval, and what that says about the clocks.
+#include "base/status.h"
+#include "systems/decode/encoding/inputs.h"
+
+#include <math.h>
+
+tess_decode_window tess_decode_window_open(double begin_s, double end_s)
+{
+    return (tess_decode_window){
+        .begin_s = begin_s, .end_s = end_s, .earliest_s = INFINITY, .latest_s = -INFINITY};
+}
+
+void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
+                            const tess_decode_ordered *ordered, int64_t *first, int64_t *n)
+{
+    const int64_t begin = tess_decode_first_from(ordered->time, ordered->n, window->begin_s);
+    const int64_t end = tess_decode_first_after(ordered->time, ordered->n, window->end_s);
+    *first = begin;
+    *n = end > begin ? end - begin : 0;
+    if (ordered->n == 0) {
+        return;
+    }
+    const double earliest = ordered->time[0];
+    const double latest = ordered->time[ordered->n - 1];
+    window->n_electrode++;
+    window->n_in += *n;
+    window->n_before += begin;
+    window->n_after += ordered->n - end;
+    window->earliest_s = fmin(window->earliest_s, earliest);
+    window->latest_s = fmax(window->latest_s, latest);
+    // Silence in a short window is nothing; spikes farther away than they or the window last are.
+    const double gap_s = fmax(window->begin_s - latest, earliest - window->end_s);
+    const double span_s = fmax(window->end_s - window->begin_s, latest - earliest);
+    if (gap_s > span_s && window->n_silent++ == 0) {
+        window->silent_electrode = electrode;
+        window->silent_spikes = ordered->n;
+        window->silent_earliest_s = earliest;
+        window->silent_latest_s = latest;
+    }
+}
+
+tess_status tess_decode_window_judge(tess_context *ctx, const tess_decode_window *w,
+                                     const char *name)
+{
+    if (w->n_electrode > 0 && w->n_in == 0 &&
+        (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "none of the %lld spikes of %lld electrodes lies in %s: spikes are at %.9g to "
+                  "%.9g s, %s is %.9g to %.9g s; do the two clocks have the same origin?",
+                  (long long)(w->n_before + w->n_after), (long long)w->n_electrode, name,
+                  w->earliest_s, w->latest_s, name, w->begin_s, w->end_s);
+    }
+    if (w->n_silent == 0) {
+        return TESS_OK;
+    }
+    tess_log_write(&ctx->log, TESS_LOG_WARNING,
+                   "no spike of electrode %lld lies in %s: its %lld spikes are at %.9g to %.9g s, "
+                   "%s is %.9g to %.9g s; a clock offset looks like this (%lld of %lld electrodes)",
+                   (long long)w->silent_electrode, name, (long long)w->silent_spikes,
+                   w->silent_earliest_s, w->silent_latest_s, name, w->begin_s, w->end_s,
+                   (long long)w->n_silent, (long long)w->n_electrode);
+    return TESS_OK;
+}

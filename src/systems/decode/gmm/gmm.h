@@ -1,0 +1,37 @@
+// The clusterless GMM: what its files share.
+#ifndef TESS_SYSTEMS_DECODE_GMM_H
+#define TESS_SYSTEMS_DECODE_GMM_H
+
+#include "numerics/mixture.h"
+#include "systems/decode/encoding/encoding.h"
+
+typedef struct tess_decode_gmm {
+    int64_t n_electrode;
+    int64_t n_dim;
+    tess_mixture occupancy;
+    tess_mixture *ground;  // [n_electrode] positions of spikes
+    tess_mixture *joint;   // [n_electrode] marks, then positions
+    double *log_occupancy; // [P]
+    double *summed;        // [P]
+    double *mean_rates;    // [n_electrode], at least 1e-15
+    int64_t scratch_items; // that one evaluation needs
+} tess_decode_gmm;
+
+// gmm_rows.c
+TESS_MUST_CHECK tess_status tess_decode_gmm_rows(tess_context *ctx,
+                                                 const tess_decode_encoding *encoding,
+                                                 const tess_decode_row_spikes *spikes, double scale,
+                                                 tess_array *out,
+                                                 tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_decode_gmm_log_joint(tess_context *ctx,
+                                                      const tess_decode_encoding *encoding,
+                                                      int64_t electrode, const double *marks,
+                                                      int64_t n, tess_array *out,
+                                                      tess_decode_likelihood_report *report);
+// gmm_local.c
+TESS_MUST_CHECK tess_status tess_decode_gmm_local_rows(
+    tess_context *ctx, const tess_decode_encoding *encoding, const tess_decode_row_spikes *spikes,
+    double scale, const double *row_place, const double *const *spike_place, tess_array *out,
+    tess_decode_likelihood_report *report);
+
+#endif

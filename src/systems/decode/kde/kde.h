@@ -1,0 +1,46 @@
+// The clusterless KDE: what its files share.
+#ifndef TESS_SYSTEMS_DECODE_KDE_H
+#define TESS_SYSTEMS_DECODE_KDE_H
+
+#include "stage/decode_likelihood.h"
+#include "systems/decode/blocks.h"
+#include "systems/decode/encoding/encoding.h"
+
+typedef struct kde_model {
+    tess_decode_blocks blocks;
+    tess_kde_model stage;
+    tess_kde_electrode *electrodes; // of stage
+    double *occupancy;              // [n_bin]
+    double *mean_rates;             // [n_electrode]
+    double *intensity;              // [n_bin] summed ground intensity
+    double *place_fields;           // [n_electrode][n_bin]
+    double bound;
+    tess_kde_bound single; // how one spike at a time is done
+    int32_t n_thread;      // of the context it was made in: for plans
+} kde_model;
+
+// Stages of this model run here: they take host pointers.
+static inline tess_device *tess_decode_kde_device(tess_context *ctx)
+{
+    return ctx->device->shares_host_memory ? ctx->device : &ctx->cpu;
+}
+
+// kde_fit.c
+TESS_MUST_CHECK tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
+                                                const tess_decode_selection *selection);
+void tess_decode_kde_free(tess_decode_encoding *encoding);
+
+// kde_rows.c
+TESS_MUST_CHECK tess_status tess_decode_kde_rows(tess_context *ctx,
+                                                 const tess_decode_encoding *encoding,
+                                                 const tess_decode_row_spikes *spikes, double scale,
+                                                 tess_array *out,
+                                                 tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_decode_kde_log_joint(tess_context *ctx,
+                                                      const tess_decode_encoding *encoding,
+                                                      int64_t electrode, const double *marks,
+                                                      int64_t n, tess_array *out,
+                                                      tess_decode_likelihood_report *report);
+uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike);
+
+#endif

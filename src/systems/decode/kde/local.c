@@ -1,0 +1,165 @@
+// Likelihood of rows at the animal's own position:
+//
+//     out[k] = sum over spikes s of row k of log[ r_e J_e(m_s, y_s) / pi(y_s) ]
+//              - scale sum_e r_e g_e(y_k) / pi(y_k)
+//
+// y_s is where the animal is at the spike, y_k at the row's time. Where it never was (pi below
+// 1e-30) an intensity is 0 and so is the second term. An absolute floor bounds each logarithm as in
+// the non-local likelihood; a relative one has no meaning at a single point, so that there, as
+// without a floor, only the range of the arithmetic does (700 nats).
+#include "systems/decode/kde/local.h"
+#include "base/status.h"
+#include "stage/decode_joint.h"
+#include "systems/decode/kde/kde.h"
+
+#include <math.h>
+
+static const double LOWEST_VALUE = -700;
+
+// The queries of one electrode: marks and places in the points' units.
+static void scale_queries(const tess_decode_points *p, int32_t dtype, int64_t n_dim,
+                          const double *marks, const double *places, int64_t n, void *y)
+{
+    const int64_t width = p->n_feature + n_dim;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < width; k++) {
+            const double raw = k < p->n_feature ? marks[i * p->n_feature + k]
+                                                : places[i * n_dim + k - p->n_feature];
+            const double value = (raw - p->centre[k]) * p->scale[k];
+            if (dtype == TESS_F32) {
+                ((float *)y)[i * width + k] = (float)value;
+            } else {
+                ((double *)y)[i * width + k] = value;
+            }
+        }
+    }
+}
+
+// log sum over the electrode's encoding spikes for each of its n spikes.
+static tess_status joint_sums(tess_context *ctx, tess_decode_blocks *scratch,
+                              const struct tess_decode_local *local, int64_t electrode,
+                              const double *marks, const double *places, int64_t n, double *out)
+{
+    const tess_decode_points *p = &local->electrodes[electrode];
+    const int64_t width = p->n_feature + local->n_dim;
+    const size_t item = tess_dtype_bytes((tess_dtype)local->dtype);
+    void *y = tess_decode_blocks_alloc(scratch, n, (size_t)width * item, "decoding spikes");
+    if (!y) {
+        return TESS_E_MEMORY;
+    }
+    scale_queries(p, local->dtype, local->n_dim, marks, places, n, y);
+    const tess_stage_decode_joint args = {.x = p->x,
+                                          .bias = p->bias,
+                                          .y = y,
+                                          .out = out,
+                                          .n = p->n,
+                                          .n_dim = width,
+                                          .n_y = n,
+                                          .dtype = local->dtype};
+    tess_device *device = tess_decode_kde_device(ctx);
+    TESS_TRY(device->backend->enqueue(device->queue, TESS_STAGE_DECODE_JOINT, &args, sizeof args));
+    return device->backend->finish(device->queue);
+}
+
+typedef struct local_job {
+    tess_context *ctx;
+    tess_decode_blocks *scratch;
+    const tess_decode_encoding *encoding;
+    const struct tess_decode_local *local;
+    const tess_decode_row_spikes *spikes;
+    tess_decode_likelihood_report *report;
+    double *rows; // [n_row]
+} local_job;
+
+static tess_status add_electrode(const local_job *job, int64_t e, const double *places)
+{
+    const tess_decode_row_spikes *spikes = job->spikes;
+    const int64_t first = spikes->electrode_first[e];
+    const int64_t n = spikes->electrode_first[e + 1] - first;
+    const tess_decode_points *p = &job->local->electrodes[e];
+    if (n == 0) {
+        return TESS_OK;
+    }
+    double *sum = tess_decode_blocks_alloc(job->scratch, n, sizeof *sum, "local likelihood");
+    double *log_pi = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
+    if (!sum || !log_pi) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->occupancy, places, n, log_pi));
+    if (p->n > 0) {
+        TESS_TRY(
+            joint_sums(job->ctx, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
+    }
+    const double floor = job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE
+                             ? TESS_DECODE_LOG_EPS
+                             : LOWEST_VALUE;
+    for (int64_t i = 0; i < n; i++) {
+        const bool possible = p->n > 0 && log_pi[i] > -(double)INFINITY;
+        const double value = possible ? p->offset + sum[i] - log_pi[i] : floor;
+        const bool above = value > floor;
+        job->rows[spikes->row[first + i]] += above ? value : floor;
+        job->report->n_floored += !above;
+    }
+    job->report->n_value += n;
+    job->report->pairs += (double)n * (double)p->n;
+    return TESS_OK;
+}
+
+// Expected spikes at the rows' places.
+static tess_status subtract_ground(const local_job *job, const double *row_place, double scale)
+{
+    const int64_t n = job->spikes->n_row;
+    double *log_pi = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
+    double *log_ground = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_ground, "rates");
+    if (!log_pi || !log_ground) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->occupancy, row_place, n, log_pi));
+    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->ground, row_place, n, log_ground));
+    for (int64_t k = 0; k < n; k++) {
+        if (log_pi[k] > -(double)INFINITY) {
+            job->rows[k] -= scale * exp(log_ground[k] - log_pi[k]);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status evaluate(local_job *job, double scale, const double *row_place,
+                            const double *const *spike_place, tess_array *out)
+{
+    const int64_t n_row = job->spikes->n_row;
+    job->rows = tess_decode_blocks_alloc(job->scratch, n_row, sizeof *job->rows, "local rows");
+    if (!job->rows) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t e = 0; e < job->encoding->info.n_electrode; e++) {
+        TESS_TRY(tess_context_check_cancel(job->ctx));
+        TESS_TRY(add_electrode(job, e, spike_place[e]));
+    }
+    TESS_TRY(subtract_ground(job, row_place, scale));
+    for (int64_t k = 0; k < n_row; k++) {
+        if (out->dtype == TESS_F32) {
+            ((float *)out->data)[k] = (float)job->rows[k];
+        } else {
+            ((double *)out->data)[k] = job->rows[k];
+        }
+    }
+    return TESS_OK;
+}
+
+tess_status tess_decode_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                                       const tess_decode_row_spikes *spikes, double scale,
+                                       const double *row_place, const double *const *spike_place,
+                                       tess_array *out, tess_decode_likelihood_report *report)
+{
+    tess_decode_blocks scratch;
+    tess_decode_blocks_init(&scratch, &ctx->heap);
+    local_job job = {
+        .ctx = ctx, .scratch = &scratch, .encoding = encoding, .spikes = spikes, .report = report};
+    tess_status status = tess_decode_local_get(ctx, encoding, &job.local);
+    if (status == TESS_OK) {
+        status = evaluate(&job, scale, row_place, spike_place, out);
+    }
+    tess_decode_blocks_free(&scratch);
+    return status;
+}

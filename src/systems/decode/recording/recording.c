@@ -1,0 +1,180 @@
+// Opening recordings: recognises the layout, then completes what every layout leaves open.
+#include "base/status.h"
+#include "systems/decode/recording/recording_input.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char MEMORY[] = "a recording";
+
+tess_status tess_decode_input_need(const tess_decode_input *in, const char *name,
+                                   const tess_bundle_entry **entry)
+{
+    *entry = tess_bundle_find(&in->bundle, name);
+    if (*entry) {
+        return TESS_OK;
+    }
+    char found[512] = "";
+    size_t used = 0;
+    for (int64_t i = 0; i < in->bundle.n_entry && used + 64 < sizeof found; i++) {
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%.60s", i ? ", " : "",
+                                 in->bundle.entries[i].name);
+    }
+    TESS_FAIL(TESS_E_FORMAT,
+              "%s: there is no data set '%s'; a recording holds position_time, position, "
+              "spike_times, spike_offsets and marks; found: %s%s",
+              in->bundle.path, name, used ? found : "nothing",
+              used + 64 >= sizeof found ? ", ..." : "");
+}
+
+tess_status tess_decode_input_vector(const tess_decode_input *in, const tess_bundle_entry *entry,
+                                     int64_t n, const char *one_per)
+{
+    // A column is as good as a vector.
+    const bool is_vector = entry->rank == 1 || (entry->rank == 2 && entry->shape[1] == 1);
+    if (!is_vector) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: data set '%s' has %d axes; expected one", in->bundle.path,
+                  entry->name, (int)entry->rank);
+    }
+    if (n >= 0 && entry->n_item != n) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: data set '%s' has %lld values; expected %lld, %s",
+                  in->bundle.path, entry->name, (long long)entry->n_item, (long long)n, one_per);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_decode_input_f64(tess_decode_input *in, const tess_bundle_entry *entry,
+                                  const double **out)
+{
+    double *values =
+        tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
+    *out = values;
+    return values ? tess_bundle_read_f64(&in->bundle, entry, values) : TESS_E_MEMORY;
+}
+
+tess_status tess_decode_input_i64(tess_decode_input *in, const tess_bundle_entry *entry,
+                                  const int64_t **out)
+{
+    int64_t *values =
+        tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
+    *out = values;
+    return values ? tess_bundle_read_i64(&in->bundle, entry, values) : TESS_E_MEMORY;
+}
+
+tess_status tess_decode_input_bool(tess_decode_input *in, const tess_bundle_entry *entry,
+                                   const uint8_t **out)
+{
+    uint8_t *values = tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, 1, MEMORY);
+    *out = values;
+    return values ? tess_bundle_read_bool(&in->bundle, entry, values) : TESS_E_MEMORY;
+}
+
+int32_t tess_decode_mark_dtype(const tess_bundle_entry *entry)
+{
+    return entry->dtype == TESS_F32 ? TESS_F32 : TESS_F64;
+}
+
+tess_status tess_decode_input_marks(tess_decode_input *in, const tess_bundle_entry *entry,
+                                    int32_t dtype, void **out)
+{
+    const size_t item = tess_dtype_bytes((tess_dtype)dtype);
+    *out = tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, item, MEMORY);
+    if (!*out) {
+        return TESS_E_MEMORY;
+    }
+    return dtype == TESS_F32
+               ? tess_bundle_read(&in->bundle, entry, *out, (uint64_t)entry->n_item * item)
+               : tess_bundle_read_f64(&in->bundle, entry, *out);
+}
+
+static void interpolate(const tess_decode_position *series, int64_t k, double t, double *out)
+{
+    const double t0 = series->time[k];
+    const double t1 = series->time[k + 1];
+    const double f = t1 > t0 ? (t - t0) / (t1 - t0) : 0;
+    for (int64_t d = 0; d < series->n_dim; d++) {
+        const double a = series->position[k * series->n_dim + d];
+        const double b = series->position[(k + 1) * series->n_dim + d];
+        out[d] = f == 0 ? a : f == 1 ? b : a + f * (b - a);
+    }
+}
+
+// The animal at every decoding time, where it was tracked; NaN elsewhere.
+static tess_status find_true_position(tess_decode_input *in)
+{
+    tess_decode_recording_info *info = &in->recording->info;
+    const tess_decode_observation *seen = &info->observation;
+    const tess_decode_position *series = &seen->position;
+    if (info->true_position || series->n_sample < 2) {
+        return TESS_OK;
+    }
+    double *out = tess_decode_blocks_alloc(&in->recording->blocks, seen->n_time * series->n_dim,
+                                           sizeof *out, MEMORY);
+    if (!out) {
+        return TESS_E_MEMORY;
+    }
+    info->true_position = out;
+    int64_t sample = 0;
+    int64_t n_known = 0;
+    for (int64_t k = 0; k < seen->n_time; k++, out += series->n_dim) {
+        const double t = seen->time[k];
+        while (sample > 0 && series->time[sample] > t) {
+            sample--; // times out of order are refused later; here they must do no harm
+        }
+        while (sample + 2 < series->n_sample && series->time[sample + 1] <= t) {
+            sample++;
+        }
+        if (t >= series->time[0] && t <= series->time[series->n_sample - 1]) {
+            interpolate(series, sample, t, out);
+            n_known++;
+        } else {
+            for (int64_t d = 0; d < series->n_dim; d++) {
+                out[d] = (double)NAN;
+            }
+        }
+    }
+    if (n_known == 0) {
+        info->true_position = NULL;
+    }
+    return TESS_OK;
+}
+
+static tess_status read_layout(tess_decode_input *in, const char *path)
+{
+    tess_decode_recording_info *info = &in->recording->info;
+    tess_decode_blocks *blocks = &in->recording->blocks;
+
+    TESS_TRY(tess_bundle_open(in->ctx, path, &in->bundle));
+    const bool is_nwb = tess_bundle_find(&in->bundle, "units/spike_times") != NULL;
+    info->format = is_nwb ? "nwb" : strcmp(in->bundle.format, "npz") == 0 ? "npz" : "hdf5";
+    info->path = tess_decode_blocks_copy(blocks, path, (int64_t)strlen(path) + 1, 1, MEMORY);
+    if (!info->path) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(is_nwb ? tess_decode_read_nwb(in) : tess_decode_read_arrays(in));
+    TESS_TRY(find_true_position(in));
+    const char *notes = NULL;
+    TESS_TRY(tess_text_finish(&in->notes, &notes));
+    info->notes = tess_decode_blocks_copy(blocks, notes, (int64_t)strlen(notes) + 1, 1, MEMORY);
+    return info->notes ? TESS_OK : TESS_E_MEMORY;
+}
+
+tess_status tess_decode_recording_open(tess_context *ctx, const char *path,
+                                       tess_decode_recording **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_decode_input in = {.ctx = ctx};
+    TESS_TRY(tess_decode_recording_new(ctx, &in.recording));
+    tess_text_init(&in.notes, &ctx->heap);
+    const tess_status status = read_layout(&in, path);
+    tess_bundle_close(&in.bundle);
+    tess_text_destroy(&in.notes);
+    if (status != TESS_OK) {
+        tess_decode_recording_close(in.recording);
+        return status;
+    }
+    *out = in.recording;
+    return TESS_OK;
+}

@@ -1,0 +1,147 @@
+// Simulated recordings: a period to train on, then one to decode.
+#include "systems/decode/recording/simulate.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+
+static const double WATCHED_BYTES = 8 << 20; // less is made before anybody looks
+
+// Fewer training samples than this are no training.
+enum { LEAST_TRAINING = 1000 };
+
+// As long as the spikes ask for at the rate of the decoding period.
+static tess_status training_samples(const tess_decode_simulate_size *size, int64_t *n_training)
+{
+    const double n =
+        (double)size->n_time * (double)size->encoding_spikes / (double)size->decoding_spikes;
+    if (n + (double)size->n_time > INT32_MAX) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "time_bins: %lld rows and the %.0f samples to train on (as many as %lld encoding "
+                  "spikes take at the rate of %lld decoding ones) are more than %d",
+                  (long long)size->n_time, n, (long long)size->encoding_spikes,
+                  (long long)size->decoding_spikes, INT32_MAX);
+    }
+    *n_training = n < LEAST_TRAINING ? LEAST_TRAINING : (int64_t)(n + 0.5);
+    return TESS_OK;
+}
+
+static tess_status make_path(tess_context *ctx, tess_decode_recording *recording, uint64_t seed,
+                             tess_decode_path *path)
+{
+    tess_decode_blocks *blocks = &recording->blocks;
+    const int64_t n_row = path->n_sample - path->n_training;
+    path->position = tess_decode_blocks_alloc(blocks, path->n_sample * path->n_dim,
+                                              sizeof *path->position, "simulated position");
+    path->represented = tess_decode_blocks_alloc(blocks, n_row * path->n_dim,
+                                                 sizeof *path->represented, "simulated position");
+    path->is_replay = tess_decode_blocks_alloc(blocks, n_row, 1, "simulated replays");
+    if (!path->position || !path->represented || !path->is_replay) {
+        return TESS_E_MEMORY;
+    }
+    return tess_decode_simulate_path(ctx, seed, path);
+}
+
+static tess_status fill_positions(tess_decode_recording *recording, const tess_decode_path *path)
+{
+    tess_decode_recording_info *info = &recording->info;
+    double *time = tess_decode_blocks_alloc(&recording->blocks, path->n_sample, sizeof *time,
+                                            "simulated time");
+    if (!time) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t k = 0; k < path->n_sample; k++) {
+        time[k] = (double)k / TESS_DECODE_SIMULATE_HZ;
+    }
+    tess_decode_position *training = &info->training.position;
+    training->n_sample = path->n_training;
+    training->n_dim = path->n_dim;
+    training->time = time;
+    training->position = path->position;
+    tess_decode_position *decoding = &info->observation.position;
+    decoding->n_sample = path->n_sample - path->n_training;
+    decoding->n_dim = path->n_dim;
+    decoding->time = time + path->n_training;
+    decoding->position = path->position + path->n_training * path->n_dim;
+    info->observation.n_time = decoding->n_sample;
+    info->observation.time = decoding->time;
+    info->true_position = decoding->position;
+    info->represented_position = path->represented;
+    info->is_replay = path->is_replay;
+    return TESS_OK;
+}
+
+// What the recording will hold, scratch aside.
+static double bytes_of(const tess_decode_path *path, const tess_decode_simulate_size *size)
+{
+    const double n_row = (double)(path->n_sample - path->n_training);
+    const double n_spike = (double)size->encoding_spikes + (double)size->decoding_spikes;
+    return 8 * (double)path->n_sample * (double)(1 + path->n_dim) +
+           n_row * (double)(8 * path->n_dim + 1) + n_spike * (12 + 4 * (double)size->n_feature);
+}
+
+static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config *config,
+                            const tess_decode_simulate_size *size, tess_decode_recording *recording)
+{
+    tess_decode_recording_info *info = &recording->info;
+    int64_t n_training = 0;
+    TESS_TRY(training_samples(size, &n_training));
+    tess_decode_path path = {.maze = size->maze,
+                             .n_dim = tess_decode_maze_dims(size->maze),
+                             .n_sample = n_training + size->n_time,
+                             .n_training = n_training};
+    const double bytes = bytes_of(&path, size);
+    if (bytes > (double)ctx->memory_limit_bytes) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "simulate: the recording takes %.3g GB, the memory limit is %.3g GB; ask for "
+                  "fewer spikes, features or time bins, or raise the limit",
+                  bytes / 1e9, (double)ctx->memory_limit_bytes / 1e9);
+    }
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(make_path(ctx, recording, (uint64_t)config->seed, &path));
+    TESS_TRY(fill_positions(recording, &path));
+    // A spike lies between two samples, so the last one of a period has none.
+    tess_decode_spike_job job = {.config = config,
+                                 .path = &path,
+                                 .n_electrode = size->n_electrode,
+                                 .n_feature = size->n_feature,
+                                 .first = 0,
+                                 .n = n_training - 1,
+                                 .n_total = size->encoding_spikes,
+                                 .begin_ns = begin_ns,
+                                 .is_watched = bytes > WATCHED_BYTES};
+    TESS_TRY(tess_decode_simulate_spikes(ctx, recording, &job, &info->training.spikes, NULL));
+    job.first = n_training;
+    job.n = size->n_time > 1 ? size->n_time - 1 : 1;
+    job.n_total = size->decoding_spikes;
+    job.period = 1;
+    TESS_TRY(
+        tess_decode_simulate_spikes(ctx, recording, &job, &info->observation.spikes, &info->unit));
+    double extent[2];
+    tess_decode_maze_extent(size->maze, extent);
+    // A hair wider, so that rounding adds no bin.
+    info->place_bin_size =
+        size->n_bin > 0 ? extent[0] / (double)size->n_bin * (1 + 1e-12) : size->place_bin_size;
+    return TESS_OK;
+}
+
+tess_status tess_decode_simulate(tess_context *ctx, const tess_decode_simulate_config *given,
+                                 tess_decode_recording **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_decode_simulate_config config;
+    tess_decode_simulate_size size;
+    TESS_TRY(tess_decode_simulate_check(given, &config, &size));
+    tess_decode_recording *recording = NULL;
+    TESS_TRY(tess_decode_recording_new(ctx, &recording));
+    recording->info.format = "simulation";
+    const tess_status status = size.is_profile
+                                   ? tess_decode_simulate_profile(recording, &config, &size)
+                                   : simulate(ctx, &config, &size, recording);
+    if (status != TESS_OK) {
+        tess_decode_recording_close(recording);
+        return status;
+    }
+    *out = recording;
+    return TESS_OK;
+}

@@ -1,0 +1,198 @@
+// How many rows at a time: what the memory limit allows.
+#include "systems/decode/states/engine.h"
+
+#include "base/status.h"
+#include "runtime/budget.h"
+
+// Chunks long enough that likelihood kernels have work for every electrode, and short enough to
+// stop within seconds.
+static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
+// Stacks, heap slack and page tables that the resident count of the process will still gain.
+static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
+static const uint64_t WATCHED_BYTES = UINT64_C(8) << 20;
+
+static uint64_t item_bytes(const tess_decode_engine *e)
+{
+    return e->desc.detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
+}
+
+// 1 if work can be done where the rows are wanted.
+static bool is_direct(const tess_decode_engine *e, const tess_decode_rows *rows)
+{
+    return rows->memory && rows->dtype == e->desc.detector->dtype;
+}
+
+static void find_needs(tess_decode_engine *e)
+{
+    const tess_decode_engine_desc *desc = &e->desc;
+    const bool smooths = tess_decode_engine_smooths(e);
+    const tess_decode_rows *forward = e->keep ? e->keep : &desc->causal;
+    e->needs.ll = desc->given_ll.dtype != 0 ? !desc->given_ll.memory : !is_direct(e, &desc->ll);
+    e->needs.rows = !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
+    e->needs.predicted = desc->predictive.dtype != 0 && !is_direct(e, &desc->predictive);
+    e->needs.transition = desc->detector->info.n_coefficient > 0;
+    e->needs.boundaries = smooths && (!e->keep || desc->is_checked);
+}
+
+// What the buffers hold for one row.
+static uint64_t row_bytes(const tess_decode_engine *e)
+{
+    const tess_decode_detector_info *info = &e->desc.detector->info;
+    const uint64_t n_state = (uint64_t)info->n_state;
+    const uint64_t wide = (uint64_t)info->n_state_bin * item_bytes(e);
+    uint64_t bytes = 3 * n_state * sizeof(double);
+    const uint64_t ll_item = e->desc.given_ll.dtype == TESS_F64 ? sizeof(double) : item_bytes(e);
+    bytes += e->needs.ll ? (uint64_t)info->n_ll * ll_item : 0;
+    bytes += e->needs.rows ? wide : 0;
+    bytes += e->needs.predicted ? wide : 0;
+    bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
+    if (tess_decode_needs_position(e->desc.detector)) {
+        bytes += (2 * TESS_DECODE_MAX_DIM + 1) * sizeof(double);
+    }
+    return bytes;
+}
+
+// First spike at or after a time.
+static int64_t spikes_before(const double *times, int64_t n, double time)
+{
+    int64_t low = 0;
+    while (low < n) {
+        const int64_t middle = low + (n - low) / 2;
+        if (times[middle] < time) {
+            low = middle + 1;
+        } else {
+            n = middle;
+        }
+    }
+    return low;
+}
+
+// Most spikes, and most bytes of their times and marks, in any chunk of so many rows.
+static void count_spikes(const tess_decode_engine *e, int64_t rows, int64_t *most, uint64_t *bytes)
+{
+    const tess_decode_observation *o = e->desc.observation;
+    *most = 0;
+    *bytes = 0;
+    for (int64_t first = 0; first < e->n_time; first += rows) {
+        const int64_t end = first + rows;
+        int64_t n = 0;
+        uint64_t n_bytes = 0;
+        for (int64_t i = 0; i < o->spikes.n_electrode; i++) {
+            const int64_t n_spike = o->spikes.n_spike[i];
+            const double *times = o->spikes.times[i];
+            const int64_t begin = spikes_before(times, n_spike, o->time[first]);
+            const int64_t stop =
+                end < e->n_time ? spikes_before(times, n_spike, o->time[end]) : n_spike;
+            const uint64_t n_feature = o->spikes.n_feature ? (uint64_t)o->spikes.n_feature[i] : 0;
+            n += stop > begin ? stop - begin : 0;
+            n_bytes += stop > begin ? (uint64_t)(stop - begin) * (16 + 8 * n_feature) : 0;
+        }
+        *most = n > *most ? n : *most;
+        *bytes = n_bytes > *bytes ? n_bytes : *bytes;
+    }
+}
+
+// What evaluating the likelihood of a chunk holds besides the rows.
+static uint64_t likelihood_bytes(const tess_decode_engine *e, int64_t rows)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    if (e->desc.given_ll.dtype != 0) {
+        return 0;
+    }
+    int64_t n_spike;
+    uint64_t bytes;
+    uint64_t most = 0;
+    count_spikes(e, rows, &n_spike, &bytes);
+    for (int64_t i = 0; i < d->n_encoding; i++) {
+        const tess_decode_encoding *encoding = d->encodings[i];
+        if (encoding && encoding->ops->rows_bytes) {
+            const uint64_t held = encoding->ops->rows_bytes(encoding, n_spike);
+            most = held > most ? held : most;
+        }
+    }
+    return most + bytes;
+}
+
+static uint64_t distance_bytes(const tess_decode_engine *e)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    uint64_t bytes = 0;
+    for (int32_t i = 0; e->desc.given_ll.dtype == 0 && i < d->n_block; i++) {
+        const tess_decode_columns *b = &d->blocks[i];
+        if (b->has_kernel ||
+            (b->kind == TESS_DECODE_COLUMNS_PLACES && d->config.non_local_position_penalty > 0)) {
+            bytes += (uint64_t)b->n_column * (uint64_t)b->n_column * sizeof(double);
+        }
+    }
+    return bytes;
+}
+
+// Everything the engine holds with chunks of so many rows.
+static uint64_t total_bytes(const tess_decode_engine *e, int64_t rows)
+{
+    const uint64_t n_chunk = (uint64_t)((e->n_time + rows - 1) / rows);
+    const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
+    return (uint64_t)rows * row_bytes(e) + likelihood_bytes(e, rows) + distance_bytes(e) +
+           (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
+           TESS_DECODE_CONVERT_BYTES;
+}
+
+static tess_status too_small(const tess_decode_engine *e, uint64_t base, uint64_t least)
+{
+    TESS_FAIL(TESS_E_LIMIT,
+              "memory limit of %llu MiB is too small: decoding takes at least %llu MiB and the "
+              "process itself %llu; the smallest limit that works is %llu MiB",
+              (unsigned long long)(e->limit_bytes >> 20), (unsigned long long)((least >> 20) + 1),
+              (unsigned long long)((base >> 20) + 1),
+              (unsigned long long)(((base + least) >> 20) + 2));
+}
+
+// Filtered rows that no result has room for: held whole if that is cheap, else made again.
+static void hold_filtered(tess_decode_engine *e, uint64_t *budget)
+{
+    const uint64_t bytes =
+        (uint64_t)e->n_time * (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
+    if (tess_decode_engine_smooths(e) && !e->keep && bytes <= *budget / 2) {
+        e->needs.kept = true;
+        e->needs.boundaries = e->desc.is_checked;
+        *budget -= bytes;
+        e->memory_bytes += bytes;
+    }
+}
+
+tess_status tess_decode_engine_choose(tess_decode_engine *engine)
+{
+    const tess_context *ctx = engine->ctx;
+    const bool is_strict = engine->desc.is_strict && ctx->memory_limit_is_set;
+    const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
+    const uint64_t spare = ctx->memory_limit_bytes / 4;
+    const uint64_t base = is_strict || resident < spare ? resident : spare;
+    uint64_t budget = ctx->memory_limit_bytes > base ? ctx->memory_limit_bytes - base : 0;
+    find_needs(engine);
+    engine->limit_bytes = ctx->memory_limit_bytes;
+    engine->memory_bytes = base;
+    hold_filtered(engine, &budget);
+    const int64_t n_time = engine->n_time;
+    const uint64_t width = (uint64_t)engine->desc.detector->info.n_state_bin * item_bytes(engine);
+    engine->is_watched = (uint64_t)n_time * width >= WATCHED_BYTES;
+    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(engine)));
+    if (engine->desc.n_chunk > 0) {
+        rows = (n_time + engine->desc.n_chunk - 1) / engine->desc.n_chunk;
+    }
+    rows = rows < 1 ? 1 : rows > n_time ? n_time : rows;
+    rows = engine->desc.chunk_rows > 0 ? engine->desc.chunk_rows : rows;
+    uint64_t least = UINT64_MAX;
+    for (;; rows = (rows + 1) / 2) {
+        const uint64_t bytes = total_bytes(engine, rows);
+        least = bytes < least ? bytes : least;
+        if (bytes <= budget) {
+            engine->chunk_rows = rows;
+            engine->n_chunk = (n_time + rows - 1) / rows;
+            engine->memory_bytes += bytes;
+            return TESS_OK;
+        }
+        if (rows == 1 || engine->desc.chunk_rows > 0) {
+            return too_small(engine, base, least);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+// The hidden Markov model: its operators, and the stages over chunks of rows.
+#include "systems/decode/states/hmm.h"
+
+#include "base/status.h"
+#include "systems/decode/states/hmm_model.h"
+
+#include <math.h>
+#include <string.h>
+
+// Whether a movement is one that an earlier pair of states has.
+static int is_same_movement(const tess_decode_movement *a, const tess_decode_movement *b)
+{
+    return a->kind == b->kind && a->use_manifold == b->use_manifold &&
+           a->direction == b->direction && a->variance == b->variance && a->matrix == b->matrix &&
+           memcmp(a->mean, b->mean, sizeof a->mean) == 0;
+}
+
+static int64_t bins_of(const tess_decode_environment *env)
+{
+    return env ? tess_decode_environment_get_info(env)->n_interior : 1;
+}
+
+// The part of a movement's matrix over all bins that joins interior bins.
+static tess_status operator_of_any(tess_context *ctx, tess_decode_hmm *hmm,
+                                   const tess_decode_movement *movement,
+                                   tess_decode_environment *from, tess_decode_environment *to,
+                                   tess_decode_operator *out)
+{
+    const tess_decode_environment_info *a = tess_decode_environment_get_info(from);
+    const tess_decode_environment_info *b = tess_decode_environment_get_info(to);
+    tess_decode_blocks temporary;
+    tess_decode_blocks_init(&temporary, hmm->blocks.heap);
+    double *all =
+        tess_decode_blocks_alloc(&temporary, a->n_bin * b->n_bin, sizeof *all, "movement");
+    tess_status status = TESS_E_MEMORY;
+    if (all) {
+        status = tess_decode_movement_matrix(ctx, movement, from, to, all);
+    }
+    if (status == TESS_OK) {
+        // In place: an item never moves behind one that is still to be read.
+        for (int64_t i = 0; i < a->n_interior; i++) {
+            for (int64_t j = 0; j < b->n_interior; j++) {
+                all[i * b->n_interior + j] =
+                    all[a->interior_bin[i] * b->n_bin + b->interior_bin[j]];
+            }
+        }
+        status = tess_decode_operator_of_matrix(&hmm->blocks, all, a->n_interior, b->n_interior,
+                                                hmm->is_exact, out);
+    }
+    tess_decode_blocks_free(&temporary);
+    return status;
+}
+
+// Finds or makes the link from state i to state j.
+static tess_status link_states(tess_context *ctx, tess_decode_hmm *hmm,
+                               const tess_decode_hmm_desc *desc, int32_t i, int32_t j)
+{
+    const int32_t n_state = desc->n_state;
+    const tess_decode_movement *movement = &desc->movements[i * n_state + j];
+    tess_decode_environment *from = desc->env[i];
+    tess_decode_environment *to = desc->env[j];
+    int32_t *link = &hmm->link[i * n_state + j];
+    *link = TESS_HMM_UNIFORM;
+    if (!from || !to || movement->kind == TESS_DECODE_UNIFORM) {
+        return TESS_OK; // a state of one bin is entered with certainty, and left to any bin
+    }
+    if (movement->kind == TESS_DECODE_DISCRETE) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "movements[%d][%d]: 'discrete' joins states of one bin, but states %d and %d "
+                  "have %lld and %lld; choose 'uniform' or 'random_walk'",
+                  i, j, i, j, (long long)bins_of(from), (long long)bins_of(to));
+    }
+    if (movement->kind == TESS_DECODE_IDENTITY && from == to) {
+        *link = TESS_HMM_IDENTITY;
+        return TESS_OK;
+    }
+    for (int32_t k = 0; k < i * n_state + j; k++) {
+        if (hmm->link[k] >= 0 && desc->env[k / n_state] == from && desc->env[k % n_state] == to &&
+            is_same_movement(&desc->movements[k], movement)) {
+            *link = hmm->link[k];
+            return TESS_OK;
+        }
+    }
+    tess_decode_operator *op = &hmm->operators[hmm->model.n_operator];
+    const tess_decode_environment_info *info = tess_decode_environment_get_info(from);
+    if (movement->kind == TESS_DECODE_RANDOM_WALK && from == to && !info->is_track &&
+        !movement->use_manifold) {
+        TESS_TRY(tess_decode_operator_of_walk(&hmm->blocks, info, movement, hmm->is_exact, op));
+    } else {
+        TESS_TRY(operator_of_any(ctx, hmm, movement, from, to, op));
+    }
+    *link = hmm->model.n_operator++;
+    return TESS_OK;
+}
+
+// Gives every operator its place in the scratch.
+static void place_cells(tess_decode_hmm *hmm)
+{
+    tess_hmm_model *m = &hmm->model;
+    int64_t at = tess_hmm_cells_at(m->n_bin, m->n_ll, m->n_state);
+    for (int32_t k = 0; k < m->n_operator; k++) {
+        tess_hmm_operator *directions[2] = {&hmm->forward[k], &hmm->backward[k]};
+        hmm->forward[k] = hmm->operators[k].forward;
+        hmm->backward[k] = hmm->operators[k].backward;
+        for (int d = 0; d < 2; d++) {
+            directions[d]->scratch = at;
+            at += (directions[d]->n_pass + 1) * ((directions[d]->n_cell + 7) / 8 * 8);
+        }
+    }
+    m->n_scratch = at;
+}
+
+static tess_status fill(tess_context *ctx, tess_decode_hmm *hmm, const tess_decode_hmm_desc *desc)
+{
+    const int32_t n_state = desc->n_state;
+    const int64_t n_pair = (int64_t)n_state * n_state;
+    tess_decode_blocks *blocks = &hmm->blocks;
+    hmm->first = tess_decode_blocks_alloc(blocks, n_state + 1, sizeof *hmm->first, "states");
+    hmm->ll_first =
+        tess_decode_blocks_copy(blocks, desc->ll_first, n_state, sizeof *hmm->ll_first, "states");
+    hmm->link = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->link, "states");
+    hmm->operators = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->operators, "states");
+    hmm->forward = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
+    hmm->backward = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
+    if (!hmm->first || !hmm->ll_first || !hmm->link || !hmm->operators || !hmm->forward ||
+        !hmm->backward) {
+        return TESS_E_MEMORY;
+    }
+    for (int32_t i = 0; i < n_state; i++) {
+        hmm->first[i + 1] = hmm->first[i] + bins_of(desc->env[i]);
+    }
+    hmm->model = (tess_hmm_model){.n_state = n_state,
+                                  .n_bin = hmm->first[n_state],
+                                  .n_ll = desc->n_ll,
+                                  .first = hmm->first,
+                                  .ll_first = hmm->ll_first,
+                                  .link = hmm->link,
+                                  .forward = hmm->forward,
+                                  .backward = hmm->backward};
+    for (int32_t i = 0; i < n_state; i++) {
+        for (int32_t j = 0; j < n_state; j++) {
+            TESS_TRY(link_states(ctx, hmm, desc, i, j));
+        }
+    }
+    place_cells(hmm);
+    return ctx->cpu.backend->queue_create(ctx->cpu.handle, &hmm->queue);
+}
+
+tess_status tess_decode_hmm_create(tess_context *ctx, const tess_decode_hmm_desc *desc,
+                                   tess_decode_hmm **out)
+{
+    *out = NULL;
+    tess_decode_hmm *hmm =
+        tess_heap_alloc_zero(&ctx->heap, sizeof *hmm, TESS_TAG_RESULT, "hidden Markov model");
+    if (!hmm) {
+        return TESS_E_MEMORY;
+    }
+    hmm->ctx = ctx;
+    hmm->is_exact = desc->exact;
+    tess_decode_blocks_init(&hmm->blocks, &ctx->heap);
+    const tess_status status = fill(ctx, hmm, desc);
+    if (status != TESS_OK) {
+        tess_decode_hmm_destroy(hmm);
+        return status;
+    }
+    *out = hmm;
+    return TESS_OK;
+}
+
+void tess_decode_hmm_destroy(tess_decode_hmm *hmm)
+{
+    if (!hmm) {
+        return;
+    }
+    if (hmm->queue) {
+        hmm->ctx->cpu.backend->queue_destroy(hmm->queue);
+    }
+    tess_decode_blocks_free(&hmm->blocks);
+    tess_heap_free(&hmm->ctx->heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
+}
+
+int64_t tess_decode_hmm_bins(const tess_decode_hmm *hmm)
+{
+    return hmm->model.n_bin;
+}
+
+size_t tess_decode_hmm_scratch_bytes(const tess_decode_hmm *hmm)
+{
+    return (size_t)hmm->model.n_scratch * sizeof(double);
+}
+
+tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage, const void *args,
+                                  size_t bytes)
+{
+    const tess_backend *backend = hmm->ctx->cpu.backend;
+    TESS_TRY(backend->enqueue(hmm->queue, stage, args, bytes));
+    return backend->finish(hmm->queue);
+}
+
+// Rows of a stage that are run at once: a cancelled call should not take seconds to end.
+static const int64_t ROWS_AT_ONCE = 4096;
+
+// Bytes before a row.
+static size_t bytes_to(int32_t dtype, int64_t width, int64_t row)
+{
+    return (size_t)(row * width) * tess_dtype_bytes((tess_dtype)dtype);
+}
+
+static void note_rows(const double *log_norm, int64_t n_row, tess_decode_hmm_carry *carry)
+{
+    for (int64_t t = 0; t < n_row; t++) {
+        carry->log_evidence += log_norm[t];
+        if (log_norm[t] == -(double)INFINITY) {
+            carry->first_impossible =
+                carry->n_impossible == 0 ? carry->n_row + t : carry->first_impossible;
+            carry->n_impossible++;
+        }
+    }
+    carry->n_row += n_row;
+}
+
+static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm_chunk *chunk,
+                               int64_t first, int64_t n_row, double *scratch, double *log_norm,
+                               tess_decode_hmm_carry *carry)
+{
+    const tess_hmm_model *m = &hmm->model;
+    const int64_t states = first * m->n_state;
+    const size_t bins = bytes_to(chunk->dtype, m->n_bin, first);
+    const tess_stage_decode_hmm_filter args = {
+        .model = m,
+        .scratch = scratch,
+        .n_row = n_row,
+        .ll = (const char *)chunk->ll + bytes_to(chunk->ll_dtype, m->n_ll, first),
+        .ll_dtype = chunk->ll_dtype,
+        .dtype = chunk->dtype,
+        .transition = chunk->transition + first * chunk->transition_stride,
+        .transition_stride = chunk->transition_stride,
+        .predicted = carry->predicted,
+        .filtered = (char *)chunk->filtered + bins,
+        .predicted_rows = chunk->predicted ? (char *)chunk->predicted + bins : NULL,
+        .causal_states = chunk->causal_states ? chunk->causal_states + states : NULL,
+        .predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL,
+        .log_norm = log_norm};
+    TESS_TRY(tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
+    note_rows(log_norm, n_row, carry);
+    return TESS_OK;
+}
+
+tess_status tess_decode_hmm_filter(tess_context *ctx, const tess_decode_hmm *hmm,
+                                   const tess_decode_hmm_chunk *chunk, tess_decode_hmm_carry *carry)
+{
+    tess_decode_blocks temporary;
+    tess_decode_blocks_init(&temporary, &ctx->heap);
+    double *scratch =
+        tess_decode_blocks_alloc(&temporary, hmm->model.n_scratch, sizeof *scratch, "filter");
+    double *log_norm =
+        tess_decode_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof *log_norm, "filter");
+    tess_status status = scratch && log_norm ? TESS_OK : TESS_E_MEMORY;
+    for (int64_t first = 0; status == TESS_OK && first < chunk->n_row; first += ROWS_AT_ONCE) {
+        const int64_t left = chunk->n_row - first;
+        status = tess_context_check_cancel(ctx);
+        if (status == TESS_OK) {
+            status = filter_rows(hmm, chunk, first, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE,
+                                 scratch, log_norm, carry);
+        }
+    }
+    tess_decode_blocks_free(&temporary);
+    return status;
+}
+
+tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm,
+                                   const tess_decode_hmm_chunk *chunk, int is_last, double *next)
+{
+    const tess_hmm_model *m = &hmm->model;
+    tess_decode_blocks temporary;
+    tess_decode_blocks_init(&temporary, &ctx->heap);
+    double *scratch =
+        tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof *scratch, "smoother");
+    tess_status status = scratch ? TESS_OK : TESS_E_MEMORY;
+    for (int64_t end = chunk->n_row; status == TESS_OK && end > 0;) {
+        const int64_t first = end > ROWS_AT_ONCE ? end - ROWS_AT_ONCE : 0;
+        const tess_stage_decode_hmm_smooth args = {
+            .model = m,
+            .scratch = scratch,
+            .n_row = end - first,
+            .dtype = chunk->dtype,
+            .is_last = is_last && end == chunk->n_row,
+            .transition = chunk->transition + first * chunk->transition_stride,
+            .transition_stride = chunk->transition_stride,
+            .filtered = (char *)chunk->filtered + bytes_to(chunk->dtype, m->n_bin, first),
+            .next = next,
+            .acausal_states =
+                chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL};
+        status = tess_context_check_cancel(ctx);
+        if (status == TESS_OK) {
+            status = tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
+        }
+        end = first;
+    }
+    tess_decode_blocks_free(&temporary);
+    return status;
+}
+
+double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition, const float *ll,
+                            double *predicted, double *filtered, double *states, void *scratch)
+{
+    double log_norm = 0;
+    const tess_stage_decode_hmm_filter args = {.model = &hmm->model,
+                                               .scratch = scratch,
+                                               .n_row = 1,
+                                               .ll = ll,
+                                               .ll_dtype = TESS_F32,
+                                               .dtype = TESS_F64,
+                                               .transition = transition,
+                                               .predicted = predicted,
+                                               .filtered = filtered,
+                                               .causal_states = states,
+                                               .log_norm = &log_norm};
+    const tess_status status =
+        tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
+    return status == TESS_OK ? log_norm : (double)NAN;
+}

@@ -1,0 +1,26 @@
+// The inside of a hidden Markov model, for the files that make it up.
+#ifndef TESS_SYSTEMS_DECODE_HMM_MODEL_H
+#define TESS_SYSTEMS_DECODE_HMM_MODEL_H
+
+#include "systems/decode/states/hmm.h"
+#include "systems/decode/states/transition.h"
+
+struct tess_decode_hmm {
+    tess_context *ctx;
+    tess_backend_queue *queue; // its own: an online decoder may run beside other calls
+    tess_decode_blocks blocks;
+    int is_exact;
+    tess_hmm_model model; // points to what follows
+    int64_t *first;
+    int64_t *ll_first;
+    int32_t *link;
+    tess_decode_operator *operators;
+    tess_hmm_operator *forward;
+    tess_hmm_operator *backward;
+};
+
+// Runs a stage on the processor and waits for it.
+TESS_MUST_CHECK tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage,
+                                                  const void *args, size_t bytes);
+
+#endif

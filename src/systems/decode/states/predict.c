@@ -1,0 +1,239 @@
+// Predictions into arrays.
+#include "systems/decode/states/engine.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/struct_read.h"
+
+#include <string.h>
+
+// Values on the floor in more than this share are worth a word.
+static const double FLOORED_SHARE = 0.05;
+
+void tess_decode_outputs_init(tess_decode_outputs *outputs, size_t struct_size)
+{
+    const tess_decode_outputs defaults = {
+        .first_impossible = -1,
+        .likelihood = {.struct_size = sizeof(tess_decode_likelihood_report)}};
+    tess_struct_init(outputs, struct_size, &defaults, sizeof defaults);
+}
+
+static tess_status check_array(const char *name, const tess_array *array, int64_t n_time,
+                               int64_t width)
+{
+    if (!array) {
+        return TESS_OK;
+    }
+    if (array->dtype != TESS_F32 && array->dtype != TESS_F64) {
+        TESS_FAIL(TESS_E_DTYPE, "%s: items are %s; f32 or f64 is expected", name,
+                  tess_dtype_name((tess_dtype)array->dtype));
+    }
+    if (array->rank != 2 || array->shape[0] != n_time || array->shape[1] != width) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: has %d axes, [%lld][%lld]; [%lld][%lld] is expected", name,
+                  array->rank, (long long)(array->rank > 0 ? array->shape[0] : 0),
+                  (long long)(array->rank > 1 ? array->shape[1] : 0), (long long)n_time,
+                  (long long)width);
+    }
+    if (array->space == TESS_SPACE_DEVICE || !array->data || !tess_array_is_contiguous(array)) {
+        TESS_FAIL(TESS_E_SPACE, "%s: must be contiguous in host memory", name);
+    }
+    return TESS_OK;
+}
+
+static tess_status check_arrays(const tess_decode_detector *d,
+                                const tess_decode_predict_config *config,
+                                const tess_decode_outputs *o, int64_t n_time)
+{
+    const tess_decode_detector_info *info = &d->info;
+    const struct {
+        const char *name;
+        const tess_array *array;
+        int64_t width;
+    } arrays[] = {
+        {"acausal_posterior", o->acausal_posterior, info->n_state_bin},
+        {"acausal_state_probabilities", o->acausal_state_probabilities, info->n_state},
+        {"causal_posterior", o->causal_posterior, info->n_state_bin},
+        {"causal_state_probabilities", o->causal_state_probabilities, info->n_state},
+        {"predictive_posterior", o->predictive_posterior, info->n_state_bin},
+        {"predictive_state_probabilities", o->predictive_state_probabilities, info->n_state},
+        {"log_likelihood", o->log_likelihood, info->n_ll},
+        {"given log_likelihood", config->log_likelihood, info->n_ll},
+    };
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        TESS_TRY(check_array(arrays[i].name, arrays[i].array, n_time, arrays[i].width));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_decode_predict_desc(tess_context *ctx, const tess_decode_detector *detector,
+                                     const tess_decode_observation *observation,
+                                     const tess_decode_predict_config *config,
+                                     tess_decode_outputs *outputs, tess_decode_engine_desc *desc)
+{
+    (void)ctx;
+    TESS_TRY(check_arrays(detector, config, outputs, observation->n_time));
+    *desc = (tess_decode_engine_desc){.detector = detector,
+                                      .observation = observation,
+                                      .design = config->design,
+                                      .n_chunk = config->n_chunk};
+    tess_decode_rows_of_array(config->log_likelihood, &desc->given_ll);
+    tess_decode_rows_of_array(outputs->log_likelihood, &desc->ll);
+    tess_decode_rows_of_array(outputs->acausal_posterior, &desc->acausal);
+    tess_decode_rows_of_array(outputs->causal_posterior, &desc->causal);
+    tess_decode_rows_of_array(outputs->predictive_posterior, &desc->predictive);
+    tess_decode_rows_of_array(outputs->acausal_state_probabilities, &desc->acausal_states);
+    tess_decode_rows_of_array(outputs->causal_state_probabilities, &desc->causal_states);
+    tess_decode_rows_of_array(outputs->predictive_state_probabilities, &desc->predictive_states);
+    return TESS_OK;
+}
+
+void tess_decode_engine_warn(const tess_decode_engine *engine)
+{
+    const tess_decode_likelihood_report *r = &engine->report;
+    const tess_decode_detector *d = engine->desc.detector;
+    tess_log *log = &engine->ctx->log;
+    bool is_absolute = false;
+    for (int64_t i = 0; i < d->n_encoding; i++) {
+        is_absolute |= d->encodings[i] && d->encodings[i]->info.floor == TESS_DECODE_FLOOR_ABSOLUTE;
+    }
+    if (is_absolute &&
+        ((double)r->n_floored > FLOORED_SHARE * (double)r->n_value || r->n_flat_spike > 0)) {
+        tess_log_write(log, TESS_LOG_WARNING,
+                       "%.1f %% of the (spike, bin) values lie on the absolute floor of 1e-15 and "
+                       "%lld of %lld spikes are flat over all bins: they say nothing of position; "
+                       "floor relative:16 keeps what they know",
+                       r->n_value > 0 ? 100.0 * (double)r->n_floored / (double)r->n_value : 0.0,
+                       (long long)r->n_flat_spike, (long long)r->n_spike);
+    }
+    if (engine->carry.n_impossible > 0) {
+        const int64_t row = engine->carry.first_impossible;
+        tess_log_write(log, TESS_LOG_WARNING,
+                       "at row %lld (t = %.6f) no state can explain the spikes: all probabilities "
+                       "are zero there and in every later row",
+                       (long long)row,
+                       engine->desc.observation->time ? engine->desc.observation->time[row] : 0.0);
+    }
+}
+
+void tess_decode_predict_finish(const tess_decode_engine *engine, tess_decode_outputs *outputs)
+{
+    outputs->log_evidence = engine->carry.log_evidence;
+    outputs->n_impossible = engine->carry.n_impossible;
+    outputs->first_impossible = engine->carry.first_impossible;
+    outputs->likelihood = engine->report;
+    tess_decode_engine_warn(engine);
+}
+
+// The most likely path needs the likelihood of all rows at once.
+static tess_status find_path(tess_context *ctx, const tess_decode_engine_desc *desc, int64_t *path)
+{
+    const tess_decode_detector *d = desc->detector;
+    const tess_decode_rows *ll = desc->given_ll.dtype != 0 ? &desc->given_ll : &desc->ll;
+    const int64_t n_time = desc->observation->n_time;
+    const int64_t n_state = d->info.n_state;
+    tess_decode_hmm_chunk chunk = {.n_row = n_time,
+                                   .ll = ll->memory,
+                                   .ll_dtype = ll->dtype,
+                                   .dtype = d->dtype,
+                                   .transition = d->discrete_transition};
+    double *transition = NULL;
+    const size_t bytes = (size_t)(n_time * n_state * n_state) * sizeof(double);
+    if (d->info.n_coefficient > 0) {
+        transition = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "transitions");
+        if (!transition) {
+            return TESS_E_MEMORY;
+        }
+        tess_decode_transition_rows(d, desc->design, 0, n_time, transition);
+        chunk.transition = transition;
+        chunk.transition_stride = n_state * n_state;
+    }
+    const tess_status status = tess_decode_hmm_path(ctx, d->hmm, &chunk, d->initial, path);
+    tess_heap_free(&ctx->heap, transition, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
+// Room for the likelihood of all rows, where a path is wanted and nobody brought it.
+static tess_status hold_likelihood(tess_context *ctx, const tess_decode_outputs *outputs,
+                                   tess_decode_engine_desc *desc, tess_decode_blocks *memory)
+{
+    const tess_decode_detector *d = desc->detector;
+    if (!outputs->most_likely_bin || desc->given_ll.dtype != 0 || desc->ll.dtype != 0) {
+        return TESS_OK;
+    }
+    const size_t item = d->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
+    int64_t items;
+    if (!tess_mul_i64(desc->observation->n_time, d->info.n_ll, &items)) {
+        TESS_FAIL(TESS_E_SHAPE, "more likelihood values than can be counted");
+    }
+    if ((uint64_t)items * item > ctx->memory_limit_bytes / 2) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "memory limit of %llu MiB is too small for the most likely path, which needs the "
+                  "likelihood of all rows; the smallest limit that works is %llu MiB",
+                  (unsigned long long)(ctx->memory_limit_bytes >> 20),
+                  (unsigned long long)(((uint64_t)items * item >> 19) + 2));
+    }
+    void *ll = tess_decode_blocks_alloc(memory, items, item, "likelihood of all rows");
+    if (!ll) {
+        return TESS_E_MEMORY;
+    }
+    tess_decode_rows_of_memory(ll, d->dtype, d->info.n_ll, &desc->ll);
+    return TESS_OK;
+}
+
+// Asked for the likelihood and perhaps the path, which is found from it.
+static bool wants_likelihood_only(const tess_decode_outputs *o)
+{
+    return (o->log_likelihood || o->most_likely_bin) && !o->acausal_posterior &&
+           !o->acausal_state_probabilities && !o->causal_posterior &&
+           !o->causal_state_probabilities && !o->predictive_posterior &&
+           !o->predictive_state_probabilities;
+}
+
+static tess_status predict(tess_context *ctx, tess_decode_engine_desc *desc,
+                           tess_decode_outputs *outputs, tess_decode_blocks *memory)
+{
+    desc->likelihood_only = wants_likelihood_only(outputs);
+    TESS_TRY(hold_likelihood(ctx, outputs, desc, memory));
+    tess_decode_engine *engine = NULL;
+    TESS_TRY(tess_decode_engine_create(ctx, desc, &engine));
+    tess_status status = tess_decode_engine_run(engine);
+    if (status == TESS_OK) {
+        tess_decode_predict_finish(engine, outputs);
+    }
+    tess_decode_engine_destroy(engine);
+    if (status == TESS_OK && outputs->most_likely_bin) {
+        status = find_path(ctx, desc, outputs->most_likely_bin);
+    }
+    return status;
+}
+
+tess_status tess_decode_predict(tess_context *ctx, const tess_decode_detector *detector,
+                                const tess_decode_observation *observation,
+                                const tess_decode_predict_config *config,
+                                tess_decode_outputs *outputs)
+{
+    tess_error_clear();
+    tess_decode_predict_config own;
+    tess_decode_predict_config_init(&own, sizeof own);
+    if (config) {
+        TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));
+    }
+    tess_decode_observation seen;
+    tess_decode_observation_init(&seen, sizeof seen);
+    TESS_TRY(tess_struct_read(observation, &seen, sizeof seen, "observation"));
+    tess_decode_outputs wanted;
+    tess_decode_outputs_init(&wanted, sizeof wanted);
+    TESS_TRY(tess_struct_read(outputs, &wanted, sizeof wanted, "outputs"));
+    const uint32_t given_bytes = outputs->struct_size;
+    tess_decode_engine_desc desc;
+    TESS_TRY(tess_decode_predict_desc(ctx, detector, &seen, &own, &wanted, &desc));
+    tess_decode_blocks memory;
+    tess_decode_blocks_init(&memory, &ctx->heap);
+    const tess_status status = predict(ctx, &desc, &wanted, &memory);
+    tess_decode_blocks_free(&memory);
+    if (status == TESS_OK) {
+        memcpy(outputs, &wanted, given_bytes < sizeof wanted ? given_bytes : sizeof wanted);
+        outputs->struct_size = given_bytes;
+    }
+    return status;
+}

@@ -1,0 +1,383 @@
+// Results in files: laid out first, filled in place, named when complete.
+#include "systems/decode/stream/result.h"
+
+#include "base/file.h"
+#include "base/npy_header.h"
+#include "base/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { POSITION_ROWS = 65536 };
+
+int tess_decode_result_is_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    return name[0] == '\0' || strchr(name, '.') == NULL;
+}
+
+static uint64_t layout_bytes(const tess_format_layout *item)
+{
+    uint64_t bytes = (uint64_t)item->item_bytes;
+    for (int32_t i = 0; i < item->rank; i++) {
+        bytes *= (uint64_t)item->shape[i];
+    }
+    return bytes;
+}
+
+uint64_t tess_decode_result_bytes(const tess_decode_result *result)
+{
+    uint64_t bytes = UINT64_C(1) << 20; // headers, names, attributes
+    for (int64_t i = 0; i < result->n_item; i++) {
+        bytes += layout_bytes(&result->layout[i]);
+    }
+    return bytes;
+}
+
+static tess_status sync_folder(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_synced = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!is_synced) {
+        TESS_FAIL(TESS_E_IO, "%s: cannot make the folder durable: %s", path, strerror(errno));
+    }
+    return TESS_OK;
+}
+
+static tess_status open_file(const char *path, int *fd)
+{
+    do {
+        *fd = open(path, O_RDWR | O_CLOEXEC);
+    } while (*fd < 0 && errno == EINTR);
+    if (*fd < 0) {
+        TESS_FAIL(TESS_E_NOT_FOUND, "%s: cannot open: %s", path, strerror(errno));
+    }
+    return TESS_OK;
+}
+
+static tess_status path_of_item(tess_decode_result *r, int64_t i, const char **path)
+{
+    char text[TESS_DECODE_RESULT_PATH + 128];
+    snprintf(text, sizeof text, "%s/%s.npy", r->work_path, r->layout[i].dataset);
+    *path = tess_decode_blocks_copy(&r->memory, text, (int64_t)strlen(text) + 1, 1, "names");
+    return *path ? TESS_OK : TESS_E_MEMORY;
+}
+
+// One .npy file: header, room, and data if they are known.
+static tess_status create_npy(tess_decode_result *r, int64_t i)
+{
+    tess_format_layout *layout = &r->layout[i];
+    tess_decode_result_item *item = &r->items[i];
+    TESS_TRY(path_of_item(r, i, &item->path));
+    char header[TESS_NPY_HEADER_MAX_BYTES];
+    const size_t n = tess_npy_header_make(header, sizeof header, (tess_dtype)layout->dtype,
+                                          layout->item_bytes, layout->rank, layout->shape);
+    item->fd = open(item->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (item->fd < 0) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", item->path, strerror(errno));
+    }
+    TESS_TRY(tess_file_write_at(item->fd, item->path, header, n, 0));
+    layout->offset = n;
+    if (layout->data) {
+        return tess_file_write_at(item->fd, item->path, layout->data, (size_t)layout_bytes(layout),
+                                  n);
+    }
+    return tess_file_resize(item->fd, item->path, n + layout_bytes(layout));
+}
+
+static tess_status create_folder(tess_decode_result *r, const char *provenance)
+{
+    if (mkdir(r->work_path, 0777) != 0 && errno != EEXIST) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create the folder: %s", r->work_path, strerror(errno));
+    }
+    for (int64_t i = 0; i < r->n_item; i++) {
+        TESS_TRY(create_npy(r, i));
+    }
+    char path[TESS_DECODE_RESULT_PATH + 32];
+    snprintf(path, sizeof path, "%s/provenance.json", r->work_path);
+    return tess_file_write_text(path, provenance, 1);
+}
+
+static tess_status create_file(tess_decode_result *r, const char *provenance)
+{
+    if (!r->format->lay_out) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "%s: results go to HDF5 files (.h5) or folders of .npy files (no suffix)",
+                  r->path);
+    }
+    return r->format->lay_out(&r->ctx->host, r->work_path, r->layout, r->n_item, provenance);
+}
+
+static tess_status open_items(tess_decode_result *r)
+{
+    for (int64_t i = 0; i < r->n_item; i++) {
+        tess_decode_result_item *item = &r->items[i];
+        if (r->is_folder && item->fd < 0) {
+            TESS_TRY(path_of_item(r, i, &item->path));
+            TESS_TRY(open_file(item->path, &item->fd));
+        } else if (!r->is_folder) {
+            item->path = r->work_path;
+            item->fd = r->items[0].fd;
+            if (i == 0) {
+                TESS_TRY(open_file(r->work_path, &item->fd));
+            }
+        }
+        item->result = r;
+        item->offset = r->layout[i].offset;
+        item->row_bytes = (uint64_t)r->layout[i].item_bytes;
+        if (r->layout[i].rank == 2) {
+            item->row_bytes *= (uint64_t)r->layout[i].shape[1];
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status write_rows(void *self, int64_t first, int64_t count, const void *src)
+{
+    const tess_decode_result_item *item = self;
+    return tess_file_write_at(item->fd, item->path, src,
+                              (size_t)((uint64_t)count * item->row_bytes),
+                              item->offset + (uint64_t)first * item->row_bytes);
+}
+
+static tess_status read_rows(void *self, int64_t first, int64_t count, void *dst)
+{
+    const tess_decode_result_item *item = self;
+    return tess_file_read_at(item->fd, item->path, dst, (size_t)((uint64_t)count * item->row_bytes),
+                             item->offset + (uint64_t)first * item->row_bytes);
+}
+
+// Places of rows first.. along each axis; raw has room for [n][n_dim], place for [n][n_place_dim].
+static tess_status true_places(const tess_decode_result *r, int64_t first, int64_t n, double *raw,
+                               double *place)
+{
+    const tess_decode_environment *env = r->detector->environments[0];
+    const tess_decode_position *position = &r->observation->position;
+    const int64_t n_dim = tess_decode_environment_get_info(env)->n_dim;
+    if (r->true_position) {
+        return tess_decode_place(env, r->true_position + first * n_dim, n, place);
+    }
+    TESS_TRY(tess_decode_position_at(position->time, position->position, position->n_sample, n_dim,
+                                     r->observation->time + first, n, raw));
+    return tess_decode_place(env, raw, n, place);
+}
+
+// The first of the true position's axes among the items.
+static int64_t first_true_item(const tess_decode_result *r)
+{
+    int64_t i = 0;
+    while (strncmp(r->layout[i].dataset, "true_", 5) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static tess_status write_true_position(tess_decode_result *r)
+{
+    if (r->n_true_axis == 0) {
+        return TESS_OK;
+    }
+    const size_t bytes = (2 * TESS_DECODE_MAX_DIM + 1) * POSITION_ROWS * sizeof(double);
+    double *raw = tess_heap_alloc(&r->ctx->heap, bytes, TESS_TAG_SCRATCH, "true positions");
+    if (!raw) {
+        return TESS_E_MEMORY;
+    }
+    double *place = raw + TESS_DECODE_MAX_DIM * POSITION_ROWS;
+    double *column = place + TESS_DECODE_MAX_DIM * POSITION_ROWS;
+    const int64_t n_time = r->observation->n_time;
+    const int64_t at = first_true_item(r);
+    tess_status status = TESS_OK;
+    for (int64_t first = 0; status == TESS_OK && first < n_time; first += POSITION_ROWS) {
+        const int64_t n = n_time - first < POSITION_ROWS ? n_time - first : POSITION_ROWS;
+        status = true_places(r, first, n, raw, place);
+        for (int64_t axis = 0; status == TESS_OK && axis < r->n_true_axis; axis++) {
+            for (int64_t t = 0; t < n; t++) {
+                column[t] = place[t * r->n_true_axis + axis];
+            }
+            status = write_rows(&r->items[at + axis], first, n, column);
+        }
+    }
+    tess_heap_free(&r->ctx->heap, raw, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
+tess_status tess_decode_result_create(tess_decode_result *result, const char *work_path,
+                                      const char *provenance)
+{
+    snprintf(result->work_path, sizeof result->work_path, "%s", work_path);
+    TESS_TRY(result->is_folder ? create_folder(result, provenance)
+                               : create_file(result, provenance));
+    TESS_TRY(open_items(result));
+    TESS_TRY(write_true_position(result));
+    // The names, too, must outlive a crash that a checkpoint outlives.
+    char folder[TESS_DECODE_RESULT_PATH];
+    snprintf(folder, sizeof folder, "%s", work_path);
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder ? 1 : 0] = '\0';
+    }
+    TESS_TRY(sync_folder(slash ? folder : "."));
+    return result->is_folder ? sync_folder(work_path) : TESS_OK;
+}
+
+tess_status tess_decode_result_reopen(tess_decode_result *result, const char *work_path,
+                                      const uint64_t *offsets)
+{
+    snprintf(result->work_path, sizeof result->work_path, "%s", work_path);
+    for (int64_t i = 0; i < result->n_item; i++) {
+        result->layout[i].offset = offsets[i];
+    }
+    return open_items(result);
+}
+
+static int64_t find_item(const tess_decode_result *r, const char *name)
+{
+    for (int64_t i = 0; i < r->n_item; i++) {
+        if (strcmp(r->layout[i].dataset, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// Distinct columns to the bins of every state.
+static tess_status write_likelihood(void *self, int64_t first, int64_t count, const void *src)
+{
+    const tess_decode_result_item *item = self;
+    const tess_decode_result *r = item->result;
+    const tess_decode_detector_info *info = &r->detector->info;
+    const size_t bytes = (size_t)(item->row_bytes / (uint64_t)info->n_state_bin);
+    for (int64_t at = 0; at < count; at += r->expand_rows) {
+        const int64_t n = count - at < r->expand_rows ? count - at : r->expand_rows;
+        for (int64_t t = 0; t < n; t++) {
+            const char *row = (const char *)src + (size_t)((at + t) * info->n_ll) * bytes;
+            char *out = (char *)r->expand_buffer + (size_t)(t * info->n_state_bin) * bytes;
+            for (int32_t s = 0; s < info->n_state; s++) {
+                memcpy(out + (size_t)info->state_first[s] * bytes,
+                       row + (size_t)info->ll_first[s] * bytes,
+                       (size_t)(info->state_first[s + 1] - info->state_first[s]) * bytes);
+            }
+        }
+        TESS_TRY(write_rows(self, first + at, n, r->expand_buffer));
+    }
+    return TESS_OK;
+}
+
+void tess_decode_result_rows(tess_decode_result *result, const char *name, tess_decode_rows *rows)
+{
+    memset(rows, 0, sizeof *rows);
+    const int64_t i = find_item(result, name);
+    if (i < 0) {
+        return;
+    }
+    const bool is_likelihood = strcmp(name, "log_likelihood") == 0;
+    *rows = (tess_decode_rows){.dtype = result->layout[i].dtype,
+                               .width = is_likelihood ? result->detector->info.n_ll
+                                                      : result->layout[i].shape[1],
+                               .self = &result->items[i],
+                               .read = read_rows,
+                               .write = is_likelihood ? write_likelihood : write_rows};
+}
+
+tess_status tess_decode_result_put(tess_decode_result *result, const char *name, const void *data)
+{
+    const int64_t i = find_item(result, name);
+    return tess_file_write_at(result->items[i].fd, result->items[i].path, data,
+                              (size_t)layout_bytes(&result->layout[i]), result->items[i].offset);
+}
+
+tess_status tess_decode_result_sync(tess_decode_result *result)
+{
+    for (int64_t i = 0; i < (result->is_folder ? result->n_item : 1); i++) {
+        TESS_TRY(tess_file_sync(result->items[i].fd, result->items[i].path));
+    }
+    return TESS_OK;
+}
+
+static void close_items(tess_decode_result *r)
+{
+    for (int64_t i = 0; i < (r->is_folder ? r->n_item : 1); i++) {
+        if (r->items[i].fd >= 0) {
+            close(r->items[i].fd);
+        }
+    }
+    for (int64_t i = 0; i < r->n_item; i++) {
+        r->items[i].fd = -1;
+    }
+}
+
+// Removes a folder of ours: .npy and .json files, and itself if nothing else is in it.
+static void remove_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    if (!folder) {
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".json") == 0)) {
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        }
+    }
+    closedir(folder);
+    rmdir(path);
+}
+
+// A folder cannot replace another in one step: the old one steps aside first.
+static tess_status name_folder(tess_decode_result *r, int overwrite)
+{
+    TESS_TRY(sync_folder(r->work_path));
+    char aside[TESS_DECODE_RESULT_PATH + 64];
+    snprintf(aside, sizeof aside, "%s.tmp.%ld.00000000", r->path, (long)getpid());
+    const bool has_old = access(r->path, F_OK) == 0;
+    if (has_old && !overwrite) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", r->path);
+    }
+    if (has_old && rename(r->path, aside) != 0) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot move the old folder aside: %s", r->path,
+                  strerror(errno));
+    }
+    const tess_status status = tess_file_rename(r->work_path, r->path, 1);
+    if (has_old && status == TESS_OK) {
+        remove_folder(aside);
+    } else if (has_old) {
+        (void)rename(aside, r->path);
+    }
+    return status;
+}
+
+tess_status tess_decode_result_commit(tess_decode_result *result, int overwrite)
+{
+    TESS_TRY(tess_decode_result_sync(result));
+    TESS_TRY(result->is_folder ? name_folder(result, overwrite)
+                               : tess_file_rename(result->work_path, result->path, overwrite));
+    result->work_path[0] = '\0';
+    return TESS_OK;
+}
+
+void tess_decode_result_discard(tess_decode_result *result)
+{
+    if (result->work_path[0] && result->is_folder) {
+        remove_folder(result->work_path);
+    } else if (result->work_path[0]) {
+        unlink(result->work_path);
+    }
+    result->work_path[0] = '\0';
+}
+
+void tess_decode_result_close(tess_decode_result *result)
+{
+    if (result->ctx) {
+        close_items(result);
+        tess_decode_blocks_free(&result->memory);
+    }
+}

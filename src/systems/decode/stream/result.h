@@ -1,0 +1,90 @@
+// The file a prediction goes to: one HDF5 file or a folder of .npy files with the same names, laid
+// out in full before the first row is computed and filled in place.
+//
+// name                              axes                  content
+// time                              time                  decoding grid, s
+// states, environments,             states                names; encoding group number
+//   encoding_groups
+// discrete_initial,                 states [, next_states]
+//   discrete_transition
+// state_bins                        state_bins            0, 1, ...: the interior bins of all
+// states state_ind, all_index              state_bins            state number; index with
+// non-interior bins position | x_position, y_position state_bins            bin centre, NaN for
+// states of one bin env<i>_bins, env<i>_is_interior,  env<i>_bins           all bins of environment
+// i
+//   env<i>_position | env<i>_x_position ...
+// env<i>_grid_shape                 env<i>_axes
+// true_position | true_x_position.. time                  the animal, in the same coordinates
+// acausal_posterior                 time, state_bins
+// acausal_state_probabilities       time, states
+// causal_..., predictive_...        likewise              where wanted
+// log_likelihood                    time, state_bins      where wanted
+// log_evidence                                            scalar
+#ifndef TESS_SYSTEMS_DECODE_RESULT_H
+#define TESS_SYSTEMS_DECODE_RESULT_H
+
+#include "systems/decode/states/engine.h"
+#include "tessera/decode/stream.h"
+#include "tessera/sys/format.h"
+
+enum { TESS_DECODE_RESULT_PATH = 1024, TESS_DECODE_RESULT_ITEMS = 96 };
+
+// One data set and, once the file is there, how to reach its rows.
+typedef struct tess_decode_result_item {
+    int fd;
+    const char *path; // for messages
+    uint64_t row_bytes;
+    uint64_t offset;
+    struct tess_decode_result *result;
+} tess_decode_result_item;
+
+typedef struct tess_decode_result {
+    tess_context *ctx;
+    const tess_decode_detector *detector;
+    const tess_decode_observation *observation;
+    int is_folder;
+    const tess_format *format;               // of a file
+    char path[TESS_DECODE_RESULT_PATH];      // the final name
+    char work_path[TESS_DECODE_RESULT_PATH]; // what is being written; "" if nothing is
+    tess_format_layout layout[TESS_DECODE_RESULT_ITEMS];
+    tess_decode_result_item items[TESS_DECODE_RESULT_ITEMS];
+    int64_t n_item;
+    int64_t n_true_axis;         // true positions are written as soon as the file is there
+    const double *true_position; // [T][n_dim] given, or NULL: interpolated
+    void *expand_buffer;         // [n][N_s] likelihood spread over states
+    int64_t expand_rows;
+    tess_decode_blocks memory;
+} tess_decode_result;
+
+// Everything that will be in the result. result_items.c.
+TESS_MUST_CHECK tess_status tess_decode_result_describe(tess_context *ctx,
+                                                        const tess_decode_detector *detector,
+                                                        const tess_decode_observation *observation,
+                                                        const tess_decode_stream_config *config,
+                                                        tess_decode_result *result);
+void tess_decode_result_close(tess_decode_result *result);
+// 1 if path ends like a folder: no suffix, or a slash.
+int tess_decode_result_is_folder(const char *path);
+
+// Bytes of data in all.
+uint64_t tess_decode_result_bytes(const tess_decode_result *result);
+// Lays everything out under work_path, anew. provenance is JSON.
+TESS_MUST_CHECK tess_status tess_decode_result_create(tess_decode_result *result,
+                                                      const char *work_path,
+                                                      const char *provenance);
+// Takes up what an earlier process laid out; offsets are those of create().
+TESS_MUST_CHECK tess_status tess_decode_result_reopen(tess_decode_result *result,
+                                                      const char *work_path,
+                                                      const uint64_t *offsets);
+// Rows of a data set; not wanted (all zero) if there is none of this name.
+void tess_decode_result_rows(tess_decode_result *result, const char *name, tess_decode_rows *rows);
+// The whole of a small data set.
+TESS_MUST_CHECK tess_status tess_decode_result_put(tess_decode_result *result, const char *name,
+                                                   const void *data);
+TESS_MUST_CHECK tess_status tess_decode_result_sync(tess_decode_result *result);
+// Durable under its final name.
+TESS_MUST_CHECK tess_status tess_decode_result_commit(tess_decode_result *result, int overwrite);
+// Removes what was not committed.
+void tess_decode_result_discard(tess_decode_result *result);
+
+#endif

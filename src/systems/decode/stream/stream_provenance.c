@@ -1,0 +1,182 @@
+// Where a streamed result comes from, and whether one is there already.
+//
+// The result itself holds what is the same for every run of the same computation, so that a killed
+// and resumed run gives the same bytes. What differs (times, threads, command line) is beside it.
+#include "systems/decode/stream/stream.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "runtime/bundle.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void write_hash(tess_json *json, const char *key, tess_hash hash)
+{
+    char text[33];
+    tess_hash_text(hash, text);
+    tess_json_text(json, key, text);
+}
+
+static void write_settings(tess_json *json, const tess_decode_stream_run *run)
+{
+    const tess_decode_detector *d = run->detector;
+    tess_json_object_begin(json, "settings");
+    tess_json_int(json, "want", run->config.want);
+    tess_json_text(json, "dtype", tess_dtype_name((tess_dtype)run->config.dtype));
+    const tess_param_table *tables[] = {tess_decode_detector_params(),
+                                        tess_decode_encoding_params()};
+    const void *configs[] = {&d->config, d->n_encoding > 0 ? &d->encodings[0]->config : NULL};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        for (int64_t i = 0; configs[t] && i < tables[t]->n_param; i++) {
+            char text[64];
+            tess_param_get_text(&tables[t]->params[i], configs[t], text, sizeof text);
+            tess_json_text(json, tables[t]->params[i].name, text);
+        }
+    }
+    tess_json_object_end(json);
+}
+
+static void write_inputs(tess_json *json, const tess_decode_stream_run *run)
+{
+    const tess_decode_recording_info *recording = run->config.recording;
+    const char *path = recording && recording->path ? recording->path : "";
+    const char *slash = strrchr(path, '/');
+    tess_json_array_begin(json, "inputs");
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "name", slash ? slash + 1 : path); // folders stay private
+    write_hash(json, "model", run->id.model);
+    write_hash(json, "time", run->id.time);
+    write_hash(json, "spikes", run->id.spikes);
+    write_hash(json, "position", run->id.position);
+    tess_json_object_end(json);
+    tess_json_array_end(json);
+}
+
+static void write_details(tess_json *json, const tess_decode_stream_run *run)
+{
+    const tess_context *ctx = run->ctx;
+    char now[32];
+    tess_utc_text(now, sizeof now);
+    tess_json_text(json, "command_line", run->config.command_line ? run->config.command_line : "");
+    tess_json_text(json, "device", ctx->device->info.id);
+    tess_json_text(json, "device_name", ctx->device->info.name);
+    tess_json_text(json, "isa", ctx->isa);
+    tess_json_int(json, "threads", ctx->n_thread);
+    tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);
+    tess_json_int(json, "chunks", run->report.n_chunk);
+    tess_json_int(json, "rows_per_chunk", run->report.rows_per_chunk);
+    tess_json_bool(json, "resumed", run->report.resumed);
+    tess_json_text(json, "started", run->started);
+    tess_json_text(json, "written", now);
+    tess_json_real(json, "log_evidence", run->report.log_evidence);
+    tess_json_real(json, "elapsed_s", run->report.elapsed_s);
+    tess_json_real(json, "likelihood_s", run->report.likelihood_s);
+    tess_json_real(json, "filter_s", run->report.filter_s);
+    tess_json_real(json, "smoother_s", run->report.smoother_s);
+    tess_json_real(json, "write_s", run->report.write_s);
+    tess_json_real(json, "checkpoint_s", run->report.checkpoint_s);
+}
+
+tess_status tess_decode_stream_provenance(const tess_decode_stream_run *run, int with_details,
+                                          char **text, size_t *bytes)
+{
+    *text = NULL;
+    tess_json *json = NULL;
+    TESS_TRY(tess_json_create_on(&run->ctx->heap, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.provenance/1");
+    tess_json_text(json, "tessera", TESS_VERSION);
+    tess_json_text(json, "commit", tess_build_commit());
+    tess_json_text(json, "stage", "decode.predict");
+    tess_json_text(json, "identity", run->id_text);
+    write_settings(json, run);
+    tess_json_int(json, "items", run->observation.n_time);
+    tess_json_text(json, "unit", "rows");
+    write_inputs(json, run);
+    if (with_details) {
+        write_details(json, run);
+    }
+    tess_json_object_end(json);
+    const char *finished = NULL;
+    tess_status status = tess_json_finish(json, &finished);
+    if (status == TESS_OK) {
+        *bytes = strlen(finished) + 1;
+        *text = tess_heap_strdup(&run->ctx->heap, finished, TESS_TAG_RESULT);
+        status = *text ? TESS_OK : TESS_E_MEMORY;
+    }
+    tess_json_destroy(json);
+    return status;
+}
+
+tess_status tess_decode_stream_write_details(const tess_decode_stream_run *run)
+{
+    char path[TESS_DECODE_RESULT_PATH + 8];
+    char *text = NULL;
+    size_t bytes = 0;
+    TESS_TRY(tess_decode_stream_provenance(run, 1, &text, &bytes));
+    snprintf(path, sizeof path, "%s.json", run->result.path);
+    const tess_status status = tess_file_write_text(path, text, 1);
+    tess_heap_free(&run->ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return status;
+}
+
+// The text of DIR/provenance.json into a fixed buffer; the identity stands near its start.
+static int folder_has(const char *folder, const char *wanted)
+{
+    char path[TESS_DECODE_RESULT_PATH + 32];
+    char text[2048];
+    snprintf(path, sizeof path, "%s/provenance.json", folder);
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return 0;
+    }
+    const size_t n = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    return strstr(text, wanted) != NULL;
+}
+
+static void read_evidence(tess_decode_stream_run *run)
+{
+    char path[TESS_DECODE_RESULT_PATH + 32];
+    tess_bundle bundle;
+    snprintf(path, sizeof path, "%s%s", run->result.path,
+             run->result.is_folder ? "/log_evidence.npy" : "");
+    if (tess_bundle_open(run->ctx, path, &bundle) != TESS_OK) {
+        return;
+    }
+    const tess_bundle_entry *entry = tess_bundle_find(&bundle, "log_evidence");
+    if (entry && entry->n_item == 1) {
+        (void)(tess_bundle_read_f64(&bundle, entry, &run->report.log_evidence) == TESS_OK);
+    }
+    tess_bundle_close(&bundle);
+}
+
+int tess_decode_stream_is_finished(tess_decode_stream_run *run)
+{
+    const tess_decode_result *r = &run->result;
+    char wanted[64];
+    int is_finished = 0;
+    if (access(r->path, F_OK) != 0) {
+        return 0;
+    }
+    snprintf(wanted, sizeof wanted, "\"identity\": \"%s\"", run->id_text);
+    if (r->is_folder) {
+        is_finished = folder_has(r->path, wanted);
+    } else {
+        char *provenance = NULL;
+        if (tess_file_provenance(run->ctx, r->path, &provenance) == TESS_OK) {
+            is_finished = provenance && strstr(provenance, wanted) != NULL;
+            tess_text_free(provenance);
+        }
+    }
+    if (is_finished) {
+        read_evidence(run);
+    }
+    tess_error_clear(); // a file that is not ours, or a damaged one, is not our result
+    return is_finished;
+}
