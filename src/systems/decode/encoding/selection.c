@@ -208,6 +208,15 @@ static tess_status place_spikes(tess_decode_blocks *scratch, const tess_decode_e
     return tess_decode_place(env, raw, n, place);
 }
 
+// A regression counts spikes at the samples that begin their bins; the last one begins none.
+static double begin_of_bin(const samples *s, double time)
+{
+    const int64_t after = tess_decode_first_after(s->time, s->n, time);
+    const int64_t last = s->n > 1 ? s->n - 2 : 0;
+    const int64_t at = after > 0 ? after - 1 : 0;
+    return s->time[at < last ? at : last];
+}
+
 typedef struct selecting {
     const tess_decode_environment *env;
     const tess_decode_spikes *spikes;
@@ -243,8 +252,9 @@ static tess_status keep_spikes(const selecting *job, tess_decode_blocks *scratch
         return TESS_E_MEMORY;
     }
     pick_by(s, taken->time, taken->n, pick);
+    const bool is_counted = job->config->algorithm == TESS_DECODE_SORTED_SPIKES_GLM;
     for (int64_t i = 0; i < n; i++) {
-        time[i] = taken->time[pick[i]];
+        time[i] = is_counted ? begin_of_bin(s, taken->time[pick[i]]) : taken->time[pick[i]];
         if (d > 0) {
             memcpy(marks + i * d, taken->marks + pick[i] * d, (size_t)d * sizeof *marks);
         }
