@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Finds the strips of NumPy's ziggurat for normals from what it draws, and prints src/base/rng_ziggurat.h.
+"""Finds the strips of NumPy's ziggurat for normals from what it draws.
 
     python tools/fit_ziggurat.py > src/base/rng_ziggurat.h
 
-A normal is, 99 times in 100, m * x[i] / 2**52 with the strip i in the lowest eight bits of a word and
-m in bits 9 to 60. x[i] solves x[i] * (f(x[i-1]) - f(x[i])) = area, but NumPy's last bits carry the rounding of
-the program that once computed them; every draw narrows them down until one double is left.
+A normal is, 99 times in 100, m * x[i] / 2**52 with the strip i in the lowest eight bits of a word
+and m in bits 9 to 60. x[i] solves x[i] * (f(x[i-1]) - f(x[i])) = area, but NumPy's last bits carry
+the rounding of the program that once computed them; every draw narrows them down until one double
+is left.
 """
 
 import math
@@ -63,8 +64,8 @@ def pick(low, high):
 def main():
     low, high = observe()
     strips = [pick(*bounds) for bounds in zip(low, high, strict=True)]
-    print("// Made by tools/fit_ziggurat.py: right ends of the 256 strips of NumPy's normals; [0] is the")
-    print("// base strip's, made as wide as its area with the tail.")
+    print("// Made by tools/fit_ziggurat.py: right ends of the 256 strips of NumPy's normals;")
+    print("// [0] is the base strip's, made as wide as its area with the tail.")
     print("#ifndef TESS_BASE_RNG_ZIGGURAT_H\n#define TESS_BASE_RNG_ZIGGURAT_H\n")
     print("static const double ziggurat_x[256] = {")
     for i in range(0, N_STRIP, 4):

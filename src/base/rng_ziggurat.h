@@ -1,5 +1,5 @@
-// Made by tools/fit_ziggurat.py: right ends of the 256 strips of NumPy's normals; [0] is the
-// base strip's, made as wide as its area with the tail.
+// Made by tools/fit_ziggurat.py: right ends of the 256 strips of NumPy's normals;
+// [0] is the base strip's, made as wide as its area with the tail.
 #ifndef TESS_BASE_RNG_ZIGGURAT_H
 #define TESS_BASE_RNG_ZIGGURAT_H
 

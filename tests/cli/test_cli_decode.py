@@ -19,12 +19,12 @@ def h5py():
 
 
 def track(n_time=400, n_electrode=3, n_feature=2, seed=0):
-    """A run to and fro on a line; each electrode has two units of clear amplitude and place."""
+    """A run back and forth on a line; each electrode has two units of clear amplitude and place."""
     rng = np.random.default_rng(seed)
     time = np.arange(2 * n_time) * 0.01
     position = 50 - 50 * np.cos(2 * np.pi * time / 4)
     times, marks, offsets = [], [], [0]
-    for electrode in range(n_electrode):
+    for _ in range(n_electrode):
         centre = rng.uniform(0, 100, 2)
         rate = np.exp(-((position[:, None] - centre) ** 2) / 200) * 0.6
         fired = rng.random(rate.shape) < rate
@@ -198,7 +198,8 @@ def test_nwb(tessera, tmp_path, h5py):
         units["amplitude"] = data["marks"] * 1e-6
         units["amplitude"].attrs["unit"] = "volts"
         units["amplitude_index"] = ends.astype("u4")
-    np.savez(tmp_path / "same.npz", **{k: v for k, v in data.items() if k not in ("is_training", "time")})
+    left_out = ("is_training", "time")
+    np.savez(tmp_path / "same.npz", **{k: v for k, v in data.items() if k not in left_out})
     result = tessera("decode", "run", "day.nwb", "-o", "nwb.h5", "--json")
     assert result.returncode == 0, result.stderr
     assert "processing/behavior/Position/led/data: taken as the position" in result.stderr
@@ -246,7 +247,7 @@ USAGE = {
     "usage_decode_want": ["decode", "run", "rec.npz", "-o", "x.h5", "--want", "filter,all"],
     "usage_decode_bound": ["decode", "run", "rec.npz", "-o", "x.h5", "--mode", "bounded:2"],
     "usage_decode_mode": ["decode", "run", "rec.npz", "-o", "x.h5", "--mode", "exact:1"],
-    "usage_decode_floor": ["decode", "run", "rec.npz", "-o", "x.h5", "--floor", "relativ:3"],
+    "usage_decode_floor": ["decode", "run", "rec.npz", "-o", "x.h5", "--floor", "relatve:3"],
     "usage_decode_verify": ["decode", "run", "rec.npz", "-o", "x.h5", "--verify", "all"],
     "usage_decode_model": ["decode", "run", "rec.npz", "-o", "x.h5", "--model", "magic"],
     "usage_decode_no_model": ["decode", "predict", "rec.npz", "-o", "x.h5"],

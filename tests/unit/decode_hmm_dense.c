@@ -76,7 +76,7 @@ static tess_decode_environment *new_env(tess_context *ctx, int shape, uint64_t *
     return env;
 }
 
-// Movements by letter: d, u, i(dentity), w(alk), f(ar walk with a mean), m(anifold), 1, 2.
+// Movements by letter: Discrete, Uniform, Identity, Walk, Far walk with a mean, Manifold, 1, 2.
 static tess_decode_movement movement_of(char letter)
 {
     tess_decode_movement m;

@@ -135,9 +135,10 @@ def make_results(
     index = pd.MultiIndex.from_arrays(
         [names[state_ind], *(table[name] for name in axes)], names=("state", *axes)
     )
+    bins = xr.Coordinates.from_pandas_multiindex(index, "state_bins")
     coords = {
         "time": time,
-        **xr.Coordinates.from_pandas_multiindex(index, "state_bins"),
+        **{str(k): v for k, v in bins.items()},
         "state_ind": state_ind,
         "states": names,
         "environments": ("states", environments),
