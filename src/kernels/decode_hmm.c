@@ -92,7 +92,7 @@ void TESS_KFN(hmm_keep_f32)(double *restrict x, size_t n, double by, float *rest
                             double *restrict sum)
 {
     const v_f64 factor = v_set1_f64(by);
-    const v_f64 least = v_set1_f64(FLT_MIN);
+    const v_f64 least = v_set1_f64((double)FLT_MIN);
     const size_t step = v_len_f64();
     for (size_t i = 0; i < n; i += step) {
         store_up_to(x + i, n - i, scaled(load_up_to(x + i, n - i), factor, least));

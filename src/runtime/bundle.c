@@ -17,7 +17,7 @@ void tess_bundle_input(tess_format_writer_input *input, const char *name, tess_d
 {
     uint64_t bytes = tess_dtype_bytes(dtype);
     *input = (tess_format_writer_input){.dataset = name,
-                                        .dtype = dtype,
+                                        .dtype = (int32_t)dtype,
                                         .rank = rank,
                                         .item_bytes = (int64_t)tess_dtype_bytes(dtype),
                                         .data = data};

@@ -276,7 +276,7 @@ static void dense_filter(const dense_model *m, dense_result *r)
     for (int64_t t = 0; t < m->c->n_row; t++) {
         double *f = r->filtered + t * n;
         const double *p = r->predicted + t * n;
-        double most = -INFINITY, sum = 0;
+        double most = -(double)INFINITY, sum = 0;
         for (int64_t i = 0; i < n; i++) {
             most = fmax(most, ll_of(m, t, i));
         }
@@ -327,7 +327,7 @@ static void dense_path(const dense_model *m, dense_result *r)
     }
     for (int64_t t = 1; t < n_row; t++) {
         for (int64_t j = 0; j < n; j++) {
-            best[t * n + j] = -INFINITY;
+            best[t * n + j] = -(double)INFINITY;
             for (int64_t i = 0; i < n; i++) {
                 const double way = best[(t - 1) * n + i] + log(step_of(m, t - 1, i, j));
                 if (way > best[t * n + j]) {

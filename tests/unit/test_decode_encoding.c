@@ -165,7 +165,7 @@ static void time_bins_match_the_original(void **state)
         free(time.data);
     }
     const double edge[] = {1.0};
-    const double spikes[] = {1.0, 0.5, 1.5, NAN};
+    const double spikes[] = {1.0, 0.5, 1.5, (double)NAN};
     int64_t rows[4];
     tess_decode_time_bin(edge, 1, spikes, 4, rows);
     assert_int_equal(rows[0], 0);

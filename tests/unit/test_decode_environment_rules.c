@@ -29,7 +29,7 @@ static tess_decode_environment *create(const tess_decode_environment_config *con
 static void a_line_is_cut_into_equal_bins(void **state)
 {
     (void)state;
-    const double position[] = {4, NAN, 0, 9, 1, 2, 3, 5, 6, 7, 8};
+    const double position[] = {4, (double)NAN, 0, 9, 1, 2, 3, 5, 6, 7, 8};
     const tess_decode_environment_config config = new_config(2);
     tess_decode_environment *env = create(&config, position, ARRAY_LEN(position), 1);
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);
@@ -38,7 +38,7 @@ static void a_line_is_cut_into_equal_bins(void **state)
     assert_int_equal(info->n_interior, 5);
     assert_near(info->bin_centers, want, 5, 1e-14);
     // Half-open, ends clamped, the second-to-last edge goes down, NaN nowhere.
-    const double points[] = {-1, 0, 1.8, 3.6, 3.59, 7.2, 7.21, 9, 50, NAN};
+    const double points[] = {-1, 0, 1.8, 3.6, 3.59, 7.2, 7.21, 9, 50, (double)NAN};
     static const int64_t bins[] = {0, 0, 1, 2, 1, 3, 4, 4, 4, -1};
     int64_t got[10];
     double place[10];
@@ -125,8 +125,8 @@ static void a_corner_lies_on_a_line(void **state)
     static const int64_t forward[] = {0, 1, 1, 2};
     static const int64_t backward[] = {1, 0, 1, 2};
     static const double spacing = 5;
-    static const double points[] = {2, 1, 9, 9, 10.5, 3, 12, -1, NAN, 4};
-    static const double want[2][5] = {{2, 24, 18, 10, NAN}, {8, 24, 18, 0, NAN}};
+    static const double points[] = {2, 1, 9, 9, 10.5, 3, 12, -1, (double)NAN, 4};
+    static const double want[2][5] = {{2, 24, 18, 10, (double)NAN}, {8, 24, 18, 0, (double)NAN}};
     for (int i = 0; i < 2; i++) {
         const tess_decode_track track = corner_track(i ? backward : forward, &spacing);
         tess_decode_environment_config config = new_config(3);
@@ -255,7 +255,7 @@ static void restate_distances(const tess_decode_environment_info *info, double *
         const int64_t b = info->interior_bin[i % n];
         const double dx = (double)(a / NY - b / NY);
         const double dy = (double)(a % NY - b % NY);
-        d[i] = INFINITY;
+        d[i] = (double)INFINITY;
         if (fabs(dx) <= 1 && fabs(dy) <= 1) {
             d[i] = sqrt(dx * dx + 4 * dy * dy);
         }
@@ -325,7 +325,7 @@ static void lookups_equal_a_restatement(void **state)
         const double fx = fmin(fmax(floor(q[0]) + 1, 0), NX - 1);
         const double fy = fmin(fmax(floor(q[1] / 2) + 1, 0), NY - 1);
         int64_t want = (int64_t)fx * NY + (int64_t)fy;
-        double best = INFINITY;
+        double best = (double)INFINITY;
         for (int64_t b = 0; b < info->n_bin && !mask[(int64_t)fx * NY + (int64_t)fy]; b++) {
             const double *c = info->bin_centers + 2 * b;
             const double d = hypot(q[0] - c[0], q[1] - c[1]);
@@ -345,9 +345,11 @@ static void position_goes_on_beyond_its_ends(void **state)
 {
     (void)state;
     static const double time[] = {0, 1, 3, 4};
-    static const double position[] = {0, 10, 2, 10, 2, 20, NAN, 30};
-    static const double query[] = {-1, 0, 0.5, 2, 3, 4, 5, NAN};
-    static const double want[] = {-2, 10, 0, 10, 1, 10, 2, 15, 2, 20, NAN, 30, NAN, 40, NAN, NAN};
+    static const double position[] = {0, 10, 2, 10, 2, 20, (double)NAN, 30};
+    static const double query[] = {-1, 0, 0.5, 2, 3, 4, 5, (double)NAN};
+    static const double want[] = {-2,          10, 0,           10,         1,           10,
+                                  2,           15, 2,           20,         (double)NAN, 30,
+                                  (double)NAN, 40, (double)NAN, (double)NAN};
     double got[16];
     assert_ok(tess_decode_position_at(time, position, 4, 2, query, 8, got));
     assert_near(got, want, 16, 1e-14);
@@ -357,7 +359,7 @@ static void position_goes_on_beyond_its_ends(void **state)
     static const double twice[] = {0, 1, 1, 4};
     assert_fails(tess_decode_position_at(twice, position, 4, 2, query, 1, got), TESS_E_ARGUMENT,
                  "value 2 (1) does not come after value 1 (1)");
-    static const double broken[] = {0, 1, INFINITY, 4};
+    static const double broken[] = {0, 1, (double)INFINITY, 4};
     assert_fails(tess_decode_position_at(broken, position, 4, 2, query, 1, got), TESS_E_NUMERIC,
                  "value 2 is inf");
 }
@@ -375,8 +377,8 @@ static void bad_grids_are_refused(void **state)
 {
     (void)state;
     static const double flat[] = {1, 5, 2, 5, 3, 5};
-    static const double none[] = {NAN, 1, 2, NAN};
-    static const double wild[] = {1, 2, INFINITY, 3};
+    static const double none[] = {(double)NAN, 1, 2, (double)NAN};
+    static const double wild[] = {1, 2, (double)INFINITY, 3};
     static const double size[] = {2, -1};
     static const double range[] = {0, 10, 5, 5};
     tess_decode_environment_config config = new_config(2);
@@ -415,7 +417,7 @@ static void bad_tracks_are_refused(void **state)
     static const int64_t stranger[] = {0, 1, 0, 2};
     static const int64_t twice[] = {0, 1, 1, 0};
     static const int64_t beyond[] = {0, 1, 1, 3};
-    static const double nodes[] = {0, 0, 10, 0, 10, NAN};
+    static const double nodes[] = {0, 0, 10, 0, 10, (double)NAN};
     static const double same[] = {0, 0, 10, 0, 10, 0};
     static const double spacing[] = {1, -1, 1};
     static const double length[] = {5, 10};

@@ -24,7 +24,7 @@ static disorder disturb(set *s)
         d.times[i] = d.old_times[j];
         memcpy(d.marks + 4 * i, (const double *)d.old_marks + 4 * j, 4 * sizeof *d.marks);
     }
-    d.times[d.n] = NAN;
+    d.times[d.n] = (double)NAN;
     d.times[d.n + 1] = 6.75;
     d.marks[4 * d.n + 6] = (double)INFINITY;
     spikes->times[1] = d.times;
@@ -87,7 +87,7 @@ static void disorder_is_refused(void **state)
     assert_fails(tess_decode_log_likelihood(ctx, encoding, &s.observation, 0, s.time.n, &out, NULL),
                  TESS_E_NUMERIC, "its time is NaN; pass nan_policy=drop");
     d.times[d.n] = 6.8;
-    d.marks[4 * d.n + 2] = NAN;
+    d.marks[4 * d.n + 2] = (double)NAN;
     assert_fails(tess_decode_log_likelihood(ctx, encoding, &s.observation, 0, s.time.n, &out, NULL),
                  TESS_E_NUMERIC, "(t = 6.8): feature 2 is NaN; pass nan_policy=drop");
     tess_decode_encoding_destroy(encoding);
@@ -137,13 +137,13 @@ static void bad_training_is_refused(void **state)
     const double saved = s.position_time.data[5];
     s.position_time.data[5] = s.position_time.data[4];
     REFUSED(TESS_E_NUMERIC, "position_time is not increasing at index 5");
-    s.position_time.data[5] = NAN;
+    s.position_time.data[5] = (double)NAN;
     REFUSED(TESS_E_NUMERIC, "position_time[5] is NaN");
     s.position_time.data[5] = saved;
     const double x = s.position.data[7];
-    s.position.data[7] = INFINITY;
+    s.position.data[7] = (double)INFINITY;
     REFUSED(TESS_E_NUMERIC, "position[7][0] is infinite");
-    s.position.data[7] = NAN;
+    s.position.data[7] = (double)NAN;
     s.config.strict = 1;
     REFUSED(TESS_E_NUMERIC, "position[7] is NaN");
     s.config.strict = 0;
@@ -180,7 +180,7 @@ static void lost_tracking_is_no_training(void **state)
     tess_decode_encoding *masked = encode(ctx, &s);
     s.training.is_training = NULL;
     for (int64_t i = 1000; i < 1100; i++) {
-        s.position.data[i] = NAN;
+        s.position.data[i] = (double)NAN;
     }
     assert_int_equal(lines.n, 0);
     tess_decode_encoding *lost = encode(ctx, &s);

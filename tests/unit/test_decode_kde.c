@@ -87,7 +87,7 @@ static void open_setup(const data_set *data, tess_decode_mode mode, double bound
     training.position.position = s->position.data;
     tess_decode_encoding_config config;
     tess_decode_encoding_config_init(&config, sizeof config);
-    config.mode = mode;
+    config.mode = (int32_t)mode;
     config.bound = bound > 0 ? bound : config.bound;
     config.floor = TESS_DECODE_FLOOR_ABSOLUTE;
     config.position_std = s->data->position_std;

@@ -149,9 +149,9 @@ static tess_decode_encoding *encode(tess_context *context, const recording *r,
     training.weights = r->s.has_weights ? r->weights : NULL;
     tess_decode_encoding_config config;
     tess_decode_encoding_config_init(&config, sizeof config);
-    config.mode = mode;
+    config.mode = (int32_t)mode;
     config.bound = bound > 0 ? bound : config.bound;
-    config.floor = r->s.floor;
+    config.floor = (int32_t)r->s.floor;
     config.floor_nats = r->s.floor_nats;
     config.position_std = r->s.position_std;
     config.waveform_std = r->s.waveform_std;

@@ -92,7 +92,7 @@ static void lost_positions_are_missing_rows(void **state)
     double *before = malloc((size_t)s.time.n * sizeof *before);
     double *after = malloc((size_t)s.time.n * sizeof *after);
     local_rows(ctx, encoding, &s, 0, s.time.n, before);
-    position.data[20] = NAN;
+    position.data[20] = (double)NAN;
     local_rows(ctx, encoding, &s, 0, s.time.n, after);
     int64_t n_changed = 0;
     for (int64_t k = 0; k < s.time.n; k++) {

@@ -79,7 +79,7 @@ static tess_decode_movement new_movement(tess_decode_movement_kind kind, double 
 {
     tess_decode_movement movement;
     tess_decode_movement_init(&movement, sizeof movement);
-    movement.kind = kind;
+    movement.kind = (int32_t)kind;
     if (variance > 0) {
         movement.variance = variance;
     }
@@ -264,7 +264,7 @@ static void a_matrix_is_taken_as_it_is(void **state)
     movement.matrix = matrix;
     assert_ok(tess_decode_movement_matrix(ctx, &movement, line.env, line.env, got));
     assert_memory_equal(got, matrix, sizeof matrix);
-    matrix[15] = NAN;
+    matrix[15] = (double)NAN;
     assert_fails(tess_decode_movement_matrix(ctx, &movement, line.env, line.env, got),
                  TESS_E_NUMERIC, "nan at row 1, column 1");
     free_place(&line);
@@ -273,7 +273,7 @@ static void a_matrix_is_taken_as_it_is(void **state)
 static void gaps_in_training_count_as_one_step(void **state)
 {
     (void)state;
-    static const double position[] = {0, 5, 9.5, NAN, 0, 10, 11};
+    static const double position[] = {0, 5, 9.5, (double)NAN, 0, 10, 11};
     static const uint8_t is_training[] = {1, 0, 1, 1, 1, 1, 1};
     static const double range[] = {0, 10};
     tess_decode_environment_config config;
@@ -330,7 +330,7 @@ static void bad_movement_is_refused(void **state)
     assert_fails(tess_decode_movement_matrix(ctx, &movement, line.env, line.env, got),
                  TESS_E_ARGUMENT, "direction is 3");
     movement.direction = 0;
-    movement.mean[0] = NAN;
+    movement.mean[0] = (double)NAN;
     assert_fails(tess_decode_movement_matrix(ctx, &movement, line.env, line.env, got),
                  TESS_E_ARGUMENT, "mean is nan");
     movement = new_movement(TESS_DECODE_DISCRETE, 6);

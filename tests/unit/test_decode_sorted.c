@@ -72,7 +72,7 @@ static void compare(int64_t n_dim, bool weighted, tess_decode_mode mode)
     set s;
     make_recording(ctx, n_dim, &r, &s);
     s.config.algorithm = TESS_DECODE_SORTED_SPIKES_KDE;
-    s.config.mode = mode;
+    s.config.mode = (int32_t)mode;
     s.training.spikes.marks = NULL;
     s.training.spikes.n_feature = NULL;
     s.observation.spikes = s.training.spikes;

@@ -91,7 +91,7 @@ tess_status tess_decode_order_spikes(tess_decode_blocks *blocks, const tess_deco
     const int64_t n = spikes->n_spike[electrode];
     int64_t n_finite = 0;
     int64_t unsorted = -1;
-    double latest = -INFINITY;
+    double latest = -(double)INFINITY;
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(time[i])) {
             if (rules->nan_policy == TESS_DECODE_NAN_ERROR) {

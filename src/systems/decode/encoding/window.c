@@ -6,8 +6,10 @@
 
 tess_decode_window tess_decode_window_open(double begin_s, double end_s)
 {
-    return (tess_decode_window){
-        .begin_s = begin_s, .end_s = end_s, .earliest_s = INFINITY, .latest_s = -INFINITY};
+    return (tess_decode_window){.begin_s = begin_s,
+                                .end_s = end_s,
+                                .earliest_s = (double)INFINITY,
+                                .latest_s = -(double)INFINITY};
 }
 
 void tess_decode_window_add(tess_decode_window *window, int64_t electrode,

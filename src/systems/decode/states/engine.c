@@ -331,7 +331,7 @@ tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk
     TESS_TRY(tess_context_check_cancel(engine->ctx));
     engine->report = counted; // not before: a chunk that stops here is done again
     if (engine->desc.likelihood_only) {
-        engine->carry.log_evidence = NAN;
+        engine->carry.log_evidence = (double)NAN;
         return store_forward(engine, first, &work);
     }
     bring_transition(engine, first, count, &work);

@@ -32,7 +32,7 @@ static void convert(const void *src, int32_t from, void *dst, int32_t to, size_t
         }
     } else {
         for (size_t i = 0; i < n; i++) {
-            ((double *)dst)[i] = ((const float *)src)[i];
+            ((double *)dst)[i] = (double)((const float *)src)[i];
         }
     }
 }
