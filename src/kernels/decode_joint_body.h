@@ -52,22 +52,24 @@ static inline SCALAR V(joint_exponents)(const SCALAR *restrict x, size_t stride,
     return V(hmax)(V(max)(peak0, peak1));
 }
 
-// Sum of exp(q - peak) over the vectors that hold n exponents.
+// Sum of exp(q - peak) over the vectors that hold n exponents; four at a time hide its latency.
 static inline double V(joint_sum)(const SCALAR *restrict q, size_t n, SCALAR peak)
 {
     const size_t step = V(len)();
     const VF at = V(set1)(peak);
-    VF sum0 = V(set1)(0), sum1 = sum0;
+    VF sum0 = V(set1)(0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
     size_t i = 0;
-    for (; i + step < n; i += 2 * step) {
-        sum0 = V(add)(sum0, V(exp)(V(sub)(V(load)(q + i), at)));
-        sum1 = V(add)(sum1, V(exp)(V(sub)(V(load)(q + i + step), at)));
+    for (; i + 3 * step < n; i += 4 * step) {
+        sum0 = V(add)(sum0, T_NAME(joint_exp)(V(sub)(V(load)(q + i), at)));
+        sum1 = V(add)(sum1, T_NAME(joint_exp)(V(sub)(V(load)(q + i + step), at)));
+        sum2 = V(add)(sum2, T_NAME(joint_exp)(V(sub)(V(load)(q + i + 2 * step), at)));
+        sum3 = V(add)(sum3, T_NAME(joint_exp)(V(sub)(V(load)(q + i + 3 * step), at)));
     }
-    if (i < n) {
-        sum0 = V(add)(sum0, V(exp)(V(sub)(V(load)(q + i), at)));
+    for (; i < n; i += step) {
+        sum0 = V(add)(sum0, T_NAME(joint_exp)(V(sub)(V(load)(q + i), at)));
     }
     SCALAR lanes[V_MAX_BYTES / sizeof(SCALAR)];
-    V(store)(lanes, V(add)(sum0, sum1));
+    V(store)(lanes, V(add)(V(add)(sum0, sum1), V(add)(sum2, sum3)));
     double total = 0;
     for (size_t k = 0; k < step; k++) {
         total += (double)lanes[k];

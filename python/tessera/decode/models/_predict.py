@@ -166,13 +166,16 @@ class PredictMixin(StateSpace):
         interior = self.is_track_interior_state_bins_
         if interior.all():
             return inner
-        full = np.full((len(inner), len(interior)), np.nan, dtype=inner.dtype)
+        full = np.empty((len(inner), len(interior)), dtype=inner.dtype)
         # Run by run: NumPy copies columns picked by a mask one at a time.
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], interior, [False]))))
+        edges = np.flatnonzero(np.diff(interior)) + 1
         done = 0
-        for start, stop in edges.reshape(-1, 2):
-            full[:, start:stop] = inner[:, done : done + stop - start]
-            done += stop - start
+        for start, stop in zip((0, *edges), (*edges, len(interior)), strict=True):
+            if interior[start]:
+                full[:, start:stop] = inner[:, done : done + stop - start]
+                done += stop - start
+            else:
+                full[:, start:stop] = np.nan
         return full
 
     def _by_state(self, log_likelihood: Any) -> Array:
