@@ -11,7 +11,8 @@ in double precision where it allows it; the exceptions stand beside the toleranc
 What the version on PyPI does differently from the rules we follow, and how the cases step around:
 rates divide by int(duration * sampling_frequency) instead of the number of samples, so
 sampling_frequency is chosen to make the two equal; missing rows are 1 instead of 0, which moves
-the evidence by 1 each; defaults of discrete transitions changed since, so all are given.
+the evidence by 1 each; the local likelihood has no floor, so ours is told to have none there;
+defaults of discrete transitions changed since, so all are given.
 """
 
 import argparse
@@ -115,14 +116,21 @@ def fitted_environment(lib, data, **track_settings):
 def clusterless(lib, data, **track_settings):
     """Likelihood functions of the clusterless KDE."""
     module = lib.likelihood("clusterless_kde")
-    model = module.fit_clusterless_kde_encoding_model(
-        data.position_time, data.position, data.encoding_times, data.encoding_marks,
-        fitted_environment(lib, data, **track_settings),
-        sampling_frequency=frequency(data.position_time), position_std=POSITION_STD,
-        waveform_std=WAVEFORM_STD, block_size=100, disable_progress_bar=True, **lib.options)
+    environment = fitted_environment(lib, data, **track_settings)
+
+    def fit(**options):
+        return module.fit_clusterless_kde_encoding_model(
+            data.position_time, data.position, data.encoding_times, data.encoding_marks,
+            environment, sampling_frequency=frequency(data.position_time),
+            position_std=POSITION_STD, waveform_std=WAVEFORM_STD, block_size=100,
+            disable_progress_bar=True, **options)
+
+    model = fit(**lib.options)
     found = {"field/occupancy": model["occupancy"],
              "field/ground": model["summed_ground_process_intensity"]}
     for name, is_local in (("ll/non_local", False), ("ll/local", True)):
+        if is_local and "floor" in lib.options:
+            model = fit(**{**lib.options, "floor": "none"})
         found[name] = module.predict_clusterless_kde_log_likelihood(
             data.time, data.time, data.decoding_position, data.decoding_times,
             data.decoding_marks, is_local=is_local, **model)

@@ -34,7 +34,7 @@ def tool() -> ModuleType:
 
 
 def test_there_are_files() -> None:
-    assert len(FILES) >= 3
+    assert len(FILES) >= 4
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
