@@ -81,6 +81,8 @@ typedef struct tess_stage_decode_hmm_filter {
     double *causal_states;     // [n_row][S] out, or NULL
     double *predictive_states; // [n_row][S] out, or NULL
     double *log_norm;          // [n_row] out: log of the sum, plus max; -infinity if impossible
+    int32_t is_alone;          // 1: no other thread is to be woken
+    int32_t reserved;
 } tess_stage_decode_hmm_filter;
 
 // For t = n_row-1 .. 0: smoothed_t = filtered_t * (A (smoothed_t+1 / predicted_t+1)), normalised.

@@ -1,7 +1,7 @@
 // The hidden Markov model of decode on the CPU: filter and smoother.
 //
 // Rows depend on each other, so one thread takes them in order; what a row needs stays in its
-// caches.
+// caches. Only a movement over very many bins is worth the other threads' while.
 #include "backend/cpu/decode_hmm.h"
 
 #include "base/status.h"
@@ -25,8 +25,55 @@ hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch)
                       .cells = scratch};
 }
 
+// Products of a pass from which on it is shared: a tenth of a millisecond of one thread.
+static const int64_t SHARED_PRODUCTS = 1000000;
+enum { SHARES = 32 };
+
+typedef struct pass_job {
+    const tess_kernels *kernels;
+    const tess_hmm_pass *pass;
+    const double *w;
+    const double *x;
+    double *out;
+} pass_job;
+
+// The first tile of a share; tiles that add to a result stay with the one that begins it.
+static int64_t first_tile(const tess_hmm_pass *pass, int64_t share)
+{
+    int64_t tile = pass->n_tile * share / SHARES;
+    while (tile > 0 && tile < pass->n_tile && pass->tiles[tile].add) {
+        tile++;
+    }
+    return tile;
+}
+
+static tess_status run_share(void *arg, int64_t share, int32_t worker)
+{
+    (void)worker;
+    const pass_job *job = arg;
+    const int64_t first = first_tile(job->pass, share);
+    const int64_t end = first_tile(job->pass, share + 1);
+    job->kernels->tile_sums(job->pass->tiles + first, (size_t)(end - first), job->w, job->x,
+                            job->out);
+    return TESS_OK;
+}
+
+static void run_pass(tess_backend_device *device, int is_alone, pass_job *job)
+{
+    int64_t products = 0;
+    for (int64_t i = 0; i < job->pass->n_tile; i++) {
+        const tess_tile_sum *tile = &job->pass->tiles[i];
+        products += (int64_t)tile->n_term * tile->n_row * tile->n;
+    }
+    if (is_alone || products < SHARED_PRODUCTS ||
+        tess_parallel_for(device->ctx->pool, SHARES, run_share, job) != TESS_OK) {
+        job->kernels->tile_sums(job->pass->tiles, (size_t)job->pass->n_tile, job->w, job->x,
+                                job->out);
+    }
+}
+
 // The operator on room->in [n_in]; adds to out [n_out].
-static void run_operator(const tess_kernels *kernels, const tess_hmm_operator *op,
+static void run_operator(tess_backend_device *device, const tess_hmm_operator *op,
                          const hmm_room *room, double *out)
 {
     double *cells = room->cells + op->scratch;
@@ -40,12 +87,16 @@ static void run_operator(const tess_kernels *kernels, const tess_hmm_operator *o
     for (int32_t p = 0; p < op->n_pass; p++) {
         const tess_hmm_pass *pass = &op->pass[p];
         double *to = op->gather ? cells + (p + 1) * op->n_cell : room->out;
-        kernels->tile_sums(pass->tiles, (size_t)pass->n_tile, pass->weighs ? in : op->table,
-                           pass->weighs ? op->table : in, to);
+        pass_job job = {.kernels = device->kernels,
+                        .pass = pass,
+                        .w = pass->weighs ? in : op->table,
+                        .x = pass->weighs ? op->table : in,
+                        .out = to};
+        run_pass(device, room->is_alone, &job);
         in = to;
     }
     if (!op->gather) {
-        kernels->hmm_add_scaled(1, in, (size_t)op->n_out, out);
+        device->kernels->hmm_add_scaled(1, in, (size_t)op->n_out, out);
         return;
     }
     for (int64_t i = 0; i < op->n_out; i++) {
@@ -55,10 +106,11 @@ static void run_operator(const tess_kernels *kernels, const tess_hmm_operator *o
 }
 
 // The bins of one state that follow (forward) or lead to (backward) those of x.
-static void spread_to(const tess_kernels *kernels, const tess_hmm_model *m, const hmm_room *room,
+static void spread_to(tess_backend_device *device, const tess_hmm_model *m, const hmm_room *room,
                       int is_forward, const double *weight, const double *x, const double *sums,
                       int32_t to, double *out)
 {
+    const tess_kernels *kernels = device->kernels;
     const int32_t n_state = m->n_state;
     const ptrdiff_t step = is_forward ? n_state : 1;
     const ptrdiff_t begin = is_forward ? to : (ptrdiff_t)to * n_state;
@@ -95,18 +147,18 @@ static void spread_to(const tess_kernels *kernels, const tess_hmm_model *m, cons
                                     room->in);
         }
         if (n_used > 0) {
-            run_operator(kernels, op, room, out);
+            run_operator(device, op, room, out);
         }
     }
 }
 
 // y = x A (forward) or A x (backward), A of the discrete transitions given.
-static void spread(const tess_kernels *kernels, const tess_hmm_model *m, const hmm_room *room,
+static void spread(tess_backend_device *device, const tess_hmm_model *m, const hmm_room *room,
                    int is_forward, const double *transition, const double *x, const double *sums,
                    double *y)
 {
     for (int32_t to = 0; to < m->n_state; to++) {
-        spread_to(kernels, m, room, is_forward, transition, x, sums, to, y + m->first[to]);
+        spread_to(device, m, room, is_forward, transition, x, sums, to, y + m->first[to]);
     }
 }
 
@@ -184,7 +236,8 @@ tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *
     const tess_stage_decode_hmm_filter *a = args;
     const tess_hmm_model *m = a->model;
     const tess_kernels *kernels = device->kernels;
-    const hmm_room room = tess_cpu_hmm_room(m, a->scratch);
+    hmm_room room = tess_cpu_hmm_room(m, a->scratch);
+    room.is_alone = a->is_alone;
     for (int64_t t = 0; t < a->n_row; t++) {
         note_predicted(kernels, a, &room, t);
         const double most = weigh(kernels, m, &room, a->ll, a->ll_dtype, t);
@@ -202,7 +255,7 @@ tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *
             memcpy(a->causal_states + t * m->n_state, room.sums,
                    (size_t)m->n_state * sizeof *room.sums);
         }
-        spread(kernels, m, &room, 1, a->transition + t * a->transition_stride, room.row, room.sums,
+        spread(device, m, &room, 1, a->transition + t * a->transition_stride, room.row, room.sums,
                a->predicted);
     }
     return TESS_OK;
@@ -231,9 +284,9 @@ tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *
             memcpy(a->next, room.row, (size_t)m->n_bin * sizeof *a->next);
         } else {
             const double *transition = a->transition + t * a->transition_stride;
-            spread(kernels, m, &room, 1, transition, room.row, room.sums, room.other);
+            spread(device, m, &room, 1, transition, room.row, room.sums, room.other);
             divide(kernels, m, a->next, room.other, room.ratio, room.sums);
-            spread(kernels, m, &room, 0, transition, room.ratio, room.sums, room.other);
+            spread(device, m, &room, 0, transition, room.ratio, room.sums, room.other);
             double norm = 0;
             kernels->hmm_multiply(room.row, room.other, (size_t)m->n_bin, a->next, &norm);
             keep(kernels, m, a->next, 1 / (norm + TINY), a->filtered, a->dtype, t, room.sums);

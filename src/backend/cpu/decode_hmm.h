@@ -15,6 +15,7 @@ typedef struct hmm_room {
     double *likelihood; // [n_ll]
     double *sums;       // [n_state]
     double *cells;      // what an operator's scratch counts from
+    int is_alone;       // 1: without the pool
 } hmm_room;
 
 hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch);

@@ -315,7 +315,8 @@ double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition
                                                .predicted = predicted,
                                                .filtered = filtered,
                                                .causal_states = states,
-                                               .log_norm = &log_norm};
+                                               .log_norm = &log_norm,
+                                               .is_alone = 1};
     const tess_status status =
         tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
     return status == TESS_OK ? log_norm : (double)NAN;
