@@ -140,6 +140,9 @@ static void test_any_chunks_any_type(void **state)
             stream(&config, &report);
             assert_true(report.n_chunk >= chunks[i]);
             assert_same_file(unit_path("right.h5"), unit_path("other.h5"));
+            if (chunks[i] == 151 && dtype == TESS_F64) {
+                continue; // hundreds of checkpoints, each synced, once are enough
+            }
             config.checkpoint_dir = unit_path("work");
             config.checkpoint_every_s = 0;
             stream(&config, &report);
@@ -206,7 +209,8 @@ static void die_everywhere(const char *right, const char *out, int is_folder, in
     const char *work = unit_path("work");
     int n_resumed = 0;
     long at = 1;
-    for (int n_died = 1; n_died; at += is_folder ? 149 : 29) {
+    const long step = is_folder ? 149 : unit_is_quick() ? 61 : 29;
+    for (int n_died = 1; n_died; at += step) {
         tess_decode_stream_config config = config_for(out);
         tess_decode_stream_report report;
         config.overwrite = 1;

@@ -125,6 +125,12 @@ char *unit_read_file(const char *path, size_t *n_byte)
     return bytes;
 }
 
+int unit_is_quick(void)
+{
+    const char *quick = getenv("TESS_TEST_QUICK");
+    return quick && quick[0] && strcmp(quick, "0") != 0;
+}
+
 int unit_set_decimal_comma(void)
 {
     static const char numeric[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\n"

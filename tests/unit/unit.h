@@ -43,6 +43,11 @@ int unit_is_json(const char *text, size_t *at);
 // Makes the comma the decimal mark of this process; 0 where no such locale can be had.
 int unit_set_decimal_comma(void);
 
+// 1 where every step costs many times its usual (sanitizers, coverage, an emulator), which the
+// build says with TESS_TEST_QUICK: tests then take every way once, and leave the sweeps to other
+// builds.
+int unit_is_quick(void);
+
 // A context with so many threads; memory_limit 0: the default.
 tess_context *unit_context(int32_t n_thread, uint64_t memory_limit_bytes);
 
