@@ -128,6 +128,21 @@ def test_chunks_budget_and_threads_leave_bits_alone(cls: type, mode: str) -> Non
         assert first["log_evidence"] == other["log_evidence"]
 
 
+def test_threads_that_share_a_row_leave_bits_alone() -> None:
+    """With bins this fine a step of the random walk is large enough to be shared."""
+    data = Data(5)
+    data.time = data.time[:6]
+    fine = Environment(place_bin_size=80 / 1600)
+    one, two = (
+        data.predict(
+            data.fitted(ContFragClusterlessClassifier, threads=n, environments=fine), POSTERIORS
+        )
+        for n in (1, 2)
+    )
+    for name in POSTERIORS:
+        assert np.array_equal(one[name], two[name]), name
+
+
 @MODES
 def test_likelihood_of_rows_in_pieces(mode: str) -> None:
     data = Data(4)
