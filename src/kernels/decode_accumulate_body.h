@@ -10,12 +10,13 @@ typedef struct V(rows) {
     size_t c_stride, c_group;
     size_t w_stride, w_group;
     size_t out_stride;
+    const int32_t *group;
 } V(rows);
 
 #define EACH_ROW                                                                                   \
     for (size_t i = 0; i < r->n_group; i++)                                                        \
-        for (const SCALAR *row = c + i * r->c_group, *at = w + i * r->w_group,                     \
-                          *end = row + r->n * r->c_stride;                                         \
+        for (const SCALAR *row = c + (r->group ? (size_t)r->group[i] : i) * r->c_group,            \
+                          *at = w + i * r->w_group, *end = row + r->n * r->c_stride;               \
              row != end; row += r->c_stride, at += r->w_stride)
 
 #define ADD(sum, k)                                                                                \
@@ -182,11 +183,12 @@ static inline void V(sum_1x1)(const V(rows) * r, const SCALAR *c, const SCALAR *
 #undef KEEP_AT
 
 void TESS_KFN(T_NAME(decode_accumulate))(const SCALAR *restrict c, size_t c_stride, size_t c_group,
-                                         const SCALAR *restrict w, size_t w_stride, size_t w_group,
-                                         size_t n, size_t n_group, size_t n_out, size_t n_lane,
-                                         SCALAR *restrict out, size_t out_stride)
+                                         const int32_t *restrict group, const SCALAR *restrict w,
+                                         size_t w_stride, size_t w_group, size_t n, size_t n_group,
+                                         size_t n_out, size_t n_lane, SCALAR *restrict out,
+                                         size_t out_stride)
 {
-    const V(rows) rows = {n, n_group, c_stride, c_group, w_stride, w_group, out_stride};
+    const V(rows) rows = {n, n_group, c_stride, c_group, w_stride, w_group, out_stride, group};
     const size_t step = V(len)();
     size_t s = 0;
     for (; n_lane - s >= 2 * step; s += 2 * step) {

@@ -15,9 +15,9 @@
 //                        for the q as rounded.
 //   decode_weights_f64   w[i][s] = exp(nearest[s] - q), underflowing to 0.
 //   decode_nearest_f64   nearest[s] = min(nearest[s], min_i q).
-//   decode_accumulate_T  out[k][s] += sum_g sum_i c[g][i][k] w[g][i][s], in that order, for n_group
-//                        groups of n rows and n_out columns of c; rows and groups are their
-//                        strides apart.
+//   decode_accumulate_T  out[k][s] += sum_g sum_i c[group[g]][i][k] w[g][i][s], in that order, for
+//                        n_group groups of n rows and n_out columns of c; rows and groups are
+//                        their strides apart. group NULL: every group in turn.
 //   decode_logs_f32      values[p][s] = offset[p] + log(max(sums[p][s], 0)); best[s] the largest of
 //                        those that are sure: at least offset[p] + sure[s]; -infinity: none is.
 //   decode_floor_f32     values not above floor[s] become it and are counted in n_floored[s], but

@@ -30,7 +30,7 @@ typedef struct tess_kde_electrode {
     // Not in an exact model. Spikes are sorted by cell; those out of every bin's reach come last.
     const float *offset_f32;   // [n_bin]
     const float *marks_f32;    // [n_feature][n_spike], scaled so that a kernel is 2^-q
-    const float *basis;        // [n_cell_spike][n_moment], or [n_spike][n_bin]: the place kernel
+    const float *basis;        // of the moments; or [n_spike][n_bin]: the place kernel
     const float *t;            // line: [n_cell_spike] place within the cell, -1 to 1; or NULL
     const float *base;         // line: [n_cell_spike] first item of the basis; or NULL
     int64_t n_cell_spike;      // spikes in cells
@@ -54,12 +54,15 @@ typedef struct tess_kde_axis {
     const int32_t *end;   // [n_block]
 } tess_kde_axis;
 
-// Cells of position. In the plane a cell's moments are of total degree below the order: for each
-// degree b of axes[0], the degrees below order - b of axes[1].
+// Cells of position. An electrode's basis is, cell by cell, block of up to TESS_KDE_BLOCK columns
+// by block, [spikes of the cell][columns of the block], so that it is read from end to end. In the
+// plane a cell's moments are of total degree below the order: for each degree b of axes[0], the
+// degrees below order - b of axes[1].
 typedef struct tess_kde_grid {
     int64_t n_dim; // 1 or 2; 0: no cells
     int64_t order;
     int64_t n_moment;
+    int64_t n_column;         // n_moment and some zeros: a multiple of 4, which kernels like
     int64_t n_cell;           // that have moments; on a line all of the axis, in the plane those
                               // with spikes of any electrode
     tess_kde_axis axes[2];    // moments are summed along [1] first in the plane, then along [0]

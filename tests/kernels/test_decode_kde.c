@@ -128,15 +128,20 @@ static void f64_match(check *t)
             const size_t c_stride = n_out + check_random(t) % 3, w_stride = lanes + 5;             \
             const size_t c_group = (n + 1) * c_stride, w_group = (n + 2) * w_stride;               \
             const size_t out_stride = lanes + 3;                                                   \
+            int32_t list[4];                                                                       \
+            for (size_t g = 0; g < 4; g++) {                                                       \
+                list[g] = (int32_t)(check_random(t) % groups);                                     \
+            }                                                                                      \
+            const int32_t *group = round % 2 ? list : NULL;                                        \
             SCALAR *c = random_##T(t, groups * c_group, -1, 1);                                    \
             SCALAR *w = random_##T(t, groups * w_group, 0, 1);                                     \
             SCALAR *want = random_##T(t, n_out * out_stride, -1, 1);                               \
             SCALAR *got = malloc(n_out * out_stride * sizeof *got);                                \
             memcpy(got, want, n_out *out_stride * sizeof *got);                                    \
-            t->ref->decode_accumulate_##T(c, c_stride, c_group, w, w_stride, w_group, n, groups,   \
-                                          n_out, lanes, want, out_stride);                         \
-            t->isa->decode_accumulate_##T(c, c_stride, c_group, w, w_stride, w_group, n, groups,   \
-                                          n_out, lanes, got, out_stride);                          \
+            t->ref->decode_accumulate_##T(c, c_stride, c_group, group, w, w_stride, w_group, n,    \
+                                          groups, n_out, lanes, want, out_stride);                 \
+            t->isa->decode_accumulate_##T(c, c_stride, c_group, group, w, w_stride, w_group, n,    \
+                                          groups, n_out, lanes, got, out_stride);                  \
             CHECK(t, memcmp(got, want, n_out *out_stride * sizeof *got) == 0,                      \
                   "%zu columns, %zu lanes: other bits than the reference", n_out, lanes);          \
             free(c);                                                                               \

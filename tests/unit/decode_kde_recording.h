@@ -30,6 +30,7 @@ typedef struct shape {
     tess_decode_floor floor;
     double floor_nats;
     bool has_outliers, has_weights;
+    double narrow[2]; // coordinates are scaled by it; 0: they are not
 } shape;
 
 static const shape FULL = {.n_dim = 1,
@@ -106,6 +107,9 @@ static inline recording record(tess_context *ctx, const shape *s)
         for (int64_t k = 0; k < s->n_dim; k++) {
             r.position[i * s->n_dim + k] =
                 s->length * (0.5 + 0.5 * sin(6.28 * (k == 0 ? 5.3 : 17.9) * t)) * (1 - 1e-3 * t);
+            if (k < 2 && s->narrow[k] > 0) {
+                r.position[i * s->n_dim + k] *= s->narrow[k];
+            }
         }
     }
     for (int64_t i = 0; i < s->n_encoding; i++) {

@@ -159,6 +159,21 @@ static void fast_agrees_in_the_plane(void **state)
     }
 }
 
+// Sums run along one axis first, whichever is cheaper.
+static void fast_agrees_either_way_round(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        shape s = plain();
+        s.n_dim = 2;
+        s.length = 100;
+        s.narrow[k] = 0.15;
+        s.n_encoding *= 2;
+        seed = 60 + (uint64_t)k;
+        compare_modes(&s, TESS_DECODE_FAST, 0, k ? "wide plane" : "high plane");
+    }
+}
+
 // The next floor in turn with each call, from one that differs from round to round.
 static void compare_extreme(shape *s, size_t *turn, const char *what, double value)
 {
@@ -484,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_agrees_for_any_number_of_features),
         cmocka_unit_test(fast_agrees_in_the_plane),
+        cmocka_unit_test(fast_agrees_either_way_round),
         cmocka_unit_test(fast_agrees_at_extremes),
         cmocka_unit_test(weights_count),
         cmocka_unit_test(bounds_are_bounds),

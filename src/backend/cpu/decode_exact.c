@@ -63,8 +63,9 @@ static void sum_pairs(const kde_tile *tile, int64_t n_lane)
         tile->kernels->decode_weights_f64(e->marks + first, n_spike, (size_t)n,
                                           (size_t)e->n_feature, scratch->x, lanes, scratch->nearest,
                                           scratch->weights);
-        tile->kernels->decode_accumulate_f64(scratch->kernel, n_bin, 0, scratch->weights, lanes, 0,
-                                             (size_t)n, 1, n_bin, lanes, scratch->sums, lanes);
+        tile->kernels->decode_accumulate_f64(scratch->kernel, n_bin, 0, NULL, scratch->weights,
+                                             lanes, 0, (size_t)n, 1, n_bin, lanes, scratch->sums,
+                                             lanes);
     }
 }
 

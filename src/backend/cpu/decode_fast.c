@@ -53,9 +53,37 @@ static void sum_kernel(const fast_tile *t)
         const int64_t left = t->e->n_spike - first;
         const int64_t n = left < KDE_CHUNK ? left : KDE_CHUNK;
         weights_of(t, first, n);
-        t->tile->kernels->decode_accumulate_f32(t->e->basis + (size_t)first * n_bin, n_bin, 0,
+        t->tile->kernels->decode_accumulate_f32(t->e->basis + (size_t)first * n_bin, n_bin, 0, NULL,
                                                 scratch->weights_f32, t->lanes, 0, (size_t)n, 1,
                                                 n_bin, t->lanes, scratch->sums_f32, t->lanes);
+    }
+}
+
+// Adds the spikes first..end-1, all of the electrode's cell c, to its moments.
+static void add_to_cell(const fast_tile *t, int64_t c, int64_t first, int64_t end,
+                        const float *weights, float *moments)
+{
+    const tess_kde_electrode *e = t->e;
+    const size_t n_column = (size_t)t->tile->model->grid.n_column;
+    const size_t n = (size_t)(e->cell_first[c + 1] - e->cell_first[c]);
+    const float *basis = e->basis + (size_t)e->cell_first[c] * n_column;
+    for (size_t k = 0; k < n_column; k += TESS_KDE_BLOCK) {
+        const size_t width = n_column - k < TESS_KDE_BLOCK ? n_column - k : TESS_KDE_BLOCK;
+        t->tile->kernels->decode_accumulate_f32(
+            basis + n * k + (size_t)(first - e->cell_first[c]) * width, width, 0, NULL, weights,
+            t->lanes, 0, (size_t)(end - first), 1, width, t->lanes, moments + k * t->lanes,
+            t->lanes);
+    }
+}
+
+// Zeroes the moments of cells *done..end-1, unless that was done before.
+static void clear_cells(const fast_tile *t, int64_t first_cell, int64_t *done, int64_t end)
+{
+    const size_t cell_items = (size_t)t->tile->model->grid.n_column * t->lanes;
+    if (*done < end) {
+        memset(t->tile->scratch->moments + (size_t)(*done - first_cell) * cell_items, 0,
+               (size_t)(end - *done) * cell_items * sizeof(float));
+        *done = end;
     }
 }
 
@@ -65,8 +93,8 @@ static void sum_moments(const fast_tile *t, int64_t *next, int64_t first_cell, i
 {
     const tess_kde_electrode *e = t->e;
     const kde_scratch *scratch = t->tile->scratch;
-    const size_t n_moment = (size_t)t->tile->model->grid.n_moment;
-    memset(scratch->moments, 0, (size_t)n_cell * n_moment * t->lanes * sizeof(float));
+    const size_t cell_items = (size_t)t->tile->model->grid.n_column * t->lanes;
+    int64_t cleared = first_cell;
     int64_t c = *next;
     int64_t last = c;
     while (last < e->n_cell && e->cell[last] < first_cell + n_cell) {
@@ -78,23 +106,21 @@ static void sum_moments(const fast_tile *t, int64_t *next, int64_t first_cell, i
         weights_of(t, first, end - first);
         for (int64_t i = first; i < end;) {
             const int64_t cell_end = e->cell_first[c + 1] < end ? e->cell_first[c + 1] : end;
-            t->tile->kernels->decode_accumulate_f32(
-                e->basis + (size_t)i * n_moment, n_moment, 0,
-                scratch->weights_f32 + (size_t)(i - first) * t->lanes, t->lanes, 0,
-                (size_t)(cell_end - i), 1, n_moment, t->lanes,
-                scratch->moments + (size_t)(e->cell[c] - first_cell) * n_moment * t->lanes,
-                t->lanes);
+            clear_cells(t, first_cell, &cleared, e->cell[c] + 1);
+            add_to_cell(t, c, i, cell_end, scratch->weights_f32 + (size_t)(i - first) * t->lanes,
+                        scratch->moments + (size_t)(e->cell[c] - first_cell) * cell_items);
             i = cell_end;
             c += i == e->cell_first[c + 1];
         }
     }
+    clear_cells(t, first_cell, &cleared, first_cell + n_cell);
     *next = last;
 }
 
 // Adds the first moments of the cells to the total of every lane.
 static void add_totals(const fast_tile *t, int64_t n_cell)
 {
-    const size_t step = (size_t)t->tile->model->grid.n_moment * t->lanes;
+    const size_t step = (size_t)t->tile->model->grid.n_column * t->lanes;
     const kde_scratch *scratch = t->tile->scratch;
     for (int64_t c = 0; c < n_cell; c++) {
         for (size_t s = 0; s < t->lanes; s++) {
@@ -103,99 +129,131 @@ static void add_totals(const fast_tile *t, int64_t n_cell)
     }
 }
 
-// partial[value][row][b] at values of axes[1] from the moments of the row, run of neighbouring
-// cells by run.
-static void sum_row(const fast_tile *t, int64_t row, int64_t b)
+// The row's cells within reach of block k of axes[1]: *from..*to-1.
+static void cells_in_reach(const tess_kde_grid *grid, int64_t row, int64_t k, int64_t *from,
+                           int64_t *to)
+{
+    *from = grid->row_first[row];
+    *to = grid->row_first[row + 1];
+    while (*from < *to && grid->column[*from] < grid->axes[1].first[k]) {
+        (*from)++;
+    }
+    while (*from < *to && grid->column[*to - 1] >= grid->axes[1].end[k]) {
+        (*to)--;
+    }
+}
+
+// partial[value][b] at values of axes[1] from the moments of the row, which are of degree b of
+// axes[0].
+static void sum_row(const fast_tile *t, int64_t row, size_t b, const float *moments, float *partial)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
     const tess_kde_axis *axis = &grid->axes[1];
-    const size_t lanes = t->lanes;
     const size_t order = (size_t)grid->order;
-    const size_t n_moment = (size_t)grid->n_moment;
-    const size_t before = (size_t)(b * grid->order - b * (b - 1) / 2); // moments of lower degrees
-    const float *moments = t->tile->scratch->moments + before * lanes;
-    const size_t stride = (size_t)grid->axes[0].n_cell * order * lanes;
-    float *partial = t->tile->scratch->partial + ((size_t)row * order + (size_t)b) * lanes;
-    const int64_t end = grid->row_first[row + 1];
-    for (int64_t run = grid->row_first[row]; run < end;) {
-        int64_t run_end = run + 1;
-        while (run_end < end && grid->column[run_end] == grid->column[run_end - 1] + 1) {
-            run_end++;
-        }
-        for (int64_t k = 0; k < axis->n_block; k++) {
-            const int64_t low = axis->first[k] - grid->column[run];
-            const int64_t high = axis->end[k] - grid->column[run];
-            const int64_t from = run + (low > 0 ? low : 0);
-            const int64_t to = run + high < run_end ? run + high : run_end;
-            if (from >= to) {
-                continue;
-            }
-            const size_t cell = (size_t)(k * axis->n_cell + grid->column[from]);
+    const size_t cell_items = (size_t)grid->n_column * t->lanes;
+    for (int64_t k = 0; k < axis->n_block; k++) {
+        int64_t from, to;
+        cells_in_reach(grid, row, k, &from, &to);
+        if (from < to) {
             t->tile->kernels->decode_accumulate_f32(
-                axis->table + cell * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK, order * TESS_KDE_BLOCK,
-                moments + (size_t)(from - grid->row_first[row]) * n_moment * lanes, lanes,
-                n_moment * lanes, order - (size_t)b, (size_t)(to - from), TESS_KDE_BLOCK, lanes,
-                partial + (size_t)(k * TESS_KDE_BLOCK) * stride, stride);
+                axis->table + (size_t)(k * axis->n_cell) * order * TESS_KDE_BLOCK, TESS_KDE_BLOCK,
+                order * TESS_KDE_BLOCK, grid->column + from,
+                moments + (size_t)(from - grid->row_first[row]) * cell_items, t->lanes, cell_items,
+                order - b, (size_t)(to - from), TESS_KDE_BLOCK, t->lanes,
+                partial + ((size_t)(k * TESS_KDE_BLOCK) * order + b) * t->lanes, order * t->lanes);
         }
-        run = run_end;
     }
 }
 
-// Along axes[0], for one value of axes[1] (on a line: the moments themselves).
-static void sum_column(const fast_tile *t, int64_t column)
+static int has_bins(const int32_t *bins)
+{
+    for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
+        if (bins[j] >= 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+// Adds what the rows first..end-1 give along axes[0] to the values of block k for one value of
+// axes[1]; rows[row - first][...] are row_items apart.
+static void sum_block(const fast_tile *t, int64_t k, int64_t first, int64_t end, const float *rows,
+                      size_t row_items, float *out)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
     const tess_kde_axis *axis = &grid->axes[0];
-    const kde_scratch *scratch = t->tile->scratch;
-    const size_t lanes = t->lanes;
     const size_t order = (size_t)grid->order;
-    const size_t column_items = (size_t)axis->n_cell * order * lanes;
-    const float *rows =
-        grid->n_dim == 2 ? scratch->partial + (size_t)column * column_items : scratch->moments;
-    for (int64_t k = 0; k < axis->n_block; k++) {
-        const int32_t *bins = grid->bins + (column * axis->n_block + k) * TESS_KDE_BLOCK;
-        int has_bins = 0;
-        for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
-            has_bins |= bins[j] >= 0;
-        }
-        if (!has_bins) {
-            continue;
-        }
-        const size_t first = (size_t)axis->first[k];
-        const size_t n = (size_t)(axis->end[k] - axis->first[k]) * order;
-        memset(scratch->block, 0, TESS_KDE_BLOCK * lanes * sizeof(float));
+    const int64_t from = axis->first[k] > first ? axis->first[k] : first;
+    const int64_t to = axis->end[k] < end ? axis->end[k] : end;
+    if (from < to) {
+        const size_t n = (size_t)(to - from);
+        const int is_whole = row_items == order * t->lanes; // one long group
         t->tile->kernels->decode_accumulate_f32(
-            axis->table + ((size_t)(k * axis->n_cell) + first) * order * TESS_KDE_BLOCK,
-            TESS_KDE_BLOCK, 0, rows + first * order * lanes, lanes, 0, n, 1, TESS_KDE_BLOCK, lanes,
-            scratch->block, lanes);
-        for (int64_t j = 0; j < TESS_KDE_BLOCK; j++) {
-            if (bins[j] >= 0) {
-                memcpy(scratch->sums_f32 + (size_t)bins[j] * lanes,
-                       scratch->block + (size_t)j * lanes, lanes * sizeof(float));
+            axis->table + (size_t)(k * axis->n_cell + from) * order * TESS_KDE_BLOCK,
+            TESS_KDE_BLOCK, order * TESS_KDE_BLOCK, NULL, rows + (size_t)(from - first) * row_items,
+            t->lanes, row_items, is_whole ? n * order : order, is_whole ? 1 : n, TESS_KDE_BLOCK,
+            t->lanes, out, t->lanes);
+    }
+}
+
+// Adds what a few rows give to the sums of all places.
+static void sum_columns(const fast_tile *t, int64_t first, int64_t end, const float *rows,
+                        size_t row_items)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const size_t column_items = (size_t)grid->order * t->lanes;
+    const size_t block_items = TESS_KDE_BLOCK * t->lanes;
+    const int64_t n_column = grid->n_dim == 2 ? grid->axes[1].n_value : 1;
+    const int64_t n_block = grid->axes[0].n_block;
+    for (int64_t column = 0; column < n_column; column++) {
+        for (int64_t k = 0; k < n_block; k++) {
+            const int64_t block = column * n_block + k;
+            if (has_bins(grid->bins + block * TESS_KDE_BLOCK)) {
+                sum_block(t, k, first, end, rows + (size_t)column * column_items, row_items,
+                          t->tile->scratch->places + (size_t)block * block_items);
             }
         }
     }
 }
 
-// In the plane row by row, so that the moments at hand are few.
+// In the plane a few rows at a time, so that what is at hand stays in the cache.
 static void sum_rows(const fast_tile *t)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
-    const int64_t n_partial =
-        grid->axes[0].n_cell * grid->order * grid->axes[1].n_block * TESS_KDE_BLOCK;
-    memset(t->tile->scratch->partial, 0, (size_t)n_partial * t->lanes * sizeof(float));
+    const int64_t n_row = grid->axes[0].n_cell;
+    const size_t row_items =
+        (size_t)(grid->axes[1].n_block * TESS_KDE_BLOCK * grid->order) * t->lanes;
+    float *partial = t->tile->scratch->partial;
     int64_t next = 0;
-    for (int64_t row = 0; row < grid->axes[0].n_cell; row++) {
-        const int64_t first = grid->row_first[row];
-        const int64_t n = grid->row_first[row + 1] - first;
-        const int has_spikes = next < t->e->n_cell && t->e->cell[next] < first + n;
-        if (!has_spikes) {
+    for (int64_t first = 0; first < n_row; first += KDE_ROWS) {
+        const int64_t end = first + KDE_ROWS < n_row ? first + KDE_ROWS : n_row;
+        if (next == t->e->n_cell || t->e->cell[next] >= grid->row_first[end]) {
             continue;
         }
-        sum_moments(t, &next, first, n);
-        add_totals(t, n);
-        for (int64_t b = 0; b < grid->order; b++) {
-            sum_row(t, row, b);
+        memset(partial, 0, (size_t)(end - first) * row_items * sizeof(float));
+        for (int64_t row = first; row < end; row++) {
+            const int64_t n = grid->row_first[row + 1] - grid->row_first[row];
+            sum_moments(t, &next, grid->row_first[row], n);
+            add_totals(t, n);
+            const float *moments = t->tile->scratch->moments;
+            for (size_t b = 0; b < (size_t)grid->order; b++) {
+                sum_row(t, row, b, moments, partial + (size_t)(row - first) * row_items);
+                moments += ((size_t)grid->order - b) * t->lanes;
+            }
+        }
+        sum_columns(t, first, end, partial, row_items);
+    }
+}
+
+// Sums of the bins from those of all places.
+static void take_bins(const fast_tile *t)
+{
+    const tess_kde_grid *grid = &t->tile->model->grid;
+    const kde_scratch *scratch = t->tile->scratch;
+    for (int64_t i = 0; i < kde_n_place(grid); i++) {
+        if (grid->bins[i] >= 0) {
+            memcpy(scratch->sums_f32 + (size_t)grid->bins[i] * t->lanes,
+                   scratch->places + (size_t)i * t->lanes, t->lanes * sizeof(float));
         }
     }
 }
@@ -203,19 +261,18 @@ static void sum_rows(const fast_tile *t)
 static void sum_places(const fast_tile *t)
 {
     const tess_kde_grid *grid = &t->tile->model->grid;
-    memset(t->tile->scratch->total, 0, t->lanes * sizeof(float));
-    int64_t n_column = 1;
+    const kde_scratch *scratch = t->tile->scratch;
+    memset(scratch->total, 0, t->lanes * sizeof(float));
+    memset(scratch->places, 0, (size_t)kde_n_place(grid) * t->lanes * sizeof(float));
     if (grid->n_dim == 2) {
-        n_column = grid->axes[1].n_value;
         sum_rows(t);
     } else {
         int64_t next = 0;
         sum_moments(t, &next, 0, grid->n_cell);
         add_totals(t, grid->n_cell);
+        sum_columns(t, 0, grid->n_cell, scratch->moments, (size_t)grid->n_column * t->lanes);
     }
-    for (int64_t column = 0; column < n_column; column++) {
-        sum_column(t, column);
-    }
+    take_bins(t);
 }
 
 double kde_least_sure(const kde_tile *tile, double first_moments)

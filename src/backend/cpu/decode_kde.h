@@ -18,6 +18,16 @@ enum { KDE_LANES = 64 };
 // Encoding spikes whose weights are held at a time.
 enum { KDE_CHUNK = 128 };
 
+// Rows of cells whose sums are held at a time.
+enum { KDE_ROWS = 4 };
+
+// Places of a grid's bins, with a bin or without.
+static inline int64_t kde_n_place(const tess_kde_grid *grid)
+{
+    const int64_t n_column = grid->n_dim == 2 ? grid->axes[1].n_value : 1;
+    return n_column * grid->axes[0].n_block * TESS_KDE_BLOCK;
+}
+
 // One worker's memory.
 typedef struct kde_scratch {
     double *x;       // [max_feature][KDE_TILE] scaled marks of the tile
@@ -34,9 +44,9 @@ typedef struct kde_scratch {
     // Not of an exact model.
     float *x_f32;       // [max_feature][KDE_LANES]
     float *weights_f32; // [KDE_CHUNK][KDE_LANES]
-    float *moments;     // [cells_at_once * n_moment][KDE_LANES]
-    float *partial;     // plane: [blocks of axes[1]][cells of axes[0]][order][KDE_LANES]
-    float *block;       // [TESS_KDE_BLOCK][KDE_LANES]
+    float *moments;     // [cells_at_once][n_column][KDE_LANES]
+    float *partial;     // plane: [KDE_ROWS][blocks of axes[1]][order][KDE_LANES]
+    float *places;      // [kde_n_place][KDE_LANES] sums, in the order of the grid's bins
     float *sums_f32;    // [n_bin][KDE_LANES]
     float *total;       // [KDE_LANES]
     float *values_f32;  // [n_bin][KDE_LANES]

@@ -37,7 +37,7 @@ static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde
 {
     const tess_kde_grid *g = &m->grid;
     const int64_t n_partial =
-        g->n_dim == 2 ? g->axes[0].n_cell * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
+        g->n_dim == 2 ? KDE_ROWS * g->order * g->axes[1].n_block * TESS_KDE_BLOCK : 0;
     const int64_t lanes = m->is_exact ? 0 : KDE_LANES;
     const struct {
         double **array;
@@ -60,9 +60,9 @@ static size_t scratch_layout(const tess_kde_model *m, unsigned char *memory, kde
     } parts_f32[] = {
         {&s->x_f32, m->max_feature * lanes},
         {&s->weights_f32, KDE_CHUNK * lanes},
-        {&s->moments, g->cells_at_once * g->n_moment * lanes},
+        {&s->moments, g->cells_at_once * g->n_column * lanes},
         {&s->partial, n_partial * lanes},
-        {&s->block, TESS_KDE_BLOCK * lanes},
+        {&s->places, kde_n_place(g) * lanes},
         {&s->sums_f32, m->n_bin * lanes},
         {&s->total, lanes},
         {&s->values_f32, m->n_bin * lanes},

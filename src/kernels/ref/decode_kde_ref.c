@@ -140,15 +140,17 @@ void TESS_KFN(decode_floor_f32)(float *restrict values, const float *restrict of
 }
 
 void TESS_KFN(decode_accumulate_f32)(const float *restrict c, size_t c_stride, size_t c_group,
-                                     const float *restrict w, size_t w_stride, size_t w_group,
-                                     size_t n, size_t n_group, size_t n_out, size_t n_lane,
-                                     float *restrict out, size_t out_stride)
+                                     const int32_t *restrict group, const float *restrict w,
+                                     size_t w_stride, size_t w_group, size_t n, size_t n_group,
+                                     size_t n_out, size_t n_lane, float *restrict out,
+                                     size_t out_stride)
 {
     for (size_t k = 0; k < n_out; k++) {
         for (size_t s = 0; s < n_lane; s++) {
             float sum = 0;
             for (size_t j = 0; j < n_group * n; j++) {
-                const float factor = c[j / n * c_group + j % n * c_stride + k];
+                const size_t g = group ? (size_t)group[j / n] : j / n;
+                const float factor = c[g * c_group + j % n * c_stride + k];
                 sum = fmaf(factor, w[j / n * w_group + j % n * w_stride + s], sum);
             }
             out[k * out_stride + s] += sum;
@@ -157,15 +159,17 @@ void TESS_KFN(decode_accumulate_f32)(const float *restrict c, size_t c_stride, s
 }
 
 void TESS_KFN(decode_accumulate_f64)(const double *restrict c, size_t c_stride, size_t c_group,
-                                     const double *restrict w, size_t w_stride, size_t w_group,
-                                     size_t n, size_t n_group, size_t n_out, size_t n_lane,
-                                     double *restrict out, size_t out_stride)
+                                     const int32_t *restrict group, const double *restrict w,
+                                     size_t w_stride, size_t w_group, size_t n, size_t n_group,
+                                     size_t n_out, size_t n_lane, double *restrict out,
+                                     size_t out_stride)
 {
     for (size_t k = 0; k < n_out; k++) {
         for (size_t s = 0; s < n_lane; s++) {
             double sum = 0;
             for (size_t j = 0; j < n_group * n; j++) {
-                const double factor = c[j / n * c_group + j % n * c_stride + k];
+                const size_t g = group ? (size_t)group[j / n] : j / n;
+                const double factor = c[g * c_group + j % n * c_stride + k];
                 sum = fma(factor, w[j / n * w_group + j % n * w_stride + s], sum);
             }
             out[k * out_stride + s] += sum;

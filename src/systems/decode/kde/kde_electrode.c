@@ -165,46 +165,64 @@ static tess_status sort_by_cell(filling *f)
     return TESS_OK;
 }
 
-// What one spike at a time is computed from.
-static tess_status fill_line(filling *f)
+// What one spike at a time is computed from; base[i] is there.
+static tess_status fill_line(filling *f, const float *base)
 {
-    const int64_t n_moment = f->kde->stage.grid.n_moment;
     float *t = take(f, f->to->n_cell_spike, sizeof *t);
-    float *base = take(f, f->to->n_cell_spike, sizeof *base);
-    if (!t || !base) {
+    f->to->base = tess_decode_blocks_copy(&f->kde->blocks, base, f->to->n_cell_spike, sizeof *base,
+                                          "encoding model");
+    if (!t || !f->to->base) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < f->to->n_cell_spike; i++) {
-        base[i] = f->to->basis[i * n_moment];
         t[i] = (float)tess_decode_kde_within(f->plan, f->place[i]);
     }
     f->to->t = t;
-    f->to->base = base;
     return TESS_OK;
+}
+
+// One spike's moments into the blocks of columns of its cell, in which it is the i-th of n.
+static void put_moments(const tess_kde_grid *grid, const float *moments, int64_t i, int64_t n,
+                        float *cell)
+{
+    for (int64_t k = 0; k < grid->n_moment; k++) {
+        const int64_t block = k - k % TESS_KDE_BLOCK;
+        const int64_t left = grid->n_column - block;
+        const int64_t width = left < TESS_KDE_BLOCK ? left : TESS_KDE_BLOCK;
+        cell[n * block + i * width + k - block] = moments[k];
+    }
 }
 
 static tess_status fill_moments(filling *f)
 {
     const int64_t n_dim = f->selection->n_dim;
-    const int64_t n_moment = f->kde->stage.grid.n_moment;
+    const tess_kde_grid *grid = &f->kde->stage.grid;
     TESS_TRY(sort_by_cell(f));
     if (f->to->n_cell == 0) {
         return TESS_OK; // all of them out of reach: what little they give is computed in f64
     }
-    float *basis = take(f, f->to->n_cell_spike * n_moment, sizeof *basis);
-    if (!basis) {
+    float *basis = take(f, f->to->n_cell_spike * grid->n_column, sizeof *basis);
+    float *base = take_scratch(f, f->to->n_cell_spike, sizeof *base);
+    float *moments = take_scratch(f, grid->n_moment, sizeof *moments);
+    if (!basis || !base || !moments) {
         return TESS_E_MEMORY;
     }
-    for (int64_t i = 0; i < f->to->n_cell_spike; i++) {
-        const double at[2] = {f->place[i], n_dim == 2 ? f->place[f->n + i] : 0};
-        tess_decode_kde_basis(f->plan, n_dim, at, weight_of(f, i), basis + i * n_moment);
+    for (int64_t c = 0; c < f->to->n_cell; c++) {
+        const int64_t first = f->to->cell_first[c];
+        const int64_t n = f->to->cell_first[c + 1] - first;
+        for (int64_t i = first; i < first + n; i++) {
+            const double at[2] = {f->place[i], n_dim == 2 ? f->place[f->n + i] : 0};
+            tess_decode_kde_basis(f->plan, n_dim, at, weight_of(f, i), moments);
+            put_moments(grid, moments, i - first, n, basis + first * grid->n_column);
+            base[i] = moments[0];
+        }
     }
     for (int64_t i = f->to->n_cell_spike; i < f->n; i++) {
         f->to->far_weight += weight_of(f, i);
     }
     f->to->basis = basis;
     if (n_dim == 1) {
-        TESS_TRY(fill_line(f));
+        TESS_TRY(fill_line(f, base));
     }
     f->kde->bound = fmax(f->kde->bound, f->plan->x.bound);
     return TESS_OK;

@@ -10,7 +10,7 @@ static const double LEAST_OCCUPANCY = 1e-30;
 // Without a floor, the range of the arithmetic.
 static const double LOWEST_VALUE = -700;
 // Certified error of the expansions in fast mode, and the least that can be asked for.
-static const double FAST_BOUND = 2e-6;
+static const double FAST_BOUND = 8e-6;
 static const double LEAST_BOUND = 1e-7;
 // Depth of sums that are sure, in nats below a spike's total weight: deeper values are computed
 // anew, one by one, so that it must not be too little, and every nat costs cells.

@@ -7,12 +7,12 @@
 #include <string.h>
 
 // Widths of cells that are tried, in bandwidths.
-static const double WIDTHS[] = {0.25, 1.0 / 3, 0.5, 0.75, 1};
+static const double WIDTHS[] = {0.25, 0.3, 1.0 / 3, 0.4, 0.45, 0.5, 0.6, 0.75, 0.9, 1};
 // Terms of an expansion cancel down to exp(-2 a) of the largest: what f32 then loses is kept below
 // this, or the bound if that is larger.
 static const double CANCELLATION = 3e-6;
 static const double ROUNDING = 0x1p-24;
-// Rows of moments (or of their sums along an axis) that a tile may hold.
+// Rows of moments, or of sums at places, that a tile may hold.
 static const double MOST_ROWS = 65536;
 // Cells of the plane, with spikes or without.
 static const double MOST_CELLS = 16777216;
@@ -27,6 +27,12 @@ static void range_of(const double *x, int64_t n, double *low, double *high)
     }
 }
 
+// The coordinate of axis k, of places [n_dim][n].
+static const double *axis_of(const kde_plan *plan, int64_t k, const double *places, int64_t n)
+{
+    return places + plan->coordinate[k] * n;
+}
+
 // Cells over the spikes of one axis, as far as they are within reach of a bin.
 static bool place_cells(const kde_places *places, const tess_kde_model *stage, int64_t k,
                         kde_plan *plan)
@@ -36,9 +42,10 @@ static bool place_cells(const kde_places *places, const tess_kde_model *stage, i
     double bin_low = low;
     double bin_high = high;
     for (int64_t e = 0; e < places->n_electrode; e++) {
-        range_of(places->place[e] + k * places->n[e], places->n[e], &low, &high);
+        const int64_t n = places->n[e];
+        range_of(axis_of(plan, k, places->place[e], n), n, &low, &high);
     }
-    range_of(stage->bin_place + k * stage->n_bin, stage->n_bin, &bin_low, &bin_high);
+    range_of(axis_of(plan, k, stage->bin_place, stage->n_bin), stage->n_bin, &bin_low, &bin_high);
     low = fmax(low, bin_low - plan->x.reach);
     high = fmin(high, bin_high + plan->x.reach);
     if (!(low <= high)) {
@@ -63,11 +70,11 @@ static int64_t along(const kde_plan *plan, int64_t k, double place)
 
 int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place)
 {
-    const int64_t row = along(plan, 0, place[0]);
+    const int64_t row = along(plan, 0, place[plan->coordinate[0]]);
     if (n_dim == 1 || row < 0) {
         return row;
     }
-    const int64_t column = along(plan, 1, place[1]);
+    const int64_t column = along(plan, 1, place[plan->coordinate[1]]);
     return column < 0 ? -1 : plan->id[row * plan->n_cell[1] + column];
 }
 
@@ -82,9 +89,9 @@ void tess_decode_kde_basis(const kde_plan *plan, int64_t n_dim, const double *pl
 {
     double of[2][TESS_KDE_MAX_ORDER];
     for (int64_t k = 0; k < n_dim; k++) {
-        const double centre =
-            plan->low[k] + ((double)along(plan, k, place[k]) + 0.5) * plan->x.width;
-        tess_kde_expansion_basis(&plan->x, place[k] - centre, of[k]);
+        const double at = place[plan->coordinate[k]];
+        const double centre = plan->low[k] + ((double)along(plan, k, at) + 0.5) * plan->x.width;
+        tess_kde_expansion_basis(&plan->x, at - centre, of[k]);
     }
     for (int64_t b = 0; b < plan->x.order; b++) {
         if (n_dim == 1) {
@@ -103,9 +110,11 @@ static int64_t number_cells(const kde_places *places, kde_plan *plan)
     const int64_t n = plan->n_cell[0] * plan->n_cell[1];
     memset(plan->id, 0, (size_t)n * sizeof *plan->id);
     for (int64_t e = 0; e < places->n_electrode; e++) {
+        const double *at[2] = {axis_of(plan, 0, places->place[e], places->n[e]),
+                               axis_of(plan, 1, places->place[e], places->n[e])};
         for (int64_t i = 0; i < places->n[e]; i++) {
-            const int64_t row = along(plan, 0, places->place[e][i]);
-            const int64_t column = along(plan, 1, places->place[e][places->n[e] + i]);
+            const int64_t row = along(plan, 0, at[0][i]);
+            const int64_t column = along(plan, 1, at[1][i]);
             if (row >= 0 && column >= 0) {
                 plan->id[row * plan->n_cell[1] + column] = 1;
             }
@@ -139,59 +148,96 @@ static int64_t distinct(const double *x, int64_t n, double *value)
     return n_value;
 }
 
-// What the sums of so many columns cost: the kernel does 8 and 4 at its full rate, 2 and 1 as 4.
+static int64_t find(const double *value, int64_t n_value, double x)
+{
+    return (const double *)bsearch(&x, value, (size_t)n_value, sizeof *value, compare) - value;
+}
+
+// What plans are chosen for. The coordinates of bins are by coordinate, not by axis.
+typedef struct search {
+    tess_decode_blocks *scratch;
+    const kde_places *places;
+    const tess_kde_model *stage;
+    double bound;
+    double n_pair; // encoding spikes of an average electrode
+    double *value[2];
+    int64_t n_value[2];
+    double n_block[2]; // of TESS_KDE_BLOCK values with a bin, by coordinate of the first axis
+} search;
+
+static double in_blocks(int64_t n)
+{
+    return (double)((n + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK * TESS_KDE_BLOCK);
+}
+
+// Columns come in fours.
 static double columns_cost(double n)
 {
-    const double rest = fmod(n, 4);
-    return n - rest + (rest == 3 ? 8 : rest > 0 ? 4 : 0);
+    return 4 * ceil(n / 4);
 }
 
-// Vector operations per decoding spike: pairs of an average electrode, then evaluation.
-static double cost_of(const kde_plan *plan, const tess_kde_model *stage, const int64_t *n_value,
-                      int64_t n_cell, double n_pair)
+// Counts the blocks that have bins, if values of coordinate k are in blocks.
+static tess_status count_blocks(search *s, int64_t k)
 {
-    const double order = (double)plan->x.order;
+    const tess_kde_model *stage = s->stage;
+    const int64_t n_block = (s->n_value[k] + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK;
+    const int64_t other = 1 - k;
+    char *has_bin = tess_decode_blocks_alloc(s->scratch, n_block * s->n_value[other], 1, "bins");
+    if (!has_bin) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t p = 0; p < stage->n_bin; p++) {
+        const double *at = stage->bin_place + p;
+        const int64_t row = find(s->value[k], s->n_value[k], at[k * stage->n_bin]);
+        const int64_t column =
+            stage->n_dim == 2 ? find(s->value[other], s->n_value[other], at[other * stage->n_bin])
+                              : 0;
+        char *here = has_bin + column * n_block + row / TESS_KDE_BLOCK;
+        s->n_block[k] += !*here;
+        *here = 1;
+    }
+    return TESS_OK;
+}
+
+// Vector operations per decoding spike to evaluate the moments at all bins.
+static double place_cost(const search *s, const kde_plan *plan, double n_cell, double n_moment)
+{
     const double band = 2 * plan->x.reach / plan->x.width;
     const double rows = fmin(band, (double)plan->n_cell[0]);
-    double place = (double)stage->n_bin * rows * order;
-    double n_moment = order;
-    if (stage->n_dim == 2) {
-        n_moment = 0.5 * order * (order + 1);
-        place += (double)n_cell * n_moment * (double)n_value[1];
+    double cost = s->n_block[plan->coordinate[0]] * TESS_KDE_BLOCK * rows * (double)plan->x.order;
+    if (s->stage->n_dim == 2) {
+        cost += n_cell * n_moment * in_blocks(s->n_value[plan->coordinate[1]]);
     }
-    return place + n_pair * columns_cost(n_moment);
+    return cost;
 }
 
-// Whether cells of this width can be had, and at what cost.
-static bool try_width(double width, double bound, const kde_places *places,
-                      const tess_kde_model *stage, const int64_t *n_value, double n_pair,
-                      kde_plan *plan, double *cost)
+// Whether cells of the plan's width can be had, and at what cost.
+static bool try_plan(const search *s, kde_plan *plan, double *cost)
 {
-    if (!tess_kde_expansion_find(width, stage->n_dim, plan->depth, bound, &plan->x)) {
-        return false;
-    }
-    const double loss = ROUNDING * exp(2 * sqrt(plan->depth) * width);
-    if (loss > fmax(CANCELLATION, bound)) {
-        return false;
-    }
-    for (int64_t k = 0; k < stage->n_dim; k++) {
-        if (!place_cells(places, stage, k, plan)) {
+    const int64_t n_dim = s->stage->n_dim;
+    for (int64_t k = 0; k < n_dim; k++) {
+        if (!place_cells(s->places, s->stage, k, plan)) {
             return false;
         }
     }
     const double order = (double)plan->x.order;
     double n_cell = (double)plan->n_cell[0];
     double n_moment = order;
-    if (stage->n_dim == 2) {
-        if ((double)plan->n_cell[0] * order * (double)(n_value[1] + TESS_KDE_BLOCK) > MOST_ROWS) {
-            return false;
-        }
-        n_cell = (double)number_cells(places, plan);
+    if (n_dim == 2) {
+        n_cell = (double)number_cells(s->places, plan);
         n_moment = 0.5 * order * (order + 1);
     }
-    *cost = cost_of(plan, stage, n_value, (int64_t)n_cell, n_pair);
-    plan->place_cost = *cost - n_pair * columns_cost(n_moment);
-    return (double)plan->n_cell[stage->n_dim - 1] * n_moment <= MOST_ROWS;
+    plan->place_cost = place_cost(s, plan, n_cell, n_moment);
+    *cost = plan->place_cost + s->n_pair * columns_cost(n_moment);
+    return (double)plan->n_cell[n_dim - 1] * n_moment <= MOST_ROWS;
+}
+
+// Whether cells of this width keep the bound.
+static bool is_good_width(const search *s, double width, kde_plan *plan)
+{
+    const double loss = ROUNDING * exp(2 * sqrt(plan->depth) * width);
+    return loss <= fmax(CANCELLATION, s->bound) &&
+           tess_kde_expansion_find(width, s->stage->n_dim, plan->depth, s->bound, &plan->x);
 }
 
 // Table and reach of one axis.
@@ -237,15 +283,11 @@ static tess_status make_axis(tess_decode_blocks *blocks, const kde_plan *plan, i
     return TESS_OK;
 }
 
-static int64_t find(const double *value, int64_t n_value, double x)
-{
-    return (const double *)bsearch(&x, value, (size_t)n_value, sizeof *value, compare) - value;
-}
-
 // Which bin each pair of coordinates is.
-static tess_status make_bins(tess_decode_blocks *blocks, const tess_kde_model *stage,
-                             double *const *value, tess_kde_grid *grid)
+static tess_status make_bins(tess_decode_blocks *blocks, const search *s, const kde_plan *plan,
+                             tess_kde_grid *grid)
 {
+    const tess_kde_model *stage = s->stage;
     const int64_t n_column = stage->n_dim == 2 ? grid->axes[1].n_value : 1;
     const int64_t n_row = grid->axes[0].n_block * TESS_KDE_BLOCK;
     int32_t *bins = tess_decode_blocks_alloc(blocks, n_column * n_row, sizeof *bins, "bins");
@@ -256,11 +298,12 @@ static tess_status make_bins(tess_decode_blocks *blocks, const tess_kde_model *s
         bins[i] = -1;
     }
     for (int64_t p = 0; p < stage->n_bin; p++) {
-        const int64_t row = find(value[0], grid->axes[0].n_value, stage->bin_place[p]);
-        const int64_t column = stage->n_dim == 2 ? find(value[1], grid->axes[1].n_value,
-                                                        stage->bin_place[stage->n_bin + p])
-                                                 : 0;
-        bins[column * n_row + row] = (int32_t)p;
+        int64_t at[2] = {0, 0};
+        for (int64_t k = 0; k < stage->n_dim; k++) {
+            const int64_t c = plan->coordinate[k];
+            at[k] = find(s->value[c], s->n_value[c], stage->bin_place[c * stage->n_bin + p]);
+        }
+        bins[at[1] * n_row + at[0]] = (int32_t)p;
     }
     grid->bins = bins;
     return TESS_OK;
@@ -293,47 +336,46 @@ static tess_status make_rows(tess_decode_blocks *blocks, const kde_plan *plan, t
     return TESS_OK;
 }
 
-static tess_status make_grid(tess_decode_blocks *blocks, const kde_places *places, kde_plan *plan,
-                             tess_kde_model *stage, double *const *value, const int64_t *n_value)
+static tess_status make_grid(tess_decode_blocks *blocks, const search *s, kde_plan *plan,
+                             tess_kde_model *stage)
 {
     tess_kde_grid *grid = &stage->grid;
     const int64_t order = plan->x.order;
     grid->n_dim = stage->n_dim;
     grid->order = order;
     grid->n_moment = stage->n_dim == 2 ? order * (order + 1) / 2 : order;
-    grid->n_cell = stage->n_dim == 2 ? number_cells(places, plan) : plan->n_cell[0];
+    grid->n_column = (grid->n_moment + 3) / 4 * 4;
+    grid->n_cell = stage->n_dim == 2 ? number_cells(s->places, plan) : plan->n_cell[0];
     grid->cells_at_once = stage->n_dim == 2 ? 0 : grid->n_cell;
     grid->depth = plan->depth;
     grid->growth = plan->x.growth;
     for (int64_t k = 0; k < stage->n_dim; k++) {
-        TESS_TRY(make_axis(blocks, plan, k, value[k], n_value[k], &grid->axes[k]));
+        const int64_t c = plan->coordinate[k];
+        TESS_TRY(make_axis(blocks, plan, k, s->value[c], s->n_value[c], &grid->axes[k]));
     }
     if (stage->n_dim == 2) {
         TESS_TRY(make_rows(blocks, plan, grid));
     }
-    return make_bins(blocks, stage, value, grid);
+    return make_bins(blocks, s, plan, grid);
 }
 
-// Two bins at one place would have one value: no grid for such.
-static bool bins_are_distinct(const tess_kde_model *stage, const int64_t *n_value)
+// Two bins at one place would have one value: no grid for such, nor for places much scattered.
+static bool can_have_grid(const search *s)
 {
-    return stage->n_dim == 2 || n_value[0] == stage->n_bin;
+    return s->stage->n_dim == 2 ? in_blocks(s->n_value[0]) * in_blocks(s->n_value[1]) <= MOST_ROWS
+                                : s->n_value[0] == s->stage->n_bin;
 }
 
 // Room to number the cells of the plane.
-static tess_status take_numbers(tess_decode_blocks *scratch, const kde_places *places,
-                                const tess_kde_model *stage, double width, double bound,
-                                kde_plan *plan)
+static tess_status take_numbers(const search *s, kde_plan *plan)
 {
     plan->id = NULL;
-    plan->x.width = width;
-    plan->x.reach = sqrt(plan->depth + log(4 / bound));
-    if (stage->n_dim < 2 || !place_cells(places, stage, 0, plan) ||
-        !place_cells(places, stage, 1, plan) ||
+    if (s->stage->n_dim < 2 || !place_cells(s->places, s->stage, 0, plan) ||
+        !place_cells(s->places, s->stage, 1, plan) ||
         (double)plan->n_cell[0] * (double)plan->n_cell[1] > MOST_CELLS) {
         return TESS_OK;
     }
-    plan->id = tess_decode_blocks_alloc(scratch, plan->n_cell[0] * plan->n_cell[1],
+    plan->id = tess_decode_blocks_alloc(s->scratch, plan->n_cell[0] * plan->n_cell[1],
                                         sizeof *plan->id, "cells");
     return plan->id ? TESS_OK : TESS_E_MEMORY;
 }
@@ -347,6 +389,45 @@ static double mean_spikes(const kde_places *places)
     return n;
 }
 
+static tess_status take_values(search *s)
+{
+    const tess_kde_model *stage = s->stage;
+    for (int64_t k = 0; k < stage->n_dim; k++) {
+        s->value[k] = tess_decode_blocks_alloc(s->scratch, stage->n_bin, sizeof(double), "bins");
+        if (!s->value[k]) {
+            return TESS_E_MEMORY;
+        }
+        s->n_value[k] = distinct(stage->bin_place + k * stage->n_bin, stage->n_bin, s->value[k]);
+    }
+    return TESS_OK;
+}
+
+// The cheapest plan of any width, with the axes either way round.
+static tess_status find_plan(const search *s, kde_plan *plan)
+{
+    const kde_plan empty = *plan;
+    double least = (double)INFINITY;
+    for (size_t k = 0; k < sizeof WIDTHS / sizeof *WIDTHS; k++) {
+        kde_plan trial = empty;
+        if (!is_good_width(s, WIDTHS[k] * 0.70710678118654752440, &trial)) {
+            continue;
+        }
+        for (int64_t first = 0; first < s->stage->n_dim; first++) {
+            double cost = 0;
+            trial.coordinate[0] = first;
+            trial.coordinate[1] = 1 - first;
+            TESS_TRY(take_numbers(s, &trial));
+            const bool has_room = s->stage->n_dim == 1 || trial.id;
+            if (has_room && try_plan(s, &trial, &cost) && cost < least) {
+                least = cost;
+                *plan = trial;
+                plan->has_cells = true;
+            }
+        }
+    }
+    return TESS_OK;
+}
+
 tess_status tess_decode_kde_plan(tess_decode_blocks *blocks, tess_decode_blocks *scratch,
                                  const kde_places *places, double bound, tess_kde_model *stage,
                                  kde_plan *plan)
@@ -355,37 +436,19 @@ tess_status tess_decode_kde_plan(tess_decode_blocks *blocks, tess_decode_blocks 
     if (stage->n_dim > 2 || stage->n_bin == 0) {
         return TESS_OK;
     }
-    double *value[2] = {NULL, NULL};
-    int64_t n_value[2] = {1, 1};
+    search s = {.scratch = scratch,
+                .places = places,
+                .stage = stage,
+                .bound = bound,
+                .n_pair = mean_spikes(places),
+                .n_value = {1, 1}};
+    TESS_TRY(take_values(&s));
+    if (!can_have_grid(&s)) {
+        return TESS_OK;
+    }
     for (int64_t k = 0; k < stage->n_dim; k++) {
-        value[k] = tess_decode_blocks_alloc(scratch, stage->n_bin, sizeof(double), "bins");
-        if (!value[k]) {
-            return TESS_E_MEMORY;
-        }
-        n_value[k] = distinct(stage->bin_place + k * stage->n_bin, stage->n_bin, value[k]);
+        TESS_TRY(count_blocks(&s, k));
     }
-    if (!bins_are_distinct(stage, n_value)) {
-        return TESS_OK;
-    }
-    kde_plan best = *plan;
-    double least = (double)INFINITY;
-    for (size_t k = 0; k < sizeof WIDTHS / sizeof *WIDTHS; k++) {
-        const double width = WIDTHS[k] * 0.70710678118654752440;
-        double cost = 0;
-        kde_plan trial = *plan;
-        TESS_TRY(take_numbers(scratch, places, stage, width, bound, &trial));
-        const bool has_room = stage->n_dim == 1 || trial.id;
-        if (has_room &&
-            try_width(width, bound, places, stage, n_value, mean_spikes(places), &trial, &cost) &&
-            cost < least) {
-            least = cost;
-            best = trial;
-        }
-    }
-    if (least == (double)INFINITY) {
-        return TESS_OK;
-    }
-    *plan = best;
-    plan->has_cells = true;
-    return make_grid(blocks, places, plan, stage, value, n_value);
+    TESS_TRY(find_plan(&s, plan));
+    return plan->has_cells ? make_grid(blocks, &s, plan, stage) : TESS_OK;
 }

@@ -9,7 +9,8 @@
 typedef struct kde_plan {
     tess_kde_expansion x;
     bool has_cells;
-    double low[2]; // of the first cell of each axis
+    int64_t coordinate[2]; // of places, that each axis is
+    double low[2];         // of the first cell of each axis
     int64_t n_cell[2];
     int32_t *id;          // plane: [n_cell[0]][n_cell[1]] cell's number, or -1
     double place_cost;    // of evaluating one decoding spike at all bins, in vector operations
