@@ -58,6 +58,7 @@ struct tess_context {
     char wanted_isa[16];      // "": the best
     const char *isa;          // set by the CPU backend
     char device_reason[192];
+    bool device_is_auto; // found, not asked for
     bool profile;
     char *profile_text;
     size_t profile_bytes;

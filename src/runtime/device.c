@@ -131,6 +131,7 @@ tess_status tess_device_choose(tess_context *ctx, const char *id)
         snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for");
         return TESS_OK;
     }
+    ctx->device_is_auto = true;
     const char *why = "";
     const tess_backend *cuda = tess_backend_find(ctx, "cuda", &why);
     if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0") == TESS_OK) {

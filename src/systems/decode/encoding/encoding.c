@@ -134,6 +134,7 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     tess_decode_encoding_config config;
     tess_decode_training training;
     tess_decode_training_init(&training, sizeof training);
+    TESS_TRY(tess_decode_check_device(ctx));
     TESS_TRY(tess_decode_check_encoding_config(given_config, &config));
     TESS_TRY(tess_struct_read(given, &training, sizeof training, "training"));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);

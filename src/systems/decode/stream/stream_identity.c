@@ -101,7 +101,7 @@ void tess_decode_identity_make(const tess_context *ctx, const tess_decode_detect
     const int64_t n_time = observation->n_time;
     memset(id, 0, sizeof *id);
     snprintf(id->version, sizeof id->version, "%s", TESS_VERSION);
-    snprintf(id->backend, sizeof id->backend, "%s", ctx->device->backend->name);
+    snprintf(id->backend, sizeof id->backend, "%s", ctx->cpu.backend->name);
     snprintf(id->settings, sizeof id->settings, "want=%d;dtype=%s", config->want,
              tess_dtype_name((tess_dtype)config->dtype));
     id->model = model_hash(detector);
