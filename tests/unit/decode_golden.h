@@ -21,7 +21,7 @@ typedef struct golden_array {
 static inline golden_array golden_try(tess_context *ctx, const char *file, const char *name)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", TESS_DECODE_GOLDEN, file);
+    snprintf(path, sizeof path, TESS_GOLDEN "/decode/%s", file);
     tess_source_config config;
     tess_source_config_init(&config, sizeof config);
     config.dataset = name;

@@ -223,7 +223,7 @@ static void empty_rows_take_the_prior(void **state)
     assert_near(transition, stay, 4, 1e-15);
 }
 
-static const char FILE_08[] = "08_em_viterbi_movement";
+static const char FILE_08[] = "decode/08_em_viterbi_movement";
 
 static void check_named(const char *prefix, const char *name, const double *got, double tolerance)
 {
@@ -303,12 +303,12 @@ static void the_whole_call_agrees_with_the_original(void **state)
     static const uint8_t frozen[4] = {0, 1, 0, 0};
     for (int mode = 0; mode < 2; mode++) {
         const int m = mode ? TESS_DECODE_EXACT : TESS_DECODE_FAST;
-        check_em("06_cont_frag", TESS_DECODE_MODEL_CONT_FRAG, "em_contfrag_", NULL, 1.1, NULL, m,
-                 1);
-        check_em("07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_", sticky, 1, frozen, m,
-                 1);
-        check_em("07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_flat_", NULL, 1, NULL, m,
-                 0);
+        check_em("decode/06_cont_frag", TESS_DECODE_MODEL_CONT_FRAG, "em_contfrag_", NULL, 1.1,
+                 NULL, m, 1);
+        check_em("decode/07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_", sticky, 1,
+                 frozen, m, 1);
+        check_em("decode/07_non_local", TESS_DECODE_MODEL_NON_LOCAL, "em_nonlocal_flat_", NULL, 1,
+                 NULL, m, 0);
     }
 }
 
@@ -317,7 +317,7 @@ static void the_evidence_rises(void **state)
 {
     (void)state;
     golden_model m;
-    golden_model_open(&m, ctx, "07_non_local", TESS_DECODE_FAST);
+    golden_model_open(&m, ctx, "decode/07_non_local", TESS_DECODE_FAST);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_NON_LOCAL, NULL);
     tess_decode_outputs outputs;
     tess_decode_outputs_init(&outputs, sizeof outputs);
@@ -347,7 +347,7 @@ static void bad_settings_and_a_stop(void **state)
 {
     (void)state;
     golden_model m;
-    golden_model_open(&m, ctx, "06_cont_frag", TESS_DECODE_FAST);
+    golden_model_open(&m, ctx, "decode/06_cont_frag", TESS_DECODE_FAST);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     tess_decode_outputs outputs;
     tess_decode_outputs_init(&outputs, sizeof outputs);

@@ -60,7 +60,7 @@ static void check_lookup(const tess_decode_environment *env, const char *file)
     free(got);
 }
 
-static const char FIELD[] = "03_open_field_2d";
+static const char FIELD[] = "decode/03_open_field_2d";
 
 static void open_field_is_the_originals(void **state)
 {
@@ -161,7 +161,7 @@ static void free_track(golden_track *t)
     free(t->spacing);
 }
 
-static const char W_TRACK[] = "04_track_graph";
+static const char W_TRACK[] = "decode/04_track_graph";
 
 static void w_track_is_the_originals(void **state)
 {
@@ -242,7 +242,7 @@ static void ties_on_the_track_are_the_originals(void **state)
 static void two_arms_with_a_gap_are_the_originals(void **state)
 {
     (void)state;
-    static const char file[] = "05_edge_cases";
+    static const char file[] = "decode/05_edge_cases";
     golden_track t = read_track(file, "graph_edges");
     tess_decode_environment_config config = new_config(3);
     config.track = &t.track;
@@ -265,7 +265,7 @@ static void two_arms_with_a_gap_are_the_originals(void **state)
 static void position_between_samples_is_the_originals(void **state)
 {
     (void)state;
-    static const char file[] = "02_local_nospike";
+    static const char file[] = "decode/02_local_nospike";
     int64_t n_sample = 0;
     int64_t n = 0;
     double *time = golden_f64(ctx, file, "dec_position_time", &n_sample);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char FILE_06[] = "06_cont_frag";
-static const char FILE_07[] = "07_non_local";
-static const char FILE_08[] = "08_em_viterbi_movement";
+static const char FILE_06[] = "decode/06_cont_frag";
+static const char FILE_07[] = "decode/07_non_local";
+static const char FILE_08[] = "decode/08_em_viterbi_movement";
 static const double EXACT = 1e-10;
 static const double FAST = 2e-5;
 

@@ -14,8 +14,8 @@ static void test_defaults(void **state)
     const struct {
         tess_decode_model_kind kind;
         const char *file;
-    } cases[] = {{TESS_DECODE_MODEL_CONT_FRAG, "06_cont_frag"},
-                 {TESS_DECODE_MODEL_NON_LOCAL, "07_non_local"}};
+    } cases[] = {{TESS_DECODE_MODEL_CONT_FRAG, "decode/06_cont_frag"},
+                 {TESS_DECODE_MODEL_NON_LOCAL, "decode/07_non_local"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         tess_decode_model_defaults d;
         assert_ok(tess_decode_model_get_defaults(cases[i].kind, 0, &d, sizeof d));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char FILE_08[] = "08_em_viterbi_movement";
+static const char FILE_08[] = "decode/08_em_viterbi_movement";
 static const double TOLERANCE = 1e-12;
 
 static tess_context *ctx;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char CONT_FRAG[] = "06_cont_frag";
-static const char NON_LOCAL[] = "07_non_local";
+static const char CONT_FRAG[] = "decode/06_cont_frag";
+static const char NON_LOCAL[] = "decode/07_non_local";
 
 static tess_context *ctx; // with a helper
 static tess_context *alone;

@@ -34,7 +34,7 @@ static void golden_files_are_recordings(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char path[512];
         tess_decode_recording *recording = NULL;
-        snprintf(path, sizeof path, TESS_GOLDEN_DECODE "/%s.npz", cases[i].file);
+        snprintf(path, sizeof path, TESS_GOLDEN "/decode/%s.npz", cases[i].file);
         const tess_decode_recording_info *info = open_ok(ctx, path, &recording);
         assert_string_equal(info->format, "npz");
         assert_string_equal(info->path, path);
@@ -106,7 +106,7 @@ static void round_trip(const char *extension)
         char path[512];
         tess_decode_recording *first = NULL;
         tess_decode_recording *second = NULL;
-        snprintf(path, sizeof path, TESS_GOLDEN_DECODE "/%s.npz", files[i]);
+        snprintf(path, sizeof path, TESS_GOLDEN "/decode/%s.npz", files[i]);
         const tess_decode_recording_info *a = open_ok(ctx, path, &first);
         snprintf(path, sizeof path, "copy%s", extension);
         const char *copy = unit_path(path);
@@ -279,7 +279,7 @@ static void every_failed_allocation_is_clean(void **state)
         tess_status status = tess_context_create(&config, &ctx);
         tess_decode_recording *recording = NULL;
         if (status == TESS_OK) {
-            status = tess_decode_recording_open(ctx, TESS_GOLDEN_DECODE "/04_track_graph.npz",
+            status = tess_decode_recording_open(ctx, TESS_GOLDEN "/decode/04_track_graph.npz",
                                                 &recording);
         }
         if (status == TESS_OK) {

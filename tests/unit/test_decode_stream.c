@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const NON_LOCAL = "07_non_local";
+static const char *const NON_LOCAL = "decode/07_non_local";
 enum { EVERYTHING = 15, KILLED = 9 };
 
 static tess_context *ctx;

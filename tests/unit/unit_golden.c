@@ -9,7 +9,7 @@
 double *golden_f64(tess_context *ctx, const char *file, const char *name, int64_t *n)
 {
     char path[512];
-    snprintf(path, sizeof path, TESS_GOLDEN_DECODE "/%s.npz", file);
+    snprintf(path, sizeof path, TESS_GOLDEN "/%s.npz", file);
     tess_bundle bundle = {0};
     assert_ok(tess_bundle_open(ctx, path, &bundle));
     const tess_bundle_entry *entry = tess_bundle_find(&bundle, name);

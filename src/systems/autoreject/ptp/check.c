@@ -1,7 +1,7 @@
 // All validation of the autoreject system, so that the rest reads clean.
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>
 

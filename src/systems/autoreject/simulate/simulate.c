@@ -2,7 +2,7 @@
 // sample) alone, so any tile can be made by itself, on any thread.
 #include "base/rng.h"
 #include "base/status.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>
 #include <string.h>

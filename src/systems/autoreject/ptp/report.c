@@ -1,7 +1,7 @@
 // The HTML report of a peak-to-peak result.
 #include "base/status.h"
 #include "runtime/html.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // What one tile of ptp does.
 #include "base/status.h"
 #include "stage/autoreject.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 #include <string.h>
 

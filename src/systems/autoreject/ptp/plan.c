@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "runtime/source.h"
 #include "stage/autoreject.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // Public one-shot functions: check, act, return; no mathematics.
 #include "base/status.h"
-#include "systems/autoreject/autoreject.h"
+#include "systems/autoreject/ptp/ptp.h"
 
 // Below this a call is over before anybody could want to stop it: no pipeline is set up.
 static const int64_t SMALL_BYTES = 8 << 20;

@@ -1,9 +1,9 @@
-// Private types of the autoreject system.
-#ifndef TESS_SYSTEMS_AUTOREJECT_H
-#define TESS_SYSTEMS_AUTOREJECT_H
+// Private types of peak-to-peak and simulation.
+#ifndef TESS_SYSTEMS_AUTOREJECT_PTP_H
+#define TESS_SYSTEMS_AUTOREJECT_PTP_H
 
 #include "runtime/plan.h"
-#include "tessera/autoreject.h"
+#include "tessera/autoreject/ptp.h"
 
 // What a ptp plan keeps.
 typedef struct ptp_settings {

@@ -1,0 +1,61 @@
+// Epochs from inside: who reads them, and what every reader fills in.
+#ifndef TESS_AUTOREJECT_EPOCHS_H
+#define TESS_AUTOREJECT_EPOCHS_H
+
+#include "runtime/context.h"
+#include "tessera/autoreject/epochs.h"
+
+#include <stdbool.h>
+
+// Where samples come from. Reads may come from any thread, one at a time.
+typedef struct tess_ar_reader {
+    void *impl;
+    // Epochs first..first+count-1 of the named channels into dst [count][n_channel][n_time], f64,
+    // calibrated, baseline applied.
+    tess_status (*read)(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                        const int64_t *channels, int64_t n_channel, double *dst);
+    void (*close)(tess_context *ctx, void *impl);
+} tess_ar_reader;
+
+struct tess_autoreject_epochs {
+    tess_context *ctx;
+    tess_autoreject_epochs_info info;
+    tess_autoreject_sensors sensors; // what info.sensors points to
+    tess_ar_reader reader;
+    tess_array array;             // of from_array(); data NULL for files
+    const double *calibration;    // [n_chan] of the array; NULL: 1
+    struct tess_ar_block *blocks; // memory that info and sensors point into
+    void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
+};
+
+// Memory that lives with the epochs and is freed by close. NULL with the message recorded.
+void *tess_ar_epochs_alloc(tess_autoreject_epochs *epochs, size_t bytes);
+char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text);
+
+// Empty epochs for a reader to fill: info, sensors, reader.
+TESS_MUST_CHECK tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out);
+// Deep copy of sensors into memory of the epochs.
+TESS_MUST_CHECK tess_status tess_ar_epochs_set_sensors(tess_autoreject_epochs *epochs,
+                                                       const tess_autoreject_sensors *sensors);
+// Adds a sentence to info.notes.
+void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
+
+// The picked channels of one type, in order of first appearance of the types.
+typedef struct tess_ar_group {
+    int32_t type;
+    int64_t n_chan;
+    const int64_t *channels; // ascending, into the picks given
+} tess_ar_group;
+
+// Checks picks (solvable types, in range, no repetition) and groups them. channels has room for
+// n_pick, groups for TESS_AUTOREJECT_N_SOLVABLE. bads stay if they were picked.
+TESS_MUST_CHECK tess_status tess_ar_groups(const tess_autoreject_epochs *epochs,
+                                           const int64_t *picks, int64_t n_pick, int64_t *channels,
+                                           tess_ar_group *groups, int64_t *n_group);
+
+// Positions that interpolation can use: TESS_E_NUMERIC with the names of channels that have none
+// and the ways out. "Valid channel positions are needed for autoreject to work" begins it.
+TESS_MUST_CHECK tess_status tess_ar_check_positions(const tess_autoreject_sensors *sensors,
+                                                    const int64_t *channels, int64_t n_channel);
+
+#endif

@@ -1,0 +1,67 @@
+// Recordings as files hold them, before they become epochs.
+#ifndef TESS_AUTOREJECT_RECORDING_H
+#define TESS_AUTOREJECT_RECORDING_H
+
+#include "systems/autoreject/epochs/epochs.h"
+
+typedef struct tess_ar_annotation {
+    double onset_s; // from the first sample of the recording
+    double duration_s;
+    const char *text;
+} tess_ar_annotation;
+
+typedef struct tess_ar_event {
+    int64_t sample; // from the first sample of the recording (first_sample not included)
+    int32_t previous;
+    int32_t code;
+} tess_ar_event;
+
+// A continuous recording: what EDF, BrainVision and raw FIF fill in, and epoching.c reads.
+typedef struct tess_ar_continuous {
+    tess_autoreject_sensors sensors;
+    double sampling_hz;
+    int64_t n_sample;
+    int64_t first_sample; // what event samples are counted from in FIF files
+    const tess_ar_annotation *annotations;
+    int64_t n_annotation;
+    // Samples first..first+count-1 of the channels into dst [n_channel][count], f64, SI units.
+    tess_status (*read)(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                        const int64_t *channels, int64_t n_channel, double *dst);
+    void (*close)(tess_context *ctx, void *impl);
+    void *impl;
+} tess_ar_continuous;
+
+// A file format: tried in turn by files/open.c.
+typedef struct tess_ar_file_format {
+    const char *name; // "edf"
+    // 1 if the first bytes (up to 4096) and the name are of this format.
+    int (*probe)(const char *path, const uint8_t *head, size_t head_bytes);
+    // Fills epochs->info, sensors and reader; or, for a continuous file, *continuous, whose memory
+    // is of tess_ar_epochs_alloc(), and sets *is_continuous.
+    tess_status (*open)(tess_context *ctx, const char *path,
+                        const tess_autoreject_epochs_config *config, tess_autoreject_epochs *epochs,
+                        tess_ar_continuous *continuous, bool *is_continuous);
+} tess_ar_file_format;
+
+extern const tess_ar_file_format tess_ar_fif;
+extern const tess_ar_file_format tess_ar_edf; // EDF, EDF+ and BDF
+extern const tess_ar_file_format tess_ar_brainvision;
+extern const tess_ar_file_format tess_ar_eeglab;
+extern const tess_ar_file_format tess_ar_numpy; // .npy and .npz, and arrays of HDF5 files
+
+// epoching.c: cuts a continuous recording by events or windows.
+TESS_MUST_CHECK tess_status tess_ar_epoching(tess_context *ctx,
+                                             const tess_autoreject_epochs_config *config,
+                                             tess_ar_continuous *continuous,
+                                             tess_autoreject_epochs *epochs);
+
+// montage/montage.c: positions by name, from a file or the rule "1005"; notes what did not match.
+TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
+                                                  tess_autoreject_epochs *epochs);
+
+// fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
+TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,
+                                              const char *path,
+                                              const tess_autoreject_write_config *config);
+
+#endif

@@ -1,0 +1,50 @@
+// The samples of a group of channels, rearranged once so that everything after reads them in order.
+//
+// Everything autoreject computes but the peak-to-peak works on one time sample at a time: medians
+// and means over epochs, predictions over channels. So the samples are kept as tiles of
+// TESS_AR_TILE samples of all epochs and channels, [n_tile][n_epoch][n_chan][TESS_AR_TILE], f64, in
+// memory or in a scratch file that is mapped tile by tile. What the last tile has beyond n_time is
+// zero, which adds nothing to any loss.
+#ifndef TESS_AUTOREJECT_STORE_H
+#define TESS_AUTOREJECT_STORE_H
+
+#include "systems/autoreject/epochs/epochs.h"
+#include "systems/autoreject/interpolation/repair.h"
+
+enum { TESS_AR_TILE = 16 };
+
+typedef struct tess_ar_store {
+    tess_context *ctx;
+    int64_t n_epoch;
+    int64_t n_chan;
+    int64_t n_time;
+    int64_t n_tile;
+    double *delta;           // [n_epoch][n_chan] peak-to-peak
+    double *delta_augmented; // [n_epoch][n_chan] of every channel predicted from the others; NULL
+    double *tiles;           // memory, or the mapped scratch file
+    uint64_t tile_items;     // n_epoch * n_chan * TESS_AR_TILE
+    int scratch_fd;          // -1: in memory
+    char scratch_path[1024];
+} tess_ar_store;
+
+typedef struct tess_ar_store_request {
+    tess_autoreject_epochs *epochs;
+    const int64_t *channels; // [n_chan] of the epochs
+    int64_t n_chan;
+    const double *leave_one_out; // R [n_chan][n_chan]; NULL: no augmented peak-to-peak
+    const char *folder;          // where a scratch file goes; NULL: the directory for temporaries
+    uint64_t memory_bytes;       // what the store may hold in memory
+} tess_ar_store_request;
+
+// One pass over the epochs: rearranges, takes peak-to-peaks, refuses NaN and infinity by naming the
+// first epoch, channel and sample and the number of epochs affected.
+TESS_MUST_CHECK tess_status tess_ar_store_create(tess_context *ctx,
+                                                 const tess_ar_store_request *request,
+                                                 tess_ar_store *out);
+void tess_ar_store_close(tess_ar_store *store);
+
+// Tile k: [n_epoch][n_chan][TESS_AR_TILE]. Asks for the next one and gives back those before when
+// the tiles lie in a file.
+const double *tess_ar_store_tile(tess_ar_store *store, int64_t k);
+
+#endif
