@@ -43,8 +43,9 @@ TESS_MUST_CHECK tess_status tess_ar_store_create(tess_context *ctx,
                                                  tess_ar_store *out);
 void tess_ar_store_close(tess_ar_store *store);
 
-// Tile k: [n_epoch][n_chan][TESS_AR_TILE]. Asks for the next one and gives back those before when
-// the tiles lie in a file.
-const double *tess_ar_store_tile(tess_ar_store *store, int64_t k);
+// Tile k: [n_epoch][n_chan][TESS_AR_TILE], valid until the next call. Asks for the next one and
+// gives back those before when the tiles lie in a file; TESS_E_IO where it cannot be read.
+TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
+                                               const double **tile);
 
 #endif
