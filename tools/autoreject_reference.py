@@ -196,20 +196,12 @@ def ransac_mag(lib, epochs):
 
 def interpolation(lib, epochs):
     """The repair of single epochs: four worst channels, half of the channels tolerated."""
-    name = "autoreject.autoreject" if lib.__name__ == "autoreject" else lib.__name__
-
-    def thresholds_of(epochs, dots=None, picks=None, verbose=False):
-        return lib.compute_thresholds(epochs, method="random_search", random_state=42,
-                                      picks=picks, augment=False, verbose=False)
-
-    model = importlib.import_module(name)._AutoReject(
-        n_interpolate=4, consensus=0.5, thresh_func=thresholds_of, picks=np.arange(32),
-        verbose=False)
-    model.fit(epochs)
-    log = model.get_reject_log(epochs)
-    clean = model.transform(epochs).get_data(copy=False)
+    model = lib.AutoReject(n_interpolate=[4], consensus=[0.5], cv=3, random_state=42,
+                           thresh_method="random_search", verbose=False).fit(epochs)
+    clean, log = model.transform(epochs, return_log=True)
     return {"exact/labels": log.labels, "exact/bad_epochs": log.bad_epochs,
-            "exact/counts": np.nansum(log.labels > 0, axis=1), "data/first": clean[:5, :10]}
+            "exact/counts": np.nansum(log.labels > 0, axis=1),
+            "data/first": clean.get_data(copy=False)[:5, :10]}
 
 
 # name: data of a seed, what is computed from them
