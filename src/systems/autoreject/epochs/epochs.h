@@ -28,15 +28,19 @@ struct tess_autoreject_epochs {
     void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
 };
 
-// Memory that lives with the epochs and is freed by close. NULL with the message recorded.
+// Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.
 void *tess_ar_epochs_alloc(tess_autoreject_epochs *epochs, size_t bytes);
+// n items of so many bytes, the product checked; zeroed as well.
+void *tess_ar_epochs_items(tess_autoreject_epochs *epochs, int64_t n, size_t item_bytes);
 char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text);
 
 // Empty epochs for a reader to fill: info, sensors, reader.
 TESS_MUST_CHECK tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out);
-// Deep copy of sensors into memory of the epochs.
+// Deep copy of sensors into memory of the epochs. Names that occur twice are numbered and noted.
 TESS_MUST_CHECK tess_status tess_ar_epochs_set_sensors(tess_autoreject_epochs *epochs,
                                                        const tess_autoreject_sensors *sensors);
+// Events, selection and drop log of n_epoch epochs that came without any: code 1 each.
+TESS_MUST_CHECK tess_status tess_ar_epochs_plain_events(tess_autoreject_epochs *epochs);
 // Adds a sentence to info.notes.
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
 
@@ -44,11 +48,11 @@ void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...
 typedef struct tess_ar_group {
     int32_t type;
     int64_t n_chan;
-    const int64_t *channels; // ascending, into the picks given
+    const int64_t *channels; // ascending, into the memory given
 } tess_ar_group;
 
-// Checks picks (solvable types, in range, no repetition) and groups them. channels has room for
-// n_pick, groups for TESS_AUTOREJECT_N_SOLVABLE. bads stay if they were picked.
+// Checks picks (solvable types, in range), sorts them, each once, and groups them. channels has
+// room for n_pick, groups for TESS_AUTOREJECT_N_SOLVABLE. bads stay if they were picked.
 TESS_MUST_CHECK tess_status tess_ar_groups(const tess_autoreject_epochs *epochs,
                                            const int64_t *picks, int64_t n_pick, int64_t *channels,
                                            tess_ar_group *groups, int64_t *n_group);
