@@ -43,6 +43,12 @@
 //   hmm_add_scaled y += by * x
 //   tile_sums      every tile (base/tile_sum.h) in turn. Same bits on every ISA.
 //   tile_maxima    the same with + for * and max for +. Same bits on every ISA.
+//
+// autoreject, interpolation and repair:
+//
+//   mix_f64        out[to[r]][t] = sum_i w[r][from[i]] x[from[i]][t], t < width, i < n_in in order,
+//                  fused. from NULL: 0, 1, ...; to NULL: the same. Rows of x outside from are not
+//                  read; rows of out that are among them may be rows of x. Same bits on every ISA.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 

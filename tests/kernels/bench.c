@@ -71,6 +71,24 @@ static void run_probe_fma_f64(const tess_kernels *set, const workload *w, size_t
     set->probe_fma_f64(n, w->out[0], w->out[1]);
 }
 
+// n tiles of 16 columns, or the same of one epoch of 16 n columns, 128 channels from 128.
+static void run_mix_tiles(const tess_kernels *set, const workload *w, size_t n)
+{
+    const double *x = w->in;
+    for (size_t e = 0; e < n; e++) {
+        set->mix_f64(x, 128, 128, x + (128 + 16 * e) * 128, 16, NULL, 128, 16,
+                     (double *)w->out[0] + e * 128 * 16, 16, NULL);
+    }
+    *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
+}
+
+static void run_mix_epoch(const tess_kernels *set, const workload *w, size_t n)
+{
+    const double *x = w->in;
+    set->mix_f64(x, 128, 128, x + 128 * 128, 16 * n, NULL, 128, 16 * n, w->out[0], 16 * n, NULL);
+    *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
+}
+
 #define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
 static const bench_case cases[] = {
@@ -91,6 +109,8 @@ static const bench_case cases[] = {
     {"probe_read stream", STREAM(char, run_probe_read)},
     {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
     {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},
+    {"mix_f64 tiles of 16", 62, 0, 1, run_mix_tiles},
+    {"mix_f64 rows of 992", 62, 0, 1, run_mix_epoch},
 };
 
 static int by_value(const void *a, const void *b)

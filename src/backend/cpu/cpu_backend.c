@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "stage/autoreject.h"
+#include "stage/autoreject_interpolation.h"
 #include "stage/decode_hmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
@@ -20,6 +21,10 @@ typedef struct cpu_stage {
 static const cpu_stage stages[] = {
     {TESS_STAGE_AUTOREJECT_PTP, "autoreject.ptp", sizeof(tess_stage_autoreject_ptp),
      tess_cpu_autoreject_ptp},
+    {TESS_STAGE_AUTOREJECT_AUGMENT, "autoreject.augment", sizeof(tess_stage_autoreject_augment),
+     tess_cpu_autoreject_augment},
+    {TESS_STAGE_AUTOREJECT_REPAIR, "autoreject.repair", sizeof(tess_stage_autoreject_repair),
+     tess_cpu_autoreject_repair},
     {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
     {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
      tess_cpu_decode_kde_bind},

@@ -14,6 +14,10 @@ struct tess_backend_device {
 
 // One function per stage; args is the stage's struct.
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_ptp(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_augment(tess_backend_device *device,
+                                                        const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_repair(tess_backend_device *device,
+                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde_bind(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device,
