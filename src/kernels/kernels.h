@@ -49,6 +49,14 @@
 //   mix_f64        out[to[r]][t] = sum_i w[r][from[i]] x[from[i]][t], t < width, i < n_in in order,
 //                  fused. from NULL: 0, 1, ...; to NULL: the same. Rows of x outside from are not
 //                  read; rows of out that are among them may be rows of x. Same bits on every ISA.
+//
+// autoreject, RANSAC: 8 channels (TESS_RANSAC_ROWS) and 16 samples (TESS_RANSAC_TILE) at a time.
+// Same bits on every ISA.
+//
+//   ransac_predict  out[k][r][t] = sum_i w[r][i][k] x[from[r][i]][t], i < n_from in order, fused.
+//   ransac_median   out[t] = median of x[0..n)[t], n >= 1; even n: (lower + upper) / 2. Reorders
+//                   x. No NaN.
+//   ransac_sums     sums[0][t] += x p, sums[1][t] += x x, sums[2][t] += p p, fused.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 
@@ -56,6 +64,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+enum { TESS_RANSAC_ROWS = 8, TESS_RANSAC_TILE = 16 };
 
 typedef struct tess_kernels {
     const char *isa;              // "ref", "avx2", "avx512", "neon", "sve"

@@ -89,6 +89,29 @@ static void run_mix_epoch(const tess_kernels *set, const workload *w, size_t n)
     *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
 }
 
+// Fifty predictions of 8 channels from 32, and the medians of 50; an item is one sample of one
+// channel.
+enum { N_SUBSET = 50, N_SOURCE = 32, N_PREDICTED = TESS_RANSAC_ROWS * TESS_RANSAC_TILE };
+
+static void run_ransac_predict(const tess_kernels *set, const workload *w, size_t n)
+{
+    static int32_t from[N_SUBSET * N_SOURCE];
+    for (int32_t i = 0; i < N_SUBSET * N_SOURCE; i++) {
+        from[i] = i * 7 % 128;
+    }
+    for (size_t i = 0; i < n; i += N_PREDICTED) {
+        set->ransac_predict((const double *)w->in + N_PREDICTED * 128, from, N_SOURCE, N_SUBSET,
+                            w->in, w->out[0]);
+    }
+}
+
+static void run_ransac_median(const tess_kernels *set, const workload *w, size_t n)
+{
+    for (size_t i = 0; i < n; i += TESS_RANSAC_TILE) {
+        set->ransac_median((double *)w->in + i * N_SUBSET, N_SUBSET, w->out[0]);
+    }
+}
+
 #define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
 static const bench_case cases[] = {
@@ -106,6 +129,8 @@ static const bench_case cases[] = {
     {"sincos_f64", SMALL(double, 3, run_sincos_f64)},
     {"erf_f32", SMALL(float, 2, run_erf_f32)},
     {"erf_f64", SMALL(double, 2, run_erf_f64)},
+    {"ransac_predict", N_PREDICTED, N_PREDICTED *N_SUBSET * 8, 1, run_ransac_predict},
+    {"ransac_median", N_PREDICTED, N_PREDICTED *N_SUBSET * 8, 1, run_ransac_median},
     {"probe_read stream", STREAM(char, run_probe_read)},
     {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
     {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
             run_list(test_decode_joint_list, &options, &sum);
             run_list(test_decode_kde_list, &options, &sum);
             run_list(test_autoreject_mix_list, &options, &sum);
+            run_list(test_autoreject_ransac_list, &options, &sum);
         }
     }
     if (sum.n_pass + sum.n_fail + sum.n_skip == 0) {

@@ -1,0 +1,222 @@
+// RANSAC: predictions of channels from subsets of them, and their median; built once per ISA.
+
+#include "kernels/autoreject_networks.h"
+#include "kernels/isa.h"
+#include "kernels/simd/vec.h"
+
+#include <math.h>
+
+enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
+
+// Lanes of a vector that a tile fills.
+static inline size_t lanes(void)
+{
+    return v_len_f64() < TILE ? v_len_f64() : TILE;
+}
+
+static inline v_f64 load(const double *x)
+{
+    return v_len_f64() <= TILE ? v_load_f64(x) : v_load_n_f64(x, TILE, 0);
+}
+
+static inline void store(double *x, v_f64 v)
+{
+    if (v_len_f64() <= TILE) {
+        v_store_f64(x, v);
+    } else {
+        v_store_n_f64(x, TILE, v);
+    }
+}
+
+#define ROWS_4(X) X(0) X(1) X(2) X(3)
+#define ROWS_8(X) ROWS_4(X) X(4) X(5) X(6) X(7)
+
+#define START_1(k) v_f64 a##k = v_set1_f64(0);
+#define ADD_1(k) a##k = v_fma_f64(v_set1_f64(w[k]), x0, a##k);
+#define KEEP_1(k) store(out + (k)*out_row, a##k);
+#define START_2(k) v_f64 a##k = v_set1_f64(0), b##k = v_set1_f64(0);
+#define ADD_2(k)                                                                                   \
+    const v_f64 w##k = v_set1_f64(w[k]);                                                           \
+    a##k = v_fma_f64(w##k, x0, a##k);                                                              \
+    b##k = v_fma_f64(w##k, x1, b##k);
+#define KEEP_2(k)                                                                                  \
+    v_store_f64(out + (k)*out_row, a##k);                                                          \
+    v_store_f64(out + (k)*out_row + len, b##k);
+
+// Eight rows of one vector: the only one of a tile.
+static inline void predict_1(const double *restrict w, const int32_t *restrict from, size_t n_from,
+                             const double *restrict x, double *restrict out, size_t out_row)
+{
+    ROWS_8(START_1)
+    for (size_t i = 0; i < n_from; i++, w += ROWS) {
+        const v_f64 x0 = load(x + (size_t)from[i] * TILE);
+        ROWS_8(ADD_1)
+    }
+    ROWS_8(KEEP_1)
+}
+
+// Some rows of two vectors: as many as the registers hold, so that every load serves many products.
+#if V_REGISTERS >= 32
+#define ROWS_AT_ONCE 8
+#define ROWS_OF_2(X) ROWS_8(X)
+#else
+#define ROWS_AT_ONCE 4
+#define ROWS_OF_2(X) ROWS_4(X)
+#endif
+
+static inline void predict_2(const double *restrict w, const int32_t *restrict from, size_t n_from,
+                             const double *restrict x, double *restrict out, size_t out_row)
+{
+    const size_t len = v_len_f64();
+    ROWS_OF_2(START_2)
+    for (size_t i = 0; i < n_from; i++, w += ROWS) {
+        const double *row = x + (size_t)from[i] * TILE;
+        const v_f64 x0 = v_load_f64(row), x1 = v_load_f64(row + len);
+        ROWS_OF_2(ADD_2)
+    }
+    ROWS_OF_2(KEEP_2)
+}
+
+void TESS_KFN(ransac_predict)(const double *restrict w, const int32_t *restrict from, size_t n_from,
+                              size_t n_resample, const double *restrict x, double *restrict out)
+{
+    const size_t len = v_len_f64(), out_row = n_resample * TILE;
+    for (size_t r = 0; r < n_resample; r++) {
+        if (2 * len > TILE) {
+            predict_1(w, from, n_from, x, out, out_row);
+        }
+        for (size_t t = 0; 2 * len <= TILE && t < TILE; t += 2 * len) {
+            for (size_t k = 0; k < ROWS; k += ROWS_AT_ONCE) {
+                predict_2(w + k, from, n_from, x + t, out + t + k * out_row, out_row);
+            }
+        }
+        w += n_from * ROWS;
+        from += n_from;
+        out += TILE;
+    }
+}
+
+static inline void exchange(double *a, double *b)
+{
+    const v_f64 va = load(a), vb = load(b);
+    store(a, v_min_f64(va, vb));
+    store(b, v_max_f64(va, vb));
+}
+
+// n rows of one vector ascending; items past them are infinite, so that they stay behind.
+#define LOAD(i) v_f64 x##i = (i) < n ? load(x + (i)*TILE) : v_set1_f64((double)INFINITY);
+#define EXCHANGE(i, j)                                                                             \
+    {                                                                                              \
+        const v_f64 low = v_min_f64(x##i, x##j);                                                   \
+        x##j = v_max_f64(x##i, x##j);                                                              \
+        x##i = low;                                                                                \
+    }
+#define STORE(i)                                                                                   \
+    if ((i) < n) {                                                                                 \
+        store(x + (i)*TILE, x##i);                                                                 \
+    }
+#define SORT(most)                                                                                 \
+    static inline void sort_##most(double *restrict x, const size_t n)                             \
+    {                                                                                              \
+        ITEMS_##most(LOAD) NETWORK_##most(EXCHANGE) ITEMS_##most(STORE)                            \
+    }
+
+SORT(8)
+SORT(16)
+SORT(25)
+SORT(32)
+
+// Batcher's merge exchange for any number of rows, in memory.
+static void sort_many(double *x, size_t n)
+{
+    size_t top = 1;
+    while (2 * top < n) {
+        top *= 2;
+    }
+    for (size_t p = top; p > 0; p /= 2) {
+        size_t r = 0, d = p;
+        for (size_t q = top;; q /= 2) {
+            for (size_t i = 0; i + d < n; i++) {
+                if ((i & p) == r) {
+                    exchange(x + i * TILE, x + (i + d) * TILE);
+                }
+            }
+            if (q == p) {
+                break;
+            }
+            d = q - p;
+            r = p;
+        }
+    }
+}
+
+static void sort(double *x, size_t n)
+{
+    if (n == 25) { // half of the usual 50: no item to test for
+        sort_25(x, 25);
+    } else if (n <= 8) {
+        sort_8(x, n);
+    } else if (n <= 16) {
+        sort_16(x, n);
+    } else if (n <= 25) {
+        sort_25(x, n);
+    } else if (n <= 32) {
+        sort_32(x, n);
+    } else {
+        sort_many(x, n);
+    }
+}
+
+// The kth smallest, k = 1..n_a+n_b, of two ascending lists: the smallest over i + j = k of the
+// larger of their ith and jth items.
+static inline v_f64 ranked(const double *a, size_t n_a, const double *b, size_t n_b, size_t k)
+{
+    v_f64 best = v_set1_f64((double)INFINITY), other = best;
+    if (k <= n_b) {
+        best = load(b + (k - 1) * TILE);
+    }
+    if (k <= n_a) {
+        other = load(a + (k - 1) * TILE);
+    }
+    size_t i = k > n_b ? k - n_b : 1;
+    const size_t end = k - 1 < n_a ? k - 1 : n_a;
+    for (; i + 1 <= end; i += 2) {
+        const v_f64 c = v_max_f64(load(a + (i - 1) * TILE), load(b + (k - i - 1) * TILE));
+        const v_f64 d = v_max_f64(load(a + i * TILE), load(b + (k - i - 2) * TILE));
+        best = v_min_f64(best, c);
+        other = v_min_f64(other, d);
+    }
+    if (i == end) {
+        const v_f64 c = v_max_f64(load(a + (i - 1) * TILE), load(b + (k - i - 1) * TILE));
+        best = v_min_f64(best, c);
+    }
+    return v_min_f64(best, other);
+}
+
+void TESS_KFN(ransac_median)(double *restrict x, size_t n, double *restrict out)
+{
+    const size_t half = n - n / 2;
+    for (size_t t = 0; t < TILE; t += lanes()) {
+        double *a = x + t, *b = a + half * TILE;
+        sort(a, half);
+        sort(b, n - half);
+        v_f64 middle = ranked(a, half, b, n - half, half);
+        if (n % 2 == 0) {
+            const v_f64 next = ranked(a, half, b, n - half, half + 1);
+            middle = v_mul_f64(v_add_f64(middle, next), v_set1_f64(0.5));
+        }
+        store(out + t, middle);
+    }
+}
+
+void TESS_KFN(ransac_sums)(const double *restrict x, const double *restrict p,
+                           double *restrict sums)
+{
+    for (size_t t = 0; t < TILE; t += lanes()) {
+        const v_f64 vx = load(x + t), vp = load(p + t);
+        double *xp = sums + t, *xx = xp + TILE, *pp = xx + TILE;
+        store(xp, v_fma_f64(vx, vp, load(xp)));
+        store(xx, v_fma_f64(vx, vx, load(xx)));
+        store(pp, v_fma_f64(vp, vp, load(pp)));
+    }
+}

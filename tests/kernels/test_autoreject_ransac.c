@@ -1,0 +1,115 @@
+// RANSAC's kernels: everything has the reference's bits.
+
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
+
+static double *taken(size_t n)
+{
+    double *x = malloc(n * sizeof *x);
+    if (!x) {
+        abort();
+    }
+    return x;
+}
+
+static void predictions_match_reference(check *t)
+{
+    enum { N_CHAN = 40 };
+    double x[N_CHAN * TILE];
+    for (int round = 0; round < (t->quick ? 20 : 200); round++) {
+        const size_t n_from = 1 + check_random(t) % 20, n_resample = 1 + check_random(t) % 60;
+        double *w = taken(n_from * n_resample * ROWS);
+        int32_t *from = malloc(n_from * n_resample * sizeof *from);
+        double *want = taken(n_resample * ROWS * TILE);
+        check_block got = check_take(n_resample * ROWS * TILE * sizeof(double), sizeof(double));
+        for (size_t i = 0; i < N_CHAN * TILE; i++) {
+            x[i] = check_uniform(t, -1, 1);
+        }
+        for (size_t i = 0; i < n_from * n_resample * ROWS; i++) {
+            w[i] = check_uniform(t, -1, 1);
+        }
+        for (size_t i = 0; i < n_from * n_resample; i++) {
+            from[i] = (int32_t)(check_random(t) % N_CHAN);
+        }
+        t->ref->ransac_predict(w, from, n_from, n_resample, x, want);
+        t->isa->ransac_predict(w, from, n_from, n_resample, x, got.data);
+        CHECK(t, memcmp(got.data, want, n_resample * ROWS * TILE * sizeof(double)) == 0,
+              "%zu subsets of %zu: bits differ from the reference", n_resample, n_from);
+        CHECK(t, check_release(&got), "%zu subsets: wrote past the end", n_resample);
+        free(w);
+        free(from);
+        free(want);
+    }
+}
+
+// Every size up to more than the networks in registers take, with and without ties.
+static void medians_match_reference(check *t)
+{
+    enum { N_MOST = 70 };
+    static const size_t LARGE[] = {100, 101, 128, 129, 500, 1001};
+    for (size_t k = 0; k < N_MOST + ARRAY_LEN(LARGE); k++) {
+        const size_t n = k < N_MOST ? k + 1 : LARGE[k - N_MOST];
+        for (int round = 0; round < (t->quick || n > N_MOST ? 4 : 60); round++) {
+            const size_t bytes = n * TILE * sizeof(double);
+            double *x = taken(n * TILE);
+            const double grain = round % 2 ? 1 + (double)(check_random(t) % 5) : 1e15;
+            for (size_t i = 0; i < n * TILE; i++) {
+                x[i] = (double)(int64_t)check_uniform(t, -grain, grain);
+            }
+            check_block block = check_take(bytes, sizeof(double));
+            memcpy(block.data, x, bytes);
+            double want[TILE], got[TILE];
+            t->ref->ransac_median(x, n, want);
+            t->isa->ransac_median(block.data, n, got);
+            CHECK(t, memcmp(got, want, sizeof got) == 0, "median of %zu: %g, want %g", n, got[0],
+                  want[0]);
+            CHECK(t, check_release(&block), "median of %zu: wrote past the end", n);
+            free(x);
+        }
+    }
+}
+
+// A network that sorts zeros and ones sorts everything: all of them, for the small ones.
+static void medians_of_zeros_and_ones(check *t)
+{
+    double x[32 * TILE], got[TILE];
+    for (size_t n = 1; n <= (t->quick ? 10 : 16); n++) {
+        for (uint32_t pattern = 0; pattern < 1u << n; pattern++) {
+            const size_t n_one = (size_t)__builtin_popcount(pattern);
+            for (size_t i = 0; i < n * TILE; i++) {
+                x[i] = (double)(pattern >> i / TILE & 1);
+            }
+            const double low = n_one > n - 1 - (n - 1) / 2, high = n_one > n - 1 - n / 2;
+            t->isa->ransac_median(x, n, got);
+            CHECK(t, got[0] == (low + high) / 2 && got[TILE - 1] == got[0],
+                  "pattern %x of %zu: median %g", pattern, n, got[0]);
+        }
+    }
+}
+
+static void sums_match_reference(check *t)
+{
+    double x[TILE], p[TILE], want[3 * TILE], got[3 * TILE];
+    for (size_t i = 0; i < TILE; i++) {
+        x[i] = check_uniform(t, -1, 1);
+        p[i] = check_uniform(t, -1, 1);
+        for (size_t k = 0; k < 3; k++) {
+            want[k * TILE + i] = got[k * TILE + i] = check_uniform(t, -1, 1);
+        }
+    }
+    t->ref->ransac_sums(x, p, want);
+    t->isa->ransac_sums(x, p, got);
+    CHECK(t, memcmp(got, want, sizeof got) == 0, "bits differ from the reference");
+}
+
+const check_test test_autoreject_ransac_list[] = {
+    {"ransac predictions", predictions_match_reference},
+    {"ransac medians", medians_match_reference},
+    {"ransac medians of 0 and 1", medians_of_zeros_and_ones},
+    {"ransac sums", sums_match_reference},
+    {NULL, NULL},
+};
