@@ -45,4 +45,12 @@ TESS_MUST_CHECK tess_status tess_ar_repairer_weights(const tess_ar_repairer *rep
                                                      const int32_t *bad, int64_t n_bad,
                                                      void *scratch, double *weights);
 
+// RANSAC: W [n][n_from] predicts all n channels, the sources among them, from from[n_from] (any
+// order, columns of W in that order) by what was computed once for the group: the splines' matrix
+// or the dot products. Any thread; scratch of map_scratch() bytes.
+size_t tess_ar_repairer_map_scratch(const tess_ar_repairer *repairer, int64_t n_from);
+TESS_MUST_CHECK tess_status tess_ar_repairer_map(const tess_ar_repairer *repairer,
+                                                 const int32_t *from, int64_t n_from, void *scratch,
+                                                 double *weights);
+
 #endif
