@@ -23,8 +23,10 @@ typedef struct tess_ar_store {
     double *delta_augmented; // [n_epoch][n_chan] of every channel predicted from the others; NULL
     double *tiles;           // memory, or the mapped scratch file
     uint64_t tile_items;     // n_epoch * n_chan * TESS_AR_TILE
+    int64_t tile_now;        // the one mapped last; -1: none yet
     int scratch_fd;          // -1: in memory
-    char scratch_path[1024];
+    bool no_populate;        // the kernel cannot fault a range in by itself
+    char scratch_path[1024]; // for messages; the file has this name only while it is kept
 } tess_ar_store;
 
 typedef struct tess_ar_store_request {
@@ -33,12 +35,22 @@ typedef struct tess_ar_store_request {
     int64_t n_chan;
     const double *leave_one_out; // R [n_chan][n_chan]; NULL: no augmented peak-to-peak
     const char *folder;          // where a scratch file goes; NULL: the directory for temporaries
-    uint64_t memory_bytes;       // what the store may hold in memory
+    uint64_t memory_bytes;       // what the store may hold in memory, buffers of the pass included
+    const char *kept_path; // a scratch file gets this name, is on the disk after create() and stays
+                           // at close(); NULL: it has no name and vanishes with the process
 } tess_ar_store_request;
+
+// Bytes of the tiles, and the least a pass over the epochs needs beside them.
+TESS_MUST_CHECK tess_status tess_ar_store_sizes(const tess_ar_store_request *request,
+                                                uint64_t *tile_bytes, uint64_t *least_bytes);
 
 // One pass over the epochs: rearranges, takes peak-to-peaks, refuses NaN and infinity by naming the
 // first epoch, channel and sample and the number of epochs affected.
 TESS_MUST_CHECK tess_status tess_ar_store_create(tess_context *ctx,
+                                                 const tess_ar_store_request *request,
+                                                 tess_ar_store *out);
+// The store of an earlier run from its kept file; the caller fills delta and delta_augmented.
+TESS_MUST_CHECK tess_status tess_ar_store_reopen(tess_context *ctx,
                                                  const tess_ar_store_request *request,
                                                  tess_ar_store *out);
 void tess_ar_store_close(tess_ar_store *store);

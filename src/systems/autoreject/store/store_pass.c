@@ -1,0 +1,274 @@
+#include "systems/autoreject/store/store_pass.h"
+
+#include "base/file.h"
+#include "runtime/pipeline.h"
+#include "stage/autoreject.h"
+#include "stage/autoreject_interpolation.h"
+#include "stage/autoreject_local.h"
+#include "systems/autoreject/progress.h"
+#include "systems/autoreject/run_stage.h"
+
+#include <math.h>
+
+// Blocks of epochs: in memory they should stay in the cache while they are worked on; in a file
+// every tile gets one piece of each, which should be long.
+enum { BLOCK_BYTES = 8 << 20, FILE_BLOCK_BYTES = 64 << 20, MAX_SLOT = 3 };
+
+typedef struct pass {
+    tess_context *ctx;
+    tess_ar_store *store;
+    const tess_ar_store_request *request;
+    tess_ar_progress progress;
+    int64_t block_epochs;
+    int64_t epoch_items;
+    int32_t n_slot;
+    double *samples[MAX_SLOT]; // [block_epochs][n_chan][n_time]
+    double *pieces[MAX_SLOT];  // [n_tile][block_epochs][n_chan][TILE], on their way to the file
+    double *predicted;         // like samples; NULL: none
+    // The first sample that is not finite, and how many epochs have one.
+    int64_t n_bad_epoch;
+    int64_t bad_epoch;
+    int64_t bad_chan;
+    int64_t bad_sample; // -1: all are finite, their difference is not
+    double bad_value;
+} pass;
+
+static int32_t slots(bool is_file)
+{
+    return is_file ? 3 : 2;
+}
+
+uint64_t tess_ar_pass_bytes(const tess_ar_store_request *request, int64_t block_epochs,
+                            bool is_file)
+{
+    const uint64_t n_time = (uint64_t)request->epochs->info.n_time;
+    const uint64_t padded = (n_time + TESS_AR_TILE - 1) / TESS_AR_TILE * TESS_AR_TILE;
+    const uint64_t per_epoch = (uint64_t)slots(is_file) * (n_time + (is_file ? padded : 0)) +
+                               (request->leave_one_out ? n_time : 0);
+    return (uint64_t)block_epochs * (uint64_t)request->n_chan * per_epoch * sizeof(double);
+}
+
+static int64_t block_size(const pass *p, uint64_t buffer_bytes, bool is_file)
+{
+    const uint64_t epoch_bytes = (uint64_t)p->epoch_items * sizeof(double);
+    const uint64_t wished = is_file ? FILE_BLOCK_BYTES : BLOCK_BYTES;
+    uint64_t n = epoch_bytes < wished ? wished / epoch_bytes : 1;
+    const uint64_t most = buffer_bytes / tess_ar_pass_bytes(p->request, 1, is_file);
+    n = n < most ? n : most;
+    n = n < (uint64_t)p->store->n_epoch ? n : (uint64_t)p->store->n_epoch;
+    return n > 0 ? (int64_t)n : 1;
+}
+
+static int64_t block_count(const pass *p, int64_t block)
+{
+    const int64_t left = p->store->n_epoch - block * p->block_epochs;
+    return left < p->block_epochs ? left : p->block_epochs;
+}
+
+static tess_status read_block(void *self, int64_t block, int32_t slot)
+{
+    pass *p = self;
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.read");
+    const tess_ar_reader *reader = &p->request->epochs->reader;
+    const int64_t count = block_count(p, block);
+    const tess_status status =
+        reader->read(p->ctx, reader->impl, block * p->block_epochs, count, p->request->channels,
+                     p->request->n_chan, p->samples[slot]);
+    tess_span_end(&span, (double)(count * p->epoch_items) * sizeof(double), 0);
+    return status;
+}
+
+static tess_status peak_to_peak(pass *p, const double *x, int64_t count, double *out)
+{
+    const tess_ar_store *s = p->store;
+    const tess_stage_autoreject_ptp args = {.x = x,
+                                            .out = out,
+                                            .n_epoch = count,
+                                            .n_chan = s->n_chan,
+                                            .n_time = s->n_time,
+                                            .stride_epoch = p->epoch_items,
+                                            .stride_chan = s->n_time,
+                                            .dtype = TESS_F64};
+    return tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_PTP, &args, sizeof args);
+}
+
+static void note_first(pass *p, const double *x, int64_t epoch, int64_t chan)
+{
+    p->bad_epoch = epoch;
+    p->bad_chan = chan;
+    p->bad_sample = -1;
+    for (int64_t t = 0; t < p->store->n_time; t++) {
+        if (!isfinite(x[t])) {
+            p->bad_sample = t;
+            p->bad_value = x[t];
+            return;
+        }
+    }
+}
+
+// A sample that is not finite makes the peak-to-peak of its row so.
+static void look_for_nonfinite(pass *p, const double *x, int64_t first, int64_t count)
+{
+    const int64_t n_chan = p->store->n_chan;
+    const double *delta = p->store->delta + first * n_chan;
+    for (int64_t e = 0; e < count; e++) {
+        for (int64_t c = 0; c < n_chan; c++) {
+            if (isfinite(delta[e * n_chan + c])) {
+                continue;
+            }
+            if (p->n_bad_epoch++ == 0) {
+                note_first(p, x + e * p->epoch_items + c * p->store->n_time, first + e, c);
+            }
+            break;
+        }
+    }
+}
+
+static tess_status predict_block(pass *p, const double *x, int64_t first, int64_t count)
+{
+    const tess_ar_store *s = p->store;
+    const tess_stage_autoreject_augment args = {.w = p->request->leave_one_out,
+                                                .x = x,
+                                                .out = p->predicted,
+                                                .n_epoch = count,
+                                                .n_row = s->n_chan,
+                                                .n_chan = s->n_chan,
+                                                .width = s->n_time,
+                                                .stride_epoch = p->epoch_items,
+                                                .stride_chan = s->n_time,
+                                                .out_stride_epoch = p->epoch_items,
+                                                .out_stride_row = s->n_time};
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.augment");
+    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_AUGMENT, &args, sizeof args));
+    TESS_TRY(peak_to_peak(p, p->predicted, count, s->delta_augmented + first * s->n_chan));
+    const double items = (double)(count * p->epoch_items);
+    tess_span_end(&span, 2 * items * sizeof(double), 2 * items * (double)s->n_chan);
+    return TESS_OK;
+}
+
+static tess_status compute_block(void *self, int64_t block, int32_t slot)
+{
+    pass *p = self;
+    tess_ar_store *s = p->store;
+    const int64_t first = block * p->block_epochs;
+    const int64_t count = block_count(p, block);
+    const double *x = p->samples[slot];
+    TESS_TRY(peak_to_peak(p, x, count, s->delta + first * s->n_chan));
+    look_for_nonfinite(p, x, first, count);
+    if (p->n_bad_epoch > 0) {
+        return TESS_OK; // only counted from here on
+    }
+    if (p->predicted) {
+        TESS_TRY(predict_block(p, x, first, count));
+    }
+    const int64_t piece = count * s->n_chan * TESS_AR_TILE;
+    const tess_stage_autoreject_scatter args = {
+        .x = x,
+        .tiles = p->pieces[slot] ? p->pieces[slot] : s->tiles + first * s->n_chan * TESS_AR_TILE,
+        .n_epoch = count,
+        .n_chan = s->n_chan,
+        .n_time = s->n_time,
+        .tile_stride = p->pieces[slot] ? piece : (int64_t)s->tile_items};
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.rearrange");
+    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_SCATTER, &args, sizeof args));
+    tess_span_end(&span, 2.0 * (double)(count * p->epoch_items) * sizeof(double), 0);
+    return TESS_OK;
+}
+
+static tess_status write_block(void *self, int64_t block, int32_t slot)
+{
+    const pass *p = self;
+    const tess_ar_store *s = p->store;
+    if (!p->pieces[slot]) {
+        return TESS_OK;
+    }
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.write");
+    const size_t bytes =
+        (size_t)(block_count(p, block) * s->n_chan * TESS_AR_TILE) * sizeof(double);
+    const uint64_t row_bytes = (uint64_t)(s->n_chan * TESS_AR_TILE) * sizeof(double);
+    const char *piece = (const char *)p->pieces[slot];
+    for (int64_t k = 0; k < s->n_tile; k++) {
+        const uint64_t offset = (uint64_t)k * s->tile_items * sizeof(double) +
+                                (uint64_t)(block * p->block_epochs) * row_bytes;
+        TESS_TRY(tess_file_write_at(s->scratch_fd, s->scratch_path, piece + (size_t)k * bytes,
+                                    bytes, offset));
+    }
+    tess_span_end(&span, (double)bytes * (double)s->n_tile, 0);
+    return TESS_OK;
+}
+
+static tess_status poll(void *self, int64_t block)
+{
+    pass *p = self;
+    return tess_ar_progress_poll(&p->progress, block * p->block_epochs, p->store->n_epoch);
+}
+
+static tess_status refuse_nonfinite(const pass *p)
+{
+    const tess_autoreject_epochs_info *info = &p->request->epochs->info;
+    const char *name = info->sensors->channels[p->request->channels[p->bad_chan]].name;
+    const long long epoch = (long long)p->bad_epoch;
+    if (p->bad_sample < 0) {
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "epochs: the samples of epoch %lld, channel '%s' are so large that their "
+                  "difference overflows (%lld epochs affected); scale them to volts or tesla",
+                  epoch, name, (long long)p->n_bad_epoch);
+    }
+    TESS_FAIL(TESS_E_NUMERIC,
+              "epochs: epoch %lld, channel '%s', sample %lld is %s; %lld of %lld epochs hold such "
+              "values; drop these epochs, or pick other channels",
+              epoch, name, (long long)p->bad_sample,
+              isnan(p->bad_value) ? "NaN" : (p->bad_value > 0 ? "infinite" : "-infinite"),
+              (long long)p->n_bad_epoch, (long long)info->n_epoch);
+}
+
+static tess_status run(pass *p)
+{
+    const int64_t n_epoch = p->store->n_epoch;
+    tess_pipeline pipeline = {.self = p,
+                              .n_tile = (n_epoch + p->block_epochs - 1) / p->block_epochs,
+                              .n_slot = p->n_slot,
+                              .read = read_block,
+                              .compute = compute_block,
+                              .write = write_block,
+                              .poll = poll};
+    TESS_TRY(tess_pipeline_run(&pipeline));
+    if (p->n_bad_epoch > 0) {
+        return refuse_nonfinite(p);
+    }
+    return tess_ar_progress_poll(&p->progress, n_epoch, n_epoch);
+}
+
+tess_status tess_ar_store_pass(tess_ar_store *store, const tess_ar_store_request *request,
+                               uint64_t buffer_bytes)
+{
+    const bool is_file = store->tiles == NULL;
+    pass p = {.ctx = store->ctx,
+              .store = store,
+              .request = request,
+              .epoch_items = store->n_chan * store->n_time,
+              .n_slot = slots(is_file)};
+    p.block_epochs = block_size(&p, buffer_bytes, is_file);
+    const uint64_t bytes = tess_ar_pass_bytes(request, p.block_epochs, is_file);
+    tess_heap *heap = &store->ctx->heap;
+    double *buffer = tess_heap_alloc(heap, bytes, TESS_TAG_TILE, "blocks of epochs");
+    if (!buffer) {
+        return TESS_E_MEMORY;
+    }
+    double *at = buffer;
+    for (int32_t i = 0; i < p.n_slot; i++) {
+        p.samples[i] = at;
+        at += p.block_epochs * p.epoch_items;
+        if (is_file) {
+            p.pieces[i] = at;
+            at += p.block_epochs * store->n_chan * store->n_tile * TESS_AR_TILE;
+        }
+    }
+    p.predicted = request->leave_one_out ? at : NULL;
+    tess_ar_progress_begin(&p.progress, store->ctx, "autoreject.read", "epochs", 0,
+                           (uint64_t)store->n_epoch * (uint64_t)p.epoch_items * sizeof(double),
+                           is_file);
+    const tess_status status = run(&p);
+    tess_heap_free(heap, buffer, bytes, TESS_TAG_TILE);
+    return status;
+}
