@@ -129,8 +129,9 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_epochs_from_array(
 /** How epochs are taken from a file; scalars are described by table "autoreject.epochs". */
 typedef struct tess_autoreject_epochs_config {
     uint32_t struct_size;
-    int32_t baseline; /* choice: default none interval. default: none for files that hold epochs,
-                         start to 0 for events cut from a continuous one */
+    /* Baseline, not in the table: 0 the default (none for files that hold epochs, start to 0 for
+       events cut from a continuous one), 1 none, 2 the interval. */
+    int32_t baseline;
     double baseline_start;  /* s; -inf: from the start */
     double baseline_end;    /* s; inf: to the end */
     double tmin;            /* s; -0.2 */

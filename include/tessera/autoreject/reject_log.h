@@ -49,7 +49,7 @@ typedef struct tess_autoreject_transform_config {
     int32_t keep_bad;     /* 1: bad epochs stay */
     int32_t drop_partial; /* 1: epochs with bad channels that are not repaired are dropped too */
     int32_t double_precision; /* of a FIF file */
-    int32_t overwrite;
+    int32_t overwrite;        /* not in the table */
     int32_t reserved;
 } tess_autoreject_transform_config;
 

@@ -9,13 +9,6 @@
 
 #define CONFIG tess_autoreject_epochs_config
 static const tess_param epochs_params[] = {
-    {"baseline", TESS_PARAM_CHOICE, FIELD(baseline), 0, 0, 2, "default|none|interval", "",
-     "baseline correction: the default (none for files that hold epochs, start to 0 s for events), "
-     "none, or the interval below"},
-    {"baseline_start", TESS_PARAM_REAL, FIELD(baseline_start), -(double)INFINITY, -(double)INFINITY,
-     (double)INFINITY, NULL, "s", "start of the baseline; -inf for the start of the epoch"},
-    {"baseline_end", TESS_PARAM_REAL, FIELD(baseline_end), 0, -(double)INFINITY, (double)INFINITY,
-     NULL, "s", "end of the baseline; inf for the end of the epoch"},
     {"tmin", TESS_PARAM_REAL, FIELD(tmin), -0.2, -1e6, 1e6, NULL, "s",
      "start of an epoch relative to its event"},
     {"tmax", TESS_PARAM_REAL, FIELD(tmax), 0.5, -1e6, 1e6, NULL, "s",
@@ -43,6 +36,7 @@ void tess_autoreject_epochs_config_init(tess_autoreject_epochs_config *config, s
 {
     tess_autoreject_epochs_config defaults = {0};
     tess_params_defaults(&epochs_table, &defaults);
+    defaults.baseline_start = -(double)INFINITY;
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
@@ -176,8 +170,6 @@ static const tess_param transform_params[] = {
      "drop epochs that keep bad channels after repair, too"},
     {"double_precision", TESS_PARAM_FLAG, FIELD(double_precision), 0, 0, 1, NULL, "",
      "store samples of a FIF file in double precision"},
-    {"overwrite", TESS_PARAM_FLAG, FIELD(overwrite), 0, 0, 1, NULL, "",
-     "replace an existing output"},
 };
 #undef CONFIG
 
