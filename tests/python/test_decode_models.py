@@ -142,6 +142,46 @@ def test_layout_with_xarray(decoded: tuple[Any, Any]) -> None:
     assert np.allclose(total.sel(state="Continuous"), results.acausal_state_probabilities[:, 0])
 
 
+FIRST_RESULTS = """
+import sys
+sys.path[:0] = {paths!r}
+from decode_data import make_spikes
+import tessera.decode as td
+data = make_spikes()
+model = td.ContFragClusterlessClassifier().fit(*data.fit_args())
+model.predict(data.spike_times, data.features, data.time[:60])["acausal_posterior"]
+assert "xarray" in sys.modules
+assert "dask.array" not in sys.modules
+"""
+
+
+def test_results_do_not_import_dask(tmp_path: Path) -> None:
+    """xarray asks whether its arrays are dask's, which takes longer than decoding a minute."""
+    pytest.importorskip("xarray")
+    (tmp_path / "dask").mkdir()
+    (tmp_path / "dask" / "__init__.py").write_text("__version__ = '2099.1'\n")
+    (tmp_path / "dask" / "array.py").write_text("class Array:\n    pass\n")
+    script = FIRST_RESULTS.format(paths=[str(tmp_path), str(Path(__file__).parent)])
+    done = run_python(script)
+    assert done.returncode == 0, done.stderr
+
+
+def test_coordinates_are_those_of_their_model(spikes: Spikes) -> None:
+    pytest.importorskip("xarray")
+    for size in (4.0, 5.0, 4.0):
+        env = td.Environment(place_bin_size=size)
+        model = td.ContFragClusterlessClassifier(environments=env).fit(*spikes.fit_args())
+        for n in (30, 40):
+            results = model.predict(spikes.spike_times, spikes.features, spikes.time[:n])
+            assert np.array_equal(results.time, spikes.time[:n])
+            assert np.array_equal(results.position, np.tile(env.place_bin_centers_[:, 0], 2))
+            assert np.array_equal(results.state_ind, model.state_ind_)
+    renamed = model.copy()
+    renamed.state_names = ["a", "b"]
+    results = renamed.predict(spikes.spike_times, spikes.features, spikes.time[:n])
+    assert results.states.values.tolist() == ["a", "b"]
+
+
 def test_single_state_loses_the_axis_of_states(spikes: Spikes) -> None:
     model = td.ClusterlessDecoder().fit(*spikes.fit_args())
     results = model.predict(spikes.spike_times, spikes.features, spikes.time[:30])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -113,14 +114,14 @@ def make_results(
         The latter where xarray is not installed.
     """
     names = np.asarray(states)
-    table = state_of_bins(names, state_ind, centers)
     attrs = {"marginal_log_likelihoods": np.asarray(marginal_log_likelihoods)}
-    coords: dict[str, Any]
     try:
         import pandas as pd
         import xarray as xr
+        from xarray.indexes import PandasIndex
     except ImportError:
-        coords = {
+        table = state_of_bins(names, state_ind, centers)
+        coords: dict[str, Any] = {
             "time": time,
             "state_bins": table,
             "state": table["state"],
@@ -131,17 +132,55 @@ def make_results(
             "encoding_groups": np.asarray(encoding_groups),
         }
         return Results(_squeezed(data_vars), coords, attrs)
-    axes = position_names(centers.shape[1])
-    index = pd.MultiIndex.from_arrays(
-        [names[state_ind], *(table[name] for name in axes)], names=("state", *axes)
-    )
-    bins = xr.Coordinates.from_pandas_multiindex(index, "state_bins")
-    coords = {
-        "time": time,
-        **{str(k): v for k, v in bins.items()},
-        "state_ind": state_ind,
-        "states": names,
-        "environments": ("states", environments),
-        "encoding_groups": ("states", encoding_groups),
+    fixed = _coordinates(tuple(states), state_ind.tobytes(), centers.tobytes(), centers.shape[1])
+    clock = PandasIndex(pd.Index(time), "time")
+    of_states = {
+        "environments": np.asarray(environments),
+        "encoding_groups": np.asarray(encoding_groups),
     }
-    return xr.Dataset(data_vars, coords=coords, attrs=attrs).squeeze()
+    found = xr.Dataset(
+        {name: _variable(*variable) for name, variable in data_vars.items()},
+        coords=xr.Coordinates(
+            {
+                **fixed[0],
+                **clock.create_variables({"time": _variable(("time",), time)}),
+                **{name: _variable(("states",), array) for name, array in of_states.items()},
+            },
+            indexes={**fixed[1], "time": clock},
+        ),
+        attrs=attrs,
+    )
+    return found.squeeze() if 1 in found.sizes.values() else found
+
+
+def _variable(dims: tuple[str, ...], array: Array) -> Any:
+    # What is an array already is not looked at again, which would import dask where it is
+    # installed: a quarter of a second.
+    import xarray as xr
+
+    return xr.Variable(dims, array, fastpath=True)
+
+
+@functools.lru_cache(maxsize=8)
+def _coordinates(
+    states: tuple[str, ...], state_ind: bytes, centers: bytes, n_dim: int
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Variables and indexes of the bins and the states, which results of one model share."""
+    import pandas as pd
+    import xarray as xr
+    from xarray.indexes import PandasIndex
+
+    names = np.asarray(states)
+    of_bins = np.frombuffer(state_ind, dtype=np.int64)
+    places = np.frombuffer(centers, dtype=np.float64).reshape(-1, n_dim)
+    axes = position_names(n_dim)
+    index = pd.MultiIndex.from_arrays([names[of_bins], *places.T], names=("state", *axes))
+    bins = xr.Coordinates.from_pandas_multiindex(index, "state_bins")
+    variables = {str(name): array.variable.to_base_variable() for name, array in bins.items()}
+    variables["state_bins"] = bins["state_bins"].variable
+    indexes: dict[str, Any] = {str(name): found for name, found in bins.xindexes.items()}
+    variables["time"] = indexes["time"] = None  # its place among the others; the caller's to fill
+    for name, array in (("state_ind", of_bins), ("states", names)):
+        indexes[name] = PandasIndex(pd.Index(array), name, coord_dtype=array.dtype)
+        variables.update(indexes[name].create_variables({name: _variable((name,), array)}))
+    return variables, indexes
