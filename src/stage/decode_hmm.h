@@ -57,11 +57,33 @@ typedef struct tess_hmm_model {
 } tess_hmm_model;
 
 // Where the operators' vectors of cells begin in a scratch of n_scratch doubles: behind five
-// vectors of N_s, one of n_ll and one of S.
+// vectors of N_s, one of n_ll + 1 and one of S.
 static inline int64_t tess_hmm_cells_at(int64_t n_bin, int64_t n_ll, int32_t n_state)
 {
-    const int64_t vectors = 5 * n_bin + n_ll + n_state;
+    const int64_t vectors = 5 * n_bin + n_ll + 1 + n_state;
     return (vectors + 7) / 8 * 8;
+}
+
+// Rows go in blocks: while one thread works on a block, the others prepare what they can of the
+// next one in lanes. Half a megabyte a block, so that it stays in a core's cache.
+enum { TESS_HMM_LANES = 4 };
+
+static inline int64_t tess_hmm_block_width(const tess_hmm_model *model)
+{
+    const int64_t most = model->n_bin > model->n_ll + 1 ? model->n_bin : model->n_ll + 1;
+    return (most + 7) / 8 * 8;
+}
+
+static inline int64_t tess_hmm_block_rows(const tess_hmm_model *model)
+{
+    const int64_t rows = 65536 / tess_hmm_block_width(model);
+    return rows < 8 ? 8 : rows > 256 ? 256 : rows;
+}
+
+// Doubles of the two blocks that are under way.
+static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model)
+{
+    return 2 * tess_hmm_block_rows(model) * tess_hmm_block_width(model);
 }
 
 // For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u / (sum + 1e-15) rounded to dtype,
@@ -81,8 +103,7 @@ typedef struct tess_stage_decode_hmm_filter {
     double *causal_states;     // [n_row][S] out, or NULL
     double *predictive_states; // [n_row][S] out, or NULL
     double *log_norm;          // [n_row] out: log of the sum, plus max; -infinity if impossible
-    int32_t is_alone;          // 1: no other thread is to be woken
-    int32_t reserved;
+    double *ahead;             // [ahead_items]; NULL: no other thread is to be woken
 } tess_stage_decode_hmm_filter;
 
 // For t = n_row-1 .. 0: smoothed_t = filtered_t * (A (smoothed_t+1 / predicted_t+1)), normalised.
@@ -97,6 +118,8 @@ typedef struct tess_stage_decode_hmm_smooth {
     void *filtered;         // [n_row][N_s] in; out: smoothed
     double *next;           // [N_s] smoothed row after the chunk; out: its first smoothed row
     double *acausal_states; // [n_row][S] out, or NULL
+    double *ahead;          // [ahead_items]
+    double *lanes;          // [TESS_HMM_LANES][n_scratch], as scratch
 } tess_stage_decode_hmm_smooth;
 
 // Best continuations. scores[t][s] is the best log probability of what follows row t when s is the

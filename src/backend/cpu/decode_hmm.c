@@ -1,7 +1,8 @@
 // The hidden Markov model of decode on the CPU: filter and smoother.
 //
-// Rows depend on each other, so one thread takes them in order; what a row needs stays in its
-// caches. Only a movement over very many bins is worth the other threads' while.
+// Rows depend on each other, so one thread takes them in order, block by block. Meanwhile the
+// others prepare the next block: the filter's likelihoods, the smoother's predictions. A movement
+// over very many bins is shared by all threads instead, row by row.
 #include "backend/cpu/decode_hmm.h"
 
 #include "base/status.h"
@@ -21,7 +22,7 @@ hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch)
                       .in = scratch + 3 * n,
                       .out = scratch + 4 * n,
                       .likelihood = scratch + 5 * n,
-                      .sums = scratch + 5 * n + model->n_ll,
+                      .sums = scratch + 5 * n + model->n_ll + 1,
                       .cells = scratch};
 }
 
@@ -58,14 +59,31 @@ static tess_status run_share(void *arg, int64_t share, int32_t worker)
     return TESS_OK;
 }
 
-static void run_pass(tess_backend_device *device, int is_alone, pass_job *job)
+static int is_shared(const tess_hmm_pass *pass)
 {
     int64_t products = 0;
-    for (int64_t i = 0; i < job->pass->n_tile; i++) {
-        const tess_tile_sum *tile = &job->pass->tiles[i];
+    for (int64_t i = 0; i < pass->n_tile; i++) {
+        const tess_tile_sum *tile = &pass->tiles[i];
         products += (int64_t)tile->n_term * tile->n_row * tile->n;
     }
-    if (is_alone || products < SHARED_PRODUCTS ||
+    return products >= SHARED_PRODUCTS;
+}
+
+static int has_shared(const tess_hmm_model *m)
+{
+    for (int32_t k = 0; k < m->n_operator; k++) {
+        for (int32_t p = 0; p < m->forward[k].n_pass; p++) {
+            if (is_shared(&m->forward[k].pass[p])) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void run_pass(tess_backend_device *device, int is_alone, pass_job *job)
+{
+    if (is_alone || !is_shared(job->pass) ||
         tess_parallel_for(device->ctx->pool, SHARES, run_share, job) != TESS_OK) {
         job->kernels->tile_sums(job->pass->tiles, (size_t)job->pass->n_tile, job->w, job->x,
                                 job->out);
@@ -162,9 +180,9 @@ static void spread(tess_backend_device *device, const tess_hmm_model *m, const h
     }
 }
 
-// exp(ll - max) of a row into room->likelihood; returns max, 0 if it is not finite.
-static double weigh(const tess_kernels *kernels, const tess_hmm_model *m, const hmm_room *room,
-                    const void *ll, int32_t dtype, int64_t row)
+// exp(ll - max) of a row [n_ll], and behind it max, 0 if it is not finite.
+static void weigh(const tess_kernels *kernels, const tess_hmm_model *m, const void *ll,
+                  int32_t dtype, int64_t row, double *likelihood)
 {
     const size_t n = (size_t)m->n_ll;
     double most = 0;
@@ -172,14 +190,14 @@ static double weigh(const tess_kernels *kernels, const tess_hmm_model *m, const 
         const float *x = (const float *)ll + row * m->n_ll;
         kernels->hmm_max_f32(x, n, &most);
         most = isfinite(most) ? most : 0;
-        kernels->hmm_exp_f32(x, n, most, room->likelihood);
+        kernels->hmm_exp_f32(x, n, most, likelihood);
     } else {
         const double *x = (const double *)ll + row * m->n_ll;
         kernels->hmm_max_f64(x, n, &most);
         most = isfinite(most) ? most : 0;
-        kernels->hmm_exp_f64(x, n, most, room->likelihood);
+        kernels->hmm_exp_f64(x, n, most, likelihood);
     }
-    return most;
+    likelihood[n] = most;
 }
 
 // Scales x, rounds it to the dtype of rows, and writes row t of them; sums [S] of what is kept.
@@ -231,32 +249,124 @@ static void note_predicted(const tess_kernels *kernels, const tess_stage_decode_
     }
 }
 
+// A stage over blocks of rows. In round k, from -1 on, task 0 works on block k and the lanes on
+// block k + 1, of those that exist.
+typedef struct hmm_rounds {
+    tess_backend_device *device;
+    const void *args;
+    const tess_hmm_model *model;
+    hmm_room room;
+    double *ahead;
+    int64_t n_row;
+    int64_t n_block;
+    int64_t block_rows;
+    int64_t width;
+    int64_t round;
+} hmm_rounds;
+
+static hmm_rounds rounds_of(tess_backend_device *device, const void *args, const tess_hmm_model *m,
+                            double *scratch, double *ahead, int64_t n_row)
+{
+    const int64_t rows = tess_hmm_block_rows(m);
+    hmm_rounds rounds = {.device = device,
+                         .args = args,
+                         .model = m,
+                         .room = tess_cpu_hmm_room(m, scratch),
+                         .ahead = ahead,
+                         .n_row = n_row,
+                         .n_block = (n_row + rows - 1) / rows,
+                         .block_rows = rows,
+                         .width = tess_hmm_block_width(m)};
+    rounds.room.is_alone = !ahead || !has_shared(m);
+    return rounds;
+}
+
+// Where row i of a block is prepared.
+static double *ahead_row(const hmm_rounds *rounds, int64_t block, int64_t i)
+{
+    return rounds->ahead + ((block & 1) * rounds->block_rows + i) * rounds->width;
+}
+
+static int64_t rows_of_block(const hmm_rounds *rounds, int64_t block)
+{
+    if (block < 0 || block >= rounds->n_block) {
+        return 0;
+    }
+    const int64_t left = rounds->n_row - block * rounds->block_rows;
+    return left < rounds->block_rows ? left : rounds->block_rows;
+}
+
+static tess_status run_rounds(hmm_rounds *rounds, tess_block_fn task)
+{
+    const int64_t n_task = 1 + TESS_HMM_LANES;
+    for (rounds->round = -1; rounds->round < rounds->n_block; rounds->round++) {
+        if (rounds->room.is_alone) {
+            TESS_TRY(tess_parallel_for(rounds->device->ctx->pool, n_task, task, rounds));
+            continue;
+        }
+        for (int64_t i = 0; i < n_task; i++) { // each of them shares its passes
+            TESS_TRY(task(rounds, i, 0));
+        }
+    }
+    return TESS_OK;
+}
+
+static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likelihood)
+{
+    const tess_stage_decode_hmm_filter *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    const hmm_room *room = &rounds->room;
+    const tess_kernels *kernels = rounds->device->kernels;
+    note_predicted(kernels, a, room, t);
+    double norm = 0;
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const int64_t first = m->first[s];
+        double part = 0;
+        kernels->hmm_multiply(a->predicted + first, likelihood + m->ll_first[s],
+                              (size_t)(m->first[s + 1] - first), room->row + first, &part);
+        norm += part;
+    }
+    a->log_norm[t] = norm > 0 ? log(norm) + likelihood[m->n_ll] : -(double)INFINITY;
+    keep(kernels, m, room->row, 1 / (norm + TINY), a->filtered, a->dtype, t, room->sums);
+    if (a->causal_states) {
+        memcpy(a->causal_states + t * m->n_state, room->sums,
+               (size_t)m->n_state * sizeof *room->sums);
+    }
+    spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride, room->row,
+           room->sums, a->predicted);
+}
+
+static tess_status filter_task(void *arg, int64_t task, int32_t worker)
+{
+    (void)worker;
+    const hmm_rounds *rounds = arg;
+    const tess_stage_decode_hmm_filter *a = rounds->args;
+    const int64_t block = rounds->round + (task > 0);
+    const int64_t n = rows_of_block(rounds, block);
+    const int64_t first = block * rounds->block_rows;
+    if (task == 0) {
+        for (int64_t i = 0; i < n; i++) {
+            filter_row(rounds, first + i, ahead_row(rounds, block, i));
+        }
+        return TESS_OK;
+    }
+    for (int64_t i = task - 1; i < n; i += TESS_HMM_LANES) {
+        weigh(rounds->device->kernels, a->model, a->ll, a->ll_dtype, first + i,
+              ahead_row(rounds, block, i));
+    }
+    return TESS_OK;
+}
+
 tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_filter *a = args;
-    const tess_hmm_model *m = a->model;
-    const tess_kernels *kernels = device->kernels;
-    hmm_room room = tess_cpu_hmm_room(m, a->scratch);
-    room.is_alone = a->is_alone;
+    hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
+    if (a->ahead) {
+        return run_rounds(&rounds, filter_task);
+    }
     for (int64_t t = 0; t < a->n_row; t++) {
-        note_predicted(kernels, a, &room, t);
-        const double most = weigh(kernels, m, &room, a->ll, a->ll_dtype, t);
-        double norm = 0;
-        for (int32_t s = 0; s < m->n_state; s++) {
-            const int64_t first = m->first[s];
-            double part = 0;
-            kernels->hmm_multiply(a->predicted + first, room.likelihood + m->ll_first[s],
-                                  (size_t)(m->first[s + 1] - first), room.row + first, &part);
-            norm += part;
-        }
-        a->log_norm[t] = norm > 0 ? log(norm) + most : -(double)INFINITY;
-        keep(kernels, m, room.row, 1 / (norm + TINY), a->filtered, a->dtype, t, room.sums);
-        if (a->causal_states) {
-            memcpy(a->causal_states + t * m->n_state, room.sums,
-                   (size_t)m->n_state * sizeof *room.sums);
-        }
-        spread(device, m, &room, 1, a->transition + t * a->transition_stride, room.row, room.sums,
-               a->predicted);
+        weigh(device->kernels, a->model, a->ll, a->ll_dtype, t, rounds.room.likelihood);
+        filter_row(&rounds, t, rounds.room.likelihood);
     }
     return TESS_OK;
 }
@@ -272,29 +382,59 @@ static void divide(const tess_kernels *kernels, const tess_hmm_model *m, const d
     }
 }
 
+static void smooth_row(const hmm_rounds *rounds, int64_t t, const double *predicted)
+{
+    const tess_stage_decode_hmm_smooth *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    const hmm_room *room = &rounds->room;
+    const tess_kernels *kernels = rounds->device->kernels;
+    take(kernels, m, a->filtered, a->dtype, t, room->row, room->sums);
+    if (a->is_last && t == a->n_row - 1) {
+        memcpy(a->next, room->row, (size_t)m->n_bin * sizeof *a->next);
+    } else {
+        divide(kernels, m, a->next, predicted, room->ratio, room->sums);
+        spread(rounds->device, m, room, 0, a->transition + t * a->transition_stride, room->ratio,
+               room->sums, room->other);
+        double norm = 0;
+        kernels->hmm_multiply(room->row, room->other, (size_t)m->n_bin, a->next, &norm);
+        keep(kernels, m, a->next, 1 / (norm + TINY), a->filtered, a->dtype, t, room->sums);
+    }
+    if (a->acausal_states) {
+        memcpy(a->acausal_states + t * m->n_state, room->sums,
+               (size_t)m->n_state * sizeof *room->sums);
+    }
+}
+
+// Blocks and their rows count from the last row.
+static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
+{
+    (void)worker;
+    const hmm_rounds *rounds = arg;
+    const tess_stage_decode_hmm_smooth *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    const int64_t block = rounds->round + (task > 0);
+    const int64_t n = rows_of_block(rounds, block);
+    const int64_t last = a->n_row - 1 - block * rounds->block_rows;
+    if (task == 0) {
+        for (int64_t i = 0; i < n; i++) {
+            smooth_row(rounds, last - i, ahead_row(rounds, block, i));
+        }
+        return TESS_OK;
+    }
+    hmm_room room = tess_cpu_hmm_room(m, a->lanes + (task - 1) * m->n_scratch);
+    room.is_alone = rounds->room.is_alone;
+    for (int64_t i = task - 1; i < n; i += TESS_HMM_LANES) {
+        const double *transition = a->transition + (last - i) * a->transition_stride;
+        take(rounds->device->kernels, m, a->filtered, a->dtype, last - i, room.row, room.sums);
+        spread(rounds->device, m, &room, 1, transition, room.row, room.sums,
+               ahead_row(rounds, block, i));
+    }
+    return TESS_OK;
+}
+
 tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_smooth *a = args;
-    const tess_hmm_model *m = a->model;
-    const tess_kernels *kernels = device->kernels;
-    const hmm_room room = tess_cpu_hmm_room(m, a->scratch);
-    for (int64_t t = a->n_row - 1; t >= 0; t--) {
-        take(kernels, m, a->filtered, a->dtype, t, room.row, room.sums);
-        if (a->is_last && t == a->n_row - 1) {
-            memcpy(a->next, room.row, (size_t)m->n_bin * sizeof *a->next);
-        } else {
-            const double *transition = a->transition + t * a->transition_stride;
-            spread(device, m, &room, 1, transition, room.row, room.sums, room.other);
-            divide(kernels, m, a->next, room.other, room.ratio, room.sums);
-            spread(device, m, &room, 0, transition, room.ratio, room.sums, room.other);
-            double norm = 0;
-            kernels->hmm_multiply(room.row, room.other, (size_t)m->n_bin, a->next, &norm);
-            keep(kernels, m, a->next, 1 / (norm + TINY), a->filtered, a->dtype, t, room.sums);
-        }
-        if (a->acausal_states) {
-            memcpy(a->acausal_states + t * m->n_state, room.sums,
-                   (size_t)m->n_state * sizeof *room.sums);
-        }
-    }
-    return TESS_OK;
+    hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
+    return run_rounds(&rounds, smooth_task);
 }

@@ -12,7 +12,7 @@ typedef struct hmm_room {
     double *ratio;      // [N_s]
     double *in;         // [N_s] of an operator
     double *out;        // [N_s] of an operator
-    double *likelihood; // [n_ll]
+    double *likelihood; // [n_ll + 1]
     double *sums;       // [n_state]
     double *cells;      // what an operator's scratch counts from
     int is_alone;       // 1: without the pool

@@ -134,7 +134,7 @@ static uint64_t total_bytes(const tess_decode_engine *e, int64_t rows)
     const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
     return (uint64_t)rows * row_bytes(e) + likelihood_bytes(e, rows) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
-           TESS_DECODE_CONVERT_BYTES;
+           tess_decode_hmm_room_bytes(e->desc.detector->hmm) + TESS_DECODE_CONVERT_BYTES;
 }
 
 static tess_status too_small(const tess_decode_engine *e, uint64_t base, uint64_t least)

@@ -179,6 +179,9 @@ void tess_decode_hmm_destroy(tess_decode_hmm *hmm)
     tess_heap_free(&hmm->ctx->heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
 }
 
+// Rows of a stage that are run at once: a cancelled call should not take seconds to end.
+static const int64_t ROWS_AT_ONCE = 4096;
+
 int64_t tess_decode_hmm_bins(const tess_decode_hmm *hmm)
 {
     return hmm->model.n_bin;
@@ -189,6 +192,13 @@ size_t tess_decode_hmm_scratch_bytes(const tess_decode_hmm *hmm)
     return (size_t)hmm->model.n_scratch * sizeof(double);
 }
 
+size_t tess_decode_hmm_room_bytes(const tess_decode_hmm *hmm)
+{
+    const tess_hmm_model *m = &hmm->model;
+    return (size_t)((1 + TESS_HMM_LANES) * m->n_scratch + tess_hmm_ahead_items(m) + ROWS_AT_ONCE) *
+           sizeof(double);
+}
+
 tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage, const void *args,
                                   size_t bytes)
 {
@@ -196,9 +206,6 @@ tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage, con
     TESS_TRY(backend->enqueue(hmm->queue, stage, args, bytes));
     return backend->finish(hmm->queue);
 }
-
-// Rows of a stage that are run at once: a cancelled call should not take seconds to end.
-static const int64_t ROWS_AT_ONCE = 4096;
 
 // Bytes before a row.
 static size_t bytes_to(int32_t dtype, int64_t width, int64_t row)
@@ -219,8 +226,16 @@ static void note_rows(const double *log_norm, int64_t n_row, tess_decode_hmm_car
     carry->n_row += n_row;
 }
 
+// What the stages work in, for one call.
+typedef struct stage_room {
+    double *scratch;
+    double *ahead;
+    double *lanes;    // NULL: of the smoother only
+    double *log_norm; // [ROWS_AT_ONCE]; NULL: of the filter only
+} stage_room;
+
 static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm_chunk *chunk,
-                               int64_t first, int64_t n_row, double *scratch, double *log_norm,
+                               int64_t first, int64_t n_row, const stage_room *room,
                                tess_decode_hmm_carry *carry)
 {
     const tess_hmm_model *m = &hmm->model;
@@ -228,7 +243,7 @@ static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm
     const size_t bins = bytes_to(chunk->dtype, m->n_bin, first);
     const tess_stage_decode_hmm_filter args = {
         .model = m,
-        .scratch = scratch,
+        .scratch = room->scratch,
         .n_row = n_row,
         .ll = (const char *)chunk->ll + bytes_to(chunk->ll_dtype, m->n_ll, first),
         .ll_dtype = chunk->ll_dtype,
@@ -240,9 +255,10 @@ static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm
         .predicted_rows = chunk->predicted ? (char *)chunk->predicted + bins : NULL,
         .causal_states = chunk->causal_states ? chunk->causal_states + states : NULL,
         .predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL,
-        .log_norm = log_norm};
+        .log_norm = room->log_norm,
+        .ahead = room->ahead};
     TESS_TRY(tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
-    note_rows(log_norm, n_row, carry);
+    note_rows(room->log_norm, n_row, carry);
     return TESS_OK;
 }
 
@@ -251,17 +267,19 @@ tess_status tess_decode_hmm_filter(tess_context *ctx, const tess_decode_hmm *hmm
 {
     tess_decode_blocks temporary;
     tess_decode_blocks_init(&temporary, &ctx->heap);
-    double *scratch =
-        tess_decode_blocks_alloc(&temporary, hmm->model.n_scratch, sizeof *scratch, "filter");
-    double *log_norm =
-        tess_decode_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof *log_norm, "filter");
-    tess_status status = scratch && log_norm ? TESS_OK : TESS_E_MEMORY;
+    const tess_hmm_model *m = &hmm->model;
+    const stage_room room = {
+        .scratch = tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "filter"),
+        .ahead =
+            tess_decode_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "filter"),
+        .log_norm = tess_decode_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof(double), "filter")};
+    tess_status status = room.scratch && room.ahead && room.log_norm ? TESS_OK : TESS_E_MEMORY;
     for (int64_t first = 0; status == TESS_OK && first < chunk->n_row; first += ROWS_AT_ONCE) {
         const int64_t left = chunk->n_row - first;
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
             status = filter_rows(hmm, chunk, first, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE,
-                                 scratch, log_norm, carry);
+                                 &room, carry);
         }
     }
     tess_decode_blocks_free(&temporary);
@@ -274,14 +292,18 @@ tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm
     const tess_hmm_model *m = &hmm->model;
     tess_decode_blocks temporary;
     tess_decode_blocks_init(&temporary, &ctx->heap);
-    double *scratch =
-        tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof *scratch, "smoother");
-    tess_status status = scratch ? TESS_OK : TESS_E_MEMORY;
+    const stage_room room = {
+        .scratch = tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "smoother"),
+        .ahead = tess_decode_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double),
+                                          "smoother"),
+        .lanes = tess_decode_blocks_alloc(&temporary, TESS_HMM_LANES * m->n_scratch, sizeof(double),
+                                          "smoother")};
+    tess_status status = room.scratch && room.ahead && room.lanes ? TESS_OK : TESS_E_MEMORY;
     for (int64_t end = chunk->n_row; status == TESS_OK && end > 0;) {
         const int64_t first = end > ROWS_AT_ONCE ? end - ROWS_AT_ONCE : 0;
         const tess_stage_decode_hmm_smooth args = {
             .model = m,
-            .scratch = scratch,
+            .scratch = room.scratch,
             .n_row = end - first,
             .dtype = chunk->dtype,
             .is_last = is_last && end == chunk->n_row,
@@ -290,7 +312,9 @@ tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm
             .filtered = (char *)chunk->filtered + bytes_to(chunk->dtype, m->n_bin, first),
             .next = next,
             .acausal_states =
-                chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL};
+                chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL,
+            .ahead = room.ahead,
+            .lanes = room.lanes};
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
             status = tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
@@ -315,8 +339,7 @@ double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition
                                                .predicted = predicted,
                                                .filtered = filtered,
                                                .causal_states = states,
-                                               .log_norm = &log_norm,
-                                               .is_alone = 1};
+                                               .log_norm = &log_norm};
     const tess_status status =
         tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
     return status == TESS_OK ? log_norm : (double)NAN;

@@ -71,6 +71,8 @@ TESS_MUST_CHECK tess_status tess_decode_hmm_path(tess_context *ctx, const tess_d
 double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition, const float *ll,
                             double *predicted, double *filtered, double *states, void *scratch);
 size_t tess_decode_hmm_scratch_bytes(const tess_decode_hmm *hmm);
+// What filter and smoother take while they run, besides the caller's rows.
+size_t tess_decode_hmm_room_bytes(const tess_decode_hmm *hmm);
 
 // M-step of the stationary discrete transitions (4.5) from marginals [n_row][S].
 void tess_decode_em_transition(int32_t n_state, int64_t n_row, const double *causal,
