@@ -1,9 +1,9 @@
 // Density by expansions: exp(-(u - v)^2 / 2) = exp(-u^2 / 2) exp(-v^2 / 2) sum_k (u v)^k / k!, u
 // from a target to the centre of a cell and v from there to a sample, both in bandwidths.
 //
-// The moments of a cell are sums over its samples of exp(-v^2 / 2) v^k, in two dimensions of total
-// degree below the order. Evaluation takes one axis after the other, so that a grid of targets
-// costs rows times cells, not bins times cells.
+// The moments of a cell are sums over its samples of exp(-v^2 / 2) v^k / k!, in two dimensions of
+// total degree below the order. Evaluation takes one axis after the other, so that a grid of
+// targets costs rows times cells, not bins times cells.
 #include "systems/decode/density/density.h"
 
 #include "base/status.h"
@@ -144,6 +144,21 @@ static void add_sample(const cells *c, int64_t i, const double *centres, double 
     }
 }
 
+// Divides the sums of a cell by k!.
+static void divide_moments(const cells *c, double *moments)
+{
+    const int64_t n_high = c->task->d == 2 ? c->order : 1;
+    double high = 1;
+    for (int64_t b = 0; b < n_high; b++) {
+        high *= b > 0 ? (double)b : 1;
+        double low = high;
+        for (int64_t a = 0; a < c->order - b; a++) {
+            low *= a > 0 ? (double)a : 1;
+            *moments++ /= low;
+        }
+    }
+}
+
 static tess_status moments_block(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
@@ -156,17 +171,9 @@ static tess_status moments_block(void *arg, int64_t block, int32_t worker)
         for (int64_t k = c->first[cell]; k < c->first[cell + 1]; k++) {
             add_sample(c, c->sample[k], centres, c->moments + cell * c->n_moment);
         }
+        divide_moments(c, c->moments + cell * c->n_moment);
     }
     return TESS_OK;
-}
-
-// exp(-u^2 / 2) u^k / k!
-static void powers(double u, int64_t order, double *out)
-{
-    out[0] = exp(-0.5 * u * u);
-    for (int64_t k = 1; k < order; k++) {
-        out[k] = out[k - 1] * u / (double)k;
-    }
 }
 
 // Cells of an axis within reach of a value: first..end-1.
@@ -179,33 +186,67 @@ static void within_reach(const axis *a, double value, int64_t *first, int64_t *e
     *end = high <= 0 ? 0 : (int64_t)(high < last ? high : last);
 }
 
-// partial[row][b][value] = sum over the row's cells and a, at the distinct values of axis 0.
-static void partial_at(const cells *c, int64_t row, int64_t at)
+// Targets side by side, and what a cell's expansion is worth at each: 0 out of reach.
+typedef struct lanes {
+    double u[TARGET_BLOCK];
+    double worth[TARGET_BLOCK];
+} lanes;
+
+static void set_lanes(const axis *a, int64_t cell, const double *value, const int64_t *first,
+                      const int64_t *end, lanes *out)
+{
+    for (int64_t t = 0; t < TARGET_BLOCK; t++) {
+        out->u[t] = value[t] - centre(a, cell);
+        out->worth[t] = first[t] <= cell && cell < end[t] ? exp(-0.5 * out->u[t] * out->u[t]) : 0;
+    }
+}
+
+// sum += worth * (m[0] + m[1] u + ... + m[n-1] u^(n-1))
+static void add_polynomial(const double *m, int64_t n, const lanes *at, double *sum)
+{
+    double s[TARGET_BLOCK];
+    for (int64_t t = 0; t < TARGET_BLOCK; t++) {
+        s[t] = m[n - 1];
+    }
+    for (int64_t k = n - 2; k >= 0; k--) {
+        for (int64_t t = 0; t < TARGET_BLOCK; t++) {
+            s[t] = s[t] * at->u[t] + m[k];
+        }
+    }
+    for (int64_t t = 0; t < TARGET_BLOCK; t++) {
+        sum[t] += s[t] * at->worth[t];
+    }
+}
+
+// partial[row][b][value] = sum over the row's cells and a, at n distinct values of axis 0.
+static void partial_at(const cells *c, int64_t row, int64_t at, int64_t n)
 {
     const axis *a = &c->axes[0];
-    double power[MAX_ORDER];
-    double sum[MAX_ORDER] = {0};
-    int64_t first;
-    int64_t end;
-    within_reach(a, a->value[at], &first, &end);
+    double sum[MAX_ORDER][TARGET_BLOCK] = {{0}};
+    double value[TARGET_BLOCK];
+    int64_t first[TARGET_BLOCK];
+    int64_t end[TARGET_BLOCK];
+    for (int64_t t = 0; t < TARGET_BLOCK; t++) {
+        value[t] = a->value[at + (t < n ? t : n - 1)];
+        within_reach(a, value[t], &first[t], &end[t]);
+    }
     const int64_t n_high = c->task->d == 2 ? c->order : 1;
-    for (int64_t k = first; k < end; k++) {
+    for (int64_t k = first[0]; k < end[TARGET_BLOCK - 1]; k++) { // values rise
         const int64_t cell = row * a->n_cell + k;
         if (c->first[cell] == c->first[cell + 1]) {
             continue;
         }
-        powers(a->value[at] - centre(a, k), c->order, power);
+        lanes here;
+        set_lanes(a, k, value, first, end, &here);
         const double *moment = c->moments + cell * c->n_moment;
         for (int64_t b = 0; b < n_high; b++) {
-            double s = 0;
-            for (int64_t j = 0; j < c->order - b; j++) {
-                s += *moment++ * power[j];
-            }
-            sum[b] += s;
+            add_polynomial(moment, c->order - b, &here, sum[b]);
+            moment += c->order - b;
         }
     }
     for (int64_t b = 0; b < n_high; b++) {
-        c->partial[(row * n_high + b) * a->n_value + at] = sum[b];
+        memcpy(c->partial + (row * n_high + b) * a->n_value + at, sum[b],
+               (size_t)n * sizeof sum[b][0]);
     }
 }
 
@@ -216,10 +257,8 @@ static tess_status partial_block(void *arg, int64_t block, int32_t worker)
     const int64_t n_value = c->axes[0].n_value;
     const int64_t per_row = (n_value + TARGET_BLOCK - 1) / TARGET_BLOCK;
     const int64_t first = block % per_row * TARGET_BLOCK;
-    const int64_t end = first + TARGET_BLOCK < n_value ? first + TARGET_BLOCK : n_value;
-    for (int64_t at = first; at < end; at++) {
-        partial_at(c, block / per_row, at);
-    }
+    const int64_t left = n_value - first;
+    partial_at(c, block / per_row, first, left < TARGET_BLOCK ? left : TARGET_BLOCK);
     return TESS_OK;
 }
 
@@ -232,19 +271,18 @@ static double value_at(const cells *c, int64_t target)
     }
     const axis *rows = &c->axes[1];
     const double value = rows->value[rows->value_of[target]];
-    double power[MAX_ORDER];
     double sum = 0;
     int64_t first;
     int64_t end;
     within_reach(rows, value, &first, &end);
     for (int64_t row = first; row < end; row++) {
-        powers(value - centre(rows, row), c->order, power);
+        const double u = value - centre(rows, row);
         const double *partial = c->partial + row * c->order * a->n_value + at;
         double s = 0;
-        for (int64_t b = 0; b < c->order; b++) {
-            s += partial[b * a->n_value] * power[b];
+        for (int64_t b = c->order - 1; b >= 0; b--) {
+            s = s * u + partial[b * a->n_value];
         }
-        sum += s;
+        sum += s * exp(-0.5 * u * u);
     }
     return sum;
 }
