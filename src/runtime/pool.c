@@ -39,7 +39,7 @@ struct tess_pool {
     bool stop;
     bool warned;                // that threads are missing
     atomic_uint_fast64_t round; // raised for each job, under the mutex
-    int32_t n_busy;
+    atomic_int_fast32_t n_busy; // lowered under the mutex
     job job;
 };
 
@@ -146,11 +146,19 @@ static void take_blocks(tess_pool *pool, int32_t index)
     inside_block = false;
 }
 
-// The next job often comes at once: looking out for it a moment is cheaper than being woken.
+// The next job often comes at once, and the last helper is often about to be done: looking out for
+// it a moment is cheaper than being woken.
 static void spin_for_round(tess_pool *pool, uint64_t seen)
 {
     const int64_t until_ns = tess_now_ns() + SPIN_NS;
     while (atomic_load(&pool->round) == seen && tess_now_ns() < until_ns) {
+    }
+}
+
+static void spin_for_done(tess_pool *pool)
+{
+    const int64_t until_ns = tess_now_ns() + SPIN_NS;
+    while (atomic_load(&pool->n_busy) > 0 && tess_now_ns() < until_ns) {
     }
 }
 
@@ -238,6 +246,7 @@ tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
     take_blocks(pool, 0);
+    spin_for_done(pool);
     pthread_mutex_lock(&pool->mutex);
     while (pool->n_busy > 0) {
         pthread_cond_wait(&pool->done, &pool->mutex);
