@@ -113,8 +113,8 @@ static void mix_all_rows(const mix_block *b, size_t n_row)
 
 void TESS_KFN(mix_f64)(const double *restrict w, size_t w_stride, size_t n_row,
                        const double *restrict x, size_t x_stride, const int32_t *restrict from,
-                       size_t n_in, size_t width, double *restrict out, size_t out_stride,
-                       const int32_t *restrict to)
+                       const int32_t *restrict column, size_t n_in, size_t width,
+                       double *restrict out, size_t out_stride, const int32_t *restrict to)
 {
     const size_t step = v_len_f64();
     mix_block b;
@@ -128,8 +128,9 @@ void TESS_KFN(mix_f64)(const double *restrict w, size_t w_stride, size_t n_row,
             b.is_first = first == 0;
             b.n = n_in - first < MIX_INPUTS ? n_in - first : MIX_INPUTS;
             for (size_t i = 0; i < b.n; i++) {
-                b.column[i] = from ? (size_t)from[first + i] : first + i;
-                const double *row = x + b.column[i] * x_stride + t;
+                const size_t at = from ? (size_t)from[first + i] : first + i;
+                b.column[i] = column ? (size_t)column[first + i] : at;
+                const double *row = x + at * x_stride + t;
                 v_store_f64(b.x + i * 2 * step, load_up_to(row, b.left));
                 v_store_f64(b.x + (i * 2 + 1) * step, load_up_to(row + step, minus(b.left, step)));
             }

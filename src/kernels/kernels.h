@@ -46,9 +46,10 @@
 //
 // autoreject, interpolation and repair:
 //
-//   mix_f64        out[to[r]][t] = sum_i w[r][from[i]] x[from[i]][t], t < width, i < n_in in order,
-//                  fused. from NULL: 0, 1, ...; to NULL: the same. Rows of x outside from are not
-//                  read; rows of out that are among them may be rows of x. Same bits on every ISA.
+//   mix_f64        out[to[r]][t] = sum_i w[r][column[i]] x[from[i]][t], t < width, i < n_in in
+//                  order, fused. from NULL: 0, 1, ...; column NULL: from; to NULL: 0, 1, ... Rows
+//                  of x that are not in from are not read, and may be rows of out. Same bits on
+//                  every ISA.
 //
 // autoreject, RANSAC: 8 channels (TESS_RANSAC_ROWS) and 16 samples (TESS_RANSAC_TILE) at a time.
 // Same bits on every ISA.

@@ -13,4 +13,10 @@ bool tess_cholesky(double *a, int64_t n);
 void tess_lower_solve(const double *l, int64_t n, double *b);
 void tess_cholesky_solve(const double *l, int64_t n, double *b);
 
+// b [n][m] := (l l^T)^-1 b, all columns at once.
+void tess_cholesky_solve_rows(const double *l, int64_t n, double *b, int64_t m);
+
+// inverse [n][n] = (l l^T)^-1, both triangles. l is used up.
+void tess_cholesky_inverse(double *l, int64_t n, double *inverse);
+
 #endif

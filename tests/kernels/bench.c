@@ -76,7 +76,7 @@ static void run_mix_tiles(const tess_kernels *set, const workload *w, size_t n)
 {
     const double *x = w->in;
     for (size_t e = 0; e < n; e++) {
-        set->mix_f64(x, 128, 128, x + (128 + 16 * e) * 128, 16, NULL, 128, 16,
+        set->mix_f64(x, 128, 128, x + (128 + 16 * e) * 128, 16, NULL, NULL, 128, 16,
                      (double *)w->out[0] + e * 128 * 16, 16, NULL);
     }
     *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
@@ -85,7 +85,8 @@ static void run_mix_tiles(const tess_kernels *set, const workload *w, size_t n)
 static void run_mix_epoch(const tess_kernels *set, const workload *w, size_t n)
 {
     const double *x = w->in;
-    set->mix_f64(x, 128, 128, x + 128 * 128, 16 * n, NULL, 128, 16 * n, w->out[0], 16 * n, NULL);
+    set->mix_f64(x, 128, 128, x + 128 * 128, 16 * n, NULL, NULL, 128, 16 * n, w->out[0], 16 * n,
+                 NULL);
     *(double *)w->out[1] = 2.0 * 128 * 128 * 16 * (double)n;
 }
 

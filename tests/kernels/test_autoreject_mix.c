@@ -44,10 +44,10 @@ static void products_match(check *t)
         fill(t, x.data, x_bytes / sizeof(double));
         memset(want, 0x5a, out_bytes);
         memset(got.data, 0x5a, out_bytes);
-        t->ref->mix_f64(w, s.n_chan, s.n_row, x.data, s.x_stride, NULL, s.n_in, s.width, want,
+        t->ref->mix_f64(w, s.n_chan, s.n_row, x.data, s.x_stride, NULL, NULL, s.n_in, s.width, want,
                         s.out_stride, NULL);
-        t->isa->mix_f64(w, s.n_chan, s.n_row, x.data, s.x_stride, NULL, s.n_in, s.width, got.data,
-                        s.out_stride, NULL);
+        t->isa->mix_f64(w, s.n_chan, s.n_row, x.data, s.x_stride, NULL, NULL, s.n_in, s.width,
+                        got.data, s.out_stride, NULL);
         CHECK(t, memcmp(got.data, want, out_bytes) == 0,
               "%zu rows of %zu, %zu columns: other bits than the reference", s.n_row, s.n_chan,
               s.width);
@@ -84,10 +84,10 @@ static void repairs_match(check *t)
             memset(x[0] + (size_t)bad[k] * s.width, 0xff, s.width * sizeof(double));
         }
         memcpy(x[1], x[0], bytes);
-        t->ref->mix_f64(w, s.n_chan, n_bad, x[0], s.width, good, n_good, s.width, x[0], s.width,
-                        bad);
-        t->isa->mix_f64(w, s.n_chan, n_bad, x[1], s.width, good, n_good, s.width, x[1], s.width,
-                        bad);
+        t->ref->mix_f64(w, s.n_chan, n_bad, x[0], s.width, good, NULL, n_good, s.width, x[0],
+                        s.width, bad);
+        t->isa->mix_f64(w, s.n_chan, n_bad, x[1], s.width, good, NULL, n_good, s.width, x[1],
+                        s.width, bad);
         CHECK(t, memcmp(x[0], x[1], bytes) == 0, "%zu channels, %zu columns: other bits", s.n_chan,
               s.width);
         for (size_t i = 0; i < s.n_chan * s.width; i++) {

@@ -35,7 +35,7 @@ static tess_status augment_block(void *arg, int64_t block, int32_t worker)
     for (int64_t e = first; e < first + n_epoch; e++) {
         job->kernels->mix_f64(
             a->w, (size_t)a->n_chan, (size_t)a->n_row, a->x + e * a->stride_epoch + t,
-            (size_t)a->stride_chan, NULL, (size_t)a->n_chan, (size_t)width,
+            (size_t)a->stride_chan, NULL, NULL, (size_t)a->n_chan, (size_t)width,
             a->out + e * a->out_stride_epoch + t, (size_t)a->out_stride_row, NULL);
     }
     return TESS_OK;
@@ -67,41 +67,49 @@ typedef struct repair_job {
     const tess_kernels *kernels;
     const tess_stage_autoreject_repair *args;
     int64_t repairs_per_block;
-    int32_t *good; // [worker][n_chan]
+    int32_t *lists; // [worker][3][n_chan]
 } repair_job;
 
-// The channels that are not in bad[n], ascending.
-static int64_t list_good(const int32_t *bad, int64_t n_bad, int64_t n_chan, int32_t *good)
+static int32_t row_of(const tess_stage_autoreject_repair *a, int32_t channel)
 {
-    int64_t n = 0;
+    return a->rows ? a->rows[channel] : channel;
+}
+
+static void repair_one(const repair_job *job, int64_t j, int32_t *lists)
+{
+    const tess_stage_autoreject_repair *a = job->args;
+    const int64_t first = a->first[j];
+    const int64_t n_bad = a->first[j + 1] - first;
+    const int32_t *bad = a->bad + first;
+    int32_t *columns = lists;
+    int32_t *rows = lists + a->n_chan;
+    int32_t *targets = rows + a->n_chan;
+    int64_t n_good = 0;
     int64_t k = 0;
-    for (int32_t c = 0; c < n_chan; c++) {
+    for (int32_t c = 0; c < a->n_chan; c++) {
         if (k < n_bad && bad[k] == c) {
-            k++;
+            targets[k++] = row_of(a, c);
         } else {
-            good[n++] = c;
+            rows[n_good] = row_of(a, c);
+            columns[n_good++] = c;
         }
     }
-    return n;
+    double *x = a->x + (a->epoch ? a->epoch[j] : j) * a->stride_epoch;
+    job->kernels->mix_f64(a->w + first * a->n_chan, (size_t)a->n_chan, (size_t)n_bad, x,
+                          (size_t)a->stride_chan, rows, columns, (size_t)n_good, (size_t)a->width,
+                          a->out ? a->out + first * a->width : x,
+                          (size_t)(a->out ? a->width : a->stride_chan), a->out ? NULL : targets);
 }
 
 static tess_status repair_block(void *arg, int64_t block, int32_t worker)
 {
     const repair_job *job = arg;
     const tess_stage_autoreject_repair *a = job->args;
-    int32_t *good = job->good + worker * a->n_chan;
     const int64_t first = block * job->repairs_per_block;
     const int64_t left = a->n_repair - first;
     const int64_t end = first + (left < job->repairs_per_block ? left : job->repairs_per_block);
     for (int64_t j = first; j < end; j++) {
-        const int64_t k = a->first[j];
-        const int64_t n_bad = a->first[j + 1] - k;
-        const int64_t n_good = list_good(a->bad + k, n_bad, a->n_chan, good);
-        double *x = a->x + (a->epoch ? a->epoch[j] : j) * a->stride_epoch;
-        job->kernels->mix_f64(
-            a->w + k * a->n_chan, (size_t)a->n_chan, (size_t)n_bad, x, (size_t)a->stride_chan, good,
-            (size_t)n_good, (size_t)a->width, a->out ? a->out + k * a->width : x,
-            (size_t)(a->out ? a->width : a->stride_chan), a->out ? NULL : a->bad + k);
+        repair_one(job, j, job->lists + worker * 3 * a->n_chan);
     }
     return TESS_OK;
 }
@@ -117,13 +125,13 @@ tess_status tess_cpu_autoreject_repair(tess_backend_device *device, const void *
     const double n_bad = (double)(a->first[a->n_repair] - a->first[0]) / (double)a->n_repair;
     const double repairs = (double)BLOCK_PRODUCTS / (n_bad * (double)a->n_chan * (double)a->width);
     job.repairs_per_block = repairs > 1 ? (int64_t)repairs : 1;
-    const size_t bytes = (size_t)ctx->n_thread * (size_t)a->n_chan * sizeof *job.good;
-    job.good = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "lists of good channels");
-    if (!job.good) {
+    const size_t bytes = (size_t)ctx->n_thread * 3 * (size_t)a->n_chan * sizeof *job.lists;
+    job.lists = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "lists of channels");
+    if (!job.lists) {
         return TESS_E_MEMORY;
     }
     const tess_status status = tess_parallel_for(
         ctx->pool, ceil_div(a->n_repair, job.repairs_per_block), repair_block, &job);
-    tess_heap_free(&ctx->heap, job.good, bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(&ctx->heap, job.lists, bytes, TESS_TAG_SCRATCH);
     return status;
 }

@@ -53,4 +53,10 @@ TESS_MUST_CHECK tess_status tess_ar_repairer_map(const tess_ar_repairer *repaire
                                                  const int32_t *from, int64_t n_from, void *scratch,
                                                  double *weights);
 
+// The same for channels to[n_to] alone: W [n_to][n_from]. Takes its scratch from the heap.
+TESS_MUST_CHECK tess_status tess_ar_repairer_predict(const tess_ar_repairer *repairer,
+                                                     const int32_t *from, int64_t n_from,
+                                                     const int32_t *to, int64_t n_to,
+                                                     double *weights);
+
 #endif
