@@ -66,8 +66,8 @@ static bool is_unknown(const double *p)
     return !is_known(p);
 }
 
-tess_status tess_ar_check_positions(const tess_autoreject_sensors *sensors, const int64_t *channels,
-                                    int64_t n)
+tess_status tess_ar_places_are_known(const tess_autoreject_sensors *sensors,
+                                     const int64_t *channels, int64_t n)
 {
     char names[512];
     int64_t count = list_names(sensors, channels, n, is_unknown, names, sizeof names);
@@ -145,7 +145,7 @@ tess_status tess_ar_electrode_directions(tess_context *ctx, const tess_autorejec
                                          const tess_autoreject_interpolation_config *config,
                                          double *out)
 {
-    TESS_TRY(tess_ar_check_positions(sensors, channels, n));
+    TESS_TRY(tess_ar_places_are_known(sensors, channels, n));
     double origin[3];
     TESS_TRY(tess_ar_origin(sensors, config, origin));
     for (int64_t i = 0; i < n; i++) {

@@ -11,8 +11,8 @@ TESS_MUST_CHECK tess_status tess_ar_check_channels(const tess_autoreject_sensors
                                                    const char *name);
 
 // Positions are known: finite, and not more than one of them exactly 0, 0, 0.
-TESS_MUST_CHECK tess_status tess_ar_check_positions(const tess_autoreject_sensors *sensors,
-                                                    const int64_t *channels, int64_t n);
+TESS_MUST_CHECK tess_status tess_ar_places_are_known(const tess_autoreject_sensors *sensors,
+                                                     const int64_t *channels, int64_t n);
 
 // The origin that config asks for; 0, 0, 0 by default.
 TESS_MUST_CHECK tess_status tess_ar_origin(const tess_autoreject_sensors *sensors,
