@@ -58,6 +58,18 @@
 //   ransac_median   out[t] = median of x[0..n)[t], n >= 1; even n: (lower + upper) / 2. Reorders
 //                   x. No NaN.
 //   ransac_sums     sums[0][t] += x p, sums[1][t] += x x, sums[2][t] += p p, fused.
+//
+// autoreject's threshold search, tiles of 16 samples x [.][16], a row per epoch. Same bits on every
+// ISA:
+//
+//   autoreject_median  median[t] of the n >= 1 values x[.][t], none NaN or infinite; the mean of
+//                      the two middle ones for even n. Two hints change nothing but the time:
+//                      median comes with a guess, step with about how far neighbouring values are
+//                      apart there (0: nothing is known, the guess is not looked at), and leaves
+//                      with it.
+//   autoreject_curve   sse[k] += sum_t (inverse[k] (x[index[0]] + ... + x[index[k]])[t] -
+//                      median[t])^2 for k < n: products and squares fused, samples t and t + 8
+//                      first, then neighbours, pairs and halves of the eight.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 

@@ -65,6 +65,7 @@ extern const check_test test_math_list[];
 extern const check_test test_probe_list[];
 extern const check_test test_decode_joint_list[];
 extern const check_test test_decode_kde_list[];
+extern const check_test test_autoreject_threshold_list[];
 extern const check_test test_autoreject_mix_list[];
 extern const check_test test_autoreject_ransac_list[];
 

@@ -13,6 +13,8 @@
 //   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
 //   v_shl_U(u, count)  v_shr_U(u, count)   zeros come in
 //   v_test_T(u, bits)            mask of (u & bits) != 0
+//   v_row_sums_f64(x, sums)      sums[r] of the eight items x[8 r..] for r < 8: of neighbours, of
+//                                those pairs, of the halves. Same bits on every ISA.
 //   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
 //
 // A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
@@ -42,5 +44,15 @@ static inline void v_prefetch_ahead(const void *p, size_t bytes)
 
 #define TESS_VEC_FILE TESS_STRING(TESS_PASTE2(vec, TESS_ISA).h)
 #include TESS_VEC_FILE
+
+#ifndef V_HAS_ROW_SUMS
+static inline void v_row_sums_f64(const double *x, double *sums)
+{
+    for (size_t r = 0; r < 8; r++) {
+        const double *q = x + 8 * r;
+        sums[r] = ((q[0] + q[1]) + (q[2] + q[3])) + ((q[4] + q[5]) + (q[6] + q[7]));
+    }
+}
+#endif
 
 #endif

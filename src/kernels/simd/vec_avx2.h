@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #define V_REGISTERS 16
+#define V_HAS_ROW_SUMS 1
 
 typedef __m256 v_f32;
 typedef __m256d v_f64;
@@ -177,5 +178,21 @@ V_WORDS(f64, u64, double, uint64_t, 4, pd, epi64, _mm256_set1_epi64x((long long)
 V_ACROSS(min)
 V_ACROSS(max)
 #undef V_ACROSS
+
+// Of four items of each of four rows.
+static inline v_f64 v_four_sums(const double *x)
+{
+    const v_f64 a = _mm256_hadd_pd(v_load_f64(x), v_load_f64(x + 8));
+    const v_f64 b = _mm256_hadd_pd(v_load_f64(x + 16), v_load_f64(x + 24));
+    return _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+}
+
+static inline void v_row_sums_f64(const double *x, double *sums)
+{
+    for (size_t r = 0; r < 8; r += 4) {
+        const double *q = x + 8 * r;
+        v_store_f64(sums + r, v_add_f64(v_four_sums(q), v_four_sums(q + 4)));
+    }
+}
 
 #endif

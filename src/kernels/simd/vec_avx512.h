@@ -7,6 +7,7 @@
 #define V_REGISTERS 32
 #define V_HAS_SCALE 1
 #define V_HAS_FRACTION 1
+#define V_HAS_ROW_SUMS 1
 
 typedef __m512 v_f32;
 typedef __m512d v_f64;
@@ -166,5 +167,25 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
 V_WORDS(f32, u32, float, uint32_t, int, 16, ps, epi32)
 V_WORDS(f64, u64, double, uint64_t, long long, 8, pd, epi64)
 #undef V_WORDS
+
+// Neighbours of rows r and r + 1 side by side.
+static inline v_f64 v_pair_sums(const double *x)
+{
+    const v_f64 a = v_load_f64(x), b = v_load_f64(x + 8);
+    return _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+}
+
+// The even quarters of a and b plus the odd ones.
+static inline v_f64 v_quarter_sums(v_f64 a, v_f64 b)
+{
+    return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
+}
+
+static inline void v_row_sums_f64(const double *x, double *sums)
+{
+    const v_f64 a = v_quarter_sums(v_pair_sums(x), v_pair_sums(x + 16));
+    const v_f64 b = v_quarter_sums(v_pair_sums(x + 32), v_pair_sums(x + 48));
+    v_store_f64(sums, v_quarter_sums(a, b));
+}
 
 #endif
