@@ -12,7 +12,8 @@ typedef struct tess_ar_threshold_request {
     int32_t search;              // tess_autoreject_search
     int64_t n_split;
     uint32_t seed;
-    uint64_t memory_bytes; // what the search may hold; more channels in a pass, same results
+    uint64_t memory_bytes; // what the search may hold, its result included; 0: no limit. Less
+                           // memory: more passes over the tiles, same results
     // Called after each tile of time with all that must be kept to go on from there (one block,
     // same size every time), for checkpoints; NULL: none.
     tess_status (*keep)(void *user, int64_t n_tile_done, const void *state, size_t bytes);
@@ -27,6 +28,8 @@ typedef struct tess_ar_threshold_result {
     tess_context *ctx;
     int64_t n_chan;
     double *thresholds;
+    // Of the thresholds, by what another choice of splits would change: the standard deviation of
+    // the minima of the splits' own curves, over the root of their number. NaN for one split.
     double *standard_errors;
     double *objectives;
     int64_t *n_candidate;

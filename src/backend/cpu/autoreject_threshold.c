@@ -1,0 +1,123 @@
+// autoreject's threshold search on the CPU: a channel is a block.
+#include "stage/autoreject_threshold.h"
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/status.h"
+
+#include <string.h>
+
+enum { TILE = 16 };
+
+typedef struct curve_job {
+    const tess_kernels *kernels;
+    const tess_stage_autoreject_curve *args;
+    unsigned char *scratch;
+    size_t scratch_bytes; // of a worker
+    int64_t n_validation;
+} curve_job;
+
+// What a worker needs for a channel.
+typedef struct curve_scratch {
+    double *rows;       // [n_row][TILE] in order of peak-to-peak
+    double *validation; // [n_validation][TILE]
+    int32_t *train;     // [n_row + 1] indices into rows
+    int32_t *validate;  // [n_row + 1]
+} curve_scratch;
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + TESS_ALIGN - 1) / TESS_ALIGN * TESS_ALIGN;
+}
+
+// The parts of a worker's scratch, one behind the other.
+static void scratch_parts(const curve_job *job, size_t bytes[4])
+{
+    const size_t n_row = (size_t)job->args->n_row;
+    bytes[0] = aligned(n_row * TILE * sizeof(double));
+    bytes[1] = aligned((size_t)job->n_validation * TILE * sizeof(double));
+    bytes[2] = aligned((n_row + 1) * sizeof(int32_t));
+    bytes[3] = bytes[2];
+}
+
+static curve_scratch scratch_open(const curve_job *job, int32_t worker)
+{
+    size_t bytes[4];
+    scratch_parts(job, bytes);
+    unsigned char *base = job->scratch + (size_t)worker * job->scratch_bytes;
+    return (curve_scratch){.rows = (double *)base,
+                           .validation = (double *)(base + bytes[0]),
+                           .train = (int32_t *)(base + bytes[0] + bytes[1]),
+                           .validate = (int32_t *)(base + bytes[0] + bytes[1] + bytes[2])};
+}
+
+static void gather_rows(const tess_stage_autoreject_curve *a, int64_t c, double *rows)
+{
+    const int32_t *order = a->order + c * a->n_row;
+    const double *x = a->x + c * a->stride_chan;
+    const double *augmented = a->augmented ? a->augmented + c * a->augmented_stride_chan : NULL;
+    for (int64_t i = 0; i < a->n_row; i++) {
+        const int64_t row = order[i];
+        const double *from = row < a->n_epoch
+                                 ? x + row * a->stride_epoch
+                                 : augmented + (row - a->n_epoch) * a->augmented_stride_epoch;
+        memcpy(rows + i * TILE, from, TILE * sizeof *rows);
+    }
+}
+
+// Lists of the clear and of the set bits. Without branches: both lists take every index, and keep
+// those that are theirs.
+static void list_bits(const uint64_t *words, int64_t n, int32_t *clear, int32_t *set)
+{
+    int64_t n_clear = 0;
+    int64_t n_set = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t bit = (int64_t)(words[i / 64] >> (i % 64) & 1);
+        clear[n_clear] = (int32_t)i;
+        set[n_set] = (int32_t)i;
+        n_clear += 1 - bit;
+        n_set += bit;
+    }
+}
+
+static tess_status curve_block(void *arg, int64_t c, int32_t worker)
+{
+    const curve_job *job = arg;
+    const tess_stage_autoreject_curve *a = job->args;
+    const int64_t n_word = (a->n_row + 63) / 64;
+    const curve_scratch scratch = scratch_open(job, worker);
+    gather_rows(a, c, scratch.rows);
+    // The medians of one split are where to look for those of the next.
+    double median[TILE];
+    double step[TILE] = {0};
+    for (int64_t s = 0; s < a->n_split; s++) {
+        const int64_t cs = c * a->stride_curves + s;
+        list_bits(a->validation + cs * n_word, a->n_row, scratch.train, scratch.validate);
+        for (int64_t i = 0; i < job->n_validation; i++) {
+            memcpy(scratch.validation + i * TILE, scratch.rows + scratch.validate[i] * TILE,
+                   TILE * sizeof(double));
+        }
+        job->kernels->autoreject_median(scratch.validation, (size_t)job->n_validation, median,
+                                        step);
+        job->kernels->autoreject_curve(scratch.rows, scratch.train, a->inverse, (size_t)a->n_train,
+                                       median, a->sse + cs * a->n_train);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_cpu_autoreject_curve(tess_backend_device *device, const void *args)
+{
+    const tess_stage_autoreject_curve *a = args;
+    tess_context *ctx = device->ctx;
+    curve_job job = {.kernels = device->kernels, .args = a, .n_validation = a->n_row - a->n_train};
+    size_t parts[4];
+    scratch_parts(&job, parts);
+    job.scratch_bytes = parts[0] + parts[1] + parts[2] + parts[3];
+    const size_t bytes = job.scratch_bytes * (size_t)tess_pool_threads(ctx->pool);
+    job.scratch = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "threshold search");
+    if (!job.scratch) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status = tess_parallel_for(ctx->pool, a->n_chan, curve_block, &job);
+    tess_heap_free(&ctx->heap, job.scratch, bytes, TESS_TAG_SCRATCH);
+    return status;
+}

@@ -1,0 +1,66 @@
+// The inside of the threshold search.
+#ifndef TESS_AUTOREJECT_SEARCH_H
+#define TESS_AUTOREJECT_SEARCH_H
+
+#include "systems/autoreject/threshold/splits.h"
+#include "systems/autoreject/threshold/thresholds.h"
+
+// What must be kept to go on: this, then sums, spreads and sse (below) in one block.
+typedef struct ar_state {
+    int64_t n_row;
+    int64_t n_chan;
+    int64_t n_split;
+    int64_t n_tile;
+    int64_t chan_group; // of the passes
+    int64_t split_group;
+    int64_t reserved[2];
+} ar_state;
+
+// Passes over the tiles are made for a group of splits and a group of channels each, as large as
+// memory allows: all at once if it does.
+typedef struct ar_search {
+    tess_context *ctx;
+    const tess_ar_threshold_request *request;
+    tess_ar_store *store;
+    int64_t n_row; // epochs, and as many predicted ones
+    int64_t n_chan;
+    int64_t n_train;
+    int64_t n_word; // of the bits of a split
+    int64_t chan_group;
+    int64_t split_group;
+
+    void *memory; // one block for everything below
+    size_t memory_bytes;
+    int32_t *order;       // [n_chan][n_row] rows by rising peak-to-peak
+    double *sorted;       // [n_chan][n_row] those peak-to-peaks
+    double *inverse;      // [n_train] 1, 1/2, ...
+    int64_t *rows;        // [n_row] a split as lists
+    uint8_t *marks;       // [split_group][n_row] 1: validates
+    uint64_t *validation; // [chan_group][split_group][n_word] the same in the channel's order
+    double *augmented;    // [chan_group][n_epoch][16]; NULL
+    ar_state *state;
+    size_t state_bytes;
+    double *sums;    // [n_chan][n_row] of the loss at every candidate, over the splits done
+    double *spreads; // [n_chan][2] mean, and sum of squares around it, of the splits' own minima
+    double *sse;     // [chan_group][split_group][n_train]
+} ar_search;
+
+// plan.c: groups and memory. TESS_E_LIMIT names the least that would do.
+TESS_MUST_CHECK tess_status tess_ar_search_open(tess_context *ctx,
+                                                const tess_ar_threshold_request *request,
+                                                ar_search *search);
+void tess_ar_search_close(ar_search *search);
+
+// losses.c: adds the losses of n_split splits, the first of which is number first_split, for the
+// channels of a group after its last tile.
+TESS_MUST_CHECK tess_status tess_ar_add_losses(ar_search *search, int64_t first_chan,
+                                               int64_t n_chan, int64_t first_split,
+                                               int64_t n_split);
+// choice.c: from sums to thresholds.
+TESS_MUST_CHECK tess_status tess_ar_choose(ar_search *search, tess_ar_threshold_result *out);
+
+// process.c: the smallest objective among the initial points, and the bytes compat_choice takes.
+int64_t tess_ar_grid_choice(const double *objectives, int64_t n, int64_t n_initial);
+size_t tess_ar_compat_bytes(int64_t n);
+
+#endif
