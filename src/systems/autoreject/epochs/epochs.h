@@ -25,7 +25,8 @@ struct tess_autoreject_epochs {
     tess_array array;             // of from_array(); data NULL for files
     const double *calibration;    // [n_chan] of the array; NULL: 1
     struct tess_ar_block *blocks; // memory that info and sensors point into
-    void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
+    void *fif;      // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
+    bool is_edited; // types, marks or positions differ from what the file says
 };
 
 // Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.

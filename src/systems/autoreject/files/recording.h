@@ -2,6 +2,7 @@
 #ifndef TESS_AUTOREJECT_RECORDING_H
 #define TESS_AUTOREJECT_RECORDING_H
 
+#include "base/text.h"
 #include "systems/autoreject/epochs/epochs.h"
 
 typedef struct tess_ar_annotation {
@@ -54,6 +55,58 @@ TESS_MUST_CHECK tess_status tess_ar_epoching(tess_context *ctx,
                                              const tess_autoreject_epochs_config *config,
                                              tess_ar_continuous *continuous,
                                              tess_autoreject_epochs *epochs);
+
+// What config.baseline says.
+enum { TESS_AR_BASELINE_DEFAULT = 0, TESS_AR_BASELINE_NONE = 1, TESS_AR_BASELINE_INTERVAL = 2 };
+
+// adjust.c: what the caller knows better than the file. "eog=HEOG,VEOG;misc=Aux1", "Fp1,Fp2".
+TESS_MUST_CHECK tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epochs);
+TESS_MUST_CHECK tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs);
+
+// view.c: epochs seen through something. The mean of the samples from start_s to end_s (infinite:
+// to the end of the epoch) taken off every row; only the epochs of some events, by name or code.
+TESS_MUST_CHECK tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_s,
+                                                   double end_s);
+TESS_MUST_CHECK tess_status tess_ar_select_epochs(const char *events,
+                                                  tess_autoreject_epochs *epochs);
+// metadata.c: only the rows kept[n] (ascending) of a table, as text or of the epochs themselves.
+TESS_MUST_CHECK tess_status tess_ar_metadata_rows(tess_text *out, const char *table,
+                                                  const int64_t *kept, int64_t n);
+TESS_MUST_CHECK tess_status tess_ar_keep_rows(tess_autoreject_epochs *epochs, const int64_t *kept,
+                                              int64_t n);
+// 1 if a list of names and codes joined by ',' holds this event; "a" holds "a/b" as well.
+bool tess_ar_is_selected(const char *list, const char *name, int32_t code);
+
+// Events of a recording before they are cut.
+typedef struct tess_ar_event_list {
+    tess_heap *heap;
+    tess_ar_event *items;
+    int64_t n;
+    int64_t capacity;
+    char **names; // [n_name], of the codes, in memory of the epochs
+    int32_t *codes;
+    int64_t n_name;
+} tess_ar_event_list;
+
+TESS_MUST_CHECK tess_status tess_ar_events_add(tess_ar_event_list *list, int64_t sample,
+                                               int32_t previous, int32_t code);
+void tess_ar_events_free(tess_ar_event_list *list);
+// events.c: from the trigger channel, from annotations, by the names of their codes.
+TESS_MUST_CHECK tess_status tess_ar_events_of_stim(tess_context *ctx, const char *stim,
+                                                   const tess_ar_continuous *continuous,
+                                                   tess_autoreject_epochs *epochs,
+                                                   tess_ar_event_list *list);
+TESS_MUST_CHECK tess_status tess_ar_events_of_annotations(const tess_ar_continuous *continuous,
+                                                          tess_autoreject_epochs *epochs,
+                                                          tess_ar_event_list *list);
+// events_file.c: -eve.fif, text, BIDS .tsv, .npy.
+TESS_MUST_CHECK tess_status tess_ar_events_of_file(tess_context *ctx, const char *path,
+                                                   const tess_ar_continuous *continuous,
+                                                   tess_autoreject_epochs *epochs,
+                                                   tess_ar_event_list *list);
+// Names of the codes that occur, as numbers, where there are none yet.
+TESS_MUST_CHECK tess_status tess_ar_events_name_codes(tess_autoreject_epochs *epochs,
+                                                      tess_ar_event_list *list);
 
 // montage/montage.c: positions by name, from a file or the rule "1005"; notes what did not match.
 TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,

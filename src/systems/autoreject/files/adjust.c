@@ -1,0 +1,91 @@
+// Types and marks of channels, as the caller gives them.
+#include "base/status.h"
+#include "systems/autoreject/files/recording.h"
+
+#include <string.h>
+
+// The channels of the epochs, to be changed: they lie in memory of their own.
+static tess_autoreject_channel *channels_of(const tess_autoreject_epochs *epochs)
+{
+    union {
+        const tess_autoreject_channel *given;
+        tess_autoreject_channel *own;
+    } channels = {epochs->sensors.channels};
+    return channels.own;
+}
+
+// The channel whose name starts the text and ends at a separator; NULL: none. *n_taken is behind
+// it.
+static tess_autoreject_channel *take_channel(const tess_autoreject_epochs *epochs, const char *text,
+                                             const char *separators, size_t *n_taken)
+{
+    tess_autoreject_channel *found = NULL;
+    *n_taken = 0;
+    for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
+        const char *name = epochs->sensors.channels[c].name;
+        const size_t n = strlen(name);
+        if (n <= *n_taken || strncmp(text, name, n) != 0) {
+            continue;
+        }
+        const size_t end = n + strspn(text + n, " ");
+        if (!text[end] || strchr(separators, text[end])) {
+            found = &channels_of(epochs)[c];
+            *n_taken = end;
+        }
+    }
+    return found;
+}
+
+static tess_status no_channel(const char *argument, const char *text, const char *separators)
+{
+    const size_t n = strcspn(text, separators);
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: there is no channel '%.*s'", argument, n < 60 ? (int)n : 60,
+              text);
+}
+
+tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epochs)
+{
+    for (const char *at = types + strspn(types, " ;"); *at; at += strspn(at, " ;")) {
+        char name[16] = "";
+        const size_t n = strcspn(at, "=");
+        if (at[n] == '=' && n < sizeof name) {
+            memcpy(name, at, n);
+        }
+        const int32_t type = tess_autoreject_type_find(name);
+        if (type < 0) {
+            TESS_FAIL(TESS_E_ARGUMENT,
+                      "types: '%.60s'; expected a type and channels, 'eog=HEOG,VEOG', with types "
+                      "such as eeg, eog, ecg, emg, stim, misc, mag, grad, ecog, seeg",
+                      at);
+        }
+        at += n + 1;
+        while (*at && *at != ';') {
+            size_t taken;
+            at += strspn(at, " ");
+            tess_autoreject_channel *channel = take_channel(epochs, at, ",;", &taken);
+            if (!channel) {
+                return no_channel("types", at, ",;");
+            }
+            epochs->is_edited = epochs->is_edited || channel->type != type;
+            channel->type = type;
+            at += taken;
+            at += *at == ',';
+        }
+    }
+    return TESS_OK;
+}
+
+tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs)
+{
+    for (const char *at = bads + strspn(bads, " ,"); *at; at += strspn(at, " ,")) {
+        size_t taken;
+        tess_autoreject_channel *channel = take_channel(epochs, at, ",", &taken);
+        if (!channel) {
+            return no_channel("bads", at, ",");
+        }
+        epochs->is_edited = epochs->is_edited || !channel->is_bad;
+        channel->is_bad = 1;
+        at += taken;
+    }
+    return TESS_OK;
+}

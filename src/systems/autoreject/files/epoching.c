@@ -1,0 +1,271 @@
+// Cuts a continuous recording into epochs, by events or windows.
+#include "base/status.h"
+#include "systems/autoreject/files/recording.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct cut {
+    tess_ar_continuous continuous;
+    int64_t *starts; // [n_epoch]
+    int64_t n_time;
+} cut;
+
+static tess_status read_cut(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                            const int64_t *channels, int64_t n_channel, double *dst)
+{
+    const cut *c = impl;
+    for (int64_t e = 0; e < count; e++) {
+        TESS_TRY(c->continuous.read(ctx, c->continuous.impl, c->starts[first + e], c->n_time,
+                                    channels, n_channel, dst + e * n_channel * c->n_time));
+    }
+    return TESS_OK;
+}
+
+static void close_cut(tess_context *ctx, void *impl)
+{
+    const cut *c = impl;
+    if (c->continuous.close) {
+        c->continuous.close(ctx, c->continuous.impl);
+    }
+}
+
+// Windows one after another that lie in the recording as a whole, placed as MNE does.
+static tess_status windows(const tess_autoreject_epochs_config *config, const tess_ar_continuous *c,
+                           tess_ar_event_list *list)
+{
+    const double length = rint(c->sampling_hz * config->window);
+    const double step = c->sampling_hz * (config->window - config->overlap);
+    const double last = (double)c->n_sample - length;
+    if (!(step >= 1) || !(length >= 1)) {
+        TESS_FAIL(TESS_E_RANGE, "window: %g s every %g s are less than a sample at %g Hz",
+                  config->window, config->window - config->overlap, c->sampling_hz);
+    }
+    for (int64_t i = 0; (double)i * step < last + 1; i++) {
+        TESS_TRY(tess_ar_events_add(list, (int64_t)((double)i * step), 0, 1));
+    }
+    if (list->n == 0) {
+        TESS_FAIL(TESS_E_SHAPE, "window: %g s are longer than the recording of %g s",
+                  config->window, (double)c->n_sample / c->sampling_hz);
+    }
+    return TESS_OK;
+}
+
+static tess_status find_events(tess_context *ctx, const tess_autoreject_epochs_config *config,
+                               const tess_ar_continuous *c, tess_autoreject_epochs *epochs,
+                               tess_ar_event_list *list)
+{
+    if (config->window > 0) {
+        TESS_TRY(windows(config, c, list));
+        return tess_ar_events_name_codes(epochs, list);
+    }
+    if (config->events) {
+        TESS_TRY(tess_ar_events_of_file(ctx, config->events, c, epochs, list));
+    } else {
+        TESS_TRY(tess_ar_events_of_stim(ctx, config->stim, c, epochs, list));
+        if (list->n == 0 && !config->stim) {
+            list->n_name = 0;
+            TESS_TRY(tess_ar_events_of_annotations(c, epochs, list));
+        }
+    }
+    if (list->n == 0) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: a continuous recording without events%s; give a file of events, the name of "
+                  "its trigger channel, or the length of windows",
+                  epochs->info.path, config->stim ? " in that trigger channel" : "");
+    }
+    return TESS_OK;
+}
+
+static const char *name_of(const tess_ar_event_list *list, int32_t code)
+{
+    for (int64_t i = 0; i < list->n_name; i++) {
+        if (list->codes[i] == code) {
+            return list->names[i];
+        }
+    }
+    return "";
+}
+
+// The first annotation of bad data that a stretch of samples touches; NULL: none.
+static const char *bad_annotation(const tess_ar_continuous *c, int64_t start, int64_t stop)
+{
+    const double from_s = (double)start / c->sampling_hz;
+    const double to_s = (double)stop / c->sampling_hz;
+    for (int64_t i = 0; i < c->n_annotation; i++) {
+        const tess_ar_annotation *a = &c->annotations[i];
+        if (a->onset_s < to_s && a->onset_s + a->duration_s > from_s &&
+            strncasecmp(a->text, "bad", 3) == 0) {
+            return a->text;
+        }
+    }
+    return NULL;
+}
+
+// Why an event gives no epoch; "" if it does.
+static const char *reason_against(const tess_autoreject_epochs_config *config,
+                                  const tess_ar_continuous *c, int64_t start, int64_t n_time)
+{
+    if (start < 0) {
+        return "NO_DATA";
+    }
+    const char *bad = config->keep_annotated ? NULL : bad_annotation(c, start, start + n_time);
+    if (bad) {
+        return bad;
+    }
+    return start > c->n_sample - n_time ? "TOO_SHORT" : "";
+}
+
+static tess_status times(const tess_autoreject_epochs_config *config, const tess_ar_continuous *c,
+                         int64_t *first, int64_t *n_time)
+{
+    const bool by_window = config->window > 0;
+    const double tmin = by_window ? 0 : config->tmin;
+    const double tmax = by_window ? config->window - 1 / c->sampling_hz : config->tmax;
+    const double from = rint(tmin * c->sampling_hz);
+    const double to = rint(tmax * c->sampling_hz);
+    if (!(fabs(from) < 1e15) || !(fabs(to) < 1e15) || to < from) {
+        TESS_FAIL(TESS_E_RANGE, "tmin, tmax: %g to %g s hold no sample at %g Hz", tmin, tmax,
+                  c->sampling_hz);
+    }
+    *first = (int64_t)from;
+    *n_time = (int64_t)(to - from) + 1;
+    return TESS_OK;
+}
+
+// The names of what was selected.
+static tess_status keep_names(const tess_ar_event_list *list, const char *selected,
+                              tess_autoreject_epochs *epochs)
+{
+    tess_autoreject_epochs_info *info = &epochs->info;
+    const char **names = tess_ar_epochs_items(epochs, list->n_name, sizeof *names);
+    int32_t *codes = tess_ar_epochs_items(epochs, list->n_name, sizeof *codes);
+    if (!names || !codes) {
+        return TESS_E_MEMORY;
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < list->n_name; i++) {
+        if (!selected || tess_ar_is_selected(selected, list->names[i], list->codes[i])) {
+            names[n] = list->names[i];
+            codes[n++] = list->codes[i];
+        }
+    }
+    info->event_names = names;
+    info->event_codes = codes;
+    info->n_event_name = n;
+    return TESS_OK;
+}
+
+static tess_status keep_events(const tess_autoreject_epochs_config *config, cut *c,
+                               const tess_ar_event_list *list, int64_t first,
+                               tess_autoreject_epochs *epochs)
+{
+    tess_autoreject_epochs_info *info = &epochs->info;
+    int32_t *events = tess_ar_epochs_items(epochs, list->n, 3 * sizeof *events);
+    int64_t *selection = tess_ar_epochs_items(epochs, list->n, sizeof *selection);
+    const char **drop_log = tess_ar_epochs_items(epochs, list->n, sizeof *drop_log);
+    c->starts = tess_ar_epochs_items(epochs, list->n, sizeof *c->starts);
+    if (!events || !selection || !drop_log || !c->starts) {
+        return TESS_E_MEMORY;
+    }
+    int64_t n = 0;
+    int64_t n_twice = 0;
+    for (int64_t i = 0; i < list->n; i++) {
+        const tess_ar_event *event = &list->items[i];
+        const int64_t sample = event->sample + c->continuous.first_sample;
+        if (config->event &&
+            !tess_ar_is_selected(config->event, name_of(list, event->code), event->code)) {
+            drop_log[i] = "IGNORED";
+            continue;
+        }
+        if (sample < INT32_MIN || sample > INT32_MAX) {
+            TESS_FAIL(TESS_E_RANGE, "events: sample %lld is more than FIF can number",
+                      (long long)sample);
+        }
+        if (n > 0 && events[3 * (n - 1)] == (int32_t)sample) {
+            drop_log[i] = "DROP DUPLICATE";
+            n_twice++;
+            continue;
+        }
+        drop_log[i] = reason_against(config, &c->continuous, event->sample + first, c->n_time);
+        if (!drop_log[i][0]) {
+            events[3 * n] = (int32_t)sample;
+            events[3 * n + 1] = event->previous;
+            events[3 * n + 2] = event->code;
+            selection[n] = i;
+            c->starts[n++] = event->sample + first;
+        } else {
+            drop_log[i] = tess_ar_epochs_text(epochs, drop_log[i]);
+        }
+        if (!drop_log[i]) {
+            return TESS_E_MEMORY;
+        }
+    }
+    if (n_twice > 0) {
+        tess_ar_epochs_note(epochs, "%lld events at the sample of another were left out",
+                            (long long)n_twice);
+    }
+    info->n_epoch = n;
+    info->events = events;
+    info->selection = selection;
+    info->n_original = list->n;
+    info->drop_log = drop_log;
+    return TESS_OK;
+}
+
+static tess_status nothing_left(const tess_autoreject_epochs_info *info, const char *selected)
+{
+    int64_t n[4] = {0};
+    for (int64_t i = 0; i < info->n_original; i++) {
+        const char *why = info->drop_log[i];
+        n[strcmp(why, "IGNORED") == 0                                    ? 0
+          : strcmp(why, "NO_DATA") == 0 || strcmp(why, "TOO_SHORT") == 0 ? 1
+          : strncasecmp(why, "bad", 3) == 0                              ? 2
+                                                                         : 3]++;
+    }
+    TESS_FAIL(TESS_E_FORMAT,
+              "%s: of %lld events none gives an epoch: %lld are not of '%.60s', %lld reach out of "
+              "the recording, %lld touch annotations of bad data (keep_annotated keeps those)",
+              info->path, (long long)info->n_original, (long long)n[0], selected ? selected : "all",
+              (long long)n[1], (long long)n[2]);
+}
+
+static tess_status fill(tess_context *ctx, const tess_autoreject_epochs_config *config, cut *c,
+                        tess_ar_event_list *list, tess_autoreject_epochs *epochs)
+{
+    tess_autoreject_epochs_info *info = &epochs->info;
+    int64_t first = 0;
+    TESS_TRY(tess_ar_epochs_set_sensors(epochs, &c->continuous.sensors));
+    if (config->types) { // which may say what the trigger channel is
+        TESS_TRY(tess_ar_apply_types(config->types, epochs));
+    }
+    c->continuous.sensors = epochs->sensors;
+    info->sampling_hz = c->continuous.sampling_hz;
+    TESS_TRY(times(config, &c->continuous, &first, &c->n_time));
+    info->n_time = c->n_time;
+    info->tmin = (double)first / info->sampling_hz;
+    TESS_TRY(find_events(ctx, config, &c->continuous, epochs, list));
+    TESS_TRY(keep_events(config, c, list, first, epochs));
+    TESS_TRY(keep_names(list, config->event, epochs));
+    return info->n_epoch > 0 ? TESS_OK : nothing_left(info, config->event);
+}
+
+tess_status tess_ar_epoching(tess_context *ctx, const tess_autoreject_epochs_config *config,
+                             tess_ar_continuous *continuous, tess_autoreject_epochs *epochs)
+{
+    cut *c = tess_ar_epochs_alloc(epochs, sizeof *c);
+    if (!c) {
+        if (continuous->close) {
+            continuous->close(ctx, continuous->impl);
+        }
+        return TESS_E_MEMORY;
+    }
+    c->continuous = *continuous;
+    epochs->reader = (tess_ar_reader){.impl = c, .read = read_cut, .close = close_cut};
+    tess_ar_event_list list = {.heap = &ctx->heap};
+    const tess_status status = fill(ctx, config, c, &list, epochs);
+    tess_ar_events_free(&list);
+    return status;
+}

@@ -1,0 +1,135 @@
+// Opening files: the format by content, then what every format leaves open.
+#include "base/file.h"
+#include "base/status.h"
+#include "base/struct_read.h"
+#include "systems/autoreject/files/recording.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+// In the order they are tried.
+static const tess_ar_file_format *const formats[] = {
+    &tess_ar_fif,
+};
+
+enum { HEAD_BYTES = 4096 };
+
+static tess_status find_format(const char *path, const tess_ar_file_format **found)
+{
+    uint8_t head[HEAD_BYTES];
+    uint64_t bytes;
+    int64_t mtime_ns;
+    int fd;
+    TESS_TRY(tess_file_open_read(path, &fd, &bytes, &mtime_ns));
+    const size_t n = bytes < sizeof head ? (size_t)bytes : sizeof head;
+    const tess_status status = tess_file_read_at(fd, path, head, n, 0);
+    close(fd);
+    TESS_TRY(status);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (formats[i]->probe(path, head, n)) {
+            *found = formats[i];
+            return TESS_OK;
+        }
+    }
+    TESS_FAIL(
+        TESS_E_FORMAT,
+        "%s: is none of FIF, EDF, BDF, BrainVision (.vhdr), EEGLAB (.set), .npy, .npz; open it "
+        "with MNE and pass the epochs, or save them as FIF",
+        path);
+}
+
+// What the caller knows better than the file.
+static tess_status apply_config(const tess_autoreject_epochs_config *config,
+                                tess_autoreject_epochs *epochs)
+{
+    if (config->types) {
+        TESS_TRY(tess_ar_apply_types(config->types, epochs));
+    }
+    return config->bads ? tess_ar_apply_bads(config->bads, epochs) : TESS_OK;
+}
+
+static void note_projectors(tess_autoreject_epochs *epochs)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < epochs->sensors.n_projector; k++) {
+        n += !epochs->sensors.projectors[k].is_active;
+    }
+    if (n > 0) {
+        tess_ar_epochs_note(epochs, "%lld of %lld projectors are not applied to the samples",
+                            (long long)n, (long long)epochs->sensors.n_projector);
+    }
+}
+
+static tess_status fill(tess_context *ctx, const char *path,
+                        const tess_autoreject_epochs_config *config, tess_autoreject_epochs *epochs)
+{
+    const tess_ar_file_format *format = NULL;
+    tess_ar_continuous continuous = {0};
+    bool is_continuous = false;
+    tess_autoreject_sensors_init(&continuous.sensors, sizeof continuous.sensors);
+    TESS_TRY(find_format(path, &format));
+    epochs->info.format = format->name;
+    epochs->info.path = tess_ar_epochs_text(epochs, path);
+    if (!epochs->info.path) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(format->open(ctx, path, config, epochs, &continuous, &is_continuous));
+    if (is_continuous) {
+        TESS_TRY(tess_ar_epoching(ctx, config, &continuous, epochs));
+    } else if (config->event) {
+        TESS_TRY(tess_ar_select_epochs(config->event, epochs));
+    }
+    TESS_TRY(apply_config(config, epochs));
+    note_projectors(epochs);
+    const bool is_default = config->baseline == TESS_AR_BASELINE_DEFAULT;
+    if (config->baseline == TESS_AR_BASELINE_INTERVAL) {
+        return tess_ar_apply_baseline(epochs, config->baseline_start, config->baseline_end);
+    }
+    if (is_default && is_continuous && config->window == 0 && epochs->info.tmin < 0) {
+        return tess_ar_apply_baseline(epochs, -(double)INFINITY, 0);
+    }
+    return TESS_OK;
+}
+
+static tess_status check_config(const tess_autoreject_epochs_config *given,
+                                tess_autoreject_epochs_config *config)
+{
+    tess_autoreject_epochs_config_init(config, sizeof *config);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, config, sizeof *config, "config"));
+    }
+    TESS_TRY(tess_params_check(tess_autoreject_epochs_params(), config));
+    if (config->tmax < config->tmin) {
+        TESS_FAIL(TESS_E_RANGE, "tmax: %g s is before tmin, %g s", config->tmax, config->tmin);
+    }
+    if (config->window > 0 && config->overlap >= config->window) {
+        TESS_FAIL(TESS_E_RANGE, "overlap: %g s; must be less than the windows of %g s",
+                  config->overlap, config->window);
+    }
+    if (config->baseline == TESS_AR_BASELINE_INTERVAL &&
+        !(config->baseline_start <= config->baseline_end)) {
+        TESS_FAIL(TESS_E_RANGE, "baseline_start: %g s is behind baseline_end, %g s",
+                  config->baseline_start, config->baseline_end);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_autoreject_epochs_open(tess_context *ctx, const char *path,
+                                        const tess_autoreject_epochs_config *given,
+                                        tess_autoreject_epochs **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    tess_autoreject_epochs_config config;
+    TESS_TRY(check_config(given, &config));
+    tess_autoreject_epochs *epochs = NULL;
+    TESS_TRY(tess_ar_epochs_create(ctx, &epochs));
+    const tess_status status = fill(ctx, path, &config, epochs);
+    if (status != TESS_OK) {
+        tess_autoreject_epochs_close(epochs);
+        return status;
+    }
+    *out = epochs;
+    return TESS_OK;
+}

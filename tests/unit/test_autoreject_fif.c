@@ -1,0 +1,238 @@
+#include "autoreject_files.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char GOLDEN[] = "autoreject/ar08_formats";
+
+// An array of the golden file, by prefix and name.
+static double *reals(tess_context *ctx, const char *prefix, const char *name, int64_t *n)
+{
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    return golden_f64(ctx, GOLDEN, whole, n);
+}
+
+static golden_texts texts(tess_context *ctx, const char *prefix, const char *name)
+{
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s%s", prefix, name);
+    return golden_read_texts(ctx, whole);
+}
+
+static double scalar(tess_context *ctx, const char *prefix, const char *name)
+{
+    double *value = reals(ctx, prefix, name, NULL);
+    const double result = *value;
+    free(value);
+    return result;
+}
+
+static void check_sensors(tess_context *ctx, const char *prefix, const tess_autoreject_sensors *got)
+{
+    int64_t n;
+    double *loc = reals(ctx, prefix, "loc", &n);
+    golden_texts names = texts(ctx, prefix, "ch_names");
+    golden_texts types = texts(ctx, prefix, "ch_types");
+    golden_texts bads = texts(ctx, prefix, "bads");
+    assert_int_equal(got->n_chan, names.n);
+    assert_int_equal(n, 12 * names.n);
+    int64_t n_bad = 0;
+    for (int64_t c = 0; c < names.n; c++) {
+        const tess_autoreject_channel *channel = &got->channels[c];
+        assert_text(&names, c, channel->name);
+        assert_text(&types, c, tess_autoreject_type_name(channel->type));
+        for (int i = 0; i < 12; i++) {
+            const double want = loc[12 * c + i];
+            assert_true(channel->loc[i] == want || (isnan(want) && isnan(channel->loc[i])));
+        }
+        if (channel->is_bad) {
+            assert_text(&bads, n_bad++, channel->name);
+        }
+    }
+    assert_int_equal(n_bad, bads.n);
+    free(loc);
+    free(names.bytes);
+    free(types.bytes);
+    free(bads.bytes);
+}
+
+static void check_points(tess_context *ctx, const char *prefix, const tess_autoreject_sensors *got)
+{
+    int64_t n;
+    double *dig = reals(ctx, prefix, "dig", &n);
+    double *kind = reals(ctx, prefix, "dig_kind", NULL);
+    assert_int_equal(n, 3 * got->n_point);
+    for (int64_t i = 0; i < got->n_point; i++) {
+        assert_true(kind[i] == got->points[i].kind);
+        assert_memory_equal(dig + 3 * i, got->points[i].position, 3 * sizeof *dig);
+    }
+    free(dig);
+    free(kind);
+}
+
+static void check_events(tess_context *ctx, const char *prefix,
+                         const tess_autoreject_epochs_info *got)
+{
+    int64_t n;
+    double *events = reals(ctx, prefix, "events", &n);
+    double *selection = reals(ctx, prefix, "selection", NULL);
+    double *codes = reals(ctx, prefix, "event_codes", NULL);
+    golden_texts drop_log = texts(ctx, prefix, "drop_log");
+    golden_texts names = texts(ctx, prefix, "event_names");
+    assert_int_equal(n, 3 * got->n_epoch);
+    for (int64_t i = 0; i < n; i++) {
+        assert_true(events[i] == got->events[i]);
+    }
+    for (int64_t e = 0; e < got->n_epoch; e++) {
+        assert_true(selection[e] == (double)got->selection[e]);
+    }
+    assert_int_equal(got->n_original, drop_log.n);
+    for (int64_t i = 0; i < drop_log.n; i++) {
+        assert_text(&drop_log, i, got->drop_log[i]);
+    }
+    assert_int_equal(got->n_event_name, names.n);
+    for (int64_t i = 0; i < names.n; i++) {
+        assert_text(&names, i, got->event_names[i]);
+        assert_true(codes[i] == got->event_codes[i]);
+    }
+    free(events);
+    free(selection);
+    free(codes);
+    free(drop_log.bytes);
+    free(names.bytes);
+}
+
+// All samples, then some channels of the last epoch by themselves; bit by bit.
+static void check_samples(tess_context *ctx, const char *prefix, tess_autoreject_epochs *epochs)
+{
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    const int64_t n_chan = info->sensors->n_chan;
+    const int64_t channels[3] = {n_chan - 1, 0, 1};
+    int64_t n;
+    double *want = reals(ctx, prefix, "data", &n);
+    assert_int_equal(n, info->n_epoch * n_chan * info->n_time);
+    double *got = malloc((size_t)n * sizeof *got);
+    assert_ok(tess_autoreject_epochs_read(ctx, epochs, 0, info->n_epoch, NULL, 0, got));
+    assert_memory_equal(got, want, (size_t)n * sizeof *got);
+    assert_ok(tess_autoreject_epochs_read(ctx, epochs, info->n_epoch - 1, 1, channels, 3, got));
+    for (int i = 0; i < 3; i++) {
+        const int64_t row = (info->n_epoch - 1) * n_chan + channels[i];
+        assert_memory_equal(got + i * info->n_time, want + row * info->n_time,
+                            (size_t)info->n_time * sizeof *got);
+    }
+    free(got);
+    free(want);
+}
+
+static void check_epochs(tess_context *ctx, const char *prefix, const char *file)
+{
+    tess_autoreject_epochs *epochs = NULL;
+    assert_ok(tess_autoreject_epochs_open(ctx, file, NULL, &epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    assert_string_equal(info->format, "fif");
+    assert_string_equal(info->path, file);
+    assert_true(info->sampling_hz == scalar(ctx, prefix, "sfreq"));
+    assert_true(info->tmin == scalar(ctx, prefix, "tmin"));
+    double *baseline = reals(ctx, prefix, "baseline", NULL);
+    assert_int_equal(info->has_baseline, !isnan(baseline[0]));
+    if (info->has_baseline) {
+        assert_near(info->baseline, baseline, 2, 1e-8); // stored as float32
+    }
+    free(baseline);
+    check_sensors(ctx, prefix, info->sensors);
+    check_events(ctx, prefix, info);
+    check_samples(ctx, prefix, epochs);
+    tess_autoreject_epochs_close(epochs);
+}
+
+static void golden_epochs_are_read(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    check_epochs(ctx, "fif_epochs_", FORMATS "epochs-epo.fif");
+    check_epochs(ctx, "fif_epochs_double_", FORMATS "epochs_double-epo.fif.gz");
+    check_epochs(ctx, "fif_meg_", FORMATS "meg-epo.fif");
+    tess_autoreject_epochs *epochs = NULL;
+    assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "epochs-epo.fif", NULL, &epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    check_points(ctx, "fif_epochs_", info->sensors);
+    golden_texts table = golden_read_texts(ctx, "fif_epochs_metadata_json");
+    assert_text(&table, 0, info->metadata);
+    free(table.bytes);
+    assert_int_equal(info->stored_dtype, TESS_F32);
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void what_only_meg_has_is_read(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "meg-epo.fif", NULL, &epochs));
+    const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(epochs)->sensors;
+    double *transform = golden_f64(ctx, GOLDEN, "fif_meg_dev_head_t", NULL);
+    double *coils = golden_f64(ctx, GOLDEN, "fif_meg_coil_type", NULL);
+    double *vectors = golden_f64(ctx, GOLDEN, "fif_meg_proj_data", NULL);
+    double *active = golden_f64(ctx, GOLDEN, "fif_meg_proj_active", NULL);
+    golden_texts names = golden_read_texts(ctx, "fif_meg_proj_desc");
+    assert_int_equal(sensors->has_device_to_head, 1);
+    assert_memory_equal(sensors->device_to_head, transform, 16 * sizeof *transform);
+    for (int64_t c = 0; c < sensors->n_chan; c++) {
+        assert_true(sensors->channels[c].coil_type == coils[c]);
+    }
+    assert_int_equal(sensors->n_projector, names.n);
+    for (int64_t k = 0; k < names.n; k++) {
+        const tess_autoreject_projector *projector = &sensors->projectors[k];
+        assert_text(&names, k, projector->name);
+        assert_true(projector->is_active == active[k]);
+        assert_int_equal(projector->n_chan, sensors->n_chan);
+        assert_memory_equal(projector->vectors, vectors + k * sensors->n_chan,
+                            (size_t)sensors->n_chan * sizeof *vectors);
+        assert_string_equal(projector->channel_names[5], sensors->channels[5].name);
+    }
+    free(transform);
+    free(coils);
+    free(vectors);
+    free(active);
+    free(names.bytes);
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void golden_recordings_are_read(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {{"fif_raw_single_", FORMATS "cont_single_raw.fif"},
+                                           {"fif_raw_short_", FORMATS "cont_short_raw.fif"}};
+    tess_context *ctx = unit_context(1, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        tess_autoreject_epochs_config config;
+        tess_autoreject_epochs *epochs = NULL;
+        tess_autoreject_epochs_config_init(&config, sizeof config);
+        config.keep_annotated = 1;
+        config.window = 900 / scalar(ctx, cases[i][0], "sfreq"); // all of it
+        assert_ok(tess_autoreject_epochs_open(ctx, cases[i][1], &config, &epochs));
+        const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+        assert_int_equal(info->n_epoch, 1);
+        assert_int_equal(info->n_time, 900);
+        assert_true(info->events[0] == (int32_t)scalar(ctx, cases[i][0], "first_samp"));
+        check_sensors(ctx, cases[i][0], info->sensors);
+        check_points(ctx, cases[i][0], info->sensors);
+        check_samples(ctx, cases[i][0], epochs);
+        tess_autoreject_epochs_close(epochs);
+    }
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_epochs_are_read),
+        cmocka_unit_test(what_only_meg_has_is_read),
+        cmocka_unit_test(golden_recordings_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
