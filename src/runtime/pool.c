@@ -39,7 +39,8 @@ struct tess_pool {
     bool stop;
     bool warned;                // that threads are missing
     atomic_uint_fast64_t round; // raised for each job, under the mutex
-    atomic_int_fast32_t n_busy; // lowered under the mutex
+    bool is_open;               // helpers may join the job; under the mutex
+    atomic_int_fast32_t n_busy; // helpers that did; changed under the mutex
     job job;
 };
 
@@ -174,10 +175,15 @@ static void *helper_main(void *arg)
             pthread_cond_wait(&pool->work, &pool->mutex);
         }
         const bool stop = pool->stop;
+        const bool joins = pool->is_open;
         seen = pool->round;
+        pool->n_busy += joins;
         pthread_mutex_unlock(&pool->mutex);
         if (stop) {
             return NULL;
+        }
+        if (!joins) {
+            continue;
         }
         take_blocks(pool, self->index);
         pthread_mutex_lock(&pool->mutex);
@@ -194,6 +200,8 @@ static void start_helpers(tess_pool *pool)
     if (pool->generation != process_generation) {
         // After fork(): the parent's threads do not exist here, and its locks may be held.
         pool->n_started = 0;
+        pool->is_open = false;
+        pool->n_busy = 0;
         pthread_mutex_init(&pool->mutex, NULL);
         pthread_cond_init(&pool->work, NULL);
         pthread_cond_init(&pool->done, NULL);
@@ -241,13 +249,14 @@ tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn
     atomic_store(&pool->job.failed, false);
     pool->job.failed_block = n_block;
     pool->job.status = TESS_OK;
-    pool->n_busy = pool->n_started;
+    pool->is_open = true;
     pool->round++;
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
     take_blocks(pool, 0);
     spin_for_done(pool);
     pthread_mutex_lock(&pool->mutex);
+    pool->is_open = false; // who wakes up only now is not waited for
     while (pool->n_busy > 0) {
         pthread_cond_wait(&pool->done, &pool->mutex);
     }
