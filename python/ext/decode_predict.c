@@ -333,9 +333,39 @@ static PyObject *em(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, P
     return dict ? finish_outputs(dict, &outputs) : NULL;
 }
 
+// Rows of interior bins into an array of all bins that the caller made.
+static PyObject *all_bins(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                          PyObject *keywords)
+{
+    static const char *const names[] = {"context", "detector", "rows", "out"};
+    static const core_signature signature = {"decode_all_bins", names, 4, 4, 4};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[4];
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    const tess_decode_detector *model =
+        context ? core_handle_get(state, values[1], &core_detector_class) : NULL;
+    core_array *rows = model ? core_array_from(state, values[2], "rows", 0) : NULL;
+    core_array *out = rows ? core_array_from(state, values[3], "out", 1) : NULL;
+    core_call call;
+    int failed = 1;
+    if (out && core_call_begin(&call, state, context, NULL) == 0) {
+        const tess_status status =
+            tess_decode_all_bins(context->handle, model, &rows->view, &out->view);
+        failed = core_call_end(&call, status) < 0;
+    }
+    Py_XDECREF((PyObject *)rows);
+    Py_XDECREF((PyObject *)out);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
 PyMethodDef core_decode_predict_methods[] = {
     {"decode_predict", CORE_METHOD(predict), METH_FASTCALL | METH_KEYWORDS,
      "Likelihood, filter, smoother and most likely path: the outputs asked for, in a dict."},
+    {"decode_all_bins", CORE_METHOD(all_bins), METH_FASTCALL | METH_KEYWORDS,
+     "Rows over interior bins into out, which has all bins; NaN elsewhere."},
     {"decode_em", CORE_METHOD(em), METH_FASTCALL | METH_KEYWORDS,
      "Expectation maximisation; the model is changed."},
     {NULL, NULL, 0, NULL},

@@ -345,6 +345,9 @@ def decode_predict(
     log_likelihood: ArrayLike | None = None,
     progress: _ProgressFn | None = None,
 ) -> dict[str, Any]: ...
+def decode_all_bins(
+    context: Context, detector: Handle, rows: ArrayLike, out: ArrayLike, /
+) -> None: ...
 def decode_em(
     context: Context,
     detector: Handle,

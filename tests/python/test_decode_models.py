@@ -203,6 +203,12 @@ def test_plane_has_nan_outside_the_track() -> None:
         results.state_bins.to_index().names
     )
     assert names == ["state", "x_position", "y_position"]
+    inner = np.random.default_rng(0).normal(size=(37, interior.sum()))
+    for dtype in (np.float32, np.float64):
+        rows = inner.astype(dtype)
+        full = np.full((37, len(interior)), np.nan, dtype)
+        full[:, interior] = rows
+        assert np.array_equal(model._scatter(rows), full, equal_nan=True)
 
 
 def test_all_outputs(spikes: Spikes) -> None:

@@ -207,6 +207,56 @@ static void chunks_change_no_bit(void **state)
     }
 }
 
+// n rows of so many items, those of from over and over.
+static double *repeat(const double *from, int64_t n_from, int64_t n, int64_t items)
+{
+    double *rows = zeros(n * items, sizeof *rows);
+    for (int64_t t = 0; t < n; t++) {
+        memcpy(rows + t * items, from + t % n_from * items, (size_t)items * sizeof *rows);
+    }
+    return rows;
+}
+
+// Several blocks of rows, of which one is prepared while another is worked on.
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    const int64_t n_row = 700;
+    for (int k = 0; k < dense_case_count(); k++) {
+        dense_case c;
+        dense_case_make(ctx, k, 0, &c);
+        double *ll = repeat(c.ll, c.n_row, n_row, c.desc.n_ll);
+        double *transition = repeat(c.transition, c.stride ? c.n_row : 1, n_row,
+                                    (int64_t)c.desc.n_state * c.desc.n_state);
+        run right = {0};
+        for (int32_t n_thread = 1; n_thread <= 7; n_thread += 2) {
+            tess_context *own = unit_context(n_thread, 0);
+            tess_decode_hmm *hmm = NULL;
+            assert_ok(tess_decode_hmm_create(own, &c.desc, &hmm));
+            run r = new_run(hmm, c.desc.n_state, n_row, TESS_F32);
+            go(own, &r, ll, TESS_F64, c.desc.n_ll, c.initial, transition, c.stride,
+               n_thread == 1 ? 13 : n_row);
+            if (n_thread == 1) {
+                right = r;
+            } else {
+                const size_t states = (size_t)(n_row * r.n_state) * 8;
+                assert_memory_equal(r.filtered, right.filtered, (size_t)(n_row * r.n_bin) * 4);
+                assert_memory_equal(r.causal, right.causal, (size_t)(n_row * r.n_bin) * 4);
+                assert_memory_equal(r.predicted, right.predicted, (size_t)(n_row * r.n_bin) * 4);
+                assert_memory_equal(r.acausal_states, right.acausal_states, states);
+                assert_true(r.end.log_evidence == right.end.log_evidence);
+                free_run(&r);
+            }
+            tess_decode_hmm_destroy(hmm);
+            tess_context_destroy(own);
+        }
+        free_run(&right);
+        free(ll);
+        free(transition);
+        dense_case_free(&c);
+    }
+}
+
 // States are sums of rows; rows sum to 1 but for the shortfall of the denominator.
 static void states_are_sums_of_their_bins(void **state)
 {
@@ -391,6 +441,7 @@ int main(void)
         cmocka_unit_test(all_paths_add_up_to_the_evidence),
         cmocka_unit_test(every_movement_agrees_with_its_matrix),
         cmocka_unit_test(chunks_change_no_bit),
+        cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(states_are_sums_of_their_bins),
         cmocka_unit_test(a_path_needs_little_memory),
         cmocka_unit_test(impossible_rows_are_reported),

@@ -320,6 +320,57 @@ static void test_nan_positions(void **state)
     golden_model_close(&m);
 }
 
+// Values go to their bins; what does not fit is refused. (Python's tests have bins outside.)
+static void test_all_bins(void **state)
+{
+    (void)state;
+    golden_model m;
+    golden_model_open(&m, ctx, CONT_FRAG, TESS_DECODE_FAST);
+    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
+    const tess_decode_detector_info *info = tess_decode_detector_get_info(m.detector);
+    const int64_t from[2] = {37, info->n_state_bin};
+    const int64_t to[2] = {37, info->n_all_bin};
+    for (int dtype = TESS_F32; dtype <= TESS_F64; dtype++) {
+        tess_array rows;
+        tess_array out;
+        double *in = calloc((size_t)(from[0] * from[1]), sizeof *in);
+        double *all = calloc((size_t)(to[0] * to[1]), sizeof *all);
+        assert_ok(tess_array_init(&rows, in, (tess_dtype)dtype, 2, from));
+        assert_ok(tess_array_init(&out, all, (tess_dtype)dtype, 2, to));
+        for (int64_t i = 0; i < from[0] * from[1]; i++) {
+            if (dtype == TESS_F32) {
+                ((float *)rows.data)[i] = (float)(i + 1);
+            } else {
+                in[i] = (double)(i + 1);
+            }
+        }
+        assert_ok(tess_decode_all_bins(ctx, m.detector, &rows, &out));
+        int64_t n_number = 0;
+        for (int64_t i = 0; i < to[0] * to[1]; i++) {
+            const double value = dtype == TESS_F32 ? (double)((const float *)out.data)[i] : all[i];
+            n_number += !isnan(value);
+        }
+        assert_int_equal(n_number, from[0] * from[1]);
+        for (int64_t i = 0; i < from[0] * from[1]; i++) {
+            const int64_t at = i / from[1] * to[1] + info->all_index[i % from[1]];
+            const double value =
+                dtype == TESS_F32 ? (double)((const float *)out.data)[at] : all[at];
+            assert_true(value == (double)(i + 1));
+        }
+        out.shape[1]--;
+        assert_fails(tess_decode_all_bins(ctx, m.detector, &rows, &out), TESS_E_SHAPE, "out: has");
+        out.shape[1]++;
+        out.dtype = dtype == TESS_F32 ? TESS_F64 : TESS_F32;
+        assert_fails(tess_decode_all_bins(ctx, m.detector, &rows, &out), TESS_E_DTYPE,
+                     "those of rows");
+        rows.shape[1] = 3;
+        assert_fails(tess_decode_all_bins(ctx, m.detector, &rows, &out), TESS_E_SHAPE, "rows: has");
+        free(in);
+        free(all);
+    }
+    golden_model_close(&m);
+}
+
 static void test_bad_arguments(void **state)
 {
     (void)state;
@@ -414,6 +465,7 @@ int main(void)
                                        cmocka_unit_test(test_same_bits),
                                        cmocka_unit_test(test_given_likelihood),
                                        cmocka_unit_test(test_nan_positions),
+                                       cmocka_unit_test(test_all_bins),
                                        cmocka_unit_test(test_bad_arguments),
                                        cmocka_unit_test(test_bad_detectors)};
     return cmocka_run_group_tests(tests, open_context, close_context);

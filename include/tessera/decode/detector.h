@@ -142,6 +142,12 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_predict(tess_context *ctx,
                                                          const tess_decode_predict_config *config,
                                                          tess_decode_outputs *outputs);
 
+/** Rows over interior bins [T][N_s] among all bins: out [T][n_all_bin] of the same dtype, f32 or
+ * f64, NaN at bins that are not interior. Both C-contiguous, host. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_all_bins(tess_context *ctx,
+                                                          const tess_decode_detector *detector,
+                                                          const tess_array *rows, tess_array *out);
+
 /** Options of EM; scalars are described by table "decode.em". */
 typedef struct tess_decode_em_config {
     uint32_t struct_size;

@@ -167,15 +167,8 @@ class PredictMixin(StateSpace):
         if interior.all():
             return inner
         full = np.empty((len(inner), len(interior)), dtype=inner.dtype)
-        # Run by run: NumPy copies columns picked by a mask one at a time.
-        edges = np.flatnonzero(np.diff(interior)) + 1
-        done = 0
-        for start, stop in zip((0, *edges), (*edges, len(interior)), strict=True):
-            if interior[start]:
-                full[:, start:stop] = inner[:, done : done + stop - start]
-                done += stop - start
-            else:
-                full[:, start:stop] = np.nan
+        with Session(**self._session()) as context:
+            _core.decode_all_bins(context, self._built[1], inner, full)
         return full
 
     def _by_state(self, log_likelihood: Any) -> Array:
