@@ -58,6 +58,10 @@ TESS_MUST_CHECK tess_status tess_ar_groups(const tess_autoreject_epochs *epochs,
                                            const int64_t *picks, int64_t n_pick, int64_t *channels,
                                            tess_ar_group *groups, int64_t *n_group);
 
+// Channels a caller gives by index: in range, each once, one at least. In any order.
+TESS_MUST_CHECK tess_status tess_ar_check_distinct(const tess_autoreject_epochs *epochs,
+                                                   const int64_t *channels, int64_t n_channel);
+
 // Positions that interpolation can use: TESS_E_NUMERIC with the names of channels that have none
 // and the ways out. "Valid channel positions are needed for autoreject to work" begins it.
 TESS_MUST_CHECK tess_status tess_ar_check_positions(const tess_autoreject_sensors *sensors,
