@@ -50,6 +50,12 @@
 //                  order, fused. from NULL: 0, 1, ...; column NULL: from; to NULL: 0, 1, ... Rows
 //                  of x that are not in from are not read, and may be rows of out. Same bits on
 //                  every ISA.
+//   field_dots     out[j] = dot product of the lead fields of one point and of n others, the series
+//                  cut after n_term <= 99 terms; point: unit vector, normal, length; place and
+//                  normal [3][stride]. Same bits on every vector set.
+//   spectrum_solve b [n_rhs][n] := a^+ b, a [n][n] symmetric (lower triangle, used up), where the
+//                  inverse keeps the *rank largest eigenvalues, the fewest that sum to 1 - miss of
+//                  all. work: tess_spectrum_items(n) (spectrum.h). *rank 0: a is not finite or 0.
 //
 // autoreject, RANSAC: 8 channels (TESS_RANSAC_ROWS) and 16 samples (TESS_RANSAC_TILE) at a time.
 // Same bits on every ISA.

@@ -113,6 +113,22 @@ static void run_ransac_median(const tess_kernels *set, const workload *w, size_t
     }
 }
 
+// A solution for one channel from n others: items are channels.
+static void run_spectrum(const tess_kernels *set, const workload *w, size_t n)
+{
+    double *a = w->out[0];
+    double *b = a + n * n;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            const double apart = (double)(i - j) / 20;
+            a[i * n + j] = 1 / (1 + apart * apart) + (i == j ? 1e-3 : 0);
+        }
+        b[i] = ((const double *)w->in)[i];
+    }
+    size_t rank = 0;
+    set->spectrum_solve(a, n, b, 1, 1e-4, w->out[1], &rank);
+}
+
 #define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
 static const bench_case cases[] = {
@@ -135,6 +151,7 @@ static const bench_case cases[] = {
     {"probe_read stream", STREAM(char, run_probe_read)},
     {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
     {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},
+    {"spectrum_solve", 305, 305 * 305 * 8, 1, run_spectrum},
     {"mix_f64 tiles of 16", 62, 0, 1, run_mix_tiles},
     {"mix_f64 rows of 992", 62, 0, 1, run_mix_epoch},
 };

@@ -67,6 +67,7 @@ extern const check_test test_decode_joint_list[];
 extern const check_test test_decode_kde_list[];
 extern const check_test test_autoreject_threshold_list[];
 extern const check_test test_autoreject_mix_list[];
+extern const check_test test_autoreject_field_list[];
 extern const check_test test_autoreject_ransac_list[];
 
 // Times every kernel whose name contains `filter` (NULL: all) on every usable set.
