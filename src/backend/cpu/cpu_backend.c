@@ -4,6 +4,7 @@
 #include "stage/autoreject.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
+#include "stage/autoreject_overall.h"
 #include "stage/autoreject_ransac.h"
 #include "stage/autoreject_threshold.h"
 #include "stage/decode_hmm.h"
@@ -38,6 +39,8 @@ static const cpu_stage stages[] = {
      tess_cpu_autoreject_curve},
     {TESS_STAGE_AUTOREJECT_RANSAC, "autoreject.ransac", sizeof(tess_stage_autoreject_ransac),
      tess_cpu_autoreject_ransac},
+    {TESS_STAGE_AUTOREJECT_OVERALL, "autoreject.overall", sizeof(tess_stage_autoreject_overall),
+     tess_cpu_autoreject_overall},
     {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
     {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
      tess_cpu_decode_kde_bind},
