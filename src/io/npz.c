@@ -8,7 +8,7 @@
 #include "io/format_file.h"
 #include "io/formats.h"
 #include "io/npy_array.h"
-#include "io/ucs4.h"
+#include "base/ucs4.h"
 #include "io/zip.h"
 #include "io/zip_unpack.h"
 

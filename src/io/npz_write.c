@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "io/format_file.h"
 #include "io/npz.h"
-#include "io/ucs4.h"
+#include "base/ucs4.h"
 #include "io/zip.h"
 #include "io/zip_layout.h"
 #include "io/zip_unpack.h"

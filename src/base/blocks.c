@@ -1,4 +1,4 @@
-#include "systems/decode/blocks.h"
+#include "base/blocks.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -6,30 +6,28 @@
 #include <string.h>
 
 // In front of every block; as large as the alignment, so that the items keep it.
-typedef struct tess_decode_block {
-    struct tess_decode_block *previous;
+typedef struct tess_block {
+    struct tess_block *previous;
     size_t bytes;
     char pad[TESS_ALIGN - sizeof(void *) - sizeof(size_t)];
-} tess_decode_block;
+} tess_block;
 
-void tess_decode_blocks_init(tess_decode_blocks *blocks, tess_heap *heap)
+void tess_blocks_init(tess_blocks *blocks, tess_heap *heap)
 {
     blocks->heap = heap;
     blocks->last = NULL;
 }
 
-void *tess_decode_blocks_alloc(tess_decode_blocks *blocks, int64_t n, size_t item_bytes,
-                               const char *what)
+void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const char *what)
 {
     uint64_t bytes;
     if (n < 0 || !tess_mul_u64((uint64_t)n, item_bytes, &bytes) ||
-        !tess_add_u64(bytes, sizeof(tess_decode_block), &bytes) || bytes > SIZE_MAX) {
+        !tess_add_u64(bytes, sizeof(tess_block), &bytes) || bytes > SIZE_MAX) {
         tess_error_set(TESS_E_MEMORY, "%s: %lld items of %zu bytes are more than memory can have",
                        what, (long long)n, item_bytes);
         return NULL;
     }
-    tess_decode_block *block =
-        tess_heap_alloc_zero(blocks->heap, (size_t)bytes, TESS_TAG_RESULT, what);
+    tess_block *block = tess_heap_alloc_zero(blocks->heap, (size_t)bytes, TESS_TAG_RESULT, what);
     if (!block) {
         return NULL;
     }
@@ -39,20 +37,20 @@ void *tess_decode_blocks_alloc(tess_decode_blocks *blocks, int64_t n, size_t ite
     return block + 1;
 }
 
-void *tess_decode_blocks_copy(tess_decode_blocks *blocks, const void *items, int64_t n,
-                              size_t item_bytes, const char *what)
+void *tess_blocks_copy(tess_blocks *blocks, const void *items, int64_t n, size_t item_bytes,
+                       const char *what)
 {
-    void *copy = tess_decode_blocks_alloc(blocks, n, item_bytes, what);
+    void *copy = tess_blocks_alloc(blocks, n, item_bytes, what);
     if (copy && n > 0) {
         memcpy(copy, items, (size_t)n * item_bytes);
     }
     return copy;
 }
 
-void tess_decode_blocks_free(tess_decode_blocks *blocks)
+void tess_blocks_free(tess_blocks *blocks)
 {
     while (blocks->last) {
-        tess_decode_block *block = blocks->last;
+        tess_block *block = blocks->last;
         blocks->last = block->previous;
         tess_heap_free(blocks->heap, block, block->bytes, TESS_TAG_RESULT);
     }

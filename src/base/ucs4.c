@@ -1,4 +1,4 @@
-#include "io/ucs4.h"
+#include "base/ucs4.h"
 
 #include <stdbool.h>
 

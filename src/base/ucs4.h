@@ -1,6 +1,6 @@
 // UTF-8 to and from the fixed-width text of NumPy's U type (native byte order).
-#ifndef TESS_IO_UCS4_H
-#define TESS_IO_UCS4_H
+#ifndef TESS_BASE_UCS4_H
+#define TESS_BASE_UCS4_H
 
 #include <stddef.h>
 #include <stdint.h>
