@@ -57,6 +57,11 @@
 //                  inverse keeps the *rank largest eigenvalues, the fewest that sum to 1 - miss of
 //                  all. work: tess_spectrum_items(n) (spectrum.h). *rank 0: a is not finite or 0.
 //
+// autoreject, local search:
+//
+//   local_sse    sse[t] += (sum[r][t] / count - median[r][t])^2, t < 16, for n_row rows in order,
+//                fused. Same bits on every ISA.
+//
 // autoreject, RANSAC: 8 channels (TESS_RANSAC_ROWS) and 16 samples (TESS_RANSAC_TILE) at a time.
 // Same bits on every ISA.
 //

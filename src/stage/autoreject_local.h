@@ -6,10 +6,13 @@
 
 enum {
     TESS_STAGE_AUTOREJECT_SCATTER = 0x0430,
+    TESS_STAGE_AUTOREJECT_LOCAL = 0x0431,
 };
 
 // Samples in tiles of 16: everything these stages work on.
 enum { TESS_STAGE_AUTOREJECT_TILE = 16 };
+// Channels that one block of the local search takes: what it writes is per block.
+enum { TESS_STAGE_AUTOREJECT_LOCAL_CHANNELS = 8 };
 
 // Rearranges epochs by tiles of time.
 //
@@ -25,5 +28,60 @@ typedef struct tess_stage_autoreject_scatter {
     int64_t n_time;
     int64_t tile_stride;
 } tess_stage_autoreject_scatter;
+
+// Squared errors of the local search, for some tiles.
+//
+// Epochs lie in bins: those of one bin train the same folds and are kept from the same level of
+// consensus on. Bins are numbered by rising level. With y = x but for the rows that column j
+// repairs,
+//
+//   sum[f][l]  = sum of y over the epochs of those bins of levels 0..l that train fold f
+//   median[f]  = median of x over the epochs that test fold f
+//   sse[j][f][l] = sum over channels and samples of (sum[f][l] / n_kept[j][f][l] - median[f])^2
+//
+// in order of epochs, bins, levels, channels; 0 where n_kept is 0.
+//
+// x         in   f64 tiles of [n_epoch][n_chan][16], tile_stride items apart
+// repaired  in   f64 [n_tile][first[n_repair]][16]
+// first     in   [n_repair + 1] rows of a repair, ascending
+// bad       in   [first[n_repair]] their channels, ascending within a repair
+// repair    in   [n_column][n_epoch] index of a repair; -1: none; -2: the epoch is left out
+// bin       in   [n_epoch]; -1: never kept
+// bin_first in   [n_level + 1] bins of a level
+// train     in   [n_fold][n_bin] 1: the bin trains the fold
+// test      in   [test_first[n_fold]] epochs that test fold f: from test_first[f], at least one
+// n_kept    in   [n_column][n_fold][n_level] epochs in a sum; 0: not wanted
+// sse       out  f64 [n_tile][n_block][n_column][n_fold][n_level], a block for every 8 channels
+typedef struct tess_stage_autoreject_local {
+    const double *x;
+    const double *repaired;
+    const int64_t *first;
+    const int32_t *bad;
+    const int64_t *repair;
+    const int64_t *bin;
+    const int64_t *bin_first;
+    const uint8_t *train;
+    const int64_t *test_first;
+    const int64_t *test;
+    const int64_t *n_kept;
+    double *sse;
+    int64_t n_tile;
+    int64_t tile_stride;
+    int64_t n_epoch;
+    int64_t n_chan;
+    int64_t n_repair;
+    int64_t n_column;
+    int64_t n_bin;
+    int64_t n_level;
+    int64_t n_fold;
+} tess_stage_autoreject_local;
+
+// Doubles a thread needs for it: for plans.
+static inline int64_t tess_stage_autoreject_local_scratch(int64_t n_bin, int64_t n_fold,
+                                                          int64_t max_test)
+{
+    return ((n_bin + n_fold + 1) * TESS_STAGE_AUTOREJECT_LOCAL_CHANNELS + max_test) *
+           TESS_STAGE_AUTOREJECT_TILE;
+}
 
 #endif

@@ -66,6 +66,7 @@ extern const check_test test_probe_list[];
 extern const check_test test_decode_joint_list[];
 extern const check_test test_decode_kde_list[];
 extern const check_test test_autoreject_threshold_list[];
+extern const check_test test_autoreject_local_list[];
 extern const check_test test_autoreject_mix_list[];
 extern const check_test test_autoreject_field_list[];
 extern const check_test test_autoreject_ransac_list[];

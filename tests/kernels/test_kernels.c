@@ -87,6 +87,7 @@ int main(int argc, char **argv)
             run_list(test_decode_joint_list, &options, &sum);
             run_list(test_decode_kde_list, &options, &sum);
             run_list(test_autoreject_threshold_list, &options, &sum);
+            run_list(test_autoreject_local_list, &options, &sum);
             run_list(test_autoreject_mix_list, &options, &sum);
             run_list(test_autoreject_field_list, &options, &sum);
             run_list(test_autoreject_ransac_list, &options, &sum);

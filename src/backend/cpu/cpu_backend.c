@@ -41,6 +41,8 @@ static const cpu_stage stages[] = {
      tess_cpu_autoreject_ransac},
     {TESS_STAGE_AUTOREJECT_OVERALL, "autoreject.overall", sizeof(tess_stage_autoreject_overall),
      tess_cpu_autoreject_overall},
+    {TESS_STAGE_AUTOREJECT_LOCAL, "autoreject.local", sizeof(tess_stage_autoreject_local),
+     tess_cpu_autoreject_local},
     {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
     {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
      tess_cpu_decode_kde_bind},

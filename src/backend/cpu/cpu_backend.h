@@ -28,6 +28,8 @@ TESS_MUST_CHECK tess_status tess_cpu_autoreject_ransac(tess_backend_device *devi
                                                        const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_overall(tess_backend_device *device,
                                                         const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_local(tess_backend_device *device,
+                                                      const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde_bind(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device,

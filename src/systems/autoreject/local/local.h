@@ -29,6 +29,7 @@ typedef struct tess_ar_local_request {
     int32_t rho_mode;
     const uint8_t *folds; // [n_fold][n_epoch] 1 train, 2 test
     int64_t n_fold;
+    uint64_t memory_bytes; // what the search may hold beside the store; 0: as much as it wants
     // Checkpoints, as in threshold/thresholds.h.
     tess_status (*keep)(void *user, int64_t n_tile_done, const void *state, size_t bytes);
     void *user;
@@ -41,7 +42,13 @@ typedef struct tess_ar_local_result {
     double *loss; // [n_consensus][n_n_interpolate][n_fold], the caller's; inf: not admissible
     int64_t consensus_index;
     int64_t n_interpolate_index;
+    int64_t
+        n_left_out; // (value of n_interpolate, epoch) pairs with too few channels to repair from
 } tess_ar_local_result;
+
+// The least tess_ar_local_search() can do with.
+uint64_t tess_ar_local_least_bytes(const tess_context *ctx, int64_t n_epoch, int64_t n_chan,
+                                   int64_t n_consensus, int64_t n_n_interpolate, int64_t n_fold);
 
 // The table and its first smallest mean. TESS_E_NUMERIC with the rule that removed every cell.
 TESS_MUST_CHECK tess_status tess_ar_local_search(tess_context *ctx,

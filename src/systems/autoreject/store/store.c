@@ -230,53 +230,62 @@ void tess_ar_store_close(tess_ar_store *store)
     *store = (tess_ar_store){.scratch_fd = -1};
 }
 
-// Pages of a tile; for giving back only whole ones, so that a neighbour keeps what it shares.
-static void tile_pages(const tess_ar_store *store, int64_t k, bool is_release, char **begin,
-                       size_t *bytes)
+// Pages of some tiles; for giving back only whole ones, so that a neighbour keeps what it shares.
+static void tile_pages(const tess_ar_store *store, int64_t first, int64_t n, bool is_release,
+                       char **begin, size_t *bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t low = (uintptr_t)(store->tiles + (uint64_t)k * store->tile_items);
-    const uintptr_t high = low + tile_bytes(store);
+    const uintptr_t low = (uintptr_t)(store->tiles + (uint64_t)first * store->tile_items);
+    const uintptr_t high = low + (uint64_t)n * tile_bytes(store);
     const uintptr_t from = is_release ? (low + page - 1) & ~(page - 1) : low & ~(page - 1);
     const uintptr_t to = is_release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
     *begin = (char *)from;
     *bytes = to > from ? to - from : 0;
 }
 
-// Reads the tile's pages in; by itself a fault on a bad disk would end the process.
-static tess_status populate(tess_ar_store *store, int64_t k)
+// Reads the tiles' pages in; by itself a fault on a bad disk would end the process.
+static tess_status populate(tess_ar_store *store, int64_t first, int64_t n)
 {
     char *begin;
     size_t bytes;
-    tile_pages(store, k, false, &begin, &bytes);
+    tile_pages(store, first, n, false, &begin, &bytes);
     while (!store->no_populate && madvise(begin, bytes, MADV_POPULATE_READ) != 0) {
         if (errno == EINVAL || errno == ENOSYS || errno == ENOMEM) {
             store->no_populate = true; // an older kernel: pages come in by ordinary faults
         } else if (errno != EINTR && errno != EAGAIN) {
             TESS_FAIL(TESS_E_IO, "%s: cannot read tile %lld of the rearranged samples: %s",
-                      store->scratch_path, (long long)k, strerror(errno));
+                      store->scratch_path, (long long)first, strerror(errno));
         }
+    }
+    return TESS_OK;
+}
+
+tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
+                                const double **tiles)
+{
+    *tiles = store->tiles + (uint64_t)first * store->tile_items;
+    if (store->scratch_fd < 0 || (first == store->tile_now && n == store->n_tile_now)) {
+        return TESS_OK;
+    }
+    char *begin;
+    size_t bytes;
+    if (store->tile_now >= 0) {
+        tile_pages(store, store->tile_now, store->n_tile_now, true, &begin, &bytes);
+        madvise(begin, bytes, MADV_DONTNEED);
+    }
+    store->tile_now = first;
+    store->n_tile_now = n;
+    TESS_TRY(populate(store, first, n));
+    const int64_t next = first + n;
+    if (next < store->n_tile) {
+        tile_pages(store, next, n < store->n_tile - next ? n : store->n_tile - next, false, &begin,
+                   &bytes);
+        madvise(begin, bytes, MADV_WILLNEED);
     }
     return TESS_OK;
 }
 
 tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k, const double **tile)
 {
-    *tile = store->tiles + (uint64_t)k * store->tile_items;
-    if (store->scratch_fd < 0 || k == store->tile_now) {
-        return TESS_OK;
-    }
-    char *begin;
-    size_t bytes;
-    if (store->tile_now >= 0) {
-        tile_pages(store, store->tile_now, true, &begin, &bytes);
-        madvise(begin, bytes, MADV_DONTNEED);
-    }
-    store->tile_now = k;
-    TESS_TRY(populate(store, k));
-    if (k + 1 < store->n_tile) {
-        tile_pages(store, k + 1, false, &begin, &bytes);
-        madvise(begin, bytes, MADV_WILLNEED);
-    }
-    return TESS_OK;
+    return tess_ar_store_tiles(store, k, 1, tile);
 }

@@ -23,7 +23,8 @@ typedef struct tess_ar_store {
     double *delta_augmented; // [n_epoch][n_chan] of every channel predicted from the others; NULL
     double *tiles;           // memory, or the mapped scratch file
     uint64_t tile_items;     // n_epoch * n_chan * TESS_AR_TILE
-    int64_t tile_now;        // the one mapped last; -1: none yet
+    int64_t tile_now;        // the first of those asked for last; -1: none yet
+    int64_t n_tile_now;
     int scratch_fd;          // -1: in memory
     bool no_populate;        // the kernel cannot fault a range in by itself
     char scratch_path[1024]; // for messages; the file has this name only while it is kept
@@ -59,5 +60,8 @@ void tess_ar_store_close(tess_ar_store *store);
 // gives back those before when the tiles lie in a file; TESS_E_IO where it cannot be read.
 TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
                                                const double **tile);
+// The same for n tiles one after another.
+TESS_MUST_CHECK tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
+                                                const double **tiles);
 
 #endif
