@@ -40,12 +40,12 @@ typedef struct tess_stage_autoreject_augment {
 //
 // rows  in   [n_chan] where channel i of the n_chan is in an epoch of x; NULL: at i
 // epoch in   [n_repair] indices into x; NULL: 0, 1, ...
-// first in   [n_repair + 1] ascending
-// bad   in   [first[n_repair]] channels, ascending within a repair
-// w     in   f64 [first[n_repair]][n_chan], C-contiguous
+// first in   [n_repair + 1] ascending; rows of bad, w and out count from first[0]
+// bad   in   [first[n_repair] - first[0]] channels, ascending within a repair
+// w     in   f64 [first[n_repair] - first[0]][n_chan], C-contiguous
 // x     inout f64 [.][.][width], last axis contiguous, strides in items
-// out   out  f64 [first[n_repair]][width], C-contiguous; NULL: the bad channels of x are
-//            overwritten (an epoch must not be in two repairs then)
+// out   out  f64 [first[n_repair] - first[0]][width], C-contiguous; NULL: the bad channels of x
+//            are overwritten (an epoch must not be in two repairs then)
 typedef struct tess_stage_autoreject_repair {
     const int32_t *rows;
     const int64_t *epoch;

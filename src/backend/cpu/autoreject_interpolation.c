@@ -78,8 +78,8 @@ static int32_t row_of(const tess_stage_autoreject_repair *a, int32_t channel)
 static void repair_one(const repair_job *job, int64_t j, int32_t *lists)
 {
     const tess_stage_autoreject_repair *a = job->args;
-    const int64_t first = a->first[j];
-    const int64_t n_bad = a->first[j + 1] - first;
+    const int64_t first = a->first[j] - a->first[0];
+    const int64_t n_bad = a->first[j + 1] - a->first[j];
     const int32_t *bad = a->bad + first;
     int32_t *columns = lists;
     int32_t *rows = lists + a->n_chan;

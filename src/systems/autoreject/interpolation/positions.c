@@ -1,7 +1,7 @@
 #include "systems/autoreject/interpolation/positions.h"
 
 #include "base/status.h"
-#include "tessera/autoreject/epochs.h"
+#include "systems/autoreject/epochs/epochs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,48 +38,28 @@ tess_status tess_ar_check_channels(const tess_autoreject_sensors *sensors, const
     return TESS_OK;
 }
 
-// "E01, E02 and 14 more": those for which wanted() holds.
-static int64_t list_names(const tess_autoreject_sensors *sensors, const int64_t *channels,
-                          int64_t n, bool (*wanted)(const double *), char *text, size_t capacity)
-{
-    int64_t count = 0;
-    size_t used = 0;
-    text[0] = '\0';
-    for (int64_t i = 0; i < n; i++) {
-        const tess_autoreject_channel *channel = &sensors->channels[channels[i]];
-        if (!wanted(channel->loc)) {
-            continue;
-        }
-        if (count++ < NAMES_SHOWN && used < capacity) {
-            used += (size_t)snprintf(text + used, capacity - used, "%s%.40s", count > 1 ? ", " : "",
-                                     channel->name ? channel->name : "?");
-        }
-    }
-    if (count > NAMES_SHOWN && used < capacity) {
-        snprintf(text + used, capacity - used, " and %lld more", (long long)count - NAMES_SHOWN);
-    }
-    return count;
-}
-
-static bool is_unknown(const double *p)
-{
-    return !is_known(p);
-}
-
 tess_status tess_ar_places_are_known(const tess_autoreject_sensors *sensors,
                                      const int64_t *channels, int64_t n)
 {
-    char names[512];
-    int64_t count = list_names(sensors, channels, n, is_unknown, names, sizeof names);
-    if (count == 0) {
-        count = list_names(sensors, channels, n, is_zero, names, sizeof names);
-        count = count > 1 ? count : 0; // one electrode may be at the origin
+    TESS_TRY(tess_ar_check_positions(sensors, channels, n));
+    char names[512] = "";
+    size_t used = 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const tess_autoreject_channel *channel = &sensors->channels[channels[i]];
+        if (!is_zero(channel->loc)) {
+            continue;
+        }
+        if (count++ < NAMES_SHOWN && used < sizeof names) {
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s",
+                                     count > 1 ? ", " : "", channel->name);
+        }
     }
-    if (count > 0) {
-        TESS_FAIL(TESS_E_FORMAT,
-                  "Could not extract channel positions for %lld channels: %s; give positions "
+    if (count > 1) { // one electrode may be at the origin
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "Could not extract channel positions for %lld channels: %s%s; give positions "
                   "(--montage), or search thresholds without augmentation",
-                  (long long)count, names);
+                  (long long)count, names, count > NAMES_SHOWN ? " and more" : "");
     }
     return TESS_OK;
 }
