@@ -1,6 +1,6 @@
 // Types and marks of channels, as the caller gives them.
 #include "base/status.h"
-#include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/files/fif.h"
 
 #include <string.h>
 
@@ -66,8 +66,13 @@ tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epoch
             if (!channel) {
                 return no_channel("types", at, ",;");
             }
-            epochs->is_edited = epochs->is_edited || channel->type != type;
-            channel->type = type;
+            if (channel->type != type) {
+                int32_t kind;
+                int32_t unit;
+                tess_ar_fif_of_type(type, &kind, &unit, &channel->coil_type);
+                channel->type = type;
+                epochs->is_edited = true;
+            }
             at += taken;
             at += *at == ',';
         }

@@ -43,8 +43,13 @@ static tess_status windows(const tess_autoreject_epochs_config *config, const te
         TESS_FAIL(TESS_E_RANGE, "window: %g s every %g s are less than a sample at %g Hz",
                   config->window, config->window - config->overlap, c->sampling_hz);
     }
-    for (int64_t i = 0; (double)i * step < last + 1; i++) {
-        TESS_TRY(tess_ar_events_add(list, (int64_t)((double)i * step), 0, 1));
+    // Rounded as NumPy's arange() rounds, from the first sample's number on.
+    const double first = (double)c->first_sample;
+    const double delta = first + step - first;
+    const double n = ceil((last + 1) / step);
+    for (int64_t i = 0; (double)i < n; i++) {
+        const int64_t sample = (int64_t)(first + (double)i * delta) - c->first_sample;
+        TESS_TRY(tess_ar_events_add(list, sample, 0, 1));
     }
     if (list->n == 0) {
         TESS_FAIL(TESS_E_SHAPE, "window: %g s are longer than the recording of %g s",

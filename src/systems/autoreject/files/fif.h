@@ -199,6 +199,10 @@ typedef struct tess_ar_fif_info {
     tess_autoreject_sensors sensors;
 } tess_ar_fif_info;
 
+// The type of a channel from its kind, unit and coil; and kind, unit and coil of a type.
+int32_t tess_ar_fif_type(int32_t kind, int32_t unit, int32_t coil);
+void tess_ar_fif_of_type(int32_t type, int32_t *kind, int32_t *unit, int32_t *coil);
+
 TESS_MUST_CHECK tess_status tess_ar_fif_read_info(const tess_ar_fif_file *file,
                                                   tess_autoreject_epochs *epochs,
                                                   tess_ar_fif_info *out);

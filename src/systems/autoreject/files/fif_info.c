@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FRAME_DEVICE = 1, FRAME_HEAD = 4, UNIT_T_M = 201 };
+enum { FRAME_DEVICE = 1, FRAME_HEAD = 4 };
 
 // A channel as the file describes it.
 typedef struct raw_channel {
@@ -26,36 +26,47 @@ typedef struct input {
     double *range;
 } input;
 
-static int32_t type_of(int32_t kind, int32_t unit, int32_t coil)
+// How FIF tells types apart; 0: any. The first line of a type is what is written for it.
+static const struct {
+    int32_t type;
+    int32_t kind;
+    int32_t unit;
+    int32_t coil;
+    int32_t writes_unit;
+    int32_t writes_coil;
+} types[] = {
+    {TESS_AUTOREJECT_GRAD, 1, 201, 0, 201, 3012}, {TESS_AUTOREJECT_MAG, 1, 0, 0, 112, 3024},
+    {TESS_AUTOREJECT_CSD, 2, 0, 6, 107, 6},       {TESS_AUTOREJECT_EEG, 2, 0, 0, 107, 1},
+    {TESS_AUTOREJECT_STIM, 3, 0, 0, 0, 0},        {TESS_AUTOREJECT_EOG, 202, 0, 0, 107, 0},
+    {TESS_AUTOREJECT_REF_MEG, 301, 0, 0, 112, 0}, {TESS_AUTOREJECT_EMG, 302, 0, 0, 107, 0},
+    {TESS_AUTOREJECT_ECG, 402, 0, 0, 107, 0},     {TESS_AUTOREJECT_MISC, 502, 0, 0, 0, 0},
+    {TESS_AUTOREJECT_SEEG, 802, 0, 0, 107, 1},    {TESS_AUTOREJECT_ECOG, 902, 0, 0, 107, 1},
+    {TESS_AUTOREJECT_HBO, 1100, 0, 300, 6, 300},  {TESS_AUTOREJECT_HBR, 1100, 0, 301, 6, 301},
+};
+
+int32_t tess_ar_fif_type(int32_t kind, int32_t unit, int32_t coil)
 {
-    enum { COIL_CSD = 6, COIL_HBO = 300, COIL_HBR = 301 };
-    switch (kind) {
-    case 1:
-        return unit == UNIT_T_M ? TESS_AUTOREJECT_GRAD : TESS_AUTOREJECT_MAG;
-    case 2:
-        return coil == COIL_CSD ? TESS_AUTOREJECT_CSD : TESS_AUTOREJECT_EEG;
-    case 3:
-        return TESS_AUTOREJECT_STIM;
-    case 202:
-        return TESS_AUTOREJECT_EOG;
-    case 301:
-        return TESS_AUTOREJECT_REF_MEG;
-    case 302:
-        return TESS_AUTOREJECT_EMG;
-    case 402:
-        return TESS_AUTOREJECT_ECG;
-    case 502:
-        return TESS_AUTOREJECT_MISC;
-    case 802:
-        return TESS_AUTOREJECT_SEEG;
-    case 902:
-        return TESS_AUTOREJECT_ECOG;
-    case 1100:
-        return coil == COIL_HBO   ? TESS_AUTOREJECT_HBO
-               : coil == COIL_HBR ? TESS_AUTOREJECT_HBR
-                                  : TESS_AUTOREJECT_OTHER;
-    default:
-        return TESS_AUTOREJECT_OTHER;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].kind == kind && (types[i].unit == 0 || types[i].unit == unit) &&
+            (types[i].coil == 0 || types[i].coil == coil)) {
+            return types[i].type;
+        }
+    }
+    return TESS_AUTOREJECT_OTHER;
+}
+
+void tess_ar_fif_of_type(int32_t type, int32_t *kind, int32_t *unit, int32_t *coil)
+{
+    *kind = 502;
+    *unit = 0;
+    *coil = 0;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].type == type) {
+            *kind = types[i].kind;
+            *unit = types[i].writes_unit;
+            *coil = types[i].writes_coil;
+            return;
+        }
     }
 }
 
@@ -169,7 +180,7 @@ static tess_status read_channels(input *in)
         tess_autoreject_channel *channel = &in->channels[c];
         tag = tess_ar_fif_tag_in(file, in->block, TESS_AR_FIF_CH_INFO, tag);
         TESS_TRY(check_calibration(in, c, tag));
-        channel->type = type_of(in->raw[c].kind, in->raw[c].unit, channel->coil_type);
+        channel->type = tess_ar_fif_type(in->raw[c].kind, in->raw[c].unit, channel->coil_type);
     }
     return TESS_OK;
 }

@@ -64,7 +64,8 @@ TESS_MUST_CHECK tess_status tess_ar_apply_types(const char *types, tess_autoreje
 TESS_MUST_CHECK tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs);
 
 // view.c: epochs seen through something. The mean of the samples from start_s to end_s (infinite:
-// to the end of the epoch) taken off every row; only the epochs of some events, by name or code.
+// to the end of the epoch) taken off every row but those of triggers; only the epochs of some
+// events, by name or code.
 TESS_MUST_CHECK tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_s,
                                                    double end_s);
 TESS_MUST_CHECK tess_status tess_ar_select_epochs(const char *events,

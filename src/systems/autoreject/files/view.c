@@ -8,10 +8,18 @@
 
 typedef struct baseline_view {
     tess_ar_reader inner;
+    const tess_autoreject_sensors *sensors;
     int64_t n_time;
     int64_t first; // samples first..end-1 are the baseline
     int64_t end;
 } baseline_view;
+
+// Triggers and the like have none.
+static bool has_baseline(int32_t type)
+{
+    return type != TESS_AUTOREJECT_STIM && type != TESS_AUTOREJECT_MISC &&
+           type != TESS_AUTOREJECT_OTHER;
+}
 
 static tess_status read_baseline(tess_context *ctx, void *impl, int64_t first, int64_t count,
                                  const int64_t *channels, int64_t n_channel, double *dst)
@@ -19,6 +27,9 @@ static tess_status read_baseline(tess_context *ctx, void *impl, int64_t first, i
     const baseline_view *view = impl;
     TESS_TRY(view->inner.read(ctx, view->inner.impl, first, count, channels, n_channel, dst));
     for (int64_t row = 0; row < count * n_channel; row++, dst += view->n_time) {
+        if (!has_baseline(view->sensors->channels[channels[row % n_channel]].type)) {
+            continue;
+        }
         double sum = 0;
         for (int64_t t = view->first; t < view->end; t++) {
             sum += dst[t];
@@ -57,6 +68,7 @@ tess_status tess_ar_apply_baseline(tess_autoreject_epochs *epochs, double start_
         return TESS_E_MEMORY;
     }
     *view = (baseline_view){.inner = epochs->reader,
+                            .sensors = &epochs->sensors,
                             .n_time = info->n_time,
                             .first = (int64_t)(from - first),
                             .end = (int64_t)(to - first) + 1};

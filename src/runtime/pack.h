@@ -1,0 +1,20 @@
+// A gzip file written front to back.
+#ifndef TESS_RUNTIME_PACK_H
+#define TESS_RUNTIME_PACK_H
+
+#include "base/memory.h"
+
+typedef struct tess_packer tess_packer;
+
+// Packed bytes go to fd from its start; fd and path are borrowed until close. The header names no
+// file and no time: the same bytes give the same file. TESS_E_UNSUPPORTED where the library was
+// built without zlib. *out is NULL after a failure.
+TESS_MUST_CHECK tess_status tess_packer_open(tess_heap *heap, int fd, const char *path,
+                                             tess_packer **out);
+TESS_MUST_CHECK tess_status tess_packer_write(tess_packer *packer, const void *src, size_t bytes);
+// The end of the stream; nothing may follow.
+TESS_MUST_CHECK tess_status tess_packer_finish(tess_packer *packer);
+// Safe on NULL.
+void tess_packer_close(tess_packer *packer);
+
+#endif

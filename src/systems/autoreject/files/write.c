@@ -1,0 +1,128 @@
+// Writing epochs: what all formats have in common, and plain arrays.
+#include "base/status.h"
+#include "base/struct_read.h"
+#include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/progress.h"
+#include "tessera/io.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+enum { CHUNK_BYTES = 8 << 20 };
+
+static bool ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path);
+    const size_t n_ending = strlen(ending);
+    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}
+
+// The input is never written to.
+static tess_status check_not_input(const tess_autoreject_epochs *epochs, const char *path)
+{
+    struct stat in;
+    struct stat out;
+    if (stat(epochs->info.path, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev &&
+        in.st_ino == out.st_ino) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: is the file the epochs are read from; give another name",
+                  path);
+    }
+    return TESS_OK;
+}
+
+static int64_t count_kept(const tess_autoreject_epochs *epochs,
+                          const tess_autoreject_write_config *config)
+{
+    int64_t n = 0;
+    for (int64_t e = 0; e < epochs->info.n_epoch; e++) {
+        n += !config->drop || !config->drop[e];
+    }
+    return n;
+}
+
+// Runs of kept epochs, as many at once as the buffer takes.
+static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs,
+                               const tess_autoreject_write_config *config, int64_t at_once,
+                               double *samples, int64_t n_kept, tess_sink *sink)
+{
+    const int64_t n_epoch = epochs->info.n_epoch;
+    const uint64_t epoch_bytes =
+        (uint64_t)(epochs->sensors.n_chan * epochs->info.n_time) * sizeof *samples;
+    tess_ar_progress progress;
+    tess_ar_progress_begin(&progress, ctx, "autoreject.write", "epochs", 0,
+                           (uint64_t)n_kept * epoch_bytes, true);
+    int64_t n_done = 0;
+    for (int64_t e = 0; e < n_epoch;) {
+        int64_t n = 0;
+        while (e + n < n_epoch && n < at_once && !(config->drop && config->drop[e + n])) {
+            n++;
+        }
+        if (n == 0) {
+            e++;
+            continue;
+        }
+        TESS_TRY(tess_ar_progress_poll(&progress, n_done, n_kept));
+        TESS_TRY(tess_autoreject_epochs_read(ctx, epochs, e, n, NULL, 0, samples));
+        if (config->edit) {
+            TESS_TRY(config->edit(config->user, e, n, samples));
+        }
+        TESS_TRY(tess_sink_write(sink, n_done, n, samples, (uint64_t)n * epoch_bytes));
+        e += n;
+        n_done += n;
+    }
+    return tess_ar_progress_poll(&progress, n_done, n_kept);
+}
+
+static tess_status write_array(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
+                               const tess_autoreject_write_config *config, int64_t n_kept)
+{
+    const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
+    const size_t epoch_bytes = (size_t)(shape[1] * shape[2]) * sizeof(double);
+    int64_t at_once = (int64_t)(CHUNK_BYTES / epoch_bytes);
+    at_once = at_once < 1 ? 1 : at_once < n_kept ? at_once : n_kept;
+    tess_sink_config sink_config;
+    tess_sink *sink = NULL;
+    tess_sink_config_init(&sink_config, sizeof sink_config);
+    sink_config.overwrite = config->overwrite;
+    TESS_TRY(tess_sink_create(ctx, path, &sink_config, TESS_F64, 3, shape, &sink));
+    const size_t bytes = (size_t)at_once * epoch_bytes;
+    double *samples = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "epochs to write");
+    tess_status status = samples ? TESS_OK : TESS_E_MEMORY;
+    if (status == TESS_OK && config->provenance) {
+        status = tess_sink_set_provenance(sink, config->provenance);
+    }
+    if (status == TESS_OK) {
+        status = copy_epochs(ctx, epochs, config, at_once, samples, n_kept, sink);
+    }
+    if (status == TESS_OK) {
+        status = tess_sink_commit(sink);
+    }
+    tess_heap_free(&ctx->heap, samples, bytes, TESS_TAG_IO);
+    tess_sink_close(sink);
+    return status;
+}
+
+tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epochs *epochs,
+                                         const char *path,
+                                         const tess_autoreject_write_config *given)
+{
+    tess_error_clear();
+    tess_autoreject_write_config config;
+    tess_autoreject_write_config_init(&config, sizeof config);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
+    }
+    const int64_t n_kept = count_kept(epochs, &config);
+    if (n_kept == 0) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: all %lld epochs are dropped; there is nothing to write", path,
+                  (long long)epochs->info.n_epoch);
+    }
+    TESS_TRY(check_not_input(epochs, path));
+    if (ends_with(path, ".fif") || ends_with(path, ".fif.gz")) {
+        return tess_ar_fif_write(ctx, epochs, path, &config);
+    }
+    if (ends_with(path, ".npy") || ends_with(path, ".npz")) {
+        return write_array(ctx, epochs, path, &config, n_kept);
+    }
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .npy or .npz", path);
+}
