@@ -308,16 +308,15 @@ tess_status tess_source_read_with(tess_source *source, tess_pool *pool, int64_t 
 
 // The pages that a range of items touches (for populate), or those it is the last to use (for
 // release: ranges are given back in order, so the page it begins in has no other user).
-static bool page_range(const tess_source *source, int64_t first, int64_t count, bool release,
+static bool page_range(const tess_source *source, uint64_t offset, uint64_t n_byte, bool release,
                        char **begin, size_t *bytes)
 {
-    if (!source->format || !source->array.data || count == 0) {
+    if (!source->format || !source->array.data || n_byte == 0) {
         return false;
     }
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t low =
-        (uintptr_t)source->array.data + (uintptr_t)first * (uintptr_t)source->item_bytes;
-    const uintptr_t high = low + (uintptr_t)count * (uintptr_t)source->item_bytes;
+    const uintptr_t low = (uintptr_t)source->array.data + (uintptr_t)offset;
+    const uintptr_t high = low + (uintptr_t)n_byte;
     const uintptr_t from = low & ~(page - 1);
     const uintptr_t to = release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
     if (to <= from) {
@@ -330,9 +329,15 @@ static bool page_range(const tess_source *source, int64_t first, int64_t count, 
 
 tess_status tess_source_populate(tess_source *source, int64_t first, int64_t count)
 {
+    return tess_source_populate_bytes(source, (uint64_t)first * source->item_bytes,
+                                      (uint64_t)count * source->item_bytes);
+}
+
+tess_status tess_source_populate_bytes(tess_source *source, uint64_t offset, uint64_t n_byte)
+{
     char *begin;
     size_t bytes;
-    if (source->no_populate || !page_range(source, first, count, false, &begin, &bytes)) {
+    if (source->no_populate || !page_range(source, offset, n_byte, false, &begin, &bytes)) {
         return TESS_OK;
     }
     for (;;) {
@@ -357,15 +362,16 @@ tess_status tess_source_populate(tess_source *source, int64_t first, int64_t cou
                   source->path, (unsigned long long)source->info.file_bytes,
                   (unsigned long long)now.st_size);
     }
-    TESS_FAIL(TESS_E_IO, "%s: cannot read items %lld to %lld: %s", source->path, (long long)first,
-              (long long)(first + count), strerror(errno));
+    TESS_FAIL(TESS_E_IO, "%s: cannot read bytes %llu to %llu of the array: %s", source->path,
+              (unsigned long long)offset, (unsigned long long)(offset + n_byte), strerror(errno));
 }
 
 void tess_source_release(tess_source *source, int64_t first, int64_t count)
 {
     char *begin;
     size_t bytes;
-    if (page_range(source, first, count, true, &begin, &bytes)) {
+    if (page_range(source, (uint64_t)first * source->item_bytes,
+                   (uint64_t)count * source->item_bytes, true, &begin, &bytes)) {
         madvise(begin, bytes, MADV_DONTNEED);
     }
 }

@@ -26,6 +26,9 @@ TESS_MUST_CHECK tess_status tess_source_read_with(tess_source *source, tess_pool
 // Mapped files: brings the pages of a range in, so that a broken disk or a file cut short
 // meanwhile is an error here and not a signal later; and gives them back. No-ops otherwise.
 TESS_MUST_CHECK tess_status tess_source_populate(tess_source *source, int64_t first, int64_t count);
+// The same for a stretch of bytes of the array, where items of the first axis are too large.
+TESS_MUST_CHECK tess_status tess_source_populate_bytes(tess_source *source, uint64_t offset,
+                                                       uint64_t n_byte);
 void tess_source_release(tess_source *source, int64_t first, int64_t count);
 
 // What tells this input from another: size, time and a hash of its first and last MiB.
