@@ -48,7 +48,9 @@ tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes, int6
     }
     *fd = opened;
     *bytes = (uint64_t)info.st_size;
-    *mtime_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    if (mtime_ns) {
+        *mtime_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    }
     return TESS_OK;
 }
 

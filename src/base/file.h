@@ -7,6 +7,7 @@
 #include "tessera/base.h"
 
 // TESS_E_NOT_FOUND when the file is missing or unreadable. *fd is -1 after failure.
+// mtime_ns may be NULL.
 TESS_MUST_CHECK tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes,
                                                 int64_t *mtime_ns);
 

@@ -1,0 +1,161 @@
+#include "systems/autoreject/files/annotations.h"
+
+#include "base/status.h"
+#include "systems/autoreject/files/text_input.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static tess_status grow(tess_ar_annotation_list *list)
+{
+    tess_heap *heap = &list->epochs->ctx->heap;
+    const int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+    tess_ar_annotation *items =
+        tess_heap_alloc(heap, (size_t)capacity * sizeof *items, TESS_TAG_IO, "annotations");
+    if (!items) {
+        return TESS_E_MEMORY;
+    }
+    if (list->n > 0) {
+        memcpy(items, list->items, (size_t)list->n * sizeof *items);
+    }
+    tess_heap_free(heap, list->items, (size_t)list->capacity * sizeof *items, TESS_TAG_IO);
+    list->items = items;
+    list->capacity = capacity;
+    return TESS_OK;
+}
+
+tess_status tess_ar_annotations_add(tess_ar_annotation_list *list, double onset_s,
+                                    double duration_s, const char *text, size_t text_bytes)
+{
+    if (list->n == list->capacity) {
+        TESS_TRY(grow(list));
+    }
+    char *copy = tess_ar_epochs_alloc(list->epochs, 2 * text_bytes + 1);
+    if (!copy) {
+        return TESS_E_MEMORY;
+    }
+    tess_ar_utf8(text, text_bytes, copy);
+    list->items[list->n++] = (tess_ar_annotation){onset_s, duration_s, copy};
+    return TESS_OK;
+}
+
+// Texts lie in the order they were added in neither address nor time, so that equal onsets are
+// kept in order by a merge sort.
+static void sort_by_onset(tess_ar_annotation *items, tess_ar_annotation *spare, int64_t n)
+{
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t begin = 0; begin < n; begin += 2 * width) {
+            const int64_t middle = begin + width < n ? begin + width : n;
+            const int64_t end = middle + width < n ? middle + width : n;
+            int64_t a = begin;
+            int64_t b = middle;
+            for (int64_t i = begin; i < end; i++) {
+                const bool from_a =
+                    a < middle && (b >= end || items[a].onset_s <= items[b].onset_s);
+                spare[i] = from_a ? items[a++] : items[b++];
+            }
+        }
+        memcpy(items, spare, (size_t)n * sizeof *items);
+    }
+}
+
+tess_status tess_ar_annotations_finish(tess_ar_annotation_list *list,
+                                       tess_ar_continuous *continuous)
+{
+    continuous->annotations = NULL;
+    continuous->n_annotation = list->n;
+    if (list->n == 0) {
+        return TESS_OK;
+    }
+    const size_t bytes = (size_t)list->n * sizeof *list->items;
+    tess_ar_annotation *items = tess_ar_epochs_alloc(list->epochs, bytes);
+    if (!items) {
+        return TESS_E_MEMORY;
+    }
+    sort_by_onset(list->items, items, list->n);
+    memcpy(items, list->items, bytes);
+    continuous->annotations = items;
+    return TESS_OK;
+}
+
+void tess_ar_annotations_destroy(tess_ar_annotation_list *list)
+{
+    if (list->items) {
+        tess_heap_free(&list->epochs->ctx->heap, list->items,
+                       (size_t)list->capacity * sizeof *list->items, TESS_TAG_IO);
+    }
+    *list = (tess_ar_annotation_list){0};
+}
+
+void tess_ar_names_add(tess_ar_names *names, const char *name)
+{
+    static const char more[] = " ...";
+    const size_t n = strlen(name);
+    const size_t comma = names->used > 0 ? 2 : 0;
+    if (names->n++ > 0 && names->used + comma + n + sizeof more > sizeof names->text) {
+        if (names->used + sizeof more <= sizeof names->text) {
+            strcpy(names->text + names->used, more);
+            names->used = sizeof names->text; // full
+        }
+        return;
+    }
+    names->used += (size_t)snprintf(names->text + names->used, sizeof names->text - names->used,
+                                    "%s%.100s", comma > 0 ? ", " : "", name);
+}
+
+tess_autoreject_channel *tess_ar_channels_create(tess_autoreject_epochs *epochs, int64_t n)
+{
+    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, (size_t)n * sizeof *channels);
+    for (int64_t c = 0; channels && c < n; c++) {
+        channels[c].name = "";
+        channels[c].type = TESS_AUTOREJECT_EEG;
+        for (int i = 0; i < 12; i++) {
+            channels[c].loc[i] = (double)NAN;
+        }
+    }
+    return channels;
+}
+
+const char *tess_ar_channel_name(tess_autoreject_epochs *epochs, const char *bytes, size_t n)
+{
+    char *name = tess_ar_epochs_alloc(epochs, 2 * n + 1);
+    if (name) {
+        tess_ar_utf8(bytes, n, name);
+        name = tess_ar_trim(name);
+    }
+    return name;
+}
+
+void tess_ar_channel_set_position(tess_autoreject_channel *channel, const double position[3])
+{
+    for (int i = 0; i < 12; i++) {
+        channel->loc[i] = i < 3 ? position[i] : i < 6 ? 0 : (double)NAN;
+    }
+}
+
+bool tess_ar_channel_has_position(const tess_autoreject_channel *channel)
+{
+    return isfinite(channel->loc[0]) && isfinite(channel->loc[1]) && isfinite(channel->loc[2]);
+}
+
+tess_status tess_ar_points_of_channels(tess_autoreject_epochs *epochs,
+                                       tess_autoreject_sensors *sensors)
+{
+    tess_autoreject_point *points =
+        tess_ar_epochs_alloc(epochs, (size_t)sensors->n_chan * sizeof *points + 1);
+    if (!points) {
+        return TESS_E_MEMORY;
+    }
+    int64_t n = 0;
+    for (int64_t c = 0; c < sensors->n_chan; c++) {
+        const tess_autoreject_channel *channel = &sensors->channels[c];
+        if (channel->type == TESS_AUTOREJECT_EEG && tess_ar_channel_has_position(channel)) {
+            points[n] = (tess_autoreject_point){.kind = 3, .ident = (int32_t)n + 1};
+            memcpy(points[n++].position, channel->loc, sizeof points->position);
+        }
+    }
+    sensors->points = points;
+    sensors->n_point = n;
+    return TESS_OK;
+}
