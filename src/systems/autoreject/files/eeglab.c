@@ -1,0 +1,246 @@
+#include "systems/autoreject/files/eeglab.h"
+
+#include "base/checked.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "systems/autoreject/files/text_input.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const field_names[] = {
+#define FIELD_NAME(enumerator, name) [TESS_EEGLAB_##enumerator] = name,
+    TESS_EEGLAB_FIELDS(FIELD_NAME)
+#undef FIELD_NAME
+};
+
+enum { MAX_CHANNEL = 65536 };
+
+static const double VOLTS = 1e-6; // EEGLAB works in microvolts
+
+static int probe(const char *path, const uint8_t *head, size_t head_bytes)
+{
+    const bool is_mat = head_bytes >= 128 && memcmp(head, "MATLAB ", 7) == 0 &&
+                        (memcmp(head + 126, "IM", 2) == 0 || memcmp(head + 126, "MI", 2) == 0);
+    return is_mat || tess_ar_has_extension(path, ".set");
+}
+
+static tess_status take_struct(tess_eeglab *set, const tess_mat_array *array)
+{
+    tess_mat_struct eeg;
+    TESS_TRY(tess_mat_struct_open(&set->mat, array, &eeg));
+    tess_status status = TESS_OK;
+    if (eeg.n_item != 1) {
+        status = tess_error_set(TESS_E_UNSUPPORTED,
+                                "%s: EEG holds %" PRId64 " data sets; save one of them alone",
+                                set->path, eeg.n_item);
+    }
+    for (int i = 0; i < TESS_EEGLAB_N_FIELD && status == TESS_OK; i++) {
+        status = tess_mat_field(&eeg, 0, field_names[i], &set->fields[i]);
+    }
+    tess_mat_struct_close(&eeg);
+    return status;
+}
+
+// Struct EEG, or, in files of some versions, its fields as variables.
+static tess_status find_fields(tess_eeglab *set)
+{
+    int64_t offset = 0;
+    while (offset >= 0) {
+        tess_mat_array variable;
+        TESS_TRY(tess_mat_next_variable(&set->mat, &offset, &variable));
+        if (strcmp(variable.name, "EEG") == 0) {
+            return take_struct(set, &variable);
+        }
+        if (strcmp(variable.name, "ALLEEG") == 0) {
+            TESS_FAIL(TESS_E_UNSUPPORTED,
+                      "%s: several data sets in one file (ALLEEG); save one of them alone",
+                      set->path);
+        }
+        for (int i = 0; i < TESS_EEGLAB_N_FIELD; i++) {
+            if (strcmp(variable.name, field_names[i]) == 0) {
+                set->fields[i] = variable;
+            }
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status read_number(tess_eeglab *set, tess_eeglab_field field, double least, double most,
+                               double otherwise, double *value)
+{
+    bool is_there = false;
+    TESS_TRY(tess_mat_scalar(&set->mat, &set->fields[field], value, &is_there));
+    if (!is_there && isfinite(otherwise)) {
+        *value = otherwise;
+        return TESS_OK;
+    }
+    if (!is_there || !(*value >= least && *value <= most)) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: EEG.%s is %s, expected a number from %g to %g; is this an EEGLAB data set?",
+                  set->path, field_names[field], is_there ? "out of range" : "missing", least,
+                  most);
+    }
+    return TESS_OK;
+}
+
+static tess_status read_sizes(tess_eeglab *set)
+{
+    double n_channel = 0;
+    double n_time = 0;
+    double n_trial = 0;
+    int64_t n = 0;
+    TESS_TRY(read_number(set, TESS_EEGLAB_NBCHAN, 1, MAX_CHANNEL, (double)NAN, &n_channel));
+    TESS_TRY(read_number(set, TESS_EEGLAB_PNTS, 1, 1e15, (double)NAN, &n_time));
+    TESS_TRY(read_number(set, TESS_EEGLAB_TRIALS, 1, 1e9, 1, &n_trial));
+    TESS_TRY(read_number(set, TESS_EEGLAB_SRATE, 1e-6, 1e9, (double)NAN, &set->sampling_hz));
+    TESS_TRY(read_number(set, TESS_EEGLAB_XMIN, -1e9, 1e9, 0, &set->xmin));
+    set->n_channel = (int64_t)n_channel;
+    set->n_time = (int64_t)n_time;
+    set->n_trial = (int64_t)n_trial;
+    if (!tess_mul_i64(set->n_time, set->n_trial, &n) || n > INT64_MAX / 8 / set->n_channel) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: %" PRId64 " epochs of %" PRId64 " samples are too many",
+                  set->path, set->n_trial, set->n_time);
+    }
+    set->samples.n_sample = n;
+    return TESS_OK;
+}
+
+// The .fdt: float32, all channels of a sample together.
+static tess_status open_fdt(tess_eeglab *set, uint64_t *bytes)
+{
+    tess_ar_samples *s = &set->samples;
+    char name[512];
+    TESS_TRY(tess_mat_text(&set->mat, &set->fields[TESS_EEGLAB_DATA], name, sizeof name));
+    if (tess_ar_has_extension(name, ".dat")) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "%s: samples in '%s', the transposed format of old versions, are not read; open "
+                  "and save the data set in a present EEGLAB",
+                  set->path, name);
+    }
+    TESS_TRY(tess_ar_samples_find(set->epochs, set->path, name, ".fdt", &s->path));
+    TESS_TRY(tess_file_open_read(s->path, &s->fd, bytes, NULL));
+    s->dtype = TESS_F32;
+    return TESS_OK;
+}
+
+// Samples of the .set itself: where they lie, or the unpacked variable.
+static tess_status find_inside(tess_eeglab *set, uint64_t *bytes)
+{
+    tess_ar_samples *s = &set->samples;
+    const tess_mat_array *array = &set->fields[TESS_EEGLAB_DATA];
+    tess_mat_place place = {0};
+    TESS_TRY(tess_mat_numbers(&set->mat, array, &s->dtype, &place));
+    if (s->dtype == 0 || array->shape[0] != set->n_channel ||
+        array->n_item != set->n_channel * s->n_sample) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: EEG.data is no array of nbchan x pnts x trials = %" PRId64 " x %" PRId64
+                  " x %" PRId64 " numbers; repair the data set in EEGLAB (eeg_checkset)",
+                  set->path, set->n_channel, set->n_time, set->n_trial);
+    }
+    *bytes = place.end - place.begin;
+    s->path = set->path;
+    if (place.memory) {
+        s->memory = place.memory + place.begin;
+    } else {
+        s->fd = set->fd;
+        s->offset = place.begin;
+    }
+    return TESS_OK;
+}
+
+static tess_status open_samples(tess_eeglab *set)
+{
+    tess_ar_samples *s = &set->samples;
+    uint64_t bytes = 0;
+    const bool is_apart = set->fields[TESS_EEGLAB_DATA].array_class == TESS_MAT_CHAR;
+    TESS_TRY(is_apart ? open_fdt(set, &bytes) : find_inside(set, &bytes));
+    double *factors = tess_ar_epochs_alloc(set->epochs, (size_t)set->n_channel * sizeof *factors);
+    if (!factors) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t c = 0; c < set->n_channel; c++) {
+        factors[c] = VOLTS;
+    }
+    s->factors = factors;
+    s->n_channel = set->n_channel;
+    s->n_time = set->n_time;
+    s->is_interleaved = true;
+    return tess_ar_samples_prepare(set->epochs, s, bytes);
+}
+
+static void close_set(tess_context *ctx, void *impl)
+{
+    tess_eeglab *set = impl;
+    if (set->samples.fd == set->fd) {
+        set->samples.fd = -1;
+    }
+    tess_ar_samples_close(ctx, &set->samples);
+    tess_mat_close(&set->mat);
+    if (set->fd >= 0) {
+        close(set->fd);
+        set->fd = -1;
+    }
+}
+
+static tess_status fill(tess_context *ctx, tess_eeglab *set, tess_ar_continuous *continuous,
+                        bool *is_continuous)
+{
+    tess_autoreject_epochs *epochs = set->epochs;
+    tess_autoreject_sensors sensors;
+    TESS_TRY(tess_mat_open(ctx, set->fd, set->path, set->file_bytes, &set->mat));
+    TESS_TRY(find_fields(set));
+    TESS_TRY(read_sizes(set));
+    TESS_TRY(open_samples(set));
+    TESS_TRY(tess_eeglab_channels(set, &sensors));
+    epochs->info.format = "eeglab";
+    epochs->info.stored_dtype = set->samples.dtype;
+    *is_continuous = set->n_trial == 1;
+    if (*is_continuous) {
+        *continuous = (tess_ar_continuous){
+            .sensors = sensors,
+            .sampling_hz = set->sampling_hz,
+            .n_sample = set->samples.n_sample,
+            .read = tess_ar_samples_read,
+            .close = close_set,
+            .impl = set,
+        };
+        return tess_eeglab_annotations(set, continuous);
+    }
+    epochs->info.n_epoch = set->n_trial;
+    epochs->info.n_time = set->n_time;
+    epochs->info.sampling_hz = set->sampling_hz;
+    epochs->info.tmin = set->xmin;
+    TESS_TRY(tess_ar_epochs_set_sensors(epochs, &sensors));
+    TESS_TRY(tess_eeglab_epoch_events(set));
+    epochs->reader = (tess_ar_reader){set, tess_ar_samples_read_epochs, close_set};
+    return TESS_OK;
+}
+
+static tess_status open_eeglab(tess_context *ctx, const char *path,
+                               const tess_autoreject_epochs_config *config,
+                               tess_autoreject_epochs *epochs, tess_ar_continuous *continuous,
+                               bool *is_continuous)
+{
+    (void)config;
+    tess_eeglab *set = tess_ar_epochs_alloc(epochs, sizeof *set);
+    const char *kept = tess_ar_epochs_text(epochs, path);
+    if (!set || !kept) {
+        return TESS_E_MEMORY;
+    }
+    set->epochs = epochs;
+    set->path = kept;
+    set->fd = -1;
+    set->samples.fd = -1;
+    set->mat.ctx = ctx;
+    TESS_TRY(tess_file_open_read(path, &set->fd, &set->file_bytes, NULL));
+    const tess_status status = fill(ctx, set, continuous, is_continuous);
+    if (status != TESS_OK) {
+        close_set(ctx, set);
+    }
+    return status;
+}
+
+const tess_ar_file_format tess_ar_eeglab = {"eeglab", probe, open_eeglab};
