@@ -1,0 +1,259 @@
+#include "systems/autoreject/montage/montage.h"
+
+#include "base/status.h"
+#include "systems/autoreject/files/annotations.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+// Where only directions are known, and for the rule: the original's head.
+static const double HEAD_RADIUS = 0.095;
+
+tess_status tess_ar_montage_add(tess_ar_montage *m, const char *name, const double position[3])
+{
+    tess_heap *heap = &m->ctx->heap;
+    if (m->n == m->capacity) {
+        const int64_t capacity = m->capacity > 0 ? 2 * m->capacity : 128;
+        tess_ar_place *places =
+            tess_heap_alloc(heap, (size_t)capacity * sizeof *places, TESS_TAG_IO, "positions");
+        if (!places) {
+            return TESS_E_MEMORY;
+        }
+        if (m->n > 0) {
+            memcpy(places, m->places, (size_t)m->n * sizeof *places);
+        }
+        tess_heap_free(heap, m->places, (size_t)m->capacity * sizeof *places, TESS_TAG_IO);
+        m->places = places;
+        m->capacity = capacity;
+    }
+    tess_ar_place *place = &m->places[m->n];
+    *place = (tess_ar_place){.name = name, .order = m->n++};
+    memcpy(place->position, position, sizeof place->position);
+    tess_ar_name_key(name, place->key);
+    return TESS_OK;
+}
+
+void tess_ar_montage_close(tess_ar_montage *m)
+{
+    if (m->places) {
+        tess_heap_free(&m->ctx->heap, m->places, (size_t)m->capacity * sizeof *m->places,
+                       TESS_TAG_IO);
+    }
+    tess_ar_text_close(&m->text);
+    *m = (tess_ar_montage){0};
+}
+
+// Units by the size of a head where the file does not tell.
+static void to_metres(tess_ar_montage *m)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < m->n; i++) {
+        const double *p = m->places[i].position;
+        sum += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+    }
+    const double radius = m->n > 0 ? sum / (double)m->n : 0;
+    double unit = m->unit;
+    if (unit == 0 || m->is_directions) {
+        unit = radius < 0.25 ? 1 : radius < 2.5 ? HEAD_RADIUS / radius : radius < 25 ? 1e-2 : 1e-3;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        double *p = m->places[i].position;
+        const double x = p[0] * unit;
+        const double y = p[1] * unit;
+        p[0] = m->nose_is_x ? -y : x;
+        p[1] = m->nose_is_x ? x : y;
+        p[2] *= unit;
+    }
+}
+
+static tess_status read_by_name(tess_ar_montage *m)
+{
+    static const struct {
+        const char *extension;
+        tess_status (*read)(tess_ar_montage *montage);
+    } formats[] = {
+        {".loc", tess_ar_read_locs},  {".locs", tess_ar_read_locs}, {".eloc", tess_ar_read_locs},
+        {".sfp", tess_ar_read_sfp},   {".elc", tess_ar_read_elc},   {".ced", tess_ar_read_table},
+        {".tsv", tess_ar_read_table}, {".csv", tess_ar_read_table}, {".txt", tess_ar_read_table},
+    };
+    m->nose_is_x = tess_ar_has_extension(m->path, ".ced");
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (tess_ar_has_extension(m->path, formats[i].extension)) {
+            return formats[i].read(m);
+        }
+    }
+    TESS_FAIL(
+        TESS_E_FORMAT,
+        "%s: not a file of positions that is read (.tsv, .csv, .txt, .locs, .loc, .eloc, .ced, "
+        ".sfp, .elc); save name,x,y,z as .csv, or use the rule \"1005\"",
+        m->path);
+}
+
+static tess_status read_places(tess_ar_montage *m)
+{
+    TESS_TRY(tess_ar_text_open(m->ctx, m->path, &m->text));
+    TESS_TRY(read_by_name(m));
+    TESS_TRY(tess_ar_read_coordsystem(m));
+    if (m->n == 0) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: no positions in this file", m->path);
+    }
+    to_metres(m);
+    return TESS_OK;
+}
+
+tess_status tess_ar_montage_open(tess_context *ctx, const char *path, tess_ar_montage *out)
+{
+    *out = (tess_ar_montage){.ctx = ctx, .path = path};
+    const tess_status status = read_places(out);
+    if (status != TESS_OK) {
+        tess_ar_montage_close(out);
+    }
+    return status;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const tess_ar_place *x = a;
+    const tess_ar_place *y = b;
+    const int order = strcmp(x->key, y->key);
+    return order != 0 ? order : (x->order > y->order) - (x->order < y->order);
+}
+
+const tess_ar_place *tess_ar_montage_find(tess_ar_montage *m, const char *key)
+{
+    if (!m->is_sorted) {
+        qsort(m->places, (size_t)m->n, sizeof *m->places, by_key);
+        m->is_sorted = true;
+    }
+    int64_t low = 0;
+    int64_t high = m->n;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const bool is_before = strcmp(m->places[middle].key, key) < 0;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low < m->n && strcmp(m->places[low].key, key) == 0 ? &m->places[low] : NULL;
+}
+
+// A place by a channel's name, or by its other name. m NULL: the rule.
+static bool find_place(tess_ar_montage *m, const char *name, double position[3])
+{
+    char key[TESS_AR_KEY_BYTES];
+    tess_ar_name_key(name, key);
+    if (!m) {
+        const bool is_known = tess_ar_rule_1005(key, position);
+        for (int i = 0; i < 3 && is_known; i++) {
+            position[i] *= HEAD_RADIUS;
+        }
+        return is_known;
+    }
+    const char *alias = tess_ar_name_alias(key);
+    const tess_ar_place *place = tess_ar_montage_find(m, key);
+    place = !place && alias ? tess_ar_montage_find(m, alias) : place;
+    if (place) {
+        memcpy(position, place->position, sizeof place->position);
+    }
+    return place != NULL;
+}
+
+// Types that a montage speaks of; a MEG coil's place is the device's.
+static bool is_placed_type(int32_t type)
+{
+    return type == TESS_AUTOREJECT_EEG || type == TESS_AUTOREJECT_ECOG ||
+           type == TESS_AUTOREJECT_SEEG || type == TESS_AUTOREJECT_CSD ||
+           type == TESS_AUTOREJECT_EOG || type == TESS_AUTOREJECT_MISC;
+}
+
+// An array without names takes names and places of a montage in its order.
+static tess_status take_in_order(tess_autoreject_epochs *epochs, const tess_ar_montage *m,
+                                 tess_autoreject_channel *channels)
+{
+    for (int64_t i = 0; i < m->n; i++) {
+        const tess_ar_place *place = &m->places[i];
+        tess_autoreject_channel *channel = &channels[place->order];
+        channel->name = tess_ar_channel_name(epochs, place->name, strlen(place->name));
+        if (!channel->name) {
+            return TESS_E_MEMORY;
+        }
+        tess_ar_channel_set_position(channel, place->position);
+    }
+    tess_ar_epochs_note(epochs,
+                        "%s: the array has no names; the %" PRId64 " channels were named and "
+                        "placed in the order of this file",
+                        m->path, m->n);
+    return TESS_OK;
+}
+
+static tess_status place_channels(tess_autoreject_epochs *epochs, const char *montage,
+                                  tess_ar_montage *m, tess_autoreject_channel *channels)
+{
+    const int64_t n = epochs->sensors.n_chan;
+    tess_ar_names missing = {0};
+    int64_t n_found = 0;
+    for (int64_t c = 0; c < n; c++) {
+        double position[3];
+        if (!is_placed_type(channels[c].type)) {
+            continue;
+        }
+        if (find_place(m, channels[c].name, position)) {
+            tess_ar_channel_set_position(&channels[c], position);
+            n_found++;
+        } else if (channels[c].type != TESS_AUTOREJECT_EOG &&
+                   channels[c].type != TESS_AUTOREJECT_MISC) {
+            tess_ar_names_add(&missing, channels[c].name);
+            for (int i = 0; i < 12; i++) {
+                channels[c].loc[i] = (double)NAN;
+            }
+        }
+    }
+    if (n_found == 0 && m && m->n == n && strcmp(epochs->info.format, "npy") == 0) {
+        return take_in_order(epochs, m, channels);
+    }
+    if (n_found == 0) {
+        TESS_FAIL(
+            TESS_E_FORMAT,
+            "%s: no channel has a position there (%s); names are compared without case, blanks, "
+            "dots and a leading \"EEG \"",
+            montage, missing.n > 0 ? missing.text : "no EEG channels");
+    }
+    if (missing.n > 0) {
+        tess_ar_epochs_note(epochs, "%s: %" PRId64 " channels have no position there: %s", montage,
+                            missing.n, missing.text);
+    }
+    return TESS_OK;
+}
+
+static tess_status apply(tess_context *ctx, const char *montage, tess_autoreject_epochs *epochs,
+                         tess_autoreject_channel *channels)
+{
+    if (strcmp(montage, "1005") == 0) {
+        TESS_TRY(place_channels(epochs, montage, NULL, channels));
+        tess_ar_epochs_note(epochs, "positions by the rule of the 10-05 system on a sphere, not "
+                                    "measured on this head");
+        return TESS_OK;
+    }
+    tess_ar_montage m;
+    TESS_TRY(tess_ar_montage_open(ctx, montage, &m));
+    const tess_status status = place_channels(epochs, montage, &m, channels);
+    tess_ar_montage_close(&m);
+    return status;
+}
+
+tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
+                                  tess_autoreject_epochs *epochs)
+{
+    const size_t bytes = (size_t)epochs->sensors.n_chan * sizeof(tess_autoreject_channel);
+    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
+    if (!channels) {
+        return TESS_E_MEMORY;
+    }
+    memcpy(channels, epochs->sensors.channels, bytes);
+    TESS_TRY(apply(ctx, montage, epochs, channels));
+    epochs->sensors.channels = channels;
+    return tess_ar_points_of_channels(epochs, &epochs->sensors);
+}
