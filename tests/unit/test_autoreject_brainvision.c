@@ -1,4 +1,4 @@
-#include "autoreject_files.h"
+#include "autoreject_recordings.h"
 
 static void golden_files_are_read(void **state)
 {

@@ -1,4 +1,4 @@
-#include "autoreject_files.h"
+#include "autoreject_recordings.h"
 
 static void a_continuous_set_is_read(void **state)
 {

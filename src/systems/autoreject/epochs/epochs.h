@@ -27,6 +27,8 @@ struct tess_autoreject_epochs {
     struct tess_ar_block *blocks; // memory that info and sensors point into
     void *fif;      // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     bool is_edited; // types, marks or positions differ from what the file says
+    const char *const *left_out; // [n_left_out] channels of the file that could not be taken along
+    int64_t n_left_out;
 };
 
 // Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.

@@ -43,6 +43,18 @@ static tess_status no_channel(const char *argument, const char *text, const char
               text);
 }
 
+// A channel that the reader left out may be named all the same: bytes of its name, 0: none.
+static size_t take_left_out(const tess_autoreject_epochs *epochs, const char *text)
+{
+    const size_t n = strcspn(text, ",;");
+    for (int64_t i = 0; i < epochs->n_left_out; i++) {
+        if (strlen(epochs->left_out[i]) == n && strncmp(epochs->left_out[i], text, n) == 0) {
+            return n;
+        }
+    }
+    return 0;
+}
+
 tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epochs)
 {
     for (const char *at = types + strspn(types, " ;"); *at; at += strspn(at, " ;")) {
@@ -64,9 +76,11 @@ tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epoch
             at += strspn(at, " ");
             tess_autoreject_channel *channel = take_channel(epochs, at, ",;", &taken);
             if (!channel) {
-                return no_channel("types", at, ",;");
-            }
-            if (channel->type != type) {
+                taken = take_left_out(epochs, at);
+                if (taken == 0) {
+                    return no_channel("types", at, ",;");
+                }
+            } else if (channel->type != type) {
                 int32_t kind;
                 int32_t unit;
                 tess_ar_fif_of_type(type, &kind, &unit, &channel->coil_type);

@@ -262,9 +262,11 @@ static tess_status set_channels(tess_edf *edf, const tess_autoreject_epochs_conf
     tess_autoreject_channel *channels = tess_ar_channels_create(edf->epochs, edf->n_signal);
     edf->channels =
         tess_ar_epochs_alloc(edf->epochs, (size_t)edf->n_signal * sizeof *edf->channels);
-    if (!channels || !edf->channels) {
+    const char **left_out = tess_ar_epochs_items(edf->epochs, edf->n_signal, sizeof *left_out);
+    if (!channels || !edf->channels || !left_out) {
         return TESS_E_MEMORY;
     }
+    edf->epochs->left_out = left_out;
     for (int64_t s = 0; s < edf->n_signal; s++) {
         TESS_TRY(name_channel(edf, &edf->signals[s], &channels[s]));
     }
@@ -276,6 +278,7 @@ static tess_status set_channels(tess_edf *edf, const tess_autoreject_epochs_conf
         }
         if (signal->n_sample != edf->n_time) {
             tess_ar_names_add(&r.other_rate, channels[s].name);
+            left_out[edf->epochs->n_left_out++] = channels[s].name;
             continue;
         }
         const int64_t c = edf->n_channel++;

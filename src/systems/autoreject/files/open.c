@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/autoreject/files/bids.h"
 #include "systems/autoreject/files/recording.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 // In the order they are tried.
 static const tess_ar_file_format *const formats[] = {
-    &tess_ar_fif,
+    &tess_ar_fif, &tess_ar_edf, &tess_ar_brainvision, &tess_ar_eeglab, &tess_ar_numpy,
 };
 
 enum { HEAD_BYTES = 4096 };
@@ -40,13 +41,18 @@ static tess_status find_format(const char *path, const tess_ar_file_format **fou
 }
 
 // What the caller knows better than the file.
-static tess_status apply_config(const tess_autoreject_epochs_config *config,
+static tess_status apply_config(tess_context *ctx, const char *path,
+                                const tess_autoreject_epochs_config *config,
                                 tess_autoreject_epochs *epochs)
 {
     if (config->types) {
         TESS_TRY(tess_ar_apply_types(config->types, epochs));
     }
-    return config->bads ? tess_ar_apply_bads(config->bads, epochs) : TESS_OK;
+    if (config->bads) {
+        TESS_TRY(tess_ar_apply_bads(config->bads, epochs));
+    }
+    return config->montage ? tess_ar_apply_montage(ctx, config->montage, epochs)
+                           : tess_ar_bids_electrodes(ctx, path, epochs);
 }
 
 static void note_projectors(tess_autoreject_epochs *epochs)
@@ -75,12 +81,20 @@ static tess_status fill(tess_context *ctx, const char *path,
         return TESS_E_MEMORY;
     }
     TESS_TRY(format->open(ctx, path, config, epochs, &continuous, &is_continuous));
+    const tess_status sidecars = tess_ar_bids_sidecars(
+        ctx, path, epochs, is_continuous ? &continuous : NULL, config->events != NULL);
+    if (sidecars != TESS_OK) {
+        if (is_continuous) {
+            continuous.close(ctx, continuous.impl);
+        }
+        return sidecars;
+    }
     if (is_continuous) {
         TESS_TRY(tess_ar_epoching(ctx, config, &continuous, epochs));
     } else if (config->event) {
         TESS_TRY(tess_ar_select_epochs(config->event, epochs));
     }
-    TESS_TRY(apply_config(config, epochs));
+    TESS_TRY(apply_config(ctx, path, config, epochs));
     note_projectors(epochs);
     const bool is_default = config->baseline == TESS_AR_BASELINE_DEFAULT;
     if (config->baseline == TESS_AR_BASELINE_INTERVAL) {

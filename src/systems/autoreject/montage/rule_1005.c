@@ -153,8 +153,9 @@ bool tess_ar_rule_1005(const char *key, double p[3])
     } else if (name.step > 4) {
         on_sphere(RING + (name.step - 4) * STEP, azimuth, name.side, p);
     } else {
-        on_sphere(RING, azimuth, name.side, edge);
+        on_sphere(RING, azimuth, 1, edge);
         on_arc(middle, edge, name.step / 4, p);
+        p[0] *= name.side; // left mirrors right to the bit
     }
     return true;
 }

@@ -1,0 +1,230 @@
+#include "systems/autoreject/files/bids.h"
+
+#include "base/status.h"
+#include "systems/autoreject/files/annotations.h"
+#include "systems/autoreject/files/text_input.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { PATH_BYTES = 4096, MAX_COLUMN = 64 };
+
+// The side-car nearest to a recording: "sub-01_task-a_run-1_channels.tsv", then with fewer of the
+// name's parts, down to "sub-01_channels.tsv". False if there is none or the name is not of BIDS.
+static bool find_sidecar(const char *path, const char *suffix, char out[PATH_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t n = strcspn(name, ".") + (size_t)(name - path);
+    const size_t least = (size_t)(name - path) + 4;
+    if (strncmp(name, "sub-", 4) != 0 || strlen(path) + strlen(suffix) + 2 > PATH_BYTES) {
+        return false;
+    }
+    for (;;) {
+        while (n > least && path[n - 1] != '_') {
+            n--;
+        }
+        if (n <= least) {
+            return false;
+        }
+        n--; // the underscore
+        snprintf(out, PATH_BYTES, "%.*s%s", (int)n, path, suffix);
+        if (tess_ar_file_exists(out)) {
+            return true;
+        }
+    }
+}
+
+// A table with headings.
+typedef struct table {
+    tess_ar_text text;
+    char *fields[MAX_COLUMN];
+    int64_t n_field;
+    int64_t at[4]; // of the columns asked for; -1: not there
+} table;
+
+static tess_status table_open(tess_context *ctx, const char *path, const char *const *names,
+                              int n_name, table *t)
+{
+    TESS_TRY(tess_ar_text_open(ctx, path, &t->text));
+    char *line = tess_ar_text_line(&t->text);
+    t->n_field = line ? tess_ar_split(line, '\t', t->fields, MAX_COLUMN) : 0;
+    for (int k = 0; k < n_name; k++) {
+        t->at[k] = -1;
+        for (int64_t i = 0; i < t->n_field; i++) {
+            t->at[k] = strcasecmp(t->fields[i], names[k]) == 0 ? i : t->at[k];
+        }
+    }
+    if (t->at[0] < 0) {
+        const tess_status status =
+            tess_error_set(TESS_E_FORMAT, "%s: line 1: there is no column '%s'", path, names[0]);
+        tess_ar_text_close(&t->text);
+        return status;
+    }
+    return TESS_OK;
+}
+
+static bool table_next(table *t)
+{
+    char *line = tess_ar_text_line(&t->text);
+    t->n_field = line ? tess_ar_split(line, '\t', t->fields, MAX_COLUMN) : 0;
+    return line != NULL;
+}
+
+// A field of the row, "" where it is not there or not known.
+static const char *cell(const table *t, int k)
+{
+    const bool is_there = t->at[k] >= 0 && t->at[k] < t->n_field;
+    return is_there && strcasecmp(t->fields[t->at[k]], "n/a") != 0 ? t->fields[t->at[k]] : "";
+}
+
+static tess_autoreject_channel *channel_named(tess_autoreject_channel *channels, int64_t n,
+                                              const char *name)
+{
+    const char *bare = name;
+    tess_ar_type_by_prefix(&bare); // EDF's labels lose theirs
+    for (int64_t c = 0; c < n; c++) {
+        if (strcmp(channels[c].name, name) == 0 || strcmp(channels[c].name, bare) == 0) {
+            return &channels[c];
+        }
+    }
+    return NULL;
+}
+
+static void take_channel(const table *t, tess_autoreject_channel *channel, int64_t *n_type,
+                         int64_t *n_bad)
+{
+    const int32_t type = tess_ar_type_by_word(cell(t, 1));
+    if (type >= 0 && type != channel->type) {
+        channel->type = type;
+        ++*n_type;
+    }
+    if (strcasecmp(cell(t, 2), "bad") == 0) {
+        channel->is_bad = 1;
+        ++*n_bad;
+    }
+}
+
+static tess_status read_channels(tess_context *ctx, const char *path,
+                                 tess_autoreject_epochs *epochs, tess_autoreject_sensors *sensors)
+{
+    static const char *const columns[] = {"name", "type", "status"};
+    const size_t bytes = (size_t)sensors->n_chan * sizeof(tess_autoreject_channel);
+    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
+    tess_ar_names unknown = {0};
+    table t;
+    int64_t n_type = 0;
+    int64_t n_bad = 0;
+    if (!channels) {
+        return TESS_E_MEMORY;
+    }
+    memcpy(channels, sensors->channels, bytes);
+    TESS_TRY(table_open(ctx, path, columns, 3, &t));
+    while (table_next(&t)) {
+        const char *name = cell(&t, 0);
+        tess_autoreject_channel *channel = channel_named(channels, sensors->n_chan, name);
+        if (channel) {
+            take_channel(&t, channel, &n_type, &n_bad);
+        } else if (name[0]) {
+            tess_ar_names_add(&unknown, name);
+        }
+    }
+    sensors->channels = channels;
+    tess_ar_epochs_note(epochs, "%s: %" PRId64 " types and %" PRId64 " bad channels taken", path,
+                        n_type, n_bad);
+    if (unknown.n > 0) {
+        tess_ar_epochs_note(epochs, "%s: not in the recording: %s", path, unknown.text);
+    }
+    tess_ar_text_close(&t.text);
+    return TESS_OK;
+}
+
+static tess_status add_rows(table *t, tess_ar_annotation_list *list)
+{
+    while (table_next(t)) {
+        double onset = 0;
+        double duration = 0;
+        const char *text = cell(t, 2)[0] ? cell(t, 2) : cell(t, 3);
+        if (t->n_field == 1 && t->fields[0][0] == '\0') {
+            continue;
+        }
+        if (cell(t, 0)[0] == '\0') {
+            continue; // an event of an unknown time
+        }
+        if (!tess_ar_number(cell(t, 0), &onset) ||
+            (cell(t, 1)[0] && !tess_ar_number(cell(t, 1), &duration))) {
+            TESS_FAIL(TESS_E_FORMAT, "%s: line %" PRId64 ": onset or duration is not a number",
+                      t->text.path, t->text.line);
+        }
+        TESS_TRY(tess_ar_annotations_add(list, onset, duration, text, strlen(text)));
+    }
+    return TESS_OK;
+}
+
+static tess_status read_events(tess_context *ctx, const char *path, tess_autoreject_epochs *epochs,
+                               tess_ar_continuous *continuous)
+{
+    static const char *const columns[] = {"onset", "duration", "trial_type", "value"};
+    tess_ar_annotation_list list = {.epochs = epochs};
+    table t;
+    TESS_TRY(table_open(ctx, path, columns, 4, &t));
+    tess_status status = add_rows(&t, &list);
+    const int64_t n = list.n;
+    for (int64_t i = 0; i < continuous->n_annotation && status == TESS_OK; i++) {
+        const tess_ar_annotation *own = &continuous->annotations[i];
+        if (strncasecmp(own->text, "bad", 3) == 0) {
+            status = tess_ar_annotations_add(&list, own->onset_s, own->duration_s, own->text,
+                                             strlen(own->text));
+        }
+    }
+    if (status == TESS_OK) {
+        status = tess_ar_annotations_finish(&list, continuous);
+    }
+    if (status == TESS_OK) {
+        tess_ar_epochs_note(epochs, "%s: %" PRId64 " events taken instead of the recording's own",
+                            path, n);
+    }
+    tess_ar_annotations_destroy(&list);
+    tess_ar_text_close(&t.text);
+    return status;
+}
+
+tess_status tess_ar_bids_sidecars(tess_context *ctx, const char *path,
+                                  tess_autoreject_epochs *epochs, tess_ar_continuous *continuous,
+                                  bool has_events)
+{
+    char sidecar[PATH_BYTES];
+    if (find_sidecar(path, "_channels.tsv", sidecar)) {
+        TESS_TRY(read_channels(ctx, sidecar, epochs,
+                               continuous ? &continuous->sensors : &epochs->sensors));
+    }
+    if (continuous && !has_events && find_sidecar(path, "_events.tsv", sidecar)) {
+        TESS_TRY(read_events(ctx, sidecar, epochs, continuous));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_ar_bids_electrodes(tess_context *ctx, const char *path,
+                                    tess_autoreject_epochs *epochs)
+{
+    static const char *const suffixes[] = {
+        "_electrodes.tsv", "_space-CapTrak_electrodes.tsv", "_space-CTF_electrodes.tsv",
+        "_space-EEGLAB_electrodes.tsv", "_space-Other_electrodes.tsv"};
+    char sidecar[PATH_BYTES];
+    int64_t n_unplaced = 0;
+    for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
+        const tess_autoreject_channel *channel = &epochs->sensors.channels[c];
+        n_unplaced +=
+            channel->type == TESS_AUTOREJECT_EEG && !tess_ar_channel_has_position(channel);
+    }
+    for (size_t i = 0; n_unplaced > 0 && i < sizeof suffixes / sizeof *suffixes; i++) {
+        if (find_sidecar(path, suffixes[i], sidecar)) {
+            TESS_TRY(tess_ar_apply_montage(ctx, sidecar, epochs));
+            tess_ar_epochs_note(epochs, "%s: positions taken", sidecar);
+            return TESS_OK;
+        }
+    }
+    return TESS_OK;
+}

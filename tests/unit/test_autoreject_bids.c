@@ -1,0 +1,122 @@
+#include "autoreject_recordings.h"
+
+#include "tessera/autoreject.h"
+
+// A recording of a BIDS tree with its side-cars.
+static const char *make_tree(const char *events)
+{
+    static const char channels[] =
+        "name\ttype\tunits\tstatus\nFp1\tEEG\tuV\tgood\n"
+        "EEG Cz\tEEG\tuV\tbad\nOz\tVEOG\tuV\tn/a\nOther\tEEG\tuV\tgood\n";
+    static const char electrodes[] =
+        "name\tx\ty\tz\nFp1\t-30\t85\t0\nCz\t0\t0\t90\nOz\t0\t-90\t0\n";
+    static const char system[] =
+        "{\"EEGCoordinateSystem\": \"CapTrak\", \"EEGCoordinateUnits\": \"mm\"}";
+    size_t n = 0;
+    char *bytes = unit_read_file(FORMATS "plus.edf", &n);
+    const char *path = unit_path("sub-01_task-rest_run-2_eeg.edf");
+    unit_write_file(path, bytes, n);
+    free(bytes);
+    unit_write_file(unit_path("sub-01_task-rest_run-2_channels.tsv"), channels,
+                    sizeof channels - 1);
+    unit_write_file(unit_path("sub-01_task-rest_events.tsv"), events, strlen(events));
+    unit_write_file(unit_path("sub-01_electrodes.tsv"), electrodes, sizeof electrodes - 1);
+    unit_write_file(unit_path("sub-01_coordsystem.json"), system, sizeof system - 1);
+    return path;
+}
+
+static void sidecars_are_honoured(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_autoreject_epochs_config config;
+    const char *path =
+        make_tree("onset\tduration\ttrial_type\n0.5\t0\tgo\n1.0\tn/a\tn/a\nn/a\t0\tgo\n"
+                  "1.5\t0\tgo\n");
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.tmin = -0.1;
+    config.tmax = 0.1;
+    config.event = "go";
+    config.keep_annotated = 1;
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    const tess_autoreject_channel *channels = info->sensors->channels;
+    assert_int_equal(info->n_epoch, 2);
+    assert_int_equal(info->events[0], 64);
+    assert_int_equal(info->events[3], 192);
+    assert_int_equal(channels[0].is_bad, 0);
+    assert_int_equal(channels[1].is_bad, 1);
+    assert_int_equal(channels[2].type, TESS_AUTOREJECT_EOG);
+    assert_true(fabs(channels[0].loc[1] - 0.085) < 1e-12);
+    assert_contains(info->notes, "1 types and 1 bad channels taken");
+    assert_contains(info->notes, "not in the recording: Other");
+    assert_contains(info->notes, "3 events taken instead");
+    assert_contains(info->notes, "sub-01_electrodes.tsv: positions taken");
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
+static void wrong_sidecars_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *events, *part;
+    } cases[] = {
+        {"", "line 1: there is no column 'onset'"},
+        {"time\tduration\n", "line 1: there is no column 'onset'"},
+        {"onset\tduration\n1\t0\nx\t0\n", "line 3: onset or duration is not a number"},
+    };
+    tess_context *ctx = unit_context(1, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        tess_autoreject_epochs *epochs = NULL;
+        const char *path = make_tree(cases[i].events);
+        assert_fails(tess_autoreject_epochs_open(ctx, path, NULL, &epochs), TESS_E_FORMAT,
+                     cases[i].part);
+        assert_null(epochs);
+    }
+    tess_context_destroy(ctx);
+}
+
+// Every format through the front door.
+static void every_format_is_recognised(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {{"plus.edf", "edf"},
+                                           {"bio.bdf", "bdf"},
+                                           {"int16.vhdr", "brainvision"},
+                                           {"tiny_cont.set", "eeglab"},
+                                           {"tiny_epochs.set", "eeglab"}};
+    tess_context *ctx = unit_context(1, 0);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        char path[512];
+        tess_autoreject_epochs *epochs = NULL;
+        tess_autoreject_epochs_config config;
+        tess_autoreject_epochs_config_init(&config, sizeof config);
+        config.window = 0.1;
+        config.keep_annotated = 1;
+        config.montage = i < 2 ? "1005" : NULL;
+        config.types = i == 1 ? "misc=EXG1" : NULL;
+        snprintf(path, sizeof path, FORMATS "%s", files[i][0]);
+        assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+        const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+        assert_string_equal(info->format, files[i][1]);
+        assert_true(info->n_epoch >= 2);
+        const size_t n = (size_t)(info->n_epoch * info->sensors->n_chan * info->n_time);
+        double *x = malloc(n * sizeof *x);
+        assert_ok(tess_autoreject_epochs_read(ctx, epochs, 0, info->n_epoch, NULL, 0, x));
+        free(x);
+        tess_autoreject_epochs_close(epochs);
+    }
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sidecars_are_honoured),
+        cmocka_unit_test(wrong_sidecars_are_explained),
+        cmocka_unit_test(every_format_is_recognised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
