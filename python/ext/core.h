@@ -118,6 +118,22 @@ PyObject *core_array_dlpack_device(PyObject *self, PyObject *unused);
 int32_t core_dtype_of(char kind, int64_t item_bytes);
 char core_dtype_kind(int32_t dtype);
 
+// --- views.c
+
+// C-contiguous memory of one type, kept alive by the list keep; value NULL gives NULL and zeros.
+// shape has rank entries.
+int core_view(const core_state *state, PyObject *value, const char *name, int32_t dtype,
+              int32_t rank, PyObject *keep, const void **data, int64_t *shape);
+// The same for float64.
+int core_reals(const core_state *state, PyObject *value, const char *name, int32_t rank,
+               PyObject *keep, const double **data, int64_t *shape);
+// Read-only views of memory that lives with owner; one axis if columns is negative.
+PyObject *core_show_reals(const core_state *state, PyObject *owner, const double *data,
+                          int64_t rows, int64_t columns);
+PyObject *core_show_ints(const core_state *state, PyObject *owner, const int64_t *data,
+                         int64_t rows, int64_t columns);
+PyObject *core_show_mask(const core_state *state, PyObject *owner, const uint8_t *data, int64_t n);
+
 // --- context_type.c
 
 struct core_call;

@@ -12,13 +12,6 @@ extern const core_handle_class core_online_class;
 
 // --- decode_input.c
 
-// C-contiguous memory of one type, kept alive by the list keep; value NULL gives NULL and zeros.
-// shape has rank entries.
-int decode_view(const core_state *state, PyObject *value, const char *name, int32_t dtype,
-                int32_t rank, PyObject *keep, const void **data, int64_t *shape);
-// The same for float64.
-int decode_reals(const core_state *state, PyObject *value, const char *name, int32_t rank,
-                 PyObject *keep, const double **data, int64_t *shape);
 // A mask of n bytes whose length is compared with that of against.
 int decode_mask(const core_state *state, PyObject *value, const char *name, const char *against,
                 int64_t n, PyObject *keep, const uint8_t **data);
@@ -52,13 +45,6 @@ core_array *decode_result(const core_state *state, int32_t dtype, int32_t rank, 
 // "float32" or "float64" (also absent) to a tess_dtype.
 int decode_dtype(const core_state *state, PyObject *value, int32_t *dtype);
 PyObject *decode_report_dict(const tess_decode_likelihood_report *report);
-// Read-only views of memory that lives with owner; one axis if columns is negative.
-PyObject *decode_show_reals(const core_state *state, PyObject *owner, const double *data,
-                            int64_t rows, int64_t columns);
-PyObject *decode_show_ints(const core_state *state, PyObject *owner, const int64_t *data,
-                           int64_t rows, int64_t columns);
-PyObject *decode_show_mask(const core_state *state, PyObject *owner, const uint8_t *data,
-                           int64_t n);
 
 // --- decode_movement.c
 

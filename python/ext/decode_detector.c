@@ -9,7 +9,7 @@ static void destroy(void *object)
     tess_decode_detector_destroy(object);
 }
 
-const core_handle_class core_detector_class = {"detector", destroy};
+const core_handle_class core_detector_class = {"decode detector", destroy};
 
 enum {
     DET_CONTEXT,
@@ -120,19 +120,19 @@ static int read_parameters(const core_state *state, PyObject *const *values, det
     const int64_t n = config->n_state;
     int64_t n_initial = 0;
     int64_t shape[3];
-    if (decode_reals(state, values[DET_INITIAL_STATE], "discrete_initial_conditions", 1,
-                     input->keep, &config->discrete_initial, shape) < 0 ||
+    if (core_reals(state, values[DET_INITIAL_STATE], "discrete_initial_conditions", 1, input->keep,
+                   &config->discrete_initial, shape) < 0 ||
         has_shape(state, "discrete_initial_conditions", 1, shape, &n) < 0) {
         return -1;
     }
     const int64_t square[2] = {n, n};
-    if (decode_reals(state, values[DET_TRANSITION], "discrete_transition", 2, input->keep,
-                     &config->discrete_transition, shape) < 0 ||
+    if (core_reals(state, values[DET_TRANSITION], "discrete_transition", 2, input->keep,
+                   &config->discrete_transition, shape) < 0 ||
         has_shape(state, "discrete_transition", 2, shape, square) < 0) {
         return -1;
     }
-    if (decode_reals(state, values[DET_COEFFICIENTS], "coefficients", 3, input->keep,
-                     &config->coefficients, shape) < 0) {
+    if (core_reals(state, values[DET_COEFFICIENTS], "coefficients", 3, input->keep,
+                   &config->coefficients, shape) < 0) {
         return -1;
     }
     const int64_t wanted[3] = {shape[0], n, n - 1};
@@ -140,8 +140,8 @@ static int read_parameters(const core_state *state, PyObject *const *values, det
     if (config->coefficients && has_shape(state, "coefficients", 3, shape, wanted) < 0) {
         return -1;
     }
-    return decode_reals(state, values[DET_INITIAL], "initial_conditions", 1, input->keep,
-                        &config->initial, &n_initial);
+    return core_reals(state, values[DET_INITIAL], "initial_conditions", 1, input->keep,
+                      &config->initial, &n_initial);
 }
 
 static int read_input(const core_state *state, PyObject *const *values, detector_input *input)
@@ -231,17 +231,16 @@ static PyObject *detector_info(PyObject *module, PyObject *value)
     if (core_put(dict, "n_state_bin", PyLong_FromLongLong(n_bin)) < 0 ||
         core_put(dict, "n_all_bin", PyLong_FromLongLong(info->n_all_bin)) < 0 ||
         core_put(dict, "n_ll", PyLong_FromLongLong(info->n_ll)) < 0 ||
-        core_put(dict, "state_first",
-                 decode_show_ints(state, value, info->state_first, n + 1, -1)) < 0 ||
-        core_put(dict, "all_index", decode_show_ints(state, value, info->all_index, n_bin, -1)) <
+        core_put(dict, "state_first", core_show_ints(state, value, info->state_first, n + 1, -1)) <
             0 ||
-        core_put(dict, "ll_first", decode_show_ints(state, value, info->ll_first, n, -1)) < 0 ||
+        core_put(dict, "all_index", core_show_ints(state, value, info->all_index, n_bin, -1)) < 0 ||
+        core_put(dict, "ll_first", core_show_ints(state, value, info->ll_first, n, -1)) < 0 ||
         core_put(dict, "discrete_initial",
-                 decode_show_reals(state, value, info->discrete_initial, n, -1)) < 0 ||
+                 core_show_reals(state, value, info->discrete_initial, n, -1)) < 0 ||
         core_put(dict, "discrete_transition",
-                 decode_show_reals(state, value, info->discrete_transition, n, n)) < 0 ||
+                 core_show_reals(state, value, info->discrete_transition, n, n)) < 0 ||
         core_put(dict, "coefficients", show_coefficients(state, value, info)) < 0 ||
-        core_put(dict, "initial", decode_show_reals(state, value, info->initial, n_bin, -1)) < 0) {
+        core_put(dict, "initial", core_show_reals(state, value, info->initial, n_bin, -1)) < 0) {
         Py_CLEAR(dict);
     }
     return dict;

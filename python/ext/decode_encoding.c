@@ -7,7 +7,7 @@ static void destroy(void *object)
     tess_decode_encoding_destroy(object);
 }
 
-const core_handle_class core_encoding_class = {"encoding", destroy};
+const core_handle_class core_encoding_class = {"decode encoding", destroy};
 
 static const core_state *state_of(PyObject *module)
 {
@@ -19,10 +19,10 @@ static int encoding_config(const core_state *state, PyObject *const *values, PyO
 {
     tess_decode_encoding_config_init(config, sizeof *config);
     if (core_to_config(state, values[0], tess_decode_encoding_params(), config) < 0 ||
-        decode_reals(state, values[1], "position_std", 1, keep, &config->position_std_values,
-                     &config->n_position_std) < 0 ||
-        decode_reals(state, values[2], "waveform_std", 1, keep, &config->waveform_std_values,
-                     &config->n_waveform_std) < 0) {
+        core_reals(state, values[1], "position_std", 1, keep, &config->position_std_values,
+                   &config->n_position_std) < 0 ||
+        core_reals(state, values[2], "waveform_std", 1, keep, &config->waveform_std_values,
+                   &config->n_waveform_std) < 0) {
         return -1;
     }
     return 0;
@@ -83,7 +83,7 @@ static PyObject *per_electrode(const core_state *state, PyObject *owner,
         static const double none[1];
         const int64_t columns = is_mark ? info->n_feature[e] : info->n_place_dim;
         const double *data = info->n_spike[e] && pointers[e] ? pointers[e] : none;
-        PyObject *view = decode_show_reals(state, owner, data, info->n_spike[e], columns);
+        PyObject *view = core_show_reals(state, owner, data, info->n_spike[e], columns);
         if (!view || PyList_SetItem(list, (Py_ssize_t)e, view) < 0) {
             Py_CLEAR(list);
         }
@@ -96,18 +96,17 @@ static int put_arrays(const core_state *state, PyObject *owner, PyObject *dict,
 {
     const int64_t n = info->n_electrode;
     const int64_t n_bin = info->n_interior;
-    if (core_put(dict, "occupancy", decode_show_reals(state, owner, info->occupancy, n_bin, -1)) <
+    if (core_put(dict, "occupancy", core_show_reals(state, owner, info->occupancy, n_bin, -1)) <
             0 ||
-        core_put(dict, "mean_rates", decode_show_reals(state, owner, info->mean_rates, n, -1)) <
-            0 ||
+        core_put(dict, "mean_rates", core_show_reals(state, owner, info->mean_rates, n, -1)) < 0 ||
         core_put(dict, "summed_ground_intensity",
-                 decode_show_reals(state, owner, info->summed_ground_intensity, n_bin, -1)) < 0 ||
+                 core_show_reals(state, owner, info->summed_ground_intensity, n_bin, -1)) < 0 ||
         core_put(dict, "place_fields",
-                 decode_show_reals(state, owner, info->place_fields, n, n_bin)) < 0 ||
-        core_put(dict, "n_spike", decode_show_ints(state, owner, info->n_spike, n, -1)) < 0 ||
-        core_put(dict, "n_feature", decode_show_ints(state, owner, info->n_feature, n, -1)) < 0 ||
-        core_put(dict, "n_before", decode_show_ints(state, owner, info->n_before, n, -1)) < 0 ||
-        core_put(dict, "n_after", decode_show_ints(state, owner, info->n_after, n, -1)) < 0 ||
+                 core_show_reals(state, owner, info->place_fields, n, n_bin)) < 0 ||
+        core_put(dict, "n_spike", core_show_ints(state, owner, info->n_spike, n, -1)) < 0 ||
+        core_put(dict, "n_feature", core_show_ints(state, owner, info->n_feature, n, -1)) < 0 ||
+        core_put(dict, "n_before", core_show_ints(state, owner, info->n_before, n, -1)) < 0 ||
+        core_put(dict, "n_after", core_show_ints(state, owner, info->n_after, n, -1)) < 0 ||
         core_put(dict, "encoding_positions",
                  per_electrode(state, owner, info, info->encoding_positions, 0)) < 0 ||
         core_put(dict, "encoding_marks",
@@ -301,8 +300,8 @@ static PyObject *time_bin(PyObject *module, PyObject *const *args, Py_ssize_t n_
     PyObject *keep = PyList_New(0);
     if (n_arg != 2) {
         PyErr_SetString(PyExc_TypeError, "expected time and spike times");
-    } else if (keep && decode_reals(state, args[0], "time", 1, keep, &time, &n_time) == 0 &&
-               decode_reals(state, args[1], "spike_times", 1, keep, &spikes, &n_spike) == 0) {
+    } else if (keep && core_reals(state, args[0], "time", 1, keep, &time, &n_time) == 0 &&
+               core_reals(state, args[1], "spike_times", 1, keep, &spikes, &n_spike) == 0) {
         out = decode_result(state, TESS_I64, 1, n_spike, 0);
     }
     if (out) {

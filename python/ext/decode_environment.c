@@ -7,7 +7,7 @@ static void destroy(void *object)
     tess_decode_environment_destroy(object);
 }
 
-const core_handle_class core_environment_class = {"environment", destroy};
+const core_handle_class core_environment_class = {"decode environment", destroy};
 
 // (node_position, edges, edge_length, edge_order, edge_spacing), the last three may be None.
 static int read_track(const core_state *state, PyObject *value, PyObject *keep,
@@ -25,13 +25,13 @@ static int read_track(const core_state *state, PyObject *value, PyObject *keep,
     int64_t edges_shape[2];
     int64_t order_shape[2];
     int64_t n_length = 0;
-    if (decode_reals(state, parts[0], "node_position", 2, keep, &track->node_position,
-                     nodes_shape) < 0 ||
-        decode_view(state, parts[1], "edges", TESS_I64, 2, keep, &edges, edges_shape) < 0 ||
-        decode_reals(state, parts[2], "edge_length", 1, keep, &track->edge_length, &n_length) < 0 ||
-        decode_view(state, parts[3], "edge_order", TESS_I64, 2, keep, &order, order_shape) < 0 ||
-        decode_reals(state, parts[4], "edge_spacing", 1, keep, &track->edge_spacing,
-                     &track->n_spacing) < 0) {
+    if (core_reals(state, parts[0], "node_position", 2, keep, &track->node_position, nodes_shape) <
+            0 ||
+        core_view(state, parts[1], "edges", TESS_I64, 2, keep, &edges, edges_shape) < 0 ||
+        core_reals(state, parts[2], "edge_length", 1, keep, &track->edge_length, &n_length) < 0 ||
+        core_view(state, parts[3], "edge_order", TESS_I64, 2, keep, &order, order_shape) < 0 ||
+        core_reals(state, parts[4], "edge_spacing", 1, keep, &track->edge_spacing,
+                   &track->n_spacing) < 0) {
         return -1;
     }
     if (nodes_shape[1] != 2 || edges_shape[1] != 2 || (order && order_shape[1] != 2) ||
@@ -84,13 +84,13 @@ static int read_environment(const core_state *state, PyObject **values, PyObject
     tess_decode_environment_config_init(config, sizeof *config);
     if (core_to_config(state, values[ENV_OPTIONS], tess_decode_environment_params(), config) < 0 ||
         core_to_int(state, values[ENV_N_DIM], "n_dim", 1, TESS_DECODE_MAX_DIM, &n_dim) < 0 ||
-        decode_reals(state, values[ENV_POSITION], "position", 2, keep, position, shape) < 0 ||
-        decode_reals(state, values[ENV_SIZE], "place_bin_size", 1, keep, &config->bin_size,
-                     &n_size) < 0 ||
-        decode_reals(state, values[ENV_RANGE], "position_range", 2, keep, &config->position_range,
-                     range_shape) < 0 ||
-        decode_view(state, values[ENV_MASK], "is_track_interior", TESS_U8, 1, keep, &mask,
-                    &config->n_is_track_interior) < 0 ||
+        core_reals(state, values[ENV_POSITION], "position", 2, keep, position, shape) < 0 ||
+        core_reals(state, values[ENV_SIZE], "place_bin_size", 1, keep, &config->bin_size, &n_size) <
+            0 ||
+        core_reals(state, values[ENV_RANGE], "position_range", 2, keep, &config->position_range,
+                   range_shape) < 0 ||
+        core_view(state, values[ENV_MASK], "is_track_interior", TESS_U8, 1, keep, &mask,
+                  &config->n_is_track_interior) < 0 ||
         core_to_text(values[ENV_NAME], "environment_name", &config->name) < 0) {
         return -1;
     }
@@ -168,7 +168,7 @@ static PyObject *edges_of(const core_state *state, PyObject *owner,
     PyObject *edges = PyTuple_New((Py_ssize_t)info->n_place_dim);
     for (int64_t i = 0; edges && i < info->n_place_dim; i++) {
         PyObject *axis =
-            decode_show_reals(state, owner, info->bin_edges[i], info->grid_shape[i] + 1, -1);
+            core_show_reals(state, owner, info->bin_edges[i], info->grid_shape[i] + 1, -1);
         if (!axis || PyTuple_SetItem(edges, (Py_ssize_t)i, axis) < 0) {
             Py_CLEAR(edges);
         }
@@ -192,16 +192,13 @@ static PyObject *environment_info(PyObject *module, PyObject *value)
         core_put(dict, "grid_shape", grid_shape_of(info)) < 0 ||
         core_put(dict, "bin_edges", edges_of(state, value, info)) < 0 ||
         core_put(dict, "bin_centers",
-                 decode_show_reals(state, value, info->bin_centers, n_bin, info->n_place_dim)) <
-            0 ||
-        core_put(dict, "is_interior", decode_show_mask(state, value, info->is_interior, n_bin)) <
-            0 ||
-        core_put(dict, "is_boundary", decode_show_mask(state, value, info->is_boundary, n_bin)) <
-            0 ||
+                 core_show_reals(state, value, info->bin_centers, n_bin, info->n_place_dim)) < 0 ||
+        core_put(dict, "is_interior", core_show_mask(state, value, info->is_interior, n_bin)) < 0 ||
+        core_put(dict, "is_boundary", core_show_mask(state, value, info->is_boundary, n_bin)) < 0 ||
         core_put(dict, "interior_bin",
-                 decode_show_ints(state, value, info->interior_bin, info->n_interior, -1)) < 0 ||
+                 core_show_ints(state, value, info->interior_bin, info->n_interior, -1)) < 0 ||
         core_put(dict, "track_edges",
-                 decode_show_ints(state, value, info->track_edges, info->n_track_edge, 2)) < 0) {
+                 core_show_ints(state, value, info->track_edges, info->n_track_edge, 2)) < 0) {
         Py_CLEAR(dict);
     }
     return dict;
@@ -227,7 +224,7 @@ static int read_points(const core_state *state, PyObject *const *args, Py_ssize_
     call->env = core_handle_get(state, args[0], &core_environment_class);
     call->keep = call->env ? PyList_New(0) : NULL;
     if (!call->keep ||
-        decode_reals(state, args[1], "position", 2, call->keep, &call->points, shape) < 0) {
+        core_reals(state, args[1], "position", 2, call->keep, &call->points, shape) < 0) {
         return -1;
     }
     const tess_decode_environment_info *info = tess_decode_environment_get_info(call->env);
@@ -325,7 +322,7 @@ static PyObject *distances(PyObject *module, PyObject *const *args, Py_ssize_t n
         return NULL;
     }
     const int64_t n = tess_decode_environment_get_info(env)->n_interior;
-    return decode_show_reals(state, values[1], found, n, n);
+    return core_show_reals(state, values[1], found, n, n);
 }
 
 static PyObject *position_at(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
@@ -346,9 +343,9 @@ static PyObject *position_at(PyObject *module, PyObject *const *args, Py_ssize_t
     int64_t shape[2];
     int64_t n = 0;
     core_array *out = NULL;
-    if (keep && decode_reals(state, values[0], names[0], 1, keep, &time, &n_time) == 0 &&
-        decode_reals(state, values[1], names[1], 2, keep, &position, shape) == 0 &&
-        decode_reals(state, values[2], names[2], 1, keep, &query, &n) == 0) {
+    if (keep && core_reals(state, values[0], names[0], 1, keep, &time, &n_time) == 0 &&
+        core_reals(state, values[1], names[1], 2, keep, &position, shape) == 0 &&
+        core_reals(state, values[2], names[2], 1, keep, &query, &n) == 0) {
         if (n_time != shape[0]) {
             core_fail(state, TESS_E_SHAPE, "position_time has %lld values, position has %lld",
                       (long long)n_time, (long long)shape[0]);

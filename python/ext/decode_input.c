@@ -4,66 +4,6 @@
 
 #include <string.h>
 
-static const char *type_name(int32_t dtype)
-{
-    switch (dtype) {
-    case TESS_F64:
-        return "float64";
-    case TESS_F32:
-        return "float32";
-    case TESS_I64:
-        return "int64";
-    default:
-        return "uint8";
-    }
-}
-
-// bool and uint8 are the same bytes.
-static int is_type(int32_t got, int32_t wanted)
-{
-    return got == wanted || (wanted == TESS_U8 && got == TESS_BOOL);
-}
-
-int decode_view(const core_state *state, PyObject *value, const char *name, int32_t dtype,
-                int32_t rank, PyObject *keep, const void **data, int64_t *shape)
-{
-    *data = NULL;
-    memset(shape, 0, (size_t)rank * sizeof *shape);
-    if (!value || value == Py_None) {
-        return 0;
-    }
-    core_array *array = core_array_from(state, value, name, 0);
-    if (!array) {
-        return -1;
-    }
-    const tess_array *view = &array->view;
-    int result = -1;
-    if (!is_type(view->dtype, dtype)) {
-        core_fail(state, TESS_E_DTYPE, "%s: expected %s, got %s", name, type_name(dtype),
-                  tess_dtype_name((tess_dtype)view->dtype));
-    } else if (view->rank != rank || !tess_array_is_contiguous(view)) {
-        core_fail(state, TESS_E_SHAPE, "%s: expected %d axes in C order, got %d", name, (int)rank,
-                  (int)view->rank);
-    } else if (PyList_Append(keep, (PyObject *)array) == 0) {
-        *data = view->data;
-        memcpy(shape, view->shape, (size_t)rank * sizeof *shape);
-        result = 0;
-    }
-    Py_DECREF((PyObject *)array);
-    return result;
-}
-
-int decode_reals(const core_state *state, PyObject *value, const char *name, int32_t rank,
-                 PyObject *keep, const double **data, int64_t *shape)
-{
-    const void *found = NULL;
-    if (decode_view(state, value, name, TESS_F64, rank, keep, &found, shape) < 0) {
-        return -1;
-    }
-    *data = found;
-    return 0;
-}
-
 static int same_length(const core_state *state, const char *name, int64_t n, const char *against,
                        int64_t wanted)
 {
@@ -84,7 +24,7 @@ int decode_mask(const core_state *state, PyObject *value, const char *name, cons
     if (!value || value == Py_None) {
         return 0;
     }
-    if (decode_view(state, value, name, TESS_U8, 1, keep, &found, shape) < 0 ||
+    if (core_view(state, value, name, TESS_U8, 1, keep, &found, shape) < 0 ||
         same_length(state, name, shape[0], against, n) < 0) {
         return -1;
     }
@@ -97,8 +37,8 @@ static int read_times(const core_state *state, PyObject *list, decode_data *data
     for (int64_t e = 0; e < data->spikes.n_electrode; e++) {
         PyObject *item = PyList_GetItem(list, (Py_ssize_t)e);
         const void *times = NULL;
-        if (!item || decode_view(state, item, "spike_times", TESS_F64, 1, data->keep, &times,
-                                 &data->counts[e]) < 0) {
+        if (!item || core_view(state, item, "spike_times", TESS_F64, 1, data->keep, &times,
+                               &data->counts[e]) < 0) {
             return -1;
         }
         data->pointers[e] = times;
@@ -119,8 +59,8 @@ static int read_marks(const core_state *state, PyObject *list, decode_data *data
         PyObject *item = PyList_GetItem(list, (Py_ssize_t)e);
         const void *marks = NULL;
         int64_t shape[2];
-        if (!item || decode_view(state, item, "spike_waveform_features", data->spikes.mark_dtype, 2,
-                                 data->keep, &marks, shape) < 0) {
+        if (!item || core_view(state, item, "spike_waveform_features", data->spikes.mark_dtype, 2,
+                               data->keep, &marks, shape) < 0) {
             return -1;
         }
         if (shape[0] != data->counts[e]) {
@@ -184,8 +124,8 @@ static int read_position(const core_state *state, PyObject *time, PyObject *posi
     int64_t n_time = 0;
     int64_t shape[2];
     tess_decode_position_init(out, sizeof *out);
-    if (decode_reals(state, time, "position_time", 1, data->keep, &out->time, &n_time) < 0 ||
-        decode_reals(state, position, "position", 2, data->keep, &out->position, shape) < 0) {
+    if (core_reals(state, time, "position_time", 1, data->keep, &out->time, &n_time) < 0 ||
+        core_reals(state, position, "position", 2, data->keep, &out->position, shape) < 0) {
         return -1;
     }
     if (!out->time != !out->position) {
@@ -222,10 +162,10 @@ int decode_data_init(const core_state *state, PyObject *dict, decode_data *data)
     }
     if (read_spikes(state, entry(dict, "spike_times"), entry(dict, "marks"), data) < 0 ||
         read_position(state, entry(dict, "position_time"), entry(dict, "position"), data) < 0 ||
-        decode_reals(state, entry(dict, "time"), "time", 1, data->keep, &data->time,
-                     &data->n_time) < 0 ||
-        decode_reals(state, entry(dict, "weights"), "weights", 1, data->keep, &data->weights,
-                     &n_weight) < 0 ||
+        core_reals(state, entry(dict, "time"), "time", 1, data->keep, &data->time, &data->n_time) <
+            0 ||
+        core_reals(state, entry(dict, "weights"), "weights", 1, data->keep, &data->weights,
+                   &n_weight) < 0 ||
         decode_mask(state, entry(dict, "is_training"), "is_training", "position_time",
                     data->position.n_sample, data->keep, &data->is_training) < 0 ||
         decode_mask(state, entry(dict, "is_missing"), "is_missing", "time", data->n_time,

@@ -41,8 +41,8 @@ int decode_movement_of(const core_state *state, PyObject *value, PyObject *keep,
                           &mean, &matrix) ||
         kind_of(state, kind, &movement->kind) < 0 ||
         core_to_real(variance == Py_None ? NULL : variance, &movement->variance) < 0 ||
-        decode_reals(state, mean, "movement_mean", 1, keep, &means, &n_mean) < 0 ||
-        decode_reals(state, matrix, "matrix", 2, keep, &movement->matrix, shape) < 0) {
+        core_reals(state, mean, "movement_mean", 1, keep, &means, &n_mean) < 0 ||
+        core_reals(state, matrix, "matrix", 2, keep, &movement->matrix, shape) < 0) {
         return -1;
     }
     if (n_mean > TESS_DECODE_MAX_DIM) {
@@ -107,7 +107,7 @@ static int read_empirical(const core_state *state, PyObject *const *values, PyOb
 {
     input->speedup = 1;
     input->reversed = 0;
-    if (decode_reals(state, values[0], "position", 2, keep, &input->position, input->shape) < 0 ||
+    if (core_reals(state, values[0], "position", 2, keep, &input->position, input->shape) < 0 ||
         decode_mask(state, values[1], "is_training", "position", input->shape[0], keep,
                     &input->is_training) < 0 ||
         core_to_int(state, values[2], "speedup", 1, INT32_MAX, &input->speedup) < 0 ||

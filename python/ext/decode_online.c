@@ -7,7 +7,7 @@ static void destroy(void *object)
     tess_decode_online_destroy(object);
 }
 
-const core_handle_class core_online_class = {"online decoder", destroy};
+const core_handle_class core_online_class = {"decode online decoder", destroy};
 
 static PyObject *online(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                         PyObject *keywords)
@@ -60,8 +60,8 @@ static PyObject *push_spikes(PyObject *module, PyObject *const *args, Py_ssize_t
     int64_t shape[2];
     PyObject *result = NULL;
     if (keep && core_to_int(state, args[1], "electrode", 0, INT64_MAX, &electrode) == 0 &&
-        decode_reals(state, args[2], "times", 1, keep, &times, &n) == 0 &&
-        decode_view(state, args[3], "marks", TESS_F32, 2, keep, &marks, shape) == 0) {
+        core_reals(state, args[2], "times", 1, keep, &times, &n) == 0 &&
+        core_view(state, args[3], "marks", TESS_F32, 2, keep, &marks, shape) == 0) {
         if (n != shape[0]) {
             core_fail(state, TESS_E_SHAPE, "electrode %lld: %lld spike times but %lld feature rows",
                       (long long)electrode, (long long)n, (long long)shape[0]);
@@ -95,7 +95,7 @@ static PyObject *push_position(PyObject *module, PyObject *const *args, Py_ssize
     double time = 0;
     PyObject *result = NULL;
     if (keep && core_to_real(args[1], &time) == 0 &&
-        decode_reals(state, args[2], "position", 1, keep, &position, &n_dim) == 0) {
+        core_reals(state, args[2], "position", 1, keep, &position, &n_dim) == 0) {
         const tess_status status = tess_decode_online_push_position(decoder, time, position, n_dim);
         result =
             status == TESS_OK ? Py_NewRef(Py_None) : core_raise(state, status, tess_last_error());

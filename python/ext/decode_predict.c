@@ -100,7 +100,7 @@ int decode_design(const core_state *state, PyObject *value, int64_t n_time, int6
                   PyObject *keep, const double **design)
 {
     int64_t shape[2];
-    if (decode_reals(state, value, "design", 2, keep, design, shape) < 0) {
+    if (core_reals(state, value, "design", 2, keep, design, shape) < 0) {
         return -1;
     }
     if (*design && (shape[0] != n_time || shape[1] != n_coefficient)) {
@@ -254,12 +254,12 @@ static int read_em(const core_state *state, PyObject *const *values,
         decode_data_init(state, values[EM_OBSERVATION], data) < 0 ||
         decode_design(state, values[EM_DESIGN], data->n_time, info->n_coefficient, data->keep,
                       &config->design) < 0 ||
-        decode_reals(state, values[EM_CONCENTRATION], "discrete_transition_concentration", 1,
-                     data->keep, &config->concentration, &n_concentration) < 0 ||
-        decode_reals(state, values[EM_STICKINESS], "discrete_transition_stickiness", 1, data->keep,
-                     &config->stickiness, &n_stickiness) < 0 ||
-        decode_reals(state, values[EM_PRIOR_WEIGHT], "discrete_transition_prior_weight", 1,
-                     data->keep, &config->prior_weight, &n_weight) < 0 ||
+        core_reals(state, values[EM_CONCENTRATION], "discrete_transition_concentration", 1,
+                   data->keep, &config->concentration, &n_concentration) < 0 ||
+        core_reals(state, values[EM_STICKINESS], "discrete_transition_stickiness", 1, data->keep,
+                   &config->stickiness, &n_stickiness) < 0 ||
+        core_reals(state, values[EM_PRIOR_WEIGHT], "discrete_transition_prior_weight", 1,
+                   data->keep, &config->prior_weight, &n_weight) < 0 ||
         decode_mask(state, values[EM_FROZEN_ROWS], "frozen_discrete_transition_rows", "states",
                     info->n_state, data->keep, &config->frozen_rows) < 0 ||
         per_state(state, "discrete_transition_stickiness", n_stickiness, info->n_state) < 0 ||

@@ -7,7 +7,7 @@ static void destroy(void *object)
     tess_decode_recording_close(object);
 }
 
-const core_handle_class core_recording_class = {"recording", destroy};
+const core_handle_class core_recording_class = {"decode recording", destroy};
 
 static PyObject *simulate(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                           PyObject *keywords)
@@ -145,9 +145,9 @@ static PyObject *position_dict(const core_state *state, PyObject *owner,
                                const tess_decode_position *position)
 {
     return Py_BuildValue(
-        "{sNsN}", "time", decode_show_reals(state, owner, position->time, position->n_sample, -1),
+        "{sNsN}", "time", core_show_reals(state, owner, position->time, position->n_sample, -1),
         "position",
-        decode_show_reals(state, owner, position->position, position->n_sample, position->n_dim));
+        core_show_reals(state, owner, position->position, position->n_sample, position->n_dim));
 }
 
 // (node_position, edges, edge_length, edge_order, edge_spacing) as decode_environment() takes it.
@@ -158,12 +158,12 @@ static PyObject *track_tuple(const core_state *state, PyObject *owner,
     if (!info->has_track) {
         return Py_NewRef(Py_None);
     }
-    return Py_BuildValue(
-        "(NNNNN)", decode_show_reals(state, owner, track->node_position, track->n_node, 2),
-        decode_show_ints(state, owner, track->edges, track->n_edge, 2),
-        decode_show_reals(state, owner, track->edge_length, track->n_edge, -1),
-        decode_show_ints(state, owner, track->edge_order, track->n_order, 2),
-        decode_show_reals(state, owner, track->edge_spacing, track->n_spacing, -1));
+    return Py_BuildValue("(NNNNN)",
+                         core_show_reals(state, owner, track->node_position, track->n_node, 2),
+                         core_show_ints(state, owner, track->edges, track->n_edge, 2),
+                         core_show_reals(state, owner, track->edge_length, track->n_edge, -1),
+                         core_show_ints(state, owner, track->edge_order, track->n_order, 2),
+                         core_show_reals(state, owner, track->edge_spacing, track->n_spacing, -1));
 }
 
 static int put_truth(const core_state *state, PyObject *owner, PyObject *dict,
@@ -172,13 +172,13 @@ static int put_truth(const core_state *state, PyObject *owner, PyObject *dict,
     const int64_t n_time = info->observation.n_time;
     const int64_t n_dim = info->training.position.n_dim;
     if (core_put(dict, "true_position",
-                 decode_show_reals(state, owner, info->true_position, n_time, n_dim)) < 0 ||
+                 core_show_reals(state, owner, info->true_position, n_time, n_dim)) < 0 ||
         core_put(dict, "represented_position",
-                 decode_show_reals(state, owner, info->represented_position, n_time, n_dim)) < 0 ||
-        core_put(dict, "is_replay", decode_show_mask(state, owner, info->is_replay, n_time)) < 0 ||
+                 core_show_reals(state, owner, info->represented_position, n_time, n_dim)) < 0 ||
+        core_put(dict, "is_replay", core_show_mask(state, owner, info->is_replay, n_time)) < 0 ||
         core_put(dict, "interior_position",
-                 decode_show_reals(state, owner, info->interior_position, info->n_interior_position,
-                                   n_dim)) < 0 ||
+                 core_show_reals(state, owner, info->interior_position, info->n_interior_position,
+                                 n_dim)) < 0 ||
         core_put(dict, "unit", list_units(state, owner, info)) < 0) {
         return -1;
     }
@@ -208,10 +208,10 @@ static PyObject *recording_info(PyObject *module, PyObject *value)
         core_put(dict, "encoding_marks", list_spikes(state, value, &training->spikes, 1)) < 0 ||
         core_put(dict, "encoding_position", position_dict(state, value, &training->position)) < 0 ||
         core_put(dict, "is_training",
-                 decode_show_mask(state, value, training->is_training,
-                                  training->position.n_sample)) < 0 ||
+                 core_show_mask(state, value, training->is_training, training->position.n_sample)) <
+            0 ||
         core_put(dict, "time",
-                 decode_show_reals(state, value, observation->time, observation->n_time, -1)) < 0 ||
+                 core_show_reals(state, value, observation->time, observation->n_time, -1)) < 0 ||
         core_put(dict, "spike_times", list_spikes(state, value, &observation->spikes, 0)) < 0 ||
         core_put(dict, "marks", list_spikes(state, value, &observation->spikes, 1)) < 0 ||
         core_put(dict, "position", position_dict(state, value, &observation->position)) < 0 ||

@@ -38,22 +38,3 @@ PyObject *decode_report_dict(const tess_decode_likelihood_report *report)
                          "n_after", (long long)report->n_after, "bound", report->bound, "bin_scale",
                          report->bin_scale, "pairs", report->pairs);
 }
-
-PyObject *decode_show_reals(const core_state *state, PyObject *owner, const double *data,
-                            int64_t rows, int64_t columns)
-{
-    const int64_t shape[2] = {rows, columns};
-    return core_array_show(state, owner, TESS_F64, columns < 0 ? 1 : 2, shape, data);
-}
-
-PyObject *decode_show_ints(const core_state *state, PyObject *owner, const int64_t *data,
-                           int64_t rows, int64_t columns)
-{
-    const int64_t shape[2] = {rows, columns};
-    return core_array_show(state, owner, TESS_I64, columns < 0 ? 1 : 2, shape, data);
-}
-
-PyObject *decode_show_mask(const core_state *state, PyObject *owner, const uint8_t *data, int64_t n)
-{
-    return core_array_show(state, owner, TESS_BOOL, 1, &n, data);
-}

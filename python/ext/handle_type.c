@@ -18,8 +18,7 @@ core_handle *core_handle_create(const core_state *state, core_context *context,
 void *core_handle_get(const core_state *state, PyObject *value, const core_handle_class *class)
 {
     if (!Py_IS_TYPE(value, state->handle_type) || ((core_handle *)value)->class != class) {
-        PyErr_Format(PyExc_TypeError, "expected a handle of a decode %s, got %R", class->name,
-                     value);
+        PyErr_Format(PyExc_TypeError, "expected a handle of a %s, got %R", class->name, value);
         return NULL;
     }
     return ((core_handle *)value)->object;
@@ -44,8 +43,7 @@ static void handle_dealloc(PyObject *self)
 
 static PyObject *handle_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("<tessera.Handle of a decode %s>",
-                                ((core_handle *)self)->class->name);
+    return PyUnicode_FromFormat("<tessera.Handle of a %s>", ((core_handle *)self)->class->name);
 }
 
 static char handle_doc[] = "An object of the library; only the package tessera makes them.";

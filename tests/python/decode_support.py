@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from decode_numpy import LOG_EPS
 from tessera import _core
+from tessera._lib import Session
 from tessera.decode._encoding import EncodingModel, encoding_options
-from tessera.decode._lib import Session
 from tessera.decode.environment import Environment, make_track_graph
 
 Floats = npt.NDArray[Any]

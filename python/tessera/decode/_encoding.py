@@ -10,8 +10,8 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError
+from tessera._lib import Session, default
 from tessera.decode._data import Array, Floats, vector
-from tessera.decode._lib import Session, default
 from tessera.decode.environment import Environment
 
 CLUSTERLESS = {

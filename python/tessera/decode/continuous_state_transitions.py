@@ -10,9 +10,9 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError, ShapeError
+from tessera._lib import Session
 from tessera.decode import _data
 from tessera.decode._data import Floats
-from tessera.decode._lib import Session
 from tessera.decode.environment import Environment, find_environment
 
 __all__ = [

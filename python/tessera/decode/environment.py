@@ -13,9 +13,9 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError, ShapeError
+from tessera._lib import Session, default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
-from tessera.decode._lib import Session, default
 from tessera.decode._plane import delinearize
 from tessera.decode._track import TrackGraph, make_track_graph, track_arrays
 

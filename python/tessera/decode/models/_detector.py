@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tessera._core import ArgumentError
+from tessera._lib import default, warn
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._encoding import EncodingModel, encoding_options
-from tessera.decode._lib import default, warn
 from tessera.decode.environment import Environment
 from tessera.decode.models._estimate import EstimateMixin
 from tessera.decode.models._plots import PlotMixin

@@ -9,11 +9,11 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError
+from tessera._lib import Session, default
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Floats
 from tessera.decode._encoding import EncodingModel
-from tessera.decode._lib import Session, default
 from tessera.decode.discrete_state_transitions import predict_discrete_state_transitions
 from tessera.decode.models._predict import ALWAYS, OUTPUTS, PredictMixin, output_names
 

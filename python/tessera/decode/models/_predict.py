@@ -10,10 +10,10 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError, ShapeError
+from tessera._lib import Session, warn
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
-from tessera.decode._lib import Session, warn
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.results import make_results, position_names
 

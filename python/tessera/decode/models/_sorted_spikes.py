@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from tessera._lib import default
 from tessera._progress import ProgressLike
 from tessera.decode import _data
 from tessera.decode._data import Array
 from tessera.decode._encoding import SORTED
-from tessera.decode._lib import default
 from tessera.decode.models._detector import OWN, DetectorBase
 
 

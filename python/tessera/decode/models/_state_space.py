@@ -9,11 +9,11 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import ArgumentError, ShapeError
+from tessera._lib import Session, default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._encoding import EncodingModel
 from tessera.decode._formula import Design
-from tessera.decode._lib import Session, default
 from tessera.decode.continuous_state_transitions import (
     Discrete,
     EmpiricalMovement,

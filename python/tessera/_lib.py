@@ -13,7 +13,7 @@ from tessera import _core
 from tessera._session import Lease
 from tessera._tables import tables
 
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parent)
 
 
 def default(table: str, name: str) -> Any:
