@@ -67,7 +67,7 @@
 //
 //   ransac_predict  out[k][r][t] = sum_i w[r][i][k] x[from[r][i]][t], i < n_from in order, fused.
 //   ransac_median   out[t] = median of x[0..n)[t], n >= 1; even n: (lower + upper) / 2. Reorders
-//                   x. No NaN.
+//                   x. No NaN; the sign of a zero is any.
 //   ransac_sums     sums[0][t] += x p, sums[1][t] += x x, sums[2][t] += p p, fused.
 //
 // autoreject's threshold search, tiles of 16 samples x [.][16], a row per epoch. Same bits on every

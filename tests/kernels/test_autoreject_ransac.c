@@ -65,8 +65,9 @@ static void medians_match_reference(check *t)
             double want[TILE], got[TILE];
             t->ref->ransac_median(x, n, want);
             t->isa->ransac_median(block.data, n, got);
-            CHECK(t, memcmp(got, want, sizeof got) == 0, "median of %zu: %g, want %g", n, got[0],
-                  want[0]);
+            for (size_t i = 0; i < TILE; i++) { // of two zeros either may be the smaller
+                CHECK(t, got[i] == want[i], "median of %zu: %g, want %g", n, got[i], want[i]);
+            }
             CHECK(t, check_release(&block), "median of %zu: wrote past the end", n);
             free(x);
         }

@@ -360,6 +360,34 @@ static void wrong_arguments_are_named(void **state)
     tess_context_destroy(ctx);
 }
 
+// Every allocation in turn fails; nothing is lost.
+static void memory_failures_leak_nothing(void **state)
+{
+    (void)state;
+    tess_status status = TESS_E_MEMORY;
+    for (long long fail_at = 1; status != TESS_OK; fail_at++) {
+        unit_allocator allocator;
+        tess_context_config config;
+        tess_context *ctx = NULL;
+        unit_allocator_init(&allocator, 0);
+        tess_context_config_init(&config, sizeof config);
+        config.n_thread = 1;
+        config.allocator = &allocator.table;
+        assert_ok(tess_context_create(&config, &ctx));
+        ar_data d = ar_data_make(ctx, 12, 4, 10, 1);
+        const int64_t channels[4] = {0, 1, 2, 3};
+        tess_autoreject_overall_config options = defaults(1);
+        options.decim = 2;
+        tess_autoreject_overall_result r = {.struct_size = sizeof r};
+        allocator.fail_at = allocator.n_alloc + fail_at;
+        status = tess_autoreject_overall(ctx, d.epochs, channels, 4, &options, &r);
+        assert_true(status == TESS_OK || status == TESS_E_MEMORY);
+        ar_data_free(&d);
+        tess_context_destroy(ctx);
+        assert_int_equal(allocator.n_live, 0);
+    }
+}
+
 static int stop_at_once(void *user, const tess_progress *progress)
 {
     (void)user;
@@ -395,6 +423,7 @@ int main(void)
         cmocka_unit_test(random_objectives_agree_with_the_definition),
         cmocka_unit_test(nothing_else_shows_in_the_result),
         cmocka_unit_test(wrong_arguments_are_named),
+        cmocka_unit_test(memory_failures_leak_nothing),
         cmocka_unit_test(a_run_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

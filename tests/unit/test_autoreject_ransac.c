@@ -388,6 +388,33 @@ static void nonfinite_samples_are_named(void **state)
     tess_context_destroy(ctx);
 }
 
+// Every allocation in turn fails; nothing is lost.
+static void memory_failures_leak_nothing(void **state)
+{
+    (void)state;
+    tess_status status = TESS_E_MEMORY;
+    for (long long fail_at = 1; status != TESS_OK; fail_at++) {
+        unit_allocator allocator;
+        tess_context_config config;
+        tess_context *ctx = NULL;
+        unit_allocator_init(&allocator, 0);
+        tess_context_config_init(&config, sizeof config);
+        config.n_thread = 1;
+        config.allocator = &allocator.table;
+        assert_ok(tess_context_create(&config, &ctx));
+        ar_data d = ar_data_make(ctx, 4, 8, 10, 1);
+        int64_t *channels = ar_first_channels(8);
+        tess_autoreject_ransac_result r = {.struct_size = sizeof r};
+        allocator.fail_at = allocator.n_alloc + fail_at;
+        status = tess_autoreject_ransac(ctx, d.epochs, channels, 8, NULL, &r);
+        assert_true(status == TESS_OK || status == TESS_E_MEMORY);
+        free(channels);
+        ar_data_free(&d);
+        tess_context_destroy(ctx);
+        assert_int_equal(allocator.n_live, 0);
+    }
+}
+
 static int stop_at_once(void *user, const tess_progress *progress)
 {
     (void)progress;
@@ -428,6 +455,7 @@ int main(void)
         cmocka_unit_test(planted_channels_are_found),
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(nonfinite_samples_are_named),
+        cmocka_unit_test(memory_failures_leak_nothing),
         cmocka_unit_test(a_run_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
