@@ -1,6 +1,7 @@
 #include "autoreject_golden.h"
 
 #define AR04 "autoreject/ar04_ransac_16x24x50"
+#define AR06 "autoreject/ar06_meg"
 
 // A result with everything in it.
 typedef struct answer {
@@ -154,6 +155,60 @@ static void golden_formula_agrees(void **state)
     tess_context_destroy(ctx);
 }
 
+// Magnetometers of the helmet, with both ways of dot products.
+static void golden_magnetometers_agree(void **state)
+{
+    (void)state;
+    enum { N_ALL = 72 };
+    tess_context *ctx = unit_context(2, 0);
+    ar_data d = ar_data_make(ctx, 24, N_ALL, 24, 1);
+    int64_t n = 0;
+    double *x = golden_f64(ctx, AR06, "X", &n);
+    double *loc = golden_f64(ctx, AR06, "a_loc", NULL);
+    double *to_head = golden_f64(ctx, AR06, "dev_head_t", NULL);
+    int64_t *coils = golden_i64(ctx, AR06, "a_coil_type", NULL);
+    memcpy(d.x, x, (size_t)n * sizeof *x);
+    int64_t channels[N_ALL];
+    int64_t n_mag = 0;
+    for (int64_t c = 0; c < N_ALL; c++) {
+        const int is_mag = coils[c] / 10 == 302;
+        d.channels[c].type = is_mag ? TESS_AUTOREJECT_MAG : TESS_AUTOREJECT_GRAD;
+        d.channels[c].coil_type = (int32_t)coils[c];
+        memcpy(d.channels[c].loc, loc + 12 * c, 12 * sizeof *loc);
+        if (is_mag) {
+            channels[n_mag++] = c;
+        }
+    }
+    memcpy(d.sensors.device_to_head, to_head, sizeof d.sensors.device_to_head);
+    d.sensors.has_device_to_head = 1;
+    tess_autoreject_epochs_close(d.epochs);
+    ar_data_open(ctx, &d);
+    tess_autoreject_ransac_config config = defaults();
+    config.n_resample = 10;
+    int64_t *subsets = golden_i64(ctx, AR06, "ransac_mag_subsets", &n);
+    for (int32_t dots = 0; dots < 2; dots++) {
+        config.meg_dots = dots;
+        answer a = answer_make(&d, n_mag, &config);
+        assert_ok(tess_autoreject_ransac(ctx, d.epochs, channels, n_mag, &config, &a.r));
+        assert_memory_equal(a.r.subsets, subsets, (size_t)n * sizeof *subsets);
+        int64_t n_corr = 0;
+        double *corr =
+            golden_f64(ctx, AR06, dots ? "ransac_mag_corr_lut" : "ransac_mag_corr_direct", &n_corr);
+        assert_int_equal(n_corr, d.n_epoch * n_mag);
+        assert_near(a.r.correlations, corr, n_corr, 1e-9);
+        expect_bad(ctx, AR06, "ransac_mag_bad", a.r.bad, n_mag);
+        free(corr);
+        answer_free(&a);
+    }
+    free(x);
+    free(loc);
+    free(to_head);
+    free(coils);
+    free(subsets);
+    ar_data_free(&d);
+    tess_context_destroy(ctx);
+}
+
 static int by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -217,10 +272,23 @@ static void random_epochs_agree_with_the_definition(void **state)
             }
             assert_int_equal(a.r.bad[c], (double)n_bad > 0.4 * 5);
         }
+        config.min_corr = a.r.correlations[0]; // not below itself
+        assert_ok(tess_autoreject_ransac(ctx, d.epochs, channels, 11, &config, &a.r));
+        assert_int_equal(a.r.bad_log[0], 0);
         answer_free(&a);
         ar_data_free(&d);
     }
     tess_context_destroy(ctx);
+}
+
+static void subsets_are_rounded_half_to_even(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {{10, 2}, {11, 3}, {14, 4}, {16, 4}, {18, 4}, {22, 6}};
+    const tess_autoreject_ransac_config config = defaults();
+    for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+        assert_int_equal(tess_autoreject_ransac_subset_size(&config, sizes[k][0]), sizes[k][1]);
+    }
 }
 
 // Neither the threads, nor the memory, nor whether samples are taken where they lie or converted
@@ -450,7 +518,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_runs_agree),
         cmocka_unit_test(golden_formula_agrees),
+        cmocka_unit_test(golden_magnetometers_agree),
         cmocka_unit_test(random_epochs_agree_with_the_definition),
+        cmocka_unit_test(subsets_are_rounded_half_to_even),
         cmocka_unit_test(nothing_else_shows_in_the_result),
         cmocka_unit_test(planted_channels_are_found),
         cmocka_unit_test(wrong_arguments_are_named),
