@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -101,6 +101,7 @@ typedef struct tess_autoreject_model_info {
     double seconds[4]; /* reading and peak-to-peak, thresholds, local search, all */
     const char *notes; /* warnings, a sentence per line; "" if nothing to say */
     const char *tessera_version;
+    const double *eeg_origin; /* [3]; NULL: 0, 0, 0 */
 } tess_autoreject_model_info;
 
 TESS_API const tess_autoreject_model_info *

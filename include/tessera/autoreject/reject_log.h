@@ -61,7 +61,7 @@ TESS_API const tess_param_table *tess_autoreject_transform_params(void);
  * Repairs the surviving epochs and leaves out the others.
  *
  * model  in   for the options of interpolation; the log says what is repaired.
- * out    out  f64 [n_kept][n_chan][n_time] host, or NULL with path.
+ * out    out  f64 [n_kept][n_chan][n_time] host, or NULL with path. Both NULL: only n_kept.
  * path   in   .fif, .fif.gz, .npy or .npz; NULL with out.
  * n_kept out  may be NULL.
  */

@@ -1,0 +1,407 @@
+// A fit: for each type of channel, one pass over the samples, thresholds, the local search.
+#include "base/clock.h"
+#include "base/status.h"
+#include "systems/autoreject/local/fit_journal.h"
+#include "systems/autoreject/local/local.h"
+#include "systems/autoreject/threshold/thresholds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { READ = 0, THRESHOLDS = 1, LOCAL = 2, ALL = 3 }; // of info.seconds
+
+typedef struct fit {
+    tess_context *ctx;
+    tess_ar_setup setup;
+    tess_autoreject_model *model;
+    tess_ar_fit_journal journal;
+    // Of the group at work.
+    int64_t group;
+    int32_t phase;
+    tess_ar_memory_plan plan;
+    tess_ar_repairer *repairer;
+    const double *leave_one_out;
+    tess_ar_store store;
+} fit;
+
+static void add_seconds(fit *f, int part, int64_t begin_ns)
+{
+    f->model->info.seconds[part] += (double)(tess_now_ns() - begin_ns) * 1e-9;
+}
+
+static bool can_predict(const fit *f)
+{
+    return tess_ar_repairer_can(f->repairer);
+}
+
+static tess_status open_repairer(fit *f)
+{
+    const tess_ar_group *group = &f->setup.groups[f->group];
+    const tess_autoreject_interpolation_config config =
+        tess_ar_model_interpolation(&f->model->info);
+    const bool is_needed = !f->setup.thresholds_only || f->setup.config.augment;
+    f->leave_one_out = NULL;
+    if (!is_needed) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_ar_repairer_create(f->ctx, &f->setup.epochs->sensors, group->channels,
+                                     group->n_chan, &config, &f->repairer));
+    if (f->setup.config.augment && can_predict(f)) {
+        TESS_TRY(tess_ar_repairer_leave_one_out(f->repairer, &f->leave_one_out));
+    }
+    return TESS_OK;
+}
+
+// Peak-to-peaks of an earlier run; the samples themselves lie in its file.
+static tess_status reopen_store(fit *f, const tess_ar_store_request *request)
+{
+    const size_t bytes = (size_t)f->journal.mark.n_delta * sizeof(double);
+    TESS_TRY(tess_ar_store_reopen(f->ctx, request, &f->store));
+    TESS_TRY(tess_checkpoint_get(&f->journal.found, "delta", f->store.delta, bytes));
+    if (f->store.delta_augmented) {
+        TESS_TRY(
+            tess_checkpoint_get(&f->journal.found, "deltaaug", f->store.delta_augmented, bytes));
+    }
+    return TESS_OK;
+}
+
+// What was read again must be what the checkpoint was made of.
+static tess_status compare_samples(fit *f)
+{
+    const tess_ar_fit_mark *mark = &f->journal.mark;
+    const size_t bytes = (size_t)mark->n_delta * sizeof(double);
+    if (bytes == 0) {
+        return TESS_OK;
+    }
+    double *delta = tess_heap_alloc(&f->ctx->heap, bytes, TESS_TAG_SCRATCH, "peak-to-peaks");
+    tess_status status = delta ? TESS_OK : TESS_E_MEMORY;
+    if (status == TESS_OK) {
+        status = tess_checkpoint_get(&f->journal.found, "delta", delta, bytes);
+    }
+    if (status == TESS_OK && memcmp(delta, f->store.delta, bytes) != 0) {
+        status = tess_error_set(TESS_E_MISMATCH,
+                                "%s: the samples differ from those of this run; remove the folder "
+                                "to start afresh",
+                                f->journal.path);
+    }
+    tess_heap_free(&f->ctx->heap, delta, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
+static bool is_resumed(const fit *f)
+{
+    return f->journal.is_found && f->journal.mark.group == f->group;
+}
+
+static tess_status open_store(fit *f)
+{
+    const tess_ar_group *group = &f->setup.groups[f->group];
+    const tess_ar_store_request request = {.epochs = f->setup.epochs,
+                                           .channels = group->channels,
+                                           .n_chan = group->n_chan,
+                                           .leave_one_out = f->leave_one_out,
+                                           .folder = f->journal.is_kept ? f->journal.folder : NULL,
+                                           .memory_bytes = f->plan.store_bytes,
+                                           .kept_path =
+                                               f->journal.is_kept ? f->journal.samples_path : NULL};
+    if (is_resumed(f) && f->journal.mark.has_file) {
+        return reopen_store(f, &request);
+    }
+    TESS_TRY(tess_ar_store_create(f->ctx, &request, &f->store));
+    if (is_resumed(f)) {
+        return compare_samples(f);
+    }
+    const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_READ};
+    return f->journal.is_kept && f->store.scratch_fd >= 0
+               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, NULL)
+               : TESS_OK;
+}
+
+// After every tile of a search.
+static tess_status keep(void *user, int64_t n_tile_done, const void *state, size_t bytes)
+{
+    fit *f = user;
+    const tess_ar_fit_mark mark = {
+        .group = f->group, .phase = f->phase, .tiles = n_tile_done, .state_bytes = (int64_t)bytes};
+    return tess_ar_fit_journal_is_due(&f->journal)
+               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, state)
+               : TESS_OK;
+}
+
+// The state to go on from in this phase; NULL: from the start. Free it with the mark's size.
+static tess_status take_state(fit *f, void **state)
+{
+    const tess_ar_fit_mark *mark = &f->journal.mark;
+    *state = NULL;
+    if (!is_resumed(f) || mark->phase != f->phase || mark->state_bytes == 0) {
+        return TESS_OK;
+    }
+    *state = tess_heap_alloc(&f->ctx->heap, (size_t)mark->state_bytes, TESS_TAG_SCRATCH,
+                             "the state of the checkpoint");
+    if (!*state) {
+        return TESS_E_MEMORY;
+    }
+    return tess_checkpoint_get(&f->journal.found, "state", *state, (size_t)mark->state_bytes);
+}
+
+static tess_status take_thresholds(fit *f, const tess_ar_threshold_result *result)
+{
+    tess_autoreject_type_fit *type = &f->model->types[f->group];
+    type->thresholds = result->thresholds;
+    type->standard_errors = result->standard_errors;
+    type->objectives = result->objectives;
+    type->n_candidate = result->n_candidate;
+    type->candidates = result->candidates;
+    type->candidate_objectives = result->candidate_objectives;
+    return tess_ar_model_own_type(f->model, type);
+}
+
+static tess_status find_thresholds(fit *f)
+{
+    f->phase = TESS_AR_FIT_THRESHOLDS;
+    if (is_resumed(f) && f->journal.mark.phase == TESS_AR_FIT_LOCAL) {
+        return tess_ar_fit_journal_restore(&f->journal, f->group, false, f->model);
+    }
+    const tess_autoreject_fit_config *config = &f->setup.config;
+    void *state = NULL;
+    tess_status status = take_state(f, &state);
+    const tess_ar_threshold_request request = {
+        .store = &f->store,
+        .leave_one_out = f->leave_one_out,
+        .augment_with_copy = config->augment && config->compat_types && !f->leave_one_out,
+        .search = config->search,
+        .n_split = config->n_split,
+        .seed = (uint32_t)config->seed,
+        .memory_bytes = f->plan.search_bytes,
+        .keep = f->journal.is_kept ? keep : NULL,
+        .user = f,
+        .resume_state = state,
+        .resume_bytes = state ? (size_t)f->journal.mark.state_bytes : 0,
+        .resume_tiles = state ? f->journal.mark.tiles : 0};
+    tess_ar_threshold_result result = {0};
+    if (status == TESS_OK) {
+        status = tess_ar_search_thresholds(f->ctx, &request, &result);
+    }
+    if (status == TESS_OK) {
+        status = take_thresholds(f, &result);
+        tess_ar_threshold_result_destroy(&result);
+    }
+    tess_heap_free(&f->ctx->heap, state, (size_t)f->journal.mark.state_bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
+static void take_choice(fit *f, const tess_ar_local_result *result)
+{
+    tess_autoreject_type_fit *type = &f->model->types[f->group];
+    type->loss = result->loss;
+    type->consensus_index = result->consensus_index;
+    type->n_interpolate_index = result->n_interpolate_index;
+    type->consensus = f->setup.consensus[result->consensus_index];
+    type->n_interpolate = f->setup.n_interpolate[result->n_interpolate_index];
+    if (result->n_left_out > 0) {
+        tess_ar_model_note(f->model,
+                           "In the search %lld epochs of type %s (counted once for each "
+                           "n_interpolate) were left out: fewer than 4 channels would have been "
+                           "left to repair the others from.",
+                           (long long)result->n_left_out, tess_autoreject_type_name(type->type));
+    }
+}
+
+static tess_status search_pairs(fit *f, const int8_t *labels, const int64_t *counts, void *state)
+{
+    const tess_ar_setup *s = &f->setup;
+    double *loss =
+        tess_blocks_alloc(&f->model->memory, s->n_consensus * s->n_n_interpolate * s->n_fold,
+                          sizeof *loss, "table of losses");
+    if (!loss) {
+        return TESS_E_MEMORY;
+    }
+    const tess_ar_local_request request = {.store = &f->store,
+                                           .repairer = f->repairer,
+                                           .labels = labels,
+                                           .counts = counts,
+                                           .consensus = s->consensus,
+                                           .n_consensus = s->n_consensus,
+                                           .n_interpolate = s->n_interpolate,
+                                           .n_n_interpolate = s->n_n_interpolate,
+                                           .rho_mode = s->config.rho_mode,
+                                           .folds = s->folds,
+                                           .n_fold = s->n_fold,
+                                           .memory_bytes = f->plan.search_bytes,
+                                           .keep = f->journal.is_kept ? keep : NULL,
+                                           .user = f,
+                                           .resume_state = state,
+                                           .resume_bytes =
+                                               state ? (size_t)f->journal.mark.state_bytes : 0,
+                                           .resume_tiles = state ? f->journal.mark.tiles : 0};
+    tess_ar_local_result result = {.loss = loss};
+    TESS_TRY(tess_ar_local_search(f->ctx, &request, &result));
+    take_choice(f, &result);
+    return TESS_OK;
+}
+
+static tess_status find_pair(fit *f)
+{
+    const int64_t n_epoch = f->store.n_epoch;
+    const int64_t n_chan = f->store.n_chan;
+    tess_blocks memory;
+    tess_blocks_init(&memory, &f->ctx->heap);
+    int8_t *labels = tess_blocks_alloc(&memory, n_epoch * n_chan, 1, "votes");
+    int64_t *counts = tess_blocks_alloc(&memory, n_epoch, sizeof *counts, "votes");
+    void *state = NULL;
+    f->phase = TESS_AR_FIT_LOCAL;
+    tess_status status = labels && counts ? take_state(f, &state) : TESS_E_MEMORY;
+    if (status == TESS_OK) {
+        tess_ar_votes(f->store.delta, f->model->types[f->group].thresholds, n_epoch, n_chan, labels,
+                      counts);
+        status = search_pairs(f, labels, counts, state);
+    }
+    tess_heap_free(&f->ctx->heap, state, (size_t)f->journal.mark.state_bytes, TESS_TAG_SCRATCH);
+    tess_blocks_free(&memory);
+    return status;
+}
+
+static tess_status fit_group(fit *f)
+{
+    TESS_TRY(tess_ar_plan_memory(&f->setup, f->group, &f->plan));
+    TESS_TRY(open_repairer(f));
+    int64_t begin_ns = tess_now_ns();
+    TESS_TRY(open_store(f));
+    add_seconds(f, READ, begin_ns);
+    tess_ar_note_samples(&f->setup, f->group, f->store.delta, f->model);
+    begin_ns = tess_now_ns();
+    TESS_TRY(find_thresholds(f));
+    add_seconds(f, THRESHOLDS, begin_ns);
+    if (!f->setup.thresholds_only) {
+        begin_ns = tess_now_ns();
+        TESS_TRY(find_pair(f));
+        add_seconds(f, LOCAL, begin_ns);
+    }
+    if (f->journal.is_kept && f->group + 1 < f->setup.n_group) {
+        const tess_ar_fit_mark mark = {.group = f->group + 1};
+        return tess_ar_fit_journal_save(&f->journal, mark, NULL, NULL);
+    }
+    return TESS_OK;
+}
+
+static tess_status fit_groups(fit *f)
+{
+    for (f->group = 0; f->group < f->setup.n_group; f->group++) {
+        tess_status status = TESS_OK;
+        if (f->journal.is_found && f->journal.mark.group > f->group) {
+            status = tess_ar_fit_journal_restore(&f->journal, f->group, true, f->model);
+        } else {
+            status = fit_group(f);
+            tess_ar_store_close(&f->store);
+            tess_ar_repairer_destroy(f->repairer);
+            f->repairer = NULL;
+            tess_ar_fit_journal_forget(&f->journal);
+        }
+        TESS_TRY(status);
+    }
+    return TESS_OK;
+}
+
+static tess_status describe_model(fit *f)
+{
+    const tess_ar_setup *s = &f->setup;
+    const tess_autoreject_epochs_info *epochs = &s->epochs->info;
+    tess_autoreject_model_info *info = &f->model->info;
+    const int64_t n_chan = s->epochs->sensors.n_chan;
+    const char **names = tess_blocks_alloc(&f->model->memory, n_chan, sizeof *names, "model");
+    if (!names) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t c = 0; c < n_chan; c++) {
+        names[c] = s->epochs->sensors.channels[c].name;
+    }
+    info->search = s->config.search;
+    info->rho_mode = s->config.rho_mode;
+    info->augment = s->config.augment;
+    info->meg_dots = s->config.meg_dots;
+    info->compat_types = s->config.compat_types;
+    info->seed = s->config.seed;
+    info->n_split = s->config.n_split;
+    info->n_fold = s->thresholds_only ? 0 : s->n_fold;
+    info->n_epoch = epochs->n_epoch;
+    info->n_time = epochs->n_time;
+    info->sampling_hz = epochs->sampling_hz;
+    info->n_chan = n_chan;
+    info->channel_names = names;
+    info->n_pick = s->n_pick;
+    info->picks = s->picks;
+    info->n_consensus = s->n_consensus;
+    info->consensus = s->consensus;
+    info->n_n_interpolate = s->n_n_interpolate;
+    info->n_interpolate = s->n_interpolate;
+    info->eeg_origin = s->config.eeg_origin;
+    info->n_type = s->n_group;
+    for (int64_t g = 0; g < s->n_group; g++) {
+        f->model->types[g] = (tess_autoreject_type_fit){.struct_size = sizeof f->model->types[g],
+                                                        .type = s->groups[g].type,
+                                                        .n_chan = s->groups[g].n_chan,
+                                                        .channels = s->groups[g].channels,
+                                                        .consensus_index = -1,
+                                                        .n_interpolate_index = -1};
+        TESS_TRY(tess_ar_model_own_type(f->model, &f->model->types[g]));
+    }
+    return tess_ar_model_own(f->model);
+}
+
+// All of the plan before any work: a limit that is too small is said at once.
+static tess_status check_memory(const fit *f)
+{
+    for (int64_t g = 0; g < f->setup.n_group; g++) {
+        tess_ar_memory_plan plan;
+        TESS_TRY(tess_ar_plan_memory(&f->setup, g, &plan));
+    }
+    return TESS_OK;
+}
+
+static tess_status run(fit *f, tess_autoreject_epochs *epochs,
+                       const tess_autoreject_fit_config *config, bool thresholds_only)
+{
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(tess_ar_setup_make(f->ctx, epochs, config, thresholds_only, f->model, &f->setup));
+    TESS_TRY(check_memory(f));
+    TESS_TRY(describe_model(f));
+    TESS_TRY(tess_ar_fit_journal_open(f->ctx, &f->setup, f->model, &f->journal));
+    TESS_TRY(fit_groups(f));
+    tess_ar_fit_journal_finish(&f->journal);
+    add_seconds(f, ALL, begin_ns);
+    return f->model->notes.no_memory ? tess_error_set(TESS_E_MEMORY, "notes: out of memory")
+                                     : TESS_OK;
+}
+
+static tess_status fit_model(tess_context *ctx, tess_autoreject_epochs *epochs,
+                             const tess_autoreject_fit_config *config, bool thresholds_only,
+                             tess_autoreject_model **out)
+{
+    tess_error_clear();
+    *out = NULL;
+    fit f = {.ctx = ctx, .store = {.scratch_fd = -1}, .journal = {.lock_fd = -1}};
+    TESS_TRY(tess_ar_model_new(ctx, &f.model));
+    const tess_status status = run(&f, epochs, config, thresholds_only);
+    tess_ar_fit_journal_close(&f.journal);
+    tess_ar_setup_free(&f.setup);
+    if (status != TESS_OK) {
+        tess_autoreject_model_destroy(f.model);
+        return status;
+    }
+    *out = f.model;
+    return TESS_OK;
+}
+
+tess_status tess_autoreject_thresholds(tess_context *ctx, tess_autoreject_epochs *epochs,
+                                       const tess_autoreject_fit_config *config,
+                                       tess_autoreject_model **out)
+{
+    return fit_model(ctx, epochs, config, true, out);
+}
+
+tess_status tess_autoreject_fit(tess_context *ctx, tess_autoreject_epochs *epochs,
+                                const tess_autoreject_fit_config *config,
+                                tess_autoreject_model **out)
+{
+    return fit_model(ctx, epochs, config, false, out);
+}

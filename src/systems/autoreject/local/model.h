@@ -1,0 +1,55 @@
+// The inside of a fitted model.
+#ifndef TESS_AUTOREJECT_LOCAL_MODEL_H
+#define TESS_AUTOREJECT_LOCAL_MODEL_H
+
+#include "base/blocks.h"
+#include "base/text.h"
+#include "runtime/context.h"
+#include "systems/autoreject/epochs/epochs.h"
+#include "tessera/autoreject/interpolation.h"
+#include "tessera/autoreject/reject_log.h"
+
+struct tess_autoreject_model {
+    tess_context *ctx;
+    tess_blocks memory; // what info and types point into
+    tess_text notes;
+    tess_autoreject_model_info info;
+    tess_autoreject_type_fit types[TESS_AUTOREJECT_N_SOLVABLE];
+};
+
+// A model without types.
+TESS_MUST_CHECK tess_status tess_ar_model_new(tess_context *ctx, tess_autoreject_model **out);
+// Adds a sentence to info.notes.
+void tess_ar_model_note(tess_autoreject_model *model, const char *format, ...) TESS_PRINTF(2, 3);
+// Copies names, picks, grids and origin into the model's memory.
+TESS_MUST_CHECK tess_status tess_ar_model_own(tess_autoreject_model *model);
+// Copies the arrays of a type that are not NULL.
+TESS_MUST_CHECK tess_status tess_ar_model_own_type(tess_autoreject_model *model,
+                                                   tess_autoreject_type_fit *type);
+// Counts, indices and values that make sense; subject begins the message ("model", a path).
+TESS_MUST_CHECK tess_status tess_ar_model_check(const tess_autoreject_model *model,
+                                                const char *subject);
+// How the model's channels are predicted.
+tess_autoreject_interpolation_config
+tess_ar_model_interpolation(const tess_autoreject_model_info *info);
+
+// Channels of the model's types by name in other epochs; epochs_of has room for info.n_chan.
+// TESS_E_MISMATCH naming those that are missing.
+TESS_MUST_CHECK tess_status tess_ar_model_match(const tess_autoreject_model *model,
+                                                const tess_autoreject_epochs *epochs,
+                                                int64_t *epochs_of);
+
+struct tess_autoreject_log {
+    tess_context *ctx;
+    tess_blocks memory;
+    tess_text notes;
+    tess_autoreject_log_info info;
+};
+
+// An empty log of this size, and its arrays to fill.
+TESS_MUST_CHECK tess_status tess_ar_log_new(tess_context *ctx, int64_t n_epoch, int64_t n_chan,
+                                            tess_autoreject_log **out, int8_t **labels,
+                                            uint8_t **bad_epochs, const char ***names);
+void tess_ar_log_note(tess_autoreject_log *log, const char *format, ...) TESS_PRINTF(2, 3);
+
+#endif

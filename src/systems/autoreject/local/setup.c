@@ -1,0 +1,305 @@
+#include "systems/autoreject/local/setup.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/struct_read.h"
+#include "systems/autoreject/local/local.h"
+#include "systems/autoreject/threshold/thresholds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Fewest channels of a type that the default n_interpolate is for.
+enum { LEAST_CHANNELS = 4, N_CONSENSUS = 11, N_DEFAULT_RHO = 3, MOST_DEFAULT_RHO = 32 };
+
+bool tess_ar_type_is_predictable(int32_t type)
+{
+    return type == TESS_AUTOREJECT_EEG || type == TESS_AUTOREJECT_MAG ||
+           type == TESS_AUTOREJECT_GRAD;
+}
+
+static tess_status take_picks(tess_ar_setup *s)
+{
+    const int64_t n_chan = s->epochs->sensors.n_chan;
+    const int64_t room = s->config.picks && s->config.n_pick > n_chan ? s->config.n_pick : n_chan;
+    int64_t *given = tess_blocks_alloc(&s->memory, room, sizeof *given, "picks");
+    s->channels = tess_blocks_alloc(&s->memory, room, sizeof *s->channels, "picks");
+    s->picks = tess_blocks_alloc(&s->memory, room, sizeof *s->picks, "picks");
+    if (!given || !s->channels || !s->picks) {
+        return TESS_E_MEMORY;
+    }
+    const int64_t *picks = s->config.picks;
+    int64_t n_pick = s->config.n_pick;
+    if (!picks) {
+        TESS_TRY(tess_autoreject_picks(s->epochs, NULL, given, &n_pick));
+        picks = given;
+    }
+    TESS_TRY(tess_ar_groups(s->epochs, picks, n_pick, s->channels, s->groups, &s->n_group));
+    uint8_t *is_picked = tess_blocks_alloc(&s->memory, n_chan, 1, "picks");
+    if (!is_picked) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t g = 0; g < s->n_group; g++) {
+        for (int64_t c = 0; c < s->groups[g].n_chan; c++) {
+            is_picked[s->groups[g].channels[c]] = 1;
+        }
+    }
+    for (int64_t c = 0; c < n_chan; c++) {
+        if (is_picked[c]) {
+            s->picks[s->n_pick++] = c;
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status check_counts(const tess_ar_setup *s)
+{
+    for (int64_t g = 0; g < s->n_group; g++) {
+        const tess_ar_group *group = &s->groups[g];
+        const char *type = tess_autoreject_type_name(group->type);
+        const bool predicts = tess_ar_type_is_predictable(group->type) && s->config.augment;
+        if (group->n_chan == 1 && (!s->thresholds_only || predicts)) {
+            TESS_FAIL(TESS_E_SHAPE,
+                      "picks: there is a single %s channel, and nothing to interpolate it from; "
+                      "pick more, leave it out, or compute thresholds without augmentation",
+                      type);
+        }
+        if (!s->thresholds_only && !s->config.n_interpolate && group->n_chan < LEAST_CHANNELS) {
+            TESS_FAIL(TESS_E_SHAPE,
+                      "Too few channels. autoreject is unlikely to be effective: %lld of type %s, "
+                      "at least %d are needed; leave them out, or give n_interpolate",
+                      (long long)group->n_chan, type, LEAST_CHANNELS);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status take_consensus(tess_ar_setup *s)
+{
+    const bool is_given = s->config.consensus != NULL;
+    s->n_consensus = is_given ? s->config.n_consensus : N_CONSENSUS;
+    if (s->n_consensus < 1) {
+        TESS_FAIL(TESS_E_ARGUMENT, "consensus: is empty; give at least one value from 0 to 1");
+    }
+    s->consensus = tess_blocks_alloc(&s->memory, s->n_consensus, sizeof(double), "consensus");
+    if (!s->consensus) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < s->n_consensus; i++) {
+        // As the original makes them: 0.30000000000000004 is one of them.
+        s->consensus[i] = is_given ? s->config.consensus[i] : (double)i * 0.1;
+        if (!(s->consensus[i] >= 0 && s->consensus[i] <= 1)) {
+            TESS_FAIL(TESS_E_RANGE, "consensus[%lld]: %g; expected 0 to 1, a share of the channels",
+                      (long long)i, s->consensus[i]);
+        }
+    }
+    return TESS_OK;
+}
+
+static int64_t largest_group(const tess_ar_setup *s)
+{
+    int64_t n = 0;
+    for (int64_t g = 0; g < s->n_group; g++) {
+        n = s->groups[g].n_chan > n ? s->groups[g].n_chan : n;
+    }
+    return n;
+}
+
+static tess_status take_n_interpolate(tess_ar_setup *s)
+{
+    const bool is_given = s->config.n_interpolate != NULL;
+    const int64_t last = s->n_pick - 1 < MOST_DEFAULT_RHO ? s->n_pick - 1 : MOST_DEFAULT_RHO;
+    const int64_t defaults[N_DEFAULT_RHO] = {1, LEAST_CHANNELS, last};
+    s->n_n_interpolate = is_given ? s->config.n_n_interpolate : N_DEFAULT_RHO;
+    if (s->n_n_interpolate < 1) {
+        TESS_FAIL(TESS_E_ARGUMENT, "n_interpolate: is empty; give at least one number of channels");
+    }
+    s->n_interpolate = tess_blocks_copy(&s->memory, is_given ? s->config.n_interpolate : defaults,
+                                        s->n_n_interpolate, sizeof(int64_t), "n_interpolate");
+    if (!s->n_interpolate) {
+        return TESS_E_MEMORY;
+    }
+    const int64_t n_chan = largest_group(s);
+    for (int64_t i = 0; is_given && i < s->n_n_interpolate; i++) {
+        if (s->n_interpolate[i] < 0 || s->n_interpolate[i] >= n_chan) {
+            TESS_FAIL(TESS_E_RANGE,
+                      "n_interpolate[%lld]: %lld; expected 0 to %lld, less than the %lld channels "
+                      "of a type",
+                      (long long)i, (long long)s->n_interpolate[i], (long long)(n_chan - 1),
+                      (long long)n_chan);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status check_folds(const tess_ar_setup *s)
+{
+    const int64_t n_epoch = s->epochs->info.n_epoch;
+    for (int64_t f = 0; f < s->n_fold; f++) {
+        int64_t n[3] = {0, 0, 0};
+        for (int64_t e = 0; e < n_epoch; e++) {
+            const uint8_t role = s->folds[f * n_epoch + e];
+            if (role > 2) {
+                TESS_FAIL(TESS_E_RANGE,
+                          "folds: epoch %lld of fold %lld is %d; expected 1 train, 2 test, 0 "
+                          "neither",
+                          (long long)e, (long long)f, role);
+            }
+            n[role]++;
+        }
+        if (n[1] == 0 || n[2] == 0) {
+            TESS_FAIL(TESS_E_SHAPE,
+                      "folds: fold %lld trains with %lld epochs and tests with %lld; "
+                      "both need at least one",
+                      (long long)f, (long long)n[1], (long long)n[2]);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status take_folds(tess_ar_setup *s)
+{
+    const int64_t n_epoch = s->epochs->info.n_epoch;
+    int64_t n = 0;
+    s->n_fold = s->config.n_fold;
+    if (!tess_mul_i64(s->n_fold, n_epoch, &n)) {
+        TESS_FAIL(TESS_E_SHAPE, "n_fold: %lld are too many", (long long)s->n_fold);
+    }
+    if (!s->config.folds && s->n_fold > n_epoch) {
+        return tess_ar_contiguous_folds(n_epoch, s->n_fold, NULL);
+    }
+    s->folds = tess_blocks_alloc(&s->memory, n, 1, "folds");
+    if (!s->folds) {
+        return TESS_E_MEMORY;
+    }
+    if (s->config.folds) {
+        memcpy(s->folds, s->config.folds, (size_t)n);
+        return check_folds(s);
+    }
+    return tess_ar_contiguous_folds(n_epoch, s->n_fold, s->folds);
+}
+
+static bool has_two_classes(const tess_ar_setup *s, const tess_ar_group *group)
+{
+    return s->config.augment &&
+           (tess_ar_type_is_predictable(group->type) || s->config.compat_types);
+}
+
+static tess_status check_groups(const tess_ar_setup *s)
+{
+    for (int64_t g = 0; g < s->n_group; g++) {
+        const tess_ar_group *group = &s->groups[g];
+        TESS_TRY(tess_ar_check_splits(s->epochs->info.n_epoch, has_two_classes(s, group)));
+        if (tess_ar_type_is_predictable(group->type) &&
+            (!s->thresholds_only || s->config.augment)) {
+            TESS_TRY(tess_ar_check_positions(&s->epochs->sensors, group->channels, group->n_chan));
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status check_config(const tess_autoreject_fit_config *config)
+{
+    TESS_TRY(tess_params_check(tess_autoreject_fit_params(), config));
+    if (!(config->checkpoint_every_s >= 0)) {
+        TESS_FAIL(TESS_E_RANGE, "checkpoint_every_s: must be 0 or more seconds");
+    }
+    if (config->resume && !config->checkpoint_dir) {
+        TESS_FAIL(TESS_E_ARGUMENT, "resume: needs the checkpoint folder of the earlier run");
+    }
+    for (int i = 0; config->eeg_origin && i < 3; i++) {
+        if (!isfinite(config->eeg_origin[i])) {
+            TESS_FAIL(TESS_E_RANGE, "eeg_origin[%d]: %g; expected metres", i,
+                      config->eeg_origin[i]);
+        }
+    }
+    return TESS_OK;
+}
+
+// Two electrodes in one place: allowed, but seldom meant.
+static void note_same_places(const tess_ar_setup *s, const tess_ar_group *group,
+                             tess_autoreject_model *model)
+{
+    const tess_autoreject_channel *channels = s->epochs->sensors.channels;
+    for (int64_t i = 0; group->type == TESS_AUTOREJECT_EEG && i < group->n_chan; i++) {
+        const double *a = channels[group->channels[i]].loc;
+        for (int64_t k = i + 1; k < group->n_chan; k++) {
+            const double *b = channels[group->channels[k]].loc;
+            const double cross[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                                     a[0] * b[1] - a[1] * b[0]};
+            const double sine =
+                sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
+            const double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+            if (cosine > 0 && sine < 1e-6 * cosine) {
+                tess_ar_model_note(model, "Channels '%s' and '%s' are in the same place.",
+                                   channels[group->channels[i]].name,
+                                   channels[group->channels[k]].name);
+            }
+        }
+    }
+}
+
+static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
+{
+    int64_t n_bad = 0;
+    for (int64_t c = 0; c < s->epochs->sensors.n_chan; c++) {
+        n_bad += s->epochs->sensors.channels[c].is_bad != 0;
+    }
+    for (int64_t i = 0; i < s->n_pick; i++) {
+        n_bad -= s->epochs->sensors.channels[s->picks[i]].is_bad != 0;
+    }
+    if (n_bad > 0) {
+        tess_ar_model_note(model,
+                           "%lld channels are marked as bad. These will be ignored. If you want "
+                           "them to be considered, unmark them or pick them by name.",
+                           (long long)n_bad);
+    }
+    for (int64_t g = 0; g < s->n_group; g++) {
+        const tess_ar_group *group = &s->groups[g];
+        note_same_places(s, group, model);
+        if (!tess_ar_type_is_predictable(group->type)) {
+            tess_ar_model_note(
+                model, "Channels of type %s cannot be predicted from each other: %s.",
+                tess_autoreject_type_name(group->type),
+                s->config.compat_types
+                    ? "as in the original, those labelled as interpolated are left as they are"
+                    : "their thresholds are found without augmentation, and bad ones stay bad");
+        }
+    }
+}
+
+static tess_status make(tess_ar_setup *s, const tess_autoreject_fit_config *config)
+{
+    tess_autoreject_fit_config_init(&s->config, sizeof s->config);
+    if (config) {
+        TESS_TRY(tess_struct_read(config, &s->config, sizeof s->config, "config"));
+    }
+    TESS_TRY(check_config(&s->config));
+    TESS_TRY(take_picks(s));
+    TESS_TRY(check_counts(s));
+    if (!s->thresholds_only) {
+        TESS_TRY(take_consensus(s));
+        TESS_TRY(take_n_interpolate(s));
+        TESS_TRY(take_folds(s));
+    }
+    return check_groups(s);
+}
+
+tess_status tess_ar_setup_make(tess_context *ctx, tess_autoreject_epochs *epochs,
+                               const tess_autoreject_fit_config *config, bool thresholds_only,
+                               tess_autoreject_model *model, tess_ar_setup *setup)
+{
+    *setup = (tess_ar_setup){.ctx = ctx, .epochs = epochs, .thresholds_only = thresholds_only};
+    tess_blocks_init(&setup->memory, &ctx->heap);
+    TESS_TRY(make(setup, config));
+    if (model) {
+        note_setup(setup, model);
+    }
+    return TESS_OK;
+}
+
+void tess_ar_setup_free(tess_ar_setup *setup)
+{
+    tess_blocks_free(&setup->memory);
+}
