@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { MAX_WINDOW = 1000000 };
+
 typedef struct cut {
     tess_ar_continuous continuous;
     int64_t *starts; // [n_epoch]
@@ -47,6 +49,10 @@ static tess_status windows(const tess_autoreject_epochs_config *config, const te
     const double first = (double)c->first_sample;
     const double delta = first + step - first;
     const double n = ceil((last + 1) / step);
+    if (n > MAX_WINDOW) {
+        TESS_FAIL(TESS_E_RANGE, "window: %g s every %g s give %.0f epochs; at most %d",
+                  config->window, config->window - config->overlap, n, MAX_WINDOW);
+    }
     for (int64_t i = 0; (double)i < n; i++) {
         const int64_t sample = (int64_t)(first + (double)i * delta) - c->first_sample;
         TESS_TRY(tess_ar_events_add(list, sample, 0, 1));

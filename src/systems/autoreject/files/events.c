@@ -167,7 +167,9 @@ tess_status tess_ar_events_of_stim(tess_context *ctx, const char *stim,
         status = find_rises(ctx, continuous, channels[i], chunk, list);
     }
     tess_heap_free(&ctx->heap, chunk, CHUNK * sizeof *chunk, TESS_TAG_IO);
-    TESS_TRY(status);
+    if (status != TESS_OK || list->n == 0) {
+        return status;
+    }
     qsort(list->items, (size_t)list->n, sizeof *list->items, by_sample);
     int64_t n_kept = 0;
     for (int64_t i = 0; i < list->n; i++) { // what several channels say is said once

@@ -43,12 +43,12 @@ static tess_status open_fif(tess_context *ctx, const char *path,
     if (*is_continuous) {
         return tess_ar_fif_open_raw(ctx, &file, epochs, continuous);
     }
+    const unsigned long long end = (unsigned long long)file.bytes;
     tess_ar_fif_file_close(&file);
-    TESS_FAIL(
-        TESS_E_FORMAT,
-        "%s: a FIF file without block 373 (epochs) and block 102 (raw data); give epochs or a "
-        "continuous recording",
-        path);
+    TESS_FAIL(TESS_E_FORMAT,
+              "%s: a FIF file that ends at byte %llu without block 373 (epochs) or block 102 (raw "
+              "data); give epochs or a continuous recording",
+              path, end);
 }
 
 const tess_ar_file_format tess_ar_fif = {.name = "fif", .probe = probe, .open = open_fif};

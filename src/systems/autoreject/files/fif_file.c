@@ -82,6 +82,18 @@ typedef struct walk {
     int32_t depth;
 } walk;
 
+static tess_status check_first(const walk *w, const tess_ar_fif_tag *tag)
+{
+    if (tag->kind == TESS_AR_FIF_FILE_ID && tag->type == TESS_AR_FIF_ID_STRUCT) {
+        return TESS_OK;
+    }
+    const bool swapped = (uint32_t)tag->kind == (uint32_t)TESS_AR_FIF_FILE_ID << 24;
+    TESS_FAIL(TESS_E_FORMAT, "%s: byte 0: expected tag 100 (file id), found %s", w->file->path,
+              swapped ? "one with its bytes the other way round; FIF files are big-endian, convert "
+                        "this one first"
+                      : "something else; this is not a FIF file");
+}
+
 static tess_status read_header(const walk *w, tess_ar_fif_tag *tag, int32_t *next)
 {
     const tess_ar_fif_file *file = w->file;
@@ -99,6 +111,9 @@ static tess_status read_header(const walk *w, tess_ar_fif_tag *tag, int32_t *nex
                              .block = w->block,
                              .at = w->at + sizeof header};
     *next = (int32_t)tess_ar_be32(header + 12);
+    if (w->n_header == 0) {
+        TESS_TRY(check_first(w, tag));
+    }
     char words[64];
     if (tag->bytes < 0) {
         TESS_FAIL(TESS_E_FORMAT, "%s: byte %llu: %s has a negative size (%d)", file->path,
@@ -145,18 +160,6 @@ static tess_status close_block(walk *w, const tess_ar_fif_tag *tag)
     return TESS_OK;
 }
 
-static tess_status check_first(const walk *w, const tess_ar_fif_tag *tag)
-{
-    if (tag->kind == TESS_AR_FIF_FILE_ID && tag->type == TESS_AR_FIF_ID_STRUCT) {
-        return TESS_OK;
-    }
-    const bool swapped = (uint32_t)tag->kind == (uint32_t)TESS_AR_FIF_FILE_ID << 24;
-    TESS_FAIL(TESS_E_FORMAT, "%s: byte 0: expected tag 100 (file id), found %s", w->file->path,
-              swapped ? "one with its bytes the other way round; FIF files are big-endian, convert "
-                        "this one first"
-                      : "something else; this is not a FIF file");
-}
-
 // A jump may lead anywhere; a file cannot have more tags than fit into it, unless they form a ring.
 static tess_status go_on(walk *w, const tess_ar_fif_tag *tag, int32_t next, bool *is_last)
 {
@@ -191,9 +194,6 @@ static tess_status walk_tags(tess_ar_fif_file *file)
                       file->path, (unsigned long long)file->bytes);
         }
         TESS_TRY(read_header(&w, &tag, &next));
-        if (w.n_header == 0) {
-            TESS_TRY(check_first(&w, &tag));
-        }
         if (tag.kind == TESS_AR_FIF_BLOCK_START) {
             TESS_TRY(open_block(&w, &tag));
         } else if (tag.kind == TESS_AR_FIF_BLOCK_END) {

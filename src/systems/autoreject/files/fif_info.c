@@ -397,8 +397,9 @@ tess_status tess_ar_fif_read_info(const tess_ar_fif_file *file, tess_autoreject_
     in.block = tess_ar_fif_block_in(file, 0, TESS_AR_FIF_B_MEAS_INFO, -1);
     if (in.block < 0) {
         TESS_FAIL(TESS_E_FORMAT,
-                  "%s: there is no block 101 (measurement info); the file holds no recording",
-                  file->path);
+                  "%s: ends at byte %llu without block 101 (measurement info); the file holds no "
+                  "recording",
+                  file->path, (unsigned long long)file->bytes);
     }
     TESS_TRY(count_channels(&in));
     TESS_TRY(read_times(&in, out));

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-enum { MAX_PART = 1000, PIECE_BYTES = 1 << 18 };
+// Gaps cost nothing in the file; more of them than days of pauses are a mistake.
+enum { MAX_PART = 1000, PIECE_BYTES = 1 << 18, MAX_GAP = 50000000 };
 
 // A stretch of samples that lies in one place; fd -1: a gap, which reads as zeros.
 typedef struct stretch {
@@ -27,6 +28,7 @@ typedef struct fif_raw {
     int64_t n_stretch;
     int64_t capacity;
     int64_t n_sample;
+    int64_t n_gap;
     int64_t first_sample;
 } fif_raw;
 
@@ -189,8 +191,12 @@ static tess_status add_stretch(tess_context *ctx, fif_raw *raw, stretch s)
         raw->capacity = more;
     }
     s.first = raw->n_sample;
-    if (s.n_sample > INT32_MAX - raw->n_sample) {
-        TESS_FAIL(TESS_E_FORMAT, "%s: has more samples than FIF can number", raw->parts[0].path);
+    raw->n_gap += s.part < 0 ? s.n_sample : 0;
+    if (s.n_sample > INT32_MAX - raw->n_sample || raw->n_gap > MAX_GAP) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: has more samples than FIF can number, or gaps of more than "
+                  "%d samples",
+                  raw->parts[0].path, MAX_GAP);
     }
     raw->n_sample += s.n_sample;
     raw->stretches[raw->n_stretch++] = s;
