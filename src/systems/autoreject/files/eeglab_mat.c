@@ -381,12 +381,11 @@ tess_status tess_mat_cell(tess_mat *mat, const tess_mat_array *array, int64_t k,
 
 static int32_t dtype_of(uint32_t type)
 {
-    static const int32_t types[] = {0,        TESS_I8,  TESS_U8,  TESS_I16, TESS_U16,
-                                    TESS_I32, TESS_U32, TESS_F32, 0,        TESS_F64};
-    const uint32_t utf[] = {TESS_U8, TESS_U16, TESS_U32}; // text
-    return type < sizeof types / sizeof *types ? types[type]
-           : type >= 16 && type <= 18          ? (int32_t)utf[type - 16]
-                                               : 0;
+    // By their numbers in the file; 16 to 18 are text.
+    static const int32_t types[] = {
+        0, TESS_I8, TESS_U8,  TESS_I16, TESS_U16, TESS_I32, TESS_U32, TESS_F32, 0,       TESS_F64,
+        0, 0,       TESS_I64, TESS_U64, 0,        0,        TESS_U8,  TESS_U16, TESS_U32};
+    return type < sizeof types / sizeof *types ? types[type] : 0;
 }
 
 tess_status tess_mat_numbers(tess_mat *mat, const tess_mat_array *array, int32_t *dtype,

@@ -45,7 +45,7 @@ void tess_ar_convert(int32_t dtype, const void *src, int64_t stride, int64_t n, 
     case TESS_F64:
         CONVERT(double);
     default:
-        TESS_ASSERT(!"a type the reader let through");
+        TESS_ASSERT(false); // a type that no reader lets through
     }
 }
 
