@@ -271,6 +271,107 @@ static void markers_become_events(void **state)
     tess_context_destroy(ctx);
 }
 
+// Events of a file as "sample previous code name " each.
+static void assert_events(tess_context *ctx, const char *path, const char *want)
+{
+    recording r;
+    tess_ar_continuous c = some_recording(&r);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_ar_event_list list = {.heap = &ctx->heap};
+    char got[512] = "";
+    assert_ok(tess_ar_epochs_create(ctx, &epochs));
+    assert_ok(tess_ar_events_of_file(ctx, path, &c, epochs, &list));
+    for (int64_t i = 0; i < list.n && i < 8; i++) {
+        const char *name = "?";
+        for (int64_t k = 0; k < list.n_name; k++) {
+            name = list.codes[k] == list.items[i].code ? list.names[k] : name;
+        }
+        const size_t used = strlen(got);
+        snprintf(got + used, sizeof got - used, "%d %d %d %s ", (int)list.items[i].sample,
+                 (int)list.items[i].previous, (int)list.items[i].code, name);
+    }
+    assert_string_equal(got, want);
+    tess_ar_events_free(&list);
+    tess_autoreject_epochs_close(epochs);
+}
+
+static void assert_no_events(tess_context *ctx, const char *name, const char *text,
+                             tess_status status, const char *part)
+{
+    recording r;
+    tess_ar_continuous c = some_recording(&r);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_ar_event_list list = {.heap = &ctx->heap};
+    const char *path = unit_path(name);
+    unit_write_file(path, text, strlen(text));
+    assert_ok(tess_ar_epochs_create(ctx, &epochs));
+    assert_fails(tess_ar_events_of_file(ctx, path, &c, epochs, &list), status, part);
+    tess_ar_events_free(&list);
+    tess_autoreject_epochs_close(epochs);
+}
+
+static void files_of_events_are_read(void **state)
+{
+    (void)state;
+    static const char columns[] = "# sample previous code\n240 0 2\n140 0 1\n\n";
+    static const char four[] = "140 1.40 0 1\r\n240 2.40 0 2\r\n";
+    static const char commas[] = "sample,previous,id\n140,0,1\n";
+    static const char bids[] = "onset\tduration\ttrial_type\n1.004\t0\ttone\n2\t0\tbeep\n"
+                               "3\tn/a\tBAD_x\n";
+    static const char values[] = "duration\tonset\tvalue\n0\t1\t7\n";
+    tess_context *ctx = unit_context(1, 0);
+    const char *path = unit_path("x-eve.txt");
+    unit_write_file(path, columns, strlen(columns));
+    assert_events(ctx, path, "100 0 1 1 200 0 2 2 "); // less the first sample, in order
+    path = unit_path("x.eve");
+    unit_write_file(path, four, strlen(four));
+    assert_events(ctx, path, "100 0 1 1 200 0 2 2 ");
+    path = unit_path("x.csv");
+    unit_write_file(path, commas, strlen(commas));
+    assert_events(ctx, path, "100 0 1 1 ");
+    path = unit_path("x_events.tsv");
+    unit_write_file(path, bids, strlen(bids));
+    assert_events(ctx, path, "100 0 2 tone 200 0 1 beep ");
+    path = unit_path("y_events.tsv");
+    unit_write_file(path, values, strlen(values));
+    assert_events(ctx, path, "100 0 1 7 ");
+    const int64_t triples[6] = {140, 0, 1, 240, 5, 9};
+    const int64_t shape[2] = {2, 3};
+    tess_sink *sink = NULL;
+    path = unit_path("x-eve.npy");
+    assert_ok(tess_sink_create(ctx, path, NULL, TESS_I64, 2, shape, &sink));
+    assert_ok(tess_sink_write(sink, 0, 2, triples, sizeof triples));
+    assert_ok(tess_sink_commit(sink));
+    tess_sink_close(sink);
+    assert_events(ctx, path, "100 0 1 1 200 5 9 9 ");
+    assert_no_events(ctx, "bad.txt", "1 0 1\n1 0\n", TESS_E_FORMAT, "line 2: expected three");
+    assert_no_events(ctx, "bad.tsv", "time\tname\n1\tx\n", TESS_E_FORMAT, "with 'onset'");
+    assert_no_events(ctx, "bad2.tsv", "onset\tname\nx\ty\n", TESS_E_FORMAT, "line 2: the onset");
+    assert_no_events(ctx, "bad3.txt", "1 0 1e30\n", TESS_E_FORMAT, "event 0 is 1, 0, 1e+30");
+    assert_no_events(ctx, "bad-eve.fif", "hello", TESS_E_TRUNCATED, "tag 100");
+    tess_context_destroy(ctx);
+}
+
+static void events_of_fif_files_are_read(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    // Epochs carry their events in the same block as files of events.
+    assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "epochs-epo.fif", NULL, &epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(epochs);
+    char want[512] = "";
+    for (int64_t e = 0; e < info->n_epoch; e++) {
+        const int32_t *event = info->events + 3 * e;
+        const size_t used = strlen(want);
+        snprintf(want + used, sizeof want - used, "%d %d %d %s ", (int)event[0] - 40, (int)event[1],
+                 (int)event[2], info->event_names[event[2] == info->event_codes[1]]);
+    }
+    assert_events(ctx, FORMATS "epochs-epo.fif", want);
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
 static void windows_follow_each_other(void **state)
 {
     (void)state;
@@ -382,6 +483,8 @@ int main(void)
         cmocka_unit_test(epochs_lie_around_their_events),
         cmocka_unit_test(events_are_selected_by_name_and_code),
         cmocka_unit_test(markers_become_events),
+        cmocka_unit_test(files_of_events_are_read),
+        cmocka_unit_test(events_of_fif_files_are_read),
         cmocka_unit_test(windows_follow_each_other),
         cmocka_unit_test(what_cannot_be_cut_is_said),
         cmocka_unit_test(epochs_of_a_file_are_selected),

@@ -25,8 +25,7 @@ struct tess_autoreject_epochs {
     tess_array array;             // of from_array(); data NULL for files
     const double *calibration;    // [n_chan] of the array; NULL: 1
     struct tess_ar_block *blocks; // memory that info and sensors point into
-    void *fif;      // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
-    bool is_edited; // types, marks or positions differ from what the file says
+    void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     const char *const *left_out; // [n_left_out] channels of the file that could not be taken along
     int64_t n_left_out;
 };

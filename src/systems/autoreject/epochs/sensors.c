@@ -39,6 +39,9 @@ static bool is_name(const named *sorted, int64_t n, const char *name)
 static tess_status number_repeated(tess_autoreject_epochs *epochs, const named *sorted, int64_t n,
                                    tess_autoreject_channel *channels)
 {
+    char list[256] = "";
+    size_t used = 0;
+    int64_t n_name = 0;
     for (int64_t i = 0; i < n;) {
         int64_t end = i + 1;
         while (end < n && strcmp(sorted[end].name, sorted[i].name) == 0) {
@@ -56,11 +59,18 @@ static tess_status number_repeated(tess_autoreject_epochs *epochs, const named *
             } while (is_name(sorted, n, name));
             channels[sorted[k].index].name = name;
         }
-        if (end - i > 1) {
-            tess_ar_epochs_note(epochs, "%lld channels are called '%.60s'; they were numbered",
-                                (long long)(end - i), sorted[i].name);
+        if (end - i > 1 && used + 64 < sizeof list) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", n_name ? ", " : "",
+                                     sorted[i].name);
         }
+        n_name += end - i > 1;
         i = end;
+    }
+    if (n_name > 0) {
+        tess_ar_epochs_note(epochs,
+                            "%lld names are those of several channels: %s%s; these were "
+                            "numbered",
+                            (long long)n_name, list, used + 64 < sizeof list ? "" : " ...");
     }
     return TESS_OK;
 }

@@ -85,7 +85,6 @@ tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epoch
                 int32_t unit;
                 tess_ar_fif_of_type(type, &kind, &unit, &channel->coil_type);
                 channel->type = type;
-                epochs->is_edited = true;
             }
             at += taken;
             at += *at == ',';
@@ -102,7 +101,6 @@ tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs)
         if (!channel) {
             return no_channel("bads", at, ",");
         }
-        epochs->is_edited = epochs->is_edited || !channel->is_bad;
         channel->is_bad = 1;
         at += taken;
     }

@@ -236,8 +236,9 @@ typedef struct tess_ar_fif_source {
     const tess_ar_fif_file *file;
     int64_t info_block;
     const double *cal;
-    const char *reject_json; // NULL: none
-    double raw_hz;           // of the recording the epochs were cut from; 0: not known
+    tess_autoreject_sensors sensors; // as the file describes them
+    const char *reject_json;         // NULL: none
+    double raw_hz;                   // of the recording the epochs were cut from; 0: not known
     bool is_raw;
 } tess_ar_fif_source;
 

@@ -223,7 +223,8 @@ static tess_status read_common(fif_epochs *all, int64_t block, tess_autoreject_e
     info->sampling_hz = read.sampling_hz;
     info->tmin = first / read.sampling_hz;
     info->n_time = all->n_time;
-    all->source = (tess_ar_fif_source){.file = file, .info_block = read.block, .cal = read.cal};
+    all->source = (tess_ar_fif_source){
+        .file = file, .info_block = read.block, .cal = read.cal, .sensors = read.sensors};
     const tess_ar_fif_tag *tag = tess_ar_fif_tag_in(file, block, TESS_AR_FIF_REJECT_FLAT, NULL);
     if (tag) {
         char *json;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "systems/autoreject/files/fif_out.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,7 +110,7 @@ static void patch_record(const info_out *w, const tess_autoreject_channel *chann
     if (w->source->is_raw) {
         tess_ar_fif_set_f32(record + 12, 1);
     }
-    if (w->epochs->is_edited && type != channel->type) {
+    if (type != channel->type) {
         int32_t kind;
         int32_t unit;
         int32_t coil;
@@ -118,7 +119,7 @@ static void patch_record(const info_out *w, const tess_autoreject_channel *chann
         tess_ar_fif_set_i32(record + 20, coil);
         tess_ar_fif_set_i32(record + 72, unit);
     }
-    for (int i = 0; w->epochs->is_edited && i < 12; i++) {
+    for (int i = 0; i < 12; i++) {
         tess_ar_fif_set_f32(record + 24 + 4 * i, channel->loc[i]);
     }
 }
@@ -346,12 +347,44 @@ static void edit_end(void *user, tess_ar_fif_out *out, int64_t block)
     }
 }
 
+static bool is_same_place(const double *a, const double *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Types, marks, positions or points differ from what the file says.
+static bool is_edited(const info_out *w)
+{
+    const tess_autoreject_sensors *now = &w->epochs->sensors;
+    const tess_autoreject_sensors *then = &w->source->sensors;
+    if (w->source->is_raw || now->n_point != then->n_point) {
+        return true;
+    }
+    for (int64_t i = 0; i < now->n_point; i++) {
+        if (!is_same_place(now->points[i].position, then->points[i].position, 3)) {
+            return true;
+        }
+    }
+    for (int64_t c = 0; c < now->n_chan; c++) {
+        const tess_autoreject_channel *a = &now->channels[c];
+        const tess_autoreject_channel *b = &then->channels[c];
+        if (a->type != b->type || a->is_bad != b->is_bad || !is_same_place(a->loc, b->loc, 12)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static tess_status copy_info(tess_ar_fif_out *out, info_out *w)
 {
     const tess_ar_fif_file *file = w->source->file;
-    const bool is_edited = w->epochs->is_edited || w->source->is_raw;
     const tess_ar_fif_edit edit = {w, edit_block, edit_tag, edit_end};
-    tess_ar_fif_copy_block(out, file, w->source->info_block, is_edited ? &edit : NULL);
+    tess_ar_fif_copy_block(out, file, w->source->info_block, is_edited(w) ? &edit : NULL);
     const int64_t history = tess_ar_fif_block_in(file, 0, TESS_AR_FIF_B_HISTORY, -1);
     if (history >= 0) {
         tess_ar_fif_copy_block(out, file, history, NULL);
