@@ -436,5 +436,7 @@ tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *
 {
     const tess_stage_decode_hmm_smooth *a = args;
     hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
+    // One way forth and one back: two threads share that best.
+    rounds.room.is_alone |= tess_pool_threads(device->ctx->pool) <= 2;
     return run_rounds(&rounds, smooth_task);
 }
