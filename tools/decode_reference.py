@@ -10,9 +10,10 @@ in double precision where it allows it; the exceptions stand beside the toleranc
 
 What the version on PyPI does differently from the rules we follow, and how the cases step around:
 rates divide by int(duration * sampling_frequency) instead of the number of samples, so
-sampling_frequency is chosen to make the two equal; missing rows are 1 instead of 0, which moves
-the evidence by 1 each; the local likelihood has no floor, so ours is told to have none there;
-defaults of discrete transitions changed since, so all are given.
+sampling_frequency is chosen to make the two equal; its sorted-spikes classes leave samples that are
+not for training in the occupancy, so their cases train on all; missing rows are 1 instead of 0,
+which moves the evidence by 1 each; the local likelihood has no floor, so ours is told to have none
+there; defaults of discrete transitions changed since, so all are given.
 """
 
 import argparse
@@ -276,11 +277,11 @@ def two_groups(lib, data):
 def em(lib, name, data, spikes="Clusterless"):
     """Three iterations of EM."""
     environment = lib.environment.Environment(place_bin_size=data.bin_size)
-    model = make_model(lib, name, data, spikes, environment, frequency(data.position_time),
+    time = np.concatenate([data.position_time, data.time])
+    n = len(data.position_time) if spikes == "Clusterless" else len(time)
+    model = make_model(lib, name, data, spikes, environment, frequency(time[:n]),
                        **({} if lib.package == "non_local_detector" or name != "NonLocal"
                           else {"frozen_discrete_transition_rows": ()}))
-    n = len(data.position_time)
-    time = np.concatenate([data.position_time, data.time])
     times = [np.concatenate(pair) for pair in zip(data.encoding_times, data.decoding_times)]
     marks = [np.concatenate(pair) for pair in zip(data.encoding_marks, data.decoding_marks)]
     position = np.concatenate([data.position, data.decoding_position])
