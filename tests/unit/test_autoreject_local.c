@@ -137,7 +137,8 @@ static void repair_naively(const problem *p, const int8_t *labels, double *y, ui
                 bad[n_bad++] = (int32_t)c;
             }
         }
-        left_out[e] = n_bad > 0 && n_chan - n_bad < 4;
+        const int64_t least = p->rho_mode == TESS_AUTOREJECT_RHO_CUMULATIVE ? 1 : 4;
+        left_out[e] = n_bad > 0 && n_chan - n_bad < least;
         if (n_bad == 0 || left_out[e]) {
             continue;
         }

@@ -198,7 +198,7 @@ static void add_column(const tess_ar_local_request *request, const tess_ar_bins 
         if (n_bad == 0 || bins->bin[e] < 0 || !is_wanted(request, bins, column)) {
             continue;
         }
-        if (n_chan - n_bad < TESS_AR_LEAST_SOURCES) {
+        if (n_chan - n_bad < tess_ar_least_sources(request->rho_mode)) {
             of_epoch[e] = -2;
             repairs->n_left_out++;
             continue;

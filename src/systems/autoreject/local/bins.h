@@ -5,9 +5,6 @@
 #include "base/blocks.h"
 #include "systems/autoreject/local/local.h"
 
-// Fewest channels that the others are predicted from.
-enum { TESS_AR_LEAST_SOURCES = 4 };
-
 typedef struct tess_ar_bins {
     // Levels: the distinct consensus * n_chan, ascending. An epoch is kept from its level on.
     int64_t n_level;

@@ -201,9 +201,10 @@ static void take_choice(fit *f, const tess_ar_local_result *result)
     if (result->n_left_out > 0) {
         tess_ar_model_note(f->model,
                            "In the search %lld epochs of type %s (counted once for each "
-                           "n_interpolate) were left out: fewer than 4 channels would have been "
-                           "left to repair the others from.",
-                           (long long)result->n_left_out, tess_autoreject_type_name(type->type));
+                           "n_interpolate) were left out: fewer than %lld channels would have "
+                           "been left to repair the others from.",
+                           (long long)result->n_left_out, tess_autoreject_type_name(type->type),
+                           (long long)tess_ar_least_sources(f->setup.config.rho_mode));
     }
 }
 

@@ -5,6 +5,9 @@
 #include "systems/autoreject/store/store.h"
 #include "tessera/autoreject/reject_log.h"
 
+// Fewest channels that a good prediction needs.
+enum { TESS_AR_LEAST_SOURCES = 4 };
+
 // labels[e][c] = delta > threshold; counts[e] = number of ones.
 void tess_ar_votes(const double *delta, const double *thresholds, int64_t n_epoch, int64_t n_chan,
                    int8_t *labels, int64_t *counts);
@@ -16,6 +19,10 @@ void tess_ar_select_repairs(int8_t *labels, const double *delta, int64_t n_epoch
 
 // count >= consensus * n_chan, in double as the original compares.
 bool tess_ar_epoch_is_bad(int64_t count, double consensus, int64_t n_chan);
+
+// Fewest channels that the others of an epoch are predicted from; with fewer the epoch is bad. The
+// original (its carry-over) repairs from whatever is left.
+int64_t tess_ar_least_sources(int32_t rho_mode);
 
 typedef struct tess_ar_local_request {
     tess_ar_store *store;

@@ -239,13 +239,14 @@ static tess_status label_type(votes *v, const tess_autoreject_type_fit *type, in
     }
     tess_ar_votes(delta, type->thresholds, n_epoch, n, own, counts);
     const bool is_predictable = tess_ar_type_is_predictable(type->type);
+    const int64_t least = tess_ar_least_sources(v->model->info.rho_mode);
     if (is_predictable || v->model->info.compat_types) {
         tess_ar_select_repairs(own, delta, n_epoch, n, type->n_interpolate);
     }
     for (int64_t e = 0; e < n_epoch; e++) {
         const int64_t n_repair = counts[e] < type->n_interpolate ? counts[e] : type->n_interpolate;
         const bool is_bad = tess_ar_epoch_is_bad(counts[e], type->consensus, n);
-        const bool has_few = is_predictable && n_repair > 0 && n - n_repair < TESS_AR_LEAST_SOURCES;
+        const bool has_few = is_predictable && n_repair > 0 && n - n_repair < least;
         if (has_few && !is_bad) {
             tess_ar_log_note(log,
                              "Epoch %lld is marked bad: only %lld channels of type %s would be "

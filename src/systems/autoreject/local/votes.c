@@ -47,6 +47,11 @@ bool tess_ar_epoch_is_bad(int64_t count, double consensus, int64_t n_chan)
     return (double)count >= consensus * (double)n_chan;
 }
 
+int64_t tess_ar_least_sources(int32_t rho_mode)
+{
+    return rho_mode == TESS_AUTOREJECT_RHO_CUMULATIVE ? 1 : TESS_AR_LEAST_SOURCES;
+}
+
 tess_status tess_ar_contiguous_folds(int64_t n_epoch, int64_t n_fold, uint8_t *folds)
 {
     if (n_fold > n_epoch) {
