@@ -1,10 +1,12 @@
-// The errors of growing means against a median over the 16 samples of a tile; built once per ISA.
+// The errors of growing means against medians over the 16 samples of a tile; built once per ISA.
+//
+// Rows are taken in blocks of one word of membership bits, all splits of a batch in turn: the block
+// stays in the first-level cache meanwhile.
 
 #include "kernels/isa.h"
 #include "kernels/simd/vec.h"
 
-// Rows whose squares wait in the first-level cache to be summed across.
-enum { TILE = 16, HALF = 8, BLOCK = 64 };
+enum { TILE = 16, HALF = 8, BLOCK = 64, BATCH = 16 };
 
 static inline v_f64 load_part(const double *p, size_t width)
 {
@@ -20,48 +22,65 @@ static inline void store_part(double *p, size_t width, v_f64 v)
     }
 }
 
-// squares[i][.] of n rows for the lanes x and x + HALF; sum and minus_median point at the same
-// lanes.
-static inline void squares_of(const double *x, const int32_t *index, const double *inverse,
-                              size_t n, size_t width, const double *minus_median, double *sum,
-                              double *squares)
+// squares[i][.] of the i-th set bit's row in the lanes t and t + HALF; x, median, sum and squares
+// point at lane t.
+static inline void squares_of(const double *x, uint64_t bits, const double *inverse, size_t width,
+                              const double *median, double *sum, double *squares)
 {
-    const v_f64 m0 = load_part(minus_median, width), m1 = load_part(minus_median + HALF, width);
+    const v_f64 m0 = load_part(median, width), m1 = load_part(median + HALF, width);
     v_f64 s0 = load_part(sum, width), s1 = load_part(sum + HALF, width);
-    for (size_t i = 0; i < n; i++) {
-        const double *row = x + (ptrdiff_t)index[i] * TILE;
+    for (; bits; bits &= bits - 1) {
+        const double *row = x + (ptrdiff_t)__builtin_ctzll(bits) * TILE;
         s0 = v_add_f64(s0, load_part(row, width));
         s1 = v_add_f64(s1, load_part(row + HALF, width));
-        const v_f64 by = v_set1_f64(inverse[i]);
-        const v_f64 r0 = v_fma_f64(s0, by, m0), r1 = v_fma_f64(s1, by, m1);
-        store_part(squares + i * HALF, width, v_fma_f64(r1, r1, v_mul_f64(r0, r0)));
+        const v_f64 by = v_set1_f64(*inverse++);
+        const v_f64 r0 = v_fnma_f64(s0, by, m0), r1 = v_fnma_f64(s1, by, m1);
+        store_part(squares, width, v_fma_f64(r1, r1, v_mul_f64(r0, r0)));
+        squares += HALF;
     }
     store_part(sum, width, s0);
     store_part(sum + HALF, width, s1);
 }
 
-void TESS_KFN(autoreject_curve)(const double *restrict x, const int32_t *restrict index,
-                                const double *restrict inverse, size_t n,
-                                const double *restrict median, double *restrict sse)
+// sse[i] += the sum of squares[i][.], i < n. squares has room for a multiple of 8 rows.
+static inline void add_rows(const double *squares, size_t n, size_t width, double *sse)
 {
-    double minus_median[TILE];
-    double sum[TILE] = {0};
+    for (size_t i = 0; i < n; i += 8) {
+        double total[8];
+        v_row_sums_f64(squares + i * HALF, total);
+        for (size_t j = 0; j < 8 && i + j < n; j += width) {
+            const size_t left = n - i - j < width ? n - i - j : width;
+            const v_f64 sum = v_add_f64(load_part(sse + i + j, left), load_part(total + j, left));
+            store_part(sse + i + j, left, sum);
+        }
+    }
+}
+
+void TESS_KFN(autoreject_curve)(const double *restrict x, size_t n_row,
+                                const uint64_t *restrict validation, size_t n_split,
+                                const double *restrict inverse, const double *restrict median,
+                                double *restrict sse, size_t n_train)
+{
     double squares[BLOCK * HALF] __attribute__((aligned(64))) = {0};
     const size_t width = v_len_f64() < HALF ? v_len_f64() : HALF;
-    for (size_t t = 0; t < TILE; t++) {
-        minus_median[t] = -median[t];
-    }
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t count = n - first < BLOCK ? n - first : BLOCK;
-        for (size_t t = 0; t < HALF; t += width) {
-            squares_of(x + t, index + first, inverse + first, count, width, minus_median + t,
-                       sum + t, squares + t);
-        }
-        for (size_t i = 0; i < count; i += 8) {
-            double total[8];
-            v_row_sums_f64(squares + i * HALF, total);
-            for (size_t j = 0; j < 8 && i + j < count; j++) {
-                sse[first + i + j] += total[j];
+    const size_t n_word = (n_row + BLOCK - 1) / BLOCK;
+    for (size_t first = 0; first < n_split; first += BATCH) {
+        const size_t n_batch = n_split - first < BATCH ? n_split - first : BATCH;
+        double sum[BATCH][TILE] __attribute__((aligned(64))) = {{0}};
+        size_t n_done[BATCH] = {0};
+        for (size_t w = 0; w < n_word; w++) {
+            const uint64_t rows =
+                n_row - w * BLOCK < BLOCK ? ((uint64_t)1 << (n_row - w * BLOCK)) - 1 : UINT64_MAX;
+            for (size_t b = 0; b < n_batch; b++) {
+                const size_t s = first + b;
+                const uint64_t bits = ~validation[s * n_word + w] & rows;
+                for (size_t t = 0; t < HALF; t += width) {
+                    squares_of(x + w * BLOCK * TILE + t, bits, inverse + n_done[b], width,
+                               median + s * TILE + t, sum[b] + t, squares + t);
+                }
+                const size_t n = (size_t)__builtin_popcountll(bits);
+                add_rows(squares, n, width, sse + s * n_train + n_done[b]);
+                n_done[b] += n;
             }
         }
     }

@@ -73,14 +73,17 @@
 // autoreject's threshold search, tiles of 16 samples x [.][16], a row per epoch. Same bits on every
 // ISA:
 //
-//   autoreject_median  median[t] of the n >= 1 values x[.][t], none NaN or infinite; the mean of
-//                      the two middle ones for even n. Two hints change nothing but the time:
-//                      median comes with a guess, step with about how far neighbouring values are
-//                      apart there (0: nothing is known, the guess is not looked at), and leaves
-//                      with it.
-//   autoreject_curve   sse[k] += sum_t (inverse[k] (x[index[0]] + ... + x[index[k]])[t] -
-//                      median[t])^2 for k < n: products and squares fused, samples t and t + 8
-//                      first, then neighbours, pairs and halves of the eight.
+//   autoreject_median  median[t] of the n >= 1 values x[index[.]][t], none NaN or infinite; the
+//                      mean of the two middle ones for even n. rounded [n][16] is scratch. Two
+//                      hints change nothing but the time: median comes with a guess, gaps with
+//                      about how far neighbouring values are apart there (0: nothing is known, the
+//                      guess is not looked at), and leaves with it.
+//   autoreject_curve   for every split s: sse[s][k] += sum_t (median[s][t] - inverse[k] (x[i_0] +
+//                      ... + x[i_k])[t])^2, k < n_train, where i_0 < i_1 < ... are the n_train of
+//                      the n_row rows whose bit in validation [n_split][(n_row + 63) / 64] is
+//                      clear.
+//                      Products and squares are fused; samples t and t + 8 are added first, then
+//                      neighbours, pairs and halves of the eight.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 

@@ -72,19 +72,24 @@ static void median_matches_sorting(check *t)
         const size_t n = k < 24 ? k : lengths[k - 24];
         check_block block = check_take(n * TILE * sizeof(double), 0);
         double *x = block.data;
+        static float rounded[N_MOST * TILE];
+        static int32_t index[N_MOST];
         double got[TILE] = {0};
-        double step[TILE] = {0};
+        float gaps[TILE] = {0};
         for (int round = 0; round < (t->quick ? 4 : 12); round++) {
             fill(t, x, n);
+            for (size_t i = 0; i < n; i++) { // all rows, from somewhere on
+                index[i] = (int32_t)((i + (size_t)round) % n);
+            }
             // Hints of an earlier call, none, and wild ones.
             for (size_t lane = 0; round % 3 == 1 && lane < TILE; lane++) {
-                step[lane] = 0;
+                gaps[lane] = 0;
             }
             for (size_t lane = 0; round % 3 == 2 && lane < TILE; lane++) {
                 got[lane] = value_of(t, lane, lane);
-                step[lane] = check_uniform(t, 0, 1) * (lane % 2 ? 1e-12 : 1e12);
+                gaps[lane] = (float)(check_uniform(t, 0, 1) * (lane % 2 ? 1e-12 : 1e12));
             }
-            t->isa->autoreject_median(x, n, got, step);
+            t->isa->autoreject_median(x, index, n, rounded, gaps, got);
             for (size_t lane = 0; lane < TILE; lane++) {
                 const double want = sorted_median(x + lane, n);
                 CHECK(t, memcmp(&got[lane], &want, sizeof want) == 0,
@@ -95,30 +100,49 @@ static void median_matches_sorting(check *t)
     }
 }
 
+enum { N_ROW = 300, N_SPLIT = 19 };
+
+// Splits with n_validation rows each.
+static void mark_rows(check *t, size_t n_row, size_t n_validation, uint64_t *bits)
+{
+    const size_t n_word = (n_row + 63) / 64;
+    memset(bits, 0, N_SPLIT * n_word * sizeof *bits);
+    for (size_t s = 0; s < N_SPLIT; s++) {
+        for (size_t n = 0; n < n_validation;) {
+            const size_t r = check_random(t) % n_row;
+            const uint64_t bit = (uint64_t)1 << (r % 64);
+            n += !(bits[s * n_word + r / 64] & bit);
+            bits[s * n_word + r / 64] |= bit;
+        }
+    }
+}
+
 static void curve_matches_reference(check *t)
 {
-    static const size_t lengths[] = {1, 2, 7, 8, 9, 15, 63, 64, 65, 71, 72, 128, 300};
-    static double x[300 * TILE], inverse[300], want[300];
-    static int32_t index[300];
+    static const size_t lengths[] = {2, 3, 8, 9, 10, 63, 64, 65, 66, 80, 127, 128, 129, N_ROW};
+    static double x[N_ROW * TILE], inverse[N_ROW], median[N_SPLIT * TILE], want[N_SPLIT * N_ROW];
+    static uint64_t bits[N_SPLIT * ((N_ROW + 63) / 64)];
     for (size_t k = 0; k < ARRAY_LEN(lengths); k++) {
-        const size_t n = lengths[k];
-        double median[TILE];
-        for (size_t i = 0; i < n; i++) {
-            index[i] = (int32_t)(check_random(t) % n);
-            inverse[i] = 1 / (double)(i + 1);
-            want[i] = check_uniform(t, 0, 1e-10);
-            for (size_t lane = 0; lane < TILE; lane++) {
-                x[i * TILE + lane] = check_uniform(t, -1e-5, 1e-5);
-                median[lane] = check_uniform(t, -1e-6, 1e-6);
-            }
+        const size_t n_row = lengths[k], n_train = n_row - (n_row + 4) / 5;
+        for (size_t i = 0; i < n_row * TILE; i++) {
+            inverse[i / TILE] = 1 / (double)(i / TILE + 1);
+            x[i] = check_uniform(t, -1e-5, 1e-5);
         }
-        check_block block = check_take(n * sizeof(double), sizeof(double));
-        memcpy(block.data, want, n * sizeof(double));
-        t->ref->autoreject_curve(x, index, inverse, n, median, want);
-        t->isa->autoreject_curve(x, index, inverse, n, median, block.data);
-        CHECK(t, memcmp(block.data, want, n * sizeof(double)) == 0,
-              "n=%zu: bits differ from the reference", n);
-        CHECK(t, check_release(&block), "n=%zu: wrote past the end", n);
+        for (size_t i = 0; i < N_SPLIT * TILE; i++) {
+            median[i] = check_uniform(t, -1e-6, 1e-6);
+        }
+        for (size_t i = 0; i < N_SPLIT * n_train; i++) {
+            want[i] = check_uniform(t, 0, 1e-10);
+        }
+        mark_rows(t, n_row, n_row - n_train, bits);
+        const size_t bytes = N_SPLIT * n_train * sizeof(double);
+        check_block block = check_take(bytes, sizeof(double));
+        memcpy(block.data, want, bytes);
+        t->ref->autoreject_curve(x, n_row, bits, N_SPLIT, inverse, median, want, n_train);
+        t->isa->autoreject_curve(x, n_row, bits, N_SPLIT, inverse, median, block.data, n_train);
+        CHECK(t, memcmp(block.data, want, bytes) == 0, "%zu rows: bits differ from the reference",
+              n_row);
+        CHECK(t, check_release(&block), "%zu rows: wrote past the end", n_row);
     }
 }
 
@@ -126,14 +150,15 @@ static void curve_matches_reference(check *t)
 static void curve_known_answers(check *t)
 {
     const double inverse[] = {1, 0.5};
-    const int32_t index[] = {1, 0};
-    double x[2 * TILE], median[TILE], sse[2] = {10, 20};
+    const uint64_t bits[] = {2};
+    double x[3 * TILE], median[TILE], sse[2] = {10, 20};
     for (size_t lane = 0; lane < TILE; lane++) {
-        x[lane] = 4;
-        x[TILE + lane] = (double)lane;
+        x[lane] = (double)lane;
+        x[TILE + lane] = 1000;
+        x[2 * TILE + lane] = 4;
         median[lane] = 1;
     }
-    t->isa->autoreject_curve(x, index, inverse, 2, median, sse);
+    t->isa->autoreject_curve(x, 3, bits, 1, inverse, median, sse, 2);
     double want[2] = {10, 20};
     for (size_t lane = 0; lane < TILE; lane++) {
         const double first = (double)lane - 1, both = ((double)lane + 4) / 2 - 1;

@@ -18,10 +18,10 @@ typedef struct curve_job {
 
 // What a worker needs for a channel.
 typedef struct curve_scratch {
-    double *rows;       // [n_row][TILE] in order of peak-to-peak
-    double *validation; // [n_validation][TILE]
-    int32_t *train;     // [n_row + 1] indices into rows
-    int32_t *validate;  // [n_row + 1]
+    double *rows;     // [n_row][TILE] in order of peak-to-peak
+    double *medians;  // [n_split][TILE]
+    float *rounded;   // [n_validation][TILE]
+    int32_t *members; // [n_validation] rows that validate a split
 } curve_scratch;
 
 static size_t aligned(size_t bytes)
@@ -32,11 +32,11 @@ static size_t aligned(size_t bytes)
 // The parts of a worker's scratch, one behind the other.
 static void scratch_parts(const curve_job *job, size_t bytes[4])
 {
-    const size_t n_row = (size_t)job->args->n_row;
-    bytes[0] = aligned(n_row * TILE * sizeof(double));
-    bytes[1] = aligned((size_t)job->n_validation * TILE * sizeof(double));
-    bytes[2] = aligned((n_row + 1) * sizeof(int32_t));
-    bytes[3] = bytes[2];
+    const size_t n_validation = (size_t)job->n_validation;
+    bytes[0] = aligned((size_t)job->args->n_row * TILE * sizeof(double));
+    bytes[1] = aligned((size_t)job->args->n_split * TILE * sizeof(double));
+    bytes[2] = aligned(n_validation * TILE * sizeof(float));
+    bytes[3] = aligned(n_validation * sizeof(int32_t));
 }
 
 static curve_scratch scratch_open(const curve_job *job, int32_t worker)
@@ -45,9 +45,9 @@ static curve_scratch scratch_open(const curve_job *job, int32_t worker)
     scratch_parts(job, bytes);
     unsigned char *base = job->scratch + (size_t)worker * job->scratch_bytes;
     return (curve_scratch){.rows = (double *)base,
-                           .validation = (double *)(base + bytes[0]),
-                           .train = (int32_t *)(base + bytes[0] + bytes[1]),
-                           .validate = (int32_t *)(base + bytes[0] + bytes[1] + bytes[2])};
+                           .medians = (double *)(base + bytes[0]),
+                           .rounded = (float *)(base + bytes[0] + bytes[1]),
+                           .members = (int32_t *)(base + bytes[0] + bytes[1] + bytes[2])};
 }
 
 static void gather_rows(const tess_stage_autoreject_curve *a, int64_t c, double *rows)
@@ -64,18 +64,12 @@ static void gather_rows(const tess_stage_autoreject_curve *a, int64_t c, double 
     }
 }
 
-// Lists of the clear and of the set bits. Without branches: both lists take every index, and keep
-// those that are theirs.
-static void list_bits(const uint64_t *words, int64_t n, int32_t *clear, int32_t *set)
+static void list_bits(const uint64_t *words, int64_t n_word, int32_t *list)
 {
-    int64_t n_clear = 0;
-    int64_t n_set = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t bit = (int64_t)(words[i / 64] >> (i % 64) & 1);
-        clear[n_clear] = (int32_t)i;
-        set[n_set] = (int32_t)i;
-        n_clear += 1 - bit;
-        n_set += bit;
+    for (int64_t w = 0; w < n_word; w++) {
+        for (uint64_t bits = words[w]; bits; bits &= bits - 1) {
+            *list++ = (int32_t)(w * 64) + __builtin_ctzll(bits);
+        }
     }
 }
 
@@ -84,23 +78,21 @@ static tess_status curve_block(void *arg, int64_t c, int32_t worker)
     const curve_job *job = arg;
     const tess_stage_autoreject_curve *a = job->args;
     const int64_t n_word = (a->n_row + 63) / 64;
+    const uint64_t *validation = a->validation + c * a->stride_curves * n_word;
     const curve_scratch scratch = scratch_open(job, worker);
     gather_rows(a, c, scratch.rows);
-    // The medians of one split are where to look for those of the next.
-    double median[TILE];
-    double step[TILE] = {0};
+    float gaps[TILE] = {0};
     for (int64_t s = 0; s < a->n_split; s++) {
-        const int64_t cs = c * a->stride_curves + s;
-        list_bits(a->validation + cs * n_word, a->n_row, scratch.train, scratch.validate);
-        for (int64_t i = 0; i < job->n_validation; i++) {
-            memcpy(scratch.validation + i * TILE, scratch.rows + scratch.validate[i] * TILE,
-                   TILE * sizeof(double));
-        }
-        job->kernels->autoreject_median(scratch.validation, (size_t)job->n_validation, median,
-                                        step);
-        job->kernels->autoreject_curve(scratch.rows, scratch.train, a->inverse, (size_t)a->n_train,
-                                       median, a->sse + cs * a->n_train);
+        double *median = scratch.medians + s * TILE;
+        list_bits(validation + s * n_word, n_word, scratch.members);
+        // The medians of one split are where to look for those of the next.
+        memcpy(median, s > 0 ? median - TILE : scratch.rows, TILE * sizeof *median);
+        job->kernels->autoreject_median(scratch.rows, scratch.members, (size_t)job->n_validation,
+                                        scratch.rounded, gaps, median);
     }
+    job->kernels->autoreject_curve(scratch.rows, (size_t)a->n_row, validation, (size_t)a->n_split,
+                                   a->inverse, scratch.medians,
+                                   a->sse + c * a->stride_curves * a->n_train, (size_t)a->n_train);
     return TESS_OK;
 }
 

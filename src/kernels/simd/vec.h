@@ -9,12 +9,14 @@
 //   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
 //   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN
 //   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
+//   v_add_where_T(mask, a, b)    a + b where the mask is set, a elsewhere
 //   v_hmin_T  v_hmax_T           across the lanes
 //   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
 //   v_shl_U(u, count)  v_shr_U(u, count)   zeros come in
 //   v_test_T(u, bits)            mask of (u & bits) != 0
 //   v_row_sums_f64(x, sums)      sums[r] of the eight items x[8 r..] for r < 8: of neighbours, of
 //                                those pairs, of the halves. Same bits on every ISA.
+//   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
 //   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
 //
 // A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
@@ -44,6 +46,15 @@ static inline void v_prefetch_ahead(const void *p, size_t bytes)
 
 #define TESS_VEC_FILE TESS_STRING(TESS_PASTE2(vec, TESS_ISA).h)
 #include TESS_VEC_FILE
+
+#ifndef V_HAS_NARROW_16
+static inline void v_narrow_16(const double *x, float *y)
+{
+    for (size_t i = 0; i < 16; i++) {
+        y[i] = (float)x[i];
+    }
+}
+#endif
 
 #ifndef V_HAS_ROW_SUMS
 static inline void v_row_sums_f64(const double *x, double *sums)

@@ -6,6 +6,7 @@
 
 #define V_REGISTERS 16
 #define V_HAS_ROW_SUMS 1
+#define V_HAS_NARROW_16 1
 
 typedef __m256 v_f32;
 typedef __m256d v_f64;
@@ -133,6 +134,10 @@ V_BITWISE(xor, xor)
     {                                                                                              \
         return _mm256_blendv_##PX(where_clear, where_set, mask);                                   \
     }                                                                                              \
+    static inline v_##T v_add_where_##T(v_mask_##T mask, v_##T a, v_##T b)                         \
+    {                                                                                              \
+        return _mm256_add_##PX(a, _mm256_and_##PX(mask, b));                                       \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return _mm256_andnot_##PX(_mm256_set1_##PX((SCALAR)-0.0), a);                              \
@@ -178,6 +183,13 @@ V_WORDS(f64, u64, double, uint64_t, 4, pd, epi64, _mm256_set1_epi64x((long long)
 V_ACROSS(min)
 V_ACROSS(max)
 #undef V_ACROSS
+
+static inline void v_narrow_16(const double *x, float *y)
+{
+    for (size_t i = 0; i < 16; i += 4) {
+        _mm_storeu_ps(y + i, _mm256_cvtpd_ps(v_load_f64(x + i)));
+    }
+}
 
 // Of four items of each of four rows.
 static inline v_f64 v_four_sums(const double *x)

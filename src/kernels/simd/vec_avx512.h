@@ -8,6 +8,7 @@
 #define V_HAS_SCALE 1
 #define V_HAS_FRACTION 1
 #define V_HAS_ROW_SUMS 1
+#define V_HAS_NARROW_16 1
 
 typedef __m512 v_f32;
 typedef __m512d v_f64;
@@ -147,6 +148,10 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     {                                                                                              \
         return _mm512_mask_blend_##PX(mask, where_clear, where_set);                               \
     }                                                                                              \
+    static inline v_##T v_add_where_##T(v_mask_##T mask, v_##T a, v_##T b)                         \
+    {                                                                                              \
+        return _mm512_mask_add_##PX(a, mask, a, b);                                                \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return _mm512_abs_##PX(a);                                                                 \
@@ -167,6 +172,12 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
 V_WORDS(f32, u32, float, uint32_t, int, 16, ps, epi32)
 V_WORDS(f64, u64, double, uint64_t, long long, 8, pd, epi64)
 #undef V_WORDS
+
+static inline void v_narrow_16(const double *x, float *y)
+{
+    _mm256_storeu_ps(y, _mm512_cvtpd_ps(v_load_f64(x)));
+    _mm256_storeu_ps(y + 8, _mm512_cvtpd_ps(v_load_f64(x + 8)));
+}
 
 // Neighbours of rows r and r + 1 side by side.
 static inline v_f64 v_pair_sums(const double *x)

@@ -109,6 +109,10 @@ typedef uint64x2_t v_mask_f64;
     {                                                                                              \
         return vbslq_##T(mask, where_set, where_clear);                                            \
     }                                                                                              \
+    static inline v_##T v_add_where_##T(v_mask_##T mask, v_##T a, v_##T b)                         \
+    {                                                                                              \
+        return vbslq_##T(mask, vaddq_##T(a, b), a);                                                \
+    }                                                                                              \
     static inline SCALAR v_hmin_##T(v_##T a)                                                       \
     {                                                                                              \
         return vminnmvq_##T(a);                                                                    \

@@ -109,6 +109,11 @@ static inline VF V(select)(VM mask, VF where_set, VF where_clear)
     return mask ? where_set : where_clear;
 }
 
+static inline VF V(add_where)(VM mask, VF a, VF b)
+{
+    return mask ? a + b : a;
+}
+
 static inline VF V(hmin)(VF a)
 {
     return a;

@@ -112,6 +112,10 @@ typedef svbool_t v_mask_f64;
     {                                                                                              \
         return svsel_##T(mask, where_set, where_clear);                                            \
     }                                                                                              \
+    static inline v_##T v_add_where_##T(v_mask_##T mask, v_##T a, v_##T b)                         \
+    {                                                                                              \
+        return svadd_##T##_m(mask, a, b);                                                          \
+    }                                                                                              \
     static inline SCALAR v_hmin_##T(v_##T a)                                                       \
     {                                                                                              \
         return svminnmv_##T(v_all_##T(), a);                                                       \

@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-// Bytes per worker inside a stage: the rows of a channel, those that validate, lists of both.
+// Bytes per worker inside a stage: the rows of a channel, those that validate rounded, medians.
 static uint64_t worker_bytes(const ar_search *search)
 {
     const uint64_t n_row = (uint64_t)search->n_row;
-    uint64_t bytes = n_row * (2 * TESS_AR_TILE + 1) * sizeof(double) + 1024;
+    const uint64_t n_item = n_row + n_row / 4 + (uint64_t)search->request->n_split;
+    uint64_t bytes = n_item * TESS_AR_TILE * sizeof(double) + 1024;
     if (search->request->search == TESS_AUTOREJECT_SEARCH_COMPAT) {
         const uint64_t process = tess_ar_compat_bytes(search->n_row) + n_row * sizeof(double);
         bytes = bytes > process ? bytes : process;
