@@ -474,6 +474,51 @@ static void meg_mistakes_are_named(void **state)
     tess_context_destroy(ctx);
 }
 
+static void every_failed_allocation_is_reported(void **state)
+{
+    (void)state;
+    tess_context *plain = unit_context(1, 0);
+    mixture m = make_mixture(plain);
+    const size_t bytes = (size_t)(m.n_epoch * m.n * WIDTH) * sizeof(double);
+    double *x = malloc(bytes);
+    tess_status status = TESS_E_MEMORY;
+    for (long long fail_at = 1; status != TESS_OK; fail_at++) {
+        unit_allocator allocator;
+        unit_allocator_init(&allocator, 0);
+        tess_context_config config;
+        tess_context_config_init(&config, sizeof config);
+        config.n_thread = 1;
+        config.allocator = &allocator.table;
+        tess_context *ctx = NULL;
+        assert_ok(tess_context_create(&config, &ctx));
+        allocator.fail_at = allocator.n_alloc + fail_at;
+        memcpy(x, m.x, bytes);
+        tess_array view;
+        assert_ok(tess_array_init(&view, x, TESS_F64, 3, (int64_t[]){m.n_epoch, m.n, WIDTH}));
+        status = tess_autoreject_interpolate(ctx, &m.s.s, m.s.all, m.n, m.bad, NULL, &view);
+        tess_context_destroy(ctx);
+        assert_int_equal(allocator.n_live, 0);
+        assert_true(status == TESS_E_MEMORY || (status == TESS_OK && fail_at > 20));
+    }
+    free(x);
+    free_mixture(&m);
+    tess_context_destroy(plain);
+}
+
+static void a_cancelled_call_ends(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    mixture m = make_mixture(ctx);
+    tess_array view;
+    assert_ok(tess_array_init(&view, m.x, TESS_F64, 3, (int64_t[]){m.n_epoch, m.n, WIDTH}));
+    tess_context_cancel(ctx);
+    assert_int_equal(tess_autoreject_interpolate(ctx, &m.s.s, m.s.all, m.n, m.bad, NULL, &view),
+                     TESS_CANCELLED);
+    free_mixture(&m);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +530,8 @@ int main(void)
         cmocka_unit_test(sets_are_prepared_once),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(meg_mistakes_are_named),
+        cmocka_unit_test(every_failed_allocation_is_reported),
+        cmocka_unit_test(a_cancelled_call_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
