@@ -474,6 +474,37 @@ static void meg_mistakes_are_named(void **state)
     tess_context_destroy(ctx);
 }
 
+static void keep_message(void *user, tess_log_level level, const char *message)
+{
+    (void)level;
+    snprintf(user, 256, "%s", message);
+}
+
+static void electrodes_on_top_of_each_other_are_warned_of(void **state)
+{
+    (void)state;
+    char message[256] = "";
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.log = keep_message;
+    config.log_user = message;
+    tess_context *ctx = NULL;
+    assert_ok(tess_context_create(&config, &ctx));
+    double *pos = spiral(6);
+    test_sensors s = sensors_make(TESS_AUTOREJECT_EEG, pos, 6, 3);
+    double w[6];
+    assert_ok(tess_autoreject_weights(ctx, &s.s, s.all, 5, s.all + 5, 1, NULL, w));
+    assert_string_equal(message, "");
+    for (int k = 0; k < 3; k++) { // the same direction
+        s.channels[4].loc[k] = 1.5 * s.channels[1].loc[k];
+    }
+    assert_ok(tess_autoreject_weights(ctx, &s.s, s.all, 5, s.all + 5, 1, NULL, w));
+    assert_contains(message, "E02 and E05 are at the same place");
+    sensors_free(&s);
+    free(pos);
+    tess_context_destroy(ctx);
+}
+
 static void every_failed_allocation_is_reported(void **state)
 {
     (void)state;
@@ -530,6 +561,7 @@ int main(void)
         cmocka_unit_test(sets_are_prepared_once),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(meg_mistakes_are_named),
+        cmocka_unit_test(electrodes_on_top_of_each_other_are_warned_of),
         cmocka_unit_test(every_failed_allocation_is_reported),
         cmocka_unit_test(a_cancelled_call_ends),
     };

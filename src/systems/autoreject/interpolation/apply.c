@@ -3,6 +3,7 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "stage/autoreject_interpolation.h"
+#include "systems/autoreject/run_stage.h"
 
 #include <string.h>
 
@@ -115,11 +116,10 @@ static int64_t batch_end(const repair_run *run, int64_t first)
     return end;
 }
 
-static tess_status run_batch(repair_run *run, tess_backend_queue *queue, int64_t end)
+static tess_status run_batch(repair_run *run, int64_t end)
 {
     const repair_list *list = &run->list;
     const tess_ar_samples *s = run->samples;
-    const tess_backend *backend = run->ctx->cpu.backend;
     TESS_TRY(tess_parallel_for(run->ctx->pool, end - run->first, weights_block, run));
     const tess_stage_autoreject_repair args = {.rows = s->rows,
                                                .epoch = list->epoch + run->first,
@@ -132,28 +132,22 @@ static tess_status run_batch(repair_run *run, tess_backend_queue *queue, int64_t
                                                .width = s->width,
                                                .stride_epoch = s->stride_epoch,
                                                .stride_chan = s->stride_chan};
-    TESS_TRY(backend->enqueue(queue, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
-    return backend->finish(queue);
+    return tess_ar_run_stage(run->ctx, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args);
 }
 
 static tess_status run_batches(repair_run *run, tess_ar_progress *progress, int64_t done,
                                int64_t total)
 {
-    const tess_backend *backend = run->ctx->cpu.backend;
     const repair_list *list = &run->list;
-    tess_backend_queue *queue = NULL;
-    TESS_TRY(backend->queue_create(run->ctx->cpu.handle, &queue));
-    tess_status status = TESS_OK;
-    while (status == TESS_OK && run->first < list->n_repair) {
+    while (run->first < list->n_repair) {
         const int64_t end = batch_end(run, run->first);
-        status = run_batch(run, queue, end);
+        TESS_TRY(run_batch(run, end));
         run->first = end;
-        if (status == TESS_OK && progress) {
-            status = tess_ar_progress_poll(progress, done + list->epoch[end - 1] + 1, total);
+        if (progress) {
+            TESS_TRY(tess_ar_progress_poll(progress, done + list->epoch[end - 1] + 1, total));
         }
     }
-    backend->queue_destroy(queue);
-    return status;
+    return TESS_OK;
 }
 
 // Room for the weights of any batch, and for each worker's work.

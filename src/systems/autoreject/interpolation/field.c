@@ -5,6 +5,7 @@
 #include "systems/autoreject/interpolation/coils.h"
 #include "systems/autoreject/interpolation/positions.h"
 #include "systems/autoreject/interpolation/projection.h"
+#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static const double NOISE_GRAD = 5e-13;
 static const double MISS = 1e-4;
 enum { TERMS_FAST = 49, TERMS_ACCURATE = 99 };
 
-static tess_status run_stage(tess_context *ctx, int32_t stage, const void *args, size_t bytes)
+// A stage on a queue of its own: several threads may map at once.
+static tess_status run_alone(tess_context *ctx, int32_t stage, const void *args, size_t bytes)
 {
     const tess_backend *backend = ctx->cpu.backend;
     tess_backend_queue *queue = NULL;
@@ -127,7 +129,8 @@ static tess_status dots_of(tess_context *ctx, const tess_autoreject_sensors *sen
         .table = config->meg_dots == TESS_AUTOREJECT_DOTS_TABLE,
         .linear = config->meg_accurate != 0};
     tess_span span = tess_span_begin(&ctx->tracer, "autoreject.dots");
-    const tess_status status = run_stage(ctx, TESS_STAGE_AUTOREJECT_DOTS, &args, sizeof args);
+    const tess_status status =
+        tess_ar_run_stage(ctx, TESS_STAGE_AUTOREJECT_DOTS, &args, sizeof args);
     tess_span_end(&span, 0, (double)p->n * (double)p->n * (double)args.n_term * 11);
     return status;
 }
@@ -219,7 +222,7 @@ tess_status tess_ar_field_map(const tess_ar_field *field, tess_autoreject_map *m
                                             .n_chan = field->n,
                                             .miss = MISS};
     tess_span span = tess_span_begin(&ctx->tracer, "autoreject.mapping");
-    const tess_status status = run_stage(ctx, TESS_STAGE_AUTOREJECT_MAP, &args, sizeof args);
+    const tess_status status = run_alone(ctx, TESS_STAGE_AUTOREJECT_MAP, &args, sizeof args);
     tess_span_end(&span, 0, flops);
     tess_heap_free(&ctx->heap, basis, bytes, TESS_TAG_SCRATCH);
     return status;
