@@ -44,6 +44,21 @@ typedef struct cli_values {
     const char *want;
     const char *dtype;
     const char *verify;
+    const char *baseline;
+    const char *bads;
+    const char *consensus;
+    const char *event;
+    const char *events;
+    const char *log;
+    const char *montage;
+    const char *n_interpolate;
+    const char *picks;
+    const char *positions;
+    const char *save_model;
+    const char *stim;
+    const char *thresholds;
+    const char *types;
+    const char *use_log;
 } cli_values;
 
 // Groups of common options a command takes.
@@ -132,8 +147,16 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
 // Prints the profile, writes the trace, frees everything. Accepts a session never opened.
 int session_close(cli *c);
 
+int cmd_autoreject_fit(cli *c);
+int cmd_autoreject_fit_transform(cli *c);
+int cmd_autoreject_global(cli *c);
+int cmd_autoreject_info(cli *c);
 int cmd_autoreject_ptp(cli *c);
+int cmd_autoreject_ransac(cli *c);
 int cmd_autoreject_simulate(cli *c);
+int cmd_autoreject_thresholds(cli *c);
+int cmd_autoreject_transform(cli *c);
+int cmd_autoreject_validation_curve(cli *c);
 int cmd_bench(cli *c);
 int cmd_cite(cli *c);
 int cmd_completion(cli *c);

@@ -60,25 +60,29 @@ static int make_directory(const char *dir, const char *data, const char *result,
 
 static int demo_autoreject(const cli *c, const char *dir, demo_paths *paths)
 {
+    char montage[PATH_MAX];
     char *make[MAX_WORD] = {WORD("tessera"), WORD("autoreject"), WORD("simulate"),
-                            WORD("-o"),      paths->data,        WORD("--overwrite")};
-    char *run[MAX_WORD] = {WORD("tessera"),  WORD("autoreject"), WORD("ptp"),
-                           paths->data,      WORD("-o"),         paths->result,
-                           WORD("--report"), paths->report,      WORD("--overwrite")};
+                            WORD("-o"),      paths->data,        WORD("--positions"),
+                            montage,         WORD("--overwrite")};
+    char *run[MAX_WORD] = {WORD("tessera"),       WORD("autoreject"), WORD("fit-transform"),
+                           paths->data,           WORD("--montage"),  montage,
+                           WORD("--sampling-hz"), WORD("250"),        WORD("-o"),
+                           paths->result,         WORD("--report"),   paths->report,
+                           WORD("--overwrite")};
 
-    CLI_TRY(make_directory(dir, "epochs.npy", "ptp.npy", paths));
+    CLI_TRY(make_directory(dir, "epochs.npy", "clean-epo.fif", paths));
+    snprintf(montage, sizeof montage, "%.*s/electrodes.csv", PATH_MAX - 32, dir);
     CLI_TRY(run_line(c, make));
     CLI_TRY(run_line(c, run));
     printf("\nThe report is %s\n\n"
            "On your own file, from the shell:\n"
-           "  tessera autoreject ptp %s -o %s --report %s\n\n"
+           "  tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report %s\n\n"
            "and from Python:\n"
-           "  import numpy as np\n"
-           "  import tessera.autoreject\n"
-           "  epochs = np.load(\"%s\", mmap_mode=\"r\")\n"
-           "  ptp = tessera.autoreject.ptp(epochs)\n"
-           "  print(ptp.shape, np.median(ptp))\n",
-           paths->report, paths->data, paths->result, paths->report, paths->data);
+           "  import mne\n"
+           "  from tessera.autoreject import AutoReject\n"
+           "  epochs = mne.read_epochs(\"subject-epo.fif\")\n"
+           "  clean = AutoReject(random_state=0).fit_transform(epochs)\n",
+           paths->report, paths->report);
     return 0;
 }
 

@@ -6,6 +6,10 @@
 #include <tessera/autoreject.h>
 #include <tessera/io.h>
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 static tess_dtype simulated_dtype(const tess_autoreject_simulate_config *config)
 {
     return config->dtype_index == 0 ? TESS_F32 : TESS_F64;
@@ -35,6 +39,29 @@ static int print_json(cli *c, const job *j, const tess_autoreject_simulate_confi
     return code;
 }
 
+// Names and places of the electrodes, as a montage that the other commands read.
+static int write_positions(const cli *c, const tess_autoreject_simulate_config *config)
+{
+    double *at = malloc((size_t)config->n_chan * 3 * sizeof *at);
+    if (!at) {
+        return console_fail(71, "no memory for %lld positions", (long long)config->n_chan);
+    }
+    const tess_status status = tess_autoreject_simulated_positions(config->n_chan, at);
+    FILE *file = status == TESS_OK ? fopen(c->values.positions, "w") : NULL;
+    int failed = file == NULL;
+    for (int64_t k = 0; file && k < config->n_chan; k++) {
+        fprintf(file, "E%03lld,%.9g,%.9g,%.9g\n", (long long)(k + 1), at[3 * k], at[3 * k + 1],
+                at[3 * k + 2]);
+    }
+    if (file) {
+        failed = ferror(file) != 0;
+        failed |= fclose(file) != 0;
+    }
+    free(at);
+    return failed ? console_fail(74, "cannot write %s: %s", c->values.positions, strerror(errno))
+                  : 0;
+}
+
 static int run_simulate(cli *c, job *j, tess_sink **sink)
 {
     tess_autoreject_simulate_config config;
@@ -49,6 +76,7 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
     CLI_TRY(job_check_options(c));
     if (!c->values.resume) {
         CLI_TRY(job_check_target(c, c->values.output));
+        CLI_TRY(job_check_target(c, c->values.positions));
     }
     CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_CALL(tess_autoreject_simulate_plan_create(c->ctx, &config, &j->plan));
@@ -64,6 +92,9 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
         CLI_CALL(tess_sink_create(c->ctx, c->values.output, &sink_config, simulated_dtype(&config),
                                   3, shape, sink));
         CLI_TRY(job_execute(c, j, NULL, *sink));
+    }
+    if (c->values.positions) {
+        CLI_TRY(write_positions(c, &config));
     }
     if (c->values.json) {
         return print_json(c, j, &config);

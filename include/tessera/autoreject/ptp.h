@@ -73,14 +73,18 @@ TESS_API void tess_autoreject_simulate_config_init(tess_autoreject_simulate_conf
 TESS_API const tess_param_table *tess_autoreject_simulate_params(void);
 
 /**
- * EEG-like epochs in volts: a few smooth 1/f sources seen by all channels, sensor noise, an evoked
- * response, and artifacts (jumps, muscle bursts, drifts, blinks) in a given fraction of
+ * EEG-like epochs in volts: smooth 1/f sources seen by electrodes on a sphere, sensor noise, an
+ * evoked response, and artifacts (jumps, muscle bursts, drifts, blinks) in a given fraction of
  * rows. Counter-based: the value at (seed, epoch, channel, sample) never depends on the rest.
  *
  * out  out  f32 or f64 [n_epoch][n_chan][n_time] as configured, C-contiguous host memory.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_simulate(
     tess_context *ctx, const tess_autoreject_simulate_config *config, tess_array *out);
+
+/** Where the simulated electrodes are: out [n_chan][3], metres. */
+TESS_API TESS_MUST_CHECK tess_status tess_autoreject_simulated_positions(int64_t n_chan,
+                                                                         double *out);
 
 /** Plans the same simulation tile by tile into a sink (source: NULL in tess_run_create()). */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_simulate_plan_create(

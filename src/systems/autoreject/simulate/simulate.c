@@ -7,16 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_SOURCE = 6, N_WAVE = 8 };
+enum { N_SOURCE = 12, N_WAVE = 8 };
 
 // Scratch rows of one worker: the sources, then the evoked response, sensor noise and burst noise.
 enum { ROW_EVOKED = N_SOURCE, ROW_NOISE, ROW_BURST, N_ROW };
 
 // Streams of random numbers: one purpose each.
-enum { DRAW_WAVES = 1, DRAW_NOISE = 2, DRAW_ARTIFACT = 3, DRAW_BURST = 4, DRAW_BLINK = 5 };
+enum {
+    DRAW_WAVES = 1,
+    DRAW_NOISE = 2,
+    DRAW_ARTIFACT = 3,
+    DRAW_BURST = 4,
+    DRAW_BLINK = 5,
+    DRAW_SOURCE = 6
+};
 
 static const double PI = 3.14159265358979323846;
-static const double BACKGROUND_V = 8e-6;
+static const double BACKGROUND_V = 16e-6;
+static const double HEAD_M = 0.09;
 static const double NOISE_V = 2e-6;
 static const double EVOKED_V = 5e-6;
 static const double ARTIFACT_V = 150e-6;
@@ -59,10 +67,47 @@ static void fill_shared(const tess_autoreject_simulate_config *config, int64_t e
     }
 }
 
-// How strongly channel c sees source s: smooth over neighbouring channels.
-static double mixing(int64_t c, int64_t n_chan, int s)
+// Electrodes spread evenly over a sphere, from the vertex to 30 degrees below the equator.
+static void direction(int64_t c, int64_t n_chan, double out[3])
 {
-    return cos(PI * (s + 1) * ((double)c + 0.5) / (double)n_chan + 0.4 * s);
+    const double turn = PI * (3 - sqrt(5.0)) * (double)c;
+    const double z = 1 - 1.5 * ((double)c + 0.5) / (double)n_chan;
+    const double r = sqrt(1 - z * z);
+    out[0] = r * cos(turn);
+    out[1] = r * sin(turn);
+    out[2] = z;
+}
+
+// How strongly a channel sees each source: less the further away on the sphere.
+static void fill_weights(const tess_autoreject_simulate_config *config, int64_t c, double *weights)
+{
+    const tess_philox_stream draw = tess_philox_open((uint64_t)config->seed, 0, DRAW_SOURCE);
+    double at[3];
+    direction(c, config->n_chan, at);
+    for (int s = 0; s < N_SOURCE; s++) {
+        double place[3];
+        tess_philox_normals(&draw, (uint64_t)(4 * s), 3, place);
+        const double length = sqrt(place[0] * place[0] + place[1] * place[1] + place[2] * place[2]);
+        const double cosine =
+            (at[0] * place[0] + at[1] * place[1] + at[2] * place[2]) / (length > 0 ? length : 1);
+        weights[s] = BACKGROUND_V * exp(3 * (cosine - 1));
+    }
+}
+
+tess_status tess_autoreject_simulated_positions(int64_t n_chan, double *out)
+{
+    tess_error_clear();
+    if (n_chan < 1 || !out) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s; positions are for at least one channel",
+                  out ? "n_chan is less than 1" : "out is NULL");
+    }
+    for (int64_t c = 0; c < n_chan; c++) {
+        direction(c, n_chan, out + 3 * c);
+        for (int i = 0; i < 3; i++) {
+            out[3 * c + i] *= HEAD_M;
+        }
+    }
+    return TESS_OK;
 }
 
 // One of four kinds, placed and sized at random.
@@ -116,9 +161,7 @@ static void fill_channel(const tess_plan *plan, const tess_autoreject_simulate_c
         tess_philox_normals(&burst, 0, (size_t)n_time, burst_row);
     }
     double weights[N_SOURCE];
-    for (int s = 0; s < N_SOURCE; s++) {
-        weights[s] = BACKGROUND_V * mixing(c, config->n_chan, s);
-    }
+    fill_weights(config, c, weights);
     for (int64_t t = 0; t < n_time; t++) {
         double value = rows[ROW_EVOKED * n_time + t] + NOISE_V * noise_row[t];
         for (int s = 0; s < N_SOURCE; s++) {

@@ -1,0 +1,71 @@
+// What the autoreject commands share: epochs, fit, reject log, summary.
+#ifndef TESSERA_CLI_AUTOREJECT_H
+#define TESSERA_CLI_AUTOREJECT_H
+
+#include "cli.h"
+
+#include <tessera/autoreject.h>
+#include <tessera/sys/json.h>
+
+typedef struct autoreject_job {
+    tess_autoreject_epochs_config epochs_config;
+    tess_autoreject_fit_config fit_config;
+    tess_autoreject_transform_config transform_config;
+    tess_autoreject_overall_config overall_config;
+    tess_autoreject_ransac_config ransac_config;
+    tess_autoreject_epochs *epochs; // owned
+    tess_autoreject_model *model;   // owned
+    tess_autoreject_log *log;       // owned
+    int64_t *picks;                 // owned; the channels --picks names
+    int64_t n_pick;
+    double *consensus; // owned; of --consensus, NULL: not given
+    int64_t n_consensus;
+    int64_t *n_interpolate; // owned; of --n-interpolate, NULL: not given
+    int64_t n_n_interpolate;
+    int64_t n_kept; // epochs written by transform; -1: none were
+} autoreject_job;
+
+// The exit code when no epoch survives.
+enum { AUTOREJECT_ALL_BAD = 5 };
+
+// Opens the session with the command's tables.
+int autoreject_open_session(cli *c, autoreject_job *j);
+
+// Opens the epochs named by the operand, says what was assumed, and resolves --picks.
+int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path);
+
+// Says what was planned; with --dry-run on stdout.
+int autoreject_announce(cli *c, autoreject_job *j);
+
+// Fits (thresholds_only: without the local search) and says what was noted.
+int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only);
+
+// Reads the model of --model.
+int autoreject_load_model(cli *c, autoreject_job *j);
+
+// The reject log of the model, or of --use-log; written to --log if asked for.
+int autoreject_make_log(cli *c, autoreject_job *j);
+
+// Writes repaired epochs to -o.
+int autoreject_transform(cli *c, autoreject_job *j);
+
+// Writes the report if asked for.
+int autoreject_write_report(cli *c, autoreject_job *j);
+void autoreject_close(autoreject_job *j);
+
+// A failed computation: stopped, or the library's message. Exit code.
+int autoreject_status(const cli *c, tess_status status);
+
+// Prints notes of the library, a line each.
+void autoreject_print_notes(const char *notes);
+
+// Numbers joined by commas; free() *out.
+int autoreject_parse_reals(const cli *c, const char *option, const char *text, double **out,
+                           int64_t *n);
+
+// The facts on stdout, as lines or as one JSON object.
+int autoreject_print(cli *c, autoreject_job *j, const char *schema);
+void autoreject_print_epochs(const autoreject_job *j);
+void autoreject_write_epochs(tess_json *json, const autoreject_job *j);
+
+#endif

@@ -1,0 +1,293 @@
+// Runs the autoreject commands: epochs, fit, reject log, transform, and what stops them.
+
+#include "autoreject.h"
+#include "job.h"
+#include "text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int autoreject_parse_reals(const cli *c, const char *option, const char *text, double **out,
+                           int64_t *n)
+{
+    int64_t count = 1;
+    for (const char *at = text; *at; at++) {
+        count += *at == ',';
+    }
+    double *values = malloc((size_t)count * sizeof *values);
+    if (!values) {
+        return console_fail(71, "no memory for the values of --%s", option);
+    }
+    const char *at = text;
+    for (int64_t i = 0; i < count; i++) {
+        char *end = NULL;
+        values[i] = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != '\0')) {
+            free(values);
+            return cli_usage_error(c, "--%s: '%s' is not a list of numbers such as 0.1,0.3", option,
+                                   text);
+        }
+        at = end + 1;
+    }
+    *out = values;
+    *n = count;
+    return 0;
+}
+
+static int parse_counts(const cli *c, const char *option, const char *text, int64_t **out,
+                        int64_t *n)
+{
+    double *reals = NULL;
+    CLI_TRY(autoreject_parse_reals(c, option, text, &reals, n));
+    *out = malloc((size_t)*n * sizeof **out);
+    for (int64_t i = 0; *out && i < *n; i++) {
+        if (!(reals[i] >= 0 && reals[i] < 1e9) || reals[i] != floor(reals[i])) {
+            const double value = reals[i];
+            free(reals);
+            return cli_usage_error(c, "--%s: %g is not a number of channels", option, value);
+        }
+        (*out)[i] = (int64_t)reals[i];
+    }
+    free(reals);
+    return *out ? 0 : console_fail(71, "no memory for the values of --%s", option);
+}
+
+// "none", or "START,END" in seconds, of which either may be left out.
+static int parse_baseline(const cli *c, tess_autoreject_epochs_config *config)
+{
+    const char *text = c->values.baseline;
+    if (!text) {
+        return 0;
+    }
+    if (strcmp(text, "none") == 0) {
+        config->baseline = 1;
+        return 0;
+    }
+    const char *comma = strchr(text, ',');
+    char *end = NULL;
+    config->baseline = 2;
+    config->baseline_start = comma == text ? -(double)INFINITY : strtod(text, &end);
+    if (!comma || (comma != text && end != comma)) {
+        return cli_usage_error(c, "--baseline: '%s' is neither none nor START,END in seconds",
+                               text);
+    }
+    config->baseline_end = comma[1] == '\0' ? (double)INFINITY : strtod(comma + 1, &end);
+    if (comma[1] != '\0' && (end == comma + 1 || *end)) {
+        return cli_usage_error(c, "--baseline: '%s' is neither none nor START,END in seconds",
+                               text);
+    }
+    return 0;
+}
+
+int autoreject_open_session(cli *c, autoreject_job *j)
+{
+    tess_autoreject_epochs_config_init(&j->epochs_config, sizeof j->epochs_config);
+    tess_autoreject_fit_config_init(&j->fit_config, sizeof j->fit_config);
+    tess_autoreject_transform_config_init(&j->transform_config, sizeof j->transform_config);
+    tess_autoreject_overall_config_init(&j->overall_config, sizeof j->overall_config);
+    tess_autoreject_ransac_config_init(&j->ransac_config, sizeof j->ransac_config);
+    j->n_kept = -1;
+    void *const structs[] = {&j->epochs_config, &j->fit_config, &j->transform_config,
+                             &j->overall_config, &j->ransac_config};
+    static const tess_param_table *(*const tables[])(void) = {
+        tess_autoreject_epochs_params, tess_autoreject_fit_params, tess_autoreject_transform_params,
+        tess_autoreject_overall_params, tess_autoreject_ransac_params};
+    void *systems[CLI_MAX_TABLE] = {0};
+
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+            if (c->system[i].table == tables[k]()) {
+                systems[i] = structs[k];
+            }
+        }
+    }
+    if (c->values.consensus) {
+        CLI_TRY(autoreject_parse_reals(c, "consensus", c->values.consensus, &j->consensus,
+                                       &j->n_consensus));
+    }
+    if (c->values.n_interpolate) {
+        CLI_TRY(parse_counts(c, "n-interpolate", c->values.n_interpolate, &j->n_interpolate,
+                             &j->n_n_interpolate));
+    }
+    CLI_TRY(session_open(c, systems));
+    return parse_baseline(c, &j->epochs_config);
+}
+
+void autoreject_print_notes(const char *notes)
+{
+    for (const char *line = notes; *line;) {
+        char copy[512];
+        const size_t length = strcspn(line, "\n");
+        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+        for (char *letter = copy; *letter; letter++) {
+            // Names come from the file; none shall steer the terminal.
+            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
+        }
+        console_note("%s", copy);
+        line += length + (line[length] == '\n');
+    }
+}
+
+int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path)
+{
+    tess_autoreject_epochs_config *config = &j->epochs_config;
+
+    config->events = c->values.events;
+    config->event = c->values.event;
+    config->stim = c->values.stim;
+    config->montage = c->values.montage;
+    config->types = c->values.types;
+    config->bads = c->values.bads;
+    config->dataset = c->values.dataset;
+    CLI_CALL(tess_autoreject_epochs_open(c->ctx, path, config, &j->epochs));
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
+    autoreject_print_notes(info->notes);
+    j->picks = malloc((size_t)info->sensors->n_chan * sizeof *j->picks + 1);
+    if (!j->picks) {
+        return console_fail(71, "no memory for the list of channels");
+    }
+    CLI_CALL(tess_autoreject_picks(j->epochs, c->values.picks, j->picks, &j->n_pick));
+    return 0;
+}
+
+int autoreject_status(const cli *c, tess_status status)
+{
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    return status == TESS_OK ? 0 : console_status(status);
+}
+
+static void complete_fit_config(const cli *c, autoreject_job *j)
+{
+    tess_autoreject_fit_config *config = &j->fit_config;
+
+    config->picks = j->picks;
+    config->n_pick = j->n_pick;
+    config->consensus = j->consensus;
+    config->n_consensus = j->n_consensus;
+    config->n_interpolate = j->n_interpolate;
+    config->n_n_interpolate = j->n_n_interpolate;
+    config->checkpoint_dir = c->values.checkpoint;
+    config->resume = c->values.resume;
+    config->checkpoint_every_s = c->run_values.checkpoint_every;
+}
+
+static int print_plan_json(cli *c, const tess_autoreject_fit_plan *plan)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.plan/1");
+    tess_json_text(json, "command", c->command->name);
+    tess_json_object_begin(json, "plan");
+    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
+    tess_json_int(json, "n_tile", plan->n_tile);
+    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
+    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    tess_json_uint(json, "scratch_bytes", plan->scratch_bytes);
+    tess_json_text(json, "reason", plan->reason);
+    tess_json_object_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+int autoreject_announce(cli *c, autoreject_job *j)
+{
+    tess_autoreject_fit_plan plan;
+    char memory[32];
+    char limit[32];
+    char scratch[32];
+    char line[512];
+
+    complete_fit_config(c, j);
+    CLI_CALL(tess_autoreject_fit_get_plan(c->ctx, j->epochs, &j->fit_config, &plan, sizeof plan));
+    text_bytes(memory, sizeof memory, plan.memory_bytes);
+    text_bytes(limit, sizeof limit, plan.limit_bytes);
+    text_bytes(scratch, sizeof scratch, plan.scratch_bytes);
+    snprintf(line, sizeof line, "plan: %s, %lld tiles of time; %s of %s%s%s; %s",
+             tess_strategy_name((tess_strategy)plan.strategy), (long long)plan.n_tile, memory,
+             limit, plan.scratch_bytes ? ", scratch file of " : "",
+             plan.scratch_bytes ? scratch : "", plan.reason);
+    if (!c->values.dry_run) {
+        console_note("%s", line);
+        return 0;
+    }
+    if (c->values.json) {
+        return print_plan_json(c, &plan);
+    }
+    puts(line);
+    return 0;
+}
+
+int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only)
+{
+    complete_fit_config(c, j);
+    const tess_status status =
+        thresholds_only ? tess_autoreject_thresholds(c->ctx, j->epochs, &j->fit_config, &j->model)
+                        : tess_autoreject_fit(c->ctx, j->epochs, &j->fit_config, &j->model);
+    CLI_TRY(autoreject_status(c, status));
+    const tess_autoreject_model_info *info = tess_autoreject_model_get_info(j->model);
+    autoreject_print_notes(info->notes);
+    console_note("%lld epochs x %lld channels in %.3f s", (long long)info->n_epoch,
+                 (long long)info->n_pick, info->seconds[3]);
+    return 0;
+}
+
+int autoreject_load_model(cli *c, autoreject_job *j)
+{
+    CLI_CALL(tess_autoreject_model_load(c->ctx, c->values.model_file, &j->model));
+    return 0;
+}
+
+int autoreject_make_log(cli *c, autoreject_job *j)
+{
+    if (c->values.use_log) {
+        CLI_CALL(tess_autoreject_log_load(c->ctx, c->values.use_log, &j->log));
+    } else {
+        CLI_TRY(autoreject_status(
+            c, tess_autoreject_log_compute(c->ctx, j->model, j->epochs, &j->log)));
+    }
+    autoreject_print_notes(tess_autoreject_log_get_info(j->log)->notes);
+    if (c->values.log) {
+        CLI_CALL(tess_autoreject_log_save(c->ctx, j->log, c->values.log, c->values.overwrite));
+        console_note("reject log written to %s", c->values.log);
+    }
+    return 0;
+}
+
+int autoreject_transform(cli *c, autoreject_job *j)
+{
+    j->transform_config.overwrite = c->values.overwrite;
+    CLI_TRY(autoreject_status(c, tess_autoreject_transform(c->ctx, j->model, j->epochs, j->log,
+                                                           &j->transform_config, NULL,
+                                                           c->values.output, &j->n_kept)));
+    return 0;
+}
+
+int autoreject_write_report(cli *c, autoreject_job *j)
+{
+    if (!c->values.report) {
+        return 0;
+    }
+    CLI_TRY(autoreject_status(c, tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, NULL,
+                                                        c->values.report, c->values.overwrite)));
+    console_note("report written to %s", c->values.report);
+    return 0;
+}
+
+void autoreject_close(autoreject_job *j)
+{
+    tess_autoreject_log_destroy(j->log);
+    tess_autoreject_model_destroy(j->model);
+    tess_autoreject_epochs_close(j->epochs);
+    free(j->picks);
+    free(j->consensus);
+    free(j->n_interpolate);
+}

@@ -1,0 +1,149 @@
+// tessera autoreject fit, transform, fit-transform, thresholds.
+
+#include "autoreject.h"
+#include "job.h"
+
+static int need_output(const cli *c, const char *what)
+{
+    if (!c->values.output && !c->values.dry_run) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the %s go?", what);
+    }
+    return 0;
+}
+
+// Everything that can be refused before any work is.
+static int check_targets(const cli *c)
+{
+    CLI_TRY(job_check_options(c));
+    CLI_TRY(job_check_target(c, c->values.output));
+    CLI_TRY(job_check_target(c, c->values.save_model));
+    CLI_TRY(job_check_target(c, c->values.log));
+    return job_check_target(c, c->values.report);
+}
+
+static int save_model(cli *c, autoreject_job *j, const char *path)
+{
+    if (!path) {
+        return 0;
+    }
+    CLI_CALL(tess_autoreject_model_save(c->ctx, j->model, path, c->values.overwrite));
+    console_note("model written to %s", path);
+    return 0;
+}
+
+// 5 if nothing survives; everything asked for has been written by then.
+static int all_bad(const autoreject_job *j)
+{
+    const tess_autoreject_log_info *log = tess_autoreject_log_get_info(j->log);
+    for (int64_t e = 0; e < log->n_epoch; e++) {
+        if (!log->bad_epochs[e]) {
+            return 0;
+        }
+    }
+    return console_fail(AUTOREJECT_ALL_BAD,
+                        "every epoch is bad: look at the report, raise --consensus or pick other "
+                        "channels");
+}
+
+static int run_fit(cli *c, autoreject_job *j)
+{
+    CLI_TRY(check_targets(c));
+    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    CLI_TRY(autoreject_announce(c, j));
+    if (c->values.dry_run) {
+        return 0;
+    }
+    CLI_TRY(autoreject_fit(c, j, 0));
+    CLI_TRY(save_model(c, j, c->values.output));
+    CLI_TRY(autoreject_make_log(c, j));
+    CLI_TRY(autoreject_write_report(c, j));
+    CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit/1"));
+    return all_bad(j);
+}
+
+static int run_transform(cli *c, autoreject_job *j)
+{
+    if (!c->values.model_file) {
+        return cli_usage_error(c, "--model FILE is missing: 'tessera autoreject fit' writes one");
+    }
+    CLI_TRY(need_output(c, "repaired epochs"));
+    CLI_TRY(check_targets(c));
+    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    CLI_TRY(autoreject_load_model(c, j));
+    CLI_TRY(autoreject_make_log(c, j));
+    CLI_TRY(autoreject_transform(c, j));
+    CLI_TRY(autoreject_write_report(c, j));
+    CLI_TRY(autoreject_print(c, j, "tessera.autoreject.transform/1"));
+    return all_bad(j);
+}
+
+static int run_fit_transform(cli *c, autoreject_job *j)
+{
+    CLI_TRY(need_output(c, "repaired epochs"));
+    CLI_TRY(check_targets(c));
+    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    CLI_TRY(autoreject_announce(c, j));
+    if (c->values.dry_run) {
+        return 0;
+    }
+    CLI_TRY(autoreject_fit(c, j, 0));
+    CLI_TRY(save_model(c, j, c->values.save_model));
+    CLI_TRY(autoreject_make_log(c, j));
+    CLI_TRY(autoreject_transform(c, j));
+    CLI_TRY(autoreject_write_report(c, j));
+    CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit-transform/1"));
+    return all_bad(j);
+}
+
+static int run_thresholds(cli *c, autoreject_job *j)
+{
+    CLI_TRY(check_targets(c));
+    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    CLI_TRY(autoreject_fit(c, j, 1));
+    CLI_TRY(save_model(c, j, c->values.output));
+    if (c->values.json) {
+        return autoreject_print(c, j, "tessera.autoreject.thresholds/1");
+    }
+    const tess_autoreject_model_info *info = tess_autoreject_model_get_info(j->model);
+    for (int64_t t = 0; t < info->n_type; t++) {
+        const tess_autoreject_type_fit *fit = &info->types[t];
+        for (int64_t k = 0; k < fit->n_chan; k++) {
+            printf("%-20s %-6s %.6g +- %.2g\n", info->channel_names[fit->channels[k]],
+                   tess_autoreject_type_name(fit->type), fit->thresholds[k],
+                   fit->standard_errors[k]);
+        }
+    }
+    return 0;
+}
+
+static int with_job(cli *c, int (*run)(cli *c, autoreject_job *j))
+{
+    autoreject_job j = {0};
+    const int code = run(c, &j);
+    autoreject_close(&j);
+    return code;
+}
+
+int cmd_autoreject_fit(cli *c)
+{
+    return with_job(c, run_fit);
+}
+
+int cmd_autoreject_transform(cli *c)
+{
+    return with_job(c, run_transform);
+}
+
+int cmd_autoreject_fit_transform(cli *c)
+{
+    return with_job(c, run_fit_transform);
+}
+
+int cmd_autoreject_thresholds(cli *c)
+{
+    return with_job(c, run_thresholds);
+}
