@@ -1,0 +1,139 @@
+"""autoreject: fit, transform, fit-transform, thresholds, global, ransac, validation-curve, info."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FORMATS = Path(__file__).resolve().parents[1] / "golden" / "autoreject" / "formats"
+GOLDEN = FORMATS.parent
+REPORT_PARTS = ["Reject log", "Loss, eeg", "Average before and after", "Bad sensors on the head",
+                "Thresholds", "Dropped epochs"]
+
+
+@pytest.fixture
+def epochs(tmp_path):
+    """The golden fit's data in our layout."""
+    with np.load(GOLDEN / "ar01_eeg_40x24x60.npz") as file:
+        data = {name: file[name] for name in file.files}
+    np.savez(tmp_path / "epochs.npz", data=data["X"], pos=data["pos"],
+             ch_names=data["ch_names"].astype(str), ch_types=data["ch_types"].astype(str),
+             sfreq=data["sfreq"])
+    return data
+
+
+def run_json(tessera, *words, code=0):
+    result = tessera("autoreject", *words, "--json")
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def thresholds_of(found):
+    return np.array(list(found["types"][0]["thresholds"].values()))
+
+
+def test_compat_fit_gives_the_originals_answers(tessera, epochs, tmp_path):
+    found = run_json(tessera, "fit", "epochs.npz", "-o", "model.json", "--seed", "42", "--search",
+                     "compat", "--rho-mode", "cumulative", "--log", "log.npz")
+    stable = epochs["bo_stable"] == 1
+    assert np.allclose(thresholds_of(found)[stable], epochs["thr_bo"][stable], rtol=1e-9, atol=0)
+    assert found["types"][0]["consensus"] == epochs["kappa"]
+    assert found["types"][0]["n_interpolate"] == epochs["rho"]
+    assert found["reject_log"]["bad_epochs"] == list(np.nonzero(epochs["bad_epochs"])[0])
+    with np.load(tmp_path / "log.npz") as log:
+        labels = np.where(np.isnan(log["labels"]), -1, log["labels"])
+        assert np.array_equal(labels, epochs["labels"])
+        assert np.array_equal(log["bad_epochs"], epochs["bad_epochs"].astype(bool))
+
+
+def test_exact_thresholds_by_default(tessera, epochs):
+    found = run_json(tessera, "thresholds", "epochs.npz", "--seed", "42")
+    assert np.allclose(thresholds_of(found), epochs["thr_exact"], rtol=1e-9, atol=0)
+
+
+def test_transform_writes_what_fit_transform_writes(tessera, epochs, tmp_path):
+    options = ("--seed", "42", "--search", "compat", "--rho-mode", "cumulative")
+    run_json(tessera, "fit", "epochs.npz", "-o", "model.json", *options)
+    found = run_json(tessera, "transform", "epochs.npz", "-m", "model.json", "-o", "a.npy")
+    both = run_json(tessera, "fit-transform", "epochs.npz", "-o", "b.npy", "--save-model",
+                    "again.json", "--report", "report.html", *options)
+    assert found["n_kept"] == both["n_kept"] == int((epochs["bad_epochs"] == 0).sum())
+    a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
+    assert np.array_equal(a, b)
+    scale = np.abs(epochs["clean_first"]).max()
+    assert np.allclose(a[:6], epochs["clean_first"], rtol=0, atol=1e-9 * scale)
+    page = (tmp_path / "report.html").read_text()
+    assert all(f">{part}</h2>" in page for part in REPORT_PARTS)
+    assert "http" not in page.split("</style>")[1]
+
+
+def test_resume_gives_the_same_model(tessera, epochs, tmp_path):
+    run_json(tessera, "fit", "epochs.npz", "-o", "a.json", "--seed", "42")
+    run_json(tessera, "fit", "epochs.npz", "-o", "b.json", "--seed", "42", "--checkpoint", "work",
+             "--resume", "--checkpoint-every", "0")
+    a, b = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    for model in (a, b):
+        model.pop("seconds", None)
+    assert a == b
+
+
+def test_global(tessera, tmp_path):
+    with np.load(GOLDEN / "ar05_global_48x12x40.npz") as file:
+        data = {name: file[name] for name in file.files}
+    np.savez(tmp_path / "global.npz", data=data["X"], pos=data["pos"] if "pos" in data else np.zeros((14, 3)),
+             ch_names=data["ch_names"].astype(str), ch_types=data["ch_types"].astype(str),
+             bads=data["bads"].astype(str), sfreq=250.0)
+    found = run_json(tessera, "global", "global.npz", "--search", "compat", "--picks", "eeg")
+    assert found["reject"]["eeg"] == pytest.approx(float(data["thr_eeg"]), rel=1e-12)
+    exact = run_json(tessera, "global", "global.npz", "--picks", "eeg")
+    best = data["cand_eeg"][np.argmin(data["J_eeg"])]
+    assert exact["reject"]["eeg"] == pytest.approx(float(best), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["epochs-epo.fif", "epochs_double-epo.fif.gz", "meg-epo.fif"])
+def test_info_of_epochs(tessera, name):
+    found = run_json(tessera, "info", str(FORMATS / name))
+    assert found["epochs"]["format"] == "fif"
+    assert found["epochs"]["n_epoch"] > 0
+
+
+@pytest.mark.parametrize("name", ["plus.edf", "bio.bdf", "int16.vhdr", "cont_single_raw.fif",
+                                  "tiny_cont.set"])
+def test_info_of_windows(tessera, name):
+    found = run_json(tessera, "info", str(FORMATS / name), "--window", "0.2", "--baseline", "none")
+    assert found["epochs"]["n_epoch"] > 0
+
+
+def test_usage(same_as_stored, epochs):
+    same_as_stored("usage_autoreject_no_model", "autoreject", "transform", "epochs.npz", "-o", "x.fif",
+                   code=2)
+    same_as_stored("usage_autoreject_baseline", "autoreject", "info", "epochs.npz", "--baseline",
+                   "early", code=2)
+    same_as_stored("usage_autoreject_consensus", "autoreject", "fit", "epochs.npz", "--consensus",
+                   "a,b", code=2)
+
+
+def test_errors(same_as_stored, epochs, tmp_path):
+    broken = epochs["X"].copy()
+    broken[3, 5, 7] = np.nan
+    names = epochs["ch_names"].astype(str)
+    np.savez(tmp_path / "nan.npz", data=broken, pos=epochs["pos"], ch_names=names, sfreq=250.0)
+    same_as_stored("error_autoreject_nan", "autoreject", "fit", "nan.npz", code=65)
+    np.savez(tmp_path / "bare.npz", data=epochs["X"], ch_names=names, sfreq=250.0)
+    same_as_stored("error_autoreject_positions", "autoreject", "fit", "bare.npz", code=65)
+    same_as_stored("error_autoreject_folds", "autoreject", "fit", "epochs.npz", "--n-fold", "41",
+                   code=65)
+
+
+def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
+    run_json(tessera, "fit", "epochs.npz", "-o", "model.json", "--seed", "42")
+    n_epoch, n_chan = epochs["X"].shape[:2]
+    np.savez(tmp_path / "all.npz", ch_names=epochs["ch_names"].astype(str),
+             bad_epochs=np.ones(n_epoch, bool), labels=np.ones((n_epoch, n_chan)))
+    result = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "--use-log",
+                     "all.npz", "-o", "none.npy", "--log", "log.npz")
+    assert result.returncode == 5
+    assert "every epoch is bad" in result.stderr
+    assert np.load(tmp_path / "none.npy").shape == (0, *epochs["X"].shape[1:])
+    assert (tmp_path / "log.npz").exists()
