@@ -81,7 +81,7 @@ def test_resume_gives_the_same_model(tessera, epochs, tmp_path):
 def test_global(tessera, tmp_path):
     with np.load(GOLDEN / "ar05_global_48x12x40.npz") as file:
         data = {name: file[name] for name in file.files}
-    np.savez(tmp_path / "global.npz", data=data["X"], pos=data["pos"] if "pos" in data else np.zeros((14, 3)),
+    np.savez(tmp_path / "global.npz", data=data["X"],
              ch_names=data["ch_names"].astype(str), ch_types=data["ch_types"].astype(str),
              bads=data["bads"].astype(str), sfreq=250.0)
     found = run_json(tessera, "global", "global.npz", "--search", "compat", "--picks", "eeg")
@@ -106,8 +106,8 @@ def test_info_of_windows(tessera, name):
 
 
 def test_usage(same_as_stored, epochs):
-    same_as_stored("usage_autoreject_no_model", "autoreject", "transform", "epochs.npz", "-o", "x.fif",
-                   code=2)
+    same_as_stored("usage_autoreject_no_model", "autoreject", "transform", "epochs.npz", "-o",
+                   "x.fif", code=2)
     same_as_stored("usage_autoreject_baseline", "autoreject", "info", "epochs.npz", "--baseline",
                    "early", code=2)
     same_as_stored("usage_autoreject_consensus", "autoreject", "fit", "epochs.npz", "--consensus",
