@@ -37,6 +37,16 @@ static const citation citations[] = {
      "  year = {2015},\n"
      "  doi = {10.3389/fninf.2015.00016}\n"
      "}\n"},
+    {"autoreject",
+     "@article{perrin1989splines,\n"
+     "  title = {Spherical splines for scalp potential and current density mapping},\n"
+     "  author = {Perrin, F. and Pernier, J. and Bertrand, O. and Echallier, J. F.},\n"
+     "  journal = {Electroencephalography and Clinical Neurophysiology},\n"
+     "  volume = {72},\n"
+     "  pages = {184--187},\n"
+     "  year = {1989},\n"
+     "  doi = {10.1016/0013-4694(89)90180-6}\n"
+     "}\n"},
     {"decode",
      "@article{denovellis2021replay,\n"
      "  title = {Hippocampal replay of experience at real-world speeds},\n"

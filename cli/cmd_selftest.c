@@ -153,6 +153,12 @@ static int check_decode(tess_context *ctx, trial *t)
     return selftest_decode(ctx);
 }
 
+static int check_fit(tess_context *ctx, trial *t)
+{
+    (void)t;
+    return selftest_autoreject(ctx);
+}
+
 typedef struct check {
     const char *name;
     int (*passes)(tess_context *ctx, trial *t);
@@ -160,9 +166,8 @@ typedef struct check {
 } check;
 
 static const check checks[] = {
-    {"autoreject ptp f32", check_tiles_f32, 0},
-    {"autoreject ptp f64", check_tiles_f64, 0},
-    {"autoreject ptp NaN", check_nan, 0},
+    {"autoreject ptp f32", check_tiles_f32, 0}, {"autoreject ptp f64", check_tiles_f64, 0},
+    {"autoreject ptp NaN", check_nan, 0},       {"autoreject fit", check_fit, 1},
     {"decode exact", check_decode, 1},
 };
 
