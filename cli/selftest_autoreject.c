@@ -6,6 +6,7 @@
 #include <tessera/autoreject.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { N_EPOCH = 40, N_CHAN = 16, N_TIME = 50 };
