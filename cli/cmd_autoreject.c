@@ -31,8 +31,7 @@ static int save_model(cli *c, autoreject_job *j, const char *path)
     return 0;
 }
 
-// 5 if nothing survives; everything asked for has been written by then.
-static int all_bad(const autoreject_job *j)
+static int nothing_survives(const autoreject_job *j)
 {
     const tess_autoreject_log_info *log = tess_autoreject_log_get_info(j->log);
     for (int64_t e = 0; e < log->n_epoch; e++) {
@@ -40,9 +39,18 @@ static int all_bad(const autoreject_job *j)
             return 0;
         }
     }
-    return console_fail(AUTOREJECT_ALL_BAD,
-                        "every epoch is bad: look at the report, raise --consensus or pick other "
-                        "channels");
+    return !j->transform_config.keep_bad;
+}
+
+// The last word on a log: 5 if nothing survives; everything that can be written has been by then.
+static int verdict(const autoreject_job *j)
+{
+    if (nothing_survives(j)) {
+        return console_fail(AUTOREJECT_ALL_BAD,
+                            "every epoch is bad: look at the report, raise --consensus or pick "
+                            "other channels");
+    }
+    return 0;
 }
 
 static int run_fit(cli *c, autoreject_job *j)
@@ -59,7 +67,7 @@ static int run_fit(cli *c, autoreject_job *j)
     CLI_TRY(autoreject_make_log(c, j));
     CLI_TRY(autoreject_write_report(c, j));
     CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit/1"));
-    return all_bad(j);
+    return verdict(j);
 }
 
 static int run_transform(cli *c, autoreject_job *j)
@@ -73,10 +81,12 @@ static int run_transform(cli *c, autoreject_job *j)
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     CLI_TRY(autoreject_load_model(c, j));
     CLI_TRY(autoreject_make_log(c, j));
-    CLI_TRY(autoreject_transform(c, j));
+    if (!nothing_survives(j)) {
+        CLI_TRY(autoreject_transform(c, j));
+    }
     CLI_TRY(autoreject_write_report(c, j));
     CLI_TRY(autoreject_print(c, j, "tessera.autoreject.transform/1"));
-    return all_bad(j);
+    return verdict(j);
 }
 
 static int run_fit_transform(cli *c, autoreject_job *j)
@@ -92,10 +102,12 @@ static int run_fit_transform(cli *c, autoreject_job *j)
     CLI_TRY(autoreject_fit(c, j, 0));
     CLI_TRY(save_model(c, j, c->values.save_model));
     CLI_TRY(autoreject_make_log(c, j));
-    CLI_TRY(autoreject_transform(c, j));
+    if (!nothing_survives(j)) {
+        CLI_TRY(autoreject_transform(c, j));
+    }
     CLI_TRY(autoreject_write_report(c, j));
     CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit-transform/1"));
-    return all_bad(j);
+    return verdict(j);
 }
 
 static int run_thresholds(cli *c, autoreject_job *j)

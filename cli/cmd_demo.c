@@ -76,13 +76,11 @@ static int demo_autoreject(const cli *c, const char *dir, demo_paths *paths)
     CLI_TRY(run_line(c, run));
     printf("\nThe report is %s\n\n"
            "On your own file, from the shell:\n"
-           "  tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report %s\n\n"
-           "and from Python:\n"
-           "  import mne\n"
+           "  tessera autoreject fit-transform %s --montage %s -o %s --report %s\n\n"
+           "and on MNE epochs in Python:\n"
            "  from tessera.autoreject import AutoReject\n"
-           "  epochs = mne.read_epochs(\"subject-epo.fif\")\n"
            "  clean = AutoReject(random_state=0).fit_transform(epochs)\n",
-           paths->report, paths->report);
+           paths->report, paths->data, montage, paths->result, paths->report);
     return 0;
 }
 

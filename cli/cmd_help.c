@@ -64,7 +64,7 @@ static void print_markdown_rows(const char *title, const help_row *rows, int64_t
     putchar('\n');
 }
 
-enum { NAME_COLUMN = 24 };
+enum { NAME_COLUMN = 30 };
 
 // Those that are (or are not) in this version and whose name starts with group.
 static void print_commands(FILE *file, const char *group, int present)

@@ -23,9 +23,9 @@ def epochs(tmp_path):
     return data
 
 
-def run_json(tessera, *words, code=0):
+def run_json(tessera, *words):
     result = tessera("autoreject", *words, "--json")
-    assert result.returncode == code, result.stderr
+    assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
 
@@ -107,11 +107,11 @@ def test_info_of_windows(tessera, name):
 
 def test_usage(same_as_stored, epochs):
     same_as_stored("usage_autoreject_no_model", "autoreject", "transform", "epochs.npz", "-o",
-                   "x.fif", code=2)
+                   "x.fif")
     same_as_stored("usage_autoreject_baseline", "autoreject", "info", "epochs.npz", "--baseline",
-                   "early", code=2)
+                   "early")
     same_as_stored("usage_autoreject_consensus", "autoreject", "fit", "epochs.npz", "--consensus",
-                   "a,b", code=2)
+                   "a,b")
 
 
 def test_errors(same_as_stored, epochs, tmp_path):
@@ -119,11 +119,11 @@ def test_errors(same_as_stored, epochs, tmp_path):
     broken[3, 5, 7] = np.nan
     names = epochs["ch_names"].astype(str)
     np.savez(tmp_path / "nan.npz", data=broken, pos=epochs["pos"], ch_names=names, sfreq=250.0)
-    same_as_stored("error_autoreject_nan", "autoreject", "fit", "nan.npz", code=65)
+    same_as_stored("error_autoreject_nan", "autoreject", "fit", "nan.npz",
+                   "--memory-limit=512M")
     np.savez(tmp_path / "bare.npz", data=epochs["X"], ch_names=names, sfreq=250.0)
-    same_as_stored("error_autoreject_positions", "autoreject", "fit", "bare.npz", code=65)
-    same_as_stored("error_autoreject_folds", "autoreject", "fit", "epochs.npz", "--n-fold", "41",
-                   code=65)
+    same_as_stored("error_autoreject_positions", "autoreject", "fit", "bare.npz")
+    same_as_stored("error_autoreject_folds", "autoreject", "fit", "epochs.npz", "--n-fold", "41")
 
 
 def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
@@ -135,5 +135,5 @@ def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
                      "all.npz", "-o", "none.npy", "--log", "log.npz")
     assert result.returncode == 5
     assert "every epoch is bad" in result.stderr
-    assert np.load(tmp_path / "none.npy").shape == (0, *epochs["X"].shape[1:])
+    assert not (tmp_path / "none.npy").exists()
     assert (tmp_path / "log.npz").exists()

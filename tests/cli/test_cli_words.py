@@ -83,7 +83,7 @@ def complete(tessera, *words):
 
 def test_bash_completes_commands_verbs_and_options(tessera):
     assert complete(tessera, "tessera", "auto") == ["autoreject"]
-    assert complete(tessera, "tessera", "autoreject", "") == ["ptp", "simulate"]
+    assert complete(tessera, "tessera", "autoreject", "t") == ["transform", "thresholds"]
     assert complete(tessera, "tessera", "autoreject", "ptp", "--check") == [
         "--checkpoint",
         "--checkpoint-every",
