@@ -250,12 +250,31 @@ static void plain_arrays_are_written(void **state)
         const char *path = unit_path(plain[i]);
         assert_ok(tess_autoreject_epochs_write(ctx, source, path, &config));
         assert_fails(tess_autoreject_epochs_write(ctx, source, path, &config), TESS_E_EXISTS, path);
-        assert_ok(tess_source_open(ctx, path, NULL, &copy));
+        tess_source_config source_config;
+        tess_source_config_init(&source_config, sizeof source_config);
+        source_config.dataset = i == 0 ? NULL : "data";
+        assert_ok(tess_source_open(ctx, path, &source_config, &copy));
         assert_ok(tess_source_read(copy, 0, 5, got, (uint64_t)(5 * epoch) * sizeof *got));
         assert_memory_equal(got, want, (size_t)(2 * epoch) * sizeof *got);
         assert_memory_equal(got + 2 * epoch, want + 3 * epoch, (size_t)(3 * epoch) * sizeof *got);
         tess_source_close(copy);
     }
+    // An .npz file holds what is known of the samples, and is a recording again.
+    tess_autoreject_epochs *again = open_ok(ctx, unit_path("array.npz"));
+    const tess_autoreject_epochs_info *a = tess_autoreject_epochs_get_info(again);
+    const tess_autoreject_epochs_info *b = tess_autoreject_epochs_get_info(source);
+    assert_int_equal(a->n_epoch, 5);
+    assert_true(a->sampling_hz == b->sampling_hz && a->tmin == b->tmin);
+    assert_int_equal(a->events[3 * 2], b->events[3 * 3]);
+    for (int64_t c = 0; c < b->sensors->n_chan; c++) {
+        assert_string_equal(a->sensors->channels[c].name, b->sensors->channels[c].name);
+        assert_int_equal(a->sensors->channels[c].type, b->sensors->channels[c].type);
+        assert_int_equal(a->sensors->channels[c].is_bad, b->sensors->channels[c].is_bad);
+        const double *p = a->sensors->channels[c].loc;
+        const double *q = b->sensors->channels[c].loc;
+        assert_true(p[0] == q[0] || (isnan(p[0]) && isnan(q[0])));
+    }
+    tess_autoreject_epochs_close(again);
     free(got);
     free(want);
     tess_autoreject_epochs_close(source);

@@ -113,6 +113,13 @@ TESS_MUST_CHECK tess_status tess_ar_events_name_codes(tess_autoreject_epochs *ep
 TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
                                                   tess_autoreject_epochs *epochs);
 
+// write_arrays.c: samples of the kept epochs as .npz, with what is known of them.
+TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
+                                              const tess_autoreject_epochs *epochs,
+                                              const char *path,
+                                              const tess_autoreject_write_config *config,
+                                              const tess_array *samples);
+
 // fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
 TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,
                                               const char *path,

@@ -1,12 +1,16 @@
 // Writing epochs: what all formats have in common, and plain arrays.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/spool.h"
 #include "systems/autoreject/files/recording.h"
 #include "systems/autoreject/progress.h"
 #include "tessera/io.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { CHUNK_BYTES = 8 << 20 };
 
@@ -40,17 +44,30 @@ static int64_t count_kept(const tess_autoreject_epochs *epochs,
     return n;
 }
 
+// Where samples go: a sink, or a spool.
+typedef struct target {
+    tess_sink *sink; // NULL: the spool
+    tess_spool *spool;
+    int64_t n_kept;
+    uint64_t epoch_bytes;
+} target;
+
+static tess_status put(const target *to, int64_t first, int64_t count, const double *samples)
+{
+    return to->sink
+               ? tess_sink_write(to->sink, first, count, samples, (uint64_t)count * to->epoch_bytes)
+               : tess_spool_write(to->spool, first, count, samples);
+}
+
 // Runs of kept epochs, as many at once as the buffer takes.
-static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs,
-                               const tess_autoreject_write_config *config, int64_t at_once,
-                               double *samples, int64_t n_kept, tess_sink *sink)
+static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
+                             const tess_autoreject_write_config *config, int64_t at_once,
+                             double *samples, const target *to)
 {
     const int64_t n_epoch = epochs->info.n_epoch;
-    const uint64_t epoch_bytes =
-        (uint64_t)(epochs->sensors.n_chan * epochs->info.n_time) * sizeof *samples;
     tess_ar_progress progress;
     tess_ar_progress_begin(&progress, ctx, "autoreject.write", "epochs", 0,
-                           (uint64_t)n_kept * epoch_bytes, true);
+                           (uint64_t)to->n_kept * to->epoch_bytes, true);
     int64_t n_done = 0;
     for (int64_t e = 0; e < n_epoch;) {
         int64_t n = 0;
@@ -61,44 +78,84 @@ static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs
             e++;
             continue;
         }
-        TESS_TRY(tess_ar_progress_poll(&progress, n_done, n_kept));
+        TESS_TRY(tess_ar_progress_poll(&progress, n_done, to->n_kept));
         TESS_TRY(tess_autoreject_epochs_read(ctx, epochs, e, n, NULL, 0, samples));
         if (config->edit) {
             TESS_TRY(config->edit(config->user, e, n, samples));
         }
-        TESS_TRY(tess_sink_write(sink, n_done, n, samples, (uint64_t)n * epoch_bytes));
+        TESS_TRY(put(to, n_done, n, samples));
         e += n;
         n_done += n;
     }
-    return tess_ar_progress_poll(&progress, n_done, n_kept);
+    return tess_ar_progress_poll(&progress, n_done, to->n_kept);
 }
 
-static tess_status write_array(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
-                               const tess_autoreject_write_config *config, int64_t n_kept)
+static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs,
+                               const tess_autoreject_write_config *config, const target *to)
 {
-    const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
-    const size_t epoch_bytes = (size_t)(shape[1] * shape[2]) * sizeof(double);
-    int64_t at_once = (int64_t)(CHUNK_BYTES / epoch_bytes);
-    at_once = at_once < 1 ? 1 : at_once < n_kept ? at_once : n_kept;
+    int64_t at_once = (int64_t)(CHUNK_BYTES / to->epoch_bytes);
+    at_once = at_once < 1 ? 1 : at_once < to->n_kept ? at_once : to->n_kept;
+    const size_t bytes = (size_t)at_once * (size_t)to->epoch_bytes;
+    double *samples = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "epochs to write");
+    const tess_status status =
+        samples ? copy_runs(ctx, epochs, config, at_once, samples, to) : TESS_E_MEMORY;
+    tess_heap_free(&ctx->heap, samples, bytes, TESS_TAG_IO);
+    return status;
+}
+
+static tess_status write_npy(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
+                             const tess_autoreject_write_config *config, const int64_t *shape)
+{
     tess_sink_config sink_config;
     tess_sink *sink = NULL;
     tess_sink_config_init(&sink_config, sizeof sink_config);
     sink_config.overwrite = config->overwrite;
     TESS_TRY(tess_sink_create(ctx, path, &sink_config, TESS_F64, 3, shape, &sink));
-    const size_t bytes = (size_t)at_once * epoch_bytes;
-    double *samples = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "epochs to write");
-    tess_status status = samples ? TESS_OK : TESS_E_MEMORY;
-    if (status == TESS_OK && config->provenance) {
-        status = tess_sink_set_provenance(sink, config->provenance);
-    }
+    const target to = {.sink = sink,
+                       .n_kept = shape[0],
+                       .epoch_bytes = (uint64_t)(shape[1] * shape[2]) * sizeof(double)};
+    tess_status status =
+        config->provenance ? tess_sink_set_provenance(sink, config->provenance) : TESS_OK;
     if (status == TESS_OK) {
-        status = copy_epochs(ctx, epochs, config, at_once, samples, n_kept, sink);
+        status = copy_epochs(ctx, epochs, config, &to);
     }
     if (status == TESS_OK) {
         status = tess_sink_commit(sink);
     }
-    tess_heap_free(&ctx->heap, samples, bytes, TESS_TAG_IO);
     tess_sink_close(sink);
+    return status;
+}
+
+// The samples go to a file of their own, which is mapped to become part of the result: memory stays
+// bounded, and the result appears whole.
+static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
+                             const tess_autoreject_write_config *config, const int64_t *shape)
+{
+    tess_array array;
+    tess_spool spool;
+    if (!config->overwrite && access(path, F_OK) == 0) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; use overwrite, or another name", path);
+    }
+    TESS_TRY(tess_array_init(&array, NULL, TESS_F64, 3, shape));
+    TESS_TRY(tess_spool_create(path, &array, &spool));
+    const target to = {.spool = &spool, .n_kept = shape[0], .epoch_bytes = spool.item_bytes};
+    tess_status status = copy_epochs(ctx, epochs, config, &to);
+    const size_t bytes = (size_t)(spool.header_bytes + spool.data_bytes);
+    void *map = MAP_FAILED;
+    if (status == TESS_OK) {
+        map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, spool.fd, 0);
+        if (map == MAP_FAILED) {
+            status = tess_error_set(TESS_E_IO, "%s: cannot map: %s", spool.path, strerror(errno));
+        }
+    }
+    if (status == TESS_OK) {
+        array.data = (char *)map + spool.header_bytes;
+        status = tess_ar_write_npz(ctx, epochs, path, config, &array);
+    }
+    if (map != MAP_FAILED) {
+        munmap(map, bytes);
+    }
+    tess_spool_close(&spool);
     return status;
 }
 
@@ -121,8 +178,12 @@ tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epoc
     if (ends_with(path, ".fif") || ends_with(path, ".fif.gz")) {
         return tess_ar_fif_write(ctx, epochs, path, &config);
     }
-    if (ends_with(path, ".npy") || ends_with(path, ".npz")) {
-        return write_array(ctx, epochs, path, &config, n_kept);
+    const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
+    if (ends_with(path, ".npy")) {
+        return write_npy(ctx, epochs, path, &config, shape);
+    }
+    if (ends_with(path, ".npz")) {
+        return write_npz(ctx, epochs, path, &config, shape);
     }
     TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .npy or .npz", path);
 }
