@@ -226,9 +226,16 @@ PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_a
 PyObject *core_list_file(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords);
 
-// --- autoreject.c, decode_*.c, system.c
+// --- autoreject*.c, decode_*.c, system.c
 
 extern PyMethodDef core_autoreject_methods[];
+extern PyMethodDef core_autoreject_epochs_methods[];
+extern PyMethodDef core_autoreject_file_methods[];
+extern PyMethodDef core_autoreject_fit_methods[];
+extern PyMethodDef core_autoreject_interpolation_methods[];
+extern PyMethodDef core_autoreject_log_methods[];
+extern PyMethodDef core_autoreject_model_methods[];
+extern PyMethodDef core_autoreject_overall_methods[];
 extern PyMethodDef core_decode_environment_methods[];
 extern PyMethodDef core_decode_encoding_methods[];
 extern PyMethodDef core_decode_movement_methods[];

@@ -19,18 +19,32 @@ static int module_exec(PyObject *module)
     state->progress_type =
         state->context_type ? PyStructSequence_NewType(&core_progress_desc) : NULL;
     state->handle_type = state->progress_type ? add_type(module, &core_handle_spec) : NULL;
-    if (!state->handle_type || PyModule_AddType(module, state->progress_type) < 0 ||
-        PyModule_AddFunctions(module, core_system_methods) < 0 ||
-        PyModule_AddFunctions(module, core_autoreject_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_environment_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_encoding_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_movement_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_detector_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_predict_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_recording_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_stream_methods) < 0 ||
-        PyModule_AddFunctions(module, core_decode_online_methods) < 0) {
+    if (!state->handle_type || PyModule_AddType(module, state->progress_type) < 0) {
         return -1;
+    }
+    PyMethodDef *const methods[] = {
+        core_system_methods,
+        core_autoreject_methods,
+        core_autoreject_epochs_methods,
+        core_autoreject_file_methods,
+        core_autoreject_fit_methods,
+        core_autoreject_interpolation_methods,
+        core_autoreject_log_methods,
+        core_autoreject_model_methods,
+        core_autoreject_overall_methods,
+        core_decode_environment_methods,
+        core_decode_encoding_methods,
+        core_decode_movement_methods,
+        core_decode_detector_methods,
+        core_decode_predict_methods,
+        core_decode_recording_methods,
+        core_decode_stream_methods,
+        core_decode_online_methods,
+    };
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (PyModule_AddFunctions(module, methods[i]) < 0) {
+            return -1;
+        }
     }
     return core_errors_create(state, module);
 }

@@ -242,6 +242,130 @@ def autoreject_ptp_report(
 @final
 class Handle: ...
 
+_Sensors: TypeAlias = dict[str, Any]
+
+def autoreject_epochs(
+    context: Context,
+    x: ArrayLike,
+    sensors: _Sensors,
+    sampling_hz: float | None = None,
+    tmin: float | None = None,
+) -> Handle: ...
+def autoreject_epochs_open(
+    context: Context,
+    path: _Path,
+    options: _Options | None = None,
+    *,
+    baseline: tuple[float | None, ...] | None = None,
+    events: _Path | None = None,
+    event: str | None = None,
+    stim: str | None = None,
+    montage: str | None = None,
+    types: str | None = None,
+    bads: str | None = None,
+    dataset: str | None = None,
+) -> Handle: ...
+def autoreject_epochs_info(epochs: Handle, /) -> dict[str, Any]: ...
+def autoreject_epochs_read(
+    context: Context,
+    epochs: Handle,
+    first: int,
+    count: int,
+    channels: ArrayLike | None = None,
+) -> Array: ...
+def autoreject_picks(epochs: Handle, text: str | None = None) -> Array: ...
+def autoreject_fit(
+    context: Context,
+    epochs: Handle,
+    options: _Options | None = None,
+    *,
+    picks: ArrayLike | None = None,
+    consensus: ArrayLike | None = None,
+    n_interpolate: ArrayLike | None = None,
+    folds: ArrayLike | None = None,
+    origin: ArrayLike | None = None,
+    checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
+    thresholds_only: bool = False,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def autoreject_model_info(model: Handle, /) -> dict[str, Any]: ...
+def autoreject_model(context: Context, parts: dict[str, Any]) -> Handle: ...
+def autoreject_model_save(
+    context: Context, model: Handle, path: _Path, *, overwrite: bool = False
+) -> None: ...
+def autoreject_model_load(context: Context, path: _Path) -> Handle: ...
+def autoreject_log(
+    context: Context, model: Handle, epochs: Handle, progress: _ProgressFn | None = None
+) -> Handle: ...
+def autoreject_log_create(
+    context: Context, labels: ArrayLike, bad_epochs: ArrayLike, channel_names: list[str]
+) -> Handle: ...
+def autoreject_log_info(log: Handle, /) -> dict[str, Any]: ...
+def autoreject_transform(
+    context: Context,
+    model: Handle,
+    epochs: Handle,
+    log: Handle,
+    path: _Path,
+    options: _Options | None = None,
+    *,
+    overwrite: bool = False,
+    progress: _ProgressFn | None = None,
+) -> int: ...
+def autoreject_weights(
+    context: Context,
+    sensors: _Sensors,
+    source: ArrayLike,
+    target: ArrayLike,
+    options: _Options | None = None,
+    *,
+    origin: ArrayLike | None = None,
+) -> Array: ...
+def autoreject_meg_dots(
+    context: Context,
+    sensors: _Sensors,
+    channels: ArrayLike,
+    options: _Options | None = None,
+) -> Array: ...
+def autoreject_fit_sphere(sensors: _Sensors, /) -> tuple[tuple[float, float, float], float]: ...
+def autoreject_interpolate(
+    context: Context,
+    sensors: _Sensors,
+    picks: ArrayLike,
+    bad: ArrayLike,
+    x: ArrayLike,
+    options: _Options | None = None,
+    *,
+    origin: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+) -> None: ...
+def autoreject_overall(
+    context: Context,
+    epochs: Handle,
+    channels: ArrayLike,
+    options: _Options | None = None,
+    *,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
+def autoreject_validation_curve(
+    context: Context,
+    epochs: Handle,
+    channels: ArrayLike,
+    thresholds: ArrayLike,
+    folds: ArrayLike,
+    *,
+    progress: _ProgressFn | None = None,
+) -> tuple[Array, Array]: ...
+def autoreject_ransac(
+    context: Context,
+    epochs: Handle,
+    channels: ArrayLike,
+    options: _Options | None = None,
+    *,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
+
 _Report: TypeAlias = dict[str, Any]
 _Data: TypeAlias = dict[str, Any]
 
