@@ -19,6 +19,8 @@ import pytest
 
 import tessera
 import tessera.autoreject
+import tessera.autoreject._alias
+import tessera.autoreject._ptp
 from helpers import PACKAGE_DIR, python_env, run_python
 from tessera import _core
 
@@ -27,6 +29,51 @@ ROOT = Path(__file__).parents[2]
 PUBLIC: dict[str, list[Callable[..., Any]]] = {
     "autoreject.ptp": [tessera.autoreject.ptp, tessera.autoreject.ptp_file],
     "autoreject.simulate": [tessera.autoreject.simulate],
+    "autoreject.epochs": [tessera.autoreject.read_epochs],
+}
+
+# Options of the drop-in for autoreject go by the original's names and have its defaults.
+DROP_IN: dict[str, tuple[Callable[..., Any], dict[str, str | None]]] = {
+    "autoreject.fit": (
+        tessera.autoreject.AutoReject,
+        {
+            "search": "search",
+            "rho_mode": "rho_mode",
+            "augment": None,  # of compute_thresholds
+            "meg_dots": "meg_dots",
+            "compat_types": None,  # always on
+            "n_split": "n_splits",
+            "n_fold": "cv",
+            "seed": "random_state",
+        },
+    ),
+    "autoreject.interpolation": (
+        tessera.autoreject.utils.interpolate_bads,
+        {"meg_dots": None, "meg_accurate": "mode", "fitted_origin": None},
+    ),
+    "autoreject.overall": (
+        tessera.autoreject.get_rejection_threshold,
+        {"search": "search", "n_fold": "cv", "decim": "decim"},
+    ),
+    "autoreject.ransac": (
+        tessera.autoreject.Ransac,
+        {
+            "meg_dots": "meg_dots",
+            "n_resample": "n_resample",
+            "min_channels": "min_channels",
+            "min_corr": "min_corr",
+            "unbroken_time": "unbroken_time",
+            "seed": "random_state",
+        },
+    ),
+    "autoreject.transform": (
+        tessera.autoreject.AutoReject.transform_file,
+        {
+            "keep_bad": "drop",
+            "drop_partial": "drop_partial",
+            "double_precision": "double_precision",
+        },
+    ),
 }
 
 
@@ -86,13 +133,22 @@ def test_defaults_and_docs_come_from_the_table(table: str) -> None:
 
 def test_every_table_reaches_python() -> None:
     tables = {name for name in _core.param_tables() if name.startswith("autoreject.")}
-    assert tables == PUBLIC.keys()
+    assert tables == PUBLIC.keys() | DROP_IN.keys()
+
+
+@pytest.mark.parametrize("table", DROP_IN)
+def test_options_of_the_drop_in_are_parameters(table: str) -> None:
+    function, names = DROP_IN[table]
+    assert [param["name"] for param in _core.param_tables()[table]] == list(names)
+    parameters = inspect.signature(function).parameters
+    assert {name for name in names.values() if name is not None} <= parameters.keys()
 
 
 def test_examples_in_docstrings() -> None:
-    failed, tried = doctest.testmod(tessera.autoreject)
-    assert tried
-    assert failed == 0
+    for module in (tessera.autoreject._ptp, tessera.autoreject._alias):
+        failed, tried = doctest.testmod(module)
+        assert tried
+        assert failed == 0
 
 
 def test_dir_lists_what_exists() -> None:
