@@ -111,12 +111,56 @@ static void every_format_is_recognised(void **state)
     tess_context_destroy(ctx);
 }
 
+// Memory that runs out anywhere is an error that gives everything back.
+static void lack_of_memory_is_survived(void **state)
+{
+    (void)state;
+    static const char *const files[] = {FORMATS "plus.edf", FORMATS "int16.vhdr",
+                                        FORMATS "tiny_cont.set", FORMATS "tiny_epochs.set",
+                                        TESS_GOLDEN "/autoreject/ar05_global_48x12x40.npz"};
+    unit_allocator allocator;
+    tess_context_config config;
+    tess_context *ctx = NULL;
+    unit_allocator_init(&allocator, 0);
+    tess_context_config_init(&config, sizeof config);
+    config.allocator = &allocator.table;
+    config.n_thread = 1;
+    assert_ok(tess_context_create(&config, &ctx));
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        int n_failed = 0;
+        for (tess_status status = TESS_E_MEMORY; status != TESS_OK; n_failed++) {
+            tess_autoreject_epochs *epochs = NULL;
+            tess_autoreject_epochs_config how;
+            tess_autoreject_epochs_config_init(&how, sizeof how);
+            how.window = 0.1;
+            how.montage = i == 0 ? "1005" : NULL;
+            const long long before = allocator.n_live;
+            allocator.n_alloc = 0;
+            allocator.fail_at = n_failed + 1;
+            status = tess_autoreject_epochs_open(ctx, files[i], &how, &epochs);
+            allocator.fail_at = 0;
+            assert_true(status == TESS_OK || status == TESS_E_MEMORY);
+            // A note that finds no memory is lost, and nothing else.
+            if (status == TESS_OK && allocator.n_alloc > n_failed) {
+                status = TESS_E_MEMORY;
+            }
+            tess_autoreject_epochs_close(epochs);
+            assert_int_equal(allocator.n_live, before);
+            assert_true(n_failed < 100000);
+        }
+        assert_true(n_failed > 10);
+    }
+    tess_context_destroy(ctx);
+    assert_int_equal(allocator.n_live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sidecars_are_honoured),
         cmocka_unit_test(wrong_sidecars_are_explained),
         cmocka_unit_test(every_format_is_recognised),
+        cmocka_unit_test(lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

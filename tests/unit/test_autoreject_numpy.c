@@ -239,6 +239,10 @@ static void named_arrays_tell_the_rest(void **state)
     for (int64_t i = 0; i < n; i++) {
         assert_true(x[i] == samples[i] * cal[i / 4 % 3]);
     }
+    const int64_t last = 2;
+    double row[4];
+    assert_ok(file.epochs->reader.read(ctx, file.epochs->reader.impl, 0, 1, &last, 1, row));
+    assert_memory_equal(row, x + 8, sizeof row);
     free(x);
     ar_file_close(&file);
     // Codes without names are called by their numbers.
