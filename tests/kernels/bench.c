@@ -56,6 +56,41 @@ PTP_RUN(f64, 16)
 PTP_RUN(f32, 1024)
 PTP_RUN(f64, 1024)
 
+// A tile of 16 samples of 600 rows: medians of one split, and its curve. n counts samples.
+enum { TILE_ROWS = 600, TILE_VALID = TILE_ROWS / 5, TILE_TRAIN = TILE_ROWS - TILE_VALID };
+
+static void run_autoreject_median(const tess_kernels *set, const workload *w, size_t n)
+{
+    static float rounded[TILE_VALID * 16], gaps[16];
+    static double median[16];
+    int32_t index[TILE_VALID];
+    for (int32_t i = 0; i < TILE_VALID; i++) {
+        index[i] = 5 * i;
+    }
+    for (size_t first = 0; first < n; first += 16) {
+        // Other rows every time: a guess is no more than that.
+        const double *x = (const double *)w->in + first % 512 * TILE_ROWS;
+        set->autoreject_median(x, index, TILE_VALID, rounded, gaps, median);
+    }
+}
+
+static void run_autoreject_curve(const tess_kernels *set, const workload *w, size_t n)
+{
+    static double inverse[TILE_TRAIN];
+    const double median[16] = {0};
+    uint64_t validation[(TILE_ROWS + 63) / 64] = {0};
+    for (size_t i = 0; i < TILE_ROWS; i++) {
+        validation[i / 64] |= (uint64_t)(i % 5 == 0) << (i % 64);
+    }
+    for (size_t i = 0; i < TILE_TRAIN; i++) {
+        inverse[i] = 1 / (double)(i + 1);
+    }
+    for (size_t first = 0; first < n; first += 16) {
+        set->autoreject_curve(w->in, TILE_ROWS, validation, 1, inverse, median, w->out[0],
+                              TILE_TRAIN);
+    }
+}
+
 static void run_probe_read(const tess_kernels *set, const workload *w, size_t n)
 {
     set->probe_read(w->in, n, w->out[0]);
@@ -148,6 +183,8 @@ static const bench_case cases[] = {
     {"erf_f64", SMALL(double, 2, run_erf_f64)},
     {"ransac_predict", N_PREDICTED, N_PREDICTED *N_SUBSET * 8, 1, run_ransac_predict},
     {"ransac_median", N_PREDICTED, N_PREDICTED *N_SUBSET * 8, 1, run_ransac_median},
+    {"autoreject_median", 1024, 1024 * TILE_VALID * sizeof(double), 1, run_autoreject_median},
+    {"autoreject_curve", 1024, 1024 * TILE_TRAIN * sizeof(double), 1, run_autoreject_curve},
     {"probe_read stream", STREAM(char, run_probe_read)},
     {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
     {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},
