@@ -11,6 +11,16 @@
 
 #define FORMATS TESS_GOLDEN "/autoreject/formats/"
 
+// 1 if this build reads compressed files.
+static inline int has_zlib(tess_context *ctx)
+{
+    tess_autoreject_epochs *epochs = NULL;
+    const tess_status status =
+        tess_autoreject_epochs_open(ctx, FORMATS "epochs_double-epo.fif.gz", NULL, &epochs);
+    tess_autoreject_epochs_close(epochs);
+    return status != TESS_E_UNSUPPORTED;
+}
+
 // Fixed-width texts of golden file ar08_formats.
 typedef struct golden_texts {
     char *bytes;

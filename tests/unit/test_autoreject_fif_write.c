@@ -116,10 +116,14 @@ static void copies_are_their_sources(void **state)
     static const char *const copies[] = {"copy-epo.fif", "copy-epo.fif.gz"};
     static const uint8_t drop[16] = {0, 1, 0, 1};
     tess_context *ctx = unit_context(1, 0);
+    const int with_zlib = has_zlib(ctx);
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+        if (i == 1 && !with_zlib) {
+            continue;
+        }
         tess_autoreject_epochs *source = open_ok(ctx, sources[i]);
         const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(source);
-        for (size_t k = 0; k < 2 * ARRAY_LEN(copies); k++) {
+        for (size_t k = 0; k < (with_zlib ? 4 : 2); k++) {
             seen user = {.n_time_chan = info->sensors->n_chan * info->n_time, .fail_at = -1};
             tess_autoreject_write_config config;
             tess_autoreject_write_config_init(&config, sizeof config);
@@ -145,7 +149,7 @@ static void copies_are_their_sources(void **state)
         tess_autoreject_epochs_close(source);
     }
     assert_true(unit_exists(unit_path("copy-epo-1.fif")));
-    assert_true(unit_exists(unit_path("copy-epo-1.fif.gz")));
+    assert_int_equal(unit_exists(unit_path("copy-epo-1.fif.gz")), with_zlib);
     tess_context_destroy(ctx);
 }
 
