@@ -91,6 +91,11 @@ static tess_status take_memory(search *s)
     s->n_block = (store->n_chan + CHANNELS - 1) / CHANNELS;
     s->n_cell = n_column * s->request->n_fold * s->bins.n_level;
     s->group = group_of(store->n_tile, s->n_block, store->tile_items * sizeof(double));
+    const uint64_t repaired_bytes = (uint64_t)(s->repairs.n_row * TILE) * sizeof(double);
+    while (s->group > 1 && s->request->memory_bytes > 0 &&
+           (uint64_t)s->group * repaired_bytes > s->request->memory_bytes / 4) {
+        s->group--; // sums are kept by tile: no bit depends on it
+    }
     s->n_kept = tess_blocks_alloc(&s->memory, s->n_cell, sizeof *s->n_kept, "kept epochs");
     s->total = tess_blocks_alloc(&s->memory, s->n_cell, sizeof *s->total, "squared errors");
     s->sse = tess_blocks_alloc(&s->memory, s->group * s->n_block * s->n_cell, sizeof *s->sse,
