@@ -3,7 +3,7 @@
 // Lanes are samples: nothing is transposed. A pass over the rows counts what lies below a pivot of
 // each lane. First on a copy rounded to f32, half as large: pivots begin where the median of other
 // epochs was and go on by interpolation until no more than the middle values are between them,
-// mostly after five passes. One pass over the samples themselves then finds these values, and makes
+// after seven passes or so. One pass over the samples themselves then finds these values, and makes
 // sure of it by counting again. Where they are equal or nearly so it fails, and passes over the
 // samples follow until the bracket is closed: each narrows it by at least one value, and some halve
 // it in its representation, so that no data need more than some hundred.

@@ -29,8 +29,9 @@ typedef struct tess_ar_threshold_result {
     int64_t n_chan;
     double *thresholds;
     // From the spread over splits: the standard deviation of the minima of the splits' own curves,
-    // over the root of their number. NaN for one split. Where the objective is flat the threshold of
-    // another seed is off by two or three times that: the minimum of a mean is no mean of minima.
+    // over the root of their number. NaN for one split. Where the objective is flat the threshold
+    // of another seed is off by two or three times that: the minimum of a mean is no mean of
+    // minima.
     double *standard_errors;
     double *objectives;
     int64_t *n_candidate;
