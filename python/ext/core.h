@@ -236,6 +236,7 @@ extern PyMethodDef core_autoreject_interpolation_methods[];
 extern PyMethodDef core_autoreject_log_methods[];
 extern PyMethodDef core_autoreject_model_methods[];
 extern PyMethodDef core_autoreject_overall_methods[];
+extern PyMethodDef core_autoreject_report_methods[];
 extern PyMethodDef core_decode_environment_methods[];
 extern PyMethodDef core_decode_encoding_methods[];
 extern PyMethodDef core_decode_movement_methods[];

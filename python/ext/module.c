@@ -32,6 +32,7 @@ static int module_exec(PyObject *module)
         core_autoreject_log_methods,
         core_autoreject_model_methods,
         core_autoreject_overall_methods,
+        core_autoreject_report_methods,
         core_decode_environment_methods,
         core_decode_encoding_methods,
         core_decode_movement_methods,

@@ -313,6 +313,16 @@ def autoreject_transform(
     overwrite: bool = False,
     progress: _ProgressFn | None = None,
 ) -> int: ...
+def autoreject_report(
+    context: Context,
+    model: Handle,
+    log: Handle,
+    epochs: Handle,
+    path: _Path,
+    *,
+    provenance: str | None = None,
+    overwrite: bool = False,
+) -> None: ...
 def autoreject_weights(
     context: Context,
     sensors: _Sensors,

@@ -460,6 +460,18 @@ def test_global_threshold_words(epochs: Any) -> None:
         get_rejection_threshold(epochs, cv=31, verbose=False)
 
 
+def test_report(epochs: Any, fitted: AutoReject, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    fitted.transform(epochs, report=path)
+    text = path.read_text()
+    assert text.lstrip().lower().startswith("<!doctype html")
+    assert "http://" not in text.replace("http://www.w3.org", "")
+    assert "E05" in text
+    with pytest.raises(FileExistsError):
+        fitted.report(epochs, path)
+    assert fitted.report(epochs, path, overwrite=True) == path
+
+
 def test_figures(epochs: Any, fitted: AutoReject) -> None:
     cleaned, log = fitted.transform(epochs, return_log=True)
     figure = viz.plot_thresholds(fitted, show=False)

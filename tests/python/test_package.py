@@ -145,7 +145,7 @@ def test_options_of_the_drop_in_are_parameters(table: str) -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    for module in (tessera.autoreject._ptp, tessera.autoreject._alias):
+    for module in (tessera.autoreject, tessera.autoreject._ptp, tessera.autoreject._alias):
         failed, tried = doctest.testmod(module)
         assert tried
         assert failed == 0

@@ -449,6 +449,7 @@ class AutoReject(Params):
         *,
         drop: bool = True,
         drop_partial: bool = False,
+        report: _PathLike | None = None,
     ) -> Any:
         """Drop bad epochs and repair bad channels of the others.
 
@@ -464,6 +465,8 @@ class AutoReject(Params):
             False keeps bad epochs; their channels labelled 2 are repaired as well.
         drop_partial : bool, default False
             Drop epochs that keep bad channels after repair, too.
+        report : path or None
+            HTML report to write; replaced if it exists.
 
         Returns
         -------
@@ -493,6 +496,8 @@ class AutoReject(Params):
                 "to clean. Interpolation may have been done."
             )
         self._warn_of_nothing_left(dropped)
+        if report is not None:
+            self._report(recording, log, report, overwrite=True)
         return (out, log) if return_log else out
 
     def transform_array(
@@ -608,6 +613,7 @@ class AutoReject(Params):
         *,
         drop: bool = True,
         drop_partial: bool = False,
+        report: _PathLike | None = None,
     ) -> Any:
         """Fit and transform the same epochs.
 
@@ -615,7 +621,7 @@ class AutoReject(Params):
         ----------
         epochs : mne.Epochs
             Not changed.
-        return_log, drop, drop_partial
+        return_log, drop, drop_partial, report
             As :meth:`transform` takes them.
 
         Returns
@@ -625,7 +631,9 @@ class AutoReject(Params):
         log : RejectLog
             If return_log.
         """
-        return self.fit(epochs).transform(epochs, return_log, drop=drop, drop_partial=drop_partial)
+        return self.fit(epochs).transform(
+            epochs, return_log, drop=drop, drop_partial=drop_partial, report=report
+        )
 
     def _given_log(self, recording: Recording, log: RejectLog | None) -> RejectLog:
         if log is None:
@@ -655,6 +663,55 @@ class AutoReject(Params):
             warn("all epochs are bad: the result is empty. See the reject log for the reasons")
 
     # --- showing and keeping
+
+    def report(
+        self,
+        epochs: Any,
+        path: _PathLike,
+        *,
+        reject_log: RejectLog | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write an HTML report of the fit: one file, nothing from elsewhere.
+
+        Parameters
+        ----------
+        epochs : mne.Epochs or EpochsFile
+            That the report is about.
+        path : path
+            Of the report.
+        reject_log : RejectLog or None
+            None: :meth:`get_reject_log`.
+        overwrite : bool, default False
+            Replace an existing file.
+
+        Returns
+        -------
+        Path
+        """
+        self._check_fitted()
+        check_epochs(epochs)
+        recording = recording_of(epochs)
+        return self._report(recording, self._given_log(recording, reject_log), path, overwrite)
+
+    def _report(
+        self, recording: Recording, log: RejectLog, path: _PathLike, overwrite: bool
+    ) -> Path:
+        settings = self._settings()
+        fits = _files.all_of(self, self._fits_for(recording.sensors), recording.sensors.names)
+        labels = np.where(np.isnan(log.labels), -1, log.labels).astype(np.int8)
+
+        def call(context: _core.Context) -> None:
+            opened = recording.open(context, settings.precision)
+            more = _files.model_parts(self)
+            model = make_model(context, recording.sensors, fits, settings, more)
+            handle = _core.autoreject_log_create(
+                context, labels, log.bad_epochs.astype(np.uint8), list(log.ch_names)
+            )
+            _core.autoreject_report(context, model, handle, opened, path, overwrite=overwrite)
+
+        settings.run(call, recording.n_bytes)
+        return Path(path)
 
     def save(self, fname: _PathLike, overwrite: bool = False) -> None:
         """Save this object.
