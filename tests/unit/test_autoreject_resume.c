@@ -5,13 +5,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { N_EPOCH = 30, N_CHAN = 12, N_TIME = 50, N_CELL = 11 * 3 * 3 };
+// 36 EEG channels are five blocks: the local search takes seven tiles of ten at a time.
+enum { N_EPOCH = 30, N_ECOG = 5, N_CHAN = 41, N_TIME = 150, N_CELL = 11 * 3 * 3 };
 
 typedef struct answer {
     double thresholds[N_CHAN];
     double errors[N_CHAN];
     double loss[2 * N_CELL];
     int64_t choice[4];
+    double candidates; // sums
+    double objectives;
 } answer;
 
 static tess_context *context_of(int32_t n_thread, uint64_t limit, const unit_allocator *allocator)
@@ -26,12 +29,12 @@ static tess_context *context_of(int32_t n_thread, uint64_t limit, const unit_all
     return ctx;
 }
 
-// Two types: five ecog channels behind the EEG.
+// Two types: ecog channels, then EEG.
 static ar_data data_of(tess_context *ctx)
 {
     ar_data d = ar_data_make(ctx, N_EPOCH, N_CHAN, N_TIME, 6);
     tess_autoreject_epochs_close(d.epochs);
-    for (int c = 7; c < N_CHAN; c++) {
+    for (int c = 0; c < N_ECOG; c++) {
         d.channels[c].type = TESS_AUTOREJECT_ECOG;
     }
     ar_data_open(ctx, &d);
@@ -61,6 +64,14 @@ static void take_answer(const tess_autoreject_model *model, answer *a)
         memcpy(a->thresholds + at, type->thresholds, bytes);
         memcpy(a->errors + at, type->standard_errors, bytes);
         memcpy(a->loss + i * N_CELL, type->loss, N_CELL * sizeof(double));
+        const double *candidate = type->candidates;
+        const double *objective = type->candidate_objectives;
+        for (int64_t c = 0; c < type->n_chan; c++) {
+            for (int64_t k = 0; k < type->n_candidate[c]; k++) {
+                a->candidates += (double)(c + k) * *candidate++;
+                a->objectives += (double)(c + k) * *objective++;
+            }
+        }
         a->choice[2 * i] = type->consensus_index;
         a->choice[2 * i + 1] = type->n_interpolate_index;
         at += type->n_chan;
@@ -82,7 +93,8 @@ static tess_status fit(tess_context *ctx, const tess_autoreject_fit_config *conf
 
 // The same, without memory from the k-th allocation of the fit on.
 static tess_status fit_and_stop(int32_t n_thread, uint64_t limit, long long k,
-                                const tess_autoreject_fit_config *config, answer *a)
+                                const tess_autoreject_fit_config *config, answer *a,
+                                long long *n_alloc)
 {
     unit_allocator allocator;
     unit_allocator_init(&allocator, 0);
@@ -90,8 +102,10 @@ static tess_status fit_and_stop(int32_t n_thread, uint64_t limit, long long k,
     ar_data d = data_of(ctx);
     tess_autoreject_model *model = NULL;
     allocator.from_then_on = 1;
+    *n_alloc = -atomic_load(&allocator.n_alloc);
     allocator.fail_at = atomic_load(&allocator.n_alloc) + k;
     const tess_status status = tess_autoreject_fit(ctx, d.epochs, config, &model);
+    *n_alloc += atomic_load(&allocator.n_alloc);
     allocator.fail_at = 0;
     if (status == TESS_OK) {
         take_answer(model, a);
@@ -126,36 +140,52 @@ static uint64_t file_limit(void)
     return 0;
 }
 
+// Stops at the k-th allocation, goes on with other threads and memory, and compares.
+static void stop_and_go_on(uint64_t limit, uint64_t other_limit, long long k, const answer *want,
+                           int *n_found)
+{
+    const char *folder = unit_path("work");
+    const tess_autoreject_fit_config kept = config_of(folder, 1);
+    answer got;
+    long long n_alloc = 0;
+    const tess_status status = fit_and_stop(1 + (int32_t)(k % 3), limit, k, &kept, &got, &n_alloc);
+    if (status != TESS_OK) {
+        assert_int_equal(status, TESS_E_MEMORY);
+        *n_found += unit_exists(unit_path("work/autoreject.fit.000001.ckpt"));
+        tess_context *ctx = context_of(1 + (int32_t)(k % 2), k % 4 < 2 ? 0 : other_limit, NULL);
+        assert_ok(fit(ctx, &kept, &got));
+        tess_context_destroy(ctx);
+    }
+    assert_memory_equal(&got, want, sizeof *want);
+    assert_false(unit_exists(folder));
+}
+
 static void stops_anywhere_give_the_same_bits(void **state)
 {
     (void)state;
-    tess_context *ctx = context_of(2, 0, NULL);
-    tess_autoreject_fit_config plain = config_of(NULL, 0);
+    const tess_autoreject_fit_config plain = config_of(NULL, 0);
+    const tess_autoreject_fit_config kept = config_of(unit_path("work"), 1);
+    const uint64_t limits[] = {0, file_limit() + (4 << 20)};
     answer want;
     answer got;
+    tess_context *ctx = context_of(2, 0, NULL);
     assert_ok(fit(ctx, &plain, &want));
     tess_context_destroy(ctx);
-    const char *folder = unit_path("work");
-    const tess_autoreject_fit_config kept = config_of(folder, 1);
-    const uint64_t limits[] = {0, file_limit() + (4 << 20)};
     for (size_t m = 0; m < ARRAY_LEN(limits); m++) {
-        int n_stopped = 0;
+        long long n_alloc = 0;
         int n_found = 0;
-        tess_status status = TESS_E_MEMORY;
-        for (long long k = 1; status != TESS_OK; k += unit_is_quick() ? 31 : 17) {
-            status = fit_and_stop(1 + (int32_t)(k % 3), limits[m], k, &kept, &got);
-            if (status != TESS_OK) {
-                assert_int_equal(status, TESS_E_MEMORY);
-                n_stopped++;
-                n_found += unit_exists(unit_path("work/autoreject.fit.000001.ckpt"));
-                ctx = context_of(1 + (int32_t)(k % 2), k % 4 < 2 ? 0 : limits[1], NULL);
-                assert_ok(fit(ctx, &kept, &got));
-                tess_context_destroy(ctx);
-            }
-            assert_memory_equal(&got, &want, sizeof want);
-            assert_false(unit_exists(folder));
+        assert_ok(fit_and_stop(1, limits[m], 1 << 30, &kept, &got, &n_alloc));
+        assert_memory_equal(&got, &want, sizeof want);
+        for (long long k = 1; k < n_alloc; k += n_alloc / (unit_is_quick() ? 5 : 12)) {
+            stop_and_go_on(limits[m], limits[1], k, &want, &n_found);
         }
-        assert_true(n_stopped > 4 && n_found > n_stopped / 3);
+        assert_true(n_found > 2);
+        // The local search of the last type: its stops must have left a checkpoint.
+        n_found = 0;
+        for (long long k = n_alloc - 12; k < n_alloc; k += 4) {
+            stop_and_go_on(limits[m], limits[1], k, &want, &n_found);
+        }
+        assert_true(n_found > 1);
     }
 }
 
@@ -165,7 +195,8 @@ static void stop_half_way(const char *folder)
     const tess_autoreject_fit_config kept = config_of(folder, 1);
     for (long long k = 50;; k += 10) {
         answer got;
-        assert_int_equal(fit_and_stop(1, 0, k, &kept, &got), TESS_E_MEMORY);
+        long long n_alloc = 0;
+        assert_int_equal(fit_and_stop(1, 0, k, &kept, &got, &n_alloc), TESS_E_MEMORY);
         if (unit_exists(unit_path("other/autoreject.fit.000001.ckpt"))) {
             return;
         }
