@@ -50,7 +50,8 @@ static void check_delta(const tess_ar_store *store, const ar_data *d)
 static void tiles_hold_the_samples_in_memory_and_in_a_file(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = {{1, 1, 1}, {15, 3, 16}, {17, 4, 17}, {60, 24, 130}, {40, 24, 1300}};
+    static const int64_t sizes[][3] = {
+        {1, 1, 1}, {15, 3, 16}, {17, 4, 17}, {60, 24, 130}, {40, 24, 1300}};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         tess_context *ctx = unit_context(2, 0);
         ar_data d = ar_data_make(ctx, sizes[i][0], sizes[i][1], sizes[i][2], i);
