@@ -176,7 +176,7 @@ static void stops_anywhere_give_the_same_bits(void **state)
         int n_found = 0;
         assert_ok(fit_and_stop(1, limits[m], 1 << 30, &kept, &got, &n_alloc));
         assert_memory_equal(&got, &want, sizeof want);
-        for (long long k = 1; k < n_alloc; k += n_alloc / (unit_is_quick() ? 5 : 12)) {
+        for (long long k = 1; k < n_alloc; k += n_alloc / (unit_is_quick() ? 5 : 8)) {
             stop_and_go_on(limits[m], limits[1], k, &want, &n_found);
         }
         assert_true(n_found > 2);
@@ -247,9 +247,66 @@ static void other_fits_are_refused(void **state)
     tess_context_destroy(ctx);
 }
 
+typedef struct watcher {
+    tess_context *ctx;
+    const char *stop_at; // NULL: nowhere
+    char stages[256];    // in order, each once
+} watcher;
+
+static int watch(void *user, const tess_progress *progress)
+{
+    watcher *w = user;
+    assert_true(progress->done >= 0 && progress->done <= progress->total);
+    if (!strstr(w->stages, progress->stage)) {
+        strcat(w->stages, progress->stage);
+        strcat(w->stages, " ");
+    }
+    if (w->stop_at && progress->done > 0 && strcmp(progress->stage, w->stop_at) == 0) {
+        tess_context_cancel(w->ctx);
+    }
+    return 0;
+}
+
+static tess_status watched_fit(watcher *w, const char *folder, tess_autoreject_model **model)
+{
+    tess_context_config config;
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 2;
+    config.progress = watch;
+    config.progress_user = w;
+    assert_ok(tess_context_create(&config, &w->ctx));
+    ar_data d = ar_data_make(w->ctx, 60, 24, 800, 3); // 9 MB: large enough to be watched
+    const tess_autoreject_fit_config fit_config = config_of(folder, 1);
+    const tess_status status = tess_autoreject_fit(w->ctx, d.epochs, &fit_config, model);
+    ar_data_free(&d);
+    return status;
+}
+
+static void cancelled_fits_go_on(void **state)
+{
+    (void)state;
+    const char *folder = unit_path("cancelled");
+    watcher w = {.stop_at = "autoreject.read"};
+    tess_autoreject_model *model = NULL;
+    assert_int_equal(watched_fit(&w, folder, &model), TESS_CANCELLED);
+    tess_context_destroy(w.ctx);
+    w = (watcher){.stop_at = "autoreject.thresholds"};
+    assert_int_equal(watched_fit(&w, folder, &model), TESS_CANCELLED);
+    assert_null(model);
+    assert_true(unit_exists(unit_path("cancelled/autoreject.fit.000001.ckpt")));
+    tess_context_destroy(w.ctx);
+    w = (watcher){0};
+    assert_ok(watched_fit(&w, folder, &model));
+    assert_string_equal(w.stages, "autoreject.read autoreject.thresholds autoreject.local ");
+    assert_false(unit_exists(folder));
+    tess_autoreject_model_destroy(model);
+    tess_context_destroy(w.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stops_anywhere_give_the_same_bits),
-                                       cmocka_unit_test(other_fits_are_refused)};
+                                       cmocka_unit_test(other_fits_are_refused),
+                                       cmocka_unit_test(cancelled_fits_go_on)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,6 +262,15 @@ static tess_status find_pair(fit *f)
     return status;
 }
 
+// Between the searches: thresholds are worth keeping.
+static tess_status keep_thresholds(fit *f)
+{
+    const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_LOCAL};
+    return !is_resumed(f) && tess_ar_fit_journal_is_due(&f->journal)
+               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, NULL)
+               : TESS_OK;
+}
+
 static tess_status fit_group(fit *f)
 {
     TESS_TRY(tess_ar_plan_memory(&f->setup, f->group, &f->plan));
@@ -274,6 +283,7 @@ static tess_status fit_group(fit *f)
     TESS_TRY(find_thresholds(f));
     add_seconds(f, THRESHOLDS, begin_ns);
     if (!f->setup.thresholds_only) {
+        TESS_TRY(keep_thresholds(f));
         begin_ns = tess_now_ns();
         TESS_TRY(find_pair(f));
         add_seconds(f, LOCAL, begin_ns);
