@@ -13,9 +13,16 @@ import numpy as np
 import pytest
 
 import tessera
-from autoreject_data import mne_epochs, sphere
+from autoreject_data import dirty, mne_epochs, sphere
 from helpers import run_python
-from tessera.autoreject import AutoReject, Ransac, _AutoReject, _GlobalAutoReject, backends
+from tessera.autoreject import (
+    AutoReject,
+    Ransac,
+    _AutoReject,
+    _GlobalAutoReject,
+    backends,
+    fit_array,
+)
 from tessera.autoreject._arguments import cv_of, fold_masks, seed_of, threads_of
 from tessera.autoreject._process import best_of_few
 from tessera.autoreject._sensors import group_by_type, resolve_picks, sensors_from_arrays
@@ -313,6 +320,18 @@ class TestBackends:
         assert pipeline.autoreject.cv == 3
         if not backends.detect_hardware()["cuda"]:
             assert not pipeline.fits(1)
+
+    def test_auto_falls_back_with_a_reason(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        if backends.detect_hardware()["cuda"]:
+            pytest.skip("there is a GPU")
+        # A GPU that is promised and then not there.
+        monkeypatch.setattr(backends, "_hardware", backends.detect_hardware() | {"cuda": True})
+        monkeypatch.setattr(backends, "_WORTHWHILE_BYTES", 0)
+        assert backends.resolve_device("auto", 1) == "cuda"
+        params: dict[str, Any] = {"cv": 4, "random_state": 1, "verbose": False}
+        with pytest.warns(UserWarning, match="the CPU does it instead: .*(?i:cuda|nvidia)"):
+            ar = fit_array(dirty(), sphere(12), **params)
+        assert ar.threshes_ == fit_array(dirty(), sphere(12), **params, device="cpu").threshes_
 
     def test_device_words(self) -> None:
         assert backends.resolve_device("cpu") == "cpu"

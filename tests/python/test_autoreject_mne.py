@@ -125,6 +125,9 @@ def test_hdf5(epochs: Any, fitted: AutoReject, tmp_path: Path) -> None:
     assert twin.thresh_errors_ == fitted.thresh_errors_
     AutoReject(cv=3).save(path, overwrite=True)
     assert repr(read_auto_reject(path)) == repr(AutoReject(cv=3))
+    odd = AutoReject(cv=object())
+    with pytest.raises(ValueError, match=r"cv: .* cannot be saved to HDF5"):
+        odd.save(tmp_path / "odd.h5")
 
 
 def test_hdf5_has_the_originals_layout(fitted: AutoReject, tmp_path: Path) -> None:

@@ -192,8 +192,9 @@ def save(ar: AutoReject, fname: _PathLike) -> None:
         name: [np.asarray(c), np.asarray(j)] for name, (c, j) in own.get("curves_", {}).items()
     }
     plain = {name: _plain(value, name) for name, value in state.items()}
-    if isinstance(plain["random_state"], dict):
-        plain["random_state"] = None
+    if plain["consensus"] is None:  # the original expects its default to be written out
+        plain["consensus"] = np.linspace(0, 1, 11)
+        plain["tessera"]["is_default_consensus"] = True
     _h5io().write_hdf5(fname, plain, title="autoreject", overwrite=True)
 
 
@@ -239,6 +240,8 @@ def load(ar: AutoReject, fname: _PathLike) -> None:
     own = state.get("tessera") or {}
     for name, curve in own.get("curves_", {}).items():
         own["curves_"][name] = (np.asarray(curve[0]), np.asarray(curve[1]))
+    if own.pop("is_default_consensus", False):
+        state["consensus"] = None
     if state.get("dots") is not None:
         state["dots"] = tuple(state["dots"])
     if "_shape" in own:

@@ -262,7 +262,7 @@ class AutoReject(Params):
         self._sensors = sensors
         return self._fit(Recording(sensors, data, sfreq))
 
-    def _settings(self) -> Settings:
+    def _settings(self, *, profile: bool = False) -> Settings:
         return Settings(
             self.n_jobs,
             self.verbose,
@@ -274,7 +274,7 @@ class AutoReject(Params):
             self.meg_dots,
             self.origin,
             self.memory_limit,
-            self.profile,
+            profile,
             self.checkpoint,
         )
 
@@ -294,7 +294,7 @@ class AutoReject(Params):
 
     def _fit(self, recording: Recording) -> AutoReject:
         check_verbose(self.verbose)
-        settings = self._settings()
+        settings = self._settings(profile=self.profile)
         sensors = recording.sensors
         picks = np.unique(resolve_picks(sensors, self.picks))
         check_sensors(sensors, picks, verbose=self.verbose)
