@@ -45,6 +45,9 @@ def test_round_trip(log: RejectLog, tmp_path: Path) -> None:
     log.save(path, overwrite=True)
     assert read_reject_log(path).bad_epochs.tolist() == [True, False, True]
     assert [entry.name for entry in tmp_path.iterdir()] == ["log.npz"]
+    (tmp_path / "folder.npz").mkdir()
+    with pytest.raises(ValueError, match="no regular file"):
+        log.save(tmp_path / "folder.npz", overwrite=True)
 
 
 def test_file_has_the_originals_arrays(log: RejectLog, tmp_path: Path) -> None:

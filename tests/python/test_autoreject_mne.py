@@ -446,12 +446,15 @@ def test_all_epochs_bad_is_an_empty_result(epochs: Any) -> None:
     assert len(cleaned) == 0
 
 
-def test_another_rate_is_said(epochs: Any, fitted: AutoReject) -> None:
+def test_another_rate_or_length_is_said(epochs: Any, fitted: AutoReject) -> None:
     other = mne_epochs(dirty(), sphere(12), sfreq=250.0)
     ar = copy.deepcopy(fitted)
     ar.verbose = True
     with pytest.warns(UserWarning, match="250 samples per second"):
         ar.get_reject_log(other)
+    longer = mne_epochs(np.repeat(dirty(), 2, axis=2), sphere(12))
+    with pytest.warns(UserWarning, match="have 80 samples, those of the fit had 40"):
+        assert len(ar.transform(longer)) > 0
 
 
 def test_global_threshold_words(epochs: Any) -> None:

@@ -213,7 +213,8 @@ def fold_masks(cv: Any, n_epoch: int) -> npt.NDArray[np.uint8]:
 def check_folds(n_fold: int, n_epoch: int) -> None:
     """Refuse more folds than epochs before anything is computed."""
     if n_fold > n_epoch:
+        lower = f"Lower cv to {n_epoch} or less, or give" if n_epoch > 1 else "Give"
         raise ArgumentError(
             f"Cannot have number of splits n_splits={n_fold} greater than the number of samples: "
-            f"n_samples={n_epoch}. Lower cv to {n_epoch} or less, or give {n_fold} epochs or more."
+            f"n_samples={n_epoch}. {lower} {n_fold} epochs or more."
         )

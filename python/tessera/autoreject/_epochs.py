@@ -40,6 +40,11 @@ class Recording:
         return int(self.data.shape[0])
 
     @property
+    def n_time(self) -> int:
+        """Return the number of samples of an epoch."""
+        return int(self.data.shape[2])
+
+    @property
     def n_bytes(self) -> int:
         """Return the size of the samples in double precision."""
         return 8 * int(np.prod(self.data.shape, dtype=np.int64))
@@ -81,7 +86,7 @@ def is_mne_epochs(value: Any) -> bool:
 def recording_of(epochs: Any) -> Recording:
     """Read an epochs object of MNE's, or one of :func:`read_epochs`."""
     if isinstance(epochs, EpochsFile):
-        return epochs._recording
+        return Recording(epochs._sensors, epochs, epochs.sfreq, epochs.tmin, epochs._handle)
     info = epochs.info
     return Recording(
         sensors_of(info), samples_of(epochs), float(info["sfreq"]), float(epochs.times[0])
@@ -161,19 +166,13 @@ class EpochsFile:
         self.events = np.array(info["events"])
         self.drop_log: list[str] = info["drop_log"]
         self._handle = handle
-        self._recording = Recording(
-            Sensors(
-                self.ch_names,
-                self.ch_types,
-                self.bads,
-                np.array(sensors["loc"]),
-                np.array(sensors["coil_types"]),
-                sensors["device_to_head"],
-            ),
-            self,
-            self.sfreq,
-            self.tmin,
-            handle,
+        self._sensors = Sensors(
+            self.ch_names,
+            self.ch_types,
+            self.bads,
+            np.array(sensors["loc"]),
+            np.array(sensors["coil_types"]),
+            sensors["device_to_head"],
         )
 
     def __len__(self) -> int:

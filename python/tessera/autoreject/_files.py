@@ -132,7 +132,7 @@ def all_of(ar: AutoReject, fits: list[TypeFit], names: list[str]) -> list[TypeFi
 
 def model_parts(ar: AutoReject) -> dict[str, Any]:
     """Return the options of a fit for a model of the library's."""
-    n_epoch, hz = getattr(ar, "_shape", (0, 0.0))
+    n_epoch, hz, n_time = getattr(ar, "_shape", (0, 0.0, 0))
     losses = [loss for loss in ar.loss_.values() if loss is not None]
     return {
         "search": {"exact": 0, "compat": 1, "grid": 2}[ar.search],
@@ -140,6 +140,7 @@ def model_parts(ar: AutoReject) -> dict[str, Any]:
         "n_split": int(ar.n_splits),
         "n_fold": losses[0].shape[2] if losses else 0,
         "n_epoch": int(n_epoch),
+        "n_time": int(n_time),
         "sampling_hz": float(hz),
         "augment": 1,
         "picks": np.asarray(ar.picks_, np.int64),
@@ -275,7 +276,7 @@ def _load_json(ar: AutoReject, fname: _PathLike) -> None:
     ar.cv_ = cv_of(ar.cv, default=10)
     ar.seed_ = int(info["seed"])
     ar.seconds_ = list(info["seconds"])
-    ar._shape = (info["n_epoch"], info["sampling_hz"])
+    ar._shape = (info["n_epoch"], info["sampling_hz"], info["n_time"])
     sensors = Sensors(list(info["channel_names"]), [], [], np.zeros((0, 12)), np.zeros(0, np.int32))
     ar._keep(fits, sensors)
 

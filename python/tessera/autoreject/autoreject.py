@@ -324,7 +324,7 @@ class AutoReject(Params):
         self.seed_ = seed
         self.profile_ = "\n".join(settings.spans)
         self._keep(fits, sensors)
-        self._shape = (recording.n_epoch, recording.sampling_hz)
+        self._shape = (recording.n_epoch, recording.sampling_hz, recording.n_time)
         self.seconds_ = [sum(part) for part in zip(*(i["seconds"] for i in infos), strict=True)]
         return self
 
@@ -433,13 +433,18 @@ class AutoReject(Params):
         return RejectLog(bad_epochs, labels, recording.sensors.names)
 
     def _warn_of_other_shape(self, recording: Recording) -> None:
-        _, fitted_hz = getattr(self, "_shape", (0, 0.0))
-        hz = recording.sampling_hz
-        if self.verbose is not False and fitted_hz and hz and fitted_hz != hz:
-            warn(
-                f"these epochs have {hz:g} samples per second, the fit had {fitted_hz:g}; "
-                f"thresholds of peak-to-peak amplitudes are used as they are"
-            )
+        if self.verbose is False or not hasattr(self, "_shape"):
+            return
+        _, hz, n_time = self._shape
+        for got, had, what in (
+            (recording.sampling_hz, hz, "samples per second"),
+            (recording.n_time, n_time, "samples"),
+        ):
+            if got and had and got != had:
+                warn(
+                    f"these epochs have {got:g} {what}, those of the fit had {had:g}; thresholds "
+                    f"of peak-to-peak amplitudes are used as they are"
+                )
 
     def transform(
         self,

@@ -107,6 +107,8 @@ class RejectLog:
         path = Path(fname)
         if path.suffix != ".npz":  # as numpy.savez names it
             path = path.with_name(path.name + ".npz")
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{path} is no regular file; give the name of a file")
         if path.exists() and not overwrite:
             raise ValueError(
                 f"{path} already exists. Please set overwrite=True if you want to overwrite it."
