@@ -25,7 +25,7 @@ from pathlib import Path
 # them the original's repairs; the plain one is the same everywhere.
 os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 X86_V3 AVX512_ICL AVX512_SPR")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))

@@ -85,7 +85,7 @@ class Prepared:
                     self.found[what] = run(self.epochs, jobs)
                     seconds = time.perf_counter() - begin
                     if seconds < 5:
-                        seconds = median_time(lambda: run(self.epochs, jobs), least=3)
+                        seconds = median_time(functools.partial(run, self.epochs, jobs), least=3)
                 if what not in self.seconds or seconds < self.seconds[what][0]:
                     self.seconds[what] = (seconds, jobs)
         return self.found[what]

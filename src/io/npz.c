@@ -5,10 +5,10 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "base/ucs4.h"
 #include "io/format_file.h"
 #include "io/formats.h"
 #include "io/npy_array.h"
-#include "base/ucs4.h"
 #include "io/zip.h"
 #include "io/zip_unpack.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/npy_header.h"
 #include "base/status.h"
+#include "base/ucs4.h"
 #include "io/format_file.h"
 #include "io/npz.h"
-#include "base/ucs4.h"
 #include "io/zip.h"
 #include "io/zip_layout.h"
 #include "io/zip_unpack.h"
