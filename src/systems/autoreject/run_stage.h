@@ -1,7 +1,8 @@
-// A stage on the CPU, waited for.
+// Stages run on the CPU so far, waited for; a device that was asked for by name is refused.
 #ifndef TESS_AUTOREJECT_RUN_STAGE_H
 #define TESS_AUTOREJECT_RUN_STAGE_H
 
+#include "base/log.h"
 #include "base/status.h"
 #include "runtime/context.h"
 
@@ -11,6 +12,25 @@ static inline TESS_MUST_CHECK tess_status tess_ar_run_stage(tess_context *ctx, i
     const tess_device *device = &ctx->cpu;
     TESS_TRY(device->backend->enqueue(device->queue, stage, args, args_bytes));
     return device->backend->finish(device->queue);
+}
+
+// what: "fit", for the message. A device that was found instead of asked for leaves a line in the
+// log.
+static inline TESS_MUST_CHECK tess_status tess_ar_check_device(tess_context *ctx, const char *what)
+{
+    if (ctx->device == &ctx->cpu) {
+        return TESS_OK;
+    }
+    if (!ctx->device_is_auto) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "device '%s' has none of the stages of a %s yet; use --device cpu "
+                  "(device=\"cpu\")",
+                  ctx->device->info.id, what);
+    }
+    tess_log_write(&ctx->log, TESS_LOG_INFO,
+                   "autoreject: the %s runs on the CPU, %s has no stages for it", what,
+                   ctx->device->info.id);
+    return TESS_OK;
 }
 
 #endif

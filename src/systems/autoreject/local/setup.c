@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/autoreject/local/local.h"
+#include "systems/autoreject/run_stage.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -269,25 +270,9 @@ static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
     }
 }
 
-static tess_status check_device(tess_context *ctx)
-{
-    if (ctx->device == &ctx->cpu) {
-        return TESS_OK;
-    }
-    if (!ctx->device_is_auto) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "device '%s' has none of the stages of a fit yet; use --device cpu "
-                  "(device=\"cpu\")",
-                  ctx->device->info.id);
-    }
-    tess_log_write(&ctx->log, TESS_LOG_INFO, "autoreject fits on the CPU: %s has no stages for it",
-                   ctx->device->info.id);
-    return TESS_OK;
-}
-
 static tess_status make(tess_ar_setup *s, const tess_autoreject_fit_config *config)
 {
-    TESS_TRY(check_device(s->ctx));
+    TESS_TRY(tess_ar_check_device(s->ctx, "fit"));
     tess_autoreject_fit_config_init(&s->config, sizeof s->config);
     if (config) {
         TESS_TRY(tess_struct_read(config, &s->config, sizeof s->config, "config"));

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "systems/autoreject/local/local.h"
 #include "systems/autoreject/overall/overall.h"
+#include "systems/autoreject/run_stage.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -114,6 +115,7 @@ tess_status tess_autoreject_overall(tess_context *ctx, tess_autoreject_epochs *e
 {
     tess_error_clear();
     tess_autoreject_overall_config config;
+    TESS_TRY(tess_ar_check_device(ctx, "global threshold"));
     TESS_TRY(tess_ar_overall_check(epochs, channels, n_channel, given, &config));
     uint8_t *folds = NULL;
     size_t bytes = 0;
@@ -163,6 +165,7 @@ tess_status tess_autoreject_validation_curve(tess_context *ctx, tess_autoreject_
                                              double *test)
 {
     tess_error_clear();
+    TESS_TRY(tess_ar_check_device(ctx, "validation curve"));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_channel));
     TESS_TRY(tess_ar_overall_check_thresholds(thresholds, n_threshold));
     uint8_t *made = NULL;

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/autoreject/ransac/ransac.h"
+#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 
@@ -72,6 +73,7 @@ tess_status tess_ar_ransac_check(tess_context *ctx, tess_autoreject_epochs *epoc
     if (given) {
         TESS_TRY(tess_struct_read(given, &r->config, sizeof r->config, "config"));
     }
+    TESS_TRY(tess_ar_check_device(ctx, "RANSAC"));
     TESS_TRY(tess_params_check(tess_autoreject_ransac_params(), &r->config));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_chan));
     TESS_TRY(check_types(r));
