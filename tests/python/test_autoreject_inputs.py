@@ -24,6 +24,7 @@ from tessera.autoreject import (
     fit_array,
 )
 from tessera.autoreject._arguments import cv_of, fold_masks, seed_of, threads_of
+from tessera.autoreject._fit import Settings
 from tessera.autoreject._process import best_of_few
 from tessera.autoreject._sensors import group_by_type, resolve_picks, sensors_from_arrays
 
@@ -327,16 +328,31 @@ class TestBackends:
         # A GPU that is promised and then not there.
         monkeypatch.setattr(backends, "_hardware", backends.detect_hardware() | {"cuda": True})
         monkeypatch.setattr(backends, "_WORTHWHILE_BYTES", 0)
-        assert backends.resolve_device("auto", 1) == "cuda"
+        assert backends.resolve_device("auto", 1) == "auto"
+        assert backends.get_backend("auto").name == "cuda"
         params: dict[str, Any] = {"cv": 4, "random_state": 1, "verbose": False}
-        with pytest.warns(UserWarning, match="the CPU does it instead: .*(?i:cuda|nvidia)"):
-            ar = fit_array(dirty(), sphere(12), **params)
-        assert ar.threshes_ == fit_array(dirty(), sphere(12), **params, device="cpu").threshes_
+        want = fit_array(dirty(), sphere(12), **params, device="cpu").threshes_
+        assert fit_array(dirty(), sphere(12), **params).threshes_ == want
+        run_on = Settings._run_on
 
-    def test_device_words(self) -> None:
+        def failing(self: Settings, device: str, function: Any) -> Any:
+            if device != "cpu":
+                raise tessera.DeviceError("the device was lost")
+            return run_on(self, device, function)
+
+        monkeypatch.setattr(Settings, "_run_on", failing)
+        with pytest.warns(UserWarning, match="the CPU does it instead: the device was lost"):
+            assert fit_array(dirty(), sphere(12), **params).threshes_ == want
+        with pytest.raises(tessera.DeviceError, match="lost"):
+            fit_array(dirty(), sphere(12), **params, device="cuda")
+
+    def test_device_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("TESSERA_DEVICE", raising=False)
         assert backends.resolve_device("cpu") == "cpu"
         assert backends.resolve_device("cuda:1") == "cuda:1"
         assert backends.resolve_device("auto", 1) == "cpu"
+        monkeypatch.setenv("TESSERA_DEVICE", "cuda:1")
+        assert backends.resolve_device("auto", 1) == "cuda:1"
         with pytest.raises(ValueError, match="device"):
             backends.resolve_device(3)  # type: ignore[arg-type]
 

@@ -23,7 +23,7 @@ _BAR_NAMES = {
     "autoreject.thresholds": "Computing thresholds ...",
     "autoreject.local": "n_interp",
     "autoreject.transform": "Repairing epochs",
-    "autoreject.interpolat": "Repairing epochs",
+    "autoreject.repair": "Repairing epochs",
     "autoreject.overall": "Fold",
     "autoreject.ransac": "Iterating epochs",
 }

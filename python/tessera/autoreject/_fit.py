@@ -71,7 +71,7 @@ class Settings:
         try:
             return self._run_on(device, function)
         except (_core.DeviceError, _core.MemoryLimitError) as error:
-            if self.device != "auto" or device == "cpu":
+            if device != "auto":
                 raise
             backends.fall_back(device, error)
             return self._run_on("cpu", function)

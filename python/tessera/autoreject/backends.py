@@ -122,7 +122,10 @@ def _usable(name: str | None, n_bytes: int | None) -> str:
 
 
 def resolve_device(device: str, n_bytes: int = 0) -> str:
-    """Return the device of a ``device=`` argument: names stay, 'auto' is decided."""
+    """Return the device of a ``device=`` argument: names stay, 'auto' is decided.
+
+    Where a GPU is worthwhile it stays 'auto', which tells the library that nobody insists.
+    """
     if not isinstance(device, str):
         raise _core.ArgumentError(
             f"device: expected text such as 'auto' or 'cuda:1', got {device!r}"
@@ -130,9 +133,9 @@ def resolve_device(device: str, n_bytes: int = 0) -> str:
     if device != "auto":
         return device
     name = _from_environment()
-    if name is None:
-        return os.environ.get("TESSERA_DEVICE") or _usable(None, n_bytes)
-    return _usable(name, n_bytes)
+    if name is None and os.environ.get("TESSERA_DEVICE"):
+        return os.environ["TESSERA_DEVICE"]
+    return "cpu" if _usable(name, n_bytes) == "cpu" else "auto"
 
 
 def fall_back(device: str, error: Exception) -> None:
