@@ -74,8 +74,8 @@ TESS_API const tess_param_table *tess_autoreject_simulate_params(void);
 
 /**
  * EEG-like epochs in volts: smooth 1/f sources seen by electrodes on a sphere, sensor noise, an
- * evoked response, and artifacts (jumps, muscle bursts, drifts, blinks) in a given fraction of
- * rows. Counter-based: the value at (seed, epoch, channel, sample) never depends on the rest.
+ * evoked response, artifacts (jumps, muscle bursts, drifts, blinks, movement) in a given fraction
+ * of rows. Counter-based: the value at (seed, epoch, channel, sample) never depends on the rest.
  *
  * out  out  f32 or f64 [n_epoch][n_chan][n_time] as configured, C-contiguous host memory.
  */

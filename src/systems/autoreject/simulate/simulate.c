@@ -30,6 +30,8 @@ static const double EVOKED_V = 5e-6;
 static const double ARTIFACT_V = 150e-6;
 static const double BLINK_V = 120e-6;
 static const double BLINK_CHANCE = 0.08;
+static const double MOVEMENT_CHANCE = 0.04; // an epoch in which everything is larger
+static const double MOVEMENT_GAIN = 4;
 
 typedef struct simulate_settings {
     tess_autoreject_simulate_config config;
@@ -154,6 +156,7 @@ static void fill_channel(const tess_plan *plan, const tess_autoreject_simulate_c
     const bool blinks = c < config->n_chan / 4 && config->bad_fraction > 0 &&
                         tess_philox_uniform(&blink, 0) < BLINK_CHANCE;
     const double blink_at = tess_philox_uniform(&blink, 1) * (double)n_time;
+    const bool moves = config->bad_fraction > 0 && tess_philox_uniform(&blink, 2) < MOVEMENT_CHANCE;
     double *noise_row = rows + ROW_NOISE * n_time;
     double *burst_row = rows + ROW_BURST * n_time;
     tess_philox_normals(&noise, row * (uint64_t)n_time, (size_t)n_time, noise_row);
@@ -174,7 +177,7 @@ static void fill_channel(const tess_plan *plan, const tess_autoreject_simulate_c
             const double x = ((double)t - blink_at) / (0.08 * config->sampling_hz);
             value += BLINK_V * exp(-0.5 * x * x);
         }
-        store(plan, out, index + t, value);
+        store(plan, out, index + t, moves ? MOVEMENT_GAIN * value : value);
     }
 }
 
