@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(__has_feature)
 #define HAS_FEATURE(feature) __has_feature(feature)
@@ -19,12 +20,25 @@
 #define ASAN_UNPOISON_MEMORY_REGION(ptr, bytes) ((void)(ptr), (void)(bytes))
 #endif
 
+// Blocks that fill pages of this size ask for them: by small pages the first touch of a large block
+// costs more than much of what is done with it.
+enum { HUGE_PAGE = 2 << 20 };
+
 static void *libc_alloc(void *user, size_t bytes, size_t alignment, tess_tag tag)
 {
     (void)user;
     (void)tag;
     void *ptr = NULL;
-    return posix_memalign(&ptr, alignment, bytes) == 0 ? ptr : NULL;
+    const bool is_large = bytes >= 2 * (size_t)HUGE_PAGE;
+    if (posix_memalign(&ptr, is_large ? HUGE_PAGE : alignment, bytes) != 0) {
+        return NULL;
+    }
+#ifdef MADV_HUGEPAGE
+    if (is_large) {
+        madvise(ptr, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); // refused: small pages
+    }
+#endif
+    return ptr;
 }
 
 static void libc_release(void *user, void *ptr, size_t bytes, tess_tag tag)
