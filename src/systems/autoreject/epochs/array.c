@@ -176,7 +176,8 @@ static tess_status fill(tess_autoreject_epochs *epochs, const tess_array *x,
     epochs->info.n_epoch = x->shape[0];
     epochs->info.n_time = x->shape[2];
     epochs->info.stored_dtype = x->dtype;
-    epochs->reader = (tess_ar_reader){.impl = epochs, .read = read_array};
+    epochs->reader = (tess_ar_reader){
+        .impl = epochs, .read = read_array, .is_concurrent = x->space != TESS_SPACE_DEVICE};
     return tess_ar_epochs_plain_events(epochs);
 }
 

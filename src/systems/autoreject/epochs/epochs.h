@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-// Where samples come from. Reads may come from any thread, one at a time.
+// Where samples come from. Reads may come from any thread, one at a time
+// unless it says otherwise.
 typedef struct tess_ar_reader {
     void *impl;
     // Epochs first..first+count-1 of the named channels into dst [count][n_channel][n_time], f64,
@@ -15,6 +16,7 @@ typedef struct tess_ar_reader {
     tess_status (*read)(tess_context *ctx, void *impl, int64_t first, int64_t count,
                         const int64_t *channels, int64_t n_channel, double *dst);
     void (*close)(tess_context *ctx, void *impl);
+    bool is_concurrent; // threads may read at the same time
 } tess_ar_reader;
 
 struct tess_autoreject_epochs {

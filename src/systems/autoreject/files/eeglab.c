@@ -215,7 +215,8 @@ static tess_status fill(tess_context *ctx, tess_eeglab *set, tess_ar_continuous 
     epochs->info.tmin = set->xmin;
     TESS_TRY(tess_ar_epochs_set_sensors(epochs, &sensors));
     TESS_TRY(tess_eeglab_epoch_events(set));
-    epochs->reader = (tess_ar_reader){set, tess_ar_samples_read_epochs, close_set};
+    epochs->reader =
+        (tess_ar_reader){.impl = set, .read = tess_ar_samples_read_epochs, .close = close_set};
     return TESS_OK;
 }
 

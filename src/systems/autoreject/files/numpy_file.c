@@ -187,7 +187,7 @@ static tess_status fill(tess_context *ctx, tess_ar_numpy_file *f, const char *pa
     info->tmin = f->tmin;
     TESS_TRY(tess_ar_epochs_set_sensors(f->epochs, &sensors));
     TESS_TRY(tess_ar_numpy_events(f));
-    f->epochs->reader = (tess_ar_reader){f, read_epochs, close_numpy};
+    f->epochs->reader = (tess_ar_reader){.impl = f, .read = read_epochs, .close = close_numpy};
     return TESS_OK;
 }
 

@@ -2,8 +2,6 @@
 
 #include "base/file.h"
 #include "runtime/pipeline.h"
-#include "stage/autoreject.h"
-#include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
 #include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
@@ -11,8 +9,9 @@
 #include <math.h>
 
 // Blocks of epochs: in memory they should stay in the cache while they are worked on; in a file
-// every tile gets one piece of each, which should be long.
-enum { BLOCK_BYTES = 8 << 20, FILE_BLOCK_BYTES = 64 << 20, MAX_SLOT = 3 };
+// every tile gets one piece of each, which should be long. Where threads read for themselves, a
+// block is what is done between two looks at cancel.
+enum { BLOCK_BYTES = 8 << 20, LONG_BLOCK_BYTES = 64 << 20, MAX_SLOT = 3 };
 
 typedef struct pass {
     tess_context *ctx;
@@ -22,9 +21,11 @@ typedef struct pass {
     int64_t block_epochs;
     int64_t epoch_items;
     int32_t n_slot;
+    bool is_direct;            // threads read the epochs they work on: no samples, no pipeline
     double *samples[MAX_SLOT]; // [block_epochs][n_chan][n_time]
     double *pieces[MAX_SLOT];  // [n_tile][block_epochs][n_chan][TILE], on their way to the file
-    double *predicted;         // like samples; NULL: none
+    double *buffer;            // of the stage
+    int64_t n_buffer;
     // The first sample that is not finite, and how many epochs have one.
     int64_t n_bad_epoch;
     int64_t bad_epoch;
@@ -33,9 +34,14 @@ typedef struct pass {
     double bad_value;
 } pass;
 
-static int32_t slots(bool is_file)
+static bool reads_directly(const tess_ar_store_request *request, bool is_file)
 {
-    return is_file ? 3 : 2;
+    return request->epochs->reader.is_concurrent && !is_file;
+}
+
+static int32_t slots(const tess_ar_store_request *request, bool is_file)
+{
+    return reads_directly(request, is_file) ? 1 : is_file ? 3 : 2;
 }
 
 uint64_t tess_ar_pass_bytes(const tess_ar_store_request *request, int64_t block_epochs,
@@ -43,20 +49,28 @@ uint64_t tess_ar_pass_bytes(const tess_ar_store_request *request, int64_t block_
 {
     const uint64_t n_time = (uint64_t)request->epochs->info.n_time;
     const uint64_t padded = (n_time + TESS_AR_TILE - 1) / TESS_AR_TILE * TESS_AR_TILE;
-    const uint64_t per_epoch = (uint64_t)slots(is_file) * (n_time + (is_file ? padded : 0)) +
-                               (request->leave_one_out ? n_time : 0);
+    const uint64_t per_epoch =
+        (uint64_t)slots(request, is_file) * (n_time + (is_file ? padded : 0)) +
+        (request->leave_one_out ? n_time : 0);
     return (uint64_t)block_epochs * (uint64_t)request->n_chan * per_epoch * sizeof(double);
 }
 
-static int64_t block_size(const pass *p, uint64_t buffer_bytes, bool is_file)
+static int64_t least(int64_t a, int64_t b)
 {
-    const uint64_t epoch_bytes = (uint64_t)p->epoch_items * sizeof(double);
-    const uint64_t wished = is_file ? FILE_BLOCK_BYTES : BLOCK_BYTES;
-    uint64_t n = epoch_bytes < wished ? wished / epoch_bytes : 1;
+    return a < b ? a : b;
+}
+
+static void choose_blocks(pass *p, uint64_t buffer_bytes, bool is_file)
+{
+    const int64_t epoch_bytes = p->epoch_items * (int64_t)sizeof(double);
+    const int64_t wished = (is_file || p->is_direct ? LONG_BLOCK_BYTES : BLOCK_BYTES) / epoch_bytes;
     const uint64_t most = buffer_bytes / tess_ar_pass_bytes(p->request, 1, is_file);
-    n = n < most ? n : most;
-    n = n < (uint64_t)p->store->n_epoch ? n : (uint64_t)p->store->n_epoch;
-    return n > 0 ? (int64_t)n : 1;
+    const int64_t n_epoch = least(p->store->n_epoch, wished > 0 ? wished : 1);
+    p->block_epochs = most < (uint64_t)n_epoch ? (int64_t)(most > 0 ? most : 1) : n_epoch;
+    p->n_buffer = least(p->block_epochs, p->ctx->n_thread);
+    if (p->is_direct && p->n_buffer == p->ctx->n_thread) {
+        p->block_epochs = n_epoch; // buffers belong to threads, however many epochs there are
+    }
 }
 
 static int64_t block_count(const pass *p, int64_t block)
@@ -65,31 +79,21 @@ static int64_t block_count(const pass *p, int64_t block)
     return left < p->block_epochs ? left : p->block_epochs;
 }
 
+static tess_status read_epochs(pass *p, int64_t first, int64_t count, double *dst)
+{
+    const tess_ar_reader *reader = &p->request->epochs->reader;
+    return reader->read(p->ctx, reader->impl, first, count, p->request->channels,
+                        p->request->n_chan, dst);
+}
+
 static tess_status read_block(void *self, int64_t block, int32_t slot)
 {
     pass *p = self;
-    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.read");
-    const tess_ar_reader *reader = &p->request->epochs->reader;
     const int64_t count = block_count(p, block);
-    const tess_status status =
-        reader->read(p->ctx, reader->impl, block * p->block_epochs, count, p->request->channels,
-                     p->request->n_chan, p->samples[slot]);
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.read");
+    const tess_status status = read_epochs(p, block * p->block_epochs, count, p->samples[slot]);
     tess_span_end(&span, (double)(count * p->epoch_items) * sizeof(double), 0);
     return status;
-}
-
-static tess_status peak_to_peak(pass *p, const double *x, int64_t count, double *out)
-{
-    const tess_ar_store *s = p->store;
-    const tess_stage_autoreject_ptp args = {.x = x,
-                                            .out = out,
-                                            .n_epoch = count,
-                                            .n_chan = s->n_chan,
-                                            .n_time = s->n_time,
-                                            .stride_epoch = p->epoch_items,
-                                            .stride_chan = s->n_time,
-                                            .dtype = TESS_F64};
-    return tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_PTP, &args, sizeof args);
 }
 
 static void note_first(pass *p, const double *x, int64_t epoch, int64_t chan)
@@ -106,8 +110,9 @@ static void note_first(pass *p, const double *x, int64_t epoch, int64_t chan)
     }
 }
 
-// A sample that is not finite makes the peak-to-peak of its row so.
-static void look_for_nonfinite(pass *p, const double *x, int64_t first, int64_t count)
+// A sample that is not finite makes the peak-to-peak of its row so. x: NULL where nobody holds the
+// epochs any more.
+static tess_status look_for_nonfinite(pass *p, const double *x, int64_t first, int64_t count)
 {
     const int64_t n_chan = p->store->n_chan;
     const double *delta = p->store->delta + first * n_chan;
@@ -117,33 +122,28 @@ static void look_for_nonfinite(pass *p, const double *x, int64_t first, int64_t 
                 continue;
             }
             if (p->n_bad_epoch++ == 0) {
-                note_first(p, x + e * p->epoch_items + c * p->store->n_time, first + e, c);
+                const double *epoch = x ? x + e * p->epoch_items : p->buffer;
+                if (!x) {
+                    TESS_TRY(read_epochs(p, first + e, 1, p->buffer));
+                }
+                note_first(p, epoch + c * p->store->n_time, first + e, c);
             }
             break;
         }
     }
+    return TESS_OK;
 }
 
-static tess_status predict_block(pass *p, const double *x, int64_t first, int64_t count)
+// An epoch of the block that is taken in.
+typedef struct direct_read {
+    pass *p;
+    int64_t first;
+} direct_read;
+
+static int32_t read_direct(void *self, int64_t epoch, double *dst)
 {
-    const tess_ar_store *s = p->store;
-    const tess_stage_autoreject_augment args = {.w = p->request->leave_one_out,
-                                                .x = x,
-                                                .out = p->predicted,
-                                                .n_epoch = count,
-                                                .n_row = s->n_chan,
-                                                .n_chan = s->n_chan,
-                                                .width = s->n_time,
-                                                .stride_epoch = p->epoch_items,
-                                                .stride_chan = s->n_time,
-                                                .out_stride_epoch = p->epoch_items,
-                                                .out_stride_row = s->n_time};
-    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.augment");
-    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_AUGMENT, &args, sizeof args));
-    TESS_TRY(peak_to_peak(p, p->predicted, count, s->delta_augmented + first * s->n_chan));
-    const double items = (double)(count * p->epoch_items);
-    tess_span_end(&span, 2 * items * sizeof(double), 2 * items * (double)s->n_chan);
-    return TESS_OK;
+    const direct_read *from = self;
+    return read_epochs(from->p, from->first + epoch, 1, dst);
 }
 
 static tess_status compute_block(void *self, int64_t block, int32_t slot)
@@ -152,27 +152,27 @@ static tess_status compute_block(void *self, int64_t block, int32_t slot)
     tess_ar_store *s = p->store;
     const int64_t first = block * p->block_epochs;
     const int64_t count = block_count(p, block);
-    const double *x = p->samples[slot];
-    TESS_TRY(peak_to_peak(p, x, count, s->delta + first * s->n_chan));
-    look_for_nonfinite(p, x, first, count);
-    if (p->n_bad_epoch > 0) {
-        return TESS_OK; // only counted from here on
-    }
-    if (p->predicted) {
-        TESS_TRY(predict_block(p, x, first, count));
-    }
-    const int64_t piece = count * s->n_chan * TESS_AR_TILE;
-    const tess_stage_autoreject_scatter args = {
-        .x = x,
+    const double *w = p->request->leave_one_out;
+    direct_read from = {.p = p, .first = first};
+    const tess_stage_autoreject_intake args = {
+        .x = p->samples[slot],
+        .read = read_direct,
+        .self = &from,
+        .w = w,
+        .buffer = p->buffer,
+        .n_buffer = p->n_buffer,
+        .delta = s->delta + first * s->n_chan,
+        .delta_predicted = w ? s->delta_augmented + first * s->n_chan : NULL,
         .tiles = p->pieces[slot] ? p->pieces[slot] : s->tiles + first * s->n_chan * TESS_AR_TILE,
         .n_epoch = count,
         .n_chan = s->n_chan,
         .n_time = s->n_time,
-        .tile_stride = p->pieces[slot] ? piece : (int64_t)s->tile_items};
-    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.rearrange");
-    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_SCATTER, &args, sizeof args));
-    tess_span_end(&span, 2.0 * (double)(count * p->epoch_items) * sizeof(double), 0);
-    return TESS_OK;
+        .tile_stride = p->pieces[slot] ? count * s->n_chan * TESS_AR_TILE : (int64_t)s->tile_items};
+    tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.intake");
+    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
+    const double items = (double)(count * p->epoch_items);
+    tess_span_end(&span, 2 * items * sizeof(double), w ? 2 * items * (double)s->n_chan : 0);
+    return look_for_nonfinite(p, p->samples[slot], first, count);
 }
 
 static tess_status write_block(void *self, int64_t block, int32_t slot)
@@ -222,6 +222,15 @@ static tess_status refuse_nonfinite(const pass *p)
               (long long)p->n_bad_epoch, (long long)info->n_epoch);
 }
 
+static tess_status run_direct(pass *p)
+{
+    for (int64_t block = 0; block * p->block_epochs < p->store->n_epoch; block++) {
+        TESS_TRY(poll(p, block));
+        TESS_TRY(compute_block(p, block, 0));
+    }
+    return TESS_OK;
+}
+
 static tess_status run(pass *p)
 {
     const int64_t n_epoch = p->store->n_epoch;
@@ -232,11 +241,25 @@ static tess_status run(pass *p)
                               .compute = compute_block,
                               .write = write_block,
                               .poll = poll};
-    TESS_TRY(tess_pipeline_run(&pipeline));
+    TESS_TRY(p->is_direct ? run_direct(p) : tess_pipeline_run(&pipeline));
     if (p->n_bad_epoch > 0) {
         return refuse_nonfinite(p);
     }
     return tess_ar_progress_poll(&p->progress, n_epoch, n_epoch);
+}
+
+// The parts of the memory of a pass.
+static void share_out(pass *p, double *memory, bool is_file)
+{
+    for (int32_t i = 0; i < p->n_slot && !p->is_direct; i++) {
+        p->samples[i] = memory;
+        memory += p->block_epochs * p->epoch_items;
+        if (is_file) {
+            p->pieces[i] = memory;
+            memory += p->block_epochs * p->store->n_chan * p->store->n_tile * TESS_AR_TILE;
+        }
+    }
+    p->buffer = memory;
 }
 
 tess_status tess_ar_store_pass(tess_ar_store *store, const tess_ar_store_request *request,
@@ -247,28 +270,21 @@ tess_status tess_ar_store_pass(tess_ar_store *store, const tess_ar_store_request
               .store = store,
               .request = request,
               .epoch_items = store->n_chan * store->n_time,
-              .n_slot = slots(is_file)};
-    p.block_epochs = block_size(&p, buffer_bytes, is_file);
-    const uint64_t bytes = tess_ar_pass_bytes(request, p.block_epochs, is_file);
+              .is_direct = reads_directly(request, is_file),
+              .n_slot = slots(request, is_file)};
+    choose_blocks(&p, buffer_bytes, is_file);
+    const uint64_t bytes =
+        tess_ar_pass_bytes(request, p.is_direct ? p.n_buffer : p.block_epochs, is_file);
     tess_heap *heap = &store->ctx->heap;
-    double *buffer = tess_heap_alloc(heap, bytes, TESS_TAG_TILE, "blocks of epochs");
-    if (!buffer) {
+    double *memory = tess_heap_alloc(heap, bytes, TESS_TAG_TILE, "blocks of epochs");
+    if (!memory) {
         return TESS_E_MEMORY;
     }
-    double *at = buffer;
-    for (int32_t i = 0; i < p.n_slot; i++) {
-        p.samples[i] = at;
-        at += p.block_epochs * p.epoch_items;
-        if (is_file) {
-            p.pieces[i] = at;
-            at += p.block_epochs * store->n_chan * store->n_tile * TESS_AR_TILE;
-        }
-    }
-    p.predicted = request->leave_one_out ? at : NULL;
+    share_out(&p, memory, is_file);
     tess_ar_progress_begin(&p.progress, store->ctx, "autoreject.read", "epochs", 0,
                            (uint64_t)store->n_epoch * (uint64_t)p.epoch_items * sizeof(double),
                            is_file);
     const tess_status status = run(&p);
-    tess_heap_free(heap, buffer, bytes, TESS_TAG_TILE);
+    tess_heap_free(heap, memory, bytes, TESS_TAG_TILE);
     return status;
 }
