@@ -65,6 +65,9 @@ int autoreject_parse_reals(const cli *c, const char *option, const char *text, d
 
 // The facts on stdout, as lines or as one JSON object.
 int autoreject_print(cli *c, autoreject_job *j, const char *schema);
+
+// A name out of a file, filled up to width columns: shortened, and without power over terminals.
+void autoreject_print_name(const char *name, int width);
 void autoreject_print_epochs(const autoreject_job *j);
 void autoreject_write_epochs(tess_json *json, const autoreject_job *j);
 

@@ -10,11 +10,20 @@
 
 enum { LISTED = 20 };
 
-static void print_name(const char *name)
+void autoreject_print_name(const char *name, int width)
 {
-    for (; *name; name++) {
-        text_print_char(stdout, *name);
+    enum { LONGEST = 64 };
+    int column = 0;
+    for (const char *letter = name; *letter; letter++) {
+        const int starts = ((unsigned char)*letter & 0xc0) != 0x80; // of UTF-8
+        if (starts && column == LONGEST) {
+            printf("...");
+            break;
+        }
+        text_print_char(stdout, *letter);
+        column += starts;
     }
+    printf("%*s", column < width ? width - column : 0, "");
 }
 
 static int64_t count_type(const tess_autoreject_epochs_info *info, int32_t type)
@@ -59,7 +68,7 @@ void autoreject_print_epochs(const autoreject_job *j)
     for (int64_t c = 0; c < info->sensors->n_chan; c++) {
         if (info->sensors->channels[c].is_bad) {
             printf("%s", n_bad++ ? ", " : "marked bad     ");
-            print_name(info->sensors->channels[c].name);
+            autoreject_print_name(info->sensors->channels[c].name, 0);
         }
     }
     if (n_bad) {

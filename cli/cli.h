@@ -87,6 +87,7 @@ typedef struct cli_command {
     int64_t n_option;
     const tess_param_table *(*params[CLI_MAX_TABLE])(void); // system options, then NULLs
     const char *summary;                                    // one line without full stop
+    const char *output;                                     // help of -o; NULL: an array
     const char *examples;                                   // lines; NULL only where run is
     int (*run)(cli *c);                                     // NULL: not in this version
 } cli_command;

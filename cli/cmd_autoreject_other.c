@@ -118,8 +118,9 @@ static int print_ransac(cli *c, autoreject_job *j, const ransac_arrays *a)
             tess_json_int(json, "n_flat_epoch", n_flat);
             tess_json_object_end(json);
         } else {
-            printf("%-20s %s, badly predicted in %lld of %lld epochs%s\n", name,
-                   a->bad[k] ? "BAD " : "good", (long long)n_bad, (long long)info->n_epoch,
+            autoreject_print_name(name, 20);
+            printf(" %s, badly predicted in %lld of %lld epochs%s\n", a->bad[k] ? "BAD " : "good",
+                   (long long)n_bad, (long long)info->n_epoch,
                    n_flat == info->n_epoch ? ", flat" : "");
         }
     }

@@ -209,6 +209,7 @@ static const cli_command commands[] = {
      OWN_OPTIONS(autoreject_fit_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "learn thresholds, consensus and number of repairs from epochs",
+     .output = "write the model here, .json",
      .examples = "tessera autoreject fit subject-epo.fif -o model.json --report fit.html\n"
                  "tessera autoreject fit rest.edf --montage 1005 --window 2 -o model.json\n"
                  "tessera autoreject fit big.npz -o model.json --memory-limit 4G --checkpoint work "
@@ -222,6 +223,8 @@ static const cli_command commands[] = {
      OWN_OPTIONS(autoreject_transform_options),
      .params = {tess_autoreject_transform_params, tess_autoreject_epochs_params},
      .summary = "repair bad channels and leave out bad epochs by a model",
+     .output =
+         "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
      .examples = "tessera autoreject transform subject-epo.fif -m model.json -o clean-epo.fif\n",
      .run = cmd_autoreject_transform},
     {.name = "autoreject fit-transform",
@@ -233,6 +236,8 @@ static const cli_command commands[] = {
      .params = {tess_autoreject_fit_params, tess_autoreject_transform_params,
                 tess_autoreject_epochs_params},
      .summary = "fit, then transform the same epochs",
+     .output =
+         "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
      .examples = "tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report "
                  "clean.html\n",
      .run = cmd_autoreject_fit_transform},
@@ -244,6 +249,7 @@ static const cli_command commands[] = {
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "one peak-to-peak threshold per channel",
+     .output = "write the thresholds here, a model as .json",
      .examples = "tessera autoreject thresholds subject-epo.fif --n-split 100\n",
      .run = cmd_autoreject_thresholds},
     {.name = "autoreject global",
@@ -538,6 +544,10 @@ void cli_build_options(cli *c, const cli_command *command)
     }
     if (command->groups & CLI_OUTPUT) {
         opt_add_defs(list, result, output_options, COUNT(output_options), &c->values);
+        if (command->output) {
+            opt_item *output = &list->items[list->n_item - COUNT(output_options)];
+            snprintf(output->help, sizeof output->help, "%s", command->output);
+        }
     }
     if (command->groups & CLI_REPORT) {
         opt_add_defs(list, result, report_options, COUNT(report_options), &c->values);

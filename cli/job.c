@@ -8,8 +8,10 @@
 #include <tessera/device.h>
 #include <tessera/io.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int job_check_options(const cli *c)
@@ -20,12 +22,39 @@ int job_check_options(const cli *c)
     return 0;
 }
 
+// Hours of work end in this folder, so that it is looked at before them.
+static int check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 2;
+    char *folder = malloc(length + 1);
+    if (!folder) {
+        return console_fail(71, "no memory for the name %s", path);
+    }
+    memcpy(folder, slash ? path : "./", length);
+    folder[length] = '\0';
+    const int failure = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+    free(folder);
+    return failure == 0
+               ? 0
+               : console_fail(73, "%s: cannot create a file there: %s", path, strerror(failure));
+}
+
 int job_check_target(const cli *c, const char *path)
 {
-    if (path && !c->values.overwrite && access(path, F_OK) == 0) {
+    struct stat there;
+    if (!path) {
+        return 0;
+    }
+    // A finished result takes the place of what has its name: a device or pipe would be gone.
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        return console_fail(73, "%s is %s, which a result would replace; give the name of a file",
+                            path, S_ISDIR(there.st_mode) ? "a folder" : "no regular file");
+    }
+    if (!c->values.overwrite && access(path, F_OK) == 0) {
         return console_fail(73, "%s exists; give --overwrite to replace it", path);
     }
-    return 0;
+    return check_folder(path);
 }
 
 int job_find_finished(cli *c, job *j, tess_source *source, int *finished)
