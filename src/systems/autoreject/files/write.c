@@ -44,19 +44,38 @@ static int64_t count_kept(const tess_autoreject_epochs *epochs,
     return n;
 }
 
+// Arrays keep the precision they came with; integers have none for what is repaired.
+static tess_dtype dtype_of(const tess_autoreject_epochs *epochs,
+                           const tess_autoreject_write_config *config)
+{
+    const bool is_single = epochs->info.stored_dtype == (int32_t)TESS_F32;
+    return is_single && !config->double_precision ? TESS_F32 : TESS_F64;
+}
+
 // Where samples go: a sink, or a spool.
 typedef struct target {
     tess_sink *sink; // NULL: the spool
     tess_spool *spool;
+    tess_dtype dtype;
     int64_t n_kept;
-    uint64_t epoch_bytes;
+    int64_t epoch_samples;
 } target;
 
-static tess_status put(const target *to, int64_t first, int64_t count, const double *samples)
+// Rounds in place where singles are stored: no sample is overwritten before it was read.
+static tess_status put(const target *to, int64_t first, int64_t count, double *samples)
 {
-    return to->sink
-               ? tess_sink_write(to->sink, first, count, samples, (uint64_t)count * to->epoch_bytes)
-               : tess_spool_write(to->spool, first, count, samples);
+    const int64_t n = count * to->epoch_samples;
+    uint64_t bytes = (uint64_t)n * sizeof *samples;
+    if (to->dtype == TESS_F32) {
+        char *singles = (char *)samples;
+        for (int64_t i = 0; i < n; i++) {
+            const float single = (float)samples[i];
+            memcpy(singles + (size_t)i * sizeof single, &single, sizeof single);
+        }
+        bytes = (uint64_t)n * sizeof(float);
+    }
+    return to->sink ? tess_sink_write(to->sink, first, count, samples, bytes)
+                    : tess_spool_write(to->spool, first, count, samples);
 }
 
 // Runs of kept epochs, as many at once as the buffer takes.
@@ -67,7 +86,7 @@ static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
     const int64_t n_epoch = epochs->info.n_epoch;
     tess_ar_progress progress;
     tess_ar_progress_begin(&progress, ctx, "autoreject.write", "epochs", 0,
-                           (uint64_t)to->n_kept * to->epoch_bytes, true);
+                           (uint64_t)(to->n_kept * to->epoch_samples) * sizeof(double), true);
     int64_t n_done = 0;
     for (int64_t e = 0; e < n_epoch;) {
         int64_t n = 0;
@@ -93,9 +112,10 @@ static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
 static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs,
                                const tess_autoreject_write_config *config, const target *to)
 {
-    int64_t at_once = (int64_t)(CHUNK_BYTES / to->epoch_bytes);
+    const size_t epoch_bytes = (size_t)to->epoch_samples * sizeof(double);
+    int64_t at_once = (int64_t)(CHUNK_BYTES / epoch_bytes);
     at_once = at_once < 1 ? 1 : at_once < to->n_kept ? at_once : to->n_kept;
-    const size_t bytes = (size_t)at_once * (size_t)to->epoch_bytes;
+    const size_t bytes = (size_t)at_once * epoch_bytes;
     double *samples = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "epochs to write");
     const tess_status status =
         samples ? copy_runs(ctx, epochs, config, at_once, samples, to) : TESS_E_MEMORY;
@@ -110,10 +130,10 @@ static tess_status write_npy(tess_context *ctx, tess_autoreject_epochs *epochs, 
     tess_sink *sink = NULL;
     tess_sink_config_init(&sink_config, sizeof sink_config);
     sink_config.overwrite = config->overwrite;
-    TESS_TRY(tess_sink_create(ctx, path, &sink_config, TESS_F64, 3, shape, &sink));
-    const target to = {.sink = sink,
-                       .n_kept = shape[0],
-                       .epoch_bytes = (uint64_t)(shape[1] * shape[2]) * sizeof(double)};
+    const tess_dtype dtype = dtype_of(epochs, config);
+    TESS_TRY(tess_sink_create(ctx, path, &sink_config, dtype, 3, shape, &sink));
+    const target to = {
+        .sink = sink, .dtype = dtype, .n_kept = shape[0], .epoch_samples = shape[1] * shape[2]};
     tess_status status =
         config->provenance ? tess_sink_set_provenance(sink, config->provenance) : TESS_OK;
     if (status == TESS_OK) {
@@ -136,9 +156,11 @@ static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, 
     if (!config->overwrite && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; use overwrite, or another name", path);
     }
-    TESS_TRY(tess_array_init(&array, NULL, TESS_F64, 3, shape));
+    const tess_dtype dtype = dtype_of(epochs, config);
+    TESS_TRY(tess_array_init(&array, NULL, dtype, 3, shape));
     TESS_TRY(tess_spool_create(path, &array, &spool));
-    const target to = {.spool = &spool, .n_kept = shape[0], .epoch_bytes = spool.item_bytes};
+    const target to = {
+        .spool = &spool, .dtype = dtype, .n_kept = shape[0], .epoch_samples = shape[1] * shape[2]};
     tess_status status = copy_epochs(ctx, epochs, config, &to);
     const size_t bytes = (size_t)(spool.header_bytes + spool.data_bytes);
     void *map = MAP_FAILED;

@@ -133,7 +133,7 @@ tess_status tess_ar_write_npz(tess_context *ctx, const tess_autoreject_epochs *e
                               const tess_array *samples)
 {
     arrays a = {.ctx = ctx};
-    add(&a, "data", TESS_F64, 3, samples->shape, samples->data);
+    add(&a, "data", (tess_dtype)samples->dtype, 3, samples->shape, samples->data);
     a.inputs[0].provenance = config->provenance;
     add(&a, "sfreq", TESS_F64, 0, NULL, &epochs->info.sampling_hz);
     add(&a, "tmin", TESS_F64, 0, NULL, &epochs->info.tmin);
