@@ -1,6 +1,8 @@
 """autoreject: fit, transform, fit-transform, thresholds, global, ransac, validation-curve, info."""
 
 import json
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +139,81 @@ def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
     assert "every epoch is bad" in result.stderr
     assert not (tmp_path / "none.npy").exists()
     assert (tmp_path / "log.npz").exists()
+
+
+def test_results_never_replace_what_is_no_file(tessera, epochs, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for target in ("pipe", "."):
+        result = tessera("autoreject", "fit", "epochs.npz", "-o", target, "--overwrite")
+        assert result.returncode == 73 and "give the name of a file" in result.stderr
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("words, code, message", [
+    (("fit", "epochs.npz", "-o", "epochs.npz", "--overwrite"), 2, "is read"),
+    (("fit", "epochs.npz", "--report", "./epochs.npz", "--overwrite"), 2, "is read"),
+    (("fit", "epochs.npz", "-o", "one.json", "--report", "one.json"), 2, "two results"),
+    (("fit", "epochs.npz", "--log", "log.txt"), 2, ".npz"),
+    (("fit", "epochs.npz", "-o", "none/model.json"), 73, "cannot create a file there"),
+    (("fit-transform", "epochs.npz", "-o", "clean.edf"), 2, "are written as .fif"),
+])
+def test_bad_targets_are_refused_before_the_work(tessera, epochs, tmp_path, words, code, message):
+    before = (tmp_path / "epochs.npz").read_bytes()
+    result = tessera("autoreject", *words)
+    assert result.returncode == code
+    assert message in result.stderr and "plan:" not in result.stderr
+    assert (tmp_path / "epochs.npz").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["epochs.npz"]
+
+
+def test_dry_transform_writes_nothing(tessera, epochs, tmp_path):
+    run_json(tessera, "fit", "epochs.npz", "-o", "model.json")
+    for words in (("-o", "clean.npy"), ()):
+        result = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "--dry-run",
+                         "--log", "log.npz", *words)
+        assert result.returncode == 0 and "null" not in result.stdout
+    assert not (tmp_path / "clean.npy").exists() and not (tmp_path / "log.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["clean.npy", "clean.npz"])
+def test_arrays_keep_single_precision(tessera, epochs, tmp_path, name):
+    np.savez(tmp_path / "single.npz", data=epochs["X"].astype("f4"), pos=epochs["pos"],
+             ch_names=epochs["ch_names"].astype(str), sfreq=250.0)
+    found = {}
+    for kind, words in (("f4", ()), ("f8", ("--double-precision",))):
+        run_json(tessera, "fit-transform", "single.npz", "-o", name, "--overwrite", *words)
+        loaded = np.load(tmp_path / name)
+        found[kind] = loaded["data"] if name.endswith("z") else loaded
+        assert found[kind].dtype == np.dtype(kind)
+    assert np.array_equal(found["f4"], found["f8"].astype("f4"))
+
+
+def test_names_do_not_steer_the_terminal(tessera, epochs, tmp_path):
+    names = epochs["ch_names"].astype("U400")
+    names[:3] = ["\x1b[31mred", "two\nlines", "x" * 300]
+    np.savez(tmp_path / "names.npz", data=epochs["X"], pos=epochs["pos"], ch_names=names,
+             sfreq=250.0)
+    for verb in ("thresholds", "ransac"):
+        result = tessera("autoreject", verb, "names.npz")
+        assert result.returncode == 0 and "\x1b" not in result.stdout
+        lines = result.stdout.splitlines()
+        assert len(lines) >= len(names) and all(len(line) < 160 for line in lines)
+        assert lines[1].startswith("two?lines ")
+
+
+def test_far_positions_are_directions(tessera, epochs, tmp_path):
+    thresholds = []
+    for scale in (1.0, 2.0**600):
+        np.savez(tmp_path / "far.npz", data=epochs["X"], pos=scale * epochs["pos"],
+                 ch_names=epochs["ch_names"].astype(str), sfreq=250.0)
+        thresholds.append(thresholds_of(run_json(tessera, "thresholds", "far.npz")))
+    assert np.allclose(thresholds[0], thresholds[1], rtol=1e-9, atol=0)
+
+
+def test_one_electrode_at_the_origin_is_said(tessera, epochs, tmp_path):
+    places = epochs["pos"].copy()
+    places[3] = 0
+    np.savez(tmp_path / "origin.npz", data=epochs["X"], pos=places,
+             ch_names=epochs["ch_names"].astype(str), sfreq=250.0)
+    result = tessera("autoreject", "fit", "origin.npz")
+    assert result.returncode == 0 and "is at (0, 0, 0)" in result.stderr

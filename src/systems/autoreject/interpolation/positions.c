@@ -91,9 +91,24 @@ void tess_ar_directions(const double *positions, int64_t n, const double origin[
             p[k] = positions[3 * i + k] - origin[k];
             square += p[k] * p[k];
         }
-        const double length = sqrt(square);
+        // Squares overflow before lengths do; the direction does not depend on the unit.
+        const double length = isfinite(square) ? sqrt(square) : hypot(hypot(p[0], p[1]), p[2]);
         for (int k = 0; k < 3; k++) {
             out[3 * i + k] = length > 0 ? p[k] / length : 0;
+        }
+    }
+}
+
+// One electrode at (0, 0, 0) is allowed; most often its position was never set.
+static void warn_of_origin(tess_context *ctx, const tess_autoreject_sensors *sensors,
+                           const int64_t *channels, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (is_zero(position(sensors, channels[i]))) {
+            tess_log_write(&ctx->log, TESS_LOG_WARNING,
+                           "electrode %s is at (0, 0, 0), as if its position were not known; give "
+                           "a montage, or mark it bad",
+                           sensors->channels[channels[i]].name);
         }
     }
 }
@@ -128,6 +143,7 @@ tess_status tess_ar_electrode_directions(tess_context *ctx, const tess_autorejec
     TESS_TRY(tess_ar_places_are_known(sensors, channels, n));
     double origin[3];
     TESS_TRY(tess_ar_origin(sensors, config, origin));
+    warn_of_origin(ctx, sensors, channels, n);
     for (int64_t i = 0; i < n; i++) {
         memcpy(out + 3 * i, position(sensors, channels[i]), 3 * sizeof *out);
     }
