@@ -44,11 +44,13 @@ static int64_t count_kept(const tess_autoreject_epochs *epochs,
     return n;
 }
 
-// Arrays keep the precision they came with; integers have none for what is repaired.
+// Arrays keep the precision they came with. Other formats calibrate their samples, which single
+// precision does not hold; integers do not hold what is repaired.
 static tess_dtype dtype_of(const tess_autoreject_epochs *epochs,
                            const tess_autoreject_write_config *config)
 {
-    const bool is_single = epochs->info.stored_dtype == (int32_t)TESS_F32;
+    const bool is_array = strncmp(epochs->info.format, "np", 2) == 0;
+    const bool is_single = is_array && epochs->info.stored_dtype == (int32_t)TESS_F32;
     return is_single && !config->double_precision ? TESS_F32 : TESS_F64;
 }
 
