@@ -490,9 +490,6 @@ class AutoReject(Params):
         log = self._given_log(recording, reject_log)
         dropped = _dropped(log, drop, drop_partial)
         out = epochs.copy()
-        if not (out._data.flags.c_contiguous and out._data.dtype == np.float64):
-            out._data = np.ascontiguousarray(out._data, np.float64)
-        self._repair(recording.sensors, out._data, log, dropped)
         if dropped.any():
             out.drop(np.flatnonzero(dropped), reason="AUTOREJECT", verbose=False)
         elif self.verbose is not False and drop:
@@ -500,6 +497,9 @@ class AutoReject(Params):
                 "No bad epochs were found for your data. Returning a copy of the data you wanted "
                 "to clean. Interpolation may have been done."
             )
+        if not (out._data.flags.c_contiguous and out._data.dtype == np.float64):
+            out._data = np.ascontiguousarray(out._data, np.float64)
+        self._repair(recording.sensors, out._data, log, ~dropped)
         self._warn_of_nothing_left(dropped)
         if report is not None:
             self._report(recording, log, report, overwrite=True)
@@ -543,10 +543,12 @@ class AutoReject(Params):
         recording = Recording(self._sensors, data, self._shape[1])
         log = self._given_log(recording, reject_log)
         dropped = _dropped(log, drop, drop_partial)
-        out = np.array(data, np.float64, order="C")
-        self._repair(self._sensors, out, log, dropped)
+        # Taking the kept epochs copies them; large epochs should not be copied twice.
+        kept = np.ascontiguousarray(data[~dropped], np.float64)
+        self._repair(self._sensors, kept, log, ~dropped)
         self._warn_of_nothing_left(dropped)
-        kept = out[~dropped].astype(data.dtype if data.dtype.kind == "f" else np.float64)
+        if data.dtype.kind == "f":
+            kept = kept.astype(data.dtype, copy=False)
         return (kept, log) if return_log else kept
 
     def transform_file(
@@ -656,11 +658,11 @@ class AutoReject(Params):
         self._fits_for(recording.sensors)
         return log
 
-    def _repair(self, sensors: Sensors, data: Any, log: RejectLog, dropped: Any) -> None:
+    def _repair(self, sensors: Sensors, data: Any, log: RejectLog, kept: Any) -> None:
+        """Repair the kept epochs, which are what data holds."""
         index = {name: k for k, name in enumerate(sensors.names)}
         picks = np.array(sorted(index[name] for name in self.threshes_), np.int64)
-        bad = log.labels == 2
-        bad[dropped] = False  # nobody sees them
+        bad = log.labels[kept] == 2
         repair(sensors, data, picks, bad, self._settings())
 
     def _warn_of_nothing_left(self, dropped: Any) -> None:
