@@ -274,6 +274,22 @@ static int fill_channels(const core_state *state, const tess_autoreject_sensors 
     return result;
 }
 
+static int fill_points(const core_state *state, const tess_autoreject_sensors *sensors,
+                       PyObject *dict)
+{
+    const int64_t n = sensors->n_point;
+    const int64_t shape[2] = {n, 3};
+    core_array *kinds = core_array_create(state, TESS_I32, 4, 1, &n);
+    core_array *places = core_array_create(state, TESS_F64, 8, 2, shape);
+    for (int64_t i = 0; kinds && places && i < n; i++) {
+        const tess_autoreject_point *point = &sensors->points[i];
+        ((int32_t *)kinds->view.data)[i] = point->kind;
+        memcpy((double *)places->view.data + 3 * i, point->position, sizeof point->position);
+    }
+    const int failed = core_put(dict, "point_kinds", (PyObject *)kinds) < 0;
+    return core_put(dict, "points", (PyObject *)places) < 0 || failed ? -1 : 0;
+}
+
 PyObject *autoreject_sensors_dict(const core_state *state, const tess_autoreject_sensors *sensors)
 {
     PyObject *dict = PyDict_New();
@@ -287,6 +303,7 @@ PyObject *autoreject_sensors_dict(const core_state *state, const tess_autoreject
     }
     PyObject *transform = matrix ? (PyObject *)matrix : Py_NewRef(Py_None);
     if (dict && (PyErr_Occurred() || fill_channels(state, sensors, dict) < 0 ||
+                 fill_points(state, sensors, dict) < 0 ||
                  PyDict_SetItemString(dict, "device_to_head", transform) < 0)) {
         Py_CLEAR(dict);
     }

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import tessera
-from autoreject_data import GOLDEN, dirty, sphere
+from autoreject_data import GOLDEN, dirty, mne_epochs, sphere
 from helpers import python_env, run_python
 from tessera.autoreject import AutoReject, fit_array, read_epochs
 from tessera.autoreject._arguments import bar_name, bars
@@ -152,3 +152,46 @@ def test_fit_of_a_file_is_the_fit_of_its_array(tmp_path: Path) -> None:
         ar.transform_file(epochs, path)
     with pytest.raises(ValueError, match="transform_file"):
         ar.transform(epochs)
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # MNE's use of pandas
+def test_fif_in_and_out(tmp_path: Path) -> None:
+    mne = pytest.importorskip("mne")
+    pandas = pytest.importorskip("pandas")
+    x = dirty()
+    x[7] *= 30  # bad for any threshold
+    epochs = mne_epochs(x, sphere(12))
+    rng = np.random.default_rng(4)
+    shape = {f"E{k + 1:02d}": place for k, place in enumerate(sphere(12))}
+    points = rng.standard_normal((40, 3)) * (1, 1, 0.5)
+    points[:, 2] = abs(points[:, 2])
+    points = 0.1 * points / np.linalg.norm(points, axis=1)[:, None] + (0, 0.01, 0.02)
+    epochs.set_montage(mne.channels.make_dig_montage(shape, hsp=points, coord_frame="head"))
+    epochs.metadata = pandas.DataFrame({"k": np.arange(30)})
+    path = tmp_path / "in-epo.fif"
+    epochs.save(path, fmt="double", verbose="ERROR")
+    before = path.read_bytes()
+    read = read_epochs(path)
+    assert read.ch_names == epochs.ch_names
+    assert read.shape == x.shape
+    ar = AutoReject(**FIT).fit(read)
+    want = AutoReject(**FIT).fit(mne.read_epochs(path, verbose="ERROR"))
+    assert ar.threshes_ == want.threshes_
+    centred = AutoReject(**FIT, origin="auto").fit(read)
+    same = AutoReject(**FIT, origin="auto").fit(mne.read_epochs(path, verbose="ERROR"))
+    assert centred.threshes_ == same.threshes_
+    output, log = ar.transform_file(
+        read, tmp_path / "out-epo.fif", return_log=True, double_precision=True
+    )
+    assert path.read_bytes() == before
+    cleaned = mne.read_epochs(output, verbose="ERROR")
+    kept = np.flatnonzero(~log.bad_epochs)
+    assert 0 < len(kept) < 30
+    expected = want.transform(mne.read_epochs(path, verbose="ERROR"))
+    assert cleaned.selection.tolist() == expected.selection.tolist() == kept.tolist()
+    assert cleaned.events.tolist() == expected.events.tolist()
+    assert cleaned.metadata["k"].tolist() == kept.tolist()
+    assert cleaned.drop_log == expected.drop_log
+    assert cleaned.ch_names == expected.ch_names
+    scale = np.abs(x).max()
+    np.testing.assert_allclose(cleaned.get_data(), expected.get_data(), rtol=0, atol=1e-12 * scale)

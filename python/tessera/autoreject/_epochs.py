@@ -173,6 +173,8 @@ class EpochsFile:
             np.array(sensors["loc"]),
             np.array(sensors["coil_types"]),
             sensors["device_to_head"],
+            np.array(sensors["point_kinds"]),
+            np.array(sensors["points"]),
         )
 
     def __len__(self) -> int:
