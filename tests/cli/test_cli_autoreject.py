@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -145,11 +147,12 @@ def test_results_never_replace_what_is_no_file(tessera, epochs, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for target in ("pipe", "."):
         result = tessera("autoreject", "fit", "epochs.npz", "-o", target, "--overwrite")
-        assert result.returncode == 73 and "give the name of a file" in result.stderr
+        assert result.returncode == 73
+        assert "give the name of a file" in result.stderr
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-@pytest.mark.parametrize("words, code, message", [
+@pytest.mark.parametrize(("words", "code", "message"), [
     (("fit", "epochs.npz", "-o", "epochs.npz", "--overwrite"), 2, "is read"),
     (("fit", "epochs.npz", "--report", "./epochs.npz", "--overwrite"), 2, "is read"),
     (("fit", "epochs.npz", "-o", "one.json", "--report", "one.json"), 2, "two results"),
@@ -161,7 +164,8 @@ def test_bad_targets_are_refused_before_the_work(tessera, epochs, tmp_path, word
     before = (tmp_path / "epochs.npz").read_bytes()
     result = tessera("autoreject", *words)
     assert result.returncode == code
-    assert message in result.stderr and "plan:" not in result.stderr
+    assert message in result.stderr
+    assert "plan:" not in result.stderr
     assert (tmp_path / "epochs.npz").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["epochs.npz"]
 
@@ -171,8 +175,10 @@ def test_dry_transform_writes_nothing(tessera, epochs, tmp_path):
     for words in (("-o", "clean.npy"), ()):
         result = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "--dry-run",
                          "--log", "log.npz", *words)
-        assert result.returncode == 0 and "null" not in result.stdout
-    assert not (tmp_path / "clean.npy").exists() and not (tmp_path / "log.npz").exists()
+        assert result.returncode == 0
+        assert "null" not in result.stdout
+    assert not (tmp_path / "clean.npy").exists()
+    assert not (tmp_path / "log.npz").exists()
 
 
 @pytest.mark.parametrize("name", ["clean.npy", "clean.npz"])
@@ -195,9 +201,11 @@ def test_names_do_not_steer_the_terminal(tessera, epochs, tmp_path):
              sfreq=250.0)
     for verb in ("thresholds", "ransac"):
         result = tessera("autoreject", verb, "names.npz")
-        assert result.returncode == 0 and "\x1b" not in result.stdout
+        assert result.returncode == 0
+        assert "\x1b" not in result.stdout
         lines = result.stdout.splitlines()
-        assert len(lines) >= len(names) and all(len(line) < 160 for line in lines)
+        assert len(lines) >= len(names)
+        assert all(len(line) < 160 for line in lines)
         assert lines[1].startswith("two?lines ")
 
 
@@ -216,4 +224,43 @@ def test_one_electrode_at_the_origin_is_said(tessera, epochs, tmp_path):
     np.savez(tmp_path / "origin.npz", data=epochs["X"], pos=places,
              ch_names=epochs["ch_names"].astype(str), sfreq=250.0)
     result = tessera("autoreject", "fit", "origin.npz")
-    assert result.returncode == 0 and "is at (0, 0, 0)" in result.stderr
+    assert result.returncode == 0
+    assert "is at (0, 0, 0)" in result.stderr
+
+
+def test_report_of_hostile_names(tessera, epochs, tmp_path):
+    names = epochs["ch_names"].astype("U400")
+    names[:3] = ["\x1b[31mred", "<script>alert(1)</script>", "é" * 300]
+    np.savez(tmp_path / "names.npz", data=epochs["X"], pos=epochs["pos"], ch_names=names,
+             sfreq=250.0)
+    result = tessera("autoreject", "fit", "names.npz", "--report", "report.html")
+    assert result.returncode == 0
+    page = (tmp_path / "report.html").read_bytes().decode()
+    assert "\x1b" not in page
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "é" * 30 + "..." in page
+    assert "é" * 31 not in page
+    for figure in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(figure)
+
+
+def test_odd_calibrations_are_said(tessera, tmp_path):
+    edf = bytearray((FORMATS / "plain.edf").read_bytes())
+    n_signal = int(edf[252:256])
+    low, high = 256 + 120 * n_signal, 256 + 128 * n_signal  # digital minimum and maximum
+    edf[low:low + 8], edf[high:high + 8] = edf[high:high + 8], edf[low:low + 8]
+    (tmp_path / "odd.edf").write_bytes(edf)
+    fif = bytearray((FORMATS / "cont_single_raw.fif").read_bytes())
+    at = 0
+    while at + 16 <= len(fif):  # both of a channel's descriptions: the record, and its own block
+        kind, size = (int.from_bytes(fif[at + i:at + i + 4], "big") for i in (0, 8))
+        if kind in (203, 253):
+            field = at + 16 + (12 if kind == 203 else 0)
+            fif[field:field + 4] = bytes(4)
+        at += 16 + size
+    (tmp_path / "odd_raw.fif").write_bytes(fif)
+    for name, message in (("odd.edf", "signal inverted"), ("odd_raw.fif", "range 0")):
+        result = tessera("autoreject", "info", name, "--window", "0.2", "--baseline", "none")
+        assert result.returncode == 0
+        assert message in result.stderr

@@ -147,7 +147,7 @@ static bool unit_factor(const char *unit, double *factor)
 
 // What is said once of all channels it is true of.
 typedef struct remarks {
-    tess_ar_names no_scale, no_unit, other_rate;
+    tess_ar_names no_scale, reversed, no_unit, other_rate;
 } remarks;
 
 static void say(tess_edf *edf, const remarks *r)
@@ -155,6 +155,10 @@ static void say(tess_edf *edf, const remarks *r)
     if (r->no_scale.n > 0) {
         tess_ar_epochs_note(edf->epochs, "no scale (a range of width 0), taken as 1: %s",
                             r->no_scale.text);
+    }
+    if (r->reversed.n > 0) {
+        tess_ar_epochs_note(edf->epochs, "digital minimum above the maximum, signal inverted: %s",
+                            r->reversed.text);
     }
     if (r->no_unit.n > 0) {
         tess_ar_epochs_note(edf->epochs, "unit not known, taken as volts: %s", r->no_unit.text);
@@ -179,6 +183,9 @@ static void set_scale(tess_edf *edf, int64_t c, const tess_autoreject_channel *c
         tess_ar_names_add(&r->no_scale, channel->name);
         digital = digital == 0 ? 1 : digital;
         physical = physical == 0 ? 1 : physical;
+    }
+    if (digital < 0) {
+        tess_ar_names_add(&r->reversed, channel->name);
     }
     scale->factor = physical / digital;
     scale->shift = signal->physical_min - signal->digital_min * scale->factor;

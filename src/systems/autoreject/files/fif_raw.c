@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/fif.h"
 
 #include <string.h>
@@ -340,6 +341,21 @@ static tess_status read_parts(tess_context *ctx, fif_raw *raw)
     return TESS_OK;
 }
 
+// A range of 0 makes a flat channel, which is seldom what was recorded.
+static void set_scales(fif_raw *raw, tess_autoreject_epochs *epochs, const tess_ar_fif_info *info)
+{
+    tess_ar_names no_range = {0};
+    for (int64_t c = 0; c < raw->n_chan; c++) {
+        raw->scale[c] = info->range[c] * info->cal[c];
+        if (raw->scale[c] == 0) {
+            tess_ar_names_add(&no_range, info->sensors.channels[c].name);
+        }
+    }
+    if (no_range.n > 0) {
+        tess_ar_epochs_note(epochs, "range 0, so that every sample is 0: %s", no_range.text);
+    }
+}
+
 static tess_status fill(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs *epochs,
                         tess_ar_continuous *out)
 {
@@ -351,9 +367,7 @@ static tess_status fill(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs 
     if (!raw->scale) {
         return TESS_E_MEMORY;
     }
-    for (int64_t c = 0; c < raw->n_chan; c++) {
-        raw->scale[c] = info.range[c] * info.cal[c];
-    }
+    set_scales(raw, epochs, &info);
     TESS_TRY(read_parts(ctx, raw));
     TESS_TRY(tess_ar_fif_read_annotations(&raw->parts[0], epochs, info.date_s, &annotations,
                                           &out->n_annotation));

@@ -38,7 +38,7 @@ static void write_channel(tess_ar_page *page, const tess_autoreject_type_fit *fi
                           int64_t first)
 {
     tess_text_add(&page->html.text, "<tr><td>");
-    tess_html_escaped(&page->html, page->model->channel_names[fit->channels[c]]);
+    tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
     tess_text_printf(&page->html.text, "</td><td class=\"n\">%.4g</td><td class=\"n\">",
                      fit->thresholds[c]);
     if (fit->standard_errors && isfinite(fit->standard_errors[c])) {
@@ -113,7 +113,7 @@ static void write_head(tess_ar_page *page, const tess_autoreject_type_fit *fit,
                          "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"9\" "
                          "fill=\"#%02x%02x%02x\"><title>",
                          x, y, (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
-        tess_html_escaped(&page->html, page->model->channel_names[fit->channels[c]]);
+        tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
         tess_text_printf(&page->html.text, " %.1f %%</title></circle>\n", 100 * share);
     }
     tess_text_add(&page->html.text, "</svg>\n");

@@ -94,7 +94,7 @@ void tess_ar_page_matrix(tess_ar_page *page)
         if (c % name_step == 0) {
             tess_text_printf(&page->html.text, "<text x=\"0\" y=\"%.6g\" font-size=\"10\">",
                              y + 10);
-            tess_html_escaped(&page->html, log->channel_names[c]);
+            tess_ar_page_name(page, log->channel_names[c]);
             tess_text_add(&page->html.text, "</text>");
         }
         write_channel(page, c, n_column, y, row > 4 ? row - 1 : row);

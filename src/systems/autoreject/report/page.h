@@ -32,4 +32,7 @@ void tess_ar_page_dropped(tess_ar_page *page);
 // Reads the epochs once.
 TESS_MUST_CHECK tess_status tess_ar_page_averages(tess_ar_page *page);
 
+// A channel's name for the page: short enough for a table, without control characters.
+void tess_ar_page_name(tess_ar_page *page, const char *name);
+
 #endif
