@@ -74,7 +74,8 @@ static int parse_baseline(const cli *c, tess_autoreject_epochs_config *config)
                                text);
     }
     config->baseline_end = comma[1] == '\0' ? (double)INFINITY : strtod(comma + 1, &end);
-    if (comma[1] != '\0' && (end == comma + 1 || *end)) {
+    if ((comma[1] != '\0' && (end == comma + 1 || *end)) || isnan(config->baseline_start) ||
+        isnan(config->baseline_end)) {
         return cli_usage_error(c, "--baseline: '%s' is neither none nor START,END in seconds",
                                text);
     }

@@ -264,3 +264,20 @@ def test_odd_calibrations_are_said(tessera, tmp_path):
         result = tessera("autoreject", "info", name, "--window", "0.2", "--baseline", "none")
         assert result.returncode == 0
         assert message in result.stderr
+
+
+@pytest.mark.parametrize(("words", "code", "message"), [
+    (("epochs-epo.fif", "--window", "1"), 0, "holds epochs already"),
+    (("epochs-epo.fif", "--tmin", "0"), 0, "holds epochs already"),
+    (("epochs-epo.fif",), 0, ""),
+    (("cont_single_raw.fif", "--window", "0.2", "--sampling-hz", "7"), 0, "7 Hz is not used"),
+    (("cont_single_raw.fif", "--window", "1e-5"), 2, "window: 1e-05 s hold no sample"),
+    (("cont_single_raw.fif", "--events", "none.txt"), 65, "none.txt: holds no events"),
+    (("cont_single_raw.fif", "--window", "1", "--baseline", "nan,0"), 2, "neither none nor"),
+])
+def test_options_without_effect_are_said(tessera, tmp_path, words, code, message):
+    (tmp_path / "none.txt").write_text("")
+    result = tessera("autoreject", "info", str(FORMATS / words[0]), *words[1:])
+    assert result.returncode == code
+    assert message in result.stderr
+    assert ("already" in result.stderr) == ("already" in message)

@@ -81,6 +81,10 @@ static tess_status find_events(tess_context *ctx, const tess_autoreject_epochs_c
             TESS_TRY(tess_ar_events_of_annotations(c, epochs, list));
         }
     }
+    if (list->n == 0 && config->events) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: holds no events; give another file, or the length of windows",
+                  config->events);
+    }
     if (list->n == 0) {
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: a continuous recording without events%s; give a file of events, the name of "
@@ -138,6 +142,10 @@ static tess_status times(const tess_autoreject_epochs_config *config, const tess
     const double from = rint(tmin * c->sampling_hz);
     const double to = rint(tmax * c->sampling_hz);
     if (!(fabs(from) < 1e15) || !(fabs(to) < 1e15) || to < from) {
+        if (by_window) {
+            TESS_FAIL(TESS_E_RANGE, "window: %g s hold no sample at %g Hz", config->window,
+                      c->sampling_hz);
+        }
         TESS_FAIL(TESS_E_RANGE, "tmin, tmax: %g to %g s hold no sample at %g Hz", tmin, tmax,
                   c->sampling_hz);
     }

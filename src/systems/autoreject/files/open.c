@@ -67,6 +67,24 @@ static void note_projectors(tess_autoreject_epochs *epochs)
     }
 }
 
+// Options that had no effect would otherwise be taken for obeyed.
+static void note_unused(const tess_autoreject_epochs_config *config, bool is_continuous,
+                        tess_autoreject_epochs *epochs)
+{
+    tess_autoreject_epochs_config usual;
+    tess_autoreject_epochs_config_init(&usual, sizeof usual);
+    const bool cuts = config->events || config->stim || config->window > 0 ||
+                      config->tmin != usual.tmin || config->tmax != usual.tmax;
+    if (cuts && !is_continuous) {
+        tess_ar_epochs_note(epochs, "the file holds epochs already: events, trigger channel, "
+                                    "window, tmin and tmax are not used");
+    }
+    if (config->sampling_hz > 0 && config->sampling_hz != epochs->info.sampling_hz) {
+        tess_ar_epochs_note(epochs, "the file says %g Hz; the sampling rate of %g Hz is not used",
+                            epochs->info.sampling_hz, config->sampling_hz);
+    }
+}
+
 static tess_status fill(tess_context *ctx, const char *path,
                         const tess_autoreject_epochs_config *config, tess_autoreject_epochs *epochs)
 {
@@ -96,6 +114,7 @@ static tess_status fill(tess_context *ctx, const char *path,
     }
     TESS_TRY(apply_config(ctx, path, config, epochs));
     note_projectors(epochs);
+    note_unused(config, is_continuous, epochs);
     const bool is_default = config->baseline == TESS_AR_BASELINE_DEFAULT;
     if (config->baseline == TESS_AR_BASELINE_INTERVAL) {
         return tess_ar_apply_baseline(epochs, config->baseline_start, config->baseline_end);
