@@ -72,7 +72,7 @@ static void killed_at_random_instants(void **state)
     const char *right = unit_path("right.json");
     const char *out = unit_path("out.json");
     const char *folder = unit_path("work");
-    // 6 MiB: the samples (3.5 MB and what goes with them) lie in a file.
+    // 10 MiB: the samples (3.5 MB and what goes with them) lie in a file.
     const uint64_t limits[] = {0, 10 << 20};
     const double begin = now_s();
     assert_int_equal(wait_for(start(NULL, right, 2, 0)), 0);
@@ -82,9 +82,10 @@ static void killed_at_random_instants(void **state)
     uint64_t s = 11;
     int n_killed = 0;
     for (int round = 0; round < (unit_is_quick() ? 2 : 6); round++) {
-        for (;;) {
+        // Short waits first, so that some run is killed; longer ones later, so that one ends.
+        for (int attempt = 1;; attempt++) {
             const pid_t child = start(folder, out, 1 + round % 3, limits[round % 2]);
-            sleep_s(ar_uniform(&s) * (4 * whole_s + 0.1));
+            sleep_s(ar_uniform(&s) * 0.6 * attempt * whole_s);
             kill(child, SIGKILL);
             const int status = wait_for(child);
             if (!WIFSIGNALED(status)) {
