@@ -50,6 +50,18 @@ static int print_global(cli *c, autoreject_job *j, const global_line *lines, int
     return code;
 }
 
+// Eye channels cannot be repaired, but MNE's reject= takes a threshold for them.
+static void pick_eog(autoreject_job *j)
+{
+    const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(j->epochs)->sensors;
+    for (int64_t i = 0; i < sensors->n_chan; i++) {
+        const tess_autoreject_channel *channel = &sensors->channels[i];
+        if (channel->type == TESS_AUTOREJECT_EOG && !channel->is_bad) {
+            j->picks[j->n_pick++] = i; // there is room for every channel
+        }
+    }
+}
+
 static int run_global(cli *c, autoreject_job *j, int64_t **channels)
 {
     global_line lines[TESS_AUTOREJECT_EOG + 1];
@@ -57,6 +69,9 @@ static int run_global(cli *c, autoreject_job *j, int64_t **channels)
 
     CLI_TRY(autoreject_open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    if (!c->values.picks) {
+        pick_eog(j);
+    }
     *channels = malloc((size_t)j->n_pick * sizeof **channels + 1);
     if (!*channels) {
         return console_fail(71, "no memory for the list of channels");

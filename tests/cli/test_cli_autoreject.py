@@ -90,6 +90,9 @@ def test_global(tessera, tmp_path):
              bads=data["bads"].astype(str), sfreq=250.0)
     found = run_json(tessera, "global", "global.npz", "--search", "compat", "--picks", "eeg")
     assert found["reject"]["eeg"] == pytest.approx(float(data["thr_eeg"]), rel=1e-12)
+    every = run_json(tessera, "global", "global.npz", "--search", "compat")
+    assert every["reject"] == pytest.approx(
+        {"eeg": float(data["thr_eeg"]), "eog": float(data["thr_eog"])}, rel=1e-12)
     exact = run_json(tessera, "global", "global.npz", "--picks", "eeg")
     best = data["cand_eeg"][np.argmin(data["J_eeg"])]
     assert exact["reject"]["eeg"] == pytest.approx(float(best), rel=1e-12)
