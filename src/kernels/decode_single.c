@@ -82,36 +82,42 @@ static inline v_f32 last_minus_q(const single *s, size_t i)
         BODY;                                                                                      \
     }
 
-// Sum of the lanes, front to back.
-static float sum_of(v_f32 v)
+// Stores a vector of sums as row r of those to be added up across.
+#define PUT(r, sum) v_store_f32(lanes + (r)*v_len_f32(), sum)
+
+// The sums across the lanes of eight rows, with the sign that each of four in turn has.
+static void add_across(const float *lanes, size_t n, float *moments)
 {
-    float lane[V_MAX_BYTES / sizeof(float)];
-    v_store_f32(lane, v);
-    float sum = 0;
-    for (size_t k = 0; k < v_len_f32(); k++) {
-        sum += lane[k];
+    float sum[8];
+    v_lane_sums_f32(lanes, sum);
+    for (size_t r = 0; r < n; r++) {
+        moments[r] = r % 4 < 2 ? sum[r] : -sum[r];
     }
-    return sum;
 }
 
 static void up_to_8(const single *s, size_t order, float *moments)
 {
     v_f32 a = v_set1_f32(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
     EACH_VECTOR(FIRST_8)
-    const float sum[8] = {sum_of(a), sum_of(b), -sum_of(c), -sum_of(d),
-                          sum_of(e), sum_of(f), -sum_of(g), -sum_of(h)};
-    memcpy(moments, sum, order * sizeof *sum);
+    float lanes[8 * V_MAX_BYTES / sizeof(float)];
+    PUT(0, a), PUT(1, b), PUT(2, c), PUT(3, d);
+    PUT(4, e), PUT(5, f), PUT(6, g), PUT(7, h);
+    add_across(lanes, order, moments);
 }
 
 static void up_to_12(const single *s, size_t order, float *moments)
 {
-    v_f32 a = v_set1_f32(0), b = a, c = a, d = a, e = a, f = a, g = a, h = a;
+    const v_f32 zero = v_set1_f32(0);
+    v_f32 a = zero, b = a, c = a, d = a, e = a, f = a, g = a, h = a;
     v_f32 j = a, k = a, l = a, m = a;
     EACH_VECTOR(FIRST_8; NEXT_4)
-    const float sum[TESS_DECODE_SINGLE_ORDER] = {sum_of(a), sum_of(b), -sum_of(c), -sum_of(d),
-                                                 sum_of(e), sum_of(f), -sum_of(g), -sum_of(h),
-                                                 sum_of(j), sum_of(k), -sum_of(l), -sum_of(m)};
-    memcpy(moments, sum, order * sizeof *sum);
+    float lanes[8 * V_MAX_BYTES / sizeof(float)];
+    PUT(0, a), PUT(1, b), PUT(2, c), PUT(3, d);
+    PUT(4, e), PUT(5, f), PUT(6, g), PUT(7, h);
+    add_across(lanes, 8, moments);
+    PUT(0, j), PUT(1, k), PUT(2, l), PUT(3, m);
+    PUT(4, zero), PUT(5, zero), PUT(6, zero), PUT(7, zero);
+    add_across(lanes, order - 8, moments + 8);
 }
 
 void TESS_KFN(decode_single_f32)(const float *restrict y, size_t y_stride, size_t n,

@@ -16,6 +16,7 @@
 //   v_test_T(u, bits)            mask of (u & bits) != 0
 //   v_row_sums_f64(x, sums)      sums[r] of the eight items x[8 r..] for r < 8: of neighbours, of
 //                                those pairs, of the halves. Same bits on every ISA.
+//   v_lane_sums_f32(x, sums)     sums[r] of the v_len items x[v_len r..] for r < 8, in any order
 //   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
 //   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
 //
@@ -52,6 +53,19 @@ static inline void v_narrow_16(const double *x, float *y)
 {
     for (size_t i = 0; i < 16; i++) {
         y[i] = (float)x[i];
+    }
+}
+#endif
+
+#ifndef V_HAS_LANE_SUMS
+static inline void v_lane_sums_f32(const float *x, float *sums)
+{
+    const size_t n = v_len_f32();
+    for (size_t r = 0; r < 8; r++) {
+        sums[r] = 0;
+        for (size_t i = 0; i < n; i++) {
+            sums[r] += x[r * n + i];
+        }
     }
 }
 #endif

@@ -6,6 +6,7 @@
 
 #define V_REGISTERS 16
 #define V_HAS_ROW_SUMS 1
+#define V_HAS_LANE_SUMS 1
 #define V_HAS_NARROW_16 1
 
 typedef __m256 v_f32;
@@ -205,6 +206,21 @@ static inline void v_row_sums_f64(const double *x, double *sums)
         const double *q = x + 8 * r;
         v_store_f64(sums + r, v_add_f64(v_four_sums(q), v_four_sums(q + 4)));
     }
+}
+
+// Of the four items of each half of four rows.
+static inline v_f32 v_halves_of_4(const float *x)
+{
+    const v_f32 a = _mm256_hadd_ps(v_load_f32(x), v_load_f32(x + 8));
+    const v_f32 b = _mm256_hadd_ps(v_load_f32(x + 16), v_load_f32(x + 24));
+    return _mm256_hadd_ps(a, b);
+}
+
+static inline void v_lane_sums_f32(const float *x, float *sums)
+{
+    const v_f32 a = v_halves_of_4(x), b = v_halves_of_4(x + 32);
+    v_store_f32(sums, _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20),
+                                    _mm256_permute2f128_ps(a, b, 0x31)));
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define V_HAS_SCALE 1
 #define V_HAS_FRACTION 1
 #define V_HAS_ROW_SUMS 1
+#define V_HAS_LANE_SUMS 1
 #define V_HAS_NARROW_16 1
 
 typedef __m512 v_f32;
@@ -197,6 +198,26 @@ static inline void v_row_sums_f64(const double *x, double *sums)
     const v_f64 a = v_quarter_sums(v_pair_sums(x), v_pair_sums(x + 16));
     const v_f64 b = v_quarter_sums(v_pair_sums(x + 32), v_pair_sums(x + 48));
     v_store_f64(sums, v_quarter_sums(a, b));
+}
+
+// Of the four items of each quarter of four rows.
+static inline v_f32 v_quarters_of_4(const float *x)
+{
+    const v_f32 a = v_load_f32(x), b = v_load_f32(x + 16);
+    const v_f32 c = v_load_f32(x + 32), d = v_load_f32(x + 48);
+    const v_f32 p = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+    const v_f32 q = _mm512_add_ps(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+    return _mm512_add_ps(_mm512_shuffle_ps(p, q, 0x44), _mm512_shuffle_ps(p, q, 0xee));
+}
+
+static inline void v_lane_sums_f32(const float *x, float *sums)
+{
+    const v_f32 a = v_quarters_of_4(x), b = v_quarters_of_4(x + 64);
+    const v_f32 half =
+        _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+    const v_f32 whole = _mm512_add_ps(_mm512_shuffle_f32x4(half, half, 0x08),
+                                      _mm512_shuffle_f32x4(half, half, 0x0d));
+    _mm256_storeu_ps(sums, _mm512_castps512_ps256(whole));
 }
 
 #endif
