@@ -1,22 +1,28 @@
 // Latency of the online decoder.
 //
 //   online_latency [--electrodes N] [--encoding N] [--features N] [--places N] [--ripple N]
-//                  [--bins N] [--width S] [--delay S] [--threads N] [--burst]
+//                  [--bins N] [--width S] [--delay S] [--threads N] [--burst] [--busy N]
+//                  [--empty US]
 //
 // A linear track of N places; every bin holds --ripple spikes spread over the electrodes. A second
 // thread pushes them at their times while the first closes bins as the clock tells; --burst pushes
-// a bin's spikes all at once at its end instead. Prints one JSON object; times are those of
-// tess_decode_online_advance, in microseconds.
+// a bin's spikes all at once at its end instead. --busy starts N processes that never rest. --empty
+// replaces the decoder by so many microseconds of arithmetic on the same two threads: what that
+// loses is the scheduler's. Prints one JSON object; times are those of tess_decode_online_advance,
+// in microseconds: by the clock, and (cpu) what its thread ran.
 #include "tessera/decode.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct settings {
     int64_t n_electrode;
@@ -28,6 +34,8 @@ typedef struct settings {
     double width_s;
     double delay_s;
     int64_t n_thread;
+    int64_t n_busy;
+    double empty_us; // 0: the decoder
     int is_burst;
 } settings;
 
@@ -38,11 +46,16 @@ typedef struct bench {
     float *marks;   // [n_ripple * 64][n_feature]
 } bench;
 
-static double now_s(void)
+static double read_s(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now_s(void)
+{
+    return read_s(CLOCK_MONOTONIC);
 }
 
 static void sleep_until(double when)
@@ -174,6 +187,9 @@ static tess_decode_detector *detect(tess_context *ctx, tess_decode_environment *
 static void push_spike(const bench *b, int64_t bin, int64_t k)
 {
     const settings *s = &b->s;
+    if (s->empty_us > 0) {
+        return;
+    }
     const int64_t number = bin * s->n_ripple + k;
     const double time = ((double)bin + ((double)k + 0.5) / (double)s->n_ripple) * s->width_s;
     const float *mark = b->marks + number % (s->n_ripple * 64) * s->n_feature;
@@ -197,7 +213,21 @@ static void *produce(void *arg)
     return NULL;
 }
 
-static void consume(bench *b, double *latency)
+static void close_bin(const bench *b, double due)
+{
+    if (b->s.empty_us > 0) {
+        const double end = read_s(CLOCK_THREAD_CPUTIME_ID) + 1e-6 * b->s.empty_us;
+        while (read_s(CLOCK_THREAD_CPUTIME_ID) < end) {
+        }
+        return;
+    }
+    int64_t n_closed = 0;
+    if (tess_decode_online_advance(b->online, due, &n_closed) != TESS_OK || n_closed != 1) {
+        fail("advance");
+    }
+}
+
+static void consume(bench *b, double *latency, double *cpu)
 {
     const settings *s = &b->s;
     pthread_t producer;
@@ -215,12 +245,11 @@ static void consume(bench *b, double *latency)
         } else {
             sleep_until(b->begin_s + due);
         }
-        int64_t n_closed = 0;
         const double begin = now_s();
-        if (tess_decode_online_advance(b->online, due, &n_closed) != TESS_OK || n_closed != 1) {
-            fail("advance");
-        }
+        const double ran = read_s(CLOCK_THREAD_CPUTIME_ID);
+        close_bin(b, due);
         latency[bin] = (now_s() - begin) * 1e6;
+        cpu[bin] = (read_s(CLOCK_THREAD_CPUTIME_ID) - ran) * 1e6;
     }
     if (!s->is_burst) {
         pthread_join(producer, NULL);
@@ -233,7 +262,29 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print(const bench *b, double *latency)
+static void start_busy(const settings *s, pid_t *busy)
+{
+    for (int64_t k = 0; k < s->n_busy; k++) {
+        busy[k] = fork();
+        if (busy[k] == 0) {
+            alarm(120); // should nobody end it
+            for (volatile unsigned i = 0;; i++) {
+            }
+        }
+    }
+}
+
+static void end_busy(const settings *s, const pid_t *busy)
+{
+    for (int64_t k = 0; k < s->n_busy; k++) {
+        if (busy[k] > 0) {
+            kill(busy[k], SIGKILL);
+            waitpid(busy[k], NULL, 0);
+        }
+    }
+}
+
+static void print(const bench *b, double *latency, double *cpu)
 {
     const settings *s = &b->s;
     tess_decode_online_stats stats;
@@ -241,17 +292,21 @@ static void print(const bench *b, double *latency)
         fail("stats");
     }
     qsort(latency, (size_t)s->n_bin, sizeof *latency, ascending);
+    qsort(cpu, (size_t)s->n_bin, sizeof *cpu, ascending);
     const double last = (double)(s->n_bin - 1);
     printf("{\"electrodes\": %lld, \"encoding_spikes\": %lld, \"features\": %lld, \"places\": %lld,"
            " \"spikes_per_bin\": %lld, \"bins\": %lld, \"threads\": %lld, \"burst\": %s,"
+           " \"busy\": %lld, \"empty_us\": %g,"
            " \"p50_us\": %.1f, \"p90_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f,"
-           " \"max_us\": %.1f, \"decoded\": %lld, \"late\": %lld, \"dropped\": %lld}\n",
+           " \"max_us\": %.1f, \"cpu_p50_us\": %.1f, \"cpu_p99_us\": %.1f, \"cpu_max_us\": %.1f,"
+           " \"decoded\": %lld, \"late\": %lld, \"dropped\": %lld}\n",
            (long long)s->n_electrode, (long long)s->n_encoding, (long long)s->n_feature,
            (long long)s->n_place, (long long)s->n_ripple, (long long)s->n_bin,
-           (long long)s->n_thread, s->is_burst ? "true" : "false", latency[(int64_t)(0.5 * last)],
-           latency[(int64_t)(0.9 * last)], latency[(int64_t)(0.99 * last)],
-           latency[(int64_t)(0.999 * last)], latency[s->n_bin - 1], (long long)stats.n_spike,
-           (long long)stats.n_late, (long long)stats.n_dropped);
+           (long long)s->n_thread, s->is_burst ? "true" : "false", (long long)s->n_busy,
+           s->empty_us, latency[(int64_t)(0.5 * last)], latency[(int64_t)(0.9 * last)],
+           latency[(int64_t)(0.99 * last)], latency[(int64_t)(0.999 * last)], latency[s->n_bin - 1],
+           cpu[(int64_t)(0.5 * last)], cpu[(int64_t)(0.99 * last)], cpu[s->n_bin - 1],
+           (long long)stats.n_spike, (long long)stats.n_late, (long long)stats.n_dropped);
 }
 
 static void run(const settings *s)
@@ -292,8 +347,14 @@ static void run(const settings *s)
         fail("online");
     }
     double *latency = need(s->n_bin, sizeof *latency);
-    consume(&b, latency);
-    print(&b, latency);
+    double *cpu = need(s->n_bin, sizeof *cpu);
+    pid_t *busy = need(s->n_busy, sizeof *busy);
+    start_busy(s, busy);
+    consume(&b, latency, cpu);
+    end_busy(s, busy);
+    print(&b, latency, cpu);
+    free(busy);
+    free(cpu);
     free(latency);
     free(mark);
     free(b.marks);
@@ -323,7 +384,8 @@ int main(int argc, char **argv)
                    {"--features", &s.n_feature, NULL},     {"--places", &s.n_place, NULL},
                    {"--ripple", &s.n_ripple, NULL},        {"--bins", &s.n_bin, NULL},
                    {"--threads", &s.n_thread, NULL},       {"--width", NULL, &s.width_s},
-                   {"--delay", NULL, &s.delay_s}};
+                   {"--delay", NULL, &s.delay_s},          {"--busy", &s.n_busy, NULL},
+                   {"--empty", NULL, &s.empty_us}};
     for (int i = 1; i < argc; i++) {
         int known = strcmp(argv[i], "--burst") == 0;
         s.is_burst |= known;
@@ -344,7 +406,7 @@ int main(int argc, char **argv)
         }
     }
     if (s.n_electrode < 1 || s.n_encoding < 1 || s.n_feature < 1 || s.n_place < 1 ||
-        s.n_ripple < 1 || s.n_bin < 1) {
+        s.n_ripple < 1 || s.n_bin < 1 || s.n_busy < 0) {
         fprintf(stderr, "online_latency: numbers must be positive\n");
         return 2;
     }
