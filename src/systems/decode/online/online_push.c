@@ -1,4 +1,5 @@
-// Spikes and positions on their way in. Nothing here waits, allocates or writes to a file.
+// Spikes and positions on their way in. Nothing here waits, allocates or writes to a file; waking a
+// helper is a system call that does not wait either.
 #include "base/status.h"
 #include "systems/decode/online/online.h"
 
@@ -64,7 +65,13 @@ tess_status tess_decode_online_push_spike(tess_decode_online *online, double tim
     }
     ring->entries[head & ring->mask].time = time;
     online_store_mark(ring->marks + (head & ring->mask) * n_feature, mark, n_feature);
-    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    atomic_store(&ring->head, head + 1);
+    if (online->n_helper > 0 && !ring->is_deaf) {
+        online_helper *helper = &online->helpers[electrode % online->n_helper];
+        if (atomic_load(&helper->sleep) != ONLINE_AWAKE) {
+            tess_decode_online_wake(helper);
+        }
+    }
     return TESS_OK;
 }
 
