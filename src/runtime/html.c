@@ -20,6 +20,11 @@ static const char STYLE[] =
     "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}"
     "pre{background:#161b22}h2{border-color:#30363d}}@media print{body{max-width:none}}";
 
+static bool is_control(char c)
+{
+    return ((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 127;
+}
+
 void tess_html_escaped(tess_html *html, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -37,7 +42,8 @@ void tess_html_escaped(tess_html *html, const char *text)
             tess_text_add(&html->text, "&quot;");
             break;
         default:
-            tess_text_append(&html->text, c, 1);
+            // No page has control characters but the breaks of its lines.
+            tess_text_append(&html->text, is_control(*c) ? "?" : c, 1);
         }
     }
 }
