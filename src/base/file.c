@@ -206,8 +206,20 @@ static tess_status rename_in(int directory, const char *directory_name, const ch
     return status;
 }
 
+// A device, pipe or folder is never replaced, whoever asks: rename() would do it.
+static tess_status check_replaceable(const char *final_path)
+{
+    struct stat there;
+    if (stat(final_path, &there) == 0 && !S_ISREG(there.st_mode)) {
+        TESS_FAIL(TESS_E_CREATE, "%s: is not a regular file; choose another name for the output",
+                  final_path);
+    }
+    return TESS_OK;
+}
+
 tess_status tess_file_rename(const char *path, const char *final_path, int overwrite)
 {
+    TESS_TRY(check_replaceable(final_path));
     // The directory is opened first: too many open files must show before anything is renamed.
     char name[1024];
     int directory = -1;

@@ -185,7 +185,8 @@ static void what_is_odd_is_noted(void **state)
     const char *notes = notes_of(ctx, &d, &config, &model);
     assert_contains(notes, "are the samples in volts?");
     assert_contains(notes, "Channel 'E05' is flat in every epoch.");
-    assert_contains(notes, "1 times a channel of type eeg is flat in one epoch but not in all");
+    assert_contains(notes,
+                    "Channels of type eeg that are flat in an epoch but not in all: 1 times");
     assert_contains(notes, "Channels 'E02' and 'E03' are in the same place.");
     assert_contains(notes, "1 channels are marked as bad. These will be ignored.");
     assert_int_equal(tess_autoreject_model_get_info(model)->n_pick, N_CHAN - 1);

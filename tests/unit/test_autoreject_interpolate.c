@@ -488,6 +488,7 @@ static void electrodes_on_top_of_each_other_are_warned_of(void **state)
     tess_context_config_init(&config, sizeof config);
     config.log = keep_message;
     config.log_user = message;
+    config.log_level = TESS_LOG_INFO;
     tess_context *ctx = NULL;
     assert_ok(tess_context_create(&config, &ctx));
     double *pos = spiral(6);

@@ -119,7 +119,7 @@ static void commit_refuses_and_cleans_up(void **state)
     unlink(path);
     assert_int_equal(mkdir(path, 0700), 0);
     assert_ok(tess_temp_file_create(path, 0666, &file));
-    assert_fails(tess_temp_file_commit(&file, 1), TESS_E_IO, "give the finished file its name");
+    assert_fails(tess_temp_file_commit(&file, 1), TESS_E_CREATE, "not a regular file");
     rmdir(path);
     assert_int_equal(unit_count_files(), before);
 }
@@ -188,6 +188,18 @@ static void signals_do_not_disturb(void **state)
     free(back);
 }
 
+static void only_files_are_replaced(void **state)
+{
+    (void)state;
+    const char *path = unit_path("pipe");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_fails(tess_file_write_text(path, "text", 1), TESS_E_CREATE, "not a regular file");
+    struct stat there;
+    assert_int_equal(stat(path, &there), 0);
+    assert_true(S_ISFIFO(there.st_mode));
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +211,7 @@ int main(void)
         cmocka_unit_test(commit_refuses_and_cleans_up),
         cmocka_unit_test(names_may_be_relative_or_too_long),
         cmocka_unit_test(signals_do_not_disturb),
+        cmocka_unit_test(only_files_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

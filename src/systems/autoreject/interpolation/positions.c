@@ -113,7 +113,7 @@ static void warn_of_origin(tess_context *ctx, const tess_autoreject_sensors *sen
     }
 }
 
-static void warn_of_neighbours(tess_context *ctx, const tess_autoreject_sensors *sensors,
+static void tell_of_neighbours(tess_context *ctx, const tess_autoreject_sensors *sensors,
                                const int64_t *channels, int64_t n, const double *u)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -124,7 +124,7 @@ static void warn_of_neighbours(tess_context *ctx, const tess_autoreject_sensors 
                 square += d * d;
             }
             if (square < SAME_PLACE * SAME_PLACE) {
-                tess_log_write(&ctx->log, TESS_LOG_WARNING,
+                tess_log_write(&ctx->log, TESS_LOG_INFO,
                                "electrodes %s and %s are at the same place; each is predicted "
                                "mostly from the other",
                                sensors->channels[channels[j]].name,
@@ -148,6 +148,6 @@ tess_status tess_ar_electrode_directions(tess_context *ctx, const tess_autorejec
         memcpy(out + 3 * i, position(sensors, channels[i]), 3 * sizeof *out);
     }
     tess_ar_directions(out, n, origin, out);
-    warn_of_neighbours(ctx, sensors, channels, n, out);
+    tell_of_neighbours(ctx, sensors, channels, n, out);
     return TESS_OK;
 }

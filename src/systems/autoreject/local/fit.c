@@ -200,11 +200,12 @@ static void take_choice(fit *f, const tess_ar_local_result *result)
     type->n_interpolate = f->setup.n_interpolate[result->n_interpolate_index];
     if (result->n_left_out > 0) {
         tess_ar_model_note(f->model,
-                           "In the search %lld epochs of type %s (counted once for each "
-                           "n_interpolate) were left out: fewer than %lld channels would have "
-                           "been left to repair the others from.",
-                           (long long)result->n_left_out, tess_autoreject_type_name(type->type),
-                           (long long)tess_ar_least_sources(f->setup.config.rho_mode));
+                           "Epochs of type %s left out of the search (counted once for each "
+                           "n_interpolate) because fewer than %lld channels would have been left "
+                           "to repair the others from: %lld.",
+                           tess_autoreject_type_name(type->type),
+                           (long long)tess_ar_least_sources(f->setup.config.rho_mode),
+                           (long long)result->n_left_out);
     }
 }
 

@@ -243,21 +243,26 @@ static tess_status label_type(votes *v, const tess_autoreject_type_fit *type, in
     if (is_predictable || v->model->info.compat_types) {
         tess_ar_select_repairs(own, delta, n_epoch, n, type->n_interpolate);
     }
+    int64_t n_few = 0;
+    int64_t first_few = -1;
     for (int64_t e = 0; e < n_epoch; e++) {
         const int64_t n_repair = counts[e] < type->n_interpolate ? counts[e] : type->n_interpolate;
         const bool is_bad = tess_ar_epoch_is_bad(counts[e], type->consensus, n);
         const bool has_few = is_predictable && n_repair > 0 && n - n_repair < least;
-        if (has_few && !is_bad) {
-            tess_ar_log_note(log,
-                             "Epoch %lld is marked bad: only %lld channels of type %s would be "
-                             "left to repair the others from.",
-                             (long long)e, (long long)(n - n_repair),
-                             tess_autoreject_type_name(type->type));
+        if (has_few && !is_bad && n_few++ == 0) {
+            first_few = e;
         }
         bad_epochs[e] |= is_bad || has_few;
         for (int64_t c = 0; c < n; c++) {
             labels[e * log->info.n_chan + v->channels[first + c]] = own[e * n + c];
         }
+    }
+    if (n_few > 0) {
+        tess_ar_log_note(log,
+                         "Epochs marked bad because fewer than %lld channels of type %s would be "
+                         "left to repair the others from: %lld, the first is epoch %lld.",
+                         (long long)least, tess_autoreject_type_name(type->type), (long long)n_few,
+                         (long long)first_few);
     }
     return TESS_OK;
 }

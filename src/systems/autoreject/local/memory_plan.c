@@ -116,8 +116,8 @@ void tess_ar_note_samples(const tess_ar_setup *s, int64_t group, const double *d
     }
     if (n_partly > 0) {
         tess_ar_model_note(model,
-                           "%lld times a channel of type %s is flat in one epoch but not in all; "
-                           "by peak-to-peak these are good.",
-                           (long long)n_partly, tess_autoreject_type_name(g->type));
+                           "Channels of type %s that are flat in an epoch but not in all: %lld "
+                           "times; by peak-to-peak these are good.",
+                           tess_autoreject_type_name(g->type), (long long)n_partly);
     }
 }

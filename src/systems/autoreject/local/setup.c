@@ -218,26 +218,36 @@ static tess_status check_config(const tess_autoreject_fit_config *config)
     return TESS_OK;
 }
 
+static bool same_direction(const double *a, const double *b)
+{
+    const double cross[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                             a[0] * b[1] - a[1] * b[0]};
+    const double sine = sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
+    const double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    return cosine > 0 && sine < 1e-6 * cosine;
+}
+
 // Two electrodes in one place: allowed, but seldom meant.
 static void note_same_places(const tess_ar_setup *s, const tess_ar_group *group,
                              tess_autoreject_model *model)
 {
     const tess_autoreject_channel *channels = s->epochs->sensors.channels;
+    int64_t n_pair = 0;
+    int64_t first[2] = {0, 0};
     for (int64_t i = 0; group->type == TESS_AUTOREJECT_EEG && i < group->n_chan; i++) {
-        const double *a = channels[group->channels[i]].loc;
         for (int64_t k = i + 1; k < group->n_chan; k++) {
-            const double *b = channels[group->channels[k]].loc;
-            const double cross[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
-                                     a[0] * b[1] - a[1] * b[0]};
-            const double sine =
-                sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
-            const double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-            if (cosine > 0 && sine < 1e-6 * cosine) {
-                tess_ar_model_note(model, "Channels '%s' and '%s' are in the same place.",
-                                   channels[group->channels[i]].name,
-                                   channels[group->channels[k]].name);
+            if (same_direction(channels[group->channels[i]].loc,
+                               channels[group->channels[k]].loc) &&
+                n_pair++ == 0) {
+                first[0] = group->channels[i];
+                first[1] = group->channels[k];
             }
         }
+    }
+    if (n_pair > 0) {
+        tess_ar_model_note(model, "Channels '%s' and '%s' are in the same place%s.",
+                           channels[first[0]].name, channels[first[1]].name,
+                           n_pair > 1 ? ", and so are others" : "");
     }
 }
 
