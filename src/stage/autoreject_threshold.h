@@ -9,7 +9,8 @@ enum {
     TESS_STAGE_AUTOREJECT_CURVE = 0x0410,
 };
 
-// What a tile of 16 samples adds to the squared errors of every split of every channel.
+// What tiles of 16 samples, one after another, add to the squared errors of every split of every
+// channel.
 //
 // The rows of a channel are its samples in the n_epoch epochs and, with augmented, as many
 // predicted ones: row r is epoch r, or epoch r - n_epoch of augmented. In the order of their
@@ -18,7 +19,7 @@ enum {
 //
 //   sse[c][s][k-1] += sum_t ((x_{i_1} + ... + x_{i_k})[t] / k - med[t])^2,   k = 1..n_train
 //
-// x          in     f64 [n_epoch][.][16], strides in items
+// x          in     f64 [n_tile][n_epoch][.][16], strides in items
 // augmented  in     f64 likewise with strides of its own; NULL: none
 // order      in     i32 [n_chan][n_row] rows by rising peak-to-peak
 // validation in     u64 [n_chan][n_split][(n_row + 63) / 64]: bit i % 64 of word i / 64 is set if
@@ -34,13 +35,16 @@ typedef struct tess_stage_autoreject_curve {
     const uint64_t *validation;
     const double *inverse;
     double *sse;
+    int64_t n_tile;
     int64_t n_epoch;
     int64_t n_row; // n_epoch, or twice that
     int64_t n_chan;
     int64_t n_split;
     int64_t n_train;
+    int64_t stride_tile;
     int64_t stride_epoch;
     int64_t stride_chan;
+    int64_t augmented_stride_tile;
     int64_t augmented_stride_epoch;
     int64_t augmented_stride_chan;
     int64_t stride_curves;

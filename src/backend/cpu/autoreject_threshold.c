@@ -50,11 +50,13 @@ static curve_scratch scratch_open(const curve_job *job, int32_t worker)
                            .members = (int32_t *)(base + bytes[0] + bytes[1] + bytes[2])};
 }
 
-static void gather_rows(const tess_stage_autoreject_curve *a, int64_t c, double *rows)
+static void gather_rows(const tess_stage_autoreject_curve *a, int64_t c, int64_t tile, double *rows)
 {
     const int32_t *order = a->order + c * a->n_row;
-    const double *x = a->x + c * a->stride_chan;
-    const double *augmented = a->augmented ? a->augmented + c * a->augmented_stride_chan : NULL;
+    const double *x = a->x + tile * a->stride_tile + c * a->stride_chan;
+    const double *augmented =
+        a->augmented ? a->augmented + tile * a->augmented_stride_tile + c * a->augmented_stride_chan
+                     : NULL;
     for (int64_t i = 0; i < a->n_row; i++) {
         const int64_t row = order[i];
         const double *from = row < a->n_epoch
@@ -73,14 +75,12 @@ static void list_bits(const uint64_t *words, int64_t n_word, int32_t *list)
     }
 }
 
-static tess_status curve_block(void *arg, int64_t c, int32_t worker)
+static void curve_tile(const curve_job *job, int64_t c, int64_t tile, curve_scratch scratch)
 {
-    const curve_job *job = arg;
     const tess_stage_autoreject_curve *a = job->args;
     const int64_t n_word = (a->n_row + 63) / 64;
     const uint64_t *validation = a->validation + c * a->stride_curves * n_word;
-    const curve_scratch scratch = scratch_open(job, worker);
-    gather_rows(a, c, scratch.rows);
+    gather_rows(a, c, tile, scratch.rows);
     float gaps[TILE] = {0};
     for (int64_t s = 0; s < a->n_split; s++) {
         double *median = scratch.medians + s * TILE;
@@ -93,6 +93,15 @@ static tess_status curve_block(void *arg, int64_t c, int32_t worker)
     job->kernels->autoreject_curve(scratch.rows, (size_t)a->n_row, validation, (size_t)a->n_split,
                                    a->inverse, scratch.medians,
                                    a->sse + c * a->stride_curves * a->n_train, (size_t)a->n_train);
+}
+
+static tess_status curve_block(void *arg, int64_t c, int32_t worker)
+{
+    const curve_job *job = arg;
+    const curve_scratch scratch = scratch_open(job, worker);
+    for (int64_t tile = 0; tile < job->args->n_tile; tile++) {
+        curve_tile(job, c, tile, scratch);
+    }
     return TESS_OK;
 }
 

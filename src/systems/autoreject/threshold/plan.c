@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+// Small tiles are worked on several at a time: calls cost less, and they still lie in the cache.
+static const uint64_t BATCH_BYTES = 4 << 20;
+
 // Bytes per worker inside a stage: the rows of a channel, those that validate rounded, medians.
 static uint64_t worker_bytes(const ar_search *search)
 {
@@ -25,6 +28,28 @@ static uint64_t fixed_bytes(const ar_search *search)
            (uint64_t)search->ctx->n_thread * worker_bytes(search) + 4096;
 }
 
+static uint64_t limit_of(const ar_search *search)
+{
+    const uint64_t bytes = search->request->memory_bytes;
+    return bytes > 0 ? bytes : UINT64_MAX / 2;
+}
+
+// One tile at a time where each is to be kept, read, or memory is short.
+static int64_t choose_batch(const ar_search *search)
+{
+    const tess_ar_store *store = search->store;
+    const uint64_t limit = limit_of(search);
+    const uint64_t curves = (uint64_t)(search->chan_group * search->split_group) *
+                            (uint64_t)(search->n_train + search->n_word) * sizeof(double);
+    const uint64_t used = fixed_bytes(search) + curves +
+                          (uint64_t)(search->split_group * search->n_row) + BATCH_BYTES;
+    const uint64_t fit = BATCH_BYTES / (store->tile_items * sizeof(double));
+    if (search->request->keep || store->scratch_fd >= 0 || fit < 2 || limit < used) {
+        return 1;
+    }
+    return fit < (uint64_t)store->n_tile ? (int64_t)fit : store->n_tile;
+}
+
 static tess_status choose_groups(ar_search *search)
 {
     const tess_ar_threshold_request *request = search->request;
@@ -36,7 +61,7 @@ static tess_status choose_groups(ar_search *search)
                                  : 0;
     const uint64_t fixed = fixed_bytes(search);
     const uint64_t least = fixed + channel + curve + mark;
-    const uint64_t limit = request->memory_bytes > 0 ? request->memory_bytes : UINT64_MAX / 2;
+    const uint64_t limit = limit_of(search);
     if (limit < least) {
         TESS_FAIL(TESS_E_LIMIT,
                   "memory limit: the threshold search of %lld rows and %lld channels may hold %llu "
@@ -92,9 +117,10 @@ static tess_status take_memory(ar_search *search)
     const size_t chan_group = (size_t)search->chan_group;
     const size_t n_curve = chan_group * (size_t)search->split_group;
     const size_t n_spread = 2 * (size_t)search->n_chan;
-    const size_t n_augmented = search->request->leave_one_out
-                                   ? chan_group * (size_t)search->store->n_epoch * TESS_AR_TILE
-                                   : 0;
+    const size_t n_augmented =
+        search->request->leave_one_out
+            ? chan_group * (size_t)search->batch * (size_t)search->store->n_epoch * TESS_AR_TILE
+            : 0;
     const size_t bytes[] = {n_item * sizeof *search->order,
                             n_item * sizeof *search->sorted,
                             n_train * sizeof *search->inverse,
@@ -173,6 +199,7 @@ tess_status tess_ar_search_open(tess_context *ctx, const tess_ar_threshold_reque
     search->n_word = (search->n_row + 63) / 64;
     tess_ar_split_sizes(search->n_row, &search->n_train, &n_validation);
     TESS_TRY(request->resume_state ? resume_groups(search) : choose_groups(search));
+    search->batch = choose_batch(search);
     TESS_TRY(take_memory(search));
     for (int64_t k = 0; k < search->n_train; k++) {
         search->inverse[k] = 1 / (double)(k + 1);

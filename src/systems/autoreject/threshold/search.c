@@ -85,57 +85,63 @@ static tess_status bits_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-static tess_status augment_tile(const ar_pass *pass, const double *tile)
+static tess_status augment_tiles(const ar_pass *pass, const double *tiles, int64_t n_tile)
 {
     const ar_search *search = pass->search;
     const tess_ar_store *store = search->store;
+    const int64_t n_epoch =
+        n_tile * store->n_epoch; // those of a tile follow those of the one before
     const tess_stage_autoreject_augment args = {.w = search->request->leave_one_out +
                                                      pass->first_chan * store->n_chan,
-                                                .x = tile,
+                                                .x = tiles,
                                                 .out = search->augmented,
-                                                .n_epoch = store->n_epoch,
+                                                .n_epoch = n_epoch,
                                                 .n_row = pass->n_chan,
                                                 .n_chan = store->n_chan,
                                                 .width = TESS_AR_TILE,
                                                 .stride_epoch = store->n_chan * TESS_AR_TILE,
                                                 .stride_chan = TESS_AR_TILE,
                                                 .out_stride_epoch = TESS_AR_TILE,
-                                                .out_stride_row = store->n_epoch * TESS_AR_TILE};
+                                                .out_stride_row = n_epoch * TESS_AR_TILE};
     tess_span span = tess_span_begin(&search->ctx->tracer, "autoreject.augment");
     const tess_status status =
         tess_ar_run_stage(search->ctx, TESS_STAGE_AUTOREJECT_AUGMENT, &args, sizeof args);
-    const double n_item = (double)store->n_epoch * TESS_AR_TILE;
+    const double n_item = (double)n_epoch * TESS_AR_TILE;
     tess_span_end(&span, 8 * n_item * (double)(store->n_chan + pass->n_chan),
                   2 * n_item * (double)store->n_chan * (double)pass->n_chan);
     return status;
 }
 
 // The curves of a few channels of the pass.
-static tess_status curve_tile(const ar_pass *pass, const double *tile, int64_t first,
-                              int64_t n_chan)
+static tess_status curve_tiles(const ar_pass *pass, const double *tiles, int64_t n_tile,
+                               int64_t first, int64_t n_chan)
 {
     const ar_search *search = pass->search;
     const tess_ar_store *store = search->store;
     tess_stage_autoreject_curve args = {
-        .x = tile + (pass->first_chan + first) * TESS_AR_TILE,
+        .x = tiles + (pass->first_chan + first) * TESS_AR_TILE,
         .order = search->order + (pass->first_chan + first) * search->n_row,
         .validation = search->validation + first * search->split_group * search->n_word,
         .inverse = search->inverse,
         .sse = search->sse + first * search->split_group * search->n_train,
+        .n_tile = n_tile,
         .n_epoch = store->n_epoch,
         .n_row = search->n_row,
         .n_chan = n_chan,
         .n_split = pass->n_split,
         .n_train = search->n_train,
+        .stride_tile = (int64_t)store->tile_items,
         .stride_epoch = store->n_chan * TESS_AR_TILE,
         .stride_chan = TESS_AR_TILE,
         .stride_curves = search->split_group};
     if (search->augmented) {
-        args.augmented = search->augmented + first * store->n_epoch * TESS_AR_TILE;
         args.augmented_stride_epoch = TESS_AR_TILE;
-        args.augmented_stride_chan = store->n_epoch * TESS_AR_TILE;
+        args.augmented_stride_tile = store->n_epoch * TESS_AR_TILE;
+        args.augmented_stride_chan = n_tile * args.augmented_stride_tile;
+        args.augmented = search->augmented + first * args.augmented_stride_chan;
     } else if (search->request->augment_with_copy) {
         args.augmented = args.x;
+        args.augmented_stride_tile = args.stride_tile;
         args.augmented_stride_epoch = args.stride_epoch;
         args.augmented_stride_chan = args.stride_chan;
     }
@@ -143,26 +149,27 @@ static tess_status curve_tile(const ar_pass *pass, const double *tile, int64_t f
     const tess_status status =
         tess_ar_run_stage(search->ctx, TESS_STAGE_AUTOREJECT_CURVE, &args, sizeof args);
     const double n_curve = (double)n_chan * (double)pass->n_split * (double)search->n_train;
-    tess_span_end(&span, 8 * (2 * n_curve + (double)n_chan * (double)search->n_row * TESS_AR_TILE),
-                  5 * n_curve * TESS_AR_TILE);
+    const double n_item = (double)n_chan * (double)search->n_row * TESS_AR_TILE;
+    tess_span_end(&span, 8 * (double)n_tile * (2 * n_curve + n_item),
+                  5 * (double)n_tile * n_curve * TESS_AR_TILE);
     return status;
 }
 
-static tess_status pass_tile(const ar_pass *pass, int64_t k)
+static tess_status pass_tiles(const ar_pass *pass, int64_t k, int64_t n_tile)
 {
     const ar_search *search = pass->search;
-    const double *tile = NULL;
-    TESS_TRY(tess_ar_store_tile(search->store, k, &tile));
+    const double *tiles = NULL;
+    TESS_TRY(tess_ar_store_tiles(search->store, k, n_tile, &tiles));
     if (search->augmented) {
-        TESS_TRY(augment_tile(pass, tile));
+        TESS_TRY(augment_tiles(pass, tiles, n_tile));
     }
-    const int64_t fit = CALL_ITEMS / (search->n_row * pass->n_split);
+    const int64_t fit = CALL_ITEMS / (n_tile * search->n_row * pass->n_split);
     const int64_t n_thread = search->ctx->n_thread;
     const int64_t step = fit > n_thread ? fit / n_thread * n_thread : n_thread;
     for (int64_t first = 0; first < pass->n_chan; first += step) {
         TESS_TRY(tess_context_check_cancel(search->ctx));
         const int64_t left = pass->n_chan - first;
-        TESS_TRY(curve_tile(pass, tile, first, left < step ? left : step));
+        TESS_TRY(curve_tiles(pass, tiles, n_tile, first, left < step ? left : step));
     }
     return TESS_OK;
 }
@@ -180,16 +187,17 @@ static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64
         memset(search->sse, 0,
                (size_t)(pass->n_chan * search->split_group * search->n_train) * sizeof(double));
     }
-    for (int64_t k = done > begin ? done - begin : 0; k < n_tile; k++) {
+    for (int64_t k = done > begin ? done - begin : 0; k < n_tile;) {
+        const int64_t n = n_tile - k < search->batch ? n_tile - k : search->batch;
         TESS_TRY(tess_ar_progress_poll(progress, begin + k, n_pass * n_tile));
-        TESS_TRY(pass_tile(pass, k));
-        if (k + 1 == n_tile) {
+        TESS_TRY(pass_tiles(pass, k, n));
+        k += n;
+        if (k == n_tile) {
             TESS_TRY(tess_ar_add_losses(search, pass->first_chan, pass->n_chan, pass->first_split,
                                         pass->n_split));
         }
         if (request->keep) {
-            TESS_TRY(
-                request->keep(request->user, begin + k + 1, search->state, search->state_bytes));
+            TESS_TRY(request->keep(request->user, begin + k, search->state, search->state_bytes));
         }
     }
     return TESS_OK;

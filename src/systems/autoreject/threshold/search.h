@@ -28,6 +28,7 @@ typedef struct ar_search {
     int64_t n_word; // of the bits of a split
     int64_t chan_group;
     int64_t split_group;
+    int64_t batch; // tiles that are worked on at a time
 
     void *memory; // one block for everything below
     size_t memory_bytes;
@@ -37,7 +38,7 @@ typedef struct ar_search {
     int64_t *rows;        // [n_row] a split as lists
     uint8_t *marks;       // [split_group][n_row] 1: validates
     uint64_t *validation; // [chan_group][split_group][n_word] the same in the channel's order
-    double *augmented;    // [chan_group][n_epoch][16]; NULL
+    double *augmented;    // [chan_group][batch][n_epoch][16]; NULL
     ar_state *state;
     size_t state_bytes;
     double *sums;    // [n_chan][n_row] of the loss at every candidate, over the splits done
