@@ -38,7 +38,7 @@ static void make_epochs(double *x)
     }
 }
 
-static void make_sensors(tess_autoreject_channel *channels, char (*names)[8])
+static void make_sensors(tess_autoreject_channel *channels, char (*names)[16])
 {
     for (int c = 0; c < N_CHAN; c++) {
         const double z = 1 - 1.2 * ((double)c + 0.5) / N_CHAN;
@@ -56,7 +56,7 @@ static tess_status fit(tess_context *ctx, double *x, tess_autoreject_model **mod
 {
     static const int64_t shape[] = {N_EPOCH, N_CHAN, N_TIME};
     tess_autoreject_channel channels[N_CHAN];
-    char names[N_CHAN][8];
+    char names[N_CHAN][16];
     tess_autoreject_sensors sensors;
     tess_autoreject_fit_config config;
     tess_autoreject_epochs *epochs = NULL;
