@@ -23,9 +23,8 @@ TESS_API const tess_param_table *tess_decode_online_params(void);
 
 /**
  * A causal filter fed spike by spike. Everything is allocated at creation; push, advance and get
- * neither allocate, nor touch files, nor wait for a lock another thread may hold; a push may wake
- * a helper. One producer per electrode may push while one consumer advances, with as many helpers
- * as the context has threads, less the consumer.
+ * neither allocate, nor touch files, nor wait for a lock another thread may hold. One producer
+ * per electrode may push while one consumer advances.
  */
 typedef struct tess_decode_online tess_decode_online;
 

@@ -204,8 +204,8 @@ static tess_status take_positions(tess_decode_online *online)
 
 static tess_status take_helpers(tess_decode_online *online)
 {
-    // The consumer is one of the threads: one more helper than cores are left would take its core.
-    int64_t n = online->ctx->n_thread - 1;
+    // As many as there are threads: the consumer sleeps while they work. One thread means its own.
+    int64_t n = online->ctx->n_thread > 1 ? online->ctx->n_thread : 0;
     n = n < online->n_electrode ? n : online->n_electrode;
     online->n_helper = (int32_t)(n < ONLINE_MAX_HELPER ? n : ONLINE_MAX_HELPER);
     online->helpers = take(online, online->n_helper, sizeof *online->helpers);

@@ -9,10 +9,8 @@
 // Index i of a ring counts all spikes ever put there. The producer alone moves head, the consumer
 // alone moves tail. A helper writes a spike's values into a row of its own and then notes the row,
 // together with i, in the entry; the consumer takes the noted row if it is for its i, or evaluates
-// the spike itself, also when a helper is at it: one that has lost its core costs no more than that
-// spike. Both get the same bits. A helper uses a row again when tail has gone past the spike it was
-// for, whoever evaluated it. Helpers without work sleep; see online_helper.c for how they are
-// woken.
+// the spike itself. Both get the same bits. A helper uses a row again when tail has gone past the
+// spike it was for, whoever evaluated it.
 #ifndef TESS_SYSTEMS_DECODE_ONLINE_H
 #define TESS_SYSTEMS_DECODE_ONLINE_H
 
@@ -21,7 +19,6 @@
 #include "tessera/decode/online.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 
 enum {
@@ -62,17 +59,10 @@ typedef struct online_row {
     int64_t index;
 } online_row;
 
-// What a sleeping helper waits for: any helper is woken by a spike, one without a row also by the
-// end of a bin.
-typedef enum online_sleep { ONLINE_AWAKE, ONLINE_NO_SPIKE, ONLINE_NO_ROW } online_sleep;
-
 typedef struct online_helper {
     struct tess_decode_online *online;
     pthread_t thread;
     int has_thread;
-    int has_wake;
-    sem_t wake;
-    _Alignas(64) atomic_int sleep; // an online_sleep
     int32_t number;
     void *scratch;
     float *mark;
@@ -158,7 +148,6 @@ void tess_decode_online_evaluate(const tess_decode_online *online, int64_t elect
 // online_helper.c
 TESS_MUST_CHECK tess_status tess_decode_online_start(tess_decode_online *online);
 void tess_decode_online_stop(tess_decode_online *online);
-void tess_decode_online_wake(online_helper *helper); // if it sleeps
 
 // online_credible.c: how many of the largest of n values add up to share of their sum. Reorders x.
 int64_t tess_decode_credible_size(double *x, int64_t n, double share);

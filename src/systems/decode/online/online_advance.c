@@ -146,11 +146,6 @@ static tess_status close_bin(tess_decode_online *online)
     slot->bin.filter_s = 1e-9 * (double)(end_ns - middle_ns);
     note_latency(online, &slot->bin);
     online->n_bin++;
-    for (int32_t k = 0; k < online->n_helper; k++) {
-        if (atomic_load(&online->helpers[k].sleep) == ONLINE_NO_ROW) {
-            tess_decode_online_wake(&online->helpers[k]);
-        }
-    }
     return TESS_OK;
 }
 

@@ -1,14 +1,18 @@
 // Helpers: threads that evaluate waiting spikes ahead of the bin's end.
 //
-// A helper looks after every n-th electrode. It works while its rings hold spikes and then sleeps;
-// a producer whose electrode's helper sleeps wakes it, which is the one system call of a push. Who
-// says "I sleep" looks at the rings once more, who puts a spike there looks at that word
-// afterwards, and all four are sequentially consistent: one of the two sees the other.
+// A helper looks after every n-th electrode. It looks at the rings, works while there is work and
+// sleeps a little when there is none; nobody wakes it, so that pushing a spike costs no system
+// call.
 #include "base/status.h"
 #include "systems/decode/online/online.h"
 
-#include <errno.h>
 #include <sched.h>
+#include <time.h>
+
+static const long NAP_NS = 20000;
+static const long LONG_NAP_NS = 1000000;
+// Fruitless looks after which the naps get longer.
+enum { PATIENCE = 5000 };
 
 // A row that nobody needs any more; -1: none.
 static int32_t free_row(online_helper *helper)
@@ -54,59 +58,22 @@ static int evaluate_next(online_helper *helper, int64_t electrode)
     return 1;
 }
 
-// Whether a waiting spike could be evaluated now; if not, *reason says what is missing.
-static int has_work(online_helper *helper, online_sleep *reason)
-{
-    const tess_decode_online *online = helper->online;
-    *reason = ONLINE_NO_SPIKE;
-    for (int64_t e = helper->number; e < online->n_electrode; e += online->n_helper) {
-        const online_ring *ring = &online->rings[e];
-        const int64_t tail = atomic_load(&ring->tail);
-        if ((ring->next > tail ? ring->next : tail) < atomic_load(&ring->head)) {
-            *reason = ONLINE_NO_ROW;
-            return free_row(helper) >= 0;
-        }
-    }
-    return 0;
-}
-
-// Sleeps until woken, unless something has come meanwhile.
-static void sleep_if_idle(online_helper *helper)
-{
-    online_sleep reason;
-    if (has_work(helper, &reason)) {
-        return;
-    }
-    atomic_store(&helper->sleep, reason);
-    if (has_work(helper, &reason) || atomic_load(&helper->online->is_ending)) {
-        if (atomic_exchange(&helper->sleep, ONLINE_AWAKE) != ONLINE_AWAKE) {
-            return; // else somebody has begun to wake it
-        }
-    }
-    while (sem_wait(&helper->wake) != 0 && errno == EINTR) {
-    }
-}
-
-void tess_decode_online_wake(online_helper *helper)
-{
-    if (atomic_exchange(&helper->sleep, ONLINE_AWAKE) != ONLINE_AWAKE) {
-        sem_post(&helper->wake);
-    }
-}
-
 static void *help(void *arg)
 {
     online_helper *helper = arg;
     tess_decode_online *online = helper->online;
-    while (!atomic_load(&online->is_ending)) {
+    int64_t n_fruitless = 0;
+    while (!atomic_load_explicit(&online->is_ending, memory_order_acquire)) {
         int found = 0;
         // From the last electrode down: the consumer comes from the first, and they meet halfway.
         const int64_t n_own = (online->n_electrode - helper->number - 1) / online->n_helper + 1;
         for (int64_t k = n_own - 1; k >= 0; k--) {
             found |= evaluate_next(helper, helper->number + k * online->n_helper);
         }
+        n_fruitless = found ? 0 : n_fruitless + 1;
         if (!found) {
-            sleep_if_idle(helper);
+            const struct timespec nap = {.tv_nsec = n_fruitless < PATIENCE ? NAP_NS : LONG_NAP_NS};
+            nanosleep(&nap, NULL);
         }
     }
     return NULL;
@@ -141,13 +108,11 @@ tess_status tess_decode_online_start(tess_decode_online *online)
     atomic_store(&online->is_ending, 0);
     for (int32_t k = 0; k < online->n_helper; k++) {
         online_helper *helper = &online->helpers[k];
-        atomic_store(&helper->sleep, ONLINE_AWAKE);
-        helper->has_wake = sem_init(&helper->wake, 0, 0) == 0;
-        helper->has_thread = helper->has_wake && start_thread(helper);
-        if (!helper->has_thread) {
+        if (!start_thread(helper)) {
             tess_decode_online_stop(online);
             TESS_FAIL(TESS_E_THREAD, "cannot start helper %d of the online decoder", k);
         }
+        helper->has_thread = 1;
     }
     return TESS_OK;
 }
@@ -156,15 +121,9 @@ void tess_decode_online_stop(tess_decode_online *online)
 {
     atomic_store(&online->is_ending, 1);
     for (int32_t k = 0; k < online->n_helper; k++) {
-        online_helper *helper = &online->helpers[k];
-        if (helper->has_thread) {
-            tess_decode_online_wake(helper);
-            pthread_join(helper->thread, NULL);
-            helper->has_thread = 0;
-        }
-        if (helper->has_wake) {
-            sem_destroy(&helper->wake);
-            helper->has_wake = 0;
+        if (online->helpers[k].has_thread) {
+            pthread_join(online->helpers[k].thread, NULL);
+            online->helpers[k].has_thread = 0;
         }
     }
 }

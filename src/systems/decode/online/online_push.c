@@ -1,5 +1,4 @@
-// Spikes and positions on their way in. Nothing here waits, allocates or writes to a file; waking a
-// helper is a system call that does not wait either.
+// Spikes and positions on their way in. Nothing here waits, allocates or writes to a file.
 #include "base/status.h"
 #include "systems/decode/online/online.h"
 
@@ -65,13 +64,7 @@ tess_status tess_decode_online_push_spike(tess_decode_online *online, double tim
     }
     ring->entries[head & ring->mask].time = time;
     online_store_mark(ring->marks + (head & ring->mask) * n_feature, mark, n_feature);
-    atomic_store(&ring->head, head + 1);
-    if (online->n_helper > 0 && !ring->is_deaf) {
-        online_helper *helper = &online->helpers[electrode % online->n_helper];
-        if (atomic_load(&helper->sleep) != ONLINE_AWAKE) {
-            tess_decode_online_wake(helper);
-        }
-    }
+    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
     return TESS_OK;
 }
 
