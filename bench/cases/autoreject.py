@@ -22,7 +22,9 @@ from cases._case import Case
 NAME = "autoreject"
 SIZES = [(100, 32, 250), (300, 64, 500), (300, 128, 1000)]
 SEED = 42
-EQUAL_THRESHOLDS = 0.97  # the original's proposals depend on the rounding of its linear algebra
+# The original's proposals depend on the rounding of its linear algebra: over many data sets 97 of
+# 100 thresholds are equal, in a single one of 64 channels two or three may differ.
+EQUAL_THRESHOLDS = 0.95
 
 
 def make_array(shape, dtype):
@@ -110,18 +112,19 @@ def thresholds_of(model):
 
 
 def compat_error(ours, theirs):
-    """Share of channels with another threshold; infinite if a decision differs by itself."""
+    """Share of channels with another threshold; infinite if a decision differs, or where all
+    thresholds are equal a label or a loss."""
     data, model = ours
     mine, want = thresholds_of(model), thresholds_of(theirs)
     unequal = float(np.mean(np.abs(mine - want) > 1e-9 * want))
+    logs = [side.get_reject_log(data.epochs) for side in (model, theirs)]
+    same = (model.consensus_ == theirs.consensus_
+            and model.n_interpolate_ == theirs.n_interpolate_
+            and np.array_equal(logs[0].bad_epochs, logs[1].bad_epochs))
     if unequal == 0:
-        logs = [side.get_reject_log(data.epochs) for side in (model, theirs)]
-        same = (model.consensus_ == theirs.consensus_
-                and model.n_interpolate_ == theirs.n_interpolate_
-                and np.array_equal(logs[0].labels, logs[1].labels, equal_nan=True)
+        same = (same and np.array_equal(logs[0].labels, logs[1].labels, equal_nan=True)
                 and np.allclose(model.loss_["eeg"], theirs.loss_["eeg"], rtol=1e-10, atol=0))
-        return 0.0 if same else math.inf
-    return unequal
+    return unequal if same else math.inf
 
 
 def objective(rows, splits, threshold):
