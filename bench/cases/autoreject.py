@@ -203,7 +203,7 @@ def ransac_case(shape):
         return median_time(lambda: our_ransac(data, threads)), data.seconds["ransac"][0]
 
     return Case(
-        name=f"ransac-{n_epoch}x{n_chan}x{n_time}",
+        name="ransac" if shape == SIZES[1] else f"ransac-{n_epoch}x{n_chan}x{n_time}",
         sizes={"n_epoch": n_epoch, "n_chan": n_chan, "n_time": n_time},
         peer_name=NAME,
         tolerance=1e-9,

@@ -76,10 +76,7 @@ def test_resume_gives_the_same_model(tessera, epochs, tmp_path):
     run_json(tessera, "fit", "epochs.npz", "-o", "a.json", "--seed", "42")
     run_json(tessera, "fit", "epochs.npz", "-o", "b.json", "--seed", "42", "--checkpoint", "work",
              "--resume", "--checkpoint-every", "0")
-    a, b = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
-    for model in (a, b):
-        model.pop("seconds", None)
-    assert a == b
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 def test_global(tessera, tmp_path):

@@ -22,7 +22,7 @@ static double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// Fits and saves the model; what differs between runs (times) is left out.
+// Fits and saves the model.
 static int run(const char *folder, const char *path, int32_t n_thread, uint64_t limit)
 {
     tess_context *ctx = unit_context(n_thread, limit);
@@ -37,12 +37,7 @@ static int run(const char *folder, const char *path, int32_t n_thread, uint64_t 
         fprintf(stderr, "%s\n", tess_last_error());
         return 1;
     }
-    tess_autoreject_model_info info = *tess_autoreject_model_get_info(model);
-    memset(info.seconds, 0, sizeof info.seconds);
-    tess_autoreject_model *plain = NULL;
-    int failed = tess_autoreject_model_create(ctx, &info, &plain) != TESS_OK ||
-                 tess_autoreject_model_save(ctx, plain, path, 1) != TESS_OK;
-    tess_autoreject_model_destroy(plain);
+    const int failed = tess_autoreject_model_save(ctx, model, path, 1) != TESS_OK;
     tess_autoreject_model_destroy(model);
     ar_data_free(&d);
     tess_context_destroy(ctx);

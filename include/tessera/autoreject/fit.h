@@ -139,7 +139,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_fit_get_plan(
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_model_create(
     tess_context *ctx, const tess_autoreject_model_info *info, tess_autoreject_model **out);
 
-/** A plain JSON file: thresholds, choice, loss, names, options, versions. */
+/** A plain JSON file: thresholds, choice, loss, names, options, versions. The same fit gives the
+ *  same bytes, whatever it was stopped by and however long it took. */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_model_save(tess_context *ctx,
                                                                 const tess_autoreject_model *model,
                                                                 const char *path, int overwrite);

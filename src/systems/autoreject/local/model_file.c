@@ -127,7 +127,6 @@ static void put_model(tess_json *json, const tess_autoreject_model_info *info)
         put_type(json, info, &info->types[i]);
     }
     tess_json_array_end(json);
-    put_reals(json, "seconds", info->seconds, 4);
     tess_json_text(json, "notes", info->notes);
     tess_json_object_end(json);
 }
@@ -397,12 +396,6 @@ static tess_status read_model(const loader *l, const tess_json_value *root)
     for (const tess_json_value *type = value->first; type; type = type->next) {
         TESS_TRY(read_type(l, type, &l->model->types[info->n_type]));
         info->n_type++;
-    }
-    value = tess_json_find(root, "seconds");
-    if (value) {
-        const double *seconds = NULL;
-        TESS_TRY(read_reals(l, value, "seconds", 4, &seconds));
-        memcpy(info->seconds, seconds, sizeof info->seconds);
     }
     value = tess_json_find(root, "notes");
     if (value && value->kind == TESS_JSON_TEXT && value->text[0]) {
