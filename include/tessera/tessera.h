@@ -12,5 +12,6 @@
 #include "tessera/io.h"
 #include "tessera/param.h"
 #include "tessera/run.h"
+#include "tessera/xpcs.h"
 
 #endif

@@ -303,7 +303,8 @@ static void every_table_of_the_library_is_sound(void **state)
         for (int64_t i = 0; i < tables[t]->n_param; i++) {
             const tess_param *p = &tables[t]->params[i];
             assert_true(p->minimum <= p->default_value && p->default_value <= p->maximum);
-            assert_int_equal(strspn(p->name, "abcdefghijklmnopqrstuvwxyz_"), strlen(p->name));
+            assert_int_equal(strspn(p->name, "abcdefghijklmnopqrstuvwxyz_0123456789"),
+                             strlen(p->name));
             assert_true(strlen(p->help) > 5 && p->help[strlen(p->help) - 1] != '.');
             assert_int_equal(p->type == TESS_PARAM_CHOICE, p->choices != NULL);
             assert_true(p->offset + 4 <= sizeof config);

@@ -1,0 +1,13 @@
+/** xpcs: two-time X-ray correlation fits (homodyne). */
+#ifndef TESSERA_XPCS_H
+#define TESSERA_XPCS_H
+
+#include "tessera/xpcs/data.h"
+#include "tessera/xpcs/fit.h"
+#include "tessera/xpcs/model.h"
+#include "tessera/xpcs/report.h"
+#include "tessera/xpcs/result.h"
+#include "tessera/xpcs/settings.h"
+#include "tessera/xpcs/simulate.h"
+
+#endif

@@ -1,0 +1,139 @@
+// Stages of xpcs: sums over tiles of two-time correlations, and tiles of a simulation.
+#ifndef TESS_STAGE_XPCS_H
+#define TESS_STAGE_XPCS_H
+
+#include <stdint.h>
+
+enum {
+    TESS_STAGE_XPCS_PASS = 0x0201,
+    TESS_STAGE_XPCS_MODEL = 0x0202,
+    TESS_STAGE_XPCS_SIMULATE = 0x0203,
+};
+
+enum {
+    TESS_STAGE_XPCS_RUN = 256,     // columns of a tile
+    TESS_STAGE_XPCS_PAD = 16,      // a tile's rows are padded to this many items
+    TESS_STAGE_XPCS_LEAF = 16,     // tiles whose sums are taken in order, by one thread
+    TESS_STAGE_XPCS_MAX_PARAM = 7, // physical parameters
+    TESS_STAGE_XPCS_HEAD = 3,      // numbers per angle ahead of a tile's samples
+};
+
+// How the upper triangle of an n_frame x n_frame matrix is cut. Row i has columns i+1..n_frame-1,
+// taken in runs of RUN columns; tiles are numbered row by row, run by run. The record of a tile:
+//
+//   head  f64 [n_angle][HEAD]   number of finite samples, sum and sum of squares of (y - mean)
+//   y     dtype [n_angle][width]  samples, NaN where one is to be ignored; width is the number of
+//                               columns rounded up to PAD, NaN from the last column on
+//   sd    f64 [n_angle][width]  only with has_sigma: 1/sigma^2, 0 where ignored
+//
+// Records follow each other in order of tiles, each a whole number of 64-byte lines.
+typedef struct tess_xp_tiles {
+    int64_t n_frame;
+    int64_t n_angle;
+    int64_t n_tile;
+    int32_t item_bytes; // of a sample: 4 or 8
+    int32_t has_sigma;
+    const int64_t *row_tile;   // [n_frame] first tile of a row; n_tile for the last row
+    const int64_t *row_offset; // [n_frame] byte where the record of that tile begins
+} tess_xp_tiles;
+
+// The O(n) arrays of the model at one theta, all f64 [n_frame]. Shear NULL in static modes.
+typedef struct tess_xp_grid {
+    const double *diffusion;      // C_D: cumulative trapezoid
+    const double *diffusion_d[3]; // by D0, alpha, D_offset
+    const double *shear;          // C_G
+    const double *shear_d[3];     // by gamma_dot_t0, beta, gamma_dot_t_offset
+    double eps_abs;               // integrals are sqrt(d^2 + eps_abs)
+} tess_xp_grid;
+
+// What the model needs of an angle. Angles of equal q are neighbours and share w2.
+typedef struct tess_xp_angle {
+    double w2;        // q^2 dt
+    double amplitude; // A: z = A (C_G[j] - C_G[i]); exactly 0 perpendicular to the flow
+    double tau;       // dA/dphi0 / A; 0 where A is 0
+    double mean;      // subtracted from y
+    double weight;    // c^2 w: of this angle in the Hessian (w: 1/sigma^2 or 1 with weights)
+    double contrast;  // robust losses only
+    double offset;
+    double inverse_variance; // w; robust losses only
+} tess_xp_angle;
+
+enum {
+    TESS_XP_WANT_GRADIENT = 1, // P, Q, R besides the six sums
+    TESS_XP_WANT_HESSIAN = 2   // and H
+};
+
+// Sums over tiles first_leaf * LEAF .. of (n_leaf leaves), one set per leaf:
+//
+//   sums[leaf][a * (6 + 3 p) + ...]  S1 Sf Sff Sy Syy Sfy, P[p], Q[p], R[p] of angle a
+//   sums[leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
+//
+// With M = exp(-w2 (C_D[j] - C_D[i])) sinc(z)^power, J_k = dM/dtheta_k and v the weight of a point
+// (1 if it is finite, or lag_weight, or the record's sd plane):
+//
+//   S1 = sum v        Sf = sum v M      Sff = sum v M^2
+//   Sy = sum v y      Syy = sum v y^2   Sfy = sum v M y      y less the angle's mean
+//   P_k = sum v J_k   Q_k = sum v J_k M R_k = sum v J_k y
+//   H_kl = sum over angles of weight * sum v J_k J_l
+//
+// With a robust loss r = (offset + contrast M - y) sqrt(v inverse_variance) / f_scale and scipy's
+// rho', rho'': s = max(rho' + 2 rho'' r^2, eps) takes the place of v in S1, Sf, Sff, P, Q and H
+// (times inverse_variance), and
+//
+//   Sy = sum rho' e    Sfy = sum rho' e M    R_k = sum rho' e J_k    Syy = 2 * cost * ...
+//
+// with e = v inverse_variance (offset + contrast M - y), Syy = f_scale^2 sum rho (twice the cost);
+// y is then not centred. chi2, the sum of e's squares without loss, follows H as one more number.
+// The phi0 column is tau times sum of T, T M, T y: tau is applied here.
+typedef struct tess_stage_xpcs_pass {
+    const tess_xp_tiles *tiles;
+    const tess_xp_grid *grid;
+    const tess_xp_angle *angles;  // [n_angle]
+    const unsigned char *records; // of tile first_leaf * LEAF on
+    const double *lag_weight;     // [n_angle][n_frame] by j - i; NULL: 1
+    double *sums;                 // [n_leaf][n_sum]
+    int64_t n_sum;                // n_angle (6 + 3 p) + p (p + 1) / 2 + 1
+    int64_t first_leaf;
+    int64_t n_leaf;
+    int32_t n_param; // 3: no shear, 7
+    int32_t power;   // of sinc: 2 or 4
+    int32_t want;
+    int32_t loss;     // tess_xpcs_loss
+    int32_t is_mixed; // f32 elements, f64 sums
+    int32_t reserved;
+    double f_scale;
+} tess_stage_xpcs_pass;
+
+// Values of the model for rows first_row..first_row+n_row-1 of an angle: M [n_row][n_frame], both
+// triangles, 1 on the diagonal.
+typedef struct tess_stage_xpcs_model {
+    const tess_xp_grid *grid;
+    const tess_xp_angle *angle;
+    double *out;
+    int64_t n_frame;
+    int64_t first_row;
+    int64_t n_row;
+    int32_t n_param;
+    int32_t power;
+} tess_stage_xpcs_model;
+
+// Fills records of leaves with simulated samples offset + contrast M + noise, heads included.
+// Noise of point (a, i, j) of the whole matrix: k = seed 2^40 + 2 ((a n + i) n + j), u1, u2 from
+// splitmix64(k), splitmix64(k + 1), sigma sqrt(-2 ln u1) cos(2 pi u2). A sample is NaN where
+// splitmix64(k ^ 2^63) / 2^64 < nan_fraction, or a frame is bad.
+typedef struct tess_stage_xpcs_simulate {
+    const tess_xp_tiles *tiles;
+    const tess_xp_grid *grid;
+    const tess_xp_angle *angles; // contrast, offset and mean are used
+    const uint8_t *is_bad;       // [n_frame]; NULL: none
+    unsigned char *records;
+    int64_t first_leaf;
+    int64_t n_leaf;
+    uint64_t seed;
+    double sigma;
+    double nan_fraction;
+    int32_t n_param;
+    int32_t power;
+} tess_stage_xpcs_simulate;
+
+#endif

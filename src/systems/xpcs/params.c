@@ -1,0 +1,213 @@
+// The parameter tables: the only place where a default is written.
+#include "base/struct_read.h"
+#include "tessera/xpcs.h"
+
+#include <stddef.h>
+
+#define FIELD(field) offsetof(CONFIG, field)
+
+#define CONFIG tess_xpcs_model
+static const tess_param model_params[] = {
+    {"mode", TESS_PARAM_CHOICE, FIELD(mode), TESS_XPCS_LAMINAR_FLOW, 0, 2,
+     "static_isotropic|static_anisotropic|laminar_flow", "",
+     "diffusion with one contrast and offset, with one for every angle, or with shear flow"},
+    {"kernel", TESS_PARAM_CHOICE, FIELD(kernel), 0, 0, 2, "upstream|upstream_v1|physical", "",
+     "factor of shear: as homodyne 2 and xpcsjax, as homodyne 1 (shear rates smaller by pi), or as "
+     "the papers derive it"},
+    {"keep_t0", TESS_PARAM_FLAG, FIELD(keep_t0), 0, 0, 1, NULL, "",
+     "keep the frame at time zero, with its time floored at half a step"},
+    {"compat_eps", TESS_PARAM_FLAG, FIELD(compat_eps), 0, 0, 1, NULL, "",
+     "round integrals off with the 1e-12 that the original adds"},
+    {"dt", TESS_PARAM_REAL, FIELD(dt_s), 0, 0, 1e9, NULL, "s",
+     "time between frames of the correlation; 0 takes the file's"},
+    {"gap", TESS_PARAM_REAL, FIELD(gap_angstrom), 0, 0, 1e12, NULL, "Å",
+     "gap between stator and rotor; needed for laminar_flow"},
+};
+#undef CONFIG
+
+static const tess_param_table model_table = {"xpcs.model", model_params,
+                                             sizeof model_params / sizeof *model_params};
+
+const tess_param_table *tess_xpcs_model_params(void)
+{
+    return &model_table;
+}
+
+void tess_xpcs_model_init(tess_xpcs_model *model, size_t struct_size)
+{
+    tess_xpcs_model defaults = {0};
+    tess_params_defaults(&model_table, &defaults);
+    tess_struct_init(model, struct_size, &defaults, sizeof defaults);
+}
+
+#define CONFIG tess_xpcs_data_config
+static const tess_param data_params[] = {
+    {"start_frame", TESS_PARAM_INT, FIELD(start_frame), 1, 1, 1e9, NULL, "frames",
+     "first frame to take, counted from 1"},
+    {"end_frame", TESS_PARAM_INT, FIELD(end_frame), -1, -1, 1e9, NULL, "frames",
+     "last frame to take, inclusive; -1 for the last of the file"},
+    {"q", TESS_PARAM_REAL, FIELD(q), 0.0054, 0, 1e3, NULL, "1/Å",
+     "scattering vector; the nearest bin of the file is taken"},
+    {"q_max_deviation", TESS_PARAM_REAL, FIELD(q_max_deviation), 0.05, 0, 1e9, NULL, "",
+     "largest relative distance of that bin"},
+    {"q_tolerance", TESS_PARAM_REAL, FIELD(q_tolerance), -1, -1, 1e3, NULL, "",
+     "bins within this fraction of q belong to the same ring; -1 takes 0.1 for APS legacy files "
+     "and 0 for others"},
+    {"min_angles", TESS_PARAM_INT, FIELD(min_angles), 1, 1, 1e9, NULL, "angles",
+     "fewer angles after selection are an error"},
+    {"exclude_lags", TESS_PARAM_INT, FIELD(exclude_lags), 1, 1, 1e9, NULL, "frames",
+     "pairs of frames closer than this are left out; 1 leaves out the diagonal alone"},
+    {"fallback_all", TESS_PARAM_FLAG, FIELD(fallback_all), 0, 0, 1, NULL, "",
+     "take all angles where no range of angles matches, as the original does"},
+    {"lenient", TESS_PARAM_FLAG, FIELD(lenient), 0, 0, 1, NULL, "",
+     "clamp frames that the file does not have instead of stopping"},
+};
+#undef CONFIG
+
+static const tess_param_table data_table = {"xpcs.data", data_params,
+                                            sizeof data_params / sizeof *data_params};
+
+const tess_param_table *tess_xpcs_data_params(void)
+{
+    return &data_table;
+}
+
+void tess_xpcs_data_config_init(tess_xpcs_data_config *config, size_t struct_size)
+{
+    tess_xpcs_data_config defaults = {0};
+    tess_params_defaults(&data_table, &defaults);
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
+}
+
+#define CONFIG tess_xpcs_fit_config
+static const tess_param fit_params[] = {
+    {"scaling", TESS_PARAM_CHOICE, FIELD(scaling), 0, 0, 5,
+     "individual|averaged|constant|constant_averaged|fourier|auto", "",
+     "contrast and offset: free for every angle, one pair, fixed by quantiles, fixed by their "
+     "mean, a Fourier series in phi, or averaged from constant_scaling_threshold angles on"},
+    {"loss", TESS_PARAM_CHOICE, FIELD(loss), 0, 0, 4, "linear|soft_l1|huber|cauchy|arctan", "",
+     "what large residuals count"},
+    {"f_scale", TESS_PARAM_REAL, FIELD(f_scale), 1, 1e-12, 1e12, NULL, "sigma",
+     "residual from which a robust loss bends"},
+    {"sigma_mode", TESS_PARAM_CHOICE, FIELD(sigma_mode), 0, 0, 3,
+     "constant|estimate|per_lag|dataset", "",
+     "standard deviation of a point: the same for all, estimated per angle, per angle and lag, or "
+     "from the file"},
+    {"sigma", TESS_PARAM_REAL, FIELD(sigma), 0.01, 1e-300, 1e300, NULL, "",
+     "standard deviation where it is constant"},
+    {"counting", TESS_PARAM_CHOICE, FIELD(counting), 0, 0, 1, "half|full", "",
+     "count each measurement once, or twice as the original does (errors too small by sqrt 2)"},
+    {"precision", TESS_PARAM_CHOICE, FIELD(precision), 0, 0, 1, "f64|mixed", "",
+     "double precision throughout, or single precision elements until the last iterations"},
+    {"strategy", TESS_PARAM_CHOICE, FIELD(strategy), 0, 0, 4,
+     "auto|standard|large|chunked|streaming", "",
+     "where the data lie and how much is worked on at a time; changes no bit of the result"},
+    {"uncertainty", TESS_PARAM_CHOICE, FIELD(uncertainty), 0, 0, 1, "covariance|block_bootstrap",
+     "", "errors from the covariance, and from refits to resampled blocks of frames as well"},
+    {"absolute_sigma", TESS_PARAM_FLAG, FIELD(absolute_sigma), 0, 0, 1, NULL, "",
+     "take sigma as it is instead of scaling errors by reduced chi2"},
+    {"compat_xtol", TESS_PARAM_FLAG, FIELD(compat_xtol), 0, 0, 1, NULL, "",
+     "measure steps by the plain norm of the parameters as scipy and the original do"},
+    {"shear_weights", TESS_PARAM_FLAG, FIELD(shear_weights), 0, 0, 1, NULL, "",
+     "weigh angles by 0.3 + 0.7 |cos(phi0 - phi)|"},
+    {"fast", TESS_PARAM_FLAG, FIELD(fast), 0, 0, 1, NULL, "",
+     "no progress, no numeric checks between passes, no checkpoints"},
+    {"ftol", TESS_PARAM_REAL, FIELD(ftol), 1e-8, 0, 1, NULL, "",
+     "stop when the cost falls by less than this fraction"},
+    {"xtol", TESS_PARAM_REAL, FIELD(xtol), 1e-8, 0, 1, NULL, "",
+     "stop when a step is smaller than this fraction"},
+    {"gtol", TESS_PARAM_REAL, FIELD(gtol), 1e-8, 0, 1e300, NULL, "",
+     "stop when the gradient is smaller than this"},
+    {"max_nfev", TESS_PARAM_INT, FIELD(max_nfev), 0, 0, 1e9, NULL, "",
+     "most evaluations; 0 allows 100 per free parameter"},
+    {"fourier_order", TESS_PARAM_INT, FIELD(fourier_order), 2, 0, 16, NULL, "",
+     "order of the series of fourier scaling"},
+    {"constant_scaling_threshold", TESS_PARAM_INT, FIELD(constant_scaling_threshold), 3, 1, 1e6,
+     NULL, "angles", "angles from which auto scaling is averaged"},
+    {"n_start", TESS_PARAM_INT, FIELD(n_start), 1, 1, 100000, NULL, "",
+     "starting points; more than one searches for other minima"},
+    {"screen_keep", TESS_PARAM_REAL, FIELD(screen_keep), 0.5, 0, 1, NULL, "",
+     "share of starting points, the best ones, that are fitted to the end"},
+    {"refine_top", TESS_PARAM_INT, FIELD(refine_top), 3, 1, 1000, NULL, "",
+     "best minima that are refined with tight tolerances"},
+    {"degeneracy_threshold", TESS_PARAM_REAL, FIELD(degeneracy_threshold), 0.1, 0, 1e6, NULL, "",
+     "minima whose chi2 is within this fraction of the best are reported as alternatives"},
+    {"n_bootstrap", TESS_PARAM_INT, FIELD(n_bootstrap), 100, 2, 1000000, NULL, "",
+     "refits of the block bootstrap"},
+    {"block_frames", TESS_PARAM_INT, FIELD(block_frames), 0, 0, 1e9, NULL, "frames",
+     "length of the bootstrap's blocks; 0 takes a twentieth of the frames"},
+    {"seed", TESS_PARAM_INT, FIELD(seed), 42, 0, 4294967295.0, NULL, "",
+     "seed of starting points and bootstrap"},
+    {"chunk_tiles", TESS_PARAM_INT, FIELD(chunk_tiles), 0, 0, 1e9, NULL, "tiles",
+     "tiles worked on at a time; 0 chooses; changes no bit of the result"},
+    {"chi2_threshold", TESS_PARAM_REAL, FIELD(chi2_threshold), 10, 0, 1e300, NULL, "",
+     "reduced chi2 above which a warning is given"},
+    {"checkpoint_iterations", TESS_PARAM_INT, FIELD(checkpoint_iterations), 10, 1, 1e9, NULL, "",
+     "accepted iterations between checkpoints, if time has not asked for one before"},
+    {"min_success_rate", TESS_PARAM_REAL, FIELD(min_success_rate), 0.5, 0, 1, NULL, "",
+     "least share of points that must be readable where bad chunks are masked"},
+    {"max_retries", TESS_PARAM_INT, FIELD(max_retries), 2, 0, 1000, NULL, "",
+     "how often a failing read is tried again"},
+    {"bad_chunk", TESS_PARAM_CHOICE, FIELD(bad_chunk), 0, 0, 1, "error|mask", "",
+     "stop at data that cannot be read, or go on without them"},
+};
+#undef CONFIG
+
+static const tess_param_table fit_table = {"xpcs.fit", fit_params,
+                                           sizeof fit_params / sizeof *fit_params};
+
+const tess_param_table *tess_xpcs_fit_params(void)
+{
+    return &fit_table;
+}
+
+void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size)
+{
+    tess_xpcs_fit_config defaults = {0};
+    tess_params_defaults(&fit_table, &defaults);
+    for (int32_t which = 0; which < 2; which++) {
+        defaults.scaling_lower[which] = tess_xpcs_scaling_param(which)->lower;
+        defaults.scaling_upper[which] = tess_xpcs_scaling_param(which)->upper;
+    }
+    defaults.checkpoint_every_s = 60;
+    defaults.keep_checkpoints = 3;
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
+}
+
+#define CONFIG tess_xpcs_simulation
+static const tess_param simulation_params[] = {
+    {"dtype", TESS_PARAM_CHOICE, FIELD(dtype), 0, 0, 1, "f32|f64", "", "element type of c2"},
+    {"n_angle", TESS_PARAM_INT, FIELD(n_angle), 8, 1, 100000, NULL, "angles", "matrices"},
+    {"n_frame", TESS_PARAM_INT, FIELD(n_frame), 200, 4, 200000, NULL, "frames",
+     "frames of a matrix, the one at time zero included"},
+    {"q", TESS_PARAM_REAL, FIELD(q), 0.0054, 1e-9, 1e3, NULL, "1/Å", "scattering vector"},
+    {"sigma", TESS_PARAM_REAL, FIELD(sigma), 0.01, 0, 1e3, NULL, "", "noise of a point"},
+    {"contrast", TESS_PARAM_REAL, FIELD(contrast), 0.3, 0, 1, NULL, "", "contrast of every angle"},
+    {"offset", TESS_PARAM_REAL, FIELD(offset), 1, 0, 10, NULL, "", "offset of every angle"},
+    {"contrast_scatter", TESS_PARAM_REAL, FIELD(contrast_scatter), 0, 0, 1, NULL, "",
+     "relative spread of the contrasts between angles"},
+    {"offset_scatter", TESS_PARAM_REAL, FIELD(offset_scatter), 0, 0, 1, NULL, "",
+     "spread of the offsets between angles"},
+    {"spike", TESS_PARAM_REAL, FIELD(spike), 0.5, -10, 10, NULL, "",
+     "what the diagonal of a file has above contrast + offset"},
+    {"nan_fraction", TESS_PARAM_REAL, FIELD(nan_fraction), 0, 0, 1, NULL, "",
+     "share of points that are NaN"},
+    {"seed", TESS_PARAM_INT, FIELD(seed), 42, 0, 8388607, NULL, "", "seed of the noise"},
+};
+#undef CONFIG
+
+static const tess_param_table simulation_table = {
+    "xpcs.simulate", simulation_params, sizeof simulation_params / sizeof *simulation_params};
+
+const tess_param_table *tess_xpcs_simulation_params(void)
+{
+    return &simulation_table;
+}
+
+void tess_xpcs_simulation_init(tess_xpcs_simulation *simulation, size_t struct_size)
+{
+    tess_xpcs_simulation defaults = {0};
+    tess_params_defaults(&simulation_table, &defaults);
+    tess_xpcs_model_init(&defaults.model, sizeof defaults.model);
+    tess_struct_init(simulation, struct_size, &defaults, sizeof defaults);
+}

@@ -1,0 +1,89 @@
+// One pass over the data: sums of tiles, combined in a fixed tree.
+//
+// The tree: leaves in order are pushed like bits of a binary counter; two partial sums of 2^k
+// leaves become one of 2^(k+1). At the end what is left is added from the smallest to the largest.
+// So the additions depend on the number of leaves only.
+#ifndef TESS_XPCS_PASS_PASS_H
+#define TESS_XPCS_PASS_PASS_H
+
+#include "systems/xpcs/model/grids.h"
+#include "systems/xpcs/store/store.h"
+#include "tessera/xpcs/fit.h"
+
+enum { TESS_XP_TREE_LEVELS = 48 };
+
+// Partial sums; plain bytes but for the pointer, stored in checkpoints in the middle of a pass.
+typedef struct tess_xp_tree {
+    double *sums; // [TESS_XP_TREE_LEVELS][n_sum], allocated as far as n_leaf needs
+    int64_t n_sum;
+    int64_t n_leaf; // pushed so far
+} tess_xp_tree;
+
+// Where sums are needed.
+typedef struct tess_xp_point {
+    const double *theta;    // [n_param]
+    const double *contrast; // [n_angle] for the Hessian's weights, and for robust losses
+    const double *offset;   // [n_angle] for robust losses
+    int32_t want;           // TESS_XP_WANT_*
+    int32_t is_mixed;
+} tess_xp_point;
+
+typedef struct tess_xp_pass {
+    tess_context *ctx;
+    tess_xpcs_data *data;
+    tess_xpcs_model model;
+    int32_t loss;
+    double f_scale;
+    const double *inverse_variance; // [n_angle]
+    const double *lag_weight;       // [n_angle][n_frame] or NULL
+    const double *angle_weight;     // [n_angle] shear weights, in inverse_variance already
+    tess_xp_grids grids;
+    tess_xp_angle *angles;
+    tess_xp_reader reader;
+    tess_xp_tree tree;
+    double *leaf_sums; // [leaves_per_chunk][n_sum]
+    int64_t n_sum;
+    int64_t n_param;
+    int64_t next_leaf; // of the pass at work
+    double seconds;
+    int64_t n_pass;
+    // Called between chunks with what is done; TESS_CANCELLED or an error stops the pass, which
+    // can then be continued. NULL: none.
+    tess_status (*between)(void *self, struct tess_xp_pass *pass);
+    void *self;
+} tess_xp_pass;
+
+typedef struct tess_xp_pass_setup {
+    tess_xpcs_data *data;
+    const tess_xpcs_model *model;
+    int32_t loss;
+    double f_scale;
+    const double *inverse_variance; // borrowed
+    const double *lag_weight;       // borrowed
+    int64_t leaves_per_chunk;
+    bool is_streamed;
+    int64_t max_retries;
+} tess_xp_pass_setup;
+
+TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
+                                              tess_xp_pass *pass);
+void tess_xp_pass_close(tess_xp_pass *pass);
+// Memory of a pass besides the data.
+uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
+                            bool is_streamed);
+// Sums [n_sum] at a point, from leaf 0, or from next_leaf where a pass was interrupted or restored.
+TESS_MUST_CHECK tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point,
+                                             double *sums);
+
+// Sums of an angle, in the layout of the stage.
+static inline const double *tess_xp_angle_sums(const tess_xp_pass *pass, const double *sums,
+                                               int64_t angle)
+{
+    return sums + angle * (6 + 3 * pass->n_param);
+}
+static inline const double *tess_xp_hessian_sums(const tess_xp_pass *pass, const double *sums)
+{
+    return sums + pass->data->info.n_angle * (6 + 3 * pass->n_param);
+}
+
+#endif
