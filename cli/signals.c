@@ -32,6 +32,13 @@ static void on_signal(int number)
     tess_context_cancel(ctx);
 }
 
+// What a batch system sends ahead of its time limit: keep what there is, and go on.
+static void on_checkpoint(int number)
+{
+    (void)number;
+    tess_context_checkpoint(watched);
+}
+
 void signals_install(void)
 {
     struct sigaction action;
@@ -43,6 +50,8 @@ void signals_install(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGPIPE, &action, NULL);
+    action.sa_handler = on_checkpoint;
+    sigaction(SIGUSR1, &action, NULL);
 }
 
 void signals_watch(tess_context *ctx)

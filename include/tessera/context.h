@@ -58,6 +58,10 @@ TESS_API void tess_context_destroy(tess_context *ctx);
 TESS_API void tess_context_cancel(tess_context *ctx);
 TESS_API void tess_context_cancel_clear(tess_context *ctx);
 
+/** Asks a run that keeps checkpoints to write one soon and go on. Safe in signal handlers and on
+ *  any thread. */
+TESS_API void tess_context_checkpoint(tess_context *ctx);
+
 /** What was decided at creation, and why. */
 typedef struct tess_context_info {
     uint32_t struct_size;

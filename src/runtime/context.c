@@ -163,6 +163,13 @@ void tess_context_cancel_clear(tess_context *ctx)
     atomic_store(&ctx->cancelled, 0);
 }
 
+void tess_context_checkpoint(tess_context *ctx)
+{
+    if (ctx) {
+        atomic_store(&ctx->checkpoint_wanted, 1);
+    }
+}
+
 tess_status tess_context_check_cancel(tess_context *ctx)
 {
     if (atomic_load(&ctx->cancelled)) {

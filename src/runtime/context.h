@@ -49,6 +49,7 @@ struct tess_context {
     tess_progress_fn progress;
     void *progress_user;
     atomic_int cancelled;
+    atomic_int checkpoint_wanted; // what keeps checkpoints writes one soon and clears this
 
     int32_t n_thread;
     const char *n_thread_origin;

@@ -68,7 +68,9 @@ typedef struct tess_xpcs_fit_config {
     double min_success_rate;       /* with bad_chunk mask: least share of readable points */
     int64_t max_retries;           /* of a failing read */
     int32_t bad_chunk;             /* choice: error mask */
-    int32_t resume;                /* 1: continue from checkpoint_dir if it holds this very fit */
+    int32_t resume;                /* 1: continue from checkpoint_dir if it holds this very fit,
+                                      another's is an error; 2: start afresh instead, with a
+                                      warning */
     /* Not in the table. */
     const double *start; /* [n_param]; NULL: from the data */
     const double *lower; /* [n_param]; NULL: those of tess_xpcs_params() */

@@ -19,6 +19,10 @@ typedef struct tess_xp_tree {
     int64_t n_leaf; // pushed so far
 } tess_xp_tree;
 
+// Levels in use after n_leaf leaves: sums[0 .. levels) is all there is to keep. Level k holds the
+// sum of 2^k leaves where bit k of n_leaf is set.
+int64_t tess_xp_tree_levels(int64_t n_leaf);
+
 // Where sums are needed.
 typedef struct tess_xp_point {
     const double *theta;    // [n_param]
@@ -74,6 +78,10 @@ uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t
 // Sums [n_sum] at a point, from leaf 0, or from next_leaf where a pass was interrupted or restored.
 TESS_MUST_CHECK tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point,
                                              double *sums);
+
+// Sums of one leaf alone, for estimates of time; they go nowhere.
+TESS_MUST_CHECK tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point,
+                                              int64_t leaf);
 
 // Sums of an angle, in the layout of the stage.
 static inline const double *tess_xp_angle_sums(const tess_xp_pass *pass, const double *sums,
