@@ -72,11 +72,12 @@ typedef struct tess_xpcs_fit_config {
                                       another's is an error; 2: start afresh instead, with a
                                       warning */
     /* Not in the table. */
-    const double *start; /* [n_param]; NULL: from the data */
+    const double *start; /* [n_param]; NULL, or NaN for one: from the data; fixed ones without a
+                            value stay at the start of tess_xpcs_params() */
     const double *lower; /* [n_param]; NULL: those of tess_xpcs_params() */
     const double *upper;
     const uint8_t *is_fixed; /* [n_param] 1: stays at its start; NULL: none */
-    const double *x_scale;   /* [n_param]; NULL: from the Jacobian */
+    const double *x_scale;   /* [n_param]; NULL, or NaN for one: from the Jacobian */
     const double *contrast;  /* [n_angle] start, or value of constant scaling; NULL: quantiles */
     const double *offset;
     double scaling_lower[2]; /* contrast, offset */
@@ -84,6 +85,8 @@ typedef struct tess_xpcs_fit_config {
     const char *checkpoint_dir; /* NULL: none */
     double checkpoint_every_s;  /* 60; 0: after every pass */
     int64_t keep_checkpoints;   /* 3 */
+    int64_t n_scaling;          /* items of contrast and offset where the caller does not know the
+                                   angles: checked against n_angle; 0: n_angle */
 } tess_xpcs_fit_config;
 
 TESS_API void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size);
