@@ -2,6 +2,7 @@
 #ifndef TESS_XPCS_MODEL_GRIDS_H
 #define TESS_XPCS_MODEL_GRIDS_H
 
+#include "numerics/elementary.h"
 #include "runtime/context.h"
 #include "stage/xpcs.h"
 #include "tessera/xpcs/model.h"
@@ -12,9 +13,29 @@ typedef struct tess_xp_grids {
     int64_t n_frame;
     int64_t n_param;
     double *t;
-    double *log_t;
+    tess_parts *log_t;
+    double *sums; // what grid points to, [8][n_frame] or [4][n_frame]
     tess_xp_grid grid;
 } tess_xp_grids;
+
+// A rate amplitude t^exponent + offset, not below the floor of 1e-10.
+typedef struct tess_xp_rate {
+    double value;
+    double power;    // t^exponent
+    bool is_floored; // derivatives are 0
+} tess_xp_rate;
+
+tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset);
+
+// mode, kernel, dt and, for laminar flow, gap; messages say how to give them.
+TESS_MUST_CHECK tess_status tess_xp_model_check(const tess_xpcs_model *model);
+TESS_MUST_CHECK tess_status tess_xp_theta_check(const tess_xpcs_model *model, const double *theta);
+// q > 0 and phi, both finite.
+TESS_MUST_CHECK tess_status tess_xp_angles_check(const double *phi, const double *q,
+                                                 int64_t n_angle);
+// Lines in the log about constants that are legal but odd.
+void tess_xp_model_warn(tess_context *ctx, const tess_xpcs_model *model, const double *q,
+                        int64_t n_angle);
 
 // Checks the model's constants (dt, gap, mode, kernel) and takes memory for n_frame frames.
 TESS_MUST_CHECK tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model,

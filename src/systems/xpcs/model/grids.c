@@ -1,0 +1,146 @@
+#include "systems/xpcs/model/grids.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <math.h>
+
+static const double RATE_FLOOR = 1e-10;
+static const double EPS_ABS = 1e-12;
+static const double LEAST_TIME_S = 1e-8;
+static const double DEGREE = 0x1.1df46a2529d39p-6;         // pi / 180
+static const double INVERSE_TWO_PI = 0x1.45f306dc9c883p-3; // 1 / (2 pi)
+
+// t and its logarithm in parts: 3; a sum and its three derivatives per rate: 4.
+static size_t block_bytes(int64_t n_frame, int64_t n_param)
+{
+    const size_t n_array = n_param == TESS_XPCS_N_STATIC ? 3 + 4 : 3 + 8;
+    return (size_t)n_frame * n_array * sizeof(double);
+}
+
+int64_t tess_xp_n_param(tess_xpcs_mode mode)
+{
+    return mode == TESS_XPCS_LAMINAR_FLOW ? TESS_XPCS_N_LAMINAR : TESS_XPCS_N_STATIC;
+}
+
+int32_t tess_xp_power(tess_xpcs_kernel kernel)
+{
+    return kernel == TESS_XPCS_KERNEL_PHYSICAL ? 2 : 4;
+}
+
+static double time_of(const tess_xpcs_model *model, int64_t frame)
+{
+    if (!model->keep_t0) {
+        return (double)(frame + 1) * model->dt_s;
+    }
+    const double t = (double)frame * model->dt_s;
+    const double least = fmax(0.5 * model->dt_s, LEAST_TIME_S);
+    return t > least ? t : least;
+}
+
+tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model, int64_t n_frame,
+                                 tess_xp_grids *out)
+{
+    *out = (tess_xp_grids){0};
+    TESS_TRY(tess_xp_model_check(model));
+    uint64_t bytes = 0;
+    if (n_frame < 1 || !tess_mul_u64((uint64_t)n_frame, 16 * sizeof(double), &bytes)) {
+        TESS_FAIL(TESS_E_SHAPE, "n_frame: %lld; at least one frame is needed", (long long)n_frame);
+    }
+    tess_xp_grids grids = {.n_frame = n_frame, .n_param = tess_xp_n_param(model->mode)};
+    grids.block = tess_heap_alloc(&ctx->heap, block_bytes(n_frame, grids.n_param), TESS_TAG_GENERAL,
+                                  "grids of an xpcs model");
+    if (!grids.block) {
+        return TESS_E_MEMORY;
+    }
+    grids.log_t = (tess_parts *)grids.block;
+    grids.t = grids.block + 2 * n_frame;
+    grids.sums = grids.t + n_frame;
+    grids.grid.diffusion = grids.sums;
+    for (int64_t k = 0; k < 3; k++) {
+        grids.grid.diffusion_d[k] = grids.sums + (1 + k) * n_frame;
+    }
+    if (grids.n_param == TESS_XPCS_N_LAMINAR) {
+        grids.grid.shear = grids.sums + 4 * n_frame;
+        for (int64_t k = 0; k < 3; k++) {
+            grids.grid.shear_d[k] = grids.sums + (5 + k) * n_frame;
+        }
+    }
+    grids.grid.eps_abs = model->compat_eps ? EPS_ABS : 0;
+    for (int64_t i = 0; i < n_frame; i++) {
+        grids.t[i] = time_of(model, i);
+        grids.log_t[i] = tess_log_parts(grids.t[i]);
+    }
+    *out = grids;
+    return TESS_OK;
+}
+
+void tess_xp_grids_destroy(tess_context *ctx, tess_xp_grids *grids)
+{
+    if (grids->block) {
+        tess_heap_free(&ctx->heap, grids->block, block_bytes(grids->n_frame, grids->n_param),
+                       TESS_TAG_GENERAL);
+    }
+    *grids = (tess_xp_grids){0};
+}
+
+tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset)
+{
+    tess_xp_rate rate = {.power = tess_power(log_t, amplitude_exponent_offset[1])};
+    rate.value = amplitude_exponent_offset[0] * rate.power + amplitude_exponent_offset[2];
+    // NaN is not floored: it has to show.
+    rate.is_floored = rate.value <= RATE_FLOOR;
+    if (rate.is_floored) {
+        rate.value = RATE_FLOOR;
+    }
+    return rate;
+}
+
+// sums [4][n_frame]: trapezoids of the rate and of its derivatives by amplitude, exponent and
+// offset, in units of steps.
+static void sum_rate(const tess_parts *log_t, const double *theta, int64_t n_frame, double *sums)
+{
+    double before[4] = {0};
+    double sum[4] = {0};
+    for (int64_t i = 0; i < n_frame; i++) {
+        const tess_xp_rate rate = tess_xp_rate_at(log_t[i], theta);
+        const double mask = rate.is_floored ? 0 : 1;
+        const double now[4] = {rate.value, mask * rate.power,
+                               mask * theta[0] * rate.power * log_t[i].high, mask};
+        for (int64_t k = 0; k < 4; k++) {
+            if (i > 0) {
+                sum[k] += 0.5 * (before[k] + now[k]);
+            }
+            before[k] = now[k];
+            sums[k * n_frame + i] = sum[k];
+        }
+    }
+}
+
+void tess_xp_grids_fill(tess_xp_grids *grids, const tess_xpcs_model *model, const double *theta)
+{
+    sum_rate(grids->log_t, theta, grids->n_frame, grids->sums);
+    if (model->mode == TESS_XPCS_LAMINAR_FLOW) {
+        sum_rate(grids->log_t, theta + 3, grids->n_frame, grids->sums + 4 * grids->n_frame);
+    }
+}
+
+void tess_xp_angle_fill(tess_xp_angle *angle, const tess_xpcs_model *model, const double *theta,
+                        double phi, double q)
+{
+    angle->w2 = q * q * model->dt_s;
+    angle->amplitude = 0;
+    angle->tau = 0;
+    if (model->mode != TESS_XPCS_LAMINAR_FLOW) {
+        return;
+    }
+    double sine = 0;
+    double cosine = 0;
+    tess_sin_cos_degrees(theta[6] - phi, &sine, &cosine);
+    // Perpendicular to the flow dM/dphi0 is 0, too: z = 0 is a maximum of the sinc.
+    if (cosine != 0) {
+        const double kappa = model->kernel == TESS_XPCS_KERNEL_UPSTREAM ? INVERSE_TWO_PI : 0.5;
+        angle->amplitude = kappa * q * model->gap_angstrom * model->dt_s * cosine;
+        angle->tau = -sine / cosine * DEGREE;
+    }
+}
