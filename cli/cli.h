@@ -11,6 +11,45 @@
 
 #include <stdio.h>
 
+// Parameters whose start the command line may give.
+enum { CLI_XPCS_STARTS = 7 };
+
+// Options of the xpcs commands that are not in a parameter table.
+typedef struct cli_xpcs_values {
+    int static_mode;
+    int laminar_flow;
+    int save_plots;
+    int save_surfaces;
+    int no_surfaces;
+    int no_cache;
+    int angles_last;
+    int strict;
+    int force_cpu;
+    int no_jit;
+    int simulated;
+    int force;
+    int minimal;
+    const char *method;
+    const char *data_file;
+    const char *max_iterations;
+    const char *tolerance;
+    const char *starts[CLI_XPCS_STARTS];
+    const char *fixed;
+    const char *output_format;
+    const char *phi_ranges;
+    const char *bad_frames;
+    const char *c2_path;
+    const char *phi;
+    const char *cache;
+    const char *sigma_dataset;
+    const char *theta;
+    const char *contrasts;
+    const char *offsets;
+    const char *layout;
+    const char *filter;
+    const char *mode; // of a template
+} cli_xpcs_values;
+
 // Options that are not in a parameter table. Absent ones are 0 or NULL.
 typedef struct cli_values {
     int help;
@@ -59,6 +98,7 @@ typedef struct cli_values {
     const char *thresholds;
     const char *types;
     const char *use_log;
+    cli_xpcs_values xpcs;
 } cli_values;
 
 // Groups of common options a command takes.
@@ -177,6 +217,11 @@ int cmd_help(cli *c);
 int cmd_info(cli *c);
 int cmd_selftest(cli *c);
 int cmd_sysinfo(cli *c);
+int cmd_xpcs_convert(cli *c);
+int cmd_xpcs_fit(cli *c);
+int cmd_xpcs_inspect(cli *c);
+int cmd_xpcs_plot(cli *c);
+int cmd_xpcs_simulate(cli *c);
 
 // "tessera --version": one line, or the build as JSON.
 int cmd_version(int json);
