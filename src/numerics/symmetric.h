@@ -8,4 +8,8 @@
 // up; in no order. By Jacobi's rotations: for n up to some tens.
 void tess_symmetric_eigen(double *a, int64_t n, double *values, double *vectors);
 
+// The same by a tridiagonal matrix, for n up to some hundreds: errors are small against the largest
+// eigenvalue, not against each. work [2 n].
+void tess_symmetric_eigen_ql(double *a, int64_t n, double *values, double *vectors, double *work);
+
 #endif

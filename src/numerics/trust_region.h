@@ -44,7 +44,7 @@ typedef struct tess_trust_view {
     double cost;
     const double *gradient;
     const double *hessian;
-    const double *scale;  // [n]
+    const double *scale;  // [n] by which x is multiplied: column norms, or 1 / x_scale
     double gradient_norm; // max |g v|, scaled
     double step_norm;     // of the last trial, scaled
     double radius;
