@@ -69,7 +69,7 @@ enum {
 //   sums[leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
 //
 // With M = exp(-w2 (C_D[j] - C_D[i])) sinc(z)^power, J_k = dM/dtheta_k and v the weight of a point
-// (1 if it is finite, or lag_weight, or the record's sd plane):
+// (1 if it is finite, or lag_weight, or the record's sd plane; times frame_weight of both frames):
 //
 //   S1 = sum v        Sf = sum v M      Sff = sum v M^2
 //   Sy = sum v y      Syy = sum v y^2   Sfy = sum v M y      y less the angle's mean
@@ -91,6 +91,7 @@ typedef struct tess_stage_xpcs_pass {
     const tess_xp_angle *angles;  // [n_angle]
     const unsigned char *records; // of tile first_leaf * LEAF on
     const double *lag_weight;     // [n_angle][n_frame] by j - i; NULL: 1
+    const double *frame_weight;   // [n_frame]: pairs weigh w_i w_j, of a bootstrap; NULL: 1
     double *sums;                 // [n_leaf][n_sum]
     int64_t n_sum;                // n_angle (6 + 3 p) + p (p + 1) / 2 + 1
     int64_t first_leaf;

@@ -40,6 +40,7 @@ typedef struct tess_xp_pass {
     double f_scale;
     const double *inverse_variance; // [n_angle]
     const double *lag_weight;       // [n_angle][n_frame] or NULL
+    const double *frame_weight;     // [n_frame] or NULL; may be set between passes
     const double *angle_weight;     // [n_angle] shear weights, in inverse_variance already
     tess_xp_grids grids;
     tess_xp_angle *angles;
