@@ -54,6 +54,15 @@ static void put(encoder *e, uint64_t value, int n_byte)
     }
 }
 
+void tess_html_base64(tess_html *html, const uint8_t *bytes, size_t n)
+{
+    encoder e = {.html = html};
+    for (size_t i = 0; i < n; i++) {
+        put(&e, bytes[i], 1);
+    }
+    flush(&e);
+}
+
 // A bitmap of one byte a pixel: every browser shows it, and it needs no compressor.
 static void put_header(encoder *e, int64_t columns, int64_t rows)
 {

@@ -1,4 +1,4 @@
-// A gzip file written front to back.
+// Compression: a gzip file written front to back, and blocks in memory.
 #ifndef TESS_RUNTIME_PACK_H
 #define TESS_RUNTIME_PACK_H
 
@@ -16,5 +16,11 @@ TESS_MUST_CHECK tess_status tess_packer_write(tess_packer *packer, const void *s
 TESS_MUST_CHECK tess_status tess_packer_finish(tess_packer *packer);
 // Safe on NULL.
 void tess_packer_close(tess_packer *packer);
+
+// A zlib stream of bytes in memory; without zlib its blocks are stored as they are, so that any
+// reader takes them. *packed is from the heap (tag IO) with room for *room bytes, of which
+// *packed_bytes count.
+TESS_MUST_CHECK tess_status tess_pack_memory(tess_heap *heap, const uint8_t *src, size_t bytes,
+                                             uint8_t **packed, size_t *packed_bytes, size_t *room);
 
 #endif

@@ -110,3 +110,29 @@ void tess_packer_close(tess_packer *p)
     deflateEnd(&p->stream);
     tess_heap_free(p->heap, p, sizeof *p, TESS_TAG_IO);
 }
+
+tess_status tess_pack_memory(tess_heap *heap, const uint8_t *src, size_t bytes, uint8_t **packed,
+                             size_t *packed_bytes, size_t *room)
+{
+    z_stream stream = {.zalloc = zlib_alloc, .zfree = zlib_free, .opaque = heap};
+    *packed = NULL;
+    if (bytes > 1u << 30) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%zu bytes are too many to pack in memory", bytes);
+    }
+    if (deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK) {
+        return TESS_E_MEMORY;
+    }
+    *room = deflateBound(&stream, bytes);
+    *packed = tess_heap_alloc(heap, *room, TESS_TAG_IO, "packing");
+    if (*packed) {
+        // zlib only reads through next_in; the bound makes one call enough.
+        stream.next_in = (uint8_t *)(uintptr_t)src;
+        stream.avail_in = (unsigned)bytes;
+        stream.next_out = *packed;
+        stream.avail_out = (unsigned)*room;
+        deflate(&stream, Z_FINISH);
+        *packed_bytes = *room - stream.avail_out;
+    }
+    deflateEnd(&stream);
+    return *packed ? TESS_OK : TESS_E_MEMORY;
+}
