@@ -1,7 +1,6 @@
 #include "runtime/bundle.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "runtime/source.h"
 
@@ -28,28 +27,54 @@ void tess_bundle_input(tess_format_writer_input *input, const char *name, tess_d
     input->data_bytes = bytes;
 }
 
-tess_status tess_bundle_write(tess_context *ctx, const char *path,
+tess_status tess_bundle_begin(tess_context *ctx, const char *path,
                               const tess_format_writer_input *inputs, int64_t n_input,
-                              int overwrite)
+                              int overwrite, tess_bundle_writer *out)
 {
-    const tess_format *format = NULL;
-    TESS_TRY(tess_format_for_writing(ctx, path, &format));
-    if (!format->write_many) {
+    *out = (tess_bundle_writer){.ctx = ctx, .overwrite = overwrite, .file.fd = -1};
+    TESS_TRY(tess_format_for_writing(ctx, path, &out->format));
+    if (!out->format->write_many) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: a %s file holds one array; end the name in .npz or .h5",
-                  path, format->name);
+                  path, out->format->name);
     }
     if (!overwrite && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
     // The format writes by name: reserve a temporary one and let it fill that file.
-    tess_temp_file file;
-    TESS_TRY(tess_temp_file_create(path, 0666, &file));
-    const tess_status status = format->write_many(&ctx->host, file.path, inputs, n_input);
+    TESS_TRY(tess_temp_file_create(path, 0666, &out->file));
+    const tess_status status = out->format->write_many(&ctx->host, out->file.path, inputs, n_input);
     if (status != TESS_OK) {
-        tess_temp_file_discard(&file);
-        return status;
+        tess_bundle_discard(out);
     }
-    return tess_temp_file_commit(&file, overwrite);
+    return status;
+}
+
+tess_status tess_bundle_add(tess_bundle_writer *writer, const tess_format_writer_input *input)
+{
+    if (!writer->format->add) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: a %s file is written at once; end the name in .h5",
+                  writer->file.final_path, writer->format->name);
+    }
+    return writer->format->add(&writer->ctx->host, writer->file.path, input);
+}
+
+tess_status tess_bundle_commit(tess_bundle_writer *writer)
+{
+    return tess_temp_file_commit(&writer->file, writer->overwrite);
+}
+
+void tess_bundle_discard(tess_bundle_writer *writer)
+{
+    tess_temp_file_discard(&writer->file);
+}
+
+tess_status tess_bundle_write(tess_context *ctx, const char *path,
+                              const tess_format_writer_input *inputs, int64_t n_input,
+                              int overwrite)
+{
+    tess_bundle_writer writer;
+    TESS_TRY(tess_bundle_begin(ctx, path, inputs, n_input, overwrite, &writer));
+    return tess_bundle_commit(&writer);
 }
 
 static tess_status grow(tess_bundle *bundle)
@@ -329,6 +354,18 @@ tess_status tess_bundle_read_bool(const tess_bundle *bundle, const tess_bundle_e
                                   uint8_t *dst)
 {
     return read_as(bundle, entry, WANT_BOOL, dst);
+}
+
+tess_status tess_bundle_read_texts(const tess_bundle *bundle, const tess_bundle_entry *entry,
+                                   tess_text_fn visit, void *user)
+{
+    const tess_format *format = NULL;
+    TESS_TRY(tess_format_of_file(bundle->ctx, bundle->path, &format));
+    if (!format->texts) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "%s: texts of %s files are read as arrays of fixed length",
+                  bundle->path, format->name);
+    }
+    return format->texts(&bundle->ctx->host, bundle->path, entry->name, visit, user);
 }
 
 static int32_t attribute(const tess_bundle *bundle, const char *object, const char *name,

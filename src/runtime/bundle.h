@@ -2,6 +2,7 @@
 #ifndef TESS_RUNTIME_BUNDLE_H
 #define TESS_RUNTIME_BUNDLE_H
 
+#include "base/file.h"
 #include "runtime/context.h"
 #include "tessera/io.h"
 #include "tessera/sys/format.h"
@@ -13,6 +14,25 @@
 TESS_MUST_CHECK tess_status tess_bundle_write(tess_context *ctx, const char *path,
                                               const tess_format_writer_input *inputs,
                                               int64_t n_input, int overwrite);
+
+// The same array by array, for those that are not all in memory at once. Ends with commit, or with
+// discard, which is safe after a failed begin or commit.
+typedef struct tess_bundle_writer {
+    tess_context *ctx;
+    const tess_format *format;
+    int overwrite;
+    tess_temp_file file;
+} tess_bundle_writer;
+
+TESS_MUST_CHECK tess_status tess_bundle_begin(tess_context *ctx, const char *path,
+                                              const tess_format_writer_input *inputs,
+                                              int64_t n_input, int overwrite,
+                                              tess_bundle_writer *out);
+// TESS_E_ARGUMENT for formats that are written at once (.npz).
+TESS_MUST_CHECK tess_status tess_bundle_add(tess_bundle_writer *writer,
+                                            const tess_format_writer_input *input);
+TESS_MUST_CHECK tess_status tess_bundle_commit(tess_bundle_writer *writer);
+void tess_bundle_discard(tess_bundle_writer *writer);
 
 // Fills an input for a dense array in memory; rank and shape as given, item size by dtype.
 void tess_bundle_input(tess_format_writer_input *input, const char *name, tess_dtype dtype,
@@ -58,6 +78,11 @@ TESS_MUST_CHECK tess_status tess_bundle_read_bool(const tess_bundle *bundle,
 TESS_MUST_CHECK tess_status tess_bundle_read(const tess_bundle *bundle,
                                              const tess_bundle_entry *entry, void *dst,
                                              uint64_t dst_bytes);
+
+// The texts of a data set, of fixed or variable length; for formats that have the latter.
+TESS_MUST_CHECK tess_status tess_bundle_read_texts(const tess_bundle *bundle,
+                                                   const tess_bundle_entry *entry,
+                                                   tess_text_fn visit, void *user);
 
 // An attribute of a group or data set, by its name in the file. Returns false if there is none of
 // this name and kind, or the format has none.

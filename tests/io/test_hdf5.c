@@ -266,6 +266,103 @@ static void unpacks_lzf_within_bounds(void **state)
     }
 }
 
+static void packs_what_lzf_unpacks(void **state)
+{
+    (void)state;
+    enum { CAPACITY = 20000 };
+    static uint8_t src[CAPACITY];
+    static uint8_t packed[2 * CAPACITY];
+    static uint8_t out[CAPACITY];
+    static uint32_t table[1 << TESS_LZF_TABLE_BITS];
+    uint32_t random = 12345;
+    // Alphabets of one letter to all: runs, repeats near and far, and what does not shrink.
+    for (int alphabet = 1; alphabet <= 256; alphabet *= 2) {
+        for (size_t n = 1; n <= CAPACITY; n = n < 40 ? n + 1 : 3 * n) {
+            for (size_t i = 0; i < n; i++) {
+                random = random * 1664525 + 1013904223;
+                src[i] = (uint8_t)((random >> 24) % (uint32_t)alphabet);
+            }
+            const size_t used = tess_lzf_pack(src, n, packed, sizeof packed, table);
+            assert_in_range(used, 1, n + n / 32 + 1);
+            memset(out, 0xee, n);
+            assert_int_equal(tess_lzf_unpack(packed, used, out, n), n);
+            assert_memory_equal(out, src, n);
+            // Just enough room, and one byte less.
+            assert_int_equal(tess_lzf_pack(src, n, packed, used, table), used);
+            assert_int_equal(tess_lzf_pack(src, n, packed, used - 1, table), 0);
+        }
+    }
+    memset(src, 7, sizeof src);
+    assert_true(tess_lzf_pack(src, CAPACITY, packed, CAPACITY, table) < CAPACITY / 80);
+}
+
+static void writes_packed_data_sets(void **state)
+{
+    (void)state;
+    enum { N = 60 };
+    static float triangle[N][N];
+    static float back[N][N];
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            triangle[i][j] = j < i ? 0 : 1 + 0.01F * (float)(i * 7 % 13) + (float)(j % 5);
+        }
+    }
+    tess_format_writer_input input = {
+        .dataset = "plain/first",
+        .dtype = TESS_F32,
+        .rank = 2,
+        .item_bytes = 4,
+        .shape = {N, N},
+        .data = triangle,
+        .data_bytes = sizeof triangle,
+    };
+    const char *path = io_scratch(".h5");
+    assert_int_equal(h5->write(io_host(), path, &input), TESS_OK);
+    input.dataset = "packed/lzf";
+    input.packing = TESS_PACKING_LZF;
+    assert_int_equal(h5->add(io_host(), path, &input), TESS_OK);
+    input.dataset = "packed/deflate";
+    input.packing = TESS_PACKING_DEFLATE;
+    assert_int_equal(h5->add(io_host(), path, &input), TESS_OK);
+    assert_int_equal(h5->add(io_host(), path, &input), TESS_E_IO); // the name is taken
+    static const char *const names[] = {"/plain/first", "/packed/lzf", "/packed/deflate"};
+    for (int k = 0; k < 3; k++) {
+        tess_format_reader reader;
+        assert_int_equal(h5->open(io_host(), path, names[k], 0, &reader), TESS_OK);
+        assert_int_equal(h5->read(io_host(), &reader, 0, N, back), TESS_OK);
+        assert_memory_equal(back, triangle, sizeof back);
+        h5->close(io_host(), &reader);
+    }
+    char text[2048] = "";
+    assert_int_equal(h5->list(io_host(), path, note_dataset, text), TESS_OK);
+    assert_non_null(strstr(text, "/packed/lzf|float32 LE, lzf|12|2;"));
+    assert_non_null(strstr(text, "/packed/deflate|float32 LE, gzip 4|12|2;"));
+    assert_int_equal(h5->add(io_host(), io_golden("no.h5"), &input), TESS_E_CREATE);
+}
+
+static int note_text(void *user, int64_t index, const char *text)
+{
+    char *all = user;
+    const size_t used = strlen(all);
+    snprintf(all + used, 256 - used, "%d=%s;", (int)index, text);
+    return strcmp(text, "Fz") == 0;
+}
+
+static void reads_texts_of_any_length(void **state)
+{
+    (void)state;
+    const char *path = io_golden("several.h5");
+    char text[256] = "";
+    assert_int_equal(h5->texts(io_host(), path, "/text", note_text, text), TESS_OK);
+    assert_string_equal(text, "0=a;1=bc;");
+    text[0] = '\0';
+    assert_int_equal(h5->texts(io_host(), path, "name", note_text, text), TESS_OK);
+    assert_string_equal(text, "0=Fz;"); // stopped there
+    assert_int_equal(h5->texts(io_host(), path, "gzip", note_text, text), TESS_E_DTYPE);
+    assert_int_equal(h5->texts(io_host(), path, "absent", note_text, text), TESS_E_NOT_FOUND);
+    assert_int_equal(h5->texts(io_host(), path, "outside", note_text, text), TESS_E_NOT_FOUND);
+}
+
 static int setup(void **state)
 {
     void *module = dlopen(TESS_HDF5_MODULE, RTLD_NOW | RTLD_LOCAL);
@@ -295,6 +392,9 @@ int main(void)
         cmocka_unit_test(refuses_truncated_files),
         cmocka_unit_test(works_from_several_threads),
         cmocka_unit_test(unpacks_lzf_within_bounds),
+        cmocka_unit_test(packs_what_lzf_unpacks),
+        cmocka_unit_test(writes_packed_data_sets),
+        cmocka_unit_test(reads_texts_of_any_length),
     };
     return cmocka_run_group_tests(tests, setup, io_teardown);
 }

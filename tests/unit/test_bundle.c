@@ -103,6 +103,33 @@ static void hdf5_round_trip(void **state)
     round_trip("bundle.h5");
 }
 
+static void arrays_are_added_one_by_one(void **state)
+{
+    (void)state;
+    tess_context *ctx = make_context();
+    tess_format_writer_input inputs[6];
+    tess_bundle_writer writer;
+    const int64_t n_input = make_inputs(inputs);
+    const char *path = unit_path("added.h5");
+    const int n_before = unit_count_files();
+    assert_ok(tess_bundle_begin(ctx, path, inputs, 1, 0, &writer));
+    assert_false(unit_exists(path));
+    for (int64_t i = 1; i < n_input; i++) {
+        assert_ok(tess_bundle_add(&writer, &inputs[i]));
+    }
+    assert_ok(tess_bundle_commit(&writer));
+    check_contents(ctx, path);
+    assert_fails(tess_bundle_begin(ctx, path, inputs, 1, 0, &writer), TESS_E_EXISTS, "added.h5");
+    assert_ok(tess_bundle_begin(ctx, unit_path("given_up.h5"), inputs, 1, 0, &writer));
+    tess_bundle_discard(&writer);
+    assert_int_equal(unit_count_files(), n_before + 1);
+    assert_ok(tess_bundle_begin(ctx, unit_path("at_once.npz"), inputs, 1, 0, &writer));
+    assert_fails(tess_bundle_add(&writer, &inputs[1]), TESS_E_ARGUMENT, "written at once");
+    tess_bundle_discard(&writer);
+    unlink(path);
+    tess_context_destroy(ctx);
+}
+
 static void one_array_formats_are_refused(void **state)
 {
     (void)state;
@@ -125,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(npz_round_trip),
         cmocka_unit_test(hdf5_round_trip),
+        cmocka_unit_test(arrays_are_added_one_by_one),
         cmocka_unit_test(one_array_formats_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

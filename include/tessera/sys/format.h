@@ -22,6 +22,13 @@ typedef struct tess_format_reader {
     uint64_t held_bytes;
 } tess_format_reader;
 
+/** How a data set is packed in a file of a format that can. Packed ones are one chunk. */
+typedef enum tess_format_packing {
+    TESS_PACKING_NONE = 0,   /* in one piece, so that it can be mapped */
+    TESS_PACKING_LZF = 1,    /* as h5py's "lzf" */
+    TESS_PACKING_DEFLATE = 2 /* level 4 */
+} tess_format_packing;
+
 /** Where a finished array comes from when a file is written: tiles in order. */
 typedef struct tess_format_writer_input {
     const char *dataset;    /* member or path */
@@ -32,7 +39,12 @@ typedef struct tess_format_writer_input {
     int64_t shape[TESS_MAX_RANK];
     const void *data; /* the whole array, C order, mapped or in memory */
     uint64_t data_bytes;
+    int32_t packing; /* tess_format_packing; formats without it write as they are */
+    int32_t reserved;
 } tess_format_writer_input;
+
+/** Text number index of a data set. Return non-zero to stop. */
+typedef int (*tess_text_fn)(void *user, int64_t index, const char *text);
 
 /** A data set of a file that is laid out at once and filled in place later. */
 typedef struct tess_format_layout {
@@ -84,6 +96,14 @@ typedef struct tess_format {
      *  readers. NULL: the format has no such files. */
     tess_status (*lay_out)(const tess_host *host, const char *path, tess_format_layout *items,
                            int64_t n_item, const char *provenance);
+    /** Calls visit for the texts of a data set of text, of fixed or variable length, in C order.
+     *  NULL: the format has arrays of fixed length only. */
+    tess_status (*texts)(const tess_host *host, const char *path, const char *dataset,
+                         tess_text_fn visit, void *user);
+    /** Adds an array to a file that write_many() made and that has not got its name yet, so that
+     *  not all need be in memory at once. NULL: the format cannot. */
+    tess_status (*add)(const tess_host *host, const char *temporary_path,
+                       const tess_format_writer_input *input);
 } tess_format;
 
 /** Exported by format modules as "tess_format_entry". */

@@ -51,6 +51,8 @@ const tess_format *tess_format_entry(const tess_host *host)
         .write_many = tess_h5_write_many,
         .attribute = tess_h5_attribute,
         .lay_out = tess_h5_lay_out,
+        .texts = tess_h5_texts,
+        .add = tess_h5_add,
     };
     // Must be the first call. Whatever we open we close; the library's own clean-up at exit would
     // only try again to flush a file whose disk was full, and crash over it.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILTER_LZF = 32000, REASON_CHARS = 256, MAX_LZF_RATIO = 100 };
+enum { REASON_CHARS = 256, MAX_LZF_RATIO = 100 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -22,13 +22,31 @@ void tess_h5_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
+// Returns 0, which stores the chunk as it is, where packing does not make it smaller.
+static size_t lzf_pack(size_t n_byte, size_t *buffer_bytes, void **buffer)
+{
+    uint8_t *out = n_byte < UINT32_MAX ? H5allocate_memory(n_byte, 0) : NULL;
+    uint32_t *table = H5allocate_memory(sizeof *table << TESS_LZF_TABLE_BITS, 0);
+    const size_t packed =
+        out != NULL && table != NULL ? tess_lzf_pack(*buffer, n_byte, out, n_byte, table) : 0;
+    H5free_memory(table);
+    if (packed == 0) {
+        H5free_memory(out);
+        return 0;
+    }
+    H5free_memory(*buffer);
+    *buffer = out;
+    *buffer_bytes = n_byte;
+    return packed;
+}
+
 static size_t lzf_filter(unsigned flags, size_t n_value, const unsigned values[], size_t n_byte,
                          size_t *buffer_bytes, void **buffer)
 {
     (void)n_value;
     (void)values; // they repeat the unpacked size, which the data tell more reliably
     if (!(flags & H5Z_FLAG_REVERSE)) {
-        return 0;
+        return lzf_pack(n_byte, buffer_bytes, buffer);
     }
     const size_t unpacked = tess_lzf_unpack(*buffer, n_byte, NULL, 0);
     if (unpacked == 0 || unpacked / MAX_LZF_RATIO > n_byte) {
@@ -49,8 +67,8 @@ bool tess_h5_prepare(void)
 {
     static const H5Z_class2_t lzf = {
         .version = H5Z_CLASS_T_VERS,
-        .id = FILTER_LZF,
-        .encoder_present = 0,
+        .id = TESS_H5_FILTER_LZF,
+        .encoder_present = 1,
         .decoder_present = 1,
         .name = "lzf",
         .filter = lzf_filter,

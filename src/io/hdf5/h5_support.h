@@ -12,7 +12,7 @@
 #define TESS_H5_SCHEMA "schema"
 #define TESS_H5_SCHEMA_TEXT "tessera.result/1"
 
-enum { TESS_H5_MAX_DEPTH = 64, TESS_H5_TYPE_CHARS = 96 };
+enum { TESS_H5_MAX_DEPTH = 64, TESS_H5_TYPE_CHARS = 96, TESS_H5_FILTER_LZF = 32000 };
 
 // Takes the lock and silences the library's printing on this thread.
 void tess_h5_lock(void);
@@ -75,6 +75,10 @@ tess_status tess_h5_attribute(const tess_host *host, const char *path, const cha
                               size_t text_capacity);
 tess_status tess_h5_lay_out(const tess_host *host, const char *path, tess_format_layout *items,
                             int64_t n_item, const char *provenance);
+tess_status tess_h5_texts(const tess_host *host, const char *path, const char *dataset,
+                          tess_text_fn visit, void *user);
+tess_status tess_h5_add(const tess_host *host, const char *temporary_path,
+                        const tess_format_writer_input *input);
 
 // A new file whose data sets can be mapped; negative if it cannot be created.
 hid_t tess_h5_create_file(const char *path);

@@ -247,7 +247,7 @@ const char *tess_h5_filter_name(H5Z_filter_t id)
         {H5Z_FILTER_SZIP, "szip"},
         {H5Z_FILTER_NBIT, "nbit"},
         {H5Z_FILTER_SCALEOFFSET, "scaleoffset"},
-        {32000, "lzf"},
+        {TESS_H5_FILTER_LZF, "lzf"},
         {32001, "blosc"},
         {32004, "lz4"},
         {32008, "bitshuffle"},

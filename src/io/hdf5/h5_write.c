@@ -1,4 +1,4 @@
-// Writing results: contiguous data sets and their provenance.
+// Writing results: contiguous or packed data sets and their provenance.
 
 #include "h5_support.h"
 
@@ -6,6 +6,8 @@
 
 // Data start at multiples of this, so that they can be mapped.
 enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512 };
+// A chunk has to stay below 4 GiB; the library holds a few while it packs.
+enum { MAX_CHUNK_BYTES = 1 << 30, DEFLATE_LEVEL = 4 };
 
 herr_t tess_h5_put_text(hid_t object, const char *name, const char *text)
 {
@@ -21,6 +23,30 @@ herr_t tess_h5_put_text(hid_t object, const char *name, const char *text)
     return result;
 }
 
+// The whole array is one chunk where the library allows it, else as many whole rows as it does.
+static herr_t set_packing(hid_t creation, const tess_format_writer_input *input)
+{
+    if (input->packing == TESS_PACKING_NONE || input->rank < 1 || input->data_bytes == 0) {
+        return 0;
+    }
+    hsize_t chunk[TESS_MAX_RANK];
+    for (int axis = 0; axis < input->rank; axis++) {
+        chunk[axis] = (hsize_t)input->shape[axis];
+    }
+    const uint64_t row_bytes = input->data_bytes / (uint64_t)input->shape[0];
+    const uint64_t n_row = row_bytes < MAX_CHUNK_BYTES ? MAX_CHUNK_BYTES / row_bytes : 1;
+    chunk[0] = chunk[0] < n_row ? chunk[0] : n_row;
+    if (H5Pset_chunk(creation, input->rank, chunk) < 0) {
+        return -1;
+    }
+    if (input->packing == TESS_PACKING_DEFLATE) {
+        return H5Pset_deflate(creation, DEFLATE_LEVEL);
+    }
+    // As h5py notes it: versions of the filter and of the format, unpacked bytes of a chunk.
+    const unsigned values[3] = {4, 0x0105, (unsigned)(chunk[0] * row_bytes)};
+    return H5Pset_filter(creation, TESS_H5_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
+}
+
 static herr_t put_array(hid_t file, const tess_format_writer_input *input)
 {
     hsize_t dims[TESS_MAX_RANK];
@@ -34,8 +60,10 @@ static herr_t put_array(hid_t file, const tess_format_writer_input *input)
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_create_intermediate_group(links, 1);
     H5Pset_obj_track_times(creation, 0); // the same result gives the same bytes
-    const hid_t dataset =
-        H5Dcreate2(file, input->dataset, type, space, links, creation, H5P_DEFAULT);
+    hid_t dataset = -1;
+    if (set_packing(creation, input) >= 0) {
+        dataset = H5Dcreate2(file, input->dataset, type, space, links, creation, H5P_DEFAULT);
+    }
     herr_t result = dataset >= 0 ? 0 : -1;
     if (result >= 0 && input->data_bytes > 0) {
         result = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, input->data);
@@ -121,6 +149,39 @@ tess_status tess_h5_write_many(const tess_host *host, const char *temporary_path
     tess_status status = check_types(host, temporary_path, inputs, n_input);
     if (status == TESS_OK) {
         status = write_file(host, temporary_path, inputs, n_input);
+    }
+    tess_h5_unlock();
+    return status;
+}
+
+static tess_status add_array(const tess_host *host, const char *path,
+                             const tess_format_writer_input *input)
+{
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_alignment(access, ALIGN_FROM_BYTES, DATA_ALIGN);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
+    tess_h5_close_id(access);
+    if (file < 0) {
+        return tess_h5_fail(host, TESS_E_CREATE, path, "cannot open to add to it");
+    }
+    tess_status status = TESS_OK;
+    if (put_array(file, input) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) {
+        status = tess_h5_fail(host, TESS_E_IO, path, "cannot write; is the disk full?");
+    }
+    if (H5Fclose(file) < 0 && status == TESS_OK) {
+        status = tess_h5_fail(host, TESS_E_IO, path, "cannot close; is the disk full?");
+    }
+    return status;
+}
+
+tess_status tess_h5_add(const tess_host *host, const char *temporary_path,
+                        const tess_format_writer_input *input)
+{
+    tess_h5_lock();
+    tess_status status = check_types(host, temporary_path, input, 1);
+    if (status == TESS_OK) {
+        status = add_array(host, temporary_path, input);
     }
     tess_h5_unlock();
     return status;
