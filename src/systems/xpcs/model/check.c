@@ -1,6 +1,7 @@
 // What a model is given.
 #include "base/log.h"
 #include "base/status.h"
+#include "base/struct_read.h"
 #include "systems/xpcs/model/grids.h"
 
 #include <math.h>
@@ -54,6 +55,35 @@ tess_status tess_xp_model_check(const tess_xpcs_model *model)
                   model->dt_s);
     }
     return model->mode == TESS_XPCS_LAMINAR_FLOW ? check_gap(model->gap_angstrom) : TESS_OK;
+}
+
+tess_status tess_xp_model_read(const tess_xpcs_model *given, tess_xpcs_model *model)
+{
+    tess_xpcs_model_init(model, sizeof *model);
+    if (!given) {
+        TESS_FAIL(TESS_E_ARGUMENT, "model: NULL; fill one with tess_xpcs_model_init()");
+    }
+    TESS_TRY(tess_struct_read(given, model, sizeof *model, "model"));
+    TESS_TRY(tess_xp_model_check(model));
+    return tess_params_check(tess_xpcs_model_params(), model);
+}
+
+tess_status tess_xp_model_for_data(const tess_xpcs_model *given, const tess_xpcs_data_info *info,
+                                   tess_xpcs_model *model)
+{
+    tess_xpcs_model_init(model, sizeof *model);
+    if (given) {
+        TESS_TRY(tess_struct_read(given, model, sizeof *model, "model"));
+    }
+    if (model->dt_s == 0) {
+        model->dt_s = info->dt_s;
+    }
+    if (model->gap_angstrom == 0) {
+        model->gap_angstrom = info->gap_angstrom;
+    }
+    model->keep_t0 = info->keep_t0;
+    TESS_TRY(tess_xp_model_check(model));
+    return tess_params_check(tess_xpcs_model_params(), model);
 }
 
 tess_status tess_xp_theta_check(const tess_xpcs_model *model, const double *theta)

@@ -5,6 +5,7 @@
 #include "numerics/elementary.h"
 #include "runtime/context.h"
 #include "stage/xpcs.h"
+#include "tessera/xpcs/data.h"
 #include "tessera/xpcs/model.h"
 
 // A grid with its memory.
@@ -27,6 +28,13 @@ typedef struct tess_xp_rate {
 
 tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset);
 
+// A caller's model as this version knows it, checked.
+TESS_MUST_CHECK tess_status tess_xp_model_read(const tess_xpcs_model *given,
+                                               tess_xpcs_model *model);
+// The same for data: dt and gap where they are 0, and keep_t0, are the data's.
+TESS_MUST_CHECK tess_status tess_xp_model_for_data(const tess_xpcs_model *given,
+                                                   const tess_xpcs_data_info *info,
+                                                   tess_xpcs_model *model);
 // mode, kernel, dt and, for laminar flow, gap; messages say how to give them.
 TESS_MUST_CHECK tess_status tess_xp_model_check(const tess_xpcs_model *model);
 TESS_MUST_CHECK tess_status tess_xp_theta_check(const tess_xpcs_model *model, const double *theta);

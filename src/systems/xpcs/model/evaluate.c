@@ -1,0 +1,78 @@
+#include "systems/xpcs/model/evaluate.h"
+
+#include "base/status.h"
+#include "base/struct_read.h"
+
+#include <string.h>
+
+tess_status tess_xp_evaluation_open(tess_context *ctx, const tess_xpcs_model *model,
+                                    const tess_xpcs_angles *angles, const double *theta,
+                                    int64_t n_frame, tess_xp_evaluation *out)
+{
+    *out = (tess_xp_evaluation){.angles = {.struct_size = sizeof out->angles}};
+    TESS_TRY(tess_xp_model_read(model, &out->model));
+    TESS_TRY(tess_xp_theta_check(&out->model, theta));
+    if (angles) {
+        TESS_TRY(tess_struct_read(angles, &out->angles, sizeof out->angles, "angles"));
+        TESS_TRY(tess_xp_angles_check(out->angles.phi, out->angles.q, out->angles.n_angle));
+    }
+    TESS_TRY(tess_xp_grids_create(ctx, &out->model, n_frame, &out->grids));
+    tess_xp_grids_fill(&out->grids, &out->model, theta);
+    return TESS_OK;
+}
+
+void tess_xp_evaluation_close(tess_context *ctx, tess_xp_evaluation *evaluation)
+{
+    tess_xp_grids_destroy(ctx, &evaluation->grids);
+}
+
+tess_xp_angle tess_xp_evaluation_angle(const tess_xp_evaluation *evaluation, const double *theta,
+                                       int64_t angle)
+{
+    const tess_xpcs_angles *angles = &evaluation->angles;
+    tess_xp_angle out = {.contrast = angles->contrast ? angles->contrast[angle] : 1,
+                         .offset = angles->offset ? angles->offset[angle] : 0};
+    tess_xp_angle_fill(&out, &evaluation->model, theta, angles->phi[angle], angles->q[angle]);
+    return out;
+}
+
+tess_status tess_xpcs_model_grids(tess_context *ctx, const tess_xpcs_model *model,
+                                  const double *theta, int64_t n_frame, tess_xpcs_grids *grids)
+{
+    tess_error_clear();
+    if (!ctx || !grids) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL", ctx ? "grids" : "context");
+    }
+    tess_xpcs_grids want = {.struct_size = sizeof want};
+    TESS_TRY(tess_struct_read(grids, &want, sizeof want, "grids"));
+    tess_xp_evaluation at;
+    TESS_TRY(tess_xp_evaluation_open(ctx, model, NULL, theta, n_frame, &at));
+    tess_status status = TESS_OK;
+    if (!at.grids.grid.shear && (want.shear || want.shear_sum || want.shear_derivatives)) {
+        status = tess_error_set(TESS_E_ARGUMENT,
+                                "grids: shear is wanted, but mode %s has none; leave it NULL",
+                                tess_xpcs_mode_name((tess_xpcs_mode)at.model.mode));
+        goto done;
+    }
+    const size_t bytes = (size_t)n_frame * sizeof(double);
+    double *const rates[] = {want.diffusion, want.shear};
+    double *const sums[] = {want.diffusion_sum, want.shear_sum};
+    double *const derivatives[] = {want.diffusion_derivatives, want.shear_derivatives};
+    if (want.t) {
+        memcpy(want.t, at.grids.t, bytes);
+    }
+    for (int64_t k = 0; k < 2; k++) {
+        for (int64_t i = 0; rates[k] && i < n_frame; i++) {
+            rates[k][i] = tess_xp_rate_at(at.grids.log_t[i], theta + 3 * k).value;
+        }
+        if (sums[k]) {
+            memcpy(sums[k], at.grids.sums + 4 * k * n_frame, bytes);
+        }
+        if (derivatives[k]) {
+            memcpy(derivatives[k], at.grids.sums + (4 * k + 1) * n_frame, 3 * bytes);
+        }
+    }
+done:
+    tess_xp_evaluation_close(ctx, &at);
+    return status;
+}
