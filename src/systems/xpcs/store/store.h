@@ -9,16 +9,38 @@
 
 #include <stdbool.h>
 
+// What was found in the matrix of an angle.
+typedef struct tess_xp_found {
+    int64_t n_wanted;   // pairs that were not left out on purpose
+    int64_t n_negative; // finite samples below 0
+    double least;       // of the finite samples
+    double largest;
+    double near_mean; // of the shortest lag that is used; NaN: no finite sample there
+    bool is_dropped;
+} tess_xp_found;
+
+// Records that are made when they are asked for.
+typedef struct tess_xp_generator {
+    tess_status (*make)(struct tess_xp_generator *self, const tess_xp_tiles *tiles,
+                        int64_t first_leaf, int64_t n_leaf, unsigned char *records);
+    void (*destroy)(struct tess_xp_generator *self);
+} tess_xp_generator;
+
 struct tess_xpcs_data {
     tess_context *ctx;
     tess_xpcs_data_info info;
     tess_xp_tiles tiles;
-    unsigned char *records;              // IN_MEMORY
-    struct tess_xp_txc2 *file;           // IN_FILE
-    struct tess_xp_generator *generator; // GENERATED
-    tess_hash fingerprint; // of the samples' origin: file size, time and ends, or the samples
+    unsigned char *records;       // IN_MEMORY; while a scratch file is filled, its mapping
+    uint64_t record_bytes;        // that were taken for them
+    struct tess_xp_txc2 *file;    // IN_FILE
+    tess_xp_generator *generator; // GENERATED
+    tess_hash fingerprint; // of angles and samples wherever they lie; of a simulation's settings
+    double *tables;        // [4][n_made] behind info: phi, q, mean, n_finite (as integers)
+    tess_xp_found *found;  // [n_made]; NULL: filled otherwise than by matrices
+    int64_t n_made;        // angles that there is room for
     char *notes;
     size_t notes_bytes;
+    char *path;
 };
 
 // Data with room for everything, angles and tables; records are taken for IN_MEMORY (zeroed) only.
@@ -27,29 +49,63 @@ TESS_MUST_CHECK tess_status tess_xp_data_create(tess_context *ctx, tess_xpcs_res
                                                 int64_t n_angle, int64_t n_frame, tess_dtype dtype,
                                                 int32_t has_sigma, const double *phi,
                                                 const double *q, tess_xpcs_data **out);
-// Appends a sentence to the notes.
+// The same where the memory limit leaves room for the records and spare_bytes besides; else
+// IN_FILE: a scratch file in folder (NULL: the directory for temporaries) that vanishes with the
+// data. Filled in the same way.
+TESS_MUST_CHECK tess_status tess_xp_data_create_fitting(tess_context *ctx, const char *folder,
+                                                        uint64_t spare_bytes, int64_t n_angle,
+                                                        int64_t n_frame, tess_dtype dtype,
+                                                        int32_t has_sigma, const double *phi,
+                                                        const double *q, tess_xpcs_data **out);
+// Appends a sentence to the notes. One that there is no memory for is lost.
 void tess_xp_data_note(tess_xpcs_data *data, const char *format, ...) TESS_PRINTF(2, 3);
+// Copies path into info.
+TESS_MUST_CHECK tess_status tess_xp_data_set_path(tess_xpcs_data *data, const char *path);
 
-// Fills the rows of one angle from a matrix [n_frame][n_frame] of the data's dtype whose upper
-// triangle counts (strides in items), and its sigma (NULL without); then the heads, info.mean and
-// n_finite. Lags below exclude_lags and frames marked bad become NaN.
+// A matrix [n_frame][n_frame] of the data's dtype whose upper triangle counts; strides in items.
+typedef struct tess_xp_matrix {
+    const void *c2;
+    int64_t row_stride;
+    int64_t column_stride;
+    const double *sigma; // NULL without
+    int64_t sigma_row_stride;
+    int64_t sigma_column_stride;
+    const uint8_t *is_bad; // [n_frame]; NULL: none
+    int64_t exclude_lags;  // pairs with j - i below are left out
+} tess_xp_matrix;
+
+// Fills the rows of one angle from a matrix, then the heads, info.mean and n_finite. What is left
+// out or not finite becomes NaN. sigma has to be finite and positive where a sample counts.
+TESS_MUST_CHECK tess_status tess_xp_data_put(tess_xpcs_data *data, int64_t angle,
+                                             const tess_xp_matrix *matrix);
+// The same; sigma [n_frame][n_frame] has the strides of the matrix.
 TESS_MUST_CHECK tess_status tess_xp_data_put_matrix(tess_xpcs_data *data, int64_t angle,
                                                     const void *matrix, int64_t row_stride,
                                                     int64_t column_stride, const double *sigma,
                                                     const uint8_t *is_bad, int64_t exclude_lags);
-// After the last angle: totals and fingerprint.
+// After the last angle: angles without use (constant, or more than half of their points not finite)
+// are dropped with a note, TESS_E_NUMERIC if none is left; then totals and fingerprint.
 TESS_MUST_CHECK tess_status tess_xp_data_finish(tess_xpcs_data *data);
+
+// Takes over tiles of the angles that were not dropped, and moves their tables together.
+void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
+// Fingerprint of angles and samples from the checksums of leaves [n_leaf].
+void tess_xp_data_fingerprint(tess_xpcs_data *data, const tess_hash *leaf_hash);
 
 // A reader of records for one pass: in memory a pointer, mapped a window, otherwise a buffer that
 // is filled (files: the next stretch is brought in while this one is worked on).
 typedef struct tess_xp_reader {
     tess_xpcs_data *data;
     int64_t leaves_per_chunk;
-    unsigned char *buffer; // of two chunks where records have to be read or made
+    unsigned char *buffer; // of two chunks where records are read, of one where they are made
     uint64_t buffer_bytes;
-    double read_s;
+    double read_s; // that the caller waited
     int64_t max_retries;
-    bool is_streamed; // read through buffers although it could be mapped
+    bool in_second_half;         // of the buffer lies what was given out last
+    bool is_streamed;            // read through buffers although it could be mapped
+    int64_t first_leaf;          // of what was given out last
+    int64_t n_leaf;              // 0: nothing yet
+    struct tess_xp_ahead *ahead; // reads the next stretch; NULL: nobody does
 } tess_xp_reader;
 
 // Bytes a reader would take for chunks of this many leaves.
@@ -57,7 +113,8 @@ uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chu
                               bool is_streamed);
 TESS_MUST_CHECK tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk,
                                                 bool is_streamed, tess_xp_reader *reader);
-// Records of leaves first..first+count-1 (count <= leaves_per_chunk), valid until the next call.
+// Records of leaves first..first+count-1 (count <= leaves_per_chunk), valid until the next call. A
+// failing read is tried max_retries times more, after longer and longer pauses.
 TESS_MUST_CHECK tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf,
                                                int64_t n_leaf, const unsigned char **records);
 void tess_xp_reader_close(tess_xp_reader *reader);

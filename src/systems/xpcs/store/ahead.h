@@ -1,0 +1,18 @@
+// A thread that reads the leaves of a file that will be wanted next.
+#ifndef TESS_XPCS_STORE_AHEAD_H
+#define TESS_XPCS_STORE_AHEAD_H
+
+#include "systems/xpcs/store/txc2.h"
+
+typedef struct tess_xp_ahead tess_xp_ahead;
+
+// NULL where no thread can be had: reading ahead is not needed, only faster.
+tess_xp_ahead *tess_xp_ahead_open(tess_xp_txc2 *file, const tess_xp_tiles *tiles);
+void tess_xp_ahead_close(tess_xp_ahead *ahead);
+// Starts to read leaves into records. Nothing else may be under way.
+void tess_xp_ahead_start(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf,
+                         unsigned char *records);
+// Waits for what is under way; true if it was these leaves and they were read without fault.
+bool tess_xp_ahead_finish(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf);
+
+#endif

@@ -1,0 +1,373 @@
+// Matrices into records: one angle at a time, angles without use taken out at the end.
+#include "base/status.h"
+#include "systems/xpcs/store/store.h"
+#include "systems/xpcs/store/txc2.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 32, HEAD = TESS_STAGE_XPCS_HEAD };
+
+// What a row of the triangle tells.
+typedef struct row_sums {
+    double sum;
+    double least;
+    double largest;
+    double near; // the sample of the shortest lag; NaN: none
+    int64_t n_finite;
+    int64_t n_wanted;
+    int64_t n_negative;
+} row_sums;
+
+typedef struct fill_job {
+    tess_xpcs_data *data;
+    const tess_xp_matrix *matrix;
+    int64_t angle;
+    double mean;
+    row_sums *rows; // [n_frame - 1]
+} fill_job;
+
+static double sample(const fill_job *job, int64_t i, int64_t j)
+{
+    const tess_xp_matrix *m = job->matrix;
+    const int64_t at = i * m->row_stride + j * m->column_stride;
+    return job->data->tiles.item_bytes == 4 ? (double)((const float *)m->c2)[at]
+                                            : ((const double *)m->c2)[at];
+}
+
+static bool is_wanted(const tess_xp_matrix *m, int64_t i, int64_t j)
+{
+    return j - i >= m->exclude_lags && !(m->is_bad && (m->is_bad[i] || m->is_bad[j]));
+}
+
+static tess_status scan_rows(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    const fill_job *job = arg;
+    const int64_t n = job->data->tiles.n_frame;
+    const int64_t near = job->matrix->exclude_lags > 1 ? job->matrix->exclude_lags : 1;
+    const int64_t end = (block + 1) * BLOCK_ROWS < n - 1 ? (block + 1) * BLOCK_ROWS : n - 1;
+    for (int64_t i = block * BLOCK_ROWS; i < end; i++) {
+        row_sums row = {
+            .least = (double)INFINITY, .largest = -(double)INFINITY, .near = (double)NAN};
+        for (int64_t j = i + 1; j < n; j++) {
+            if (!is_wanted(job->matrix, i, j)) {
+                continue;
+            }
+            row.n_wanted++;
+            const double y = sample(job, i, j);
+            if (!isfinite(y)) {
+                continue;
+            }
+            row.n_finite++;
+            row.sum += y;
+            row.least = y < row.least ? y : row.least;
+            row.largest = y > row.largest ? y : row.largest;
+            row.n_negative += y < 0;
+            row.near = j - i == near ? y : row.near;
+        }
+        job->rows[i] = row;
+    }
+    return TESS_OK;
+}
+
+static tess_status check_sigma(double sigma, int64_t angle, int64_t i, int64_t j)
+{
+    if (!(sigma > 0) || !isfinite(sigma)) {
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "sigma: %g at angle %lld, frames %lld and %lld; a standard deviation has to be "
+                  "positive and finite where c2 is",
+                  sigma, (long long)angle, (long long)i, (long long)j);
+    }
+    return TESS_OK;
+}
+
+// Samples, weights and head of the job's angle in one record.
+static tess_status fill_tile(const fill_job *job, const tess_xp_tile *tile)
+{
+    const tess_xp_tiles *tiles = &job->data->tiles;
+    const tess_xp_matrix *m = job->matrix;
+    const int64_t n_angle = tiles->n_angle;
+    unsigned char *record = job->data->records + tile->offset;
+    double *head = (double *)(void *)record + job->angle * HEAD;
+    unsigned char *y = record + n_angle * HEAD * (int64_t)sizeof(double);
+    double *weight = (double *)(void *)(y + n_angle * tile->width * tiles->item_bytes);
+    y += job->angle * tile->width * tiles->item_bytes;
+    weight += job->angle * tile->width;
+    double sums[HEAD] = {0};
+    for (int64_t k = 0; k < tile->width; k++) {
+        const int64_t j = tile->first_column + k;
+        const bool is_used =
+            k < tile->n_column && is_wanted(m, tile->row, j) && isfinite(sample(job, tile->row, j));
+        const double value = is_used ? sample(job, tile->row, j) : (double)NAN;
+        if (tiles->item_bytes == 4) {
+            ((float *)(void *)y)[k] = (float)value;
+        } else {
+            ((double *)(void *)y)[k] = value;
+        }
+        if (is_used) {
+            const double d = value - job->mean;
+            sums[0] += 1;
+            sums[1] += d;
+            sums[2] += d * d;
+        }
+        if (tiles->has_sigma) {
+            double w = 0;
+            if (is_used) {
+                const double sigma =
+                    m->sigma[tile->row * m->sigma_row_stride + j * m->sigma_column_stride];
+                TESS_TRY(check_sigma(sigma, job->angle, tile->row, j));
+                w = 1 / (sigma * sigma);
+            }
+            weight[k] = w;
+        }
+    }
+    memcpy(head, sums, sizeof sums);
+    return TESS_OK;
+}
+
+static tess_status fill_rows(void *arg, int64_t block, int32_t worker)
+{
+    (void)worker;
+    const fill_job *job = arg;
+    const tess_xp_tiles *tiles = &job->data->tiles;
+    const int64_t last = tiles->n_frame - 1;
+    const int64_t end = (block + 1) * BLOCK_ROWS < last ? (block + 1) * BLOCK_ROWS : last;
+    for (int64_t t = tiles->row_tile[block * BLOCK_ROWS]; t < tiles->row_tile[end]; t++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
+        TESS_TRY(fill_tile(job, &tile));
+    }
+    return TESS_OK;
+}
+
+// Sums of rows in order, compensated: the mean of 1e9 samples keeps its digits.
+static double combine(const row_sums *rows, int64_t n_row, tess_xp_found *found, int64_t *n_finite)
+{
+    *found = (tess_xp_found){.least = (double)INFINITY, .largest = -(double)INFINITY};
+    double sum = 0;
+    double rest = 0;
+    double near = 0;
+    int64_t n_near = 0;
+    *n_finite = 0;
+    for (int64_t i = 0; i < n_row; i++) {
+        const row_sums *row = rows + i;
+        const double next = sum + row->sum;
+        rest += fabs(sum) >= fabs(row->sum) ? (sum - next) + row->sum : (row->sum - next) + sum;
+        sum = next;
+        *n_finite += row->n_finite;
+        found->n_wanted += row->n_wanted;
+        found->n_negative += row->n_negative;
+        found->least = row->least < found->least ? row->least : found->least;
+        found->largest = row->largest > found->largest ? row->largest : found->largest;
+        if (!isnan(row->near)) {
+            near += row->near;
+            n_near++;
+        }
+    }
+    found->near_mean = n_near > 0 ? near / (double)n_near : (double)NAN;
+    return *n_finite > 0 ? (sum + rest) / (double)*n_finite : 0;
+}
+
+tess_status tess_xp_data_put(tess_xpcs_data *data, int64_t angle, const tess_xp_matrix *matrix)
+{
+    TESS_ASSERT(data->records && angle >= 0 && angle < data->n_made);
+    TESS_ASSERT(!data->tiles.has_sigma || matrix->sigma);
+    const int64_t n_row = data->tiles.n_frame - 1;
+    const int64_t n_block = (n_row + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    tess_heap *heap = &data->ctx->heap;
+    fill_job job = {.data = data, .matrix = matrix, .angle = angle};
+    job.rows =
+        tess_heap_alloc(heap, (size_t)n_row * sizeof *job.rows, TESS_TAG_SCRATCH, "sums of rows");
+    if (!job.rows) {
+        return TESS_E_MEMORY;
+    }
+    tess_status status = tess_parallel_for(data->ctx->pool, n_block, scan_rows, &job);
+    if (status == TESS_OK) {
+        int64_t n_finite = 0;
+        job.mean = combine(job.rows, n_row, &data->found[angle], &n_finite);
+        data->tables[2 * data->n_made + angle] = job.mean;
+        ((int64_t *)(void *)(data->tables + 3 * data->n_made))[angle] = n_finite;
+        status = tess_parallel_for(data->ctx->pool, n_block, fill_rows, &job);
+    }
+    tess_heap_free(heap, job.rows, (size_t)n_row * sizeof *job.rows, TESS_TAG_SCRATCH);
+    if (data->file) { // what was written goes to the disk in its own time, and costs no memory
+        tess_xp_txc2_release(data->file, &data->tiles, 0, tess_xp_tiles_n_leaf(&data->tiles));
+    }
+    return status == TESS_OK ? tess_context_check_cancel(data->ctx) : status;
+}
+
+tess_status tess_xp_data_put_matrix(tess_xpcs_data *data, int64_t angle, const void *matrix,
+                                    int64_t row_stride, int64_t column_stride, const double *sigma,
+                                    const uint8_t *is_bad, int64_t exclude_lags)
+{
+    const tess_xp_matrix given = {.c2 = matrix,
+                                  .row_stride = row_stride,
+                                  .column_stride = column_stride,
+                                  .sigma = sigma,
+                                  .sigma_row_stride = row_stride,
+                                  .sigma_column_stride = column_stride,
+                                  .is_bad = is_bad,
+                                  .exclude_lags = exclude_lags};
+    return tess_xp_data_put(data, angle, &given);
+}
+
+// Why an angle is of no use; NULL: it is of use.
+static const char *fault(const tess_xpcs_data *data, int64_t angle, char *text, size_t capacity)
+{
+    const tess_xp_found *found = &data->found[angle];
+    const int64_t n_finite = data->info.n_finite[angle];
+    if (found->n_wanted == 0) {
+        return "no pair of frames is left after bad frames and excluded lags";
+    }
+    if (n_finite == 0) {
+        return "all its values are NaN or infinite";
+    }
+    if (2 * n_finite < found->n_wanted) {
+        snprintf(text, capacity, "%.1f %% of its values are NaN or infinite",
+                 100 * (1 - (double)n_finite / (double)found->n_wanted));
+        return text;
+    }
+    if (found->least == found->largest) {
+        snprintf(text, capacity, "all its values are %g", found->least);
+        return text;
+    }
+    return NULL;
+}
+
+// The one of the records of kept angles that tile becomes.
+static void move_record(unsigned char *records, const tess_xp_found *found,
+                        const tess_xp_tiles *from, const tess_xp_tile *old, const tess_xp_tile *new)
+{
+    const size_t plane_bytes[3] = {HEAD * sizeof(double),
+                                   (size_t)old->width * (size_t)from->item_bytes,
+                                   from->has_sigma ? (size_t)old->width * sizeof(double) : 0};
+    const unsigned char *src = records + old->offset;
+    unsigned char *dst = records + new->offset;
+    for (int plane = 0; plane < 3; plane++) {
+        for (int64_t a = 0; a < from->n_angle; a++, src += plane_bytes[plane]) {
+            if (!found[a].is_dropped) {
+                memmove(dst, src, plane_bytes[plane]);
+                dst += plane_bytes[plane];
+            }
+        }
+    }
+    memset(dst, 0, (size_t)(records + new->offset + new->bytes - dst));
+}
+
+// Takes dropped angles out in place: every byte moves towards the front.
+static tess_status drop_angles(tess_xpcs_data *data, int64_t n_kept)
+{
+    tess_xp_tiles kept;
+    TESS_TRY(tess_xp_tiles_create(data->ctx, n_kept, data->tiles.n_frame, data->tiles.item_bytes,
+                                  data->tiles.has_sigma, &kept));
+    for (int64_t t = 0; t < kept.n_tile; t++) {
+        const tess_xp_tile old = tess_xp_tiles_at(&data->tiles, t);
+        const tess_xp_tile new = tess_xp_tiles_at(&kept, t);
+        move_record(data->records, data->found, &data->tiles, &old, &new);
+    }
+    tess_xp_data_keep_angles(data, &kept);
+    return TESS_OK;
+}
+
+static tess_status judge_angles(tess_xpcs_data *data)
+{
+    const int64_t n = data->tiles.n_angle;
+    char text[96];
+    int64_t n_kept = 0;
+    for (int64_t a = 0; a < n; a++) {
+        const char *why = fault(data, a, text, sizeof text);
+        data->found[a].is_dropped = why != NULL;
+        n_kept += why == NULL;
+        if (why) {
+            tess_xp_data_note(data, "angle %lld (phi %g, q %g) was dropped: %s", (long long)a,
+                              data->info.phi[a], data->info.q[a], why);
+        }
+    }
+    if (n_kept == 0) {
+        TESS_FAIL(TESS_E_NUMERIC, "%s: no angle is left; angle 0 (phi %g): %s",
+                  data->info.path[0] ? data->info.path : "c2", data->info.phi[0],
+                  fault(data, 0, text, sizeof text));
+    }
+    return n_kept < n ? drop_angles(data, n_kept) : TESS_OK;
+}
+
+// Things a user should know of the angles that are kept; before the dropped ones are forgotten.
+static void note_oddities(tess_xpcs_data *data)
+{
+    int64_t n_missing = 0;
+    int64_t n_negative = 0;
+    int64_t n_angle_negative = 0;
+    int64_t n_far_off = 0;
+    double far_off = 0;
+    int64_t kept = 0;
+    for (int64_t a = 0; a < data->n_made; a++) {
+        const tess_xp_found *found = &data->found[a];
+        if (found->is_dropped) {
+            continue;
+        }
+        n_missing += found->n_wanted - data->info.n_finite[kept++];
+        n_negative += found->n_negative;
+        n_angle_negative += found->n_negative > 0;
+        if (!isnan(found->near_mean) && !(found->near_mean >= 0.5 && found->near_mean <= 2)) {
+            far_off = n_far_off++ == 0 ? found->near_mean : far_off;
+        }
+    }
+    if (n_missing > 0) {
+        tess_xp_data_note(data, "%lld values are NaN or infinite and are ignored",
+                          (long long)n_missing);
+    }
+    if (n_negative > 0) {
+        tess_xp_data_note(data, "%lld values in %lld angles are negative; c2 should be near 1",
+                          (long long)n_negative, (long long)n_angle_negative);
+    }
+    if (n_far_off > 0) {
+        tess_xp_data_note(data,
+                          "c2 at the shortest lag is %.4g on average, outside 0.5..2, in %lld "
+                          "angle(s); is it normalised?",
+                          far_off, (long long)n_far_off);
+    }
+}
+
+typedef struct hash_job {
+    const tess_xpcs_data *data;
+    tess_hash *leaf_hash;
+} hash_job;
+
+static tess_status hash_leaf(void *arg, int64_t leaf, int32_t worker)
+{
+    (void)worker;
+    const hash_job *job = arg;
+    const uint64_t begin = tess_xp_tiles_leaf_offset(&job->data->tiles, leaf);
+    const uint64_t end = tess_xp_tiles_leaf_offset(&job->data->tiles, leaf + 1);
+    job->leaf_hash[leaf] =
+        tess_hash_bytes(tess_hash_default(), job->data->records + begin, end - begin);
+    return TESS_OK;
+}
+
+tess_status tess_xp_data_finish(tess_xpcs_data *data)
+{
+    TESS_ASSERT(data->records);
+    TESS_TRY(judge_angles(data));
+    note_oddities(data);
+    data->info.n_used = 0;
+    for (int64_t a = 0; a < data->info.n_angle; a++) {
+        data->info.n_used += data->info.n_finite[a];
+    }
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
+    const size_t bytes = (size_t)n_leaf * sizeof(tess_hash);
+    tess_heap *heap = &data->ctx->heap;
+    hash_job job = {.data = data,
+                    .leaf_hash = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "checksums")};
+    if (!job.leaf_hash) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status = tess_parallel_for(data->ctx->pool, n_leaf, hash_leaf, &job);
+    tess_xp_data_fingerprint(data, job.leaf_hash);
+    tess_heap_free(heap, job.leaf_hash, bytes, TESS_TAG_SCRATCH);
+    if (data->file) {
+        tess_xp_txc2_release(data->file, &data->tiles, 0, n_leaf);
+        data->records = NULL; // from now on through a reader
+    }
+    return status;
+}

@@ -1,0 +1,182 @@
+// Records for one pass after another, wherever they lie.
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "systems/xpcs/store/ahead.h"
+#include "systems/xpcs/store/store.h"
+#include "systems/xpcs/store/txc2.h"
+
+#include <time.h>
+
+static const int64_t FIRST_PAUSE_NS = 20 * 1000 * 1000;
+static const int64_t LONGEST_PAUSE_NS = 1000 * 1000 * 1000;
+
+static uint64_t chunk_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk)
+{
+    // No record is longer than the first.
+    const uint64_t largest = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
+    const int64_t n = leaves_per_chunk < n_leaf ? leaves_per_chunk : n_leaf;
+    const uint64_t bytes = (uint64_t)n * largest;
+    return bytes < data->info.bytes ? bytes : data->info.bytes;
+}
+
+uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk,
+                              bool is_streamed)
+{
+    if (data->info.residency == TESS_XPCS_GENERATED) {
+        return chunk_bytes(data, leaves_per_chunk);
+    }
+    const bool is_read = data->info.residency == TESS_XPCS_IN_FILE && is_streamed;
+    return is_read ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
+}
+
+tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, bool is_streamed,
+                                tess_xp_reader *reader)
+{
+    *reader = (tess_xp_reader){
+        .data = data, .leaves_per_chunk = leaves_per_chunk, .is_streamed = is_streamed};
+    reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, is_streamed);
+    if (reader->buffer_bytes == 0) {
+        return TESS_OK;
+    }
+    reader->buffer = tess_heap_alloc(&data->ctx->heap, reader->buffer_bytes, TESS_TAG_TILE,
+                                     "stretches of two-time correlations");
+    if (!reader->buffer) {
+        return TESS_E_MEMORY;
+    }
+    if (data->info.residency == TESS_XPCS_IN_FILE) {
+        reader->ahead = tess_xp_ahead_open(data->file, &data->tiles);
+    }
+    return TESS_OK;
+}
+
+void tess_xp_reader_close(tess_xp_reader *reader)
+{
+    if (!reader->data) {
+        return;
+    }
+    tess_xpcs_data *data = reader->data;
+    tess_xp_ahead_close(reader->ahead);
+    if (data->file && !reader->is_streamed && reader->n_leaf > 0) {
+        tess_xp_txc2_release(data->file, &data->tiles, reader->first_leaf, reader->n_leaf);
+    }
+    if (reader->buffer) {
+        tess_heap_free(&data->ctx->heap, reader->buffer, reader->buffer_bytes, TESS_TAG_TILE);
+    }
+    *reader = (tess_xp_reader){0};
+}
+
+// What follows the leaves given out last; after the last of all the next pass begins.
+static int64_t next_leaf(const tess_xp_reader *reader, int64_t *n_leaf)
+{
+    const int64_t all = tess_xp_tiles_n_leaf(&reader->data->tiles);
+    const int64_t end = reader->first_leaf + reader->n_leaf;
+    const int64_t first = end < all ? end : 0;
+    *n_leaf = reader->leaves_per_chunk < all - first ? reader->leaves_per_chunk : all - first;
+    return first;
+}
+
+static tess_status get_mapped(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
+                              const unsigned char **records)
+{
+    tess_xpcs_data *data = reader->data;
+    if (reader->n_leaf > 0 && reader->first_leaf != first_leaf) {
+        tess_xp_txc2_release(data->file, &data->tiles, reader->first_leaf, reader->n_leaf);
+    }
+    TESS_TRY(tess_xp_txc2_map(data->file, &data->tiles, first_leaf, n_leaf, records));
+    reader->first_leaf = first_leaf;
+    reader->n_leaf = n_leaf;
+    int64_t n_next = 0;
+    const int64_t next = next_leaf(reader, &n_next);
+    if (next != first_leaf) {
+        tess_xp_txc2_want(data->file, &data->tiles, next, n_next);
+    }
+    return TESS_OK;
+}
+
+// The half of the buffer that the leaves given out last do not lie in is the next one's.
+static tess_status get_streamed(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
+                                const unsigned char **records)
+{
+    tess_xpcs_data *data = reader->data;
+    const uint64_t half_bytes = reader->buffer_bytes / 2;
+    unsigned char *half = reader->buffer + (reader->in_second_half ? 0 : half_bytes);
+    if (!reader->ahead || !tess_xp_ahead_finish(reader->ahead, first_leaf, n_leaf)) {
+        TESS_TRY(tess_xp_txc2_read(data->file, &data->tiles, first_leaf, n_leaf, half));
+    }
+    reader->in_second_half = !reader->in_second_half;
+    reader->first_leaf = first_leaf;
+    reader->n_leaf = n_leaf;
+    *records = half;
+    int64_t n_next = 0;
+    const int64_t next = next_leaf(reader, &n_next);
+    if (reader->ahead && next != first_leaf) {
+        tess_xp_ahead_start(reader->ahead, next, n_next,
+                            reader->buffer + (reader->in_second_half ? 0 : half_bytes));
+    }
+    return TESS_OK;
+}
+
+static tess_status get_once(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
+                            const unsigned char **records)
+{
+    tess_xpcs_data *data = reader->data;
+    if (data->info.residency == TESS_XPCS_IN_MEMORY) {
+        *records = data->records + tess_xp_tiles_leaf_offset(&data->tiles, first_leaf);
+        return TESS_OK;
+    }
+    if (data->info.residency == TESS_XPCS_IN_FILE) {
+        return reader->is_streamed ? get_streamed(reader, first_leaf, n_leaf, records)
+                                   : get_mapped(reader, first_leaf, n_leaf, records);
+    }
+    *records = reader->buffer;
+    if (reader->n_leaf == n_leaf && reader->first_leaf == first_leaf) {
+        return TESS_OK; // still there
+    }
+    reader->n_leaf = 0;
+    TESS_TRY(
+        data->generator->make(data->generator, &data->tiles, first_leaf, n_leaf, reader->buffer));
+    reader->first_leaf = first_leaf;
+    reader->n_leaf = n_leaf;
+    return TESS_OK;
+}
+
+// A network's disk may fail for a moment, and bytes may be damaged on their way.
+static bool is_worth_another_try(const tess_xp_reader *reader, tess_status status)
+{
+    return reader->data->info.residency == TESS_XPCS_IN_FILE &&
+           (status == TESS_E_IO || status == TESS_E_FORMAT);
+}
+
+static void pause_before(int64_t retry)
+{
+    int64_t ns = FIRST_PAUSE_NS;
+    for (int64_t i = 1; i < retry && ns < LONGEST_PAUSE_NS; i++) {
+        ns *= 2;
+    }
+    ns = ns < LONGEST_PAUSE_NS ? ns : LONGEST_PAUSE_NS;
+    const struct timespec pause = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    nanosleep(&pause, NULL);
+}
+
+tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
+                               const unsigned char **records)
+{
+    tess_xpcs_data *data = reader->data;
+    TESS_ASSERT(first_leaf >= 0 && n_leaf > 0 && n_leaf <= reader->leaves_per_chunk);
+    TESS_ASSERT(first_leaf + n_leaf <= tess_xp_tiles_n_leaf(&data->tiles));
+    const int64_t begin_ns = tess_now_ns();
+    tess_status status = get_once(reader, first_leaf, n_leaf, records);
+    for (int64_t retry = 1; retry <= reader->max_retries && is_worth_another_try(reader, status);
+         retry++) {
+        tess_log_write(&data->ctx->log, TESS_LOG_WARNING, "%s; trying again (%lld of %lld)",
+                       tess_last_error(), (long long)retry, (long long)reader->max_retries);
+        pause_before(retry);
+        TESS_TRY(tess_context_check_cancel(data->ctx));
+        tess_error_clear();
+        status = get_once(reader, first_leaf, n_leaf, records);
+    }
+    reader->read_s += (double)(tess_now_ns() - begin_ns) * 1e-9;
+    return status;
+}
