@@ -10,14 +10,17 @@
 #include "systems/xpcs/store/store.h"
 #include "tessera/xpcs/fit.h"
 
-enum { TESS_XP_TREE_LEVELS = 48 };
-
 // Partial sums; plain bytes but for the pointer, stored in checkpoints in the middle of a pass.
 typedef struct tess_xp_tree {
-    double *sums; // [TESS_XP_TREE_LEVELS][n_sum], allocated as far as n_leaf needs
+    double *sums; // [levels of all leaves][n_sum]
     int64_t n_sum;
     int64_t n_leaf; // pushed so far
 } tess_xp_tree;
+
+// Sums [n_sum] of the next leaf, which are used up.
+void tess_xp_tree_push(tess_xp_tree *tree, double *sums);
+// Of all leaves pushed, sums [n_sum]; the tree stays as it is.
+void tess_xp_tree_total(const tess_xp_tree *tree, double *sums);
 
 // Levels in use after n_leaf leaves: sums[0 .. levels) is all there is to keep. Level k holds the
 // sum of 2^k leaves where bit k of n_leaf is set.
@@ -37,22 +40,25 @@ typedef struct tess_xp_pass {
     tess_xpcs_data *data;
     tess_xpcs_model model;
     int32_t loss;
+    int32_t strategy;
+    int32_t ignore_sigma;
     double f_scale;
     const double *inverse_variance; // [n_angle]
     const double *lag_weight;       // [n_angle][n_frame] or NULL
     const double *frame_weight;     // [n_frame] or NULL; may be set between passes
-    const double *angle_weight;     // [n_angle] shear weights, in inverse_variance already
     tess_xp_grids grids;
     tess_xp_angle *angles;
     tess_xp_reader reader;
     tess_xp_tree tree;
-    double *leaf_sums; // [leaves_per_chunk][n_sum]
+    double *leaf_sums; // [leaves_per_call][n_sum]
+    int64_t leaves_per_chunk;
+    int64_t leaves_per_call; // of a stage, so that cancel is heard in time
     int64_t n_sum;
     int64_t n_param;
-    int64_t next_leaf; // of the pass at work
-    double seconds;
-    int64_t n_pass;
-    // Called between chunks with what is done; TESS_CANCELLED or an error stops the pass, which
+    int64_t next_leaf; // of the pass at work; set it to 0 to give up an interrupted pass
+    double seconds;    // of all passes
+    int64_t n_pass;    // that came to their end
+    // Called between stretches with what is done; TESS_CANCELLED or an error stops the pass, which
     // can then be continued. NULL: none.
     tess_status (*between)(void *self, struct tess_xp_pass *pass);
     void *self;
@@ -68,6 +74,8 @@ typedef struct tess_xp_pass_setup {
     int64_t leaves_per_chunk;
     bool is_streamed;
     int64_t max_retries;
+    int32_t strategy;     // tess_strategy, for progress
+    int32_t ignore_sigma; // 1: weights are 1 although the data have a deviation of every point
 } tess_xp_pass_setup;
 
 TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,

@@ -1,0 +1,225 @@
+#include "systems/xpcs/pass/pass.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "runtime/watch.h"
+#include "systems/xpcs/run_stage.h"
+
+// Points a thread is given before cancel is polled: about 50 ms.
+static const int64_t POINTS_PER_CALL = 1 << 21;
+
+static int64_t count_sums(int64_t n_angle, int64_t n_param)
+{
+    return n_angle * (6 + 3 * n_param) + n_param * (n_param + 1) / 2 + 1;
+}
+
+static int64_t leaves_per_call(const tess_xpcs_data *data, int64_t leaves_per_chunk)
+{
+    const int64_t n_thread = tess_pool_threads(data->ctx->pool);
+    const int64_t n_point =
+        (int64_t)TESS_STAGE_XPCS_LEAF * TESS_STAGE_XPCS_RUN * data->info.n_angle;
+    const int64_t most = n_thread * (POINTS_PER_CALL / n_point + 1);
+    return leaves_per_chunk < most ? leaves_per_chunk : most;
+}
+
+// Bytes of sums of leaves, of the tree, and of the angles.
+static size_t leaf_bytes(const tess_xp_pass *pass)
+{
+    return (size_t)(pass->leaves_per_call * pass->n_sum) * sizeof(double);
+}
+
+static size_t tree_bytes(const tess_xp_pass *pass)
+{
+    const int64_t n_level = tess_xp_tree_levels(tess_xp_tiles_n_leaf(&pass->data->tiles));
+    return (size_t)(n_level * pass->n_sum) * sizeof(double);
+}
+
+static size_t angle_bytes(const tess_xp_pass *pass)
+{
+    return (size_t)pass->data->info.n_angle * sizeof *pass->angles;
+}
+
+static void set_sizes(tess_xp_pass *pass, tess_xpcs_data *data, int64_t n_param,
+                      int64_t leaves_per_chunk)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
+    pass->data = data;
+    pass->n_param = n_param;
+    pass->n_sum = count_sums(data->info.n_angle, n_param);
+    pass->leaves_per_chunk = leaves_per_chunk < n_leaf ? leaves_per_chunk : n_leaf;
+    if (pass->leaves_per_chunk < 1) {
+        pass->leaves_per_chunk = 1;
+    }
+    pass->leaves_per_call = leaves_per_call(data, pass->leaves_per_chunk);
+}
+
+uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
+                            bool is_streamed)
+{
+    tess_xp_pass pass = {0};
+    set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
+    const uint64_t grids = (uint64_t)data->info.n_frame * 11 * sizeof(double);
+    return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) + grids +
+           tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
+}
+
+static tess_status take_memory(tess_xp_pass *pass)
+{
+    tess_heap *heap = &pass->ctx->heap;
+    pass->angles = tess_heap_alloc_zero(heap, angle_bytes(pass), TESS_TAG_GENERAL, "angles");
+    pass->leaf_sums = tess_heap_alloc(heap, leaf_bytes(pass), TESS_TAG_GENERAL, "sums of leaves");
+    pass->tree.sums = tess_heap_alloc(heap, tree_bytes(pass), TESS_TAG_GENERAL, "partial sums");
+    return pass->angles && pass->leaf_sums && pass->tree.sums ? TESS_OK : TESS_E_MEMORY;
+}
+
+tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
+                              tess_xp_pass *pass)
+{
+    *pass = (tess_xp_pass){.ctx = ctx,
+                           .model = *setup->model,
+                           .loss = setup->loss,
+                           .strategy = setup->strategy,
+                           .ignore_sigma = setup->ignore_sigma,
+                           .f_scale = setup->f_scale,
+                           .inverse_variance = setup->inverse_variance,
+                           .lag_weight = setup->lag_weight};
+    const tess_xpcs_data_info *info = &setup->data->info;
+    TESS_TRY(tess_xp_grids_create(ctx, &pass->model, info->n_frame, &pass->grids));
+    set_sizes(pass, setup->data, pass->grids.n_param, setup->leaves_per_chunk);
+    pass->tree.n_sum = pass->n_sum;
+    tess_status status = tess_xp_angles_check(info->phi, info->q, info->n_angle);
+    if (status == TESS_OK) {
+        status = take_memory(pass);
+    }
+    if (status == TESS_OK) {
+        status = tess_xp_reader_open(setup->data, pass->leaves_per_chunk, setup->is_streamed,
+                                     &pass->reader);
+        pass->reader.max_retries = setup->max_retries;
+    }
+    if (status != TESS_OK) {
+        tess_xp_pass_close(pass);
+    }
+    return status;
+}
+
+void tess_xp_pass_close(tess_xp_pass *pass)
+{
+    if (!pass->ctx) {
+        return;
+    }
+    tess_heap *heap = &pass->ctx->heap;
+    if (pass->data) {
+        if (pass->reader.data) {
+            tess_xp_reader_close(&pass->reader);
+        }
+        tess_heap_free(heap, pass->tree.sums, tree_bytes(pass), TESS_TAG_GENERAL);
+        tess_heap_free(heap, pass->leaf_sums, leaf_bytes(pass), TESS_TAG_GENERAL);
+        tess_heap_free(heap, pass->angles, angle_bytes(pass), TESS_TAG_GENERAL);
+    }
+    tess_xp_grids_destroy(pass->ctx, &pass->grids);
+    *pass = (tess_xp_pass){0};
+}
+
+static void set_point(tess_xp_pass *pass, const tess_xp_point *point)
+{
+    const tess_xpcs_data_info *info = &pass->data->info;
+    tess_xp_grids_fill(&pass->grids, &pass->model, point->theta);
+    for (int64_t a = 0; a < info->n_angle; a++) {
+        tess_xp_angle *angle = &pass->angles[a];
+        tess_xp_angle_fill(angle, &pass->model, point->theta, info->phi[a], info->q[a]);
+        angle->mean = info->mean[a];
+        angle->contrast = point->contrast ? point->contrast[a] : 1;
+        angle->offset = point->offset ? point->offset[a] : 0;
+        angle->inverse_variance = pass->inverse_variance ? pass->inverse_variance[a] : 1;
+        angle->weight = angle->contrast * angle->contrast * angle->inverse_variance;
+    }
+}
+
+// Sums of leaves into leaf_sums.
+static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
+                              const unsigned char *records, int64_t first_leaf, int64_t n_leaf)
+{
+    const tess_stage_xpcs_pass args = {.tiles = &pass->data->tiles,
+                                       .grid = &pass->grids.grid,
+                                       .angles = pass->angles,
+                                       .records = records,
+                                       .lag_weight = pass->lag_weight,
+                                       .frame_weight = pass->frame_weight,
+                                       .sums = pass->leaf_sums,
+                                       .n_sum = pass->n_sum,
+                                       .first_leaf = first_leaf,
+                                       .n_leaf = n_leaf,
+                                       .n_param = (int32_t)pass->n_param,
+                                       .power = tess_xp_power((tess_xpcs_kernel)pass->model.kernel),
+                                       .want = point->want,
+                                       .loss = pass->loss,
+                                       .is_mixed = point->is_mixed,
+                                       .f_scale = pass->f_scale};
+    return tess_xp_run_stage(pass->ctx, TESS_STAGE_XPCS_PASS, &args, sizeof args);
+}
+
+// A chunk from next_leaf on, in stretches short enough to stop in between.
+static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int64_t end,
+                             tess_watch *watch)
+{
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t first = pass->next_leaf;
+    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first);
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
+    const unsigned char *records = NULL;
+    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.read");
+    const tess_status status = tess_xp_reader_get(&pass->reader, first, end - first, &records);
+    tess_span_end(&span, (double)(tess_xp_tiles_leaf_offset(tiles, end) - begin), 0);
+    TESS_TRY(status);
+    while (pass->next_leaf < end) {
+        const int64_t leaf = pass->next_leaf;
+        const int64_t left = end - leaf;
+        const int64_t n = left < pass->leaves_per_call ? left : pass->leaves_per_call;
+        const uint64_t offset = tess_xp_tiles_leaf_offset(tiles, leaf) - begin;
+        TESS_TRY(run_leaves(pass, point, records + offset, leaf, n));
+        for (int64_t i = 0; i < n; i++) {
+            tess_xp_tree_push(&pass->tree, pass->leaf_sums + i * pass->n_sum);
+        }
+        pass->next_leaf = leaf + n;
+        if (pass->between && pass->next_leaf < n_leaf) {
+            TESS_TRY(pass->between(pass->self, pass));
+        }
+        TESS_TRY(tess_watch_poll(watch, pass->next_leaf, n_leaf));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
+{
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
+    const int64_t begin_ns = tess_now_ns();
+    if (pass->next_leaf == 0) {
+        pass->tree.n_leaf = 0;
+    }
+    tess_watch watch;
+    tess_watch_begin(&watch, pass->ctx, "xpcs.pass", "leaves", pass->next_leaf,
+                     pass->data->info.bytes, (tess_strategy)pass->strategy);
+    set_point(pass, point);
+    tess_status status = tess_context_check_cancel(pass->ctx);
+    while (status == TESS_OK && pass->next_leaf < n_leaf) {
+        const int64_t left = n_leaf - pass->next_leaf;
+        const int64_t n = left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk;
+        status = run_chunk(pass, point, pass->next_leaf + n, &watch);
+    }
+    pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
+    if (status == TESS_OK) {
+        tess_xp_tree_total(&pass->tree, sums);
+        pass->next_leaf = 0;
+        pass->n_pass++;
+    }
+    return status;
+}
+
+tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point, int64_t leaf)
+{
+    const unsigned char *records = NULL;
+    set_point(pass, point);
+    TESS_TRY(tess_xp_reader_get(&pass->reader, leaf, 1, &records));
+    return run_leaves(pass, point, records, leaf, 1);
+}
