@@ -86,16 +86,32 @@ static void write_row(tess_json *json, const device_row *row, int with_ceilings)
     tess_json_object_end(json);
 }
 
+static void write_cpu(tess_json *json, const tess_cpu_info *cpu)
+{
+    tess_json_object_begin(json, "cpu");
+    tess_json_text(json, "name", cpu->name);
+    tess_json_text(json, "architecture", cpu->architecture);
+    tess_json_int(json, "cores_physical", cpu->n_core_physical);
+    tess_json_int(json, "cores_logical", cpu->n_core_logical);
+    tess_json_int(json, "cores_allowed", cpu->n_core_allowed);
+    tess_json_int(json, "numa_nodes", cpu->n_numa_node);
+    tess_json_object_end(json);
+}
+
 static int print_json(cli *c, const tess_context_info *info, const device_row *rows, int64_t n_row,
                       const char *why_no_cuda)
 {
     tess_json *json = NULL;
+    tess_cpu_info cpu;
+
+    CLI_CALL(tess_cpu_get_info(c->ctx, &cpu, sizeof cpu));
 
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.device/1");
     tess_json_text(json, "chosen", info->device);
     tess_json_text(json, "reason", info->device_reason);
+    write_cpu(json, &cpu);
     tess_json_array_begin(json, "devices");
     for (int64_t i = 0; i < n_row; i++) {
         write_row(json, &rows[i], c->values.benchmark);
@@ -121,9 +137,15 @@ int cmd_device(cli *c)
     if (c->values.json) {
         return print_json(c, &info, rows, n_row, why_no_cuda);
     }
+    tess_cpu_info cpu;
+    CLI_CALL(tess_cpu_get_info(c->ctx, &cpu, sizeof cpu));
     for (int64_t i = 0; i < n_row; i++) {
         print_row(&rows[i], info.device);
     }
+    printf("processor: %s, %d physical core%s, %d logical, %d for this process, %d NUMA node%s\n",
+           cpu.architecture, cpu.n_core_physical, cpu.n_core_physical == 1 ? "" : "s",
+           cpu.n_core_logical, cpu.n_core_allowed, cpu.n_numa_node,
+           cpu.n_numa_node == 1 ? "" : "s");
     printf("chosen: %s (%s)\n", info.device, info.device_reason);
     if (why_no_cuda[0]) {
         printf("cuda: %s\n", why_no_cuda);

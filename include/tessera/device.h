@@ -44,6 +44,21 @@ TESS_API TESS_MUST_CHECK tess_status tess_device_benchmark(tess_context *ctx, co
                                                            tess_device_ceilings *ceilings,
                                                            size_t struct_size);
 
+/** The processor this process runs on. */
+typedef struct tess_cpu_info {
+    uint32_t struct_size;
+    int32_t n_core_physical; /* threads of a core counted once */
+    int32_t n_core_logical;
+    int32_t n_core_allowed; /* by affinity and control group */
+    int32_t n_numa_node;
+    int32_t reserved;
+    char name[96];
+    char architecture[32]; /* "x86_64", "aarch64" */
+} tess_cpu_info;
+
+TESS_API TESS_MUST_CHECK tess_status tess_cpu_get_info(const tess_context *ctx, tess_cpu_info *info,
+                                                       size_t struct_size);
+
 /** One line of the ISA table. */
 typedef struct tess_isa_info {
     const char *name; /* "ref", "avx2", "avx512", "neon", "sve" */

@@ -201,3 +201,47 @@ void tess_machine_read(tess_machine *machine)
     read_cpu_name(machine->cpu_name, sizeof machine->cpu_name);
     read_caches(machine->cache_bytes);
 }
+
+// Number of processors or nodes in a list of the kernel's: "0-3,8" has five.
+static int32_t count_list(const char *list)
+{
+    int32_t n = 0;
+    while (*list) {
+        char *end = NULL;
+        const long first = strtol(list, &end, 10);
+        if (end == list) {
+            break;
+        }
+        long last = first;
+        if (*end == '-') {
+            last = strtol(end + 1, &end, 10);
+        }
+        n += last >= first ? (int32_t)(last - first + 1) : 0;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return n;
+}
+
+void tess_topology_read(tess_topology *topology)
+{
+    char path[96];
+    char text[256];
+    const long n_processor = sysconf(_SC_NPROCESSORS_CONF);
+    topology->n_core_physical = 0;
+    for (long i = 0; i < n_processor; i++) {
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/topology/thread_siblings_list",
+                 i);
+        // A core is counted at the first of its threads.
+        if (read_line(path, text, sizeof text) && strtol(text, NULL, 10) == i) {
+            topology->n_core_physical++;
+        }
+    }
+    if (topology->n_core_physical == 0) {
+        topology->n_core_physical = n_processor > 0 ? (int32_t)n_processor : 1;
+    }
+    topology->n_numa_node =
+        read_line("/sys/devices/system/node/online", text, sizeof text) ? count_list(text) : 1;
+    if (topology->n_numa_node < 1) {
+        topology->n_numa_node = 1;
+    }
+}

@@ -19,4 +19,13 @@ typedef struct tess_machine {
 
 void tess_machine_read(tess_machine *machine);
 
+// What the kernel says of the processors. It reads a file for each of them, which contexts need
+// not wait for.
+typedef struct tess_topology {
+    int32_t n_core_physical; // threads of a core counted once
+    int32_t n_numa_node;
+} tess_topology;
+
+void tess_topology_read(tess_topology *topology);
+
 #endif

@@ -1,4 +1,5 @@
 // What a bug report needs to know of this build and machine.
+#include "base/cpu.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/budget.h"
@@ -38,10 +39,34 @@ static void write_build(tess_json *json)
     tess_json_object_end(json);
 }
 
+tess_status tess_cpu_get_info(const tess_context *ctx, tess_cpu_info *info, size_t struct_size)
+{
+    tess_error_clear();
+    if (struct_size < sizeof info->struct_size || struct_size > sizeof *info) {
+        TESS_FAIL(TESS_E_VERSION, "info: size %zu is unknown to this library", struct_size);
+    }
+    struct utsname name;
+    memset(&name, 0, sizeof name);
+    uname(&name);
+    tess_topology topology;
+    tess_topology_read(&topology);
+    tess_cpu_info all = {.struct_size = (uint32_t)struct_size,
+                         .n_core_physical = topology.n_core_physical,
+                         .n_core_logical = ctx->machine.n_core_present,
+                         .n_core_allowed = ctx->machine.n_core_allowed,
+                         .n_numa_node = topology.n_numa_node};
+    snprintf(all.name, sizeof all.name, "%s", ctx->machine.cpu_name);
+    snprintf(all.architecture, sizeof all.architecture, "%.31s", name.machine);
+    memcpy(info, &all, struct_size);
+    return TESS_OK;
+}
+
 static void write_system(tess_json *json, const tess_context *ctx)
 {
     struct utsname name;
     char text[320];
+    tess_topology topology;
+    tess_topology_read(&topology);
     memset(&name, 0, sizeof name);
     uname(&name);
     snprintf(text, sizeof text, "%.64s %.128s %.64s", name.sysname, name.release, name.machine);
@@ -52,8 +77,11 @@ static void write_system(tess_json *json, const tess_context *ctx)
     tess_json_text(json, "libc", text);
 #endif
     tess_json_text(json, "cpu", ctx->machine.cpu_name);
+    tess_json_text(json, "architecture", name.machine);
     tess_json_int(json, "cores_present", ctx->machine.n_core_present);
     tess_json_int(json, "cores_allowed", ctx->machine.n_core_allowed);
+    tess_json_int(json, "cores_physical", topology.n_core_physical);
+    tess_json_int(json, "numa_nodes", topology.n_numa_node);
     tess_json_array_begin(json, "cache_bytes");
     for (int level = 1; level <= 3; level++) {
         tess_json_int(json, NULL, ctx->machine.cache_bytes[level]);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static tess_context *new_context(int profile)
 {
@@ -117,6 +118,21 @@ static void the_profile_has_a_row_per_span(void **state)
     tess_context_destroy(ctx);
 }
 
+static void the_processor_is_described(void **state)
+{
+    (void)state;
+    tess_context *ctx = new_context(0);
+    tess_cpu_info info;
+    assert_ok(tess_cpu_get_info(ctx, &info, sizeof info));
+    assert_in_range(info.n_core_physical, 1, sysconf(_SC_NPROCESSORS_CONF));
+    assert_in_range(info.n_core_logical, info.n_core_allowed, sysconf(_SC_NPROCESSORS_CONF));
+    assert_in_range(info.n_core_allowed, 1, info.n_core_logical);
+    assert_in_range(info.n_numa_node, 1, 1024);
+    assert_true(info.name[0] && info.architecture[0]);
+    assert_fails(tess_cpu_get_info(ctx, &info, sizeof info + 1), TESS_E_VERSION, "size");
+    tess_context_destroy(ctx);
+}
+
 static void the_bug_report_is_json_without_paths(void **state)
 {
     (void)state;
@@ -148,6 +164,7 @@ int main(void)
         cmocka_unit_test(missing_backends_have_a_reason),
         cmocka_unit_test(instruction_sets_are_listed),
         cmocka_unit_test(ceilings_are_measured),
+        cmocka_unit_test(the_processor_is_described),
         cmocka_unit_test(the_profile_has_a_row_per_span),
         cmocka_unit_test(the_bug_report_is_json_without_paths),
     };
