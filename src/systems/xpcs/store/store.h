@@ -87,6 +87,10 @@ TESS_MUST_CHECK tess_status tess_xp_data_put_matrix(tess_xpcs_data *data, int64_
 // are dropped with a note, TESS_E_NUMERIC if none is left; then totals and fingerprint.
 TESS_MUST_CHECK tess_status tess_xp_data_finish(tess_xpcs_data *data);
 
+// Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
+// diagonals; where few pairs have a lag its neighbours help.
+TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, double *sigma);
+
 // Takes over tiles of the angles that were not dropped, and moves their tables together.
 void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
 // Fingerprint of angles and samples from the checksums of leaves [n_leaf].

@@ -1,0 +1,108 @@
+// Contrast and offset of every angle from quantiles of short and long lags.
+#include "base/status.h"
+#include "systems/xpcs/store/lags.h"
+#include "systems/xpcs/store/order.h"
+#include "tessera/xpcs/model.h"
+
+#include <math.h>
+
+enum { N_SET = 2, FAR = 0, NEAR = 1, LEAST_POINTS = 100, LEAST_REGION = 10 };
+
+static const double SHORT_LAGS = 0.2;
+static const double LONG_LAGS = 0.8;
+static const double OFFSET_QUANTILE = 0.1;
+static const double CONTRAST_QUANTILE = 0.9;
+
+typedef struct lag_range {
+    double low;
+    double high;
+} lag_range;
+
+// Finite values whose lags lie in the range of the set.
+static int64_t values(const void *self, int64_t angle, int64_t set, const tess_xp_tile *tile,
+                      const double *y, double *out)
+{
+    const lag_range *range = (const lag_range *)self + angle * N_SET + set;
+    const int64_t first_lag = tile->first_column - tile->row;
+    int64_t n = 0;
+    for (int64_t k = 0; k < tile->n_column; k++) {
+        const double lag = (double)(first_lag + k);
+        if (lag >= range->low && lag <= range->high && !isnan(y[k])) {
+            out[n++] = y[k];
+        }
+    }
+    return n;
+}
+
+static void choose(const tess_xp_lags *lags, int64_t angle, lag_range *ranges,
+                   tess_xp_quantile *quantiles)
+{
+    static const double ALL = (double)INFINITY;
+    const int32_t *counts = lags->n_value + angle * lags->n_frame;
+    const int64_t n = tess_xp_lag_sum(counts, lags->n_frame, -ALL, ALL);
+    if (n < LEAST_POINTS) {
+        quantiles[FAR] = quantiles[NEAR] = (tess_xp_quantile){0};
+        return;
+    }
+    ranges[FAR] = (lag_range){tess_xp_lag_quantile(counts, lags->n_frame, n, LONG_LAGS), ALL};
+    ranges[NEAR] = (lag_range){-ALL, tess_xp_lag_quantile(counts, lags->n_frame, n, SHORT_LAGS)};
+    for (int64_t set = 0; set < N_SET; set++) {
+        int64_t n_set = tess_xp_lag_sum(counts, lags->n_frame, ranges[set].low, ranges[set].high);
+        if (n_set < LEAST_REGION) {
+            ranges[set] = (lag_range){-ALL, ALL};
+            n_set = n;
+        }
+        quantiles[set] =
+            (tess_xp_quantile){.n = n_set,
+                               .fraction = set == FAR ? OFFSET_QUANTILE : CONTRAST_QUANTILE,
+                               .low = lags->least[angle],
+                               .high = lags->largest[angle]};
+    }
+}
+
+static double clipped(double value, int32_t which)
+{
+    const tess_xpcs_param_info *param = tess_xpcs_scaling_param(which);
+    return value < param->lower ? param->lower : value > param->upper ? param->upper : value;
+}
+
+static double midpoint(int32_t which)
+{
+    const tess_xpcs_param_info *param = tess_xpcs_scaling_param(which);
+    return 0.5 * (param->lower + param->upper);
+}
+
+static tess_status estimate(tess_xpcs_data *data, lag_range *ranges, tess_xp_quantile *quantiles,
+                            double *contrast, double *offset)
+{
+    tess_xp_lags lags;
+    TESS_TRY(tess_xp_lags_count(data, &lags));
+    for (int64_t a = 0; a < data->info.n_angle; a++) {
+        choose(&lags, a, ranges + a * N_SET, quantiles + a * N_SET);
+    }
+    tess_xp_lags_destroy(data->ctx, &lags);
+    TESS_TRY(tess_xp_order(data, "xpcs.quantiles", N_SET, values, ranges, quantiles));
+    for (int64_t a = 0; a < data->info.n_angle; a++) {
+        const tess_xp_quantile *q = quantiles + a * N_SET;
+        offset[a] = q[FAR].n > 0 ? clipped(q[FAR].value, 1) : midpoint(1);
+        contrast[a] = q[NEAR].n > 0 ? clipped(q[NEAR].value - offset[a], 0) : midpoint(0);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
+                                            double *contrast, double *offset)
+{
+    tess_error_clear();
+    const size_t n = (size_t)data->info.n_angle * N_SET;
+    const size_t bytes = n * (sizeof(tess_xp_quantile) + sizeof(lag_range));
+    tess_xp_quantile *quantiles =
+        tess_heap_alloc_zero(&ctx->heap, bytes, TESS_TAG_SCRATCH, "quantiles");
+    if (!quantiles) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status =
+        estimate(data, (lag_range *)(void *)(quantiles + n), quantiles, contrast, offset);
+    tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
+    return status;
+}

@@ -1,0 +1,89 @@
+#include "systems/xpcs/store/scan.h"
+
+#include "base/span.h"
+#include "base/status.h"
+#include "runtime/watch.h"
+
+enum { LEAF = TESS_STAGE_XPCS_LEAF, RUN = TESS_STAGE_XPCS_RUN };
+
+static const uint64_t CHUNK_BYTES = 8 << 20;
+
+typedef struct scan_job {
+    const tess_xp_tiles *tiles;
+    const unsigned char *records;
+    int64_t first_leaf;
+    int64_t n_leaf;
+    tess_xp_visit visit;
+    void *self;
+} scan_job;
+
+// The samples of an angle as f64.
+static const double *samples(const tess_xp_tiles *tiles, const tess_xp_tile *tile,
+                             const unsigned char *record, int64_t angle, double *wide)
+{
+    const unsigned char *y = record +
+                             tiles->n_angle * TESS_STAGE_XPCS_HEAD * (int64_t)sizeof(double) +
+                             angle * tile->width * tiles->item_bytes;
+    if (tiles->item_bytes == sizeof(double)) {
+        return (const double *)(const void *)y;
+    }
+    const float *narrow = (const float *)(const void *)y;
+    for (int64_t k = 0; k < tile->n_column; k++) {
+        wide[k] = (double)narrow[k];
+    }
+    return wide;
+}
+
+static tess_status scan_angle(void *arg, int64_t angle, int32_t worker)
+{
+    (void)worker;
+    const scan_job *job = arg;
+    const tess_xp_tiles *tiles = job->tiles;
+    const uint64_t base = tess_xp_tiles_leaf_offset(tiles, job->first_leaf);
+    const int64_t all = (job->first_leaf + job->n_leaf) * LEAF;
+    const int64_t end = all < tiles->n_tile ? all : tiles->n_tile;
+    double wide[RUN];
+    for (int64_t t = job->first_leaf * LEAF; t < end; t++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
+        const unsigned char *record = job->records + (tile.offset - base);
+        job->visit(job->self, angle, &tile, samples(tiles, &tile, record, angle, wide));
+    }
+    return TESS_OK;
+}
+
+static tess_status scan_all(tess_xpcs_data *data, tess_xp_reader *reader, const char *stage,
+                            scan_job *job)
+{
+    tess_context *ctx = data->ctx;
+    const int64_t all = tess_xp_tiles_n_leaf(&data->tiles);
+    tess_watch watch;
+    tess_watch_begin(&watch, ctx, stage, "leaves", 0, data->info.bytes,
+                     data->info.residency == TESS_XPCS_IN_MEMORY ? TESS_STRATEGY_LARGE
+                                                                 : TESS_STRATEGY_CHUNKED);
+    for (int64_t leaf = 0; leaf < all; leaf += job->n_leaf) {
+        job->first_leaf = leaf;
+        job->n_leaf = reader->leaves_per_chunk < all - leaf ? reader->leaves_per_chunk : all - leaf;
+        TESS_TRY(tess_xp_reader_get(reader, leaf, job->n_leaf, &job->records));
+        TESS_TRY(tess_parallel_for(ctx->pool, data->info.n_angle, scan_angle, job));
+        TESS_TRY(tess_watch_poll(&watch, leaf + job->n_leaf, all));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_scan(tess_xpcs_data *data, const char *stage, tess_xp_visit visit, void *self)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
+    const uint64_t leaf_bytes = data->info.bytes / (uint64_t)n_leaf + 1;
+    const int64_t per_chunk = (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
+    scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
+    tess_xp_reader reader;
+    tess_span span = tess_span_begin(&data->ctx->tracer, stage);
+    tess_status status = tess_xp_reader_open(data, per_chunk, false, &reader);
+    if (status == TESS_OK) {
+        reader.max_retries = 2;
+        status = scan_all(data, &reader, stage, &job);
+    }
+    tess_xp_reader_close(&reader);
+    tess_span_end(&span, (double)data->info.bytes, 0);
+    return status;
+}
