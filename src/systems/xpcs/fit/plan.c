@@ -1,0 +1,161 @@
+#include "systems/xpcs/fit/plan.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/struct_read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Thresholds in points of the full matrices, as users know them.
+static const struct {
+    tess_strategy strategy;
+    int64_t below;  // points
+    int64_t leaves; // worked on at a time
+} strategies[] = {
+    {TESS_STRATEGY_STANDARD, 1000000, 4096},
+    {TESS_STRATEGY_LARGE, 10000000, 2048},
+    {TESS_STRATEGY_CHUNKED, 100000000, 512},
+    {TESS_STRATEGY_STREAMING, INT64_MAX, 256},
+};
+
+enum { N_PROBE = 32 };
+
+static void choose(const tess_xpcs_data *data, int32_t wish, tess_xp_plan *plan)
+{
+    int32_t at = wish - 1; // 0 is auto
+    if (wish == 0) {
+        at = 0;
+        while (data->info.n_point >= strategies[at].below) {
+            at++;
+        }
+    }
+    plan->strategy = (int32_t)strategies[at].strategy;
+    plan->leaves_per_chunk = strategies[at].leaves;
+    plan->is_streamed = strategies[at].strategy == TESS_STRATEGY_STREAMING;
+    snprintf(plan->reason, sizeof plan->reason, "%.3g points%s", (double)data->info.n_point,
+             wish == 0 ? "" : "; asked for");
+}
+
+static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param, const tess_xp_plan *plan)
+{
+    const uint64_t resident = data->info.residency == TESS_XPCS_IN_MEMORY ? data->info.bytes : 0;
+    return resident + tess_xp_pass_bytes(data, n_param, plan->leaves_per_chunk, plan->is_streamed);
+}
+
+tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int64_t n_param,
+                              const tess_xpcs_fit_config *config, tess_xp_plan *plan)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
+    memset(plan, 0, sizeof *plan);
+    plan->limit_bytes = ctx->memory_limit_bytes;
+    choose(data, config->strategy, plan);
+    if (config->chunk_tiles > 0) {
+        plan->leaves_per_chunk =
+            (config->chunk_tiles + TESS_STAGE_XPCS_LEAF - 1) / TESS_STAGE_XPCS_LEAF;
+    }
+    if (plan->leaves_per_chunk > n_leaf) {
+        plan->leaves_per_chunk = n_leaf;
+    }
+    plan->memory_bytes = bytes_of(data, n_param, plan);
+    const int64_t wished = plan->leaves_per_chunk;
+    while (plan->memory_bytes > plan->limit_bytes && plan->leaves_per_chunk > 1) {
+        plan->leaves_per_chunk = (plan->leaves_per_chunk + 1) / 2;
+        plan->memory_bytes = bytes_of(data, n_param, plan);
+    }
+    if (plan->memory_bytes > plan->limit_bytes) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "memory limit: %llu bytes are too few to fit %lld angles of %lld frames; at "
+                  "least %llu are needed%s",
+                  (unsigned long long)plan->limit_bytes, (long long)data->info.n_angle,
+                  (long long)data->info.n_frame, (unsigned long long)plan->memory_bytes,
+                  data->info.residency == TESS_XPCS_IN_MEMORY
+                      ? " (much less from a .txc2 file, which is not held in memory)"
+                      : "");
+    }
+    if (plan->leaves_per_chunk < wished) {
+        const size_t used = strlen(plan->reason);
+        snprintf(plan->reason + used, sizeof plan->reason - used,
+                 "; smaller chunks to keep to the limit");
+    }
+    return TESS_OK;
+}
+
+// Time of a pass from leaves spread over the data.
+static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *setup,
+                                const tess_xp_point *point, double *pass_s)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&setup->data->tiles);
+    const int64_t n_probe = n_leaf < N_PROBE ? n_leaf : N_PROBE;
+    tess_xp_pass pass;
+    TESS_TRY(tess_xp_pass_open(ctx, setup, &pass));
+    tess_status status = TESS_OK;
+    const int64_t begin_ns = tess_now_ns();
+    for (int64_t i = 0; status == TESS_OK && i < n_probe; i++) {
+        status = tess_xp_pass_leaf(&pass, point, i * n_leaf / n_probe);
+    }
+    const double took_s = (double)(tess_now_ns() - begin_ns) * 1e-9;
+    *pass_s = took_s * (double)n_leaf / (double)(n_probe * ctx->n_thread);
+    tess_xp_pass_close(&pass);
+    return status;
+}
+
+static tess_status probe(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
+                         double *pass_s)
+{
+    int64_t n_param = 0;
+    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)model->mode, &n_param);
+    double theta[TESS_XPCS_MAX_PARAM];
+    for (int64_t k = 0; k < n_param; k++) {
+        theta[k] = params[k].start;
+    }
+    const size_t bytes = (size_t)data->info.n_angle * sizeof(double);
+    double *ones = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "weights of the angles");
+    if (!ones) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t a = 0; a < data->info.n_angle; a++) {
+        ones[a] = 1;
+    }
+    const tess_xp_pass_setup setup = {.data = data,
+                                      .model = model,
+                                      .f_scale = 1,
+                                      .inverse_variance = ones,
+                                      .leaves_per_chunk = 1};
+    const tess_xp_point point = {.theta = theta,
+                                 .contrast = ones,
+                                 .offset = ones,
+                                 .want = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN};
+    const tess_status status = probe_leaves(ctx, &setup, &point, pass_s);
+    tess_heap_free(&ctx->heap, ones, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
+tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
+                                   const tess_xpcs_model *model, const tess_xpcs_fit_config *config,
+                                   tess_xpcs_fit_plan *plan, size_t struct_size)
+{
+    tess_xpcs_fit_config own;
+    tess_xpcs_model constants;
+    tess_xpcs_fit_plan result = {0};
+    tess_xp_plan inner;
+    tess_xpcs_fit_config_init(&own, sizeof own);
+    if (config) {
+        TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));
+    }
+    TESS_TRY(tess_xp_model_for_data(model, &data->info, &constants));
+    TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &own));
+    const int64_t n_param = tess_xp_n_param((tess_xpcs_mode)constants.mode);
+    TESS_TRY(tess_xp_plan_make(ctx, data, n_param, &own, &inner));
+    result.strategy = inner.strategy;
+    result.memory_bytes = inner.memory_bytes;
+    result.limit_bytes = inner.limit_bytes;
+    // The original's formula counts contrast and offset among the parameters.
+    result.original_bytes = (uint64_t)data->info.n_point * (uint64_t)(1 + n_param + 2) * 16;
+    result.n_tile = data->tiles.n_tile;
+    result.tiles_per_chunk = inner.leaves_per_chunk * TESS_STAGE_XPCS_LEAF;
+    memcpy(result.reason, inner.reason, sizeof result.reason);
+    TESS_TRY(probe(ctx, data, &constants, &result.pass_s));
+    tess_struct_init(plan, struct_size, &result, sizeof result);
+    return TESS_OK;
+}
