@@ -12,7 +12,7 @@ static const double DEGREE = 0x1.1df46a2529d39p-6;         // pi / 180
 static const double INVERSE_TWO_PI = 0x1.45f306dc9c883p-3; // 1 / (2 pi)
 
 // t and its logarithm in parts: 3; a sum and its three derivatives per rate: 4.
-static size_t block_bytes(int64_t n_frame, int64_t n_param)
+size_t tess_xp_grids_bytes(int64_t n_frame, int64_t n_param)
 {
     const size_t n_array = n_param == TESS_XPCS_N_STATIC ? 3 + 4 : 3 + 8;
     return (size_t)n_frame * n_array * sizeof(double);
@@ -48,8 +48,8 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
         TESS_FAIL(TESS_E_SHAPE, "n_frame: %lld; at least one frame is needed", (long long)n_frame);
     }
     tess_xp_grids grids = {.n_frame = n_frame, .n_param = tess_xp_n_param(model->mode)};
-    grids.block = tess_heap_alloc(&ctx->heap, block_bytes(n_frame, grids.n_param), TESS_TAG_GENERAL,
-                                  "grids of an xpcs model");
+    grids.block = tess_heap_alloc(&ctx->heap, tess_xp_grids_bytes(n_frame, grids.n_param),
+                                  TESS_TAG_GENERAL, "grids of an xpcs model");
     if (!grids.block) {
         return TESS_E_MEMORY;
     }
@@ -78,8 +78,8 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
 void tess_xp_grids_destroy(tess_context *ctx, tess_xp_grids *grids)
 {
     if (grids->block) {
-        tess_heap_free(&ctx->heap, grids->block, block_bytes(grids->n_frame, grids->n_param),
-                       TESS_TAG_GENERAL);
+        tess_heap_free(&ctx->heap, grids->block,
+                       tess_xp_grids_bytes(grids->n_frame, grids->n_param), TESS_TAG_GENERAL);
     }
     *grids = (tess_xp_grids){0};
 }

@@ -58,8 +58,8 @@ uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t
 {
     tess_xp_pass pass = {0};
     set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
-    const uint64_t grids = (uint64_t)data->info.n_frame * 11 * sizeof(double);
-    return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) + grids +
+    return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) +
+           tess_xp_grids_bytes(data->info.n_frame, n_param) +
            tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
 }
 
