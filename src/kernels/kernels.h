@@ -84,10 +84,32 @@
 //                      clear.
 //                      Products and squares are fused; samples t and t + 8 are added first, then
 //                      neighbours, pairs and halves of the eight.
+//
+// xpcs: a run is n <= 256 columns of one row of a matrix (xpcs.h); scratch arrays hold f64, their
+// padding up to a multiple of 16 is 0 and n may be any. Sums are taken in eight lanes. Same bits on
+// every ISA.
+//
+//   xpcs_pairs     the factors of a run's pairs. The run does not cross the diagonal.
+//   xpcs_points    m = e sinc(z)^power, t = e sinc(z)^(power - 1) (cos z - sinc z), z = amplitude
+//   b;
+//                  t NULL: not wanted.
+//   xpcs_centre_T  g = y - mean; 0 in the padding, whatever y is there.
+//   xpcs_mask      w = by (NULL: 1) row frames (NULL: 1) where g is not NaN, 0 elsewhere, and so is
+//                  g.
+//   xpcs_weigh     g = w y of g = y; *square = sum w y^2.
+//   xpcs_robust    e = offset + contrast m - g weighted: w *= scipy's row scale squared, g = rho' w
+//                  e; sums: rho, w e^2.
+//   xpcs_sums      sums[27] of an angle: S1 and Sy where there are weights, Sf Sff Sfy; with want P
+//                  Q R and onto angles the terms of the Hessian. Syy is 0.
+//   xpcs_outer     h: upper triangle of the Hessian, by rows, from the sums over angles.
+//   xpcs_static_pairs   Sf Sff P[3] Q[3] H[6] where m = e and weights are 1.
+//   xpcs_static_T  Sfy R[3] likewise.
+//   xpcs_simulate_T     samples as stage/xpcs.h says, and their head.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 
 #include "base/tile_sum.h"
+#include "kernels/xpcs.h"
 
 #include <stddef.h>
 #include <stdint.h>

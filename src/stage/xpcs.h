@@ -69,7 +69,8 @@ enum {
 //   sums[leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
 //
 // With M = exp(-w2 (C_D[j] - C_D[i])) sinc(z)^power, J_k = dM/dtheta_k and v the weight of a point
-// (1 if it is finite, or lag_weight, or the record's sd plane; times frame_weight of both frames):
+// (1 if it is finite, or lag_weight, else the record's sd plane where there is one; times
+// frame_weight of both frames):
 //
 //   S1 = sum v        Sf = sum v M      Sff = sum v M^2
 //   Sy = sum v y      Syy = sum v y^2   Sfy = sum v M y      y less the angle's mean
@@ -77,14 +78,14 @@ enum {
 //   H_kl = sum over angles of weight * sum v J_k J_l
 //
 // With a robust loss r = (offset + contrast M - y) sqrt(v inverse_variance) / f_scale and scipy's
-// rho', rho'': s = max(rho' + 2 rho'' r^2, eps) takes the place of v in S1, Sf, Sff, P, Q and H
-// (times inverse_variance), and
+// rho', rho'': s = v max(rho' + 2 rho'' r^2, eps) takes the place of v in H, and s inverse_variance
+// in S1, Sf, Sff, P and Q;
 //
-//   Sy = sum rho' e    Sfy = sum rho' e M    R_k = sum rho' e J_k    Syy = 2 * cost * ...
+//   Sy = sum rho' e    Sfy = sum rho' e M    R_k = sum rho' e J_k
 //
 // with e = v inverse_variance (offset + contrast M - y), Syy = f_scale^2 sum rho (twice the cost);
-// y is then not centred. chi2, the sum of e's squares without loss, follows H as one more number.
-// The phi0 column is tau times sum of T, T M, T y: tau is applied here.
+// y is then not centred. chi2, the sum of f_scale^2 r^2, follows H as one more number (0 for linear
+// losses). The phi0 column is tau times sum of T, T M, T y: tau is applied here.
 typedef struct tess_stage_xpcs_pass {
     const tess_xp_tiles *tiles;
     const tess_xp_grid *grid;
@@ -99,9 +100,9 @@ typedef struct tess_stage_xpcs_pass {
     int32_t n_param; // 3: no shear, 7
     int32_t power;   // of sinc: 2 or 4
     int32_t want;
-    int32_t loss;     // tess_xpcs_loss
-    int32_t is_mixed; // f32 elements, f64 sums
-    int32_t reserved;
+    int32_t loss;         // tess_xpcs_loss
+    int32_t is_mixed;     // f32 elements, f64 sums
+    int32_t ignore_sigma; // 1: weights are 1 although the records have sd
     double f_scale;
 } tess_stage_xpcs_pass;
 

@@ -10,6 +10,7 @@
 #include "stage/decode_hmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
+#include "stage/xpcs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +57,10 @@ static const cpu_stage stages[] = {
      tess_cpu_decode_hmm_trace},
     {TESS_STAGE_DECODE_JOINT, "decode.joint", sizeof(tess_stage_decode_joint),
      tess_cpu_decode_joint},
+    {TESS_STAGE_XPCS_PASS, "xpcs.pass", sizeof(tess_stage_xpcs_pass), tess_cpu_xpcs_pass},
+    {TESS_STAGE_XPCS_MODEL, "xpcs.model", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
+    {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
+     tess_cpu_xpcs_simulate},
 };
 
 // Work is done when it is enqueued; the queue only remembers the first failure.

@@ -1,0 +1,384 @@
+// The stages of xpcs against sums by definition, golden data, and themselves cut otherwise.
+#include "xpcs_stage.h"
+
+static const double laminar_theta[] = {68481, -1.327, 1708, 1.991e-3, -0.212, -6.07e-4, 2.0};
+static const double static_theta[] = {16918, -1.572, 3.05};
+
+typedef struct pass_case {
+    const char *name;
+    int64_t n_angle, n_frame;
+    int32_t n_param, kernel;
+    int32_t item_bytes; // 0: 8
+    int32_t has_sigma, loss, has_holes, has_lags, is_perpendicular;
+    int32_t n_group; // of equal q; 0: 1
+    int32_t no_hessian, no_gradient;
+    double eps_abs;
+    double time_scale;  // of the rates: below 1 nothing is dark
+    int32_t has_frames; // weights of frames
+} pass_case;
+
+static int64_t n_sum_of(const xp_problem *p)
+{
+    return p->n_angle * (6 + 3 * p->n_param) + p->n_param * (p->n_param + 1) / 2 + 1;
+}
+
+static int32_t is_hole(uint64_t *state, int64_t angle)
+{
+    // Angle 1 has few holes, so that most of its tiles are complete.
+    return xp_random(state) % (angle == 1 ? 4000 : 7) == 0;
+}
+
+static void fill_samples(xp_problem *p, const pass_case *c)
+{
+    uint64_t state = 11;
+    for (int64_t k = 0; k < p->tiles.n_tile; k++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(&p->tiles, k);
+        for (int64_t a = 0; a < p->n_angle; a++) {
+            for (int64_t col = 0; col < tile.width; col++) {
+                const int32_t hole = c->has_holes && a > 0 && is_hole(&state, a);
+                const double y = 1.1 + 0.1 * (xp_uniform(&state) - 0.5);
+                xp_put(p, &tile, a, col, hole ? (double)NAN : y);
+                if (p->tiles.has_sigma) {
+                    *xp_sd(p, &tile, a, col) = 0.5 + xp_uniform(&state);
+                }
+            }
+        }
+    }
+    xp_finish_records(p);
+}
+
+static xp_problem make_case(tess_context *ctx, const pass_case *c)
+{
+    double theta[7];
+    memcpy(theta, c->n_param == 7 ? laminar_theta : static_theta,
+           (size_t)c->n_param * sizeof *theta);
+    for (int k = 0; k < 3 && c->time_scale != 0; k += 2) {
+        theta[k] *= c->time_scale;
+    }
+    xp_problem p = xp_make(ctx, c->n_angle, c->n_frame, theta, c->n_param, c->kernel,
+                           c->item_bytes ? c->item_bytes : 8, c->has_sigma);
+    p.grid.eps_abs = c->eps_abs;
+    for (int64_t a = 0; a < c->n_angle; a++) {
+        p.q[a] = 0.0054 * (1 + 0.3 * (double)(c->n_group ? a * c->n_group / c->n_angle : 0));
+        p.phi[a] = c->is_perpendicular && a == 0 ? theta[6] + 90 : p.phi[a];
+        xp_fill_angle(&p, a, c->n_param == 7 ? theta[6] : 0);
+        p.angles[a].mean = 1.1 + 0.001 * (double)a;
+        p.angles[a].weight = 0.09 + 0.01 * (double)a;
+        p.angles[a].contrast = 0.3 + 0.01 * (double)a;
+        p.angles[a].offset = 1.06 + 0.002 * (double)a;
+        p.angles[a].inverse_variance = 900 + 10 * (double)a;
+    }
+    if (c->has_lags) {
+        uint64_t state = 5;
+        p.lag_weight = malloc((size_t)(p.n_angle * p.n_frame) * sizeof(double));
+        for (int64_t k = 0; k < p.n_angle * p.n_frame; k++) {
+            p.lag_weight[k] = 0.25 + xp_uniform(&state);
+        }
+    }
+    if (c->has_frames) {
+        p.frame_weight = malloc((size_t)p.n_frame * sizeof(double));
+        for (int64_t k = 0; k < p.n_frame; k++) {
+            p.frame_weight[k] = (double)(k * 7 % 4);
+        }
+    }
+    fill_samples(&p, c);
+    return p;
+}
+
+// Everything in the order of the leaves' sums; the magnitudes of the terms besides.
+typedef struct plain_sums {
+    long double *sum, *size;
+} plain_sums;
+
+static void put(plain_sums *out, int64_t at, long double term)
+{
+    out->sum[at] += term;
+    out->size[at] += fabsl(term);
+}
+
+static void plain_loss(int32_t loss, long double z, long double rho[3])
+{
+    switch (loss) {
+    case TESS_XPCS_LOSS_SOFT_L1:
+        rho[0] = 2 * (sqrtl(1 + z) - 1), rho[1] = 1 / sqrtl(1 + z);
+        rho[2] = -0.5L * powl(1 + z, -1.5L);
+        break;
+    case TESS_XPCS_LOSS_HUBER:
+        rho[0] = z <= 1 ? z : 2 * sqrtl(z) - 1, rho[1] = z <= 1 ? 1 : 1 / sqrtl(z);
+        rho[2] = z <= 1 ? 0 : -0.5L * powl(z, -1.5L);
+        break;
+    case TESS_XPCS_LOSS_CAUCHY:
+        rho[0] = log1pl(z), rho[1] = 1 / (1 + z), rho[2] = -1 / ((1 + z) * (1 + z));
+        break;
+    case TESS_XPCS_LOSS_ARCTAN:
+        rho[0] = atanl(z), rho[1] = 1 / (1 + z * z);
+        rho[2] = -2 * z / ((1 + z * z) * (1 + z * z));
+        break;
+    default:
+        rho[0] = z, rho[1] = 1, rho[2] = 0;
+    }
+}
+
+// One point: weight and weighted sample of the sums over M and J.
+static void plain_point(const xp_problem *p, const pass_case *c, int64_t a, int64_t i, int64_t j,
+                        long double y, long double v, double f_scale, plain_sums *out)
+{
+    const tess_xp_angle *angle = &p->angles[a];
+    const int64_t n = p->n_param, first = a * (6 + 3 * n), hessian = p->n_angle * (6 + 3 * n);
+    long double m, jacobian[XP_MAX_PARAM], by = v, by_hessian = v, g;
+    xp_point(p, a, i, j, &m, jacobian);
+    if (c->loss == TESS_XPCS_LOSS_LINEAR) {
+        g = v * (y - angle->mean);
+        put(out, first + 4, g * (y - angle->mean));
+    } else {
+        const long double error = angle->offset + angle->contrast * m - y;
+        const long double chi2 = v * angle->inverse_variance * error * error;
+        const long double z = chi2 / (f_scale * f_scale);
+        long double rho[3];
+        plain_loss(c->loss, z, rho);
+        by_hessian = v * fmaxl(rho[1] + 2 * rho[2] * z, DBL_EPSILON);
+        by = by_hessian * angle->inverse_variance;
+        g = rho[1] * v * angle->inverse_variance * error;
+        put(out, first + 4, f_scale * f_scale * rho[0]);
+        put(out, n_sum_of(p) - 1, chi2);
+    }
+    put(out, first, by), put(out, first + 1, by * m), put(out, first + 2, by * m * m);
+    put(out, first + 3, g), put(out, first + 5, g * m);
+    int64_t at = hessian;
+    for (int64_t k = 0; k < n; k++) {
+        if (!c->no_gradient) {
+            put(out, first + 6 + k, by * jacobian[k]);
+            put(out, first + 6 + n + k, by * jacobian[k] * m);
+            put(out, first + 6 + 2 * n + k, g * jacobian[k]);
+        }
+        for (int64_t l = k; l < n && !c->no_hessian; l++, at++) {
+            put(out, at, angle->weight * by_hessian * jacobian[k] * jacobian[l]);
+        }
+    }
+}
+
+static plain_sums plain_pass(xp_problem *p, const pass_case *c, double f_scale)
+{
+    plain_sums out = {calloc((size_t)n_sum_of(p), sizeof(long double)),
+                      calloc((size_t)n_sum_of(p), sizeof(long double))};
+    for (int64_t k = 0; k < p->tiles.n_tile; k++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(&p->tiles, k);
+        for (int64_t a = 0; a < p->n_angle; a++) {
+            for (int64_t col = 0; col < tile.n_column; col++) {
+                const double y = xp_get(p, &tile, a, col);
+                const int64_t j = tile.first_column + col;
+                const double pair =
+                    p->frame_weight ? p->frame_weight[tile.row] * p->frame_weight[j] : 1;
+                const long double v = p->lag_weight ? p->lag_weight[a * p->n_frame + j - tile.row]
+                                      : p->tiles.has_sigma ? *xp_sd(p, &tile, a, col)
+                                                           : 1;
+                if (y == y) {
+                    plain_point(p, c, a, tile.row, j, y, v * pair, f_scale, &out);
+                }
+            }
+        }
+    }
+    return out;
+}
+
+static tess_stage_xpcs_pass stage_of(const xp_problem *p, int32_t want, int32_t loss)
+{
+    return (tess_stage_xpcs_pass){.tiles = &p->tiles,
+                                  .grid = &p->grid,
+                                  .angles = p->angles,
+                                  .records = p->records,
+                                  .lag_weight = p->lag_weight,
+                                  .frame_weight = p->frame_weight,
+                                  .n_sum = n_sum_of(p),
+                                  .n_leaf = tess_xp_tiles_n_leaf(&p->tiles),
+                                  .n_param = p->n_param,
+                                  .power = p->power,
+                                  .want = want,
+                                  .loss = loss,
+                                  .f_scale = 1.5};
+}
+
+// Sums [n_leaf][n_sum]; free() them.
+static double *leaf_sums(tess_context *ctx, tess_stage_xpcs_pass stage)
+{
+    double *sums = malloc((size_t)(stage.n_leaf * stage.n_sum) * sizeof *sums);
+    memset(sums, 0xff, (size_t)(stage.n_leaf * stage.n_sum) * sizeof *sums);
+    stage.sums = sums;
+    xp_run(ctx, TESS_STAGE_XPCS_PASS, &stage, sizeof stage);
+    return sums;
+}
+
+static double *total_sums(tess_context *ctx, const tess_stage_xpcs_pass *stage)
+{
+    double *leaves = leaf_sums(ctx, *stage);
+    double *sums = calloc((size_t)stage->n_sum, sizeof *sums);
+    for (int64_t leaf = 0; leaf < stage->n_leaf; leaf++) {
+        for (int64_t k = 0; k < stage->n_sum; k++) {
+            sums[k] += leaves[leaf * stage->n_sum + k];
+        }
+    }
+    free(leaves);
+    return sums;
+}
+
+static double worst_error(const double *got, const plain_sums *want, int64_t n, int64_t *at)
+{
+    double worst = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const long double error = fabsl((long double)got[k] - want->sum[k]);
+        const double ratio = error == 0 ? 0 : (double)(error / want->size[k]);
+        if (!(ratio <= worst)) {
+            worst = ratio;
+            *at = k;
+        }
+    }
+    return worst;
+}
+
+static int32_t want_of(const pass_case *c)
+{
+    return (c->no_gradient ? 0 : TESS_XP_WANT_GRADIENT) |
+           (c->no_hessian ? 0 : TESS_XP_WANT_HESSIAN);
+}
+
+static void check_case(tess_context *ctx, const pass_case *c)
+{
+    xp_problem p = make_case(ctx, c);
+    const tess_stage_xpcs_pass stage = stage_of(&p, want_of(c), c->loss);
+    double *got = total_sums(ctx, &stage);
+    plain_sums want = plain_pass(&p, c, stage.f_scale);
+    int64_t at = 0;
+    const double worst = worst_error(got, &want, stage.n_sum, &at);
+    // Sums of thousands of terms, each right to a few units in the last place.
+    if (!(worst <= 1e-13)) {
+        fail_msg("%s, %lld angles of %lld frames: sum %lld is %.17g, by definition %.17Lg (%.2g)",
+                 c->name, (long long)c->n_angle, (long long)c->n_frame, (long long)at, got[at],
+                 want.sum[at], worst);
+    }
+    free(got);
+    free(want.sum);
+    free(want.size);
+    xp_drop(ctx, &p);
+}
+
+static const pass_case cases[] = {
+    {"laminar", 3, 70, 7, .has_holes = 0},
+    {"one angle", 1, 40, 7, .item_bytes = 4},
+    {"forty angles", 40, 33, 7, .has_holes = 1, .n_group = 3, .is_perpendicular = 1},
+    {"upstream_v1", 3, 60, 7, .kernel = TESS_XPCS_KERNEL_UPSTREAM_V1, .time_scale = 1e-3},
+    {"physical", 3, 60, 7, .kernel = TESS_XPCS_KERNEL_PHYSICAL, .has_holes = 1, .time_scale = 1e-3},
+    {"perpendicular", 2, 60, 7, .is_perpendicular = 1, .time_scale = 1e-3},
+    {"rounded integrals", 2, 60, 7, .eps_abs = 1e-6, .time_scale = 1e-3},
+    {"three frames", 2, 3, 7, .has_holes = 0},
+    {"17 frames", 2, 17, 7, .item_bytes = 4, .has_holes = 1},
+    {"255 frames", 2, 255, 7, .has_holes = 1, .n_group = 2, .time_scale = 1e-3},
+    {"257 frames", 2, 257, 7, .item_bytes = 4, .has_holes = 1, .time_scale = 1e-3},
+    {"258 frames", 2, 258, 7, .time_scale = 1e-2},
+    {"513 frames, dark corners", 2, 513, 7, .has_holes = 1},
+    {"gradient", 3, 70, 7, .no_hessian = 1, .has_holes = 1},
+    {"cost", 3, 70, 7, .no_hessian = 1, .no_gradient = 1, .has_holes = 1},
+    {"lag weights", 3, 70, 7, .has_holes = 1, .has_lags = 1},
+    {"sigmas", 3, 70, 7, .has_sigma = 1, .has_holes = 1},
+    {"sigmas, f32", 3, 70, 7, .item_bytes = 4, .has_sigma = 1, .has_holes = 1},
+    {"dark, lag weights", 2, 300, 7, .has_lags = 1, .time_scale = 3},
+    {"frame weights", 3, 70, 7, .has_holes = 1, .has_frames = 1},
+    {"all weights, huber", 3, 70, 7, .item_bytes = 4, .has_sigma = 1, .loss = TESS_XPCS_LOSS_HUBER,
+     .has_holes = 1, .has_lags = 1, .has_frames = 1},
+    {"static, frame weights", 3, 70, 3, .has_frames = 1},
+    {"static", 3, 300, 3, .has_holes = 0},
+    {"static, f32, holes", 4, 260, 3, .item_bytes = 4, .has_holes = 1, .n_group = 2},
+    {"static, rounded", 3, 50, 3, .eps_abs = 1e-2},
+    {"static gradient", 3, 70, 3, .no_hessian = 1, .has_holes = 1},
+    {"static cost", 3, 70, 3, .no_hessian = 1, .no_gradient = 1, .has_holes = 1},
+    {"static, sigmas", 3, 70, 3, .has_sigma = 1, .has_holes = 1},
+    {"soft_l1", 3, 70, 7, .loss = TESS_XPCS_LOSS_SOFT_L1, .has_holes = 1},
+    {"huber", 3, 70, 7, .item_bytes = 4, .loss = TESS_XPCS_LOSS_HUBER, .has_holes = 1},
+    {"cauchy", 3, 70, 7, .has_sigma = 1, .loss = TESS_XPCS_LOSS_CAUCHY, .has_holes = 1},
+    {"arctan", 3, 70, 7, .loss = TESS_XPCS_LOSS_ARCTAN, .has_holes = 1, .has_lags = 1},
+    {"dark, huber", 2, 300, 7, .loss = TESS_XPCS_LOSS_HUBER, .time_scale = 3},
+    {"static, cauchy", 3, 70, 3, .loss = TESS_XPCS_LOSS_CAUCHY, .has_holes = 1},
+    {"soft_l1 cost", 3, 70, 7, .no_hessian = 1, .no_gradient = 1, .loss = TESS_XPCS_LOSS_SOFT_L1,
+     .has_holes = 1},
+};
+
+static void sums_by_definition(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+        if (!unit_is_quick() || cases[k].n_frame < 100) {
+            check_case(ctx, &cases[k]);
+        }
+    }
+    tess_context_destroy(ctx);
+}
+
+// Any number of threads, and leaves asked for one by one, give the bits of one call.
+static void cuts_change_nothing(void **state)
+{
+    (void)state;
+    static const size_t chosen[] = {2, 9, 20, 25};
+    static const int32_t threads[] = {1, 2, 7};
+    for (size_t k = 0; k < ARRAY_LEN(chosen); k++) {
+        double *first = NULL;
+        for (size_t t = 0; t < ARRAY_LEN(threads); t++) {
+            tess_context *ctx = unit_context(threads[t], 0);
+            xp_problem p = make_case(ctx, &cases[chosen[k]]);
+            tess_stage_xpcs_pass stage =
+                stage_of(&p, want_of(&cases[chosen[k]]), cases[chosen[k]].loss);
+            const int64_t n_leaf = stage.n_leaf;
+            const size_t bytes = (size_t)stage.n_sum * sizeof(double);
+            double *sums = leaf_sums(ctx, stage);
+            first = first ? first
+                          : memcpy(malloc(bytes * (size_t)n_leaf), sums, bytes * (size_t)n_leaf);
+            assert_memory_equal(sums, first, bytes * (size_t)n_leaf);
+            stage.n_leaf = 1;
+            for (int64_t leaf = 0; leaf < n_leaf; leaf++) {
+                stage.first_leaf = leaf;
+                stage.records = p.records + tess_xp_tiles_leaf_offset(&p.tiles, leaf);
+                double *alone = leaf_sums(ctx, stage);
+                assert_memory_equal(alone, first + leaf * stage.n_sum, bytes);
+                free(alone);
+            }
+            free(sums);
+            xp_drop(ctx, &p);
+            tess_context_destroy(ctx);
+        }
+        free(first);
+    }
+}
+
+static void ignored_sigmas(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const pass_case c = {"sigmas", 3, 40, 7, .has_sigma = 1, .has_holes = 1};
+    xp_problem with = make_case(ctx, &c);
+    tess_stage_xpcs_pass stage = stage_of(&with, want_of(&c), 0);
+    stage.ignore_sigma = 1;
+    double *got = total_sums(ctx, &stage);
+    for (int64_t k = 0; k < with.tiles.n_tile; k++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(&with.tiles, k);
+        for (int64_t i = 0; i < with.n_angle * tile.width; i++) {
+            xp_sd(&with, &tile, 0, 0)[i] = 1;
+        }
+    }
+    plain_sums want = plain_pass(&with, &c, 1);
+    int64_t at = 0;
+    assert_true(worst_error(got, &want, stage.n_sum, &at) <= 1e-13);
+    free(got);
+    free(want.sum);
+    free(want.size);
+    xp_drop(ctx, &with);
+    tess_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_by_definition),
+        cmocka_unit_test(cuts_change_nothing),
+        cmocka_unit_test(ignored_sigmas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
