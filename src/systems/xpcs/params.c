@@ -209,5 +209,7 @@ void tess_xpcs_simulation_init(tess_xpcs_simulation *simulation, size_t struct_s
     tess_xpcs_simulation defaults = {0};
     tess_params_defaults(&simulation_table, &defaults);
     tess_xpcs_model_init(&defaults.model, sizeof defaults.model);
+    defaults.model.dt_s = 0.1;
+    defaults.model.gap_angstrom = 2e6;
     tess_struct_init(simulation, struct_size, &defaults, sizeof defaults);
 }

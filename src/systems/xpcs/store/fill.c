@@ -347,9 +347,14 @@ static tess_status hash_leaf(void *arg, int64_t leaf, int32_t worker)
 
 tess_status tess_xp_data_finish(tess_xpcs_data *data)
 {
-    TESS_ASSERT(data->records);
     TESS_TRY(judge_angles(data));
     note_oddities(data);
+    return tess_xp_data_seal(data);
+}
+
+tess_status tess_xp_data_seal(tess_xpcs_data *data)
+{
+    TESS_ASSERT(data->records);
     data->info.n_used = 0;
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         data->info.n_used += data->info.n_finite[a];

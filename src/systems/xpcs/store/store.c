@@ -57,8 +57,9 @@ static tess_status describe(tess_xpcs_data *data, tess_xpcs_residency residency,
     return take_tables(data, phi, q);
 }
 
-static tess_status take_records(tess_xpcs_data *data)
+tess_status tess_xp_data_take_records(tess_xpcs_data *data)
 {
+    data->info.residency = TESS_XPCS_IN_MEMORY;
     data->record_bytes = data->info.bytes;
     data->records = tess_heap_alloc_zero(&data->ctx->heap, data->record_bytes, TESS_TAG_TILE,
                                          "two-time correlations");
@@ -94,7 +95,7 @@ tess_status tess_xp_data_create(tess_context *ctx, tess_xpcs_residency residency
     TESS_TRY(alloc(ctx, &data));
     tess_status status = describe(data, residency, n_angle, n_frame, dtype, has_sigma, phi, q);
     if (status == TESS_OK && residency == TESS_XPCS_IN_MEMORY) {
-        status = take_records(data);
+        status = tess_xp_data_take_records(data);
     }
     return finish_create(data, status, out);
 }
@@ -116,7 +117,7 @@ tess_status tess_xp_data_create_fitting(tess_context *ctx, const char *folder, u
         const uint64_t limit = ctx->memory_limit_bytes;
         const bool fits = used <= limit && spare_bytes <= limit - used &&
                           data->info.bytes <= limit - used - spare_bytes;
-        status = fits ? take_records(data) : tess_xp_txc2_scratch(data, folder);
+        status = fits ? tess_xp_data_take_records(data) : tess_xp_txc2_scratch(data, folder);
     }
     return finish_create(data, status, out);
 }

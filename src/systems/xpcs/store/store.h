@@ -83,9 +83,14 @@ TESS_MUST_CHECK tess_status tess_xp_data_put_matrix(tess_xpcs_data *data, int64_
                                                     const void *matrix, int64_t row_stride,
                                                     int64_t column_stride, const double *sigma,
                                                     const uint8_t *is_bad, int64_t exclude_lags);
+// Memory for the records of data that have none yet, which are then IN_MEMORY.
+TESS_MUST_CHECK tess_status tess_xp_data_take_records(tess_xpcs_data *data);
 // After the last angle: angles without use (constant, or more than half of their points not finite)
 // are dropped with a note, TESS_E_NUMERIC if none is left; then totals and fingerprint.
 TESS_MUST_CHECK tess_status tess_xp_data_finish(tess_xpcs_data *data);
+
+// Totals and fingerprint of records that were filled otherwise.
+TESS_MUST_CHECK tess_status tess_xp_data_seal(tess_xpcs_data *data);
 
 // Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
 // diagonals; where few pairs have a lag its neighbours help.
