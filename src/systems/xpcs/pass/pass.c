@@ -154,6 +154,7 @@ static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
                                        .want = point->want,
                                        .loss = pass->loss,
                                        .is_mixed = point->is_mixed,
+                                       .ignore_sigma = pass->ignore_sigma,
                                        .f_scale = pass->f_scale};
     return tess_xp_run_stage(pass->ctx, TESS_STAGE_XPCS_PASS, &args, sizeof args);
 }

@@ -1,0 +1,221 @@
+#include "xpcs_pass_fixture.h"
+
+#include "systems/xpcs/pass/weights.h"
+
+static void leaves_are_added_as_a_counter_counts(void **state)
+{
+    (void)state;
+    enum { N_SUM = 3, N_LEAF = 70 };
+    double leaves[N_LEAF][N_SUM], levels[7 * N_SUM];
+    for (int i = 0; i < N_LEAF * N_SUM; i++) {
+        leaves[i / N_SUM][i % N_SUM] = naive_uniform(-1, 1) * pow(10, naive_uniform(-8, 8));
+    }
+    tess_xp_tree tree = {.sums = levels, .n_sum = N_SUM};
+    double got[N_SUM];
+    tess_xp_tree_total(&tree, got);
+    assert_true(got[0] == 0 && got[2] == 0);
+    for (int n = 1; n <= N_LEAF; n++) {
+        double leaf[N_SUM];
+        memcpy(leaf, leaves[n - 1], sizeof leaf);
+        tess_xp_tree_push(&tree, leaf);
+        assert_int_equal(tree.n_leaf, n);
+        tess_xp_tree_total(&tree, got);
+        for (int k = 0; k < N_SUM; k++) {
+            // Blocks of 2^k leaves from the largest at the front; pairwise within.
+            double want = 0;
+            int end = n;
+            for (int size = 1; size <= n; size *= 2) {
+                if (!(n & size)) {
+                    continue;
+                }
+                double block[64];
+                for (int i = 0; i < size; i++) {
+                    block[i] = leaves[end - size + i][k];
+                }
+                for (int width = size; width > 1; width /= 2) {
+                    for (int i = 0; i < width / 2; i++) {
+                        block[i] = block[2 * i] + block[2 * i + 1];
+                    }
+                }
+                want = block[0] + want;
+                end -= size;
+            }
+            assert_true(got[k] == want);
+        }
+    }
+    assert_int_equal(tess_xp_tree_levels(0), 0);
+    assert_int_equal(tess_xp_tree_levels(1), 1);
+    assert_int_equal(tess_xp_tree_levels(4), 3);
+    assert_int_equal(tess_xp_tree_levels(7), 3);
+}
+
+// Stops a pass at its countdown's end.
+static tess_status stop_at(void *self, tess_xp_pass *pass)
+{
+    int *countdown = self;
+    assert_int_equal(pass->tree.n_leaf, pass->next_leaf);
+    assert_true(pass->next_leaf < tess_xp_tiles_n_leaf(&pass->data->tiles));
+    return --*countdown == 0 ? TESS_CANCELLED : TESS_OK;
+}
+
+static void interrupted_passes_go_on_to_the_same_bits(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 3);
+    tess_xp_pass pass;
+    double want[MAX_SUM], got[MAX_SUM];
+    assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
+    assert_ok(tess_xp_pass_run(&pass, &f.point, want));
+    assert_int_equal(pass.n_pass, 1);
+    assert_true(pass.seconds > 0);
+    const size_t n_byte = (size_t)pass.n_sum * sizeof *want;
+    for (int stop = 1; stop < 5; stop++) {
+        int countdown = stop;
+        pass.between = stop_at;
+        pass.self = &countdown;
+        assert_int_equal(tess_xp_pass_run(&pass, &f.point, got), TESS_CANCELLED);
+        assert_int_equal(pass.next_leaf, 3 * stop);
+        // Elsewhere, from what a checkpoint keeps.
+        fixture g;
+        fixture_open(&g, (int64_t)stop);
+        tess_xp_pass other;
+        assert_ok(tess_xp_pass_open(g.ctx, &g.setup, &other));
+        other.next_leaf = pass.next_leaf;
+        other.tree.n_leaf = pass.tree.n_leaf;
+        memcpy(other.tree.sums, pass.tree.sums,
+               (size_t)tess_xp_tree_levels(pass.tree.n_leaf) * n_byte);
+        assert_ok(tess_xp_pass_run(&other, &g.point, got));
+        assert_memory_equal(got, want, n_byte);
+        tess_xp_pass_close(&other);
+        fixture_close(&g);
+        // And here.
+        memset(got, 0, sizeof got);
+        assert_ok(tess_xp_pass_run(&pass, &f.point, got));
+        assert_memory_equal(got, want, n_byte);
+        assert_int_equal(pass.next_leaf, 0);
+    }
+    tess_xp_pass_close(&pass);
+    fixture_close(&f);
+}
+
+static void stretches_of_a_chunk_change_no_bit(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 9);
+    tess_xp_pass pass;
+    double want[MAX_SUM], got[MAX_SUM];
+    assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
+    assert_ok(tess_xp_pass_run(&pass, &f.point, want));
+    const int64_t all = pass.leaves_per_call;
+    assert_int_equal(all, 9);
+    for (pass.leaves_per_call = 1; pass.leaves_per_call < all; pass.leaves_per_call++) {
+        assert_ok(tess_xp_pass_run(&pass, &f.point, got));
+        assert_memory_equal(got, want, (size_t)pass.n_sum * sizeof *want);
+    }
+    tess_xp_pass_close(&pass);
+    fixture_close(&f);
+}
+
+static void a_pass_says_what_memory_it_takes(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 4);
+    for (int32_t mode = 1; mode < 3; mode++) {
+        f.model.mode = mode;
+        const uint64_t n_byte = tess_xp_pass_bytes(f.data, mode == 2 ? 7 : 3, 4, false);
+        uint64_t before = 0, during = 0, peak = 0;
+        tess_context_memory(f.ctx, &before, &peak);
+        tess_xp_pass pass;
+        assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
+        tess_context_memory(f.ctx, &during, &peak);
+        assert_int_equal(during - before, n_byte);
+        tess_xp_pass_close(&pass);
+        tess_xp_pass_close(&pass); // accepts one that is closed
+        tess_context_memory(f.ctx, &during, &peak);
+        assert_int_equal(during, before);
+    }
+    fixture_close(&f);
+}
+
+static void a_request_to_stop_is_heard(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 4);
+    tess_xp_pass pass;
+    double sums[MAX_SUM];
+    assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
+    tess_context_cancel(f.ctx);
+    assert_int_equal(tess_xp_pass_run(&pass, &f.point, sums), TESS_CANCELLED);
+    assert_int_equal(pass.n_pass, 0);
+    tess_xp_pass_close(&pass);
+    fixture_close(&f);
+}
+
+static void weights_follow_the_options(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_open(&f, 4);
+    tess_xpcs_fit_config config;
+    tess_xpcs_fit_config_init(&config, sizeof config);
+    tess_xp_weights w;
+    config.sigma = 0.5;
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    assert_true(w.inverse_variance[0] == 4 && w.inverse_variance[2] == 4);
+    assert_true(!w.lag_weight && !w.ignore_sigma);
+    tess_xp_weights_destroy(&w);
+
+    config.shear_weights = 1;
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 2, &w));
+    double want[3], sum = 0;
+    for (int a = 0; a < 3; a++) {
+        want[a] = 0.3 + 0.7 * fabs(cos((2 - f.data->info.phi[a]) * (double)NAIVE_PI / 180));
+        sum += want[a] / 3;
+    }
+    for (int a = 0; a < 3; a++) {
+        want[a] *= 4 / sum;
+    }
+    assert_near(w.inverse_variance, want, 3, 1e-14);
+    tess_xp_weights_destroy(&w);
+
+    config.shear_weights = 0;
+    config.sigma_mode = TESS_XPCS_SIGMA_ESTIMATE;
+    double sigma[3];
+    assert_ok(tess_xpcs_data_estimate_sigma(f.ctx, f.data, sigma));
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    for (int a = 0; a < 3; a++) {
+        assert_true(w.inverse_variance[a] == 1 / (sigma[a] * sigma[a]));
+    }
+    tess_xp_weights_destroy(&w);
+
+    config.sigma_mode = TESS_XPCS_SIGMA_PER_LAG;
+    assert_ok(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w));
+    assert_true(w.inverse_variance[0] == 1 && w.lag_weight);
+    const double expected = 1 / (0.02 * 0.02); // the noise of the matrices
+    for (int64_t k = 1; k < 3 * 300; k++) {
+        assert_near(&w.lag_weight[k], &expected, 1, 0.5 * expected);
+    }
+    tess_xp_weights_destroy(&w);
+
+    config.sigma_mode = TESS_XPCS_SIGMA_DATASET;
+    assert_fails(tess_xp_weights_create(f.ctx, f.data, &config, 0, &w), TESS_E_ARGUMENT,
+                 "the data have no standard deviations");
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leaves_are_added_as_a_counter_counts),
+        cmocka_unit_test(interrupted_passes_go_on_to_the_same_bits),
+        cmocka_unit_test(stretches_of_a_chunk_change_no_bit),
+        cmocka_unit_test(a_pass_says_what_memory_it_takes),
+        cmocka_unit_test(a_request_to_stop_is_heard),
+        cmocka_unit_test(weights_follow_the_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
