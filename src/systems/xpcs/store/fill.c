@@ -368,7 +368,7 @@ tess_status tess_xp_data_seal(tess_xpcs_data *data)
         return TESS_E_MEMORY;
     }
     const tess_status status = tess_parallel_for(data->ctx->pool, n_leaf, hash_leaf, &job);
-    tess_xp_data_fingerprint(data, job.leaf_hash);
+    data->fingerprint = tess_xp_data_hash(data, job.leaf_hash);
     tess_heap_free(heap, job.leaf_hash, bytes, TESS_TAG_SCRATCH);
     if (data->file) {
         tess_xp_txc2_release(data->file, &data->tiles, 0, n_leaf);

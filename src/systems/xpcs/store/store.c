@@ -19,8 +19,10 @@ static tess_status take_tables(tess_xpcs_data *data, const double *phi, const do
     if (!data->tables || !data->found) {
         return TESS_E_MEMORY;
     }
-    memcpy(data->tables, phi, (size_t)n * sizeof *phi);
-    memcpy(data->tables + n, q, (size_t)n * sizeof *q);
+    if (phi && q) {
+        memcpy(data->tables, phi, (size_t)n * sizeof *phi);
+        memcpy(data->tables + n, q, (size_t)n * sizeof *q);
+    }
     data->info.phi = data->tables;
     data->info.q = data->tables + n;
     data->info.mean = data->tables + 2 * n;
@@ -207,7 +209,7 @@ void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles)
     set_counts(data);
 }
 
-void tess_xp_data_fingerprint(tess_xpcs_data *data, const tess_hash *leaf_hash)
+tess_hash tess_xp_data_hash(const tess_xpcs_data *data, const tess_hash *leaf_hash)
 {
     const tess_hash_kind kind = tess_hash_default();
     const size_t n = (size_t)data->info.n_angle * sizeof(double);
@@ -222,5 +224,5 @@ void tess_xp_data_fingerprint(tess_xpcs_data *data, const tess_hash *leaf_hash)
         .phi = tess_hash_bytes(kind, data->info.phi, n),
         .q = tess_hash_bytes(kind, data->info.q, n),
         .shape = {data->info.n_angle, data->info.n_frame, data->info.dtype, data->info.has_sigma}};
-    data->fingerprint = tess_hash_bytes(kind, &parts, sizeof parts);
+    return tess_hash_bytes(kind, &parts, sizeof parts);
 }

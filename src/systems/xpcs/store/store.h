@@ -44,7 +44,7 @@ struct tess_xpcs_data {
 };
 
 // Data with room for everything, angles and tables; records are taken for IN_MEMORY (zeroed) only.
-// phi, q [n_angle] are copied.
+// phi, q [n_angle] are copied; NULL where the caller fills tables.
 TESS_MUST_CHECK tess_status tess_xp_data_create(tess_context *ctx, tess_xpcs_residency residency,
                                                 int64_t n_angle, int64_t n_frame, tess_dtype dtype,
                                                 int32_t has_sigma, const double *phi,
@@ -98,8 +98,8 @@ TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, dou
 
 // Takes over tiles of the angles that were not dropped, and moves their tables together.
 void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
-// Fingerprint of angles and samples from the checksums of leaves [n_leaf].
-void tess_xp_data_fingerprint(tess_xpcs_data *data, const tess_hash *leaf_hash);
+// The fingerprint of angles and samples from the checksums of leaves [n_leaf].
+tess_hash tess_xp_data_hash(const tess_xpcs_data *data, const tess_hash *leaf_hash);
 
 // A reader of records for one pass: in memory a pointer, mapped a window, otherwise a buffer that
 // is filled (files: the next stretch is brought in while this one is worked on).
