@@ -25,7 +25,7 @@ typedef struct tess_xpcs_angle_range {
 /** What to take from a file; scalars are described by table "xpcs.data". */
 typedef struct tess_xpcs_data_config {
     uint32_t struct_size;
-    int32_t keep_t0;        /* 1: keep frame 0 of the selection */
+    int32_t keep_t0;        /* 1: keep frame 0, at time 0; 2: it is gone, the first is at dt */
     int32_t lenient;        /* 1: frames out of range are clamped with a note */
     int32_t fallback_all;   /* 1: all angles where no range matches, with a note */
     int64_t start_frame;    /* 1-based, inclusive */

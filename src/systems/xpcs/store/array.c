@@ -130,7 +130,7 @@ static tess_status from_selection(tess_context *ctx, const matrices *c2, const m
     data->info.gap_angstrom = config->gap_angstrom;
     data->info.start_frame = selection->start_frame;
     data->info.end_frame = selection->end_frame;
-    data->info.keep_t0 = config->keep_t0;
+    data->info.keep_t0 = config->keep_t0 == 1;
     const size_t length = strlen(selection->notes);
     if (length > 0) {
         tess_xp_data_note(data, "%.*s", (int)length - 1, selection->notes);
