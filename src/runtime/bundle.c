@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/ucs4.h"
 #include "runtime/source.h"
 
 #include <math.h>
@@ -356,16 +357,51 @@ tess_status tess_bundle_read_bool(const tess_bundle *bundle, const tess_bundle_e
     return read_as(bundle, entry, WANT_BOOL, dst);
 }
 
+// Texts of fixed length: bytes, or NumPy's characters of four bytes.
+static tess_status visit_fixed_texts(reader *r, const tess_bundle_entry *entry, tess_text_fn visit,
+                                     void *user)
+{
+    tess_heap *heap = &r->bundle->ctx->heap;
+    const size_t width = (size_t)r->data.item_bytes;
+    const bool is_wide = r->data.dtype == TESS_UCS4;
+    if (!is_wide && r->data.dtype != TESS_BYTES) {
+        TESS_FAIL(TESS_E_DTYPE, "%s: data set '%s' is %s; expected text", r->bundle->path,
+                  entry->name, entry->type_text);
+    }
+    const size_t bytes = (size_t)entry->n_item * width; // checked by the format
+    char *items = tess_heap_alloc(heap, bytes, TESS_TAG_IO, "texts");
+    char *text = tess_heap_alloc(heap, width + 1, TESS_TAG_IO, "a text");
+    tess_status status = items && text ? read_all(r, entry, items) : TESS_E_MEMORY;
+    for (int64_t i = 0; i < entry->n_item && status == TESS_OK; i++) {
+        const char *item = items + (size_t)i * width;
+        if (is_wide) {
+            tess_utf8_from_ucs4((const uint32_t *)(const void *)item, width / 4, text);
+        } else {
+            memcpy(text, item, width);
+            text[width] = '\0';
+        }
+        if (visit(user, i, text)) {
+            break;
+        }
+    }
+    tess_heap_free(heap, text, width + 1, TESS_TAG_IO);
+    tess_heap_free(heap, items, bytes, TESS_TAG_IO);
+    return status;
+}
+
 tess_status tess_bundle_read_texts(const tess_bundle *bundle, const tess_bundle_entry *entry,
                                    tess_text_fn visit, void *user)
 {
     const tess_format *format = NULL;
     TESS_TRY(tess_format_of_file(bundle->ctx, bundle->path, &format));
-    if (!format->texts) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "%s: texts of %s files are read as arrays of fixed length",
-                  bundle->path, format->name);
+    if (format->texts) {
+        return format->texts(&bundle->ctx->host, bundle->path, entry->name, visit, user);
     }
-    return format->texts(&bundle->ctx->host, bundle->path, entry->name, visit, user);
+    reader r;
+    TESS_TRY(reader_open(bundle, entry, &r));
+    const tess_status status = visit_fixed_texts(&r, entry, visit, user);
+    reader_close(&r);
+    return status;
 }
 
 static int32_t attribute(const tess_bundle *bundle, const char *object, const char *name,

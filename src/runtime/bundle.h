@@ -79,7 +79,7 @@ TESS_MUST_CHECK tess_status tess_bundle_read(const tess_bundle *bundle,
                                              const tess_bundle_entry *entry, void *dst,
                                              uint64_t dst_bytes);
 
-// The texts of a data set, of fixed or variable length; for formats that have the latter.
+// The texts of a data set as UTF-8, of fixed or variable length.
 TESS_MUST_CHECK tess_status tess_bundle_read_texts(const tess_bundle *bundle,
                                                    const tess_bundle_entry *entry,
                                                    tess_text_fn visit, void *user);

@@ -130,6 +130,53 @@ static void arrays_are_added_one_by_one(void **state)
     tess_context_destroy(ctx);
 }
 
+static int note_text(void *user, int64_t index, const char *text)
+{
+    char *all = user;
+    const size_t used = strlen(all);
+    snprintf(all + used, 64 - used, "%d=%s;", (int)index, text);
+    return 0;
+}
+
+static void texts_of_any_kind_are_read(void **state)
+{
+    (void)state;
+    static const char fixed[2][4] = {{'q'}, {'p', 'h', 'i', '!'}};
+    static const uint32_t wide[5] = {'a', 0x3c6, 0x1f600, 0, 'x'};
+    static const char *const names[] = {"texts.npz", "texts.h5"};
+    tess_context *ctx = make_context();
+    for (int f = 0; f < 2; f++) {
+        const char *path = unit_path(names[f]);
+        tess_format_writer_input inputs[3];
+        tess_bundle bundle;
+        char text[64] = "";
+        tess_bundle_input(&inputs[0], "times", TESS_F64, 1, (int64_t[]){3}, times);
+        tess_bundle_input(&inputs[1], "fixed", TESS_BYTES, 1, (int64_t[]){2}, fixed);
+        inputs[1].item_bytes = 4;
+        inputs[1].data_bytes = sizeof fixed;
+        tess_bundle_input(&inputs[2], "wide", TESS_UCS4, 0, NULL, wide);
+        inputs[2].item_bytes = sizeof wide;
+        inputs[2].data_bytes = sizeof wide;
+        assert_ok(tess_bundle_write(ctx, path, inputs, f == 0 ? 3 : 2, 0));
+        assert_ok(tess_bundle_open(ctx, path, &bundle));
+        assert_ok(
+            tess_bundle_read_texts(&bundle, tess_bundle_find(&bundle, "fixed"), note_text, text));
+        assert_string_equal(text, "0=q;1=phi!;");
+        assert_fails(
+            tess_bundle_read_texts(&bundle, tess_bundle_find(&bundle, "times"), note_text, text),
+            TESS_E_DTYPE, "'times' is");
+        if (f == 0) {
+            text[0] = '\0';
+            assert_ok(tess_bundle_read_texts(&bundle, tess_bundle_find(&bundle, "wide"), note_text,
+                                             text));
+            assert_string_equal(text, "0=a\xcf\x86\xf0\x9f\x98\x80;");
+        }
+        tess_bundle_close(&bundle);
+        unlink(path);
+    }
+    tess_context_destroy(ctx);
+}
+
 static void one_array_formats_are_refused(void **state)
 {
     (void)state;
@@ -153,6 +200,7 @@ int main(void)
         cmocka_unit_test(npz_round_trip),
         cmocka_unit_test(hdf5_round_trip),
         cmocka_unit_test(arrays_are_added_one_by_one),
+        cmocka_unit_test(texts_of_any_kind_are_read),
         cmocka_unit_test(one_array_formats_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

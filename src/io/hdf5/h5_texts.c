@@ -57,7 +57,7 @@ static tess_status visit_dataset(const tess_host *host, const char *path, const 
     const bool is_variable = H5Tis_variable_str(type) > 0;
     tess_status status = TESS_OK;
     if (H5Tget_class(type) != H5T_STRING) {
-        status = host->fail(host->user, TESS_E_DTYPE, "%s: data set '%s' is no text", path, name);
+        status = host->fail(host->user, TESS_E_DTYPE, "%s: data set '%s' is not text", path, name);
     } else if (n < 0 || n > MAX_TEXTS || H5Tget_size(type) > MAX_TEXT_BYTES) {
         status =
             host->fail(host->user, TESS_E_SHAPE,
