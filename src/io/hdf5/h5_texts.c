@@ -1,27 +1,56 @@
 // The texts of a data set, which the library keeps at fixed or at variable length.
 
+#include "h5_heap.h"
 #include "h5_support.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_TEXTS = 65536, MAX_TEXT_BYTES = 65536 };
 
-static herr_t visit_variable(hid_t dataset, hid_t type, hid_t space, int64_t n, tess_text_fn visit,
-                             void *user)
+// The references of a data set that lies in one piece, as every writer keeps short lists of text.
+static herr_t read_references(int fd, hid_t file, hid_t dataset, int64_t n, uint8_t *references)
 {
-    char **texts = H5allocate_memory((size_t)n * sizeof *texts, 1);
-    herr_t result =
-        texts != NULL ? H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) : -1;
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const hid_t file_creation = H5Fget_create_plist(file);
+    size_t address_bytes = 0;
+    size_t size_bytes = 0;
+    hsize_t user_block = 1;
+    const haddr_t offset = H5Dget_offset(dataset);
+    const size_t bytes = (size_t)n * TESS_H5_REFERENCE_BYTES;
+    const bool is_plain = H5Pget_layout(creation) == H5D_CONTIGUOUS && offset != HADDR_UNDEF &&
+                          H5Pget_sizes(file_creation, &address_bytes, &size_bytes) >= 0 &&
+                          address_bytes == 8 && size_bytes == 8 &&
+                          H5Pget_userblock(file_creation, &user_block) >= 0 && user_block == 0;
+    tess_h5_close_id(file_creation);
+    tess_h5_close_id(creation);
+    return is_plain && pread(fd, references, bytes, (off_t)offset) == (ssize_t)bytes ? 0 : -1;
+}
+
+static herr_t visit_variable(const char *path, hid_t file, hid_t dataset, int64_t n,
+                             tess_text_fn visit, void *user)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint8_t *references = H5allocate_memory((size_t)n * TESS_H5_REFERENCE_BYTES, 1);
+    char *text = H5allocate_memory(MAX_TEXT_BYTES, 1);
+    herr_t result = fd >= 0 && references != NULL && text != NULL
+                        ? read_references(fd, file, dataset, n, references)
+                        : -1;
     for (int64_t i = 0; result >= 0 && i < n; i++) {
-        if (visit(user, i, texts[i] != NULL ? texts[i] : "") != 0) {
+        if (!tess_h5_heap_text(fd, references + i * TESS_H5_REFERENCE_BYTES, text,
+                               MAX_TEXT_BYTES)) {
+            result = -1;
+        } else if (visit(user, i, text) != 0) {
             break;
         }
     }
-    if (result >= 0) {
-        result = H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts);
+    H5free_memory(text);
+    H5free_memory(references);
+    if (fd >= 0) {
+        close(fd);
     }
-    H5free_memory(texts);
     return result;
 }
 
@@ -49,7 +78,7 @@ static herr_t visit_fixed(hid_t dataset, hid_t type, int64_t n, tess_text_fn vis
 }
 
 static tess_status visit_dataset(const tess_host *host, const char *path, const char *name,
-                                 hid_t dataset, tess_text_fn visit, void *user)
+                                 hid_t file, hid_t dataset, tess_text_fn visit, void *user)
 {
     const hid_t type = H5Dget_type(dataset);
     const hid_t space = H5Dget_space(dataset);
@@ -64,9 +93,14 @@ static tess_status visit_dataset(const tess_host *host, const char *path, const 
                        "%s: data set '%s' has %" PRId64 " texts of %zu bytes; at most %d of %d are "
                        "read",
                        path, name, n, H5Tget_size(type), (int)MAX_TEXTS, (int)MAX_TEXT_BYTES);
-    } else if ((is_variable ? visit_variable(dataset, type, space, n, visit, user)
+    } else if ((is_variable ? visit_variable(path, file, dataset, n, visit, user)
                             : visit_fixed(dataset, type, n, visit, user)) < 0) {
-        status = tess_h5_fail(host, TESS_E_FORMAT, path, "cannot read a text");
+        H5Eclear2(H5E_DEFAULT);
+        status =
+            host->fail(host->user, TESS_E_FORMAT,
+                       "%s: the texts of data set '%s' cannot be read; copy the file again, or "
+                       "rewrite it with h5repack",
+                       path, name);
     }
     tess_h5_close_id(space);
     tess_h5_close_id(type);
@@ -84,7 +118,7 @@ tess_status tess_h5_texts(const tess_host *host, const char *path, const char *d
         const hid_t opened = H5Dopen2(file, dataset, access);
         tess_h5_close_id(access);
         status = opened >= 0
-                     ? visit_dataset(host, path, dataset, opened, visit, user)
+                     ? visit_dataset(host, path, dataset, file, opened, visit, user)
                      : tess_h5_fail(host, TESS_E_NOT_FOUND, path, "cannot open a data set of text");
         tess_h5_close_id(opened);
     }
