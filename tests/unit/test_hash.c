@@ -1,5 +1,6 @@
 // Known answers: xxHash 0.8 (XXH3_128bits, seed 0) and the check value of CRC-32C.
 #include "base/hash.h"
+#include "base/sha256.h"
 #include "unit.h"
 
 #include <string.h>
@@ -75,13 +76,41 @@ static void equal_looks_at_both_halves(void **state)
     assert_false(tess_hash_equal((tess_hash){1, 2}, (tess_hash){0, 2}));
 }
 
+static void sha256_known_answers(void **state)
+{
+    (void)state;
+    char text[65];
+    tess_sha256 hash;
+    tess_sha256_init(&hash);
+    tess_sha256_text(&hash, text);
+    assert_string_equal(text, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    tess_sha256_init(&hash);
+    tess_sha256_add(&hash, "abc", 3);
+    tess_sha256_text(&hash, text);
+    assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    // A million letters, in pieces that meet every position of a block.
+    static char letters[1000];
+    memset(letters, 'a', sizeof letters);
+    tess_sha256_init(&hash);
+    for (size_t done = 0, n = 1; done < 1000000; done += n, n = n % 999 + 1) {
+        n = n < 1000000 - done ? n : 1000000 - done;
+        tess_sha256_add(&hash, letters, n);
+    }
+    tess_sha256_text(&hash, text);
+    assert_string_equal(text, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    // The length does not fit behind the data any more.
+    tess_sha256_init(&hash);
+    tess_sha256_add(&hash, "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 56);
+    tess_sha256_text(&hash, text);
+    assert_string_equal(text, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crc32c_known_answers),
-        cmocka_unit_test(xxh3_known_answers),
-        cmocka_unit_test(every_bit_counts),
-        cmocka_unit_test(equal_looks_at_both_halves),
+        cmocka_unit_test(crc32c_known_answers), cmocka_unit_test(xxh3_known_answers),
+        cmocka_unit_test(every_bit_counts),     cmocka_unit_test(equal_looks_at_both_halves),
+        cmocka_unit_test(sha256_known_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
