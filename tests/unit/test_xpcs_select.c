@@ -159,7 +159,7 @@ static void angles_are_chosen_by_ranges(void **state)
     config.fallback_all = 1;
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
     assert_int_equal(s.n, 4);
-    assert_contains(s.notes, "No angle lies in the ranges asked for; all 4 are taken.");
+    assert_contains(s.notes, "no angle lies in the ranges asked for; all 4 are taken\n");
     tess_xp_selection_destroy(&s);
     config.phi_ranges = &broken;
     config.n_phi_range = 1;
@@ -178,7 +178,7 @@ static void mixed_up_units_are_noticed(void **state)
         .name = "c2", .n = 4, .q = q, .phi = phi, .n_frame = 10, .q_tolerance = -1};
     tess_xp_selection s;
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
-    assert_contains(s.notes, "The 4 angles look like radians (the largest is 6.28)");
+    assert_contains(s.notes, "the 4 angles look like radians (the largest is 6.28)");
     tess_xp_selection_destroy(&s);
     all.n = 3; // too few to tell
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
@@ -186,7 +186,7 @@ static void mixed_up_units_are_noticed(void **state)
     tess_xp_selection_destroy(&s);
     phi[1] = -5156.6;
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
-    assert_contains(s.notes, "An angle of 5156.6 degrees is more than a turn; are radians");
+    assert_contains(s.notes, "an angle of 5156.6 degrees is more than a turn; are radians");
     tess_xp_selection_destroy(&s);
     phi[0] = (double)NAN;
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
@@ -219,7 +219,7 @@ static void frames_are_checked(void **state)
     config.lenient = 1;
     assert_ok(tess_xp_select(ctx, &config, &all, &s));
     assert_int_equal(s.end_frame, 100);
-    assert_contains(s.notes, "Frames 3 to 101 were asked for; 3 to 100 are taken.");
+    assert_contains(s.notes, "frames 3 to 101 were asked for; 3 to 100 are taken\n");
     tess_xp_selection_destroy(&s);
     config.start_frame = 99;
     assert_fails(tess_xp_select(ctx, &config, &all, &s), TESS_E_SHAPE, "at least 3 are needed");

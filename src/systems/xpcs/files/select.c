@@ -159,7 +159,7 @@ static void note_q(const choice *c)
     const double deviation = fabs(out->q_nearest - c->config->q) / c->config->q;
     if (deviation > Q_UNCHANGED) {
         tess_text_printf(&out->text,
-                         "q %g 1/Å was asked for; the nearest bin has %.6g (%.3g %% off).\n",
+                         "q %g 1/Å was asked for; the nearest bin has %.6g (%.3g %% off)\n",
                          c->config->q, out->q_nearest, 100 * deviation);
     }
     double low = c->q[0];
@@ -171,7 +171,7 @@ static void note_q(const choice *c)
     if (high - low > Q_EXACT) {
         tess_text_printf(&out->text,
                          "%" PRId64 " matrices with q from %.6g to %.6g 1/Å count as one ring; "
-                         "each is fitted with its own q.\n",
+                         "each is fitted with its own q\n",
                          out->n, low, high);
     }
 }
@@ -214,15 +214,15 @@ static void normalise(const choice *c)
     if (largest > FULL_TURN) {
         tess_text_printf(
             &out->text,
-            "An angle of %g degrees is more than a turn; are radians and degrees mixed "
+            "an angle of %g degrees is more than a turn; are radians and degrees mixed "
             "up?\n",
             largest);
     }
     if (out->n >= MIN_RADIAN_ANGLES && largest > 0 && largest <= TWO_PI) {
         tess_text_printf(&out->text,
-                         "The %" PRId64
+                         "the %" PRId64
                          " angles look like radians (the largest is %g); degrees are "
-                         "expected.\n",
+                         "expected\n",
                          out->n, largest);
     }
 }
@@ -261,7 +261,7 @@ static tess_status select_phi(const choice *c)
     const bool is_fallback = config->n_phi_range > 0 && n_inside == 0 && config->fallback_all;
     if (is_fallback) {
         tess_text_printf(&out->text,
-                         "No angle lies in the ranges asked for; all %" PRId64 " are taken.\n",
+                         "no angle lies in the ranges asked for; all %" PRId64 " are taken\n",
                          out->n);
     }
     if (config->n_phi_range > 0 && !is_fallback) {
@@ -304,8 +304,8 @@ static tess_status select_frames(const choice *c)
         out->start_frame = out->start_frame < 1 ? 1 : out->start_frame;
         out->end_frame = out->end_frame > n_frame || out->end_frame < 1 ? n_frame : out->end_frame;
         tess_text_printf(&out->text,
-                         "Frames %" PRId64 " to %" PRId64 " were asked for; %" PRId64 " to %" PRId64
-                         " are taken.\n",
+                         "frames %" PRId64 " to %" PRId64 " were asked for; %" PRId64 " to %" PRId64
+                         " are taken\n",
                          config->start_frame, config->end_frame, out->start_frame, out->end_frame);
     }
     out->first = config->keep_t0 ? 0 : 1;
