@@ -34,7 +34,7 @@ tess_status tess_watch_poll(tess_watch *watch, int64_t done, int64_t total)
     tess_context_memory(ctx, &memory_bytes, &peak_bytes);
     const tess_progress snapshot = {
         .struct_size = sizeof snapshot,
-        .strategy = watch->strategy,
+        .strategy = (int32_t)watch->strategy,
         .stage = watch->stage,
         .unit = watch->unit,
         .done = done,

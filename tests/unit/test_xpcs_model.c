@@ -126,7 +126,7 @@ typedef struct golden {
     tess_xpcs_model model;
     tess_xpcs_angles angles;
     double q[4];
-    double *theta;
+    double *theta, *phi, *contrast, *offset;
     int64_t n_frame, n_param, n_pair;
     int64_t *first, *second;
 } golden;
@@ -142,9 +142,10 @@ static golden golden_open(tess_context *ctx, const char *file)
     g.n_frame = (int64_t)golden_scalar(ctx, file, "n");
     g.first = golden_i64(ctx, file, "pair_i", &g.n_pair);
     g.second = golden_i64(ctx, file, "pair_j", NULL);
-    g.angles =
-        angles_of(4, golden_f64(ctx, file, "phi", NULL), NULL,
-                  golden_f64(ctx, file, "contrast", NULL), golden_f64(ctx, file, "offset", NULL));
+    g.phi = golden_f64(ctx, file, "phi", NULL);
+    g.contrast = golden_f64(ctx, file, "contrast", NULL);
+    g.offset = golden_f64(ctx, file, "offset", NULL);
+    g.angles = angles_of(4, g.phi, NULL, g.contrast, g.offset);
     for (int a = 0; a < 4; a++) {
         g.q[a] = golden_scalar(ctx, file, "q");
     }
@@ -156,9 +157,9 @@ static void golden_close(golden *g)
     free(g->theta);
     free(g->first);
     free(g->second);
-    free((void *)(uintptr_t)g->angles.phi);
-    free((void *)(uintptr_t)g->angles.contrast);
-    free((void *)(uintptr_t)g->angles.offset);
+    free(g->phi);
+    free(g->contrast);
+    free(g->offset);
 }
 
 // c2 and, if derivatives is not NULL, its derivatives against members of the file.
@@ -342,7 +343,7 @@ static void expect_derivatives(tess_context *ctx, const tess_xpcs_model *model, 
         static const long double step = 1e-40L;
         naive_number at[7];
         for (int64_t k = 0; k < n_param; k++) {
-            at[k] = (long double)theta[k] + (k == l ? step * I : 0);
+            at[k] = (long double)theta[k] + (k == l ? step * NAIVE_I : 0);
         }
         double largest = 0;
         for (int64_t i = 0; i < n; i++) {

@@ -13,6 +13,7 @@
 
 // Complex, so that derivatives can be taken by a step into the imaginary direction.
 typedef long double complex naive_number;
+#define NAIVE_I ((naive_number)I)
 
 static const long double NAIVE_PI = 3.14159265358979323846264338327950288L;
 
@@ -44,7 +45,7 @@ static inline naive_number naive_cosine(naive_number degrees)
     const long double rest = remainderl(creall(degrees), 360);
     const long double inside = (90 - fabsl(rest)) * NAIVE_PI / 180;
     const long double slope = -sinl(rest * NAIVE_PI / 180) * NAIVE_PI / 180;
-    return sinl(inside) + slope * cimagl(degrees) * I;
+    return sinl(inside) + slope * cimagl(degrees) * NAIVE_I;
 }
 
 // sin z / z; the quotient would lose the derivative of small z.

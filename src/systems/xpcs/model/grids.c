@@ -47,7 +47,8 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
     if (n_frame < 1 || !tess_mul_u64((uint64_t)n_frame, 16 * sizeof(double), &bytes)) {
         TESS_FAIL(TESS_E_SHAPE, "n_frame: %lld; at least one frame is needed", (long long)n_frame);
     }
-    tess_xp_grids grids = {.n_frame = n_frame, .n_param = tess_xp_n_param(model->mode)};
+    tess_xp_grids grids = {.n_frame = n_frame,
+                           .n_param = tess_xp_n_param((tess_xpcs_mode)model->mode)};
     grids.block = tess_heap_alloc(&ctx->heap, tess_xp_grids_bytes(n_frame, grids.n_param),
                                   TESS_TAG_GENERAL, "grids of an xpcs model");
     if (!grids.block) {
