@@ -1,11 +1,8 @@
 #include "io/config.h"
 
-#include "base/file.h"
 #include "base/status.h"
 #include "io/config_check.h"
-#include "io/format_file.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 struct tess_config {
@@ -16,36 +13,6 @@ struct tess_config {
     tess_text warnings;
     const char *warning_text;
 };
-
-static tess_status parse_file(tess_config *config)
-{
-    tess_infile file;
-    TESS_TRY(tess_infile_open(config->path, &file));
-    tess_status status = TESS_OK;
-    char *text = NULL;
-    const size_t bytes = (size_t)file.bytes;
-    if (file.bytes > TESS_CONFIG_MAX_BYTES) {
-        status =
-            tess_error_set(TESS_E_CONFIG, "%s: %" PRIu64 " bytes; a configuration has at most %d",
-                           config->path, file.bytes, TESS_CONFIG_MAX_BYTES);
-        goto done;
-    }
-    text = tess_heap_alloc(config->heap, bytes, TESS_TAG_IO, "a configuration file");
-    if (text == NULL) {
-        status = TESS_E_MEMORY;
-        goto done;
-    }
-    status = tess_file_read_at(file.fd, config->path, text, bytes, 0);
-    if (status == TESS_OK) {
-        status = tess_tree_parse(&config->tree, text, bytes);
-    }
-done:
-    if (text != NULL) {
-        tess_heap_free(config->heap, text, bytes, TESS_TAG_IO);
-    }
-    tess_infile_close(&file);
-    return status;
-}
 
 tess_status tess_config_load_with(tess_heap *heap, const char *path,
                                   const tess_param_table *const *tables, int64_t n_table,
@@ -63,7 +30,7 @@ tess_status tess_config_load_with(tess_heap *heap, const char *path,
     tess_status status = TESS_E_MEMORY;
     if (config->path != NULL) {
         tess_tree_init(&config->tree, heap, config->path);
-        status = parse_file(config);
+        status = tess_tree_load(&config->tree);
     }
     if (status == TESS_OK) {
         status =

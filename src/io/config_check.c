@@ -1,5 +1,6 @@
 #include "io/config_check.h"
 
+#include "base/guess.h"
 #include "base/status.h"
 
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NAME_CHARS = 128, KNOWN_CHARS = 400, MAX_COMPARED = 48 };
+enum { NAME_CHARS = 128 };
 
 typedef struct checker {
     tess_tree *tree;
@@ -16,54 +17,6 @@ typedef struct checker {
     tess_config_value **tail; // where the next value goes
     tess_text *warnings;
 } checker;
-
-// Edit distance, for "did you mean". Longer words are not compared.
-static size_t distance(const char *a, const char *b)
-{
-    const size_t n_a = strlen(a);
-    const size_t n_b = strlen(b);
-    if (n_a > MAX_COMPARED || n_b > MAX_COMPARED) {
-        return SIZE_MAX;
-    }
-    size_t row[MAX_COMPARED + 1];
-    for (size_t j = 0; j <= n_b; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= n_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n_b; j++) {
-            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            const size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = replaced < shorter ? replaced : shorter;
-        }
-    }
-    return row[n_b];
-}
-
-// The best guess so far and a list of everything that was offered.
-typedef struct guesses {
-    const char *wrong;
-    size_t best_distance;
-    char best[NAME_CHARS];
-    char known[KNOWN_CHARS];
-} guesses;
-
-static void offer(guesses *g, const char *name, size_t length)
-{
-    char word[NAME_CHARS];
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const size_t d = distance(g->wrong, word);
-    if (d < g->best_distance) {
-        g->best_distance = d;
-        memcpy(g->best, word, sizeof word);
-    }
-    const size_t used = strlen(g->known);
-    if (used + strlen(word) + 3 < sizeof g->known && strstr(g->known, word) == NULL) {
-        snprintf(g->known + used, sizeof g->known - used, "%s%s", used ? ", " : "", word);
-    }
-}
 
 // Tables below a section: the part of the name after "section.", or NULL.
 static const char *name_below(const tess_param_table *table, const char *section)
@@ -104,17 +57,18 @@ static const tess_param *find_param(const checker *c, const char *section, const
 static tess_status unknown_key(const checker *c, const char *section, const tess_entry *entry)
 {
     char here[TESS_PLACE_CHARS];
-    guesses g = {.wrong = entry->key, .best_distance = SIZE_MAX};
+    tess_guess g;
+    tess_guess_init(&g, entry->key);
     const char *home = NULL;
     for (int64_t i = 0; i < c->n_table; i++) {
         const tess_param_table *table = c->tables[i];
         const char *below = name_below(table, section);
         if (below != NULL) {
-            offer(&g, below, strcspn(below, "."));
+            tess_guess_offer(&g, below, strcspn(below, "."));
         }
         for (int64_t k = 0; k < table->n_param; k++) {
             if (strcmp(table->name, section) == 0) {
-                offer(&g, table->params[k].name, strlen(table->params[k].name));
+                tess_guess_offer(&g, table->params[k].name, strlen(table->params[k].name));
             } else if (strcmp(table->params[k].name, entry->key) == 0) {
                 home = table->name;
             }
@@ -127,7 +81,7 @@ static tess_status unknown_key(const checker *c, const char *section, const tess
         tess_error_append("; merge keys are not read, write the keys out");
     } else if (home != NULL) {
         tess_error_append("; it belongs into %s", home);
-    } else if (g.best_distance <= 2 || g.best_distance <= strlen(g.best) / 3) {
+    } else if (tess_guess_is_near(&g)) {
         tess_error_append("; did you mean '%s'?", g.best);
     } else {
         tess_error_append("; known keys are: %s", g.known);
@@ -137,7 +91,7 @@ static tess_status unknown_key(const checker *c, const char *section, const tess
 
 static bool is_nothing(const tess_node *node)
 {
-    return node->kind == TESS_NODE_SCALAR && !node->is_quoted &&
+    return node->kind == TESS_DOCUMENT_SCALAR && !node->is_quoted &&
            (node->text[0] == '\0' || strcmp(node->text, "~") == 0 ||
             strcasecmp(node->text, "null") == 0);
 }
@@ -147,12 +101,12 @@ static tess_status take_value(checker *c, const tess_param_table *table, const t
 {
     char here[TESS_PLACE_CHARS];
     const tess_node *node = entry->value;
-    if (node->kind != TESS_NODE_SCALAR || is_nothing(node)) {
+    if (node->kind != TESS_DOCUMENT_SCALAR || is_nothing(node)) {
         TESS_FAIL(TESS_E_CONFIG, "%s: %s: expected one value, found %s",
                   tess_place_text(c->tree->path, node->place, here), param->name,
-                  node->kind == TESS_NODE_MAPPING ? "a mapping"
-                  : node->kind == TESS_NODE_LIST  ? "a list"
-                                                  : "nothing");
+                  node->kind == TESS_DOCUMENT_MAPPING ? "a mapping"
+                  : node->kind == TESS_DOCUMENT_LIST  ? "a list"
+                                                      : "nothing");
     }
     // Tried on a field of its own: the real struct is the caller's and comes later.
     uint64_t fields[2] = {0};
@@ -199,7 +153,7 @@ static tess_status check_section(checker *c, const char *section, const tess_nod
         if (length >= (int)sizeof name || strchr(e->key, '.') != NULL || !is_section(c, name)) {
             return unknown_key(c, section, e);
         }
-        if (e->value->kind == TESS_NODE_MAPPING) {
+        if (e->value->kind == TESS_DOCUMENT_MAPPING) {
             TESS_TRY(check_section(c, name, e->value));
         } else if (!is_nothing(e->value)) {
             char here[TESS_PLACE_CHARS];
@@ -218,11 +172,11 @@ tess_status tess_config_check(tess_tree *tree, const tess_param_table *const *ta
     if (tree->root == NULL || is_nothing(tree->root)) {
         return TESS_OK;
     }
-    if (tree->root->kind != TESS_NODE_MAPPING) {
+    if (tree->root->kind != TESS_DOCUMENT_MAPPING) {
         char here[TESS_PLACE_CHARS];
         TESS_FAIL(TESS_E_CONFIG, "%s: expected sections with keys and values, found %s",
                   tess_place_text(tree->path, tree->root->place, here),
-                  tree->root->kind == TESS_NODE_LIST ? "a list" : "a single value");
+                  tree->root->kind == TESS_DOCUMENT_LIST ? "a list" : "a single value");
     }
     checker c = {tree, tables, n_table, values, warnings};
     return check_section(&c, "", tree->root);

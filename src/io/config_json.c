@@ -24,7 +24,7 @@ static tess_node *scalar_of(tess_tree *tree, const json_t *json)
     } else if (json_is_boolean(json)) {
         text = json_is_true(json) ? "true" : "false";
     }
-    tess_node *node = tess_tree_node(tree, TESS_NODE_SCALAR, nowhere);
+    tess_node *node = tess_tree_node(tree, TESS_DOCUMENT_SCALAR, nowhere);
     if (node == NULL) {
         return NULL;
     }
@@ -44,7 +44,8 @@ static tess_status convert(tess_tree *tree, json_t *json, int depth, tess_node *
         *out = scalar_of(tree, json);
         return *out != NULL ? TESS_OK : TESS_E_MEMORY;
     }
-    const tess_node_kind kind = json_is_object(json) ? TESS_NODE_MAPPING : TESS_NODE_LIST;
+    const tess_document_kind kind =
+        json_is_object(json) ? TESS_DOCUMENT_MAPPING : TESS_DOCUMENT_LIST;
     *out = tess_tree_node(tree, kind, nowhere);
     if (*out == NULL) {
         return TESS_E_MEMORY;

@@ -7,15 +7,6 @@
 
 #include <string.h>
 
-typedef enum scalar_kind {
-    KIND_TEXT,
-    KIND_INT,
-    KIND_OCTAL, // an integer in base 8, which looks like one in base 10
-    KIND_FLOAT,
-    KIND_BOOL,
-    KIND_NULL
-} scalar_kind;
-
 static bool is_one_of(const char *text, const char *words)
 {
     const size_t length = strlen(text);
@@ -54,57 +45,57 @@ static bool is_float(const char *text)
     return *at == '\0';
 }
 
-static scalar_kind kind_of_int(const char *text)
+static tess_document_type kind_of_int(const char *text)
 {
     const char *at = text + (*text == '-' || *text == '+');
     const size_t n_digit = strspn(at, "0123456789_");
     if (at[0] == '0' && (at[1] == 'x' || at[1] == 'b')) {
         return at[2] != '\0' && strspn(at + 2, "0123456789abcdefABCDEF_") == strlen(at + 2)
-                   ? KIND_INT
-                   : KIND_TEXT;
+                   ? TESS_DOCUMENT_INT
+                   : TESS_DOCUMENT_TEXT;
     }
     if (n_digit == 0 || at[n_digit] != '\0' || at[0] == '_') {
-        return KIND_TEXT;
+        return TESS_DOCUMENT_TEXT;
     }
     if (at[0] == '0' && n_digit > 1) {
-        return strspn(at, "01234567_") == n_digit ? KIND_OCTAL : KIND_TEXT;
+        return strspn(at, "01234567_") == n_digit ? TESS_DOCUMENT_OCTAL : TESS_DOCUMENT_TEXT;
     }
-    return KIND_INT;
+    return TESS_DOCUMENT_INT;
 }
 
-static scalar_kind kind_of(const tess_node *scalar)
+tess_document_type tess_document_scalar_type(const tess_document_node *scalar)
 {
     const char *text = scalar->text;
     if (scalar->is_quoted) {
-        return KIND_TEXT;
+        return TESS_DOCUMENT_TEXT;
     }
     if (is_one_of(text, "yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|"
                         "off|Off|OFF")) {
-        return KIND_BOOL;
+        return TESS_DOCUMENT_BOOL;
     }
     if (*text == '\0' || is_one_of(text, "~|null|Null|NULL")) {
-        return KIND_NULL;
+        return TESS_DOCUMENT_NULL;
     }
-    return is_float(text) ? KIND_FLOAT : kind_of_int(text);
+    return is_float(text) ? TESS_DOCUMENT_FLOAT : kind_of_int(text);
 }
 
 const char *tess_pyyaml_differs(const tess_node *scalar, const tess_param *param)
 {
-    const scalar_kind kind = kind_of(scalar);
+    const tess_document_type kind = tess_document_scalar_type(scalar);
     switch ((tess_param_type)param->type) {
     case TESS_PARAM_INT:
     case TESS_PARAM_REAL:
-        if (kind == KIND_TEXT) {
+        if (kind == TESS_DOCUMENT_TEXT) {
             return scalar->is_quoted ? "is text to PyYAML because of its quotes"
                                      : "is text to PyYAML; write it like 1.0e-3 or 1000";
         }
-        return kind == KIND_OCTAL ? "is octal to PyYAML; leave out the leading 0" : NULL;
+        return kind == TESS_DOCUMENT_OCTAL ? "is octal to PyYAML; leave out the leading 0" : NULL;
     case TESS_PARAM_FLAG:
-        return kind == KIND_TEXT ? "is text to PyYAML; write true or false" : NULL;
+        return kind == TESS_DOCUMENT_TEXT ? "is text to PyYAML; write true or false" : NULL;
     case TESS_PARAM_CHOICE:
-        return kind == KIND_TEXT ? NULL : "is not text to PyYAML; put it in quotes";
+        return kind == TESS_DOCUMENT_TEXT ? NULL : "is not text to PyYAML; put it in quotes";
     case TESS_PARAM_BYTES:
-        return kind == KIND_OCTAL ? "is octal to PyYAML; leave out the leading 0" : NULL;
+        return kind == TESS_DOCUMENT_OCTAL ? "is octal to PyYAML; leave out the leading 0" : NULL;
     }
     return NULL;
 }

@@ -6,6 +6,7 @@
 #define TESS_IO_CONFIG_TREE_H
 
 #include "base/memory.h"
+#include "tessera/sys/document.h"
 
 #include <stdbool.h>
 
@@ -17,38 +18,10 @@ enum {
     TESS_CONFIG_MAX_ALIASED = 100000 // nodes that aliases may stand for, counted each time
 };
 
-typedef enum tess_node_kind {
-    TESS_NODE_SCALAR = 1,
-    TESS_NODE_MAPPING = 2,
-    TESS_NODE_LIST = 3
-} tess_node_kind;
-
-// 1-based; line 0 where the parser does not tell.
-typedef struct tess_place {
-    int64_t line;
-    int64_t column;
-} tess_place;
-
-typedef struct tess_node tess_node;
-
-// A child of a mapping (with its key) or of a list (key NULL).
-typedef struct tess_entry {
-    const char *key;
-    tess_place key_place;
-    tess_node *value; // may be shared: aliases point to what they stand for
-    struct tess_entry *next;
-} tess_entry;
-
-struct tess_node {
-    tess_node_kind kind;
-    bool is_quoted; // scalars: written in quotes
-    tess_place place;
-    int64_t n_child;
-    int64_t n_node; // itself and all below, aliases expanded
-    const char *text;
-    tess_entry *first;
-    tess_entry *last;
-};
+// Short names of what extenders see.
+typedef tess_document_node tess_node;
+typedef tess_document_entry tess_entry;
+typedef tess_document_place tess_place;
 
 typedef struct tess_tree {
     tess_heap *heap;
@@ -63,7 +36,7 @@ void tess_tree_release(tess_tree *tree);
 
 // NULL with a message when there is no memory. 16-byte aligned, freed with the tree.
 void *tess_tree_take(tess_tree *tree, size_t bytes);
-tess_node *tess_tree_node(tess_tree *tree, tess_node_kind kind, tess_place place);
+tess_node *tess_tree_node(tess_tree *tree, tess_document_kind kind, tess_place place);
 char *tess_tree_text(tess_tree *tree, const char *text, size_t length);
 // Appends to a mapping or list; a key that is there already is TESS_E_CONFIG.
 TESS_MUST_CHECK tess_status tess_tree_append(tess_tree *tree, tess_node *parent, const char *key,
@@ -72,6 +45,9 @@ TESS_MUST_CHECK tess_status tess_tree_append(tess_tree *tree, tess_node *parent,
 // "file:3:7", or "file" alone where the place is unknown, into text; returns text.
 enum { TESS_PLACE_CHARS = 320 };
 const char *tess_place_text(const char *path, tess_place place, char text[TESS_PLACE_CHARS]);
+
+// Reads a whole file into the tree; path was given to init.
+TESS_MUST_CHECK tess_status tess_tree_load(tess_tree *tree);
 
 // Fills tree->root. One of config_yaml.c, config_json.c and config_none.c is linked.
 TESS_MUST_CHECK tess_status tess_tree_parse(tess_tree *tree, const char *text, size_t bytes);

@@ -98,7 +98,7 @@ static tess_status attach(builder *b, tess_node *node)
 
 static bool waits_for_key(const builder *b)
 {
-    return b->depth > 0 && b->stack[b->depth - 1].node->kind == TESS_NODE_MAPPING &&
+    return b->depth > 0 && b->stack[b->depth - 1].node->kind == TESS_DOCUMENT_MAPPING &&
            b->stack[b->depth - 1].key == NULL;
 }
 
@@ -121,7 +121,7 @@ static tess_status take_scalar(builder *b, const yaml_event_t *event)
         top->key_place = place_of(&event->start_mark);
         return TESS_OK;
     }
-    tess_node *node = tess_tree_node(b->tree, TESS_NODE_SCALAR, place_of(&event->start_mark));
+    tess_node *node = tess_tree_node(b->tree, TESS_DOCUMENT_SCALAR, place_of(&event->start_mark));
     if (node == NULL) {
         return TESS_E_MEMORY;
     }
@@ -135,7 +135,7 @@ static tess_status take_scalar(builder *b, const yaml_event_t *event)
     return name != NULL ? remember(b, event, name, node) : TESS_E_MEMORY;
 }
 
-static tess_status open_container(builder *b, const yaml_event_t *event, tess_node_kind kind,
+static tess_status open_container(builder *b, const yaml_event_t *event, tess_document_kind kind,
                                   const yaml_char_t *tag, const yaml_char_t *anchor_name)
 {
     if (!is_plain_tag(tag)) {
@@ -199,10 +199,10 @@ static tess_status take_event(builder *b, const yaml_event_t *event)
     case YAML_SCALAR_EVENT:
         return take_scalar(b, event);
     case YAML_MAPPING_START_EVENT:
-        return open_container(b, event, TESS_NODE_MAPPING, event->data.mapping_start.tag,
+        return open_container(b, event, TESS_DOCUMENT_MAPPING, event->data.mapping_start.tag,
                               event->data.mapping_start.anchor);
     case YAML_SEQUENCE_START_EVENT:
-        return open_container(b, event, TESS_NODE_LIST, event->data.sequence_start.tag,
+        return open_container(b, event, TESS_DOCUMENT_LIST, event->data.sequence_start.tag,
                               event->data.sequence_start.anchor);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT:

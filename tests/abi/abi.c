@@ -4,6 +4,7 @@
 // built against the last release break. Compiled with -Wpadded too: no hidden padding.
 
 #include "tessera/sys/backend.h"
+#include "tessera/sys/document.h"
 #include "tessera/sys/format.h"
 #include "tessera/sys/json.h"
 #include "tessera/tessera.h"
@@ -19,6 +20,25 @@ SIZE(tess_allocator, 24);
 FIELD(tess_allocator, alloc, 0);
 FIELD(tess_allocator, release, 8);
 FIELD(tess_allocator, user, 16);
+
+// tessera/sys/document.h
+SIZE(tess_document_place, 16);
+FIELD(tess_document_place, line, 0);
+FIELD(tess_document_place, column, 8);
+SIZE(tess_document_entry, 40);
+FIELD(tess_document_entry, key, 0);
+FIELD(tess_document_entry, key_place, 8);
+FIELD(tess_document_entry, value, 24);
+FIELD(tess_document_entry, next, 32);
+SIZE(tess_document_node, 64);
+FIELD(tess_document_node, kind, 0);
+FIELD(tess_document_node, is_quoted, 4);
+FIELD(tess_document_node, place, 8);
+FIELD(tess_document_node, n_child, 24);
+FIELD(tess_document_node, n_node, 32);
+FIELD(tess_document_node, text, 40);
+FIELD(tess_document_node, first, 48);
+FIELD(tess_document_node, last, 56);
 
 // tessera/array.h
 SIZE(tess_array, 128);
