@@ -231,6 +231,9 @@ static tess_status syntax_error(const builder *b, const yaml_parser_t *parser)
         tess_error_append(" (%s that starts on line %zu)", parser->context,
                           parser->context_mark.line + 1);
     }
+    if (parser->problem != NULL && strstr(parser->problem, "cannot start any token") != NULL) {
+        tess_error_append("; indent with spaces, never with tabs");
+    }
     return TESS_E_CONFIG;
 }
 
