@@ -1,0 +1,345 @@
+// Parameters by name: where they start, how far they may go, and which stay.
+#include "base/guess.h"
+#include "base/status.h"
+#include "systems/xpcs/settings/settings.h"
+
+#include <math.h>
+#include <string.h>
+
+// Positions 0..6 are the physical parameters, then contrast and offset.
+enum { N_PHYSICAL = TESS_XPCS_N_LAMINAR, CONTRAST = N_PHYSICAL, OFFSET, N_NAME };
+
+typedef struct params {
+    tess_xp_resolution *r;
+    int64_t n_mode; // those of the mode; the others are left alone
+    double *start;  // [N_PHYSICAL], NaN: from the data
+    double *lower;
+    double *upper;
+    double *x_scale;
+    uint8_t *is_fixed;
+    bool is_active[N_PHYSICAL];
+    bool was_aliased[N_NAME];
+    bool has_start;
+    bool has_fixed;
+    bool has_scale;
+    bool has_other_mode; // somebody spoke of parameters the mode does not have
+} params;
+
+static const tess_xpcs_param_info *info_of(int64_t index)
+{
+    int64_t n = 0;
+    return index < N_PHYSICAL ? &tess_xpcs_params(TESS_XPCS_LAMINAR_FLOW, &n)[index]
+                              : tess_xpcs_scaling_param((int32_t)(index - CONTRAST));
+}
+
+static bool is_alias(const char *aliases, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = aliases; *at != '\0';) {
+        const size_t n = strcspn(at, "|");
+        if (n == length && strncmp(at, name, n) == 0) {
+            return true;
+        }
+        at += n + (at[n] == '|');
+    }
+    return false;
+}
+
+// The position of a name; an error with the nearest one if there is none.
+static tess_status find_name(params *p, const tess_xp_value *value, const char *name,
+                             int64_t *index)
+{
+    tess_guess guess;
+    tess_guess_init(&guess, name);
+    for (*index = 0; *index < N_NAME; ++*index) {
+        const tess_xpcs_param_info *info = info_of(*index);
+        if (strcmp(info->name, name) == 0) {
+            return TESS_OK;
+        }
+        if (is_alias(info->aliases, name)) {
+            if (!p->was_aliased[*index]) {
+                tess_text_printf(&p->r->notices, "parameter name %s is an alias of %s\n", name,
+                                 info->name);
+            }
+            p->was_aliased[*index] = true;
+            return TESS_OK;
+        }
+        tess_guess_offer(&guess, info->name, strlen(info->name));
+    }
+    const bool is_near = tess_guess_is_near(&guess);
+    return tess_xp_complain(p->r->settings, value, "'%.80s' is no parameter;%s%s%s there are %s",
+                            name, is_near ? " did you mean '" : "", is_near ? guess.best : "",
+                            is_near ? "'?" : "", guess.known);
+}
+
+// Whether the mode has the parameter; remembers that somebody asked for one it does not have.
+static bool is_of_mode(params *p, int64_t index)
+{
+    const bool is_here = index < p->n_mode;
+    p->has_other_mode = p->has_other_mode || (!is_here && index < N_PHYSICAL);
+    return is_here;
+}
+
+static tess_status read_names(params *p, const tess_xp_value *names, int64_t *order)
+{
+    bool seen[N_NAME] = {false};
+    int64_t i = 0;
+    if (names->n_item > N_NAME) {
+        return tess_xp_complain(p->r->settings, names, "%lld names; there are %d parameters",
+                                (long long)names->n_item, N_NAME);
+    }
+    for (const tess_document_entry *e = names->node->first; e != NULL; e = e->next, i++) {
+        TESS_TRY(find_name(p, names, e->value->text, &order[i]));
+        if (seen[order[i]]) {
+            return tess_xp_complain(p->r->settings, names, "%s is named twice",
+                                    info_of(order[i])->name);
+        }
+        seen[order[i]] = true;
+    }
+    return TESS_OK;
+}
+
+static tess_status read_start(params *p)
+{
+    const tess_xpcs_settings *settings = p->r->settings;
+    const tess_xp_value *names = tess_xp_said(settings, "initial_parameters.parameter_names");
+    const tess_xp_value *values = tess_xp_said(settings, "initial_parameters.values");
+    int64_t order[N_NAME] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    int64_t n = p->n_mode;
+    if (names != NULL) {
+        TESS_TRY(read_names(p, names, order));
+        n = names->n_item;
+    }
+    if (values == NULL) {
+        return TESS_OK;
+    }
+    if (values->n_item != n) {
+        return tess_xp_complain(settings, values, "%lld values for %lld %s",
+                                (long long)values->n_item, (long long)n,
+                                names != NULL ? "parameter_names" : "parameters of the mode");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (is_of_mode(p, order[i])) {
+            p->start[order[i]] = values->numbers[i];
+            p->has_start = true;
+        }
+    }
+    return TESS_OK;
+}
+
+// Numbers by name below a key: "initial_parameters.fixed_parameters." and so on.
+typedef tess_status (*named_fn)(params *p, const tess_xp_value *value, int64_t index);
+
+static tess_status each_named(params *p, const char *prefix, named_fn take)
+{
+    const tess_xpcs_settings *settings = p->r->settings;
+    const size_t n = strlen(prefix);
+    for (int64_t i = 0; i < settings->n_value; i++) {
+        const tess_xp_value *value = settings->values[i];
+        int64_t index = 0;
+        if (value->n_shadow != 0 || value->is_null || strncmp(value->path, prefix, n) != 0) {
+            continue;
+        }
+        TESS_TRY(find_name(p, value, value->path + n, &index));
+        if (index >= N_PHYSICAL) {
+            return tess_xp_complain(settings, value,
+                                    "contrast and offset are not set here; see "
+                                    "initial_parameters.per_angle_scaling and per_angle_mode");
+        }
+        if (is_of_mode(p, index)) {
+            TESS_TRY(take(p, value, index));
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status take_start(params *p, const tess_xp_value *value, int64_t index)
+{
+    p->start[index] = value->number;
+    p->has_start = true;
+    return TESS_OK;
+}
+
+static tess_status take_scale(params *p, const tess_xp_value *value, int64_t index)
+{
+    p->x_scale[index] = value->number;
+    p->has_scale = true;
+    return TESS_OK;
+}
+
+static tess_status take_fixed(params *p, const tess_xp_value *value, int64_t index)
+{
+    const char *name = info_of(index)->name;
+    if (tess_xp_said(p->r->settings, "initial_parameters.active_parameters") != NULL &&
+        p->is_active[index]) {
+        return tess_xp_complain(p->r->settings, value,
+                                "%s is in active_parameters as well; it cannot be fitted and stay",
+                                name);
+    }
+    p->start[index] = value->number;
+    p->is_fixed[index] = 1;
+    p->has_fixed = true;
+    if (value->number < p->lower[index] || value->number > p->upper[index]) {
+        tess_text_printf(&p->r->notices, "%s is fixed at %g outside its bounds %g to %g\n", name,
+                         value->number, p->lower[index], p->upper[index]);
+        p->lower[index] = fmin(p->lower[index], value->number);
+        p->upper[index] = fmax(p->upper[index], value->number);
+    }
+    return TESS_OK;
+}
+
+static tess_status read_active(params *p)
+{
+    const tess_xp_value *active =
+        tess_xp_said(p->r->settings, "initial_parameters.active_parameters");
+    int64_t order[N_NAME];
+    if (active == NULL) {
+        return TESS_OK;
+    }
+    TESS_TRY(read_names(p, active, order));
+    for (int64_t i = 0; i < active->n_item; i++) {
+        if (order[i] < N_PHYSICAL) {
+            p->is_active[order[i]] = is_of_mode(p, order[i]);
+        }
+    }
+    for (int64_t i = 0; i < p->n_mode; i++) {
+        p->is_fixed[i] = !p->is_active[i];
+        p->has_fixed = p->has_fixed || !p->is_active[i];
+    }
+    return TESS_OK;
+}
+
+static tess_status take_bounds(params *p, const tess_xp_value *name, const tess_xp_value *low,
+                               const tess_xp_value *high, bool seen[N_NAME])
+{
+    tess_xpcs_fit_config *fit = &p->r->info.fit;
+    int64_t index = 0;
+    TESS_TRY(find_name(p, name, name->node->text, &index));
+    if (seen[index]) {
+        return tess_xp_complain(p->r->settings, name, "bounds of %s are given twice",
+                                info_of(index)->name);
+    }
+    seen[index] = true;
+    p->has_other_mode = p->has_other_mode || (index >= p->n_mode && index < N_PHYSICAL);
+    double *lower = index < N_PHYSICAL ? &p->lower[index] : &fit->scaling_lower[index - CONTRAST];
+    double *upper = index < N_PHYSICAL ? &p->upper[index] : &fit->scaling_upper[index - CONTRAST];
+    *lower = low != NULL ? low->number : *lower;
+    *upper = high != NULL ? high->number : *upper;
+    if (*lower > *upper) {
+        return tess_xp_complain(p->r->settings, low != NULL ? low : high,
+                                "the lower bound of %s, %g, is above the upper, %g",
+                                info_of(index)->name, *lower, *upper);
+    }
+    return TESS_OK;
+}
+
+static tess_status read_bounds(params *p)
+{
+    static const char list[] = "parameter_space.bounds";
+    const tess_xp_value **name = NULL;
+    const tess_xp_value **low = NULL;
+    const tess_xp_value **high = NULL;
+    int64_t n = 0;
+    bool seen[N_NAME] = {false};
+    TESS_TRY(tess_xp_items(p->r, list, "name", &name, &n));
+    TESS_TRY(tess_xp_items(p->r, list, "min", &low, &n));
+    TESS_TRY(tess_xp_items(p->r, list, "max", &high, &n));
+    for (int64_t i = 0; i < n; i++) {
+        const tess_xp_value *there = low[i] != NULL ? low[i] : high[i];
+        if (name[i] == NULL && there != NULL) {
+            return tess_xp_complain(p->r->settings, there, "whose bounds? Add name to the item");
+        }
+        if (name[i] == NULL) {
+            TESS_FAIL(TESS_E_CONFIG, "%s: %s[%lld] has no name", p->r->settings->path, list,
+                      (long long)i);
+        }
+        TESS_TRY(take_bounds(p, name[i], low[i], high[i], seen));
+    }
+    return TESS_OK;
+}
+
+static tess_status read_scaling(params *p)
+{
+    const tess_xpcs_settings *settings = p->r->settings;
+    tess_xpcs_fit_config *fit = &p->r->info.fit;
+    const tess_xp_value *contrast =
+        tess_xp_said(settings, "initial_parameters.per_angle_scaling.contrast");
+    const tess_xp_value *offset =
+        tess_xp_said(settings, "initial_parameters.per_angle_scaling.offset");
+    if (contrast != NULL && offset != NULL && contrast->n_item != offset->n_item) {
+        return tess_xp_complain(settings, offset, "%lld offsets for %lld contrasts",
+                                (long long)offset->n_item, (long long)contrast->n_item);
+    }
+    const tess_xp_value *there = contrast != NULL ? contrast : offset;
+    if (there != NULL && there->n_item == 0) {
+        return tess_xp_complain(settings, there,
+                                "an empty list; write null to leave it to the "
+                                "data");
+    }
+    fit->contrast = contrast != NULL ? contrast->numbers : NULL;
+    fit->offset = offset != NULL ? offset->numbers : NULL;
+    fit->n_scaling = there != NULL ? there->n_item : 0;
+    return TESS_OK;
+}
+
+static tess_status allocate(params *p)
+{
+    double *numbers =
+        tess_blocks_alloc(&p->r->memory, (int64_t)4 * N_PHYSICAL, sizeof *numbers, "parameters");
+    p->is_fixed = tess_blocks_alloc(&p->r->memory, N_PHYSICAL, 1, "parameters");
+    if (numbers == NULL || p->is_fixed == NULL) {
+        return TESS_E_MEMORY;
+    }
+    p->start = numbers;
+    p->lower = numbers + N_PHYSICAL;
+    p->upper = p->lower + N_PHYSICAL;
+    p->x_scale = p->upper + N_PHYSICAL;
+    for (int64_t i = 0; i < N_PHYSICAL; i++) {
+        p->start[i] = (double)NAN;
+        p->x_scale[i] = (double)NAN;
+        p->lower[i] = info_of(i)->lower;
+        p->upper[i] = info_of(i)->upper;
+    }
+    return TESS_OK;
+}
+
+// Fixed ones without a value stay at the table's start; equal bounds fix, too.
+static void finish(params *p)
+{
+    tess_xpcs_fit_config *fit = &p->r->info.fit;
+    for (int64_t i = 0; i < p->n_mode; i++) {
+        if (!p->is_fixed[i] && p->lower[i] == p->upper[i]) {
+            p->start[i] = p->lower[i];
+            p->is_fixed[i] = 1;
+            p->has_fixed = true;
+        }
+        if (p->is_fixed[i] && isnan(p->start[i])) {
+            p->start[i] = info_of(i)->start;
+        }
+    }
+    fit->start = p->has_start || p->has_fixed ? p->start : NULL;
+    fit->is_fixed = p->has_fixed ? p->is_fixed : NULL;
+    fit->x_scale = p->has_scale ? p->x_scale : NULL;
+    fit->lower = p->lower;
+    fit->upper = p->upper;
+    if (p->has_other_mode) {
+        tess_text_printf(&p->r->notices, "parameters of laminar_flow do not count in %s\n",
+                         tess_xpcs_mode_name((tess_xpcs_mode)p->r->info.model.mode));
+    }
+}
+
+tess_status tess_xp_resolve_params(tess_xp_resolution *r)
+{
+    params p = {.r = r};
+    tess_xpcs_params((tess_xpcs_mode)r->info.model.mode, &p.n_mode);
+    TESS_TRY(allocate(&p));
+    TESS_TRY(read_bounds(&p));
+    TESS_TRY(read_start(&p));
+    TESS_TRY(each_named(&p, "initial_parameters.values.", take_start));
+    TESS_TRY(read_active(&p));
+    TESS_TRY(each_named(&p, "initial_parameters.fixed_parameters.", take_fixed));
+    TESS_TRY(each_named(&p, "optimization.nlsq.x_scale_map.", take_scale));
+    TESS_TRY(read_scaling(&p));
+    finish(&p);
+    return TESS_OK;
+}
