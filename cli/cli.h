@@ -28,6 +28,7 @@ typedef struct cli_xpcs_values {
     int no_jit;
     int simulated;
     int force;
+    int lenient;
     int minimal;
     const char *method;
     const char *data_file;
@@ -217,6 +218,7 @@ int cmd_help(cli *c);
 int cmd_info(cli *c);
 int cmd_selftest(cli *c);
 int cmd_sysinfo(cli *c);
+int cmd_xpcs_config(cli *c);
 int cmd_xpcs_convert(cli *c);
 int cmd_xpcs_fit(cli *c);
 int cmd_xpcs_inspect(cli *c);

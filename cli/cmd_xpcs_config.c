@@ -1,0 +1,156 @@
+// tessera xpcs config: configurations in the schema of homodyne: write, check, show.
+
+#include "cli.h"
+#include "job.h"
+
+#include <tessera/device.h>
+#include <tessera/xpcs/settings.h>
+
+#include <errno.h>
+#include <string.h>
+
+// "static" is what the original calls it.
+static int read_mode(const cli *c, tess_xpcs_mode *mode)
+{
+    const char *name = c->values.xpcs.mode ? c->values.xpcs.mode : "laminar_flow";
+
+    *mode = TESS_XPCS_STATIC_ANISOTROPIC;
+    if (strcmp(name, "static") == 0) {
+        return 0;
+    }
+    for (int i = 0; tess_xpcs_mode_name((tess_xpcs_mode)i); i++) {
+        if (strcmp(name, tess_xpcs_mode_name((tess_xpcs_mode)i)) == 0) {
+            *mode = (tess_xpcs_mode)i;
+            return 0;
+        }
+    }
+    return cli_usage_error(c, "--mode %s does not exist", name);
+}
+
+static int write_text(const cli *c, const char *text)
+{
+    const char *path = c->values.output;
+
+    if (!path) {
+        fputs(text, stdout);
+        return 0;
+    }
+    FILE *file = fopen(path, c->values.xpcs.force ? "we" : "wxe");
+    if (!file && errno == EEXIST) {
+        return console_fail(73, "%s exists; give --force to replace it", path);
+    }
+    if (!file) {
+        return console_fail(73, "cannot create %s: %s", path, strerror(errno));
+    }
+    const int failed = fputs(text, file) < 0;
+    if (fclose(file) != 0 || failed) {
+        return console_fail(74, "cannot write %s: %s", path, strerror(errno));
+    }
+    console_note("wrote %s; fill in what is null, then 'tessera xpcs config validate %s'", path,
+                 path);
+    return 0;
+}
+
+static int run_generate(cli *c)
+{
+    tess_xpcs_mode mode;
+    char *text = NULL;
+
+    if (c->n_operand > 1) {
+        return cli_usage_error(c, "unexpected argument '%s'; where to write is -o FILE",
+                               c->operands[1]);
+    }
+    CLI_TRY(read_mode(c, &mode));
+    CLI_TRY(session_open(c, NULL));
+    CLI_CALL(tess_xpcs_settings_template(c->ctx, mode, c->values.xpcs.minimal, &text));
+    const int code = write_text(c, text);
+    tess_text_free(text);
+    return code;
+}
+
+// Each notice by itself: a line for people, or an item of the array that is open in json.
+static void print_notices(tess_json *json, const char *notices)
+{
+    while (*notices) {
+        char line[1024];
+        const size_t length = strcspn(notices, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, notices);
+        if (json) {
+            tess_json_text(json, NULL, line);
+        } else {
+            console_note("%s", line);
+        }
+        notices += length + (notices[length] == '\n');
+    }
+}
+
+static int print_valid(cli *c, const tess_xpcs_settings *loaded)
+{
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(loaded);
+    tess_json *json = NULL;
+
+    if (!c->values.json) {
+        print_notices(NULL, info->notices);
+        printf("%s: valid, %s\n", c->operands[1],
+               tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
+        return 0;
+    }
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.xpcs.config.validate/1");
+    tess_json_bool(json, "valid", 1);
+    tess_json_text(json, "mode", tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
+    tess_json_text(json, "data_path", info->data_path);
+    tess_json_array_begin(json, "notices");
+    print_notices(json, info->notices);
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+static int print_all(const cli *c, const tess_xpcs_settings *loaded)
+{
+    char *text = NULL;
+
+    CLI_CALL(tess_xpcs_settings_json(c->ctx, loaded, &text));
+    puts(text);
+    tess_text_free(text);
+    if (!c->values.json) {
+        print_notices(NULL, tess_xpcs_settings_get_info(loaded)->notices);
+    }
+    return 0;
+}
+
+static int run_loaded(cli *c, int validate)
+{
+    const char *path = c->n_operand > 1 ? c->operands[1] : NULL;
+    tess_xpcs_settings *loaded = NULL;
+
+    if (validate && !path) {
+        return cli_usage_error(c, "which file? Give it after validate");
+    }
+    CLI_TRY(session_open(c, NULL));
+    CLI_CALL(tess_xpcs_settings_load(c->ctx, path, c->values.xpcs.lenient, &loaded));
+    const int code = validate ? print_valid(c, loaded) : print_all(c, loaded);
+    tess_xpcs_settings_destroy(loaded);
+    return code;
+}
+
+int cmd_xpcs_config(cli *c)
+{
+    static const char *const verbs[] = {"generate", "validate", "show"};
+    const char *verb = c->operands[0];
+
+    if (strcmp(verb, verbs[0]) == 0) {
+        return run_generate(c);
+    }
+    if (strcmp(verb, verbs[1]) == 0 || strcmp(verb, verbs[2]) == 0) {
+        return run_loaded(c, strcmp(verb, verbs[1]) == 0);
+    }
+    const char *nearest = suggest_nearest(verb, verbs, 3);
+    return cli_usage_error(c, "unknown verb '%s'%s%s%s", verb,
+                           nearest ? "; did you mean '" : "; there are generate, validate, show",
+                           nearest ? nearest : "", nearest ? "'?" : "");
+}
