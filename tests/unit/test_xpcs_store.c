@@ -193,6 +193,12 @@ static void selections_apply(void **state)
     check_records(data, &m, 11, is_bad, 4, false);
     assert_string_equal(data->info.notes, "");
     tess_xpcs_data_destroy(data);
+    config.keep_t0 = 2; // dropped before: nothing more is, and the times are as if it were
+    assert_ok(tess_xpcs_data_from_array(ctx, &m.view, m.phi, m.q, NULL, &config, &data));
+    assert_int_equal(data->info.n_frame, 40);
+    assert_int_equal(data->info.keep_t0, 0);
+    tess_xpcs_data_destroy(data);
+    config.keep_t0 = 0;
     config.end_frame = 61;
     assert_fails(tess_xpcs_data_from_array(ctx, &m.view, m.phi, m.q, NULL, &config, &data),
                  TESS_E_SHAPE, "61");

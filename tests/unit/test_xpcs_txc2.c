@@ -94,6 +94,7 @@ static void any_data_can_be_saved(void **state)
     assert_ok(tess_xpcs_simulate(ctx, &simulation, 0, &data[0]));
     assert_ok(tess_xpcs_simulate(ctx, &simulation, 1, &data[1]));
     tess_xpcs_data *read = NULL;
+    assert_false(tess_xp_txc2_probe(unit_path("a.txc2")));
     size_t n_byte[3];
     char *bytes[3];
     for (int k = 0; k < 3; k++) {
@@ -108,6 +109,8 @@ static void any_data_can_be_saved(void **state)
         }
     }
     assert_int_equal(n_byte[0] % 64, 0);
+    assert_true(tess_xp_txc2_probe(unit_path("a.txc2")));
+    assert_false(tess_xp_txc2_probe("/proc"));
     assert_fails(tess_xpcs_data_save(ctx, data[0], unit_path("a.txc2"), 0), TESS_E_EXISTS,
                  "overwrite");
     assert_fails(tess_xpcs_data_save(ctx, data[0], unit_path("no/such/folder.txc2"), 0),

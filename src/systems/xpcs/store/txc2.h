@@ -33,6 +33,8 @@ TESS_MUST_CHECK tess_status tess_xp_txc2_map_file(tess_xp_txc2 *file, uint64_t b
 TESS_MUST_CHECK tess_status tess_xp_txc2_scratch(tess_xpcs_data *data, const char *folder);
 // Where records begin behind tables of so many bytes.
 uint64_t tess_xp_txc2_records_offset(uint64_t tables_bytes);
+// Begins like a .txc2 file; false for anything that cannot be read.
+bool tess_xp_txc2_probe(const char *path);
 // Opens a .txc2 file; nothing is allocated before its size was found to fit its header.
 TESS_MUST_CHECK tess_status tess_xp_txc2_open(tess_context *ctx, const char *path,
                                               tess_xpcs_data **out);

@@ -216,6 +216,18 @@ static tess_status open_all(opening *o, const char *path)
     return tess_xp_txc2_map_file(file, o->bytes, false);
 }
 
+bool tess_xp_txc2_probe(const char *path)
+{
+    char magic[sizeof TESS_XP_TXC2_MAGIC - 1];
+    FILE *file = fopen(path, "rbe");
+    const bool is_it = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
+                       memcmp(magic, TESS_XP_TXC2_MAGIC, sizeof magic) == 0;
+    if (file) {
+        fclose(file);
+    }
+    return is_it;
+}
+
 tess_status tess_xp_txc2_open(tess_context *ctx, const char *path, tess_xpcs_data **out)
 {
     *out = NULL;

@@ -41,7 +41,7 @@ static void fill_header(saving *s)
                                .header_bytes = TESS_XP_TXC2_ALIGN,
                                .dtype = info->dtype,
                                .has_sigma = info->has_sigma,
-                               .hash_kind = tess_hash_default(),
+                               .hash_kind = (int32_t)tess_hash_default(),
                                .keep_t0 = info->keep_t0,
                                .run = TESS_STAGE_XPCS_RUN,
                                .pad = TESS_STAGE_XPCS_PAD,
