@@ -326,7 +326,8 @@ static void random_parameters_agree_with_long_double(void **state)
 
 // Every column of the Jacobian against complex steps of the naive model.
 static void expect_derivatives(tess_context *ctx, const tess_xpcs_model *model, const double *theta,
-                               int64_t n_frame, int64_t n_angle, const double *phi)
+                               int64_t n_frame, int64_t n_angle, const double *phi,
+                               double tolerance)
 {
     int64_t *first = NULL, *second = NULL;
     const int64_t n_pair = naive_pairs(n_frame, &first, &second);
@@ -353,7 +354,7 @@ static void expect_derivatives(tess_context *ctx, const tess_xpcs_model *model, 
             largest = fmax(largest, fabs(want[i]));
         }
         for (int64_t i = 0; i < n; i++) {
-            assert_near(&jacobian[i * n_param + l], &want[i], 1, 1e-12 * largest);
+            assert_near(&jacobian[i * n_param + l], &want[i], 1, tolerance * largest);
         }
     }
     free(first);
@@ -378,12 +379,29 @@ static void derivatives_agree_with_complex_steps(void **state)
         for (int32_t mode = 1; mode < 3; mode++) {
             for (int32_t kernel = 0; kernel < (mode == 2 ? 3 : 1); kernel++) {
                 tess_xpcs_model model = naive_constants(mode, kernel);
-                expect_derivatives(ctx, &model, thetas[k], n_frame, 3, phi);
+                expect_derivatives(ctx, &model, thetas[k], n_frame, 3, phi, 1e-12);
                 model.compat_eps = 1;
                 model.keep_t0 = 1;
-                expect_derivatives(ctx, &model, thetas[k], n_frame, 3, phi);
+                expect_derivatives(ctx, &model, thetas[k], n_frame, 3, phi, 1e-12);
             }
         }
+    }
+    tess_context_destroy(ctx);
+}
+
+// Anywhere within the bounds. z reaches 1e4, where an ulp of it is 1e-12 of a turn.
+static void derivatives_of_random_parameters_agree(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const int n_trial = unit_is_quick() ? 3 : 30;
+    for (int trial = 0; trial < n_trial; trial++) {
+        tess_xpcs_model model = naive_constants(1 + trial % 2, trial / 2 % 3);
+        model.keep_t0 = trial / 6 % 2;
+        double theta[7];
+        naive_theta(model.mode, theta);
+        const double phi[] = {naive_uniform(-180, 180), naive_uniform(-180, 180)};
+        expect_derivatives(ctx, &model, theta, 12, 2, phi, 1e-9);
     }
     tess_context_destroy(ctx);
 }
@@ -398,7 +416,7 @@ static void derivatives_are_right_at_special_angles(void **state)
     for (int32_t kernel = 0; kernel < 3; kernel++) {
         const tess_xpcs_model model = naive_constants(TESS_XPCS_LAMINAR_FLOW, kernel);
         for (int64_t a = 0; a < 4; a++) {
-            expect_derivatives(ctx, &model, theta, 8, 1, &phi[a]);
+            expect_derivatives(ctx, &model, theta, 8, 1, &phi[a], 1e-12);
         }
     }
     tess_context_destroy(ctx);
@@ -416,7 +434,7 @@ static void derivatives_are_right_at_zeros_of_the_sinc(void **state)
             tess_xpcs_model model = naive_constants(TESS_XPCS_LAMINAR_FLOW, kernel);
             const double kappa = kernel == 0 ? 0.5 / (double)NAIVE_PI : 0.5;
             model.gap_angstrom = n * (double)NAIVE_PI / (kappa * Q[0] * model.dt_s * 7 * theta[3]);
-            expect_derivatives(ctx, &model, theta, 8, 1, &phi);
+            expect_derivatives(ctx, &model, theta, 8, 1, &phi, 1e-12);
             static const int64_t first = 0, second = 7;
             const tess_xpcs_angles angles = angles_of(1, &phi, Q, NULL, NULL);
             double m = 1;
@@ -566,6 +584,7 @@ int main(void)
         cmocka_unit_test(golden_laminar_models_agree),
         cmocka_unit_test(random_parameters_agree_with_long_double),
         cmocka_unit_test(derivatives_agree_with_complex_steps),
+        cmocka_unit_test(derivatives_of_random_parameters_agree),
         cmocka_unit_test(derivatives_are_right_at_special_angles),
         cmocka_unit_test(derivatives_are_right_at_zeros_of_the_sinc),
         cmocka_unit_test(elementary_functions_are_exact_where_they_can_be),

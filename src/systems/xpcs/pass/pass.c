@@ -159,6 +159,13 @@ static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
     return tess_xp_run_stage(pass->ctx, TESS_STAGE_XPCS_PASS, &args, sizeof args);
 }
 
+static int64_t tiles_before(const tess_xp_pass *pass)
+{
+    const int64_t n_tile = pass->data->tiles.n_tile;
+    const int64_t n = pass->next_leaf * TESS_STAGE_XPCS_LEAF;
+    return n < n_tile ? n : n_tile;
+}
+
 // A chunk from next_leaf on, in stretches short enough to stop in between.
 static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int64_t end,
                              tess_watch *watch)
@@ -185,7 +192,7 @@ static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int
         if (pass->between && pass->next_leaf < n_leaf) {
             TESS_TRY(pass->between(pass->self, pass));
         }
-        TESS_TRY(tess_watch_poll(watch, pass->next_leaf, n_leaf));
+        TESS_TRY(tess_watch_poll(watch, tiles_before(pass), tiles->n_tile));
     }
     return TESS_OK;
 }
@@ -199,7 +206,7 @@ tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, dou
         pass->tree.n_leaf = 0;
     }
     tess_watch watch;
-    tess_watch_begin(&watch, pass->ctx, "xpcs.pass", "leaves", pass->next_leaf,
+    tess_watch_begin(&watch, pass->ctx, "xpcs.pass", "tiles", tiles_before(pass),
                      pass->data->info.bytes, (tess_strategy)pass->strategy);
     set_point(pass, point);
     tess_status status = tess_context_check_cancel(pass->ctx);
