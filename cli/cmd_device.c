@@ -1,6 +1,7 @@
 // tessera device: what was found, what was chosen and why, how fast it is.
 
 #include "cli.h"
+#include "device_pass.h"
 #include "job.h"
 #include "text.h"
 
@@ -13,9 +14,11 @@ enum { MAX_DEVICE = 32 };
 typedef struct device_row {
     tess_device_info info;
     tess_device_ceilings ceilings;
+    device_pass passes[DEVICE_MAX_PASS]; // of the chosen device
+    int n_pass;
 } device_row;
 
-static int list_devices(cli *c, device_row *rows, int64_t *n_row)
+static int list_devices(cli *c, const char *chosen, device_row *rows, int64_t *n_row)
 {
     static tess_device_info infos[MAX_DEVICE];
 
@@ -29,6 +32,9 @@ static int list_devices(cli *c, device_row *rows, int64_t *n_row)
         if (c->values.benchmark) {
             CLI_CALL(tess_device_benchmark(c->ctx, infos[i].id, &rows[i].ceilings,
                                            sizeof rows[i].ceilings));
+            if (strcmp(infos[i].id, chosen) == 0) {
+                CLI_TRY(device_pass_measure(c, rows[i].passes, &rows[i].n_pass));
+            }
         }
     }
     return 0;
@@ -58,6 +64,7 @@ static void print_row(const device_row *row, const char *chosen)
     print_ceiling("download", t->download_bytes_per_s, "GB/s");
     print_ceiling("f32", t->flop_f32_per_s, "GFLOP/s");
     print_ceiling("f64", t->flop_f64_per_s, "GFLOP/s");
+    device_pass_print(row->passes, row->n_pass);
 }
 
 static void write_row(tess_json *json, const device_row *row, int with_ceilings)
@@ -82,6 +89,7 @@ static void write_row(tess_json *json, const device_row *row, int with_ceilings)
         tess_json_real(json, "flop_f32_per_s", t->flop_f32_per_s);
         tess_json_real(json, "flop_f64_per_s", t->flop_f64_per_s);
         tess_json_object_end(json);
+        device_pass_write(json, row->passes, row->n_pass);
     }
     tess_json_object_end(json);
 }
@@ -132,7 +140,7 @@ int cmd_device(cli *c)
 
     CLI_TRY(session_open(c, NULL));
     CLI_CALL(tess_context_get_info(c->ctx, &info, sizeof info));
-    CLI_TRY(list_devices(c, rows, &n_row));
+    CLI_TRY(list_devices(c, info.device, rows, &n_row));
     const char *why_no_cuda = tess_device_why_not(c->ctx, "cuda");
     if (c->values.json) {
         return print_json(c, &info, rows, n_row, why_no_cuda);

@@ -191,3 +191,16 @@ def test_names_from_files_do_not_steer_the_terminal(tessera, tmp_path):
         result = tessera(*words)
         assert "a" in result.stdout + result.stderr
         assert "\033" not in result.stdout + result.stderr
+
+
+def test_device_benchmark_times_passes(tessera):
+    found = json.loads(tessera("device", "--benchmark", "--json", "--threads", "1").stdout)
+    assert found["cpu"]["cores_physical"] >= 1
+    assert found["cpu"]["numa_nodes"] >= 1
+    (cpu,) = (device for device in found["devices"] if device["id"] == "cpu")
+    passes = {(entry["model"], entry["pass"]): entry for entry in cpu["xpcs_passes"]}
+    assert len(passes) == 6
+    for entry in passes.values():
+        assert entry["points_per_s"] * entry["seconds"] == pytest.approx(entry["n_point"])
+    text = tessera("device", "--benchmark", "--threads", "1").stdout
+    assert "xpcs laminar_flow      hessian" in text
