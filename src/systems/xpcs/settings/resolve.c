@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCH_STARTS = 12, CMAES_STARTS = 32, NAMED_KEYS = 6 };
+enum { CMAES_STARTS = 32, NAMED_KEYS = 6 };
 
 #define SHEAR_KERNEL "model.shear_kernel"
 
@@ -138,11 +138,18 @@ static void resolve_scaling(tess_xp_resolution *r)
     }
 }
 
+// What the table offers for a key that needs a value although nobody gave one.
+static const char *offered(const char *path)
+{
+    return tess_xp_settings_find(path).exact->example;
+}
+
 static void resolve_search(tess_xp_resolution *r)
 {
-    const tess_xp_value *n = tess_xp_said(r->settings, "optimization.nlsq.multi_start.n_starts");
+    static const char starts[] = "optimization.nlsq.multi_start.n_starts";
+    const tess_xp_value *n = tess_xp_said(r->settings, starts);
     if (flag_of(r, "optimization.nlsq.multi_start.enable") == 1) {
-        r->info.fit.n_start = n != NULL ? n->whole : SEARCH_STARTS;
+        r->info.fit.n_start = n != NULL ? n->whole : strtoll(offered(starts), NULL, 10);
     }
     if (flag_of(r, "optimization.nlsq.multi_start.use_screening") == 0) {
         r->info.fit.screen_keep = 1;
@@ -164,12 +171,12 @@ static void resolve_search(tess_xp_resolution *r)
 static void resolve_streaming(tess_xp_resolution *r)
 {
     tess_xpcs_fit_config *fit = &r->info.fit;
-    const tess_xp_value *folder =
-        tess_xp_said(r->settings, "optimization.streaming.checkpoint_dir");
+    static const char place[] = "optimization.streaming.checkpoint_dir";
+    const tess_xp_value *folder = tess_xp_said(r->settings, place);
     const tess_xp_value *batch = tess_xp_said(r->settings, "optimization.streaming.batch_size");
     const int32_t enabled = flag_of(r, "optimization.streaming.enable_checkpoints");
     if (enabled == 1 || (enabled == -1 && folder != NULL)) {
-        fit->checkpoint_dir = folder != NULL ? folder->node->text : "./checkpoints";
+        fit->checkpoint_dir = folder != NULL ? folder->node->text : offered(place);
     }
     if (flag_of(r, "optimization.streaming.enable_fault_tolerance") == 0) {
         fit->max_retries = 0;

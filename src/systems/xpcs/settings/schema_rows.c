@@ -345,7 +345,7 @@ static const tess_xp_setting rows[] = {
     SAMPLING("optimization.vi.**", TESS_XP_ANY, 0, 0, 0, "variational inference of old versions"),
     SAMPLING("optimization.hybrid.**", TESS_XP_ANY, 0, 0, 0, "the same, then sampling"),
 
-    FIT("performance.strategy_override", "strategy", TESS_XP_NULL | TESS_XP_AUTO),
+    FIT("performance.strategy_override", "strategy", TESS_XP_NULL),
     ROW("performance.memory_limit_gb", TESS_XP_REAL, TESS_XP_USED,
         TESS_XP_NULL | TESS_XP_AUTO | TESS_XP_HELD | TESS_XP_POSITIVE, NOWHERE, 0, 1e6, NULL, "GiB",
         "memory to stay below; HOMODYNE_MEMORY_LIMIT in the environment wins", "8"),
