@@ -355,6 +355,27 @@ static void the_environment_limits_memory(void **state)
     tess_xpcs_settings_destroy(settings);
 }
 
+// A file with every key of the original's templates is read without a word about unknown ones.
+static void all_keys_of_the_original_are_known(void **state)
+{
+    (void)state;
+    static const char path[] = TESS_GOLDEN "/../fuzz/corpus/xpcs_settings/every_key.yaml";
+    tess_xpcs_settings *settings = NULL;
+    assert_ok(tess_xpcs_settings_load(ctx, path, 0, &settings));
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(settings);
+    assert_int_equal(info->fit.n_start, 10);
+    assert_int_equal(info->fit.max_nfev, 100);
+    assert_int_equal(info->fit.n_scaling, 2);
+    assert_true(info->fit.offset[1] == 0.99 && info->fit.x_scale[3] == 0.00000371);
+    assert_true(info->fit.upper[6] == 180 && info->fit.start[3] == 0.01);
+    assert_true(info->data.phi_ranges[1].minimum == 250 && info->data.fallback_all == 1);
+    assert_int_equal(info->fit.scaling, TESS_XPCS_SCALING_AUTO);
+    assert_string_equal(info->device, "auto");
+    assert_string_equal(info->output_folder, "./results");
+    assert_true(info->memory_limit_bytes == UINT64_C(48) << 30);
+    tess_xpcs_settings_destroy(settings);
+}
+
 // The n-th allocation fails, whichever it is: an error, nothing lost.
 static void memory_may_run_out(void **state)
 {
@@ -457,6 +478,7 @@ int main(void)
         cmocka_unit_test(single_values_are_set),
         cmocka_unit_test(a_bad_value_changes_nothing),
         cmocka_unit_test(the_environment_limits_memory),
+        cmocka_unit_test(all_keys_of_the_original_are_known),
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(every_option_has_a_key),
     };
