@@ -2,7 +2,9 @@
 #include "base/status.h"
 #include "runtime/source.h"
 #include "systems/xpcs/files/cache.h"
+#include "systems/xpcs/files/flat.h"
 #include "systems/xpcs/files/matrices.h"
+#include "systems/xpcs/store/txc2.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -76,6 +78,9 @@ static tess_status find_format(struct tess_xpcs_file *file, const tess_format **
 static tess_status describe(struct tess_xpcs_file *file, const tess_xpcs_data_config *config)
 {
     const tess_format *format = NULL;
+    if (tess_xp_txc2_probe(file->path)) {
+        return tess_xp_flat_describe(file);
+    }
     TESS_TRY(find_format(file, &format));
     const bool is_single = strcmp(format->name, "npy") == 0;
     if (!is_single) {

@@ -4,8 +4,9 @@
 #include "base/struct_read.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/files/cache.h"
+#include "systems/xpcs/files/flat.h"
 #include "systems/xpcs/files/sigma.h"
-#include "systems/xpcs/store/store.h"
+#include "systems/xpcs/store/txc2.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -279,7 +280,7 @@ static tess_status describe(opening *o)
     note_times(o);
     data->info.start_frame = o->wanted.start_frame;
     data->info.end_frame = o->wanted.end_frame;
-    data->info.keep_t0 = o->config->keep_t0;
+    data->info.keep_t0 = o->config->keep_t0 == 1;
     data->info.layout = o->cache ? o->cache->info.layout : o->file->info.layout;
     note_lines(data, o->file->info.notes);
     note_lines(data, o->wanted.notes);
@@ -337,6 +338,9 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
     TESS_TRY(check_config(&config));
+    if (tess_xp_txc2_probe(path)) {
+        return tess_xp_flat_open(ctx, path, &config, out);
+    }
     opening o = {.ctx = ctx, .config = &config, .writer.spool.fd = -1};
     tess_text_init(&o.notes, &ctx->heap);
     tess_status status = tess_xp_file_open(ctx, path, &config, &o.file);
