@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    VECTORS = 16, // of n numbers, then MATRICES of n x n
+    VECTORS = 17, // of n numbers, then MATRICES of n x n
     MATRICES = 4,
     WORK = 3,
     MAX_INNER = 100,
@@ -34,7 +34,7 @@ struct tess_trust {
     int64_t iteration;
     int64_t nfev;
     int64_t inner;
-    int32_t has_scale; // given, not from the Jacobian
+    int32_t reserved;
     int32_t status;
     int32_t is_begun; // the first evaluation has come
     int32_t accepted;
@@ -47,6 +47,7 @@ typedef struct parts {
     double *lower;
     double *upper;
     double *scale_inv;
+    double *given; // 1 / x_scale; 0: from the Jacobian
     double *g;
     double *d;
     double *g_hat;
@@ -67,9 +68,9 @@ static parts parts_of(const tess_trust *state)
     double *at = (double *)(uintptr_t)state->data; // views only read
     const int64_t n = state->n;
     parts p;
-    double **const small[] = {&p.x,    &p.trial,    &p.lower, &p.upper,  &p.scale_inv,
-                              &p.g,    &p.d,        &p.g_hat, &p.values, &p.product,
-                              &p.step, &p.step_hat, &p.slope, &p.work};
+    double **const small[] = {&p.x,       &p.trial, &p.lower,    &p.upper, &p.scale_inv,
+                              &p.given,   &p.g,     &p.d,        &p.g_hat, &p.values,
+                              &p.product, &p.step,  &p.step_hat, &p.slope, &p.work};
     for (size_t k = 0; k < sizeof small / sizeof *small; k++) {
         *small[k] = at;
         at += n;
@@ -106,13 +107,12 @@ void tess_trust_begin(tess_trust *state, int64_t n, const double *x0, const doub
     memset(state, 0, tess_trust_bytes(n));
     state->n = n;
     state->options = *options;
-    state->has_scale = x_scale != NULL;
     const parts p = parts_of(state);
     for (int64_t i = 0; i < n; i++) {
         p.lower[i] = lower[i];
         p.upper[i] = upper[i];
         p.trial[i] = p.x[i] = into_bounds(x0[i], lower[i], upper[i]);
-        p.scale_inv[i] = x_scale ? 1 / x_scale[i] : 0;
+        p.given[i] = x_scale && x_scale[i] > 0 ? 1 / x_scale[i] : 0;
     }
 }
 
@@ -130,9 +130,11 @@ static void accept(tess_trust *state, double cost, const double *gradient, const
     memcpy(p.g, gradient, (size_t)n * sizeof *p.g);
     memcpy(p.hessian, hessian, (size_t)(n * n) * sizeof *p.hessian);
     state->cost = cost;
-    for (int64_t i = 0; i < n && !state->has_scale; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const double column = sqrt(fmax(hessian[i * n + i], 0));
-        if (state->is_begun) {
+        if (p.given[i] > 0) {
+            p.scale_inv[i] = p.given[i];
+        } else if (state->is_begun) {
             p.scale_inv[i] = fmax(p.scale_inv[i], column);
         } else {
             p.scale_inv[i] = column > 0 ? column : 1;

@@ -27,8 +27,8 @@ typedef enum tess_trust_request {
 typedef struct tess_trust tess_trust;
 
 size_t tess_trust_bytes(int64_t n);
-// x_scale NULL: from the Jacobian, the running maximum of its column norms. x0 outside the bounds
-// or on them is moved inside.
+// x_scale NULL, or NaN for one: from the Jacobian, the running maximum of its column norms. x0
+// outside the bounds or on them is moved inside.
 void tess_trust_begin(tess_trust *state, int64_t n, const double *x0, const double *lower,
                       const double *upper, const double *x_scale,
                       const tess_trust_options *options);

@@ -76,7 +76,7 @@ void tess_xp_scaling_reduce(const tess_xp_scaling *scaling, const double *sums,
                             const double *before, int32_t want, tess_xp_reduced *out);
 
 // Inverse of the normal matrix of the unknowns, as it acts on contrasts and offsets: inverse
-// [2 n_angle][2 n_angle], 0 where they are fixed.
+// [2 n_angle][2 n_angle], 0 for constant modes; one at its bound as if it were free, by itself.
 void tess_xp_scaling_inverse(const tess_xp_scaling *scaling, const double *sums,
                              const tess_xp_reduced *reduced, double *inverse);
 

@@ -186,24 +186,35 @@ void tess_xp_pairs_project(const tess_xp_scaling *s, const double *sums, const d
     symmetrise(out->hessian, p);
 }
 
+// Of the unknowns of a group, by contrast and offset.
+static void fill_inverse(const tess_xp_scaling *s, const group *g, double cc, double co, double oo,
+                         double *inverse)
+{
+    const int64_t n = s->n_angle;
+    for (int64_t a = g->first; a < g->last; a++) {
+        for (int64_t b = g->first; b < g->last; b++) {
+            inverse[a * 2 * n + b] = cc;
+            inverse[(n + a) * 2 * n + n + b] = oo;
+            inverse[a * 2 * n + n + b] = inverse[(n + b) * 2 * n + a] = co;
+        }
+    }
+}
+
 void tess_xp_pairs_inverse(const tess_xp_scaling *s, const double *sums,
                            const tess_xp_reduced *reduced, double *inverse)
 {
-    const int64_t n = s->n_angle;
     for (int64_t i = 0; i < n_group(s); i++) {
         const group g = group_at(s, i);
         const tess_xp_moments t = moments_at(s, sums, &g);
         const int has_contrast = reduced->contrast_status[g.first] == TESS_XPCS_FREE;
-        const int has_offset = reduced->offset_status[g.first] == TESS_XPCS_FREE && t.s1 > 0;
-        const double m = has_offset ? t.m : 0;
-        const double cc = has_contrast ? 1 / (has_offset ? t.sff : t.raw_sff) : 0;
-        const double oo = has_offset ? 1 / t.s1 + m * m * cc : 0;
-        for (int64_t a = g.first; a < g.last; a++) {
-            for (int64_t b = g.first; b < g.last; b++) {
-                inverse[a * 2 * n + b] = cc;
-                inverse[(n + a) * 2 * n + n + b] = oo;
-                inverse[a * 2 * n + n + b] = inverse[(n + b) * 2 * n + a] = -m * cc;
-            }
+        const int has_offset = reduced->offset_status[g.first] == TESS_XPCS_FREE;
+        if (!(t.s1 > 0) || !(t.sff > 0)) {
+            fill_inverse(s, &g, 0, 0, t.s1 > 0 ? 1 / t.s1 : 0, inverse);
+            continue;
         }
+        // Both free, or the one of them that is; one at its bound as if it were free.
+        const double cc = has_contrast && !has_offset ? 1 / t.raw_sff : 1 / t.sff;
+        const double oo = has_offset && !has_contrast ? 1 / t.s1 : 1 / t.s1 + t.m * t.m / t.sff;
+        fill_inverse(s, &g, cc, has_contrast && has_offset ? -t.m / t.sff : 0, oo, inverse);
     }
 }

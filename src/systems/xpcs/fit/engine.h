@@ -1,0 +1,177 @@
+// The fit as a machine: its state says where the next pass goes, and the sums of a pass lead to the
+// next state. The state is one block of plain bytes, so that a checkpoint between two passes, or in
+// the middle of one together with the sums so far, continues to the bit.
+//
+//   guess      costs of the starts that compete where none was given
+//   screen     costs of a Latin hypercube, of which the best are fitted
+//   fit        trust-region steps from each start in turn, in mixed precision first if asked for
+//   refine     the best minima again with tight tolerances
+//   robust     the same with a robust loss, contrast and offset as parameters, from the best
+//   finish     Gauss-Newton steps until what is left is far below the errors; the last pass has the
+//              exact contrasts, for the covariance
+//   bootstrap  fits to resampled frames from the optimum
+#ifndef TESS_XPCS_FIT_ENGINE_H
+#define TESS_XPCS_FIT_ENGINE_H
+
+#include "numerics/trust_region.h"
+#include "systems/xpcs/fit/problem.h"
+
+typedef enum tess_xp_phase {
+    TESS_XP_PHASE_GUESS = 0,
+    TESS_XP_PHASE_SCREEN = 1,
+    TESS_XP_PHASE_FIT = 2,
+    TESS_XP_PHASE_REFINE = 3,
+    TESS_XP_PHASE_ROBUST = 4,
+    TESS_XP_PHASE_FINISH = 5,
+    TESS_XP_PHASE_BOOTSTRAP = 6,
+    TESS_XP_PHASE_DONE = 7
+} tess_xp_phase;
+
+enum { TESS_XP_MAX_TRACE = 1024 };
+
+// Besides those of tess_trust_view.
+enum { TESS_XP_STALLED = -2 }; // no gradient at the start
+
+// What was tried after failures.
+enum {
+    TESS_XP_TRIED_DEFAULT = 1, // the default start
+    TESS_XP_TRIED_SEARCH = 2,  // a Latin hypercube
+    TESS_XP_TRIED_MORE = 4     // a few more starts since reduced chi2 was high
+};
+
+// A start and where it led.
+typedef struct tess_xp_candidate {
+    double theta[TESS_XPCS_MAX_PARAM];
+    double end[TESS_XPCS_MAX_PARAM];
+    double cost; // at theta, then at the end
+    int32_t status;
+    int32_t is_fitted;
+    int64_t basin; // -1: none
+} tess_xp_candidate;
+
+// What comes first in the state.
+typedef struct tess_xp_state {
+    int32_t phase;
+    int32_t want;     // of the next pass
+    int32_t is_mixed; // likewise
+    int32_t tried;
+    int32_t status;  // of the run at work, then of the fit: trust region's, or TESS_XP_STALLED
+    int32_t is_step; // finish: the pass tries a step
+    int32_t final_status;
+    int32_t reserved;
+    int64_t index; // of the phase: candidate in order, or replicate
+    int64_t n_candidate;
+    int64_t n_order;
+    int64_t best; // candidate
+    int64_t n_finish;
+    int64_t n_rejected; // finish: steps in a row
+    int64_t n_pass;
+    int64_t nfev;
+    int64_t n_iteration;
+    int64_t n_trace;
+    int64_t n_basin;
+    double gradient_norm;
+    double kept_cost;
+    double final_cost;
+    double chi2; // without loss, at the end
+} tess_xp_state;
+
+typedef struct tess_xp_engine tess_xp_engine;
+struct tess_xp_engine {
+    tess_context *ctx;
+    tess_xp_problem *problem;
+    tess_xp_pass *pass;
+    size_t state_bytes;
+    void *state;
+    // After every pass, and between the stretches of one; its failure ends the run. NULL: none.
+    tess_status (*checkpoint)(void *self, tess_xp_engine *engine, bool is_mid_pass);
+    void *self;
+
+    // Parts of the state.
+    tess_xp_state *head;
+    double *theta;    // [n_param] where the next pass goes
+    double *contrast; // [n_angle]
+    double *offset;
+    double *kept_theta; // [n_param] the best so far of the run at work
+    double *x;        // [n_x] likewise: unknowns of the scaling where they are explicit, free theta
+    double *gradient; // [n_x] there
+    double *hessian;  // [n_x][n_x]
+    double *secant;   // [n_x][n_x] finish: what the Hessian lacks, as steps have shown
+    double *step;     // [n_x] finish: the one that is tried
+    double *final_sums;  // [n_sum] of the last pass before a bootstrap
+    double *final_theta; // [n_param]
+    tess_xp_candidate *candidates;
+    int64_t *order; // candidates to fit
+    tess_xpcs_trace *trace;
+    tess_xpcs_basin *basins;
+    double *bootstrap; // [n_bootstrap][n_param]; NaN: a refit that failed
+    tess_trust *trust;
+    tess_xp_reduced kept;
+    void *kept_block;
+    tess_xp_reduced final; // at the optimum
+    void *final_block;
+    size_t reduced_bytes;
+
+    int64_t max_candidate;
+    int64_t max_x;
+
+    // Scratch, nothing of it outlives a pass.
+    void *scratch;
+    size_t scratch_bytes;
+    double *sums;           // [n_sum]
+    double *trial_gradient; // [max_x]
+    double *trial_hessian;
+    double *lower; // [max_x]
+    double *upper;
+    double *x_scale;
+    double *work;         // [max_x] and [max_x][max_x]
+    double *frame_weight; // [n_frame]
+    double *keys;         // [max_candidate]
+    int64_t *ranks;       // [2 max_candidate]
+    tess_xp_reduced trial;
+    void *trial_block;
+};
+
+TESS_MUST_CHECK tess_status tess_xp_engine_create(tess_context *ctx, tess_xp_problem *problem,
+                                                  tess_xp_pass *pass, tess_xp_engine *engine);
+void tess_xp_engine_destroy(tess_xp_engine *engine);
+// The state of a fit that has not begun. Looks at the data where no start was given.
+TESS_MUST_CHECK tess_status tess_xp_engine_begin(tess_xp_engine *engine);
+// From the state as it is to its end.
+TESS_MUST_CHECK tess_status tess_xp_engine_run(tess_xp_engine *engine);
+
+// Inside.
+
+// Parameters of the run at work: with explicit scaling its unknowns come first.
+bool tess_xp_engine_is_robust(const tess_xp_engine *engine);
+int64_t tess_xp_engine_n_x(const tess_xp_engine *engine);
+// Standard deviations squared per unit of inverse Hessian: chi2 / dof as far as it is known.
+double tess_xp_engine_variance(const tess_xp_engine *engine);
+// Cost, gradient and Hessian of the pass's sums by x, into trial.
+void tess_xp_engine_evaluate(tess_xp_engine *engine, double *cost);
+// The trial becomes what is kept. Contrasts weigh the next Hessian.
+void tess_xp_engine_keep(tess_xp_engine *engine, double cost);
+void tess_xp_engine_weigh(tess_xp_engine *engine, const double *contrast);
+// Bounds and scales of x, and x itself at theta and, where they are explicit, contrast and offset.
+TESS_MUST_CHECK tess_status tess_xp_engine_lay_out(tess_xp_engine *engine, const double *theta);
+// Sets theta, contrast and offset of the next pass.
+void tess_xp_engine_aim(tess_xp_engine *engine, const double *x);
+// Begins a run at theta, and at contrast and offset where they are explicit.
+TESS_MUST_CHECK tess_status tess_xp_engine_begin_run(tess_xp_engine *engine, const double *theta);
+void tess_xp_engine_note(tess_xp_engine *engine, double cost, double gradient_norm,
+                         double step_norm, double radius, int is_accepted);
+
+// search.c
+TESS_MUST_CHECK tess_status tess_xp_search_begin(tess_xp_engine *engine);
+TESS_MUST_CHECK tess_status tess_xp_search_costed(tess_xp_engine *engine);
+TESS_MUST_CHECK tess_status tess_xp_search_fitted(tess_xp_engine *engine);
+// finish.c
+TESS_MUST_CHECK tess_status tess_xp_finish_begin(tess_xp_engine *engine);
+TESS_MUST_CHECK tess_status tess_xp_finish_evaluated(tess_xp_engine *engine);
+// bootstrap.c
+TESS_MUST_CHECK tess_status tess_xp_bootstrap_begin(tess_xp_engine *engine, int64_t replicate);
+TESS_MUST_CHECK tess_status tess_xp_bootstrap_fitted(tess_xp_engine *engine);
+void tess_xp_bootstrap_weights(const tess_xp_problem *problem, int64_t replicate, double *weight);
+void tess_xp_bootstrap_sd(const tess_xp_engine *engine, double *sd, int64_t *n_good);
+
+#endif

@@ -1,0 +1,252 @@
+// The end of a fit: Gauss-Newton steps until what is left is far below the errors, parameters near
+// their bounds put onto them, and a last pass with the contrasts that belong to the optimum.
+//
+// The cost cannot tell points apart that differ by less than some hundredths of an error: with 1e7
+// points that is 1e-11 of it. The gradient can.
+#include "base/status.h"
+#include "numerics/cholesky.h"
+#include "stage/xpcs.h"
+#include "systems/xpcs/fit/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_STEPS = 16 };
+
+static const double small_step = 1e-6;    // of the errors: no further step is worth a pass
+static const double large_step = 10;      // of the errors: not near a minimum
+static const double near_bound = 1e-2;    // of a parameter's error with all others fixed
+static const double same_contrast = 1e-9; // relative
+static const double same_cost = 1e-12;
+static const double least_curvature = 1e-3; // of the expected one, for a step to teach
+static const double shorter = 0.25;         // after a step that was not taken
+
+// A step from what is kept.
+typedef struct plan {
+    double size;   // in errors
+    bool has_snap; // a parameter goes onto its bound
+} plan;
+
+// Parameters that stay: at a bound that the gradient presses against, or so near it that they are
+// put there. to: where they go.
+static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
+{
+    const int64_t n = tess_xp_engine_n_x(e);
+    const double gap = near_bound * sqrt(tess_xp_engine_variance(e));
+    const double stiffness = sqrt(fmax(e->hessian[i * (n + 1)], 0));
+    if (e->gradient[i] > 0 && (e->x[i] - e->lower[i]) * stiffness <= gap) {
+        *to = e->lower[i];
+        return isfinite(*to);
+    }
+    if (e->gradient[i] < 0 && (e->upper[i] - e->x[i]) * stiffness <= gap) {
+        *to = e->upper[i];
+        return isfinite(*to);
+    }
+    return false;
+}
+
+// Hessian's item with what steps have shown.
+static double curvature(const tess_xp_engine *e, int64_t i)
+{
+    return e->hessian[i] + e->secant[i];
+}
+
+// The system of the free parameters, scaled; step holds those that go onto their bounds.
+static void make_system(tess_xp_engine *e, const double *step, const double *scale, double *matrix,
+                        double *right)
+{
+    const int64_t n = tess_xp_engine_n_x(e);
+    for (int64_t i = 0; i < n; i++) {
+        right[i] = e->gradient[i];
+        for (int64_t j = 0; j < n; j++) {
+            right[i] += curvature(e, i * n + j) * step[j];
+            matrix[i * n + j] = scale[i] * curvature(e, i * n + j) * scale[j];
+        }
+        if (scale[i] == 0) {
+            matrix[i * (n + 1)] = 1;
+        }
+        right[i] *= -scale[i];
+    }
+}
+
+// Step [n] from x.
+static plan make_plan(tess_xp_engine *e)
+{
+    const int64_t n = tess_xp_engine_n_x(e);
+    double *matrix = e->trial_hessian;
+    double *solution = e->trial_gradient;
+    double *scale = e->work;
+    double *right = e->work + n;
+    plan made = {0, false};
+    for (int64_t i = 0; i < n; i++) {
+        double to = 0;
+        const bool stays = is_bound(e, i, &to);
+        e->step[i] = stays ? to - e->x[i] : 0;
+        made.has_snap |= e->step[i] != 0;
+        scale[i] = stays || !(e->hessian[i * (n + 1)] > 0) ? 0 : 1 / sqrt(e->hessian[i * (n + 1)]);
+    }
+    make_system(e, e->step, scale, matrix, right);
+    if (!tess_cholesky(matrix, n)) {
+        memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
+        make_system(e, e->step, scale, matrix, right);
+        if (!tess_cholesky(matrix, n)) {
+            return made;
+        }
+    }
+    double square = 0;
+    memcpy(solution, right, (size_t)n * sizeof *right);
+    tess_cholesky_solve(matrix, n, solution);
+    for (int64_t i = 0; i < n; i++) {
+        square += right[i] * solution[i];
+    }
+    const double variance = tess_xp_engine_variance(e);
+    const double part = pow(shorter, (double)e->head->n_rejected);
+    made.size = variance > 0 ? sqrt(fmax(square, 0) / variance) : 0;
+    for (int64_t i = 0; i < n && made.size <= large_step; i++) {
+        const double x = e->x[i] + part * solution[i] * scale[i];
+        e->step[i] += scale[i] > 0 ? fmin(fmax(x, e->lower[i]), e->upper[i]) - e->x[i] : 0;
+    }
+    return made;
+}
+
+// Where residuals are large Gauss-Newton steps shrink slowly, or not at all. How the gradient has
+// changed along a step, y = B s, is what the Hessian there should give: Broyden, Fletcher, Goldfarb
+// and Shanno's update of B = Hessian + secant. A step that was not taken teaches as well.
+static void learn(tess_xp_engine *e)
+{
+    const int64_t n = tess_xp_engine_n_x(e);
+    const double *step = e->step;
+    double *bs = e->work;
+    double ys = 0;
+    double sbs = 0;
+    for (int64_t i = 0; i < n; i++) {
+        bs[i] = 0;
+        for (int64_t j = 0; j < n; j++) {
+            bs[i] += (e->trial_hessian[i * n + j] + e->secant[i * n + j]) * step[j];
+        }
+        sbs += step[i] * bs[i];
+        ys += step[i] * (e->trial_gradient[i] - e->gradient[i]);
+    }
+    if (!(ys > least_curvature * sbs) || !(sbs > 0)) {
+        return;
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        const double yi = e->trial_gradient[i / n] - e->gradient[i / n];
+        const double yj = e->trial_gradient[i % n] - e->gradient[i % n];
+        e->secant[i] += yi * yj / ys - bs[i / n] * bs[i % n] / sbs;
+    }
+}
+
+// The next pass is where the kept point is, or a step away from it; contrasts follow theta.
+static void aim(tess_xp_engine *e, bool is_step)
+{
+    const tess_xp_problem *p = e->problem;
+    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t m = n - p->n_free;
+    memcpy(e->theta, e->kept_theta, (size_t)p->n_param * sizeof *e->theta);
+    memcpy(e->contrast, e->kept.contrast, (size_t)p->n_angle * sizeof *e->contrast);
+    memcpy(e->offset, e->kept.offset, (size_t)p->n_angle * sizeof *e->offset);
+    e->head->want = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN;
+    e->head->is_step = is_step;
+    if (!is_step) {
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        e->x[i] += e->step[i];
+    }
+    tess_xp_engine_aim(e, e->x);
+    for (int64_t a = 0; a < p->n_angle && !tess_xp_engine_is_robust(e); a++) {
+        for (int64_t i = 0; i < p->n_free; i++) {
+            e->contrast[a] += e->kept.response[a * p->n_param + p->free_index[i]] * e->step[m + i];
+        }
+    }
+}
+
+// x, bounds and scales of what is kept.
+static tess_status lay_out_kept(tess_xp_engine *e)
+{
+    memcpy(e->contrast, e->kept.contrast, (size_t)e->problem->n_angle * sizeof *e->contrast);
+    memcpy(e->offset, e->kept.offset, (size_t)e->problem->n_angle * sizeof *e->offset);
+    return tess_xp_engine_lay_out(e, e->kept_theta);
+}
+
+tess_status tess_xp_finish_begin(tess_xp_engine *e)
+{
+    e->head->phase = TESS_XP_PHASE_FINISH;
+    e->head->is_mixed = 0;
+    e->head->n_finish = 0;
+    e->head->n_rejected = 0;
+    if (e->head->status <= 0) {
+        aim(e, false);
+        return TESS_OK;
+    }
+    TESS_TRY(lay_out_kept(e));
+    const int64_t n = tess_xp_engine_n_x(e);
+    memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
+    (void)make_plan(e);
+    aim(e, true);
+    return TESS_OK;
+}
+
+static tess_status conclude(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    memcpy(e->final_theta, e->kept_theta, (size_t)e->problem->n_param * sizeof *e->final_theta);
+    memcpy(e->final_block, e->kept_block, e->reduced_bytes);
+    head->final_cost = head->kept_cost;
+    head->final_status = head->status;
+    head->chi2 =
+        tess_xp_engine_is_robust(e) ? e->final_sums[e->pass->n_sum - 1] : 2 * head->kept_cost;
+    if (e->problem->config.uncertainty == 1 && head->status > 0 && e->problem->n_free > 0) {
+        return tess_xp_bootstrap_begin(e, 0);
+    }
+    head->phase = TESS_XP_PHASE_DONE;
+    return TESS_OK;
+}
+
+// The Hessian of the last pass was weighed with the contrasts that came out of it.
+static bool is_exact(const tess_xp_engine *e)
+{
+    for (int64_t a = 0; a < e->problem->n_angle && !tess_xp_engine_is_robust(e); a++) {
+        const double c = e->kept.contrast[a];
+        if (fabs(e->contrast[a] - c) > same_contrast * fabs(c)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    double cost = 0;
+    tess_xp_engine_evaluate(e, &cost);
+    head->n_finish++;
+    const bool is_taken = !head->is_step || cost <= head->kept_cost * (1 + same_cost);
+    if (head->status > 0) {
+        tess_xp_engine_note(e, cost, head->gradient_norm, 0, 0, is_taken);
+    }
+    if (head->is_step) {
+        learn(e);
+    }
+    if (is_taken) {
+        tess_xp_engine_keep(e, cost);
+        memcpy(e->final_sums, e->sums, (size_t)e->pass->n_sum * sizeof *e->sums);
+    }
+    head->n_rejected = is_taken ? 0 : head->n_rejected + 1;
+    const bool has_exact = is_taken && is_exact(e);
+    plan next = {0, false};
+    if (head->status > 0 && head->n_finish <= MOST_STEPS) {
+        TESS_TRY(lay_out_kept(e));
+        next = make_plan(e);
+    }
+    if (next.has_snap || (next.size > small_step && next.size <= large_step)) {
+        aim(e, true);
+        return TESS_OK;
+    }
+    if (!has_exact && head->n_finish <= MOST_STEPS + 2) {
+        aim(e, false);
+        return TESS_OK;
+    }
+    return conclude(e);
+}

@@ -1,0 +1,254 @@
+// A fit from data to result.
+#include "base/clock.h"
+#include "base/status.h"
+#include "systems/xpcs/fit/covariance.h"
+#include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/journal.h"
+#include "systems/xpcs/fit/plan.h"
+#include "systems/xpcs/fit/quality.h"
+#include "systems/xpcs/run_stage.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fit {
+    tess_context *ctx;
+    tess_xp_problem problem;
+    tess_xp_plan plan;
+    tess_xp_pass pass;
+    tess_xp_engine engine;
+    tess_xp_journal journal;
+    tess_xpcs_result *result;
+    int64_t begin_ns;
+    bool is_resumed;
+} fit;
+
+static tess_status open_pass(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    TESS_TRY(tess_xp_plan_make(f->ctx, p->data, p->n_param, &p->config, &f->plan));
+    const tess_xp_pass_setup setup = {.data = p->data,
+                                      .model = &p->model,
+                                      .loss = TESS_XPCS_LOSS_LINEAR,
+                                      .f_scale = p->config.f_scale,
+                                      .inverse_variance = p->weights.inverse_variance,
+                                      .lag_weight = p->weights.lag_weight,
+                                      .leaves_per_chunk = f->plan.leaves_per_chunk,
+                                      .is_streamed = f->plan.is_streamed,
+                                      .max_retries = p->config.max_retries,
+                                      .strategy = f->plan.strategy,
+                                      .ignore_sigma = p->weights.ignore_sigma};
+    return tess_xp_pass_open(f->ctx, &setup, &f->pass);
+}
+
+static tess_status checkpoint(void *self, tess_xp_engine *engine, bool is_mid_pass)
+{
+    (void)is_mid_pass;
+    fit *f = self;
+    const int64_t iteration = engine->head->n_iteration;
+    if (f->journal.is_kept && tess_xp_journal_is_due(&f->journal, iteration)) {
+        tess_xp_journal_save(&f->journal, engine->state, &f->pass, iteration);
+    }
+    return TESS_OK;
+}
+
+static tess_status begin(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    TESS_TRY(tess_xp_engine_create(f->ctx, &f->problem, &f->pass, &f->engine));
+    f->engine.checkpoint = checkpoint;
+    f->engine.self = f;
+    if (!p->config.fast) {
+        TESS_TRY(tess_xp_journal_open(f->ctx, p->data, &p->model, &p->config, f->engine.state_bytes,
+                                      &f->journal));
+    }
+    f->is_resumed = f->journal.is_found;
+    return f->is_resumed ? tess_xp_journal_restore(&f->journal, f->engine.state, &f->pass)
+                         : tess_xp_engine_begin(&f->engine);
+}
+
+static void fill_options(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    tess_xpcs_result_info *info = &f->result->info;
+    info->kernel = p->model.kernel;
+    info->scaling = p->scaling.mode;
+    info->loss = p->config.loss;
+    info->sigma_mode = p->config.sigma_mode;
+    info->sigma_is_default = p->sigma_is_default;
+    info->counting = p->config.counting;
+    info->precision = p->config.precision;
+    info->strategy = f->plan.strategy;
+    info->resumed = f->is_resumed;
+    info->n_frame = p->data->info.n_frame;
+    info->n_point = p->data->info.n_point;
+    info->n_free = tess_xp_problem_n_free(p);
+    info->dt_s = p->model.dt_s;
+    info->gap_angstrom = p->model.gap_angstrom;
+    info->seed = p->config.seed;
+    info->n_checkpoint = f->journal.n_saved;
+}
+
+static void fill_counts(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    const tess_xp_state *head = f->engine.head;
+    tess_xpcs_result_info *info = &f->result->info;
+    const int64_t times = p->config.counting == 1 ? 2 : 1;
+    const int64_t n_pair = p->data->info.n_frame * (p->data->info.n_frame - 1) / 2;
+    info->n_used = times * p->data->info.n_used;
+    info->n_masked = p->n_angle * n_pair - p->data->info.n_used;
+    info->dof = info->n_used - info->n_free;
+    info->cost = (double)times * head->final_cost;
+    info->chi2 = (double)times * head->chi2;
+    info->reduced_chi2 = info->chi2 / (double)(info->dof > 0 ? info->dof : 1);
+    info->aic = info->chi2 + 2 * (double)info->n_free;
+    info->bic = info->chi2 + (double)info->n_free * log((double)info->n_used);
+    info->gradient_norm = head->gradient_norm;
+    info->n_iteration = head->n_iteration;
+    info->nfev = head->nfev;
+    info->n_pass = head->n_pass;
+}
+
+static void fill_angles(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    const tess_xp_engine *e = &f->engine;
+    tess_xpcs_result *r = f->result;
+    const int64_t own = 2 * (p->scaling.mode == TESS_XPCS_SCALING_INDIVIDUAL);
+    for (int64_t a = 0; a < p->n_angle; a++) {
+        const int64_t n = p->data->info.n_finite[a];
+        const double w = p->weights.inverse_variance[a];
+        // The sum of weights is that of 1 / sigma^2 wherever the points have their own.
+        const double s1 = tess_xp_angle_sums(&f->pass, e->final_sums, a)[0];
+        const bool is_robust = tess_xp_engine_is_robust(e);
+        r->contrast[a] = e->final.contrast[a];
+        r->offset[a] = e->final.offset[a];
+        r->phi[a] = p->data->info.phi[a];
+        r->q[a] = p->data->info.q[a];
+        r->sigma[a] = is_robust || !(s1 > 0) ? 1 / sqrt(w) : sqrt((double)n / (w * s1));
+        r->n_used_angle[a] = n;
+        r->reduced_chi2_angle[a] = 2 * e->final.cost_angle[a] / (double)(n > own ? n - own : 1);
+    }
+}
+
+static void fill_params(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    const tess_xp_engine *e = &f->engine;
+    tess_xpcs_result *r = f->result;
+    for (int64_t k = 0; k < p->n_param; k++) {
+        r->theta[k] = e->final_theta[k];
+        r->start[k] = e->candidates[e->head->best].theta[k];
+        r->lower[k] = p->lower[k];
+        r->upper[k] = p->upper[k];
+    }
+    memcpy(r->trace, e->trace, (size_t)r->info.n_trace * sizeof *r->trace);
+    if (r->info.n_basin > 0) {
+        memcpy(r->basins, e->basins, (size_t)r->info.n_basin * sizeof *r->basins);
+    }
+    if (r->info.n_bootstrap > 0) {
+        int64_t n_good = 0;
+        memcpy(r->bootstrap, e->bootstrap,
+               (size_t)(r->info.n_bootstrap * p->n_param) * sizeof *r->bootstrap);
+        tess_xp_bootstrap_sd(e, r->bootstrap_sd, &n_good);
+    }
+}
+
+static tess_status fill_texts(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    char hash[33];
+    const char *warnings = NULL;
+    tess_xp_identity id;
+    TESS_TRY(tess_text_finish(&p->warnings, &warnings));
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_WARNINGS, warnings));
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, f->ctx->cpu.info.id));
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_PATH, p->data->info.path));
+    tess_hash_text(p->data->fingerprint, hash);
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_FINGERPRINT, hash));
+    tess_xp_identity_make(f->ctx, p->data, &p->model, &p->config, 0, &id);
+    const tess_hash parts[2] = {
+        id.vectors, tess_hash_bytes(tess_hash_default(), id.settings, sizeof id.settings)};
+    tess_hash_text(tess_hash_bytes(tess_hash_default(), parts, sizeof parts), hash);
+    return tess_xp_result_set_text(f->result, TESS_XP_TEXT_CONFIG_HASH, hash);
+}
+
+static void fill_times(fit *f)
+{
+    tess_xpcs_result_info *info = &f->result->info;
+    const double all = (double)(tess_now_ns() - f->begin_ns) * 1e-9;
+    const double sums = f->pass.seconds - f->pass.reader.read_s;
+    info->seconds[0] = f->pass.reader.read_s;
+    info->seconds[1] = sums;
+    info->seconds[2] = fmax(all - f->pass.seconds - f->journal.saved_s, 0);
+    info->seconds[3] = f->journal.saved_s;
+    info->seconds[4] = all;
+    const double n_point = (double)f->problem.data->info.n_used * (double)f->pass.n_pass;
+    info->points_per_s = f->pass.seconds > 0 ? n_point / f->pass.seconds : 0;
+    info->peak_bytes = (uint64_t)atomic_load(&f->ctx->heap.peak_bytes);
+}
+
+static tess_status make_result(fit *f)
+{
+    const tess_xp_state *head = f->engine.head;
+    const bool has_bootstrap =
+        f->problem.config.uncertainty == 1 && head->final_status > 0 && f->problem.n_free > 0;
+    const tess_xp_result_sizes sizes = {.mode = f->problem.model.mode,
+                                        .n_angle = f->problem.n_angle,
+                                        .n_trace = head->n_trace,
+                                        .n_basin = head->n_basin,
+                                        .n_bootstrap =
+                                            has_bootstrap ? f->problem.config.n_bootstrap : 0};
+    TESS_TRY(tess_xp_result_create(f->ctx, &sizes, &f->result));
+    fill_options(f);
+    fill_counts(f);
+    fill_angles(f);
+    fill_params(f);
+    TESS_TRY(tess_xp_covariance_fill(&f->engine, f->result));
+    TESS_TRY(tess_xp_quality_judge(&f->engine, f->result));
+    TESS_TRY(fill_texts(f));
+    fill_times(f);
+    return TESS_OK;
+}
+
+static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *model,
+                       const tess_xpcs_fit_config *config)
+{
+    TESS_TRY(tess_xp_check_device(f->ctx, "fit"));
+    TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
+    tess_xp_model_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
+    TESS_TRY(open_pass(f));
+    TESS_TRY(begin(f));
+    TESS_TRY(tess_xp_engine_run(&f->engine));
+    TESS_TRY(make_result(f));
+    if (f->journal.is_kept) {
+        tess_xp_journal_finish(&f->journal);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xpcs_fit(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
+                          const tess_xpcs_fit_config *config, tess_xpcs_result **out)
+{
+    tess_error_clear();
+    if (!ctx || !data || !out) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL", !ctx ? "context" : !data ? "data" : "out");
+    }
+    *out = NULL;
+    fit f = {.ctx = ctx, .begin_ns = tess_now_ns()};
+    tess_span span = tess_span_begin(&ctx->tracer, "xpcs.fit");
+    const tess_status status = run(&f, data, model, config);
+    tess_span_end(&span, (double)data->info.bytes * (double)f.pass.n_pass, 0);
+    tess_xp_journal_close(&f.journal);
+    tess_xp_engine_destroy(&f.engine);
+    tess_xp_pass_close(&f.pass);
+    tess_xp_problem_close(&f.problem);
+    if (status == TESS_OK) {
+        *out = f.result;
+    } else {
+        tess_xpcs_result_destroy(f.result);
+    }
+    return status;
+}

@@ -1,0 +1,13 @@
+// What a user should know of a fit: did it end well, can it be trusted, what to do if not.
+#ifndef TESS_XPCS_FIT_QUALITY_H
+#define TESS_XPCS_FIT_QUALITY_H
+
+#include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/result.h"
+
+// Convergence, quality, message and recovery of the result, which is complete otherwise; warnings
+// go to the problem.
+TESS_MUST_CHECK tess_status tess_xp_quality_judge(const tess_xp_engine *engine,
+                                                  tess_xpcs_result *result);
+
+#endif

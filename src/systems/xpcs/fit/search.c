@@ -1,0 +1,349 @@
+// Which starts are fitted, which minimum wins, and what is tried when none does.
+#include "base/status.h"
+#include "numerics/cholesky.h"
+#include "numerics/order.h"
+#include "systems/xpcs/fit/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    RESCUE_STARTS = 12, // after failures
+    MORE_STARTS = 4,    // where reduced chi2 says that a minimum may be the wrong one
+    LEAST_KEPT = 3,
+};
+
+static const double doubtful_chi2 = 1.5;
+
+static tess_xp_candidate *add_candidate(tess_xp_engine *e)
+{
+    tess_xp_candidate *c = &e->candidates[e->head->n_candidate++];
+    memset(c, 0, sizeof *c);
+    c->cost = (double)INFINITY;
+    c->basin = -1;
+    return c;
+}
+
+static void add_latin(tess_xp_engine *e, int64_t n)
+{
+    const int64_t first = e->head->n_candidate;
+    for (int64_t i = 0; i < n; i++) {
+        (void)add_candidate(e);
+    }
+    tess_xp_start_latin(e->problem, n, e->candidates[first].theta,
+                        (int64_t)(sizeof *e->candidates / sizeof(double)));
+}
+
+static void add_default(tess_xp_engine *e)
+{
+    int64_t n = 0;
+    const tess_xp_problem *p = e->problem;
+    const tess_xpcs_param_info *info = tess_xpcs_params((tess_xpcs_mode)p->model.mode, &n);
+    tess_xp_candidate *c = add_candidate(e);
+    for (int64_t k = 0; k < n; k++) {
+        c->theta[k] =
+            p->is_fixed[k] ? p->start[k] : fmin(fmax(info[k].start, p->lower[k]), p->upper[k]);
+    }
+}
+
+// The next pass is at a candidate's start, for its cost alone.
+static void aim_at(tess_xp_engine *e, int64_t candidate)
+{
+    e->head->index = candidate;
+    e->head->want = 0;
+    memcpy(e->theta, e->candidates[candidate].theta,
+           (size_t)e->problem->n_param * sizeof *e->theta);
+}
+
+static tess_status begin_fit(tess_xp_engine *e)
+{
+    const tess_xp_candidate *c = &e->candidates[e->order[e->head->index]];
+    e->head->is_mixed = e->head->phase == TESS_XP_PHASE_FIT && e->problem->config.precision == 1;
+    return tess_xp_engine_begin_run(e, e->head->phase == TESS_XP_PHASE_REFINE ? c->end : c->theta);
+}
+
+static tess_status begin_order(tess_xp_engine *e, tess_xp_phase phase, int64_t n_order)
+{
+    e->head->phase = phase;
+    e->head->n_order = n_order;
+    e->head->index = 0;
+    return begin_fit(e);
+}
+
+tess_status tess_xp_search_begin(tess_xp_engine *e)
+{
+    tess_xp_problem *p = e->problem;
+    tess_xp_start_default(p, add_candidate(e)->theta);
+    if (!p->has_start) {
+        bool is_found = false;
+        double theta[TESS_XPCS_MAX_PARAM];
+        TESS_TRY(tess_xp_start_guess(p, theta, &is_found));
+        if (is_found) {
+            memcpy(add_candidate(e)->theta, theta, sizeof theta);
+        }
+    }
+    if (p->config.n_start > 1) {
+        add_latin(e, p->config.n_start);
+    }
+    if (e->head->n_candidate == 1) {
+        e->order[0] = 0;
+        return begin_order(e, TESS_XP_PHASE_FIT, 1);
+    }
+    e->head->phase = p->config.n_start > 1 ? TESS_XP_PHASE_SCREEN : TESS_XP_PHASE_GUESS;
+    e->head->kept_cost = (double)INFINITY;
+    aim_at(e, 0);
+    return TESS_OK;
+}
+
+// Candidates that were not fitted, the cheapest first, into order. Returns how many.
+static int64_t rank_unfitted(tess_xp_engine *e)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < e->head->n_candidate; i++) {
+        if (!e->candidates[i].is_fitted) {
+            const double cost = e->candidates[i].cost;
+            e->keys[n] = isfinite(cost) ? cost : (double)INFINITY;
+            e->order[n++] = i;
+        }
+    }
+    tess_order_stable(e->keys, n, e->ranks, e->ranks + n);
+    for (int64_t i = 0; i < n; i++) {
+        e->ranks[i] = e->order[e->ranks[i]];
+    }
+    memcpy(e->order, e->ranks, (size_t)n * sizeof *e->order);
+    return n;
+}
+
+static int64_t count_kept(const tess_xp_engine *e, int64_t n)
+{
+    int64_t keep = (int64_t)ceil(e->problem->config.screen_keep * (double)n);
+    keep = keep < LEAST_KEPT ? LEAST_KEPT : keep;
+    return keep < n ? keep : n;
+}
+
+tess_status tess_xp_search_costed(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    tess_xp_scaling_reduce(&e->problem->scaling, e->sums, e->contrast, 0, &e->trial);
+    const double cost = *e->trial.cost;
+    e->candidates[head->index].cost = cost;
+    if (cost < head->kept_cost) {
+        head->kept_cost = cost;
+        memcpy(e->kept_block, e->trial_block, e->reduced_bytes);
+    }
+    if (head->index + 1 < head->n_candidate) {
+        aim_at(e, head->index + 1);
+        return TESS_OK;
+    }
+    if (isfinite(head->kept_cost)) {
+        tess_xp_engine_weigh(e, e->kept.contrast);
+    }
+    const int64_t n = rank_unfitted(e);
+    return begin_order(e, TESS_XP_PHASE_FIT,
+                       head->phase == TESS_XP_PHASE_GUESS ? 1 : count_kept(e, n));
+}
+
+static bool is_good(const tess_xp_candidate *c)
+{
+    return c->is_fitted && c->status >= 0 && isfinite(c->cost);
+}
+
+// The cheapest that came to an end, or to anything at all; -1: none.
+static int64_t find_best(const tess_xp_engine *e)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < e->head->n_candidate; i++) {
+        const tess_xp_candidate *c = &e->candidates[i];
+        if (!c->is_fitted || !isfinite(c->cost)) {
+            continue;
+        }
+        const tess_xp_candidate *b = best < 0 ? NULL : &e->candidates[best];
+        if (!b || (is_good(c) && !is_good(b)) || (is_good(c) == is_good(b) && c->cost < b->cost)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+// Marginal standard deviations of the free parameters where the last run ended; 0: unknown.
+static void find_deviations(tess_xp_engine *e, double *sd)
+{
+    const int64_t n = e->problem->n_free;
+    double *matrix = e->work;
+    double *inverse = e->trial_hessian;
+    for (int64_t i = 0; i < n * n; i++) {
+        const double scale = sqrt(e->hessian[i / n * (n + 1)] * e->hessian[i % n * (n + 1)]);
+        matrix[i] = scale > 0 ? e->hessian[i] / scale : (double)NAN;
+    }
+    memset(sd, 0, TESS_XPCS_MAX_PARAM * sizeof *sd);
+    if (!tess_cholesky(matrix, n)) {
+        return;
+    }
+    tess_cholesky_inverse(matrix, n, inverse);
+    for (int64_t i = 0; i < n; i++) {
+        sd[e->problem->free_index[i]] =
+            sqrt(inverse[i * (n + 1)] / e->hessian[i * (n + 1)] * tess_xp_engine_variance(e));
+    }
+}
+
+// The same minimum: nearer than two percent, or than the errors.
+static bool is_same(const tess_xp_problem *p, const double *a, const double *b, const double *sd)
+{
+    for (int64_t i = 0; i < p->n_free; i++) {
+        const int64_t k = p->free_index[i];
+        const double size = fmax(fabs(a[k]), fabs(b[k]));
+        if (fabs(a[k] - b[k]) > fmax(0.02 * size, sd[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_basins(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    double sd[TESS_XPCS_MAX_PARAM];
+    int64_t n = 0;
+    find_deviations(e, sd);
+    for (int64_t i = 0; i < head->n_candidate; i++) {
+        if (is_good(&e->candidates[i])) {
+            e->keys[n] = e->candidates[i].cost;
+            e->order[n++] = i;
+        }
+    }
+    tess_order_stable(e->keys, n, e->ranks, e->ranks + n);
+    head->n_basin = 0;
+    for (int64_t r = 0; r < n; r++) {
+        tess_xp_candidate *c = &e->candidates[e->order[e->ranks[r]]];
+        int64_t b = 0;
+        while (b < head->n_basin && !is_same(e->problem, e->basins[b].theta, c->end, sd)) {
+            b++;
+        }
+        if (b == head->n_basin) {
+            e->basins[head->n_basin++] = (tess_xpcs_basin){.cost = c->cost};
+            memcpy(e->basins[b].theta, c->end, sizeof c->end);
+        }
+        e->basins[b].n_start++;
+        c->basin = b;
+    }
+}
+
+// The search is over, its best minimum the one where the last run ended.
+static tess_status conclude(tess_xp_engine *e)
+{
+    e->head->status = e->candidates[e->head->best].status;
+    if (e->head->n_candidate > 2) {
+        find_basins(e);
+    }
+    if (e->problem->config.loss == TESS_XPCS_LOSS_LINEAR || e->head->status < 0) {
+        return tess_xp_finish_begin(e);
+    }
+    e->head->phase = TESS_XP_PHASE_ROBUST;
+    e->head->is_mixed = 0;
+    const size_t bytes = (size_t)e->problem->n_angle * sizeof *e->contrast;
+    memcpy(e->contrast, e->kept.contrast, bytes);
+    memcpy(e->offset, e->kept.offset, bytes);
+    return tess_xp_engine_begin_run(e, e->kept_theta);
+}
+
+// Nothing came to an end: other starts.
+static tess_status rescue(tess_xp_engine *e, bool *is_over)
+{
+    tess_xp_state *head = e->head;
+    *is_over = false;
+    if (e->problem->has_start && e->problem->n_free > 0 && !(head->tried & TESS_XP_TRIED_DEFAULT)) {
+        head->tried |= TESS_XP_TRIED_DEFAULT;
+        add_default(e);
+        e->order[0] = head->n_candidate - 1;
+        return begin_order(e, TESS_XP_PHASE_FIT, 1);
+    }
+    if (e->problem->n_free > 0 && !(head->tried & TESS_XP_TRIED_SEARCH)) {
+        head->tried |= TESS_XP_TRIED_SEARCH;
+        const int64_t first = head->n_candidate;
+        add_latin(e, RESCUE_STARTS);
+        head->phase = TESS_XP_PHASE_SCREEN;
+        head->kept_cost = (double)INFINITY;
+        aim_at(e, first);
+        return TESS_OK;
+    }
+    *is_over = true;
+    return TESS_OK;
+}
+
+static bool is_doubtful(const tess_xp_engine *e)
+{
+    const tess_xpcs_fit_config *config = &e->problem->config;
+    const bool is_estimated = config->sigma_mode == TESS_XPCS_SIGMA_ESTIMATE ||
+                              config->sigma_mode == TESS_XPCS_SIGMA_PER_LAG;
+    return e->head->phase == TESS_XP_PHASE_FIT && config->n_start == 1 && !e->problem->has_start &&
+           is_estimated && e->head->tried == 0 && tess_xp_engine_variance(e) > doubtful_chi2;
+}
+
+static tess_status try_more(tess_xp_engine *e)
+{
+    e->head->tried |= TESS_XP_TRIED_MORE;
+    const int64_t first = e->head->n_candidate;
+    add_latin(e, MORE_STARTS);
+    for (int64_t i = 0; i < MORE_STARTS; i++) {
+        e->order[i] = first + i;
+    }
+    return begin_order(e, TESS_XP_PHASE_FIT, MORE_STARTS);
+}
+
+// The best minima again, the best one last.
+static tess_status refine(tess_xp_engine *e)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < e->head->n_candidate; i++) {
+        if (is_good(&e->candidates[i])) {
+            e->keys[n] = e->candidates[i].cost;
+            e->order[n++] = i;
+        }
+    }
+    tess_order_stable(e->keys, n, e->ranks, e->ranks + n);
+    const int64_t top = e->problem->config.refine_top < n ? e->problem->config.refine_top : n;
+    for (int64_t r = 0; r < top; r++) {
+        e->ranks[n + r] = e->order[e->ranks[top - 1 - r]];
+    }
+    memcpy(e->order, e->ranks + n, (size_t)top * sizeof *e->order);
+    return begin_order(e, TESS_XP_PHASE_REFINE, top);
+}
+
+tess_status tess_xp_search_fitted(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    const int64_t last = e->order[head->index];
+    tess_xp_candidate *c = &e->candidates[last];
+    c->is_fitted = 1;
+    c->status = head->status;
+    c->cost = head->status == -1 ? (double)INFINITY : head->kept_cost;
+    memcpy(c->end, head->status == -1 ? c->theta : e->kept_theta,
+           (size_t)e->problem->n_param * sizeof *c->end);
+    if (++head->index < head->n_order) {
+        return begin_fit(e);
+    }
+    head->best = find_best(e);
+    if (head->best < 0 || !is_good(&e->candidates[head->best])) {
+        bool is_over = false;
+        TESS_TRY(rescue(e, &is_over));
+        if (!is_over) {
+            return TESS_OK;
+        }
+    }
+    if (head->best < 0) {
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "the cost is not finite at any start; the data or their weights overflow: check "
+                  "c2, sigma, dt and q");
+    }
+    if (is_doubtful(e)) {
+        return try_more(e);
+    }
+    if (head->phase == TESS_XP_PHASE_FIT && e->problem->config.n_start > 1) {
+        return refine(e);
+    }
+    if (head->best != last) {
+        e->order[0] = head->best;
+        return begin_order(e, TESS_XP_PHASE_REFINE, 1);
+    }
+    return conclude(e);
+}
