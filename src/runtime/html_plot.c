@@ -148,7 +148,7 @@ static void number(tess_html *html, double x, double y, const char *anchor, doub
     label(html, x, y, anchor, text);
 }
 
-static double step_of(double range)
+double tess_html_step(double range)
 {
     const double raw = range / 5;
     const double power = pow(10, floor(log10(raw)));
@@ -167,14 +167,14 @@ static void draw_axes(tess_html *html, const tess_html_plot *plot)
                      "stroke=\"currentColor\" stroke-opacity=\".4\"/>\n",
                      LEFT, WIDTH - LEFT, plot->height);
     if (x_range > 0 && isfinite(x_range)) {
-        const double step = step_of(x_range);
+        const double step = tess_html_step(x_range);
         for (double v = ceil(plot->x.low / step) * step; v <= plot->x.high; v += step) {
             number(html, LEFT + (v - plot->x.low) / x_range * width, bottom + 16, "middle",
                    fabs(v) < 1e-9 * step ? 0 : v);
         }
     }
     if (y_range > 0 && isfinite(y_range)) {
-        const double step = step_of(y_range);
+        const double step = tess_html_step(y_range);
         for (double v = ceil(plot->y.low / step) * step; v <= plot->y.high; v += step) {
             number(html, LEFT - 6, bottom - (v - plot->y.low) / y_range * bottom + 4, "end",
                    fabs(v) < 1e-9 * step ? 0 : v);

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "runtime/pack.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -10,8 +11,11 @@ enum {
     HEADER_BYTES = 13,
     CHUNK_EXTRA_BYTES = 12, // length, type, check sum
     MAX_SIDE = 1 << 15,
-    PIXEL_BYTES = 3,
-    FILTER_UP = 2 // differences from the row above: maps of correlations are smooth
+    PALETTE_BYTES = 3 * 256,
+    COLOURED = 2, // kinds of pixels
+    INDEXED = 3,
+    FILTER_NONE = 0,
+    FILTER_UP = 2
 };
 
 static uint32_t crc32_of(const uint8_t *bytes, size_t n)
@@ -45,57 +49,64 @@ static uint8_t *put_chunk(uint8_t *at, const char *type, const void *data, size_
     return at + CHUNK_EXTRA_BYTES + bytes;
 }
 
-static void filter(const uint8_t *rgb, int64_t width, int64_t height, uint8_t *rows)
+// Numbers of colours are packed as they are, colours as differences from the row above: those of
+// maps are smooth.
+static void filter(const tess_png *picture, int64_t row_bytes, uint8_t *rows)
 {
-    const int64_t row_bytes = width * PIXEL_BYTES;
-    for (int64_t y = 0; y < height; y++) {
-        const uint8_t *row = rgb + y * row_bytes;
-        *rows++ = FILTER_UP;
+    for (int64_t y = 0; y < picture->height; y++) {
+        const uint8_t *row = picture->pixels + y * row_bytes;
+        const bool is_plain = picture->palette || y == 0;
+        *rows++ = picture->palette ? FILTER_NONE : FILTER_UP;
         for (int64_t i = 0; i < row_bytes; i++) {
-            *rows++ = (uint8_t)(row[i] - (y > 0 ? row[i - row_bytes] : 0));
+            *rows++ = (uint8_t)(row[i] - (is_plain ? 0 : row[i - row_bytes]));
         }
     }
 }
 
-static tess_status assemble(tess_heap *heap, int64_t width, int64_t height, const uint8_t *packed,
-                            size_t packed_bytes, uint8_t **png, size_t *bytes)
+static tess_status assemble(tess_heap *heap, const tess_png *picture, const uint8_t *packed,
+                            size_t packed_bytes, uint8_t **file, size_t *bytes)
 {
     static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    *bytes = SIGNATURE_BYTES + HEADER_BYTES + packed_bytes + 3 * CHUNK_EXTRA_BYTES;
-    *png = tess_heap_alloc(heap, *bytes, TESS_TAG_IO, "a picture");
-    if (!*png) {
+    *bytes = SIGNATURE_BYTES + HEADER_BYTES + packed_bytes + 3 * CHUNK_EXTRA_BYTES +
+             (picture->palette ? PALETTE_BYTES + CHUNK_EXTRA_BYTES : 0);
+    *file = tess_heap_alloc(heap, *bytes, TESS_TAG_IO, "a picture");
+    if (!*file) {
         return TESS_E_MEMORY;
     }
-    uint8_t header[HEADER_BYTES] = {[8] = 8, [9] = 2}; // 8 bits of red, green and blue
-    put_u32(header, (uint64_t)width);
-    put_u32(header + 4, (uint64_t)height);
-    memcpy(*png, signature, SIGNATURE_BYTES);
-    uint8_t *at = put_chunk(*png + SIGNATURE_BYTES, "IHDR", header, HEADER_BYTES);
+    uint8_t header[HEADER_BYTES] = {[8] = 8, [9] = picture->palette ? INDEXED : COLOURED};
+    put_u32(header, (uint64_t)picture->width);
+    put_u32(header + 4, (uint64_t)picture->height);
+    memcpy(*file, signature, SIGNATURE_BYTES);
+    uint8_t *at = put_chunk(*file + SIGNATURE_BYTES, "IHDR", header, HEADER_BYTES);
+    if (picture->palette) {
+        at = put_chunk(at, "PLTE", picture->palette, PALETTE_BYTES);
+    }
     at = put_chunk(at, "IDAT", packed, packed_bytes);
     put_chunk(at, "IEND", NULL, 0);
     return TESS_OK;
 }
 
-tess_status tess_png_encode(tess_heap *heap, const uint8_t *rgb, int64_t width, int64_t height,
-                            uint8_t **png, size_t *bytes)
+tess_status tess_png_encode(tess_heap *heap, const tess_png *picture, uint8_t **file, size_t *bytes)
 {
-    *png = NULL;
-    if (width < 1 || height < 1 || width > MAX_SIDE || height > MAX_SIDE) {
+    *file = NULL;
+    if (picture->width < 1 || picture->height < 1 || picture->width > MAX_SIDE ||
+        picture->height > MAX_SIDE) {
         TESS_FAIL(TESS_E_ARGUMENT, "a picture of %lld x %lld pixels; both must be 1 to %d",
-                  (long long)width, (long long)height, (int)MAX_SIDE);
+                  (long long)picture->width, (long long)picture->height, (int)MAX_SIDE);
     }
-    const size_t raw_bytes = (size_t)height * ((size_t)width * PIXEL_BYTES + 1);
+    const int64_t row_bytes = picture->width * (picture->palette ? 1 : 3);
+    const size_t raw_bytes = (size_t)picture->height * ((size_t)row_bytes + 1);
     uint8_t *raw = tess_heap_alloc(heap, raw_bytes, TESS_TAG_IO, "a picture");
     if (!raw) {
         return TESS_E_MEMORY;
     }
-    filter(rgb, width, height, raw);
+    filter(picture, row_bytes, raw);
     uint8_t *packed = NULL;
     size_t packed_bytes = 0;
     size_t room = 0;
     tess_status status = tess_pack_memory(heap, raw, raw_bytes, &packed, &packed_bytes, &room);
     if (status == TESS_OK) {
-        status = assemble(heap, width, height, packed, packed_bytes, png, bytes);
+        status = assemble(heap, picture, packed, packed_bytes, file, bytes);
         tess_heap_free(heap, packed, room, TESS_TAG_IO);
     }
     tess_heap_free(heap, raw, raw_bytes, TESS_TAG_IO);

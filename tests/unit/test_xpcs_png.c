@@ -42,7 +42,8 @@ static void pixels_come_back(void **state)
         }
         uint8_t *png = NULL;
         size_t bytes = 0;
-        assert_ok(tess_png_encode(&ctx->heap, rgb, width, height, &png, &bytes));
+        const tess_png picture = {width, height, rgb, NULL};
+        assert_ok(tess_png_encode(&ctx->heap, &picture, &png, &bytes));
         png_image image;
         png_decode(png, bytes, &image);
         assert_int_equal(image.width, width);
@@ -52,6 +53,27 @@ static void pixels_come_back(void **state)
         tess_heap_free(&ctx->heap, png, bytes, TESS_TAG_IO);
         free(rgb);
     }
+}
+
+static void palettes_colour_pixels(void **state)
+{
+    (void)state;
+    uint8_t palette[256 * 3];
+    uint8_t pixels[6] = {0, 1, 2, 255, 7, 7};
+    for (int i = 0; i < 256 * 3; i++) {
+        palette[i] = (uint8_t)(i * 31);
+    }
+    const tess_png picture = {3, 2, pixels, palette};
+    uint8_t *png = NULL;
+    size_t bytes = 0;
+    assert_ok(tess_png_encode(&ctx->heap, &picture, &png, &bytes));
+    png_image image;
+    png_decode(png, bytes, &image);
+    for (int i = 0; i < 6; i++) {
+        assert_memory_equal(png_pixel(&image, i % 3, i / 3), palette + 3 * pixels[i], 3);
+    }
+    png_free(&image);
+    tess_heap_free(&ctx->heap, png, bytes, TESS_TAG_IO);
 }
 
 static void stored_blocks_are_streams(void **state)
@@ -83,9 +105,10 @@ static void sizes_are_checked(void **state)
     uint8_t rgb[3] = {0};
     uint8_t *png = NULL;
     size_t bytes = 0;
-    assert_fails(tess_png_encode(&ctx->heap, rgb, 0, 1, &png, &bytes), TESS_E_ARGUMENT, "0 x 1");
-    assert_fails(tess_png_encode(&ctx->heap, rgb, 1, 1 << 20, &png, &bytes), TESS_E_ARGUMENT,
-                 "1 x 1048576");
+    const tess_png flat = {0, 1, rgb, NULL};
+    const tess_png high = {1, 1 << 20, rgb, NULL};
+    assert_fails(tess_png_encode(&ctx->heap, &flat, &png, &bytes), TESS_E_ARGUMENT, "0 x 1");
+    assert_fails(tess_png_encode(&ctx->heap, &high, &png, &bytes), TESS_E_ARGUMENT, "1 x 1048576");
 }
 
 static double luminance(const uint8_t rgb[3])
@@ -130,6 +153,7 @@ int main(void)
     ctx = unit_context(1, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_come_back),
+        cmocka_unit_test(palettes_colour_pixels),
         cmocka_unit_test(stored_blocks_are_streams),
         cmocka_unit_test(sizes_are_checked),
         cmocka_unit_test(colours_rise),

@@ -1,4 +1,5 @@
-// A reader of the PNG files we write: 8 bits of red, green and blue, filters none and up.
+// A reader of the PNG files we write: 8 bits of red, green and blue or of a palette,
+// filters none and up.
 #ifndef TESS_TESTS_XPCS_PNG_H
 #define TESS_TESTS_XPCS_PNG_H
 
@@ -75,6 +76,8 @@ static inline void png_decode(const uint8_t *png, size_t bytes, png_image *image
 {
     static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     const uint8_t *data = NULL;
+    const uint8_t *palette = NULL;
+    size_t channels = 0;
     size_t data_bytes = 0;
     int has_end = 0;
     assert_true(bytes > 8);
@@ -88,7 +91,11 @@ static inline void png_decode(const uint8_t *png, size_t bytes, png_image *image
             image->width = png_u32(png + at + 8);
             image->height = png_u32(png + at + 12);
             assert_int_equal(png[at + 16], 8);
-            assert_int_equal(png[at + 17], 2);
+            assert_true(png[at + 17] == 2 || png[at + 17] == 3);
+            channels = png[at + 17] == 2 ? 3 : 1;
+        } else if (memcmp(png + at + 4, "PLTE", 4) == 0) {
+            palette = png + at + 8;
+            assert_int_equal(length, 768);
         } else if (memcmp(png + at + 4, "IDAT", 4) == 0) {
             data = png + at + 8;
             data_bytes = length;
@@ -98,20 +105,30 @@ static inline void png_decode(const uint8_t *png, size_t bytes, png_image *image
         at += 12 + length;
     }
     assert_true(data && has_end);
-    const size_t row_bytes = (size_t)image->width * 3;
+    assert_true(channels == 3 || palette);
+    const size_t row_bytes = (size_t)image->width * channels;
     const size_t raw_bytes = (size_t)image->height * (row_bytes + 1);
     uint8_t *raw = malloc(raw_bytes);
-    image->rgb = malloc((size_t)image->height * row_bytes);
+    uint8_t *pixels = malloc((size_t)image->height * row_bytes);
     png_unpack(data, data_bytes, raw, raw_bytes);
     for (size_t y = 0; y < (size_t)image->height; y++) {
         const uint8_t *row = raw + y * (row_bytes + 1);
         assert_true(row[0] == 0 || row[0] == 2);
         for (size_t i = 0; i < row_bytes; i++) {
-            const uint8_t above = row[0] == 2 && y > 0 ? image->rgb[(y - 1) * row_bytes + i] : 0;
-            image->rgb[y * row_bytes + i] = (uint8_t)(row[1 + i] + above);
+            const uint8_t above = row[0] == 2 && y > 0 ? pixels[(y - 1) * row_bytes + i] : 0;
+            pixels[y * row_bytes + i] = (uint8_t)(row[1 + i] + above);
         }
     }
     free(raw);
+    image->rgb = pixels;
+    if (channels == 1) {
+        const size_t n = (size_t)(image->width * image->height);
+        image->rgb = malloc(n * 3);
+        for (size_t i = 0; i < n; i++) {
+            memcpy(image->rgb + 3 * i, palette + 3 * (size_t)pixels[i], 3);
+        }
+        free(pixels);
+    }
 }
 
 static inline const uint8_t *png_pixel(const png_image *image, int64_t x, int64_t y)
