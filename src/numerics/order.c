@@ -9,8 +9,8 @@ static void swap(double *a, double *b)
     *b = t;
 }
 
-// Hoare's selection: afterwards x[k] is in its place, smaller values before, larger behind.
-static double select_kth(double *x, int64_t n, int64_t k)
+// Hoare's selection.
+double tess_select(double *x, int64_t n, int64_t k)
 {
     int64_t low = 0;
     int64_t high = n - 1;
@@ -42,7 +42,7 @@ static double select_kth(double *x, int64_t n, int64_t k)
 
 double tess_median(double *x, int64_t n)
 {
-    const double upper = select_kth(x, n, n / 2);
+    const double upper = tess_select(x, n, n / 2);
     if (n % 2 == 1) {
         return upper;
     }

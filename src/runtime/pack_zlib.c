@@ -11,6 +11,7 @@ enum {
     PACKED_BYTES = 1 << 17,
     SIZE_PREFIX_BYTES = 64,
     LEVEL = 2, // samples hardly shrink further, only slower
+    PICTURE_LEVEL = 4,
     MEMORY_LEVEL = 8,
     GZIP = MAX_WBITS + 16,
 };
@@ -119,7 +120,7 @@ tess_status tess_pack_memory(tess_heap *heap, const uint8_t *src, size_t bytes, 
     if (bytes > 1u << 30) {
         TESS_FAIL(TESS_E_ARGUMENT, "%zu bytes are too many to pack in memory", bytes);
     }
-    if (deflateInit(&stream, Z_DEFAULT_COMPRESSION) != Z_OK) {
+    if (deflateInit(&stream, PICTURE_LEVEL) != Z_OK) {
         return TESS_E_MEMORY;
     }
     *room = deflateBound(&stream, bytes);

@@ -1,0 +1,228 @@
+// The HTML report of a fit: what was found, how well it fits, and where it does not.
+#include "systems/xpcs/report/page.h"
+
+#include "base/status.h"
+#include "systems/xpcs/result/record.h"
+#include "tessera/run.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// Maps of so many angles are shown in full; more angles share their pixels.
+enum { FULL_SIDE = 400, FULL_ANGLES = 12, LEAST_SIDE = 64 };
+
+void tess_xp_printf(tess_html *html, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tess_html_escaped(html, text);
+}
+
+static void fact(tess_xp_page *page, const char *name, const char *format, ...) TESS_PRINTF(3, 4);
+
+static void fact(tess_xp_page *page, const char *name, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tess_html_fact(&page->html, name, text);
+}
+
+static void badge(tess_xp_page *page, const char *text, const char *colour)
+{
+    tess_text_printf(&page->html.text,
+                     "<span style=\"background:%s;color:#fff;border-radius:4px;padding:.2em .7em;"
+                     "margin-right:.6em;font-weight:600\">",
+                     colour);
+    tess_html_escaped(&page->html, text);
+    tess_text_add(&page->html.text, "</span>");
+}
+
+static void write_verdict(tess_xp_page *page)
+{
+    static const char *const colours[3] = {"#2e7d4f", "#b7791f", "#b3362b"};
+    const tess_xpcs_result_info *info = page->info;
+    char text[96];
+    tess_text_add(&page->html.text, "<p>");
+    snprintf(text, sizeof text, "fit %s", tess_xpcs_quality_name((tess_xpcs_quality)info->quality));
+    badge(page, text, info->quality >= 0 && info->quality < 3 ? colours[info->quality] : "#555");
+    badge(page, tess_xpcs_convergence_name((tess_xpcs_convergence)info->convergence),
+          info->convergence == TESS_XPCS_CONVERGED ? colours[0] : colours[2]);
+    tess_xp_printf(&page->html, "reduced chi2 %.4g", info->reduced_chi2);
+    if (info->sigma_is_default) {
+        tess_xp_printf(&page->html, " (sigma is a default: chi2 not interpretable)");
+    }
+    tess_text_add(&page->html.text, "</p>\n");
+}
+
+static void write_summary(tess_xp_page *page)
+{
+    const tess_xpcs_result_info *info = page->info;
+    const char *kernel = tess_xpcs_kernel_name((tess_xpcs_kernel)info->kernel);
+    char scaling[32];
+    char loss[32];
+    char sigma[32];
+    tess_xp_choice("scaling", info->scaling, scaling);
+    tess_xp_choice("loss", info->loss, loss);
+    tess_xp_choice("sigma_mode", info->sigma_mode, sigma);
+    tess_html_fact_begin(&page->html);
+    fact(page, "data", "%s",
+         info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "an array");
+    fact(page, "size", "%lld %s of %lld frames, %.6g s apart; %lld points fitted, %lld left out",
+         (long long)info->n_angle, info->n_angle == 1 ? "angle" : "angles",
+         (long long)info->n_frame, info->dt_s, (long long)info->n_used, (long long)info->n_masked);
+    if (info->mode == TESS_XPCS_LAMINAR_FLOW) {
+        fact(page, "model", "%s, shear kernel %s, gap %.6g Å",
+             tess_xpcs_mode_name((tess_xpcs_mode)info->mode), kernel, info->gap_angstrom);
+    } else {
+        fact(page, "model", "%s", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
+    }
+    fact(page, "fit", "contrast and offset %s, loss %s, sigma %s; %lld free parameters", scaling,
+         loss, sigma, (long long)info->n_free);
+    fact(page, "chi2", "%.8g over %lld degrees of freedom; AIC %.8g, BIC %.8g", info->chi2,
+         (long long)info->dof, info->aic, info->bic);
+    fact(page, "solver", "%s %lld iterations, %lld passes over the data, condition %.3g",
+         info->message ? info->message : "", (long long)info->n_iteration, (long long)info->n_pass,
+         info->condition);
+    fact(page, "run", "%.3f s on %s, strategy %s%s; Tessera %s", info->seconds[4],
+         info->device ? info->device : "?", tess_strategy_name((tess_strategy)info->strategy),
+         info->resumed ? ", resumed" : "", info->tessera_version ? info->tessera_version : "?");
+    tess_html_fact_end(&page->html);
+}
+
+static void write_list(tess_xp_page *page, const char *heading, const char *lines)
+{
+    if (!lines || !*lines) {
+        return;
+    }
+    tess_html_heading(&page->html, heading);
+    tess_text_add(&page->html.text, "<ul>\n");
+    while (*lines) {
+        const size_t n = strcspn(lines, "\n");
+        tess_text_add(&page->html.text, "<li>");
+        tess_xp_printf(&page->html, "%.*s", n < 1000 ? (int)n : 1000, lines);
+        tess_text_add(&page->html.text, "</li>\n");
+        lines += n + (lines[n] == '\n');
+    }
+    tess_text_add(&page->html.text, "</ul>\n");
+}
+
+static void write_timing(tess_xp_page *page)
+{
+    static const char *const heads[] = {"stage", "seconds"};
+    static const char *const names[5] = {"reading", "model and sums", "solver", "checkpoints",
+                                         "all"};
+    const tess_xpcs_result_info *info = page->info;
+    char text[160];
+    tess_html_heading(&page->html, "Time");
+    tess_html_table_begin(&page->html, heads, 2);
+    for (int i = 0; i < 5; i++) {
+        snprintf(text, sizeof text, "%.3f", info->seconds[i]);
+        const char *const row[] = {names[i], text};
+        tess_html_table_row(&page->html, row, 2);
+    }
+    tess_html_table_end(&page->html);
+    snprintf(text, sizeof text, "%.3g points a second, %.1f MiB at most.", info->points_per_s,
+             (double)info->peak_bytes / (1 << 20));
+    tess_html_paragraph(&page->html, text);
+}
+
+static void write_citation(tess_xp_page *page)
+{
+    char text[512];
+    tess_html_heading(&page->html, "How to cite");
+    snprintf(text, sizeof text,
+             "Fitted with Tessera %s (settings %s, data %s). The model is that of He et al., PNAS "
+             "121 (2024), doi:10.1073/pnas.2401162121, and PNAS 122 (2025), "
+             "doi:10.1073/pnas.2514216122.",
+             page->info->tessera_version ? page->info->tessera_version : "?",
+             page->info->config_hash ? page->info->config_hash : "?",
+             page->info->data_fingerprint ? page->info->data_fingerprint : "?");
+    tess_html_paragraph(&page->html, text);
+}
+
+static tess_status write_provenance(tess_xp_page *page)
+{
+    tess_xp_record record;
+    char *text = NULL;
+    size_t bytes = 0;
+    tess_xp_record_init(&record, page->info, NULL);
+    TESS_TRY(tess_xp_record_text(page->ctx, tess_xp_record_provenance, &record, &text, &bytes));
+    tess_html_heading(&page->html, "Provenance");
+    tess_html_code(&page->html, text);
+    tess_heap_free(&page->ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return TESS_OK;
+}
+
+static tess_status write_page(tess_xp_page *page)
+{
+    write_verdict(page);
+    write_summary(page);
+    write_list(page, "Warnings", page->info->warnings);
+    write_list(page, "What was tried after failures", page->info->recovery);
+    write_list(page, "Notes on the data", page->data->info.notes);
+    tess_xp_page_parameters(page);
+    TESS_TRY(tess_xp_page_rates(page));
+    tess_xp_page_correlations(page);
+    tess_xp_page_angle_table(page);
+    TESS_TRY(tess_xp_page_angles(page));
+    tess_xp_page_residuals(page);
+    TESS_TRY(tess_xp_page_convergence(page));
+    tess_xp_page_basins(page);
+    write_timing(page);
+    write_citation(page);
+    return write_provenance(page);
+}
+
+static int64_t side_for(int64_t n_angle)
+{
+    if (n_angle <= FULL_ANGLES) {
+        return FULL_SIDE;
+    }
+    const double side = FULL_SIDE * sqrt((double)FULL_ANGLES / (double)n_angle);
+    return side > LEAST_SIDE ? (int64_t)side : LEAST_SIDE;
+}
+
+tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *info,
+                              tess_xpcs_data *data, const tess_xpcs_model *model, const char *path,
+                              int overwrite)
+{
+    if (!data || !model || !path) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s is NULL; a report needs result, data, model and path",
+                  !data    ? "data"
+                  : !model ? "model"
+                           : "path");
+    }
+    if (!overwrite && access(path, F_OK) == 0) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
+    }
+    const tess_xp_sweep_setup setup = {.ctx = ctx,
+                                       .data = data,
+                                       .info = info,
+                                       .model = model,
+                                       .n_angle = info->n_angle,
+                                       .side = side_for(info->n_angle),
+                                       .stage = "xpcs.report"};
+    tess_xp_sweep sweep;
+    TESS_TRY(tess_xp_sweep_run(&setup, &sweep));
+    tess_xp_page page = {.ctx = ctx, .info = info, .data = data, .model = model, .sweep = &sweep};
+    char title[256];
+    snprintf(title, sizeof title, "Two-time correlations: %.180s",
+             info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "fit");
+    tess_html_begin(&page.html, &ctx->heap, title);
+    tess_status status = write_page(&page);
+    if (status == TESS_OK) {
+        status = tess_html_write(&page.html, path, overwrite);
+    }
+    tess_html_destroy(&page.html);
+    tess_xp_sweep_free(&sweep);
+    return status;
+}

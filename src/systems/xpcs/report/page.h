@@ -1,0 +1,39 @@
+// The parts of the report of a fit.
+#ifndef TESS_XPCS_REPORT_PAGE_H
+#define TESS_XPCS_REPORT_PAGE_H
+
+#include "runtime/html_parts.h"
+#include "systems/xpcs/report/maps.h"
+#include "tessera/xpcs/report.h"
+
+typedef struct tess_xp_page {
+    tess_context *ctx;
+    tess_html html;
+    const tess_xpcs_result_info *info;
+    tess_xpcs_data *data;
+    const tess_xpcs_model *model;
+    const tess_xp_sweep *sweep; // of all angles
+} tess_xp_page;
+
+void tess_xp_page_parameters(tess_xp_page *page);
+void tess_xp_page_correlations(tess_xp_page *page);
+void tess_xp_page_basins(tess_xp_page *page);
+// A line per angle, and how contrast, offset and chi2 follow phi.
+void tess_xp_page_angle_table(tess_xp_page *page);
+// Maps, g2 and ageing of every angle.
+TESS_MUST_CHECK tess_status tess_xp_page_angles(tess_xp_page *page);
+// Diffusion and shear rates over time.
+TESS_MUST_CHECK tess_status tess_xp_page_rates(tess_xp_page *page);
+void tess_xp_page_residuals(tess_xp_page *page);
+TESS_MUST_CHECK tess_status tess_xp_page_convergence(tess_xp_page *page);
+
+// "16918 +- 12" with two digits of the error; text holds UTF-8.
+void tess_xp_with_error(double value, double sd, char *text, size_t capacity);
+void tess_xp_printf(tess_html *html, const char *format, ...) TESS_PRINTF(2, 3);
+
+// tess_xpcs_report() of an info.
+TESS_MUST_CHECK tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *info,
+                                              tess_xpcs_data *data, const tess_xpcs_model *model,
+                                              const char *path, int overwrite);
+
+#endif

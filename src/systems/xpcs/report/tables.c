@@ -1,0 +1,249 @@
+// Tables of the report: parameters with their errors, correlations, angles, minima.
+#include "runtime/colour.h"
+#include "systems/xpcs/report/chart.h"
+#include "systems/xpcs/report/page.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { BAR_WIDTH = 80, CHART_WIDTH = 300, CHART_HEIGHT = 220, LISTED_BASINS = 20 };
+
+void tess_xp_with_error(double value, double sd, char *text, size_t capacity)
+{
+    enum { DIGITS = 2, MOST_DECIMALS = 9 };
+    if (!(sd > 0) || !isfinite(sd)) {
+        snprintf(text, capacity, sd > 0 ? "%.6g ± ∞" : "%.6g", value);
+        return;
+    }
+    const int decimals = DIGITS - 1 - (int)floor(log10(sd));
+    if (decimals > MOST_DECIMALS || fabs(value) >= 1e9) {
+        snprintf(text, capacity, "%.6g ± %.2g", value, sd);
+    } else {
+        const int shown = decimals > 0 ? decimals : 0;
+        snprintf(text, capacity, "%.*f ± %.*f", shown, value, shown, sd);
+    }
+}
+
+// Where a value lies between its bounds; wide ranges of positive numbers by their logarithms.
+static void write_place(tess_xp_page *page, double value, double lower, double upper)
+{
+    const bool is_log = lower > 0 && upper > 100 * lower && value > 0;
+    const double share =
+        is_log ? log(value / lower) / log(upper / lower) : (value - lower) / (upper - lower);
+    const double cut = share < 0 ? 0 : share > 1 ? 1 : share;
+    if (!isfinite(share)) {
+        return;
+    }
+    tess_text_printf(&page->html.text,
+                     "<svg viewBox=\"-5 0 %d 12\" width=\"%d\" style=\"max-width:none\" "
+                     "role=\"img\"><line x1=\"0\" y1=\"6\" "
+                     "x2=\"%d\" y2=\"6\" stroke=\"currentColor\" stroke-opacity=\".4\"/><circle "
+                     "cx=\"%lld\" cy=\"6\" r=\"4\" fill=\"#2f7fd0\"/></svg>",
+                     BAR_WIDTH + 10, BAR_WIDTH + 10, BAR_WIDTH, llround(cut * BAR_WIDTH));
+}
+
+static void cell(tess_xp_page *page, const char *attributes, const char *text)
+{
+    tess_text_printf(&page->html.text, "<td%s>", attributes);
+    tess_html_escaped(&page->html, text);
+    tess_text_add(&page->html.text, "</td>");
+}
+
+static void write_parameter(tess_xp_page *page, int64_t k, const char *unit)
+{
+    const tess_xpcs_result_info *info = page->info;
+    const int32_t status = info->status[k];
+    const bool is_plain = status == TESS_XPCS_FREE || status == TESS_XPCS_FIXED;
+    char text[96];
+    tess_text_add(&page->html.text, "<tr>");
+    cell(page, " style=\"font-weight:600\"", info->names[k]);
+    tess_xp_with_error(info->theta[k], info->sd[k], text, sizeof text);
+    cell(page, " class=\"n\" style=\"white-space:nowrap\"", text);
+    cell(page, "", unit);
+    if (info->bootstrap_sd) {
+        snprintf(text, sizeof text, "± %.3g", info->bootstrap_sd[k]);
+        cell(page, " class=\"n\" style=\"white-space:nowrap\"", text);
+    }
+    cell(page, is_plain ? "" : " style=\"color:#b3362b\"",
+         tess_xpcs_param_status_name((tess_xpcs_param_status)status));
+    snprintf(text, sizeof text, "%.6g", info->start[k]);
+    cell(page, " class=\"n\"", text);
+    snprintf(text, sizeof text, "%.4g to %.4g", info->lower[k], info->upper[k]);
+    cell(page, " style=\"white-space:nowrap\"", text);
+    tess_text_add(&page->html.text, "<td>");
+    write_place(page, info->theta[k], info->lower[k], info->upper[k]);
+    tess_text_add(&page->html.text, "</td></tr>\n");
+}
+
+void tess_xp_page_parameters(tess_xp_page *page)
+{
+    const tess_xpcs_result_info *info = page->info;
+    int64_t n = 0;
+    const tess_xpcs_param_info *known = tess_xpcs_params((tess_xpcs_mode)info->mode, &n);
+    tess_html_heading(&page->html, "Parameters");
+    tess_text_printf(
+        &page->html.text,
+        "<table style=\"font-size:.93em\"><tr><th>parameter</th><th class=\"n\">value ± "
+        "sd</th><th>unit</th>%s<th>status</th><th "
+        "class=\"n\">start</th><th>bounds</th><th></th></tr>\n",
+        info->bootstrap_sd ? "<th class=\"n\">bootstrap</th>" : "");
+    for (int64_t k = 0; k < info->n_param; k++) {
+        write_parameter(page, k, k < n ? known[k].unit : "");
+    }
+    tess_text_add(&page->html.text, "</table>\n");
+    if (info->bootstrap_sd) {
+        tess_text_add(&page->html.text, "<p>");
+        tess_xp_printf(&page->html,
+                       "The bootstrap column is the standard deviation over %lld resamplings of "
+                       "blocks of frames.",
+                       (long long)info->n_bootstrap);
+        tess_text_add(&page->html.text, "</p>\n");
+    } else {
+        tess_html_paragraph(
+            &page->html, "Standard deviations take the points as independent. Points that share "
+                         "a frame are not: use uncertainty block_bootstrap for an honest check.");
+    }
+}
+
+static void write_correlation_row(tess_xp_page *page, int64_t k)
+{
+    const tess_xpcs_result_info *info = page->info;
+    const int64_t n = info->n_covariance;
+    const int64_t first = n - info->n_param;
+    tess_text_add(&page->html.text, "<tr><th>");
+    tess_html_escaped(&page->html, info->names[k]);
+    tess_text_add(&page->html.text, "</th>");
+    for (int64_t l = 0; l < info->n_param; l++) {
+        const double rho = info->correlation[(first + k) * n + first + l];
+        uint8_t rgb[3];
+        tess_colour_diverging(rho, rgb);
+        tess_text_printf(&page->html.text,
+                         "<td style=\"background:#%02x%02x%02x;color:%s;padding:.35em .6em;"
+                         "text-align:right;min-width:3em\">",
+                         rgb[0], rgb[1], rgb[2], fabs(rho) > 0.6 ? "#fff" : "#1b1f24");
+        if (isfinite(rho)) {
+            tess_xp_printf(&page->html, "%.2f", rho);
+        }
+        tess_text_add(&page->html.text, "</td>");
+    }
+    tess_text_add(&page->html.text, "</tr>\n");
+}
+
+void tess_xp_page_correlations(tess_xp_page *page)
+{
+    const tess_xpcs_result_info *info = page->info;
+    if (!info->correlation || info->n_covariance < info->n_param) {
+        return;
+    }
+    tess_html_heading(&page->html, "Correlations");
+    tess_html_paragraph(&page->html, "Of the estimates; red: rise together, blue: one rises as the "
+                                     "other falls. Near 1 or -1 the data tell only a combination.");
+    tess_text_add(&page->html.text, "<table><tr><th></th>");
+    for (int64_t k = 0; k < info->n_param; k++) {
+        tess_text_add(&page->html.text,
+                      "<th style=\"max-width:5em;overflow-wrap:anywhere;font-size:.8em;"
+                      "vertical-align:bottom\">");
+        tess_html_escaped(&page->html, info->names[k]);
+        tess_text_add(&page->html.text, "</th>");
+    }
+    tess_text_add(&page->html.text, "</tr>\n");
+    for (int64_t k = 0; k < info->n_param; k++) {
+        write_correlation_row(page, k);
+    }
+    tess_text_add(&page->html.text, "</table>\n");
+}
+
+static void write_angle(tess_xp_page *page, int64_t a)
+{
+    const tess_xpcs_result_info *info = page->info;
+    char cells[6][96];
+    snprintf(cells[0], sizeof cells[0], "%.2f", info->phi[a]);
+    snprintf(cells[1], sizeof cells[1], "%.5g", info->q[a]);
+    tess_xp_with_error(info->contrast[a], info->contrast_sd[a], cells[2], sizeof cells[2]);
+    tess_xp_with_error(info->offset[a], info->offset_sd[a], cells[3], sizeof cells[3]);
+    snprintf(cells[4], sizeof cells[4], "%lld",
+             (long long)(info->n_used_angle ? info->n_used_angle[a] : 0));
+    snprintf(cells[5], sizeof cells[5], "%.4g",
+             info->reduced_chi2_angle ? info->reduced_chi2_angle[a] : (double)NAN);
+    tess_text_printf(&page->html.text, "<tr><td><a href=\"#angle%lld\">%lld</a></td>",
+                     (long long)a + 1, (long long)a + 1);
+    for (int i = 0; i < 6; i++) {
+        cell(page, " class=\"n\" style=\"white-space:nowrap\"", cells[i]);
+    }
+    tess_text_add(&page->html.text, "</tr>\n");
+}
+
+static void write_over_phi(tess_xp_page *page)
+{
+    const tess_xpcs_result_info *info = page->info;
+    const double *values[3] = {info->contrast, info->offset, info->reduced_chi2_angle};
+    static const char *const names[3] = {"contrast", "offset", "reduced chi2"};
+    if (info->n_angle < 3) {
+        return;
+    }
+    tess_xp_row_begin(&page->html);
+    for (int i = 0; i < 3; i++) {
+        const tess_xp_chart chart = {.title = names[i],
+                                     .x_label = "phi (degrees)",
+                                     .y_label = names[i],
+                                     .width = CHART_WIDTH,
+                                     .height = CHART_HEIGHT};
+        const tess_xp_series series = {.x = info->phi, .y = values[i], .n = info->n_angle};
+        if (values[i]) {
+            tess_xp_chart_draw(&page->html, &chart, &series, 1);
+        }
+    }
+    tess_xp_row_end(&page->html);
+}
+
+void tess_xp_page_angle_table(tess_xp_page *page)
+{
+    const int64_t n = page->info->n_angle;
+    tess_html_heading(&page->html, "Angles");
+    write_over_phi(page);
+    if (n > 12) {
+        tess_text_add(&page->html.text, "<details><summary>Table</summary>\n");
+    }
+    tess_text_add(&page->html.text,
+                  "<table><tr><th></th><th class=\"n\">phi (degrees)</th><th class=\"n\">q "
+                  "(1/Å)</th><th class=\"n\">contrast</th><th class=\"n\">offset</th><th "
+                  "class=\"n\">points</th><th class=\"n\">reduced chi2</th></tr>\n");
+    for (int64_t a = 0; a < n; a++) {
+        write_angle(page, a);
+    }
+    tess_text_add(&page->html.text, "</table>\n");
+    if (n > 12) {
+        tess_text_add(&page->html.text, "</details>\n");
+    }
+}
+
+void tess_xp_page_basins(tess_xp_page *page)
+{
+    const tess_xpcs_result_info *info = page->info;
+    char text[64];
+    if (info->n_basin < 1) {
+        return;
+    }
+    tess_html_heading(&page->html, "Minima found from many starts");
+    tess_text_add(&page->html.text,
+                  "<table><tr><th class=\"n\">starts</th><th class=\"n\">cost</th>");
+    for (int64_t k = 0; k < info->n_param; k++) {
+        tess_text_add(&page->html.text, "<th class=\"n\">");
+        tess_html_escaped(&page->html, info->names[k]);
+        tess_text_add(&page->html.text, "</th>");
+    }
+    tess_text_add(&page->html.text, "</tr>\n");
+    for (int64_t b = 0; b < info->n_basin && b < LISTED_BASINS; b++) {
+        tess_text_add(&page->html.text, "<tr>");
+        snprintf(text, sizeof text, "%lld", (long long)info->basins[b].n_start);
+        cell(page, " class=\"n\"", text);
+        snprintf(text, sizeof text, "%.8g", info->basins[b].cost);
+        cell(page, " class=\"n\"", text);
+        for (int64_t k = 0; k < info->n_param; k++) {
+            snprintf(text, sizeof text, "%.5g", info->basins[b].theta[k]);
+            cell(page, " class=\"n\"", text);
+        }
+        tess_text_add(&page->html.text, "</tr>\n");
+    }
+    tess_text_add(&page->html.text, "</table>\n");
+}

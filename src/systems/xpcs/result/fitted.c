@@ -1,0 +1,70 @@
+#include "systems/xpcs/result/fitted.h"
+
+#include "base/status.h"
+#include "systems/xpcs/run_stage.h"
+
+static tess_status check(const tess_xpcs_result_info *info, const tess_xpcs_data *data,
+                         const tess_xpcs_model *model)
+{
+    if (!data || !model) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s is NULL; give the data and the model that were fitted",
+                  data ? "model" : "data");
+    }
+    const tess_xpcs_data_info *d = tess_xpcs_data_get_info(data);
+    if (d->n_angle != info->n_angle || d->n_frame != info->n_frame) {
+        TESS_FAIL(
+            TESS_E_SHAPE,
+            "data: %lld angles of %lld frames, but the result is of %lld angles of %lld; give "
+            "the data that were fitted",
+            (long long)d->n_angle, (long long)d->n_frame, (long long)info->n_angle,
+            (long long)info->n_frame);
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_fitted_open(tess_context *ctx, const tess_xpcs_result_info *info,
+                                const tess_xpcs_data *data, const tess_xpcs_model *model,
+                                tess_xp_fitted *out)
+{
+    *out = (tess_xp_fitted){.ctx = ctx, .info = info};
+    TESS_TRY(check(info, data, model));
+    TESS_TRY(tess_xp_model_for_data(model, tess_xpcs_data_get_info(data), &out->model));
+    if (out->model.mode != info->mode || out->model.kernel != info->kernel) {
+        TESS_FAIL(TESS_E_MISMATCH,
+                  "model: %s, kernel %s, but the fit was %s, kernel %s; give the "
+                  "model that was fitted",
+                  tess_xpcs_mode_name((tess_xpcs_mode)out->model.mode),
+                  tess_xpcs_kernel_name((tess_xpcs_kernel)out->model.kernel),
+                  tess_xpcs_mode_name((tess_xpcs_mode)info->mode),
+                  tess_xpcs_kernel_name((tess_xpcs_kernel)info->kernel));
+    }
+    TESS_TRY(tess_xp_grids_create(ctx, &out->model, info->n_frame, &out->grids));
+    tess_xp_grids_fill(&out->grids, &out->model, info->theta);
+    return TESS_OK;
+}
+
+void tess_xp_fitted_close(tess_xp_fitted *fitted)
+{
+    if (fitted->ctx) {
+        tess_xp_grids_destroy(fitted->ctx, &fitted->grids);
+    }
+    *fitted = (tess_xp_fitted){0};
+}
+
+tess_status tess_xp_fitted_rows(const tess_xp_fitted *fitted, int64_t angle, int64_t first,
+                                int64_t count, double *m)
+{
+    const tess_xpcs_result_info *info = fitted->info;
+    tess_xp_angle constants = {0};
+    tess_xp_angle_fill(&constants, &fitted->model, info->theta, info->phi[angle], info->q[angle]);
+    const tess_stage_xpcs_model stage = {.grid = &fitted->grids.grid,
+                                         .angle = &constants,
+                                         .out = m,
+                                         .n_frame = info->n_frame,
+                                         .first_row = first,
+                                         .n_row = count,
+                                         .n_param =
+                                             (int32_t)tess_xp_n_param((tess_xpcs_mode)info->mode),
+                                         .power = tess_xp_power((tess_xpcs_kernel)info->kernel)};
+    return tess_xp_run_stage(fitted->ctx, TESS_STAGE_XPCS_MODEL, &stage, sizeof stage);
+}

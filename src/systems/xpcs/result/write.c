@@ -1,0 +1,201 @@
+#include "systems/xpcs/result/write.h"
+
+#include "base/file.h"
+#include "base/status.h"
+#include "base/struct_read.h"
+#include "systems/xpcs/report/maps.h"
+#include "systems/xpcs/report/page.h"
+#include "systems/xpcs/result/arrays.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 1000 };
+
+// Surfaces of more points are written on request only.
+static const int64_t SURFACE_POINTS = 10 * 1000 * 1000;
+
+typedef struct writing {
+    tess_context *ctx;
+    tess_xp_record record;
+    tess_xpcs_data *data;
+    const tess_xpcs_model *model;
+    const char *folder;
+    tess_xpcs_write_config config;
+    bool has_surfaces;
+} writing;
+
+void tess_xpcs_write_config_init(tess_xpcs_write_config *config, size_t struct_size)
+{
+    const tess_xpcs_write_config defaults = {.surfaces = -1, .report = 1};
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
+}
+
+static tess_status path_of(const writing *w, const char *name, char path[PATH_BYTES])
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", w->folder, name) >= PATH_BYTES) {
+        TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", w->folder);
+    }
+    return TESS_OK;
+}
+
+static tess_status make_folder(const char *path)
+{
+    struct stat found;
+    if (mkdir(path, 0777) == 0) {
+        return TESS_OK;
+    }
+    if (errno != EEXIST) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create this folder: %s", path, strerror(errno));
+    }
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
+        TESS_FAIL(TESS_E_CREATE, "%s: is there already and no folder; choose another name", path);
+    }
+    return TESS_OK;
+}
+
+// Every folder on the way to the results.
+static tess_status make_folders(const writing *w)
+{
+    char path[PATH_BYTES];
+    TESS_TRY(path_of(w, "nlsq", path));
+    for (char *slash = path + 1; *slash; slash++) {
+        if (*slash == '/' && slash[-1] != '/') {
+            *slash = '\0';
+            TESS_TRY(make_folder(path));
+            *slash = '/';
+        }
+    }
+    return make_folder(path);
+}
+
+// Before any work: without overwrite none of the files is there.
+static tess_status check_absent(const writing *w)
+{
+    const struct {
+        const char *name;
+        bool is_wanted;
+    } files[] = {{"nlsq/parameters.json", true},          {"nlsq/analysis_results_nlsq.json", true},
+                 {"nlsq/convergence_metrics.json", true}, {"nlsq/fitted_data.npz", w->has_surfaces},
+                 {"result.h5", w->config.hdf5 != 0},      {"report.html", w->config.report != 0}};
+    for (size_t i = 0; i < sizeof files / sizeof *files && !w->config.overwrite; i++) {
+        char path[PATH_BYTES];
+        TESS_TRY(path_of(w, files[i].name, path));
+        if (files[i].is_wanted && access(path, F_OK) == 0) {
+            TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
+        }
+    }
+    return TESS_OK;
+}
+
+// Spools and archive, which are there at the same time.
+static tess_status check_disk(const writing *w)
+{
+    struct statvfs disk;
+    if (!w->has_surfaces || statvfs(w->folder, &disk) != 0) {
+        return TESS_OK;
+    }
+    const uint64_t one = tess_xp_surfaces_bytes(&w->data->info);
+    const uint64_t needed = 2 * one + (w->config.hdf5 ? one / 3 : 0);
+    const uint64_t free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
+    if (needed > free_bytes) {
+        TESS_FAIL(TESS_E_IO,
+                  "%s: the fitted matrices need %llu bytes, the disk has %llu free; choose another "
+                  "disk, or leave them out (surfaces 0)",
+                  w->folder, (unsigned long long)needed, (unsigned long long)free_bytes);
+    }
+    return TESS_OK;
+}
+
+static tess_status write_text(const writing *w, const char *name, tess_xp_record_writer writer)
+{
+    char path[PATH_BYTES];
+    char *text = NULL;
+    size_t bytes = 0;
+    TESS_TRY(path_of(w, name, path));
+    TESS_TRY(tess_xp_record_text(w->ctx, writer, &w->record, &text, &bytes));
+    const tess_status status = tess_file_write_text(path, text, w->config.overwrite);
+    tess_heap_free(&w->ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return status;
+}
+
+static tess_status write_archives(const writing *w)
+{
+    char path[PATH_BYTES];
+    tess_xp_surfaces surfaces = {0};
+    tess_status status = path_of(w, "nlsq/fitted_data.npz", path);
+    if (status == TESS_OK && w->has_surfaces) {
+        status = tess_xp_surfaces_make(w->ctx, w->record.info, w->data, w->model, path, &surfaces);
+        if (status == TESS_OK) {
+            status = tess_xp_write_fitted_data(w->ctx, &w->record, w->data, &surfaces, path,
+                                               w->config.overwrite);
+        }
+    }
+    if (status == TESS_OK && w->config.hdf5) {
+        status = path_of(w, "result.h5", path);
+        if (status == TESS_OK) {
+            status = tess_xp_write_hdf5(w->ctx, &w->record, w->has_surfaces ? &surfaces : NULL,
+                                        path, w->config.overwrite);
+        }
+    }
+    tess_xp_surfaces_free(&surfaces);
+    return status;
+}
+
+static tess_status write_pictures(const writing *w)
+{
+    char path[PATH_BYTES];
+    if (w->config.figures) {
+        TESS_TRY(path_of(w, "nlsq", path));
+        TESS_TRY(tess_xp_figures_of(w->ctx, w->record.info, w->data, w->model, path,
+                                    w->config.overwrite));
+    }
+    if (w->config.report) {
+        TESS_TRY(path_of(w, "report.html", path));
+        TESS_TRY(tess_xp_report_of(w->ctx, w->record.info, w->data, w->model, path,
+                                   w->config.overwrite));
+    }
+    return TESS_OK;
+}
+
+static tess_status check(const writing *w)
+{
+    if (!w->data || !w->model || !w->folder || !w->folder[0]) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s is %s; results need the data and model that were fitted and "
+                  "a folder",
+                  !w->data    ? "data"
+                  : !w->model ? "model"
+                              : "folder",
+                  w->folder && !w->folder[0] ? "empty" : "NULL");
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_info *info,
+                                    tess_xpcs_data *data, const tess_xpcs_model *model,
+                                    const char *folder, const tess_xpcs_write_config *config)
+{
+    writing w = {.ctx = ctx, .data = data, .model = model, .folder = folder};
+    tess_xpcs_write_config_init(&w.config, sizeof w.config);
+    if (config) {
+        TESS_TRY(tess_struct_read(config, &w.config, sizeof w.config, "config"));
+    }
+    TESS_TRY(check(&w));
+    w.has_surfaces =
+        w.config.surfaces > 0 || (w.config.surfaces < 0 && data->info.n_point < SURFACE_POINTS);
+    tess_xp_record_init(&w.record, info, w.config.command_line);
+    TESS_TRY(make_folders(&w));
+    TESS_TRY(check_absent(&w));
+    TESS_TRY(check_disk(&w));
+    // What takes longest and may fail for lack of room comes first.
+    TESS_TRY(write_archives(&w));
+    TESS_TRY(write_pictures(&w));
+    TESS_TRY(write_text(&w, "nlsq/parameters.json", tess_xp_record_parameters));
+    TESS_TRY(write_text(&w, "nlsq/analysis_results_nlsq.json", tess_xp_record_analysis));
+    return write_text(&w, "nlsq/convergence_metrics.json", tess_xp_record_convergence);
+}
