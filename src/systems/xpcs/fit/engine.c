@@ -10,6 +10,10 @@
 enum {
     EXTRA_CANDIDATES = 16, // default, guess, and those of a search after failures
     DEFAULT_NFEV = 100,    // per free parameter
+    PART_POINTS = 250000,  // a coarse pass has at least
+    PART_GROUPS = 16,      // likewise, from the first frames to the last
+    LEAST_PART = 4,
+    MOST_PART = 64,
     EXACT = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN,
 };
 
@@ -43,6 +47,19 @@ double tess_xp_engine_variance(const tess_xp_engine *e)
     return 2 * e->head->kept_cost / (double)(dof > 0 ? dof : 1);
 }
 
+// A look at part of the data is worth while where it leaves enough points of all ages.
+static void choose_part(tess_xp_engine *e)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&e->problem->data->tiles);
+    const int64_t n_used = e->problem->data->info.n_used;
+    int64_t every = n_used / PART_POINTS;
+    every = every < n_leaf / PART_GROUPS ? every : n_leaf / PART_GROUPS;
+    if (every >= LEAST_PART) {
+        e->every = every < MOST_PART ? every : MOST_PART;
+        e->group = n_leaf / (e->every * PART_GROUPS) > 0 ? n_leaf / (e->every * PART_GROUPS) : 1;
+    }
+}
+
 // A block cut into parts, all of 8-byte items.
 typedef struct cutter {
     unsigned char *base; // NULL: only counted
@@ -71,6 +88,7 @@ static void bind_state(tess_xp_engine *e, cutter *c)
     e->contrast = cut_items(c, p->n_angle);
     e->offset = cut_items(c, p->n_angle);
     e->kept_theta = cut_items(c, p->n_param);
+    e->run_theta = cut_items(c, p->n_param);
     e->x = cut_items(c, n_x);
     e->gradient = cut_items(c, n_x);
     e->hessian = cut_items(c, n_x * n_x);
@@ -114,6 +132,7 @@ tess_status tess_xp_engine_create(tess_context *ctx, tess_xp_problem *problem, t
         e->max_x += tess_xp_scaling_n_unknown(&problem->scaling);
     }
     e->reduced_bytes = tess_xp_reduced_bytes(problem->n_angle, problem->n_param);
+    choose_part(e);
     cutter state = {0};
     cutter scratch = {0};
     bind_state(e, &state);
@@ -238,7 +257,7 @@ tess_status tess_xp_engine_begin_run(tess_xp_engine *e, const double *theta)
 {
     const tess_xp_problem *p = e->problem;
     const tess_xpcs_fit_config *config = &p->config;
-    const double least = e->head->is_mixed                        ? mixed_tolerance
+    const double least = e->head->is_mixed || e->head->is_coarse  ? mixed_tolerance
                          : e->head->phase == TESS_XP_PHASE_REFINE ? 1e-12
                                                                   : 0;
     const bool is_tight = e->head->phase == TESS_XP_PHASE_REFINE;
@@ -250,6 +269,7 @@ tess_status tess_xp_engine_begin_run(tess_xp_engine *e, const double *theta)
                                          : DEFAULT_NFEV * (tess_xp_problem_n_free(p) + 1),
         .plain_xtol = config->compat_xtol};
     memcpy(e->theta, theta, (size_t)p->n_param * sizeof *e->theta);
+    memmove(e->run_theta, theta, (size_t)p->n_param * sizeof *e->theta);
     TESS_TRY(tess_xp_engine_lay_out(e, theta));
     tess_trust_begin(e->trust, tess_xp_engine_n_x(e), e->x, e->lower, e->upper, e->x_scale,
                      &options);
@@ -283,6 +303,10 @@ static tess_status end_run(tess_xp_engine *e, const tess_trust_view *view)
     if (view->nfev == 1 && view->status == 1 && view->gradient_norm == 0 && view->cost > 0 &&
         e->problem->n_free > 0) {
         head->status = TESS_XP_STALLED;
+    }
+    if (head->is_coarse) {
+        head->is_coarse = 0;
+        return tess_xp_engine_begin_run(e, head->status >= 0 ? e->kept_theta : e->run_theta);
     }
     if (head->is_mixed && head->status >= 0) {
         head->is_mixed = 0;
@@ -342,7 +366,8 @@ static tess_status between(void *self, tess_xp_pass *pass)
 
 static tess_status absorb(tess_xp_engine *e)
 {
-    e->head->n_pass++;
+    e->head->n_pass += !e->head->is_coarse;
+    e->head->n_coarse += e->head->is_coarse;
     switch (e->head->phase) {
     case TESS_XP_PHASE_GUESS:
     case TESS_XP_PHASE_SCREEN:
@@ -354,24 +379,43 @@ static tess_status absorb(tess_xp_engine *e)
     }
 }
 
-tess_status tess_xp_engine_run(tess_xp_engine *e)
+// The pass that the state asks for.
+static tess_status run_pass(tess_xp_engine *e)
 {
     tess_xp_pass *pass = e->pass;
-    pass->between = between;
-    pass->self = e;
+    const tess_xp_point point = {.theta = e->theta,
+                                 .contrast = e->contrast,
+                                 .offset = e->offset,
+                                 .want = e->head->want,
+                                 .is_mixed = e->head->is_mixed};
+    pass->loss = tess_xp_engine_is_robust(e) ? e->problem->config.loss : TESS_XPCS_LOSS_LINEAR;
+    pass->frame_weight = NULL;
+    if (e->head->phase == TESS_XP_PHASE_BOOTSTRAP) {
+        tess_xp_bootstrap_weights(e->problem, e->head->index, e->frame_weight);
+        pass->frame_weight = e->frame_weight;
+    }
+    if (!e->head->is_coarse) {
+        pass->every = 0;
+        pass->between = between;
+        pass->self = e;
+        return tess_xp_pass_run(pass, &point, e->sums);
+    }
+    // Short, and made again from its beginning where it is interrupted.
+    pass->every = e->every;
+    pass->group = e->group;
+    pass->between = NULL;
+    const tess_status status = tess_xp_pass_run(pass, &point, e->sums);
+    pass->next_leaf = 0;
+    if (status == TESS_CANCELLED && e->checkpoint) {
+        TESS_TRY(e->checkpoint(e->self, e, false));
+    }
+    return status;
+}
+
+tess_status tess_xp_engine_run(tess_xp_engine *e)
+{
     while (e->head->phase != TESS_XP_PHASE_DONE) {
-        const tess_xp_point point = {.theta = e->theta,
-                                     .contrast = e->contrast,
-                                     .offset = e->offset,
-                                     .want = e->head->want,
-                                     .is_mixed = e->head->is_mixed};
-        pass->loss = tess_xp_engine_is_robust(e) ? e->problem->config.loss : TESS_XPCS_LOSS_LINEAR;
-        pass->frame_weight = NULL;
-        if (e->head->phase == TESS_XP_PHASE_BOOTSTRAP) {
-            tess_xp_bootstrap_weights(e->problem, e->head->index, e->frame_weight);
-            pass->frame_weight = e->frame_weight;
-        }
-        TESS_TRY(tess_xp_pass_run(pass, &point, e->sums));
+        TESS_TRY(run_pass(e));
         TESS_TRY(absorb(e));
         if (e->checkpoint) {
             TESS_TRY(e->checkpoint(e->self, e, false));

@@ -2,6 +2,9 @@
 // next state. The state is one block of plain bytes, so that a checkpoint between two passes, or in
 // the middle of one together with the sums so far, continues to the bit.
 //
+// Large data are looked at in part first: guesses, screens and the steps of a fit far from its
+// minimum take a few per cent of the leaves, spread evenly. Every result comes from all points.
+//
 //   guess      costs of the starts that compete where none was given
 //   screen     costs of a Latin hypercube, of which the best are fitted
 //   fit        trust-region steps from each start in turn, in mixed precision first if asked for
@@ -58,14 +61,15 @@ typedef struct tess_xp_state {
     int32_t status;  // of the run at work, then of the fit: trust region's, or TESS_XP_STALLED
     int32_t is_step; // finish: the pass tries a step
     int32_t final_status;
-    int32_t reserved;
-    int64_t index; // of the phase: candidate in order, or replicate
+    int32_t is_coarse; // the pass takes part of the data
+    int64_t index;     // of the phase: candidate in order, or replicate
     int64_t n_candidate;
     int64_t n_order;
     int64_t best; // candidate
     int64_t n_finish;
     int64_t n_rejected; // finish: steps in a row
-    int64_t n_pass;
+    int64_t n_pass;     // over all points
+    int64_t n_coarse;   // over part of them
     int64_t nfev;
     int64_t n_iteration;
     int64_t n_trace;
@@ -93,6 +97,7 @@ struct tess_xp_engine {
     double *contrast; // [n_angle]
     double *offset;
     double *kept_theta; // [n_param] the best so far of the run at work
+    double *run_theta;  // [n_param] where it began
     double *x;        // [n_x] likewise: unknowns of the scaling where they are explicit, free theta
     double *gradient; // [n_x] there
     double *hessian;  // [n_x][n_x]
@@ -114,6 +119,8 @@ struct tess_xp_engine {
 
     int64_t max_candidate;
     int64_t max_x;
+    int64_t every; // part of the leaves that a coarse pass takes: the first of so many; 0: none
+    int64_t group;
 
     // Scratch, nothing of it outlives a pass.
     void *scratch;

@@ -174,6 +174,7 @@ tess_status tess_xp_finish_begin(tess_xp_engine *e)
 {
     e->head->phase = TESS_XP_PHASE_FINISH;
     e->head->is_mixed = 0;
+    e->head->is_coarse = 0;
     e->head->n_finish = 0;
     e->head->n_rejected = 0;
     if (e->head->status <= 0) {

@@ -185,7 +185,9 @@ static void fill_times(fit *f)
     info->seconds[2] = fmax(all - f->pass.seconds - f->journal.saved_s, 0);
     info->seconds[3] = f->journal.saved_s;
     info->seconds[4] = all;
-    const double n_point = (double)f->problem.data->info.n_used * (double)f->pass.n_pass;
+    const double n_full = (double)f->engine.head->n_pass;
+    const double n_part = (double)f->engine.head->n_coarse / fmax((double)f->engine.every, 1);
+    const double n_point = (double)f->problem.data->info.n_used * (n_full + n_part);
     info->points_per_s = f->pass.seconds > 0 ? n_point / f->pass.seconds : 0;
     info->peak_bytes = (uint64_t)atomic_load(&f->ctx->heap.peak_bytes);
 }

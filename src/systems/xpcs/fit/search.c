@@ -51,6 +51,7 @@ static void aim_at(tess_xp_engine *e, int64_t candidate)
 {
     e->head->index = candidate;
     e->head->want = 0;
+    e->head->is_coarse = e->every > 0;
     memcpy(e->theta, e->candidates[candidate].theta,
            (size_t)e->problem->n_param * sizeof *e->theta);
 }
@@ -58,7 +59,9 @@ static void aim_at(tess_xp_engine *e, int64_t candidate)
 static tess_status begin_fit(tess_xp_engine *e)
 {
     const tess_xp_candidate *c = &e->candidates[e->order[e->head->index]];
-    e->head->is_mixed = e->head->phase == TESS_XP_PHASE_FIT && e->problem->config.precision == 1;
+    const bool is_fit = e->head->phase == TESS_XP_PHASE_FIT;
+    e->head->is_mixed = is_fit && e->problem->config.precision == 1;
+    e->head->is_coarse = is_fit && e->every > 0;
     return tess_xp_engine_begin_run(e, e->head->phase == TESS_XP_PHASE_REFINE ? c->end : c->theta);
 }
 

@@ -197,6 +197,22 @@ static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int
     return TESS_OK;
 }
 
+// How many leaves can be taken from next_leaf on; next_leaf goes to the next one that counts.
+static int64_t next_leaves(tess_xp_pass *pass, int64_t n_leaf)
+{
+    int64_t left = n_leaf - pass->next_leaf;
+    if (pass->every > 1) {
+        const int64_t period = pass->every * pass->group;
+        const int64_t at = pass->next_leaf % period;
+        if (at >= pass->group) {
+            pass->next_leaf = pass->next_leaf + period - at;
+            return next_leaves(pass, n_leaf);
+        }
+        left = left < pass->group - at ? left : pass->group - at;
+    }
+    return left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk;
+}
+
 tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
 {
     const tess_xp_tiles *tiles = &pass->data->tiles;
@@ -211,9 +227,10 @@ tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, dou
     set_point(pass, point);
     tess_status status = tess_context_check_cancel(pass->ctx);
     while (status == TESS_OK && pass->next_leaf < n_leaf) {
-        const int64_t left = n_leaf - pass->next_leaf;
-        const int64_t n = left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk;
-        status = run_chunk(pass, point, pass->next_leaf + n, &watch);
+        const int64_t n = next_leaves(pass, n_leaf);
+        if (n > 0) {
+            status = run_chunk(pass, point, pass->next_leaf + n, &watch);
+        }
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
     if (status == TESS_OK) {

@@ -55,6 +55,10 @@ typedef struct tess_xp_pass {
     int64_t leaves_per_call; // of a stage, so that cancel is heard in time
     int64_t n_sum;
     int64_t n_param;
+    // A look at part of the data, for starts: of every every * group leaves the first group. every
+    // 0: all. May be set between passes.
+    int64_t every;
+    int64_t group;
     int64_t next_leaf; // of the pass at work; set it to 0 to give up an interrupted pass
     double seconds;    // of all passes
     int64_t n_pass;    // that came to their end
