@@ -116,12 +116,41 @@ static int demo_decode(const cli *c, const char *dir, demo_paths *paths)
     return 0;
 }
 
+static int demo_xpcs(const cli *c, const char *dir, demo_paths *paths)
+{
+    char *make[MAX_WORD] = {WORD("tessera"), WORD("xpcs"),       WORD("simulate"),
+                            WORD("-o"),      paths->data,        WORD("--n-angle"),
+                            WORD("8"),       WORD("--n-frame"),  WORD("300"),
+                            WORD("--sigma"), WORD("0.02"),       WORD("--contrast-scatter"),
+                            WORD("0.1"),     WORD("--overwrite")};
+    char *look[MAX_WORD] = {WORD("tessera"), WORD("xpcs"), WORD("inspect"), paths->data};
+    char *run[MAX_WORD] = {
+        WORD("tessera"),  WORD("xpcs"),         WORD("fit"),        paths->data, WORD("--gap"),
+        WORD("2e6"),      WORD("--sigma-mode"), WORD("estimate"),   WORD("-o"),  paths->result,
+        WORD("--report"), paths->report,        WORD("--overwrite")};
+
+    CLI_TRY(make_directory(dir, "correlations.hdf", "results", paths));
+    CLI_TRY(run_line(c, make));
+    CLI_TRY(run_line(c, look));
+    CLI_TRY(run_line(c, run));
+    printf("\nThe report is %s\n\n"
+           "On your own file, from the shell:\n"
+           "  tessera xpcs fit %s --gap 2e6 -o %s --report %s\n\n"
+           "with a configuration of homodyne:\n"
+           "  tessera xpcs fit --config homodyne_config.yaml\n\n"
+           "and in Python:\n"
+           "  from tessera import xpcs\n"
+           "  result = xpcs.fit(xpcs.load(\"%s\", gap=2e6))\n",
+           paths->report, paths->data, paths->result, paths->report, paths->data);
+    return 0;
+}
+
 int cmd_demo(cli *c)
 {
     static const struct {
         const char *name;
         int (*run)(const cli *c, const char *dir, demo_paths *paths);
-    } demos[] = {{"autoreject", demo_autoreject}, {"decode", demo_decode}};
+    } demos[] = {{"autoreject", demo_autoreject}, {"decode", demo_decode}, {"xpcs", demo_xpcs}};
     const char *dir = c->values.dir ? c->values.dir : "tessera-demo";
     const char *system = c->n_operand > 0 ? c->operands[0] : "autoreject";
     const cli_command *command = cli_find_command(system);
@@ -141,5 +170,5 @@ int cmd_demo(cli *c)
             return code;
         }
     }
-    return cli_usage_error(c, "unknown system '%s'; there are autoreject and decode", system);
+    return cli_usage_error(c, "unknown system '%s'; there are autoreject, decode and xpcs", system);
 }

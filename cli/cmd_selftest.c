@@ -159,6 +159,12 @@ static int check_fit(tess_context *ctx, trial *t)
     return selftest_autoreject(ctx);
 }
 
+static int check_xpcs(tess_context *ctx, trial *t)
+{
+    (void)t;
+    return selftest_xpcs(ctx);
+}
+
 typedef struct check {
     const char *name;
     int (*passes)(tess_context *ctx, trial *t);
@@ -168,7 +174,7 @@ typedef struct check {
 static const check checks[] = {
     {"autoreject ptp f32", check_tiles_f32, 0}, {"autoreject ptp f64", check_tiles_f64, 0},
     {"autoreject ptp NaN", check_nan, 0},       {"autoreject fit", check_fit, 1},
-    {"decode exact", check_decode, 1},
+    {"decode exact", check_decode, 1},          {"xpcs fit", check_xpcs, 1},
 };
 
 typedef struct tally {

@@ -12,4 +12,7 @@ int selftest_autoreject(tess_context *ctx);
 // 1 if the worked example of decode gives the stored numbers.
 int selftest_decode(tess_context *ctx);
 
+// 1 if the worked examples of xpcs give the stored numbers.
+int selftest_xpcs(tess_context *ctx);
+
 #endif

@@ -207,15 +207,14 @@ static int apply_text(settings *values, int64_t index, const char *text, setting
     return 0;
 }
 
-int settings_resolve(settings *values, const settings_files *files, void *target)
+int settings_apply(settings *values, const settings_files *files, void *target)
 {
-    tess_params_defaults(values->table, target);
-    CLI_TRY(apply_file(values, files->user, SETTING_USER_FILE, target));
-    CLI_TRY(apply_file(values, files->file, SETTING_FILE, target));
+    CLI_TRY(apply_file(values, files ? files->user : NULL, SETTING_USER_FILE, target));
+    CLI_TRY(apply_file(values, files ? files->file : NULL, SETTING_FILE, target));
     for (int64_t i = 0; i < values->table->n_param; i++) {
         const char *name = settings_variable(values->table, &values->table->params[i]);
         const char *text = name ? getenv(name) : NULL;
-        if (files->everything && text && text[0]) {
+        if (files && files->everything && text && text[0]) {
             CLI_TRY(apply_text(values, i, text, SETTING_ENVIRONMENT, target));
         }
         if (values->flag_text[i]) {
@@ -224,6 +223,12 @@ int settings_resolve(settings *values, const settings_files *files, void *target
     }
     CLI_CALL(tess_params_check(values->table, target));
     return 0;
+}
+
+int settings_resolve(settings *values, const settings_files *files, void *target)
+{
+    tess_params_defaults(values->table, target);
+    return settings_apply(values, files, target);
 }
 
 void settings_origin_text(const settings *values, const settings_files *files, int64_t index,

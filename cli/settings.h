@@ -42,6 +42,10 @@ void settings_init(settings *values, const tess_param_table *table);
 int settings_files_load(settings_files *files, const char *path, int everything);
 void settings_files_close(settings_files *files);
 
+// Lays files, environment and flags over what the table's struct holds; files NULL: flags alone.
+// Exit code.
+int settings_apply(settings *values, const settings_files *files, void *target);
+
 // Fills the table's struct: default, user file, file, environment, flag. Exit code.
 int settings_resolve(settings *values, const settings_files *files, void *target);
 

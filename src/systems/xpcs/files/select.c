@@ -145,7 +145,7 @@ static tess_status nearest_q(const choice *c, double *nearest)
         char list[LIST_CHARS];
         list_values(c->scratch, n, list);
         TESS_FAIL(
-            TESS_E_NOT_FOUND,
+            TESS_E_FORMAT,
             "%s: no q within %g %% of %g 1/Å; the nearest is %.6g (%.3g %% off), the file has "
             "%s; set q, or a larger q_max_deviation",
             all->name, 100 * c->config->q_max_deviation, wanted, *nearest, 100 * deviation, list);
@@ -239,7 +239,7 @@ static tess_status no_angle(const choice *c)
     }
     memcpy(c->scratch, c->phi, (size_t)c->out->n * sizeof *c->phi);
     list_values(c->scratch, c->out->n, angles);
-    TESS_FAIL(TESS_E_NOT_FOUND,
+    TESS_FAIL(TESS_E_FORMAT,
               "%s: no angle lies in %s degrees; there are %s; change phi_ranges, or set "
               "fallback_all to take all",
               c->all->name, ranges, angles);

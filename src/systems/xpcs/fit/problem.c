@@ -20,7 +20,7 @@ void tess_xp_problem_warn(tess_xp_problem *problem, const char *format, ...)
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     tess_text_printf(&problem->warnings, "%s%s", problem->warnings.used ? "\n" : "", sentence);
-    tess_log_write(&problem->ctx->log, TESS_LOG_WARNING, "xpcs: %s", sentence);
+    tess_log_write(&problem->ctx->log, TESS_LOG_INFO, "xpcs: %s", sentence);
 }
 
 static tess_status check_bounds(const char *name, double lower, double upper)

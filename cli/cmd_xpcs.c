@@ -1,0 +1,297 @@
+// tessera xpcs fit.
+
+#include "xpcs.h"
+
+#include "job.h"
+#include "text.h"
+
+#include <tessera/device.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char default_folder[] = "homodyne_results";
+
+// The parameter of a name or alias; -1 if there is none.
+static int64_t find_param(const tess_xpcs_param_info *params, int64_t n, const char *name,
+                          size_t length)
+{
+    for (int64_t k = 0; k < n; k++) {
+        if (strlen(params[k].name) == length && strncmp(params[k].name, name, length) == 0) {
+            return k;
+        }
+        for (const char *alias = params[k].aliases; *alias;) {
+            const size_t n_alias = strcspn(alias, "|");
+            if (n_alias == length && strncmp(alias, name, length) == 0) {
+                return k;
+            }
+            alias += n_alias + (alias[n_alias] == '|');
+        }
+    }
+    return -1;
+}
+
+static int parse_number(const cli *c, const char *option, const char *text, size_t length,
+                        double *value)
+{
+    char copy[64];
+    char *end = NULL;
+
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
+    *value = strtod(copy, &end);
+    if (length == 0 || length >= sizeof copy || *end || !isfinite(*value)) {
+        return cli_usage_error(c, "--%s: '%.*s' is not a number", option, (int)length, text);
+    }
+    return 0;
+}
+
+// "beta=0,phi0": a parameter without a value stays at its start.
+static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *params, int64_t n)
+{
+    for (const char *at = c->values.xpcs.fixed; at && *at;) {
+        const size_t length = strcspn(at, ",");
+        const size_t n_name = strcspn(at, "=,");
+        const int64_t k = find_param(params, n, at, n_name);
+        if (k < 0) {
+            return cli_usage_error(c, "--fix: '%.*s' is no parameter of mode %s", (int)n_name, at,
+                                   tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
+        }
+        if (n_name < length) {
+            CLI_TRY(parse_number(c, "fix", at + n_name + 1, length - n_name - 1, &j->start[k]));
+        }
+        j->is_fixed[k] = 1;
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+static int take_starts(const cli *c, xpcs_job *j)
+{
+    static const char *const options[CLI_XPCS_STARTS] = {
+        "initial-d0",           "initial-alpha", "initial-d-offset",
+        "initial-gamma-dot-t0", "initial-beta",  "initial-gamma-dot-offset",
+        "initial-phi0"};
+    tess_xpcs_fit_config *config = &j->fit_config;
+    int64_t n = 0;
+    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
+
+    for (int64_t k = 0; k < n && k < TESS_XPCS_MAX_PARAM; k++) {
+        j->start[k] = config->start ? config->start[k] : (double)NAN;
+        j->is_fixed[k] = config->is_fixed ? config->is_fixed[k] : 0;
+    }
+    for (int64_t k = 0; k < CLI_XPCS_STARTS; k++) {
+        const char *text = c->values.xpcs.starts[k];
+        if (text && k >= n) {
+            return cli_usage_error(c, "--%s: mode %s has no such parameter", options[k],
+                                   tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
+        }
+        if (text) {
+            CLI_TRY(parse_number(c, options[k], text, strlen(text), &j->start[k]));
+        }
+    }
+    if (c->values.xpcs.starts[0] && !(j->start[0] > 0)) {
+        return cli_usage_error(c, "--initial-d0: %g must be positive, in Å²/s", j->start[0]);
+    }
+    CLI_TRY(take_fixed(c, j, params, n));
+    config->start = j->start;
+    config->is_fixed = j->is_fixed;
+    return 0;
+}
+
+static int check_method(const cli *c, const xpcs_job *j)
+{
+    const char *method = c->values.xpcs.method ? c->values.xpcs.method
+                                               : tess_xpcs_settings_get_info(j->settings)->method;
+    if (strcmp(method, "nlsq") == 0 || method[0] == '\0') {
+        return 0;
+    }
+    if (c->values.xpcs.method) {
+        return console_fail(69, "--method %s: sampling is not in this version; nlsq fits", method);
+    }
+    console_note("method %s: sampling is not in this version; fitting only", method);
+    return 0;
+}
+
+static const char *choose_folder(const cli *c, const xpcs_job *j)
+{
+    const char *configured = tess_xpcs_settings_get_info(j->settings)->output_folder;
+
+    if (c->values.output) {
+        return c->values.output;
+    }
+    return configured[0] ? configured : default_folder;
+}
+
+// Hours of work end there, so that it is looked at before them.
+static int check_folder(const cli *c, const char *folder)
+{
+    struct stat there;
+
+    if (stat(folder, &there) == 0 && !S_ISDIR(there.st_mode)) {
+        return console_fail(73, "%s is a file; name a folder for the results", folder);
+    }
+    char *first = malloc(strlen(folder) + 32);
+    if (!first) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    sprintf(first, "%s/nlsq/parameters.json", folder);
+    const int is_there = stat(first, &there) == 0;
+    free(first);
+    if (is_there && !c->values.overwrite) {
+        return console_fail(73, "%s holds results; give --overwrite to replace them", folder);
+    }
+    return job_check_target(c, c->values.report);
+}
+
+static const char *choose_data(const cli *c, const xpcs_job *j)
+{
+    if (c->n_operand > 0) {
+        return c->operands[0];
+    }
+    if (c->values.xpcs.data_file) {
+        return c->values.xpcs.data_file;
+    }
+    return tess_xpcs_settings_get_info(j->settings)->data_path;
+}
+
+// A folder of the configuration is gone on with where it fits; one of --checkpoint when asked to.
+static int take_checkpoints(cli *c, xpcs_job *j)
+{
+    tess_xpcs_fit_config *config = &j->fit_config;
+
+    if (c->values.checkpoint) {
+        config->checkpoint_dir = c->values.checkpoint;
+        config->resume = c->values.resume;
+        config->keep_checkpoints = c->run_values.keep_checkpoints;
+    } else if (c->values.resume) {
+        config->resume = 1;
+    }
+    config->checkpoint_every_s = c->run_values.checkpoint_every;
+    c->values.checkpoint = config->checkpoint_dir;
+    return job_check_options(c);
+}
+
+// Under a temporary name first: a file is there whole or not at all.
+static int write_text(const char *path, const char *text)
+{
+    char *temporary = malloc(strlen(path) + 8);
+    if (!temporary) {
+        return console_fail(71, "no memory for the name %s", path);
+    }
+    sprintf(temporary, "%s.part", path);
+    FILE *file = fopen(temporary, "we");
+    int failed = !file || fputs(text, file) < 0 || fputc('\n', file) < 0;
+    failed = (file && fclose(file) != 0) || failed;
+    failed = failed || rename(temporary, path) != 0;
+    if (failed) {
+        remove(temporary);
+    }
+    free(temporary);
+    return failed ? console_fail(74, "%s: cannot be written: %s", path, strerror(errno)) : 0;
+}
+
+// The summary beside the original's files; JSON is YAML, too.
+static int write_summary(cli *c, const xpcs_job *j, const char *folder)
+{
+    const char *format = c->values.xpcs.output_format;
+    char *text = NULL;
+
+    if (!format || strcmp(format, "npz") == 0) {
+        return 0; // npz: fitted_data.npz is it
+    }
+    char *path = malloc(strlen(folder) + 40);
+    if (!path) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    sprintf(path, "%s/homodyne_results.%s", folder, format);
+    const tess_status status = tess_xpcs_result_json(c->ctx, j->result, &text);
+    const int code = status == TESS_OK ? write_text(path, text) : console_status(status);
+    tess_text_free(text);
+    free(path);
+    return code;
+}
+
+static int write_results(cli *c, xpcs_job *j, const char *folder)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
+    tess_xpcs_write_config config;
+    char *line = text_command_line(c->argc, c->argv);
+
+    tess_xpcs_write_config_init(&config, sizeof config);
+    config.overwrite = c->values.overwrite;
+    config.figures = v->save_plots || info->save_plots == 1;
+    config.report = !c->values.report; // one page is enough
+    config.command_line = line;
+    if (v->no_surfaces) {
+        config.surfaces = 0;
+    } else if (v->save_surfaces || (v->output_format && strcmp(v->output_format, "npz") == 0)) {
+        config.surfaces = 1;
+    }
+    const tess_status status =
+        tess_xpcs_result_write(c->ctx, j->result, j->data, &j->model, folder, &config);
+    free(line);
+    CLI_TRY(xpcs_status(c, status));
+    CLI_TRY(write_summary(c, j, folder));
+    if (c->values.report) {
+        CLI_TRY(xpcs_status(c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model,
+                                                c->values.report, c->values.overwrite)));
+        console_note("report written to %s", c->values.report);
+    }
+    console_note("results written to %s", folder);
+    return 0;
+}
+
+// The last word: with --strict a doubtful fit fails.
+static int verdict(const cli *c, const xpcs_job *j)
+{
+    const tess_xpcs_result_info *info = tess_xpcs_result_get_info(j->result);
+
+    xpcs_print_notes(info->recovery);
+    xpcs_print_notes(info->warnings);
+    if (info->convergence != TESS_XPCS_CONVERGED) {
+        console_fail(1,
+                     "the fit did not converge: %s (cost %g, gradient %g); try --max-nfev, other "
+                     "starts (--n-start 12) or another mode",
+                     info->message, info->cost, info->gradient_norm);
+        return c->values.xpcs.strict ? 1 : 0;
+    }
+    return c->values.xpcs.strict && info->warnings[0]
+               ? console_fail(1, "the fit has warnings, and --strict was given")
+               : 0;
+}
+
+static int run_fit(cli *c, xpcs_job *j)
+{
+    CLI_TRY(xpcs_open_session(c, j));
+    CLI_TRY(check_method(c, j));
+    const char *folder = choose_folder(c, j);
+    const char *path = choose_data(c, j);
+    CLI_TRY(check_folder(c, folder));
+    if (!path[0]) {
+        return cli_usage_error(c, "no data: name a file, or experimental_data.file_path in the "
+                                  "configuration");
+    }
+    CLI_TRY(take_starts(c, j));
+    CLI_TRY(take_checkpoints(c, j));
+    CLI_TRY(xpcs_open_data(c, j, path));
+    CLI_TRY(xpcs_announce(c, j));
+    if (c->values.dry_run) {
+        return 0;
+    }
+    CLI_TRY(xpcs_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
+    CLI_TRY(write_results(c, j, folder));
+    CLI_TRY(xpcs_print_fit(c, j, folder));
+    return verdict(c, j);
+}
+
+int cmd_xpcs_fit(cli *c)
+{
+    xpcs_job j = {0};
+    const int code = run_fit(c, &j);
+    xpcs_close(&j);
+    return code;
+}

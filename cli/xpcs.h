@@ -1,0 +1,67 @@
+// What the xpcs commands share: configuration, data, fit, summary.
+#ifndef TESSERA_CLI_XPCS_H
+#define TESSERA_CLI_XPCS_H
+
+#include "cli.h"
+
+#include <tessera/sys/json.h>
+#include <tessera/xpcs.h>
+
+// Lists given as text; owned.
+typedef struct xpcs_lists {
+    tess_xpcs_angle_range *phi_ranges;
+    int64_t n_phi_range;
+    int64_t *bad_frames;
+    int64_t n_bad_frame;
+    double *phi;
+    int64_t n_phi;
+    double *theta;
+    int64_t n_theta;
+    double *contrasts;
+    int64_t n_contrast;
+    double *offsets;
+    int64_t n_offset;
+} xpcs_lists;
+
+typedef struct xpcs_job {
+    tess_context *reader;         // owned; the configuration's, before there are threads
+    tess_xpcs_settings *settings; // owned
+    tess_xpcs_model model;
+    tess_xpcs_data_config data_config;
+    tess_xpcs_fit_config fit_config;
+    tess_xpcs_simulation simulation;
+    xpcs_lists lists;
+    double start[TESS_XPCS_MAX_PARAM];
+    uint8_t is_fixed[TESS_XPCS_MAX_PARAM];
+    tess_xpcs_data *data;     // owned
+    tess_xpcs_result *result; // owned
+} xpcs_job;
+
+// Reads --config, opens the session with what it says of the machine, and fills the structs of the
+// command's tables: defaults, configuration, flags.
+int xpcs_open_session(cli *c, xpcs_job *j);
+
+// Opens the data and says what was noted; completes dt and gap of the model.
+int xpcs_open_data(cli *c, xpcs_job *j, const char *path);
+
+// A failed computation: stopped, or the library's message. Exit code.
+int xpcs_status(const cli *c, tess_status status);
+
+// Prints notes of the library, a line each.
+void xpcs_print_notes(const char *notes);
+void xpcs_close(xpcs_job *j);
+
+// Lists of numbers joined by commas; free() *out. Exit code.
+int xpcs_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n);
+int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
+
+// What was planned: on stderr, with --dry-run on stdout.
+int xpcs_announce(cli *c, xpcs_job *j);
+
+// The facts on stdout, as lines or as one JSON object.
+void xpcs_print_data(const tess_xpcs_data_info *info);
+void xpcs_write_data(tess_json *json, const tess_xpcs_data_info *info);
+int xpcs_print_fit(cli *c, const xpcs_job *j, const char *folder);
+int xpcs_print_file(cli *c, const char *path, const tess_xpcs_file_info *info);
+
+#endif

@@ -1,0 +1,271 @@
+// Opens what the xpcs commands work on: configuration, session, data.
+
+#include "xpcs.h"
+
+#include "job.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void xpcs_print_notes(const char *notes)
+{
+    for (const char *line = notes; *line;) {
+        char copy[1024];
+        const size_t length = strcspn(line, "\n");
+        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+        for (char *letter = copy; *letter; letter++) {
+            // Names come from the file; none shall steer the terminal.
+            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
+        }
+        console_note("%s", copy);
+        line += length + (line[length] == '\n');
+    }
+}
+
+int xpcs_status(const cli *c, tess_status status)
+{
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    return status == TESS_OK ? 0 : console_status(status);
+}
+
+// A flag of a table, given on the command line or not.
+static int has_flag(const cli *c, const char *name)
+{
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        for (int64_t k = 0; k < c->system[i].table->n_param; k++) {
+            if (strcmp(c->system[i].table->params[k].name, name) == 0) {
+                return c->system[i].flag_text[k] != NULL;
+            }
+        }
+    }
+    return 0;
+}
+
+// The original's spellings, as keys of its configuration.
+static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+
+    if (v->static_mode && v->laminar_flow) {
+        return cli_usage_error(c, "--static-mode and --laminar-flow exclude each other");
+    }
+    if ((v->static_mode || v->laminar_flow) && has_flag(c, "mode")) {
+        return cli_usage_error(c, "give the mode once: --mode, --static-mode or --laminar-flow");
+    }
+    const struct {
+        const char *key;
+        const char *text;
+    } values[] = {
+        {"analysis_mode", v->static_mode ? "static_anisotropic" : NULL},
+        {"analysis_mode", v->laminar_flow ? "laminar_flow" : NULL},
+        {"optimization.nlsq.max_iterations", v->max_iterations},
+        {"optimization.nlsq.tolerance", v->tolerance},
+        {"optimization.nlsq.xtol", v->tolerance},
+        {"optimization.nlsq.gtol", v->tolerance},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i].text) {
+            CLI_CALL(tess_xpcs_settings_set(file, values[i].key, values[i].text));
+        }
+    }
+    return 0;
+}
+
+static int load_settings(cli *c, xpcs_job *j)
+{
+    tess_context_config config;
+
+    tess_context_config_init(&config, sizeof config);
+    config.n_thread = 1;
+    CLI_CALL(tess_context_create(&config, &j->reader));
+    CLI_CALL(
+        tess_xpcs_settings_load(j->reader, c->values.config, has_flag(c, "lenient"), &j->settings));
+    CLI_TRY(apply_original_flags(c, j->settings));
+    if (c->values.config) {
+        xpcs_print_notes(tess_xpcs_settings_get_info(j->settings)->notices);
+    }
+    return 0;
+}
+
+// What the configuration says of the machine holds unless a flag or the environment says otherwise.
+static void take_run_value(cli *c, int index, const char *text)
+{
+    const char *variable = settings_variable(c->run.table, &c->run.table->params[index]);
+    const char *set = variable ? getenv(variable) : NULL;
+
+    if (!c->run.flag_text[index] && !(set && set[0])) {
+        c->run.flag_text[index] = text;
+    }
+}
+
+static void take_machine(cli *c, const tess_xpcs_settings_info *info, char threads[32],
+                         char limit[32])
+{
+    enum { THREADS = 0, MEMORY_LIMIT = 1 }; // rows of table "run"
+
+    if (info->n_thread > 0) {
+        snprintf(threads, 32, "%lld", (long long)info->n_thread);
+        take_run_value(c, THREADS, threads);
+    }
+    if (info->memory_limit_bytes > 0) {
+        snprintf(limit, 32, "%llu", (unsigned long long)info->memory_limit_bytes);
+        take_run_value(c, MEMORY_LIMIT, limit);
+    }
+    if (c->values.xpcs.force_cpu) {
+        c->values.device = "cpu";
+    } else if (info->device[0] && !c->values.device) {
+        c->values.device = info->device;
+    }
+}
+
+static int fill_structs(cli *c, xpcs_job *j, int has_config)
+{
+    void *const structs[] = {&j->model, &j->data_config, &j->fit_config, &j->simulation};
+    static const tess_param_table *(*const tables[])(void) = {
+        tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params,
+        tess_xpcs_simulation_params};
+
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
+            if (c->system[i].table == tables[k]()) {
+                // Tessera's own files speak only where no configuration of the original does.
+                CLI_TRY(settings_apply(&c->system[i], has_config ? NULL : &c->files, structs[k]));
+            }
+        }
+    }
+    return 0;
+}
+
+int xpcs_open_session(cli *c, xpcs_job *j)
+{
+    const int has_config = c->values.config != NULL;
+    char threads[32];
+    char limit[32];
+
+    CLI_TRY(xpcs_parse_lists(c, &j->lists));
+    CLI_TRY(load_settings(c, j));
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
+    take_machine(c, info, threads, limit);
+    c->values.config = NULL; // it is the original's, not Tessera's
+    j->model = info->model;
+    j->data_config = info->data;
+    j->fit_config = info->fit;
+    tess_xpcs_simulation_init(&j->simulation, sizeof j->simulation);
+    CLI_TRY(session_open(c, NULL));
+    return fill_structs(c, j, has_config);
+}
+
+static void take_data_options(const cli *c, xpcs_job *j)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+    tess_xpcs_data_config *config = &j->data_config;
+
+    config->keep_t0 = j->model.keep_t0;
+    config->dt_s = j->model.dt_s;
+    config->gap_angstrom = j->model.gap_angstrom;
+    if (j->lists.n_phi_range > 0) {
+        config->phi_ranges = j->lists.phi_ranges;
+        config->n_phi_range = j->lists.n_phi_range;
+    }
+    if (j->lists.n_bad_frame > 0) {
+        config->bad_frames = j->lists.bad_frames;
+        config->n_bad_frame = j->lists.n_bad_frame;
+    }
+    if (j->lists.n_phi > 0) {
+        config->phi = j->lists.phi;
+        config->n_phi = j->lists.n_phi;
+    }
+    config->c2_path = v->c2_path ? v->c2_path : config->c2_path;
+    config->angles_last |= v->angles_last;
+    config->cache_folder = v->cache ? v->cache : config->cache_folder;
+    config->no_cache |= v->no_cache;
+    config->sigma_dataset = v->sigma_dataset ? v->sigma_dataset : config->sigma_dataset;
+}
+
+int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
+{
+    take_data_options(c, j);
+    CLI_TRY(xpcs_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
+    const tess_xpcs_data_info *info = tess_xpcs_data_get_info(j->data);
+    xpcs_print_notes(info->notes);
+    if (j->model.dt_s == 0) {
+        j->model.dt_s = info->dt_s;
+    }
+    if (j->model.gap_angstrom == 0) {
+        j->model.gap_angstrom = info->gap_angstrom;
+    }
+    j->model.keep_t0 = info->keep_t0;
+    return 0;
+}
+
+static int print_plan_json(cli *c, const tess_xpcs_fit_plan *plan)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.plan/1");
+    tess_json_text(json, "command", c->command->name);
+    tess_json_object_begin(json, "plan");
+    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
+    tess_json_text(json, "reason", plan->reason);
+    tess_json_int(json, "n_tile", plan->n_tile);
+    tess_json_int(json, "tiles_per_chunk", plan->tiles_per_chunk);
+    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
+    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    tess_json_uint(json, "original_bytes", plan->original_bytes);
+    tess_json_real(json, "pass_s", plan->pass_s);
+    tess_json_object_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+int xpcs_announce(cli *c, xpcs_job *j)
+{
+    tess_xpcs_fit_plan plan;
+    char memory[32];
+    char limit[32];
+    char original[32];
+    char line[512];
+
+    CLI_TRY(xpcs_status(
+        c, tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
+    text_bytes(memory, sizeof memory, plan.memory_bytes);
+    text_bytes(limit, sizeof limit, plan.limit_bytes);
+    text_bytes(original, sizeof original, plan.original_bytes);
+    snprintf(line, sizeof line,
+             "plan: %s (%s), %lld tiles, %lld at a time; %s of %s (the original: %s); about %.2g s "
+             "a pass",
+             tess_strategy_name((tess_strategy)plan.strategy), plan.reason, (long long)plan.n_tile,
+             (long long)plan.tiles_per_chunk, memory, limit, original, plan.pass_s);
+    if (!c->values.dry_run) {
+        console_note("%s", line);
+        return 0;
+    }
+    if (c->values.json) {
+        return print_plan_json(c, &plan);
+    }
+    puts(line);
+    return 0;
+}
+
+void xpcs_close(xpcs_job *j)
+{
+    tess_xpcs_result_destroy(j->result);
+    tess_xpcs_data_destroy(j->data);
+    tess_xpcs_settings_destroy(j->settings);
+    tess_context_destroy(j->reader);
+    free(j->lists.phi_ranges);
+    free(j->lists.bad_frames);
+    free(j->lists.phi);
+    free(j->lists.theta);
+    free(j->lists.contrasts);
+    free(j->lists.offsets);
+}

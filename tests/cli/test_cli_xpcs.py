@@ -1,0 +1,235 @@
+"""xpcs: fit, simulate, inspect, convert, plot."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "xpcs"
+TRUTH = {"D0": 48000, "alpha": -1.1, "D_offset": 1600, "gamma_dot_t0": 0.0033, "beta": -0.25,
+         "gamma_dot_t_offset": -0.0004, "phi0": 2.5}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def run_json(tessera, *words):
+    result = tessera("xpcs", *words, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def parameters(folder):
+    found = json.loads((folder / "nlsq" / "parameters.json").read_text())
+    return found, {name: value["value"] for name, value in found["parameters"].items()}
+
+
+@pytest.fixture
+def small(tessera):
+    """A static file of three angles."""
+    result = tessera("xpcs", "simulate", "-o", "s.hdf", "--mode", "static_anisotropic",
+                     "--n-angle", "3", "--n-frame", "60", "--sigma", "0.004")
+    assert result.returncode == 0, result.stderr
+    return "s.hdf"
+
+
+def test_fit_of_an_aps_u_file_finds_what_made_it(tessera, tmp_path):
+    found = run_json(tessera, "fit", GOLDEN / "aps_u_lzf.hdf", "--gap", "2e6", "-o", "out",
+                     "--report", "out.html", "--save-plots")
+    _, values = parameters(tmp_path / "out")
+    errors = {name: entry["uncertainty"] for name, entry in
+              json.loads((tmp_path / "out/nlsq/parameters.json").read_text())["parameters"].items()}
+    for name, truth in TRUTH.items():
+        assert abs(values[name] - truth) < 5 * errors[name], name
+    assert found["data"]["layout"] == "aps-u"
+    assert found["data"]["n_angle"] == 5
+    assert found["data"]["dt_s"] == pytest.approx(0.1, rel=1e-12)
+    assert (tmp_path / "out.html").read_text().startswith("<!DOCTYPE html>")
+    pictures = sorted((tmp_path / "out").rglob("*.png"))
+    assert len(pictures) == 5
+    assert all(path.read_bytes().startswith(PNG) for path in pictures)
+    with np.load(tmp_path / "out/nlsq/fitted_data.npz") as file:
+        assert file["c2_exp"].shape == (5, 99, 99)
+        rest = file["c2_exp"] - file["c2_theoretical_scaled"]
+        inside = np.triu_indices(99, 1)
+        assert np.std(rest[:, inside[0], inside[1]]) == pytest.approx(0.01, rel=0.03)
+
+
+def test_lines_for_people(tessera, small):
+    result = tessera("xpcs", "fit", small, "--mode", "static_anisotropic", "-o", "out")
+    assert result.returncode == 0, result.stderr
+    for word in ("D0", "alpha", "D_offset", "Å²/s", "contrast", "reduced", "converged"):
+        assert word in result.stdout
+    assert "plan: STANDARD" in result.stderr
+
+
+def test_every_strategy_gives_the_same_bytes(tessera, small, tmp_path):
+    seen = set()
+    ways = [("standard", "1"), ("large", "2"), ("chunked", "3"), ("streaming", "7")]
+    for number, (strategy, threads) in enumerate(ways):
+        for chunk in ("0", "16"):
+            out = f"o{number}{chunk}"
+            run_json(tessera, "fit", small, "--mode", "static_anisotropic", "-o", out,
+                     "--strategy", strategy, "--threads", threads, "--chunk-tiles", chunk)
+            found, _ = parameters(tmp_path / out)
+            found.pop("timestamp")
+            seen.add(json.dumps(found))
+    assert len(seen) == 1
+
+
+def test_results_are_not_replaced_unasked(tessera, small):
+    words = ("xpcs", "fit", small, "--mode", "static_anisotropic", "-o", "out")
+    assert tessera(*words).returncode == 0
+    again = tessera(*words)
+    assert again.returncode == 73
+    assert "holds results; give --overwrite" in again.stderr
+    assert tessera(*words, "--overwrite").returncode == 0
+
+
+def test_original_flags(tessera, small, tmp_path):
+    run_json(tessera, "fit", "--data-file", small, "--static-mode", "--max-iterations", "200",
+             "--tolerance", "1e-10", "--initial-d0", "17000", "--initial-alpha", "-1.5", "-o",
+             "out", "--output-format", "json", "--force-cpu", "--no-jit")
+    summary = json.loads((tmp_path / "out" / "homodyne_results.json").read_text())
+    assert summary["analysis_mode"] == "static_anisotropic"
+
+
+def test_fixed_parameters_stay(tessera, small, tmp_path):
+    run_json(tessera, "fit", small, "--mode", "static_anisotropic", "--fix",
+             "alpha=-1.5,D_offset=0", "-o", "out")
+    _, values = parameters(tmp_path / "out")
+    assert values["alpha"] == -1.5
+    assert values["D_offset"] == 0
+
+
+def test_dry_run_plans_and_writes_nothing(tessera, small, tmp_path):
+    found = run_json(tessera, "fit", small, "--mode", "static_anisotropic", "--dry-run")
+    assert found["plan"]["strategy"] == "STANDARD"
+    assert found["plan"]["memory_bytes"] > 0
+    assert not (tmp_path / "homodyne_results").exists()
+
+
+def test_inspect(tessera):
+    found = run_json(tessera, "inspect", GOLDEN / "aps_u_mapping_deflate.hdf")
+    with np.load(GOLDEN / "aps_u_mapping_deflate.expected.npz") as file:
+        assert [b["q"] for b in found["bins"]] == list(file["bin_q"])
+        assert [b["phi"] for b in found["bins"]] == list(file["bin_phi"])
+        assert found["dt_s"] == pytest.approx(float(file["dt"]), rel=1e-12)
+    result = tessera("xpcs", "inspect", GOLDEN / "aps_legacy_deflate.hdf")
+    assert result.returncode == 0
+    assert "aps-legacy" in result.stdout
+
+
+def test_convert_then_fit_gives_the_same_numbers(tessera, tmp_path):
+    source = GOLDEN / "aps_u_lzf.hdf"
+    result = tessera("xpcs", "convert", source, "-o", "c.txc2", "--gap", "2e6")
+    assert result.returncode == 0, result.stderr
+    run_json(tessera, "fit", source, "--gap", "2e6", "-o", "a")
+    run_json(tessera, "fit", "c.txc2", "-o", "b", "--strategy", "streaming")
+    (a, _), (b, _) = parameters(tmp_path / "a"), parameters(tmp_path / "b")
+    for found in (a, b):
+        found.pop("timestamp")
+    assert a["parameters"] == b["parameters"]
+
+
+def test_plot(tessera, small, tmp_path):
+    result = tessera("xpcs", "plot", small, "-o", "maps")
+    assert result.returncode == 0, result.stderr
+    assert len(list((tmp_path / "maps").glob("*.png"))) == 3
+
+
+@pytest.mark.parametrize("layout", ["aps-u", "aps-legacy", "txc2"])
+@pytest.mark.parametrize("compression", ["lzf", "deflate", "none"])
+def test_simulated_files_are_read_back(tessera, tmp_path, layout, compression):
+    name = "x.txc2" if layout == "txc2" else "x.hdf"
+    result = tessera("xpcs", "simulate", "-o", name, "--layout", layout, "--filter", compression,
+                     "--n-angle", "2", "--n-frame", "20", "--phi", "0,90")
+    assert result.returncode == 0, result.stderr
+    found = run_json(tessera, "fit", name, "--mode", "static_anisotropic", "-o", "out", "--dt",
+                     "0.1")
+    assert found["data"]["n_frame"] == 19
+    assert found["data"]["phi"] == [0, 90]
+
+
+BAD = [
+    (("fit", "missing.hdf"), 66, "missing.hdf"),
+    (("fit",), 2, "no data: name a file"),
+    (("fit", "text.hdf", "--mode", "static_anisotropic"), 65, "text.hdf"),
+    (("fit", "cut.hdf", "--mode", "static_anisotropic"), 65, "truncated"),
+    (("fit", "ok.hdf", "--mode", "laminar_flow"), 2, "gap"),
+    (("fit", "ok.hdf", "--gap", "200"), 2, "Å"),
+    (("fit", "ok.hdf", "--mode", "static_anisotropic", "--q", "0.5"), 65, "0.5"),
+    (("fit", "ok.hdf", "--mode", "static_anisotropic", "--end-frame", "5000"), 65, "5000"),
+    (("fit", "ok.hdf", "--mode", "static_anisotropic", "--phi-ranges", "40:41"), 65, "40"),
+    (("fit", "ok.hdf", "--phi-ranges", "a:b"), 2, "--phi-ranges"),
+    (("fit", "ok.hdf", "--static-mode", "--laminar-flow"), 2, "exclude each other"),
+    (("fit", "ok.hdf", "--static-mode", "--initial-beta", "1"), 2, "no such parameter"),
+    (("fit", "ok.hdf", "--static-mode", "--fix", "gamma=1"), 2, "gamma"),
+    (("fit", "ok.hdf", "--static-mode", "--initial-d0", "x"), 2, "--initial-d0"),
+    (("fit", "ok.hdf", "--static-mode", "--loss", "hubber"), 2, "huber"),
+    (("fit", "ok.hdf", "--static-mode", "--method", "cmc"), 69, "not in this version"),
+    (("fit", "ok.hdf", "--static-mode", "--resume"), 2, "--checkpoint"),
+    (("fit", "ok.hdf", "--static-mode", "--sigma", "0"), 2, "sigma"),
+    (("fit", "ok.hdf", "--static-mode", "--memory-limit", "20K"), 71, "memory limit"),
+    (("fit", "--config", "bad.yaml"), 78, "bad.yaml:2"),
+    (("fit", "--config", "typo.yaml"), 78, "analyzer_parameters"),
+    (("inspect", "text.hdf"), 65, "text.hdf"),
+    (("convert", "ok.hdf", "-o", "x.hdf"), 2, ".txc2"),
+    (("simulate", "-o", "y.hdf", "--theta", "1,2"), 2, "--theta has 2 values"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "text"), BAD)
+def test_bad_input_is_named(tessera, tmp_path, words, code, text):
+    made = tessera("xpcs", "simulate", "-o", "ok.hdf", "--n-angle", "2", "--n-frame", "30", "-q")
+    assert made.returncode == 0, made.stderr
+    whole = (tmp_path / "ok.hdf").read_bytes()
+    (tmp_path / "cut.hdf").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.hdf").write_text("this is no HDF5 file\n" * 50)
+    (tmp_path / "bad.yaml").write_text("analysis_mode: static\nanalyzer_parameters: {dt: [}\n")
+    (tmp_path / "typo.yaml").write_text("analysis_mode: static\nanalyser_parameters: {dt: 0.1}\n")
+    before = sorted(os.listdir(tmp_path))
+    result = tessera("xpcs", *words)
+    assert result.returncode == code, result.stderr
+    assert text in result.stderr
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_doubtful_input_is_warned_of(tessera, tmp_path):
+    made = tessera("xpcs", "simulate", "-o", "r.hdf", "--phi", "0,0.5,1,1.5,2", "--n-frame", "60",
+                   "--n-angle", "5", "--sigma", "0.01")
+    assert made.returncode == 0, made.stderr
+    result = tessera("xpcs", "fit", "r.hdf", "--gap", "2e6", "-o", "o1")
+    assert "radians" in result.stderr
+    result = tessera("xpcs", "fit", "r.hdf", "--gap", "2e6", "-o", "o2", "--dt", "1")
+    assert "0.1" in result.stderr
+    assert "dt" in result.stderr
+
+
+def test_strict_turns_warnings_into_failure(tessera, small):
+    words = ("xpcs", "fit", small, "--mode", "static_anisotropic", "--max-nfev", "2")
+    assert tessera(*words, "-o", "a").returncode == 0
+    result = tessera(*words, "-o", "b", "--strict")
+    assert result.returncode == 1
+    assert "did not converge" in result.stderr
+
+
+def test_config_of_the_original(tessera, tmp_path):
+    made = tessera("xpcs", "simulate", "-o", "run.hdf", "--n-angle", "6", "--n-frame", "60")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "c.yaml").write_text("""\
+analysis_mode: laminar_flow
+analyzer_parameters:
+  dt: 0.1
+  start_frame: 1
+  end_frame: -1
+  scattering: {wavevector_q: 0.0054}
+  geometry: {stator_rotor_gap: 2000000}
+experimental_data: {file_path: run.hdf}
+optimization: {method: nlsq, nlsq: {tolerance: 1e-8, loss: soft_l1}}
+output: {directory: ./results}
+""")
+    result = tessera("xpcs", "fit", "--config", "c.yaml")
+    assert result.returncode == 0, result.stderr
+    found, _ = parameters(tmp_path / "results")
+    assert found["analysis_mode"] == "laminar_flow"
