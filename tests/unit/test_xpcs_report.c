@@ -1,5 +1,6 @@
 // Pages and pictures of a fit: whole, escaped, the right way up.
 #include "systems/xpcs/report/page.h"
+#include "systems/xpcs/result/noise.h"
 #include "tessera/run.h"
 #include "xpcs_png.h"
 #include "xpcs_result.h"
@@ -103,6 +104,52 @@ static void fits_are_the_model(void **state)
     free(want);
     tess_xp_sweep_free(&sweep);
     hand_free(&r);
+}
+
+static void residuals_are_in_sigma_of_the_point(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hand_result r;
+        hand_make(ctx, 2, N, TESS_F32, &r);
+        tess_xpcs_data_destroy(r.data);
+        hand_data(ctx, 2, N, TESS_F32, 1, &r);
+        r.info.sigma_mode = k == 0 ? TESS_XPCS_SIGMA_DATASET : TESS_XPCS_SIGMA_PER_LAG;
+        double per_lag[2 * N];
+        assert_ok(tess_xp_data_sigma_per_lag(r.data, per_lag));
+        const tess_xp_sweep_setup setup = {.ctx = ctx,
+                                           .data = r.data,
+                                           .info = &r.info,
+                                           .model = &r.model,
+                                           .first_angle = 1,
+                                           .n_angle = 1,
+                                           .side = N,
+                                           .stage = "test"};
+        tess_xp_sweep sweep;
+        double fitted[N * N];
+        double residual[N * N];
+        double rows[3 * N];
+        assert_ok(tess_xp_sweep_run(&setup, &sweep));
+        tess_xp_sweep_map(&sweep, 0, TESS_XP_FITTED, fitted);
+        tess_xp_sweep_map(&sweep, 0, TESS_XP_RESIDUAL, residual);
+        tess_xp_noise noise;
+        assert_ok(tess_xp_noise_open(&r.info, r.data, &noise));
+        assert_ok(tess_xp_noise_rows(&noise, 1, 10, 3, rows));
+        for (int64_t i = 10; i < 13; i++) {
+            for (int64_t j = 0; j < N; j++) {
+                const double sigma = k == 0 ? hand_sigma(i, j) : per_lag[N + llabs(i - j)];
+                const double want =
+                    ((double)(float)r.c2[(N + i) * N + j] - fitted[i * N + j]) / sigma;
+                if (i != j) {
+                    assert_true(fabs(residual[i * N + j] - want) < 1e-9);
+                    assert_true(fabs(rows[(i - 10) * N + j] - sigma) < 1e-15);
+                }
+            }
+        }
+        tess_xp_noise_close(&noise);
+        tess_xp_sweep_free(&sweep);
+        hand_free(&r);
+    }
 }
 
 static png_image read_png(const char *path)
@@ -414,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_means),
         cmocka_unit_test(fits_are_the_model),
+        cmocka_unit_test(residuals_are_in_sigma_of_the_point),
         cmocka_unit_test(maps_have_their_origin_lower_left),
         cmocka_unit_test(figures_have_names),
         cmocka_unit_test(figures_are_written),

@@ -162,32 +162,44 @@ static inline void hand_info(hand_result *r, int64_t n_angle, int64_t n_frame)
         .n_bootstrap = HAND_BOOTSTRAP};
 }
 
+// Deviation of point (i, j) where they are given.
+static inline double hand_sigma(int64_t i, int64_t j)
+{
+    return 0.01 * (1 + 0.5 * (double)(llabs(i - j) % 3));
+}
+
 // The matrices with a frame ahead that is dropped.
 static inline void hand_data(tess_context *ctx, int64_t n_angle, int64_t n, tess_dtype dtype,
-                             hand_result *r)
+                             int has_sigma, hand_result *r)
 {
     const int64_t shape[3] = {n_angle, n + 1, n + 1};
     const int64_t n_item = n_angle * (n + 1) * (n + 1);
     double *wide = malloc((size_t)n_item * sizeof *wide);
     float *single = malloc((size_t)n_item * sizeof *single);
+    double *sigma = malloc((size_t)n_item * sizeof *sigma);
     for (int64_t k = 0; k < n_item; k++) {
         const int64_t a = k / ((n + 1) * (n + 1));
         const int64_t i = k / (n + 1) % (n + 1) - 1;
         const int64_t j = k % (n + 1) - 1;
         wide[k] = i < 0 || j < 0 ? 9 : r->c2[(a * n + i) * n + j];
         single[k] = (float)wide[k];
+        sigma[k] = hand_sigma(i, j);
     }
     tess_xpcs_data_config config;
     tess_array array;
+    tess_array deviations;
     tess_xpcs_data_config_init(&config, sizeof config);
     config.dt_s = r->info.dt_s;
     config.gap_angstrom = r->info.gap_angstrom;
     assert_ok(tess_array_init(&array, dtype == TESS_F32 ? (void *)single : (void *)wide, dtype, 3,
                               shape));
-    assert_ok(tess_xpcs_data_from_array(ctx, &array, r->phi, r->q, NULL, &config, &r->data));
+    assert_ok(tess_array_init(&deviations, sigma, TESS_F64, 3, shape));
+    assert_ok(tess_xpcs_data_from_array(ctx, &array, r->phi, r->q, has_sigma ? &deviations : NULL,
+                                        &config, &r->data));
     assert_int_equal(tess_xpcs_data_get_info(r->data)->n_frame, n);
     free(wide);
     free(single);
+    free(sigma);
 }
 
 // Laminar flow at angles 15 degrees apart, sigma 0.01; point (2, 5) of angle 0 is missing.
@@ -230,8 +242,10 @@ static inline void hand_make(tess_context *ctx, int64_t n_angle, int64_t n_frame
             }
         }
     }
-    r->c2[2 * n_frame + 5] = r->c2[5 * n_frame + 2] = (double)NAN;
-    hand_data(ctx, n_angle, n_frame, dtype, r);
+    if (n_frame > 5) {
+        r->c2[2 * n_frame + 5] = r->c2[5 * n_frame + 2] = (double)NAN;
+    }
+    hand_data(ctx, n_angle, n_frame, dtype, 0, r);
 }
 
 static inline void hand_free(hand_result *r)

@@ -122,7 +122,7 @@ static void mark(drawing *d, bool is_x, double value)
 {
     static const char faint[] = "stroke-opacity=\".12\"";
     char text[32];
-    snprintf(text, sizeof text, "%.6g", value);
+    snprintf(text, sizeof text, "%.5g", value);
     if (is_x) {
         const double x = x_of(d, value);
         line(d, x, TOP, x, d->chart->height - BOTTOM, faint);

@@ -74,8 +74,7 @@ static void write_summary(tess_xp_page *page)
     tess_xp_choice("loss", info->loss, loss);
     tess_xp_choice("sigma_mode", info->sigma_mode, sigma);
     tess_html_fact_begin(&page->html);
-    fact(page, "data", "%s",
-         info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "an array");
+    fact(page, "data", "%s (%s)", tess_xp_data_name(info), page->data->info.layout);
     fact(page, "size", "%lld %s of %lld frames, %.6g s apart; %lld points fitted, %lld left out",
          (long long)info->n_angle, info->n_angle == 1 ? "angle" : "angles",
          (long long)info->n_frame, info->dt_s, (long long)info->n_used, (long long)info->n_masked);

@@ -3,6 +3,7 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "runtime/watch.h"
+#include "systems/xpcs/result/noise.h"
 
 #include <math.h>
 
@@ -18,6 +19,7 @@ typedef struct worker {
     tess_xp_sweep *sweep;
     const tess_xp_tiles *tiles;
     tess_xp_fitted fitted;
+    tess_xp_noise noise;
     int32_t *pixel_of; // [n_frame]
     double *model;     // [n_row][n_frame]
     int64_t n_row;
@@ -48,8 +50,9 @@ typedef struct stretch {
     int64_t first;
     int64_t n;
     const double *y;
-    const double *weight; // 1 / sigma^2; NULL: inverse_sigma holds for all
-    const double *model;  // of the row; NULL: none
+    const double *weight;    // 1 / sigma^2; NULL: not of every point
+    const double *lag_sigma; // by j - i; NULL: inverse_sigma holds for all
+    const double *model;     // of the row; NULL: none
     double inverse_sigma;
     double contrast;
     double offset;
@@ -81,7 +84,9 @@ static void add_points(tess_xp_sweep *s, const stretch *t, const int32_t *pixel_
         if (!isfinite(t->y[k])) {
             continue;
         }
-        const double inverse = t->weight ? sqrt(t->weight[k]) : t->inverse_sigma;
+        const double inverse = t->weight      ? sqrt(t->weight[k])
+                               : t->lag_sigma ? 1 / t->lag_sigma[j - t->row]
+                                              : t->inverse_sigma;
         const double z = (t->y[k] - fitted) * inverse;
         tess_xp_sum *lag = &lags[j - t->row];
         cell->measured += t->y[k];
@@ -130,8 +135,7 @@ static const double *samples_of(const worker *w, const unsigned char *record, in
 static const double *weights_of(const worker *w, const unsigned char *record, int64_t angle,
                                 const tess_xp_tile *tile)
 {
-    const tess_xpcs_result_info *info = w->sweep->setup.info;
-    if (!w->tiles->has_sigma || !info || info->sigma_mode != TESS_XPCS_SIGMA_DATASET) {
+    if (!w->noise.has_dataset) {
         return NULL;
     }
     const size_t n_angle = (size_t)w->tiles->n_angle;
@@ -158,7 +162,8 @@ static void add_tile(worker *w, int64_t angle, int64_t tile_number, int64_t firs
         t.model = w->model + (tile.row - first_row) * s->n_frame;
         t.contrast = info->contrast[angle];
         t.offset = info->offset[angle];
-        t.inverse_sigma = info->sigma && info->sigma[angle] > 0 ? 1 / info->sigma[angle] : 0;
+        t.lag_sigma = tess_xp_noise_lags(&w->noise, angle);
+        t.inverse_sigma = info->sigma[angle] > 0 ? 1 / info->sigma[angle] : 0;
     }
     add_points(s, &t, w->pixel_of);
     add_ages(s, &t);
@@ -292,12 +297,16 @@ tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *o
     if (status == TESS_OK && setup->info) {
         status = tess_xp_fitted_open(setup->ctx, setup->info, setup->data, setup->model, &w.fitted);
     }
+    if (status == TESS_OK && setup->info) {
+        status = tess_xp_noise_open(setup->info, setup->data, &w.noise);
+    }
     if (status == TESS_OK) {
         status = choose_lags(out, &w);
     }
     if (status == TESS_OK) {
         status = sweep_all(&w);
     }
+    tess_xp_noise_close(&w.noise);
     tess_xp_fitted_close(&w.fitted);
     if (status != TESS_OK) {
         tess_xp_sweep_free(out);

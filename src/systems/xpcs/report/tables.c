@@ -122,7 +122,7 @@ static void write_correlation_row(tess_xp_page *page, int64_t k)
                          "text-align:right;min-width:3em\">",
                          rgb[0], rgb[1], rgb[2], fabs(rho) > 0.6 ? "#fff" : "#1b1f24");
         if (isfinite(rho)) {
-            tess_xp_printf(&page->html, "%.2f", rho);
+            tess_xp_printf(&page->html, "%.*f", k != l && fabs(rho) >= 0.99 ? 4 : 2, rho);
         }
         tess_text_add(&page->html.text, "</td>");
     }

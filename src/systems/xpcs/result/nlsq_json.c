@@ -167,7 +167,8 @@ static void put_convergence(tess_json *json, const tess_xpcs_result_info *info)
     tess_json_real(json, "execution_time", info->seconds[4]);
     tess_json_real(json, "final_chi_squared", info->chi2);
     // Share of the cost at the start that is gone.
-    tess_json_real(json, "chi_squared_reduction", first > 0 ? 1 - info->cost / first : (double)NAN);
+    tess_json_real(json, "chi_squared_reduction",
+                   first > 0 ? fmax(1 - info->cost / first, 0) : (double)NAN);
     tess_json_int(json, "termination", info->termination);
     tess_json_text(json, "message", info->message);
     tess_json_real(json, "gradient_norm", info->gradient_norm);

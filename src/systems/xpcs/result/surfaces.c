@@ -5,14 +5,14 @@
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "runtime/watch.h"
-#include "systems/xpcs/store/store.h"
+#include "systems/xpcs/result/noise.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { BLOCK_BYTES = 32 << 20 };
+enum { BLOCK_BYTES = 24 << 20 };
 
 // From here on f32 is enough for pictures and half the disk.
 static const int64_t LARGE_POINTS = 10 * 1000 * 1000;
@@ -21,6 +21,7 @@ static const int64_t LARGE_POINTS = 10 * 1000 * 1000;
 typedef struct block {
     double *measured; // [n_row][n_frame]
     double *model;
+    double *sigma;
     void *line[TESS_XP_N_SURFACE]; // [n_frame] of the dtype
     int64_t n_row;
 } block;
@@ -86,7 +87,7 @@ static tess_status write_row(tess_xp_surfaces *s, const block *b, const tess_xpc
     const double *y = b->measured + k * s->n_frame;
     const double *m = b->model + k * s->n_frame;
     const double *scaling = s->scaling + 2 * angle;
-    const double sigma = info->sigma ? info->sigma[angle] : (double)NAN;
+    const double *sigma = b->sigma + k * s->n_frame;
     for (int64_t j = 0; j < s->n_frame; j++) {
         const double raw = 1 + m[j];
         const double scaled = scaling[0] * raw + scaling[1];
@@ -95,7 +96,7 @@ static tess_status write_row(tess_xp_surfaces *s, const block *b, const tess_xpc
         put(s, b, TESS_XP_C2_SCALED, j, scaled);
         put(s, b, TESS_XP_C2_SOLVER, j, info->offset[angle] + info->contrast[angle] * m[j]);
         put(s, b, TESS_XP_C2_RESIDUAL, j, y[j] - scaled);
-        put(s, b, TESS_XP_C2_NORMALIZED, j, (y[j] - scaled) / sigma);
+        put(s, b, TESS_XP_C2_NORMALIZED, j, (y[j] - scaled) / sigma[j]);
     }
     for (int i = 0; i < TESS_XP_N_SURFACE; i++) {
         TESS_TRY(tess_spool_write(&s->spools[i], angle * s->n_frame + row, 1, b->line[i]));
@@ -104,14 +105,15 @@ static tess_status write_row(tess_xp_surfaces *s, const block *b, const tess_xpc
 }
 
 static tess_status write_angle(tess_xp_surfaces *s, const block *b, const tess_xp_fitted *fitted,
-                               tess_xpcs_data *data, int64_t angle, tess_watch *watch)
+                               const tess_xp_noise *noise, int64_t angle, tess_watch *watch)
 {
     for (int64_t first = 0; first < s->n_frame; first += b->n_row) {
         const int64_t left = s->n_frame - first;
         const int64_t n = left < b->n_row ? left : b->n_row;
         TESS_TRY(tess_watch_poll(watch, angle * s->n_frame + first, s->n_angle * s->n_frame));
-        TESS_TRY(tess_xpcs_data_rows(s->ctx, data, angle, first, n, b->measured));
+        TESS_TRY(tess_xpcs_data_rows(s->ctx, noise->data, angle, first, n, b->measured));
         TESS_TRY(tess_xp_fitted_rows(fitted, angle, first, n, b->model));
+        TESS_TRY(tess_xp_noise_rows(noise, angle, first, n, b->sigma));
         for (int64_t k = 0; k < n; k++) {
             TESS_TRY(write_row(s, b, fitted->info, angle, first + k, k));
         }
@@ -120,18 +122,19 @@ static tess_status write_angle(tess_xp_surfaces *s, const block *b, const tess_x
 }
 
 static tess_status write_all(tess_xp_surfaces *s, const block *b, const tess_xp_fitted *fitted,
-                             tess_xpcs_data *data)
+                             const tess_xp_noise *noise)
 {
     tess_watch watch;
     tess_watch_begin(&watch, s->ctx, "xpcs.surfaces", "rows", 0,
-                     tess_xp_surfaces_bytes(&data->info), TESS_STRATEGY_CHUNKED);
+                     tess_xp_surfaces_bytes(&noise->data->info), TESS_STRATEGY_CHUNKED);
     for (int64_t a = 0; a < s->n_angle; a++) {
-        TESS_TRY(write_angle(s, b, fitted, data, a, &watch));
+        TESS_TRY(write_angle(s, b, fitted, noise, a, &watch));
     }
     return tess_watch_poll(&watch, s->n_angle * s->n_frame, s->n_angle * s->n_frame);
 }
 
-static tess_status fill(tess_xp_surfaces *s, const tess_xp_fitted *fitted, tess_xpcs_data *data)
+static tess_status fill(tess_xp_surfaces *s, const tess_xp_fitted *fitted,
+                        const tess_xp_noise *noise)
 {
     static const char what[] = "rows of matrices";
     const int64_t wanted = BLOCK_BYTES / (s->n_frame * (int64_t)sizeof(double));
@@ -140,14 +143,15 @@ static tess_status fill(tess_xp_surfaces *s, const tess_xp_fitted *fitted, tess_
     tess_blocks_init(&memory, &s->ctx->heap);
     b.measured = tess_blocks_alloc(&memory, b.n_row * s->n_frame, sizeof(double), what);
     b.model = tess_blocks_alloc(&memory, b.n_row * s->n_frame, sizeof(double), what);
-    bool is_there = b.measured && b.model;
+    b.sigma = tess_blocks_alloc(&memory, b.n_row * s->n_frame, sizeof(double), what);
+    bool is_there = b.measured && b.model && b.sigma;
     for (int i = 0; i < TESS_XP_N_SURFACE && is_there; i++) {
         b.line[i] = tess_blocks_alloc(&memory, s->n_frame, tess_dtype_bytes(s->dtype), what);
         is_there = b.line[i] != NULL;
     }
     tess_span span = tess_span_begin(&s->ctx->tracer, "xpcs.surfaces");
-    const tess_status status = is_there ? write_all(s, &b, fitted, data) : TESS_E_MEMORY;
-    tess_span_end(&span, (double)tess_xp_surfaces_bytes(&data->info), 0);
+    const tess_status status = is_there ? write_all(s, &b, fitted, noise) : TESS_E_MEMORY;
+    tess_span_end(&span, (double)tess_xp_surfaces_bytes(&noise->data->info), 0);
     tess_blocks_free(&memory);
     return status;
 }
@@ -188,9 +192,14 @@ static tess_status make(tess_xp_surfaces *s, const tess_xpcs_result_info *info,
     if (status == TESS_OK) {
         status = fit_scaling(s, &fitted, data);
     }
+    tess_xp_noise noise = {0};
     if (status == TESS_OK) {
-        status = fill(s, &fitted, data);
+        status = tess_xp_noise_open(info, data, &noise);
     }
+    if (status == TESS_OK) {
+        status = fill(s, &fitted, &noise);
+    }
+    tess_xp_noise_close(&noise);
     if (status == TESS_OK) {
         status = map_spools(s);
     }

@@ -15,7 +15,7 @@ typedef enum tess_xp_surface {
     TESS_XP_C2_SCALED = 2, // the raw one times and plus what is best for each angle by itself
     TESS_XP_C2_SOLVER = 3, // with contrast and offset of the result
     TESS_XP_C2_RESIDUAL = 4,
-    TESS_XP_C2_NORMALIZED = 5, // residual / sigma of the angle
+    TESS_XP_C2_NORMALIZED = 5, // residual / sigma of the point
     TESS_XP_N_SURFACE = 6
 } tess_xp_surface;
 

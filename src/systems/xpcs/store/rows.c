@@ -12,14 +12,20 @@ typedef struct rows_job {
     int64_t first;
     int64_t count;
     double *c2;
+    bool is_sigma; // deviations in place of samples
 } rows_job;
 
-static double sample(const tess_xp_tiles *tiles, const unsigned char *record, int64_t width,
-                     int64_t angle, int64_t k)
+static double sample(const rows_job *job, const unsigned char *record, int64_t width, int64_t k)
 {
+    const tess_xp_tiles *tiles = &job->data->tiles;
     const unsigned char *y =
         record + tiles->n_angle * TESS_STAGE_XPCS_HEAD * (int64_t)sizeof(double);
-    const int64_t at = angle * width + k;
+    const int64_t at = job->angle * width + k;
+    if (job->is_sigma) {
+        const double *weights =
+            (const double *)(const void *)(y + tiles->n_angle * width * tiles->item_bytes);
+        return weights[at] > 0 ? 1 / sqrt(weights[at]) : (double)NAN;
+    }
     return tiles->item_bytes == 4 ? (double)((const float *)(const void *)y)[at]
                                   : ((const double *)(const void *)y)[at];
 }
@@ -37,7 +43,6 @@ static void place(const rows_job *job, int64_t row, int64_t column, double value
 // What a tile has for the rows asked for: its own row, and columns that are such rows.
 static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsigned char *record)
 {
-    const tess_xp_tiles *tiles = &job->data->tiles;
     const bool is_row = is_asked_for(job, tile->row);
     int64_t begin = tile->first_column;
     int64_t end = begin + tile->n_column;
@@ -46,7 +51,7 @@ static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsig
         end = end < job->first + job->count ? end : job->first + job->count;
     }
     for (int64_t j = begin; j < end; j++) {
-        const double value = sample(tiles, record, tile->width, job->angle, j - tile->first_column);
+        const double value = sample(job, record, tile->width, j - tile->first_column);
         if (is_row) {
             place(job, tile->row, j, value);
         }
@@ -126,6 +131,17 @@ static void interpolate_diagonal(const rows_job *job)
     }
 }
 
+static tess_status run(const rows_job *job)
+{
+    tess_xp_reader reader;
+    tess_status status = tess_xp_reader_open(job->data, CHUNK_LEAVES, false, &reader);
+    if (status == TESS_OK) {
+        status = take_all(job, &reader);
+    }
+    tess_xp_reader_close(&reader);
+    return status;
+}
+
 tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t angle,
                                 int64_t first, int64_t count, double *c2)
 {
@@ -143,14 +159,22 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
         return TESS_OK;
     }
     const rows_job job = {.data = data, .angle = angle, .first = first, .count = count, .c2 = c2};
-    tess_xp_reader reader;
-    tess_status status = tess_xp_reader_open(data, CHUNK_LEAVES, false, &reader);
-    if (status == TESS_OK) {
-        status = take_all(&job, &reader);
+    TESS_TRY(run(&job));
+    interpolate_diagonal(&job);
+    return TESS_OK;
+}
+
+tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle, int64_t first,
+                                    int64_t count, double *sigma)
+{
+    const rows_job job = {.data = data,
+                          .angle = angle,
+                          .first = first,
+                          .count = count,
+                          .c2 = sigma,
+                          .is_sigma = true};
+    for (int64_t k = first; k < first + count; k++) {
+        place(&job, k, k, (double)NAN);
     }
-    tess_xp_reader_close(&reader);
-    if (status == TESS_OK) {
-        interpolate_diagonal(&job);
-    }
-    return status;
+    return run(&job);
 }

@@ -95,6 +95,10 @@ TESS_MUST_CHECK tess_status tess_xp_data_seal(tess_xpcs_data *data);
 // Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
 // diagonals; where few pairs have a lag its neighbours help.
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, double *sigma);
+// Of every point as given with the data, rows as tess_xpcs_data_rows(); NaN where a point is
+// ignored and on the diagonal. has_sigma only.
+TESS_MUST_CHECK tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle,
+                                                    int64_t first, int64_t count, double *sigma);
 
 // Takes over tiles of the angles that were not dropped, and moves their tables together.
 void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
