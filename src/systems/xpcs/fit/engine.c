@@ -175,6 +175,7 @@ void tess_xp_engine_evaluate(tess_xp_engine *e, double *cost)
     const int64_t n_all = m + p->n_param;
     double *gradient = e->trial.gradient;
     double *hessian = e->trial.hessian;
+    memset(e->trial_block, 0, e->reduced_bytes); // what is not computed must not outlive a pass
     if (tess_xp_engine_is_robust(e)) {
         gradient = e->work;
         hessian = e->work + n_all;

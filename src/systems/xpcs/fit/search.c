@@ -127,6 +127,7 @@ static int64_t count_kept(const tess_xp_engine *e, int64_t n)
 tess_status tess_xp_search_costed(tess_xp_engine *e)
 {
     tess_xp_state *head = e->head;
+    memset(e->trial_block, 0, e->reduced_bytes);
     tess_xp_scaling_reduce(&e->problem->scaling, e->sums, e->contrast, 0, &e->trial);
     const double cost = *e->trial.cost;
     e->candidates[head->index].cost = cost;
