@@ -90,7 +90,7 @@
 // every ISA.
 //
 //   xpcs_pairs     the factors of a run's pairs. The run does not cross the diagonal.
-//   xpcs_points    m = e sinc(z)^power, t = e sinc(z)^(power - 1) (cos z - sinc z), z = amplitude
+//   xpcs_points_T  m = e sinc(z)^power, t = e sinc(z)^(power - 1) (cos z - sinc z), z = amplitude
 //   b;
 //                  t NULL: not wanted.
 //   xpcs_centre_T  g = y - mean; 0 in the padding, whatever y is there.
@@ -99,8 +99,10 @@
 //   xpcs_weigh     g = w y of g = y; *square = sum w y^2.
 //   xpcs_robust    e = offset + contrast m - g weighted: w *= scipy's row scale squared, g = rho' w
 //                  e; sums: rho, w e^2.
-//   xpcs_sums      sums[27] of an angle: S1 and Sy where there are weights, Sf Sff Sfy; with want P
+//   xpcs_sums_T    sums[27] of an angle: S1 and Sy where there are weights, Sf Sff Sfy; with want P
 //                  Q R and onto angles the terms of the Hessian. Syy is 0.
+//                  f32 is 16 lanes of a run, then f64; e, m and t are larger by TESS_XP_SCALE_F32.
+//   xpcs_narrow, _narrow_pairs, _widen   rounded to f32, and back; with and without that scale.
 //   xpcs_outer     h: upper triangle of the Hessian, by rows, from the sums over angles.
 //   xpcs_static_pairs   Sf Sff P[3] Q[3] H[6] where m = e and weights are 1.
 //   xpcs_static_T  Sfy R[3] likewise.

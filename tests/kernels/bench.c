@@ -164,6 +164,113 @@ static void run_spectrum(const tess_kernels *set, const workload *w, size_t n)
     set->spectrum_solve(a, n, b, 1, 1e-4, w->out[1], &rank);
 }
 
+// A tile of 256 columns and 23 angles, all of its points ordinary; an item is one point. The
+// kernels are those of one pass with its Hessian, or of a simulation.
+enum { XP_ANGLES = 23, XP_POINTS = XP_ANGLES * TESS_XP_RUN };
+
+static tess_xp_source xpcs_source(void)
+{
+    static double sums[8][1 + TESS_XP_RUN];
+    tess_xp_source s = {.diffusion = sums[0],
+                        .shear = sums[4],
+                        .w2 = 0.01,
+                        .power = 4,
+                        .column = 1,
+                        .n = TESS_XP_RUN};
+    for (int k = 0; k < 8; k++) {
+        for (int i = 0; i <= TESS_XP_RUN; i++) {
+            sums[k][i] = (0.1 + 0.01 * k) * i;
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        s.diffusion_d[k] = sums[1 + k];
+        s.shear_d[k] = sums[5 + k];
+    }
+    return s;
+}
+
+static void run_xpcs_pass_f64(const tess_kernels *set, const workload *w, size_t n)
+{
+    static tess_xp_pairs_f64 pairs;
+    static tess_xp_angle_sums_f64 angles;
+    static double m[TESS_XP_RUN], t[TESS_XP_RUN], g[TESS_XP_RUN];
+    const tess_xp_source source = xpcs_source();
+    double sums[TESS_XP_N_SUM], h[TESS_XP_N_OUTER];
+    for (size_t first = 0; first < n; first += XP_POINTS) {
+        memset(&angles, 0, sizeof angles);
+        set->xpcs_pairs(&source, &pairs);
+        for (int a = 0; a < XP_ANGLES; a++) {
+            const tess_xp_terms_f64 terms = {.m = m, .t = t, .g = g, .weight = 0.1, .tau = 0.2};
+            set->xpcs_points_f64(&pairs, TESS_XP_RUN, 0.5 + a, 4, m, t);
+            set->xpcs_centre_f64((const double *)w->in + (first + (size_t)a * TESS_XP_RUN),
+                                 TESS_XP_RUN, 1, g);
+            set->xpcs_sums_f64(&pairs, &terms, TESS_XP_RUN, TESS_XP_HESSIAN, sums, &angles);
+        }
+        set->xpcs_outer(&pairs, &angles, TESS_XP_RUN, 7, h);
+    }
+    memcpy(w->out[0], sums, sizeof sums);
+}
+
+static void run_xpcs_pass_mixed(const tess_kernels *set, const workload *w, size_t n)
+{
+    static tess_xp_pairs_f64 pairs;
+    static tess_xp_pairs_f32 narrow;
+    static tess_xp_angle_sums_f64 wide;
+    static tess_xp_angle_sums_f32 angles;
+    static float m[TESS_XP_RUN], t[TESS_XP_RUN], g[TESS_XP_RUN];
+    static double centred[TESS_XP_RUN];
+    const tess_xp_source source = xpcs_source();
+    double sums[TESS_XP_N_SUM], h[TESS_XP_N_OUTER];
+    for (size_t first = 0; first < n; first += XP_POINTS) {
+        memset(&angles, 0, sizeof angles);
+        set->xpcs_pairs(&source, &pairs);
+        set->xpcs_narrow_pairs(&pairs, TESS_XP_RUN, &narrow);
+        for (int a = 0; a < XP_ANGLES; a++) {
+            const tess_xp_terms_f32 terms = {.m = m, .t = t, .g = g, .weight = 0.1, .tau = 0.2};
+            set->xpcs_points_f32(&narrow, TESS_XP_RUN, 0.5 + a, 4, m, t);
+            set->xpcs_centre_f32((const float *)w->in + (first + (size_t)a * TESS_XP_RUN),
+                                 TESS_XP_RUN, 1, centred);
+            set->xpcs_narrow(centred, TESS_XP_RUN, g);
+            set->xpcs_sums_f32(&narrow, &terms, TESS_XP_RUN, TESS_XP_HESSIAN, sums, &angles);
+        }
+        set->xpcs_widen(&angles, TESS_XP_RUN, &wide);
+        set->xpcs_outer(&pairs, &wide, TESS_XP_RUN, 7, h);
+    }
+    memcpy(w->out[0], sums, sizeof sums);
+}
+
+static void run_xpcs_static(const tess_kernels *set, const workload *w, size_t n)
+{
+    static tess_xp_pairs_f64 pairs;
+    tess_xp_source source = xpcs_source();
+    source.shear = NULL;
+    double sums[TESS_XP_N_STATIC_SUM];
+    for (size_t first = 0; first + XP_POINTS <= n; first += XP_POINTS) {
+        set->xpcs_pairs(&source, &pairs);
+        set->xpcs_static_pairs(&pairs, TESS_XP_RUN, sums);
+        for (int a = 0; a < XP_ANGLES; a++) {
+            set->xpcs_static_f64(&pairs, (const double *)w->in + first + (size_t)a * TESS_XP_RUN,
+                                 TESS_XP_RUN, 1, sums);
+        }
+    }
+    memcpy(w->out[0], sums, sizeof sums);
+}
+
+static void run_xpcs_simulate(const tess_kernels *set, const workload *w, size_t n)
+{
+    static tess_xp_pairs_f64 pairs;
+    static double m[TESS_XP_RUN];
+    const tess_xp_source source = xpcs_source();
+    tess_xp_simulation s = {.contrast = 0.3, .offset = 1.1, .sigma = 0.02, .n = TESS_XP_RUN};
+    for (size_t first = 0; first < n; first += XP_POINTS) {
+        set->xpcs_pairs(&source, &pairs);
+        for (int a = 0; a < XP_ANGLES; a++, s.key += 512) {
+            set->xpcs_points_f64(&pairs, TESS_XP_RUN, 0.5 + a, 4, m, NULL);
+            set->xpcs_simulate_f64(&s, m, w->out[0], w->out[1]);
+        }
+    }
+}
+
 #define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
 static const bench_case cases[] = {
@@ -189,6 +296,10 @@ static const bench_case cases[] = {
     {"probe_fma_f32", FMA_ROUNDS, 0, 0, run_probe_fma_f32},
     {"probe_fma_f64", FMA_ROUNDS, 0, 1, run_probe_fma_f64},
     {"spectrum_solve", 305, 305 * 305 * 8, 1, run_spectrum},
+    {"xpcs_pass f64", XP_POINTS * 4, XP_POINTS * 4 * 8, 1, run_xpcs_pass_f64},
+    {"xpcs_pass mixed", XP_POINTS * 4, XP_POINTS * 4 * 4, 0, run_xpcs_pass_mixed},
+    {"xpcs_static stream", STREAM(double, run_xpcs_static)},
+    {"xpcs_simulate", XP_POINTS, XP_POINTS * 8, 1, run_xpcs_simulate},
     {"mix_f64 tiles of 16", 62, 0, 1, run_mix_tiles},
     {"mix_f64 rows of 992", 62, 0, 1, run_mix_epoch},
 };

@@ -22,13 +22,13 @@ static void model_run(const model_job *job, int64_t row, int64_t first, int64_t 
     source.shear = a->n_param == 3 ? NULL : source.shear;
     source.row = (size_t)row;
     for (int64_t column = first; column < end; column += RUN) {
-        tess_xp_pairs pairs;
+        tess_xp_pairs_f64 pairs;
         double m[RUN];
         source.column = (size_t)column;
         source.n = (size_t)(end - column < RUN ? end - column : RUN);
         job->kernels->xpcs_pairs(&source, &pairs);
         if (source.shear) {
-            job->kernels->xpcs_points(&pairs, source.n, a->angle->amplitude, a->power, m, NULL);
+            job->kernels->xpcs_points_f64(&pairs, source.n, a->angle->amplitude, a->power, m, NULL);
         }
         memcpy(out + column, source.shear ? m : pairs.e, source.n * sizeof *out);
     }
@@ -110,7 +110,7 @@ static void write_weights(const tess_stage_xpcs_simulate *a, const xp_tile *tile
 static void simulate_tile(const simulate_job *job, const xp_tile *tile, unsigned char *record)
 {
     const tess_stage_xpcs_simulate *a = job->args;
-    tess_xp_pairs pairs;
+    tess_xp_pairs_f64 pairs;
     double m[RUN];
     for (int64_t first = 0; first < a->tiles->n_angle;) {
         const int64_t end = tess_cpu_xp_group_end(a->angles, a->tiles->n_angle, first);
@@ -127,8 +127,8 @@ static void simulate_tile(const simulate_job *job, const xp_tile *tile, unsigned
         }
         for (int64_t angle = first; angle < end; angle++) {
             if (!is_dark && source.shear) {
-                job->kernels->xpcs_points(&pairs, source.n, a->angles[angle].amplitude, a->power, m,
-                                          NULL);
+                job->kernels->xpcs_points_f64(&pairs, source.n, a->angles[angle].amplitude,
+                                              a->power, m, NULL);
             }
             simulate_angle(job, tile, record, angle, is_dark || source.shear ? m : pairs.e);
             if (a->tiles->has_sigma) {

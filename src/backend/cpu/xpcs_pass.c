@@ -12,8 +12,8 @@ enum { RUN = TESS_STAGE_XPCS_RUN, HEAD = TESS_STAGE_XPCS_HEAD };
 
 // What a worker needs for a tile.
 typedef struct pass_scratch {
-    tess_xp_pairs pairs;
-    tess_xp_angle_sums angles;
+    tess_xp_pairs_f64 pairs;
+    tess_xp_angle_sums_f64 angles;
     double m[RUN];
     double t[RUN];
     double w[RUN];
@@ -100,17 +100,18 @@ static void evaluate(const pass_tile *tile, int64_t angle, const double **m, con
         return;
     }
     double *slopes = tile->job->want == TESS_XP_COST ? NULL : s->t;
-    tile->job->kernels->xpcs_points(&s->pairs, (size_t)tile->at.n_column,
-                                    a->angles[angle].amplitude, a->power, s->m, slopes);
+    tile->job->kernels->xpcs_points_f64(&s->pairs, (size_t)tile->at.n_column,
+                                        a->angles[angle].amplitude, a->power, s->m, slopes);
     *m = s->m;
     *t = slopes;
 }
 
-static tess_xp_terms terms_of(const pass_tile *tile, int64_t angle)
+static tess_xp_terms_f64 terms_of(const pass_tile *tile, int64_t angle)
 {
     const tess_stage_xpcs_pass *a = tile->job->args;
     const tess_xp_angle *of = &a->angles[angle];
-    return (tess_xp_terms){.g = tile->scratch->g, .weight = of->weight, .tau = a->power * of->tau};
+    return (tess_xp_terms_f64){
+        .g = tile->scratch->g, .weight = of->weight, .tau = a->power * of->tau};
 }
 
 // sums in the kernels' order with room for seven parameters, into those of the angle.
@@ -128,12 +129,12 @@ static void add_angle(const pass_tile *tile, int64_t angle, const double *sums, 
     }
 }
 
-static void take_products(const pass_tile *tile, const tess_xp_terms *terms, double *sums)
+static void take_products(const pass_tile *tile, const tess_xp_terms_f64 *terms, double *sums)
 {
     const pass_job *job = tile->job;
     const int want = tile->is_dark ? TESS_XP_COST : job->want;
-    job->kernels->xpcs_sums(&tile->scratch->pairs, terms, (size_t)tile->at.n_column, want, sums,
-                            &tile->scratch->angles);
+    job->kernels->xpcs_sums_f64(&tile->scratch->pairs, terms, (size_t)tile->at.n_column, want, sums,
+                                &tile->scratch->angles);
 }
 
 // Every point counts, with weight 1: what holds no M comes from the head.
@@ -143,7 +144,7 @@ static void complete_angle(pass_tile *tile, int64_t angle)
     const double *head = head_of(tile, angle);
     double sums[TESS_XP_N_SUM] = {0};
     if (!tile->is_dark) {
-        tess_xp_terms terms = terms_of(tile, angle);
+        tess_xp_terms_f64 terms = terms_of(tile, angle);
         evaluate(tile, angle, &terms.m, &terms.t);
         centre(tile, angle, a->angles[angle].mean);
         take_products(tile, &terms, sums);
@@ -188,7 +189,7 @@ static void weighted_angle(pass_tile *tile, int64_t angle)
     pass_scratch *s = tile->scratch;
     double sums[TESS_XP_N_SUM];
     double square;
-    tess_xp_terms terms = terms_of(tile, angle);
+    tess_xp_terms_f64 terms = terms_of(tile, angle);
     evaluate(tile, angle, &terms.m, &terms.t);
     centre(tile, angle, a->angles[angle].mean);
     mask(tile, angle);
@@ -212,7 +213,7 @@ static void robust_angle(pass_tile *tile, int64_t angle)
                                  .loss = a->loss};
     pass_scratch *s = tile->scratch;
     double sums[TESS_XP_N_SUM], costs[2];
-    tess_xp_terms terms = terms_of(tile, angle);
+    tess_xp_terms_f64 terms = terms_of(tile, angle);
     evaluate(tile, angle, &terms.m, &terms.t);
     centre(tile, angle, 0);
     mask(tile, angle);

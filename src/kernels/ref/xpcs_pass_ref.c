@@ -1,28 +1,19 @@
 // The kernels of a pass over two-time correlations, as plainly as they can be said.
 
 #include "kernels/isa.h"
-#include "kernels/xpcs.h"
+#include "kernels/xpcs_constants.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { RUN = TESS_XP_RUN, LANES = TESS_XP_LANES };
+enum { RUN = TESS_XP_RUN };
 
-typedef double lanes[LANES];
+typedef double lanes[8];
 
 // Neighbours, pairs, halves.
 static double total(const double *x)
 {
     return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
-}
-
-static double polynomial(double x, const double *coefficient, size_t n)
-{
-    double sum = coefficient[0];
-    for (size_t k = 1; k < n; k++) {
-        sum = fma(sum, x, coefficient[k]);
-    }
-    return sum;
 }
 
 static size_t padded(size_t n)
@@ -43,7 +34,7 @@ static double integral(const double *sums, size_t i, size_t j, double eps, doubl
     return rounded;
 }
 
-static void clear_pair(tess_xp_pairs *out, size_t c)
+static void clear_pair(tess_xp_pairs_f64 *out, size_t c)
 {
     out->e[c] = out->b[c] = out->inverse[c] = 0;
     for (int k = 0; k < 3; k++) {
@@ -51,7 +42,7 @@ static void clear_pair(tess_xp_pairs *out, size_t c)
     }
 }
 
-void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs *restrict out)
+void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs_f64 *restrict out)
 {
     double exponent[RUN];
     for (size_t c = 0; c < padded(s->n); c++) {
@@ -84,39 +75,73 @@ void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs *restr
     }
 }
 
-// sinc(z) and cos(z) - sinc(z), both up to the same sign.
-static void sinc(double z, double inverse, double *s, double *d)
+static double total_f64(const double *x)
 {
-    if (z < TESS_XP_SMALL) {
-        const double q = z * z;
-        *s = polynomial(q, tess_xp_sinc_series, 4);
-        *d = q * polynomial(q, tess_xp_slope_series, 4);
-        return;
-    }
-    z = z < TESS_XP_FAR ? z : TESS_XP_FAR;
-    const double k = fma(z, TESS_XP_INVERSE_PI, TESS_XP_MAGIC) - TESS_XP_MAGIC;
-    const double r = fma(-k, TESS_XP_PI_2, fma(-k, TESS_XP_PI_1, z));
-    const double q = r * r;
-    const double sine = fma(polynomial(q, tess_xp_sin_tail, TESS_XP_N_TAIL), q, 1);
-    const double cosine = fma(polynomial(q, tess_xp_cos_tail, TESS_XP_N_TAIL), q, 1);
-    *s = r * inverse * sine;
-    *d = cosine - *s;
+    return total(x);
 }
 
-void TESS_KFN(xpcs_points)(const tess_xp_pairs *restrict pairs, size_t n, double amplitude,
-                           int power, double *restrict m, double *restrict t)
+// Lanes eight apart first, in f64.
+static double total_f32(const float *x)
 {
-    const double a = fabs(amplitude), inverse = a > 0 ? 1 / a : 0;
+    double wide[8];
+    for (int k = 0; k < 8; k++) {
+        wide[k] = (double)x[k] + (double)x[k + 8];
+    }
+    return total(wide);
+}
+
+static double unscale_f64(size_t k)
+{
+    (void)k;
+    return 1;
+}
+
+// Sf, Sfy, P and R have one factor of the scale, Sff and Q two, S1 and Sy none.
+static double unscale_f32(size_t k)
+{
+    const int has_none = k == 0 || k == 3, has_two = k == 2 || (k >= 13 && k < 20);
+    return has_none  ? 1
+           : has_two ? 1 / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32)
+                     : 1 / TESS_XP_SCALE_F32;
+}
+
+#define T_BITS 64
+#define FMA fma
+#include "kernels/ref/xpcs_ref_body.h"
+
+#undef FMA
+#define T_BITS 32
+#define FMA fmaf
+#include "kernels/ref/xpcs_ref_body.h"
+#undef FMA
+
+void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t n,
+                                 tess_xp_pairs_f32 *restrict out)
+{
     for (size_t c = 0; c < padded(n); c++) {
-        double s, d;
-        sinc(a * pairs->b[c], inverse * pairs->inverse[c], &s, &d);
-        double factor = pairs->e[c] * s;
-        if (power == 4) {
-            factor *= s * s;
+        out->e[c] = (float)(pairs->e[c] * TESS_XP_SCALE_F32);
+        out->b[c] = (float)pairs->b[c];
+        out->inverse[c] = (float)pairs->inverse[c];
+        for (int k = 0; k < 3; k++) {
+            out->u[k][c] = (float)pairs->u[k][c];
+            out->v[k][c] = (float)pairs->v[k][c];
         }
-        m[c] = factor * s;
-        if (t) {
-            t[c] = factor * d;
+    }
+}
+
+void TESS_KFN(xpcs_narrow)(const double *restrict x, size_t n, float *restrict y)
+{
+    for (size_t c = 0; c < padded(n); c++) {
+        y[c] = (float)x[c];
+    }
+}
+
+void TESS_KFN(xpcs_widen)(const tess_xp_angle_sums_f32 *restrict angles, size_t n,
+                          tess_xp_angle_sums_f64 *restrict out)
+{
+    for (size_t k = 0; k < 6; k++) {
+        for (size_t c = 0; c < padded(n); c++) {
+            out->a[k][c] = (double)angles->a[k][c] / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32);
         }
     }
 }
@@ -153,7 +178,7 @@ void TESS_KFN(xpcs_weigh)(const double *restrict w, size_t n, double *restrict g
     for (size_t c = 0; c < padded(n); c++) {
         const double y = g[c];
         g[c] = w[c] * y;
-        sum[c % LANES] = fma(g[c], y, sum[c % LANES]);
+        sum[c % 8] = fma(g[c], y, sum[c % 8]);
     }
     *square = total(sum);
 }
@@ -211,8 +236,8 @@ void TESS_KFN(xpcs_robust)(const tess_xp_robust *restrict loss, const double *re
         const double weighted = w[c] * error, square = weighted * error;
         double rho[3];
         loss_at(loss->loss, square * scale, rho);
-        rho_sum[c % LANES] += rho[0];
-        square_sum[c % LANES] += square;
+        rho_sum[c % 8] += rho[0];
+        square_sum[c % 8] += square;
         w[c] *= rho[2];
         g[c] = rho[1] * weighted;
     }
@@ -220,77 +245,13 @@ void TESS_KFN(xpcs_robust)(const tess_xp_robust *restrict loss, const double *re
     sums[1] = total(square_sum);
 }
 
-// Sums of one column's products x, x M and g times M or T, with the factors of the pair.
-static void add_products(const double x[3], double (*const factor)[RUN], size_t c, lanes *p,
-                         lanes *q, lanes *r)
-{
-    const size_t lane = c % LANES;
-    for (int k = 0; k < 3; k++) {
-        p[k][lane] = fma(x[0], factor[k][c], p[k][lane]);
-        q[k][lane] = fma(x[1], factor[k][c], q[k][lane]);
-        r[k][lane] = fma(x[2], factor[k][c], r[k][lane]);
-    }
-}
-
-static void add_angle(const tess_xp_terms *terms, double mm, double tm, double tt, size_t c,
-                      tess_xp_angle_sums *angles)
-{
-    const double weight = terms->weight, by_tau = weight * terms->tau;
-    angles->a[0][c] = fma(weight, mm, angles->a[0][c]);
-    if (terms->t) {
-        angles->a[1][c] = fma(weight, tm, angles->a[1][c]);
-        angles->a[2][c] = fma(weight, tt, angles->a[2][c]);
-        angles->a[3][c] = fma(by_tau, tm, angles->a[3][c]);
-        angles->a[4][c] = fma(by_tau, tt, angles->a[4][c]);
-        angles->a[5][c] = fma(by_tau * terms->tau, tt, angles->a[5][c]);
-    }
-}
-
-void TESS_KFN(xpcs_sums)(const tess_xp_pairs *restrict pairs, const tess_xp_terms *restrict terms,
-                         size_t n, int want, double *restrict sums,
-                         tess_xp_angle_sums *restrict angles)
-{
-    lanes s[TESS_XP_N_SUM] = {{0}};
-    lanes *p = s + 6, *q = p + 7, *r = q + 7;
-    for (size_t c = 0; c < padded(n); c++) {
-        const size_t lane = c % LANES;
-        const double m = terms->m[c], g = terms->g[c];
-        const double x = terms->w ? terms->w[c] * m : m;
-        const double mm = x * m, mg = m * g;
-        s[0][lane] += terms->w ? terms->w[c] : 0;
-        s[1][lane] += x;
-        s[2][lane] += mm;
-        s[3][lane] += terms->w ? g : 0;
-        s[5][lane] += mg;
-        if (want == TESS_XP_COST) {
-            continue;
-        }
-        const double of_m[3] = {x, mm, mg};
-        add_products(of_m, (double(*)[RUN])pairs->u, c, p, q, r);
-        double tm = 0, tt = 0;
-        if (terms->t) {
-            const double t = terms->t[c], xt = terms->w ? terms->w[c] * t : t;
-            tm = xt * m, tt = xt * t;
-            const double of_t[3] = {xt, tm, t * g};
-            add_products(of_t, (double(*)[RUN])pairs->v, c, p + 3, q + 3, r + 3);
-            p[6][lane] += of_t[0], q[6][lane] += of_t[1], r[6][lane] += of_t[2];
-        }
-        if (want == TESS_XP_HESSIAN) {
-            add_angle(terms, mm, tm, tt, c, angles);
-        }
-    }
-    for (size_t k = 0; k < TESS_XP_N_SUM; k++) {
-        sums[k] = k >= 6 && k % 7 == 5 ? total(s[k]) * terms->tau : total(s[k]);
-    }
-}
-
-void TESS_KFN(xpcs_outer)(const tess_xp_pairs *restrict pairs,
-                          const tess_xp_angle_sums *restrict angles, size_t n, int n_param,
+void TESS_KFN(xpcs_outer)(const tess_xp_pairs_f64 *restrict pairs,
+                          const tess_xp_angle_sums_f64 *restrict angles, size_t n, int n_param,
                           double *restrict h)
 {
     lanes s[TESS_XP_N_OUTER] = {{0}};
     for (size_t c = 0; c < padded(n); c++) {
-        const size_t lane = c % LANES;
+        const size_t lane = c % 8;
         size_t at = 0;
         for (int k = 0; k < 3; k++) {
             const double uu = angles->a[0][c] * pairs->u[k][c];
@@ -321,12 +282,12 @@ void TESS_KFN(xpcs_outer)(const tess_xp_pairs *restrict pairs,
     }
 }
 
-void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs *restrict pairs, size_t n,
+void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t n,
                                  double *restrict sums)
 {
     lanes s[TESS_XP_N_STATIC_SUM] = {{0}};
     for (size_t c = 0; c < padded(n); c++) {
-        const size_t lane = c % LANES;
+        const size_t lane = c % 8;
         const double e = pairs->e[c];
         s[0][lane] += e;
         s[1][lane] = fma(e, e, s[1][lane]);
@@ -344,11 +305,11 @@ void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs *restrict pairs, size_t n,
     }
 }
 
-static void static_sums(const tess_xp_pairs *pairs, const double *g, size_t n, double *sums)
+static void static_sums(const tess_xp_pairs_f64 *pairs, const double *g, size_t n, double *sums)
 {
     lanes s[4] = {{0}};
     for (size_t c = 0; c < padded(n); c++) {
-        const size_t lane = c % LANES;
+        const size_t lane = c % 8;
         s[0][lane] = fma(pairs->e[c], g[c], s[0][lane]);
         for (int k = 0; k < 3; k++) {
             s[1 + k][lane] = fma(pairs->v[k][c], g[c], s[1 + k][lane]);
@@ -359,7 +320,7 @@ static void static_sums(const tess_xp_pairs *pairs, const double *g, size_t n, d
     }
 }
 
-void TESS_KFN(xpcs_static_f64)(const tess_xp_pairs *restrict pairs, const double *restrict y,
+void TESS_KFN(xpcs_static_f64)(const tess_xp_pairs_f64 *restrict pairs, const double *restrict y,
                                size_t n, double mean, double *restrict sums)
 {
     double g[RUN];
@@ -367,7 +328,7 @@ void TESS_KFN(xpcs_static_f64)(const tess_xp_pairs *restrict pairs, const double
     static_sums(pairs, g, n, sums);
 }
 
-void TESS_KFN(xpcs_static_f32)(const tess_xp_pairs *restrict pairs, const float *restrict y,
+void TESS_KFN(xpcs_static_f32)(const tess_xp_pairs_f64 *restrict pairs, const float *restrict y,
                                size_t n, double mean, double *restrict sums)
 {
     double g[RUN];

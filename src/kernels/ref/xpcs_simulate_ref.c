@@ -1,7 +1,7 @@
 // Simulated samples, as plainly as they can be said.
 
 #include "kernels/isa.h"
-#include "kernels/xpcs.h"
+#include "kernels/xpcs_constants.h"
 
 #include <math.h>
 
@@ -24,11 +24,11 @@ static double uniform(uint64_t key)
 static double cosine_of_turns(double u)
 {
     const double turns = 2 * u;
-    const double k = (turns + TESS_XP_MAGIC) - TESS_XP_MAGIC;
-    const double r = (turns - k) * TESS_XP_PI_1, q = r * r;
-    double sum = tess_xp_cos_tail[0];
-    for (size_t i = 1; i < TESS_XP_N_TAIL; i++) {
-        sum = fma(sum, q, tess_xp_cos_tail[i]);
+    const double k = (turns + tess_xp_magic_f64) - tess_xp_magic_f64;
+    const double r = (turns - k) * tess_xp_pi_1_f64, q = r * r;
+    double sum = tess_xp_cos_tail_f64[0];
+    for (size_t i = 1; i < sizeof tess_xp_cos_tail_f64 / sizeof(double); i++) {
+        sum = fma(sum, q, tess_xp_cos_tail_f64[i]);
     }
     const double cosine = fma(sum, q, 1);
     return k == 1 ? -cosine : cosine;

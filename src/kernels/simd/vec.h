@@ -4,7 +4,7 @@
 //   v_len_T()                    lanes; a value, not a constant (SVE)
 //   v_load_T(p)  v_store_T(p, v)                  no alignment needed
 //   v_load_n_T(p, n, fill)  v_store_n_T(p, n, v)  the first n < v_len lanes; touches no more memory
-//   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_abs_T
+//   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_sqrt_T  v_abs_T
 //   v_fma_T(a, b, c) = a * b + c     v_fnma_T(a, b, c) = c - a * b     rounded once
 //   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
 //   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN

@@ -139,6 +139,10 @@ V_BITWISE(xor, xor)
     {                                                                                              \
         return _mm256_add_##PX(a, _mm256_and_##PX(mask, b));                                       \
     }                                                                                              \
+    static inline v_##T v_sqrt_##T(v_##T a)                                                        \
+    {                                                                                              \
+        return _mm256_sqrt_##PX(a);                                                                \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return _mm256_andnot_##PX(_mm256_set1_##PX((SCALAR)-0.0), a);                              \

@@ -153,6 +153,10 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     {                                                                                              \
         return _mm512_mask_add_##PX(a, mask, a, b);                                                \
     }                                                                                              \
+    static inline v_##T v_sqrt_##T(v_##T a)                                                        \
+    {                                                                                              \
+        return _mm512_sqrt_##PX(a);                                                                \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return _mm512_abs_##PX(a);                                                                 \

@@ -60,6 +60,10 @@ typedef uint64x2_t v_mask_f64;
     {                                                                                              \
         return vdivq_##T(a, b);                                                                    \
     }                                                                                              \
+    static inline v_##T v_sqrt_##T(v_##T a)                                                        \
+    {                                                                                              \
+        return vsqrtq_##T(a);                                                                      \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return vabsq_##T(a);                                                                       \

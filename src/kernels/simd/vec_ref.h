@@ -13,12 +13,16 @@ typedef int v_mask_f64;
 
 #define T_BITS 32
 #define FMA fmaf
+#define SQRT sqrtf
 #include "kernels/simd/vec_ref_body.h"
 
 #undef FMA
+#undef SQRT
 #define T_BITS 64
 #define FMA fma
+#define SQRT sqrt
 #include "kernels/simd/vec_ref_body.h"
 #undef FMA
+#undef SQRT
 
 #endif

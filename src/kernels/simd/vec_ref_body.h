@@ -54,6 +54,11 @@ static inline VF V(div)(VF a, VF b)
     return a / b;
 }
 
+static inline VF V(sqrt)(VF a)
+{
+    return SQRT(a);
+}
+
 static inline VF V(fma)(VF a, VF b, VF c)
 {
     return FMA(a, b, c);

@@ -64,6 +64,10 @@ typedef svbool_t v_mask_f64;
     {                                                                                              \
         return svdiv_##T##_x(v_all_##T(), a, b);                                                   \
     }                                                                                              \
+    static inline v_##T v_sqrt_##T(v_##T a)                                                        \
+    {                                                                                              \
+        return svsqrt_##T##_x(v_all_##T(), a);                                                     \
+    }                                                                                              \
     static inline v_##T v_abs_##T(v_##T a)                                                         \
     {                                                                                              \
         return svabs_##T##_x(v_all_##T(), a);                                                      \
