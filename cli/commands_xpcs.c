@@ -52,6 +52,7 @@ static const opt_def data_options[] = {DATA_OPTIONS};
 static const opt_def fit_options[] = {
     {"data-file", 0, OPT_TEXT, AT(xpcs.data_file), "FILE", NULL,
      "the data, instead of the operand or the configuration's file_path"},
+    {"output-dir", 0, OPT_TEXT, AT(output), "DIR", NULL, "same as --output"},
     {"static-mode", 0, OPT_FLAG, AT(xpcs.static_mode), NULL, NULL,
      "same as --mode static_anisotropic"},
     {"laminar-flow", 0, OPT_FLAG, AT(xpcs.laminar_flow), NULL, NULL, "same as --mode laminar_flow"},

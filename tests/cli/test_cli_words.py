@@ -12,7 +12,9 @@ TEXTS = {
     "help_group": ["config", "--help"],
     "help_environment": ["help", "environment"],
     "help_exit_codes": ["help", "exit-codes"],
-    "help_absent": ["help", "xpcs"],
+    "help_absent": ["help", "clifford"],
+    "help_xpcs": ["help", "xpcs"],
+    "help_xpcs_fit": ["help", "xpcs", "fit"],
     "help_decode": ["help", "decode"],
     "help_decode_run": ["decode", "run", "--help"],
     "version": ["--version"],
@@ -43,9 +45,10 @@ TEXTS = {
     "usage_bench_case": ["bench", "ptp-f32-lnog"],
     "usage_shell": ["completion", "tcsh"],
     "usage_decode_verb": ["decode", "spikes.h5"],
-    "absent_xpcs": ["xpcs"],
+    "usage_xpcs": ["xpcs"],
+    "absent_sampling": ["xpcs", "mcmc"],
     "absent_clifford": ["clifford"],
-    "absent_demo": ["demo", "xpcs"],
+    "absent_demo": ["demo", "clifford"],
 }
 
 

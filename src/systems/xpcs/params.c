@@ -60,7 +60,8 @@ static const tess_param data_params[] = {
     {"fallback_all", TESS_PARAM_FLAG, FIELD(fallback_all), 0, 0, 1, NULL, "",
      "take all angles where no range of angles matches, as the original does"},
     {"lenient", TESS_PARAM_FLAG, FIELD(lenient), 0, 0, 1, NULL, "",
-     "clamp frames that the file does not have instead of stopping"},
+     "clamp frames that the file does not have instead of stopping, and take unknown keys of a "
+     "configuration as warnings"},
 };
 #undef CONFIG
 
