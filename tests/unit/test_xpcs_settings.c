@@ -278,6 +278,8 @@ static void single_values_are_set(void **state)
                                      "[{\"min_angle\": -5, \"max_angle\": 5}]"));
     assert_int_equal(info->data.n_phi_range, 1);
     assert_true(info->data.phi_ranges[0].minimum == -5);
+    assert_ok(tess_xpcs_settings_set(settings, "phi_filtering.target_ranges[0].max_angle", "9"));
+    assert_true(info->data.phi_ranges[0].minimum == -5 && info->data.phi_ranges[0].maximum == 9);
     assert_ok(tess_xpcs_settings_set(settings, "experimental_data.bad_frames", "3,4"));
     assert_true(info->data.n_bad_frame == 2 && info->data.bad_frames[1] == 4);
     assert_ok(tess_xpcs_settings_set(settings, "analysis_mode", "STATIC"));

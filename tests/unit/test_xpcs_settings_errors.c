@@ -363,6 +363,16 @@ static void large_files_end_soon(void **state)
     assert_ok(load_text(text, 0, &settings));
     assert_int_equal(tess_xpcs_settings_get_info(settings)->data.n_phi_range, n);
     tess_xpcs_settings_destroy(settings);
+    at = text;
+    for (size_t i = 0; i < 2000; i++) {
+        at += sprintf(at, "key%zu: 1\n", i);
+    }
+    assert_ok(load_text(text, 1, &settings));
+    const char *notices = tess_xpcs_settings_get_info(settings)->notices;
+    assert_contains(notices, "run.yaml:100:1: unknown key 'key99'");
+    assert_contains(notices, "more notices of this kind are left out\n");
+    assert_null(strstr(notices, "key100'"));
+    tess_xpcs_settings_destroy(settings);
     free(text);
     char deep[1200] = "a";
     memset(deep, 'x', 600);

@@ -193,7 +193,7 @@ static tess_status unknown_key(walk *w, tess_document_place place)
     if (!w->settings->is_lenient || w->is_set) {
         return TESS_E_CONFIG;
     }
-    tess_text_printf(&w->settings->read_notices, "%s (ignored)\n", tess_last_error());
+    tess_xp_note(w->settings, "%s (ignored)", tess_last_error());
     tess_error_clear();
     return TESS_OK;
 }
@@ -258,6 +258,11 @@ tess_status tess_xp_read_key(tess_xpcs_settings *settings, const char *key,
                   TESS_XP_PATH_CHARS - 1);
     }
     snprintf(w.path, sizeof w.path, "%s", key);
-    snprintf(w.pattern, sizeof w.pattern, "%s", key);
+    // In the pattern list[3] is list[].
+    char *pattern = w.pattern;
+    for (const char *at = key; *at != '\0'; at++) {
+        *pattern++ = *at;
+        at += *at == '[' ? strspn(at + 1, "0123456789") : 0;
+    }
     return take_node(&w, node, node->place);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NUMBER_CHARS = 64, MAX_ITEMS = 1000000 };
+enum { NUMBER_CHARS = 64, MAX_ITEMS = 1000000, MAX_NOTICES = 100 };
 
 const char *tess_xp_place(const tess_xpcs_settings *settings, bool is_set,
                           tess_document_place place, char text[TESS_XP_PLACE_CHARS])
@@ -38,6 +38,21 @@ tess_status tess_xp_complain(const tess_xpcs_settings *settings, const tess_xp_v
     va_end(args);
     TESS_FAIL(TESS_E_CONFIG, "%s%s: %s",
               tess_xp_place(settings, value->is_set, value->node->place, here), value->path, what);
+}
+
+void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...)
+{
+    char line[TESS_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    settings->n_read_notice++;
+    if (settings->n_read_notice <= MAX_NOTICES) {
+        tess_text_printf(&settings->read_notices, "%s\n", line);
+    } else if (settings->n_read_notice == MAX_NOTICES + 1) {
+        tess_text_printf(&settings->read_notices, "more notices of this kind are left out\n");
+    }
 }
 
 bool tess_xp_is_null(const tess_document_node *node)
@@ -119,12 +134,12 @@ static void note_reading(tess_xpcs_settings *settings, const tess_xp_value *valu
         (type != TESS_DOCUMENT_TEXT && type != TESS_DOCUMENT_OCTAL)) {
         return;
     }
-    tess_text_printf(&settings->read_notices, "%s%s: %.40s is %s to PyYAML; read as %s\n",
-                     tess_xp_place(settings, false, node->place, here), value->path, node->text,
-                     type == TESS_DOCUMENT_OCTAL ? "octal" : "text",
-                     tess_xp_rule_of(value->row).type == TESS_XP_BOOL ? "true or false"
-                     : type == TESS_DOCUMENT_OCTAL                    ? "decimal"
-                                                                      : "the number it means");
+    tess_xp_note(settings, "%s%s: %.40s is %s to PyYAML; read as %s",
+                 tess_xp_place(settings, false, node->place, here), value->path, node->text,
+                 type == TESS_DOCUMENT_OCTAL ? "octal" : "text",
+                 tess_xp_rule_of(value->row).type == TESS_XP_BOOL ? "true or false"
+                 : type == TESS_DOCUMENT_OCTAL                    ? "decimal"
+                                                                  : "the number it means");
 }
 
 // item: "" or "[3]", for messages.

@@ -166,6 +166,7 @@ tess_status tess_xpcs_settings_set(tess_xpcs_settings *settings, const char *key
     tess_error_clear();
     const int64_t n_before = settings->n_value;
     const size_t notices = settings->read_notices.used;
+    const int64_t n_notice = settings->n_read_notice;
     TESS_TRY(parse_text(settings, key, text));
     const tess_document *document = settings->documents[settings->n_document - 1];
     shadow(settings, key, n_before, 1);
@@ -178,6 +179,7 @@ tess_status tess_xpcs_settings_set(tess_xpcs_settings *settings, const char *key
         settings->n_value = n_before;
         shadow(settings, key, n_before, -1);
         truncate_text(&settings->read_notices, notices);
+        settings->n_read_notice = n_notice;
     }
     return status;
 }

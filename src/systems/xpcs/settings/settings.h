@@ -37,7 +37,8 @@ struct tess_xpcs_settings {
     int64_t n_value;
     int64_t value_capacity;
     tess_text read_notices; // from reading: kept while values are set
-    tess_blocks resolved;   // arrays of info
+    int64_t n_read_notice;
+    tess_blocks resolved; // arrays of info
     tess_text notices;
     tess_xpcs_settings_info info;
 };
@@ -57,6 +58,9 @@ bool tess_xp_is_null(const tess_document_node *node);
 const tess_xp_value *tess_xp_value_of(const tess_xpcs_settings *settings, const char *path);
 // The same, NULL for nulls, too.
 const tess_xp_value *tess_xp_said(const tess_xpcs_settings *settings, const char *path);
+
+// A line for read_notices; a file with very many gets the first hundred.
+void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...) TESS_PRINTF(2, 3);
 
 // TESS_E_CONFIG: "file:3:7: key: ..." for a value of the file, "key: ..." for one that was set.
 tess_status tess_xp_complain(const tess_xpcs_settings *settings, const tess_xp_value *value,
