@@ -13,7 +13,8 @@ typedef struct tess_xpcs_settings tess_xpcs_settings;
 typedef struct tess_xpcs_settings_info {
     uint32_t struct_size;
     int32_t has_sigma;         /* 1: the file names a sigma */
-    const char *data_path;     /* "" if the file names none; relative to the working directory */
+    const char *data_path;     /* "" if the file names none; relative to the working directory, with
+                                  the file's folder where it is found there alone */
     const char *output_folder; /* "" if none */
     tess_xpcs_model model;     /* dt 0 where the file has none */
     tess_xpcs_data_config data;
@@ -34,7 +35,9 @@ typedef struct tess_xpcs_settings_info {
  */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_settings_load(tess_context *ctx, const char *path,
                                                              int lenient, tess_xpcs_settings **out);
-/** Sets one value as if the file had said so: key "optimization.nlsq.loss", text "huber". */
+/** Sets one value as if the file had said so: key "optimization.nlsq.loss", text "huber";
+ *  "initial_parameters.values.D0" is the start of one parameter; lists are "1, 2" or "[1, 2]". A
+ *  failure leaves everything as it was. info stays where it is; what it points to may move. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_settings_set(tess_xpcs_settings *settings,
                                                             const char *key, const char *text);
 TESS_API const tess_xpcs_settings_info *
