@@ -282,6 +282,12 @@ static void single_values_are_set(void **state)
     assert_true(info->data.phi_ranges[0].minimum == -5 && info->data.phi_ranges[0].maximum == 9);
     assert_ok(tess_xpcs_settings_set(settings, "experimental_data.bad_frames", "3,4"));
     assert_true(info->data.n_bad_frame == 2 && info->data.bad_frames[1] == 4);
+    char many[4000] = "1";
+    for (int i = 2; i <= 500; i++) {
+        snprintf(many + strlen(many), sizeof many - strlen(many), ",%d", i);
+    }
+    assert_ok(tess_xpcs_settings_set(settings, "experimental_data.bad_frames", many));
+    assert_true(info->data.n_bad_frame == 500 && info->data.bad_frames[499] == 500);
     assert_ok(tess_xpcs_settings_set(settings, "analysis_mode", "STATIC"));
     assert_int_equal(info->model.mode, TESS_XPCS_STATIC_ANISOTROPIC);
     tess_xpcs_settings_destroy(settings);

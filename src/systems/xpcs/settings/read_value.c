@@ -49,7 +49,8 @@ void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...)
     va_end(args);
     settings->n_read_notice++;
     if (settings->n_read_notice <= MAX_NOTICES) {
-        tess_text_printf(&settings->read_notices, "%s\n", line);
+        tess_text_add(&settings->read_notices, line);
+        tess_text_add(&settings->read_notices, "\n");
     } else if (settings->n_read_notice == MAX_NOTICES + 1) {
         tess_text_printf(&settings->read_notices, "more notices of this kind are left out\n");
     }

@@ -140,7 +140,9 @@ static tess_status parse_text(tess_xpcs_settings *settings, const char *key, con
     const char *start = text + strspn(text, " \t");
     tess_text_init(&list, &settings->ctx->heap);
     if (is_list_row(key) && *start != '[' && strcasecmp(start, "null") != 0) {
-        tess_text_printf(&list, "[%s]", text);
+        tess_text_add(&list, "[");
+        tess_text_add(&list, text);
+        tess_text_add(&list, "]");
         tess_status status = tess_text_finish(&list, &chars);
         if (status != TESS_OK) {
             tess_text_destroy(&list);
