@@ -159,7 +159,7 @@ static void short_files_are_refused(void **state)
     const char *path = unit_path("short.txc2");
     size_t n_byte = 0;
     char *bytes = saved(ctx, path, &n_byte);
-    for (size_t cut = 0; cut < n_byte; cut += cut < 9000 ? 509 : 7919) {
+    for (size_t cut = 0; cut < n_byte; cut += cut < 9000 && !unit_is_quick() ? 509 : 7919) {
         unit_write_file(path, bytes, cut);
         assert_fails(read_through(ctx, path, false), TESS_E_TRUNCATED, "short.txc2");
     }
@@ -186,7 +186,8 @@ static void flipped_bits_are_found(void **state)
     char *bytes = saved(ctx, path, &n_byte);
     const tess_xp_txc2_header *header = (const tess_xp_txc2_header *)(const void *)bytes;
     const uint64_t tables_end = TESS_XP_TXC2_ALIGN + header->tables_bytes;
-    for (size_t at = 0; at < n_byte; at += at < tables_end ? 61 : 4001) {
+    const size_t step = unit_is_quick() ? 509 : 61;
+    for (size_t at = 0; at < n_byte; at += at < tables_end ? step : 64 * step + 1) {
         const bool is_gap = at >= tables_end && at < header->records_offset;
         bytes[at] ^= (char)(1 << at % 8);
         unit_write_file(path, bytes, n_byte);
@@ -217,7 +218,7 @@ static void lying_headers_are_refused(void **state)
     uint64_t now = 0;
     uint64_t peak = 0;
     tess_context_memory(ctx, &before, &peak);
-    for (size_t field = 0; field < 11; field++) {
+    for (size_t field = 0; field < 10; field++) {
         for (size_t v = 0; v < ARRAY_LEN(values); v++) {
             tess_xp_txc2_header lie = good;
             int64_t *const fields[] = {&lie.n_angle,
@@ -229,8 +230,7 @@ static void lying_headers_are_refused(void **state)
                                        (int64_t *)&lie.notes_bytes,
                                        (int64_t *)&lie.records_offset,
                                        (int64_t *)&lie.records_bytes,
-                                       (int64_t *)(void *)&lie.dt_s,
-                                       (int64_t *)(void *)&lie.run};
+                                       (int64_t *)(void *)&lie.dt_s};
             if (*fields[field] == values[v]) {
                 continue; // no lie
             }
