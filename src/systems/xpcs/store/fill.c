@@ -3,11 +3,12 @@
 #include "systems/xpcs/store/store.h"
 #include "systems/xpcs/store/txc2.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 32, HEAD = TESS_STAGE_XPCS_HEAD };
+enum { BLOCK_ROWS = 32, HEAD = TESS_STAGE_XPCS_HEAD, RUN = TESS_STAGE_XPCS_RUN };
 
 // What a row of the triangle tells.
 typedef struct row_sums {
@@ -28,17 +29,53 @@ typedef struct fill_job {
     row_sums *rows; // [n_frame - 1]
 } fill_job;
 
-static double sample(const fill_job *job, int64_t i, int64_t j)
+// Pairs (i, first..first+n-1) as f64, NaN where one is left out or not finite; returns how many are
+// not left out on purpose.
+static int64_t load(const fill_job *job, int64_t i, int64_t first, int64_t n, double *y)
 {
     const tess_xp_matrix *m = job->matrix;
-    const int64_t at = i * m->row_stride + j * m->column_stride;
-    return job->data->tiles.item_bytes == 4 ? (double)((const float *)m->c2)[at]
-                                            : ((const double *)m->c2)[at];
+    const int64_t at = i * m->row_stride + first * m->column_stride;
+    if (job->data->tiles.item_bytes == sizeof(double)) {
+        for (int64_t k = 0; k < n; k++) {
+            y[k] = ((const double *)m->c2)[at + k * m->column_stride];
+        }
+    } else if (m->column_stride == 1) {
+        for (int64_t k = 0; k < n; k++) {
+            y[k] = (double)((const float *)m->c2)[at + k];
+        }
+    } else {
+        for (int64_t k = 0; k < n; k++) {
+            y[k] = (double)((const float *)m->c2)[at + k * m->column_stride];
+        }
+    }
+    int64_t n_wanted = n;
+    for (int64_t k = 0; k < n && first + k - i < m->exclude_lags; k++) {
+        y[k] = (double)NAN;
+        n_wanted--;
+    }
+    for (int64_t k = n - n_wanted; k < n && m->is_bad; k++) {
+        if (m->is_bad[i] || m->is_bad[first + k]) {
+            y[k] = (double)NAN;
+            n_wanted--;
+        }
+    }
+    for (int64_t k = 0; k < n; k++) {
+        y[k] = fabs(y[k]) <= DBL_MAX ? y[k] : (double)NAN;
+    }
+    return n_wanted;
 }
 
-static bool is_wanted(const tess_xp_matrix *m, int64_t i, int64_t j)
+static void scan_run(const double *y, int64_t n, row_sums *row)
 {
-    return j - i >= m->exclude_lags && !(m->is_bad && (m->is_bad[i] || m->is_bad[j]));
+    for (int64_t k = 0; k < n; k++) {
+        if (!isnan(y[k])) {
+            row->n_finite++;
+            row->sum += y[k];
+            row->least = y[k] < row->least ? y[k] : row->least;
+            row->largest = y[k] > row->largest ? y[k] : row->largest;
+            row->n_negative += y[k] < 0;
+        }
+    }
 }
 
 static tess_status scan_rows(void *arg, int64_t block, int32_t worker)
@@ -48,24 +85,17 @@ static tess_status scan_rows(void *arg, int64_t block, int32_t worker)
     const int64_t n = job->data->tiles.n_frame;
     const int64_t near = job->matrix->exclude_lags > 1 ? job->matrix->exclude_lags : 1;
     const int64_t end = (block + 1) * BLOCK_ROWS < n - 1 ? (block + 1) * BLOCK_ROWS : n - 1;
+    double y[RUN];
     for (int64_t i = block * BLOCK_ROWS; i < end; i++) {
         row_sums row = {
             .least = (double)INFINITY, .largest = -(double)INFINITY, .near = (double)NAN};
-        for (int64_t j = i + 1; j < n; j++) {
-            if (!is_wanted(job->matrix, i, j)) {
-                continue;
+        for (int64_t first = i + 1; first < n; first += RUN) {
+            const int64_t count = n - first < RUN ? n - first : RUN;
+            row.n_wanted += load(job, i, first, count, y);
+            scan_run(y, count, &row);
+            if (i + near >= first && i + near < first + count) {
+                row.near = y[i + near - first];
             }
-            row.n_wanted++;
-            const double y = sample(job, i, j);
-            if (!isfinite(y)) {
-                continue;
-            }
-            row.n_finite++;
-            row.sum += y;
-            row.least = y < row.least ? y : row.least;
-            row.largest = y > row.largest ? y : row.largest;
-            row.n_negative += y < 0;
-            row.near = j - i == near ? y : row.near;
         }
         job->rows[i] = row;
     }
@@ -83,48 +113,56 @@ static tess_status check_sigma(double sigma, int64_t angle, int64_t i, int64_t j
     return TESS_OK;
 }
 
+static tess_status fill_weights(const fill_job *job, const tess_xp_tile *tile, const double *y,
+                                double *weight)
+{
+    const tess_xp_matrix *m = job->matrix;
+    const double *sigma = m->sigma + tile->row * m->sigma_row_stride;
+    for (int64_t k = 0; k < tile->width; k++) {
+        weight[k] = 0;
+        if (k < tile->n_column && !isnan(y[k])) {
+            const int64_t j = tile->first_column + k;
+            const double sd = sigma[j * m->sigma_column_stride];
+            TESS_TRY(check_sigma(sd, job->angle, tile->row, j));
+            weight[k] = 1 / (sd * sd);
+        }
+    }
+    return TESS_OK;
+}
+
 // Samples, weights and head of the job's angle in one record.
 static tess_status fill_tile(const fill_job *job, const tess_xp_tile *tile)
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
-    const tess_xp_matrix *m = job->matrix;
     const int64_t n_angle = tiles->n_angle;
+    const int64_t plane = job->angle * tile->width;
     unsigned char *record = job->data->records + tile->offset;
-    double *head = (double *)(void *)record + job->angle * HEAD;
-    unsigned char *y = record + n_angle * HEAD * (int64_t)sizeof(double);
-    double *weight = (double *)(void *)(y + n_angle * tile->width * tiles->item_bytes);
-    y += job->angle * tile->width * tiles->item_bytes;
-    weight += job->angle * tile->width;
+    unsigned char *samples = record + n_angle * HEAD * (int64_t)sizeof(double);
+    double y[RUN];
+    load(job, tile->row, tile->first_column, tile->n_column, y);
+    for (int64_t k = tile->n_column; k < tile->width; k++) {
+        y[k] = (double)NAN;
+    }
     double sums[HEAD] = {0};
-    for (int64_t k = 0; k < tile->width; k++) {
-        const int64_t j = tile->first_column + k;
-        const bool is_used =
-            k < tile->n_column && is_wanted(m, tile->row, j) && isfinite(sample(job, tile->row, j));
-        const double value = is_used ? sample(job, tile->row, j) : (double)NAN;
-        if (tiles->item_bytes == 4) {
-            ((float *)(void *)y)[k] = (float)value;
-        } else {
-            ((double *)(void *)y)[k] = value;
-        }
-        if (is_used) {
-            const double d = value - job->mean;
-            sums[0] += 1;
-            sums[1] += d;
-            sums[2] += d * d;
-        }
-        if (tiles->has_sigma) {
-            double w = 0;
-            if (is_used) {
-                const double sigma =
-                    m->sigma[tile->row * m->sigma_row_stride + j * m->sigma_column_stride];
-                TESS_TRY(check_sigma(sigma, job->angle, tile->row, j));
-                w = 1 / (sigma * sigma);
-            }
-            weight[k] = w;
+    for (int64_t k = 0; k < tile->n_column; k++) {
+        const double d = isnan(y[k]) ? 0 : y[k] - job->mean;
+        sums[0] += isnan(y[k]) ? 0 : 1;
+        sums[1] += d;
+        sums[2] += d * d;
+    }
+    memcpy(record + job->angle * (int64_t)sizeof sums, sums, sizeof sums);
+    if (tiles->item_bytes == sizeof(double)) {
+        memcpy((double *)(void *)samples + plane, y, (size_t)tile->width * sizeof *y);
+    } else {
+        for (int64_t k = 0; k < tile->width; k++) {
+            ((float *)(void *)samples)[plane + k] = (float)y[k];
         }
     }
-    memcpy(head, sums, sizeof sums);
-    return TESS_OK;
+    if (!tiles->has_sigma) {
+        return TESS_OK;
+    }
+    double *weight = (double *)(void *)(samples + n_angle * tile->width * tiles->item_bytes);
+    return fill_weights(job, tile, y, weight + plane);
 }
 
 static tess_status fill_rows(void *arg, int64_t block, int32_t worker)

@@ -84,11 +84,11 @@ double tess_xp_lag_quantile(const int32_t *counts, int64_t n_frame, int64_t n, d
     return tess_xp_lerp(a, b, position - floor(position));
 }
 
-int64_t tess_xp_lag_sum(const int32_t *counts, int64_t n_frame, double low, double high)
+int64_t tess_xp_lag_sum(const int32_t *counts, int64_t first, int64_t last)
 {
     int64_t n = 0;
-    for (int64_t lag = 0; lag < n_frame; lag++) {
-        n += (double)lag >= low && (double)lag <= high ? counts[lag] : 0;
+    for (int64_t lag = first; lag <= last; lag++) {
+        n += counts[lag];
     }
     return n;
 }

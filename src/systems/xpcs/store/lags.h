@@ -20,7 +20,7 @@ void tess_xp_lags_destroy(tess_context *ctx, tess_xp_lags *lags);
 // The lag below which a fraction of counts [n_frame] lie, interpolated as NumPy does. n: their sum,
 // above 0.
 double tess_xp_lag_quantile(const int32_t *counts, int64_t n_frame, int64_t n, double fraction);
-// The sum of counts of lags low..high, limited to those there are.
-int64_t tess_xp_lag_sum(const int32_t *counts, int64_t n_frame, double low, double high);
+// The sum of counts of lags first..last.
+int64_t tess_xp_lag_sum(const int32_t *counts, int64_t first, int64_t last);
 
 #endif

@@ -13,9 +13,9 @@ static const double SQRT_2 = 1.4142135623730951;
 static const double SQRT_PI = 1.7724538509055161;
 
 typedef struct step_set {
-    double *low_lag;   // [n_angle]
-    double *median;    // [n_angle]
-    bool is_deviation; // from the median, instead of the step itself
+    int64_t *first_lag; // [n_angle]
+    double *median;     // [n_angle]
+    bool is_deviation;  // from the median, instead of the step itself
 } step_set;
 
 // Steps between neighbours of a tile's row at long lags, by sqrt 2, or their distance from the
@@ -25,30 +25,31 @@ static int64_t steps(const void *self, int64_t angle, int64_t set, const tess_xp
 {
     (void)set;
     const step_set *s = self;
-    const int64_t first_lag = tile->first_column - tile->row;
+    const int64_t lag = tile->first_column - tile->row;
     int64_t n = 0;
-    for (int64_t k = 0; k + 1 < tile->n_column; k++) {
-        if ((double)(first_lag + k) < s->low_lag[angle] || isnan(y[k]) || isnan(y[k + 1])) {
-            continue;
-        }
+    for (int64_t k = s->first_lag[angle] > lag ? s->first_lag[angle] - lag : 0;
+         k + 1 < tile->n_column; k++) {
         const double step = (y[k + 1] - y[k]) / SQRT_2;
-        out[n++] = s->is_deviation ? fabs(step - s->median[angle]) : step;
+        if (!isnan(step)) {
+            out[n++] = s->is_deviation ? fabs(step - s->median[angle]) : step;
+        }
     }
     return n;
 }
 
-static tess_status choose(const tess_xp_lags *lags, int64_t angle, double *low_lag,
+static tess_status choose(const tess_xp_lags *lags, int64_t angle, int64_t *first_lag,
                           tess_xp_quantile *quantile)
 {
-    const double all = (double)INFINITY;
+    const int64_t last = lags->n_frame - 1;
     const int32_t *n_value = lags->n_value + angle * lags->n_frame;
     const int32_t *n_step = lags->n_step + angle * lags->n_frame;
-    const int64_t n = tess_xp_lag_sum(n_value, lags->n_frame, -all, all);
-    *low_lag = n > 0 ? tess_xp_lag_quantile(n_value, lags->n_frame, n, LONG_LAGS) : 0;
-    int64_t used = tess_xp_lag_sum(n_step, lags->n_frame, *low_lag, all);
+    const int64_t n = tess_xp_lag_sum(n_value, 0, last);
+    *first_lag =
+        n > 0 ? (int64_t)ceil(tess_xp_lag_quantile(n_value, lags->n_frame, n, LONG_LAGS)) : 0;
+    int64_t used = tess_xp_lag_sum(n_step, *first_lag, last);
     if (used < LEAST_STEPS) {
-        *low_lag = 0;
-        used = tess_xp_lag_sum(n_step, lags->n_frame, -all, all);
+        *first_lag = 0;
+        used = tess_xp_lag_sum(n_step, 0, last);
     }
     if (used == 0) {
         TESS_FAIL(TESS_E_NUMERIC,
@@ -79,7 +80,7 @@ static tess_status estimate(tess_xpcs_data *data, step_set *set, tess_xp_quantil
     TESS_TRY(tess_xp_lags_count(data, &lags));
     tess_status status = TESS_OK;
     for (int64_t a = 0; a < data->info.n_angle && status == TESS_OK; a++) {
-        status = choose(&lags, a, &set->low_lag[a], &quantiles[a]);
+        status = choose(&lags, a, &set->first_lag[a], &quantiles[a]);
     }
     tess_xp_lags_destroy(data->ctx, &lags);
     TESS_TRY(status);
@@ -109,7 +110,7 @@ tess_status tess_xpcs_data_estimate_sigma(tess_context *ctx, tess_xpcs_data *dat
         return TESS_E_MEMORY;
     }
     double *numbers = (double *)(void *)(quantiles + n);
-    step_set set = {.low_lag = numbers, .median = numbers + n};
+    step_set set = {.first_lag = (int64_t *)(void *)numbers, .median = numbers + n};
     const tess_status status = estimate(data, &set, quantiles, sigma);
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;

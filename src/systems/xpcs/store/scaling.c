@@ -14,8 +14,8 @@ static const double OFFSET_QUANTILE = 0.1;
 static const double CONTRAST_QUANTILE = 0.9;
 
 typedef struct lag_range {
-    double low;
-    double high;
+    int64_t first;
+    int64_t last;
 } lag_range;
 
 // Finite values whose lags lie in the range of the set.
@@ -23,11 +23,13 @@ static int64_t values(const void *self, int64_t angle, int64_t set, const tess_x
                       const double *y, double *out)
 {
     const lag_range *range = (const lag_range *)self + angle * N_SET + set;
-    const int64_t first_lag = tile->first_column - tile->row;
+    const int64_t lag = tile->first_column - tile->row;
+    const int64_t begin = range->first > lag ? range->first - lag : 0;
+    const int64_t end =
+        range->last - lag + 1 < tile->n_column ? range->last - lag + 1 : tile->n_column;
     int64_t n = 0;
-    for (int64_t k = 0; k < tile->n_column; k++) {
-        const double lag = (double)(first_lag + k);
-        if (lag >= range->low && lag <= range->high && !isnan(y[k])) {
+    for (int64_t k = begin; k < end; k++) {
+        if (!isnan(y[k])) {
             out[n++] = y[k];
         }
     }
@@ -37,19 +39,21 @@ static int64_t values(const void *self, int64_t angle, int64_t set, const tess_x
 static void choose(const tess_xp_lags *lags, int64_t angle, lag_range *ranges,
                    tess_xp_quantile *quantiles)
 {
-    static const double ALL = (double)INFINITY;
     const int32_t *counts = lags->n_value + angle * lags->n_frame;
-    const int64_t n = tess_xp_lag_sum(counts, lags->n_frame, -ALL, ALL);
+    const lag_range all = {0, lags->n_frame - 1};
+    const int64_t n = tess_xp_lag_sum(counts, all.first, all.last);
     if (n < LEAST_POINTS) {
         quantiles[FAR] = quantiles[NEAR] = (tess_xp_quantile){0};
         return;
     }
-    ranges[FAR] = (lag_range){tess_xp_lag_quantile(counts, lags->n_frame, n, LONG_LAGS), ALL};
-    ranges[NEAR] = (lag_range){-ALL, tess_xp_lag_quantile(counts, lags->n_frame, n, SHORT_LAGS)};
+    const double far = tess_xp_lag_quantile(counts, lags->n_frame, n, LONG_LAGS);
+    const double near = tess_xp_lag_quantile(counts, lags->n_frame, n, SHORT_LAGS);
+    ranges[FAR] = (lag_range){(int64_t)ceil(far), all.last};
+    ranges[NEAR] = (lag_range){all.first, (int64_t)floor(near)};
     for (int64_t set = 0; set < N_SET; set++) {
-        int64_t n_set = tess_xp_lag_sum(counts, lags->n_frame, ranges[set].low, ranges[set].high);
+        int64_t n_set = tess_xp_lag_sum(counts, ranges[set].first, ranges[set].last);
         if (n_set < LEAST_REGION) {
-            ranges[set] = (lag_range){-ALL, ALL};
+            ranges[set] = all;
             n_set = n;
         }
         quantiles[set] =
