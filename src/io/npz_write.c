@@ -13,9 +13,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     DATA_ALIGN = 64,
+    PIECE_BYTES = 8 << 20,
     MAX_MEMBERS = 65535, // what the end record can count
     // Extra field id Android's zipalign uses for padding; readers skip ids they do not know.
     EXTRA_PADDING = 0xd935,
@@ -32,6 +35,7 @@ typedef struct out_member {
     size_t header_bytes;
     const void *data;
     uint64_t data_bytes;
+    bool is_mapped; // pages of the data are given back after use
     uint64_t bytes; // header and data
     uint64_t offset;
     uint32_t crc32;
@@ -66,6 +70,39 @@ static uint64_t or_see_zip64(uint64_t value, bool is_wide)
     return is_wide ? TESS_ZIP_SEE_ZIP64 : value;
 }
 
+// A piece of the data was used: the file it is mapped from still has it.
+static void give_back(const out_member *m, uint64_t first, uint64_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)m->data + first) / page * page;
+    const uintptr_t end = ((uintptr_t)m->data + first + bytes) / page * page;
+    if (m->is_mapped && end > begin) {
+        madvise((void *)begin, end - begin, MADV_DONTNEED);
+    }
+}
+
+static void add_checksum(out_member *m)
+{
+    m->crc32 = tess_crc32(0, m->header, m->header_bytes);
+    for (uint64_t at = 0; at < m->data_bytes; at += PIECE_BYTES) {
+        const uint64_t left = m->data_bytes - at;
+        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+        m->crc32 = tess_crc32(m->crc32, (const char *)m->data + at, n);
+        give_back(m, at, n);
+    }
+}
+
+static tess_status write_data(tess_outfile *file, const out_member *m)
+{
+    for (uint64_t at = 0; at < m->data_bytes; at += PIECE_BYTES) {
+        const uint64_t left = m->data_bytes - at;
+        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+        TESS_TRY(tess_outfile_write(file, (const char *)m->data + at, n));
+        give_back(m, at, n);
+    }
+    return TESS_OK;
+}
+
 static tess_status init_member(out_member *m, const char *path, const char *name, tess_dtype dtype,
                                int64_t item_bytes, int32_t rank, const int64_t *shape,
                                const void *data, uint64_t data_bytes)
@@ -88,10 +125,6 @@ static tess_status init_member(out_member *m, const char *path, const char *name
                   path, (int)dtype);
     }
     m->bytes = m->header_bytes + data_bytes;
-    m->crc32 = tess_crc32(0, m->header, m->header_bytes);
-    if (data_bytes > 0) {
-        m->crc32 = tess_crc32(m->crc32, data, data_bytes);
-    }
     return TESS_OK;
 }
 
@@ -136,7 +169,7 @@ static tess_status write_member(tess_outfile *file, out_member *m)
     }
     TESS_TRY(tess_outfile_write(file, r.bytes, r.used));
     TESS_TRY(tess_outfile_write(file, m->header, m->header_bytes));
-    return tess_outfile_write(file, m->data, m->data_bytes);
+    return write_data(file, m);
 }
 
 static tess_status write_entry(tess_outfile *file, const out_member *m)
@@ -245,10 +278,13 @@ static tess_status init_members(const char *path, const tess_format_writer_input
         TESS_TRY(init_member(&members[i], path, input->dataset, (tess_dtype)input->dtype,
                              input->item_bytes, input->rank, input->shape, input->data,
                              input->data_bytes));
+        members[i].is_mapped = input->is_mapped != 0;
+        add_checksum(&members[i]);
     }
     if (wide != NULL) {
         TESS_TRY(init_member(&members[n_input], path, TESS_NPZ_PROVENANCE, TESS_UCS4,
                              (int64_t)wide_bytes, 0, NULL, wide, wide_bytes));
+        add_checksum(&members[n_input]);
     }
     return TESS_OK;
 }

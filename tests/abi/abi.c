@@ -776,7 +776,7 @@ FIELD(tess_format_writer_input, shape, 32);
 FIELD(tess_format_writer_input, data, 80);
 FIELD(tess_format_writer_input, data_bytes, 88);
 FIELD(tess_format_writer_input, packing, 96);
-FIELD(tess_format_writer_input, reserved, 100);
+FIELD(tess_format_writer_input, is_mapped, 100);
 SIZE(tess_format_layout, 112);
 FIELD(tess_format_layout, dataset, 0);
 FIELD(tess_format_layout, dims, 8);

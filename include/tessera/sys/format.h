@@ -39,8 +39,9 @@ typedef struct tess_format_writer_input {
     int64_t shape[TESS_MAX_RANK];
     const void *data; /* the whole array, C order, mapped or in memory */
     uint64_t data_bytes;
-    int32_t packing; /* tess_format_packing; formats without it write as they are */
-    int32_t reserved;
+    int32_t packing;   /* tess_format_packing; formats without it write as they are */
+    int32_t is_mapped; /* 1: data are a shared mapping of a file; its pages are given back once
+                          written */
 } tess_format_writer_input;
 
 /** Text number index of a data set. Return non-zero to stop. */

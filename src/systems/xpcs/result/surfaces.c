@@ -249,4 +249,5 @@ void tess_xp_surfaces_input(const tess_xp_surfaces *s, tess_xp_surface which, co
     const int64_t shape[3] = {s->n_angle, s->n_frame, s->n_frame};
     tess_bundle_input(input, name, s->dtype, 3, shape,
                       (const char *)s->maps[which] + s->spools[which].header_bytes);
+    input->is_mapped = 1;
 }
