@@ -2,6 +2,7 @@
 
 #include "cli.h"
 #include "job.h"
+#include "xpcs.h"
 
 #include <tessera/device.h>
 #include <tessera/xpcs/settings.h>
@@ -68,20 +69,17 @@ static int run_generate(cli *c)
     return code;
 }
 
-// Each notice by itself: a line for people, or an item of the array that is open in json.
-static void print_notices(tess_json *json, const char *notices)
+static void write_notices(tess_json *json, const char *notices)
 {
+    tess_json_array_begin(json, "notices");
     while (*notices) {
         char line[1024];
         const size_t length = strcspn(notices, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, notices);
-        if (json) {
-            tess_json_text(json, NULL, line);
-        } else {
-            console_note("%s", line);
-        }
+        tess_json_text(json, NULL, line);
         notices += length + (notices[length] == '\n');
     }
+    tess_json_array_end(json);
 }
 
 static int print_valid(cli *c, const tess_xpcs_settings *loaded)
@@ -90,7 +88,7 @@ static int print_valid(cli *c, const tess_xpcs_settings *loaded)
     tess_json *json = NULL;
 
     if (!c->values.json) {
-        print_notices(NULL, info->notices);
+        xpcs_print_notes(info->notices);
         printf("%s: valid, %s\n", c->operands[1],
                tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
         return 0;
@@ -101,9 +99,7 @@ static int print_valid(cli *c, const tess_xpcs_settings *loaded)
     tess_json_bool(json, "valid", 1);
     tess_json_text(json, "mode", tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
     tess_json_text(json, "data_path", info->data_path);
-    tess_json_array_begin(json, "notices");
-    print_notices(json, info->notices);
-    tess_json_array_end(json);
+    write_notices(json, info->notices);
     tess_json_object_end(json);
     const int code = job_print_json(json);
     tess_json_destroy(json);
@@ -118,7 +114,7 @@ static int print_all(const cli *c, const tess_xpcs_settings *loaded)
     puts(text);
     tess_text_free(text);
     if (!c->values.json) {
-        print_notices(NULL, tess_xpcs_settings_get_info(loaded)->notices);
+        xpcs_print_notes(tess_xpcs_settings_get_info(loaded)->notices);
     }
     return 0;
 }

@@ -53,6 +53,8 @@ static const wrong unknown[] = {
      "run.yaml:2:1: unknown key 'optimization.nlsq.loss'; known keys here are: "},
     {STATIC "base: &b {loss: linear}\noptimization: {nlsq: {<<: *b}}\n",
      "run.yaml:2:1: unknown key 'base'"},
+    {STATIC "\"co\\e[31mlour\": 1\n", "run.yaml:2:1: unknown key 'co?[31mlour'"},
+    {STATIC "optimization: {nlsq: {loss: \"\\e]0;x\\a\"}}\n", "loss: '?]0;x?' does not exist"},
     {STATIC "optimization: {nlsq: {<<: {loss: huber}}}\n",
      "run.yaml:2:23: unknown key 'optimization.nlsq.<<'; merge keys are not read, write the keys "
      "out"},

@@ -179,8 +179,10 @@ static tess_status unknown_key(walk *w, tess_document_place place)
     }
     const char *elsewhere = find_elsewhere(key);
     char here[TESS_XP_PLACE_CHARS];
+    char path[TESS_XP_PATH_CHARS];
+    memcpy(path, w->path, sizeof path);
     tess_error_set(TESS_E_CONFIG, "%sunknown key '%s'",
-                   tess_xp_place(w->settings, w->is_set, place, here), w->path);
+                   tess_xp_place(w->settings, w->is_set, place, here), tess_xp_tame(path));
     if (strcmp(key, "<<") == 0) {
         tess_error_append("; merge keys are not read, write the keys out");
     } else if (elsewhere != NULL && guess.best_distance > 1) {

@@ -27,6 +27,14 @@ const char *tess_xp_place(const tess_xpcs_settings *settings, bool is_set,
     return text;
 }
 
+char *tess_xp_tame(char *text)
+{
+    for (char *at = text; *at != '\0'; at++) {
+        *at = (unsigned char)*at < ' ' || *at == 127 ? '?' : *at;
+    }
+    return text;
+}
+
 tess_status tess_xp_complain(const tess_xpcs_settings *settings, const tess_xp_value *value,
                              const char *format, ...)
 {
@@ -36,8 +44,11 @@ tess_status tess_xp_complain(const tess_xpcs_settings *settings, const tess_xp_v
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
+    char path[TESS_XP_PATH_CHARS];
+    snprintf(path, sizeof path, "%s", value->path);
     TESS_FAIL(TESS_E_CONFIG, "%s%s: %s",
-              tess_xp_place(settings, value->is_set, value->node->place, here), value->path, what);
+              tess_xp_place(settings, value->is_set, value->node->place, here), tess_xp_tame(path),
+              tess_xp_tame(what));
 }
 
 void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...)
@@ -47,6 +58,7 @@ void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    tess_xp_tame(line);
     settings->n_read_notice++;
     if (settings->n_read_notice <= MAX_NOTICES) {
         tess_text_add(&settings->read_notices, line);

@@ -59,6 +59,9 @@ const tess_xp_value *tess_xp_value_of(const tess_xpcs_settings *settings, const 
 // The same, NULL for nulls, too.
 const tess_xp_value *tess_xp_said(const tess_xpcs_settings *settings, const char *path);
 
+// Makes text of a file harmless to a terminal: ? for control characters. Returns text.
+char *tess_xp_tame(char *text);
+
 // A line for read_notices; a file with very many gets the first hundred.
 void tess_xp_note(tess_xpcs_settings *settings, const char *format, ...) TESS_PRINTF(2, 3);
 
