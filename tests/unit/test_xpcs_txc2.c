@@ -213,7 +213,7 @@ static void lying_headers_are_refused(void **state)
     char *bytes = saved(ctx, path, &n_byte);
     const tess_xp_txc2_header good = *(const tess_xp_txc2_header *)(const void *)bytes;
     static const int64_t values[] = {0,  -1,        1,         2,         3,
-                                     77, INT64_MAX, INT64_MIN, 1LL << 32, 1LL << 61};
+                                     77, INT64_MAX, INT64_MIN, 1LL << 24, 1LL << 61};
     uint64_t before = 0;
     uint64_t now = 0;
     uint64_t peak = 0;
