@@ -1,8 +1,8 @@
 // What of the HDF5 module reads bytes without the library: LZF chunks, and texts of the heap.
 
-#include "../../src/io/hdf5/h5_heap.h"
-#include "../../src/io/hdf5/lzf.h"
 #include "fuzz_file.h"
+#include "io/hdf5/h5_heap.h"
+#include "io/hdf5/lzf.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

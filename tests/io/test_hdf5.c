@@ -1,13 +1,16 @@
 // The HDF5 module, loaded as the library loads it, on files that h5py wrote.
 
+#include "io/hdf5/h5_heap.h"
 #include "io/hdf5/lzf.h"
 #include "io_support.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const tess_format *h5;
 
@@ -363,6 +366,52 @@ static void reads_texts_of_any_length(void **state)
     assert_int_equal(h5->texts(io_host(), path, "outside", note_text, text), TESS_E_NOT_FOUND);
 }
 
+// A file of one collection at byte 32 with a text of five letters, number 3.
+static void make_heap(uint8_t bytes[128], uint64_t size)
+{
+    memset(bytes, 0, 128);
+    memcpy(bytes, (const uint8_t[]){5, 0, 0, 0, 32, 0, 0, 0, 0, 0, 0, 0, 3}, 13);
+    memcpy(bytes + 32, "GCOL\1\0\0\0\x60", 9);
+    memcpy(bytes + 48, (const uint8_t[]){1, 0, 1, 0}, 4);
+    memcpy(bytes + 56, &size, sizeof size);
+    memcpy(bytes + 72, (const uint8_t[]){3, 0, 1, 0, 0, 0, 0, 0, 5}, 9);
+    memcpy(bytes + 88, "hello", 5);
+}
+
+static bool heap_text(const uint8_t bytes[128], char text[16])
+{
+    const int fd = open(io_file_of(bytes, 128), O_RDONLY);
+    const bool is_there = tess_h5_heap_text(fd, bytes, text, 16);
+    close(fd);
+    return is_there;
+}
+
+// Sizes that lead backwards, nowhere or on for ever end the search.
+static void a_damaged_heap_ends(void **state)
+{
+    (void)state;
+    uint8_t bytes[128];
+    char text[16];
+    make_heap(bytes, 8);
+    assert_true(heap_text(bytes, text));
+    assert_string_equal(text, "hello");
+    static const uint64_t sizes[] = {0, 16, 4096, UINT64_MAX, UINT64_MAX - 15, UINT64_MAX - 30};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        make_heap(bytes, sizes[i]);
+        assert_false(heap_text(bytes, text));
+    }
+    make_heap(bytes, 8);
+    bytes[72] = 0; // the free rest
+    assert_false(heap_text(bytes, text));
+    make_heap(bytes, 8);
+    bytes[40] = 0xff; // longer than the file
+    bytes[12] = 9;
+    assert_false(heap_text(bytes, text));
+    make_heap(bytes, 8);
+    bytes[11] = 0xff; // an address beyond all files
+    assert_false(heap_text(bytes, text));
+}
+
 static int setup(void **state)
 {
     void *module = dlopen(TESS_HDF5_MODULE, RTLD_NOW | RTLD_LOCAL);
@@ -395,6 +444,7 @@ int main(void)
         cmocka_unit_test(packs_what_lzf_unpacks),
         cmocka_unit_test(writes_packed_data_sets),
         cmocka_unit_test(reads_texts_of_any_length),
+        cmocka_unit_test(a_damaged_heap_ends),
     };
     return cmocka_run_group_tests(tests, setup, io_teardown);
 }

@@ -211,23 +211,28 @@ static void copy_file(const char *from, const char *to)
     free(bytes);
 }
 
-static void wrong_caches_are_passed_over(void **state)
+// A copy of the golden file, and a folder for its caches.
+static tess_xpcs_data_config own_copy(const char *source, const char *folder)
 {
-    (void)state;
-    tess_context *ctx = unit_context(1, 0);
-    const char *folder = cache_folder("wrong");
-    const char *source = unit_path("source.hdf");
-    static const char *const left[] = {"c.npz", "phi_angles_list.txt", "wavevector_q_list.txt"};
     tess_xpcs_data_config config = xf_config();
-    tess_xpcs_data *data = NULL;
-    char path[1024];
-    snprintf(path, sizeof path, "%s/c.npz", folder);
     copy_file(XF_GOLDEN "aps_u_mapping_deflate.hdf", source);
     config.cache_folder = folder;
     config.cache_template = "c";
+    return config;
+}
+
+static const char *const LEFT[] = {"c.npz", "phi_angles_list.txt", "wavevector_q_list.txt"};
+
+static void caches_of_other_frames_are_passed_over(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const char *folder = cache_folder("frames");
+    const char *source = unit_path("frames.hdf");
+    tess_xpcs_data_config config = own_copy(source, folder);
+    tess_xpcs_data *data = NULL;
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
     tess_xpcs_data_destroy(data);
-
     config.start_frame = 2; // other frames under the same name
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
     assert_string_equal(tess_xpcs_data_get_info(data)->layout, "aps-u");
@@ -243,8 +248,28 @@ static void wrong_caches_are_passed_over(void **state)
     assert_near(row + 1, packed + 38, 37, 0); // frame 3 to the rest: the second row of t0 dropped
     free(packed);
     tess_xpcs_data_destroy(data);
-
     config.start_frame = 1;
+    config.end_frame = 39; // as many, but others
+    assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
+    assert_contains(tess_xpcs_data_get_info(data)->notes, "it has frames 2 to 40");
+    tess_xpcs_data_destroy(data);
+    remove_folder(folder, LEFT, ARRAY_LEN(LEFT));
+    unlink(source);
+    tess_context_destroy(ctx);
+}
+
+static void wrong_caches_are_passed_over(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const char *folder = cache_folder("wrong");
+    const char *source = unit_path("source.hdf");
+    tess_xpcs_data_config config = own_copy(source, folder);
+    tess_xpcs_data *data = NULL;
+    char path[1024];
+    snprintf(path, sizeof path, "%s/c.npz", folder);
+    assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
+    tess_xpcs_data_destroy(data);
     config.q = 0.0053;
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
     assert_contains(tess_xpcs_data_get_info(data)->notes, "it was made for q 0.0054");
@@ -263,7 +288,7 @@ static void wrong_caches_are_passed_over(void **state)
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
     assert_string_equal(tess_xpcs_data_get_info(data)->layout, "aps-u");
     tess_xpcs_data_destroy(data);
-    remove_folder(folder, left, ARRAY_LEN(left));
+    remove_folder(folder, LEFT, ARRAY_LEN(LEFT));
 
     config.no_cache = 0; // a folder that is not there: data, and a note
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
@@ -375,6 +400,7 @@ int main(void)
         cmocka_unit_test(the_originals_cache_is_opened),
         cmocka_unit_test(a_cache_is_made_and_used),
         cmocka_unit_test(ours_is_the_originals_and_more),
+        cmocka_unit_test(caches_of_other_frames_are_passed_over),
         cmocka_unit_test(wrong_caches_are_passed_over),
         cmocka_unit_test(the_originals_cache_is_checked),
         cmocka_unit_test(old_and_odd_caches_are_refused),

@@ -285,6 +285,10 @@ static void times_are_compared(void **state)
     assert_string_equal(tess_xpcs_data_get_info(data)->notes, "");
     assert_true(tess_xpcs_data_get_info(data)->dt_s == 0.1005);
     tess_xpcs_data_destroy(data);
+    config.dt_s = 0.102;
+    assert_ok(tess_xpcs_data_open(ctx, path, &config, &data));
+    assert_contains(tess_xpcs_data_get_info(data)->notes, "dt is configured as 0.102 s");
+    tess_xpcs_data_destroy(data);
     config.dt_s = 0.05;
     assert_ok(tess_xpcs_data_open(ctx, path, &config, &data));
     assert_contains(tess_xpcs_data_get_info(data)->notes,
@@ -397,6 +401,7 @@ static void sigma_comes_from_a_data_set(void **state)
     xf_aps_u(&f);
     xf_add(&f, "errors/all", TESS_F64, 3, stack, sigma);
     xf_add(&f, "errors/one", TESS_F32, 2, stack + 1, shared);
+    xf_add(&f, "errors/oblong", TESS_F32, 2, (int64_t[]){XF_FRAMES, XF_FRAMES - 1}, shared);
     const char *path = xf_write(ctx, &f, "sigma.h5");
     tess_xpcs_data_config config = xf_config();
     tess_xpcs_data *data = NULL;
@@ -413,6 +418,8 @@ static void sigma_comes_from_a_data_set(void **state)
     config.sigma_dataset = "xpcs/qmap/dynamic_v_list_dim0";
     assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_SHAPE,
                  "expected (3, 6, 6) or (6, 6)");
+    config.sigma_dataset = "errors/oblong";
+    assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_SHAPE, "errors/oblong");
     sigma[1][2][4] = -1;
     path = xf_write(ctx, &f, "sigma.h5");
     config.sigma_dataset = "errors/all";
