@@ -133,6 +133,32 @@ static void refuses_what_it_cannot_or_should_not_read(void **state)
     io_assert_open_fails(h5, io_golden("f4.npy"), NULL, TESS_E_FORMAT, "HDF5 says");
 }
 
+// All rows at once, which are unpacked here, and row by row, which the library unpacks.
+static void reads_holes_and_edges(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gzip_big", "lzf", "checked", "rows", "never"};
+    enum { N_ROW = 20, N_COLUMN = 18 };
+    for (int k = 0; k < 5; k++) {
+        tess_format_reader reader;
+        float all[N_ROW][N_COLUMN];
+        float row[N_COLUMN];
+        open_named("holes.h5", names[k], &reader);
+        assert_int_equal(h5->read(io_host(), &reader, 0, N_ROW, all), TESS_OK);
+        for (int i = 0; i < N_ROW; i++) {
+            assert_int_equal(h5->read(io_host(), &reader, i, 1, row), TESS_OK);
+            assert_memory_equal(row, all[i], sizeof row);
+            for (int j = 0; j < N_COLUMN; j++) {
+                const int is_there = k == 3 || (k < 3 && i >= 3 && j >= 8);
+                assert_true(all[i][j] == (is_there ? (float)(i * N_COLUMN + j) : 0));
+            }
+        }
+        assert_int_equal(h5->read(io_host(), &reader, 8, 8, all), TESS_OK);
+        assert_true(all[0][10] == (k == 4 ? 0 : 8 * N_COLUMN + 10));
+        h5->close(io_host(), &reader);
+    }
+}
+
 static int note_dataset(void *user, const tess_dataset_info *info)
 {
     char *text = user;
@@ -436,6 +462,7 @@ int main(void)
         cmocka_unit_test(reads_every_storage_and_type),
         cmocka_unit_test(reads_scalars_text_and_halves),
         cmocka_unit_test(refuses_what_it_cannot_or_should_not_read),
+        cmocka_unit_test(reads_holes_and_edges),
         cmocka_unit_test(lists_data_sets),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(refuses_truncated_files),

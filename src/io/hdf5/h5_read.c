@@ -284,6 +284,11 @@ void tess_h5_close(const tess_host *host, tess_format_reader *reader)
 static herr_t read_items(const h5_reader *h5, const tess_format_reader *reader, int64_t first,
                          int64_t count, void *dst)
 {
+    const int unpacked =
+        tess_h5_packed_read(h5->dataset, h5->memory_type, reader, first, count, dst);
+    if (unpacked != 0) {
+        return unpacked > 0 ? 0 : -1;
+    }
     if (reader->rank == 0) {
         return H5Dread(h5->dataset, h5->memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, dst);
     }

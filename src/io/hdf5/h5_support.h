@@ -52,6 +52,11 @@ hid_t tess_h5_type_for(int32_t dtype, int64_t item_bytes);
 H5Z_filter_t tess_h5_describe_filters(hid_t creation, char *text, size_t capacity);
 const char *tess_h5_filter_name(H5Z_filter_t id);
 
+// Whole chunks of rows first..first+count-1. Returns 1, 0 where the library has to read (other
+// filters, parts of chunks), -1 where a chunk is damaged.
+int tess_h5_packed_read(hid_t dataset, hid_t memory_type, const tess_format_reader *reader,
+                        int64_t first, int64_t count, void *dst);
+
 // Calls visit for every data set with its path ("/entry/data") until it returns non-zero.
 typedef int (*tess_h5_path_fn)(void *user, hid_t file, const char *dataset);
 TESS_MUST_CHECK tess_status tess_h5_walk(const tess_host *host, const char *path, hid_t file,

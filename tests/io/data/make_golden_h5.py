@@ -40,3 +40,15 @@ with h5py.File("several.h5", "w") as f:
     layout = h5py.VirtualLayout(shape=(6, 4, 5), dtype="<f4")
     layout[:] = h5py.VirtualSource("one.h5", "entry/data", shape=(6, 4, 5))
     f.create_virtual_dataset("virtual", layout)
+
+# Chunks that were never written, edges that chunks stick out of, and filters of every combination.
+with h5py.File("holes.h5", "w") as f:
+    for name, dtype, packing in [
+        ("gzip_big", ">f4", {"compression": "gzip", "shuffle": True}),
+        ("lzf", "<f4", {"compression": "lzf", "shuffle": True}),
+        ("checked", "<f4", {"compression": "gzip", "fletcher32": True}),
+    ]:
+        data = f.create_dataset(name, (20, 18), dtype, chunks=(8, 7), **packing)
+        data[3:, 8:] = ramp("<f4", (20, 18))[3:, 8:]
+    f.create_dataset("rows", data=ramp("<f4", (20, 18)), chunks=(5, 18), compression="gzip")
+    f.create_dataset("never", (20, 18), "<f4", chunks=(20, 18), compression="lzf")
