@@ -226,7 +226,7 @@ PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_a
 PyObject *core_list_file(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords);
 
-// --- autoreject*.c, decode_*.c, system.c
+// --- autoreject*.c, decode_*.c, xpcs_*.c, system.c
 
 extern PyMethodDef core_autoreject_methods[];
 extern PyMethodDef core_autoreject_epochs_methods[];
@@ -245,6 +245,12 @@ extern PyMethodDef core_decode_predict_methods[];
 extern PyMethodDef core_decode_recording_methods[];
 extern PyMethodDef core_decode_stream_methods[];
 extern PyMethodDef core_decode_online_methods[];
+extern PyMethodDef core_xpcs_model_methods[];
+extern PyMethodDef core_xpcs_data_methods[];
+extern PyMethodDef core_xpcs_simulate_methods[];
+extern PyMethodDef core_xpcs_settings_methods[];
+extern PyMethodDef core_xpcs_fit_methods[];
+extern PyMethodDef core_xpcs_result_methods[];
 extern PyMethodDef core_system_methods[];
 
 #endif

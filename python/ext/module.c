@@ -41,6 +41,12 @@ static int module_exec(PyObject *module)
         core_decode_recording_methods,
         core_decode_stream_methods,
         core_decode_online_methods,
+        core_xpcs_model_methods,
+        core_xpcs_data_methods,
+        core_xpcs_simulate_methods,
+        core_xpcs_settings_methods,
+        core_xpcs_fit_methods,
+        core_xpcs_result_methods,
     };
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (PyModule_AddFunctions(module, methods[i]) < 0) {

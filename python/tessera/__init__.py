@@ -1,7 +1,7 @@
 """Tessera: four scientific workloads on one native engine.
 
-This version has ``tessera.autoreject`` (EEG/MEG epochs: peak-to-peak amplitudes, simulation) and
-``tessera.decode`` (clusterless neural decoding).
+This version has ``tessera.autoreject`` (rejection and repair of EEG/MEG epochs), ``tessera.decode``
+(clusterless neural decoding) and ``tessera.xpcs`` (fits of two-time X-ray correlations).
 ``tessera.show_versions()`` prints what a bug report needs.
 """
 
@@ -37,16 +37,27 @@ if TYPE_CHECKING:
 
     from tessera import autoreject as autoreject
     from tessera import decode as decode
+    from tessera import device as device
+    from tessera import xpcs as xpcs
     from tessera._system import devices as devices
     from tessera._system import info as info
     from tessera._system import show_versions as show_versions
     from tessera._system import sys_info as sys_info
+    from tessera.device import benchmark_device_performance as benchmark_device_performance
+    from tessera.device import configure_optimal_device as configure_optimal_device
+    from tessera.device import get_device_status as get_device_status
 
 __version__ = version()
 
-_SYSTEMS = ("autoreject", "decode")
-_LATER = ("clifford", "xpcs")
+_SYSTEMS = ("autoreject", "decode", "xpcs")
+_LATER = ("clifford",)
+_MODULES = (*_SYSTEMS, "device")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
+_DEVICE_FUNCTIONS = (
+    "benchmark_device_performance",
+    "configure_optimal_device",
+    "get_device_status",
+)
 
 __all__ = [
     "ArgumentError",
@@ -70,20 +81,25 @@ __all__ = [
     "TruncatedError",
     "__version__",
     "autoreject",
+    "benchmark_device_performance",
+    "configure_optimal_device",
     "decode",
+    "device",
     "devices",
+    "get_device_status",
     "get_num_threads",
     "info",
     "set_log_level",
     "set_num_threads",
     "show_versions",
     "sys_info",
+    "xpcs",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Import on first use keeps `import tessera` short.
-    if name in _SYSTEMS:
+    if name in _MODULES:
         import importlib
 
         return importlib.import_module(f"tessera.{name}")
@@ -91,6 +107,10 @@ def __getattr__(name: str) -> Any:
         from tessera import _system
 
         return getattr(_system, name)
+    if name in _DEVICE_FUNCTIONS:
+        from tessera import device
+
+        return getattr(device, name)
     if name in _LATER:
         raise AttributeError(
             f"tessera.{name} is not in version {__version__}, which has {', '.join(_SYSTEMS)}"

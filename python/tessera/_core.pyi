@@ -554,3 +554,195 @@ def decode_online_advance(online: Handle, now: float, /) -> int: ...
 def decode_online_get(online: Handle, bin: int, /) -> dict[str, Any]: ...
 def decode_online_stats(online: Handle, /) -> dict[str, Any]: ...
 def decode_online_reset(online: Handle, start: float, /) -> None: ...
+def xpcs_parameters() -> dict[str, list[dict[str, Any]]]: ...
+def xpcs_model(
+    context: Context,
+    options: _Options,
+    theta: ArrayLike,
+    n_frame: int,
+    phi: ArrayLike,
+    q: ArrayLike,
+    contrast: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+) -> Array: ...
+def xpcs_model_pairs(
+    context: Context,
+    options: _Options,
+    theta: ArrayLike,
+    n_frame: int,
+    phi: ArrayLike,
+    q: ArrayLike,
+    contrast: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    first: ArrayLike | None = None,
+    second: ArrayLike | None = None,
+    with_jacobian: bool = False,
+) -> tuple[Array, Array | None]: ...
+def xpcs_model_grids(
+    context: Context, options: _Options, theta: ArrayLike, n_frame: int
+) -> dict[str, Array]: ...
+def xpcs_open(
+    context: Context,
+    source: _Path,
+    *,
+    options: _Options | None = None,
+    settings: Handle | None = None,
+    keep_t0: int | None = None,
+    dt: float | None = None,
+    gap: float | None = None,
+    phi_ranges: ArrayLike | None = None,
+    bad_frames: ArrayLike | None = None,
+    phi: ArrayLike | None = None,
+    c2_path: str | None = None,
+    angles_last: bool | None = None,
+    cache_folder: _Path | None = None,
+    cache_template: str | None = None,
+    no_cache: bool | None = None,
+    sigma_dataset: str | None = None,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def xpcs_from_array(
+    context: Context,
+    source: ArrayLike,
+    *,
+    options: _Options | None = None,
+    settings: Handle | None = None,
+    keep_t0: int | None = None,
+    dt: float | None = None,
+    gap: float | None = None,
+    phi_ranges: ArrayLike | None = None,
+    bad_frames: ArrayLike | None = None,
+    phi: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    sigma: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def xpcs_data_info(data: Handle, /) -> dict[str, Any]: ...
+def xpcs_data_rows(context: Context, data: Handle, angle: int, first: int, count: int) -> Array: ...
+def xpcs_scaling(
+    context: Context, data: Handle, progress: _ProgressFn | None = None
+) -> tuple[Array, Array]: ...
+def xpcs_sigma(context: Context, data: Handle, progress: _ProgressFn | None = None) -> Array: ...
+def xpcs_save(
+    context: Context,
+    data: Handle,
+    path: _Path,
+    overwrite: bool = False,
+    progress: _ProgressFn | None = None,
+) -> None: ...
+def xpcs_inspect(context: Context, path: _Path) -> dict[str, Any]: ...
+def xpcs_simulate(
+    context: Context,
+    options: _Options | None = None,
+    model: _Options | None = None,
+    *,
+    theta: ArrayLike | None = None,
+    phi: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    contrasts: ArrayLike | None = None,
+    offsets: ArrayLike | None = None,
+    bad_frames: ArrayLike | None = None,
+    in_memory: bool = True,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def xpcs_simulate_file(
+    context: Context,
+    options: _Options | None = None,
+    model: _Options | None = None,
+    *,
+    path: _Path,
+    theta: ArrayLike | None = None,
+    phi: ArrayLike | None = None,
+    q: ArrayLike | None = None,
+    contrasts: ArrayLike | None = None,
+    offsets: ArrayLike | None = None,
+    bad_frames: ArrayLike | None = None,
+    layout: str | None = None,
+    filter: str | None = None,
+    overwrite: bool = False,
+    progress: _ProgressFn | None = None,
+) -> None: ...
+def xpcs_settings(context: Context, path: _Path | None = None, lenient: bool = False) -> Handle: ...
+def xpcs_settings_set(settings: Handle, key: str, text: str) -> None: ...
+def xpcs_settings_info(settings: Handle, /) -> dict[str, Any]: ...
+def xpcs_settings_json(context: Context, settings: Handle) -> str: ...
+def xpcs_template(context: Context, model: _Options, minimal: bool = False) -> str: ...
+def xpcs_fit(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    options: _Options | None = None,
+    *,
+    settings: Handle | None = None,
+    start: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    x_scale: ArrayLike | None = None,
+    contrast: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    scaling_lower: ArrayLike | None = None,
+    scaling_upper: ArrayLike | None = None,
+    checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
+    keep_checkpoints: int | None = None,
+    resume: int | None = None,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def xpcs_plan(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    options: _Options | None = None,
+    *,
+    settings: Handle | None = None,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
+def xpcs_accumulate(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    options: _Options | None = None,
+    *,
+    settings: Handle | None = None,
+    start: ArrayLike | None = None,
+    fixed: ArrayLike | None = None,
+    contrast: ArrayLike | None = None,
+    offset: ArrayLike | None = None,
+    theta: ArrayLike,
+    level: int = 3,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Array]: ...
+def xpcs_result_info(result: Handle, /) -> dict[str, Any]: ...
+def xpcs_result_json(context: Context, result: Handle) -> str: ...
+def xpcs_result_write(
+    context: Context,
+    result: Handle,
+    data: Handle,
+    model: _Options,
+    path: _Path,
+    *,
+    overwrite: bool = False,
+    progress: _ProgressFn | None = None,
+    surfaces: bool | None = None,
+    figures: bool | None = None,
+    hdf5: bool | None = None,
+    report: bool | None = None,
+    command: str | None = None,
+) -> None: ...
+def xpcs_report(
+    context: Context,
+    result: Handle,
+    data: Handle,
+    model: _Options,
+    path: _Path,
+    overwrite: bool = False,
+) -> None: ...
+def xpcs_figures(
+    context: Context,
+    result: Handle | None,
+    data: Handle,
+    model: _Options,
+    path: _Path,
+    overwrite: bool = False,
+) -> None: ...

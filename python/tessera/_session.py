@@ -17,6 +17,7 @@ _MAX_IDLE = 8
 
 class _Defaults:
     threads: int | None = None
+    device: str | None = None
     log_level = _LEVELS["INFO"]
 
 
@@ -59,6 +60,8 @@ class Lease:
         if context is None:
             if threads is None:
                 threads = _Defaults.threads
+            if device is None:
+                device = _Defaults.device
             self._key = (threads, memory_limit, device, _Defaults.log_level)
         elif (threads, memory_limit, device) != (None, None, None):
             raise ArgumentError(
@@ -122,6 +125,11 @@ def set_num_threads(threads: int | None) -> None:
     if threads is not None and threads < 1:
         raise ArgumentError(f"threads: expected 1 or more, or None, got {threads}")
     _Defaults.threads = threads
+
+
+def set_default_device(device: str | None) -> None:
+    """Set the device of calls that do not say so themselves; None goes back to TESSERA_DEVICE."""
+    _Defaults.device = device
 
 
 def get_num_threads() -> int:

@@ -76,3 +76,54 @@ def from_table(name: str) -> Callable[[_Function], _Function]:
         return function
 
     return decorate
+
+
+def _hint(name: str, known: list[str]) -> str:
+    import difflib
+
+    found = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {found[0]!r}?" if found else f"there are {', '.join(known)}"
+
+
+def split_options(function: str, options: dict[str, Any], *names: str) -> list[dict[str, Any]]:
+    """Return the options by table; one that is in none of them is an error."""
+    parts: list[dict[str, Any]] = []
+    known: list[str] = []
+    for name in names:
+        own = [param["name"] for param in tables()[name]]
+        parts.append({key: options[key] for key in own if key in options})
+        known += own
+    for key in options:
+        if key not in known:
+            raise _core.ArgumentError(f"{function}() has no option {key!r}; {_hint(key, known)}")
+    return parts
+
+
+def takes_options(*names: str) -> Callable[[_Function], _Function]:
+    """Put the tables whose options a function takes as ``**options`` into docstring and signature.
+
+    Unlike with :func:`from_table` an option that is not given stays absent, so that another source
+    (a configuration file) can decide it. The docstring has a line ``{options}``.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        import inspect
+
+        params = [param for name in names for param in tables()[name]]
+        signature = inspect.signature(function)
+        kept = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        taken = {p.name for p in kept}
+        kept += [
+            inspect.Parameter(
+                param["name"], inspect.Parameter.KEYWORD_ONLY, default=param["default"]
+            )
+            for param in params
+            if param["name"] not in taken
+        ]
+        vars(function)["__signature__"] = signature.replace(parameters=kept)
+        if function.__doc__:
+            shown = [param for param in params if param["name"] not in taken]
+            function.__doc__ = _insert(function.__doc__, shown)
+        return function
+
+    return decorate

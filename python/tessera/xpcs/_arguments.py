@@ -1,0 +1,116 @@
+"""Arguments that several entry points share: parameter vectors, angles, numbers of frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tessera import _core
+from tessera._lib import defaults
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+PathLike: TypeAlias = str | os.PathLike[str]
+# Values in the order of the mode's parameters, or by name.
+ParamsLike: TypeAlias = Mapping[str, float] | npt.ArrayLike
+
+
+@cache
+def _tables() -> dict[str, list[dict[str, Any]]]:
+    return _core.xpcs_parameters()
+
+
+def parameters(mode: str = "laminar_flow") -> list[dict[str, Any]]:
+    """Return the physical parameters of a mode in the order of every vector.
+
+    Parameters
+    ----------
+    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow'}
+        What the model has.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``aliases``, ``unit``, ``lower``, ``upper``, ``start``, ``prior_mean`` and
+        ``prior_sd`` of each.
+    """
+    modes = [name for name in _tables() if name not in ("contrast", "offset")]
+    if mode not in modes:
+        raise _core.ArgumentError(
+            f"mode: {mode!r} does not exist; choose one of {', '.join(modes)}"
+        )
+    return [dict(entry) for entry in _tables()[mode]]
+
+
+def names_of(mode: str) -> list[str]:
+    """Return the names of a mode's parameters."""
+    return [entry["name"] for entry in parameters(mode)]
+
+
+def canonical(name: str, mode: str, argument: str) -> int:
+    """Return the place of a parameter, whatever it is called."""
+    for place, entry in enumerate(parameters(mode)):
+        if name == entry["name"] or name in entry["aliases"].split("|"):
+            return place
+    raise _core.ArgumentError(
+        f"{argument}: {mode} has no parameter {name!r}; it has {', '.join(names_of(mode))}"
+    )
+
+
+def vector_of(values: Any, mode: str, argument: str, missing: float) -> Floats:
+    """Return one value per parameter from values in order or by name."""
+    n = len(names_of(mode))
+    if isinstance(values, Mapping):
+        vector = np.full(n, missing)
+        for name, value in values.items():
+            vector[canonical(name, mode, argument)] = value
+        return vector
+    vector = np.ascontiguousarray(values, np.float64)
+    if vector.shape != (n,):
+        raise _core.ShapeError(
+            f"{argument}: {mode} has {n} parameters ({', '.join(names_of(mode))}), got values of "
+            f"shape {vector.shape}"
+        )
+    return vector
+
+
+def theta_of(params: ParamsLike, mode: str) -> Floats:
+    """Return the values of all parameters; a name that is missing is an error."""
+    theta = vector_of(params, mode, "params", np.nan)
+    if isinstance(params, Mapping) and np.isnan(theta).any():
+        absent = [name for name, gone in zip(names_of(mode), np.isnan(theta), strict=True) if gone]
+        raise _core.ArgumentError(f"params: {', '.join(absent)} of {mode} is missing")
+    return theta
+
+
+def per_angle(value: Any, n_angle: int, argument: str) -> Floats:
+    """Return one value per angle from one for all or one for each."""
+    values = np.asarray(value, np.float64)
+    if values.ndim == 0:
+        return np.full(n_angle, float(values))
+    if values.shape != (n_angle,):
+        raise _core.ShapeError(
+            f"{argument}: expected one value or one for each of {n_angle} angles, got shape "
+            f"{values.shape}"
+        )
+    return np.ascontiguousarray(values)
+
+
+def indices(values: Iterable[int] | None) -> Any:
+    """Return whole numbers as the library takes them."""
+    return None if values is None else np.ascontiguousarray(list(values), np.int64)
+
+
+def mode_of(params: ParamsLike) -> str:
+    """Return the mode values must be of, by their number or names; the default if in doubt."""
+    if not isinstance(params, Mapping) and np.size(np.asarray(params)) == 3:
+        return "static_anisotropic"
+    if isinstance(params, Mapping) and not any(
+        canonical(name, "laminar_flow", "params") >= 3 for name in params
+    ):
+        return "static_anisotropic"
+    return str(defaults("xpcs.model")["mode"])

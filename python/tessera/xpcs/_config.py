@@ -1,0 +1,274 @@
+"""Configurations of the original: files, dicts, and the manager its scripts use."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._lib import Session
+from tessera._tables import tables
+from tessera.xpcs._arguments import PathLike, names_of
+
+__all__ = ["ConfigManager", "Settings", "template"]
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def _plain(value: Any) -> Any:
+    """Turn what JSON does not know into what it knows."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise _core.ConfigError(f"configuration: cannot use a value of type {type(value).__name__}")
+
+
+class Settings:
+    """A configuration, checked and resolved.
+
+    Parameters
+    ----------
+    config : path, dict or None
+        A YAML or JSON file of the original's layout, the same as a dict, or None for all defaults.
+    lenient : bool, default False
+        Unknown keys are notices instead of errors.
+
+    Attributes
+    ----------
+    model : dict
+        Options of the model: ``mode``, ``kernel``, ``keep_t0``, ``compat_eps``, ``dt``, ``gap``.
+    data_path, output_folder : str
+        Empty if the configuration names none.
+    notices : list of str
+        What was ignored or read in another way.
+    """
+
+    def __init__(
+        self, config: PathLike | Mapping[str, Any] | None = None, *, lenient: bool = False
+    ) -> None:
+        with Session() as context:
+            if isinstance(config, Mapping):
+                # The library reads files alone; a dict is one that was not written yet.
+                with tempfile.TemporaryDirectory() as folder:
+                    path = Path(folder) / "config.json"
+                    path.write_text(json.dumps(config, default=_plain, indent=1))
+                    try:
+                        self._handle = _core.xpcs_settings(context, path, lenient)
+                    except _core.Error as error:
+                        error.args = (str(error).replace(str(path), "config"),)
+                        raise
+            else:
+                self._handle = _core.xpcs_settings(context, config, lenient)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        info = _core.xpcs_settings_info(self._handle)
+        self.model: dict[str, Any] = info["model"]
+        self.data_path: str = info["data_path"]
+        self.output_folder: str = info["output_folder"]
+        self.has_sigma: bool = info["has_sigma"]
+        self.method: str = info["method"]
+        self.exclude_lags: int = info["exclude_lags"]
+        self.notices: list[str] = info["notices"].splitlines()
+        self.threads: int | None = info["n_thread"] or None
+        self.memory_limit: int | None = info["memory_limit"] or None
+        self.device: str | None = info["device"] or None
+        self.vectors: dict[str, Any] = {
+            name: None if info[name] is None else np.array(info[name])
+            for name in ("start", "lower", "upper", "fixed", "x_scale")
+        }
+
+    def set(self, key: str, value: Any) -> None:
+        """Set one value as if the file had said so.
+
+        Parameters
+        ----------
+        key : str
+            Path of the key: ``'optimization.nlsq.loss'``.
+        value : str, number or bool
+            The value.
+        """
+        text = value if isinstance(value, str) else json.dumps(value, default=_plain)
+        _core.xpcs_settings_set(self._handle, key, text)
+        self._refresh()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything in force."""
+        with Session() as context:
+            found: dict[str, Any] = json.loads(_core.xpcs_settings_json(context, self._handle))
+        return found
+
+
+def is_config(source: Any) -> bool:
+    """Return whether a source is a configuration and not a file of data."""
+    if isinstance(source, Mapping | Settings | ConfigManager):
+        return True
+    return isinstance(source, str | os.PathLike) and os.fspath(source).lower().endswith(_SUFFIXES)
+
+
+def is_options(config: Mapping[str, Any]) -> bool:
+    """Return whether a dict has plain options of a fit instead of the original's sections."""
+    known = {param["name"] for name in ("xpcs.model", "xpcs.fit") for param in tables()[name]}
+    return bool(config) and known.issuperset(config)
+
+
+def settings_of(config: Any) -> Settings | None:
+    """Return the settings of a path, a dict, a manager or settings; notices become warnings."""
+    if config is None or isinstance(config, Settings):
+        return config
+    if isinstance(config, ConfigManager):
+        return config.settings
+    settings = Settings(config)
+    _tell(settings)
+    return settings
+
+
+def _tell(settings: Settings) -> None:
+    """Say what was ignored or read in another way, where it does not disturb."""
+    logger = logging.getLogger("tessera")
+    for line in settings.notices:
+        logger.info("%s", line)
+
+
+def template(mode: str = "laminar_flow", *, minimal: bool = False) -> str:
+    """Return a commented configuration file.
+
+    Parameters
+    ----------
+    mode : {'static_isotropic', 'static_anisotropic', 'laminar_flow'}
+        For which model.
+    minimal : bool, default False
+        Only what has no default.
+
+    Returns
+    -------
+    str
+        YAML.
+    """
+    with Session() as context:
+        return _core.xpcs_template(context, {"mode": mode}, minimal)
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn key paths, ``a.b[0].c``, into sections and lists."""
+    tree: dict[str, Any] = {}
+    for path, value in flat.items():
+        keys = [int(k) if k.isdigit() else k for k in re.split(r"[.\[\]]+", path.rstrip("]"))]
+        branch: Any = tree
+        for key, after in zip(keys, [*keys[1:], None], strict=True):
+            if isinstance(key, int):
+                branch.extend([None] * (key + 1 - len(branch)))
+            if after is None:
+                branch[key] = value
+                break
+            if (branch[key] if isinstance(key, int) else branch.get(key)) is None:
+                branch[key] = [] if isinstance(after, int) else {}
+            branch = branch[key]
+    return tree
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[key] = _merged(old, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+class ConfigManager:
+    """The original's access to a configuration; unlike there a bad one is an error.
+
+    Parameters
+    ----------
+    config_file : path
+        YAML or JSON.
+    config_override : dict, optional
+        Used instead of the file.
+
+    Attributes
+    ----------
+    config : dict
+        Every value in force by section.
+    settings : Settings
+        The same for :func:`tessera.xpcs.fit`.
+    """
+
+    def __init__(
+        self,
+        config_file: PathLike = "homodyne_config.yaml",
+        config_override: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.config_file = os.fspath(config_file)
+        source = config_file if config_override is None else config_override
+        self.settings = Settings(source)
+        _tell(self.settings)
+        values = self.settings.to_dict()["values"]
+        self.config: dict[str, Any] = _nested({key: v["value"] for key, v in values.items()})
+        if config_override is not None:
+            self.config = _merged(self.config, config_override)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return every value in force by section."""
+        return self.config
+
+    def get_parameter_names(self) -> list[str]:
+        """Return the physical parameters of the mode."""
+        return names_of(self.settings.model["mode"])
+
+    def get_active_parameters(self) -> list[str]:
+        """Return the physical parameters that are not fixed."""
+        fixed = self.settings.vectors["fixed"]
+        names = self.get_parameter_names()
+        if fixed is None:
+            return names
+        return [name for name, is_fixed in zip(names, fixed, strict=True) if not is_fixed]
+
+    def get_parameter_bounds(self, parameter_names: list[str] | None = None) -> list[Any]:
+        """Return bounds of the physical parameters.
+
+        Parameters
+        ----------
+        parameter_names : list of str, optional
+            Default: all.
+
+        Returns
+        -------
+        list of dict
+            ``name``, ``min`` and ``max`` of each.
+        """
+        from tessera.xpcs._arguments import canonical, parameters
+
+        mode = self.settings.model["mode"]
+        table = parameters(mode)
+        lower, upper = self.settings.vectors["lower"], self.settings.vectors["upper"]
+        found = []
+        for name in parameter_names or self.get_parameter_names():
+            place = canonical(name, mode, "parameter_names")
+            found.append(
+                {
+                    "name": table[place]["name"],
+                    "min": float(table[place]["lower"] if lower is None else lower[place]),
+                    "max": float(table[place]["upper"] if upper is None else upper[place]),
+                }
+            )
+        return found
+
+    def get_initial_parameters(self) -> dict[str, float]:
+        """Return the starts the configuration names."""
+        start = self.settings.vectors["start"]
+        if start is None:
+            return {}
+        names = self.get_parameter_names()
+        return {n: float(v) for n, v in zip(names, start, strict=True) if not np.isnan(v)}

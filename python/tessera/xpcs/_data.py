@@ -1,0 +1,437 @@
+"""Measured two-time correlations: files, arrays, and the original's dicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tessera import _core
+from tessera._lib import Session
+from tessera._progress import ProgressLike, callback
+from tessera._tables import split_options, takes_options
+from tessera.xpcs._arguments import Floats, PathLike, indices, per_angle
+from tessera.xpcs._config import Settings, is_config, settings_of
+
+__all__ = ["Data", "estimate_sigma", "inspect", "load", "quantile_scaling"]
+
+_RESIDENCIES = ("memory", "file", "generated")
+
+
+def _ranges(phi_ranges: Any) -> Any:
+    if phi_ranges is None:
+        return None
+    return np.ascontiguousarray(np.asarray(phi_ranges, np.float64).reshape(-1, 2))
+
+
+class Data:
+    """Correlations of one or more angles, in memory, in a file, or made on demand.
+
+    Made by :func:`load`, :meth:`from_arrays`, :meth:`from_dict` and
+    :func:`tessera.xpcs.simulate`. Arrays are views of the library's memory.
+
+    Attributes
+    ----------
+    phi, q : ndarray, shape (n_angle,)
+        Degrees and 1/Å.
+    t : ndarray, shape (n_frame,)
+        Seconds.
+    dt, gap : float
+        Seconds and Å; gap 0 if unknown.
+    n_angle, n_frame, n_point, n_used : int
+        ``n_point`` counts whole matrices as strategies do, ``n_used`` the points of a fit.
+    residency : {'memory', 'file', 'generated'}
+        Where the points are.
+    notes : list of str
+        What a user should know of the selection.
+    """
+
+    def __init__(self, handle: _core.Handle, settings: Settings | None = None) -> None:
+        self._handle = handle
+        self.settings = settings
+        info = _core.xpcs_data_info(handle)
+        self.phi: Floats = np.asarray(info["phi"])
+        self.q: Floats = np.asarray(info["q"])
+        self.mean: Floats = np.asarray(info["mean"])
+        self.n_finite: npt.NDArray[np.int64] = np.asarray(info["n_finite"])
+        self.n_angle: int = info["n_angle"]
+        self.n_frame: int = info["n_frame"]
+        self.n_point: int = info["n_point"]
+        self.n_used: int = info["n_used"]
+        self.dt: float = info["dt"]
+        self.gap: float = info["gap"]
+        self.dtype: str = info["dtype"]
+        self.has_sigma: bool = info["has_sigma"]
+        self.start_frame: int = info["start_frame"]
+        self.end_frame: int = info["end_frame"]
+        self.keep_t0: bool = info["keep_t0"]
+        self.nbytes: int = info["bytes"]
+        self.path: str = info["path"]
+        self.layout: str = info["layout"]
+        self.residency = _RESIDENCIES[info["residency"]]
+        self.notes: list[str] = info["notes"].splitlines()
+
+    @classmethod
+    @takes_options("xpcs.data")
+    def from_arrays(
+        cls,
+        c2: npt.ArrayLike,
+        phi: npt.ArrayLike,
+        q: float | npt.ArrayLike,
+        *,
+        dt: float,
+        gap: float | None = None,
+        sigma: npt.ArrayLike | None = None,
+        keep_t0: bool = False,
+        without_t0: bool = False,
+        phi_ranges: Any = None,
+        bad_frames: Iterable[int] | None = None,
+        context: _core.Context | None = None,
+        **options: Any,
+    ) -> Self:
+        """Take matrices that are in memory.
+
+        Parameters
+        ----------
+        c2 : array, shape (n_angle, n, n) or (n, n)
+            float32 or float64, symmetric; points that are not finite are left out.
+        phi, q : array, shape (n_angle,)
+            Degrees and 1/Å.
+        dt : float
+            Seconds between frames.
+        gap : float, optional
+            Å; laminar flow needs it.
+        sigma : array of c2's shape, optional
+            Standard deviation of every point, for ``sigma_mode='dataset'``.
+        keep_t0 : bool, default False
+            Keep row and column 0, which are at time 0.
+        without_t0 : bool, default False
+            There is none to drop: row and column 0 are one step later.
+        phi_ranges : list of (minimum, maximum), optional
+            Keep angles inside any of them.
+        bad_frames : list of int, optional
+            Frames, counted from 1, to leave out.
+        {options}
+        context : tessera.Context, optional
+            Where to compute.
+
+        Returns
+        -------
+        Data
+            A copy of the triangles.
+        """
+        (own,) = split_options("from_arrays", options, "xpcs.data")
+        if not (np.isfinite(dt) and dt > 0):
+            raise _core.ArgumentError(f"dt: expected seconds between frames above 0, got {dt}")
+        matrices = np.asarray(c2)
+        if matrices.dtype.kind in "iu":
+            matrices = matrices.astype(np.float64)
+        angles = np.ascontiguousarray(np.atleast_1d(np.asarray(phi, np.float64)))
+        with Session(context) as ctx:
+            handle = _core.xpcs_from_array(
+                ctx,
+                matrices,
+                options=own,
+                phi=angles,
+                q=per_angle(q, len(angles), "q"),
+                sigma=None if sigma is None else np.asarray(sigma),
+                keep_t0=2 if without_t0 else int(keep_t0),
+                dt=dt,
+                gap=gap,
+                phi_ranges=_ranges(phi_ranges),
+                bad_frames=indices(bad_frames),
+            )
+        return cls(handle)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], config: Any = None) -> Self:
+        """Take the dict that the original's loader returns.
+
+        Parameters
+        ----------
+        data : dict
+            ``c2_exp`` (n_angle, n, n), ``phi_angles_list``, ``wavevector_q_list``, ``t1`` and
+            optionally ``sigma``, ``dt``, ``L``.
+        config : path, dict or ConfigManager, optional
+            Where dt, the gap and whether t0 is dropped come from.
+
+        Returns
+        -------
+        Data
+            Row and column 0 are dropped if they are at time 0, unless the configuration says
+            ``exclude_t0: false``.
+        """
+        missing = {"c2_exp", "phi_angles_list", "wavevector_q_list"} - set(data)
+        if missing:
+            raise _core.ArgumentError(f"data: {', '.join(sorted(missing))} is missing")
+        settings = settings_of(config)
+        model: dict[str, Any] = settings.model if settings is not None else {}
+        t = np.asarray(data.get("t1", ()), np.float64)
+        if t.ndim == 2:
+            t = t[:, 0] if t[0, 0] == t[0, -1] else t[0]
+        dt = float(data.get("dt") or model.get("dt") or (t[1] - t[0] if len(t) > 1 else 0))
+        has_t0 = len(t) == 0 or abs(t[0]) < 0.5 * dt
+        phi = np.atleast_1d(np.asarray(data["phi_angles_list"], np.float64))
+        q = np.atleast_1d(np.asarray(data["wavevector_q_list"], np.float64))
+        sigma = data.get("sigma")
+        options: dict[str, Any] = {}
+        if settings is not None:
+            options["exclude_lags"] = settings.exclude_lags
+        made = cls.from_arrays(
+            data["c2_exp"],
+            phi,
+            q if len(q) == len(phi) else float(q[0]),
+            dt=dt,
+            gap=float(data.get("L") or model.get("gap") or 0) or None,
+            sigma=None if sigma is None or np.ndim(sigma) == 0 else sigma,
+            keep_t0=bool(model.get("keep_t0", False)),
+            without_t0=not has_t0,
+            **options,
+        )
+        made.settings = settings
+        return made
+
+    @property
+    def t(self) -> Floats:
+        """Times of the frames in seconds."""
+        frame = np.arange(self.n_frame, dtype=np.float64)
+        return (frame if self.keep_t0 else frame + 1) * self.dt
+
+    @property
+    def c2(self) -> Floats:
+        """All matrices (n_angle, n_frame, n_frame), made anew at every access."""
+        return np.stack([self.matrix(a) for a in range(self.n_angle)])
+
+    def matrix(self, angle: int) -> Floats:
+        """Return one symmetric matrix; points that are left out are NaN.
+
+        Parameters
+        ----------
+        angle : int
+            Index of the angle.
+
+        Returns
+        -------
+        ndarray, shape (n_frame, n_frame)
+            The diagonal is interpolated from its neighbours.
+        """
+        with Session() as context:
+            rows = _core.xpcs_data_rows(context, self._handle, angle, 0, self.n_frame)
+        return np.asarray(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the dict that the original's loader returns."""
+        return {
+            "wavevector_q_list": np.array(self.q),
+            "phi_angles_list": np.array(self.phi),
+            "t1": self.t,
+            "t2": self.t,
+            "c2_exp": self.c2,
+        }
+
+    def save(
+        self, path: PathLike, *, overwrite: bool = False, progress: ProgressLike = None
+    ) -> Path:
+        """Write a ``.txc2`` file, from which data of any size can be fitted.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        overwrite : bool, default False
+            Replace it if it exists.
+        progress : bool or callable, optional
+            True draws a bar.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        with Session() as context:
+            _core.xpcs_save(context, self._handle, path, overwrite, callback(progress))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return (
+            f"Data({self.layout!r}, {self.n_angle} angles, {self.n_frame} frames, "
+            f"{self.n_used} points, {self.dtype}, dt={self.dt:g} s, in {self.residency})"
+        )
+
+
+@takes_options("xpcs.data")
+def load(
+    source: PathLike | Mapping[str, Any] | Settings,
+    config: Any = None,
+    *,
+    keep_t0: bool | None = None,
+    dt: float | None = None,
+    gap: float | None = None,
+    phi_ranges: Any = None,
+    bad_frames: Iterable[int] | None = None,
+    c2_path: str | None = None,
+    phi: npt.ArrayLike | None = None,
+    angles_last: bool = False,
+    sigma_dataset: str | None = None,
+    cache_folder: PathLike | None = None,
+    cache_template: str | None = None,
+    no_cache: bool | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: ProgressLike = None,
+    context: _core.Context | None = None,
+    **options: Any,
+) -> Data:
+    """Read correlations.
+
+    Parameters
+    ----------
+    source : path, dict or Settings
+        A file of APS-U or APS legacy layout (HDF5), a cache (.npz), a .txc2 file, any HDF5 file
+        with ``c2_path``; or a configuration (.yaml, .json or dict) that names one.
+    config : path, dict, Settings or ConfigManager, optional
+        The configuration where source is the file of data.
+    keep_t0 : bool, optional
+        Keep the frame at time 0.
+    dt : float, optional
+        Seconds between frames; compared with what the file says.
+    gap : float, optional
+        Gap of the shear cell in Å.
+    phi_ranges : list of (minimum, maximum), optional
+        Keep angles inside any of them, in degrees.
+    bad_frames : list of int, optional
+        Frames, counted from 1, to leave out.
+    c2_path : str, optional
+        Data set of a file of unknown layout, (P, N, N) or (N, N); with ``phi`` and ``q``.
+    phi : array, optional
+        Its angles in degrees.
+    angles_last : bool, default False
+        It is (N, N, P).
+    sigma_dataset : str, optional
+        Data set with standard deviations.
+    cache_folder : path, optional
+        Keep what was read there for the next time.
+    cache_template : str, optional
+        Name of the cache.
+    no_cache : bool, optional
+        Neither read nor write one.
+    {options}
+    threads, memory_limit, context
+        As everywhere.
+    progress : bool or callable, optional
+        True draws a bar.
+
+    Returns
+    -------
+    Data
+        In memory where the limit allows, else in a temporary file. Made with a configuration it
+        remembers it, and :func:`fit` uses it.
+    """
+    (own,) = split_options("load", options, "xpcs.data")
+    settings = settings_of(config)
+    path: Any = source
+    if is_config(source):
+        settings = settings_of(source)
+        path = settings.data_path if settings is not None else ""
+        if not path:
+            raise _core.ConfigError(
+                "experimental_data.file_path: the configuration names no file of data"
+            )
+    if settings is not None:
+        threads = settings.threads if threads is None and context is None else threads
+        if memory_limit is None and context is None:
+            memory_limit = settings.memory_limit
+    with Session(context, threads=threads, memory_limit=memory_limit) as ctx:
+        handle = _core.xpcs_open(
+            ctx,
+            path,
+            options=own,
+            settings=None if settings is None else settings._handle,
+            keep_t0=None if keep_t0 is None else int(keep_t0),
+            dt=dt,
+            gap=gap,
+            phi_ranges=_ranges(phi_ranges),
+            bad_frames=indices(bad_frames),
+            c2_path=c2_path,
+            phi=None if phi is None else np.ascontiguousarray(phi, np.float64),
+            angles_last=angles_last or None,
+            cache_folder=cache_folder,
+            cache_template=cache_template,
+            no_cache=no_cache,
+            sigma_dataset=sigma_dataset,
+            progress=callback(progress),
+        )
+    return Data(handle, settings)
+
+
+def as_data(data: Any, settings: Settings | None) -> Data:
+    """Return data from whatever stands for them."""
+    if isinstance(data, Data):
+        return data
+    if isinstance(data, Mapping) and "c2_exp" in data:
+        return Data.from_dict(data, settings)
+    if isinstance(data, str | os.PathLike):
+        return load(data, settings)
+    raise TypeError(
+        "data: expected tessera.xpcs.Data, a path, or a dict with c2_exp, phi_angles_list and "
+        f"wavevector_q_list, got {type(data).__name__}"
+    )
+
+
+def inspect(path: PathLike) -> dict[str, Any]:
+    """Describe a file: its layout, time step and bins.
+
+    Parameters
+    ----------
+    path : path
+        A file :func:`load` reads.
+
+    Returns
+    -------
+    dict
+        ``layout``, ``dt``, ``frame_time``, ``stride``, ``averaging``, ``filter``, ``notes`` and
+        ``bins``, a list with ``number``, ``q``, ``phi``, ``n_frame``, ``dataset`` and
+        ``is_valid`` of each.
+    """
+    with Session() as context:
+        found = _core.xpcs_inspect(context, path)
+    return found | {"notes": found["notes"].splitlines()}
+
+
+def quantile_scaling(data: Data) -> tuple[Floats, Floats]:
+    """Estimate contrast and offset of every angle by quantiles of short and long lags.
+
+    Parameters
+    ----------
+    data : Data
+        The correlations.
+
+    Returns
+    -------
+    contrast, offset : ndarray, shape (n_angle,)
+        Starts of fits, and the values of constant scaling.
+    """
+    with Session() as context:
+        contrast, offset = _core.xpcs_scaling(context, data._handle)
+    return np.asarray(contrast), np.asarray(offset)
+
+
+def estimate_sigma(data: Data) -> Floats:
+    """Estimate the noise of every angle from differences of neighbours at long lags.
+
+    Parameters
+    ----------
+    data : Data
+        The correlations.
+
+    Returns
+    -------
+    ndarray, shape (n_angle,)
+        Standard deviations.
+    """
+    with Session() as context:
+        return np.asarray(_core.xpcs_sigma(context, data._handle))

@@ -1,0 +1,443 @@
+"""What a fit found."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._lib import Session
+from tessera._progress import ProgressLike, callback
+from tessera._tables import tables
+from tessera.xpcs._arguments import Floats, PathLike
+
+if TYPE_CHECKING:
+    from tessera.xpcs._data import Data
+
+__all__ = ["Result"]
+
+
+def _choice(name: str, place: int) -> str:
+    """Return the word of a choice of table xpcs.fit."""
+    for param in tables()["xpcs.fit"]:
+        if param["name"] == name:
+            return str(param["choices"]).split("|")[place]
+    raise KeyError(name)
+
+
+class Result:
+    """What a fit found; arrays are views of the library's memory.
+
+    Vectors have contrasts, offsets, then physical parameters; ``names`` says which is which.
+
+    Attributes
+    ----------
+    parameters, uncertainties : ndarray, shape (2 n_angle + n_param,)
+        Values and standard deviations; infinite where the data say nothing, 0 where fixed.
+    covariance, correlation : ndarray, shape (2 n_angle + n_param, 2 n_angle + n_param)
+        Of all of them.
+    names, status : list of str
+        Of each: 'free', 'fixed', 'at_lower_bound', 'at_upper_bound' or 'unidentified'.
+    physical, physical_uncertainties : dict
+        Physical parameters by name.
+    contrast, offset, contrast_uncertainties, offset_uncertainties : ndarray, shape (n_angle,)
+        Scaling of every angle.
+    chi_squared, reduced_chi_squared, dof, n_used, n_masked
+        ``chi2`` and ``reduced_chi2`` are the same numbers.
+    convergence_status : {'converged', 'max_iter', 'failed'}
+        A fit that stops early is a result, not an error.
+    message : str
+        Why it stopped.
+    iterations, nfev, passes : int
+        Accepted steps, evaluations, passes over the data.
+    execution_time : float
+        Seconds; ``seconds`` splits them.
+    quality_flag : {'good', 'marginal', 'poor'}
+        By reduced chi2; not to be trusted while ``sigma_is_default``.
+    warnings, recovery_actions : list of str
+        A sentence each.
+    strategy, device, kernel, mode, scaling, loss, counting, precision, sigma_mode : str
+        How it was computed.
+    trace : dict of ndarray
+        ``iteration``, ``cost``, ``gradient_norm``, ``step_norm``, ``radius``, ``is_accepted``.
+    basins : list of dict
+        Minima found by several starts: ``n_start``, ``cost``, ``theta``.
+    """
+
+    def __init__(self, handle: _core.Handle, data: Data, model: dict[str, Any]) -> None:
+        self._handle = handle
+        self.data = data
+        self.model_options = dict(model)
+        info = _core.xpcs_result_info(handle)
+        self._info = info
+        self._take_vectors(info)
+        self._take_words(info)
+        self._take_numbers(info)
+
+    def _take_vectors(self, info: dict[str, Any]) -> None:
+        self.theta: Floats = np.asarray(info["theta"])
+        self.theta_uncertainties: Floats = np.asarray(info["sd"])
+        self.contrast: Floats = np.asarray(info["contrast"])
+        self.contrast_uncertainties: Floats = np.asarray(info["contrast_sd"])
+        self.offset: Floats = np.asarray(info["offset"])
+        self.offset_uncertainties: Floats = np.asarray(info["offset_sd"])
+        self.covariance: Floats = np.asarray(info["covariance"])
+        self.correlation: Floats = np.asarray(info["correlation"])
+        self.phi: Floats = np.asarray(info["phi"])
+        self.q: Floats = np.asarray(info["q"])
+        self.sigma: Floats = np.asarray(info["sigma"])
+        self.start: Floats = np.asarray(info["start"])
+        self.lower: Floats = np.asarray(info["lower"])
+        self.upper: Floats = np.asarray(info["upper"])
+        self.reduced_chi2_angle: Floats = np.asarray(info["reduced_chi2_angle"])
+        self.n_used_angle = np.asarray(info["n_used_angle"])
+        self.basins: list[dict[str, Any]] = [
+            entry | {"theta": np.asarray(entry["theta"])} for entry in info["basins"]
+        ]
+        self.bootstrap: Floats | None = (
+            None if info["bootstrap"] is None else np.asarray(info["bootstrap"])
+        )
+        self.bootstrap_uncertainties: Floats | None = (
+            None if info["bootstrap_sd"] is None else np.asarray(info["bootstrap_sd"])
+        )
+
+    def _take_words(self, info: dict[str, Any]) -> None:
+        self.physical_names: list[str] = info["names"]
+        self.mode: str = info["mode"]
+        self.kernel: str = info["kernel"]
+        self.strategy: str = info["strategy"]
+        self.device: str = info["device"]
+        self.scaling = _choice("scaling", info["scaling"])
+        self.loss = _choice("loss", info["loss"])
+        self.counting = _choice("counting", info["counting"])
+        self.precision = _choice("precision", info["precision"])
+        self.sigma_mode = _choice("sigma_mode", info["sigma_mode"])
+        self.convergence_status: str = info["convergence"]
+        self.message: str = info["message"]
+        self.quality_flag: str = info["quality"]
+        self.warnings: list[str] = info["warnings"].splitlines()
+        self.recovery_actions: list[str] = info["recovery"].splitlines()
+        self.data_path: str = info["data_path"]
+        self.data_fingerprint: str = info["data_fingerprint"]
+        self.config_hash: str = info["config_hash"]
+        self.version: str = info["tessera_version"]
+
+    def _take_numbers(self, info: dict[str, Any]) -> None:
+        self.sigma_is_default = bool(info["sigma_is_default"])
+        self.resumed = bool(info["resumed"])
+        self.chi2: float = info["chi2"]
+        self.reduced_chi2: float = info["reduced_chi2"]
+        self.cost: float = info["cost"]
+        self.aic: float = info["aic"]
+        self.bic: float = info["bic"]
+        self.condition: float = info["condition"]
+        self.gradient_norm: float = info["gradient_norm"]
+        self.dof: int = info["dof"]
+        self.n_used: int = info["n_used"]
+        self.n_masked: int = info["n_masked"]
+        self.n_point: int = info["n_point"]
+        self.n_free: int = info["n_free"]
+        self.termination: int = info["termination"]
+        self.iterations: int = info["n_iteration"]
+        self.nfev: int = info["nfev"]
+        self.passes: int = info["n_pass"]
+        self.seconds: dict[str, float] = info["seconds"]
+        self.throughput: float = info["points_per_s"]
+        self.peak_bytes: int = info["peak_bytes"]
+        self.seed: int = info["seed"]
+        self.n_checkpoint: int = info["n_checkpoint"]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names in the order of the vectors."""
+        n = range(len(self.contrast))
+        return [
+            *(f"contrast_{a}" for a in n),
+            *(f"offset_{a}" for a in n),
+            *self.physical_names,
+        ]
+
+    @cached_property
+    def parameters(self) -> Floats:
+        """Contrasts, offsets, physical parameters."""
+        return np.concatenate([self.contrast, self.offset, self.theta])
+
+    @cached_property
+    def uncertainties(self) -> Floats:
+        """Their standard deviations."""
+        return np.concatenate(
+            [self.contrast_uncertainties, self.offset_uncertainties, self.theta_uncertainties]
+        )
+
+    @cached_property
+    def status(self) -> list[str]:
+        """What became of each."""
+        words = self._info["status_names"]
+        keys = ("contrast_status", "offset_status", "status")
+        return [words[k] for key in keys for k in np.asarray(self._info[key]).tolist()]
+
+    @property
+    def physical(self) -> dict[str, float]:
+        """Physical parameters by name."""
+        return dict(zip(self.physical_names, self.theta.tolist(), strict=True))
+
+    @property
+    def physical_uncertainties(self) -> dict[str, float]:
+        """Their standard deviations by name."""
+        return dict(zip(self.physical_names, self.theta_uncertainties.tolist(), strict=True))
+
+    @cached_property
+    def trace(self) -> dict[str, Floats]:
+        """The course of the fit, one entry per evaluation."""
+        rows = np.asarray(self._info["trace"])
+        keys = ("iteration", "cost", "gradient_norm", "step_norm", "radius", "is_accepted")
+        return {key: rows[:, k] for k, key in enumerate(keys)}
+
+    # Names of the original's OptimizationResult.
+
+    @property
+    def chi_squared(self) -> float:
+        """Weighted sum of squares."""
+        return self.chi2
+
+    @property
+    def reduced_chi_squared(self) -> float:
+        """The same by degree of freedom."""
+        return self.reduced_chi2
+
+    @property
+    def success(self) -> bool:
+        """Whether the fit converged."""
+        return self.convergence_status == "converged"
+
+    @property
+    def execution_time(self) -> float:
+        """Seconds of the whole fit."""
+        return self.seconds["total"]
+
+    @property
+    def device_info(self) -> dict[str, Any]:
+        """Where it was computed."""
+        return {"device": self.device, "strategy": self.strategy, "precision": self.precision}
+
+    @property
+    def nlsq_diagnostics(self) -> dict[str, Any]:
+        """Evaluations, passes, termination and the state at the end."""
+        return {
+            "nfev": self.nfev,
+            "passes": self.passes,
+            "termination": self.termination,
+            "message": self.message,
+            "gradient_norm": self.gradient_norm,
+            "condition": self.condition,
+        }
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise KeyError(f"{name!r}; there are {', '.join(self.names)}")
+        return float(self.parameters[self.names.index(name)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole result as plain Python values; what is not finite is None."""
+        with Session() as context:
+            found: dict[str, Any] = json.loads(_core.xpcs_result_json(context, self._handle))
+        return found
+
+    def model(self, angle: int | None = None) -> Floats:
+        """Compute the fitted correlations.
+
+        Parameters
+        ----------
+        angle : int, optional
+            One angle instead of all.
+
+        Returns
+        -------
+        ndarray, shape (n_angle, n_frame, n_frame) or (n_frame, n_frame)
+            On the grid that was fitted.
+        """
+        take = slice(None) if angle is None else slice(angle, angle + 1)
+        with Session() as context:
+            c2 = _core.xpcs_model(
+                context,
+                self.model_options,
+                np.ascontiguousarray(self.theta),
+                self.data.n_frame,
+                np.ascontiguousarray(self.phi[take]),
+                np.ascontiguousarray(self.q[take]),
+                np.ascontiguousarray(self.contrast[take]),
+                np.ascontiguousarray(self.offset[take]),
+            )
+        found: Floats = np.asarray(c2)
+        return found if angle is None else found[0]
+
+    def residuals(self, angle: int) -> Floats:
+        """Return measured minus fitted correlations of an angle.
+
+        Parameters
+        ----------
+        angle : int
+            Index of the angle.
+
+        Returns
+        -------
+        ndarray, shape (n_frame, n_frame)
+            NaN where points were left out.
+        """
+        return self.data.matrix(angle) - self.model(angle)
+
+    def save(
+        self,
+        folder: PathLike,
+        *,
+        overwrite: bool = False,
+        surfaces: bool | None = None,
+        figures: bool | None = None,
+        hdf5: bool | None = None,
+        report: bool | None = None,
+        progress: ProgressLike = None,
+    ) -> Path:
+        """Write the files the original writes, and more if asked for.
+
+        Parameters
+        ----------
+        folder : path
+            Gets ``nlsq/parameters.json``, ``analysis_results_nlsq.json``,
+            ``convergence_metrics.json`` and ``fitted_data.npz``.
+        overwrite : bool, default False
+            Replace files that exist.
+        surfaces : bool, optional
+            Fitted correlations in ``fitted_data.npz``; by default below 1e7 points.
+        figures : bool, optional
+            PNG maps of every angle.
+        hdf5 : bool, optional
+            ``result.h5`` with everything.
+        report : bool, optional
+            ``report.html``.
+        progress : bool or callable, optional
+            True draws a bar.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        with Session() as context:
+            _core.xpcs_result_write(
+                context,
+                self._handle,
+                self.data._handle,
+                self.model_options,
+                folder,
+                overwrite=overwrite,
+                surfaces=surfaces,
+                figures=figures,
+                hdf5=hdf5,
+                report=report,
+                progress=callback(progress),
+            )
+        return Path(folder)
+
+    def report(self, path: PathLike, *, overwrite: bool = False) -> Path:
+        """Write one self-contained HTML page.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        overwrite : bool, default False
+            Replace it if it exists.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        with Session() as context:
+            _core.xpcs_report(
+                context, self._handle, self.data._handle, self.model_options, path, overwrite
+            )
+        return Path(path)
+
+    def save_figures(self, folder: PathLike, *, overwrite: bool = False) -> Path:
+        """Write a PNG of measured, fitted and residual correlations for every angle.
+
+        Parameters
+        ----------
+        folder : path
+            Where to.
+        overwrite : bool, default False
+            Replace files that exist.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
+        with Session() as context:
+            _core.xpcs_figures(
+                context, self._handle, self.data._handle, self.model_options, folder, overwrite
+            )
+        return Path(folder)
+
+    def plot(self, angle: int = 0, axes: Any = None) -> Any:
+        """Draw measured, fitted and residual correlations of an angle; needs matplotlib.
+
+        Parameters
+        ----------
+        angle : int
+            Index of the angle.
+        axes : sequence of three matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib figure
+            t1 to the right, t2 upwards.
+        """
+        from tessera.xpcs._plots import plot_maps
+
+        return plot_maps(self, angle, axes)
+
+    def plot_g2(self, angle: int = 0, ax: Any = None) -> Any:
+        """Draw mean correlations by lag with the fit; needs matplotlib.
+
+        Parameters
+        ----------
+        angle : int
+            Index of the angle.
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib figure
+            The figure.
+        """
+        from tessera.xpcs._plots import plot_g2
+
+        return plot_g2(self, angle, ax)
+
+    def summary(self) -> str:
+        """Return a table of the physical parameters and how the fit went."""
+        lines = [
+            f"{self.mode}, {len(self.phi)} angles, {self.n_used} points: "
+            f"{self.convergence_status} after {self.iterations} iterations, "
+            f"reduced chi2 {self.reduced_chi2:.6g} ({self.quality_flag})"
+        ]
+        n = 2 * len(self.contrast)
+        for k, name in enumerate(self.physical_names):
+            lines.append(
+                f"  {name:<20} {self.theta[k]:>14.6g} +- {self.theta_uncertainties[k]:<12.3g}"
+                f" {self.status[n + k]}"
+            )
+        lines += [f"  {line}" for line in self.warnings]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:.6g}" for name, value in self.physical.items())
+        return f"Result({self.convergence_status}, {values}, chi2/dof={self.reduced_chi2:.4g})"
