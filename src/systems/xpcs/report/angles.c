@@ -231,7 +231,9 @@ tess_status tess_xp_page_angles(tess_xp_page *page)
         "percentile 1 to 99; residuals are in sigma of a point.",
         first, last, (long long)page->sweep->side, (long long)page->sweep->side);
     if (info->n_angle > OPEN_ANGLES) {
-        tess_xp_printf(&page->html, " The angle with the largest chi2 is unfolded.");
+        tess_text_printf(&page->html.text, " <a href=\"#angle%lld\">", (long long)worst + 1);
+        tess_xp_printf(&page->html, "φ = %.2f°", info->phi[worst]);
+        tess_text_add(&page->html.text, "</a> has the largest chi2 and is unfolded.");
     }
     tess_text_add(&page->html.text, "</p>\n");
     tess_xp_maps maps;

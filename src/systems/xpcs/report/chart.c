@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LEFT = 62, TOP = 26, BOTTOM = 44, RIGHT = 12, N_COLOUR = 8 };
+enum { LEFT = 70, TOP = 26, BOTTOM = 44, RIGHT = 12, N_COLOUR = 8 };
 
 static const char *const COLOURS[N_COLOUR] = {"#2f7fd0", "#d9483b", "#3a9d5d", "#a35bb8",
                                               "#c98a1b", "#4c5a67", "#00a3a3", "#d4588f"};
@@ -117,12 +117,23 @@ static void line(drawing *d, double x1, double y1, double x2, double y2, const c
     tess_text_printf(&d->html->text, " stroke=\"currentColor\" %s/>\n", style);
 }
 
+// As many decimals as numbers this far apart need; step 0: of a logarithmic axis.
+static void number(double value, double step, char text[32])
+{
+    const double decimals = step > 0 ? ceil(-log10(step) - 1e-9) : -1;
+    if (step > 0 && decimals < 7 && fabs(value) < 1e5) {
+        snprintf(text, 32, "%.*f", decimals > 0 ? (int)decimals : 0, value);
+    } else {
+        snprintf(text, 32, "%.5g", value);
+    }
+}
+
 // A number of an axis with its line across the drawing.
-static void mark(drawing *d, bool is_x, double value)
+static void mark(drawing *d, bool is_x, double value, double step)
 {
     static const char faint[] = "stroke-opacity=\".12\"";
     char text[32];
-    snprintf(text, sizeof text, "%.5g", value);
+    number(value, step, text);
     if (is_x) {
         const double x = x_of(d, value);
         line(d, x, TOP, x, d->chart->height - BOTTOM, faint);
@@ -138,7 +149,7 @@ static void mark_linear(drawing *d, bool is_x, const axis *a)
 {
     const double step = tess_html_step((a->high - a->low) * (is_x ? 1.0 : 0.9));
     for (double v = ceil(a->low / step) * step; v <= a->high; v += step) {
-        mark(d, is_x, fabs(v) < 1e-9 * step ? 0 : v);
+        mark(d, is_x, fabs(v) < 1e-9 * step ? 0 : v, step);
     }
 }
 
@@ -153,7 +164,7 @@ static void mark_log(drawing *d, bool is_x, const axis *a)
         for (int k = 0; k < n_between; k++) {
             const double value = between[k] * pow(10, power);
             if (log10(value) >= a->low && log10(value) <= a->high) {
-                mark(d, is_x, value);
+                mark(d, is_x, value, 0);
             }
         }
     }
