@@ -10,6 +10,7 @@
 enum {
     EXTRA_CANDIDATES = 16, // default, guess, and those of a search after failures
     DEFAULT_NFEV = 100,    // per free parameter
+    SEARCH_NFEV = 25,      // likewise, of one of many starts
     PART_POINTS = 250000,  // a coarse pass has at least
     PART_GROUPS = 16,      // likewise, from the first frames to the last
     LEAST_PART = 4,
@@ -21,7 +22,7 @@ enum {
 static const double least_contrast = 1e-3;
 
 // Mixed precision is left at tolerances that it can reach.
-static const double mixed_tolerance = 1e-5;
+static const double mixed_tolerance = 1e-7;
 
 bool tess_xp_engine_is_robust(const tess_xp_engine *e)
 {
@@ -254,11 +255,20 @@ tess_status tess_xp_engine_lay_out(tess_xp_engine *e, const double *theta)
     return TESS_OK;
 }
 
+// One of many starts must not take long to lead nowhere.
+static int64_t choose_nfev(const tess_xp_engine *e)
+{
+    const bool is_many = e->head->phase == TESS_XP_PHASE_FIT && e->head->n_order > 1;
+    const int64_t n_free = is_many ? e->problem->n_free : tess_xp_problem_n_free(e->problem);
+    const int64_t most = (is_many ? SEARCH_NFEV : DEFAULT_NFEV) * (n_free + 1);
+    return e->problem->config.max_nfev > 0 ? e->problem->config.max_nfev : most;
+}
+
 tess_status tess_xp_engine_begin_run(tess_xp_engine *e, const double *theta)
 {
     const tess_xp_problem *p = e->problem;
     const tess_xpcs_fit_config *config = &p->config;
-    const double least = e->head->is_mixed || e->head->is_coarse  ? mixed_tolerance
+    const double least = e->head->is_mixed                        ? mixed_tolerance
                          : e->head->phase == TESS_XP_PHASE_REFINE ? 1e-12
                                                                   : 0;
     const bool is_tight = e->head->phase == TESS_XP_PHASE_REFINE;
@@ -266,8 +276,7 @@ tess_status tess_xp_engine_begin_run(tess_xp_engine *e, const double *theta)
         .ftol = is_tight ? fmin(config->ftol, least) : fmax(config->ftol, least),
         .xtol = is_tight ? fmin(config->xtol, least) : fmax(config->xtol, least),
         .gtol = config->gtol,
-        .max_nfev = config->max_nfev > 0 ? config->max_nfev
-                                         : DEFAULT_NFEV * (tess_xp_problem_n_free(p) + 1),
+        .max_nfev = choose_nfev(e),
         .plain_xtol = config->compat_xtol};
     memcpy(e->theta, theta, (size_t)p->n_param * sizeof *e->theta);
     memmove(e->run_theta, theta, (size_t)p->n_param * sizeof *e->theta);
@@ -304,6 +313,9 @@ static tess_status end_run(tess_xp_engine *e, const tess_trust_view *view)
     if (view->nfev == 1 && view->status == 1 && view->gradient_norm == 0 && view->cost > 0 &&
         e->problem->n_free > 0) {
         head->status = TESS_XP_STALLED;
+    }
+    if (head->is_coarse && head->phase == TESS_XP_PHASE_FIT && head->n_order > 1) {
+        return tess_xp_search_fitted(e); // the best of many go on with all points
     }
     if (head->is_coarse) {
         head->is_coarse = 0;

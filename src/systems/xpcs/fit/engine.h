@@ -49,7 +49,9 @@ typedef struct tess_xp_candidate {
     double cost; // at theta, then at the end
     int32_t status;
     int32_t is_fitted;
-    int64_t basin; // -1: none
+    int32_t is_part; // the cost is that of part of the data, scaled up
+    int32_t reserved;
+    int64_t group; // of ends on part of the data that are alike; -1: none
 } tess_xp_candidate;
 
 // What comes first in the state.

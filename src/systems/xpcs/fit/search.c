@@ -20,7 +20,7 @@ static tess_xp_candidate *add_candidate(tess_xp_engine *e)
     tess_xp_candidate *c = &e->candidates[e->head->n_candidate++];
     memset(c, 0, sizeof *c);
     c->cost = (double)INFINITY;
-    c->basin = -1;
+    c->group = -1;
     return c;
 }
 
@@ -152,7 +152,13 @@ static bool is_good(const tess_xp_candidate *c)
     return c->is_fitted && c->status >= 0 && isfinite(c->cost);
 }
 
-// The cheapest that came to an end, or to anything at all; -1: none.
+// How much a candidate's end is worth: with all points, with part of them, without convergence.
+static int rank_of(const tess_xp_candidate *c)
+{
+    return is_good(c) ? (c->is_part ? 1 : 2) : 0;
+}
+
+// The cheapest of those that are worth most; -1: none.
 static int64_t find_best(const tess_xp_engine *e)
 {
     int64_t best = -1;
@@ -162,7 +168,7 @@ static int64_t find_best(const tess_xp_engine *e)
             continue;
         }
         const tess_xp_candidate *b = best < 0 ? NULL : &e->candidates[best];
-        if (!b || (is_good(c) && !is_good(b)) || (is_good(c) == is_good(b) && c->cost < b->cost)) {
+        if (!b || rank_of(c) > rank_of(b) || (rank_of(c) == rank_of(b) && c->cost < b->cost)) {
             best = i;
         }
     }
@@ -203,22 +209,76 @@ static bool is_same(const tess_xp_problem *p, const double *a, const double *b, 
     return true;
 }
 
-static void find_basins(tess_xp_engine *e)
+// Ends that are good, the cheapest first, into order. Returns how many.
+static int64_t rank_ends(tess_xp_engine *e)
 {
-    tess_xp_state *head = e->head;
-    double sd[TESS_XPCS_MAX_PARAM];
     int64_t n = 0;
-    find_deviations(e, sd);
-    for (int64_t i = 0; i < head->n_candidate; i++) {
+    for (int64_t i = 0; i < e->head->n_candidate; i++) {
         if (is_good(&e->candidates[i])) {
             e->keys[n] = e->candidates[i].cost;
             e->order[n++] = i;
         }
     }
     tess_order_stable(e->keys, n, e->ranks, e->ranks + n);
+    for (int64_t i = 0; i < n; i++) {
+        e->ranks[n + i] = e->order[e->ranks[i]];
+    }
+    memcpy(e->order, e->ranks + n, (size_t)n * sizeof *e->order);
+    return n;
+}
+
+// Puts ends on part of the data that are alike into groups, numbered by cost.
+static void find_groups(tess_xp_engine *e, int64_t n_end, const double *sd)
+{
+    int64_t n_group = 0;
+    for (int64_t i = 0; i < n_end; i++) {
+        tess_xp_candidate *c = &e->candidates[e->order[i]];
+        c->group = -1;
+        for (int64_t k = 0; k < i && c->group < 0; k++) {
+            const tess_xp_candidate *other = &e->candidates[e->order[k]];
+            c->group = is_same(e->problem, c->end, other->end, sd) ? other->group : -1;
+        }
+        if (c->group < 0) {
+            c->group = n_group++;
+        }
+    }
+}
+
+// Whether another of its group was fitted to all points and stands for it.
+static bool is_represented(const tess_xp_engine *e, const tess_xp_candidate *c)
+{
+    for (int64_t i = 0; i < e->head->n_candidate && c->is_part; i++) {
+        const tess_xp_candidate *other = &e->candidates[i];
+        if (is_good(other) && !other->is_part && other->group == c->group && c->group >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Starts that an end stands for.
+static int64_t count_starts(const tess_xp_engine *e, const tess_xp_candidate *c)
+{
+    int64_t n = 1;
+    for (int64_t i = 0; i < e->head->n_candidate && !c->is_part && c->group >= 0; i++) {
+        const tess_xp_candidate *other = &e->candidates[i];
+        n += is_good(other) && other->is_part && other->group == c->group;
+    }
+    return n;
+}
+
+static void find_basins(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    double sd[TESS_XPCS_MAX_PARAM];
+    find_deviations(e, sd);
+    const int64_t n = rank_ends(e);
     head->n_basin = 0;
     for (int64_t r = 0; r < n; r++) {
-        tess_xp_candidate *c = &e->candidates[e->order[e->ranks[r]]];
+        const tess_xp_candidate *c = &e->candidates[e->order[r]];
+        if (is_represented(e, c)) {
+            continue;
+        }
         int64_t b = 0;
         while (b < head->n_basin && !is_same(e->problem, e->basins[b].theta, c->end, sd)) {
             b++;
@@ -227,8 +287,7 @@ static void find_basins(tess_xp_engine *e)
             e->basins[head->n_basin++] = (tess_xpcs_basin){.cost = c->cost};
             memcpy(e->basins[b].theta, c->end, sizeof c->end);
         }
-        e->basins[b].n_start++;
-        c->basin = b;
+        e->basins[b].n_start += count_starts(e, c);
     }
 }
 
@@ -294,22 +353,24 @@ static tess_status try_more(tess_xp_engine *e)
     return begin_order(e, TESS_XP_PHASE_FIT, MORE_STARTS);
 }
 
-// The best minima again, the best one last.
+// The best minima again, with all points and tight tolerances, the best one last. Those that part
+// of the data take for the same are refined once.
 static tess_status refine(tess_xp_engine *e)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < e->head->n_candidate; i++) {
-        if (is_good(&e->candidates[i])) {
-            e->keys[n] = e->candidates[i].cost;
-            e->order[n++] = i;
+    double sd[TESS_XPCS_MAX_PARAM];
+    find_deviations(e, sd);
+    const int64_t n = rank_ends(e);
+    find_groups(e, n, sd);
+    int64_t top = 0;
+    for (int64_t i = 0; i < n && top < e->problem->config.refine_top; i++) {
+        const tess_xp_candidate *c = &e->candidates[e->order[i]];
+        if (c->group == top) {
+            e->ranks[top++] = e->order[i];
         }
     }
-    tess_order_stable(e->keys, n, e->ranks, e->ranks + n);
-    const int64_t top = e->problem->config.refine_top < n ? e->problem->config.refine_top : n;
-    for (int64_t r = 0; r < top; r++) {
-        e->ranks[n + r] = e->order[e->ranks[top - 1 - r]];
+    for (int64_t i = 0; i < top; i++) {
+        e->order[i] = e->ranks[top - 1 - i];
     }
-    memcpy(e->order, e->ranks + n, (size_t)top * sizeof *e->order);
     return begin_order(e, TESS_XP_PHASE_REFINE, top);
 }
 
@@ -320,7 +381,9 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
     tess_xp_candidate *c = &e->candidates[last];
     c->is_fitted = 1;
     c->status = head->status;
+    c->is_part = head->is_coarse;
     c->cost = head->status == -1 ? (double)INFINITY : head->kept_cost;
+    c->cost *= head->is_coarse ? (double)e->every : 1;
     memcpy(c->end, head->status == -1 ? c->theta : e->kept_theta,
            (size_t)e->problem->n_param * sizeof *c->end);
     if (++head->index < head->n_order) {
@@ -342,7 +405,8 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
     if (is_doubtful(e)) {
         return try_more(e);
     }
-    if (head->phase == TESS_XP_PHASE_FIT && e->problem->config.n_start > 1) {
+    if (head->phase == TESS_XP_PHASE_FIT &&
+        (e->problem->config.n_start > 1 || e->candidates[last].is_part)) {
         return refine(e);
     }
     if (head->best != last) {

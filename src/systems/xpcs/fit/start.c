@@ -8,13 +8,13 @@
 
 enum {
     D0 = 0,
-    ALPHA = 1,
     D_OFFSET = 2,
     GAMMA = 3,
     GAMMA_OFFSET = 5,
-    AGES = 12,
+    AGES = 16,
     MAX_ANGLES = 4,
-    MAX_ROWS = 8,
+    MAX_ROWS = 16,
+    EXPONENTS = 81, // of a power law that are tried
     PURPOSE_LATIN = 0x58500001,
 };
 
@@ -33,30 +33,40 @@ void tess_xp_start_default(const tess_xp_problem *p, double *theta)
     }
 }
 
-// The angles where shear disturbs least; all are alike in static modes. Returns how many.
-static int64_t choose_angles(const tess_xp_problem *p, int64_t *angles)
+// A few angles of the same kind.
+typedef struct group {
+    int64_t n;
+    int64_t angles[MAX_ANGLES];
+    double key[MAX_ANGLES]; // rising
+} group;
+
+static void offer(group *g, int64_t angle, double key)
 {
-    static const double radian = 3.14159265358979323846 / 180;
-    double best[MAX_ANGLES];
-    int64_t n = 0;
-    for (int64_t a = 0; a < p->n_angle; a++) {
-        const double along = p->model.mode == TESS_XPCS_LAMINAR_FLOW
-                                 ? fabs(cos(p->data->info.phi[a] * radian))
-                                 : (double)a;
-        int64_t at = n < MAX_ANGLES ? n++ : MAX_ANGLES;
-        while (at > 0 && best[at - 1] > along) {
-            if (at < MAX_ANGLES) {
-                best[at] = best[at - 1];
-                angles[at] = angles[at - 1];
-            }
-            at--;
-        }
+    int64_t at = g->n < MAX_ANGLES ? g->n++ : MAX_ANGLES;
+    for (; at > 0 && g->key[at - 1] > key; at--) {
         if (at < MAX_ANGLES) {
-            best[at] = along;
-            angles[at] = a;
+            g->key[at] = g->key[at - 1];
+            g->angles[at] = g->angles[at - 1];
         }
     }
-    return n;
+    if (at < MAX_ANGLES) {
+        g->key[at] = key;
+        g->angles[at] = angle;
+    }
+}
+
+// Angles across the flow, where shear disturbs least, and along it; static modes have the former.
+static void choose_angles(const tess_xp_problem *p, group *across, group *along)
+{
+    static const double radian = 3.14159265358979323846 / 180;
+    const bool is_laminar = p->model.mode == TESS_XPCS_LAMINAR_FLOW;
+    for (int64_t a = 0; a < p->n_angle; a++) {
+        const double c = fabs(cos(p->data->info.phi[a] * radian));
+        offer(across, a, is_laminar ? c : (double)a);
+        if (is_laminar && c > 0.5) {
+            offer(along, a, -c);
+        }
+    }
 }
 
 // Adds the decay of rows of an angle, (c2 - offset) / contrast by lag.
@@ -94,8 +104,8 @@ static double decay_lag(const double *sum, const double *count, int64_t n)
         if (weight > 0) {
             const double mean = total / weight;
             if (mean < level) {
-                const double part = (before - level) / fmax(before - mean, 1e-12);
-                return lag_before + fmin(part, 1) * (middle - lag_before);
+                const double fall = log(before / fmax(mean, 0.01));
+                return lag_before + log(before / level) / fall * (middle - lag_before);
             }
             before = fmax(mean, level);
             lag_before = middle;
@@ -105,70 +115,143 @@ static double decay_lag(const double *sum, const double *count, int64_t n)
     return (double)NAN;
 }
 
-typedef struct line {
-    double n;
-    double x;
-    double y;
-    double xx;
-    double xy;
-} line;
+// Rates at different ages.
+typedef struct ages {
+    int64_t n;
+    double t[AGES];
+    double rate[AGES];
+} ages;
 
-// Rates at one age, averaged over angles and rows. work: MAX_ROWS + 2 rows of n_frame.
-static tess_status add_age(tess_xp_problem *p, int64_t first, int64_t n_row, const int64_t *angles,
-                           int64_t n_angle, double *work, line *fit)
+static void add_rate(ages *list, double t, double rate)
 {
-    const tess_xpcs_data_info *info = &p->data->info;
-    const int64_t n = info->n_frame;
+    list->t[list->n] = t;
+    list->rate[list->n++] = rate;
+}
+
+// The lag after which a group has decayed at one age, averaged over angles and rows; NaN: it does
+// not. work: MAX_ROWS + 2 rows of n_frame.
+static tess_status measure(tess_xp_problem *p, const group *g, int64_t first, int64_t n_row,
+                           double *work, double *lag)
+{
+    const int64_t n = p->data->info.n_frame;
     double *sum = work + MAX_ROWS * n;
     double *count = sum + n;
     memset(sum, 0, (size_t)(2 * n) * sizeof *sum);
-    for (int64_t k = 0; k < n_angle; k++) {
-        TESS_TRY(tess_xpcs_data_rows(p->ctx, p->data, angles[k], first, n_row, work));
-        add_decay(p, angles[k], work, first, n_row, sum, count);
+    for (int64_t k = 0; k < g->n; k++) {
+        TESS_TRY(tess_xpcs_data_rows(p->ctx, p->data, g->angles[k], first, n_row, work));
+        add_decay(p, g->angles[k], work, first, n_row, sum, count);
     }
-    const double lag = decay_lag(sum, count, n);
-    if (!(lag > 0)) {
+    *lag = decay_lag(sum, count, n);
+    return TESS_OK;
+}
+
+// What the two groups say of an age. Across the flow M = exp(-q^2 dt D lag); along it the factor
+// sinc(A G lag)^power, about exp(-power (A G lag)^2 / 6), makes up the difference.
+static tess_status add_age(tess_xp_problem *p, int64_t first, int64_t n_row, const group *across,
+                           const group *along, double *work, ages *diffusion, ages *shear)
+{
+    static const double still[TESS_XPCS_MAX_PARAM] = {0};
+    const double least_share = 0.1; // of shear in the decay
+    double lag = 0;
+    double lag_along = 0;
+    const double dt = p->model.dt_s;
+    const double begin = dt * ((double)first + 0.5 * (double)n_row + 1);
+    TESS_TRY(measure(p, across, first, n_row, work, &lag));
+    if (lag > 0) {
+        const double q = p->data->info.q[across->angles[0]];
+        add_rate(diffusion, begin + 0.5 * dt * lag, 1 / (q * q * dt * lag));
+    }
+    if (along->n == 0) {
         return TESS_OK;
     }
-    const double q = info->q[angles[0]];
-    const double t = p->model.dt_s * ((double)first + 0.5 * (double)n_row + 0.5 * lag + 1);
-    const double x = log(t);
-    const double y = -log(q * q * p->model.dt_s * lag);
-    fit->n += 1;
-    fit->x += x;
-    fit->y += y;
-    fit->xx += x * x;
-    fit->xy += x * y;
+    TESS_TRY(measure(p, along, first, n_row, work, &lag_along));
+    const double share = 1 - (lag > 0 ? lag_along / lag : 0);
+    if (lag_along > 0 && share > least_share) {
+        tess_xp_angle angle = {0};
+        tess_xp_angle_fill(&angle, &p->model, still, p->data->info.phi[along->angles[0]],
+                           p->data->info.q[along->angles[0]]);
+        const double power = (double)tess_xp_power((tess_xpcs_kernel)p->model.kernel);
+        const double z = sqrt(6 * share / power);
+        add_rate(shear, begin + 0.5 * dt * lag_along, z / (fabs(angle.amplitude) * lag_along));
+    }
     return TESS_OK;
+}
+
+// Amplitude and offset that are best for an exponent, relative errors counted alike. Returns what
+// is left; infinite where the amplitude would not be positive.
+static double fit_linear(const ages *list, double exponent, double *amplitude, double *offset)
+{
+    double aa = 0;
+    double ab = 0;
+    double bb = 0;
+    double ay = 0;
+    double by = 0;
+    for (int64_t k = 0; k < list->n; k++) {
+        const double a = pow(list->t[k], exponent) / list->rate[k];
+        const double b = 1 / list->rate[k];
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+        ay += a;
+        by += b;
+    }
+    const double det = aa * bb - ab * ab;
+    *amplitude = det > 1e-9 * aa * bb ? (ay * bb - by * ab) / det : ay / aa;
+    *offset = det > 1e-9 * aa * bb ? (by * aa - ay * ab) / det : 0;
+    return *amplitude > 0 ? (double)list->n - *amplitude * ay - *offset * by : (double)INFINITY;
+}
+
+// Sets amplitude, exponent and offset, parameters k..k+2. False if there are too few ages.
+static bool fit_power_law(const tess_xp_problem *p, const ages *list, int64_t k, double *theta)
+{
+    double least = (double)INFINITY;
+    double best[3] = {0, 0, 0};
+    for (int64_t i = 0; i < EXPONENTS && list->n >= 4; i++) {
+        const double part = (double)i / (EXPONENTS - 1);
+        const double exponent = p->lower[k + 1] + part * (p->upper[k + 1] - p->lower[k + 1]);
+        double amplitude = 0;
+        double offset = 0;
+        const double left = fit_linear(list, exponent, &amplitude, &offset);
+        if (left < least) {
+            least = left;
+            best[0] = amplitude;
+            best[1] = exponent;
+            best[2] = offset;
+        }
+    }
+    for (int64_t i = 0; i < 3 && isfinite(least); i++) {
+        set_free(p, theta, k + i, best[i]);
+    }
+    return isfinite(least);
 }
 
 tess_status tess_xp_start_guess(tess_xp_problem *p, double *theta, bool *is_found)
 {
     const int64_t n = p->data->info.n_frame;
-    int64_t angles[MAX_ANGLES];
-    const int64_t n_angle = choose_angles(p, angles);
+    group across = {0};
+    group along = {0};
+    ages diffusion = {0};
+    ages shear = {0};
+    choose_angles(p, &across, &along);
     const size_t bytes = (size_t)((MAX_ROWS + 2) * n) * sizeof(double);
     double *work = tess_heap_alloc(&p->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of the data");
     tess_status status = work ? TESS_OK : TESS_E_MEMORY;
-    line fit = {0};
     int64_t last = -1;
     for (int64_t k = 0; k < AGES && status == TESS_OK; k++) {
         const int64_t row = (int64_t)(exp((double)k / (AGES - 1) * log(0.7 * (double)n))) - 1;
         const int64_t most = row / 4 + 1 < MAX_ROWS ? row / 4 + 1 : MAX_ROWS;
         if (row > last && row + most < n - 1) {
-            status = add_age(p, row, most, angles, n_angle, work, &fit);
+            status = add_age(p, row, most, &across, &along, work, &diffusion, &shear);
             last = row;
         }
     }
-    tess_heap_free(&p->ctx->heap, work, bytes, TESS_TAG_SCRATCH);
-    const double spread = fit.n * fit.xx - fit.x * fit.x;
-    *is_found = fit.n >= 3 && spread > 1e-6;
+    if (work) {
+        tess_heap_free(&p->ctx->heap, work, bytes, TESS_TAG_SCRATCH);
+    }
     tess_xp_start_default(p, theta);
-    if (*is_found) {
-        const double slope = (fit.n * fit.xy - fit.x * fit.y) / spread;
-        set_free(p, theta, ALPHA, slope);
-        set_free(p, theta, D0, exp((fit.y - theta[ALPHA] * fit.x) / fit.n));
-        set_free(p, theta, D_OFFSET, 0);
+    *is_found = fit_power_law(p, &diffusion, D0, theta);
+    if (p->model.mode == TESS_XPCS_LAMINAR_FLOW) {
+        *is_found |= fit_power_law(p, &shear, GAMMA, theta);
     }
     return status;
 }
