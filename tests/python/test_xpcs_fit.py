@@ -379,6 +379,28 @@ def test_cancel_from_another_thread() -> None:
         timer.join()
 
 
+def test_small_data_are_watched_when_there_are_many_passes() -> None:
+    data = xpcs.simulate(mode="static_isotropic", n_angle=1, n_frame=40, dt=0.1)
+
+    def stop(progress: tessera.Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        xpcs.fit(data, mode="static_isotropic", progress=stop, **ENDLESS)
+
+
+def test_cancel_while_points_are_made() -> None:
+    data = xpcs.simulate(in_memory=False, n_angle=8, n_frame=1200, gap=2e6, dt=0.1)
+    with tessera.Context(threads=1) as context:
+        timer = threading.Timer(0.2, context.cancel)
+        timer.start()
+        begin = time.perf_counter()
+        with pytest.raises(tessera.Cancelled):
+            xpcs.fit(data, context=context, **ENDLESS)
+        assert time.perf_counter() - begin < 3
+        timer.join()
+
+
 def test_the_gil_is_free_while_fitting() -> None:
     data = large()
     counts: list[int] = []

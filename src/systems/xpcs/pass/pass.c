@@ -7,15 +7,19 @@
 
 // Points a thread is given before cancel is polled: about 50 ms.
 static const int64_t POINTS_PER_CALL = 1 << 21;
+// A pass over less is over before anybody would look at its progress.
+static const uint64_t SMALL_BYTES = 8 << 20;
+static const int64_t WATCH_NS = 50 * 1000 * 1000;
 
 static int64_t count_sums(int64_t n_angle, int64_t n_param)
 {
     return n_angle * (6 + 3 * n_param) + n_param * (n_param + 1) / 2 + 1;
 }
 
-static int64_t leaves_per_call(const tess_xpcs_data *data, int64_t leaves_per_chunk)
+static int64_t leaves_per_call(const tess_context *ctx, const tess_xpcs_data *data,
+                               int64_t leaves_per_chunk)
 {
-    const int64_t n_thread = tess_pool_threads(data->ctx->pool);
+    const int64_t n_thread = tess_pool_threads(ctx->pool);
     const int64_t n_point =
         (int64_t)TESS_STAGE_XPCS_LEAF * TESS_STAGE_XPCS_RUN * data->info.n_angle;
     const int64_t most = n_thread * (POINTS_PER_CALL / n_point + 1);
@@ -50,13 +54,13 @@ static void set_sizes(tess_xp_pass *pass, tess_xpcs_data *data, int64_t n_param,
     if (pass->leaves_per_chunk < 1) {
         pass->leaves_per_chunk = 1;
     }
-    pass->leaves_per_call = leaves_per_call(data, pass->leaves_per_chunk);
+    pass->leaves_per_call = leaves_per_call(pass->ctx, data, pass->leaves_per_chunk);
 }
 
 uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
                             bool is_streamed)
 {
-    tess_xp_pass pass = {0};
+    tess_xp_pass pass = {.ctx = data->ctx};
     set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
     return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) +
            tess_xp_grids_bytes(data->info.n_frame, n_param) +
@@ -94,6 +98,7 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
     if (status == TESS_OK) {
         status = tess_xp_reader_open(setup->data, pass->leaves_per_chunk, setup->is_streamed,
                                      &pass->reader);
+        pass->reader.ctx = ctx;
         pass->reader.max_retries = setup->max_retries;
     }
     if (status != TESS_OK) {
@@ -213,6 +218,20 @@ static int64_t next_leaves(tess_xp_pass *pass, int64_t n_leaf)
     return left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk;
 }
 
+// Many passes over small data are long work too, but the end of one is nothing to tell each time.
+static void begin_watch(tess_xp_pass *pass, tess_watch *watch)
+{
+    const uint64_t bytes = pass->data->info.bytes;
+    tess_watch_begin(watch, pass->ctx, "xpcs.pass", "tiles", tiles_before(pass),
+                     bytes * (uint64_t)(pass->n_pass + 1), (tess_strategy)pass->strategy);
+    if (bytes < SMALL_BYTES && watch->begin_ns - pass->watched_ns < WATCH_NS) {
+        watch->is_watched = false;
+    }
+    if (watch->is_watched) {
+        pass->watched_ns = watch->begin_ns;
+    }
+}
+
 tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
 {
     const tess_xp_tiles *tiles = &pass->data->tiles;
@@ -222,8 +241,7 @@ tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, dou
         pass->tree.n_leaf = 0;
     }
     tess_watch watch;
-    tess_watch_begin(&watch, pass->ctx, "xpcs.pass", "tiles", tiles_before(pass),
-                     pass->data->info.bytes, (tess_strategy)pass->strategy);
+    begin_watch(pass, &watch);
     set_point(pass, point);
     tess_status status = tess_context_check_cancel(pass->ctx);
     while (status == TESS_OK && pass->next_leaf < n_leaf) {

@@ -59,9 +59,10 @@ typedef struct tess_xp_pass {
     // 0: all. May be set between passes.
     int64_t every;
     int64_t group;
-    int64_t next_leaf; // of the pass at work; set it to 0 to give up an interrupted pass
-    double seconds;    // of all passes
-    int64_t n_pass;    // that came to their end
+    int64_t next_leaf;  // of the pass at work; set it to 0 to give up an interrupted pass
+    double seconds;     // of all passes
+    int64_t n_pass;     // that came to their end
+    int64_t watched_ns; // when a pass over small data last told its progress
     // Called between stretches with what is done; TESS_CANCELLED or an error stops the pass, which
     // can then be continued. NULL: none.
     tess_status (*between)(void *self, struct tess_xp_pass *pass);

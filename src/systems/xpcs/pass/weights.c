@@ -26,7 +26,7 @@ static tess_status fill(tess_xp_weights *w, tess_xpcs_data *data,
         invert(w->inverse_variance, n_angle);
         return TESS_OK;
     case TESS_XPCS_SIGMA_PER_LAG:
-        TESS_TRY(tess_xp_data_sigma_per_lag(data, w->lag_weight));
+        TESS_TRY(tess_xp_data_sigma_per_lag(w->ctx, data, w->lag_weight));
         invert(w->lag_weight, n_angle * data->info.n_frame);
         return TESS_OK;
     case TESS_XPCS_SIGMA_DATASET:

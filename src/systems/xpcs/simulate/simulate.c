@@ -34,8 +34,8 @@ typedef struct simulation {
     uint8_t *is_bad; // [n_frame]; NULL: none
 } simulation;
 
-static tess_status make(tess_xp_generator *self, const tess_xp_tiles *tiles, int64_t first_leaf,
-                        int64_t n_leaf, unsigned char *records)
+static tess_status make(tess_xp_generator *self, tess_context *ctx, const tess_xp_tiles *tiles,
+                        int64_t first_leaf, int64_t n_leaf, unsigned char *records)
 {
     simulation *s = (simulation *)(void *)self;
     const tess_stage_xpcs_simulate args = {
@@ -51,7 +51,7 @@ static tess_status make(tess_xp_generator *self, const tess_xp_tiles *tiles, int
         .nan_fraction = s->settings.nan_fraction,
         .n_param = (int32_t)s->grids.n_param,
         .power = tess_xp_power((tess_xpcs_kernel)s->settings.model.kernel)};
-    return tess_xp_run_stage(s->ctx, TESS_STAGE_XPCS_SIMULATE, &args, sizeof args);
+    return tess_xp_run_stage(ctx, TESS_STAGE_XPCS_SIMULATE, &args, sizeof args);
 }
 
 static void destroy(tess_xp_generator *self)
@@ -306,7 +306,7 @@ static tess_status keep(simulation *s, tess_xpcs_data *data)
     TESS_TRY(tess_xp_data_take_records(data));
     for (int64_t leaf = 0; leaf < all; leaf += per_chunk) {
         const int64_t n = per_chunk < all - leaf ? per_chunk : all - leaf;
-        TESS_TRY(make(&s->generator, &data->tiles, leaf, n,
+        TESS_TRY(make(&s->generator, s->ctx, &data->tiles, leaf, n,
                       data->records + tess_xp_tiles_leaf_offset(&data->tiles, leaf)));
         TESS_TRY(tess_context_check_cancel(s->ctx));
     }

@@ -33,11 +33,11 @@ static size_t bytes_of(const tess_xp_lags *lags)
     return (size_t)lags->n_angle * 2 * (sizeof(double) + (size_t)lags->n_frame * sizeof(int32_t));
 }
 
-tess_status tess_xp_lags_count(tess_xpcs_data *data, tess_xp_lags *out)
+tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_xp_lags *out)
 {
     *out = (tess_xp_lags){.n_angle = data->info.n_angle, .n_frame = data->info.n_frame};
     double *block =
-        tess_heap_alloc_zero(&data->ctx->heap, bytes_of(out), TESS_TAG_SCRATCH, "counts of lags");
+        tess_heap_alloc_zero(&ctx->heap, bytes_of(out), TESS_TAG_SCRATCH, "counts of lags");
     if (!block) {
         return TESS_E_MEMORY;
     }
@@ -49,9 +49,9 @@ tess_status tess_xp_lags_count(tess_xpcs_data *data, tess_xp_lags *out)
         out->least[a] = (double)INFINITY;
         out->largest[a] = -(double)INFINITY;
     }
-    const tess_status status = tess_xp_scan(data, "xpcs.lags", count, out);
+    const tess_status status = tess_xp_scan(ctx, data, "xpcs.lags", count, out);
     if (status != TESS_OK) {
-        tess_xp_lags_destroy(data->ctx, out);
+        tess_xp_lags_destroy(ctx, out);
     }
     return status;
 }

@@ -14,7 +14,8 @@ typedef struct tess_xp_lags {
 } tess_xp_lags;
 
 // One pass over the data.
-TESS_MUST_CHECK tess_status tess_xp_lags_count(tess_xpcs_data *data, tess_xp_lags *out);
+TESS_MUST_CHECK tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data,
+                                               tess_xp_lags *out);
 void tess_xp_lags_destroy(tess_context *ctx, tess_xp_lags *lags);
 
 // The lag below which a fraction of counts [n_frame] lie, interpolated as NumPy does. n: their sum,

@@ -73,25 +73,25 @@ static tess_status check_positive(double sigma, int64_t angle)
     return TESS_OK;
 }
 
-static tess_status estimate(tess_xpcs_data *data, step_set *set, tess_xp_quantile *quantiles,
-                            double *sigma)
+static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, step_set *set,
+                            tess_xp_quantile *quantiles, double *sigma)
 {
     tess_xp_lags lags;
-    TESS_TRY(tess_xp_lags_count(data, &lags));
+    TESS_TRY(tess_xp_lags_count(ctx, data, &lags));
     tess_status status = TESS_OK;
     for (int64_t a = 0; a < data->info.n_angle && status == TESS_OK; a++) {
         status = choose(&lags, a, &set->first_lag[a], &quantiles[a]);
     }
-    tess_xp_lags_destroy(data->ctx, &lags);
+    tess_xp_lags_destroy(ctx, &lags);
     TESS_TRY(status);
-    TESS_TRY(tess_xp_order(data, "xpcs.noise", 1, steps, set, quantiles));
+    TESS_TRY(tess_xp_order(ctx, data, "xpcs.noise", 1, steps, set, quantiles));
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         set->median[a] = quantiles[a].value;
         quantiles[a].low = 0;
         quantiles[a].high *= 2;
     }
     set->is_deviation = true;
-    TESS_TRY(tess_xp_order(data, "xpcs.noise", 1, steps, set, quantiles));
+    TESS_TRY(tess_xp_order(ctx, data, "xpcs.noise", 1, steps, set, quantiles));
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         sigma[a] = MAD_TO_SD * quantiles[a].value;
         TESS_TRY(check_positive(sigma[a], a));
@@ -111,7 +111,7 @@ tess_status tess_xpcs_data_estimate_sigma(tess_context *ctx, tess_xpcs_data *dat
     }
     double *numbers = (double *)(void *)(quantiles + n);
     step_set set = {.first_lag = (int64_t *)(void *)numbers, .median = numbers + n};
-    const tess_status status = estimate(data, &set, quantiles, sigma);
+    const tess_status status = estimate(ctx, data, &set, quantiles, sigma);
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;
 }
@@ -157,11 +157,11 @@ static double smooth(const double *sum, const double *n, int64_t n_frame, int64_
     return count > 0 ? 0.5 * SQRT_PI * total / count : 0;
 }
 
-tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, double *sigma)
+tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data, double *sigma)
 {
     const int64_t n = data->info.n_angle * data->info.n_frame;
     const size_t bytes = 3 * (size_t)n * sizeof(double);
-    tess_heap *heap = &data->ctx->heap;
+    tess_heap *heap = &ctx->heap;
     double *block = tess_heap_alloc_zero(heap, bytes, TESS_TAG_SCRATCH, "noise by lag");
     if (!block) {
         return TESS_E_MEMORY;
@@ -171,7 +171,7 @@ tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, double *sigma)
     for (int64_t k = 0; k < n; k++) {
         noise.last[k] = (double)NAN;
     }
-    tess_status status = tess_xp_scan(data, "xpcs.noise", add_differences, &noise);
+    tess_status status = tess_xp_scan(ctx, data, "xpcs.noise", add_differences, &noise);
     for (int64_t a = 0; a < data->info.n_angle && status == TESS_OK; a++) {
         const int64_t at = a * noise.n_frame;
         for (int64_t lag = 0; lag < noise.n_frame && status == TESS_OK; lag++) {

@@ -139,7 +139,7 @@ static void finish(search *s, tess_xp_quantile *quantile)
     s->phase = DONE;
 }
 
-static tess_status run(tess_xpcs_data *data, const char *stage, order_job *job,
+static tess_status run(tess_context *ctx, tess_xpcs_data *data, const char *stage, order_job *job,
                        tess_xp_quantile *quantiles)
 {
     const int64_t n = job->n_angle * job->n_set;
@@ -151,7 +151,7 @@ static tess_status run(tess_xpcs_data *data, const char *stage, order_job *job,
         if (n_open == 0) {
             return TESS_OK;
         }
-        TESS_TRY(tess_xp_scan(data, stage, visit, job));
+        TESS_TRY(tess_xp_scan(ctx, data, stage, visit, job));
         for (int64_t k = 0; k < n; k++) {
             search *s = &job->searches[k];
             if (s->phase == COUNT) {
@@ -163,7 +163,7 @@ static tess_status run(tess_xpcs_data *data, const char *stage, order_job *job,
     }
 }
 
-tess_status tess_xp_order(tess_xpcs_data *data, const char *stage, int64_t n_set,
+tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data, const char *stage, int64_t n_set,
                           tess_xp_values values, const void *self, tess_xp_quantile *quantiles)
 {
     order_job job = {.n_angle = data->info.n_angle, .n_set = n_set, .values = values, .self = self};
@@ -171,7 +171,7 @@ tess_status tess_xp_order(tess_xpcs_data *data, const char *stage, int64_t n_set
     int64_t items = ALL_ITEMS / n;
     items = items > MOST_ITEMS ? MOST_ITEMS : items < FEWEST_ITEMS ? FEWEST_ITEMS : items;
     job.items_per_search = items;
-    tess_heap *heap = &data->ctx->heap;
+    tess_heap *heap = &ctx->heap;
     const size_t bytes = (size_t)n * (sizeof(search) + (size_t)items * sizeof(uint64_t));
     job.searches = tess_heap_alloc_zero(heap, bytes, TESS_TAG_SCRATCH, "quantiles");
     if (!job.searches) {
@@ -190,7 +190,7 @@ tess_status tess_xp_order(tess_xpcs_data *data, const char *stage, int64_t n_set
             prepare(s, items);
         }
     }
-    const tess_status status = run(data, stage, &job, quantiles);
+    const tess_status status = run(ctx, data, stage, &job, quantiles);
     tess_heap_free(heap, job.searches, bytes, TESS_TAG_SCRATCH);
     return status;
 }

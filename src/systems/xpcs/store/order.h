@@ -23,9 +23,9 @@ typedef int64_t (*tess_xp_values)(const void *self, int64_t angle, int64_t set,
                                   const tess_xp_tile *tile, const double *y, double *out);
 
 // quantiles [n_angle][n_set].
-TESS_MUST_CHECK tess_status tess_xp_order(tess_xpcs_data *data, const char *stage, int64_t n_set,
-                                          tess_xp_values values, const void *self,
-                                          tess_xp_quantile *quantiles);
+TESS_MUST_CHECK tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data,
+                                          const char *stage, int64_t n_set, tess_xp_values values,
+                                          const void *self, tess_xp_quantile *quantiles);
 
 // a at position 0 and b at 1, as NumPy interpolates.
 double tess_xp_lerp(double a, double b, double t);

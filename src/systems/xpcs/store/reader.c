@@ -34,8 +34,10 @@ uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chu
 tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, bool is_streamed,
                                 tess_xp_reader *reader)
 {
-    *reader = (tess_xp_reader){
-        .data = data, .leaves_per_chunk = leaves_per_chunk, .is_streamed = is_streamed};
+    *reader = (tess_xp_reader){.data = data,
+                               .ctx = data->ctx,
+                               .leaves_per_chunk = leaves_per_chunk,
+                               .is_streamed = is_streamed};
     reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, is_streamed);
     if (reader->buffer_bytes == 0) {
         return TESS_OK;
@@ -135,8 +137,8 @@ static tess_status get_once(tess_xp_reader *reader, int64_t first_leaf, int64_t 
         return TESS_OK; // still there
     }
     reader->n_leaf = 0;
-    TESS_TRY(
-        data->generator->make(data->generator, &data->tiles, first_leaf, n_leaf, reader->buffer));
+    TESS_TRY(data->generator->make(data->generator, reader->ctx, &data->tiles, first_leaf, n_leaf,
+                                   reader->buffer));
     reader->first_leaf = first_leaf;
     reader->n_leaf = n_leaf;
     return TESS_OK;
@@ -163,17 +165,16 @@ static void pause_before(int64_t retry)
 tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
                                const unsigned char **records)
 {
-    tess_xpcs_data *data = reader->data;
     TESS_ASSERT(first_leaf >= 0 && n_leaf > 0 && n_leaf <= reader->leaves_per_chunk);
-    TESS_ASSERT(first_leaf + n_leaf <= tess_xp_tiles_n_leaf(&data->tiles));
+    TESS_ASSERT(first_leaf + n_leaf <= tess_xp_tiles_n_leaf(&reader->data->tiles));
     const int64_t begin_ns = tess_now_ns();
     tess_status status = get_once(reader, first_leaf, n_leaf, records);
     for (int64_t retry = 1; retry <= reader->max_retries && is_worth_another_try(reader, status);
          retry++) {
-        tess_log_write(&data->ctx->log, TESS_LOG_WARNING, "%s; trying again (%lld of %lld)",
+        tess_log_write(&reader->ctx->log, TESS_LOG_WARNING, "%s; trying again (%lld of %lld)",
                        tess_last_error(), (long long)retry, (long long)reader->max_retries);
         pause_before(retry);
-        TESS_TRY(tess_context_check_cancel(data->ctx));
+        TESS_TRY(tess_context_check_cancel(reader->ctx));
         tess_error_clear();
         status = get_once(reader, first_leaf, n_leaf, records);
     }

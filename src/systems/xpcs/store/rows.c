@@ -7,6 +7,7 @@
 enum { CHUNK_LEAVES = 16, LEAF = TESS_STAGE_XPCS_LEAF };
 
 typedef struct rows_job {
+    tess_context *ctx;
     tess_xpcs_data *data;
     int64_t angle;
     int64_t first;
@@ -82,7 +83,7 @@ static tess_status take_leaves(const rows_job *job, tess_xp_reader *reader, int6
 {
     const tess_xp_tiles *tiles = &job->data->tiles;
     const unsigned char *records = NULL;
-    TESS_TRY(tess_context_check_cancel(job->data->ctx));
+    TESS_TRY(tess_context_check_cancel(reader->ctx));
     TESS_TRY(tess_xp_reader_get(reader, first, n_leaf, &records));
     const uint64_t base = tess_xp_tiles_leaf_offset(tiles, first);
     const int64_t end = (first + n_leaf) * LEAF;
@@ -136,6 +137,7 @@ static tess_status run(const rows_job *job)
     tess_xp_reader reader;
     tess_status status = tess_xp_reader_open(job->data, CHUNK_LEAVES, false, &reader);
     if (status == TESS_OK) {
+        reader.ctx = job->ctx;
         status = take_all(job, &reader);
     }
     tess_xp_reader_close(&reader);
@@ -146,7 +148,6 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
                                 int64_t first, int64_t count, double *c2)
 {
     tess_error_clear();
-    (void)ctx; // the data's own: records are read with its pool and memory
     if (angle < 0 || angle >= data->info.n_angle) {
         TESS_FAIL(TESS_E_ARGUMENT, "angle: %lld, the data have 0 to %lld", (long long)angle,
                   (long long)data->info.n_angle - 1);
@@ -158,7 +159,8 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
     if (count == 0) {
         return TESS_OK;
     }
-    const rows_job job = {.data = data, .angle = angle, .first = first, .count = count, .c2 = c2};
+    const rows_job job = {
+        .ctx = ctx, .data = data, .angle = angle, .first = first, .count = count, .c2 = c2};
     TESS_TRY(run(&job));
     interpolate_diagonal(&job);
     return TESS_OK;
@@ -167,7 +169,8 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
 tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle, int64_t first,
                                     int64_t count, double *sigma)
 {
-    const rows_job job = {.data = data,
+    const rows_job job = {.ctx = data->ctx,
+                          .data = data,
                           .angle = angle,
                           .first = first,
                           .count = count,

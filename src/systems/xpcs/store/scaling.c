@@ -76,16 +76,16 @@ static double midpoint(int32_t which)
     return 0.5 * (param->lower + param->upper);
 }
 
-static tess_status estimate(tess_xpcs_data *data, lag_range *ranges, tess_xp_quantile *quantiles,
-                            double *contrast, double *offset)
+static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, lag_range *ranges,
+                            tess_xp_quantile *quantiles, double *contrast, double *offset)
 {
     tess_xp_lags lags;
-    TESS_TRY(tess_xp_lags_count(data, &lags));
+    TESS_TRY(tess_xp_lags_count(ctx, data, &lags));
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         choose(&lags, a, ranges + a * N_SET, quantiles + a * N_SET);
     }
-    tess_xp_lags_destroy(data->ctx, &lags);
-    TESS_TRY(tess_xp_order(data, "xpcs.quantiles", N_SET, values, ranges, quantiles));
+    tess_xp_lags_destroy(ctx, &lags);
+    TESS_TRY(tess_xp_order(ctx, data, "xpcs.quantiles", N_SET, values, ranges, quantiles));
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         const tess_xp_quantile *q = quantiles + a * N_SET;
         offset[a] = q[FAR].n > 0 ? clipped(q[FAR].value, 1) : midpoint(1);
@@ -106,7 +106,7 @@ tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *d
         return TESS_E_MEMORY;
     }
     const tess_status status =
-        estimate(data, (lag_range *)(void *)(quantiles + n), quantiles, contrast, offset);
+        estimate(ctx, data, (lag_range *)(void *)(quantiles + n), quantiles, contrast, offset);
     tess_heap_free(&ctx->heap, quantiles, bytes, TESS_TAG_SCRATCH);
     return status;
 }

@@ -51,10 +51,9 @@ static tess_status scan_angle(void *arg, int64_t angle, int32_t worker)
     return TESS_OK;
 }
 
-static tess_status scan_all(tess_xpcs_data *data, tess_xp_reader *reader, const char *stage,
-                            scan_job *job)
+static tess_status scan_all(tess_context *ctx, tess_xpcs_data *data, tess_xp_reader *reader,
+                            const char *stage, scan_job *job)
 {
-    tess_context *ctx = data->ctx;
     const int64_t all = tess_xp_tiles_n_leaf(&data->tiles);
     tess_watch watch;
     tess_watch_begin(&watch, ctx, stage, "leaves", 0, data->info.bytes,
@@ -70,18 +69,20 @@ static tess_status scan_all(tess_xpcs_data *data, tess_xp_reader *reader, const 
     return TESS_OK;
 }
 
-tess_status tess_xp_scan(tess_xpcs_data *data, const char *stage, tess_xp_visit visit, void *self)
+tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,
+                         tess_xp_visit visit, void *self)
 {
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
     const uint64_t leaf_bytes = data->info.bytes / (uint64_t)n_leaf + 1;
     const int64_t per_chunk = (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
     scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
     tess_xp_reader reader;
-    tess_span span = tess_span_begin(&data->ctx->tracer, stage);
+    tess_span span = tess_span_begin(&ctx->tracer, stage);
     tess_status status = tess_xp_reader_open(data, per_chunk, false, &reader);
     if (status == TESS_OK) {
+        reader.ctx = ctx;
         reader.max_retries = 2;
-        status = scan_all(data, &reader, stage, &job);
+        status = scan_all(ctx, data, &reader, stage, &job);
     }
     tess_xp_reader_close(&reader);
     tess_span_end(&span, (double)data->info.bytes, 0);

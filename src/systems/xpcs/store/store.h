@@ -21,8 +21,10 @@ typedef struct tess_xp_found {
 
 // Records that are made when they are asked for.
 typedef struct tess_xp_generator {
-    tess_status (*make)(struct tess_xp_generator *self, const tess_xp_tiles *tiles,
-                        int64_t first_leaf, int64_t n_leaf, unsigned char *records);
+    // ctx: of the call that needs them, which need not be the data's.
+    tess_status (*make)(struct tess_xp_generator *self, tess_context *ctx,
+                        const tess_xp_tiles *tiles, int64_t first_leaf, int64_t n_leaf,
+                        unsigned char *records);
     void (*destroy)(struct tess_xp_generator *self);
 } tess_xp_generator;
 
@@ -94,7 +96,8 @@ TESS_MUST_CHECK tess_status tess_xp_data_seal(tess_xpcs_data *data);
 
 // Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
 // diagonals; where few pairs have a lag its neighbours help.
-TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_xpcs_data *data, double *sigma);
+TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data,
+                                                       double *sigma);
 // Of every point as given with the data, rows as tess_xpcs_data_rows(); NaN where a point is
 // ignored and on the diagonal. has_sigma only.
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle,
@@ -109,6 +112,7 @@ tess_hash tess_xp_data_hash(const tess_xpcs_data *data, const tess_hash *leaf_ha
 // is filled (files: the next stretch is brought in while this one is worked on).
 typedef struct tess_xp_reader {
     tess_xpcs_data *data;
+    tess_context *ctx; // of the call: makes records, stops retries; the data's unless set
     int64_t leaves_per_chunk;
     unsigned char *buffer; // of two chunks where records are read, of one where they are made
     uint64_t buffer_bytes;

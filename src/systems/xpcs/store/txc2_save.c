@@ -110,13 +110,13 @@ static tess_status write_records(saving *s, tess_xp_reader *reader)
     tess_xpcs_data *data = s->data;
     const int64_t all = s->header.n_leaf;
     tess_watch watch;
-    tess_watch_begin(&watch, data->ctx, "xpcs.save", "leaves", 0, data->info.bytes,
+    tess_watch_begin(&watch, reader->ctx, "xpcs.save", "leaves", 0, data->info.bytes,
                      TESS_STRATEGY_CHUNKED);
     for (int64_t leaf = 0; leaf < all; leaf += s->n_leaf) {
         s->first_leaf = leaf;
         s->n_leaf = reader->leaves_per_chunk < all - leaf ? reader->leaves_per_chunk : all - leaf;
         TESS_TRY(tess_xp_reader_get(reader, leaf, s->n_leaf, &s->records));
-        TESS_TRY(tess_parallel_for(data->ctx->pool, s->n_leaf, hash_leaf, s));
+        TESS_TRY(tess_parallel_for(reader->ctx->pool, s->n_leaf, hash_leaf, s));
         const uint64_t begin = tess_xp_tiles_leaf_offset(&data->tiles, leaf);
         const uint64_t end = tess_xp_tiles_leaf_offset(&data->tiles, leaf + s->n_leaf);
         TESS_TRY(tess_file_write_at(s->file->fd, s->file->final_path, s->records,
@@ -139,7 +139,7 @@ static tess_status write_front(saving *s)
     return tess_file_write_at(s->file->fd, path, h, sizeof *h, 0);
 }
 
-static tess_status save(saving *s)
+static tess_status save(tess_context *ctx, saving *s)
 {
     const tess_xpcs_data_info *info = &s->data->info;
     const uint64_t leaf_bytes = info->bytes / (uint64_t)s->header.n_leaf + 1;
@@ -149,6 +149,7 @@ static tess_status save(saving *s)
     tess_status status =
         tess_xp_reader_open(s->data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
     if (status == TESS_OK) {
+        reader.ctx = ctx;
         status = write_records(s, &reader);
     }
     tess_xp_reader_close(&reader);
@@ -164,7 +165,7 @@ static tess_status save_to(tess_context *ctx, saving *s, int overwrite)
         return TESS_E_MEMORY;
     }
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.save");
-    tess_status status = save(s);
+    tess_status status = save(ctx, s);
     if (status == TESS_OK) {
         status = tess_temp_file_commit(s->file, overwrite);
     }
