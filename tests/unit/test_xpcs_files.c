@@ -214,6 +214,38 @@ static void bins_are_placed_by_the_mapping(void **state)
     tess_context_destroy(ctx);
 }
 
+// A matrix in f64 among others in f32: all become f64, none changes.
+static void types_may_be_mixed(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    static xf_file f;
+    double wide[XF_FRAMES][XF_FRAMES];
+    double got[XF_FRAMES][XF_FRAMES];
+    const int64_t shape[] = {XF_FRAMES, XF_FRAMES};
+    tess_xpcs_file *file = NULL;
+    xf_legacy(&f);
+    for (int i = 0; i < XF_FRAMES; i++) {
+        for (int j = 0; j < XF_FRAMES; j++) {
+            wide[i][j] = j < i ? 0 : 1.1 + 0.01 * i * j;
+        }
+    }
+    tess_bundle_input(xf_find(&f, f.keys[1]), f.keys[1], TESS_F64, 2, shape, wide);
+    assert_ok(tess_xpcs_file_inspect(ctx, xf_write(ctx, &f, "mixed.h5"), &file));
+    assert_int_equal(tess_xpcs_file_get_info(file)->dtype, TESS_F64);
+    for (int k = 0; k < XF_MATRICES; k++) {
+        assert_ok(file->read(file, k, got));
+        for (int i = 0; i < XF_FRAMES; i++) {
+            for (int j = i; j < XF_FRAMES; j++) {
+                const double want = k == 1 ? wide[i][j] : (double)f.c2[k][i][j];
+                assert_true(got[i][j] == want && got[j][i] == want);
+            }
+        }
+    }
+    tess_xpcs_file_close(file);
+    tess_context_destroy(ctx);
+}
+
 static void odd_files_are_read_with_notes(void **state)
 {
     (void)state;
@@ -435,6 +467,7 @@ int main(void)
         cmocka_unit_test(golden_diagonals_are_mended),
         cmocka_unit_test(triangles_become_matrices),
         cmocka_unit_test(bins_are_placed_by_the_mapping),
+        cmocka_unit_test(types_may_be_mixed),
         cmocka_unit_test(odd_files_are_read_with_notes),
         cmocka_unit_test(times_are_compared),
         cmocka_unit_test(any_data_set_can_be_taken),
