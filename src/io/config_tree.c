@@ -57,7 +57,7 @@ tess_node *tess_tree_node(tess_tree *tree, tess_document_kind kind, tess_place p
 {
     tess_node *node = tess_tree_take(tree, sizeof *node);
     if (node != NULL) {
-        *node = (tess_node){.kind = kind, .place = place, .n_node = 1, .text = ""};
+        *node = (tess_node){.kind = (int32_t)kind, .place = place, .n_node = 1, .text = ""};
     }
     return node;
 }

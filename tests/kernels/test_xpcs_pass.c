@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// The references are long double on purpose.
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+
 enum { RUN = TESS_XP_RUN, N_FRAME = 300 };
 
 // Sums over frames as a model has them: rising, their derivatives of any sign.

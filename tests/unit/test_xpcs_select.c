@@ -106,7 +106,7 @@ static void a_tolerance_gathers_a_ring(void **state)
 {
     (void)state;
     tess_context *ctx = unit_context(1, 0);
-    const double q[] = {0.00538, 0.00541, 0.0054, 0.0072, NAN};
+    const double q[] = {0.00538, 0.00541, 0.0054, 0.0072, (double)NAN};
     const double phi[] = {0, 30, 60, 90, 120};
     tess_xpcs_data_config config = defaults();
     tess_xp_candidates all = {

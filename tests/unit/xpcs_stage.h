@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The references are long double on purpose.
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+
 enum { XP_MAX_PARAM = TESS_STAGE_XPCS_MAX_PARAM, XP_MOST_ANGLES = 64 };
 
 typedef struct xp_problem {

@@ -137,7 +137,7 @@ typedef struct tess_xpcs_write_config {
     int32_t overwrite;
     int32_t surfaces;         /* 0 none, 1 always, -1: below 1e7 points */
     int32_t figures;          /* 1: PNG maps of measured, fitted and residual */
-    int32_t hdf5;             /* 1: result.h5 with everything */
+    int32_t hdf5;             /* result.h5 with everything: 0 no, 1 yes, -1: if HDF5 is there */
     int32_t report;           /* 1: report.html */
     const char *command_line; /* for provenance; NULL: "" */
 } tess_xpcs_write_config;

@@ -59,7 +59,7 @@ void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double
 }
 
 // Sums of one column's products x, x M and g times M or T, with the factors of the pair.
-static void T_NAME(add_products)(const SCALAR x[3], SCALAR (*const factor)[RUN], size_t c,
+static void T_NAME(add_products)(const SCALAR x[3], const SCALAR (*factor)[RUN], size_t c,
                                  T_NAME(lanes) * p, T_NAME(lanes) * q, T_NAME(lanes) * r)
 {
     const size_t lane = c % LANES;
@@ -104,13 +104,13 @@ void TESS_KFN(T_NAME(xpcs_sums))(const PAIRS *restrict pairs, const TERMS *restr
             continue;
         }
         const SCALAR of_m[3] = {x, mm, mg};
-        T_NAME(add_products)(of_m, (SCALAR(*)[RUN])pairs->u, c, p, q, r);
+        T_NAME(add_products)(of_m, pairs->u, c, p, q, r);
         SCALAR tm = 0, tt = 0;
         if (terms->t) {
             const SCALAR t = terms->t[c], xt = terms->w ? terms->w[c] * t : t;
             tm = xt * m, tt = xt * t;
             const SCALAR of_t[3] = {xt, tm, t * g};
-            T_NAME(add_products)(of_t, (SCALAR(*)[RUN])pairs->v, c, p + 3, q + 3, r + 3);
+            T_NAME(add_products)(of_t, pairs->v, c, p + 3, q + 3, r + 3);
             p[6][lane] += of_t[0], q[6][lane] += of_t[1], r[6][lane] += of_t[2];
         }
         if (want == TESS_XP_HESSIAN) {

@@ -67,7 +67,7 @@ static tess_status begin_fit(tess_xp_engine *e)
 
 static tess_status begin_order(tess_xp_engine *e, tess_xp_phase phase, int64_t n_order)
 {
-    e->head->phase = phase;
+    e->head->phase = (int32_t)phase;
     e->head->n_order = n_order;
     e->head->index = 0;
     return begin_fit(e);

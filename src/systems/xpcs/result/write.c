@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/source.h"
 #include "systems/xpcs/report/maps.h"
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/result/arrays.h"
@@ -31,7 +32,7 @@ typedef struct writing {
 
 void tess_xpcs_write_config_init(tess_xpcs_write_config *config, size_t struct_size)
 {
-    const tess_xpcs_write_config defaults = {.surfaces = -1, .report = 1};
+    const tess_xpcs_write_config defaults = {.surfaces = -1, .hdf5 = -1, .report = 1};
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
@@ -186,6 +187,10 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
         TESS_TRY(tess_struct_read(config, &w.config, sizeof w.config, "config"));
     }
     TESS_TRY(check(&w));
+    if (w.config.hdf5 < 0) {
+        const tess_format *format = NULL;
+        w.config.hdf5 = tess_format_for_writing(ctx, "result.h5", &format) == TESS_OK;
+    }
     w.has_surfaces =
         w.config.surfaces > 0 || (w.config.surfaces < 0 && data->info.n_point < SURFACE_POINTS);
     tess_xp_record_init(&w.record, info, w.config.command_line);
