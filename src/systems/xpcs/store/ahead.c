@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-typedef enum ahead_state { IDLE, WANTED, DONE, CLOSING } ahead_state;
+typedef enum ahead_state { IDLE, WANTED, READING, DONE, CLOSING } ahead_state;
 
 struct tess_xp_ahead {
     tess_xp_txc2 *file;
@@ -28,6 +28,7 @@ static void *work(void *arg)
         if (ahead->state == CLOSING) {
             break;
         }
+        ahead->state = READING;
         pthread_mutex_unlock(&ahead->mutex);
         const tess_status status = tess_xp_txc2_read(ahead->file, ahead->tiles, ahead->first_leaf,
                                                      ahead->n_leaf, ahead->records);
@@ -93,12 +94,12 @@ void tess_xp_ahead_start(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_lea
 bool tess_xp_ahead_finish(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf)
 {
     pthread_mutex_lock(&ahead->mutex);
-    while (ahead->state == WANTED) {
+    while (ahead->state == READING) {
         pthread_cond_wait(&ahead->changed, &ahead->mutex);
     }
     const bool is_it = ahead->state == DONE && ahead->status == TESS_OK &&
                        ahead->first_leaf == first_leaf && ahead->n_leaf == n_leaf;
-    ahead->state = IDLE;
+    ahead->state = IDLE; // not begun yet, on a busy machine: the caller is there and reads itself
     pthread_mutex_unlock(&ahead->mutex);
     return is_it;
 }

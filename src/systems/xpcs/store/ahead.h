@@ -12,7 +12,7 @@ void tess_xp_ahead_close(tess_xp_ahead *ahead);
 // Starts to read leaves into records. Nothing else may be under way.
 void tess_xp_ahead_start(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf,
                          unsigned char *records);
-// Waits for what is under way; true if it was these leaves and they were read without fault.
+// Waits for what is being read; true if it was these leaves and they were read without fault.
 bool tess_xp_ahead_finish(tess_xp_ahead *ahead, int64_t first_leaf, int64_t n_leaf);
 
 #endif
