@@ -91,9 +91,11 @@ static tess_status stop(void *self, tess_xp_engine *engine, bool is_mid_pass)
     return !is_mid_pass && --s->left == 0 ? TESS_CANCELLED : TESS_OK;
 }
 
+// An engine from a state (NULL: from the beginning) over so many passes; theta [n_param], if it is
+// not NULL, is where it ended without ever looking at part of the data.
 static void run_engine(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
                        const tess_xpcs_fit_config *config, int64_t n_pass, void **state,
-                       size_t *bytes)
+                       size_t *bytes, double *theta)
 {
     tess_xp_problem problem;
     tess_xp_pass pass;
@@ -111,6 +113,7 @@ static void run_engine(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_
     assert_ok(tess_xp_engine_create(ctx, &problem, &pass, &engine));
     engine.checkpoint = stop;
     engine.self = &s;
+    engine.every = theta ? 0 : engine.every;
     if (*state) {
         assert_int_equal(*bytes, engine.state_bytes);
         memcpy(engine.state, *state, *bytes);
@@ -122,6 +125,9 @@ static void run_engine(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_
     const tess_status status = tess_xp_engine_run(&engine);
     assert_true(status == TESS_OK || status == TESS_CANCELLED);
     memcpy(*state, engine.state, *bytes);
+    if (theta) {
+        memcpy(theta, engine.final_theta, (size_t)problem.n_param * sizeof *theta);
+    }
     tess_xp_engine_destroy(&engine);
     tess_xp_pass_close(&pass);
     tess_xp_problem_close(&problem);
@@ -140,16 +146,67 @@ static void a_stop_after_every_pass_changes_nothing(void **unused)
         void *whole = NULL;
         void *state = NULL;
         size_t bytes = 0;
-        run_engine(g.ctx, g.data, &g.model, &g.config, INT64_MAX, &whole, &bytes);
-        run_engine(g.ctx, g.data, &g.model, &g.config, 1, &state, &bytes);
+        run_engine(g.ctx, g.data, &g.model, &g.config, INT64_MAX, &whole, &bytes, NULL);
+        run_engine(g.ctx, g.data, &g.model, &g.config, 1, &state, &bytes, NULL);
         while (((tess_xp_state *)state)->phase != TESS_XP_PHASE_DONE) {
-            run_engine(g.ctx, g.data, &g.model, &g.config, 1, &state, &bytes);
+            run_engine(g.ctx, g.data, &g.model, &g.config, 1, &state, &bytes, NULL);
         }
         assert_memory_equal(state, whole, bytes);
         free(state);
         free(whole);
     }
     golden_fit_close(&g);
+}
+
+// All points alone lead to the same minimum.
+static void check_whole(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
+                        const tess_xpcs_fit_config *config, const tess_xpcs_result_info *info)
+{
+    void *state = NULL;
+    size_t bytes = 0;
+    double theta[7];
+    run_engine(ctx, data, model, config, INT64_MAX, &state, &bytes, theta);
+    for (int64_t i = 0; i < 7; i++) {
+        assert_true(fabs(theta[i] - info->theta[i]) <= 1e-5 * info->sd[i]);
+    }
+    free(state);
+}
+
+// Data large enough for a look at part of them first: the result is that of all points, and the
+// same bits however it runs.
+static void a_look_at_part_of_the_data_changes_nothing(void **unused)
+{
+    (void)unused;
+    if (unit_is_quick()) {
+        skip();
+    }
+    tess_xpcs_simulation s = small_laminar();
+    s.n_frame = 700;
+    tess_xpcs_fit_config config = with_sigma(0.02);
+    double theta[3][7];
+    for (int k = 0; k < 3; k++) {
+        static const int32_t threads[] = {2, 2, 3};
+        tess_context *ctx = unit_context(threads[k], 0);
+        tess_xpcs_data *data = NULL;
+        tess_xpcs_result *result = NULL;
+        config.chunk_tiles = k == 2 ? 16 : 0;
+        config.strategy = k == 2 ? 4 : 0;
+        assert_ok(tess_xpcs_simulate(ctx, &s, k < 2, &data));
+        assert_ok(tess_xpcs_fit(ctx, data, &s.model, &config, &result));
+        const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
+        print_message("%lld passes, %lld evaluations\n", (long long)info->n_pass,
+                      (long long)info->nfev);
+        assert_true(info->n_pass < info->nfev);
+        memcpy(theta[k], info->theta, sizeof theta[k]);
+        if (k == 0) {
+            check_whole(ctx, data, &s.model, &config, info);
+        }
+        tess_xpcs_result_destroy(result);
+        tess_xpcs_data_destroy(data);
+        tess_context_destroy(ctx);
+    }
+    assert_memory_equal(theta[0], theta[1], sizeof theta[0]);
+    assert_memory_equal(theta[0], theta[2], sizeof theta[0]);
 }
 
 static void fixed_parameters_stay(void **state)
@@ -305,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bits_however_it_runs),
         cmocka_unit_test(a_stop_after_every_pass_changes_nothing),
+        cmocka_unit_test(a_look_at_part_of_the_data_changes_nothing),
         cmocka_unit_test(fixed_parameters_stay),
         cmocka_unit_test(starts_outside_bounds_are_moved_in),
         cmocka_unit_test(an_optimum_on_its_bound_says_so),

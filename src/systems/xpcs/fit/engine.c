@@ -10,7 +10,7 @@
 enum {
     EXTRA_CANDIDATES = 16, // default, guess, and those of a search after failures
     DEFAULT_NFEV = 100,    // per free parameter
-    SEARCH_NFEV = 25,      // likewise, of one of many starts
+    SEARCH_NFEV = 8,       // likewise, of one of many starts
     PART_POINTS = 250000,  // a coarse pass has at least
     PART_GROUPS = 16,      // likewise, from the first frames to the last
     LEAST_PART = 4,
@@ -258,7 +258,9 @@ tess_status tess_xp_engine_lay_out(tess_xp_engine *e, const double *theta)
 // One of many starts must not take long to lead nowhere.
 static int64_t choose_nfev(const tess_xp_engine *e)
 {
-    const bool is_many = e->head->phase == TESS_XP_PHASE_FIT && e->head->n_order > 1;
+    const bool is_search =
+        e->head->phase == TESS_XP_PHASE_FIT || e->head->phase == TESS_XP_PHASE_REFINE;
+    const bool is_many = is_search && e->head->n_order > 1;
     const int64_t n_free = is_many ? e->problem->n_free : tess_xp_problem_n_free(e->problem);
     const int64_t most = (is_many ? SEARCH_NFEV : DEFAULT_NFEV) * (n_free + 1);
     return e->problem->config.max_nfev > 0 ? e->problem->config.max_nfev : most;

@@ -14,6 +14,8 @@ enum {
 };
 
 static const double doubtful_chi2 = 1.5;
+// Minima whose cost is higher than the best one's by more than this fraction are left as they are.
+static const double hopeless = 0.3;
 
 static tess_xp_candidate *add_candidate(tess_xp_engine *e)
 {
@@ -364,7 +366,8 @@ static tess_status refine(tess_xp_engine *e)
     int64_t top = 0;
     for (int64_t i = 0; i < n && top < e->problem->config.refine_top; i++) {
         const tess_xp_candidate *c = &e->candidates[e->order[i]];
-        if (c->group == top) {
+        const double best = e->candidates[e->order[0]].cost;
+        if (c->group == top && c->cost <= best * (1 + hopeless)) {
             e->ranks[top++] = e->order[i];
         }
     }
@@ -409,7 +412,8 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
         (e->problem->config.n_start > 1 || e->candidates[last].is_part)) {
         return refine(e);
     }
-    if (head->best != last) {
+    // One of many may have been cut short.
+    if (head->best != last || (head->n_order > 1 && e->candidates[last].status == 0)) {
         e->order[0] = head->best;
         return begin_order(e, TESS_XP_PHASE_REFINE, 1);
     }
