@@ -277,6 +277,10 @@ static void memory_stays_bounded(void **state)
     assert_true(peak < UINT64_C(14) << 20);
     tess_xpcs_data_destroy(data);
     tess_context_destroy(ctx);
+    tess_context *tight = unit_context(1, UINT64_C(1) << 20);
+    s.n_frame = 700;
+    assert_fails(tess_xpcs_simulate(tight, &s, 1, &data), TESS_E_LIMIT, "memory limit: 1048576");
+    tess_context_destroy(tight);
 }
 
 static void bad_settings_are_named(void **state)

@@ -298,6 +298,22 @@ static tess_status measure_all(simulation *s, tess_xpcs_data *data)
     return status;
 }
 
+static tess_status check_room(const simulation *s, const tess_xpcs_data *data)
+{
+    uint64_t used = 0;
+    uint64_t peak = 0;
+    tess_context_memory(s->ctx, &used, &peak);
+    const uint64_t limit = s->ctx->memory_limit_bytes;
+    if (used > limit || data->info.bytes > limit - used) {
+        TESS_FAIL(
+            TESS_E_LIMIT,
+            "memory limit: %llu bytes; the simulation in memory needs %llu; make it on demand "
+            "(in_memory 0) or raise the limit",
+            (unsigned long long)limit, (unsigned long long)(used + data->info.bytes));
+    }
+    return TESS_OK;
+}
+
 // The second making, with heads that refer to the mean; bit for bit what a reader would get.
 static tess_status keep(simulation *s, tess_xpcs_data *data)
 {
@@ -321,6 +337,9 @@ static tess_status fill(simulation *s, tess_xpcs_data *data, int32_t in_memory)
     data->info.keep_t0 = s->settings.model.keep_t0;
     data->info.end_frame = s->settings.n_frame;
     data->fingerprint = fingerprint(s);
+    if (in_memory) {
+        TESS_TRY(check_room(s, data));
+    }
     TESS_TRY(measure_all(s, data));
     return in_memory ? keep(s, data) : TESS_OK;
 }

@@ -108,7 +108,7 @@ void tess_xp_txc2_close(tess_xp_txc2 *file)
     }
     const size_t n_leaf = (size_t)file->n_leaf;
     tess_heap_free(heap, file->leaf_hash, n_leaf * sizeof *file->leaf_hash, TESS_TAG_IO);
-    tess_heap_free(heap, file->is_checked, n_leaf, TESS_TAG_IO);
+    tess_heap_free(heap, file->is_checked, n_leaf * sizeof *file->is_checked, TESS_TAG_IO);
     tess_heap_free(heap, file, sizeof *file, TESS_TAG_IO);
 }
 
@@ -187,7 +187,7 @@ tess_status tess_xp_txc2_map(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int
     for (int64_t leaf = first_leaf; leaf < first_leaf + n_leaf; leaf++) {
         if (file->is_checked && !file->is_checked[leaf]) {
             TESS_TRY(check_leaf(file, tiles, leaf, base + tess_xp_tiles_leaf_offset(tiles, leaf)));
-            file->is_checked[leaf] = 1;
+            file->is_checked[leaf] = true;
         }
     }
     *records = base + tess_xp_tiles_leaf_offset(tiles, first_leaf);

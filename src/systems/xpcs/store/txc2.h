@@ -11,6 +11,8 @@
 
 #include "systems/xpcs/store/store.h"
 
+#include <stdatomic.h>
+
 // Records that lie in a file.
 typedef struct tess_xp_txc2 {
     tess_context *ctx;
@@ -19,11 +21,11 @@ typedef struct tess_xp_txc2 {
     uint64_t file_bytes;
     uint64_t records_offset;
     tess_hash_kind hash_kind;
-    tess_hash *leaf_hash; // [n_leaf]; NULL: a scratch file
-    uint8_t *is_checked;  // [n_leaf] 1: its checksum was right
+    tess_hash *leaf_hash;    // [n_leaf]; NULL: a scratch file
+    atomic_bool *is_checked; // [n_leaf] its checksum was right; passes may run at the same time
     int64_t n_leaf;
-    bool no_populate; // the kernel cannot fault a range in by itself
-    char path[1024];  // for messages
+    atomic_bool no_populate; // the kernel cannot fault a range in by itself
+    char path[1024];         // for messages
 } tess_xp_txc2;
 
 TESS_MUST_CHECK tess_status tess_xp_txc2_alloc(tess_context *ctx, tess_xp_txc2 **out);

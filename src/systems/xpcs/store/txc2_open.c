@@ -144,8 +144,8 @@ static tess_status take_tables(opening *o, const unsigned char *buffer)
     o->file->n_leaf = h->n_leaf;
     o->file->hash_kind = (tess_hash_kind)h->hash_kind;
     o->file->leaf_hash = tess_heap_alloc(&o->ctx->heap, leaf_bytes, TESS_TAG_IO, "checksums");
-    o->file->is_checked =
-        tess_heap_alloc_zero(&o->ctx->heap, (size_t)h->n_leaf, TESS_TAG_IO, "checksums");
+    o->file->is_checked = tess_heap_alloc_zero(
+        &o->ctx->heap, (size_t)h->n_leaf * sizeof *o->file->is_checked, TESS_TAG_IO, "checksums");
     if (!o->file->leaf_hash || !o->file->is_checked) {
         return TESS_E_MEMORY;
     }
