@@ -250,6 +250,23 @@ static void strides_do_not_matter(void **state)
     tess_context_destroy(ctx);
 }
 
+// The same above the diagonal, and nothing else.
+static void check_upper_rows(tess_context *ctx, tess_xpcs_data *data, int64_t angle, int64_t first,
+                             int64_t count, const double *rows)
+{
+    const int64_t n = tess_xpcs_data_get_info(data)->n_frame;
+    double *upper = malloc((size_t)(count * n) * sizeof *upper);
+    for (int64_t k = 0; k < count * n; k++) {
+        upper[k] = -7;
+    }
+    assert_ok(tess_xp_data_upper_rows(ctx, data, angle, first, count, upper));
+    for (int64_t k = 0; k < count * n; k++) {
+        const bool is_above = k % n > first + k / n;
+        assert_true(same(upper[k], is_above ? rows[k] : -7));
+    }
+    free(upper);
+}
+
 static void rows_are_symmetric_with_a_made_diagonal(void **state)
 {
     (void)state;
@@ -266,6 +283,7 @@ static void rows_are_symmetric_with_a_made_diagonal(void **state)
             const int64_t angle = m.n_angle - 1;
             for (int64_t first = 0; first <= n - count; first += s == 3 ? 1467 : 1 + n / 5) {
                 assert_ok(tess_xpcs_data_rows(ctx, data, angle, first, count, rows));
+                check_upper_rows(ctx, data, angle, first, count, rows);
                 for (int64_t r = 0; r < count; r++) {
                     const int64_t i = first + r;
                     for (int64_t j = 0; j < n; j++) {

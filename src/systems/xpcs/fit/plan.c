@@ -10,18 +10,31 @@
 // Thresholds in points of the full matrices, as users know them.
 static const struct {
     tess_strategy strategy;
-    int64_t below;  // points
-    int64_t leaves; // worked on at a time
+    int64_t below;        // points
+    uint64_t chunk_bytes; // worked on at a time
 } strategies[] = {
-    {TESS_STRATEGY_STANDARD, 1000000, 4096},
-    {TESS_STRATEGY_LARGE, 10000000, 2048},
-    {TESS_STRATEGY_CHUNKED, 100000000, 512},
-    {TESS_STRATEGY_STREAMING, INT64_MAX, 256},
+    {TESS_STRATEGY_STANDARD, 1000000, (uint64_t)1 << 30},
+    {TESS_STRATEGY_LARGE, 10000000, (uint64_t)256 << 20},
+    {TESS_STRATEGY_CHUNKED, 100000000, (uint64_t)64 << 20},
+    {TESS_STRATEGY_STREAMING, INT64_MAX, (uint64_t)16 << 20},
 };
+
+// Leaves of a chunk that every thread has at least.
+enum { LEAST_LEAVES = 2 };
 
 enum { N_PROBE = 32 };
 
-static void choose(const tess_xpcs_data *data, int32_t wish, tess_xp_plan *plan)
+static int64_t leaves_of(const tess_context *ctx, const tess_xpcs_data *data, uint64_t bytes)
+{
+    const int64_t least = (int64_t)LEAST_LEAVES * ctx->n_thread;
+    // No record is longer than the first.
+    const uint64_t leaf = tess_xp_tiles_at(&data->tiles, 0).bytes * TESS_STAGE_XPCS_LEAF;
+    const int64_t n = (int64_t)(bytes / leaf);
+    return n > least ? n : least;
+}
+
+static void choose(const tess_context *ctx, const tess_xpcs_data *data, int32_t wish,
+                   tess_xp_plan *plan)
 {
     int32_t at = wish - 1; // 0 is auto
     if (wish == 0) {
@@ -31,7 +44,7 @@ static void choose(const tess_xpcs_data *data, int32_t wish, tess_xp_plan *plan)
         }
     }
     plan->strategy = (int32_t)strategies[at].strategy;
-    plan->leaves_per_chunk = strategies[at].leaves;
+    plan->leaves_per_chunk = leaves_of(ctx, data, strategies[at].chunk_bytes);
     plan->is_streamed = strategies[at].strategy == TESS_STRATEGY_STREAMING;
     snprintf(plan->reason, sizeof plan->reason, "%.3g points%s", (double)data->info.n_point,
              wish == 0 ? "" : "; asked for");
@@ -49,7 +62,7 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
     memset(plan, 0, sizeof *plan);
     plan->limit_bytes = ctx->memory_limit_bytes;
-    choose(data, config->strategy, plan);
+    choose(ctx, data, config->strategy, plan);
     if (config->chunk_tiles > 0) {
         plan->leaves_per_chunk =
             (config->chunk_tiles + TESS_STAGE_XPCS_LEAF - 1) / TESS_STAGE_XPCS_LEAF;

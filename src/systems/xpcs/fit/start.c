@@ -138,7 +138,7 @@ static tess_status measure(tess_xp_problem *p, const group *g, int64_t first, in
     double *count = sum + n;
     memset(sum, 0, (size_t)(2 * n) * sizeof *sum);
     for (int64_t k = 0; k < g->n; k++) {
-        TESS_TRY(tess_xpcs_data_rows(p->ctx, p->data, g->angles[k], first, n_row, work));
+        TESS_TRY(tess_xp_data_upper_rows(p->ctx, p->data, g->angles[k], first, n_row, work));
         add_decay(p, g->angles[k], work, first, n_row, sum, count);
     }
     *lag = decay_lag(sum, count, n);

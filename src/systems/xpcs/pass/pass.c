@@ -171,19 +171,57 @@ static int64_t tiles_before(const tess_xp_pass *pass)
     return n < n_tile ? n : n_tile;
 }
 
-// A chunk from next_leaf on, in stretches short enough to stop in between.
-static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int64_t end,
+typedef struct chunk {
+    int64_t first;
+    int64_t n_leaf; // 0: none is left
+} chunk;
+
+// What counts and can be taken at a time, from a leaf on.
+static chunk chunk_from(const tess_xp_pass *pass, int64_t leaf)
+{
+    const int64_t n_leaf = tess_xp_tiles_n_leaf(&pass->data->tiles);
+    int64_t end = n_leaf;
+    if (pass->every > 1) {
+        const int64_t period = pass->every * pass->group;
+        const int64_t begin = leaf - leaf % period;
+        if (leaf - begin >= pass->group) {
+            leaf = begin + period;
+        }
+        end = leaf - leaf % period + pass->group;
+        end = end < n_leaf ? end : n_leaf;
+    }
+    const int64_t left = end > leaf ? end - leaf : 0;
+    return (chunk){leaf, left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk};
+}
+
+// The records of a chunk, while those of the next one, or of the next pass's first, are read ahead.
+static tess_status read_chunk(tess_xp_pass *pass, chunk c, const unsigned char **records)
+{
+    const tess_xp_tiles *tiles = &pass->data->tiles;
+    const int64_t end = c.first + c.n_leaf;
+    chunk next = chunk_from(pass, end);
+    if (next.n_leaf == 0) {
+        next = chunk_from(pass, 0);
+    }
+    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.read");
+    tess_xp_reader_expect(&pass->reader, next.first, next.n_leaf);
+    const tess_status status = tess_xp_reader_get(&pass->reader, c.first, c.n_leaf, records);
+    const uint64_t bytes =
+        tess_xp_tiles_leaf_offset(tiles, end) - tess_xp_tiles_leaf_offset(tiles, c.first);
+    tess_span_end(&span, (double)bytes, 0);
+    return status;
+}
+
+// A chunk in stretches short enough to stop in between.
+static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, chunk c,
                              tess_watch *watch)
 {
     const tess_xp_tiles *tiles = &pass->data->tiles;
-    const int64_t first = pass->next_leaf;
-    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first);
+    const int64_t end = c.first + c.n_leaf;
+    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, c.first);
     const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
     const unsigned char *records = NULL;
-    tess_span span = tess_span_begin(&pass->ctx->tracer, "xpcs.read");
-    const tess_status status = tess_xp_reader_get(&pass->reader, first, end - first, &records);
-    tess_span_end(&span, (double)(tess_xp_tiles_leaf_offset(tiles, end) - begin), 0);
-    TESS_TRY(status);
+    TESS_TRY(read_chunk(pass, c, &records));
     while (pass->next_leaf < end) {
         const int64_t leaf = pass->next_leaf;
         const int64_t left = end - leaf;
@@ -200,22 +238,6 @@ static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, int
         TESS_TRY(tess_watch_poll(watch, tiles_before(pass), tiles->n_tile));
     }
     return TESS_OK;
-}
-
-// How many leaves can be taken from next_leaf on; next_leaf goes to the next one that counts.
-static int64_t next_leaves(tess_xp_pass *pass, int64_t n_leaf)
-{
-    int64_t left = n_leaf - pass->next_leaf;
-    if (pass->every > 1) {
-        const int64_t period = pass->every * pass->group;
-        const int64_t at = pass->next_leaf % period;
-        if (at >= pass->group) {
-            pass->next_leaf = pass->next_leaf + period - at;
-            return next_leaves(pass, n_leaf);
-        }
-        left = left < pass->group - at ? left : pass->group - at;
-    }
-    return left < pass->leaves_per_chunk ? left : pass->leaves_per_chunk;
 }
 
 // Many passes over small data are long work too, but the end of one is nothing to tell each time.
@@ -245,9 +267,10 @@ tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, dou
     set_point(pass, point);
     tess_status status = tess_context_check_cancel(pass->ctx);
     while (status == TESS_OK && pass->next_leaf < n_leaf) {
-        const int64_t n = next_leaves(pass, n_leaf);
-        if (n > 0) {
-            status = run_chunk(pass, point, pass->next_leaf + n, &watch);
+        const chunk c = chunk_from(pass, pass->next_leaf);
+        pass->next_leaf = c.first;
+        if (c.n_leaf > 0) {
+            status = run_chunk(pass, point, c, &watch);
         }
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;

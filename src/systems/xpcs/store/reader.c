@@ -69,9 +69,21 @@ void tess_xp_reader_close(tess_xp_reader *reader)
     *reader = (tess_xp_reader){0};
 }
 
-// What follows the leaves given out last; after the last of all the next pass begins.
-static int64_t next_leaf(const tess_xp_reader *reader, int64_t *n_leaf)
+void tess_xp_reader_expect(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf)
 {
+    reader->next_leaf = first_leaf;
+    reader->n_next = n_leaf;
+}
+
+// What comes after the leaves given out last: what the caller said, or what follows; after the last
+// of all the next pass begins.
+static int64_t take_next(tess_xp_reader *reader, int64_t *n_leaf)
+{
+    if (reader->n_next > 0) {
+        *n_leaf = reader->n_next;
+        reader->n_next = 0;
+        return reader->next_leaf;
+    }
     const int64_t all = tess_xp_tiles_n_leaf(&reader->data->tiles);
     const int64_t end = reader->first_leaf + reader->n_leaf;
     const int64_t first = end < all ? end : 0;
@@ -90,7 +102,7 @@ static tess_status get_mapped(tess_xp_reader *reader, int64_t first_leaf, int64_
     reader->first_leaf = first_leaf;
     reader->n_leaf = n_leaf;
     int64_t n_next = 0;
-    const int64_t next = next_leaf(reader, &n_next);
+    const int64_t next = take_next(reader, &n_next);
     if (next != first_leaf) {
         tess_xp_txc2_want(data->file, &data->tiles, next, n_next);
     }
@@ -112,7 +124,7 @@ static tess_status get_streamed(tess_xp_reader *reader, int64_t first_leaf, int6
     reader->n_leaf = n_leaf;
     *records = half;
     int64_t n_next = 0;
-    const int64_t next = next_leaf(reader, &n_next);
+    const int64_t next = take_next(reader, &n_next);
     if (reader->ahead && next != first_leaf) {
         tess_xp_ahead_start(reader->ahead, next, n_next,
                             reader->buffer + (reader->in_second_half ? 0 : half_bytes));

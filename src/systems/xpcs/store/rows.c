@@ -14,6 +14,7 @@ typedef struct rows_job {
     int64_t count;
     double *c2;
     bool is_sigma; // deviations in place of samples
+    bool is_upper; // columns above the diagonal alone
 } rows_job;
 
 static double sample(const rows_job *job, const unsigned char *record, int64_t width, int64_t k)
@@ -47,6 +48,9 @@ static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsig
     const bool is_row = is_asked_for(job, tile->row);
     int64_t begin = tile->first_column;
     int64_t end = begin + tile->n_column;
+    if (!is_row && job->is_upper) {
+        return;
+    }
     if (!is_row) {
         begin = begin > job->first ? begin : job->first;
         end = end < job->first + job->count ? end : job->first + job->count;
@@ -56,7 +60,7 @@ static void take_tile(const rows_job *job, const tess_xp_tile *tile, const unsig
         if (is_row) {
             place(job, tile->row, j, value);
         }
-        if (is_asked_for(job, j)) {
+        if (!job->is_upper && is_asked_for(job, j)) {
             place(job, j, tile->row, value);
         }
     }
@@ -69,9 +73,9 @@ static bool is_needed(const rows_job *job, int64_t leaf)
     const int64_t last = (leaf + 1) * LEAF < tiles->n_tile ? (leaf + 1) * LEAF : tiles->n_tile;
     for (int64_t t = leaf * LEAF; t < last; t++) {
         const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
-        if (is_asked_for(job, tile.row) ||
-            (tile.row < job->first && tile.first_column < job->first + job->count &&
-             tile.first_column + tile.n_column > job->first)) {
+        if (is_asked_for(job, tile.row) || (!job->is_upper && tile.row < job->first &&
+                                            tile.first_column < job->first + job->count &&
+                                            tile.first_column + tile.n_column > job->first)) {
             return true;
         }
     }
@@ -164,6 +168,19 @@ tess_status tess_xpcs_data_rows(tess_context *ctx, tess_xpcs_data *data, int64_t
     TESS_TRY(run(&job));
     interpolate_diagonal(&job);
     return TESS_OK;
+}
+
+tess_status tess_xp_data_upper_rows(tess_context *ctx, tess_xpcs_data *data, int64_t angle,
+                                    int64_t first, int64_t count, double *c2)
+{
+    const rows_job job = {.ctx = ctx,
+                          .data = data,
+                          .angle = angle,
+                          .first = first,
+                          .count = count,
+                          .c2 = c2,
+                          .is_upper = true};
+    return run(&job);
 }
 
 tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle, int64_t first,

@@ -103,6 +103,12 @@ TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_x
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_rows(tess_xpcs_data *data, int64_t angle,
                                                     int64_t first, int64_t count, double *sigma);
 
+// Rows as tess_xpcs_data_rows() gives them, but only what lies above the diagonal; the rest of c2
+// is left as it is. Looks at a few tiles where whole rows need most of them.
+TESS_MUST_CHECK tess_status tess_xp_data_upper_rows(tess_context *ctx, tess_xpcs_data *data,
+                                                    int64_t angle, int64_t first, int64_t count,
+                                                    double *c2);
+
 // Takes over tiles of the angles that were not dropped, and moves their tables together.
 void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
 // The fingerprint of angles and samples from the checksums of leaves [n_leaf].
@@ -122,6 +128,8 @@ typedef struct tess_xp_reader {
     bool is_streamed;            // read through buffers although it could be mapped
     int64_t first_leaf;          // of what was given out last
     int64_t n_leaf;              // 0: nothing yet
+    int64_t next_leaf;           // what the caller will ask for after the next call
+    int64_t n_next;              // 0: what follows
     struct tess_xp_ahead *ahead; // reads the next stretch; NULL: nobody does
 } tess_xp_reader;
 
@@ -134,6 +142,9 @@ TESS_MUST_CHECK tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t le
 // failing read is tried max_retries times more, after longer and longer pauses.
 TESS_MUST_CHECK tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf,
                                                int64_t n_leaf, const unsigned char **records);
+// Says what will be asked for after the next call, so that it can be read ahead, where that is not
+// just what follows.
+void tess_xp_reader_expect(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf);
 void tess_xp_reader_close(tess_xp_reader *reader);
 
 #endif
