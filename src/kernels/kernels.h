@@ -99,9 +99,10 @@
 //   xpcs_weigh     g = w y of g = y; *square = sum w y^2.
 //   xpcs_robust    e = offset + contrast m - g weighted: w *= scipy's row scale squared, g = rho' w
 //                  e; sums: rho, w e^2.
-//   xpcs_sums_T    sums[27] of an angle: S1 and Sy where there are weights, Sf Sff Sfy; with want P
-//                  Q R and onto angles the terms of the Hessian. Syy is 0.
-//                  f32 is 16 lanes of a run, then f64; e, m and t are larger by TESS_XP_SCALE_F32.
+//   xpcs_sums_T    onto the lanes sums[27][8] of an angle: S1 and Sy where there are weights, Sf,
+//                  Sff, Sfy; with want P Q R, phi0's without tau, and onto angles the terms of the
+//                  Hessian. f32: 16 lanes along the run, added to the eight in f64; e, m and t are
+//                  larger by TESS_XP_SCALE_F32, sums are not.
 //   xpcs_narrow, _narrow_pairs, _widen   rounded to f32, and back; with and without that scale.
 //   xpcs_outer     h: upper triangle of the Hessian, by rows, from the sums over angles.
 //   xpcs_static_pairs   Sf Sff P[3] Q[3] H[6] where m = e and weights are 1.

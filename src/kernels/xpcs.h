@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 enum {
-    TESS_XP_RUN = 256,  // most columns of a run; a run is padded to a multiple of 16
-    TESS_XP_LANES = 8,  // column c is added into lane c % 8 of every sum
-    TESS_XP_N_SUM = 27, // S1 Sf Sff Sy Syy Sfy, P[7], Q[7], R[7]
-    TESS_XP_N_SUM_ROOM = 32,
+    TESS_XP_RUN = 256, // most columns of a run; a run is padded to a multiple of 16
+    // Items from one array of a run to the next. Not a power of two: where a store and a later load
+    // are 4096 bytes apart, processors take the one for the other and wait.
+    TESS_XP_ROW = 304,
+    TESS_XP_LANES = 8,         // column c is added into lane c % 8 of every sum
+    TESS_XP_N_SUM = 27,        // S1 Sf Sff Sy Syy Sfy, P[7], Q[7], R[7]
     TESS_XP_N_STATIC_SUM = 14, // Sf Sff P[3] Q[3] H[6]
     TESS_XP_N_OUTER = 28
 };
@@ -42,11 +44,11 @@ typedef struct tess_xp_source {
 // The factors of a run that all angles of equal q share; 0 from n on.
 #define TESS_XP_PAIRS(SCALAR)                                                                      \
     {                                                                                              \
-        SCALAR e[TESS_XP_RUN];    /* exp(-w2 I), I the integral of diffusion */                    \
-        SCALAR u[3][TESS_XP_RUN]; /* -w2 dI/dtheta */                                              \
-        SCALAR b[TESS_XP_RUN];    /* integral of shear */                                          \
-        SCALAR inverse[TESS_XP_RUN];                                                               \
-        SCALAR v[3][TESS_XP_RUN]; /* power db/dtheta / b; static: e u */                           \
+        SCALAR e[TESS_XP_ROW];    /* exp(-w2 I), I the integral of diffusion */                    \
+        SCALAR u[3][TESS_XP_ROW]; /* -w2 dI/dtheta */                                              \
+        SCALAR b[TESS_XP_ROW];    /* integral of shear */                                          \
+        SCALAR inverse[TESS_XP_ROW];                                                               \
+        SCALAR v[3][TESS_XP_ROW]; /* power db/dtheta / b; static: e u */                           \
     }
 typedef struct tess_xp_pairs_f64 TESS_XP_PAIRS(double) tess_xp_pairs_f64;
 typedef struct tess_xp_pairs_f32 TESS_XP_PAIRS(float) tess_xp_pairs_f32;
@@ -54,10 +56,10 @@ typedef struct tess_xp_pairs_f32 TESS_XP_PAIRS(float) tess_xp_pairs_f32;
 
 // Sums over angles of weight times M^2, M T, T^2, M T tau, T^2 tau, T^2 tau^2, for every pair.
 typedef struct tess_xp_angle_sums_f64 {
-    double a[6][TESS_XP_RUN];
+    double a[6][TESS_XP_ROW];
 } tess_xp_angle_sums_f64;
 typedef struct tess_xp_angle_sums_f32 {
-    float a[6][TESS_XP_RUN];
+    float a[6][TESS_XP_ROW];
 } tess_xp_angle_sums_f32;
 
 // What xpcs_sums multiplies: M, T (NULL: static), weights (NULL: 1) and weighted samples.
@@ -68,7 +70,7 @@ typedef struct tess_xp_angle_sums_f32 {
         const SCALAR *w;                                                                           \
         const SCALAR *g;                                                                           \
         double weight; /* of the angle in the Hessian */                                           \
-        double tau;    /* power times that of the angle */                                         \
+        double tau;    /* power times that of the angle: in the Hessian */                         \
     }
 typedef struct tess_xp_terms_f64 TESS_XP_TERMS(double) tess_xp_terms_f64;
 typedef struct tess_xp_terms_f32 TESS_XP_TERMS(float) tess_xp_terms_f32;

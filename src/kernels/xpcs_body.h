@@ -72,22 +72,17 @@ static inline void T_NAME(sinc_of_any)(VF z, VF inverse, VF *s, VF *d)
     *d = V(select)(is_small, V(mul)(q, POLYNOMIAL(slope_series, q)), *d);
 }
 
-// The columns of a vector; b rises or falls along the run, so its ends tell whether any z needs
-// care.
-XP_INLINE void T_NAME(points)(const PAIRS *pairs, size_t n, SCALAR amplitude, int power, SCALAR *m,
-                              SCALAR *t)
+// is_ordinary: no z of the run needs care; behind its last column e is 0, and so is what comes of
+// it.
+XP_INLINE void T_NAME(points)(const PAIRS *pairs, size_t first, size_t n, SCALAR amplitude,
+                              int power, int is_ordinary, SCALAR *m, SCALAR *t)
 {
-    const size_t step = T_NAME(lanes)();
-    const SCALAR inverse = amplitude > 0 ? 1 / amplitude : 0;
-    const SCALAR least = T_NAME(tess_xp_small) * inverse * (SCALAR)1.001;
-    const SCALAR most = T_NAME(tess_xp_far) * inverse * (SCALAR)0.999;
-    const VF a = V(set1)(amplitude), by = V(set1)(inverse);
-    for (size_t c = 0; c < n; c += step) {
-        const SCALAR first = pairs->b[c], last = pairs->b[c + step - 1];
+    const VF a = V(set1)(amplitude), by = V(set1)(amplitude > 0 ? 1 / amplitude : 0);
+    for (size_t c = first; c < n; c += T_NAME(lanes)()) {
         const VF z = V(mul)(a, LOAD(pairs->b + c));
         const VF inverse_z = V(mul)(by, LOAD(pairs->inverse + c));
         VF s, d;
-        if (first > least && last > least && first < most && last < most) {
+        if (is_ordinary) {
             T_NAME(sinc)(z, inverse_z, &s, &d);
         } else {
             T_NAME(sinc_of_any)(z, inverse_z, &s, &d);
@@ -103,17 +98,33 @@ XP_INLINE void T_NAME(points)(const PAIRS *pairs, size_t n, SCALAR amplitude, in
     }
 }
 
+// First column, in steps of 16, from which no z of the run needs care: along a run b rises or
+// falls.
+static inline size_t T_NAME(ordinary_from)(const PAIRS *pairs, size_t n, SCALAR amplitude)
+{
+    const SCALAR small = T_NAME(tess_xp_small), far = T_NAME(tess_xp_far);
+    const SCALAR last = pairs->b[n - 1] * amplitude;
+    size_t c = 0;
+    while (c < n && pairs->b[c] * amplitude < small) {
+        c += 16;
+    }
+    const int is_ordinary = c < n && pairs->b[c] * amplitude < far && last >= small && last < far;
+    return is_ordinary ? c : padded(n);
+}
+
 void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double amplitude,
                                    int power, SCALAR *restrict m, SCALAR *restrict t)
 {
     const size_t width = padded(n);
     const SCALAR a = (SCALAR)fabs(amplitude);
+    const size_t first = T_NAME(ordinary_from)(pairs, n, a);
+    T_NAME(points)(pairs, 0, first, a, power, 0, m, t);
     if (power == 4 && t) {
-        T_NAME(points)(pairs, width, a, 4, m, t);
+        T_NAME(points)(pairs, first, width, a, 4, 1, m, t);
     } else if (power == 4) {
-        T_NAME(points)(pairs, width, a, 4, m, NULL);
+        T_NAME(points)(pairs, first, width, a, 4, 1, m, NULL);
     } else {
-        T_NAME(points)(pairs, width, a, power, m, t);
+        T_NAME(points)(pairs, first, width, a, power, 1, m, t);
     }
 }
 
@@ -123,7 +134,7 @@ void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double
 // S1 and Sy.
 static inline void T_NAME(weight_sums)(const TERMS *terms, size_t n, size_t at, SCALAR *rows)
 {
-    VF s1 = V(set1)(0), sy = s1;
+    VF s1 = LOAD(ROW(0)), sy = LOAD(ROW(3));
     for (size_t c = at; c < n; c += XP_LANES) {
         s1 = V(add)(s1, LOAD(terms->w + c));
         sy = V(add)(sy, LOAD(terms->g + c));
@@ -136,7 +147,7 @@ static inline void T_NAME(weight_sums)(const TERMS *terms, size_t n, size_t at, 
 XP_INLINE void T_NAME(cost_sums)(const TERMS *terms, size_t n, size_t at, int has_weights,
                                  SCALAR *rows)
 {
-    VF sf = V(set1)(0), sff = sf, sfy = sf;
+    VF sf = LOAD(ROW(1)), sff = LOAD(ROW(2)), sfy = LOAD(ROW(5));
     for (size_t c = at; c < n; c += XP_LANES) {
         const VF m = LOAD(terms->m + c);
         const VF x = has_weights ? V(mul)(LOAD(terms->w + c), m) : m;
@@ -153,10 +164,11 @@ XP_INLINE void T_NAME(cost_sums)(const TERMS *terms, size_t n, size_t at, int ha
 XP_INLINE void T_NAME(m_sums)(const PAIRS *pairs, const TERMS *terms, size_t n, size_t at,
                               int has_weights, SCALAR *rows, SCALAR *a)
 {
-    const VF zero = V(set1)(0), weight = V(set1)((SCALAR)terms->weight);
-    VF sf = zero, sff = zero, sfy = zero;
-    VF p0 = zero, p1 = zero, p2 = zero, q0 = zero, q1 = zero, q2 = zero;
-    VF r0 = zero, r1 = zero, r2 = zero;
+    const VF weight = V(set1)((SCALAR)terms->weight);
+    VF sf = LOAD(ROW(1)), sff = LOAD(ROW(2)), sfy = LOAD(ROW(5));
+    VF p0 = LOAD(ROW(6)), p1 = LOAD(ROW(7)), p2 = LOAD(ROW(8));
+    VF q0 = LOAD(ROW(13)), q1 = LOAD(ROW(14)), q2 = LOAD(ROW(15));
+    VF r0 = LOAD(ROW(20)), r1 = LOAD(ROW(21)), r2 = LOAD(ROW(22));
     for (size_t c = at; c < n; c += XP_LANES) {
         const VF m = LOAD(terms->m + c);
         const VF x = has_weights ? V(mul)(LOAD(terms->w + c), m) : m;
@@ -181,11 +193,12 @@ XP_INLINE void T_NAME(m_sums)(const PAIRS *pairs, const TERMS *terms, size_t n, 
 XP_INLINE void T_NAME(t_sums)(const PAIRS *pairs, const TERMS *terms, size_t n, size_t at,
                               int has_weights, SCALAR *rows, ANGLE_SUMS *angles)
 {
-    const VF zero = V(set1)(0), weight = V(set1)((SCALAR)terms->weight);
+    const VF weight = V(set1)((SCALAR)terms->weight);
     const VF by_tau = V(set1)((SCALAR)(terms->weight * terms->tau));
     const VF by_tau2 = V(set1)((SCALAR)(terms->weight * terms->tau * terms->tau));
-    VF p0 = zero, p1 = zero, p2 = zero, p3 = zero, q0 = zero, q1 = zero, q2 = zero, q3 = zero;
-    VF r0 = zero, r1 = zero, r2 = zero, r3 = zero;
+    VF p0 = LOAD(ROW(9)), p1 = LOAD(ROW(10)), p2 = LOAD(ROW(11)), p3 = LOAD(ROW(12));
+    VF q0 = LOAD(ROW(16)), q1 = LOAD(ROW(17)), q2 = LOAD(ROW(18)), q3 = LOAD(ROW(19));
+    VF r0 = LOAD(ROW(23)), r1 = LOAD(ROW(24)), r2 = LOAD(ROW(25)), r3 = LOAD(ROW(26));
     for (size_t c = at; c < n; c += XP_LANES) {
         const VF t = LOAD(terms->t + c);
         const VF x = has_weights ? V(mul)(LOAD(terms->w + c), t) : t;
@@ -229,26 +242,17 @@ XP_INLINE void T_NAME(part_sums)(const PAIRS *pairs, const TERMS *terms, size_t 
     }
 }
 
-void TESS_KFN(T_NAME(xpcs_sums))(const PAIRS *restrict pairs, const TERMS *restrict terms, size_t n,
-                                 int want, double *restrict sums, ANGLE_SUMS *restrict angles)
+static inline void T_NAME(angle_sums)(const PAIRS *pairs, const TERMS *terms, size_t n, int want,
+                                      SCALAR *rows, ANGLE_SUMS *angles)
 {
-    SCALAR rows[TESS_XP_N_SUM_ROOM * XP_LANES] __attribute__((aligned(64))) = {0};
     for (size_t at = 0; at < XP_LANES; at += T_NAME(lanes)()) {
         if (terms->w) {
-            T_NAME(part_sums)(pairs, terms, padded(n), at, want, 1, rows + at, angles);
+            T_NAME(part_sums)(pairs, terms, n, at, want, 1, rows + at, angles);
         } else if (want == TESS_XP_HESSIAN) {
-            T_NAME(part_sums)(pairs, terms, padded(n), at, TESS_XP_HESSIAN, 0, rows + at, angles);
+            T_NAME(part_sums)(pairs, terms, n, at, TESS_XP_HESSIAN, 0, rows + at, angles);
         } else {
-            T_NAME(part_sums)(pairs, terms, padded(n), at, want, 0, rows + at, angles);
+            T_NAME(part_sums)(pairs, terms, n, at, want, 0, rows + at, angles);
         }
-    }
-    double totals[TESS_XP_N_SUM_ROOM];
-    T_NAME(row_totals)(rows, want == TESS_XP_COST ? 8 : TESS_XP_N_SUM_ROOM, totals);
-    for (size_t k = 0; k < TESS_XP_N_SUM; k++) {
-        sums[k] = want == TESS_XP_COST && k >= 6 ? 0 : totals[k] * T_NAME(unscale)(k);
-    }
-    for (size_t k = 12; k < TESS_XP_N_SUM && want != TESS_XP_COST; k += 7) {
-        sums[k] *= terms->tau;
     }
 }
 

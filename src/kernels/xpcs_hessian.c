@@ -31,7 +31,7 @@ static inline void store(double *p, v_f64 v)
 }
 
 // by a a^T, upper triangle into rows of the given numbers.
-static inline void square_sums(const double (*a)[TESS_XP_RUN], const double *by, size_t n,
+static inline void square_sums(const double (*a)[TESS_XP_ROW], const double *by, size_t n,
                                size_t at, const int number[6], double *rows)
 {
     v_f64 s0 = v_set1_f64(0), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0;
@@ -65,7 +65,7 @@ static inline void mixed_sums(const tess_xp_pairs_f64 *pairs, const double *by, 
 }
 
 // by a.
-static inline void vector_sums(const double (*a)[TESS_XP_RUN], const double *by, size_t n,
+static inline void vector_sums(const double (*a)[TESS_XP_ROW], const double *by, size_t n,
                                size_t at, const int number[3], double *rows)
 {
     v_f64 s0 = v_set1_f64(0), s1 = s0, s2 = s0;
@@ -109,7 +109,7 @@ void TESS_KFN(xpcs_outer)(const tess_xp_pairs_f64 *restrict pairs,
     static const int vv[] = {18, 19, 20, 22, 23, 25}, v_phi[] = {21, 24, 26};
     double rows[32 * LANES] __attribute__((aligned(64))) = {0};
     const size_t width = padded(n);
-    const double(*u)[TESS_XP_RUN] = pairs->u, (*v)[TESS_XP_RUN] = pairs->v;
+    const double(*u)[TESS_XP_ROW] = pairs->u, (*v)[TESS_XP_ROW] = pairs->v;
     for (size_t at = 0; at < LANES; at += lanes()) {
         double *part = rows + at;
         square_sums(u, angles->a[0], width, at, n_param == 7 ? uu : uu_alone, part);

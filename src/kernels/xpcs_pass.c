@@ -15,46 +15,41 @@ static inline size_t padded(size_t n)
     return (n + 15) / 16 * 16;
 }
 
-// totals[r] of the lanes of each of n rows, n a multiple of 8.
-static inline void row_totals_f64(const double *rows, size_t n, double *totals)
-{
-    for (size_t r = 0; r < n; r += 8) {
-        v_row_sums_f64(rows + 8 * r, totals + r);
-    }
-}
-
-static inline double unscale_f64(size_t k)
-{
-    (void)k;
-    return 1;
-}
-
-// The lanes of a row eight apart first.
-static inline void row_totals_f32(const float *rows, size_t n, double *totals)
-{
-    double wide[TESS_XP_N_SUM_ROOM * 8] __attribute__((aligned(64)));
-    for (size_t r = 0; r < n; r++) {
-        for (size_t k = 0; k < 8; k++) {
-            wide[8 * r + k] = (double)rows[16 * r + k] + (double)rows[16 * r + 8 + k];
-        }
-    }
-    row_totals_f64(wide, n, totals);
-}
-
-// Sf, Sfy, P and R have one factor of the scale, Sff and Q two, S1 and Sy none.
-static inline double unscale_f32(size_t k)
-{
-    const int has_none = k == 0 || k == 3, has_two = k == 2 || (k >= 13 && k < 20);
-    return has_none  ? 1
-           : has_two ? 1 / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32)
-                     : 1 / TESS_XP_SCALE_F32;
-}
-
 #define T_BITS 64
 #include "kernels/xpcs_body.h"
 
 #define T_BITS 32
 #include "kernels/xpcs_body.h"
+
+void TESS_KFN(xpcs_sums_f64)(const tess_xp_pairs_f64 *restrict pairs,
+                             const tess_xp_terms_f64 *restrict terms, size_t n, int want,
+                             double *restrict sums, tess_xp_angle_sums_f64 *restrict angles)
+{
+    angle_sums_f64(pairs, terms, padded(n), want, sums, angles);
+}
+
+// Sf, Sfy, P and R have one factor of the scale, Sff and Q two, S1 and Sy none.
+#define ONE 1 / TESS_XP_SCALE_F32
+#define TWO 1 / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32)
+static const double unscale[TESS_XP_N_SUM] = {1,   ONE, TWO, 1,   1,   ONE, ONE, ONE, ONE,
+                                              ONE, ONE, ONE, ONE, TWO, TWO, TWO, TWO, TWO,
+                                              TWO, TWO, ONE, ONE, ONE, ONE, ONE, ONE, ONE};
+#undef ONE
+#undef TWO
+
+void TESS_KFN(xpcs_sums_f32)(const tess_xp_pairs_f32 *restrict pairs,
+                             const tess_xp_terms_f32 *restrict terms, size_t n, int want,
+                             double *restrict sums, tess_xp_angle_sums_f32 *restrict angles)
+{
+    // Cleared as far as they are used, and nothing is added to what is not.
+    float rows[TESS_XP_N_SUM][16] __attribute__((aligned(64)));
+    const size_t n_row = want == TESS_XP_COST ? 6 : TESS_XP_N_SUM;
+    memset(rows, 0, n_row * sizeof rows[0]);
+    angle_sums_f32(pairs, terms, padded(n), want, rows[0], angles);
+    for (size_t r = 0; r < n_row; r++) {
+        v_add_widened(rows[r], unscale[r], sums + 8 * r);
+    }
+}
 
 static inline v_f64 load_up_to(const double *p, size_t n, double fill)
 {
@@ -147,6 +142,7 @@ void TESS_KFN(xpcs_centre_f64)(const double *restrict y, size_t n, double mean, 
 {
     const size_t step = lanes_f64();
     const v_f64 shift = v_set1_f64(mean);
+    v_prefetch_ahead(y, n * sizeof *y);
     for (size_t c = 0; c < padded(n); c += step) {
         store_f64(g + c, c < n ? v_sub_f64(load_some(y + c, n - c, mean), shift) : v_set1_f64(0));
     }
@@ -154,6 +150,7 @@ void TESS_KFN(xpcs_centre_f64)(const double *restrict y, size_t n, double mean, 
 
 void TESS_KFN(xpcs_centre_f32)(const float *restrict y, size_t n, double mean, double *restrict g)
 {
+    v_prefetch_ahead(y, n * sizeof *y);
     for (size_t c = 0; c < n; c++) {
         g[c] = (double)y[c] - mean;
     }

@@ -195,7 +195,8 @@ static void run_xpcs_pass_f64(const tess_kernels *set, const workload *w, size_t
     static tess_xp_angle_sums_f64 angles;
     static double m[TESS_XP_RUN], t[TESS_XP_RUN], g[TESS_XP_RUN];
     const tess_xp_source source = xpcs_source();
-    double sums[TESS_XP_N_SUM], h[TESS_XP_N_OUTER];
+    static double sums[8 * TESS_XP_N_SUM];
+    double h[TESS_XP_N_OUTER];
     for (size_t first = 0; first < n; first += XP_POINTS) {
         memset(&angles, 0, sizeof angles);
         set->xpcs_pairs(&source, &pairs);
@@ -220,7 +221,8 @@ static void run_xpcs_pass_mixed(const tess_kernels *set, const workload *w, size
     static float m[TESS_XP_RUN], t[TESS_XP_RUN], g[TESS_XP_RUN];
     static double centred[TESS_XP_RUN];
     const tess_xp_source source = xpcs_source();
-    double sums[TESS_XP_N_SUM], h[TESS_XP_N_OUTER];
+    static double sums[8 * TESS_XP_N_SUM];
+    double h[TESS_XP_N_OUTER];
     for (size_t first = 0; first < n; first += XP_POINTS) {
         memset(&angles, 0, sizeof angles);
         set->xpcs_pairs(&source, &pairs);

@@ -75,36 +75,6 @@ void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs_f64 *r
     }
 }
 
-static double total_f64(const double *x)
-{
-    return total(x);
-}
-
-// Lanes eight apart first, in f64.
-static double total_f32(const float *x)
-{
-    double wide[8];
-    for (int k = 0; k < 8; k++) {
-        wide[k] = (double)x[k] + (double)x[k + 8];
-    }
-    return total(wide);
-}
-
-static double unscale_f64(size_t k)
-{
-    (void)k;
-    return 1;
-}
-
-// Sf, Sfy, P and R have one factor of the scale, Sff and Q two, S1 and Sy none.
-static double unscale_f32(size_t k)
-{
-    const int has_none = k == 0 || k == 3, has_two = k == 2 || (k >= 13 && k < 20);
-    return has_none  ? 1
-           : has_two ? 1 / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32)
-                     : 1 / TESS_XP_SCALE_F32;
-}
-
 #define T_BITS 64
 #define FMA fma
 #include "kernels/ref/xpcs_ref_body.h"
@@ -114,6 +84,30 @@ static double unscale_f32(size_t k)
 #define FMA fmaf
 #include "kernels/ref/xpcs_ref_body.h"
 #undef FMA
+
+void TESS_KFN(xpcs_sums_f64)(const tess_xp_pairs_f64 *restrict pairs,
+                             const tess_xp_terms_f64 *restrict terms, size_t n, int want,
+                             double *restrict sums, tess_xp_angle_sums_f64 *restrict angles)
+{
+    angle_sums_f64(pairs, terms, n, want, (lanes *)(void *)sums, angles);
+}
+
+void TESS_KFN(xpcs_sums_f32)(const tess_xp_pairs_f32 *restrict pairs,
+                             const tess_xp_terms_f32 *restrict terms, size_t n, int want,
+                             double *restrict sums, tess_xp_angle_sums_f32 *restrict angles)
+{
+    float rows[TESS_XP_N_SUM][16] = {{0}};
+    const double once = 1 / TESS_XP_SCALE_F32;
+    angle_sums_f32(pairs, terms, n, want, rows, angles);
+    for (size_t r = 0; r < TESS_XP_N_SUM; r++) {
+        // How often M or T is a factor.
+        const int n_factor = r == 0 || r == 3 ? 0 : r == 2 || (r >= 13 && r < 20) ? 2 : 1;
+        for (size_t k = 0; k < 8; k++) {
+            const double sum = (double)rows[r][k] + (double)rows[r][k + 8];
+            sums[8 * r + k] += n_factor == 0 ? sum : n_factor == 1 ? once * sum : once * once * sum;
+        }
+    }
+}
 
 void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t n,
                                  tess_xp_pairs_f32 *restrict out)

@@ -59,7 +59,7 @@ void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double
 }
 
 // Sums of one column's products x, x M and g times M or T, with the factors of the pair.
-static void T_NAME(add_products)(const SCALAR x[3], const SCALAR (*factor)[RUN], size_t c,
+static void T_NAME(add_products)(const SCALAR x[3], const SCALAR (*factor)[TESS_XP_ROW], size_t c,
                                  T_NAME(lanes) * p, T_NAME(lanes) * q, T_NAME(lanes) * r)
 {
     const size_t lane = c % LANES;
@@ -85,10 +85,9 @@ static void T_NAME(add_angle)(const TERMS *terms, SCALAR mm, SCALAR tm, SCALAR t
     }
 }
 
-void TESS_KFN(T_NAME(xpcs_sums))(const PAIRS *restrict pairs, const TERMS *restrict terms, size_t n,
-                                 int want, double *restrict sums, ANGLE_SUMS *restrict angles)
+static void T_NAME(angle_sums)(const PAIRS *pairs, const TERMS *terms, size_t n, int want,
+                               T_NAME(lanes) * s, ANGLE_SUMS *angles)
 {
-    T_NAME(lanes) s[TESS_XP_N_SUM] = {{0}};
     T_NAME(lanes) *p = s + 6, *q = p + 7, *r = q + 7;
     for (size_t c = 0; c < padded(n); c++) {
         const size_t lane = c % LANES;
@@ -116,10 +115,6 @@ void TESS_KFN(T_NAME(xpcs_sums))(const PAIRS *restrict pairs, const TERMS *restr
         if (want == TESS_XP_HESSIAN) {
             T_NAME(add_angle)(terms, mm, tm, tt, c, angles);
         }
-    }
-    for (size_t k = 0; k < TESS_XP_N_SUM; k++) {
-        sums[k] = T_NAME(total)(s[k]) * T_NAME(unscale)(k);
-        sums[k] *= want != TESS_XP_COST && k >= 6 && k % 7 == 5 ? terms->tau : 1;
     }
 }
 

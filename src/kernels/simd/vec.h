@@ -18,6 +18,7 @@
 //                                those pairs, of the halves. Same bits on every ISA.
 //   v_lane_sums_f32(x, sums)     sums[r] of the v_len items x[v_len r..] for r < 8, in any order
 //   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
+//   v_add_widened(x, by, sums)   sums[i] += by * (x[i] + x[i + 8]) in f64, i < 8
 //   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
 //
 // A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
@@ -53,6 +54,15 @@ static inline void v_narrow_16(const double *x, float *y)
 {
     for (size_t i = 0; i < 16; i++) {
         y[i] = (float)x[i];
+    }
+}
+#endif
+
+#ifndef V_HAS_ADD_WIDENED
+static inline void v_add_widened(const float *x, double by, double *sums)
+{
+    for (size_t i = 0; i < 8; i++) {
+        sums[i] += by * ((double)x[i] + (double)x[i + 8]);
     }
 }
 #endif

@@ -8,6 +8,7 @@
 #define V_HAS_ROW_SUMS 1
 #define V_HAS_LANE_SUMS 1
 #define V_HAS_NARROW_16 1
+#define V_HAS_ADD_WIDENED 1
 
 typedef __m256 v_f32;
 typedef __m256d v_f64;
@@ -193,6 +194,16 @@ static inline void v_narrow_16(const double *x, float *y)
 {
     for (size_t i = 0; i < 16; i += 4) {
         _mm_storeu_ps(y + i, _mm256_cvtpd_ps(v_load_f64(x + i)));
+    }
+}
+
+static inline void v_add_widened(const float *x, double by, double *sums)
+{
+    for (size_t i = 0; i < 8; i += 4) {
+        const v_f64 low = _mm256_cvtps_pd(_mm_loadu_ps(x + i));
+        const v_f64 high = _mm256_cvtps_pd(_mm_loadu_ps(x + 8 + i));
+        const v_f64 sum = v_mul_f64(v_set1_f64(by), v_add_f64(low, high));
+        v_store_f64(sums + i, v_add_f64(v_load_f64(sums + i), sum));
     }
 }
 

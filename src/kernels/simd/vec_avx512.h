@@ -10,6 +10,7 @@
 #define V_HAS_ROW_SUMS 1
 #define V_HAS_LANE_SUMS 1
 #define V_HAS_NARROW_16 1
+#define V_HAS_ADD_WIDENED 1
 
 typedef __m512 v_f32;
 typedef __m512d v_f64;
@@ -182,6 +183,14 @@ static inline void v_narrow_16(const double *x, float *y)
 {
     _mm256_storeu_ps(y, _mm512_cvtpd_ps(v_load_f64(x)));
     _mm256_storeu_ps(y + 8, _mm512_cvtpd_ps(v_load_f64(x + 8)));
+}
+
+static inline void v_add_widened(const float *x, double by, double *sums)
+{
+    const v_f64 low = _mm512_cvtps_pd(_mm256_loadu_ps(x));
+    const v_f64 high = _mm512_cvtps_pd(_mm256_loadu_ps(x + 8));
+    const v_f64 sum = v_mul_f64(v_set1_f64(by), v_add_f64(low, high));
+    v_store_f64(sums, v_add_f64(v_load_f64(sums), sum));
 }
 
 // Neighbours of rows r and r + 1 side by side.
