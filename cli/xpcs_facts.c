@@ -102,9 +102,12 @@ static void print_lines(const xpcs_job *j, const char *folder)
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)r->mode, &n);
 
     xpcs_print_data(tess_xpcs_data_get_info(j->data));
-    printf("model          %s, shear kernel %s, scaling %lld parameters\n",
+    printf("model          %s, shear kernel %s, %lld free parameters, contrasts and offsets "
+           "included\n",
            tess_xpcs_mode_name((tess_xpcs_mode)r->mode),
-           tess_xpcs_kernel_name((tess_xpcs_kernel)r->kernel), (long long)(r->n_free));
+           r->mode == TESS_XPCS_LAMINAR_FLOW ? tess_xpcs_kernel_name((tess_xpcs_kernel)r->kernel)
+                                             : "none",
+           (long long)(r->n_free));
     printf("fit            %s after %lld iterations, %lld passes: %s\n",
            tess_xpcs_convergence_name((tess_xpcs_convergence)r->convergence),
            (long long)r->n_iteration, (long long)r->n_pass, r->message);

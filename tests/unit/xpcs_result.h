@@ -91,75 +91,81 @@ static inline void hand_lists(hand_result *r)
     }
 }
 
+// Times, texts and errors of resampling.
+static inline void hand_story(hand_result *r)
+{
+    const double seconds[5] = {0.125, 1.5, 0.25, 0, 2};
+    memcpy(r->info.seconds, seconds, sizeof seconds);
+    r->info.points_per_s = 1e8;
+    r->info.peak_bytes = 77 << 20;
+    r->info.seed = 42;
+    r->info.message = "The cost no longer falls (ftol).";
+    r->info.warnings = "phi0 is at its upper bound.\nalpha & D0 are <strongly> correlated.";
+    r->info.recovery = "";
+    r->info.device = "cpu";
+    r->info.data_path = "/secret/folder/run<script>07.h5";
+    r->info.data_fingerprint = "00112233445566778899aabbccddeeff";
+    r->info.config_hash = "c0ffee";
+    r->info.tessera_version = "1.2.3";
+    r->info.bootstrap_sd = r->bootstrap_sd;
+    r->info.bootstrap = r->bootstrap;
+    r->info.n_bootstrap = HAND_BOOTSTRAP;
+}
+
 static inline void hand_info(hand_result *r, int64_t n_angle, int64_t n_frame)
 {
-    r->info = (tess_xpcs_result_info){
-        .struct_size = sizeof r->info,
-        .mode = TESS_XPCS_LAMINAR_FLOW,
-        .kernel = TESS_XPCS_KERNEL_UPSTREAM,
-        .scaling = TESS_XPCS_SCALING_INDIVIDUAL,
-        .sigma_mode = TESS_XPCS_SIGMA_ESTIMATE,
-        .convergence = TESS_XPCS_CONVERGED,
-        .termination = 2,
-        .quality = TESS_XPCS_MARGINAL,
-        .n_param = HAND_PARAM,
-        .n_angle = n_angle,
-        .n_frame = n_frame,
-        .n_free = 2 * n_angle + HAND_PARAM,
-        .names = r->names,
-        .theta = r->theta,
-        .sd = r->sd,
-        .status = r->status,
-        .contrast = r->contrast,
-        .contrast_sd = r->scaling_sd,
-        .contrast_status = r->scaling_status,
-        .offset = r->offset,
-        .offset_sd = r->scaling_sd,
-        .offset_status = r->scaling_status,
-        .n_covariance = 2 * n_angle + HAND_PARAM,
-        .start = r->start,
-        .lower = r->lower,
-        .upper = r->upper,
-        .phi = r->phi,
-        .q = r->q,
-        .sigma = r->sigma,
-        .dt_s = 0.1,
-        .gap_angstrom = 2e6,
-        .cost = 123.25,
-        .chi2 = 246.5,
-        .reduced_chi2 = 1.625,
-        .aic = 10.5,
-        .bic = 20.25,
-        .gradient_norm = 1e-9,
-        .condition = 3e5,
-        .dof = n_angle * n_frame * (n_frame - 1) / 2 - 13,
-        .n_used = n_angle * n_frame * (n_frame - 1) / 2,
-        .n_masked = 5,
-        .n_point = n_angle * n_frame * n_frame,
-        .n_used_angle = r->n_used,
-        .reduced_chi2_angle = r->chi2,
-        .n_iteration = 5,
-        .nfev = 6,
-        .n_pass = 8,
-        .n_trace = HAND_TRACE,
-        .trace = r->trace,
-        .n_basin = HAND_BASIN,
-        .basins = r->basins,
-        .seconds = {0.125, 1.5, 0.25, 0, 2},
-        .points_per_s = 1e8,
-        .peak_bytes = 77 << 20,
-        .seed = 42,
-        .message = "The cost no longer falls (ftol).",
-        .warnings = "phi0 is at its upper bound.\nalpha & D0 are <strongly> correlated.",
-        .recovery = "",
-        .device = "cpu",
-        .data_path = "/secret/folder/run<script>07.h5",
-        .data_fingerprint = "00112233445566778899aabbccddeeff",
-        .config_hash = "c0ffee",
-        .tessera_version = "1.2.3",
-        .bootstrap_sd = r->bootstrap_sd,
-        .bootstrap = r->bootstrap,
-        .n_bootstrap = HAND_BOOTSTRAP};
+    r->info = (tess_xpcs_result_info){.struct_size = sizeof r->info,
+                                      .mode = TESS_XPCS_LAMINAR_FLOW,
+                                      .kernel = TESS_XPCS_KERNEL_UPSTREAM,
+                                      .scaling = TESS_XPCS_SCALING_INDIVIDUAL,
+                                      .sigma_mode = TESS_XPCS_SIGMA_ESTIMATE,
+                                      .convergence = TESS_XPCS_CONVERGED,
+                                      .termination = 2,
+                                      .quality = TESS_XPCS_MARGINAL,
+                                      .n_param = HAND_PARAM,
+                                      .n_angle = n_angle,
+                                      .n_frame = n_frame,
+                                      .n_free = 2 * n_angle + HAND_PARAM,
+                                      .names = r->names,
+                                      .theta = r->theta,
+                                      .sd = r->sd,
+                                      .status = r->status,
+                                      .contrast = r->contrast,
+                                      .contrast_sd = r->scaling_sd,
+                                      .contrast_status = r->scaling_status,
+                                      .offset = r->offset,
+                                      .offset_sd = r->scaling_sd,
+                                      .offset_status = r->scaling_status,
+                                      .n_covariance = 2 * n_angle + HAND_PARAM,
+                                      .start = r->start,
+                                      .lower = r->lower,
+                                      .upper = r->upper,
+                                      .phi = r->phi,
+                                      .q = r->q,
+                                      .sigma = r->sigma,
+                                      .dt_s = 0.1,
+                                      .gap_angstrom = 2e6,
+                                      .cost = 123.25,
+                                      .chi2 = 246.5,
+                                      .reduced_chi2 = 1.625,
+                                      .aic = 10.5,
+                                      .bic = 20.25,
+                                      .gradient_norm = 1e-9,
+                                      .condition = 3e5,
+                                      .dof = n_angle * n_frame * (n_frame - 1) / 2 - 13,
+                                      .n_used = n_angle * n_frame * (n_frame - 1) / 2,
+                                      .n_masked = 5,
+                                      .n_point = n_angle * n_frame * n_frame,
+                                      .n_used_angle = r->n_used,
+                                      .reduced_chi2_angle = r->chi2,
+                                      .n_iteration = 5,
+                                      .nfev = 6,
+                                      .n_pass = 8,
+                                      .n_trace = HAND_TRACE,
+                                      .trace = r->trace,
+                                      .n_basin = HAND_BASIN,
+                                      .basins = r->basins};
+    hand_story(r);
 }
 
 // Deviation of point (i, j) where they are given.
