@@ -130,6 +130,10 @@ static void warnings_name_a_remedy(void **state)
     assert_contains(info->warnings, "insignificant");
     assert_int_equal(info->quality, TESS_XPCS_POOR);
     tess_xpcs_result_destroy(result);
+    g.config.has_sigma = 1;
+    result = golden_fit_run(&g);
+    assert_false(tess_xpcs_result_get_info(result)->sigma_is_default);
+    tess_xpcs_result_destroy(result);
     // No shear at all: the model says that it is static.
     g.config.sigma = g.sigma;
     const double start[7] = {5e4, -1.2, 2000, 2e-6, 0, 0, 0};

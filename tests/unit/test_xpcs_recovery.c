@@ -163,6 +163,7 @@ static void odd_samples_come_back(void **state)
             const int is_mirrored = i == 6 && cases[k].n_angle == 2;
             const double x = is_mirrored ? fabs(info->theta[i]) : info->theta[i];
             assert_true(fabs(x - cases[k].theta[i]) < 4.5 * info->sd[i]);
+            assert_true(isfinite(info->sd[i]));
         }
         tess_xpcs_result_destroy(result);
     }

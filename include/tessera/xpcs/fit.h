@@ -87,6 +87,8 @@ typedef struct tess_xpcs_fit_config {
     int64_t keep_checkpoints;   /* 3 */
     int64_t n_scaling;          /* items of contrast and offset where the caller does not know the
                                    angles: checked against n_angle; 0: n_angle */
+    int32_t has_sigma;          /* 1: sigma was given, even if it equals the default */
+    int32_t reserved;
 } tess_xpcs_fit_config;
 
 TESS_API void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size);

@@ -86,6 +86,30 @@ static tess_status take_params(tess_xp_problem *p)
     return TESS_OK;
 }
 
+// Where all angles lie along or across the flow the model is even in phi0 - start: no gradient
+// would ever move it from there.
+static void leave_saddle(tess_xp_problem *p)
+{
+    static const double aside = 1; // degree
+    const bool is_given = !isnan(p->start[PHI0]);
+    const double phi0 = is_given ? p->start[PHI0] : fmin(fmax(0, p->lower[PHI0]), p->upper[PHI0]);
+    for (int64_t a = 0; a < p->n_angle; a++) {
+        const double from_axis = remainder(p->data->info.phi[a] - phi0, 90);
+        if (fabs(from_axis) > 1e-6) {
+            return;
+        }
+    }
+    const double room = p->upper[PHI0] - phi0;
+    p->start[PHI0] = room > aside ? phi0 + aside : phi0 - fmin(aside, phi0 - p->lower[PHI0]);
+    if (is_given) {
+        tess_xp_problem_warn(p,
+                             "The start of phi0 was moved from %g to %g: all angles lie along or "
+                             "across the flow there, and the data cannot tell its sign; the other "
+                             "sign fits alike.",
+                             phi0, p->start[PHI0]);
+    }
+}
+
 static tess_status take_memory(tess_xp_problem *p)
 {
     p->block_bytes = (size_t)(2 * p->n_angle) * sizeof(double);
@@ -159,8 +183,8 @@ static tess_status weigh(tess_xp_problem *p)
         p->model.mode == TESS_XPCS_LAMINAR_FLOW && !isnan(p->start[PHI0]) ? p->start[PHI0] : 0;
     tess_xpcs_fit_config defaults;
     tess_xpcs_fit_config_init(&defaults, sizeof defaults);
-    p->sigma_is_default =
-        p->config.sigma_mode == TESS_XPCS_SIGMA_CONSTANT && p->config.sigma == defaults.sigma;
+    p->sigma_is_default = p->config.sigma_mode == TESS_XPCS_SIGMA_CONSTANT &&
+                          p->config.sigma == defaults.sigma && !p->config.has_sigma;
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;
     }
@@ -177,6 +201,9 @@ static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_model_for_data(model, &p->data->info, &p->model));
     TESS_TRY(take_params(p));
+    if (p->model.mode == TESS_XPCS_LAMINAR_FLOW && !p->is_fixed[PHI0]) {
+        leave_saddle(p);
+    }
     TESS_TRY(take_memory(p));
     TESS_TRY(take_scaling(p));
     TESS_TRY(weigh(p));

@@ -110,6 +110,7 @@ static void resolve_sigma(tess_xp_resolution *r)
         r->info.fit.sigma_mode = TESS_XPCS_SIGMA_DATASET;
     }
     r->info.has_sigma = value != NULL || r->info.fit.sigma_mode != TESS_XPCS_SIGMA_CONSTANT;
+    r->info.fit.has_sigma = value != NULL;
     if (value != NULL && r->info.fit.sigma_mode != TESS_XPCS_SIGMA_CONSTANT) {
         tess_text_printf(&r->notices, "model.sigma.value counts with model.sigma.mode constant "
                                       "alone\n");
