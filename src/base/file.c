@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 // One write() may move at most 2 GiB; smaller pieces also keep cancellation prompt.
-enum { MAX_PIECE = 64 << 20 };
+enum { MAX_PIECE = 64 << 20, MAX_PATH = 4096 };
 
 static tess_status write_error(const char *path, const char *what)
 {
@@ -309,4 +309,36 @@ tess_status tess_file_write_text(const char *path, const char *text, int overwri
         return status;
     }
     return tess_temp_file_commit(&file, overwrite);
+}
+
+static tess_status make_folder(const char *path)
+{
+    struct stat found;
+    if (mkdir(path, 0777) == 0) {
+        return TESS_OK;
+    }
+    const int code = errno;
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        return TESS_OK; // also where a folder above it is not ours to write
+    }
+    if (code != EEXIST) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot create this folder: %s", path, strerror(code));
+    }
+    TESS_FAIL(TESS_E_CREATE, "%s: is there already and no folder; choose another name", path);
+}
+
+tess_status tess_file_make_folders(const char *path)
+{
+    char part[MAX_PATH];
+    if ((size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part) {
+        TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", path);
+    }
+    for (char *at = part + 1; part[0] && *at; at++) {
+        if (*at == '/' && at[-1] != '/') {
+            *at = '\0';
+            TESS_TRY(make_folder(part));
+            *at = '/';
+        }
+    }
+    return make_folder(part);
 }

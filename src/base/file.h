@@ -47,4 +47,7 @@ TESS_MUST_CHECK tess_status tess_file_resize(int fd, const char *path, uint64_t 
 // Whole small text written atomically.
 TESS_MUST_CHECK tess_status tess_file_write_text(const char *path, const char *text, int overwrite);
 
+// Makes a folder and every folder on the way to it, as far as they are not there.
+TESS_MUST_CHECK tess_status tess_file_make_folders(const char *path);
+
 #endif

@@ -200,6 +200,23 @@ static void only_files_are_replaced(void **state)
     unlink(path);
 }
 
+static void folders_are_made_on_the_way(void **state)
+{
+    (void)state;
+    char path[512];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/one//two/three/", unit_path("made"));
+    assert_ok(tess_file_make_folders(path));
+    assert_ok(tess_file_make_folders(path));
+    assert_int_equal(stat(path, &there), 0);
+    assert_true(S_ISDIR(there.st_mode));
+    unit_write_file(unit_path("plain"), "x", 1);
+    assert_fails(tess_file_make_folders(unit_path("plain")), TESS_E_CREATE,
+                 "plain: is there already and no folder");
+    snprintf(path, sizeof path, "%s/in", unit_path("plain"));
+    assert_fails(tess_file_make_folders(path), TESS_E_CREATE, "plain: is there already");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +228,7 @@ int main(void)
         cmocka_unit_test(commit_refuses_and_cleans_up),
         cmocka_unit_test(names_may_be_relative_or_too_long),
         cmocka_unit_test(signals_do_not_disturb),
+        cmocka_unit_test(folders_are_made_on_the_way),
         cmocka_unit_test(only_files_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,7 +290,12 @@ static void wrong_caches_are_passed_over(void **state)
     tess_xpcs_data_destroy(data);
     remove_folder(folder, LEFT, ARRAY_LEN(LEFT));
 
-    config.no_cache = 0; // a folder that is not there: data, and a note
+    config.no_cache = 0; // a folder that is not there is made
+    assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
+    assert_null(strstr(tess_xpcs_data_get_info(data)->notes, "the cache was not written"));
+    tess_xpcs_data_destroy(data);
+    remove_folder(folder, LEFT, ARRAY_LEN(LEFT));
+    config.cache_folder = source; // a file in its place: data, and a note
     assert_ok(tess_xpcs_data_open(ctx, source, &config, &data));
     assert_contains(tess_xpcs_data_get_info(data)->notes, "the cache was not written: ");
     tess_xpcs_data_destroy(data);

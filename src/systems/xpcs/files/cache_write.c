@@ -20,6 +20,10 @@ tess_status tess_xp_cache_begin(tess_xp_cache_writer *writer)
                               .rank = 3,
                               .item_bytes = (int64_t)tess_dtype_bytes(dtype),
                               .shape = {writer->ring->n, n, n}};
+    char folder[TESS_XP_CACHE_PATH];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(writer->path, '/') - writer->path),
+             writer->path);
+    TESS_TRY(tess_file_make_folders(folder[0] ? folder : "/"));
     return tess_spool_create(writer->path, &shape, &writer->spool);
 }
 

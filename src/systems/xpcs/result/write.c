@@ -8,10 +8,8 @@
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/result/arrays.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -42,36 +40,6 @@ static tess_status path_of(const writing *w, const char *name, char path[PATH_BY
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", w->folder);
     }
     return TESS_OK;
-}
-
-static tess_status make_folder(const char *path)
-{
-    struct stat found;
-    if (mkdir(path, 0777) == 0) {
-        return TESS_OK;
-    }
-    if (errno != EEXIST) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create this folder: %s", path, strerror(errno));
-    }
-    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
-        TESS_FAIL(TESS_E_CREATE, "%s: is there already and no folder; choose another name", path);
-    }
-    return TESS_OK;
-}
-
-// Every folder on the way to the results.
-static tess_status make_folders(const writing *w)
-{
-    char path[PATH_BYTES];
-    TESS_TRY(path_of(w, "nlsq", path));
-    for (char *slash = path + 1; *slash; slash++) {
-        if (*slash == '/' && slash[-1] != '/') {
-            *slash = '\0';
-            TESS_TRY(make_folder(path));
-            *slash = '/';
-        }
-    }
-    return make_folder(path);
 }
 
 // Before any work: without overwrite none of the files is there.
@@ -105,8 +73,8 @@ static tess_status check_disk(const writing *w)
     const uint64_t free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
     if (needed > free_bytes) {
         TESS_FAIL(TESS_E_IO,
-                  "%s: the fitted matrices need %llu bytes, the disk has %llu free; choose another "
-                  "disk, or leave them out (surfaces 0)",
+                  "%s: the parameters are written, but the fitted matrices need %llu bytes and the "
+                  "disk has %llu free; choose another disk, or leave them out (surfaces 0)",
                   w->folder, (unsigned long long)needed, (unsigned long long)free_bytes);
     }
     return TESS_OK;
@@ -182,6 +150,7 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
                                     const char *folder, const tess_xpcs_write_config *config)
 {
     writing w = {.ctx = ctx, .data = data, .model = model, .folder = folder};
+    char path[PATH_BYTES];
     tess_xpcs_write_config_init(&w.config, sizeof w.config);
     if (config) {
         TESS_TRY(tess_struct_read(config, &w.config, sizeof w.config, "config"));
@@ -194,13 +163,14 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
     w.has_surfaces =
         w.config.surfaces > 0 || (w.config.surfaces < 0 && data->info.n_point < SURFACE_POINTS);
     tess_xp_record_init(&w.record, info, w.config.command_line);
-    TESS_TRY(make_folders(&w));
+    TESS_TRY(path_of(&w, "nlsq", path));
+    TESS_TRY(tess_file_make_folders(path));
     TESS_TRY(check_absent(&w));
-    TESS_TRY(check_disk(&w));
-    // What takes longest and may fail for lack of room comes first.
-    TESS_TRY(write_archives(&w));
-    TESS_TRY(write_pictures(&w));
+    // What hours of work found comes first, and is there even if the rest finds no room.
     TESS_TRY(write_text(&w, "nlsq/parameters.json", tess_xp_record_parameters));
     TESS_TRY(write_text(&w, "nlsq/analysis_results_nlsq.json", tess_xp_record_analysis));
-    return write_text(&w, "nlsq/convergence_metrics.json", tess_xp_record_convergence);
+    TESS_TRY(write_text(&w, "nlsq/convergence_metrics.json", tess_xp_record_convergence));
+    TESS_TRY(check_disk(&w));
+    TESS_TRY(write_archives(&w));
+    return write_pictures(&w);
 }
