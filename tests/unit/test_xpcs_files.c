@@ -280,6 +280,20 @@ static void odd_files_are_read_with_notes(void **state)
     assert_contains(info->notes, "dynamic_num_pts disagrees");
     tess_xpcs_data_destroy(data);
 
+    // The middle one of three is missing: the last keeps its own angle.
+    xf_aps_u(&f);
+    assert_ok(tess_xpcs_data_open(ctx, xf_write(ctx, &f, "odd.h5"), NULL, &data));
+    const double third = tess_xpcs_data_get_info(data)->phi[2];
+    tess_xpcs_data_destroy(data);
+    xf_drop(&f, f.keys[1]);
+    assert_ok(tess_xpcs_data_open(ctx, xf_write(ctx, &f, "odd.h5"), NULL, &data));
+    info = tess_xpcs_data_get_info(data);
+    assert_int_equal(info->n_angle, 2);
+    assert_true(info->phi[1] == third);
+    assert_contains(info->notes,
+                    "2 matrices and 3 processed bins; they are matched by the numbers");
+    tess_xpcs_data_destroy(data);
+
     xf_legacy(&f);
     f.bins[1] = 0;
     assert_ok(tess_xpcs_data_open(ctx, xf_write(ctx, &f, "odd.h5"), NULL, &data));

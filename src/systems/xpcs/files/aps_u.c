@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define QMAP "xpcs/qmap/"
@@ -134,22 +135,48 @@ static void read_times(struct tess_xpcs_file *file)
     file->info.dt_s = frame_time * stride * averaging;
 }
 
+// Of "c2_00012" 12; 0 where a name ends without a number.
+static int64_t key_number(const char *dataset)
+{
+    size_t n = strlen(dataset);
+    while (n > 0 && dataset[n - 1] >= '0' && dataset[n - 1] <= '9') {
+        n--;
+    }
+    return strlen(dataset + n) < 10 ? strtoll(dataset + n, NULL, 10) : 0;
+}
+
+// Names that count through 1 ... n_processed say which bin is whose even where some are missing
+// (left out, or a link that leads nowhere); other names are taken in their order.
+static bool are_numbered(const struct tess_xpcs_file *file, const grid *g)
+{
+    for (int64_t k = 0; k < file->info.n_bin; k++) {
+        const int64_t number = key_number(file->bins[k].dataset);
+        if (number < 1 || number > g->n_processed) {
+            return false;
+        }
+    }
+    return g->processed && file->info.n_bin < g->n_processed;
+}
+
 static tess_status describe(struct tess_xpcs_file *file)
 {
     grid g = {0};
     TESS_TRY(check_names(file));
     TESS_TRY(tess_xp_file_matrices(file, MATRICES));
     TESS_TRY(read_grid(file, &g));
+    const bool by_number = are_numbered(file, &g);
     if (g.n_processed != file->info.n_bin) {
         tess_text_printf(&file->notes,
-                         "the file has %" PRId64 " matrices and %" PRId64
-                         " processed bins; the first of both are used\n",
-                         file->info.n_bin, g.n_processed);
+                         "the file has %" PRId64 " matrices and %" PRId64 " processed bins; %s\n",
+                         file->info.n_bin, g.n_processed,
+                         by_number ? "they are matched by the numbers in their names"
+                                   : "the first of both are used");
         tess_xp_file_keep(file, g.n_processed);
     }
     int64_t n_valid = 0;
     for (int64_t k = 0; k < file->info.n_bin; k++) {
-        const int64_t b = g.processed ? g.processed[k] : k + 1;
+        const int64_t at = by_number ? key_number(file->bins[k].dataset) - 1 : k;
+        const int64_t b = g.processed ? g.processed[at] : k + 1;
         file->bins[k].is_valid = place(file, &g, b, &file->bins[k]);
         n_valid += file->bins[k].is_valid;
     }
