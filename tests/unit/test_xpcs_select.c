@@ -167,6 +167,24 @@ static void angles_are_chosen_by_ranges(void **state)
     tess_context_destroy(ctx);
 }
 
+static void lost_matrices_are_noticed(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    const tess_xpcs_data_config config = defaults();
+    const double q[] = {0.0054, 0.0054, (double)NAN, 0.0054};
+    const double phi[] = {10, (double)NAN, 20, 30};
+    const uint8_t is_valid[] = {1, 1, 1, 0};
+    tess_xp_candidates all = {
+        .name = "c2", .n = 4, .q = q, .phi = phi, .is_valid = is_valid, .n_frame = 10};
+    tess_xp_selection s;
+    assert_ok(tess_xp_select(ctx, &config, &all, &s));
+    assert_int_equal(s.n, 1);
+    assert_contains(s.notes, "2 of 4 matrices have no finite q or angle and are left out\n");
+    tess_xp_selection_destroy(&s);
+    tess_context_destroy(ctx);
+}
+
 static void mixed_up_units_are_noticed(void **state)
 {
     (void)state;
@@ -352,6 +370,7 @@ int main(void)
         cmocka_unit_test(the_nearest_ring_is_taken),
         cmocka_unit_test(a_tolerance_gathers_a_ring),
         cmocka_unit_test(angles_are_chosen_by_ranges),
+        cmocka_unit_test(lost_matrices_are_noticed),
         cmocka_unit_test(mixed_up_units_are_noticed),
         cmocka_unit_test(frames_are_checked),
         cmocka_unit_test(bad_frames_count_as_the_file_does),

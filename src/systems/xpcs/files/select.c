@@ -176,6 +176,24 @@ static void note_q(const choice *c)
     }
 }
 
+// Matrices that belong nowhere are left out, but not without a word.
+static void note_lost(const choice *c)
+{
+    const tess_xp_candidates *all = c->all;
+    const bool by_q = all->q_tolerance >= 0;
+    int64_t n = 0;
+    for (int64_t i = 0; i < all->n; i++) {
+        const bool is_valid = !all->is_valid || all->is_valid[i];
+        n += is_valid && (!isfinite(all->phi[i]) || (by_q && !isfinite(all->q[i])));
+    }
+    if (n > 0) {
+        tess_text_printf(&c->out->text,
+                         "%" PRId64 " of %" PRId64 " matrices have no finite q or angle and are "
+                         "left out\n",
+                         n, all->n);
+    }
+}
+
 static tess_status select_q(choice *c)
 {
     const tess_xp_candidates *all = c->all;
@@ -197,6 +215,7 @@ static tess_status select_q(choice *c)
     if (c->out->n == 0) {
         TESS_FAIL(TESS_E_FORMAT, "%s: none of its %" PRId64 " angles is finite", all->name, all->n);
     }
+    note_lost(c);
     if (by_q) {
         note_q(c);
     }
