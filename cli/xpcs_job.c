@@ -156,6 +156,7 @@ int xpcs_open_session(cli *c, xpcs_job *j)
     j->data_config = info->data;
     j->fit_config = info->fit;
     tess_xpcs_simulation_init(&j->simulation, sizeof j->simulation);
+    j->fit_config.has_sigma |= has_flag(c, "sigma");
     CLI_TRY(session_open(c, NULL));
     return fill_structs(c, j, has_config);
 }

@@ -139,6 +139,13 @@ static int read_vectors(const core_state *state, PyObject *const *values, fit_re
                : 0;
 }
 
+// An option of the table that the caller named, whatever its value.
+static int is_given(PyObject *options, const char *name)
+{
+    PyObject *value = options && PyDict_Check(options) ? PyDict_GetItemString(options, name) : NULL;
+    return value && value != Py_None;
+}
+
 // free_request() is due in any case.
 static int read_request(const core_state *state, PyObject *const *values, fit_request *r)
 {
@@ -159,6 +166,7 @@ static int read_request(const core_state *state, PyObject *const *values, fit_re
     }
     r->n_param = xpcs_n_param(&r->model);
     r->n_angle = tess_xpcs_data_get_info(r->data)->n_angle;
+    config->has_sigma |= is_given(values[FIT_OPTIONS], "sigma");
     return core_to_config(state, values[FIT_OPTIONS], tess_xpcs_fit_params(), config) < 0 ||
                    read_vectors(state, values, r) < 0 ||
                    core_to_path(values[FIT_CHECKPOINT], &r->path, &config->checkpoint_dir) < 0 ||
