@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char default_folder[] = "homodyne_results";
 
@@ -125,6 +126,33 @@ static const char *choose_folder(const cli *c, const xpcs_job *j)
     return configured[0] ? configured : default_folder;
 }
 
+// The folder, or the nearest above it that is there, takes files.
+static int check_writable(const char *folder)
+{
+    char *path = strdup(folder[0] ? folder : ".");
+    int failed = 0;
+
+    if (!path) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    while ((failed = access(path, W_OK | X_OK)) != 0 && errno == ENOENT) {
+        char *slash = strrchr(path, '/');
+        if (strcmp(path, ".") == 0) {
+            break; // the folder one is in was removed
+        }
+        if (slash) {
+            slash[slash == path] = '\0';
+        } else {
+            strcpy(path, ".");
+        }
+    }
+    const int code = errno;
+    free(path);
+    return failed
+               ? console_fail(73, "%s: no results can be written there: %s", folder, strerror(code))
+               : 0;
+}
+
 // Hours of work end there, so that it is looked at before them.
 static int check_folder(const cli *c, const char *folder)
 {
@@ -133,6 +161,7 @@ static int check_folder(const cli *c, const char *folder)
     if (stat(folder, &there) == 0 && !S_ISDIR(there.st_mode)) {
         return console_fail(73, "%s is a file; name a folder for the results", folder);
     }
+    CLI_TRY(check_writable(folder));
     char *first = malloc(strlen(folder) + 32);
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);

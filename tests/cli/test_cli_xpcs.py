@@ -63,6 +63,13 @@ def test_lines_for_people(tessera, small):
     assert "plan: STANDARD" in result.stderr
 
 
+def test_a_sigma_that_was_given_is_no_default(tessera, small):
+    words = ("fit", small, "--mode", "static_anisotropic", "--no-surfaces", "--overwrite")
+    assert run_json(tessera, *words, "-o", "a")["result"]["sigma_is_default"] is True
+    found = run_json(tessera, *words, "--sigma", "0.01", "-o", "a")["result"]
+    assert found["sigma_is_default"] is False
+
+
 def test_every_strategy_gives_the_same_bytes(tessera, small, tmp_path):
     seen = set()
     ways = [("standard", "1"), ("large", "2"), ("chunked", "3"), ("streaming", "7")]
@@ -84,6 +91,41 @@ def test_results_are_not_replaced_unasked(tessera, small):
     assert again.returncode == 73
     assert "holds results; give --overwrite" in again.stderr
     assert tessera(*words, "--overwrite").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_takes_nothing_is_named_before_the_fit(tessera, small, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o555)
+    result = tessera("xpcs", "fit", small, "--mode", "static_anisotropic", "-o", "locked/a/b")
+    assert result.returncode == 73
+    assert "locked/a/b: no results can be written there: Permission denied" in result.stderr
+    assert "plan:" not in result.stderr
+
+
+def test_a_file_on_the_way_to_the_results_is_named_before_the_fit(tessera, small):
+    result = tessera("xpcs", "fit", small, "--mode", "static_anisotropic", "-o", f"{small}/out")
+    assert result.returncode == 73
+    assert "s.hdf/out: no results can be written there: Not a directory" in result.stderr
+    assert "plan:" not in result.stderr
+
+
+def test_parameters_are_written_even_if_surfaces_cannot(tessera, small, tmp_path):
+    (tmp_path / "out" / "nlsq" / "fitted_data.npz").mkdir(parents=True)
+    result = tessera("xpcs", "fit", small, "--mode", "static_anisotropic", "-o", "out",
+                     "--overwrite")
+    assert result.returncode != 0
+    assert "fitted_data.npz" in result.stderr
+    assert parameters(tmp_path / "out")[0]["convergence_status"] == "converged"
+
+
+def test_cache_folders_are_made(tessera, small, tmp_path):
+    words = ("xpcs", "fit", small, "--mode", "static_anisotropic", "--cache", "one/two/",
+             "--overwrite", "-o", "out")
+    first = tessera(*words)
+    assert "cache was not written" not in first.stderr
+    assert (tmp_path / "one" / "two" / "cached_c2_frames_1_-1.npz").exists()
+    assert tessera(*words).stdout.split("+-")[0].split("D0")[1] == \
+        first.stdout.split("+-")[0].split("D0")[1]
 
 
 def test_original_flags(tessera, small, tmp_path):
