@@ -101,5 +101,7 @@ typedef struct tess_xp_simulation {
 #define TESS_XP_EXPONENT_LEAST (-160.0)
 // In f32 e, m and t are larger by this, so that squares of what still counts are normal numbers.
 #define TESS_XP_SCALE_F32 0x1p32
+// What e is then at least, or 0: below 4e-18 it counts for nothing.
+#define TESS_XP_LEAST_F32 0x1p-26
 
 #endif

@@ -206,7 +206,8 @@ void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t
                                  tess_xp_pairs_f32 *restrict out)
 {
     for (size_t c = 0; c < padded(n); c++) {
-        out->e[c] = (float)(pairs->e[c] * TESS_XP_SCALE_F32);
+        const double e = pairs->e[c] * TESS_XP_SCALE_F32;
+        out->e[c] = (float)(e < TESS_XP_LEAST_F32 ? 0 : e);
     }
     TESS_KFN(xpcs_narrow)(pairs->b, n, out->b);
     TESS_KFN(xpcs_narrow)(pairs->inverse, n, out->inverse);

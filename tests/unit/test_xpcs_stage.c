@@ -384,12 +384,76 @@ static void ignored_sigmas(void **state)
     tess_context_destroy(ctx);
 }
 
+// Holes where hashes and bad frames say, heads and weights of what is there; any leaf alone gives
+// the same bytes.
+static void simulated_holes(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    for (int32_t item_bytes = 4; item_bytes <= 8; item_bytes += 4) {
+        const pass_case c = {"simulation", 3, 300, 7, .item_bytes = item_bytes, .has_sigma = 1};
+        xp_problem p = make_case(ctx, &c), again = make_case(ctx, &c);
+        uint8_t is_bad[300] = {0};
+        is_bad[0] = is_bad[17] = is_bad[299] = 1;
+        tess_stage_xpcs_simulate stage = {.tiles = &p.tiles,
+                                          .grid = &p.grid,
+                                          .angles = p.angles,
+                                          .is_bad = is_bad,
+                                          .records = p.records,
+                                          .n_leaf = tess_xp_tiles_n_leaf(&p.tiles),
+                                          .seed = 42,
+                                          .sigma = 0.05,
+                                          .nan_fraction = 0.02,
+                                          .n_param = p.n_param,
+                                          .power = p.power};
+        xp_run(ctx, TESS_STAGE_XPCS_SIMULATE, &stage, sizeof stage);
+        int64_t n_hole = 0, n_point = 0;
+        for (int64_t k = 0; k < p.tiles.n_tile; k++) {
+            const tess_xp_tile tile = tess_xp_tiles_at(&p.tiles, k);
+            for (int64_t a = 0; a < p.n_angle; a++) {
+                long double sums[3] = {0};
+                for (int64_t col = 0; col < tile.width; col++) {
+                    const int64_t j = tile.first_column + col;
+                    const double y = xp_get(&p, &tile, a, col);
+                    const int is_out = col >= tile.n_column;
+                    uint64_t key =
+                        (UINT64_C(42) << 40) + 2 * (uint64_t)((a * 300 + tile.row) * 300 + j);
+                    key ^= UINT64_C(1) << 63;
+                    const int is_drawn = (double)xp_random(&key) * 0x1p-64 < 0.02;
+                    const int is_hole =
+                        is_out || is_drawn || is_bad[tile.row] || (j < 300 && is_bad[j]);
+                    assert_int_equal(y != y, is_hole);
+                    assert_true(*xp_sd(&p, &tile, a, col) == (is_hole ? 0 : 1 / (0.05 * 0.05)));
+                    n_hole += !is_out && is_hole, n_point += !is_out;
+                    const long double d = (long double)y - p.angles[a].mean;
+                    sums[0] += !is_hole, sums[1] += is_hole ? 0 : d, sums[2] += is_hole ? 0 : d * d;
+                }
+                for (int m = 0; m < 3; m++) {
+                    assert_true(fabsl(xp_head(&p, &tile, a)[m] - sums[m]) <= 1e-13L * 256);
+                }
+            }
+        }
+        assert_true(n_hole > n_point / 50 && n_hole < n_point / 20);
+        const int64_t n_leaf = stage.n_leaf;
+        stage.n_leaf = 1;
+        for (stage.first_leaf = 0; stage.first_leaf < n_leaf; stage.first_leaf++) {
+            stage.records = again.records + tess_xp_tiles_leaf_offset(&p.tiles, stage.first_leaf);
+            xp_run(ctx, TESS_STAGE_XPCS_SIMULATE, &stage, sizeof stage);
+        }
+        assert_memory_equal(p.records, again.records, (size_t)p.tiles.row_offset[299]);
+        xp_drop(ctx, &p);
+        xp_drop(ctx, &again);
+    }
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_by_definition),
         cmocka_unit_test(cuts_change_nothing),
         cmocka_unit_test(ignored_sigmas),
+        cmocka_unit_test(simulated_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

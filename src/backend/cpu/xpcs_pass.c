@@ -273,6 +273,20 @@ static void add_hessian(const pass_tile *tile)
     }
 }
 
+// The columns of the tile only: most tiles of small matrices are short.
+static void clear_angles(const pass_tile *tile)
+{
+    const size_t width = (size_t)tile->at.width;
+    pass_scratch *s = tile->scratch;
+    for (int k = 0; k < 6 && tile->job->want == TESS_XP_HESSIAN; k++) {
+        if (tile->job->is_mixed) {
+            memset(s->narrow_angles.a[k], 0, width * sizeof(float));
+        } else {
+            memset(s->angles.a[k], 0, width * sizeof(double));
+        }
+    }
+}
+
 // The factors that angles of equal q share.
 static void prepare_group(pass_tile *tile, int64_t first)
 {
@@ -292,11 +306,9 @@ static void prepare_group(pass_tile *tile, int64_t first)
         return;
     }
     job->kernels->xpcs_pairs(&source, &s->pairs);
+    clear_angles(tile);
     if (job->is_mixed) {
         job->kernels->xpcs_narrow_pairs(&s->pairs, source.n, &s->narrow_pairs);
-        memset(&s->narrow_angles, 0, sizeof s->narrow_angles);
-    } else {
-        memset(&s->angles, 0, sizeof s->angles);
     }
     if (a->n_param == 3) {
         job->kernels->xpcs_static_pairs(&s->pairs, source.n, tile->fixed);
