@@ -313,6 +313,7 @@ static void too_few_evaluations_are_not_good(void **state)
     (void)state;
     golden_fit g = golden_fit_open(1, 1);
     g.config.max_nfev = 2;
+    g.config.bad_chunk = 1;
     tess_xpcs_result *result = golden_fit_run(&g);
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
     assert_int_equal(info->convergence, TESS_XPCS_MAX_ITER);
@@ -321,6 +322,7 @@ static void too_few_evaluations_are_not_good(void **state)
     assert_contains(info->message, "Not converged after 2 evaluations");
     assert_contains(info->message, "max_nfev");
     assert_contains(info->warnings, info->message);
+    assert_contains(info->warnings, "bad_chunk mask has no effect");
     tess_xpcs_result_destroy(result);
     golden_fit_close(&g);
 }

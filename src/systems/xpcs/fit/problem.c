@@ -200,6 +200,10 @@ static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
     }
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_model_for_data(model, &p->data->info, &p->model));
+    if (p->config.bad_chunk == 1) {
+        tess_xp_problem_warn(p, "bad_chunk mask has no effect: data that cannot be read stop the "
+                                "fit; convert the readable angles or frames to a new file.");
+    }
     TESS_TRY(take_params(p));
     if (p->model.mode == TESS_XPCS_LAMINAR_FLOW && !p->is_fixed[PHI0]) {
         leave_saddle(p);
