@@ -53,16 +53,6 @@ int autoreject_transform(cli *c, autoreject_job *j);
 int autoreject_write_report(cli *c, autoreject_job *j);
 void autoreject_close(autoreject_job *j);
 
-// A failed computation: stopped, or the library's message. Exit code.
-int autoreject_status(const cli *c, tess_status status);
-
-// Prints notes of the library, a line each.
-void autoreject_print_notes(const char *notes);
-
-// Numbers joined by commas; free() *out.
-int autoreject_parse_reals(const cli *c, const char *option, const char *text, double **out,
-                           int64_t *n);
-
 // The facts on stdout, as lines or as one JSON object.
 int autoreject_print(cli *c, autoreject_job *j, const char *schema);
 

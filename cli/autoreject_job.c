@@ -9,38 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int autoreject_parse_reals(const cli *c, const char *option, const char *text, double **out,
-                           int64_t *n)
-{
-    int64_t count = 1;
-    for (const char *at = text; *at; at++) {
-        count += *at == ',';
-    }
-    double *values = malloc((size_t)count * sizeof *values);
-    if (!values) {
-        return console_fail(71, "no memory for the values of --%s", option);
-    }
-    const char *at = text;
-    for (int64_t i = 0; i < count; i++) {
-        char *end = NULL;
-        values[i] = strtod(at, &end);
-        if (end == at || (*end != ',' && *end != '\0')) {
-            free(values);
-            return cli_usage_error(c, "--%s: '%s' is not a list of numbers such as 0.1,0.3", option,
-                                   text);
-        }
-        at = end + 1;
-    }
-    *out = values;
-    *n = count;
-    return 0;
-}
-
 static int parse_counts(const cli *c, const char *option, const char *text, int64_t **out,
                         int64_t *n)
 {
     double *reals = NULL;
-    CLI_TRY(autoreject_parse_reals(c, option, text, &reals, n));
+    CLI_TRY(cli_parse_reals(c, option, text, &reals, n));
     *out = malloc((size_t)*n * sizeof **out);
     for (int64_t i = 0; *out && i < *n; i++) {
         if (!(reals[i] >= 0 && reals[i] < 1e9) || reals[i] != floor(reals[i])) {
@@ -105,8 +78,8 @@ int autoreject_open_session(cli *c, autoreject_job *j)
         }
     }
     if (c->values.consensus) {
-        CLI_TRY(autoreject_parse_reals(c, "consensus", c->values.consensus, &j->consensus,
-                                       &j->n_consensus));
+        CLI_TRY(
+            cli_parse_reals(c, "consensus", c->values.consensus, &j->consensus, &j->n_consensus));
     }
     if (c->values.n_interpolate) {
         CLI_TRY(parse_counts(c, "n-interpolate", c->values.n_interpolate, &j->n_interpolate,
@@ -114,21 +87,6 @@ int autoreject_open_session(cli *c, autoreject_job *j)
     }
     CLI_TRY(session_open(c, systems));
     return parse_baseline(c, &j->epochs_config);
-}
-
-void autoreject_print_notes(const char *notes)
-{
-    for (const char *line = notes; *line;) {
-        char copy[512];
-        const size_t length = strcspn(line, "\n");
-        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
-        for (char *letter = copy; *letter; letter++) {
-            // Names come from the file; none shall steer the terminal.
-            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
-        }
-        console_note("%s", copy);
-        line += length + (line[length] == '\n');
-    }
 }
 
 int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path)
@@ -144,22 +102,13 @@ int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path)
     config->dataset = c->values.dataset;
     CLI_CALL(tess_autoreject_epochs_open(c->ctx, path, config, &j->epochs));
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
-    autoreject_print_notes(info->notes);
+    console_notes(info->notes);
     j->picks = malloc((size_t)info->sensors->n_chan * sizeof *j->picks + 1);
     if (!j->picks) {
         return console_fail(71, "no memory for the list of channels");
     }
     CLI_CALL(tess_autoreject_picks(j->epochs, c->values.picks, j->picks, &j->n_pick));
     return 0;
-}
-
-int autoreject_status(const cli *c, tess_status status)
-{
-    console_erase_bar();
-    if (status == TESS_CANCELLED) {
-        return job_explain_cancel(c, 0, 0);
-    }
-    return status == TESS_OK ? 0 : console_status(status);
 }
 
 static void complete_fit_config(const cli *c, autoreject_job *j)
@@ -233,9 +182,9 @@ int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only)
     const tess_status status =
         thresholds_only ? tess_autoreject_thresholds(c->ctx, j->epochs, &j->fit_config, &j->model)
                         : tess_autoreject_fit(c->ctx, j->epochs, &j->fit_config, &j->model);
-    CLI_TRY(autoreject_status(c, status));
+    CLI_TRY(job_status(c, status));
     const tess_autoreject_model_info *info = tess_autoreject_model_get_info(j->model);
-    autoreject_print_notes(info->notes);
+    console_notes(info->notes);
     console_note("%lld epochs x %lld channels in %.3f s", (long long)info->n_epoch,
                  (long long)info->n_pick, info->seconds[3]);
     return 0;
@@ -252,10 +201,9 @@ int autoreject_make_log(cli *c, autoreject_job *j)
     if (c->values.use_log) {
         CLI_CALL(tess_autoreject_log_load(c->ctx, c->values.use_log, &j->log));
     } else {
-        CLI_TRY(autoreject_status(
-            c, tess_autoreject_log_compute(c->ctx, j->model, j->epochs, &j->log)));
+        CLI_TRY(job_status(c, tess_autoreject_log_compute(c->ctx, j->model, j->epochs, &j->log)));
     }
-    autoreject_print_notes(tess_autoreject_log_get_info(j->log)->notes);
+    console_notes(tess_autoreject_log_get_info(j->log)->notes);
     if (c->values.log) {
         CLI_CALL(tess_autoreject_log_save(c->ctx, j->log, c->values.log, c->values.overwrite));
         console_note("reject log written to %s", c->values.log);
@@ -266,9 +214,9 @@ int autoreject_make_log(cli *c, autoreject_job *j)
 int autoreject_transform(cli *c, autoreject_job *j)
 {
     j->transform_config.overwrite = c->values.overwrite;
-    CLI_TRY(autoreject_status(c, tess_autoreject_transform(c->ctx, j->model, j->epochs, j->log,
-                                                           &j->transform_config, NULL,
-                                                           c->values.output, &j->n_kept)));
+    CLI_TRY(job_status(c, tess_autoreject_transform(c->ctx, j->model, j->epochs, j->log,
+                                                    &j->transform_config, NULL, c->values.output,
+                                                    &j->n_kept)));
     return 0;
 }
 
@@ -277,8 +225,8 @@ int autoreject_write_report(cli *c, autoreject_job *j)
     if (!c->values.report) {
         return 0;
     }
-    CLI_TRY(autoreject_status(c, tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, NULL,
-                                                        c->values.report, c->values.overwrite)));
+    CLI_TRY(job_status(c, tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, NULL,
+                                                 c->values.report, c->values.overwrite)));
     console_note("report written to %s", c->values.report);
     return 0;
 }

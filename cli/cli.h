@@ -179,6 +179,9 @@ void cli_print_command_help(FILE *file, cli *c, const cli_command *command);
 // Prints the error with a pointer to the command's --help; returns 2.
 int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);
 
+// Numbers joined by commas; free() *out. Exit code.
+int cli_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n);
+
 // Reads configuration, resolves the settings of the command's tables into the structs of systems
 // (one per table; NULL if there is none), creates c->ctx.
 int session_open(cli *c, void *const *systems);

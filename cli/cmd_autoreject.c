@@ -2,16 +2,10 @@
 
 #include "autoreject.h"
 #include "job.h"
+#include "text.h"
 
 #include <string.h>
 #include <sys/stat.h>
-
-static int ends_with(const char *path, const char *ending)
-{
-    const size_t n = strlen(path);
-    const size_t n_ending = strlen(ending);
-    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
-}
 
 static int is_same_file(const char *a, const char *b)
 {
@@ -53,7 +47,8 @@ static int check_targets(const cli *c)
 {
     CLI_TRY(job_check_options(c));
     CLI_TRY(check_names_differ(c));
-    if (c->values.log && !ends_with(c->values.log, ".npz") && !ends_with(c->values.log, ".h5")) {
+    if (c->values.log && !text_ends_with(c->values.log, ".npz") &&
+        !text_ends_with(c->values.log, ".h5")) {
         return cli_usage_error(c, "--log: %s: reject logs are written as .npz", c->values.log);
     }
     CLI_TRY(job_check_target(c, c->values.output));
@@ -67,7 +62,7 @@ static int check_epochs_target(const cli *c)
 {
     static const char *const endings[] = {".fif", ".fif.gz", ".npy", ".npz"};
     for (size_t i = 0; c->values.output && i < sizeof endings / sizeof *endings; i++) {
-        if (ends_with(c->values.output, endings[i])) {
+        if (text_ends_with(c->values.output, endings[i])) {
             return check_targets(c);
         }
     }

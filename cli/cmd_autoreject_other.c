@@ -83,8 +83,8 @@ static int run_global(cli *c, autoreject_job *j, int64_t **channels)
         }
         global_line *line = &lines[n_line++];
         *line = (global_line){.type = type, .result = {.struct_size = sizeof line->result}};
-        CLI_TRY(autoreject_status(c, tess_autoreject_overall(c->ctx, j->epochs, *channels, n,
-                                                             &j->overall_config, &line->result)));
+        CLI_TRY(job_status(c, tess_autoreject_overall(c->ctx, j->epochs, *channels, n,
+                                                      &j->overall_config, &line->result)));
     }
     return print_global(c, j, lines, n_line);
 }
@@ -164,8 +164,8 @@ static int run_ransac(cli *c, autoreject_job *j, ransac_arrays *a)
                                             .correlations = a->correlations,
                                             .bad_log = a->bad_log,
                                             .bad = a->bad};
-    CLI_TRY(autoreject_status(c, tess_autoreject_ransac(c->ctx, j->epochs, j->picks, j->n_pick,
-                                                        &j->ransac_config, &result)));
+    CLI_TRY(job_status(c, tess_autoreject_ransac(c->ctx, j->epochs, j->picks, j->n_pick,
+                                                 &j->ransac_config, &result)));
     return print_ransac(c, j, a);
 }
 
@@ -233,7 +233,7 @@ static int run_curve(cli *c, autoreject_job *j, curve *v)
     if (!c->values.thresholds) {
         return cli_usage_error(c, "--thresholds LIST is missing: such as 40e-6,80e-6,160e-6");
     }
-    CLI_TRY(autoreject_parse_reals(c, "thresholds", c->values.thresholds, &v->thresholds, &v->n));
+    CLI_TRY(cli_parse_reals(c, "thresholds", c->values.thresholds, &v->thresholds, &v->n));
     CLI_TRY(autoreject_open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     const int64_t n = v->n * j->overall_config.n_fold;
@@ -241,9 +241,9 @@ static int run_curve(cli *c, autoreject_job *j, curve *v)
     if (!v->scores) {
         return console_fail(71, "no memory for %lld scores", (long long)n);
     }
-    CLI_TRY(autoreject_status(c, tess_autoreject_validation_curve(
-                                     c->ctx, j->epochs, j->picks, j->n_pick, v->thresholds, v->n,
-                                     NULL, j->overall_config.n_fold, v->scores, v->scores + n)));
+    CLI_TRY(job_status(c, tess_autoreject_validation_curve(
+                              c->ctx, j->epochs, j->picks, j->n_pick, v->thresholds, v->n, NULL,
+                              j->overall_config.n_fold, v->scores, v->scores + n)));
     return print_curve(c, j, v);
 }
 

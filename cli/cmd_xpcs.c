@@ -263,11 +263,11 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     const tess_status status =
         tess_xpcs_result_write(c->ctx, j->result, j->data, &j->model, folder, &config);
     free(line);
-    CLI_TRY(xpcs_status(c, status));
+    CLI_TRY(job_status(c, status));
     CLI_TRY(write_summary(c, j, folder));
     if (c->values.report) {
-        CLI_TRY(xpcs_status(c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model,
-                                                c->values.report, c->values.overwrite)));
+        CLI_TRY(job_status(c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model,
+                                               c->values.report, c->values.overwrite)));
         console_note("report written to %s", c->values.report);
     }
     console_note("results written to %s", folder);
@@ -279,8 +279,8 @@ static int verdict(const cli *c, const xpcs_job *j)
 {
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(j->result);
 
-    xpcs_print_notes(info->recovery);
-    xpcs_print_notes(info->warnings);
+    console_notes(info->recovery);
+    console_notes(info->warnings);
     if (info->convergence != TESS_XPCS_CONVERGED) {
         console_fail(1,
                      "the fit did not converge: %s (cost %g, gradient %g); try --max-nfev, other "
@@ -311,7 +311,7 @@ static int run_fit(cli *c, xpcs_job *j)
     if (c->values.dry_run) {
         return 0;
     }
-    CLI_TRY(xpcs_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
+    CLI_TRY(job_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
     CLI_TRY(write_results(c, j, folder));
     CLI_TRY(xpcs_print_fit(c, j, folder));
     return verdict(c, j);

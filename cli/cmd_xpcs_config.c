@@ -88,7 +88,7 @@ static int print_valid(cli *c, const tess_xpcs_settings *loaded)
     tess_json *json = NULL;
 
     if (!c->values.json) {
-        xpcs_print_notes(info->notices);
+        console_notes(info->notices);
         printf("%s: valid, %s\n", c->operands[1],
                tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
         return 0;
@@ -114,7 +114,7 @@ static int print_all(const cli *c, const tess_xpcs_settings *loaded)
     puts(text);
     tess_text_free(text);
     if (!c->values.json) {
-        xpcs_print_notes(tess_xpcs_settings_get_info(loaded)->notices);
+        console_notes(tess_xpcs_settings_get_info(loaded)->notices);
     }
     return 0;
 }

@@ -3,15 +3,9 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "text.h"
 
 #include <string.h>
-
-static int ends_with(const char *path, const char *ending)
-{
-    const size_t n = strlen(path);
-    const size_t n_ending = strlen(ending);
-    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
-}
 
 // Index of text in "a|b|c"; fallback where text is NULL. The parser has checked the choice.
 static int choice_of(const char *choices, const char *text, int fallback)
@@ -102,10 +96,11 @@ static int run_simulate(cli *c, xpcs_job *j)
     CLI_TRY(job_check_target(c, output));
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(complete_simulation(c, j));
-    const int layout = choice_of("aps-u|aps-legacy|txc2", c->values.xpcs.layout,
-                                 ends_with(output, ".txc2") ? TESS_XPCS_TXC2 : TESS_XPCS_APS_U);
+    const int layout =
+        choice_of("aps-u|aps-legacy|txc2", c->values.xpcs.layout,
+                  text_ends_with(output, ".txc2") ? TESS_XPCS_TXC2 : TESS_XPCS_APS_U);
     const int filter = choice_of("lzf|deflate|none", c->values.xpcs.filter, TESS_XPCS_FILTER_LZF);
-    CLI_TRY(xpcs_status(
+    CLI_TRY(job_status(
         c, tess_xpcs_simulate_file(c->ctx, &j->simulation, (tess_xpcs_file_layout)layout,
                                    (tess_xpcs_filter)filter, output, c->values.overwrite)));
     return print_simulated(c, j);
@@ -117,7 +112,7 @@ static int run_inspect(cli *c, xpcs_job *j)
     (void)j;
 
     CLI_TRY(session_open(c, NULL));
-    CLI_TRY(xpcs_status(c, tess_xpcs_file_inspect(c->ctx, c->operands[0], &file)));
+    CLI_TRY(job_status(c, tess_xpcs_file_inspect(c->ctx, c->operands[0], &file)));
     const int code = xpcs_print_file(c, c->operands[0], tess_xpcs_file_get_info(file));
     tess_xpcs_file_close(file);
     return code;
@@ -144,14 +139,14 @@ static int print_data(cli *c, const xpcs_job *j, const char *schema)
 
 static int run_convert(cli *c, xpcs_job *j)
 {
-    if (!c->values.output || !ends_with(c->values.output, ".txc2")) {
+    if (!c->values.output || !text_ends_with(c->values.output, ".txc2")) {
         return cli_usage_error(c, "-o FILE.txc2 is missing: where shall the tiles go?");
     }
     CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(xpcs_open_data(c, j, c->operands[0]));
-    CLI_TRY(xpcs_status(
-        c, tess_xpcs_data_save(c->ctx, j->data, c->values.output, c->values.overwrite)));
+    CLI_TRY(
+        job_status(c, tess_xpcs_data_save(c->ctx, j->data, c->values.output, c->values.overwrite)));
     return print_data(c, j, "tessera.xpcs.convert/1");
 }
 
@@ -162,8 +157,8 @@ static int run_plot(cli *c, xpcs_job *j)
     }
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(xpcs_open_data(c, j, c->operands[0]));
-    CLI_TRY(xpcs_status(c, tess_xpcs_figures(c->ctx, NULL, j->data, &j->model, c->values.output,
-                                             c->values.overwrite)));
+    CLI_TRY(job_status(c, tess_xpcs_figures(c->ctx, NULL, j->data, &j->model, c->values.output,
+                                            c->values.overwrite)));
     return print_data(c, j, "tessera.xpcs.plot/1");
 }
 

@@ -147,3 +147,18 @@ void console_erase_bar(void)
         bar_is_drawn = 0;
     }
 }
+
+void console_notes(const char *notes)
+{
+    for (const char *line = notes; *line;) {
+        char copy[1024];
+        const size_t length = strcspn(line, "\n");
+        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
+        for (char *letter = copy; *letter; letter++) {
+            // Names come from the file; none shall steer the terminal.
+            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
+        }
+        console_note("%s", copy);
+        line += length + (line[length] == '\n');
+    }
+}

@@ -34,6 +34,9 @@ void console_set_quiet(int quiet);
 // One line for the user, unless quiet.
 void console_note(const char *format, ...) TESS_PRINTF(1, 2);
 
+// Notes of the library, a line each. They may hold names from files: none shall steer the terminal.
+void console_notes(const char *notes);
+
 // Prints the error line and returns code.
 int console_fail(int code, const char *format, ...) TESS_PRINTF(2, 3);
 

@@ -44,18 +44,7 @@ int decode_open_session(cli *c, decode_job *j)
 int decode_open_recording(cli *c, decode_job *j, const char *path)
 {
     CLI_CALL(tess_decode_recording_open(c->ctx, path, &j->recording));
-    const char *line = tess_decode_recording_get_info(j->recording)->notes;
-    while (*line) {
-        char copy[512];
-        const size_t length = strcspn(line, "\n");
-        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
-        for (char *letter = copy; *letter; letter++) {
-            // Names come from the file; none shall steer the terminal.
-            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
-        }
-        console_note("%s", copy);
-        line += length + (line[length] == '\n');
-    }
+    console_notes(tess_decode_recording_get_info(j->recording)->notes);
     return 0;
 }
 

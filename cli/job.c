@@ -248,3 +248,12 @@ void job_close(job *j)
     tess_text_free(j->found);
     memset(j, 0, sizeof *j);
 }
+
+int job_status(const cli *c, tess_status status)
+{
+    console_erase_bar();
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
+    return status == TESS_OK ? 0 : console_status(status);
+}

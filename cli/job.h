@@ -39,6 +39,9 @@ void job_close(job *j);
 // code of the signal.
 int job_explain_cancel(const cli *c, int64_t done, int64_t total);
 
+// A failed computation: stopped, or the library's message. Exit code.
+int job_status(const cli *c, tess_status status);
+
 // The plan and the run report as members "plan" and "run".
 void job_write_json(tess_json *json, const job *j);
 

@@ -100,3 +100,10 @@ char *text_command_line(int argc, char *const *argv)
     *at = '\0';
     return line;
 }
+
+int text_ends_with(const char *path, const char *ending)
+{
+    const size_t n = strlen(path);
+    const size_t n_ending = strlen(ending);
+    return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
+}

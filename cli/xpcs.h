@@ -44,15 +44,8 @@ int xpcs_open_session(cli *c, xpcs_job *j);
 // Opens the data and says what was noted; completes dt and gap of the model.
 int xpcs_open_data(cli *c, xpcs_job *j, const char *path);
 
-// A failed computation: stopped, or the library's message. Exit code.
-int xpcs_status(const cli *c, tess_status status);
-
-// Prints notes of the library, a line each.
-void xpcs_print_notes(const char *notes);
 void xpcs_close(xpcs_job *j);
 
-// Lists of numbers joined by commas; free() *out. Exit code.
-int xpcs_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n);
 int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
 
 // What was planned: on stderr, with --dry-run on stdout.

@@ -219,6 +219,6 @@ int xpcs_print_file(cli *c, const char *path, const tess_xpcs_file_info *info)
         }
         puts("");
     }
-    xpcs_print_notes(info->notes);
+    console_notes(info->notes);
     return 0;
 }

@@ -9,30 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void xpcs_print_notes(const char *notes)
-{
-    for (const char *line = notes; *line;) {
-        char copy[1024];
-        const size_t length = strcspn(line, "\n");
-        snprintf(copy, sizeof copy, "%.*s", (int)length, line);
-        for (char *letter = copy; *letter; letter++) {
-            // Names come from the file; none shall steer the terminal.
-            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
-        }
-        console_note("%s", copy);
-        line += length + (line[length] == '\n');
-    }
-}
-
-int xpcs_status(const cli *c, tess_status status)
-{
-    console_erase_bar();
-    if (status == TESS_CANCELLED) {
-        return job_explain_cancel(c, 0, 0);
-    }
-    return status == TESS_OK ? 0 : console_status(status);
-}
-
 // A flag of a table, given on the command line or not.
 static int has_flag(const cli *c, const char *name)
 {
@@ -87,7 +63,7 @@ static int load_settings(cli *c, xpcs_job *j)
         tess_xpcs_settings_load(j->reader, c->values.config, has_flag(c, "lenient"), &j->settings));
     CLI_TRY(apply_original_flags(c, j->settings));
     if (c->values.config) {
-        xpcs_print_notes(tess_xpcs_settings_get_info(j->settings)->notices);
+        console_notes(tess_xpcs_settings_get_info(j->settings)->notices);
     }
     return 0;
 }
@@ -191,9 +167,9 @@ static void take_data_options(const cli *c, xpcs_job *j)
 int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
 {
     take_data_options(c, j);
-    CLI_TRY(xpcs_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
+    CLI_TRY(job_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
     const tess_xpcs_data_info *info = tess_xpcs_data_get_info(j->data);
-    xpcs_print_notes(info->notes);
+    console_notes(info->notes);
     if (j->model.dt_s == 0) {
         j->model.dt_s = info->dt_s;
     }
@@ -236,7 +212,7 @@ int xpcs_announce(cli *c, xpcs_job *j)
     char original[32];
     char line[512];
 
-    CLI_TRY(xpcs_status(
+    CLI_TRY(job_status(
         c, tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
     text_bytes(memory, sizeof memory, plan.memory_bytes);
     text_bytes(limit, sizeof limit, plan.limit_bytes);

@@ -6,36 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int xpcs_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n)
-{
-    int64_t count = 1;
-    for (const char *at = text; *at; at++) {
-        count += *at == ',';
-    }
-    double *values = malloc((size_t)count * sizeof *values);
-    if (!values) {
-        return console_fail(71, "no memory for the values of --%s", option);
-    }
-    const char *at = text;
-    for (int64_t i = 0; i < count; i++) {
-        char *end = NULL;
-        values[i] = strtod(at, &end);
-        if (end == at || (*end != ',' && *end != '\0') || !isfinite(values[i])) {
-            free(values);
-            return cli_usage_error(c, "--%s: '%s' is not a list of numbers such as 0,45,90", option,
-                                   text);
-        }
-        at = end + 1;
-    }
-    *out = values;
-    *n = count;
-    return 0;
-}
-
 static int parse_frames(const cli *c, const char *text, int64_t **out, int64_t *n)
 {
     double *reals = NULL;
-    CLI_TRY(xpcs_parse_reals(c, "bad-frames", text, &reals, n));
+    CLI_TRY(cli_parse_reals(c, "bad-frames", text, &reals, n));
     *out = malloc((size_t)*n * sizeof **out);
     for (int64_t i = 0; *out && i < *n; i++) {
         if (!(reals[i] >= 1 && reals[i] < 1e9) || reals[i] != floor(reals[i])) {
@@ -92,17 +66,17 @@ int xpcs_parse_lists(const cli *c, xpcs_lists *lists)
         CLI_TRY(parse_frames(c, v->bad_frames, &lists->bad_frames, &lists->n_bad_frame));
     }
     if (v->phi) {
-        CLI_TRY(xpcs_parse_reals(c, "phi", v->phi, &lists->phi, &lists->n_phi));
+        CLI_TRY(cli_parse_reals(c, "phi", v->phi, &lists->phi, &lists->n_phi));
     }
     if (v->theta) {
-        CLI_TRY(xpcs_parse_reals(c, "theta", v->theta, &lists->theta, &lists->n_theta));
+        CLI_TRY(cli_parse_reals(c, "theta", v->theta, &lists->theta, &lists->n_theta));
     }
     if (v->contrasts) {
         CLI_TRY(
-            xpcs_parse_reals(c, "contrasts", v->contrasts, &lists->contrasts, &lists->n_contrast));
+            cli_parse_reals(c, "contrasts", v->contrasts, &lists->contrasts, &lists->n_contrast));
     }
     if (v->offsets) {
-        CLI_TRY(xpcs_parse_reals(c, "offsets", v->offsets, &lists->offsets, &lists->n_offset));
+        CLI_TRY(cli_parse_reals(c, "offsets", v->offsets, &lists->offsets, &lists->n_offset));
     }
     return 0;
 }
