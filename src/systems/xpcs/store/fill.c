@@ -8,7 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 32, HEAD = TESS_STAGE_XPCS_HEAD, RUN = TESS_STAGE_XPCS_RUN };
+enum {
+    BLOCK_ROWS = 32,
+    HEAD = TESS_STAGE_XPCS_HEAD,
+    LEAF = TESS_STAGE_XPCS_LEAF,
+    RUN = TESS_STAGE_XPCS_RUN
+};
+
+static const uint64_t WINDOW_BYTES = 16 << 20;
 
 // What a row of the triangle tells.
 typedef struct row_sums {
@@ -25,6 +32,7 @@ typedef struct fill_job {
     tess_xpcs_data *data;
     const tess_xp_matrix *matrix;
     int64_t angle;
+    int64_t first_leaf;
     double mean;
     row_sums *rows; // [n_frame - 1]
 } fill_job;
@@ -165,18 +173,39 @@ static tess_status fill_tile(const fill_job *job, const tess_xp_tile *tile)
     return fill_weights(job, tile, y, weight + plane);
 }
 
-static tess_status fill_rows(void *arg, int64_t block, int32_t worker)
+static tess_status fill_leaf(void *arg, int64_t number, int32_t worker)
 {
     (void)worker;
     const fill_job *job = arg;
     const tess_xp_tiles *tiles = &job->data->tiles;
-    const int64_t last = tiles->n_frame - 1;
-    const int64_t end = (block + 1) * BLOCK_ROWS < last ? (block + 1) * BLOCK_ROWS : last;
-    for (int64_t t = tiles->row_tile[block * BLOCK_ROWS]; t < tiles->row_tile[end]; t++) {
+    const int64_t first = (job->first_leaf + number) * LEAF;
+    const int64_t end = first + LEAF < tiles->n_tile ? first + LEAF : tiles->n_tile;
+    for (int64_t t = first; t < end; t++) {
         const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
         TESS_TRY(fill_tile(job, &tile));
     }
     return TESS_OK;
+}
+
+// Runs a function for every leaf, counted from first_leaf of its job. A scratch file is gone over a
+// window at a time whose pages are then given back: what was written goes to the disk in its own
+// time, and would else cost as much memory as there are data.
+static tess_status run_leaves(tess_xpcs_data *data, tess_block_fn run, void *job,
+                              int64_t *first_leaf)
+{
+    const int64_t all = tess_xp_tiles_n_leaf(&data->tiles);
+    const uint64_t largest = tess_xp_tiles_at(&data->tiles, 0).bytes * LEAF;
+    const int64_t window = data->file ? (int64_t)(WINDOW_BYTES / largest) + 1 : all;
+    tess_status status = TESS_OK;
+    for (int64_t leaf = 0; leaf < all && status == TESS_OK; leaf += window) {
+        const int64_t n = window < all - leaf ? window : all - leaf;
+        *first_leaf = leaf;
+        status = tess_parallel_for(data->ctx->pool, n, run, job);
+        if (data->file) {
+            tess_xp_txc2_release(data->file, &data->tiles, leaf, n);
+        }
+    }
+    return status;
 }
 
 // Sums of rows in order, compensated: the mean of 1e9 samples keeps its digits.
@@ -226,12 +255,9 @@ tess_status tess_xp_data_put(tess_xpcs_data *data, int64_t angle, const tess_xp_
         job.mean = combine(job.rows, n_row, &data->found[angle], &n_finite);
         data->tables[2 * data->n_made + angle] = job.mean;
         ((int64_t *)(void *)(data->tables + 3 * data->n_made))[angle] = n_finite;
-        status = tess_parallel_for(data->ctx->pool, n_block, fill_rows, &job);
+        status = run_leaves(data, fill_leaf, &job, &job.first_leaf);
     }
     tess_heap_free(heap, job.rows, (size_t)n_row * sizeof *job.rows, TESS_TAG_SCRATCH);
-    if (data->file) { // what was written goes to the disk in its own time, and costs no memory
-        tess_xp_txc2_release(data->file, &data->tiles, 0, tess_xp_tiles_n_leaf(&data->tiles));
-    }
     return status == TESS_OK ? tess_context_check_cancel(data->ctx) : status;
 }
 
@@ -299,10 +325,16 @@ static tess_status drop_angles(tess_xpcs_data *data, int64_t n_kept)
     tess_xp_tiles kept;
     TESS_TRY(tess_xp_tiles_create(data->ctx, n_kept, data->tiles.n_frame, data->tiles.item_bytes,
                                   data->tiles.has_sigma, &kept));
+    uint64_t moved = 0;
     for (int64_t t = 0; t < kept.n_tile; t++) {
         const tess_xp_tile old = tess_xp_tiles_at(&data->tiles, t);
         const tess_xp_tile new = tess_xp_tiles_at(&kept, t);
         move_record(data->records, data->found, &data->tiles, &old, &new);
+        moved += old.bytes;
+        if (data->file && (moved >= WINDOW_BYTES || t == kept.n_tile - 1)) {
+            tess_xp_txc2_release(data->file, &data->tiles, 0, tess_xp_tiles_n_leaf(&data->tiles));
+            moved = 0;
+        }
     }
     tess_xp_data_keep_angles(data, &kept);
     return TESS_OK;
@@ -370,12 +402,14 @@ static void note_oddities(tess_xpcs_data *data)
 typedef struct hash_job {
     const tess_xpcs_data *data;
     tess_hash *leaf_hash;
+    int64_t first_leaf;
 } hash_job;
 
-static tess_status hash_leaf(void *arg, int64_t leaf, int32_t worker)
+static tess_status hash_leaf(void *arg, int64_t number, int32_t worker)
 {
     (void)worker;
     const hash_job *job = arg;
+    const int64_t leaf = job->first_leaf + number;
     const uint64_t begin = tess_xp_tiles_leaf_offset(&job->data->tiles, leaf);
     const uint64_t end = tess_xp_tiles_leaf_offset(&job->data->tiles, leaf + 1);
     job->leaf_hash[leaf] =
@@ -405,11 +439,10 @@ tess_status tess_xp_data_seal(tess_xpcs_data *data)
     if (!job.leaf_hash) {
         return TESS_E_MEMORY;
     }
-    const tess_status status = tess_parallel_for(data->ctx->pool, n_leaf, hash_leaf, &job);
+    const tess_status status = run_leaves(data, hash_leaf, &job, &job.first_leaf);
     data->fingerprint = tess_xp_data_hash(data, job.leaf_hash);
     tess_heap_free(heap, job.leaf_hash, bytes, TESS_TAG_SCRATCH);
     if (data->file) {
-        tess_xp_txc2_release(data->file, &data->tiles, 0, n_leaf);
         data->records = NULL; // from now on through a reader
     }
     return status;
