@@ -50,10 +50,18 @@ static void choose(const tess_context *ctx, const tess_xpcs_data *data, int32_t 
              wish == 0 ? "" : "; asked for");
 }
 
-static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param, const tess_xp_plan *plan)
+// The estimates of contrast and noise come before the passes.
+static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param,
+                         const tess_xpcs_fit_config *config, const tess_xp_plan *plan)
 {
     const uint64_t resident = data->info.residency == TESS_XPCS_IN_MEMORY ? data->info.bytes : 0;
-    return resident + tess_xp_pass_bytes(data, n_param, plan->leaves_per_chunk, plan->is_streamed);
+    const bool is_told = config->contrast && config->offset &&
+                         (config->sigma_mode == TESS_XPCS_SIGMA_CONSTANT ||
+                          config->sigma_mode == TESS_XPCS_SIGMA_DATASET);
+    const uint64_t before = is_told ? 0 : tess_xp_survey_bytes(data);
+    const uint64_t pass =
+        tess_xp_pass_bytes(data, n_param, plan->leaves_per_chunk, plan->is_streamed);
+    return resident + (pass > before ? pass : before);
 }
 
 tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int64_t n_param,
@@ -70,11 +78,11 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
     if (plan->leaves_per_chunk > n_leaf) {
         plan->leaves_per_chunk = n_leaf;
     }
-    plan->memory_bytes = bytes_of(data, n_param, plan);
+    plan->memory_bytes = bytes_of(data, n_param, config, plan);
     const int64_t wished = plan->leaves_per_chunk;
     while (plan->memory_bytes > plan->limit_bytes && plan->leaves_per_chunk > 1) {
         plan->leaves_per_chunk = (plan->leaves_per_chunk + 1) / 2;
-        plan->memory_bytes = bytes_of(data, n_param, plan);
+        plan->memory_bytes = bytes_of(data, n_param, config, plan);
     }
     if (plan->memory_bytes > plan->limit_bytes) {
         TESS_FAIL(TESS_E_LIMIT,

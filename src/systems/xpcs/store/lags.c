@@ -28,7 +28,7 @@ static void count(void *self, int64_t angle, const tess_xp_tile *tile, const dou
     lags->largest[angle] = largest;
 }
 
-static size_t bytes_of(const tess_xp_lags *lags)
+size_t tess_xp_lags_bytes(const tess_xp_lags *lags)
 {
     return (size_t)lags->n_angle * 2 * (sizeof(double) + (size_t)lags->n_frame * sizeof(int32_t));
 }
@@ -36,8 +36,8 @@ static size_t bytes_of(const tess_xp_lags *lags)
 tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_xp_lags *out)
 {
     *out = (tess_xp_lags){.n_angle = data->info.n_angle, .n_frame = data->info.n_frame};
-    double *block =
-        tess_heap_alloc_zero(&ctx->heap, bytes_of(out), TESS_TAG_SCRATCH, "counts of lags");
+    double *block = tess_heap_alloc_zero(&ctx->heap, tess_xp_lags_bytes(out), TESS_TAG_SCRATCH,
+                                         "counts of lags");
     if (!block) {
         return TESS_E_MEMORY;
     }
@@ -59,7 +59,7 @@ tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data, tess_xp_
 void tess_xp_lags_destroy(tess_context *ctx, tess_xp_lags *lags)
 {
     if (lags->least) {
-        tess_heap_free(&ctx->heap, lags->least, bytes_of(lags), TESS_TAG_SCRATCH);
+        tess_heap_free(&ctx->heap, lags->least, tess_xp_lags_bytes(lags), TESS_TAG_SCRATCH);
     }
     *lags = (tess_xp_lags){0};
 }

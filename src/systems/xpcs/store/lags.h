@@ -16,6 +16,8 @@ typedef struct tess_xp_lags {
 // One pass over the data.
 TESS_MUST_CHECK tess_status tess_xp_lags_count(tess_context *ctx, tess_xpcs_data *data,
                                                tess_xp_lags *out);
+// Memory of the counts, n_angle and n_frame given.
+size_t tess_xp_lags_bytes(const tess_xp_lags *lags);
 void tess_xp_lags_destroy(tess_context *ctx, tess_xp_lags *lags);
 
 // The lag below which a fraction of counts [n_frame] lie, interpolated as NumPy does. n: their sum,

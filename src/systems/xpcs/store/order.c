@@ -163,16 +163,27 @@ static tess_status run(tess_context *ctx, tess_xpcs_data *data, const char *stag
     }
 }
 
+static int64_t items_of(int64_t n_search)
+{
+    const int64_t items = ALL_ITEMS / n_search;
+    return items > MOST_ITEMS ? MOST_ITEMS : items < FEWEST_ITEMS ? FEWEST_ITEMS : items;
+}
+
+uint64_t tess_xp_order_bytes(int64_t n_search)
+{
+    const uint64_t each = sizeof(search) + (uint64_t)items_of(n_search) * sizeof(uint64_t);
+    return (uint64_t)n_search * each;
+}
+
 tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *data, const char *stage, int64_t n_set,
                           tess_xp_values values, const void *self, tess_xp_quantile *quantiles)
 {
     order_job job = {.n_angle = data->info.n_angle, .n_set = n_set, .values = values, .self = self};
     const int64_t n = job.n_angle * n_set;
-    int64_t items = ALL_ITEMS / n;
-    items = items > MOST_ITEMS ? MOST_ITEMS : items < FEWEST_ITEMS ? FEWEST_ITEMS : items;
+    const int64_t items = items_of(n);
     job.items_per_search = items;
     tess_heap *heap = &ctx->heap;
-    const size_t bytes = (size_t)n * (sizeof(search) + (size_t)items * sizeof(uint64_t));
+    const size_t bytes = (size_t)tess_xp_order_bytes(n);
     job.searches = tess_heap_alloc_zero(heap, bytes, TESS_TAG_SCRATCH, "quantiles");
     if (!job.searches) {
         return TESS_E_MEMORY;

@@ -27,6 +27,9 @@ TESS_MUST_CHECK tess_status tess_xp_order(tess_context *ctx, tess_xpcs_data *dat
                                           const char *stage, int64_t n_set, tess_xp_values values,
                                           const void *self, tess_xp_quantile *quantiles);
 
+// Memory of so many quantiles at a time, besides that of a scan.
+uint64_t tess_xp_order_bytes(int64_t n_search);
+
 // a at position 0 and b at 1, as NumPy interpolates.
 double tess_xp_lerp(double a, double b, double t);
 

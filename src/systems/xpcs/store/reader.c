@@ -6,6 +6,7 @@
 #include "systems/xpcs/store/store.h"
 #include "systems/xpcs/store/txc2.h"
 
+#include <string.h>
 #include <time.h>
 
 static const int64_t FIRST_PAUSE_NS = 20 * 1000 * 1000;
@@ -47,6 +48,8 @@ tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, 
     if (!reader->buffer) {
         return TESS_E_MEMORY;
     }
+    // Taken now, not bit by bit: what a long run needs is seen at its beginning.
+    memset(reader->buffer, 0, reader->buffer_bytes);
     if (data->info.residency == TESS_XPCS_IN_FILE) {
         reader->ahead = tess_xp_ahead_open(data->file, &data->tiles);
     }

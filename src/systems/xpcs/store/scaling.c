@@ -94,6 +94,14 @@ static tess_status estimate(tess_context *ctx, tess_xpcs_data *data, lag_range *
     return TESS_OK;
 }
 
+uint64_t tess_xp_survey_bytes(const tess_xpcs_data *data)
+{
+    const tess_xp_lags lags = {.n_angle = data->info.n_angle, .n_frame = data->info.n_frame};
+    const uint64_t counts = tess_xp_lags_bytes(&lags);
+    const uint64_t order = tess_xp_order_bytes(data->info.n_angle * N_SET);
+    return tess_xp_scan_bytes(data) + (counts > order ? counts : order);
+}
+
 tess_status tess_xpcs_data_quantile_scaling(tess_context *ctx, tess_xpcs_data *data,
                                             double *contrast, double *offset)
 {

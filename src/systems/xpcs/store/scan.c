@@ -69,16 +69,25 @@ static tess_status scan_all(tess_context *ctx, tess_xpcs_data *data, tess_xp_rea
     return TESS_OK;
 }
 
-tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,
-                         tess_xp_visit visit, void *self)
+static int64_t leaves_per_chunk(const tess_xpcs_data *data)
 {
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
     const uint64_t leaf_bytes = data->info.bytes / (uint64_t)n_leaf + 1;
-    const int64_t per_chunk = (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
+    return (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
+}
+
+uint64_t tess_xp_scan_bytes(const tess_xpcs_data *data)
+{
+    return tess_xp_reader_bytes(data, leaves_per_chunk(data), false);
+}
+
+tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,
+                         tess_xp_visit visit, void *self)
+{
     scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&ctx->tracer, stage);
-    tess_status status = tess_xp_reader_open(data, per_chunk, false, &reader);
+    tess_status status = tess_xp_reader_open(data, leaves_per_chunk(data), false, &reader);
     if (status == TESS_OK) {
         reader.ctx = ctx;
         reader.max_retries = 2;

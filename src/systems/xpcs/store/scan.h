@@ -10,5 +10,7 @@ typedef void (*tess_xp_visit)(void *self, int64_t angle, const tess_xp_tile *til
 // stage: for progress, static. Polls cancel; takes a few MiB where records are made or read.
 TESS_MUST_CHECK tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,
                                          tess_xp_visit visit, void *self);
+// Memory of the scan itself.
+uint64_t tess_xp_scan_bytes(const tess_xpcs_data *data);
 
 #endif

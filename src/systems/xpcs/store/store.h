@@ -94,6 +94,9 @@ TESS_MUST_CHECK tess_status tess_xp_data_finish(tess_xpcs_data *data);
 // Totals and fingerprint of records that were filled otherwise.
 TESS_MUST_CHECK tess_status tess_xp_data_seal(tess_xpcs_data *data);
 
+// Memory that estimates of contrast, offset and noise take.
+uint64_t tess_xp_survey_bytes(const tess_xpcs_data *data);
+
 // Standard deviations by angle and lag, sigma [n_angle][n_frame], from differences along the
 // diagonals; where few pairs have a lag its neighbours help.
 TESS_MUST_CHECK tess_status tess_xp_data_sigma_per_lag(tess_context *ctx, tess_xpcs_data *data,
