@@ -112,6 +112,22 @@ static void add_bound(errors *x, int64_t k)
     }
 }
 
+// Has a row in the inverse, identified or not.
+static bool is_inverted(int32_t status)
+{
+    return status == TESS_XPCS_FREE || status == TESS_XPCS_UNIDENTIFIED;
+}
+
+// Of one angle; infinite where the contrast is given.
+static double signal_of(const tess_xpcs_result *r, int64_t a, double variance)
+{
+    const double c = r->contrast[a];
+    if (r->contrast_status[a] == TESS_XPCS_UNIDENTIFIED || !(c > 0)) {
+        return 0;
+    }
+    return variance > 0 ? c * c / variance : (double)INFINITY;
+}
+
 // Contrasts and offsets: their own errors, and those that physical parameters hand on to them.
 static tess_status add_scaling(errors *x)
 {
@@ -129,13 +145,16 @@ static tess_status add_scaling(errors *x)
     }
     double *handed = own + u * u; // response times the covariance of theta
     tess_xp_scaling_inverse(&p->scaling, x->engine->final_sums, &x->engine->final, own);
+    for (int64_t a = 0; a < p->n_angle; a++) {
+        x->result->signal += signal_of(x->result, a, x->variance * own[a * (u + 1)]);
+    }
     for (int64_t i = 0; i < u; i++) {
         for (int64_t k = 0; k < np; k++) {
             for (int64_t l = 0; l < np; l++) {
                 const double c = cov[(u + l) * m + u + k];
-                const bool is_free = x->result->status[l] == TESS_XPCS_FREE &&
-                                     x->result->status[k] == TESS_XPCS_FREE;
-                handed[i * np + k] += is_free ? response[i * np + l] * c : 0;
+                const bool is_known =
+                    is_inverted(x->result->status[l]) && is_inverted(x->result->status[k]);
+                handed[i * np + k] += is_known ? response[i * np + l] * c : 0;
             }
             cov[i * m + u + k] = cov[(u + k) * m + i] = handed[i * np + k];
         }
@@ -267,6 +286,41 @@ static void add_bounds_explicit(errors *x, const double *full, int64_t all)
     }
 }
 
+// Parameters of the matrix that cannot be told, and all that follow them.
+static void mark_explicit(errors *x, int64_t n)
+{
+    const tess_xp_scaling *s = &x->problem->scaling;
+    tess_xpcs_result *r = x->result;
+    for (int64_t i = 0; i < n; i++) {
+        if (x->is_lost[i] && x->rows[i] >= 2 * s->n_basis) {
+            r->status[x->rows[i] - 2 * s->n_basis] = TESS_XPCS_UNIDENTIFIED;
+        }
+        for (int64_t row = 0; row < 2 * s->n_angle && x->is_lost[i]; row++) {
+            if (follow(x, row, x->rows[i]) != 0) {
+                *(row < s->n_angle ? &r->contrast_status[row]
+                                   : &r->offset_status[row - s->n_angle]) = TESS_XPCS_UNIDENTIFIED;
+            }
+        }
+    }
+}
+
+// With the offset free; a series' contrast is taken as given.
+static void add_signal_explicit(errors *x, const double *full, int64_t all)
+{
+    const tess_xp_scaling *s = &x->problem->scaling;
+    const bool is_series = s->mode == TESS_XPCS_SCALING_FOURIER || s->n_basis == 0;
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        const int64_t c = s->mode == TESS_XPCS_SCALING_INDIVIDUAL ? a : 0;
+        const int64_t o = c + s->n_basis;
+        double variance = 0;
+        if (!is_series) {
+            const double shared = full[c * all + o] * full[c * all + o] / full[o * (all + 1)];
+            variance = x->variance / (full[c * (all + 1)] - shared);
+        }
+        x->result->signal += signal_of(x->result, a, variance);
+    }
+}
+
 static tess_status fill_explicit(errors *x)
 {
     const tess_xp_problem *p = x->problem;
@@ -286,11 +340,8 @@ static tess_status fill_explicit(errors *x)
     tess_xp_scaling_explicit(&p->scaling, x->engine->final_sums, x->engine->final.contrast, &cost,
                              x->work, x->matrix);
     add_bounds_explicit(x, x->matrix, all);
-    for (int64_t i = 0; i < n; i++) {
-        if (x->is_lost[i] && x->rows[i] >= u) {
-            x->result->status[x->rows[i] - u] = TESS_XPCS_UNIDENTIFIED;
-        }
-    }
+    add_signal_explicit(x, x->matrix, all);
+    mark_explicit(x, n);
     return TESS_OK;
 }
 
@@ -305,6 +356,9 @@ static void conclude(errors *x)
                                : i < 2 * n ? r->offset_status[i - n]
                                            : r->status[i - 2 * n];
         if (status == TESS_XPCS_UNIDENTIFIED) {
+            for (int64_t j = 0; j < m; j++) {
+                r->covariance[i * m + j] = r->covariance[j * m + i] = 0;
+            }
             r->covariance[i * m + i] = (double)INFINITY;
         }
         double *sd = i < n       ? &r->contrast_sd[i]
@@ -326,6 +380,7 @@ tess_status tess_xp_covariance_fill(const tess_xp_engine *engine, tess_xpcs_resu
     const double dof = (double)(p->data->info.n_used - tess_xp_problem_n_free(p));
     x.variance = p->config.absolute_sigma ? 1 : engine->head->chi2 / fmax(dof, 1);
     x.variance *= p->config.counting == 1 ? 0.5 : 1;
+    result->signal = 0;
     find_statuses(&x);
     const tess_status status =
         tess_xp_engine_is_robust(engine) ? fill_explicit(&x) : fill_reduced(&x);

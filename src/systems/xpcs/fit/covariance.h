@@ -11,7 +11,8 @@ TESS_MUST_CHECK tess_status tess_xp_covariance_fill(const tess_xp_engine *engine
                                                     tess_xpcs_result *result);
 
 // Inverse [n][n] of a symmetric matrix that should be positive definite, by its eigenvectors after
-// scaling to a unit diagonal; rows of what cannot be told are zero and marked. matrix is used up;
+// scaling to a unit diagonal, without the directions that cannot be told: errors of parameters that
+// have no part in these hold whatever the others are; the others are marked. matrix is used up;
 // work [n (3 n + 4)]. Returns the condition of the scaled matrix, of what can be told.
 double tess_xp_invert(double *matrix, int64_t n, double *inverse, uint8_t *is_lost, double *work);
 

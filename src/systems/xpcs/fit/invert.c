@@ -38,22 +38,17 @@ static void decompose(const room *r, const double *matrix, int64_t n, const uint
     }
 }
 
-// Marks parameters that lie in directions without curvature. True if there was one.
-static bool mark_lost(const room *r, int64_t n, double largest, uint8_t *is_lost)
+// Marks parameters that lie in directions without curvature.
+static void mark_lost(const room *r, int64_t n, double least, uint8_t *is_lost)
 {
-    bool is_found = false;
-    for (int64_t v = 0; v < n; v++) {
-        if (r->values[v] >= lost_value * largest) {
-            continue;
+    for (int64_t i = 0; i < n; i++) {
+        double square = 0;
+        for (int64_t v = 0; v < n; v++) {
+            const double part = r->vectors[v * n + i];
+            square += r->values[v] < least ? part * part : 0;
         }
-        for (int64_t i = 0; i < n; i++) {
-            if (!is_lost[i] && fabs(r->vectors[v * n + i]) > lost_part) {
-                is_lost[i] = 1;
-                is_found = true;
-            }
-        }
+        is_lost[i] = is_lost[i] || sqrt(square) > lost_part;
     }
-    return is_found;
 }
 
 double tess_xp_invert(double *matrix, int64_t n, double *inverse, uint8_t *is_lost, double *work)
@@ -61,32 +56,30 @@ double tess_xp_invert(double *matrix, int64_t n, double *inverse, uint8_t *is_lo
     const room r = {work, work + n * n, work + 2 * n * n, work + 2 * n * n + n,
                     work + 2 * n * n + 2 * n};
     double largest = 0;
-    double smallest = 0;
     memset(inverse, 0, (size_t)(n * n) * sizeof *inverse);
     for (int64_t i = 0; i < n; i++) {
         const double square = matrix[i * (n + 1)];
         is_lost[i] = !(square > 0) || !isfinite(square);
         r.scale[i] = is_lost[i] ? 0 : 1 / sqrt(square);
     }
-    bool is_open = n > 0;
-    while (is_open) {
-        decompose(&r, matrix, n, is_lost);
-        largest = 0;
-        smallest = (double)INFINITY;
-        for (int64_t v = 0; v < n; v++) {
-            largest = fmax(largest, r.values[v]);
-            smallest = fmin(smallest, r.values[v]);
-        }
-        is_open = mark_lost(&r, n, largest, is_lost);
-    }
+    decompose(&r, matrix, n, is_lost);
     for (int64_t v = 0; v < n; v++) {
-        for (int64_t i = 0; i < n * n && r.values[v] > 0; i++) {
+        largest = fmax(largest, r.values[v]);
+    }
+    const double least = lost_value * largest;
+    double smallest = largest;
+    for (int64_t v = 0; v < n; v++) {
+        if (r.values[v] < least) {
+            continue;
+        }
+        smallest = fmin(smallest, r.values[v]);
+        for (int64_t i = 0; i < n * n; i++) {
             inverse[i] += r.vectors[v * n + i / n] * r.vectors[v * n + i % n] / r.values[v];
         }
     }
     for (int64_t i = 0; i < n * n; i++) {
         inverse[i] *= r.scale[i / n] * r.scale[i % n];
-        inverse[i] = is_lost[i / n] || is_lost[i % n] ? 0 : inverse[i];
     }
+    mark_lost(&r, n, least, is_lost);
     return n == 0 ? 1 : smallest > 0 ? largest / smallest : (double)INFINITY;
 }

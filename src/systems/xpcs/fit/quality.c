@@ -15,6 +15,8 @@ static const double high_condition = 1e12;
 static const double high_correlation = 0.99;
 static const double collapsed_shear = 1e-5;
 static const double alternative_distance = 0.2;
+static const double low_chi2 = 0.1;
+static const double signal_deviations = 10;
 
 static bool is_laminar(const tess_xpcs_result *r)
 {
@@ -38,6 +40,12 @@ static void warn_of_chi2(tess_xp_problem *p, const tess_xpcs_result *r)
         tess_xp_problem_warn(p,
                              "Reduced chi2 is %.4g: the model does not describe the data, or sigma "
                              "is too small; look at the residuals, try n_start or another mode.",
+                             r->info.reduced_chi2);
+    }
+    if (r->info.reduced_chi2 < low_chi2 && !p->sigma_is_default) {
+        tess_xp_problem_warn(p,
+                             "Reduced chi2 is %.3g: sigma is too large; chi2 and the quality flag "
+                             "mean nothing.",
                              r->info.reduced_chi2);
     }
     if (p->config.counting == 1) {
@@ -136,6 +144,14 @@ static void warn_of_physics(tess_xp_problem *p, const tess_xpcs_result *r)
     }
 }
 
+// Whether contrasts differ from zero by more than noise fitted as signal would: in units of their
+// errors their squares add up to about one an angle then.
+static bool has_signal(const tess_xpcs_result *r)
+{
+    const double n = (double)r->info.n_angle;
+    return r->signal > n + signal_deviations * sqrt(2 * n);
+}
+
 static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     int64_t n_flat = 0;
@@ -153,6 +169,10 @@ static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
         n_outside += r->contrast[a] <= 0 || r->contrast[a] > 1 || r->offset[a] <= 0;
     }
     const long long n = (long long)r->info.n_angle;
+    if (!has_signal(r)) {
+        tess_xp_problem_warn(p, "No signal: no contrast differs from zero by more than noise does; "
+                                "the parameters mean nothing.");
+    }
     if (n_flat > 0) {
         tess_xp_problem_warn(p,
                              "%lld of %lld angles show no signal: the model is flat there; drop "
@@ -168,8 +188,11 @@ static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
     if (n_outside > 0) {
         tess_xp_problem_warn(p,
                              "Contrast or offset of %lld of %lld angles is not physical (contrast "
-                             "in 0 to 1, offset above 0); use scaling individual.",
-                             (long long)n_outside, n);
+                             "in 0 to 1, offset above 0); %s.",
+                             (long long)n_outside, n,
+                             p->scaling.mode == TESS_XPCS_SCALING_INDIVIDUAL
+                                 ? "drop these angles, or check their normalisation"
+                                 : "use scaling individual");
     }
     if (n_low > 0) {
         tess_xp_problem_warn(p,
@@ -312,7 +335,7 @@ static int32_t judge(const tess_xpcs_result *r)
     if (r->info.convergence == TESS_XPCS_MAX_ITER && quality == TESS_XPCS_GOOD) {
         quality = TESS_XPCS_MARGINAL;
     }
-    return r->info.convergence == TESS_XPCS_FAILED ? TESS_XPCS_POOR : quality;
+    return r->info.convergence == TESS_XPCS_FAILED || !has_signal(r) ? TESS_XPCS_POOR : quality;
 }
 
 tess_status tess_xp_quality_judge(const tess_xp_engine *e, tess_xpcs_result *r)

@@ -37,6 +37,8 @@ struct tess_xpcs_result {
     int32_t *offset_status;
     tess_xpcs_trace *trace;
     tess_xpcs_basin *basins;
+
+    double signal; // of the covariance: squares of contrasts by their errors at fixed theta, summed
 };
 
 typedef struct tess_xp_result_sizes {
