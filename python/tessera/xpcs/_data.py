@@ -38,8 +38,6 @@ class Data:
     ----------
     phi, q : ndarray, shape (n_angle,)
         Degrees and 1/Å.
-    t : ndarray, shape (n_frame,)
-        Seconds.
     dt, gap : float
         Seconds and Å; gap 0 if unknown.
     n_angle, n_frame, n_point, n_used : int

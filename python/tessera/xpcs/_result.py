@@ -54,16 +54,12 @@ class Result:
         Why it stopped.
     iterations, nfev, passes : int
         Accepted steps, evaluations, passes over the data.
-    execution_time : float
-        Seconds; ``seconds`` splits them.
     quality_flag : {'good', 'marginal', 'poor'}
         By reduced chi2; not to be trusted while ``sigma_is_default``.
     warnings, recovery_actions : list of str
         A sentence each.
     strategy, device, kernel, mode, scaling, loss, counting, precision, sigma_mode : str
         How it was computed.
-    trace : dict of ndarray
-        ``iteration``, ``cost``, ``gradient_norm``, ``step_norm``, ``radius``, ``is_accepted``.
     basins : list of dict
         Minima found by several starts: ``n_start``, ``cost``, ``theta``.
     """

@@ -110,7 +110,7 @@ static const tess_param fit_params[] = {
     {"compat_xtol", TESS_PARAM_FLAG, FIELD(compat_xtol), 0, 0, 1, NULL, "",
      "measure steps by the plain norm of the parameters as scipy and the original do"},
     {"shear_weights", TESS_PARAM_FLAG, FIELD(shear_weights), 0, 0, 1, NULL, "",
-     "weigh angles by 0.3 + 0.7 |cos(phi0 - phi)|"},
+     "weigh angles by 0.3 + 0.7 abs(cos(phi0 - phi))"},
     {"fast", TESS_PARAM_FLAG, FIELD(fast), 0, 0, 1, NULL, "",
      "no progress, no numeric checks between passes, no checkpoints"},
     {"ftol", TESS_PARAM_REAL, FIELD(ftol), 1e-8, 0, 1, NULL, "",
