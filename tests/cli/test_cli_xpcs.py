@@ -136,12 +136,6 @@ def test_original_flags(tessera, small, tmp_path):
     assert summary["analysis_mode"] == "static_anisotropic"
 
 
-def test_a_sigma_that_was_given_is_no_default(tessera, small):
-    words = ("xpcs", "fit", small, "--mode", "static_anisotropic")
-    assert "sigma is a default" in tessera(*words, "-o", "a").stderr
-    assert "sigma is a default" not in tessera(*words, "-o", "b", "--sigma", "0.01").stderr
-
-
 def test_fixed_parameters_stay(tessera, small, tmp_path):
     run_json(tessera, "fit", small, "--mode", "static_anisotropic", "--fix",
              "alpha=-1.5,D_offset=0", "-o", "out")
