@@ -120,6 +120,7 @@ static int fill_structs(cli *c, xpcs_job *j, int has_config)
 int xpcs_open_session(cli *c, xpcs_job *j)
 {
     const int has_config = c->values.config != NULL;
+    j->has_config = has_config;
     char threads[32];
     char limit[32];
 
@@ -162,6 +163,21 @@ static void take_data_options(const cli *c, xpcs_job *j)
     config->cache_folder = v->cache ? v->cache : config->cache_folder;
     config->no_cache |= v->no_cache;
     config->sigma_dataset = v->sigma_dataset ? v->sigma_dataset : config->sigma_dataset;
+    if (v->sigma_dataset && !has_flag(c, "sigma_mode")) {
+        j->fit_config.sigma_mode = TESS_XPCS_SIGMA_DATASET; // or why name it?
+    }
+}
+
+// A plain data set has no q, and that of the table is of another experiment.
+static int check_q(const cli *c, const tess_xpcs_data_info *info, int has_config)
+{
+    if (strcmp(info->layout, "dataset") != 0 || has_config || has_flag(c, "q")) {
+        return 0;
+    }
+    return cli_usage_error(c,
+                           "q: missing; %s does not say it: give the scattering vector in 1/Å "
+                           "(--q, analyzer_parameters.scattering.wavevector_q)",
+                           info->path);
 }
 
 int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
@@ -169,6 +185,7 @@ int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
     take_data_options(c, j);
     CLI_TRY(job_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
     const tess_xpcs_data_info *info = tess_xpcs_data_get_info(j->data);
+    CLI_TRY(check_q(c, info, j->has_config));
     console_notes(info->notes);
     if (j->model.dt_s == 0) {
         j->model.dt_s = info->dt_s;

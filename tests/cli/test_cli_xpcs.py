@@ -128,6 +128,22 @@ def test_cache_folders_are_made(tessera, small, tmp_path):
         first.stdout.split("+-")[0].split("D0")[1]
 
 
+def test_a_named_sigma_is_used_and_a_missing_q_is_missed(tessera, tmp_path):
+    rng = np.random.default_rng(3)
+    lag = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+    noise = 0.02 * rng.normal(size=(40, 40))
+    c2 = (1 + 0.3 * np.exp(-lag / 9) + np.triu(noise) + np.triu(noise, 1).T)[None]
+    np.savez(tmp_path / "c.npz", c2=c2, sigma=np.full_like(c2, 0.02))
+    words = ("fit", "c.npz", "--c2-path", "c2", "--phi", "0", "--dt", "0.1", "--mode",
+             "static_anisotropic", "--no-surfaces", "--overwrite", "-o", "out")
+    result = run_json(tessera, *words, "--q", "0.0054", "--sigma-dataset", "sigma")["result"]
+    assert result["sigma_mode"] == "dataset"
+    assert result["reduced_chi_squared"] == pytest.approx(1, abs=0.2)
+    missing = tessera("xpcs", *words)
+    assert missing.returncode == 2
+    assert "q: missing; c.npz does not say it" in missing.stderr
+
+
 def test_original_flags(tessera, small, tmp_path):
     run_json(tessera, "fit", "--data-file", small, "--static-mode", "--max-iterations", "200",
              "--tolerance", "1e-10", "--initial-d0", "17000", "--initial-alpha", "-1.5", "-o",

@@ -36,6 +36,10 @@ static void warn_of_chi2(tess_xp_problem *p, const tess_xpcs_result *r)
                              "estimate or give the noise of your data.",
                              p->config.sigma);
     }
+    if (p->sigma_is_default && p->data->info.has_sigma) {
+        tess_xp_problem_warn(p, "The data have standard deviations, which are not used; ask for "
+                                "them with sigma_mode dataset.");
+    }
     if (r->info.reduced_chi2 > p->config.chi2_threshold) {
         tess_xp_problem_warn(p,
                              "Reduced chi2 is %.4g: the model does not describe the data, or sigma "
