@@ -190,6 +190,29 @@ def test_convert_then_fit_gives_the_same_numbers(tessera, tmp_path):
     assert a["parameters"] == b["parameters"]
 
 
+def test_damaged_stretches_are_masked_where_asked_for(tessera, tmp_path):
+    result = tessera("xpcs", "simulate", "-o", "bad.txc2", "--mode", "static_anisotropic",
+                     "--n-angle", "3", "--n-frame", "200", "--sigma", "0.004")
+    assert result.returncode == 0, result.stderr
+    content = bytearray((tmp_path / "bad.txc2").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "bad.txc2").write_bytes(content)
+    words = ("fit", "bad.txc2", "--mode", "static_anisotropic", "-o", "out", "--overwrite")
+    result = tessera("xpcs", *words)
+    assert result.returncode == 65
+    assert "damaged" in result.stderr
+    result = tessera("xpcs", *words, "--bad-chunk", "mask", "--min-success-rate", "0.99")
+    assert result.returncode == 74
+    assert "min_success_rate wants 99 %" in result.stderr
+    found = run_json(tessera, *words, "--bad-chunk", "mask", "--report", "out.html")["result"]
+    assert found["n_masked"] > 0
+    with np.load(tmp_path / "out/nlsq/fitted_data.npz") as file:
+        upper = np.triu_indices(file["c2_exp"].shape[1], 1)
+        assert np.isnan(file["c2_exp"][:, upper[0], upper[1]]).sum() == found["n_masked"]
+    assert f"{found['n_masked']} of" in found["warnings"][0]
+    assert "bad.txc2" in found["warnings"][0]
+
+
 def test_plot(tessera, small, tmp_path):
     result = tessera("xpcs", "plot", small, "-o", "maps")
     assert result.returncode == 0, result.stderr

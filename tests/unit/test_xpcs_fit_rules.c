@@ -322,7 +322,7 @@ static void too_few_evaluations_are_not_good(void **state)
     assert_contains(info->message, "Not converged after 2 evaluations");
     assert_contains(info->message, "max_nfev");
     assert_contains(info->warnings, info->message);
-    assert_contains(info->warnings, "bad_chunk mask has no effect");
+    assert_null(strstr(info->warnings, "left out")); // nothing to mask in memory
     tess_xpcs_result_destroy(result);
     golden_fit_close(&g);
 }

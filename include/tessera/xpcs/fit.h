@@ -67,7 +67,8 @@ typedef struct tess_xpcs_fit_config {
     int64_t checkpoint_iterations; /* accepted iterations between checkpoints */
     double min_success_rate;       /* with bad_chunk mask: least share of readable points */
     int64_t max_retries;           /* of a failing read */
-    int32_t bad_chunk;             /* choice: error mask */
+    int32_t bad_chunk;             /* choice: error mask (data in a file lose what cannot be read
+                                      for good: no other call may use them meanwhile) */
     int32_t resume;                /* 1: continue from checkpoint_dir if it holds this very fit,
                                       another's is an error; 2: start afresh instead, with a
                                       warning */

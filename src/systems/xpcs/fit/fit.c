@@ -223,7 +223,12 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
     tess_xp_model_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));
     TESS_TRY(begin(f));
-    TESS_TRY(tess_xp_engine_run(&f->engine));
+    const tess_status status = tess_xp_engine_run(&f->engine);
+    if (tess_xp_is_bad_read(status) && f->problem.config.bad_chunk == 1) {
+        tess_error_append("; it could be read when the fit began: a new one, without its "
+                          "checkpoints, leaves out what cannot be read");
+    }
+    TESS_TRY(status);
     TESS_TRY(make_result(f));
     if (f->journal.is_kept) {
         tess_xp_journal_finish(&f->journal);

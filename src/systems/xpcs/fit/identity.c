@@ -49,7 +49,7 @@ void tess_xp_identity_make(const tess_context *ctx, const tess_xpcs_data *data,
     const size_t used =
         write_table(tess_xpcs_model_params(), model, id->settings, 0, sizeof id->settings);
     write_table(tess_xpcs_fit_params(), config, id->settings, used, sizeof id->settings);
-    id->data = data->fingerprint;
+    id->data = tess_xp_data_identity(data);
     const double *const vectors[] = {config->start, config->lower, config->upper, config->x_scale};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         mix(&id->vectors, vectors[i], vectors[i] ? param_bytes : 0);
@@ -102,7 +102,9 @@ tess_status tess_xp_identity_compare(const tess_xp_identity *found, const tess_x
                   remedy);
     }
     if (!tess_hash_equal(found->data, own->data)) {
-        TESS_FAIL(TESS_E_MISMATCH, "%s: belongs to other data; %s", path, remedy);
+        TESS_FAIL(TESS_E_MISMATCH,
+                  "%s: belongs to other data, or other parts of them could be read; %s", path,
+                  remedy);
     }
     if (!tess_hash_equal(found->vectors, own->vectors) || found->state_bytes != own->state_bytes) {
         TESS_FAIL(

@@ -102,9 +102,9 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
     return TESS_OK;
 }
 
-// Time of a pass from leaves spread over the data.
+// Time of a pass from leaves spread over the data; a fit that masks bad ones has not yet begun.
 static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *setup,
-                                const tess_xp_point *point, double *pass_s)
+                                const tess_xp_point *point, bool is_masking, double *pass_s)
 {
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&setup->data->tiles);
     const int64_t n_probe = n_leaf < N_PROBE ? n_leaf : N_PROBE;
@@ -114,6 +114,10 @@ static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *set
     const int64_t begin_ns = tess_now_ns();
     for (int64_t i = 0; status == TESS_OK && i < n_probe; i++) {
         status = tess_xp_pass_leaf(&pass, point, i * n_leaf / n_probe);
+        if (is_masking && tess_xp_is_bad_read(status)) {
+            tess_error_clear();
+            status = TESS_OK;
+        }
     }
     const double took_s = (double)(tess_now_ns() - begin_ns) * 1e-9;
     *pass_s = took_s * (double)n_leaf / (double)(n_probe * ctx->n_thread);
@@ -122,7 +126,7 @@ static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *set
 }
 
 static tess_status probe(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
-                         double *pass_s)
+                         bool is_masking, double *pass_s)
 {
     int64_t n_param = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)model->mode, &n_param);
@@ -147,7 +151,7 @@ static tess_status probe(tess_context *ctx, tess_xpcs_data *data, const tess_xpc
                                  .contrast = ones,
                                  .offset = ones,
                                  .want = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN};
-    const tess_status status = probe_leaves(ctx, &setup, &point, pass_s);
+    const tess_status status = probe_leaves(ctx, &setup, &point, is_masking, pass_s);
     tess_heap_free(&ctx->heap, ones, bytes, TESS_TAG_SCRATCH);
     return status;
 }
@@ -176,7 +180,7 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
     result.n_tile = data->tiles.n_tile;
     result.tiles_per_chunk = inner.leaves_per_chunk * TESS_STAGE_XPCS_LEAF;
     memcpy(result.reason, inner.reason, sizeof result.reason);
-    TESS_TRY(probe(ctx, data, &constants, &result.pass_s));
+    TESS_TRY(probe(ctx, data, &constants, own.bad_chunk == 1, &result.pass_s));
     tess_struct_init(plan, struct_size, &result, sizeof result);
     return TESS_OK;
 }

@@ -191,6 +191,27 @@ static tess_status weigh(tess_xp_problem *p)
     return tess_xp_weights_create(p->ctx, p->data, &p->config, phi0, &p->weights);
 }
 
+static tess_status mask(tess_xp_problem *p)
+{
+    const tess_xpcs_data_info *info = &p->data->info;
+    TESS_TRY(tess_xp_data_mask(p->ctx, p->data, &p->config));
+    if (p->data->n_lost > 0 && p->config.bad_chunk == 0) {
+        TESS_FAIL(TESS_E_IO,
+                  "%s: %lld points were masked before, as they cannot be read; set bad_chunk to "
+                  "mask, or restore the file and open it again",
+                  info->path, (long long)p->data->n_lost);
+    }
+    if (p->data->n_lost > 0) {
+        const int64_t all = info->n_used + p->data->n_lost;
+        tess_xp_problem_warn(p,
+                             "%lld of %lld points (%.3g %%) were left out: %s is damaged there, or "
+                             "cannot be read.",
+                             (long long)p->data->n_lost, (long long)all,
+                             100 * (double)p->data->n_lost / (double)all, info->path);
+    }
+    return TESS_OK;
+}
+
 static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
                            const tess_xpcs_fit_config *config)
 {
@@ -200,10 +221,7 @@ static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
     }
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_model_for_data(model, &p->data->info, &p->model));
-    if (p->config.bad_chunk == 1) {
-        tess_xp_problem_warn(p, "bad_chunk mask has no effect: data that cannot be read stop the "
-                                "fit; convert the readable angles or frames to a new file.");
-    }
+    TESS_TRY(mask(p));
     TESS_TRY(take_params(p));
     if (p->model.mode == TESS_XPCS_LAMINAR_FLOW && !p->is_fixed[PHI0]) {
         leave_saddle(p);

@@ -201,6 +201,7 @@ tess_status tess_xpcs_accumulate(tess_context *ctx, tess_xpcs_data *data,
     TESS_TRY(read_config(config, &at.config));
     TESS_TRY(tess_xp_model_for_data(model, &data->info, &at.model));
     TESS_TRY(tess_xp_theta_check(&at.model, theta));
+    TESS_TRY(tess_xp_data_mask(ctx, data, &at.config));
     tess_status status = open_pass(&at, theta);
     if (status == TESS_OK) {
         status = open_scaling(&at);

@@ -22,14 +22,19 @@ static uint64_t chunk_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk
     return bytes < data->info.bytes ? bytes : data->info.bytes;
 }
 
+// Through buffers: what is masked cannot be mapped.
+static bool is_read(const tess_xpcs_data *data, bool is_streamed)
+{
+    return data->info.residency == TESS_XPCS_IN_FILE && (is_streamed || data->file->is_lost);
+}
+
 uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk,
                               bool is_streamed)
 {
     if (data->info.residency == TESS_XPCS_GENERATED) {
         return chunk_bytes(data, leaves_per_chunk);
     }
-    const bool is_read = data->info.residency == TESS_XPCS_IN_FILE && is_streamed;
-    return is_read ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
+    return is_read(data, is_streamed) ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
 }
 
 tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, bool is_streamed,
@@ -38,7 +43,7 @@ tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, 
     *reader = (tess_xp_reader){.data = data,
                                .ctx = data->ctx,
                                .leaves_per_chunk = leaves_per_chunk,
-                               .is_streamed = is_streamed};
+                               .is_streamed = is_read(data, is_streamed)};
     reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, is_streamed);
     if (reader->buffer_bytes == 0) {
         return TESS_OK;
@@ -162,8 +167,7 @@ static tess_status get_once(tess_xp_reader *reader, int64_t first_leaf, int64_t 
 // A network's disk may fail for a moment, and bytes may be damaged on their way.
 static bool is_worth_another_try(const tess_xp_reader *reader, tess_status status)
 {
-    return reader->data->info.residency == TESS_XPCS_IN_FILE &&
-           (status == TESS_E_IO || status == TESS_E_FORMAT);
+    return reader->data->info.residency == TESS_XPCS_IN_FILE && tess_xp_is_bad_read(status);
 }
 
 static void pause_before(int64_t retry)

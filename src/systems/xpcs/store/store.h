@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "systems/xpcs/store/tiles.h"
 #include "tessera/xpcs/data.h"
+#include "tessera/xpcs/fit.h"
 #include "tessera/xpcs/simulate.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct tess_xpcs_data {
     unsigned char *records;       // IN_MEMORY; while a scratch file is filled, its mapping
     uint64_t record_bytes;        // that were taken for them
     struct tess_xp_txc2 *file;    // IN_FILE
+    int64_t n_lost;               // points that are in it, but masked: they cannot be read
     tess_xp_generator *generator; // GENERATED
     tess_hash fingerprint; // of angles and samples wherever they lie; of a simulation's settings
     double *tables;        // [4][n_made] behind info: phi, q, mean, n_finite (as integers)
@@ -117,6 +119,18 @@ void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
 // The fingerprint of angles and samples from the checksums of leaves [n_leaf].
 tess_hash tess_xp_data_hash(const tess_xpcs_data *data, const tess_hash *leaf_hash);
 
+// With bad_chunk mask, for data in a file: goes over all of them, with max_retries; from then on
+// every reader gives leaves that cannot be read, or whose checksum is wrong, as ignored points.
+// n_finite and n_used follow. TESS_E_IO where less than min_success_rate of the points is left. Not
+// while others use the data.
+TESS_MUST_CHECK tess_status tess_xp_data_mask(tess_context *ctx, tess_xpcs_data *data,
+                                              const tess_xpcs_fit_config *config);
+// The fingerprint and what is masked.
+tess_hash tess_xp_data_identity(const tess_xpcs_data *data);
+// Whether a read that ends so may be tried again, and masked: the disk failed, or bytes are
+// damaged.
+bool tess_xp_is_bad_read(tess_status status);
+
 // A reader of records for one pass: in memory a pointer, mapped a window, otherwise a buffer that
 // is filled (files: the next stretch is brought in while this one is worked on).
 typedef struct tess_xp_reader {
@@ -128,7 +142,7 @@ typedef struct tess_xp_reader {
     double read_s; // that the caller waited
     int64_t max_retries;
     bool in_second_half;         // of the buffer lies what was given out last
-    bool is_streamed;            // read through buffers although it could be mapped
+    bool is_streamed;            // read through buffers; asked for, or where leaves are masked
     int64_t first_leaf;          // of what was given out last
     int64_t n_leaf;              // 0: nothing yet
     int64_t next_leaf;           // what the caller will ask for after the next call

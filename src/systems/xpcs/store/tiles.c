@@ -3,6 +3,9 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+#include <math.h>
+#include <string.h>
+
 enum { RUN = TESS_STAGE_XPCS_RUN, PAD = TESS_STAGE_XPCS_PAD, LINE_BYTES = 64 };
 
 static int64_t padded(int64_t n_column)
@@ -127,4 +130,30 @@ uint64_t tess_xp_tiles_leaf_offset(const tess_xp_tiles *tiles, int64_t leaf)
         return (uint64_t)tiles->row_offset[tiles->n_frame - 1];
     }
     return tess_xp_tiles_at(tiles, leaf * TESS_STAGE_XPCS_LEAF).offset;
+}
+
+static void blank_record(const tess_xp_tiles *tiles, const tess_xp_tile *tile,
+                         unsigned char *record)
+{
+    memset(record, 0, tile->bytes);
+    void *y = record + tiles->n_angle * TESS_STAGE_XPCS_HEAD * (int64_t)sizeof(double);
+    for (int64_t k = 0; k < tiles->n_angle * tile->width; k++) {
+        if (tiles->item_bytes == sizeof(float)) {
+            ((float *)y)[k] = NAN;
+        } else {
+            ((double *)y)[k] = (double)NAN;
+        }
+    }
+}
+
+void tess_xp_tiles_blank(const tess_xp_tiles *tiles, int64_t leaf, unsigned char *records)
+{
+    const int64_t first = leaf * TESS_STAGE_XPCS_LEAF;
+    const int64_t left = tiles->n_tile - first;
+    const int64_t n = left < TESS_STAGE_XPCS_LEAF ? left : TESS_STAGE_XPCS_LEAF;
+    const uint64_t base = tess_xp_tiles_leaf_offset(tiles, leaf);
+    for (int64_t t = first; t < first + n; t++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(tiles, t);
+        blank_record(tiles, &tile, records + (tile.offset - base));
+    }
 }

@@ -24,5 +24,7 @@ tess_xp_tile tess_xp_tiles_at(const tess_xp_tiles *tiles, int64_t tile);
 int64_t tess_xp_tiles_n_leaf(const tess_xp_tiles *tiles);
 // Bytes of the records before a leaf (leaf may be n_leaf: all of them).
 uint64_t tess_xp_tiles_leaf_offset(const tess_xp_tiles *tiles, int64_t leaf);
+// Records of a leaf all of whose points are ignored.
+void tess_xp_tiles_blank(const tess_xp_tiles *tiles, int64_t leaf, unsigned char *records);
 
 #endif

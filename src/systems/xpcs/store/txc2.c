@@ -109,6 +109,7 @@ void tess_xp_txc2_close(tess_xp_txc2 *file)
     const size_t n_leaf = (size_t)file->n_leaf;
     tess_heap_free(heap, file->leaf_hash, n_leaf * sizeof *file->leaf_hash, TESS_TAG_IO);
     tess_heap_free(heap, file->is_checked, n_leaf * sizeof *file->is_checked, TESS_TAG_IO);
+    tess_heap_free(heap, file->is_lost, n_leaf * sizeof *file->is_lost, TESS_TAG_IO);
     tess_heap_free(heap, file, sizeof *file, TESS_TAG_IO);
 }
 
@@ -194,8 +195,8 @@ tess_status tess_xp_txc2_map(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int
     return TESS_OK;
 }
 
-tess_status tess_xp_txc2_read(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                              int64_t n_leaf, unsigned char *records)
+static tess_status read_good(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
+                             int64_t n_leaf, unsigned char *records)
 {
     const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first_leaf);
     const uint64_t end = tess_xp_tiles_leaf_offset(tiles, first_leaf + n_leaf);
@@ -204,6 +205,27 @@ tess_status tess_xp_txc2_read(tess_xp_txc2 *file, const tess_xp_tiles *tiles, in
     for (int64_t leaf = first_leaf; leaf < first_leaf + n_leaf; leaf++) {
         TESS_TRY(check_leaf(file, tiles, leaf,
                             records + tess_xp_tiles_leaf_offset(tiles, leaf) - begin));
+    }
+    return TESS_OK;
+}
+
+tess_status tess_xp_txc2_read(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
+                              int64_t n_leaf, unsigned char *records)
+{
+    const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first_leaf);
+    const int64_t end = first_leaf + n_leaf;
+    for (int64_t leaf = first_leaf; leaf < end;) {
+        unsigned char *at = records + (tess_xp_tiles_leaf_offset(tiles, leaf) - begin);
+        int64_t n = 0;
+        while (leaf + n < end && !(file->is_lost && file->is_lost[leaf + n])) {
+            n++;
+        }
+        if (n > 0) {
+            TESS_TRY(read_good(file, tiles, leaf, n, at));
+        } else {
+            tess_xp_tiles_blank(tiles, leaf, at);
+        }
+        leaf += n > 0 ? n : 1;
     }
     return TESS_OK;
 }

@@ -23,6 +23,7 @@ typedef struct tess_xp_txc2 {
     tess_hash_kind hash_kind;
     tess_hash *leaf_hash;    // [n_leaf]; NULL: a scratch file
     atomic_bool *is_checked; // [n_leaf] its checksum was right; passes may run at the same time
+    bool *is_lost;           // [n_leaf] given as ignored points, never read; NULL: none
     int64_t n_leaf;
     atomic_bool no_populate; // the kernel cannot fault a range in by itself
     char path[1024];         // for messages
@@ -44,6 +45,7 @@ void tess_xp_txc2_close(tess_xp_txc2 *file);
 
 // Leaves through the mapping or by reading, checked against their checksums: always when read, once
 // when mapped. TESS_E_TRUNCATED where the file became shorter, TESS_E_IO where it cannot be read.
+// Leaves that are lost can only be read.
 TESS_MUST_CHECK tess_status tess_xp_txc2_map(tess_xp_txc2 *file, const tess_xp_tiles *tiles,
                                              int64_t first_leaf, int64_t n_leaf,
                                              const unsigned char **records);
