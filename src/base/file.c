@@ -302,6 +302,7 @@ void tess_temp_file_sweep(const char *final_path)
 tess_status tess_file_write_text(const char *path, const char *text, int overwrite)
 {
     tess_temp_file file;
+    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &file));
     const tess_status status = tess_file_write_at(file.fd, file.path, text, strlen(text), 0);
     if (status != TESS_OK) {

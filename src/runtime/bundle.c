@@ -42,6 +42,7 @@ tess_status tess_bundle_begin(tess_context *ctx, const char *path,
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
     // The format writes by name: reserve a temporary one and let it fill that file.
+    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &out->file));
     const tess_status status = out->format->write_many(&ctx->host, out->file.path, inputs, n_input);
     if (status != TESS_OK) {

@@ -57,7 +57,9 @@ def test_killed_at_random_instants(tiles):
     for number in range(N_KILL):
         out = f"out{number}"
         while True:
-            words = [*CHECKPOINT, "--threads", rng.choice([1, 2, 3, 7]), *rng.choice(WAYS)]
+            # Killed after its results were written, the fit is begun again in the same folder.
+            words = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
+            words += rng.choice(WAYS)
             process = tiles.popen(*line(out, *words))
             try:
                 _, stderr = process.communicate(timeout=rng.uniform(0, 2 * whole_s + 0.2))

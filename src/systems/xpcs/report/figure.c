@@ -162,6 +162,7 @@ static void draw(figure *f, const tess_xpcs_result_info *info, int64_t angle, in
 static tess_status write_bytes(const char *path, const uint8_t *bytes, size_t n, int overwrite)
 {
     tess_temp_file file;
+    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &file));
     const tess_status status = tess_file_write_at(file.fd, file.path, bytes, n, 0);
     if (status != TESS_OK) {

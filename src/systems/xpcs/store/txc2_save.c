@@ -182,6 +182,7 @@ tess_status tess_xpcs_data_save(tess_context *ctx, tess_xpcs_data *data, const c
         TESS_FAIL(TESS_E_EXISTS, "%s: exists; choose another name or allow to overwrite it", path);
     }
     tess_temp_file file;
+    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &file));
     saving *s = tess_heap_alloc_zero(&ctx->heap, sizeof *s, TESS_TAG_IO, "header of a file");
     tess_status status = s ? TESS_OK : TESS_E_MEMORY;
