@@ -122,7 +122,7 @@ static tess_xpcs_simulation small_simulation(tess_xpcs_mode mode, int64_t n_angl
     s.dtype = 1;
     s.n_angle = n_angle;
     s.n_frame = 60;
-    s.model.mode = mode;
+    s.model.mode = (int32_t)mode;
     s.model.dt_s = 0.1;
     s.model.gap_angstrom = 2e6;
     return s;
