@@ -127,15 +127,18 @@ def test_damaged_checkpoints_are_passed_over(tiles):
 
 def test_sigusr1_writes_a_checkpoint_and_goes_on(tiles):
     for _ in range(20):
-        words = ["--checkpoint", "work", "--resume", "--checkpoint-every", 1000, "--n-start", 40]
+        words = ["--checkpoint", "work", "--resume", "--checkpoint-every", 1000]
+        words += ["--uncertainty", "block_bootstrap", "--n-bootstrap", 300]  # long enough
         process = tiles.popen(*line("out", *words, "--overwrite"))
         time.sleep(0.1)
-        process.send_signal(signal.SIGUSR1)
         found = False
         while process.poll() is None:
+            if not found:
+                process.send_signal(signal.SIGUSR1)
             found = found or bool(list((tiles.directory / "work").glob("*.ckpt")))
-            time.sleep(0.001)
-        assert process.returncode == 0, process.communicate()[1]
+            time.sleep(0.002)
+        _, stderr = process.communicate()
+        assert process.returncode == 0, stderr
         if found:
             return
     pytest.fail("no checkpoint was seen after SIGUSR1")
