@@ -3,6 +3,7 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "signals.h"
 #include "text.h"
 
 #include <tessera/device.h>
@@ -243,6 +244,21 @@ static int write_summary(cli *c, const xpcs_job *j, const char *folder)
     return code;
 }
 
+// Parameters are written first, so that something was kept.
+static int explain_cut(const cli *c, const char *folder)
+{
+    const int number = signals_caught();
+
+    if (signals_pipe_closed() || !number) {
+        return job_status(c, TESS_CANCELLED);
+    }
+    console_erase_bar();
+    return console_fail(128 + number,
+                        "stopped on request while results were written: parameters are in "
+                        "%s/nlsq, other files may be missing",
+                        folder);
+}
+
 static int write_results(cli *c, xpcs_job *j, const char *folder)
 {
     const cli_xpcs_values *v = &c->values.xpcs;
@@ -263,6 +279,9 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     const tess_status status =
         tess_xpcs_result_write(c->ctx, j->result, j->data, &j->model, folder, &config);
     free(line);
+    if (status == TESS_CANCELLED) {
+        return explain_cut(c, folder);
+    }
     CLI_TRY(job_status(c, status));
     CLI_TRY(write_summary(c, j, folder));
     if (c->values.report) {
