@@ -28,10 +28,27 @@ static int read_mode(const cli *c, tess_xpcs_mode *mode)
     return cli_usage_error(c, "--mode %s does not exist", name);
 }
 
-static int write_text(const cli *c, const char *text)
+static int print_template(cli *c, const char *text)
+{
+    tess_json *json = NULL;
+
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.xpcs.config.generate/1");
+    tess_json_text(json, "text", text);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
+static int write_text(cli *c, const char *text)
 {
     const char *path = c->values.output;
 
+    if (!path && c->values.json) {
+        return print_template(c, text);
+    }
     if (!path) {
         fputs(text, stdout);
         return 0;

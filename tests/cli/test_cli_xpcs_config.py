@@ -89,6 +89,12 @@ def test_what_is_generated_is_valid(tessera, tmp_path, mode, minimal, yaml):
     assert tessera("xpcs", "config", "validate", "new.yaml").returncode == 0
 
 
+def test_a_template_as_json(tessera):
+    text = tessera("xpcs", "config", "generate").stdout
+    found = json.loads(tessera("xpcs", "config", "generate", "--json").stdout)
+    assert found["text"] == text
+
+
 def test_show_has_every_value_with_its_type_and_origin(tessera, tmp_path, yaml):
     (tmp_path / "run.yaml").write_text(GOOD)
     found = json.loads(tessera("xpcs", "config", "show", "run.yaml", "--json").stdout)
