@@ -416,7 +416,7 @@ static void bad_arguments_are_named(void **state)
     m.q[1] = 1;
     m.sigma[100 + 3 * 10 + 7] = 0;
     assert_fails(tess_xpcs_data_from_array(ctx, &m.view, m.phi, m.q, &m.sigma_view, NULL, &data),
-                 TESS_E_NUMERIC, "angle 1, frames 2 and 6");
+                 TESS_E_NUMERIC, "sigma: 0 at [1, 2, 6] of the matrices that are fitted");
     xp_matrices_free(&m);
     tess_context_destroy(ctx);
 }

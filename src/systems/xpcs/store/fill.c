@@ -113,10 +113,11 @@ static tess_status scan_rows(void *arg, int64_t block, int32_t worker)
 static tess_status check_sigma(double sigma, int64_t angle, int64_t i, int64_t j)
 {
     if (!(sigma > 0) || !isfinite(sigma)) {
-        TESS_FAIL(TESS_E_NUMERIC,
-                  "sigma: %g at angle %lld, frames %lld and %lld; a standard deviation has to be "
-                  "positive and finite where c2 is",
-                  sigma, (long long)angle, (long long)i, (long long)j);
+        TESS_FAIL(
+            TESS_E_NUMERIC,
+            "sigma: %g at [%lld, %lld, %lld] of the matrices that are fitted, counted from 0; a "
+            "standard deviation has to be positive and finite where c2 is",
+            sigma, (long long)angle, (long long)i, (long long)j);
     }
     return TESS_OK;
 }
