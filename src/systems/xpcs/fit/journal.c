@@ -232,12 +232,16 @@ void tess_xp_journal_save(tess_xp_journal *j, const void *state, const tess_xp_p
     j->last_iteration = iteration;
     atomic_store(&j->ctx->checkpoint_wanted, 0);
     if (status != TESS_OK) {
-        tess_log_write(&j->ctx->log, TESS_LOG_WARNING,
-                       "xpcs: checkpoint not written (%s); the fit goes on, the previous one "
-                       "stands",
-                       tess_last_error());
+        // Once: a full disk would say it after every pass.
+        if (j->n_failed++ == 0) {
+            tess_log_write(&j->ctx->log, TESS_LOG_WARNING,
+                           "xpcs: checkpoint not written (%s); the fit goes on, the previous one "
+                           "stands",
+                           tess_last_error());
+        }
         return;
     }
+    j->n_failed = 0;
     j->number++;
     j->n_saved++;
     remove_below(j, j->number - j->keep + 1);

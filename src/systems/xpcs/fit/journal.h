@@ -45,7 +45,8 @@ typedef struct tess_xp_journal {
     int64_t last_save_ns;
     double save_cost_s;
     int64_t n_saved;
-    double saved_s; // all in all
+    int64_t n_failed; // in a row
+    double saved_s;   // all in all
 } tess_xp_journal;
 
 // Takes the config's folder, if it names one, and finds the newest checkpoint that is whole. One of
