@@ -81,7 +81,7 @@ tess_status tess_xp_search_begin(tess_xp_engine *e)
     tess_xp_start_default(p, add_candidate(e)->theta);
     if (!p->has_start) {
         bool is_found = false;
-        double theta[TESS_XPCS_MAX_PARAM];
+        double theta[TESS_XPCS_MAX_PARAM] = {0}; // all of it goes into the state
         TESS_TRY(tess_xp_start_guess(p, theta, &is_found));
         if (is_found) {
             memcpy(add_candidate(e)->theta, theta, sizeof theta);
