@@ -29,7 +29,10 @@ FIT: dict[str, Any] = {
     "verbose": False,
 }
 
+# A shell that starts the tests in the background makes them ignore the signal.
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np
 from tessera.autoreject import AutoReject
 x = 1e-5 * np.random.default_rng(1).standard_normal((600, 48, 1000))

@@ -207,7 +207,10 @@ def test_failing_log_callback_is_reported_not_raised(
     assert all(entry.exc_type is LookupError for entry in unraisable)
 
 
+# A shell that starts the tests in the background makes them ignore the signal.
 INTERRUPTED = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, time, tessera
 from tessera.autoreject import ptp, ptp_file
 x = np.broadcast_to(np.zeros((1, 1, 1 << 20), np.float32), (1 << 20, 1, 1 << 20))
