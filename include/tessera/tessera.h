@@ -5,6 +5,7 @@
 #include "tessera/array.h"
 #include "tessera/autoreject.h"
 #include "tessera/base.h"
+#include "tessera/clifford.h"
 #include "tessera/config.h"
 #include "tessera/context.h"
 #include "tessera/decode.h"

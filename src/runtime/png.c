@@ -1,5 +1,6 @@
 #include "runtime/png.h"
 
+#include "base/crc32.h"
 #include "base/status.h"
 #include "runtime/pack.h"
 
@@ -18,18 +19,6 @@ enum {
     FILTER_UP = 2
 };
 
-static uint32_t crc32_of(const uint8_t *bytes, size_t n)
-{
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= bytes[i];
-        for (int bit = 0; bit < 8; bit++) {
-            crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0);
-        }
-    }
-    return ~crc;
-}
-
 static void put_u32(uint8_t *at, uint64_t value)
 {
     for (int i = 0; i < 4; i++) {
@@ -45,7 +34,7 @@ static uint8_t *put_chunk(uint8_t *at, const char *type, const void *data, size_
     if (bytes > 0) {
         memcpy(at + 8, data, bytes);
     }
-    put_u32(at + 8 + bytes, crc32_of(at + 4, bytes + 4));
+    put_u32(at + 8 + bytes, tess_crc32_bytes(0, at + 4, bytes + 4));
     return at + CHUNK_EXTRA_BYTES + bytes;
 }
 

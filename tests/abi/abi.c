@@ -809,7 +809,7 @@ FIELD(tess_format, texts, 104);
 FIELD(tess_format, add, 112);
 
 // tessera/sys/backend.h
-SIZE(tess_backend, 136);
+SIZE(tess_backend, 144);
 FIELD(tess_backend, struct_size, 0);
 FIELD(tess_backend, abi, 4);
 FIELD(tess_backend, name, 8);
@@ -828,6 +828,7 @@ FIELD(tess_backend, scratch_bytes, 104);
 FIELD(tess_backend, enqueue, 112);
 FIELD(tess_backend, finish, 120);
 FIELD(tess_backend, benchmark, 128);
+FIELD(tess_backend, queue_adopt, 136);
 
 // tessera/decode/environment.h
 SIZE(tess_decode_track, 80);
@@ -1293,3 +1294,81 @@ VALUE(TESS_DECODE_WANT_PREDICTIVE, 2);
 VALUE(TESS_DECODE_WANT_LOG_LIKELIHOOD, 4);
 VALUE(TESS_DECODE_WANT_PREDICTIVE_POSTERIOR, 8);
 VALUE(TESS_DECODE_SCORE_STATES, 16);
+
+// tessera/clifford/algebra.h
+SIZE(tess_cl_metric, 16);
+FIELD(tess_cl_metric, n_symbol, 0);
+FIELD(tess_cl_metric, square, 4);
+SIZE(tess_cl_term, 8);
+FIELD(tess_cl_term, k, 0);
+FIELD(tess_cl_term, i, 1);
+FIELD(tess_cl_term, j, 2);
+FIELD(tess_cl_term, path, 3);
+FIELD(tess_cl_term, sign, 4);
+SIZE(tess_cl_algebra, 8688);
+FIELD(tess_cl_algebra, struct_size, 0);
+FIELD(tess_cl_algebra, crc32, 4);
+FIELD(tess_cl_algebra, metric, 8);
+FIELD(tess_cl_algebra, n_component, 24);
+FIELD(tess_cl_algebra, n_grade, 28);
+FIELD(tess_cl_algebra, n_path, 32);
+FIELD(tess_cl_algebra, n_pair, 36);
+FIELD(tess_cl_algebra, n_term, 40);
+FIELD(tess_cl_algebra, is_euclidean, 44);
+FIELD(tess_cl_algebra, mask, 48);
+FIELD(tess_cl_algebra, grade, 80);
+FIELD(tess_cl_algebra, reverse, 112);
+FIELD(tess_cl_algebra, involution, 144);
+FIELD(tess_cl_algebra, conjugate, 176);
+FIELD(tess_cl_algebra, eta, 208);
+FIELD(tess_cl_algebra, complement, 240);
+FIELD(tess_cl_algebra, complement_sign, 272);
+FIELD(tess_cl_algebra, path_left, 304);
+FIELD(tess_cl_algebra, path_out, 368);
+FIELD(tess_cl_algebra, path_right, 432);
+FIELD(tess_cl_algebra, terms, 496);
+
+// tessera/clifford/op.h
+SIZE(tess_clifford_config, 32);
+FIELD(tess_clifford_config, struct_size, 0);
+FIELD(tess_clifford_config, activation, 4);
+FIELD(tess_clifford_config, normalize, 8);
+FIELD(tess_clifford_config, norm_metric, 12);
+FIELD(tess_clifford_config, eps, 16);
+FIELD(tess_clifford_config, bias_mode, 24);
+FIELD(tess_clifford_config, precision, 28);
+SIZE(tess_clifford_op, 8736);
+FIELD(tess_clifford_op, struct_size, 0);
+FIELD(tess_clifford_op, kind, 4);
+FIELD(tess_clifford_op, path_mask, 8);
+FIELD(tess_clifford_op, config, 16);
+FIELD(tess_clifford_op, algebra, 48);
+SIZE(tess_clifford_arrays, 48);
+FIELD(tess_clifford_arrays, struct_size, 0);
+FIELD(tess_clifford_arrays, reserved, 4);
+FIELD(tess_clifford_arrays, x, 8);
+FIELD(tess_clifford_arrays, y, 16);
+FIELD(tess_clifford_arrays, weight, 24);
+FIELD(tess_clifford_arrays, linear_weight, 32);
+FIELD(tess_clifford_arrays, bias, 40);
+SIZE(tess_clifford_call, 32);
+FIELD(tess_clifford_call, struct_size, 0);
+FIELD(tess_clifford_call, has_stream, 4);
+FIELD(tess_clifford_call, stream, 8);
+FIELD(tess_clifford_call, workspace, 16);
+FIELD(tess_clifford_call, workspace_bytes, 24);
+
+// tessera/clifford/check.h
+SIZE(tess_clifford_finding, 96);
+FIELD(tess_clifford_finding, name, 0);
+FIELD(tess_clifford_finding, dtype, 64);
+FIELD(tess_clifford_finding, error, 72);
+FIELD(tess_clifford_finding, allowed, 80);
+FIELD(tess_clifford_finding, is_control, 88);
+FIELD(tess_clifford_finding, passed, 92);
+SIZE(tess_clifford_check_config, 32);
+FIELD(tess_clifford_check_config, struct_size, 0);
+FIELD(tess_clifford_check_config, reserved, 4);
+FIELD(tess_clifford_check_config, n_row, 8);
+FIELD(tess_clifford_check_config, n_feature, 16);
+FIELD(tess_clifford_check_config, seed, 24);

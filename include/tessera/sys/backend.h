@@ -57,6 +57,10 @@ struct tess_backend {
     /* Optional: NULL means TESS_E_UNSUPPORTED. */
 
     tess_status (*benchmark)(tess_backend_device *device, tess_device_ceilings *ceilings);
+
+    /** A queue over a stream that belongs to the caller (a cudaStream_t; NULL is the default
+     *  stream). Destroying it leaves the stream alone. */
+    tess_status (*queue_adopt)(tess_backend_device *device, void *stream, tess_backend_queue **out);
 };
 
 /** Exported by backend modules as "tess_backend_entry". */

@@ -276,7 +276,10 @@ void memory_free(tess_backend_device *device, tess_space space, void *ptr, size_
     (void)cudaGetLastError();
 }
 
-tess_status queue_create(tess_backend_device *device, tess_backend_queue **out)
+// owned: a stream of the queue's own, ordered with the legacy default stream, so that arrays that
+// other code in the process hands over there (DLPack) are finished before a stage reads them.
+tess_status make_queue(tess_backend_device *device, bool owned, cudaStream_t stream,
+                       tess_backend_queue **out)
 {
     const tess_host *host = device->host;
     *out = nullptr;
@@ -285,20 +288,30 @@ tess_status queue_create(tess_backend_device *device, tess_backend_queue **out)
     if (queue == nullptr) {
         return TESS_E_MEMORY;
     }
-    *queue = {device, nullptr, "nothing", TESS_OK, ""};
-    const device_scope scope(device->ordinal);
-    cudaError_t error = scope.error();
-    if (error == cudaSuccess) {
-        // Ordered with the legacy default stream: arrays that other code in the process hands over
-        // there (DLPack) are finished before a stage reads them.
-        error = cudaStreamCreate(&queue->stream);
-    }
-    if (error != cudaSuccess) {
-        host->release(host->user, queue, sizeof(*queue));
-        return tess_cuda_fail(device, error, "creating a queue");
+    *queue = {device, stream, owned, "nothing", TESS_OK, ""};
+    if (owned) {
+        const device_scope scope(device->ordinal);
+        cudaError_t error = scope.error();
+        if (error == cudaSuccess) {
+            error = cudaStreamCreate(&queue->stream);
+        }
+        if (error != cudaSuccess) {
+            host->release(host->user, queue, sizeof(*queue));
+            return tess_cuda_fail(device, error, "creating a queue");
+        }
     }
     *out = queue;
     return TESS_OK;
+}
+
+tess_status queue_create(tess_backend_device *device, tess_backend_queue **out)
+{
+    return make_queue(device, true, nullptr, out);
+}
+
+tess_status queue_adopt(tess_backend_device *device, void *stream, tess_backend_queue **out)
+{
+    return make_queue(device, false, static_cast<cudaStream_t>(stream), out);
 }
 
 void queue_destroy(tess_backend_queue *queue)
@@ -307,9 +320,11 @@ void queue_destroy(tess_backend_queue *queue)
         return;
     }
     const tess_host *host = queue->device->host;
-    const device_scope scope(queue->device->ordinal);
-    (void)cudaStreamDestroy(queue->stream);
-    (void)cudaGetLastError();
+    if (queue->owns_stream) {
+        const device_scope scope(queue->device->ordinal);
+        (void)cudaStreamDestroy(queue->stream);
+        (void)cudaGetLastError();
+    }
     host->release(host->user, queue, sizeof(*queue));
 }
 
@@ -444,6 +459,7 @@ const tess_backend table = {
     enqueue,
     finish,
     tess_cuda_benchmark,
+    queue_adopt,
 };
 
 const tess_module_info module_info = {

@@ -17,6 +17,7 @@ struct tess_backend_device {
 struct tess_backend_queue {
     tess_backend_device *device;
     cudaStream_t stream;
+    bool owns_stream;
     const char *last_work; // newest stage or copy: where an asynchronous fault is looked for
     tess_status failed;    // first failure since the last finish, TESS_OK if none
     char message[320];     // its sentence

@@ -1,0 +1,177 @@
+/**
+ * Operations on arrays of multivectors, forward, backward and twice backward.
+ *
+ * Activations are (component, row, feature), of shape (D, B, N), with any strides. Arrays are f32,
+ * f64, bf16 or f16, all of one type; weights may be f32 beside 16-bit activations. 16-bit types are
+ * computed in f32. Results have the type of x, gradients of weights the type of the weight.
+ */
+#ifndef TESSERA_CLIFFORD_OP_H
+#define TESSERA_CLIFFORD_OP_H
+
+#include "tessera/array.h"
+#include "tessera/clifford/algebra.h"
+#include "tessera/context.h"
+#include "tessera/param.h"
+
+TESS_BEGIN_DECLS
+
+/** What is computed; gate and norm are on or off by the configuration. */
+typedef enum tess_cl_kind {
+    TESS_CL_GATE = 1,    /* z_k = x_k Phi(x_0), and other activations */
+    TESS_CL_NORM = 2,    /* z_k = x_k / r_g(k) */
+    TESS_CL_SGP = 3,     /* norm(product of gate(x) and gate(y), weight (N, P), or none: ones) */
+    TESS_CL_FCGP = 4,    /* the same with weights (P, N_in, N_out) that mix features */
+    TESS_CL_LINEAR = 5,  /* z_k = x_k W_g(k) + bias; linear_weight (G, N_in, N_out), bias (N_out) */
+    TESS_CL_LAYER = 6,   /* SGP of x and LINEAR of x */
+    TESS_CL_FC_LAYER = 7 /* FCGP of x and LINEAR of x */
+} tess_cl_kind;
+
+typedef enum tess_cl_activation {
+    TESS_CL_IDENTITY = 0,
+    TESS_CL_GELU = 1,      /* factor Phi(x_0): exact, by erfc */
+    TESS_CL_GELU_TANH = 2, /* factor GELU_tanh(x_0), as GATr multiplies */
+    TESS_CL_RELU = 3,      /* factor max(x_0, 0) */
+    TESS_CL_SIGMOID = 4    /* factor 1/(1 + exp(-x_0)) */
+} tess_cl_activation;
+
+typedef enum tess_cl_norm_metric {
+    TESS_CL_NORM_AUTO = 0,   /* euclid where every square is +1, else abs */
+    TESS_CL_NORM_EUCLID = 1, /* r_g^2 = mean_n sum_k o_k^2 + eps */
+    TESS_CL_NORM_ABS = 2,    /* r_g^2 = mean_n |sum_k eta_k o_k^2| + eps */
+    TESS_CL_NORM_CLAMP = 3   /* one r^2 = max(mean_n sum_k eta_k o_k^2, eps) for all grades */
+} tess_cl_norm_metric;
+
+typedef enum tess_cl_bias_mode {
+    TESS_CL_BIAS_SCALAR = 0, /* equivariant */
+    TESS_CL_BIAS_ALL = 1     /* on every component, as flash-clifford */
+} tess_cl_bias_mode;
+
+typedef enum tess_cl_precision {
+    TESS_CL_HIGHEST = 0, /* products of f32 matrices as exact as f32 */
+    TESS_CL_HIGH = 1     /* with inputs of 10 mantissa bits (TF32) where a device gains by it */
+} tess_cl_precision;
+
+/** Options, table "clifford.op". */
+typedef struct tess_clifford_config {
+    uint32_t struct_size;
+    int32_t activation;  /* tess_cl_activation, of both inputs of a product */
+    int32_t normalize;   /* 1: divide by the row's r */
+    int32_t norm_metric; /* tess_cl_norm_metric */
+    double eps;
+    int32_t bias_mode; /* tess_cl_bias_mode */
+    int32_t precision; /* tess_cl_precision */
+} tess_clifford_config;
+
+TESS_API const tess_param_table *tess_clifford_params(void);
+TESS_API void tess_clifford_config_init(tess_clifford_config *config, size_t struct_size);
+
+/** An operation, checked and ready. A plain struct of about 9 KB: fill it once, share it among
+ *  threads and contexts. */
+typedef struct tess_clifford_op {
+    uint32_t struct_size;
+    int32_t kind;       /* tess_cl_kind */
+    uint64_t path_mask; /* paths that take part; bit p */
+    tess_clifford_config config;
+    tess_cl_algebra algebra;
+} tess_clifford_op;
+
+/** Fills *op. config may be NULL for the defaults. path_mask has a bit for every path that takes
+ *  part (weights of the others count as 0, their gradients are 0); UINT64_MAX for all. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size,
+                                                           tess_cl_kind kind,
+                                                           const tess_cl_metric *metric,
+                                                           const tess_clifford_config *config,
+                                                           uint64_t path_mask);
+
+/**
+ * The arrays of an operation; NULL where it has none (see tess_cl_kind). The same struct names
+ * inputs, their gradients (NULL: not wanted), and cotangents of gradients (NULL: zero).
+ */
+typedef struct tess_clifford_arrays {
+    uint32_t struct_size;
+    uint32_t reserved;
+    const tess_array *x;             /* (D, B, N) or (D, B, N_in) */
+    const tess_array *y;             /* like x; SGP, FCGP */
+    const tess_array *weight;        /* (N, P) or (P, N_in, N_out) */
+    const tess_array *linear_weight; /* (G, N_in, N_out) */
+    const tess_array *bias;          /* (N_out) */
+} tess_clifford_arrays;
+
+/** How a call runs. NULL: everything as tess_clifford_call_init() leaves it. */
+typedef struct tess_clifford_call {
+    uint32_t struct_size;
+    int32_t has_stream; /* 1: stream is the caller's CUDA stream (NULL is the default stream); the
+                           call returns when everything is queued there */
+    void *stream;
+    void *workspace; /* NULL: the library takes and returns memory itself; else
+                        tess_clifford_workspace() bytes where the arrays are, 256-byte aligned */
+    uint64_t workspace_bytes;
+} tess_clifford_call;
+
+TESS_API void tess_clifford_call_init(tess_clifford_call *call, size_t struct_size);
+
+typedef enum tess_cl_pass {
+    TESS_CL_FORWARD = 1,
+    TESS_CL_BACKWARD = 2,
+    TESS_CL_DOUBLE_BACKWARD = 3
+} tess_cl_pass;
+
+/** Bytes of workspace for a pass over arrays of these shapes and types. Data are not read. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_workspace(tess_context *ctx,
+                                                             const tess_clifford_op *op,
+                                                             tess_cl_pass pass,
+                                                             const tess_clifford_arrays *in,
+                                                             uint64_t *bytes);
+
+/**
+ * z from the inputs. statistics may be NULL; else (G, B) of f32 (f64 for f64 activations) takes r
+ * per grade and row, which saves the backward pass some work. linear_out may be NULL; layers leave
+ * the result of their linear map there, which the backward pass takes as y.
+ */
+TESS_API TESS_MUST_CHECK tess_status
+tess_clifford_forward(tess_context *ctx, const tess_clifford_op *op, const tess_clifford_arrays *in,
+                      const tess_array *z, const tess_array *statistics,
+                      const tess_array *linear_out, const tess_clifford_call *call);
+
+/** Gradients of the inputs from the gradient gz of z. statistics, and for layers in->y (their
+ *  linear_out), as the forward pass left them, or NULL: computed again. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_backward(
+    tess_context *ctx, const tess_clifford_op *op, const tess_clifford_arrays *in,
+    const tess_array *gz, const tess_array *statistics, const tess_clifford_arrays *gradients,
+    const tess_clifford_call *call);
+
+/**
+ * Second derivatives: with cotangents of the gradients that the backward pass gives, the gradients
+ * of sum <cotangent, gradient> by gz (dgz, may be NULL) and by the inputs (results, each may be
+ * NULL).
+ */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_double_backward(
+    tess_context *ctx, const tess_clifford_op *op, const tess_clifford_arrays *in,
+    const tess_array *gz, const tess_clifford_arrays *cotangents, const tess_array *dgz,
+    const tess_clifford_arrays *results, const tess_clifford_call *call);
+
+/** Maps of single multivectors. */
+typedef enum tess_cl_unary {
+    TESS_CL_REVERSE = 1,
+    TESS_CL_INVOLUTION = 2,
+    TESS_CL_CONJUGATE = 3,
+    TESS_CL_RIGHT_COMPLEMENT = 4, /* the dual of GATr */
+    TESS_CL_LEFT_COMPLEMENT = 5,
+    TESS_CL_GRADES = 6 /* keeps the grades whose bits are set, zero elsewhere */
+} tess_cl_unary;
+
+/** z = map of x, both (D, B, N), on the host. grades is read by TESS_CL_GRADES. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_map(tess_context *ctx,
+                                                       const tess_cl_algebra *algebra,
+                                                       tess_cl_unary map, uint32_t grades,
+                                                       const tess_array *x, const tess_array *z);
+
+/** The quadratic form of every grade: z (G, B, N) = sum over k in g of eta_k x_k^2, on the host. */
+TESS_API TESS_MUST_CHECK tess_status tess_clifford_quadratic(tess_context *ctx,
+                                                             const tess_cl_algebra *algebra,
+                                                             const tess_array *x,
+                                                             const tess_array *z);
+
+TESS_END_DECLS
+
+#endif

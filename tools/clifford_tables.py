@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Write the product tables of the Clifford algebras that have kernels of their own, as C.
+
+usage: clifford_tables.py FOLDER
+
+For each algebra NAME the file NAME.def lists the terms of its product as macro calls, for code that
+is written once and expanded per algebra. For every pair of a path p and an output component k that
+the product has, ordered by k and then p:
+
+    CL_BEGIN(p, k)
+    CL_FIRST_PLUS(i, j)  or  CL_FIRST_MINUS(i, j)     the pair's first term, +-x_i y_j
+    CL_PLUS(i, j)  CL_MINUS(i, j)                     its further terms
+    CL_END(p, k)
+
+algebras.h has the sizes, grades, signs and path grades as macros with the name as prefix. The rule
+is the one of src/systems/clifford/algebra/tables.c, which serves every other algebra at run time;
+tests/unit/test_clifford_tables.c holds the two together.
+"""
+
+import sys
+from itertools import combinations
+from pathlib import Path
+
+# Name and metric of each symbol.
+ALGEBRAS = {
+    "cl20": (1, 1),
+    "cl30": (1, 1, 1),
+    "cl301": (0, 1, 1, 1),
+    "cl13": (1, -1, -1, -1),
+    "cl41": (1, 1, 1, 1, -1),
+}
+
+
+def blades(n):
+    """Return the bit masks of all blades, by grade and then by index tuple."""
+    return [
+        sum(1 << i for i in symbols) for g in range(n + 1) for symbols in combinations(range(n), g)
+    ]
+
+
+def blade_product(a, b, metric):
+    """Return the sign of the product of two blades; the blade is a ^ b."""
+    swaps = sum((a >> s & b).bit_count() for s in range(1, len(metric)))
+    sign = -1 if swaps % 2 else 1
+    for i, square in enumerate(metric):
+        if a & b & 1 << i:
+            sign *= square
+    return sign
+
+
+class Table:
+    """Components, paths and terms of one algebra."""
+
+    def __init__(self, metric):
+        """Build it from the squares of the symbols."""
+        self.masks = blades(len(metric))
+        self.grades = [m.bit_count() for m in self.masks]
+        index = {m: i for i, m in enumerate(self.masks)}
+        terms = []
+        for i, a in enumerate(self.masks):
+            for j, b in enumerate(self.masks):
+                sign = blade_product(a, b, metric)
+                if sign:
+                    terms.append((index[a ^ b], i, j, sign))
+        grade = self.grades
+        self.paths = sorted({(grade[i], grade[k], grade[j]) for k, i, j, _ in terms})
+        rank = {path: p for p, path in enumerate(self.paths)}
+        self.pairs = {}
+        for k, i, j, sign in sorted(terms):
+            p = rank[grade[i], grade[k], grade[j]]
+            self.pairs.setdefault((k, p), []).append((i, j, sign))
+        # Square of the reverse of a blade with itself, 0 if it holds a null symbol.
+        self.eta = [
+            blade_product(m, m, metric) * (-1) ** (g * (g - 1) // 2)
+            for m, g in zip(self.masks, self.grades, strict=True)
+        ]
+
+
+def term_lines(table):
+    """Yield the macro calls of an algebra."""
+    for (k, p), terms in sorted(table.pairs.items()):
+        # A term without a minus first, where there is one: it needs no negation.
+        first, *rest = sorted(terms, key=lambda term: -term[2])
+        words = [f"CL_FIRST_{'PLUS' if first[2] > 0 else 'MINUS'}({first[0]}, {first[1]})"]
+        words += [f"CL_{'PLUS' if s > 0 else 'MINUS'}({i}, {j})" for i, j, s in rest]
+        yield f"CL_BEGIN({p}, {k}) {' '.join(words)} CL_END({p}, {k})"
+
+
+def constants(name, metric):
+    """Yield the macros of algebras.h for one algebra."""
+    table = Table(metric)
+    lists = {
+        "METRIC": metric,
+        "GRADE": table.grades,
+        "ETA": table.eta,
+        "PATH_LEFT": [path[0] for path in table.paths],
+        "PATH_OUT": [path[1] for path in table.paths],
+        "PATH_RIGHT": [path[2] for path in table.paths],
+    }
+    prefix = name.upper()
+    yield f"#define {prefix}_SYMBOLS {len(metric)}"
+    yield f"#define {prefix}_COMPONENTS {len(table.masks)}"
+    yield f"#define {prefix}_GRADES {len(metric) + 1}"
+    yield f"#define {prefix}_PATHS {len(table.paths)}"
+    yield f"#define {prefix}_PAIRS {len(table.pairs)}"
+    for word, values in lists.items():
+        yield f"#define {prefix}_{word} {', '.join(map(str, values))}"
+
+
+def write(path, lines):
+    """Write a file unless it says the same already, so that nothing is built for nothing."""
+    text = "\n".join(lines) + "\n"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main():
+    """Write everything into the folder."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    header = ["#ifndef TESS_CLIFFORD_ALGEBRAS_H", "#define TESS_CLIFFORD_ALGEBRAS_H"]
+    names = " ".join(f"X({name}, {name.upper()})" for name in ALGEBRAS)
+    header += ["// X(name, NAME) for every algebra.", f"#define CL_ALGEBRAS(X) {names}"]
+    for name, metric in ALGEBRAS.items():
+        write(folder / f"{name}.def", term_lines(Table(metric)))
+        header += constants(name, metric)
+    write(folder / "algebras.h", [*header, "#endif"])
+
+
+if __name__ == "__main__":
+    main()
