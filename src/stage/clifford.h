@@ -17,6 +17,7 @@ enum {
     TESS_STAGE_CLIFFORD_FCGP = 0x0104,
     TESS_STAGE_CLIFFORD_LINEAR = 0x0105,
     TESS_STAGE_CLIFFORD_LAYER = 0x0106,
+    TESS_STAGE_CLIFFORD_SUM = 0x0107,
 };
 
 // An activation or weight and its strides in items; unused axes have stride 0. Activations:
@@ -110,5 +111,17 @@ typedef struct tess_stage_clifford_layer {
     tess_cl_view out, linear_out;
     void *statistics;
 } tess_stage_clifford_layer;
+
+// out = sum of the terms, in their order, item by item; types are converted on the way. No term:
+// zeros. out may be one of the terms.
+typedef struct tess_stage_clifford_sum {
+    int64_t shape[3]; // each >= 1
+    tess_cl_view out;
+    tess_cl_view terms[4];
+    int32_t out_dtype; // F64 where the terms are F64; else F32, BF16, F16, added as f32
+    int32_t term_dtype;
+    int32_t n_term;
+    int32_t reserved;
+} tess_stage_clifford_sum;
 
 #endif

@@ -7,6 +7,7 @@
 #include "stage/autoreject_overall.h"
 #include "stage/autoreject_ransac.h"
 #include "stage/autoreject_threshold.h"
+#include "stage/clifford.h"
 #include "stage/decode_hmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
@@ -61,6 +62,8 @@ static const cpu_stage stages[] = {
     {TESS_STAGE_XPCS_MODEL, "xpcs.model", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
     {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
      tess_cpu_xpcs_simulate},
+    {TESS_STAGE_CLIFFORD_SUM, "clifford.sum", sizeof(tess_stage_clifford_sum),
+     tess_cpu_clifford_sum},
 };
 
 // Work is done when it is enqueued; the queue only remembers the first failure.
