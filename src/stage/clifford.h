@@ -83,10 +83,12 @@ typedef struct tess_stage_clifford_sgp {
 } tess_stage_clifford_sgp;
 
 // The same with weights (path, in, out): o[k,b,n] = sum_p sum_m q[p,k][b,m] w[p,m,n].
+// saved_out, of the backward pass: out as the forward pass left it, data NULL: computed again (a
+// third of the pass). Read only together with statistics.
 typedef struct tess_stage_clifford_fcgp {
     tess_cl_problem problem;
     tess_cl_view x, y, weight;
-    tess_cl_view out;
+    tess_cl_view out, saved_out;
     tess_cl_view grad_out, grad_x, grad_y, grad_weight;
     void *statistics;
 } tess_stage_clifford_fcgp;
