@@ -192,17 +192,19 @@ __device__ __forceinline__ uint32_t swizzle_64(int row, int chunk)
 // 14, and items down to 2^-28 of it keep all their bits.
 constexpr int half_exponent = 14;
 
-// |value| as an integer that orders as the numbers do, NaN above all. Maxima of these are exact.
+// |value| as an integer that orders as the numbers do. Maxima of these are exact. Infinities and
+// NaN count as 0: they stay what they are under any scale, which is for the finite items beside
+// them.
 __device__ __forceinline__ uint32_t magnitude(float value)
 {
-    return __float_as_uint(value) & 0x7fffffffu;
+    const uint32_t bits = __float_as_uint(value) & 0x7fffffffu;
+    return bits < 0x7f800000u ? bits : 0u;
 }
 
 // The exponent of a maximum of magnitudes, -112..127: scale_to_half is finite for all of them.
-// Infinities and NaN keep what they are under any scale; the finite items beside them stay finite.
 __device__ __forceinline__ int exponent_of(uint32_t largest)
 {
-    return min(max(int(largest >> 23) - 127, half_exponent - 126), 127);
+    return max(int(largest >> 23) - 127, half_exponent - 126);
 }
 
 // 2^exponent for -126..127.

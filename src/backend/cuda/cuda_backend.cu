@@ -19,6 +19,7 @@ namespace
 const tess_cuda_stage *const stages[] = {
     &tess_cuda_stage_autoreject_ptp,
     &tess_cuda_stage_clifford_sum,
+    &tess_cuda_stage_clifford_linear,
 };
 
 // Oldest architecture in this file, as 10 * major + minor. nvcc lists them in rising order.

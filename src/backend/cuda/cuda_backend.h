@@ -37,6 +37,7 @@ struct tess_cuda_stage {
 
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sum;
+extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
 
 // Makes a device current for one call and gives the thread back as it was found.
 class device_scope

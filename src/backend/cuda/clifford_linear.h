@@ -1,0 +1,23 @@
+// What the files of stage clifford.linear share.
+//
+// The general path takes every type, stride and size with one multiply-add after the other; the
+// tensor path takes what the matrix units can do within the stage's precision.
+#ifndef TESS_CUDA_CLIFFORD_LINEAR_H
+#define TESS_CUDA_CLIFFORD_LINEAR_H
+
+#include "stage/clifford.h"
+
+#include <cuda_runtime.h>
+
+// Scratch is asked for before it is known which gradients are wanted: it suffices for all.
+
+// clifford_linear_general.cu
+size_t clifford_linear_general_scratch(const tess_stage_clifford_linear &a);
+cudaError_t clifford_linear_general(cudaStream_t stream, const tess_stage_clifford_linear &a);
+
+// clifford_linear_bias.cu: scratch is the caller's share.
+size_t clifford_linear_bias_scratch(const tess_stage_clifford_linear &a);
+cudaError_t clifford_linear_grad_bias(cudaStream_t stream, const tess_stage_clifford_linear &a,
+                                      void *scratch);
+
+#endif
