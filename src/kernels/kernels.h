@@ -108,10 +108,22 @@
 //   xpcs_static_pairs   Sf Sff P[3] Q[3] H[6] where m = e and weights are 1.
 //   xpcs_static_T  Sfy R[3] likewise.
 //   xpcs_simulate_T     samples as stage/xpcs.h says, and their head.
+//
+// clifford, matrix products: a tile a [n_row][TESS_CL_GEMM_ROW], depth <= TESS_CL_GEMM_DEPTH, times
+// a matrix of depth rows in panels: panel j has columns [j width, (j + 1) width) of all rows, zeros
+// past the last column (clifford_gemm.h). Every item is one chain of fused steps. Same bits on
+// every ISA.
+//
+//   cl_gemm_shape   the width of panels, and how many rows are good.
+//   cl_gemm_T       c[r][n] = sum_i a[r][i] b[i][n], or is added to c.
+//   cl_gemm_t_T     c[r][n] = sum_i a[i][r] b[i][n], or is added to c: a is [depth][n_row].
+//   cl_gemm_pack_T  writes a row x[n_col] to its place in panels of that depth; b is the place of
+//                   its first item.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 
 #include "base/tile_sum.h"
+#include "kernels/clifford_gemm.h"
 #include "kernels/xpcs.h"
 
 #include <stddef.h>

@@ -1,0 +1,29 @@
+// Matrix products of tiles with packed panels; built once per ISA. A panel is two vectors wide; the
+// registers hold it against as many rows as leave room for the panel and one item.
+
+#include "kernels/clifford_gemm.h"
+
+#include "kernels/isa.h"
+#include "kernels/simd/vec.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#define ROWS_1(X) X(0)
+#define ROWS_2(X) ROWS_1(X) X(1)
+#define ROWS_4(X) ROWS_2(X) X(2) X(3)
+#define ROWS_6(X) ROWS_4(X) X(4) X(5)
+#define ROWS_8(X) ROWS_6(X) X(6) X(7)
+#define ROWS_14(X) ROWS_8(X) X(8) X(9) X(10) X(11) X(12) X(13)
+
+void TESS_KFN(cl_gemm_shape)(tess_cl_gemm_shape *shape)
+{
+    shape->n_row = V_REGISTERS >= 32 ? 14 : 6;
+    shape->width_f32 = 2 * v_len_f32();
+    shape->width_f64 = 2 * v_len_f64();
+}
+
+#define T_BITS 32
+#include "kernels/clifford_gemm_body.h"
+
+#define T_BITS 64
+#include "kernels/clifford_gemm_body.h"
