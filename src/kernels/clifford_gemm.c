@@ -15,7 +15,7 @@
 #define ROWS_8(X) ROWS_6(X) X(6) X(7)
 #define ROWS_14(X) ROWS_8(X) X(8) X(9) X(10) X(11) X(12) X(13)
 
-void TESS_KFN(cl_gemm_shape)(tess_cl_gemm_shape *shape)
+void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
 {
     shape->n_row = V_REGISTERS >= 32 ? 14 : 6;
     shape->width_f32 = 2 * v_len_f32();

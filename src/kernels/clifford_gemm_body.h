@@ -78,9 +78,9 @@ static ALWAYS_INLINE void T_NAME(panel)(const SCALAR *restrict a, size_t row_ste
 #undef TILES_OF
 }
 
-void TESS_KFN(T_NAME(cl_gemm))(const SCALAR *restrict a, size_t n_row, const SCALAR *restrict b,
-                               size_t depth, size_t n_col, SCALAR *restrict c, size_t c_stride,
-                               int is_first)
+void TESS_KFN(T_NAME(clifford_gemm))(const SCALAR *restrict a, size_t n_row,
+                                     const SCALAR *restrict b, size_t depth, size_t n_col,
+                                     SCALAR *restrict c, size_t c_stride, int is_first)
 {
     const size_t width = 2 * V(len)();
     for (size_t j = 0; j < n_col; j += width) {
@@ -89,9 +89,9 @@ void TESS_KFN(T_NAME(cl_gemm))(const SCALAR *restrict a, size_t n_row, const SCA
     }
 }
 
-void TESS_KFN(T_NAME(cl_gemm_t))(const SCALAR *restrict a, size_t n_row, const SCALAR *restrict b,
-                                 size_t depth, size_t n_col, SCALAR *restrict c, size_t c_stride,
-                                 int is_first)
+void TESS_KFN(T_NAME(clifford_gemm_t))(const SCALAR *restrict a, size_t n_row,
+                                       const SCALAR *restrict b, size_t depth, size_t n_col,
+                                       SCALAR *restrict c, size_t c_stride, int is_first)
 {
     const size_t width = 2 * V(len)();
     for (size_t j = 0; j < n_col; j += width) {
@@ -100,8 +100,8 @@ void TESS_KFN(T_NAME(cl_gemm_t))(const SCALAR *restrict a, size_t n_row, const S
     }
 }
 
-void TESS_KFN(T_NAME(cl_gemm_pack))(const SCALAR *restrict x, size_t n_col, size_t depth,
-                                    SCALAR *restrict b)
+void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col, size_t depth,
+                                          SCALAR *restrict b)
 {
     const size_t step = V(len)();
     for (size_t j = 0; j < n_col; j += 2 * step, b += 2 * step * depth) {

@@ -114,11 +114,11 @@
 // past the last column (clifford_gemm.h). Every item is one chain of fused steps. Same bits on
 // every ISA.
 //
-//   cl_gemm_shape   the width of panels, and how many rows are good.
-//   cl_gemm_T       c[r][n] = sum_i a[r][i] b[i][n], or is added to c.
-//   cl_gemm_t_T     c[r][n] = sum_i a[i][r] b[i][n], or is added to c: a is [depth][n_row].
-//   cl_gemm_pack_T  writes a row x[n_col] to its place in panels of that depth; b is the place of
-//                   its first item.
+//   clifford_gemm_shape    the width of panels, and how many rows are good.
+//   clifford_gemm_T        c[r][n] = sum_i a[r][i] b[i][n], or is added to c.
+//   clifford_gemm_t_T      c[r][n] = sum_i a[i][r] b[i][n], or is added to c: a is [depth][n_row].
+//   clifford_gemm_pack_T   writes a row x[n_col] to its place in panels of that depth; b is the
+//                          place of its first item.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 

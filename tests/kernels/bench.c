@@ -281,10 +281,10 @@ static void run_xpcs_simulate(const tess_kernels *set, const workload *w, size_t
         set->kernel(x, n, x + 256 * TESS_CL_GEMM_ROW, 256, 512, w->out[0], 512, 0);                \
         *(double *)w->out[1] = 2.0 * 256 * 512 * (double)n;                                        \
     }
-GEMM_RUN(cl_gemm_f32, float)
-GEMM_RUN(cl_gemm_t_f32, float)
-GEMM_RUN(cl_gemm_f64, double)
-GEMM_RUN(cl_gemm_t_f64, double)
+GEMM_RUN(clifford_gemm_f32, float)
+GEMM_RUN(clifford_gemm_t_f32, float)
+GEMM_RUN(clifford_gemm_f64, double)
+GEMM_RUN(clifford_gemm_t_f64, double)
 
 #define SMALL(T, n_array, run) SMALL_BYTES / sizeof(T), (n_array)*SMALL_BYTES, sizeof(T) == 8, run
 #define STREAM(T, run) STREAM_BYTES / sizeof(T), STREAM_BYTES, sizeof(T) == 8, run
@@ -317,10 +317,10 @@ static const bench_case cases[] = {
     {"xpcs_simulate", XP_POINTS, XP_POINTS * 8, 1, run_xpcs_simulate},
     {"mix_f64 tiles of 16", 62, 0, 1, run_mix_tiles},
     {"mix_f64 rows of 992", 62, 0, 1, run_mix_epoch},
-    {"cl_gemm_f32", 168, 0, 0, run_cl_gemm_f32},
-    {"cl_gemm_t_f32", 168, 0, 0, run_cl_gemm_t_f32},
-    {"cl_gemm_f64", 168, 0, 1, run_cl_gemm_f64},
-    {"cl_gemm_t_f64", 168, 0, 1, run_cl_gemm_t_f64},
+    {"clifford_gemm_f32", 168, 0, 0, run_clifford_gemm_f32},
+    {"clifford_gemm_t_f32", 168, 0, 0, run_clifford_gemm_t_f32},
+    {"clifford_gemm_f64", 168, 0, 1, run_clifford_gemm_f64},
+    {"clifford_gemm_t_f64", 168, 0, 1, run_clifford_gemm_t_f64},
 };
 
 static int by_value(const void *a, const void *b)

@@ -38,8 +38,8 @@ static product any_product(check *t, int round)
 #define T_EPSILON DBL_EPSILON
 #include "test_clifford_gemm_body.h"
 
-const check_test test_clifford_gemm_list[] = {{"cl_gemm_f32", products_match_f32},
-                                              {"cl_gemm_f64", products_match_f64},
-                                              {"cl_gemm_f32 sums", sums_are_right_f32},
-                                              {"cl_gemm_f64 sums", sums_are_right_f64},
+const check_test test_clifford_gemm_list[] = {{"clifford_gemm_f32", products_match_f32},
+                                              {"clifford_gemm_f64", products_match_f64},
+                                              {"clifford_gemm_f32 sums", sums_are_right_f32},
+                                              {"clifford_gemm_f64 sums", sums_are_right_f64},
                                               {NULL, NULL}};

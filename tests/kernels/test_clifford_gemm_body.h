@@ -11,13 +11,13 @@ static void T_NAME(fill)(check *t, SCALAR *x, size_t n)
 static SCALAR *T_NAME(packed)(const tess_kernels *set, const SCALAR *rows, const product *p)
 {
     tess_cl_gemm_shape shape;
-    set->cl_gemm_shape(&shape);
+    set->clifford_gemm_shape(&shape);
     const size_t width = shape.T_NAME(width);
     const size_t n = (p->n_col + width - 1) / width * width * p->depth;
     SCALAR *b = aligned_alloc(64, (n * sizeof *b + 63) / 64 * 64);
     memset(b, 0xff, n * sizeof *b);
     for (size_t i = 0; i < p->depth; i++) {
-        set->T_NAME(cl_gemm_pack)(rows + i * p->n_col, p->n_col, p->depth, b + i * width);
+        set->T_NAME(clifford_gemm_pack)(rows + i * p->n_col, p->n_col, p->depth, b + i * width);
     }
     return b;
 }
@@ -26,9 +26,10 @@ static void T_NAME(multiply)(const tess_kernels *set, const product *p, const SC
                              const SCALAR *b, SCALAR *c)
 {
     if (p->is_transposed) {
-        set->T_NAME(cl_gemm_t)(a, p->n_row, b, p->depth, p->n_col, c, p->c_stride, p->is_first);
+        set->T_NAME(clifford_gemm_t)(a, p->n_row, b, p->depth, p->n_col, c, p->c_stride,
+                                     p->is_first);
     } else {
-        set->T_NAME(cl_gemm)(a, p->n_row, b, p->depth, p->n_col, c, p->c_stride, p->is_first);
+        set->T_NAME(clifford_gemm)(a, p->n_row, b, p->depth, p->n_col, c, p->c_stride, p->is_first);
     }
 }
 

@@ -62,6 +62,8 @@ static const cpu_stage stages[] = {
     {TESS_STAGE_XPCS_MODEL, "xpcs.model", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
     {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
      tess_cpu_xpcs_simulate},
+    {TESS_STAGE_CLIFFORD_LINEAR, "clifford.linear", sizeof(tess_stage_clifford_linear),
+     tess_cpu_clifford_linear},
     {TESS_STAGE_CLIFFORD_SUM, "clifford.sum", sizeof(tess_stage_clifford_sum),
      tess_cpu_clifford_sum},
 };

@@ -7,7 +7,7 @@
 
 enum { WIDTH = 8 };
 
-void TESS_KFN(cl_gemm_shape)(tess_cl_gemm_shape *shape)
+void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
 {
     *shape = (tess_cl_gemm_shape){.n_row = 4, .width_f32 = WIDTH, .width_f64 = WIDTH};
 }

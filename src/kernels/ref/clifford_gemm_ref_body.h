@@ -16,22 +16,22 @@ static void T_NAME(product)(const SCALAR *a, size_t row_step, size_t depth_step,
     }
 }
 
-void TESS_KFN(T_NAME(cl_gemm))(const SCALAR *restrict a, size_t n_row, const SCALAR *restrict b,
-                               size_t depth, size_t n_col, SCALAR *restrict c, size_t c_stride,
-                               int is_first)
+void TESS_KFN(T_NAME(clifford_gemm))(const SCALAR *restrict a, size_t n_row,
+                                     const SCALAR *restrict b, size_t depth, size_t n_col,
+                                     SCALAR *restrict c, size_t c_stride, int is_first)
 {
     T_NAME(product)(a, TESS_CL_GEMM_ROW, 1, n_row, b, depth, n_col, c, c_stride, is_first);
 }
 
-void TESS_KFN(T_NAME(cl_gemm_t))(const SCALAR *restrict a, size_t n_row, const SCALAR *restrict b,
-                                 size_t depth, size_t n_col, SCALAR *restrict c, size_t c_stride,
-                                 int is_first)
+void TESS_KFN(T_NAME(clifford_gemm_t))(const SCALAR *restrict a, size_t n_row,
+                                       const SCALAR *restrict b, size_t depth, size_t n_col,
+                                       SCALAR *restrict c, size_t c_stride, int is_first)
 {
     T_NAME(product)(a, 1, TESS_CL_GEMM_ROW, n_row, b, depth, n_col, c, c_stride, is_first);
 }
 
-void TESS_KFN(T_NAME(cl_gemm_pack))(const SCALAR *restrict x, size_t n_col, size_t depth,
-                                    SCALAR *restrict b)
+void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col, size_t depth,
+                                          SCALAR *restrict b)
 {
     for (size_t j = 0; j < (n_col + WIDTH - 1) / WIDTH * WIDTH; j++) {
         b[j / WIDTH * WIDTH * depth + j % WIDTH] = j < n_col ? x[j] : 0;
