@@ -9,211 +9,16 @@
 #include "backend/cuda/clifford_linear.cu"
 #include "backend/cuda/clifford_linear_bias.cu"
 #include "backend/cuda/clifford_linear_general.cu"
+#include "backend/cuda/clifford_linear_prepare.cu"
+#include "backend/cuda/clifford_linear_rows.cu"
+#include "backend/cuda/clifford_linear_sums.cu"
+#include "backend/cuda/clifford_linear_tensor.cu"
 // clang-format on
 
-#include <algorithm>
-#include <cmath>
-#include <cstdarg>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
+#include "gpu_clifford_arrays.cuh"
 
 namespace
 {
-
-int n_failed = 0;
-std::mt19937_64 random_bits(20240611);
-
-void must(cudaError_t error, const char *what)
-{
-    if (error != cudaSuccess) {
-        printf("FAILED %s: %s\n", what, cudaGetErrorString(error));
-        exit(1);
-    }
-}
-
-void report(const std::string &name, double error, double allowed)
-{
-    const bool good = error <= allowed; // false for NaN
-    printf("%s %s %.3g (allowed %.3g)\n", good ? "ok" : "FAILED", name.c_str(), error, allowed);
-    n_failed += !good;
-}
-
-size_t bytes_of(int32_t dtype)
-{
-    return dtype == TESS_F64 ? 8 : dtype == TESS_F32 ? 4 : 2;
-}
-
-double round_to(int32_t dtype, double value)
-{
-    switch (dtype) {
-    case TESS_F64:
-        return value;
-    case TESS_F16:
-        return double(__half2float(__float2half_rn(float(value))));
-    case TESS_BF16:
-        return double(__bfloat162float(__float2bfloat16_rn(float(value))));
-    default:
-        return double(float(value));
-    }
-}
-
-enum class layout { dense, component_last, padded };
-
-// An array on the device with its values on the host. Gaps and a margin behind it hold a pattern.
-struct tensor {
-    int32_t dtype = TESS_F32;
-    int64_t shape[3] = {1, 1, 1};
-    int64_t stride[3] = {0, 0, 0};
-    int64_t span = 0; // items
-    std::vector<double> values;
-    char *device = nullptr;
-
-    tensor(int32_t type, int64_t a, int64_t b, int64_t c, layout order) : dtype(type)
-    {
-        shape[0] = a;
-        shape[1] = b;
-        shape[2] = c;
-        if (order == layout::component_last) {
-            stride[0] = 1;
-            stride[2] = a;
-            stride[1] = a * c;
-        } else {
-            const int64_t row = order == layout::padded ? c + 3 : c;
-            stride[2] = 1;
-            stride[1] = row;
-            stride[0] = row * b + (order == layout::padded ? 5 : 0);
-        }
-        span = 1 + (a - 1) * stride[0] + (b - 1) * stride[1] + (c - 1) * stride[2];
-        values.resize(size_t(a * b * c));
-        must(cudaMalloc(&device, bytes()), "cudaMalloc");
-        poison();
-    }
-    tensor(const tensor &) = delete;
-    tensor &operator=(const tensor &) = delete;
-    ~tensor()
-    {
-        (void)cudaFree(device);
-    }
-    size_t bytes() const
-    {
-        return size_t(span + 64) * bytes_of(dtype);
-    }
-    void poison()
-    {
-        must(cudaMemset(device, 0xff, bytes()), "cudaMemset");
-    }
-    double &at(int64_t i, int64_t j, int64_t k)
-    {
-        return values[size_t((i * shape[1] + j) * shape[2] + k)];
-    }
-    tess_cl_view view() const
-    {
-        return {device, {stride[0], stride[1], stride[2]}};
-    }
-
-    template <typename Visit>
-    void each(Visit visit)
-    {
-        for (int64_t i = 0; i < shape[0]; i++) {
-            for (int64_t j = 0; j < shape[1]; j++) {
-                for (int64_t k = 0; k < shape[2]; k++) {
-                    visit(i * stride[0] + j * stride[1] + k * stride[2], at(i, j, k));
-                }
-            }
-        }
-    }
-
-    void upload()
-    {
-        std::vector<char> raw(bytes(), char(0xff));
-        each([&](int64_t offset, double &value) {
-            char *place = raw.data() + size_t(offset) * bytes_of(dtype);
-            const float single = float(value);
-            if (dtype == TESS_F64) {
-                memcpy(place, &value, 8);
-            } else if (dtype == TESS_F32) {
-                memcpy(place, &single, 4);
-            } else if (dtype == TESS_F16) {
-                const __half half = __float2half_rn(single);
-                memcpy(place, &half, 2);
-            } else {
-                const __nv_bfloat16 half = __float2bfloat16_rn(single);
-                memcpy(place, &half, 2);
-            }
-        });
-        must(cudaMemcpy(device, raw.data(), raw.size(), cudaMemcpyHostToDevice), "upload");
-    }
-
-    // Normal items; wild: rows of very different size.
-    void fill(double scale, bool wild)
-    {
-        std::normal_distribution<double> normal;
-        for (int64_t i = 0; i < shape[0]; i++) {
-            for (int64_t j = 0; j < shape[1]; j++) {
-                const double row = wild ? std::ldexp(scale, int(random_bits() % 61) - 30) : scale;
-                for (int64_t k = 0; k < shape[2]; k++) {
-                    at(i, j, k) = round_to(dtype, row * normal(random_bits));
-                }
-            }
-        }
-        upload();
-    }
-
-    // Reads the device's items; false if a byte between or behind them was written.
-    bool download(std::vector<char> &raw)
-    {
-        raw.resize(bytes());
-        must(cudaMemcpy(raw.data(), device, raw.size(), cudaMemcpyDeviceToHost), "download");
-        std::vector<char> touched(raw.size(), 0);
-        each([&](int64_t offset, double &value) {
-            const char *place = raw.data() + size_t(offset) * bytes_of(dtype);
-            memset(touched.data() + size_t(offset) * bytes_of(dtype), 1, bytes_of(dtype));
-            if (dtype == TESS_F64) {
-                memcpy(&value, place, 8);
-            } else if (dtype == TESS_F32) {
-                float single;
-                memcpy(&single, place, 4);
-                value = double(single);
-            } else if (dtype == TESS_F16) {
-                __half half;
-                memcpy(&half, place, 2);
-                value = double(__half2float(half));
-            } else {
-                __nv_bfloat16 half;
-                memcpy(&half, place, 2);
-                value = double(__bfloat162float(half));
-            }
-        });
-        for (size_t n = 0; n < raw.size(); n++) {
-            if (!touched[n] && raw[n] != char(0xff)) {
-                return false;
-            }
-        }
-        return true;
-    }
-};
-
-tess_cl_algebra algebra_of(int n_symbol)
-{
-    tess_cl_algebra algebra = {};
-    algebra.metric.n_symbol = n_symbol;
-    algebra.n_component = 1 << n_symbol;
-    algebra.n_grade = n_symbol + 1;
-    int k = 0;
-    for (int g = 0; g <= n_symbol; g++) {
-        for (int mask = 0; mask < 1 << n_symbol; mask++) {
-            if (__builtin_popcount(unsigned(mask)) == g) {
-                algebra.grade[k++] = uint8_t(g);
-            }
-        }
-    }
-    return algebra;
-}
 
 struct test_case {
     int n_symbol;
@@ -253,9 +58,7 @@ errors compare(tensor &t, int64_t row_step, Reference reference)
     return e;
 }
 
-class linear_check
-{
-  public:
+struct linear_check {
     explicit linear_check(const test_case &c)
         : c_(c), algebra_(algebra_of(c.n_symbol)), x(c.dtype, d(), c.n_row, c.n_in, c.order),
           weight(c.weight_dtype, algebra_.n_grade, c.n_in, c.n_out,
@@ -487,68 +290,14 @@ void check_all()
         .check();
 }
 
-double median_us(const std::function<void(int)> &work)
-{
-    cudaEvent_t begin, end;
-    must(cudaEventCreate(&begin), "event");
-    must(cudaEventCreate(&end), "event");
-    for (int n = 0; n < 5; n++) {
-        work(n);
-    }
-    std::vector<float> times;
-    for (int n = 0; n < 41; n++) {
-        must(cudaEventRecord(begin), "record");
-        work(n);
-        must(cudaEventRecord(end), "record");
-        must(cudaEventSynchronize(end), "bench");
-        float ms = 0;
-        must(cudaEventElapsedTime(&ms, begin, end), "elapsed");
-        times.push_back(ms * 1000);
-    }
-    std::sort(times.begin(), times.end());
-    return double(times[times.size() / 2]);
-}
-
-// Stages over three sets of arrays in turn, so that no input is in the cache.
-void bench_stage(int n_symbol, int64_t n_row, int64_t n, int32_t dtype, int32_t precision)
-{
-    constexpr int n_set = 3;
-    std::vector<linear_check *> sets;
-    for (int s = 0; s < n_set; s++) {
-        sets.push_back(new linear_check({n_symbol, n_row, n, n, dtype, TESS_F32, precision,
-                                         layout::dense, false, true, false}));
-    }
-    const tess_stage_clifford_linear all = sets[0]->stage(TESS_CL_BACKWARD, n_row);
-    char *scratch = nullptr;
-    must(cudaMalloc(&scratch, tess_cuda_stage_clifford_linear.scratch_bytes(nullptr, &all) + 256),
-         "scratch");
-    const char *const parts[] = {"forward", "backward", "grad_x", "grad_weight", "grad_bias"};
-    for (int part = 0; part < 5; part++) {
-        const double us = median_us([&](int turn) {
-            tess_stage_clifford_linear a = sets[size_t(turn % n_set)]->stage(
-                part == 0 ? TESS_CL_FORWARD : TESS_CL_BACKWARD, n_row);
-            a.problem.scratch = scratch;
-            a.grad_x.data = part == 1 || part == 2 ? a.grad_x.data : nullptr;
-            a.grad_weight.data = part == 1 || part == 3 ? a.grad_weight.data : nullptr;
-            a.grad_bias.data = part == 1 || part == 4 ? a.grad_bias.data : nullptr;
-            must(tess_cuda_stage_clifford_linear.launch(nullptr, &a), "bench");
-        });
-        const double flop = part == 4 ? 0 : 2.0 * (1 << n_symbol) * double(n_row * n * n);
-        printf("bench 2^%d %lldx%lld dtype %d precision %d %s %.1f us (%.0f TF)\n", n_symbol,
-               (long long)n_row, (long long)n, int(dtype), int(precision), parts[part], us,
-               (part == 1 ? 2 : 1) * flop / us * 1e-6);
-    }
-    (void)cudaFree(scratch);
-    for (linear_check *set : sets) {
-        delete set;
-    }
-}
-
 } // namespace
+
+#include "gpu_clifford_linear_bench.cuh"
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        bench_parts(4096, 512);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGH);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGHEST);
         bench_stage(3, 4096, 512, TESS_BF16, TESS_CL_HIGH);

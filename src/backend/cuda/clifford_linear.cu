@@ -3,6 +3,8 @@
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/cuda_backend.h"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -20,7 +22,11 @@ size_t aligned(size_t bytes)
 size_t linear_scratch_bytes(const tess_backend_device *, const void *args)
 {
     const tess_stage_clifford_linear &a = linear_of(args);
-    return aligned(clifford_linear_bias_scratch(a)) + clifford_linear_general_scratch(a);
+    size_t bytes = clifford_linear_general_scratch(a);
+    if (clifford_linear_tensor_takes(a.problem)) {
+        bytes = std::max(bytes, clifford_linear_tensor_scratch(a));
+    }
+    return aligned(clifford_linear_bias_scratch(a)) + bytes;
 }
 
 bool is_real(int32_t dtype)
@@ -62,6 +68,9 @@ cudaError_t linear_launch(cudaStream_t stream, const void *args)
     }
     a.problem.scratch =
         static_cast<char *>(a.problem.scratch) + aligned(clifford_linear_bias_scratch(a));
+    if (clifford_linear_tensor_takes(a.problem) && clifford_linear_tensor_aligned(a)) {
+        return clifford_linear_tensor(stream, a);
+    }
     return clifford_linear_general(stream, a);
 }
 

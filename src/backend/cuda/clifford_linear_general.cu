@@ -340,26 +340,7 @@ cudaError_t launch_weights(cudaStream_t stream, const tess_stage_clifford_linear
     p.stride_c[2] = 1;
     p.vector_c = p.n_j % 4 == 0;
     const cudaError_t error = launch_product<T, T, C, W>(stream, p);
-    if (error != cudaSuccess) {
-        return error;
-    }
-    gather_args g = {};
-    g.partial = a.problem.scratch;
-    g.weight = a.grad_weight.data;
-    for (int n = 0; n < 3; n++) {
-        g.stride[n] = a.grad_weight.stride[n];
-    }
-    g.n_m = p.n_i;
-    g.n_n = p.n_j;
-    g.n_chunk = cut.count;
-    g.n_component = p.n_component;
-    for (int k = 0; k < p.n_component; k++) {
-        g.grade[k] = p.grade[k];
-    }
-    const dim3 grid(unsigned((p.n_i * p.n_j - 1) / threads + 1),
-                    unsigned(a.problem.algebra->n_grade));
-    gather_kernel<W, C><<<grid, threads, 0, stream>>>(g);
-    return cudaGetLastError();
+    return error == cudaSuccess ? clifford_linear_gather(stream, a, p.c, cut.count) : error;
 }
 
 size_t item_bytes(const tess_cl_problem &p)
@@ -368,6 +349,31 @@ size_t item_bytes(const tess_cl_problem &p)
 }
 
 } // namespace
+
+cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_clifford_linear &a,
+                                   const void *partial, int64_t n_chunk)
+{
+    const tess_cl_problem &p = a.problem;
+    gather_args g = {};
+    g.partial = partial;
+    g.weight = a.grad_weight.data;
+    for (int n = 0; n < 3; n++) {
+        g.stride[n] = a.grad_weight.stride[n];
+    }
+    g.n_m = p.n_in;
+    g.n_n = p.n_out;
+    g.n_chunk = n_chunk;
+    g.n_component = p.algebra->n_component;
+    for (int k = 0; k < g.n_component; k++) {
+        g.grade[k] = p.algebra->grade[k];
+    }
+    const dim3 grid(unsigned((g.n_m * g.n_n - 1) / threads + 1), unsigned(p.algebra->n_grade));
+    return with_types(p.dtype, p.weight_dtype, [&](auto t, auto w) {
+        using C = typename computed<decltype(t)>::type;
+        gather_kernel<decltype(w), C><<<grid, threads, 0, stream>>>(g);
+        return cudaGetLastError();
+    });
+}
 
 size_t clifford_linear_general_scratch(const tess_stage_clifford_linear &a)
 {

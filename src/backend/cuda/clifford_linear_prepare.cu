@@ -1,0 +1,233 @@
+// Copies of activations and weights as the matrix units read them: 16-bit items, dense along the
+// inner axis, f32 scaled by exact powers of two (see clifford_linear_tensor.h).
+//
+// A warp owns a row of activations, a block owns eight columns of weights; both take the largest
+// item first and the row stays in registers where it is short enough.
+
+#include "backend/cuda/clifford_linear_tensor.h"
+#include "backend/cuda/clifford_mma.cuh"
+#include "backend/cuda/clifford_types.cuh"
+
+namespace
+{
+
+using namespace clifford_mma;
+using namespace clifford_types;
+
+constexpr int prepare_threads = 256;
+constexpr int prepare_warps = prepare_threads / 32;
+constexpr int row_pieces = 4; // of 8 items per lane that a warp keeps
+constexpr int row_span = row_pieces * 32 * 8;
+constexpr int weight_outers = 8;
+constexpr int weight_span = 512;
+constexpr unsigned whole_warp = 0xffffffffu;
+
+template <typename M>
+constexpr bool is_half = false;
+template <>
+constexpr bool is_half<__half> = true;
+
+__device__ __forceinline__ uint32_t pack(__half, float a, float b)
+{
+    return pack_half(a, b);
+}
+
+__device__ __forceinline__ uint32_t pack(__nv_bfloat16, float a, float b)
+{
+    return pack_bfloat16(a, b);
+}
+
+// Items k .. k + 7 of a row, zeros behind its end.
+template <typename T>
+__device__ __forceinline__ void load_eight(float (&to)[8], const T *row, int64_t stride, int64_t k,
+                                           int64_t n, bool vectors)
+{
+    if (sizeof(T) == 4 && vectors && k + 8 <= n) {
+        const float4 low = *reinterpret_cast<const float4 *>(row + k);
+        const float4 high = *(reinterpret_cast<const float4 *>(row + k) + 1);
+        to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
+        to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        to[i] = k + i < n ? widen(row[(k + i) * stride]) : 0.0f;
+    }
+}
+
+template <typename T>
+__device__ __forceinline__ void load_span(float (&held)[row_pieces][8], const T *row,
+                                          int64_t stride, int64_t base, int64_t n, bool vectors)
+{
+    const int lane = int(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < row_pieces; i++) {
+        load_eight(held[i], row, stride, base + (i * 32 + lane) * 8, n, vectors);
+    }
+}
+
+template <typename T, typename M>
+__device__ void prepare_row(const clifford_copy &copy, int64_t component, int64_t row,
+                            int64_t component_rows)
+{
+    const int lane = int(threadIdx.x) % 32;
+    const T *from = static_cast<const T *>(copy.from.data) + component * copy.from.stride[0] +
+                    row * copy.from.stride[1];
+    M *to = static_cast<M *>(copy.to.data) + component * copy.to.stride + row * copy.to.pitch;
+    const bool vectors =
+        copy.from.stride[2] == 1 && reinterpret_cast<uintptr_t>(from) % sizeof(float4) == 0;
+    constexpr bool scaled = sizeof(T) == 4;
+    float held[row_pieces][8];
+    float scale = 1.0f;
+    load_span(held, from, copy.from.stride[2], 0, copy.n_inner, vectors);
+    if (scaled) {
+        uint32_t largest = 0;
+        for (int64_t base = 0;;) {
+#pragma unroll
+            for (int i = 0; i < row_pieces * 8; i++) {
+                largest = max(largest, magnitude(held[i / 8][i % 8]));
+            }
+            base += row_span;
+            if (base >= copy.n_inner) {
+                break;
+            }
+            load_span(held, from, copy.from.stride[2], base, copy.n_inner, vectors);
+        }
+        const int exponent = exponent_of(__reduce_max_sync(whole_warp, largest));
+        scale = scale_to_half(exponent);
+        if (lane == 0) {
+            copy.to.exponent[component * component_rows + row] = exponent;
+        }
+        if (copy.n_inner > row_span) {
+            load_span(held, from, copy.from.stride[2], 0, copy.n_inner, vectors);
+        }
+    }
+    for (int64_t base = 0;;) {
+#pragma unroll
+        for (int i = 0; i < row_pieces; i++) {
+            const int64_t k = base + (i * 32 + lane) * 8;
+            uint32_t packed[4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                packed[j] = pack(M{}, held[i][2 * j] * scale, held[i][2 * j + 1] * scale);
+            }
+            if (k < copy.to.pitch) {
+                *reinterpret_cast<uint4 *>(to + k) =
+                    make_uint4(packed[0], packed[1], packed[2], packed[3]);
+            }
+        }
+        base += row_span;
+        if (base >= copy.n_inner) {
+            break;
+        }
+        load_span(held, from, copy.from.stride[2], base, copy.n_inner, vectors);
+    }
+}
+
+// Eight columns of a grade's weights. Threads follow the axis that lies dense in memory; the copy
+// is turned in shared memory.
+template <typename W, typename M>
+__device__ void prepare_weights(const clifford_prepare_args &p, int64_t block)
+{
+    __shared__ uint32_t largest[weight_outers];
+    __shared__ alignas(16) M tile[weight_outers][weight_span + 8];
+    const int t = int(threadIdx.x);
+    const int lane = t % 32;
+    const int64_t per_grade = (p.n_outer - 1) / weight_outers + 1;
+    const int64_t grade = block / per_grade;
+    const int64_t outer = block % per_grade * weight_outers;
+    const bool along = p.weight.stride[1] == 1;
+    const int o = along ? t / 32 : t % weight_outers;
+    const int first = along ? lane : t / weight_outers;
+    const int64_t n_inner = outer + o < p.n_outer ? p.n_inner : 0;
+    const W *from = static_cast<const W *>(p.weight.data) + grade * p.weight.stride[0] +
+                    (outer + o) * p.weight.stride[2];
+    if (t < weight_outers) {
+        largest[t] = 0;
+    }
+    uint32_t mine = 0;
+    for (int64_t base = 0; base < n_inner; base += weight_span) {
+#pragma unroll
+        for (int i = 0; i < weight_span / 32; i++) {
+            const int64_t l = base + first + 32 * i;
+            mine = max(mine, l < n_inner ? magnitude(widen(from[l * p.weight.stride[1]])) : 0u);
+        }
+    }
+    __syncthreads();
+    if (is_half<M>) {
+        atomicMax(&largest[o], mine);
+    }
+    __syncthreads();
+    const int exponent = is_half<M> ? exponent_of(largest[o]) : half_exponent;
+    const float scale = scale_to_half(exponent);
+    if (first == 0 && n_inner > 0) {
+        p.weight_to.factor[grade * p.n_outer + outer + o] = power_of_two(exponent - half_exponent);
+    }
+    const int64_t to_row = outer + t / 32;
+    M *to = static_cast<M *>(p.weight_to.data) + (grade * p.n_outer + to_row) * p.weight_to.pitch;
+    for (int64_t base = 0; base < p.n_inner; base += weight_span) {
+#pragma unroll
+        for (int i = 0; i < weight_span / 32; i++) {
+            const int64_t l = base + first + 32 * i;
+            const float value = l < n_inner ? widen(from[l * p.weight.stride[1]]) : 0.0f;
+            tile[o][first + 32 * i] = narrow<M>(value * scale);
+        }
+        __syncthreads();
+        for (int l = lane * 8; l < weight_span; l += 32 * 8) {
+            if (to_row < p.n_outer && base + l < p.weight_to.pitch) {
+                *reinterpret_cast<uint4 *>(to + base + l) =
+                    *reinterpret_cast<const uint4 *>(&tile[t / 32][l]);
+            }
+        }
+        __syncthreads();
+    }
+}
+
+template <typename T, typename W, typename M>
+__global__ void __launch_bounds__(prepare_threads)
+    prepare_kernel(const __grid_constant__ clifford_prepare_args p)
+{
+    if (blockIdx.x < p.weight_blocks) {
+        prepare_weights<W, M>(p, blockIdx.x);
+        return;
+    }
+    const int64_t per_copy = (p.n_row - 1) / prepare_warps + 1;
+    const int64_t block = blockIdx.x - p.weight_blocks;
+    const int64_t row = block % per_copy * prepare_warps + threadIdx.x / 32;
+    if (row < p.n_row) {
+        prepare_row<T, M>(p.copy[block / per_copy], row / p.component_rows, row % p.component_rows,
+                          p.component_rows);
+    }
+}
+
+template <typename T, typename W, typename M>
+cudaError_t launch_prepare(cudaStream_t stream, const clifford_prepare_args &p)
+{
+    const int64_t blocks = p.weight_blocks + ((p.n_row - 1) / prepare_warps + 1) * p.n_copy;
+    if (blocks > INT32_MAX) {
+        return cudaErrorInvalidConfiguration;
+    }
+    if (blocks > 0) {
+        prepare_kernel<T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
+    }
+    return cudaGetLastError();
+}
+
+} // namespace
+
+cudaError_t clifford_linear_prepare(cudaStream_t stream, int32_t dtype, int32_t weight_dtype,
+                                    clifford_prepare_args &p)
+{
+    p.weight_blocks =
+        p.weight.data != nullptr ? ((p.n_outer - 1) / weight_outers + 1) * p.n_grade : 0;
+    const bool wide = weight_dtype == TESS_F32;
+    if (dtype == TESS_F32) {
+        return launch_prepare<float, float, __half>(stream, p);
+    }
+    if (dtype == TESS_F16) {
+        return wide ? launch_prepare<__half, float, __half>(stream, p)
+                    : launch_prepare<__half, __half, __half>(stream, p);
+    }
+    return wide ? launch_prepare<__nv_bfloat16, float, __nv_bfloat16>(stream, p)
+                : launch_prepare<__nv_bfloat16, __nv_bfloat16, __nv_bfloat16>(stream, p);
+}

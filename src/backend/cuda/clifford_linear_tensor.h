@@ -1,0 +1,79 @@
+// What the files of the tensor path of stage clifford.linear share.
+//
+// The matrix units read 16-bit items. f32 becomes f16, which has the 10 bits of mantissa of TF32,
+// with one exact power of two per row of activations and per column of weights: `prepare` makes
+// these copies, with the inner axis of the product dense. Then `rows` is C[k] = A[k] W[grade of k]
+// (forward, grad_x) and `weights` sums x^T grad_out over chunks of rows.
+#ifndef TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
+#define TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
+
+#include "stage/clifford.h"
+
+#include <cuda_runtime.h>
+
+// 16-bit activations [component][row][pitch]; exponent [component][row], NULL where items are not
+// scaled.
+struct clifford_matrix {
+    void *data;
+    int64_t stride;
+    int64_t pitch; // a multiple of 8; items behind the row are not read
+    int32_t *exponent;
+};
+
+// One activation to copy.
+struct clifford_copy {
+    tess_cl_view from;
+    clifford_matrix to;
+    int64_t n_inner;
+};
+
+// Weights as [grade][outer][pitch]: outer is the column of the product, inside is its sum. A sum of
+// scaled items times factor [grade][outer] has the weights' scale taken out.
+struct clifford_weights {
+    void *data;
+    int64_t pitch;
+    float *factor;
+};
+
+struct clifford_prepare_args {
+    tess_cl_view weight; // strides of (grade, inner, outer)
+    clifford_weights weight_to;
+    int64_t n_inner, n_outer;
+    clifford_copy copy[2];
+    int32_t n_copy;
+    int32_t n_grade;
+    int64_t n_row; // of all components together
+    int64_t component_rows;
+    int64_t weight_blocks;
+};
+
+struct clifford_rows_args {
+    clifford_matrix a;
+    clifford_weights w;
+    const void *bias;
+    int64_t stride_bias;
+    tess_cl_view c;
+    int64_t n_i, n_j, n_l;
+    int32_t n_component;
+    int32_t bias_is_f32; // else of the activations' type
+    int32_t bias_all;
+    int32_t add;   // to what c holds
+    int32_t pairs; // two items of c can be stored at once
+    uint8_t grade[TESS_CL_MAX_COMPONENTS];
+};
+
+// partial [component][chunk][m][n] = sum over a chunk's rows of a[row][m] b[row][n].
+struct clifford_sums_args {
+    clifford_matrix a, b;
+    float *partial;
+    int64_t n_row, n_m, n_n;
+    int64_t n_chunk, chunk; // a multiple of 64 rows
+    int32_t n_component;
+};
+
+cudaError_t clifford_linear_prepare(cudaStream_t stream, int32_t dtype, int32_t weight_dtype,
+                                    clifford_prepare_args &p);
+cudaError_t clifford_linear_rows(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
+cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p);
+
+#endif
