@@ -34,7 +34,9 @@ typedef struct tess_backend_slot {
 typedef struct tess_device {
     const tess_backend *backend;
     tess_backend_device *handle;
-    tess_backend_queue *queue; // for one-shot calls
+    tess_backend_queue *queue;   // for one-shot calls
+    tess_backend_queue *adopted; // over the caller's stream that came last; NULL: none did
+    void *adopted_stream;
     tess_device_info info;
     bool shares_host_memory; // stages take host pointers; no copies
 } tess_device;

@@ -56,8 +56,31 @@ const char *tess_device_why_not(tess_context *ctx, const char *backend)
     return why;
 }
 
+tess_status tess_device_adopt(tess_device *device, void *stream, tess_backend_queue **queue)
+{
+    *queue = NULL;
+    if (device->adopted && device->adopted_stream == stream) {
+        *queue = device->adopted;
+        return TESS_OK;
+    }
+    if (device->backend->struct_size < sizeof(tess_backend) || !device->backend->queue_adopt) {
+        TESS_FAIL(TESS_E_UNSUPPORTED, "stream: device '%s' has no streams of its callers",
+                  device->info.id);
+    }
+    TESS_TRY(device->backend->queue_adopt(device->handle, stream, queue));
+    if (device->adopted) {
+        device->backend->queue_destroy(device->adopted);
+    }
+    device->adopted = *queue;
+    device->adopted_stream = stream;
+    return TESS_OK;
+}
+
 void tess_device_close(tess_device *device)
 {
+    if (device->adopted) {
+        device->backend->queue_destroy(device->adopted);
+    }
     if (device->queue) {
         device->backend->queue_destroy(device->queue);
     }

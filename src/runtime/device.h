@@ -8,6 +8,11 @@
 TESS_MUST_CHECK tess_status tess_device_choose(tess_context *ctx, const char *id);
 void tess_device_close(tess_device *device);
 
+// A queue over the caller's stream. It stays the device's, so that calls on one stream cost
+// nothing.
+TESS_MUST_CHECK tess_status tess_device_adopt(tess_device *device, void *stream,
+                                              tess_backend_queue **queue);
+
 // The backend of that name, loading its module on demand; NULL with a sentence in *why.
 const tess_backend *tess_backend_find(tess_context *ctx, const char *name, const char **why);
 

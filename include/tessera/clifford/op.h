@@ -95,6 +95,8 @@ typedef struct tess_clifford_arrays {
     const tess_array *weight;        /* (N, P) or (P, N_in, N_out) */
     const tess_array *linear_weight; /* (G, N_in, N_out) */
     const tess_array *bias;          /* (N_out) */
+    const tess_array *z;             /* in of the backward pass alone: z of the forward pass, or
+                                        NULL. Spares FCGP work where statistics come with it */
 } tess_clifford_arrays;
 
 /** How a call runs. NULL: everything as tess_clifford_call_init() leaves it. */

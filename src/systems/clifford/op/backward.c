@@ -1,0 +1,111 @@
+// Gradients of the inputs from the gradient of z.
+#include "base/status.h"
+#include "systems/clifford/op/job.h"
+#include "systems/clifford/op/stages.h"
+
+// The linear map's part: gradients from that of its result. adds: to the gradient of x that is
+// there already.
+static tess_status linear_backward(tess_cl_job *job, tess_cl_view grad_out, bool adds)
+{
+    const tess_cl_view *views = job->views;
+    tess_stage_clifford_linear stage = {
+        .problem = tess_cl_linear_problem(job, TESS_CL_BACKWARD),
+        .x = views[CL_X],
+        .weight = views[CL_LINEAR_WEIGHT],
+        .grad_out = grad_out,
+        .grad_x = views[CL_GRADIENT + CL_X],
+        .grad_weight = views[CL_GRADIENT + CL_LINEAR_WEIGHT],
+        .grad_bias = views[CL_GRADIENT + CL_BIAS],
+        .add_to_grad_x = adds && views[CL_GRADIENT + CL_X].data,
+    };
+    return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_LINEAR, &stage, sizeof stage);
+}
+
+static tess_status product_backward(tess_cl_job *job, tess_cl_view y, tess_cl_view grad_y)
+{
+    const tess_cl_view *views = job->views;
+    tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CL_BACKWARD, y);
+    stage.grad_x = views[CL_GRADIENT + CL_X];
+    stage.grad_y = grad_y;
+    stage.grad_weight = views[CL_GRADIENT + CL_WEIGHT];
+    return tess_cl_enqueue_product(job, &stage);
+}
+
+static tess_status layer_backward(tess_cl_job *job)
+{
+    const tess_cl_view *views = job->views;
+    tess_cl_view y = views[CL_Y];
+    if (!y.data) {
+        y = tess_cl_take_like(job, CL_LINEAR_OUT);
+        TESS_TRY(tess_cl_linear(job, y));
+    }
+    const bool wants_linear = views[CL_GRADIENT + CL_X].data ||
+                              views[CL_GRADIENT + CL_LINEAR_WEIGHT].data ||
+                              views[CL_GRADIENT + CL_BIAS].data;
+    if (!wants_linear) {
+        return product_backward(job, y, (tess_cl_view){.data = NULL});
+    }
+    const tess_cl_view grad_y = tess_cl_take_like(job, CL_LINEAR_OUT);
+    TESS_TRY(product_backward(job, y, grad_y));
+    return linear_backward(job, grad_y, true);
+}
+
+static bool wants_nothing(const tess_cl_job *job)
+{
+    for (int i = CL_GRADIENT; i < CL_COTANGENT; i++) {
+        if (job->views[i].data) {
+            return false;
+        }
+    }
+    return true;
+}
+
+tess_status tess_cl_backward_work(tess_cl_job *job)
+{
+    const tess_cl_view *views = job->views;
+    if (wants_nothing(job)) {
+        return TESS_OK;
+    }
+    switch (job->op->kind) {
+    case TESS_CL_GATE: {
+        tess_stage_clifford_gate stage = {.problem = job->problem,
+                                          .x = views[CL_X],
+                                          .grad_out = views[CL_GZ],
+                                          .grad_x = views[CL_GRADIENT + CL_X]};
+        stage.problem.pass = TESS_CL_BACKWARD;
+        return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_GATE, &stage, sizeof stage);
+    }
+    case TESS_CL_NORM: {
+        tess_stage_clifford_norm stage = {.problem = job->problem,
+                                          .x = views[CL_X],
+                                          .grad_out = views[CL_GZ],
+                                          .grad_x = views[CL_GRADIENT + CL_X],
+                                          .statistics = views[CL_STATISTICS].data};
+        stage.problem.pass = TESS_CL_BACKWARD;
+        return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_NORM, &stage, sizeof stage);
+    }
+    case TESS_CL_LINEAR:
+        return linear_backward(job, views[CL_GZ], false);
+    case TESS_CL_LAYER:
+    case TESS_CL_FC_LAYER:
+        return layer_backward(job);
+    default:
+        return product_backward(job, views[CL_Y], views[CL_GRADIENT + CL_Y]);
+    }
+}
+
+tess_status tess_clifford_backward(tess_context *ctx, const tess_clifford_op *op,
+                                   const tess_clifford_arrays *in, const tess_array *gz,
+                                   const tess_array *statistics,
+                                   const tess_clifford_arrays *gradients,
+                                   const tess_clifford_call *call)
+{
+    tess_error_clear();
+    TESS_TRY(tess_cl_check_op(ctx, op));
+    tess_cl_operands operands = {.pass = TESS_CL_BACKWARD};
+    TESS_TRY(tess_cl_operands_take(&operands, CL_INPUT, in, "in"));
+    TESS_TRY(tess_cl_operands_take(&operands, CL_GRADIENT, gradients, "gradients"));
+    operands.arrays[CL_GZ] = gz;
+    operands.arrays[CL_STATISTICS] = statistics;
+    return tess_cl_run(ctx, op, &operands, call);
+}

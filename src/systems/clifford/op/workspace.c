@@ -1,0 +1,66 @@
+// How much memory a pass wants beside its arrays.
+#include "base/status.h"
+#include "systems/clifford/op/job.h"
+
+// Whether a pass may be asked for it, or may be given it.
+static bool belongs_to(tess_cl_pass pass, int operand)
+{
+    switch (pass) {
+    case TESS_CL_FORWARD:
+        return operand == CL_Z;
+    case TESS_CL_BACKWARD:
+        return operand == CL_GZ || (operand >= CL_GRADIENT && operand < CL_COTANGENT);
+    default:
+        return operand == CL_GZ || operand == CL_DGZ || (operand >= CL_COTANGENT && operand < CL_Z);
+    }
+}
+
+// Everything that can be asked for, and nothing that would spare work (statistics, linear_out).
+static void pretend_all(tess_cl_job *job, tess_cl_pass pass)
+{
+    void *somewhere = job; // an address, not to be used
+    for (int i = CL_GRADIENT; i < CL_N_OPERAND; i++) {
+        const int member = i % CL_N_MEMBER;
+        const bool is_there = i >= CL_Z || (tess_cl_has_member(job->op->kind, member) &&
+                                            (!tess_cl_is_weight(i) || job->views[member].data));
+        if (is_there && belongs_to(pass, i)) {
+            job->views[i] = tess_cl_view_like(job, i, somewhere);
+        }
+    }
+}
+
+tess_status tess_clifford_workspace(tess_context *ctx, const tess_clifford_op *op,
+                                    tess_cl_pass pass, const tess_clifford_arrays *in,
+                                    uint64_t *bytes)
+{
+    tess_error_clear();
+    *bytes = 0;
+    TESS_TRY(tess_cl_check_op(ctx, op));
+    if (pass < TESS_CL_FORWARD || pass > TESS_CL_DOUBLE_BACKWARD) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: pass %d is none", tess_cl_op_name(op), (int)pass);
+    }
+    tess_cl_operands operands = {.pass = pass, .has_inputs_only = true};
+    TESS_TRY(tess_cl_operands_take(&operands, CL_INPUT, in, "in"));
+    tess_cl_sizes sizes;
+    TESS_TRY(tess_cl_check_arrays(op, &operands, &sizes));
+    TESS_TRY(tess_cl_check_place(ctx, op, &operands));
+    const bool is_staged =
+        operands.arrays[CL_X]->space != TESS_SPACE_DEVICE && !ctx->device->shares_host_memory;
+    if (is_staged || sizes.n_row == 0) {
+        return TESS_OK; // the library's own, or none
+    }
+    tess_cl_job job;
+    tess_cl_job_init(&job, ctx, op, &sizes);
+    for (int i = 0; i < CL_N_MEMBER; i++) {
+        if (operands.arrays[i]) {
+            job.views[i] = tess_cl_view_of(operands.arrays[i]);
+            job.views[i].data = &job; // an address, not to be used: there may be no data yet
+        }
+    }
+    pretend_all(&job, pass);
+    TESS_TRY(pass == TESS_CL_FORWARD    ? tess_cl_forward_work(&job)
+             : pass == TESS_CL_BACKWARD ? tess_cl_backward_work(&job)
+                                        : tess_cl_double_work(&job));
+    *bytes = job.peak_bytes;
+    return TESS_OK;
+}
