@@ -102,8 +102,8 @@ def sqrt_argument(function):
 
 def print_functions(bits):
     full = {32: 24, 64: 53}[bits]
-    degree = {32: dict(exp=5, log=2, sine=2, cosine=3, near=6, far=6),
-              64: dict(exp=9, log=6, sine=5, cosine=6, near=12, far=17)}[bits]
+    degree = {32: dict(exp=5, log=2, sine=2, cosine=3, near=6, far=6, tail=10),
+              64: dict(exp=9, log=6, sine=5, cosine=6, near=12, far=17, tail=23)}[bits]
     tiny = mpf(2) ** -40
     reduced = log(2) / 2 * mpf("1.0001")
     print_table("exp_tail", bits, "(exp(r) - 1 - r) / r^2 on |r| <= ln(2) / 2", *remez(
@@ -128,6 +128,18 @@ def print_functions(bits):
         lambda u: log(erfc(1 + u)), lambda u: erfc(1 + u) / erf(1 + u), mpf(0), last - 1,
         degree["far"]))
     print_constant("erf_last", bits, last)
+    # The normal distribution's tail beyond a is exp(-a^2 / 2) s G(q) with s = 1 / (a + pole) and
+    # q = 1 - 2 pole s.
+    pole, end = {32: (mpf(3), mpf("14.6")), 64: (mpf(4), mpf(39))}[bits]
+
+    def tail(q):
+        a = 2 * pole / (1 - q) - pole
+        return (a + pole) * erfc(a / sqrt(2)) * exp(a * a / 2) / 2
+
+    print_table("normal_tail", bits, f"(a + {float(pole):g}) Q(a) exp(a^2 / 2) in q = (a - {float(pole):g}) / (a + {float(pole):g}), a <= {float(end):g}",
+                *remez(tail, lambda q: 1 / tail(q), mpf(-1), 1 - 2 * pole / (end + pole), degree["tail"]))
+    print_constant("normal_pole", bits, pole)
+    print_constant("normal_peak", bits, 1 / sqrt(2 * pi))
     print_constant("log2_e", bits, 1 / log(2))
     # k * ln2_1 must be exact for every exponent k (8 and 11 bits).
     print_split("ln2", bits, log(2), {32: (15, 24), 64: (41, 53)}[bits])

@@ -119,10 +119,26 @@
 //   clifford_gemm_t_T      c[r][n] = sum_i a[i][r] b[i][n], or is added to c: a is [depth][n_row].
 //   clifford_gemm_pack_T   writes a row x[n_col] to its place in panels of that depth; b is the
 //                          place of its first item.
+//
+// clifford: blocks of rows of multivectors (clifford.h). A row's results do not depend on the other
+// rows. The last bits depend on the length of a vector.
+//
+//   clifford_gates_T    gate = f(x) f(y) with the activation's f; slope_x = f'(x) f(y), slope_y =
+//                       f(x) f'(y), both NULL: not wanted. Results are scratch rows.
+//   clifford_gate_T     out_k = f(x_0) x_k.
+//   clifford_gate_back_T   grad_x from x and g. _gate_twice_T: d_g and d_x from x, g and u.
+//   clifford_moments_T  the sums of every row; those of g and u where these are.
+//   clifford_scale_T    out = a o with the factors of every row and grade.
+//   clifford_norm_back_T   h = gate (a g - b e o); tau = sum_k (a g - b e o) o / gate (NULL: not
+//                       wanted). b = 0: o is not looked at.
+//   clifford_norm_twice_T  d_g = a u - b o, d_o = -b g - c e u - e e o.
+//   clifford_product_T  out = sum_p weight_p (sum of the terms of p), + tau slope in component 0;
+//                       grad_weight_p += sum of x and the terms of p, row after row.
 #ifndef TESS_KERNELS_H
 #define TESS_KERNELS_H
 
 #include "base/tile_sum.h"
+#include "kernels/clifford.h"
 #include "kernels/clifford_gemm.h"
 #include "kernels/xpcs.h"
 

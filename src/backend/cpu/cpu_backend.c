@@ -66,6 +66,12 @@ static const cpu_stage stages[] = {
      tess_cpu_clifford_linear},
     {TESS_STAGE_CLIFFORD_SUM, "clifford.sum", sizeof(tess_stage_clifford_sum),
      tess_cpu_clifford_sum},
+    {TESS_STAGE_CLIFFORD_GATE, "clifford.gate", sizeof(tess_stage_clifford_gate),
+     tess_cpu_clifford_gate},
+    {TESS_STAGE_CLIFFORD_NORM, "clifford.norm", sizeof(tess_stage_clifford_norm),
+     tess_cpu_clifford_norm},
+    {TESS_STAGE_CLIFFORD_SGP, "clifford.sgp", sizeof(tess_stage_clifford_sgp),
+     tess_cpu_clifford_sgp},
 };
 
 // Work is done when it is enqueued; the queue only remembers the first failure.

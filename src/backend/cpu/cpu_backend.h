@@ -46,6 +46,9 @@ TESS_MUST_CHECK tess_status tess_cpu_xpcs_model(tess_backend_device *device, con
 TESS_MUST_CHECK tess_status tess_cpu_xpcs_simulate(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_sum(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_clifford_linear(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_gate(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_norm(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args);
 
 // Measures what the cores and the memory can do (cpu_probe.c).
 TESS_MUST_CHECK tess_status tess_cpu_benchmark(tess_backend_device *device,

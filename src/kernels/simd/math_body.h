@@ -168,6 +168,20 @@ static inline VF V(erf)(VF x)
     return V(only_nan_where)(V(isnan)(x), V(from_bits)(U(or)(V(bits)(y), sign)));
 }
 
+// Phi(x) below 0, and 1 - Phi(-x) above, is exp(-x^2 / 2) times a function of |x| that falls
+// slowly: a polynomial in (|x| - pole) / (|x| + pole), divided by |x| + pole.
+static inline VF V(normal)(VF x, VF *density)
+{
+    const VF one = V(set1)(1);
+    const VF size = V(abs)(x);
+    const VF e = V(exp)(V(mul)(V(mul)(size, V(set1)((SCALAR)-0.5)), size));
+    const VF s = V(div)(one, V(add)(size, CONSTANT(normal_pole)));
+    const VF q = V(fnma)(V(set1)(2 * T_NAME(normal_pole)), s, one);
+    const VF tail = V(mul)(e, V(mul)(s, POLYNOMIAL(normal_tail, q)));
+    *density = V(mul)(e, CONSTANT(normal_peak));
+    return V(select)(V(lt)(x, V(set1)(0)), tail, V(sub)(one, tail));
+}
+
 #undef SIGN_BIT
 #undef POLYNOMIAL
 #undef CONSTANT

@@ -56,6 +56,22 @@ static const float erf_far_f32[] = {
     -0x1.d97fcp+0f,
 };
 static const float erf_last_f32 = 0x1.f9999ap+1f;
+// (a + 3) Q(a) exp(a^2 / 2) in q = (a - 3) / (a + 3), a <= 14.6; relative error 2^-30.0.
+static const float normal_tail_f32[] = {
+    0x1.c8e0cep-15f,
+    0x1.134d1p-13f,
+    -0x1.00a346p-12f,
+    -0x1.0eac66p-10f,
+    0x1.0ca398p-10f,
+    0x1.c8bd88p-8f,
+    -0x1.56d5f8p-7f,
+    -0x1.832d0ap-5f,
+    0x1.d71386p-3f,
+    -0x1.04c72ap-1f,
+    0x1.754a76p-1f,
+};
+static const float normal_pole_f32 = 0x1.8p+1f;
+static const float normal_peak_f32 = 0x1.988454p-2f;
 static const float log2_e_f32 = 0x1.715476p+0f;
 static const float ln2_1_f32 = 0x1.62e4p-1f;
 static const float ln2_2_f32 = 0x1.7f7d1cp-20f;
@@ -146,6 +162,35 @@ static const double erf_far_f64[] = {
     -0x1.d97fbf27aa2a1p+0,
 };
 static const double erf_last_f64 = 0x1.7cccccccccccdp+2;
+// (a + 4) Q(a) exp(a^2 / 2) in q = (a - 4) / (a + 4), a <= 39; relative error 2^-59.3.
+static const double normal_tail_f64[] = {
+    -0x1.70d59ae195a55p-31,
+    -0x1.4c1b712a2b6fcp-29,
+    0x1.e30a86030e25dp-30,
+    0x1.4a56e2e66b682p-26,
+    0x1.ce4982812743dp-27,
+    -0x1.6c20e0ac4005ap-24,
+    -0x1.4cec5bd0b0741p-23,
+    0x1.233bacaef08f5p-22,
+    0x1.1236b9ba0725p-20,
+    -0x1.51e40ca512b66p-21,
+    -0x1.8d4b1eb5f2433p-18,
+    0x1.80b1648c451b9p-21,
+    0x1.26d0996f1fb9cp-15,
+    -0x1.001e4841ef7f3p-19,
+    -0x1.e4a4256de4cd3p-13,
+    0x1.17a4ae29e814ep-13,
+    0x1.ab825fc0f9bc7p-10,
+    -0x1.c81719d53e65fp-9,
+    -0x1.ee2761047f309p-8,
+    0x1.eec4cc3e4d1ffp-5,
+    -0x1.7dff2bff68399p-3,
+    0x1.8c6dbf2cfc2b5p-2,
+    -0x1.373e3a893c28ap-1,
+    0x1.82b4bb8c94dcep-1,
+};
+static const double normal_pole_f64 = 0x1p+2;
+static const double normal_peak_f64 = 0x1.9884533d43651p-2;
 static const double log2_e_f64 = 0x1.71547652b82fep+0;
 static const double ln2_1_f64 = 0x1.62e42fefa4p-1;
 static const double ln2_2_f64 = -0x1.8432a1b0e2634p-43;

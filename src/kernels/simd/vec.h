@@ -10,7 +10,7 @@
 //   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN
 //   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
 //   v_add_where_T(mask, a, b)    a + b where the mask is set, a elsewhere
-//   v_hmin_T  v_hmax_T           across the lanes
+//   v_hmin_T  v_hmax_T  v_hsum_T   across the lanes, the sum in any order
 //   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
 //   v_shl_U(u, count)  v_shr_U(u, count)   zeros come in
 //   v_test_T(u, bits)            mask of (u & bits) != 0

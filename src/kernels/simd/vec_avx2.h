@@ -190,6 +190,19 @@ V_ACROSS(min)
 V_ACROSS(max)
 #undef V_ACROSS
 
+static inline float v_hsum_f32(v_f32 a)
+{
+    __m128 r = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    r = _mm_add_ps(r, _mm_movehl_ps(r, r));
+    return _mm_cvtss_f32(_mm_add_ss(r, _mm_movehdup_ps(r)));
+}
+
+static inline double v_hsum_f64(v_f64 a)
+{
+    const __m128d r = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(r, _mm_unpackhi_pd(r, r)));
+}
+
 static inline void v_narrow_16(const double *x, float *y)
 {
     for (size_t i = 0; i < 16; i += 4) {

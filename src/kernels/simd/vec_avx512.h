@@ -170,6 +170,10 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     {                                                                                              \
         return _mm512_reduce_min_##PX(a);                                                          \
     }                                                                                              \
+    static inline SCALAR v_hsum_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return _mm512_reduce_add_##PX(a);                                                          \
+    }                                                                                              \
     static inline SCALAR v_hmax_##T(v_##T a)                                                       \
     {                                                                                              \
         return _mm512_reduce_max_##PX(a);                                                          \

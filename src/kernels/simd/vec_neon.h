@@ -125,6 +125,10 @@ typedef uint64x2_t v_mask_f64;
     {                                                                                              \
         return vmaxnmvq_##T(a);                                                                    \
     }                                                                                              \
+    static inline SCALAR v_hsum_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return vaddvq_##T(a);                                                                      \
+    }                                                                                              \
     static inline v_##U v_bits_##T(v_##T a)                                                        \
     {                                                                                              \
         return vreinterpretq_##U##_##T(a);                                                         \

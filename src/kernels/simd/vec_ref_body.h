@@ -119,6 +119,11 @@ static inline VF V(add_where)(VM mask, VF a, VF b)
     return mask ? a + b : a;
 }
 
+static inline VF V(hsum)(VF a)
+{
+    return a;
+}
+
 static inline VF V(hmin)(VF a)
 {
     return a;

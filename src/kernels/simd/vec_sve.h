@@ -128,6 +128,10 @@ typedef svbool_t v_mask_f64;
     {                                                                                              \
         return svmaxnmv_##T(v_all_##T(), a);                                                       \
     }                                                                                              \
+    static inline SCALAR v_hsum_##T(v_##T a)                                                       \
+    {                                                                                              \
+        return svaddv_##T(v_all_##T(), a);                                                         \
+    }                                                                                              \
     static inline v_##U v_bits_##T(v_##T a)                                                        \
     {                                                                                              \
         return svreinterpret_##U##_##T(a);                                                         \

@@ -1,0 +1,95 @@
+// Rows of views for one dtype; included by clifford_rows.c only.
+#include "kernels/simd/dtype.h"
+
+#define ROWS T_NAME(tess_cl_rows)
+
+// Whether kernels can work in the view's own memory.
+static int T_NAME(is_direct)(const tess_cl_problem *problem, const tess_cl_view *view,
+                             int64_t n_feature)
+{
+    return tess_dtype_bytes((tess_dtype)problem->dtype) == sizeof(SCALAR) &&
+           (view->stride[2] == 1 || n_feature == 1);
+}
+
+ROWS T_NAME(tess_cpu_cl_scratch)(const tess_cl_problem *problem, int64_t n_feature, SCALAR *scratch)
+{
+    const ptrdiff_t stride = (ptrdiff_t)tess_cpu_cl_stride(n_feature);
+    return (ROWS){.data = scratch,
+                  .component = stride,
+                  .row = stride * (ptrdiff_t)problem->algebra->n_component};
+}
+
+ROWS T_NAME(tess_cpu_cl_target)(const tess_cl_problem *problem, const tess_cl_view *view,
+                                int64_t n_feature, int64_t first, SCALAR *scratch)
+{
+    if (!view->data) {
+        return (ROWS){.data = NULL};
+    }
+    if (!T_NAME(is_direct)(problem, view, n_feature)) {
+        return T_NAME(tess_cpu_cl_scratch)(problem, n_feature, scratch);
+    }
+    return (ROWS){.data = (SCALAR *)view->data + first * view->stride[1],
+                  .component = view->stride[0],
+                  .row = view->stride[1]};
+}
+
+ROWS T_NAME(tess_cpu_cl_load)(const tess_cl_problem *problem, const tess_cl_view *view,
+                              int64_t n_feature, int64_t first, int64_t n_row, SCALAR *scratch)
+{
+    const ROWS rows = T_NAME(tess_cpu_cl_target)(problem, view, n_feature, first, scratch);
+    if (rows.data != scratch || !rows.data) {
+        return rows;
+    }
+    for (int64_t r = 0; r < n_row; r++) {
+        for (int64_t k = 0; k < problem->algebra->n_component; k++) {
+            SCALAR *to = rows.data + k * rows.component + r * rows.row;
+            const int64_t from = k * view->stride[0] + (first + r) * view->stride[1];
+            for (int64_t i = 0; i < n_feature; i++) {
+                to[i] = (SCALAR)tess_cpu_cl_read(view->data, from + i * view->stride[2],
+                                                 problem->dtype);
+            }
+        }
+    }
+    return rows;
+}
+
+void T_NAME(tess_cpu_cl_store)(const tess_cl_problem *problem, const tess_cl_view *view,
+                               int64_t n_feature, int64_t first, int64_t n_row, ROWS rows)
+{
+    if (!rows.data || T_NAME(is_direct)(problem, view, n_feature)) {
+        return;
+    }
+    for (int64_t r = 0; r < n_row; r++) {
+        for (int64_t k = 0; k < problem->algebra->n_component; k++) {
+            const SCALAR *from = rows.data + k * rows.component + r * rows.row;
+            const int64_t to = k * view->stride[0] + (first + r) * view->stride[1];
+            for (int64_t i = 0; i < n_feature; i++) {
+                tess_cpu_cl_write(view->data, to + i * view->stride[2], problem->dtype,
+                                  (double)from[i]);
+            }
+        }
+    }
+}
+
+void T_NAME(tess_cpu_cl_row_factors)(const tess_kernels *kernels, const tess_cl_problem *problem,
+                                     const T_NAME(tess_cl_norm) * norm, SCALAR *statistics,
+                                     tess_cl_factors *factors)
+{
+    const int n_grade = problem->algebra->n_grade, has_r = problem->pass != TESS_CL_FORWARD;
+    tess_cl_moments moments[TESS_CPU_CL_ROWS];
+    if (problem->normalize) {
+        kernels->T_NAME(clifford_moments)(norm, moments);
+    }
+    for (size_t row = 0; row < norm->n_row; row++) {
+        double r[TESS_CL_MAX_GRADES];
+        for (int g = 0; g < n_grade && statistics && has_r; g++) {
+            r[g] = (double)statistics[g * problem->n_row + (int64_t)row];
+        }
+        fill_factors(problem, &moments[row], statistics && has_r, r, &factors[row]);
+        for (int g = 0; g < n_grade && statistics && !has_r; g++) {
+            statistics[g * problem->n_row + (int64_t)row] = (SCALAR)r[g];
+        }
+    }
+}
+
+#undef ROWS

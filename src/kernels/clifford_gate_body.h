@@ -1,0 +1,159 @@
+// Gates for one dtype; included by clifford_gate.c only.
+#include "kernels/simd/dtype.h"
+
+#include "kernels/clifford_load.h"
+
+#define ROWS T_NAME(tess_cl_rows)
+#define GATE T_NAME(tess_cl_gate)
+
+// s = 1 / (1 + exp(-x)) and s (1 - s), whichever side is small with its own precision.
+static inline VF V(sigmoid)(VF x, VF *slope)
+{
+    const VF one = V(set1)(1), zero = V(set1)(0);
+    const VF e = V(exp)(V(sub)(zero, V(abs)(x)));
+    const VF large = V(div)(one, V(add)(one, e)), small = V(mul)(e, large);
+    *slope = V(mul)(large, small);
+    return V(select)(V(lt)(x, zero), small, large);
+}
+
+// x s(v) with v = sqrt(8 / pi) (x + 0.044715 x^3). Derivatives of v take x within bounds beyond
+// which those of s are 0, lest 0 meets infinity.
+static inline VF V(gelu_tanh)(VF x, VF *first, VF *second)
+{
+    const VF rate = V(set1)((SCALAR)1.59576912160573071176), cubic = V(set1)((SCALAR)0.044715);
+    const VF bound = V(set1)(T_MANTISSA == 23 ? 12 : 25), one = V(set1)(1);
+    const VF inside = V(max)(V(sub)(V(set1)(0), bound), V(min)(x, bound));
+    const VF square = V(mul)(inside, inside);
+    VF slope;
+    const VF s = V(sigmoid)(V(mul)(V(mul)(rate, x), V(fma)(V(mul)(cubic, x), x, one)), &slope);
+    const VF v1 = V(mul)(rate, V(fma)(V(mul)(V(set1)(3), cubic), square, one));
+    const VF v2 = V(mul)(V(mul)(V(set1)(6), V(mul)(rate, cubic)), inside);
+    const VF step = V(mul)(slope, v1); // derivative of s(v)
+    *first = V(fma)(inside, step, s);
+    const VF bend = V(fma)(V(mul)(step, v1), V(fnma)(V(set1)(2), s, one), V(mul)(slope, v2));
+    *second = V(fma)(inside, bend, V(mul)(V(set1)(2), step));
+    return V(mul)(x, s);
+}
+
+// f, f' and f'' of an activation.
+static inline VF V(activate)(int activation, VF x, VF *first, VF *second)
+{
+    const VF zero = V(set1)(0), one = V(set1)(1);
+    VF f;
+    switch (activation) {
+    case TESS_CL_GELU:
+        f = V(normal)(x, first);
+        *second = V(mul)(V(sub)(zero, x), *first);
+        return f;
+    case TESS_CL_GELU_TANH:
+        return V(gelu_tanh)(x, first, second);
+    case TESS_CL_RELU:
+        *first = V(select)(V(lt)(zero, x), one, zero);
+        *second = zero;
+        return V(select)(V(lt)(x, zero), zero, x);
+    case TESS_CL_SIGMOID:
+        f = V(sigmoid)(x, first);
+        *second = V(mul)(*first, V(fnma)(V(set1)(2), f, one));
+        return f;
+    default:
+        *first = *second = zero;
+        return one;
+    }
+}
+
+void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *restrict y, size_t n,
+                                      int activation, SCALAR *restrict gate,
+                                      SCALAR *restrict slope_x, SCALAR *restrict slope_y)
+{
+    for (size_t i = 0; i < n; i += V(len)()) {
+        VF x1, y1, unused;
+        const VF fx = V(activate)(activation, V(take)(x + i, n - i), &x1, &unused);
+        const VF fy = V(activate)(activation, V(take)(y + i, n - i), &y1, &unused);
+        V(store)(gate + i, V(mul)(fx, fy));
+        if (slope_x) {
+            V(store)(slope_x + i, V(mul)(x1, fy));
+            V(store)(slope_y + i, V(mul)(fx, y1));
+        }
+    }
+}
+
+static inline VF V(at)(ROWS rows, ptrdiff_t k, ptrdiff_t r, size_t i, size_t n)
+{
+    return V(take)(rows.data + k * rows.component + r * rows.row + i, n - i);
+}
+
+static inline void V(set)(ROWS rows, ptrdiff_t k, ptrdiff_t r, size_t i, size_t n, VF v)
+{
+    V(put)(rows.data + k * rows.component + r * rows.row + i, n - i, v);
+}
+
+void TESS_KFN(T_NAME(clifford_gate))(const GATE *restrict gate, ROWS out)
+{
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)gate->n_row; r++) {
+        for (size_t i = 0; i < gate->n; i += V(len)()) {
+            VF first, second;
+            const VF x0 = V(at)(gate->x, 0, r, i, gate->n);
+            const VF f = V(activate)(gate->activation, x0, &first, &second);
+            for (ptrdiff_t k = 0; k < gate->n_component; k++) {
+                V(set)(out, k, r, i, gate->n, V(mul)(f, V(at)(gate->x, k, r, i, gate->n)));
+            }
+        }
+    }
+}
+
+// sum_k a_k b_k.
+static inline VF V(dot)(const GATE *gate, ROWS a, ROWS b, ptrdiff_t r, size_t i)
+{
+    VF sum = V(set1)(0);
+    for (ptrdiff_t k = 0; k < gate->n_component; k++) {
+        sum = V(fma)(V(at)(a, k, r, i, gate->n), V(at)(b, k, r, i, gate->n), sum);
+    }
+    return sum;
+}
+
+void TESS_KFN(T_NAME(clifford_gate_back))(const GATE *restrict gate, ROWS grad_x)
+{
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)gate->n_row; r++) {
+        for (size_t i = 0; i < gate->n; i += V(len)()) {
+            VF first, second;
+            const VF x0 = V(at)(gate->x, 0, r, i, gate->n);
+            const VF f = V(activate)(gate->activation, x0, &first, &second);
+            const VF xg = V(dot)(gate, gate->x, gate->g, r, i);
+            const VF g0 = V(at)(gate->g, 0, r, i, gate->n);
+            V(set)(grad_x, 0, r, i, gate->n, V(fma)(f, g0, V(mul)(first, xg)));
+            for (ptrdiff_t k = 1; k < gate->n_component; k++) {
+                V(set)(grad_x, k, r, i, gate->n, V(mul)(f, V(at)(gate->g, k, r, i, gate->n)));
+            }
+        }
+    }
+}
+
+void TESS_KFN(T_NAME(clifford_gate_twice))(const GATE *restrict gate, ROWS d_g, ROWS d_x)
+{
+    const size_t n = gate->n;
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)gate->n_row; r++) {
+        for (size_t i = 0; i < n; i += V(len)()) {
+            VF first, second;
+            const VF x0 = V(at)(gate->x, 0, r, i, n), u0 = V(at)(gate->u, 0, r, i, n);
+            const VF f = V(activate)(gate->activation, x0, &first, &second);
+            const VF by = V(mul)(u0, first);
+            for (ptrdiff_t k = 0; k < gate->n_component && d_g.data; k++) {
+                const VF x = V(at)(gate->x, k, r, i, n), u = V(at)(gate->u, k, r, i, n);
+                V(set)(d_g, k, r, i, n, V(fma)(f, u, V(mul)(by, x)));
+            }
+            if (!d_x.data) {
+                continue;
+            }
+            const VF xg = V(dot)(gate, gate->x, gate->g, r, i);
+            const VF ug = V(dot)(gate, gate->u, gate->g, r, i);
+            VF more = V(fma)(first, ug, V(mul)(V(mul)(u0, second), xg));
+            for (ptrdiff_t k = 0; k < gate->n_component; k++) {
+                V(set)(d_x, k, r, i, n, V(fma)(by, V(at)(gate->g, k, r, i, n), more));
+                more = V(set1)(0);
+            }
+        }
+    }
+}
+
+#undef ROWS
+#undef GATE
