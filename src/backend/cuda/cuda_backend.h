@@ -36,6 +36,7 @@ struct tess_cuda_stage {
 };
 
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
+extern const tess_cuda_stage tess_cuda_stage_clifford_fcgp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sum;
 extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
 
