@@ -1,6 +1,6 @@
 // Gradients of the inputs from the gradient of z.
 #include "base/status.h"
-#include "systems/clifford/op/job.h"
+#include "systems/clifford/op/rows.h"
 #include "systems/clifford/op/stages.h"
 
 // The linear map's part: gradients from that of its result. adds: to the gradient of x that is
@@ -50,6 +50,44 @@ static tess_status layer_backward(tess_cl_job *job)
     return linear_backward(job, grad_y, true);
 }
 
+// The same with what lies between the stages in f32.
+static tess_status layer_tile(tess_cl_tile *tile)
+{
+    const tess_cl_view *views = tile->job->views;
+    const bool wants_x = views[CL_GRADIENT + CL_X].data != NULL;
+    const bool wants_linear =
+        wants_x || views[CL_GRADIENT + CL_LINEAR_WEIGHT].data || views[CL_GRADIENT + CL_BIAS].data;
+    tess_cl_view x;
+    tess_cl_view y;
+    tess_cl_view gz;
+    tess_cl_view grad_x = {.data = NULL};
+    tess_cl_view grad_y = {.data = NULL};
+    tess_cl_view more_x = {.data = NULL};
+    TESS_TRY(tess_cl_rows_load(tile, CL_X, &x));
+    TESS_TRY(tess_cl_rows_load(tile, CL_GZ, &gz));
+    TESS_TRY(tess_cl_rows_load(tile, CL_Y, &y));
+    if (!tess_cl_is_there(y)) {
+        TESS_TRY(tess_cl_rows_linear(tile, x, CL_LINEAR_WEIGHT, CL_BIAS, &y));
+    }
+    TESS_TRY(tess_cl_rows_product_backward(tile, gz, x, y, CL_WEIGHT, wants_x ? &grad_x : NULL,
+                                           wants_linear ? &grad_y : NULL, true));
+    TESS_TRY(tess_cl_rows_linear_backward(tile, x, grad_y, CL_LINEAR_WEIGHT,
+                                          wants_x ? &more_x : NULL, true, true));
+    TESS_TRY(tess_cl_rows_add(tile, &grad_x, more_x, tile->problem.n_in));
+    return tess_cl_rows_store(tile, CL_GRADIENT + CL_X, grad_x);
+}
+
+// Three roundings to 16 bits between the stages would show in the gradients. Converting rows is
+// cheap on the CPU, which computes in f32 anyway; a GPU has matrix products of 16 bits to lose.
+static tess_status layer_backward_rounded_once(tess_cl_job *job)
+{
+    tess_cl_tile tile;
+    TESS_TRY(tess_cl_tile_init(&tile, job, CL_GRADIENT));
+    tile.problem.activation = job->problem.activation;
+    tile.problem.normalize = job->problem.normalize;
+    return tess_cl_tile_run(&tile, layer_tile);
+}
+
 static bool wants_nothing(const tess_cl_job *job)
 {
     for (int i = CL_GRADIENT; i < CL_COTANGENT; i++) {
@@ -88,7 +126,10 @@ tess_status tess_cl_backward_work(tess_cl_job *job)
         return linear_backward(job, views[CL_GZ], false);
     case TESS_CL_LAYER:
     case TESS_CL_FC_LAYER:
-        return layer_backward(job);
+        return job->device->shares_host_memory &&
+                       tess_dtype_bytes((tess_dtype)job->sizes.dtype) == 2
+                   ? layer_backward_rounded_once(job)
+                   : layer_backward(job);
     default:
         return product_backward(job, views[CL_Y], views[CL_GRADIENT + CL_Y]);
     }

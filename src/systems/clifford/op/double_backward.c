@@ -2,10 +2,6 @@
 #include "base/status.h"
 #include "systems/clifford/op/rows.h"
 
-// Items of an activation in a tile: temporaries stay in a CPU's cache, and keep a GPU busy.
-static const int64_t HOST_ITEMS = INT64_C(1) << 18;
-static const int64_t DEVICE_ITEMS = INT64_C(1) << 22;
-
 // What a product is given and gives, for the rows of a tile. Cotangents may be absent (zero).
 typedef struct product {
     tess_cl_view x, y, gz;
@@ -232,15 +228,6 @@ static tess_status work_on_tile(tess_cl_tile *tile)
     }
 }
 
-// Of the shape and the kind of device alone, so that sums over tiles have the same bits.
-static int64_t rows_per_tile(const tess_cl_job *job)
-{
-    const int64_t wide = job->sizes.n_in > job->sizes.n_out ? job->sizes.n_in : job->sizes.n_out;
-    const int64_t items = job->device->shares_host_memory ? HOST_ITEMS : DEVICE_ITEMS;
-    const int64_t n_row = items / (wide * job->op->algebra.n_component) / 64 * 64;
-    return n_row > 64 ? n_row : 64;
-}
-
 // A cotangent of the bias alone: the weight's is zero then, but must be there.
 static tess_status complete_cotangents(tess_cl_tile *tile)
 {
@@ -255,23 +242,9 @@ static tess_status complete_cotangents(tess_cl_tile *tile)
 tess_status tess_cl_double_work(tess_cl_job *job)
 {
     tess_cl_tile tile;
-    TESS_TRY(tess_cl_tile_init(&tile, job));
+    TESS_TRY(tess_cl_tile_init(&tile, job, CL_RESULT));
     TESS_TRY(complete_cotangents(&tile));
-    const size_t used_bytes = job->used_bytes;
-    const int64_t step = rows_per_tile(job);
-    for (int64_t first = 0; first < job->sizes.n_row; first += step) {
-        const int64_t left = job->sizes.n_row - first;
-        tile.first_row = first;
-        tile.problem.n_row = left < step ? left : step;
-        job->used_bytes = used_bytes;
-        TESS_TRY(work_on_tile(&tile));
-        if (!job->queue && first > 0) {
-            break; // the first has as many rows as any, the second adds to sums
-        }
-        TESS_TRY(tess_context_check_cancel(job->ctx));
-    }
-    job->used_bytes = used_bytes;
-    return tess_cl_tile_finish(&tile);
+    return tess_cl_tile_run(&tile, work_on_tile);
 }
 
 tess_status tess_clifford_double_backward(tess_context *ctx, const tess_clifford_op *op,

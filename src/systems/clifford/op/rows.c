@@ -3,6 +3,10 @@
 #include "base/status.h"
 #include "systems/clifford/op/stages.h"
 
+// Items of an activation in a tile: temporaries stay in a CPU's cache, and keep a GPU busy.
+static const int64_t HOST_ITEMS = INT64_C(1) << 18;
+static const int64_t DEVICE_ITEMS = INT64_C(1) << 22;
+
 static const tess_cl_view absent = {.data = NULL};
 
 static size_t item_bytes(const tess_cl_tile *tile)
@@ -48,9 +52,9 @@ static tess_cl_view take_weight(tess_cl_tile *tile, int operand)
     return tess_cl_view_like(tile->job, operand, tess_cl_take(tile->job, bytes));
 }
 
-tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job)
+tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums)
 {
-    *tile = (tess_cl_tile){.job = job, .problem = job->problem};
+    *tile = (tess_cl_tile){.job = job, .problem = job->problem, .sums = sums};
     const int32_t weight_dtype = job->sizes.weight_dtype;
     tile->problem.dtype = job->sizes.dtype == TESS_F64 ? TESS_F64 : TESS_F32;
     tile->problem.weight_dtype = tile->problem.dtype;
@@ -65,7 +69,7 @@ tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job)
             continue;
         }
         tile->weights[i] = take_weight(tile, i);
-        if (i < CL_RESULT) {
+        if (i < sums || i >= sums + CL_N_MEMBER) {
             TESS_TRY(sum_weights(job, i, tile->weights[i], tile->problem.dtype, &job->views[i], 1,
                                  weight_dtype));
         }
@@ -80,10 +84,11 @@ tess_status tess_cl_tile_zero_weight(tess_cl_tile *tile, int operand)
     return sum_weights(tile->job, operand, tile->weights[operand], dtype, NULL, 0, dtype);
 }
 
-tess_status tess_cl_tile_finish(tess_cl_tile *tile)
+// What was summed becomes the results.
+static tess_status finish_sums(tess_cl_tile *tile)
 {
     tess_cl_job *job = tile->job;
-    for (int i = CL_RESULT; i < CL_Z; i++) {
+    for (int i = tile->sums; i < tile->sums + CL_N_MEMBER; i++) {
         if (!tile->weights[i].data) {
             continue;
         }
@@ -93,6 +98,35 @@ tess_status tess_cl_tile_finish(tess_cl_tile *tile)
         }
     }
     return TESS_OK;
+}
+
+// Of the shape and the kind of device alone, so that sums over tiles have the same bits.
+static int64_t rows_per_tile(const tess_cl_job *job)
+{
+    const int64_t wide = job->sizes.n_in > job->sizes.n_out ? job->sizes.n_in : job->sizes.n_out;
+    const int64_t items = job->device->shares_host_memory ? HOST_ITEMS : DEVICE_ITEMS;
+    const int64_t n_row = items / (wide * job->op->algebra.n_component) / 64 * 64;
+    return n_row > 64 ? n_row : 64;
+}
+
+tess_status tess_cl_tile_run(tess_cl_tile *tile, tess_cl_tile_fn work)
+{
+    tess_cl_job *job = tile->job;
+    const size_t used_bytes = job->used_bytes;
+    const int64_t step = rows_per_tile(job);
+    for (int64_t first = 0; first < job->sizes.n_row; first += step) {
+        const int64_t left = job->sizes.n_row - first;
+        tile->first_row = first;
+        tile->problem.n_row = left < step ? left : step;
+        job->used_bytes = used_bytes;
+        TESS_TRY(work(tile));
+        if (!job->queue && first > 0) {
+            break; // the first has as many rows as any, the second adds to sums
+        }
+        TESS_TRY(tess_context_check_cancel(job->ctx));
+    }
+    job->used_bytes = used_bytes;
+    return finish_sums(tile);
 }
 
 static int64_t n_component(const tess_cl_tile *tile)
@@ -338,7 +372,7 @@ tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, tess_cl_view h, te
                                           tess_cl_view y, int weight, tess_cl_view *grad_x,
                                           tess_cl_view *grad_y, bool wants_weight)
 {
-    const tess_cl_view part = open_part(tile, CL_RESULT + CL_WEIGHT, wants_weight);
+    const tess_cl_view part = open_part(tile, tile->sums + CL_WEIGHT, wants_weight);
     tess_stage_clifford_sgp stage = bare_product(tile, TESS_CL_BACKWARD, x, y, weight);
     stage.grad_out = h;
     stage.grad_weight = part;
@@ -354,7 +388,7 @@ tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, tess_cl_view h, te
         return TESS_OK;
     }
     TESS_TRY(tess_cl_enqueue_product(tile->job, &stage));
-    return close_part(tile, CL_RESULT + CL_WEIGHT, part);
+    return close_part(tile, tile->sums + CL_WEIGHT, part);
 }
 
 static tess_stage_clifford_linear linear_stage(const tess_cl_tile *tile, tess_cl_pass pass,
@@ -393,8 +427,8 @@ tess_status tess_cl_rows_linear_backward(tess_cl_tile *tile, tess_cl_view x, tes
     tess_stage_clifford_linear stage = linear_stage(tile, TESS_CL_BACKWARD, weight);
     stage.x = x;
     stage.grad_out = grad_out;
-    stage.grad_weight = open_part(tile, CL_RESULT + CL_LINEAR_WEIGHT, wants_weight);
-    stage.grad_bias = open_part(tile, CL_RESULT + CL_BIAS, wants_bias);
+    stage.grad_weight = open_part(tile, tile->sums + CL_LINEAR_WEIGHT, wants_weight);
+    stage.grad_bias = open_part(tile, tile->sums + CL_BIAS, wants_bias);
     if (grad_x) {
         *grad_x = take_rows(tile, stage.problem.n_in);
         stage.grad_x = *grad_x;
@@ -405,6 +439,6 @@ tess_status tess_cl_rows_linear_backward(tess_cl_tile *tile, tess_cl_view x, tes
     const tess_cl_view weight_part = stage.grad_weight;
     const tess_cl_view bias_part = stage.grad_bias;
     TESS_TRY(tess_cl_enqueue(tile->job, TESS_STAGE_CLIFFORD_LINEAR, &stage, sizeof stage));
-    TESS_TRY(close_part(tile, CL_RESULT + CL_LINEAR_WEIGHT, weight_part));
-    return close_part(tile, CL_RESULT + CL_BIAS, bias_part);
+    TESS_TRY(close_part(tile, tile->sums + CL_LINEAR_WEIGHT, weight_part));
+    return close_part(tile, tile->sums + CL_BIAS, bias_part);
 }

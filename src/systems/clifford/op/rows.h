@@ -1,4 +1,4 @@
-// Second derivatives work on tiles of rows, with every array in the type that is computed in.
+// Passes of several stages work on tiles of rows, with every array in the type that is computed in.
 //
 // The functions below take memory for what they make, enqueue one stage, and leave NULL data where
 // nothing is wanted or an input is absent (zero). Memory of a tile is given back when it is done.
@@ -12,9 +12,10 @@ typedef struct tess_cl_tile {
     tess_cl_job *job;
     tess_cl_problem problem; // of a tile: rows and types; pass 0, no activation, no norm
     int64_t first_row;
-    tess_cl_view weights[CL_Z]; // of the operands that are weights; NULL data: absent. Results:
-                                // where they are summed
-    bool has_sum[CL_Z];         // results: something is there already
+    int sums;                   // CL_GRADIENT or CL_RESULT: which gradients of weights are summed
+    tess_cl_view weights[CL_Z]; // of the operands that are weights; NULL data: absent. Sums:
+                                // where they grow
+    bool has_sum[CL_Z];         // something is there already
 } tess_cl_tile;
 
 static inline bool tess_cl_is_there(tess_cl_view view)
@@ -23,11 +24,14 @@ static inline bool tess_cl_is_there(tess_cl_view view)
 }
 
 // Weights and cotangents of weights in the type that is computed in.
-TESS_MUST_CHECK tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job);
+TESS_MUST_CHECK tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums);
 // Zeros instead of an absent weight.
 TESS_MUST_CHECK tess_status tess_cl_tile_zero_weight(tess_cl_tile *tile, int operand);
-// What was summed becomes the results.
-TESS_MUST_CHECK tess_status tess_cl_tile_finish(tess_cl_tile *tile);
+
+typedef tess_status (*tess_cl_tile_fn)(tess_cl_tile *tile);
+// Does the work of every tile in turn; then what was summed becomes the gradients of weights.
+TESS_MUST_CHECK tess_status tess_cl_tile_run(tess_cl_tile *tile, tess_cl_tile_fn work);
+
 // The rows of an operand from first_row on.
 TESS_MUST_CHECK tess_status tess_cl_rows_load(tess_cl_tile *tile, int operand, tess_cl_view *out);
 // Writes them; absent: zeros.
@@ -53,7 +57,7 @@ TESS_MUST_CHECK tess_status tess_cl_rows_norm_double(tess_cl_tile *tile, tess_cl
 // The bare product of any three, weight CL_WEIGHT or CL_COTANGENT + CL_WEIGHT.
 TESS_MUST_CHECK tess_status tess_cl_rows_product(tess_cl_tile *tile, tess_cl_view x, tess_cl_view y,
                                                  int weight, tess_cl_view *out);
-// Its gradients where the pointers are not NULL; that of the weight is added to the results.
+// Its gradients where the pointers are not NULL; that of the weight is added to the sums.
 TESS_MUST_CHECK tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, tess_cl_view h,
                                                           tess_cl_view x, tess_cl_view y,
                                                           int weight, tess_cl_view *grad_x,
@@ -62,7 +66,7 @@ TESS_MUST_CHECK tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, te
 // The linear map with a weight CL_LINEAR_WEIGHT or its cotangent, and a bias operand (-1: none).
 TESS_MUST_CHECK tess_status tess_cl_rows_linear(tess_cl_tile *tile, tess_cl_view x, int weight,
                                                 int bias, tess_cl_view *out);
-// Its gradients; those of weight and bias are added to the results where wanted.
+// Its gradients; those of weight and bias are added to the sums where wanted.
 TESS_MUST_CHECK tess_status tess_cl_rows_linear_backward(tess_cl_tile *tile, tess_cl_view x,
                                                          tess_cl_view grad_out, int weight,
                                                          tess_cl_view *grad_x, bool wants_weight,
