@@ -255,6 +255,11 @@ cudaError_t gate_gradients(cudaStream_t stream, const tess_cl_problem &problem, 
 size_t simt_scratch_bytes(const tess_stage_clifford_fcgp &a);
 cudaError_t simt_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
 
+// clifford_fcgp_mma.cu: Cl(2,0) and Cl(3,0) in 16-bit types, or f32 of precision high.
+bool mma_takes(const tess_stage_clifford_fcgp &a);
+size_t mma_scratch_bytes(const tess_stage_clifford_fcgp &a);
+cudaError_t mma_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
+
 } // namespace clifford_fcgp
 
 #endif
