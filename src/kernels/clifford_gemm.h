@@ -2,6 +2,8 @@
 #ifndef TESS_KERNELS_CLIFFORD_GEMM_H
 #define TESS_KERNELS_CLIFFORD_GEMM_H
 
+#include "kernels/clifford.h"
+
 #include <stddef.h>
 
 enum {
@@ -17,5 +19,18 @@ typedef struct tess_cl_gemm_shape {
     size_t n_row;                // that are done at once: multiples of it go fastest
     size_t width_f32, width_f64; // columns of a panel
 } tess_cl_gemm_shape;
+
+// The terms of one pair (path, output component): a of x times b of y (form OUT).
+#define TESS_CL_PAIR(T)                                                                            \
+    typedef struct tess_cl_pair_##T {                                                              \
+        const tess_cl_entry *entries;                                                              \
+        size_t n_entry;                                                                            \
+        size_t n_row;                                                                              \
+        size_t n;                                                                                  \
+        tess_cl_rows_##T x, y;                                                                     \
+    } tess_cl_pair_##T;
+TESS_CL_PAIR(f32)
+TESS_CL_PAIR(f64)
+#undef TESS_CL_PAIR
 
 #endif

@@ -119,6 +119,9 @@
 //   clifford_gemm_t_T      c[r][n] = sum_i a[i][r] b[i][n], or is added to c: a is [depth][n_row].
 //   clifford_gemm_pack_T   writes a row x[n_col] to its place in panels of that depth; b is the
 //                          place of its first item.
+//   clifford_pair_T        q [n_row][TESS_CL_GEMM_ROW] = sum of the terms of a pair.
+//   clifford_unpair_T      from the gradient of q those of x and y, added to what is there; rows
+//                          without data: not wanted.
 //
 // clifford: blocks of rows of multivectors (clifford.h). A row's results do not depend on the other
 // rows. The last bits depend on the length of a vector.

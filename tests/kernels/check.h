@@ -72,6 +72,7 @@ extern const check_test test_autoreject_field_list[];
 extern const check_test test_autoreject_ransac_list[];
 extern const check_test test_xpcs_pass_list[];
 extern const check_test test_clifford_gemm_list[];
+extern const check_test test_clifford_pair_list[];
 
 // Times every kernel whose name contains `filter` (NULL: all) on every usable set.
 int bench_all(const char *filter);

@@ -177,14 +177,14 @@ static inline double ca_allowed(int32_t dtype)
     }
 }
 
-#define ca_assert_right(array, what)                                                               \
+#define ca_assert_within(array, allowed, what)                                                     \
     do {                                                                                           \
-        const double error_ = ca_error(&(array));                                                  \
-        if (!(error_ <= ca_allowed((array).dtype))) {                                              \
-            fail_msg("%s of %s: error %g, allowed %g", #array, (what), error_,                     \
-                     ca_allowed((array).dtype));                                                   \
+        const double error_ = ca_error(&(array)), allowed_ = (allowed);                            \
+        if (!(error_ <= allowed_)) {                                                               \
+            fail_msg("%s of %s: error %g, allowed %g", #array, (what), error_, allowed_);          \
         }                                                                                          \
     } while (0)
+#define ca_assert_right(array, what) ca_assert_within(array, ca_allowed((array).dtype), what)
 
 static inline void ca_run(tess_context *ctx, int32_t stage, const void *args, size_t bytes)
 {

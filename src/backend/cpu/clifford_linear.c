@@ -68,15 +68,15 @@ static tess_status map_block(void *arg, int64_t block, int32_t worker)
             memcpy(to, (const char *)job->bias + column * p->math.item,
                    (size_t)(n_col * p->math.item));
         } else if (job->adds && !direct) {
-            tess_cpu_cl_load(&p->math, &line, to);
+            tess_cpu_cl_line_load(&p->math, &line, to);
         }
     }
-    const cl_rows rows = {job->from, problem->dtype, k, row, n_row};
+    const cl_rows rows = {job->from, problem->dtype, k, 1, row, n_row};
     tess_cpu_cl_apply(p, problem->algebra->grade[k], &rows, column, n_col, tile, c, stride,
                       !biased && !job->adds);
     for (int64_t r = 0; r < n_row && !direct; r++) {
         const cl_line line = cl_line_of(job->to, problem->dtype, k, row + r, column, n_col);
-        tess_cpu_cl_store(&p->math, &line, c + r * stride * p->math.item);
+        tess_cpu_cl_line_store(&p->math, &line, c + r * stride * p->math.item);
     }
     return TESS_OK;
 }
@@ -144,7 +144,7 @@ static tess_status forward(tess_backend_device *device, const tess_stage_cliffor
     }
     const cl_line line = {a->bias.data, a->problem.weight_dtype, 0, a->bias.stride[0],
                           a->problem.n_out};
-    tess_cpu_cl_load(math, &line, bias);
+    tess_cpu_cl_line_load(math, &line, bias);
     job.bias = bias;
     const tess_status status = run_map(device, &job);
     tess_heap_free(heap, bias, bytes, TESS_TAG_SCRATCH);
@@ -179,20 +179,24 @@ static void left_tile(void *self, int64_t matrix, int64_t component, int64_t row
     for (int64_t r = 0; r < n_row; r++) {
         const cl_line line =
             cl_line_of(&job->args->x, job->args->problem.dtype, component, row + r, first, n);
-        tess_cpu_cl_load(job->math, &line, (char *)tile + r * TESS_CL_GEMM_ROW * job->math->item);
+        tess_cpu_cl_line_load(job->math, &line,
+                              (char *)tile + r * TESS_CL_GEMM_ROW * job->math->item);
     }
 }
 
-static void right_panels(void *self, int64_t component, int64_t row, int64_t n_row, int64_t first,
-                         int64_t n, void *panels, void *room)
+static const void *right_panels(void *self, int64_t component, int64_t row, int64_t n_row,
+                                int64_t first, int64_t n, void *room)
 {
     const weight_job *job = self;
+    const int64_t width = job->math->width;
+    char *line_room = (char *)room + n_row * ((n + width - 1) / width * width) * job->math->item;
     for (int64_t r = 0; r < n_row; r++) {
         const cl_line line = cl_line_of(&job->args->grad_out, job->args->problem.dtype, component,
                                         row + r, first, n);
-        tess_cpu_cl_pack_row(job->math, tess_cpu_cl_borrow(job->math, &line, room), n, n_row, r,
-                             panels);
+        tess_cpu_cl_pack_row(job->math, tess_cpu_cl_line_borrow(job->math, &line, line_room), n,
+                             n_row, r, room);
     }
+    return room;
 }
 
 static tess_status backward_weight(tess_backend_device *device, const tess_stage_clifford_linear *a,
@@ -243,7 +247,7 @@ static tess_status bias_part(void *arg, int64_t part, int32_t worker)
     for (int64_t k = 0; k < job->n_component; k++) {
         for (int64_t row = part * job->part_rows; row < end && row < p->n_row; row++) {
             const cl_line line = cl_line_of(&job->args->grad_out, p->dtype, k, row, 0, p->n_out);
-            const void *x = tess_cpu_cl_borrow(job->math, &line, room);
+            const void *x = tess_cpu_cl_line_borrow(job->math, &line, room);
             for (int64_t n = 0; n < p->n_out; n++) {
                 sums[n] +=
                     job->math->is_f64 ? ((const double *)x)[n] : (double)((const float *)x)[n];
@@ -265,7 +269,7 @@ static void finish_bias(const bias_job *job, int64_t n_part)
         const float rounded = (float)sum;
         const void *from = job->math->is_f64 ? (const void *)&sum : (const void *)&rounded;
         const cl_line line = {to->data, p->weight_dtype, n * to->stride[0], 1, 1};
-        tess_cpu_cl_store(job->math, &line, from);
+        tess_cpu_cl_line_store(job->math, &line, from);
     }
 }
 

@@ -46,7 +46,7 @@ static void load_f32(const cl_line *line, float *to)
     }
 }
 
-void tess_cpu_cl_load(const cl_math *math, const cl_line *line, void *to)
+void tess_cpu_cl_line_load(const cl_math *math, const cl_line *line, void *to)
 {
     if (!math->is_f64) {
         load_f32(line, to);
@@ -83,7 +83,7 @@ static void store_f32(const cl_line *line, const float *from)
     }
 }
 
-void tess_cpu_cl_store(const cl_math *math, const cl_line *line, const void *from)
+void tess_cpu_cl_line_store(const cl_math *math, const cl_line *line, const void *from)
 {
     if (!math->is_f64) {
         store_f32(line, from);
@@ -99,12 +99,12 @@ void tess_cpu_cl_store(const cl_math *math, const cl_line *line, const void *fro
     }
 }
 
-const void *tess_cpu_cl_borrow(const cl_math *math, const cl_line *line, void *room)
+const void *tess_cpu_cl_line_borrow(const cl_math *math, const cl_line *line, void *room)
 {
     if (line->dtype == (math->is_f64 ? TESS_F64 : TESS_F32) && line->step == 1) {
         return (const char *)line->data + line->offset * math->item;
     }
-    tess_cpu_cl_load(math, line, room);
+    tess_cpu_cl_line_load(math, line, room);
     return room;
 }
 
@@ -155,7 +155,7 @@ static void pack_turned(const cl_packed *p, int64_t matrix, int64_t first, int64
         const int64_t n = depth - i < TURN ? depth - i : TURN;
         for (int64_t j = 0; j < p->n_out; j++) {
             const cl_line line = cl_line_of(&turned, p->dtype, matrix, j, first + i, n);
-            tess_cpu_cl_load(&p->math, &line, column);
+            tess_cpu_cl_line_load(&p->math, &line, column);
             for (int64_t r = 0; r < n; r++) {
                 if (p->math.is_f64) {
                     ((double *)(void *)room)[r * p->n_out + j] = ((double *)(void *)column)[r];
@@ -191,8 +191,8 @@ static tess_status pack_chunk(void *arg, int64_t block, int32_t worker)
     }
     for (int64_t i = 0; i < depth; i++) {
         const cl_line line = cl_line_of(&p->view, p->dtype, matrix, first + i, 0, p->n_out);
-        tess_cpu_cl_pack_row(&p->math, tess_cpu_cl_borrow(&p->math, &line, room), p->n_out, depth,
-                             i, to);
+        tess_cpu_cl_pack_row(&p->math, tess_cpu_cl_line_borrow(&p->math, &line, room), p->n_out,
+                             depth, i, to);
     }
     return TESS_OK;
 }
@@ -236,12 +236,13 @@ void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, 
 {
     for (int64_t first = 0; first < p->n_in; first += DEPTH) {
         const int64_t depth = p->n_in - first < DEPTH ? p->n_in - first : DEPTH;
-        for (int64_t r = 0; r < rows->n_row; r++) {
-            const cl_line line =
-                cl_line_of(rows->x, rows->dtype, rows->component, rows->row + r, first, depth);
-            tess_cpu_cl_load(&p->math, &line, (char *)tile + r * ROW * p->math.item);
+        const int64_t n_line = rows->n_component * rows->n_row;
+        for (int64_t l = 0; l < n_line; l++) {
+            const cl_line line = cl_line_of(rows->x, rows->dtype, rows->component + l / rows->n_row,
+                                            rows->row + l % rows->n_row, first, depth);
+            tess_cpu_cl_line_load(&p->math, &line, (char *)tile + l * ROW * p->math.item);
         }
-        tess_cpu_cl_gemm(&p->math, tile, rows->n_row, cl_packed_at(p, matrix, first, depth, column),
+        tess_cpu_cl_gemm(&p->math, tile, n_line, cl_packed_at(p, matrix, first, depth, column),
                          depth, n_col, c, c_stride, is_first && first == 0);
     }
 }

@@ -34,11 +34,11 @@ static inline cl_line cl_line_of(const tess_cl_view *view, int32_t dtype, int64_
                      .n = n};
 }
 
-void tess_cpu_cl_load(const cl_math *math, const cl_line *line, void *to);
-void tess_cpu_cl_store(const cl_math *math, const cl_line *line, const void *from);
+void tess_cpu_cl_line_load(const cl_math *math, const cl_line *line, void *to);
+void tess_cpu_cl_line_store(const cl_math *math, const cl_line *line, const void *from);
 
 // The numbers where they are, or loaded into room where they cannot be used so.
-const void *tess_cpu_cl_borrow(const cl_math *math, const cl_line *line, void *room);
+const void *tess_cpu_cl_line_borrow(const cl_math *math, const cl_line *line, void *room);
 
 // c = a b, or c += a b: the kernels of either type.
 void tess_cpu_cl_gemm(const cl_math *math, const void *a, int64_t n_row, const void *b,
@@ -75,15 +75,17 @@ static inline char *cl_packed_at(const cl_packed *p, int64_t matrix, int64_t fir
     return p->memory + at * p->math.item;
 }
 
-// Rows of multivectors times a packed matrix: c[r][n] = sum_m x[component][row + r][m] M[m][n] for
-// n_col columns from column on, a multiple of the panel's width; or is added to c.
+// Rows [row, row + n_row) of some components.
 typedef struct cl_rows {
     const tess_cl_view *x;
     int32_t dtype;
-    int64_t component, row, n_row;
+    int64_t component, n_component;
+    int64_t row, n_row;
 } cl_rows;
 
-// tile: n_row times TESS_CL_GEMM_ROW numbers.
+// Times a packed matrix: c[l][n] = sum_m x[l][m] M[m][n] for n_col columns from column on, a
+// multiple of the panel's width, or is added to c. Lines l are the rows of one component, then
+// those of the next. tile: a row of TESS_CL_GEMM_ROW numbers for every line.
 void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, int64_t column,
                        int64_t n_col, void *tile, void *c, int64_t c_stride, bool is_first);
 
@@ -97,9 +99,10 @@ typedef struct cl_outer {
     // Rows [row, row + n_row) of the features [first, first + n) as a tile of TESS_CL_GEMM_ROW.
     void (*left)(void *self, int64_t matrix, int64_t component, int64_t row, int64_t n_row,
                  int64_t first, int64_t n, void *tile);
-    // The same as panels of depth n_row; room takes n numbers.
-    void (*right)(void *self, int64_t component, int64_t row, int64_t n_row, int64_t first,
-                  int64_t n, void *panels, void *room);
+    // The same as panels of depth n_row: where they are, or packed into room, which takes n_row + 1
+    // rows of panels. first is a multiple of their width.
+    const void *(*right)(void *self, int64_t component, int64_t row, int64_t n_row, int64_t first,
+                         int64_t n, void *room);
     int32_t component[TESS_CL_MAX_PATHS];   // first of matrix w
     int32_t n_component[TESS_CL_MAX_PATHS]; // 0: grad is 0
     tess_cl_view grad;                      // (matrix, in, out)

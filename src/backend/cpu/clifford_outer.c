@@ -95,15 +95,14 @@ static tess_status add_block(void *arg, int64_t block, int32_t worker)
     const int64_t n_out = least(o->n_out - out, o->out_block);
     const int64_t n_in = least(o->n_in - in, o->in_block);
     char *tile = o->memory + worker * o->worker_bytes;
-    char *panels = tile + DEPTH * ROW * o->math.item;
-    char *room = panels + DEPTH * o->out_block * o->math.item;
+    char *room = tile + DEPTH * ROW * o->math.item;
     bool is_first = o->is_first;
     for (int64_t r = part * DEPTH; r < o->n_row_now; r += o->n_part * DEPTH) {
         const int64_t depth = least(o->n_row_now - r, DEPTH);
         for (int32_t c = 0; c < o->n_component[w]; c++, is_first = false) {
             const int64_t component = o->component[w] + c;
             o->left(o->self, w, component, o->row + r, depth, in, n_in, tile);
-            o->right(o->self, component, o->row + r, depth, out, n_out, panels, room);
+            const void *panels = o->right(o->self, component, o->row + r, depth, out, n_out, room);
             tess_cpu_cl_gemm_t(&o->math, tile, n_in, panels, depth, n_out,
                                sums_at(o, part, w, in, out), o->n_out, is_first);
         }
@@ -147,7 +146,7 @@ static tess_status finish_rows(void *arg, int64_t block, int32_t worker)
             add_line(&o->math, o->n_out, sums_at(o, part, w, in, 0), sum);
         }
         const cl_line line = cl_line_of(&o->grad, o->dtype, w, in, 0, o->n_out);
-        tess_cpu_cl_store(&o->math, &line, sum);
+        tess_cpu_cl_line_store(&o->math, &line, sum);
     }
     return TESS_OK;
 }
