@@ -119,9 +119,10 @@ void tess_cpu_cl_list(const tess_cl_algebra *algebra, uint64_t path_mask, tess_c
 // Whether the mean of squares is below eps, which then takes its place.
 static int is_clamped(const tess_cl_problem *problem, double r)
 {
-    const double least = sqrt(problem->eps);
-    return problem->norm_metric == TESS_CL_NORM_CLAMP &&
-           r <= (tess_cpu_cl_is_f64(problem) ? least : (double)(float)least);
+    // r is a statistic, which may be rounded to f32, or was just computed.
+    const double exact = sqrt(problem->eps), rounded = (double)(float)exact;
+    const double least = tess_cpu_cl_is_f64(problem) || rounded < exact ? exact : rounded;
+    return problem->norm_metric == TESS_CL_NORM_CLAMP && r <= least;
 }
 
 static double root_of(const tess_cl_problem *problem, double sum)
