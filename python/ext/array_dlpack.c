@@ -66,10 +66,9 @@ static int space_of(const core_state *state, dlpack_device device, const char *n
     }
 }
 
-static int view_tensor(const core_state *state, core_array *array, const dlpack_tensor *tensor,
-                       const char *name)
+int core_view_tensor(const core_state *state, const dlpack_tensor *tensor, const char *name,
+                     tess_array *view)
 {
-    tess_array *view = &array->view;
     const int space = space_of(state, tensor->device, name);
     if (space < 0) {
         return -1;
@@ -171,7 +170,7 @@ static int take_versioned(const core_state *state, core_array *array, PyObject *
         return -1;
     }
     array->read_only = (lent->flags & DLPACK_READ_ONLY) != 0;
-    return view_tensor(state, array, &lent->tensor, name);
+    return core_view_tensor(state, &lent->tensor, name, &array->view);
 }
 
 static int take_plain(const core_state *state, core_array *array, PyObject *capsule,
@@ -182,7 +181,7 @@ static int take_plain(const core_state *state, core_array *array, PyObject *caps
         return -1;
     }
     array->lent = lent;
-    return view_tensor(state, array, &lent->tensor, name);
+    return core_view_tensor(state, &lent->tensor, name, &array->view);
 }
 
 int core_array_view_dlpack(const core_state *state, core_array *array, PyObject *object,

@@ -17,14 +17,22 @@
 // Method tables hold one function type whatever the flags beside it say.
 #define CORE_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
-enum { CORE_MAX_ERROR = 20 };
+enum { CORE_MAX_ERROR = 20, CORE_MAX_EXCHANGE = 8 };
+
+// A type of tensors and its table for C; api NULL: it has none.
+typedef struct core_exchange {
+    PyTypeObject *type;
+    const dlpack_exchange *api;
+} core_exchange;
 
 typedef struct core_state {
     PyTypeObject *array_type;
     PyTypeObject *context_type;
     PyTypeObject *progress_type;
     PyTypeObject *handle_type;
-    PyObject *errors[CORE_MAX_ERROR]; // in the order of the table in errors.c
+    PyTypeObject *clifford_op_type;
+    core_exchange exchanges[CORE_MAX_EXCHANGE]; // tensor types met so far
+    PyObject *errors[CORE_MAX_ERROR];           // in the order of the table in errors.c
 } core_state;
 
 // --- errors.c
@@ -107,6 +115,9 @@ core_array *core_array_from(const core_state *state, PyObject *object, const cha
 void core_array_finish(core_array *array);
 int core_array_view_dlpack(const core_state *state, core_array *array, PyObject *object,
                            const char *name);
+// Views a tensor without keeping it.
+int core_view_tensor(const core_state *state, const dlpack_tensor *tensor, const char *name,
+                     tess_array *view);
 // 1 also if object cannot say.
 int core_is_on_host(PyObject *object);
 void core_array_return_dlpack(core_array *array);
@@ -226,8 +237,13 @@ PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_a
 PyObject *core_list_file(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords);
 
-// --- autoreject*.c, decode_*.c, xpcs_*.c, system.c
+// --- clifford_op.c
 
+extern PyType_Spec core_clifford_op_spec;
+
+// --- array_pool.c, autoreject*.c, clifford_*.c, decode_*.c, xpcs_*.c, system.c
+
+extern PyMethodDef core_array_pool_methods[];
 extern PyMethodDef core_autoreject_methods[];
 extern PyMethodDef core_autoreject_epochs_methods[];
 extern PyMethodDef core_autoreject_file_methods[];
@@ -237,6 +253,9 @@ extern PyMethodDef core_autoreject_log_methods[];
 extern PyMethodDef core_autoreject_model_methods[];
 extern PyMethodDef core_autoreject_overall_methods[];
 extern PyMethodDef core_autoreject_report_methods[];
+extern PyMethodDef core_clifford_algebra_methods[];
+extern PyMethodDef core_clifford_input_methods[];
+extern PyMethodDef core_clifford_op_methods[];
 extern PyMethodDef core_decode_environment_methods[];
 extern PyMethodDef core_decode_encoding_methods[];
 extern PyMethodDef core_decode_movement_methods[];

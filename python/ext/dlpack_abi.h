@@ -71,4 +71,17 @@ typedef struct dlpack_versioned {
     dlpack_tensor tensor;
 } dlpack_versioned;
 
+// Content of a capsule named "dlpack_exchange_api", on a type of tensors as the attribute
+// __dlpack_c_exchange_api__: views and streams without a round trip through Python.
+typedef struct dlpack_exchange {
+    uint32_t major;
+    uint32_t minor;
+    struct dlpack_exchange *previous; // of an older version
+    void *allocate;
+    void *lend;
+    void *adopt;
+    int (*view)(void *object, dlpack_tensor *out); // may be NULL; the tensor stays the object's
+    int (*current_stream)(int32_t device_type, int32_t device_id, void **stream);
+} dlpack_exchange;
+
 #endif

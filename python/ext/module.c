@@ -19,11 +19,13 @@ static int module_exec(PyObject *module)
     state->progress_type =
         state->context_type ? PyStructSequence_NewType(&core_progress_desc) : NULL;
     state->handle_type = state->progress_type ? add_type(module, &core_handle_spec) : NULL;
-    if (!state->handle_type || PyModule_AddType(module, state->progress_type) < 0) {
+    state->clifford_op_type = state->handle_type ? add_type(module, &core_clifford_op_spec) : NULL;
+    if (!state->clifford_op_type || PyModule_AddType(module, state->progress_type) < 0) {
         return -1;
     }
     PyMethodDef *const methods[] = {
         core_system_methods,
+        core_array_pool_methods,
         core_autoreject_methods,
         core_autoreject_epochs_methods,
         core_autoreject_file_methods,
@@ -33,6 +35,9 @@ static int module_exec(PyObject *module)
         core_autoreject_model_methods,
         core_autoreject_overall_methods,
         core_autoreject_report_methods,
+        core_clifford_algebra_methods,
+        core_clifford_input_methods,
+        core_clifford_op_methods,
         core_decode_environment_methods,
         core_decode_encoding_methods,
         core_decode_movement_methods,
@@ -63,6 +68,10 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->context_type);
     Py_VISIT(state->progress_type);
     Py_VISIT(state->handle_type);
+    Py_VISIT(state->clifford_op_type);
+    for (int i = 0; i < CORE_MAX_EXCHANGE; i++) {
+        Py_VISIT(state->exchanges[i].type);
+    }
     return core_errors_visit(state, visit, arg);
 }
 
@@ -73,6 +82,10 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->context_type);
     Py_CLEAR(state->progress_type);
     Py_CLEAR(state->handle_type);
+    Py_CLEAR(state->clifford_op_type);
+    for (int i = 0; i < CORE_MAX_EXCHANGE; i++) {
+        Py_CLEAR(state->exchanges[i].type);
+    }
     core_errors_clear(state);
     return 0;
 }

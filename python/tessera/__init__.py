@@ -1,7 +1,8 @@
 """Tessera: four scientific workloads on one native engine.
 
-This version has ``tessera.autoreject`` (rejection and repair of EEG/MEG epochs), ``tessera.decode``
-(clusterless neural decoding) and ``tessera.xpcs`` (fits of two-time X-ray correlations).
+``tessera.autoreject`` rejects and repairs EEG/MEG epochs, ``tessera.clifford`` has layers of neural
+networks over Clifford algebras, ``tessera.decode`` decodes neural activity without sorting spikes,
+and ``tessera.xpcs`` fits two-time X-ray correlations.
 ``tessera.show_versions()`` prints what a bug report needs.
 """
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tessera import autoreject as autoreject
+    from tessera import clifford as clifford
     from tessera import decode as decode
     from tessera import device as device
     from tessera import xpcs as xpcs
@@ -49,8 +51,7 @@ if TYPE_CHECKING:
 
 __version__ = version()
 
-_SYSTEMS = ("autoreject", "decode", "xpcs")
-_LATER = ("clifford",)
+_SYSTEMS = ("autoreject", "clifford", "decode", "xpcs")
 _MODULES = (*_SYSTEMS, "device")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
 _DEVICE_FUNCTIONS = (
@@ -82,6 +83,7 @@ __all__ = [
     "__version__",
     "autoreject",
     "benchmark_device_performance",
+    "clifford",
     "configure_optimal_device",
     "decode",
     "device",
@@ -111,10 +113,6 @@ def __getattr__(name: str) -> Any:
         from tessera import device
 
         return getattr(device, name)
-    if name in _LATER:
-        raise AttributeError(
-            f"tessera.{name} is not in version {__version__}, which has {', '.join(_SYSTEMS)}"
-        )
     raise AttributeError(f"module 'tessera' has no attribute {name!r}")
 
 

@@ -746,3 +746,44 @@ def xpcs_figures(
     path: _Path,
     overwrite: bool = False,
 ) -> None: ...
+
+class CliffordAlgebra(TypedDict):
+    text: str
+    crc32: int
+    n_component: int
+    n_grade: int
+    n_path: int
+    n_pair: int
+    n_term: int
+    is_euclidean: bool
+    metric: list[int]
+    mask: list[int]
+    grade: list[int]
+    reverse: list[int]
+    involution: list[int]
+    conjugate: list[int]
+    eta: list[int]
+    complement: list[int]
+    complement_sign: list[int]
+    paths: list[tuple[int, int, int]]
+    terms: list[tuple[int, int, int, int, int]]
+    products: dict[str, int]
+
+@final
+class CliffordOp:
+    def forward(self, context: Context, take_workspace: Any, /, *arrays: Any) -> None: ...
+    def backward(self, context: Context, take_workspace: Any, /, *arrays: Any) -> None: ...
+    def double_backward(self, context: Context, take_workspace: Any, /, *arrays: Any) -> None: ...
+    def workspace(self, context: Context, pass_: int, /, *arrays: Any) -> int: ...
+
+def pooled_tensor(shape: tuple[int, ...], dtype: str) -> Any: ...
+def clifford_op(
+    kind: str, metric: str, options: _Options | None = None, path_mask: int | None = None
+) -> CliffordOp: ...
+def clifford_algebra(metric: str, /) -> CliffordAlgebra: ...
+def clifford_bfloat16(bits: ArrayLike, /) -> Array: ...
+def clifford_grade_paths(metric: str, left: int, right: int) -> int: ...
+def clifford_map(
+    context: Context, metric: str, map: int, grades: int, x: ArrayLike, z: ArrayLike
+) -> None: ...
+def clifford_quadratic(context: Context, metric: str, x: ArrayLike, z: ArrayLike) -> None: ...

@@ -214,6 +214,7 @@ def test_stub_lists_what_exists() -> None:
     # What only type checkers know: protocols and the shapes of dicts.
     checkers_only = {
         "Ceilings",
+        "CliffordAlgebra",
         "ContextInfo",
         "Dataset",
         "Device",

@@ -1,0 +1,103 @@
+"""Layers of neural networks over Clifford algebras, for any signature of up to five symbols.
+
+Activations are (component, row, feature). Functions take arrays of NumPy, of any library with
+DLPack, and tensors of torch, which they differentiate twice:
+
+>>> import numpy as np
+>>> import tessera.clifford
+>>> algebra = tessera.clifford.Algebra("+++")
+>>> x = np.ones((8, 2, 3), np.float32)
+>>> tessera.clifford.sgp(x, x, np.ones((3, algebra.n_path), np.float32), "+++").shape
+(8, 2, 3)
+
+With torch there are modules: ``Layer`` (that of flash-clifford), ``MVLinear``, ``MVRMSNorm``,
+``MVGELU``, ``SGP`` and ``FCGP``. A script written for flash-clifford runs with its import lines
+changed: ``tessera.clifford.ops`` and ``tessera.clifford.modules.layer`` have its names. torch is
+imported when a module is first used, never before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tessera.clifford._algebra import Algebra
+from tessera.clifford._compat import (
+    P2M0_NUM_GRADES,
+    P2M0_NUM_PRODUCT_WEIGHTS,
+    P3M0_NUM_GRADES,
+    P3M0_NUM_PRODUCT_WEIGHTS,
+    fused_gelu_fcgp_norm_2d,
+    fused_gelu_fcgp_norm_3d,
+    fused_gelu_sgp_norm_2d,
+    fused_gelu_sgp_norm_3d,
+    gp_4d,
+    gp_pga,
+)
+from tessera.clifford._functional import fcgp, layer, linear, mv_gelu, rms_norm, sgp
+from tessera.clifford._op import Op
+
+if TYPE_CHECKING:
+    from tessera.clifford._layer import Layer as Layer
+    from tessera.clifford._modules import FCGP as FCGP
+    from tessera.clifford._modules import MVGELU as MVGELU
+    from tessera.clifford._modules import SGP as SGP
+    from tessera.clifford._modules import MVLinear as MVLinear
+    from tessera.clifford._modules import MVRMSNorm as MVRMSNorm
+
+_MODULES = {
+    "FCGP": "_modules",
+    "Layer": "_layer",
+    "MVGELU": "_modules",
+    "MVLinear": "_modules",
+    "MVRMSNorm": "_modules",
+    "SGP": "_modules",
+}
+
+__all__ = [
+    "FCGP",
+    "MVGELU",
+    "P2M0_NUM_GRADES",
+    "P2M0_NUM_PRODUCT_WEIGHTS",
+    "P3M0_NUM_GRADES",
+    "P3M0_NUM_PRODUCT_WEIGHTS",
+    "SGP",
+    "Algebra",
+    "Layer",
+    "MVLinear",
+    "MVRMSNorm",
+    "Op",
+    "fcgp",
+    "fused_gelu_fcgp_norm_2d",
+    "fused_gelu_fcgp_norm_3d",
+    "fused_gelu_sgp_norm_2d",
+    "fused_gelu_sgp_norm_3d",
+    "gp_4d",
+    "gp_pga",
+    "layer",
+    "linear",
+    "mv_gelu",
+    "rms_norm",
+    "sgp",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    try:
+        module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(
+            f"tessera.clifford.{name} is a module of torch, which is not installed; "
+            "pip install torch, or use the functions, which take NumPy arrays",
+            name="torch",
+        ) from error
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,268 @@
+"""A Clifford algebra: its tables, its products, its maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tessera import _core
+from tessera._lib import Session
+from tessera.clifford import _arrays, _functional
+from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text
+
+__all__ = ["Algebra"]
+
+_REVERSE, _INVOLUTION, _CONJUGATE, _RIGHT_COMPLEMENT, _LEFT_COMPLEMENT, _GRADES = range(1, 7)
+
+
+class Algebra:
+    """The algebra of a metric, and its operations on arrays of multivectors.
+
+    Parameters
+    ----------
+    metric : str or sequence of int
+        Signs of the squares of the symbols in basis order ('+++', '0+++', '+---'), counts of
+        plus, minus and null symbols ('3,0,1', 'Cl(3,0,1)'), a name ('pga', 'sta', 'cga'), or the
+        squares themselves, such as (1, 1, 1). Up to five symbols.
+    axis : {0, -1}
+        Which axis of arrays has the components: the first, (component, row, feature), or the
+        last, (..., feature, component).
+
+    Attributes
+    ----------
+    signs : str
+        The metric as signs.
+    metric : tuple of int
+        The squares of the symbols.
+    n_component, n_grade, n_path : int
+        2^n components, n + 1 grades, and how many triples of grades the product has.
+    grade_of : tuple of int
+        Grade of each component; components are ordered by grade, then by index tuple.
+    blades : list of str
+        Names of the components: '1', 'e1', 'e12' ... (from 'e0' on where there is a null symbol
+        or time comes first).
+    paths : list of tuple
+        (left, output, right) grades of each path; its number is that of its weight.
+    table : ndarray of int, shape (n_term, 5)
+        Rows k, i, j, sign, path: sign x_i y_j belongs to output component k.
+
+    Examples
+    --------
+    >>> import numpy as np, tessera
+    >>> algebra = tessera.clifford.Algebra("+++")
+    >>> e1, e2 = np.eye(8)[1], np.eye(8)[2]
+    >>> algebra.blades[int(np.argmax(algebra.geometric_product(e1, e2)))]
+    'e12'
+    """
+
+    def __init__(self, metric: MetricLike, axis: int = 0) -> None:
+        found = algebra_of(metric_text(metric))
+        if axis not in (0, -1):
+            raise _core.ArgumentError(f"axis: expected 0 or -1, got {axis}")
+        self.axis = axis
+        self.signs: str = found["text"]
+        self.metric = tuple(found["metric"])
+        self.n_component = found["n_component"]
+        self.n_grade = found["n_grade"]
+        self.n_path = found["n_path"]
+        self.crc32 = found["crc32"]
+        self.grade_of = tuple(found["grade"])
+        self.paths = list(found["paths"])
+        self._found = found
+
+    def __repr__(self) -> str:
+        axis = "" if self.axis == 0 else f", axis={self.axis}"
+        return f"Algebra({self.signs!r}{axis})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Algebra) and (self.signs, self.axis) == (other.signs, other.axis)
+
+    def __hash__(self) -> int:
+        return hash((self.signs, self.axis))
+
+    @cached_property
+    def table(self) -> npt.NDArray[np.int64]:
+        """Terms of the product: rows k, i, j, sign, path."""
+        return np.array(self._found["terms"], np.int64).reshape(-1, 5)
+
+    @cached_property
+    def blades(self) -> list[str]:
+        """Names of the components."""
+        first = 0 if 0 in self.metric or self.signs == "+---" else 1
+        names = []
+        for mask in self._found["mask"]:
+            digits = [str(first + i) for i in range(len(self.metric)) if mask >> i & 1]
+            names.append("e" + "".join(digits) if digits else "1")
+        return names
+
+    # --- Products
+
+    def _product(self, name: str, x: Any, y: Any) -> Any:
+        mask = None if name == "geometric" else self._found["products"][name]
+        spec = make_spec(self.signs, activation="none", normalize=False, path_mask=mask)
+        return _functional.run("sgp", spec, x, y, axis=self.axis)
+
+    def geometric_product(self, x: Any, y: Any) -> Any:
+        """Multiply."""
+        return self._product("geometric", x, y)
+
+    def outer(self, x: Any, y: Any) -> Any:
+        """Outer product: grades add."""
+        return self._product("outer", x, y)
+
+    wedge = outer
+
+    def inner(self, x: Any, y: Any) -> Any:
+        """Inner product: output grade is the difference of the grades."""
+        return self._product("inner", x, y)
+
+    def left_contraction(self, x: Any, y: Any) -> Any:
+        """Output grade is that of y less that of x."""
+        return self._product("left_contraction", x, y)
+
+    def right_contraction(self, x: Any, y: Any) -> Any:
+        """Output grade is that of x less that of y."""
+        return self._product("right_contraction", x, y)
+
+    def scalar_product(self, x: Any, y: Any) -> Any:
+        """Keep the scalar part of the product."""
+        return self._product("scalar", x, y)
+
+    def commutator(self, x: Any, y: Any) -> Any:
+        """Half of xy - yx."""
+        return self._product("commutator", x, y)
+
+    def join(self, x: Any, y: Any) -> Any:
+        """Right complement of the outer product of right complements, as GATr joins."""
+        wedge = self.outer(self.right_complement(x), self.right_complement(y))
+        return self.right_complement(wedge)
+
+    def regressive(self, x: Any, y: Any) -> Any:
+        """Left complement of the outer product of right complements."""
+        wedge = self.outer(self.right_complement(x), self.right_complement(y))
+        return self.left_complement(wedge)
+
+    # --- Maps of single multivectors
+
+    def _signed(self, x: Any, which: int, signs: Iterable[int], order: Any = None) -> Any:
+        """Map component i to component order[i], times signs[i]."""
+        if not _arrays.is_torch(x):
+            return self._map(x, which, 0)
+        factors = x.new_tensor(list(signs))
+        shape = [1] * x.dim()
+        shape[self.axis] = self.n_component
+        if order is None:
+            return x * factors.view(shape)
+        source = sorted(range(self.n_component), key=lambda i: order[i])
+        import torch
+
+        index = torch.tensor(source, device=x.device)
+        return (x * factors.view(shape)).index_select(self.axis, index)
+
+    def _map(self, x: Any, which: int, grades: int) -> Any:
+        def run(front: Any, z: Any, context: _core.Context) -> None:
+            _core.clifford_map(context, self.signs, which, grades, front, z)
+
+        return self._on_arrays(x, run, self.n_component)
+
+    def _on_arrays(self, x: Any, run: Callable[[Any, Any, _core.Context], None], n_out: int) -> Any:
+        x = _arrays.as_array(x, "x")
+        shape = tuple(x.shape)
+        front = _functional._front(x, self.axis)
+        z = (
+            _arrays.empty_like(front)
+            if n_out == front.shape[0]
+            else _arrays.empty(front, (n_out, *front.shape[1:]))
+        )
+        with Session() as context:
+            run(_arrays.native(front), _arrays.native(z), context)
+        return _functional._back(z, shape, self.axis)
+
+    def reverse(self, x: Any) -> Any:
+        """Reverse the order of symbols: grade g gets the sign (-1)^(g(g-1)/2)."""
+        return self._signed(x, _REVERSE, self._found["reverse"])
+
+    def involution(self, x: Any) -> Any:
+        """Flip the signs of odd grades."""
+        return self._signed(x, _INVOLUTION, self._found["involution"])
+
+    def conjugate(self, x: Any) -> Any:
+        """Reverse and flip the signs of odd grades."""
+        return self._signed(x, _CONJUGATE, self._found["conjugate"])
+
+    def right_complement(self, x: Any) -> Any:
+        """Map every blade to the one of the other symbols: blade times it is the pseudoscalar."""
+        return self._signed(
+            x, _RIGHT_COMPLEMENT, self._found["complement_sign"], self._found["complement"]
+        )
+
+    dual = right_complement
+
+    def left_complement(self, x: Any) -> Any:
+        """Undo :meth:`right_complement`."""
+        order, signs = self._found["complement"], self._found["complement_sign"]
+        back = sorted(range(self.n_component), key=lambda i: order[i])
+        return self._signed(x, _LEFT_COMPLEMENT, [signs[i] for i in back], back)
+
+    def grade(self, x: Any, *grades: int) -> Any:
+        """Keep the given grades, zero elsewhere."""
+        mask = 0
+        for g in grades:
+            if not 0 <= g < self.n_grade:
+                raise _core.ArgumentError(
+                    f"grade: {g} does not exist in {self!r}; there are 0 to {self.n_grade - 1}"
+                )
+            mask |= 1 << g
+        if not _arrays.is_torch(x):
+            return self._map(x, _GRADES, mask)
+        return self._signed(x, _GRADES, [mask >> g & 1 for g in self.grade_of])
+
+    # --- Forms
+
+    def quadratic(self, x: Any) -> Any:
+        """Quadratic form of every grade: (grade, row, feature), or (..., feature, grade)."""
+        if not _arrays.is_torch(x):
+
+            def run(front: Any, z: Any, context: _core.Context) -> None:
+                _core.clifford_quadratic(context, self.signs, front, z)
+
+            return self._on_arrays(x, run, self.n_grade)
+        squares = self._signed(x * x, 0, self._found["eta"])
+        sizes = [self.grade_of.count(g) for g in range(self.n_grade)]
+        parts = [part.sum(self.axis, keepdim=True) for part in squares.split(sizes, self.axis)]
+        import torch
+
+        return torch.cat(parts, self.axis)
+
+    def norm(self, x: Any) -> Any:
+        """Root of the size of the quadratic form over all grades, per row and feature."""
+        total = self.quadratic(x).sum(self.axis)
+        return abs(total) ** 0.5
+
+    # --- Weighted products
+
+    def sgp(self, x: Any, y: Any, weight: Any, **options: Any) -> Any:
+        """Call :func:`tessera.clifford.sgp` in this algebra."""
+        return _functional.sgp(x, y, weight, self.signs, axis=self.axis, **options)
+
+    def fcgp(self, x: Any, y: Any, weight: Any, **options: Any) -> Any:
+        """Call :func:`tessera.clifford.fcgp` in this algebra."""
+        return _functional.fcgp(x, y, weight, self.signs, axis=self.axis, **options)
+
+    def product_paths(self, name: str) -> int:
+        """Return the paths of a product as bits, for ``path_mask``."""
+        products = self._found["products"]
+        if name not in products:
+            raise _core.ArgumentError(
+                f"product: {name!r} does not exist; there are {', '.join(products)}"
+            )
+        return int(products[name])
+
+    def grade_paths(self, left: Iterable[int], right: Iterable[int]) -> int:
+        """Return the paths whose left and right grades are given as bits, for ``path_mask``."""
+        masks = [sum(1 << g for g in set(grades)) for grades in (left, right)]
+        return _core.clifford_grade_paths(self.signs, *masks)

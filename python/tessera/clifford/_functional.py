@@ -1,0 +1,331 @@
+"""Functions of multivector arrays: NumPy's (or DLPack's) and torch's, told apart by their type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tessera import _core
+from tessera.clifford import _arrays
+from tessera.clifford._spec import MetricLike, make_spec, operation
+
+__all__ = ["fcgp", "layer", "linear", "mv_gelu", "rms_norm", "sgp"]
+
+
+def _front(x: Any, axis: int) -> Any:
+    """View x as (component, row, feature): axis 0 or -1 has the components."""
+    if x is None or (axis == 0 and x.ndim == 3):
+        return x
+    if axis not in (0, -1):
+        raise _core.ArgumentError(f"axis: expected 0 or -1 (components first or last), got {axis}")
+    if x.ndim == 0:
+        raise _core.ShapeError("x: expected (component, row, feature), got a single number")
+    if axis == -1:
+        x = x.moveaxis(-1, 0) if hasattr(x, "moveaxis") else _numpy_moveaxis(x, -1, 0)
+    if x.ndim == 1:
+        return x.reshape(x.shape[0], 1, 1)
+    return x if x.ndim == 3 else x.reshape(x.shape[0], -1, x.shape[-1])
+
+
+def _numpy_moveaxis(x: Any, source: int, to: int) -> Any:
+    import numpy as np
+
+    return np.moveaxis(x, source, to)
+
+
+def _back(z: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """Undo _front for a result; shape is that of x before."""
+    if axis == 0:
+        return z if len(shape) == 3 else z.reshape(z.shape[0], *_inner(shape[1:], z))
+    if len(shape) != 3:
+        z = z.reshape(z.shape[0], *_inner(shape[:-1], z))
+    return z.moveaxis(0, -1) if hasattr(z, "moveaxis") else _numpy_moveaxis(z, 0, -1)
+
+
+def _inner(shape: tuple[int, ...], z: Any) -> tuple[int, ...]:
+    return (*shape[:-1], z.shape[-1]) if shape else ()
+
+
+def run(
+    kind: str,
+    spec: str,
+    x: Any,
+    y: Any = None,
+    weight: Any = None,
+    linear_weight: Any = None,
+    bias: Any = None,
+    *,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Run an operation on arrays or tensors of any rank."""
+    if not _arrays.is_torch(x):
+        x, y = _arrays.as_array(x, "x"), _arrays.as_array(y, "y")
+        if x is None:
+            raise TypeError(f"{kind}: x: expected an array or a tensor, got None")
+    shape = tuple(x.shape)
+    front = _front(x, axis), _front(y, axis)
+    if _arrays.is_torch(x):
+        from tessera.clifford import _torch
+
+        z = _torch.apply(kind, spec, *front, weight, linear_weight, bias)
+    else:
+        from tessera.clifford import _op
+
+        z = _op.forward(operation(kind, spec), (*front, weight, linear_weight, bias))
+    if check_finite:
+        _check_finite(z, kind)
+    return _back(z, shape, axis)
+
+
+def _check_finite(z: Any, kind: str) -> None:
+    if not _arrays.is_torch(z):
+        from tessera.clifford._op import check_finite
+
+        check_finite(z, kind)
+        return
+    if not bool(z.isfinite().all()):
+        where = tuple(int(i) for i in (~z.isfinite()).nonzero()[0])
+        raise FloatingPointError(f"{kind}: the result is {z[where].item()} at {where}")
+
+
+def mv_gelu(
+    x: Any,
+    metric: MetricLike,
+    *,
+    activation: str | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Multiply every component by a function of the scalar component.
+
+    Parameters
+    ----------
+    x : array or tensor, shape (component, row, feature)
+        float32, float64, float16 or bfloat16, with any strides.
+    metric : str, sequence of int or Algebra
+        The algebra: '+++', '0+++', 'pga', (1, 1, 1) ...
+    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid', 'none'}, default 'gelu'
+        'gelu' multiplies by the exact normal distribution function of the scalar.
+    axis : {0, -1}
+        -1: the components are the last axis. Any number of axes may take the place of the rows.
+    check_finite : bool
+        Raise FloatingPointError where the result is not finite.
+
+    Returns
+    -------
+    array or tensor
+        Like x.
+    """
+    spec = make_spec(metric, activation=activation)
+    return run("gate", spec, x, axis=axis, check_finite=check_finite)
+
+
+def rms_norm(
+    x: Any,
+    metric: MetricLike,
+    *,
+    norm_metric: str | None = None,
+    eps: float | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Divide every grade of a row by its root mean square over the features.
+
+    Parameters
+    ----------
+    x, metric, axis, check_finite
+        As in :func:`mv_gelu`.
+    norm_metric : {'auto', 'euclid', 'abs', 'clamp'}, default 'auto'
+        Whose squares: all positive, the size of the metric's per grade, or the metric's over all
+        grades. 'auto' is 'euclid' where every symbol squares to +1, else 'abs'.
+    eps : float, default 1e-6
+        Added under the root.
+
+    Returns
+    -------
+    array or tensor
+        Like x.
+    """
+    spec = make_spec(metric, norm_metric=norm_metric, eps=eps)
+    return run("norm", spec, x, axis=axis, check_finite=check_finite)
+
+
+def sgp(
+    x: Any,
+    y: Any,
+    weight: Any,
+    metric: MetricLike,
+    *,
+    activation: str | None = None,
+    normalize: bool | None = None,
+    norm_metric: str | None = None,
+    eps: float | None = None,
+    path_mask: int | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Geometric product with a weight per feature and grade path, gated and normalised.
+
+    Parameters
+    ----------
+    x, y : array or tensor, shape (component, row, feature)
+        Both are gated by their own scalar components.
+    weight : array or tensor, shape (feature, path), or None
+        None: ones. float32 also beside 16-bit activations.
+    metric, axis, check_finite
+        As in :func:`mv_gelu`.
+    activation : str, default 'gelu'
+        As in :func:`mv_gelu`; 'none' for a bare product.
+    normalize : bool, default True
+        Divide by the root mean square as :func:`rms_norm` does.
+    norm_metric, eps
+        As in :func:`rms_norm`.
+    path_mask : int, optional
+        Bit p: path p takes part.
+
+    Returns
+    -------
+    array or tensor
+        Like x.
+    """
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        path_mask=path_mask,
+    )
+    return run("sgp", spec, x, y, weight, axis=axis, check_finite=check_finite)
+
+
+def fcgp(
+    x: Any,
+    y: Any,
+    weight: Any,
+    metric: MetricLike,
+    *,
+    activation: str | None = None,
+    normalize: bool | None = None,
+    norm_metric: str | None = None,
+    eps: float | None = None,
+    precision: str | None = None,
+    path_mask: int | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Geometric product with weights that mix features, gated and normalised.
+
+    Parameters
+    ----------
+    x, y, metric, activation, normalize, norm_metric, eps, path_mask, axis, check_finite
+        As in :func:`sgp`.
+    weight : array or tensor, shape (path, feature in, feature out)
+        float32 also beside 16-bit activations.
+    precision : {'highest', 'high'}, optional
+        'high': matrix products of float32 with inputs of 10 mantissa bits (TF32) where a device
+        gains by it. Default: what ``torch.get_float32_matmul_precision()`` says, 'highest' for
+        arrays.
+
+    Returns
+    -------
+    array or tensor, shape (component, row, feature out)
+        Of x's type.
+    """
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        precision=precision,
+        path_mask=path_mask,
+    )
+    return run("fcgp", spec, x, y, weight, axis=axis, check_finite=check_finite)
+
+
+def linear(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    metric: MetricLike,
+    *,
+    bias_mode: str | None = None,
+    precision: str | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Map features linearly, with one matrix per grade.
+
+    Parameters
+    ----------
+    x, metric, axis, check_finite
+        As in :func:`mv_gelu`.
+    weight : array or tensor, shape (grade, feature in, feature out)
+        float32 also beside 16-bit activations.
+    bias : array or tensor, shape (feature out,), or None
+        Added to the scalar component.
+    bias_mode : {'scalar', 'all'}, default 'scalar'
+        'all' adds the bias to every component, which is not equivariant.
+    precision
+        As in :func:`fcgp`.
+
+    Returns
+    -------
+    array or tensor, shape (component, row, feature out)
+        Of x's type.
+    """
+    spec = make_spec(metric, bias_mode=bias_mode, precision=precision)
+    return run("linear", spec, x, None, None, weight, bias, axis=axis, check_finite=check_finite)
+
+
+def layer(
+    x: Any,
+    weight: Any,
+    linear_weight: Any,
+    bias: Any,
+    metric: MetricLike,
+    *,
+    use_fc: bool = False,
+    activation: str | None = None,
+    normalize: bool | None = None,
+    norm_metric: str | None = None,
+    eps: float | None = None,
+    bias_mode: str | None = None,
+    precision: str | None = None,
+    path_mask: int | None = None,
+    axis: int = 0,
+    check_finite: bool = False,
+) -> Any:
+    """Multiply x with its linear map: :func:`sgp` (or :func:`fcgp`) of x and :func:`linear` of x.
+
+    Parameters
+    ----------
+    x, metric, activation, normalize, norm_metric, eps, path_mask, axis, check_finite
+        As in :func:`sgp`.
+    weight : array or tensor
+        (feature, path), or (path, feature in, feature out) with use_fc.
+    linear_weight, bias, bias_mode, precision
+        As in :func:`linear`.
+    use_fc : bool
+        Fully connected product.
+
+    Returns
+    -------
+    array or tensor
+        Of x's type.
+    """
+    spec = make_spec(
+        metric,
+        activation=activation,
+        normalize=normalize,
+        norm_metric=norm_metric,
+        eps=eps,
+        bias_mode=bias_mode,
+        precision=precision,
+        path_mask=path_mask,
+    )
+    kind = "fc_layer" if use_fc else "layer"
+    return run(
+        kind, spec, x, None, weight, linear_weight, bias, axis=axis, check_finite=check_finite
+    )

@@ -1,0 +1,319 @@
+"""Modules of torch for any algebra."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import torch
+
+from tessera import _core
+from tessera.clifford import _functional
+from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text, operation
+
+__all__ = ["FCGP", "MVGELU", "SGP", "MVLinear", "MVRMSNorm"]
+
+Tensor = torch.Tensor
+
+
+class CliffordModule(torch.nn.Module):
+    """What all modules have: the operation as text, where the components are, a check."""
+
+    def __init__(
+        self, kind: str, metric: MetricLike, axis: int, check_finite: bool, **options: Any
+    ) -> None:
+        super().__init__()
+        self.kind = kind
+        algebra = algebra_of(metric_text(metric))
+        self.metric: str = algebra["text"]
+        self.n_component = algebra["n_component"]
+        self.n_grade = algebra["n_grade"]
+        self.n_path = algebra["n_path"]
+        self.axis = axis
+        self.check_finite = check_finite
+        self.spec = make_spec(self.metric, **options)
+        operation(kind, self.spec)  # complains about options now rather than at the first call
+
+    def _run(self, *inputs: Tensor | None) -> Tensor:
+        found = _functional.run(
+            self.kind, self.spec, *inputs, axis=self.axis, check_finite=self.check_finite
+        )
+        return found  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        """Show the operation."""
+        return f"{self.spec!r}" + ("" if self.axis == 0 else f", axis={self.axis}")
+
+
+def _parameter(shape: tuple[int, ...], std: float, factory: dict[str, Any]) -> torch.nn.Parameter:
+    parameter = torch.nn.Parameter(torch.empty(shape, **factory))
+    with torch.no_grad():
+        parameter.normal_(std=std) if std else parameter.zero_()
+    return parameter
+
+
+def _positive(name: str, n: int) -> int:
+    if n < 1:
+        raise _core.ArgumentError(f"{name}: expected 1 or more, got {n}")
+    return n
+
+
+class MVGELU(CliffordModule):
+    """Multiply every component by a function of the scalar component.
+
+    Parameters
+    ----------
+    metric : str, sequence of int or Algebra
+        The algebra.
+    activation : {'gelu', 'gelu_tanh', 'relu', 'sigmoid'}, default 'gelu'
+        The function.
+    axis : {0, -1}
+        Which axis has the components.
+    check_finite : bool
+        Raise FloatingPointError where the result is not finite.
+    """
+
+    def __init__(
+        self,
+        metric: MetricLike,
+        activation: str | None = None,
+        *,
+        axis: int = 0,
+        check_finite: bool = False,
+    ) -> None:
+        super().__init__("gate", metric, axis, check_finite, activation=activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Gate x."""
+        return self._run(x)
+
+
+class MVRMSNorm(CliffordModule):
+    """Divide every grade of a row by its root mean square over the features.
+
+    Parameters
+    ----------
+    metric : str, sequence of int or Algebra
+        The algebra.
+    eps : float, default 1e-6
+        Added under the root.
+    norm_metric : {'auto', 'euclid', 'abs', 'clamp'}, default 'auto'
+        Whose squares; see :func:`tessera.clifford.rms_norm`.
+    axis, check_finite
+        As in :class:`MVGELU`.
+    """
+
+    def __init__(
+        self,
+        metric: MetricLike,
+        eps: float | None = None,
+        norm_metric: str | None = None,
+        *,
+        axis: int = 0,
+        check_finite: bool = False,
+    ) -> None:
+        super().__init__("norm", metric, axis, check_finite, eps=eps, norm_metric=norm_metric)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise x."""
+        return self._run(x)
+
+
+class MVLinear(CliffordModule):
+    """Map features linearly, with one matrix per grade.
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Sizes.
+    metric : str, sequence of int or Algebra
+        The algebra.
+    bias : bool
+        Learn a bias, zero at the start.
+    bias_mode : {'scalar', 'all'}, default 'scalar'
+        'all' adds it to every component, which is not equivariant.
+    precision : {'highest', 'high'}, optional
+        Default: what ``torch.get_float32_matmul_precision()`` says at each call.
+    axis, check_finite
+        As in :class:`MVGELU`.
+    device, dtype
+        Of the parameters.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        metric: MetricLike,
+        bias: bool = True,
+        *,
+        bias_mode: str | None = None,
+        precision: str | None = None,
+        axis: int = 0,
+        check_finite: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "linear", metric, axis, check_finite, bias_mode=bias_mode, precision=precision
+        )
+        factory = {"device": device, "dtype": dtype}
+        self.in_features = _positive("in_features", in_features)
+        self.out_features = _positive("out_features", out_features)
+        self.weight = _parameter(
+            (self.n_grade, in_features, out_features), 1 / math.sqrt(in_features), factory
+        )
+        self.bias = _parameter((out_features,), 0, factory) if bias else None
+
+    @classmethod
+    def from_cgenn(
+        cls, weight: Tensor, bias: Tensor | None, metric: MetricLike, **options: Any
+    ) -> Self:
+        """Take the weights of CGENN's MVLinear: weight (out, in, grade), bias (1, out, 1)."""
+        out_features, in_features, _ = weight.shape
+        module = cls(in_features, out_features, metric, bias is not None, **options)
+        _copy(module.weight, weight.permute(2, 1, 0))
+        if bias is not None and module.bias is not None:
+            _copy(module.bias, bias.reshape(-1))
+        return module
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map x."""
+        return self._run(x, None, None, self.weight, self.bias)
+
+
+class SGP(CliffordModule):
+    """Geometric product with a weight per feature and grade path, gated and normalised.
+
+    Parameters
+    ----------
+    n_features : int
+        Features, which do not mix.
+    metric : str, sequence of int or Algebra
+        The algebra.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+    activation : str, default 'gelu'
+        Gate of both inputs; 'none' for a bare product.
+    norm_metric, eps, path_mask
+        As in :func:`tessera.clifford.sgp`.
+    axis, check_finite
+        As in :class:`MVGELU`.
+    device, dtype
+        Of the parameters.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        metric: MetricLike,
+        normalize: bool | None = None,
+        *,
+        activation: str | None = None,
+        norm_metric: str | None = None,
+        eps: float | None = None,
+        path_mask: int | None = None,
+        axis: int = 0,
+        check_finite: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "sgp",
+            metric,
+            axis,
+            check_finite,
+            normalize=normalize,
+            activation=activation,
+            norm_metric=norm_metric,
+            eps=eps,
+            path_mask=path_mask,
+        )
+        factory = {"device": device, "dtype": dtype}
+        self.n_features = _positive("n_features", n_features)
+        self.weight = _parameter((n_features, self.n_path), 1 / math.sqrt(self.n_grade), factory)
+
+    @classmethod
+    def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
+        """Take the weight (feature, path) of CGENN's SteerableGeometricProductLayer."""
+        module = cls(weight.shape[0], metric, **options)
+        _copy(module.weight, weight)
+        return module
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Multiply x and y."""
+        return self._run(x, y, self.weight)
+
+
+class FCGP(CliffordModule):
+    """Geometric product with weights that mix features, gated and normalised.
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Sizes.
+    metric, normalize, activation, norm_metric, eps, path_mask, axis, check_finite, device, dtype
+        As in :class:`SGP`.
+    precision
+        As in :class:`MVLinear`.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        metric: MetricLike,
+        normalize: bool | None = None,
+        *,
+        activation: str | None = None,
+        norm_metric: str | None = None,
+        eps: float | None = None,
+        precision: str | None = None,
+        path_mask: int | None = None,
+        axis: int = 0,
+        check_finite: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "fcgp",
+            metric,
+            axis,
+            check_finite,
+            normalize=normalize,
+            activation=activation,
+            norm_metric=norm_metric,
+            eps=eps,
+            precision=precision,
+            path_mask=path_mask,
+        )
+        factory = {"device": device, "dtype": dtype}
+        self.in_features = _positive("in_features", in_features)
+        self.out_features = _positive("out_features", out_features)
+        self.weight = _parameter(
+            (self.n_path, in_features, out_features),
+            1 / math.sqrt(in_features * self.n_grade),
+            factory,
+        )
+
+    @classmethod
+    def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
+        """Take the weight (out, in, path) of CGENN's fully connected product layer."""
+        out_features, in_features, _ = weight.shape
+        module = cls(in_features, out_features, metric, **options)
+        _copy(module.weight, weight.permute(2, 1, 0))
+        return module
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Multiply x and y."""
+        return self._run(x, y, self.weight)
+
+
+def _copy(parameter: torch.nn.Parameter, value: Tensor) -> None:
+    if parameter.shape != value.shape:
+        raise _core.ShapeError(
+            f"weight: expected shape {tuple(parameter.shape)} in this module's order, got "
+            f"{tuple(value.shape)}"
+        )
+    with torch.no_grad():
+        parameter.copy_(value)

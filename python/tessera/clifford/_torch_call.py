@@ -1,0 +1,183 @@
+"""Passes over torch tensors: room for the results, the workspace, the context, the call.
+
+Nothing here is differentiable or traced; tensors are real ones on a CPU or a CUDA device.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import torch
+import torch.utils.dlpack
+
+from tessera import _core
+from tessera._session import _Defaults, _Log
+from tessera.clifford._spec import Operation
+
+Tensor = torch.Tensor
+MaybeTensor = torch.Tensor | None
+Slots = tuple[Tensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
+Gradients = tuple[MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
+
+# Contexts at rest by device and threads; a call takes one out, so no two calls meet in one and a
+# child of fork() never finds one that was busy.
+_idle: dict[tuple[int, int], list[_core.Context]] = {}
+_MAX_IDLE = 8
+
+
+class _Context:
+    """The context of one call, as a lease of microseconds."""
+
+    __slots__ = ("_key", "context")
+
+    def __init__(self, x: Tensor) -> None:
+        device = x.get_device()
+        self._key = (device, _Defaults.threads or torch.get_num_threads() if device < 0 else 0)
+        try:
+            self.context = _idle[self._key].pop()
+        except LookupError:
+            self.context = _create(*self._key)
+
+    def give_back(self) -> None:
+        waiting = _idle.setdefault(self._key, [])
+        if len(waiting) < _MAX_IDLE:
+            waiting.append(self.context)
+
+
+def _create(device: int, threads: int) -> _core.Context:
+    return _core.Context(
+        threads=threads or None,
+        device="cpu" if device < 0 else f"cuda:{device}",
+        log=_Log(),
+        log_level=_Defaults.log_level,
+    )
+
+
+_DTYPES = {
+    torch.float32: "float32",
+    torch.float64: "float64",
+    torch.bfloat16: "bfloat16",
+    torch.float16: "float16",
+}
+# From this size on the C library may give memory back to the system with every tensor that dies.
+_POOLED_BYTES = 8 << 20
+
+
+def _room(t: Tensor, shape: tuple[Any, ...] | None = None) -> Tensor:
+    """Return an empty tensor like t, or of another shape."""
+    if t.is_cpu and t.nbytes >= _POOLED_BYTES and t.dtype in _DTYPES:
+        if shape is None and t.is_contiguous():
+            shape = t.shape
+        if shape is not None and 0 not in shape:
+            return torch.utils.dlpack.from_dlpack(_core.pooled_tensor(shape, _DTYPES[t.dtype]))
+    return torch.empty_like(t) if shape is None else t.new_empty(shape)
+
+
+@cache
+def _device_workspace(device: torch.device) -> Any:
+    """Return what takes workspace from torch's allocator, which is what CUDA graphs replay."""
+    return partial(torch.empty, dtype=torch.uint8, device=device)
+
+
+def _workspace_of(x: Tensor) -> Any:
+    return _device_workspace(x.device) if x.is_cuda else None
+
+
+def _fast_matmul() -> bool:
+    return torch.get_float32_matmul_precision() != "highest"
+
+
+def out_shape(o: Operation, inputs: Slots) -> tuple[Any, ...] | None:
+    """Return the shape of z where it is not that of x."""
+    x, _, weight, linear_weight, _ = inputs
+    mixing = linear_weight if o.kind == "linear" else weight
+    if o.kind not in ("fcgp", "linear", "fc_layer") or mixing is None or mixing.dim() == 0:
+        return None
+    shape = tuple(x.shape)
+    return (*shape[:-1], mixing.shape[-1])
+
+
+def uses_result(o: Operation) -> bool:
+    """Say whether the backward pass saves work where it has z."""
+    return o.normalizes and o.kind in ("fcgp", "fc_layer")
+
+
+def statistics_dtype(x: Tensor) -> torch.dtype:
+    """Return the type of row statistics beside activations like x."""
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def forward(o: Operation, inputs: Slots, keep: bool) -> tuple[Tensor, MaybeTensor, MaybeTensor]:
+    """Return z and, for the backward pass, statistics and a layer's linear map."""
+    x = inputs[0]
+    shape = out_shape(o, inputs)
+    z = _room(x, shape)
+    statistics = None
+    linear_out = None
+    if keep:
+        if o.normalizes:
+            n_row = x.shape[1] if x.dim() > 1 else 0
+            statistics = torch.empty((o.n_grade, n_row), dtype=statistics_dtype(x), device=x.device)
+        if o.kind in ("layer", "fc_layer"):
+            linear_out = _room(x)
+    lease = _Context(x)
+    try:
+        o.native(_fast_matmul()).forward(
+            lease.context, _workspace_of(x), *inputs, z, statistics, linear_out
+        )
+    finally:
+        lease.give_back()
+    return z, statistics, linear_out
+
+
+def backward(
+    o: Operation,
+    gz: Tensor,
+    inputs: Slots,
+    statistics: MaybeTensor,
+    linear_out: MaybeTensor,
+    z: MaybeTensor,
+    wanted: int,
+) -> Gradients:
+    """Return the gradients whose bits are set, None for the others."""
+    x, y, weight, linear_weight, bias = inputs
+    gradients: Any = tuple(
+        _room(t) if t is not None and wanted >> i & 1 else None for i, t in enumerate(inputs)
+    )
+    lease = _Context(x)
+    try:
+        o.native(_fast_matmul()).backward(
+            lease.context,
+            _workspace_of(x),
+            x,
+            y if linear_out is None else linear_out,
+            weight,
+            linear_weight,
+            bias,
+            gz,
+            None if statistics is None else statistics.contiguous(),
+            z,
+            *gradients,
+        )
+    finally:
+        lease.give_back()
+    return gradients  # type: ignore[no-any-return]
+
+
+def double_backward(
+    o: Operation, gz: Tensor, inputs: Slots, cotangents: Gradients, wanted: int
+) -> tuple[MaybeTensor, ...]:
+    """Return the gradients by gz (bit 0) and by the inputs (bits 1 to 5) that are wanted."""
+    x = inputs[0]
+    results: Any = tuple(
+        _room(t) if t is not None and wanted >> i & 1 else None for i, t in enumerate((gz, *inputs))
+    )
+    lease = _Context(x)
+    try:
+        o.native(_fast_matmul()).double_backward(
+            lease.context, _workspace_of(x), *inputs, gz, *cotangents, *results
+        )
+    finally:
+        lease.give_back()
+    return results  # type: ignore[no-any-return]

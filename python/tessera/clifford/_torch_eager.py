@@ -1,0 +1,112 @@
+"""Differentiation of plain tensors outside of any compiler or transformation.
+
+torch's dispatcher costs more than a small pass itself, so these functions go around it; where
+something wants to see the operation (compilers, functorch, modes, tensor subclasses),
+``_torch_ops`` has it as a registered operator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.autograd.function import FunctionCtx
+
+from tessera.clifford import _torch_call as call
+from tessera.clifford._spec import Operation, mask_of
+
+Tensor = torch.Tensor
+
+THIRD = (
+    "tessera.clifford: derivatives of third order are not available; forward, backward and "
+    "double backward are"
+)
+
+
+class CliffordForward(torch.autograd.Function):
+    """z of the inputs."""
+
+    @staticmethod
+    def forward(ctx: Any, o: Operation, *inputs: Any) -> Any:
+        """Compute z and keep what the backward pass can use."""
+        z, statistics, linear_out = call.forward(o, inputs, True)  # type: ignore[arg-type]
+        ctx.operation = o
+        ctx.save_for_backward(*inputs, statistics, linear_out, z if call.uses_result(o) else None)
+        return z
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """Compute the gradients that are wanted."""
+        *inputs, statistics, linear_out, z = ctx.saved_tensors
+        wanted = mask_of(ctx.needs_input_grad[1:])
+        o = ctx.operation
+        if torch.is_grad_enabled():
+            found = CliffordBackward.apply(
+                o, wanted, statistics, linear_out, z, gradients[0], *inputs
+            )
+        else:
+            found = call.backward(o, gradients[0], tuple(inputs), statistics, linear_out, z, wanted)
+        return None, *found
+
+
+class CliffordBackward(torch.autograd.Function):
+    """Gradients of the inputs, differentiable by the inputs and the gradient of z."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        o: Operation,
+        wanted: int,
+        statistics: Any,
+        linear_out: Any,
+        z: Any,
+        gz: Tensor,
+        *inputs: Any,
+    ) -> Any:
+        """Compute the gradients that are wanted."""
+        ctx.operation = o
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(gz, *inputs)
+        return call.backward(o, gz, inputs, statistics, linear_out, z, wanted)  # type: ignore[arg-type]
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Any:
+        """Compute second derivatives."""
+        gz, *inputs = ctx.saved_tensors
+        if all(c is None for c in cotangents):
+            return (None,) * 11
+        wanted = mask_of(ctx.needs_input_grad[5:])
+        if torch.is_grad_enabled():
+            found = CliffordDoubleBackward.apply(ctx.operation, wanted, gz, *inputs, *cotangents)
+        else:
+            found = call.double_backward(ctx.operation, gz, tuple(inputs), cotangents, wanted)
+        return (None,) * 5 + found
+
+
+class CliffordDoubleBackward(torch.autograd.Function):
+    """Second derivatives; a third is refused."""
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, o: Operation, wanted: int, gz: Tensor, *rest: Any) -> Any:
+        """Compute second derivatives."""
+        return call.double_backward(o, gz, rest[:5], rest[5:], wanted)  # type: ignore[arg-type]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """Refuse."""
+        raise NotImplementedError(THIRD)
+
+
+def _wants_gradient(inputs: call.Slots) -> bool:
+    # A plain loop: a generator would cost a microsecond.
+    for t in inputs:  # noqa: SIM110
+        if t is not None and t.requires_grad:
+            return True
+    return False
+
+
+def run(o: Operation, inputs: call.Slots) -> Tensor:
+    """Compute z of plain tensors, differentiable where a gradient is wanted."""
+    if torch.is_grad_enabled() and _wants_gradient(inputs):
+        return CliffordForward.apply(o, *inputs)  # type: ignore[no-any-return]
+    return call.forward(o, inputs, False)[0]

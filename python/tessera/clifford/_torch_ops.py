@@ -1,0 +1,207 @@
+"""The operations as operators of torch: ``torch.ops.tessera.clifford_sgp`` and so on.
+
+For each kind there are three, the pass forward, ``_backward`` and ``_double_backward``, chained by
+autograd. All take the same five inputs, None where a kind has none, and the operation as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tessera.clifford import _torch_call as call
+from tessera.clifford import _torch_vmap as vmap
+from tessera.clifford._spec import KINDS, mask_of, operation
+from tessera.clifford._torch_eager import THIRD
+
+Tensor = torch.Tensor
+
+_INPUTS = "Tensor x, Tensor? y, Tensor? weight, Tensor? linear_weight, Tensor? bias"
+_FORWARD = f"({_INPUTS}, str spec, bool keep) -> (Tensor, Tensor, Tensor)"
+_BACKWARD = (
+    f"(Tensor gz, {_INPUTS}, Tensor statistics, Tensor linear_out, Tensor z, str spec,"
+    " int wanted)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
+_DOUBLE = (
+    f"(Tensor gz, {_INPUTS}, Tensor? cx, Tensor? cy, Tensor? cweight, Tensor? clinear_weight,"
+    " Tensor? cbias, str spec, int wanted)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)"
+)
+
+_library = torch.library.Library("tessera", "FRAGMENT")
+
+
+# Operators return tensors only: one without items stands for what was not wanted.
+def _nothing(x: Tensor) -> Tensor:
+    return x.new_empty((0,))
+
+
+def _or_none(x: Tensor) -> Tensor | None:
+    return x if x.numel() else None
+
+
+def _filled(x: Tensor, found: tuple[Tensor | None, ...]) -> tuple[Tensor, ...]:
+    return tuple(_nothing(x) if t is None else t for t in found)
+
+
+def _dropped(found: tuple[Tensor, ...], wanted: int) -> tuple[Tensor | None, ...]:
+    return tuple(t if wanted >> i & 1 else None for i, t in enumerate(found))
+
+
+def _define_forward(kind: str) -> None:
+    name = f"clifford_{kind}"
+
+    def kernel(*args: Any) -> tuple[Tensor, ...]:
+        *inputs, spec, keep = args
+        return _filled(inputs[0], call.forward(operation(kind, spec), tuple(inputs), keep))
+
+    def fake(*args: Any) -> tuple[Tensor, ...]:
+        *inputs, spec, keep = args
+        o = operation(kind, spec)
+        x = inputs[0]
+        shape = call.out_shape(o, tuple(inputs))
+        z = torch.empty_like(x) if shape is None else x.new_empty(shape)
+        statistics = linear_out = None
+        if keep and o.normalizes:
+            statistics = x.new_empty((o.n_grade, x.shape[1]), dtype=call.statistics_dtype(x))
+        if keep and kind in ("layer", "fc_layer"):
+            linear_out = torch.empty_like(x)
+        return _filled(x, (z, statistics, linear_out))
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *tensors, ctx.spec, _ = inputs
+        z = output[0] if call.uses_result(operation(kind, ctx.spec)) else _nothing(output[0])
+        ctx.save_for_backward(*tensors, output[1], output[2], z)
+        ctx.set_materialize_grads(False)
+
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+        if gradients[0] is None:
+            return (None,) * 7
+        wanted = mask_of(ctx.needs_input_grad[:5])
+        found = getattr(torch.ops.tessera, f"{name}_backward").default(
+            gradients[0], *ctx.saved_tensors, ctx.spec, wanted
+        )
+        return (*_dropped(found, wanted), None, None)
+
+    _register(name, _FORWARD, kernel, fake, setup_context, backward, vmap.forward_rule)
+    _register_autocast(name)
+
+
+def _define_backward(kind: str) -> None:
+    name = f"clifford_{kind}_backward"
+
+    def kernel(*args: Any) -> tuple[Tensor, ...]:
+        gz, *inputs, statistics, linear_out, z, spec, wanted = args
+        found = call.backward(
+            operation(kind, spec),
+            gz,
+            tuple(inputs),
+            _or_none(statistics),
+            _or_none(linear_out),
+            _or_none(z),
+            wanted,
+        )
+        return _filled(inputs[0], found)
+
+    def fake(*args: Any) -> tuple[Tensor, ...]:
+        _, *inputs, _, _, _, _, wanted = args
+        return _empty_where(inputs, wanted)
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        *tensors, _, _, _, ctx.spec, ctx.wanted = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.set_materialize_grads(False)
+
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Tensor | None, ...]:
+        wanted = mask_of(ctx.needs_input_grad[:6])
+        cotangents = _dropped(cotangents, ctx.wanted)
+        if all(c is None for c in cotangents):
+            return (None,) * 11
+        op = getattr(torch.ops.tessera, f"clifford_{kind}_double_backward").default
+        found = op(*ctx.saved_tensors, *cotangents, ctx.spec, wanted)
+        return (*_dropped(found, wanted), None, None, None, None, None)
+
+    _register(name, _BACKWARD, kernel, fake, setup_context, backward, vmap.backward_rule)
+
+
+def _define_double(kind: str) -> None:
+    def kernel(*args: Any) -> tuple[Tensor, ...]:
+        gz, *tensors, spec, wanted = args
+        found = call.double_backward(
+            operation(kind, spec), gz, tuple(tensors[:5]), tuple(tensors[5:]), wanted
+        )
+        return _filled(gz, found)
+
+    def fake(*args: Any) -> tuple[Tensor, ...]:
+        return _empty_where(args[:6], args[-1])
+
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        pass
+
+    def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
+        raise NotImplementedError(THIRD)
+
+    name = f"clifford_{kind}_double_backward"
+    _register(name, _DOUBLE, kernel, fake, setup_context, backward, vmap.double_rule)
+
+
+def _empty_where(tensors: Any, wanted: int) -> tuple[Tensor, ...]:
+    return tuple(
+        torch.empty_like(t) if t is not None and wanted >> i & 1 else _nothing(tensors[0])
+        for i, t in enumerate(tensors)
+    )
+
+
+def _register(
+    name: str,
+    schema: str,
+    kernel: Callable[..., Any],
+    fake: Callable[..., Any],
+    setup_context: Callable[..., Any],
+    backward: Callable[..., Any],
+    vmap_rule: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> None:
+    _library.define(name + schema, tags=(torch.Tag.pt2_compliant_tag,))
+    for key in ("CPU", "CUDA"):
+        _library.impl(name, kernel, key)
+    torch.library.register_fake(f"tessera::{name}", fake, lib=_library)
+    torch.library.register_autograd(
+        f"tessera::{name}", backward, setup_context=setup_context, lib=_library
+    )
+    op = getattr(torch.ops.tessera, name).default
+    torch.library.register_vmap(f"tessera::{name}", vmap_rule(op), lib=_library)
+
+
+def autocast(t: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """Cast an activation as torch's own operators do: every floating type but float64."""
+    if t is None or not t.is_floating_point() or t.dtype == torch.float64:
+        return t
+    return t.to(dtype)
+
+
+def _register_autocast(name: str) -> None:
+    """Give activations the type of autocast; weights may stay float32."""
+    op = getattr(torch.ops.tessera, name).default
+
+    def kernel_for(device: str, key: Any) -> Callable[..., Any]:
+        off = torch._C.DispatchKeySet(key)
+
+        def kernel(x: Tensor, y: Tensor | None, *rest: Any) -> Any:
+            with torch._C._ExcludeDispatchKeyGuard(off):
+                dtype = torch.get_autocast_dtype(device)
+                return op(autocast(x, dtype), autocast(y, dtype), *rest)
+
+        return kernel
+
+    keys = torch._C.DispatchKey
+    _library.impl(name, kernel_for("cpu", keys.AutocastCPU), "AutocastCPU")
+    _library.impl(name, kernel_for("cuda", keys.AutocastCUDA), "AutocastCUDA")
+
+
+for _kind in KINDS:
+    _define_forward(_kind)
+    _define_backward(_kind)
+    _define_double(_kind)

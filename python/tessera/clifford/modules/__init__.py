@@ -1,0 +1,7 @@
+"""Modules of flash-clifford, under the names they have there."""
+
+from __future__ import annotations
+
+from tessera.clifford._layer import Layer
+
+__all__ = ["Layer"]

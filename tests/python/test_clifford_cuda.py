@@ -1,0 +1,370 @@
+"""clifford on a CUDA device through torch: every test here needs one.
+
+``pytest -k cuda`` runs them together with the others that do.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tessera
+import tessera.clifford as tc
+from clifford_support import METRICS, OPS, TOLERANCE, assert_near, golden
+
+torch: Any = pytest.importorskip("torch")
+import clifford_torch as plain  # noqa: E402
+
+DTYPES = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+
+def _reason() -> str:
+    if not torch.cuda.is_available():
+        return "torch finds no CUDA device"
+    if not any(device["backend"] == "cuda" for device in tessera.devices()):
+        return "no usable CUDA device: " + str(tessera.sys_info().get("cuda"))
+    return ""
+
+
+_skip = _reason()
+pytestmark = pytest.mark.skipif(bool(_skip), reason=_skip or "there is one")
+
+
+def numbers(t: Any) -> Any:
+    return t.detach().double().cpu().numpy()
+
+
+def squares(metric: str) -> tuple[int, ...]:
+    return tuple({"+": 1, "-": -1, "0": 0}[sign] for sign in metric)
+
+
+def inputs(name: str, names: str, dtype: str) -> list[Any]:
+    return [
+        torch.from_numpy(golden(name)[key]).to("cuda", DTYPES[dtype]).requires_grad_()
+        for key in names.split()
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _exact_products() -> Any:
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OPS)
+def test_golden(name: str, dtype: str) -> None:
+    data, metric, tolerance = golden(name), METRICS[name.split("_")[1]], TOLERANCE[dtype]
+    gz = inputs(name, "gz", dtype)[0].detach()
+    for kind, of in (("sgp", "sgp"), ("fcgp", "matmul")):
+        for normalize, word in ((False, "plain"), (True, "norm")):
+            x, y, w = inputs(name, f"x y {kind}_w", dtype)
+            z = getattr(tc, kind)(x, y, w, metric, normalize=normalize)
+            z.backward(gz)
+            for got, what in ((z, "z"), (x.grad, "gx"), (y.grad, "gy"), (w.grad, "gw")):
+                allowed = max(tolerance["gw"], tolerance[of]) if what == "gw" else tolerance[of]
+                assert_near(numbers(got), data[f"{kind}_{word}_{what}"], allowed)
+    allowed = tolerance["matmul"] * (2 if dtype in ("bfloat16", "float16") else 1)
+    for mode in ("all", "scalar"):
+        x, w, lw, b = inputs(name, "x sgp_w lin_W lin_b", dtype)
+        z = tc.layer(x, w, lw, b, metric, bias_mode=mode)
+        z.backward(gz)
+        for got, what in (
+            (z, "z"),
+            (x.grad, "gx"),
+            (w.grad, "gw"),
+            (lw.grad, "gW"),
+            (b.grad, "gb"),
+        ):
+            assert_near(numbers(got), data[f"layer_{mode}_{what}"], allowed)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_golden_second_derivatives(name: str) -> None:
+    data, metric = golden(name), METRICS[name.split("_")[1]]
+    for dtype in ("float64", "float32"):
+        a, b, c = (t.detach() for t in inputs(name, "dbl_a dbl_b dbl_c", dtype))
+        for normalize, word in ((False, "plain"), (True, "norm")):
+            x, y, w, gz = inputs(name, "x y sgp_w gz", dtype)
+            z = tc.sgp(x, y, w, metric, normalize=normalize)
+            first = torch.autograd.grad(z, (x, y, w), gz, create_graph=True)
+            found = torch.autograd.grad(first, (gz, x, y, w), (a, b, c))
+            for got, what in zip(found, ("dgz", "dx", "dy", "dw"), strict=True):
+                assert_near(numbers(got), data[f"dbl_{word}_{what}"], TOLERANCE[dtype]["double"])
+
+
+@pytest.mark.parametrize("metric", ["++", "+++", "0+++", "+---", "++++-", "-0+"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_is_the_cpu(metric: str, dtype: str) -> None:
+    torch.manual_seed(1)
+    t = plain.table(squares(metric))
+    for n_row, n_feature in ((1, 1), (3, 28), (37, 96), (5, 129)):
+        x, y, gz = torch.randn(3, t.n_component, n_row, n_feature).to(DTYPES[dtype])
+        w = torch.randn(n_feature, t.n_path).to(DTYPES[dtype])
+        found = []
+        for device in ("cpu", "cuda"):
+            a, b, c = (v.to(device).requires_grad_() for v in (x, y, w))
+            z = tc.sgp(a, b, c, metric)
+            found.append([z, *torch.autograd.grad(z, (a, b, c), gz.to(device))])
+        for got, want in zip(found[1], found[0], strict=True):
+            assert_near(numbers(got), numbers(want), 2 * TOLERANCE[dtype]["gw"])
+
+
+@pytest.mark.parametrize("precision", ["highest", "high"])
+def test_matrix_products(precision: str) -> None:
+    torch.manual_seed(2)
+    allowed = 1e-6 if precision == "highest" else 6e-4
+    x, y, gz = torch.randn(3, 8, 100, 200, device="cuda")
+    w = torch.randn(20, 200, 200, device="cuda") / 200**0.5
+    lw = torch.randn(4, 200, 200, device="cuda") / 200**0.5
+    for kind, function, tensors in (
+        ("fcgp", plain.gelu_fcgp_norm, (x, y, w)),
+        ("linear", lambda x, w, m: plain.linear(x, w, None, m), (x, lw)),
+    ):
+        exact = [v.double().requires_grad_() for v in tensors]
+        ours = [v.clone().requires_grad_() for v in tensors]
+        want = function(*exact, (1, 1, 1))
+        if kind == "fcgp":
+            got = tc.fcgp(*ours, "+++", precision=precision)
+        else:
+            got = tc.linear(*ours, None, "+++", precision=precision)
+        assert_near(numbers(got), numbers(want), allowed)
+        for a, b in zip(
+            torch.autograd.grad(got, ours, gz),
+            torch.autograd.grad(want, exact, gz.double()),
+            strict=True,
+        ):
+            assert_near(numbers(a), numbers(b), 2 * allowed)
+
+
+def test_second_run_has_the_same_bits() -> None:
+    torch.manual_seed(3)
+    layers = [tc.Layer(96, 3).cuda(), tc.Layer(96, 3, use_fc=True).cuda()]
+    x = torch.randn(8, 300, 96, device="cuda", requires_grad=True)
+    gz = torch.randn_like(x)
+    for layer in layers:
+        leaves = [x, *layer.parameters()]
+        first = None
+        for _ in range(10):
+            z = layer(x)
+            found = [z.detach(), *torch.autograd.grad(z, leaves, gz)]
+            first = first or found
+            assert all(torch.equal(a, b) for a, b in zip(first, found, strict=True))
+        part = layer(x[:, 17:50].contiguous())
+        assert torch.equal(part, first[0][:, 17:50])
+
+
+def test_streams() -> None:
+    layer = tc.Layer(64, 3).cuda()
+    x = torch.randn(8, 2000, 64, device="cuda")
+    want = layer(x).detach()
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    torch.cuda.synchronize()
+    found = []
+    for i in range(12):
+        with torch.cuda.stream(streams[i % 3]), torch.no_grad():
+            y = x * 1  # still queued when ours is called
+            found.append(layer(y))
+    torch.cuda.synchronize()
+    assert all(torch.equal(z, want) for z in found)
+
+
+def test_graphs() -> None:
+    torch.manual_seed(4)
+    for use_fc in (False, True):
+        layer = tc.Layer(64, 3, use_fc=use_fc).cuda()
+        x = torch.randn(8, 128, 64, device="cuda", requires_grad=True)
+        gz = torch.randn(8, 128, 64, device="cuda")
+        leaves = [x, *layer.parameters()]
+        warm = torch.cuda.Stream()
+        with torch.cuda.stream(warm):
+            for _ in range(3):
+                torch.autograd.grad(layer(x), leaves, gz)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            z = layer(x)
+            gradients = torch.autograd.grad(z, leaves, gz)
+        for _ in range(3):
+            with torch.no_grad():
+                x.normal_()
+            graph.replay()
+            want = layer(x)
+            assert torch.equal(z, want)
+            for a, b in zip(gradients, torch.autograd.grad(want, leaves, gz), strict=True):
+                assert torch.equal(a, b)
+
+
+def test_more_than_two_billion_items() -> None:
+    free, _ = torch.cuda.mem_get_info()
+    n_row, n_feature = 600_000, 512
+    if free < 6 * 8 * n_row * n_feature * 4:
+        pytest.skip(f"needs 59 GB of device memory, {free >> 30} GiB are free")
+    x = torch.empty(8, n_row, n_feature, device="cuda").normal_()
+    w = torch.randn(n_feature, 20, device="cuda", requires_grad=True)
+    assert x.numel() > 2**31
+    with torch.no_grad():
+        z = tc.sgp(x, x, w, "+++")
+    for rows in (slice(0, 64), slice(299_990, 300_100), slice(n_row - 64, n_row)):
+        part = x[:, rows].contiguous()
+        assert torch.equal(tc.sgp(part, part, w, "+++"), z[:, rows])
+    del z
+    y = x[:, :, :].detach().requires_grad_()
+    (gy,) = torch.autograd.grad(tc.sgp(x, y, w.detach(), "+++"), y, x)
+    rows = slice(n_row - 64, n_row)
+    part = x[:, rows].contiguous()
+    piece = part.clone().requires_grad_()
+    (want,) = torch.autograd.grad(tc.sgp(part, piece, w.detach(), "+++"), piece, part)
+    assert torch.equal(gy[:, rows], want)
+
+
+def test_strides() -> None:
+    x = torch.randn(8, 12, 64, device="cuda")
+    w = torch.randn(32, 20, device="cuda")
+    view = x[:, ::2, 1::2]
+    assert torch.equal(
+        tc.sgp(view, view, w, "+++"), tc.sgp(view.contiguous(), view.contiguous(), w, "+++")
+    )
+    last = tc.Algebra("+++", axis=-1)
+    xl = x.movedim(0, -1).contiguous()
+    wl = torch.randn(64, 20, device="cuda")
+    assert torch.equal(last.sgp(xl, xl, wl), tc.sgp(x, x, wl, "+++").movedim(0, -1))
+
+
+def test_autocast_trains() -> None:
+    torch.manual_seed(5)
+    net = torch.nn.Sequential(tc.Layer(32, 3), tc.Layer(32, 3, use_fc=True)).cuda()
+    optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
+    x = torch.randn(8, 256, 32, device="cuda")
+    target = torch.zeros_like(x)
+    target[0] = 1
+    losses = []
+    for _ in range(60):
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            z = net(x)
+            assert z.dtype == torch.bfloat16
+        loss = (z.float() - target).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_compiled() -> None:
+    import torch._dynamo
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    layer = tc.Layer(16, 3).cuda()
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True)
+    for n_row in range(2, 20):
+        x = torch.randn(8, n_row, 16, device="cuda", requires_grad=True)
+        got, want = compiled(x), layer(x)
+        assert torch.equal(got, want)
+        (a,) = torch.autograd.grad(got.sum(), x)
+        assert torch.allclose(a, torch.autograd.grad(want.sum(), x)[0], atol=1e-6)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+def test_opcheck() -> None:
+    x, y = torch.randn(2, 4, 3, 5, device="cuda", requires_grad=True).unbind()
+    w = torch.randn(5, 10, device="cuda", requires_grad=True)
+    arguments = (x.detach().requires_grad_(), y.detach(), w, None, None, "++", True)
+    torch.library.opcheck(torch.ops.tessera.clifford_sgp.default, arguments)
+
+
+def test_derivatives_by_differences() -> None:
+    torch.manual_seed(6)
+    x, y = (torch.randn(4, 2, 3, device="cuda", dtype=torch.float64, requires_grad=True),) * 2
+    w = torch.randn(3, 10, device="cuda", dtype=torch.float64, requires_grad=True)
+
+    def f(a: Any, c: Any) -> Any:
+        return tc.sgp(a, y, c, "++")
+
+    assert torch.autograd.gradcheck(f, (x, w), atol=1e-6)
+    assert torch.autograd.gradgradcheck(f, (x, w), atol=1e-5)
+
+
+def test_training_is_that_of_the_plain_formulas() -> None:
+    torch.manual_seed(7)
+    ours = torch.nn.Sequential(tc.Layer(16, 3), tc.Layer(16, 3)).cuda()
+    twin = copy.deepcopy(ours)
+    x = torch.randn(8, 256, 16, device="cuda")
+    x[0] = 1
+    target = torch.zeros_like(x)
+    target[0] = torch.sin(x[1] * x[1].roll(1, -1))
+
+    def formulas(v: Any) -> Any:
+        for layer in twin:
+            v = plain.layer(v, layer.gp_weight, layer.linear_weight, layer.linear_bias, (1, 1, 1))
+        return v
+
+    curves = []
+    for forward, net in ((ours, ours), (formulas, twin)):
+        optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
+        curve = []
+        for _ in range(120):
+            optimizer.zero_grad()
+            loss = (forward(x) - target).square().mean()
+            loss.backward()
+            optimizer.step()
+            curve.append(float(loss.detach()))
+        curves.append(curve)
+    assert curves[0][-1] < 0.8 * curves[0][0]
+    assert curves[0] == pytest.approx(curves[1], rel=1e-3)
+
+
+def test_devices_must_agree() -> None:
+    x = torch.ones(8, 3, 5, device="cuda")
+    w = torch.ones(5, 20)
+    with pytest.raises(ValueError, match=r"weight"):
+        tc.sgp(x, x, w, "+++")
+    with pytest.raises(ValueError, match=r"y"):
+        tc.sgp(x, x.cpu(), w.cuda(), "+++")
+    with pytest.raises(ValueError, match=r"x|y"):
+        tc.sgp(x.cpu(), x, w, "+++")
+
+
+def test_other_device_than_the_current() -> None:
+    if torch.cuda.device_count() < 2:
+        pytest.skip("needs two devices")
+    x = torch.randn(8, 30, 16, device="cuda:1")
+    w = torch.randn(16, 20, device="cuda:1")
+    want = tc.sgp(x.cpu(), x.cpu(), w.cpu(), "+++")
+    assert torch.cuda.current_device() == 0
+    assert_near(numbers(tc.sgp(x, x, w, "+++")), numbers(want), 1e-6)
+    assert torch.cuda.current_device() == 0
+
+
+def test_memory_of_a_training_step() -> None:
+    x = torch.randn(8, 4096, 512, device="cuda", requires_grad=True)
+    y = torch.randn(8, 4096, 512, device="cuda", requires_grad=True)
+    w = torch.randn(512, 20, device="cuda", requires_grad=True)
+    gz = torch.randn(8, 4096, 512, device="cuda")
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    z = tc.sgp(x, y, w, "+++")
+    torch.autograd.grad(z, (x, y, w), gz)
+    peak = torch.cuda.max_memory_allocated() - before
+    assert peak <= 3 * x.nbytes + w.nbytes + (16 << 20)
+
+
+def test_arrays_of_other_libraries() -> None:
+    cupy: Any = pytest.importorskip("cupy")
+    x = cupy.random.standard_normal((8, 5, 6)).astype("float32")
+    w = cupy.random.standard_normal((6, 20)).astype("float32")
+    got = tc.sgp(x, x, w, "+++")
+    want = tc.sgp(x.get(), x.get(), w.get(), "+++")
+    assert np.allclose(got.get(), want, atol=1e-5)
