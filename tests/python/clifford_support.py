@@ -27,6 +27,14 @@ TOLERANCE = {
 }
 
 
+def layer_tolerance(dtype: str, kind: str, what: str) -> float:
+    """Return what is allowed of a layer's result or gradient."""
+    tolerance = TOLERANCE[dtype]
+    if kind == "fclayer":
+        return tolerance["matmul"]
+    return tolerance["sgp" if what in ("z", "gx", "y") else "gw"]
+
+
 @cache
 def golden(name: str) -> dict[str, Floats]:
     """Return the arrays of a golden file."""

@@ -13,7 +13,7 @@ import pytest
 
 import tessera
 import tessera.clifford as tc
-from clifford_support import METRICS, OPS, TOLERANCE, assert_near, golden
+from clifford_support import METRICS, OPS, TOLERANCE, assert_near, golden, layer_tolerance
 
 torch: Any = pytest.importorskip("torch")
 import clifford_torch as plain  # noqa: E402
@@ -74,7 +74,8 @@ def test_golden(name: str, dtype: str) -> None:
             for got, what in ((z, "z"), (x.grad, "gx"), (y.grad, "gy"), (w.grad, "gw")):
                 allowed = max(tolerance["gw"], tolerance[of]) if what == "gw" else tolerance[of]
                 assert_near(numbers(got), data[f"{kind}_{word}_{what}"], allowed)
-    allowed = tolerance["matmul"] * (2 if dtype in ("bfloat16", "float16") else 1)
+    # Between its stages a layer of 16-bit activations rounds to them once more.
+    more = 4 if dtype in ("bfloat16", "float16") else 1
     for mode in ("all", "scalar"):
         x, w, lw, b = inputs(name, "x sgp_w lin_W lin_b", dtype)
         z = tc.layer(x, w, lw, b, metric, bias_mode=mode)
@@ -86,6 +87,7 @@ def test_golden(name: str, dtype: str) -> None:
             (lw.grad, "gW"),
             (b.grad, "gb"),
         ):
+            allowed = more * max(tolerance["matmul"], layer_tolerance(dtype, "layer", what))
             assert_near(numbers(got), data[f"layer_{mode}_{what}"], allowed)
 
 
@@ -127,17 +129,16 @@ def test_matrix_products(precision: str) -> None:
     x, y, gz = torch.randn(3, 8, 100, 200, device="cuda")
     w = torch.randn(20, 200, 200, device="cuda") / 200**0.5
     lw = torch.randn(4, 200, 200, device="cuda") / 200**0.5
-    for kind, function, tensors in (
-        ("fcgp", plain.gelu_fcgp_norm, (x, y, w)),
-        ("linear", lambda x, w, m: plain.linear(x, w, None, m), (x, lw)),
-    ):
-        exact = [v.double().requires_grad_() for v in tensors]
-        ours = [v.clone().requires_grad_() for v in tensors]
-        want = function(*exact, (1, 1, 1))
+    for kind, tensors in (("fcgp", (x, y, w)), ("linear", (x, lw))):
+        exact: Any = [v.double().requires_grad_() for v in tensors]
+        ours: Any = [v.clone().requires_grad_() for v in tensors]
+        options: Any = {"metric": "+++", "precision": precision}
         if kind == "fcgp":
-            got = tc.fcgp(*ours, "+++", precision=precision)
+            want = plain.gelu_fcgp_norm(exact[0], exact[1], exact[2], (1, 1, 1))
+            got = tc.fcgp(ours[0], ours[1], ours[2], **options)
         else:
-            got = tc.linear(*ours, None, "+++", precision=precision)
+            want = plain.linear(exact[0], exact[1], None, (1, 1, 1))
+            got = tc.linear(ours[0], ours[1], None, **options)
         assert_near(numbers(got), numbers(want), allowed)
         for a, b in zip(
             torch.autograd.grad(got, ours, gz),
@@ -154,7 +155,7 @@ def test_second_run_has_the_same_bits() -> None:
     gz = torch.randn_like(x)
     for layer in layers:
         leaves = [x, *layer.parameters()]
-        first = None
+        first: Any = None
         for _ in range(10):
             z = layer(x)
             found = [z.detach(), *torch.autograd.grad(z, leaves, gz)]
@@ -280,7 +281,7 @@ def test_compiled() -> None:
 def test_opcheck() -> None:
     x, y = torch.randn(2, 4, 3, 5, device="cuda", requires_grad=True).unbind()
     w = torch.randn(5, 10, device="cuda", requires_grad=True)
-    arguments = (x.detach().requires_grad_(), y.detach(), w, None, None, "++", True)
+    arguments = (x.detach().requires_grad_(), y.detach(), w, None, None, "++", 1)
     torch.library.opcheck(torch.ops.tessera.clifford_sgp.default, arguments)
 
 

@@ -196,7 +196,7 @@ def test_overlapping_results() -> None:
 
 
 def test_core_calls_check_their_arguments() -> None:
-    core = tessera._core
+    core: Any = tessera._core
     x = np.ones((8, 3, 5), np.float32)
     op = core.clifford_op("gate", "+++")
     context = tessera.Context(threads=1)

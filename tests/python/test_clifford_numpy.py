@@ -9,7 +9,7 @@ import pytest
 
 import tessera
 import tessera.clifford as tc
-from clifford_support import METRICS, OPS, TOLERANCE, Floats, assert_near, golden
+from clifford_support import METRICS, OPS, TOLERANCE, Floats, assert_near, golden, layer_tolerance
 from helpers import assert_same_bits, run_python
 
 DTYPES = ("float64", "float32", "float16")
@@ -71,7 +71,6 @@ def test_golden_products(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", OPS)
 def test_golden_layers(name: str, dtype: str) -> None:
     data, metric = golden(name), metric_of(name)
-    allowed = TOLERANCE[dtype]["matmul"]
     x, gz, linear_weight, bias = cast(data, "x gz lin_W lin_b", dtype)
     for kind, weight_name in (("layer", "sgp_w"), ("fclayer", "fcgp_w")):
         (weight,) = cast(data, weight_name, dtype)
@@ -80,16 +79,14 @@ def test_golden_layers(name: str, dtype: str) -> None:
             if prefix + "z" not in data:
                 continue
             op = tc.Op("fc_layer" if kind == "fclayer" else kind, metric, bias_mode=mode)
-            assert_near(
-                op.forward(x, None, weight, linear_weight, bias), data[prefix + "z"], allowed
-            )
+            z = op.forward(x, None, weight, linear_weight, bias)
             gx, none, gw, gl, gb = op.backward(gz, x, None, weight, linear_weight, bias)
             assert none is None
-            for got, what in ((gx, "gx"), (gw, "gw"), (gl, "gW"), (gb, "gb")):
-                assert_near(got, data[prefix + what], allowed)
+            for got, what in ((z, "z"), (gx, "gx"), (gw, "gw"), (gl, "gW"), (gb, "gb")):
+                assert_near(got, data[prefix + what], layer_tolerance(dtype, kind, what))
             if kind == "layer":
                 y = tc.linear(x, linear_weight, bias, metric, bias_mode=mode)
-                assert_near(y, data[prefix + "y"], allowed)
+                assert_near(y, data[prefix + "y"], layer_tolerance(dtype, kind, "y"))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -232,9 +229,9 @@ def test_rows_do_not_depend_on_each_other() -> None:
     z = op.forward(x, y, w)
     gx, gy, gw, _, _ = op.backward(gz, x, y, w)
     for rows in (slice(0, 1), slice(3, 20), slice(20, 37)):
-        part = [np.ascontiguousarray(a[:, rows]) for a in (x, y, gz)]
-        assert_same_bits(op.forward(*part[:2], w), z[:, rows])
-        got = op.backward(part[2], *part[:2], w)
+        part: Any = [np.ascontiguousarray(a[:, rows]) for a in (x, y, gz)]
+        assert_same_bits(op.forward(part[0], part[1], w), z[:, rows])
+        got = op.backward(part[2], part[0], part[1], w)
         assert_same_bits(got[0], gx[:, rows])
         assert_same_bits(got[1], gy[:, rows])
     for threads in (1, 2, 5):

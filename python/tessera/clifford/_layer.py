@@ -6,6 +6,7 @@ import math
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from tessera import _core
 from tessera._lib import warn
@@ -13,8 +14,6 @@ from tessera.clifford._modules import CliffordModule, _parameter, _positive
 from tessera.clifford._spec import MetricLike, algebra_of
 
 __all__ = ["Layer"]
-
-Tensor = torch.Tensor
 
 _METRICS = {2: "++", 3: "+++"}
 

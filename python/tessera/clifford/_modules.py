@@ -6,14 +6,13 @@ import math
 from typing import Any, Self
 
 import torch
+from torch import Tensor
 
 from tessera import _core
 from tessera.clifford import _functional
 from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text, operation
 
 __all__ = ["FCGP", "MVGELU", "SGP", "MVLinear", "MVRMSNorm"]
-
-Tensor = torch.Tensor
 
 
 class CliffordModule(torch.nn.Module):
@@ -38,7 +37,7 @@ class CliffordModule(torch.nn.Module):
         found = _functional.run(
             self.kind, self.spec, *inputs, axis=self.axis, check_finite=self.check_finite
         )
-        return found  # type: ignore[no-any-return]
+        return found
 
     def extra_repr(self) -> str:
         """Show the operation."""

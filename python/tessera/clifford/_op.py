@@ -160,7 +160,7 @@ def _out_shape(kind: str, inputs: list[Any]) -> tuple[int, ...]:
     x, _, weight, linear_weight, _ = inputs
     mixing = linear_weight if kind == "linear" else weight
     shape = tuple(x.shape)
-    if kind in ("fcgp", "linear", "fc_layer") and getattr(mixing, "ndim", 0):
+    if kind in ("fcgp", "linear", "fc_layer") and mixing is not None and len(mixing.shape):
         return (*shape[:-1], mixing.shape[-1])
     return shape
 

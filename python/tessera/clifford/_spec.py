@@ -87,6 +87,11 @@ def algebra_of(metric: str) -> _core.CliffordAlgebra:
     return found
 
 
+def normalizes(kind: str, spec: str) -> bool:
+    """Say whether an operation divides by row statistics."""
+    return kind not in ("gate", "linear") and "|normalize=False" not in spec
+
+
 class Operation:
     """A checked operation: its object for either precision, and the sizes callers need."""
 
@@ -100,7 +105,7 @@ class Operation:
         self.n_component = algebra["n_component"]
         self.n_grade = algebra["n_grade"]
         self.n_path = algebra["n_path"]
-        self.normalizes = kind not in ("gate", "linear") and options.get("normalize") is not False
+        self.normalizes = normalizes(kind, spec)
         wanted = options.pop("precision", None)
         precisions = ("highest", "high") if wanted is None else (wanted, wanted)
         self._by_precision = tuple(

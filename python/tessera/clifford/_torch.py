@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tessera.clifford import _torch_eager, _torch_func, _torch_ops
-from tessera.clifford._spec import operation
+from tessera.clifford._spec import normalizes, operation
+from tessera.clifford._torch_call import kept_bits
 
 __all__ = ["apply"]
-
-Tensor = torch.Tensor
 
 _ops = torch.ops.tessera
 _plain_types = {torch.Tensor, torch.nn.Parameter, type(None)}
 
 # Where a version of torch lacks one of these, every call goes through the registered operators.
-_mode_depth = getattr(torch._C, "_len_torch_dispatch_stack", None)
-_transform = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
-_function_mode_depth = getattr(torch._C, "_len_torch_function_stack", None)
+_mode_depth: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
+_transform: Any = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
+_function_mode_depth: Any = getattr(torch._C, "_len_torch_function_stack", None)
 _can_go_around = None not in (_mode_depth, _transform, _function_mode_depth)
 
 
@@ -27,9 +27,9 @@ def _is_plain(inputs: tuple[Any, ...]) -> bool:
     """Say whether nobody but autograd watches these tensors."""
     return (
         _can_go_around
-        and _mode_depth() == 0  # type: ignore[misc]
-        and _function_mode_depth() == 0  # type: ignore[misc]
-        and _transform() is None  # type: ignore[misc]
+        and _mode_depth() == 0
+        and _function_mode_depth() == 0
+        and _transform() is None
         and _plain_types.issuperset(map(type, inputs))
         and (inputs[0].is_cpu or inputs[0].is_cuda)
     )
@@ -48,14 +48,16 @@ def apply(
     device = x.device.type
     if device in ("cpu", "cuda") and torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
-        x = _torch_ops.autocast(x, dtype)  # type: ignore[assignment]
+        x = _torch_ops.autocast(x, dtype)
         y = _torch_ops.autocast(y, dtype)
     inputs = (x, y, weight, linear_weight, bias)
     if not torch.compiler.is_compiling():
         if _is_plain(inputs):
             return _torch_eager.run(operation(kind, spec), inputs)
         if _transform is not None and _transform() is not None:
-            return _torch_func.FuncForward.apply(kind, spec, *inputs)[0]  # type: ignore[no-any-return]
-    keep = torch.is_grad_enabled()
+            return _torch_func.FuncForward.apply(kind, spec, *inputs)[0]
+    keep = 0
+    if torch.is_grad_enabled():
+        keep = kept_bits(kind, normalizes(kind, spec), x)
     found = getattr(_ops, f"clifford_{kind}").default(*inputs, spec, keep)
-    return found[0]  # type: ignore[no-any-return]
+    return found[0]

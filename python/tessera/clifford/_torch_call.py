@@ -6,19 +6,19 @@ Nothing here is differentiable or traced; tensors are real ones on a CPU or a CU
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 import torch.utils.dlpack
+from torch import Tensor
 
 from tessera import _core
 from tessera._session import _Defaults, _Log
 from tessera.clifford._spec import Operation
 
-Tensor = torch.Tensor
-MaybeTensor = torch.Tensor | None
-Slots = tuple[Tensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
-Gradients = tuple[MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
+MaybeTensor: TypeAlias = Tensor | None
+Slots: TypeAlias = tuple[Tensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
+Gradients: TypeAlias = tuple[MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor]
 
 # Contexts at rest by device and threads; a call takes one out, so no two calls meet in one and a
 # child of fork() never finds one that was busy.
@@ -103,24 +103,42 @@ def uses_result(o: Operation) -> bool:
     return o.normalizes and o.kind in ("fcgp", "fc_layer")
 
 
+STATISTICS, LINEAR_OUT = 1, 2  # bits of what a pass forward keeps
+
+
+def kept_bits(kind: str, normalizes: bool, x: Tensor) -> int:
+    """Return what is kept for the backward pass.
+
+    On the CPU the pass backward of a product has the statistics for nothing, and more exactly; and
+    16-bit types are computed in float32, in which the linear map is better made again. Compilers
+    trace through this: shapes of an operator's results may not depend on the device.
+    """
+    on_cpu = x.device.type == "cpu"
+    bits = 0
+    if normalizes and (not on_cpu or kind in ("fcgp", "fc_layer")):
+        bits |= STATISTICS
+    if kind in ("layer", "fc_layer") and not (on_cpu and x.itemsize == 2):
+        bits |= LINEAR_OUT
+    return bits
+
+
 def statistics_dtype(x: Tensor) -> torch.dtype:
     """Return the type of row statistics beside activations like x."""
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-def forward(o: Operation, inputs: Slots, keep: bool) -> tuple[Tensor, MaybeTensor, MaybeTensor]:
+def forward(o: Operation, inputs: Slots, keep: int) -> tuple[Tensor, MaybeTensor, MaybeTensor]:
     """Return z and, for the backward pass, statistics and a layer's linear map."""
     x = inputs[0]
     shape = out_shape(o, inputs)
     z = _room(x, shape)
     statistics = None
     linear_out = None
-    if keep:
-        if o.normalizes:
-            n_row = x.shape[1] if x.dim() > 1 else 0
-            statistics = torch.empty((o.n_grade, n_row), dtype=statistics_dtype(x), device=x.device)
-        if o.kind in ("layer", "fc_layer"):
-            linear_out = _room(x)
+    if keep & STATISTICS:
+        n_row = x.shape[1] if x.dim() > 1 else 0
+        statistics = torch.empty((o.n_grade, n_row), dtype=statistics_dtype(x), device=x.device)
+    if keep & LINEAR_OUT:
+        linear_out = _room(x)
     lease = _Context(x)
     try:
         o.native(_fast_matmul()).forward(
@@ -162,7 +180,7 @@ def backward(
         )
     finally:
         lease.give_back()
-    return gradients  # type: ignore[no-any-return]
+    return gradients
 
 
 def double_backward(
@@ -180,4 +198,4 @@ def double_backward(
         )
     finally:
         lease.give_back()
-    return results  # type: ignore[no-any-return]
+    return results

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
 from tessera.clifford import _torch_call as call
 from tessera.clifford._spec import Operation, mask_of
-
-Tensor = torch.Tensor
 
 THIRD = (
     "tessera.clifford: derivatives of third order are not available; forward, backward and "
@@ -29,7 +28,9 @@ class CliffordForward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, o: Operation, *inputs: Any) -> Any:
         """Compute z and keep what the backward pass can use."""
-        z, statistics, linear_out = call.forward(o, inputs, True)  # type: ignore[arg-type]
+        z, statistics, linear_out = call.forward(
+            o, inputs, call.kept_bits(o.kind, o.normalizes, inputs[0])
+        )
         ctx.operation = o
         ctx.save_for_backward(*inputs, statistics, linear_out, z if call.uses_result(o) else None)
         return z
@@ -67,7 +68,7 @@ class CliffordBackward(torch.autograd.Function):
         ctx.operation = o
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(gz, *inputs)
-        return call.backward(o, gz, inputs, statistics, linear_out, z, wanted)  # type: ignore[arg-type]
+        return call.backward(o, gz, inputs, statistics, linear_out, z, wanted)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
@@ -89,7 +90,7 @@ class CliffordDoubleBackward(torch.autograd.Function):
     @staticmethod
     def forward(ctx: FunctionCtx, o: Operation, wanted: int, gz: Tensor, *rest: Any) -> Any:
         """Compute second derivatives."""
-        return call.double_backward(o, gz, rest[:5], rest[5:], wanted)  # type: ignore[arg-type]
+        return call.double_backward(o, gz, rest[:5], rest[5:], wanted)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -108,5 +109,5 @@ def _wants_gradient(inputs: call.Slots) -> bool:
 def run(o: Operation, inputs: call.Slots) -> Tensor:
     """Compute z of plain tensors, differentiable where a gradient is wanted."""
     if torch.is_grad_enabled() and _wants_gradient(inputs):
-        return CliffordForward.apply(o, *inputs)  # type: ignore[no-any-return]
-    return call.forward(o, inputs, False)[0]
+        return CliffordForward.apply(o, *inputs)
+    return call.forward(o, inputs, 0)[0]

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from tessera.clifford._spec import mask_of
+from tessera.clifford._spec import mask_of, normalizes
+from tessera.clifford._torch_call import kept_bits
 from tessera.clifford._torch_eager import THIRD
 
 _ops = torch.ops.tessera
@@ -28,7 +29,9 @@ class FuncForward(torch.autograd.Function):
     @staticmethod
     def forward(kind: str, spec: str, *inputs: Any) -> Any:
         """Compute them."""
-        return getattr(_ops, f"clifford_{kind}").default(*inputs, spec, True)
+        return getattr(_ops, f"clifford_{kind}").default(
+            *inputs, spec, kept_bits(kind, normalizes(kind, spec), inputs[0])
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tessera.clifford import _torch_call as call
 from tessera.clifford import _torch_vmap as vmap
 from tessera.clifford._spec import KINDS, mask_of, operation
 from tessera.clifford._torch_eager import THIRD
 
-Tensor = torch.Tensor
-
 _INPUTS = "Tensor x, Tensor? y, Tensor? weight, Tensor? linear_weight, Tensor? bias"
-_FORWARD = f"({_INPUTS}, str spec, bool keep) -> (Tensor, Tensor, Tensor)"
+_FORWARD = f"({_INPUTS}, str spec, int keep) -> (Tensor, Tensor, Tensor)"
 _BACKWARD = (
     f"(Tensor gz, {_INPUTS}, Tensor statistics, Tensor linear_out, Tensor z, str spec,"
     " int wanted)"
@@ -65,9 +64,9 @@ def _define_forward(kind: str) -> None:
         shape = call.out_shape(o, tuple(inputs))
         z = torch.empty_like(x) if shape is None else x.new_empty(shape)
         statistics = linear_out = None
-        if keep and o.normalizes:
+        if keep & call.STATISTICS:
             statistics = x.new_empty((o.n_grade, x.shape[1]), dtype=call.statistics_dtype(x))
-        if keep and kind in ("layer", "fc_layer"):
+        if keep & call.LINEAR_OUT:
             linear_out = torch.empty_like(x)
         return _filled(x, (z, statistics, linear_out))
 

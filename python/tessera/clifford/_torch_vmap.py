@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-
-Tensor = torch.Tensor
+from torch import Tensor
 
 # Where activations (component, row, feature) and statistics (grade, row) are among the arguments.
 _FORWARD_ROWS = (0, 1)
