@@ -4,12 +4,6 @@
 
 #include "clifford_loops.h"
 
-// Kinds whose stages the CPU does not have yet.
-static inline int cl_skip(int32_t kind)
-{
-    return kind == TESS_CL_FCGP || kind == TESS_CL_FC_LAYER;
-}
-
 // How a problem given in doubles is put into arrays.
 typedef struct cl_form {
     tess_dtype dtype;

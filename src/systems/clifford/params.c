@@ -44,7 +44,7 @@ void tess_clifford_config_init(tess_clifford_config *config, size_t struct_size)
 #define CONFIG tess_clifford_check_config
 static const tess_param check_params[] = {
     {"rows", TESS_PARAM_INT, FIELD(n_row), 37, 1, 1e6, NULL, "rows", "rows of the random data"},
-    {"features", TESS_PARAM_INT, FIELD(n_feature), 28, 1, 1e5, NULL, "features",
+    {"features", TESS_PARAM_INT, FIELD(n_feature), 28, 8, 1e5, NULL, "features",
      "features of the random data"},
     {"seed", TESS_PARAM_INT, FIELD(seed), 1, 0, 9e15, NULL, "", "seed of the random data"},
 };

@@ -1,0 +1,29 @@
+// The parts of tess_clifford_check().
+#ifndef TESS_CLIFFORD_CHECK_PARTS_H
+#define TESS_CLIFFORD_CHECK_PARTS_H
+
+#include "systems/clifford/check/trial.h"
+#include "tessera/clifford/check.h"
+
+typedef struct tess_cl_check {
+    tess_context *ctx;
+    const tess_cl_metric *metric;
+    tess_clifford_check_config config;
+    tess_clifford_finding *findings;
+    int64_t capacity;
+    int64_t n_finding; // may exceed capacity: what there would be
+} tess_cl_check;
+
+// "sgp" of a kind.
+const char *tess_cl_check_kind_name(tess_cl_kind kind);
+
+// name by format. A control must exceed what is allowed.
+void tess_cl_check_add(tess_cl_check *check, tess_dtype dtype, double error, double allowed,
+                       bool is_control, const char *format, ...) TESS_PRINTF(6, 7);
+
+TESS_MUST_CHECK tess_status tess_cl_check_equivariance(tess_cl_check *check, tess_blocks *blocks);
+TESS_MUST_CHECK tess_status tess_cl_check_gradients(tess_cl_check *check, tess_blocks *blocks);
+TESS_MUST_CHECK tess_status tess_cl_check_precision(tess_cl_check *check, tess_blocks *blocks);
+TESS_MUST_CHECK tess_status tess_cl_check_determinism(tess_cl_check *check, tess_blocks *blocks);
+
+#endif
