@@ -37,6 +37,9 @@ struct tess_cuda_stage {
 
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_fcgp;
+extern const tess_cuda_stage tess_cuda_stage_clifford_gate;
+extern const tess_cuda_stage tess_cuda_stage_clifford_norm;
+extern const tess_cuda_stage tess_cuda_stage_clifford_sgp;
 extern const tess_cuda_stage tess_cuda_stage_clifford_sum;
 extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
 

@@ -1,0 +1,87 @@
+// What the row kernels of clifford need of the device beyond C++: loads that leave the first-level
+// cache alone, barriers of parts of a block, and launches with one struct as argument.
+#ifndef TESS_CLIFFORD_DEVICE_CUH
+#define TESS_CLIFFORD_DEVICE_CUH
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace clifford
+{
+
+constexpr unsigned all_lanes = 0xffffffffu;
+// Multiprocessors of the device that grids are made for. A constant, because the number of partial
+// sums, and with it their bits, must not depend on the device found.
+constexpr int n_multiprocessor = 132;
+constexpr int max_shared_bytes = 227 * 1024;
+
+// Loads of data that are read once.
+__device__ __forceinline__ uint4 load_once(const uint4 *p)
+{
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p));
+    return v;
+}
+
+__device__ __forceinline__ uint2 load_once(const uint2 *p)
+{
+    uint2 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(p));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t load_once(const uint32_t *p)
+{
+    uint32_t v;
+    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+
+__device__ __forceinline__ uint16_t load_once(const uint16_t *p)
+{
+    uint16_t v;
+    asm volatile("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+
+// All of the first `threads` threads that name this barrier. Numbers 1..15; threads a multiple of
+// the warp.
+__device__ __forceinline__ void part_barrier(int number, int threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// 1 / d to about one unit in the last place.
+__device__ __forceinline__ float reciprocal_approximate(float d)
+{
+    float r;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(d));
+    return r;
+}
+
+// Starts kernel(args) with that much dynamic shared memory.
+template <typename Args>
+cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
+                   cudaStream_t stream, const Args &args)
+{
+    const void *function = reinterpret_cast<const void *>(kernel);
+    if (shared_bytes > 48 * 1024) {
+        const cudaError_t error = cudaFuncSetAttribute(
+            function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes));
+        if (error != cudaSuccess) {
+            return error;
+        }
+    }
+    void *pointers[] = {const_cast<Args *>(&args)};
+    return cudaLaunchKernel(function, grid, dim3(unsigned(threads)), pointers, shared_bytes,
+                            stream);
+}
+
+} // namespace clifford
+
+#endif

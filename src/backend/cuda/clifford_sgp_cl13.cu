@@ -1,0 +1,15 @@
+// The weighted product of Cl(1,3) on CUDA.
+
+#define TESS_CL_NAME cl13
+#define TESS_CL_UPPER CL13
+#define TESS_CL_TERMS "clifford/cl13.def"
+#include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_sgp_launch.cuh"
+
+const clifford::sgp_kernels clifford::sgp_cl13 = {
+    {CL13_METRIC},
+    CL13_SYMBOLS,
+    sgp_forward<cl13, true>,
+    sgp_backward<cl13, true>,
+};

@@ -1,0 +1,15 @@
+// The weighted product of Cl(2,0) on CUDA.
+
+#define TESS_CL_NAME cl20
+#define TESS_CL_UPPER CL20
+#define TESS_CL_TERMS "clifford/cl20.def"
+#include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_sgp_launch.cuh"
+
+const clifford::sgp_kernels clifford::sgp_cl20 = {
+    {CL20_METRIC},
+    CL20_SYMBOLS,
+    sgp_forward<cl20, true>,
+    sgp_backward<cl20, true>,
+};

@@ -1,0 +1,15 @@
+// The weighted product of Cl(3,0) on CUDA.
+
+#define TESS_CL_NAME cl30
+#define TESS_CL_UPPER CL30
+#define TESS_CL_TERMS "clifford/cl30.def"
+#include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_sgp_launch.cuh"
+
+const clifford::sgp_kernels clifford::sgp_cl30 = {
+    {CL30_METRIC},
+    CL30_SYMBOLS,
+    sgp_forward<cl30, true>,
+    sgp_backward<cl30, true>,
+};

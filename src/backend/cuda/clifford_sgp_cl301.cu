@@ -1,0 +1,15 @@
+// The weighted product of Cl(3,0,1) on CUDA.
+
+#define TESS_CL_NAME cl301
+#define TESS_CL_UPPER CL301
+#define TESS_CL_TERMS "clifford/cl301.def"
+#include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_sgp_launch.cuh"
+
+const clifford::sgp_kernels clifford::sgp_cl301 = {
+    {CL301_METRIC},
+    CL301_SYMBOLS,
+    sgp_forward<cl301, true>,
+    sgp_backward<cl301, true>,
+};

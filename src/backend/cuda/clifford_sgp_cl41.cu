@@ -1,0 +1,16 @@
+// The weighted product of Cl(4,1) on CUDA. Rows of 32 components do not fit in registers: split
+// passes only.
+
+#define TESS_CL_NAME cl41
+#define TESS_CL_UPPER CL41
+#define TESS_CL_TERMS "clifford/cl41.def"
+#include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_sgp_launch.cuh"
+
+const clifford::sgp_kernels clifford::sgp_cl41 = {
+    {CL41_METRIC},
+    CL41_SYMBOLS,
+    sgp_forward<cl41, false>,
+    sgp_backward<cl41, false>,
+};

@@ -1,0 +1,234 @@
+// Which kernel of an algebra takes a pass over a given shape.
+//
+// The choice depends on types, features and alignment, never on the number of rows: a row's result
+// must not change with the rows beside it.
+#ifndef TESS_CLIFFORD_SGP_LAUNCH_CUH
+#define TESS_CLIFFORD_SGP_LAUNCH_CUH
+
+#include "backend/cuda/clifford_sgp_rows.cuh"
+#include "backend/cuda/clifford_sgp_split.cuh"
+
+namespace clifford
+{
+
+template <typename T, int V, typename A>
+using forward_loads = row_loads<feature_packs, T, V, A::n_component, 2, true>;
+template <typename T, int V, typename A>
+using backward_loads = row_loads<feature_packs, T, V, A::n_component, 3, false>;
+template <typename T, typename A>
+using forward_channels = row_loads<component_packs, T, 1, A::n_component, 2, true>;
+template <typename T, typename A>
+using backward_channels = row_loads<component_packs, T, 1, A::n_component, 3, false>;
+
+// Threads of a block that own a row with V features each.
+template <int V>
+int lanes_for(int64_t n)
+{
+    int lanes = 1;
+    while (int64_t(lanes) * V < n) {
+        lanes *= 2;
+    }
+    return lanes;
+}
+
+// Whether V neighbouring features can be moved as one word.
+template <typename T, int V>
+bool are_feature_packs(const sgp_args &a, const tess_cl_view &view)
+{
+    return view.data == nullptr ||
+           (view.stride[2] == 1 && view.stride[0] % V == 0 && view.stride[1] % V == 0 &&
+            a.n % V == 0 && reinterpret_cast<uintptr_t>(view.data) % (sizeof(T) * V) == 0);
+}
+
+template <typename T, int D>
+bool are_component_packs(const tess_cl_view &view)
+{
+    constexpr int width = D * int(sizeof(T)) < 16 ? D : 16 / int(sizeof(T));
+    return view.data == nullptr ||
+           (view.stride[0] == 1 && view.stride[1] % width == 0 && view.stride[2] % width == 0 &&
+            reinterpret_cast<uintptr_t>(view.data) % (sizeof(T) * width) == 0);
+}
+
+template <typename T, int V>
+bool all_feature_packs(const sgp_args &a)
+{
+    return are_feature_packs<T, V>(a, a.x) && are_feature_packs<T, V>(a, a.y) &&
+           are_feature_packs<T, V>(a, a.out) && are_feature_packs<T, V>(a, a.gz) &&
+           are_feature_packs<T, V>(a, a.gx) && are_feature_packs<T, V>(a, a.gy);
+}
+
+template <typename T, int D>
+bool all_component_packs(const sgp_args &a)
+{
+    return are_component_packs<T, D>(a.x) && are_component_packs<T, D>(a.y) &&
+           are_component_packs<T, D>(a.out) && are_component_packs<T, D>(a.gz) &&
+           are_component_packs<T, D>(a.gx) && are_component_packs<T, D>(a.gy);
+}
+
+template <typename A, typename Source, bool is_backward>
+size_t row_shared_bytes(const sgp_args &a, int threads, int n_tensor)
+{
+    constexpr int n_sum = is_backward ? 2 * A::n_grade : A::n_grade;
+    const size_t head = row_memory<A, n_sum>::ring_at(a.n, threads);
+    if (a.depth == 0) {
+        return head;
+    }
+    using ring = row_ring<typename Source::T, Source::V, A::n_component, 2>;
+    const int n_stage = threads / a.lanes * a.depth;
+    return head + ring::ring_head(n_stage) +
+           size_t(n_stage) * size_t(n_tensor) * A::n_component * size_t(a.n) *
+               sizeof(typename Source::T);
+}
+
+// Blocks of a grid over rows; in the backward pass also the number of partial sums.
+inline int64_t row_blocks(int64_t n_row, int groups, int n_resident)
+{
+    const int64_t needed = (n_row - 1) / groups + 1;
+    const int64_t most = int64_t(n_multiprocessor) * n_resident;
+    return needed < most ? needed : most;
+}
+
+// Starts a row kernel, or answers cudaErrorNotSupported where a row does not fit.
+template <typename A, typename Source, int threads, int n_resident>
+cudaError_t launch_rows_forward(cudaStream_t stream, sgp_args a, int depth)
+{
+    a.lanes = lanes_for<Source::V>(a.n);
+    a.depth = depth;
+    if (a.lanes > threads) {
+        return cudaErrorNotSupported;
+    }
+    const size_t shared_bytes = row_shared_bytes<A, Source, false>(a, threads, 2);
+    if (shared_bytes * n_resident > size_t(max_shared_bytes)) {
+        return cudaErrorNotSupported;
+    }
+    const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
+    return launch(sgp_rows_forward<A, Source, threads, n_resident>, dim3(unsigned(blocks)), threads,
+                  shared_bytes, stream, a);
+}
+
+template <typename A, typename Source, int threads, int n_resident>
+cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a, int depth)
+{
+    a.lanes = lanes_for<Source::V>(a.n);
+    a.depth = depth;
+    if (a.lanes > threads) {
+        return cudaErrorNotSupported;
+    }
+    const size_t shared_bytes = row_shared_bytes<A, Source, true>(a, threads, 3);
+    if (shared_bytes * n_resident > size_t(max_shared_bytes)) {
+        return cudaErrorNotSupported;
+    }
+    const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
+    a.n_partial = int32_t(blocks);
+    return launch(sgp_rows_backward<A, Source, threads, n_resident>, dim3(unsigned(blocks)),
+                  threads, shared_bytes, stream, a);
+}
+
+// Row kernels by algebra: features per thread and threads per block. Sixteen components leave room
+// for one feature per thread, and for half the threads in the backward pass.
+template <typename A, typename T>
+struct row_choice {
+    static constexpr bool is_small = A::n_component <= 8;
+    static constexpr int forward_width = !is_small ? 1 : sizeof(T) == 2 ? 4 : 2;
+    static constexpr int forward_threads = !is_small ? 512 : sizeof(T) == 2 ? 256 : 512;
+    static constexpr int backward_threads = is_small ? 512 : 256;
+    // A copy of fewer bytes costs the copy engine as much.
+    static constexpr int64_t least_ring_bytes = 512;
+};
+
+template <typename A, typename T>
+cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
+{
+    using choice = row_choice<A, T>;
+    constexpr int V = choice::forward_width;
+    cudaError_t error = cudaErrorNotSupported;
+    if (all_feature_packs<T, V>(a)) {
+        error = launch_rows_forward<A, forward_loads<T, V, A>, choice::forward_threads, 1>(stream,
+                                                                                           a, 0);
+    } else if (all_feature_packs<T, 1>(a)) {
+        error = launch_rows_forward<A, forward_loads<T, 1, A>, 512, 1>(stream, a, 0);
+    } else if (all_component_packs<T, A::n_component>(a)) {
+        error = launch_rows_forward<A, forward_channels<T, A>, 512, 1>(stream, a, 0);
+    }
+    return error;
+}
+
+template <typename A, typename T>
+cudaError_t rows_backward(cudaStream_t stream, sgp_args &a)
+{
+    using choice = row_choice<A, T>;
+    constexpr int threads = choice::backward_threads;
+    using ring = row_ring<T, 1, A::n_component, 3>;
+    const int64_t row_bytes = a.n * int64_t(sizeof(T));
+    cudaError_t error = cudaErrorNotSupported;
+    if (row_bytes >= choice::least_ring_bytes && all_feature_packs<T, 16 / int(sizeof(T))>(a)) {
+        for (int depth = 3; depth >= 2 && error == cudaErrorNotSupported; depth--) {
+            error = launch_rows_backward<A, ring, threads, 1>(stream, a, depth);
+        }
+    }
+    if (error == cudaErrorNotSupported && all_feature_packs<T, 1>(a)) {
+        error = launch_rows_backward<A, backward_loads<T, 1, A>, threads, 1>(stream, a, 0);
+    } else if (error == cudaErrorNotSupported && all_component_packs<T, A::n_component>(a)) {
+        error = launch_rows_backward<A, backward_channels<T, A>, threads, 1>(stream, a, 0);
+    }
+    return error;
+}
+
+template <typename A>
+bool has_all_paths(const sgp_args &a)
+{
+    return a.path_mask == (uint64_t(1) << A::n_path) - 1;
+}
+
+// Algebras without row kernels are too large for straight-line code in f64 as well.
+template <typename A, bool has_rows>
+cudaError_t sgp_forward(cudaStream_t stream, sgp_args &a)
+{
+    cudaError_t error = cudaErrorNotSupported;
+    if constexpr (has_rows) {
+        if (has_all_paths<A>(a) && a.dtype == TESS_F32) {
+            error = rows_forward<A, float>(stream, a);
+        } else if (has_all_paths<A>(a) && a.dtype == TESS_BF16) {
+            error = rows_forward<A, __nv_bfloat16>(stream, a);
+        } else if (has_all_paths<A>(a) && a.dtype == TESS_F16) {
+            error = rows_forward<A, __half>(stream, a);
+        }
+    }
+    if (error == cudaErrorNotSupported && a.dtype != TESS_F64) {
+        error = launch_split_forward<A, float>(stream, A(), a);
+    }
+    if constexpr (has_rows) {
+        if (a.dtype == TESS_F64) {
+            error = launch_split_forward<A, double>(stream, A(), a);
+        }
+    }
+    return error;
+}
+
+template <typename A, bool has_rows>
+cudaError_t sgp_backward(cudaStream_t stream, sgp_args &a)
+{
+    cudaError_t error = cudaErrorNotSupported;
+    if constexpr (has_rows) {
+        if (has_all_paths<A>(a) && a.dtype == TESS_F32) {
+            error = rows_backward<A, float>(stream, a);
+        } else if (has_all_paths<A>(a) && a.dtype == TESS_BF16) {
+            error = rows_backward<A, __nv_bfloat16>(stream, a);
+        } else if (has_all_paths<A>(a) && a.dtype == TESS_F16) {
+            error = rows_backward<A, __half>(stream, a);
+        }
+    }
+    if (error == cudaErrorNotSupported && a.dtype != TESS_F64) {
+        error = launch_split_backward<A, float>(stream, A(), a);
+    }
+    if constexpr (has_rows) {
+        if (a.dtype == TESS_F64) {
+            error = launch_split_backward<A, double>(stream, A(), a);
+        }
+    }
+    return error;
+}
+
+} // namespace clifford
+
+#endif

@@ -1,0 +1,141 @@
+// An algebra as straight-line code, from its generated list of terms. Included once per algebra,
+// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30) and TESS_CL_TERMS ("clifford/cl30.def") defined.
+
+#include "clifford/algebras.h"
+
+#include <cstdint>
+
+#define TESS_CL_JOIN_(a, b) a##b
+#define TESS_CL_JOIN(a, b) TESS_CL_JOIN_(a, b)
+#define TESS_CL_OF(word) TESS_CL_JOIN(TESS_CL_UPPER, word)
+
+namespace clifford
+{
+
+struct TESS_CL_NAME {
+    static constexpr int n_component = TESS_CL_OF(_COMPONENTS);
+    static constexpr int n_grade = TESS_CL_OF(_GRADES);
+    static constexpr int n_path = TESS_CL_OF(_PATHS);
+
+    __host__ __device__ static constexpr int components()
+    {
+        return n_component;
+    }
+    __host__ __device__ static constexpr int grades()
+    {
+        return n_grade;
+    }
+    __host__ __device__ static constexpr int paths()
+    {
+        return n_path;
+    }
+    __host__ __device__ static constexpr int grade(int k)
+    {
+        constexpr int8_t table[] = {TESS_CL_OF(_GRADE)};
+        return table[k];
+    }
+    __host__ __device__ static constexpr int eta(int k)
+    {
+        constexpr int8_t table[] = {TESS_CL_OF(_ETA)};
+        return table[k];
+    }
+    // Whether every component counts with +1 in the quadratic form, so that all metrics agree.
+    __host__ __device__ static constexpr bool is_euclidean()
+    {
+        bool all = true;
+        for (int k = 0; k < n_component; k++) {
+            all = all && eta(k) == 1;
+        }
+        return all;
+    }
+
+    // s_k = sum of w_p x_i y_j over the paths that take part.
+    template <typename C, typename Paths>
+    __device__ __forceinline__ void product(const C (&x)[n_component], const C (&y)[n_component],
+                                            const C (&w)[n_path], C (&s)[n_component],
+                                            const Paths &paths) const;
+
+    // gx_i = sum of w_p h_k y_j, gy_j = sum of w_p h_k x_i, and sums.add(p, h_k x_i y_j).
+    template <typename C, typename Paths, typename Sums>
+    __device__ __forceinline__ void gradients(const C (&x)[n_component], const C (&y)[n_component],
+                                              const C (&w)[n_path], const C (&h)[n_component],
+                                              C (&gx)[n_component], C (&gy)[n_component],
+                                              Sums &sums, const Paths &paths) const;
+};
+
+template <typename C, typename Paths>
+__device__ __forceinline__ void
+TESS_CL_NAME::product(const C (&x)[n_component], const C (&y)[n_component], const C (&w)[n_path],
+                      C (&s)[n_component], const Paths &paths) const
+{
+#pragma unroll
+    for (int k = 0; k < n_component; k++) {
+        s[k] = C(0);
+    }
+#define CL_BEGIN(p, k)                                                                             \
+    if (paths.has(p)) {                                                                            \
+        C q;
+#define CL_FIRST_PLUS(i, j) q = x[i] * y[j];
+#define CL_FIRST_MINUS(i, j) q = -x[i] * y[j];
+#define CL_PLUS(i, j) q = fma(x[i], y[j], q);
+#define CL_MINUS(i, j) q = fma(-x[i], y[j], q);
+#define CL_END(p, k)                                                                               \
+    s[k] = fma(w[p], q, s[k]);                                                                     \
+    }
+#include TESS_CL_TERMS
+#undef CL_BEGIN
+#undef CL_FIRST_PLUS
+#undef CL_FIRST_MINUS
+#undef CL_PLUS
+#undef CL_MINUS
+#undef CL_END
+}
+
+template <typename C, typename Paths, typename Sums>
+__device__ __forceinline__ void
+TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], const C (&w)[n_path],
+                        const C (&h)[n_component], C (&gx)[n_component], C (&gy)[n_component],
+                        Sums &sums, const Paths &paths) const
+{
+#pragma unroll
+    for (int k = 0; k < n_component; k++) {
+        gx[k] = C(0);
+        gy[k] = C(0);
+    }
+#define CL_BEGIN(p, k)                                                                             \
+    if (paths.has(p)) {                                                                            \
+        const C m = w[p] * h[k];                                                                   \
+        C q;
+#define CL_BOTH(i, j, m)                                                                           \
+    gx[i] = fma(m, y[j], gx[i]);                                                                   \
+    gy[j] = fma(m, x[i], gy[j]);
+#define CL_FIRST_PLUS(i, j)                                                                        \
+    q = x[i] * y[j];                                                                               \
+    CL_BOTH(i, j, m)
+#define CL_FIRST_MINUS(i, j)                                                                       \
+    q = -x[i] * y[j];                                                                              \
+    CL_BOTH(i, j, -m)
+#define CL_PLUS(i, j)                                                                              \
+    q = fma(x[i], y[j], q);                                                                        \
+    CL_BOTH(i, j, m)
+#define CL_MINUS(i, j)                                                                             \
+    q = fma(-x[i], y[j], q);                                                                       \
+    CL_BOTH(i, j, -m)
+#define CL_END(p, k)                                                                               \
+    sums.add(p, h[k], q);                                                                          \
+    }
+#include TESS_CL_TERMS
+#undef CL_BEGIN
+#undef CL_BOTH
+#undef CL_FIRST_PLUS
+#undef CL_FIRST_MINUS
+#undef CL_PLUS
+#undef CL_MINUS
+#undef CL_END
+}
+
+} // namespace clifford
+
+#undef TESS_CL_OF
+#undef TESS_CL_JOIN
+#undef TESS_CL_JOIN_
