@@ -49,6 +49,33 @@ __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
     return v;
 }
 
+// Copies of 4, 8 or 16 bytes into shared memory that return at once. A thread's copies since its
+// last commit are a batch; wait<n> leaves at most its n newest batches unfinished.
+template <int bytes>
+__device__ __forceinline__ void copy_ahead(void *to, const void *from)
+{
+    const unsigned address = unsigned(__cvta_generic_to_shared(to));
+    if constexpr (bytes == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
+                     "n"(bytes)
+                     : "memory");
+    }
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int newest>
+__device__ __forceinline__ void wait_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");
+}
+
 // All of the first `threads` threads that name this barrier. Numbers 1..15; threads a multiple of
 // the warp.
 __device__ __forceinline__ void part_barrier(int number, int threads)
@@ -56,11 +83,18 @@ __device__ __forceinline__ void part_barrier(int number, int threads)
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// 1 / d to about one unit in the last place.
+// 1 / d and 1 / sqrt(d) to one or two units in the last place.
 __device__ __forceinline__ float reciprocal_approximate(float d)
 {
     float r;
     asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(d));
+    return r;
+}
+
+__device__ __forceinline__ float root_reciprocal_approximate(float d)
+{
+    float r;
+    asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(d));
     return r;
 }
 

@@ -84,33 +84,36 @@ __device__ __forceinline__ void join_grades(int32_t metric, C *sums)
     }
 }
 
-// r of every grade from the sums over the row.
+// r^2 of every grade from the sums over the row.
 template <int G, typename C>
-__device__ __forceinline__ void root_of_sums(int32_t metric, C per_feature, C eps, C *sums)
+__device__ __forceinline__ void squares_of_sums(int32_t metric, C per_feature, C eps, C *sums)
 {
     join_grades<G>(metric, sums);
 #pragma unroll
     for (int g = 0; g < G; g++) {
         const C mean = sums[g] * per_feature;
-        const C square = metric != TESS_CL_NORM_CLAMP ? mean + eps : mean < eps ? eps : mean;
-        sums[g] = sqrt(square);
+        sums[g] = metric != TESS_CL_NORM_CLAMP ? mean + eps : mean < eps ? eps : mean;
     }
 }
 
-// r and sums of gz o, to what norm_gradient takes.
+// Whether clamp's r moves with its inputs: not where the mean fell below eps.
+template <typename C>
+__device__ __forceinline__ bool is_free_root(int32_t metric, C eps, C r)
+{
+    return metric != TESS_CL_NORM_CLAMP || !(r <= sqrt(eps));
+}
+
+// 1/r and sums of gz o, to what norm_gradient takes.
 template <int G, typename C>
-__device__ __forceinline__ row_norm<G, C> norm_of_row(int32_t metric, C per_feature, C eps,
-                                                      const C *r, C *dots)
+__device__ __forceinline__ row_norm<G, C> norm_of_row(int32_t metric, C per_feature, bool is_free,
+                                                      const C *inverses, C *dots)
 {
     join_grades<G>(metric, dots);
     row_norm<G, C> norm;
 #pragma unroll
     for (int g = 0; g < G; g++) {
-        const C inverse = C(1) / r[g];
-        // Where the mean fell below eps, r is a constant.
-        const bool is_free = metric != TESS_CL_NORM_CLAMP || !(r[g] <= sqrt(eps));
-        norm.inverse[g] = inverse;
-        norm.dot[g] = is_free ? dots[g] * inverse * per_feature * inverse : C(0);
+        norm.inverse[g] = inverses[g];
+        norm.dot[g] = is_free ? dots[g] * inverses[g] * per_feature * inverses[g] : C(0);
     }
     return norm;
 }

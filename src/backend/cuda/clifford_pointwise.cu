@@ -219,9 +219,9 @@ __device__ __forceinline__ void norm_twice(const point_args<D> &a, int64_t row, 
 #pragma unroll
     for (int k = 0; k < D; k++) {
         const int g = form<D>::grade(k);
-        const C inverse = C(1) / sums[g];
+        const C inverse = inverse_of(sums[g]);
         const C c = inverse * per_feature * inverse;
-        const bool is_free = a.metric != TESS_CL_NORM_CLAMP || !(sums[g] <= sqrt(C(a.eps)));
+        const bool is_free = is_free_root(a.metric, C(a.eps), sums[g]);
         const C moved = is_free ? e[k] : C(0);
         const C along = is_free ? sums[3 * G + g] : C(0);
         const C dot = sums[G + g];
@@ -242,7 +242,13 @@ __device__ __forceinline__ void write_norm_row(const point_args<D> &a, const row
     constexpr int G = form<D>::n_grade;
     row_norm<G, C> norm;
     if constexpr (pass == TESS_CL_BACKWARD) {
-        norm = norm_of_row<G>(a.metric, per_feature, C(a.eps), sums, sums + G);
+        C inverses[G];
+#pragma unroll
+        for (int g = 0; g < G; g++) {
+            inverses[g] = inverse_of(sums[g]);
+        }
+        norm = norm_of_row<G>(a.metric, per_feature, is_free_root(a.metric, C(a.eps), sums[0]),
+                              inverses, sums + G);
     } else if constexpr (pass == TESS_CL_DOUBLE_BACKWARD) {
         join_grades<G>(a.metric, sums + G);
         join_grades<G>(a.metric, sums + 2 * G);
@@ -262,7 +268,7 @@ __device__ __forceinline__ void write_norm_row(const point_args<D> &a, const row
             } else {
 #pragma unroll
                 for (int k = 0; k < D; k++) {
-                    o[k] *= C(1) / sums[form<D>::grade(k)];
+                    o[k] *= inverse_of(sums[form<D>::grade(k)]);
                 }
                 store_point(a, a.out, row, n, o);
             }
@@ -291,7 +297,11 @@ __global__ void __launch_bounds__(point_threads)
         }
         sum_over_group(sums, group, partials + half);
         half ^= n_partial;
-        root_of_sums<G>(a.metric, per_feature, C(a.eps), sums);
+        squares_of_sums<G>(a.metric, per_feature, C(a.eps), sums);
+#pragma unroll
+        for (int g = 0; g < G; g++) {
+            sums[g] = sqrt(sums[g]);
+        }
         if (row < a.n_row) {
             C *statistics = static_cast<C *>(a.statistics);
 #pragma unroll

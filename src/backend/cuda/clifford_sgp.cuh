@@ -39,7 +39,6 @@ struct sgp_args {
     int32_t normalize;
     int32_t metric;
     int32_t lanes;     // threads per row
-    int32_t depth;     // rows a group keeps on their way, where it has a ring of them
     int32_t n_partial; // blocks or slices that leave partial sums
 };
 

@@ -66,18 +66,10 @@ bool all_component_packs(const sgp_args &a)
 }
 
 template <typename A, typename Source, bool is_backward>
-size_t row_shared_bytes(const sgp_args &a, int threads, int n_tensor)
+size_t row_shared_bytes(int64_t n, int threads)
 {
     constexpr int n_sum = is_backward ? 2 * A::n_grade : A::n_grade;
-    const size_t head = row_memory<A, n_sum>::ring_at(a.n, threads);
-    if (a.depth == 0) {
-        return head;
-    }
-    using ring = row_ring<typename Source::T, Source::V, A::n_component, 2>;
-    const int n_stage = threads / a.lanes * a.depth;
-    return head + ring::ring_head(n_stage) +
-           size_t(n_stage) * size_t(n_tensor) * A::n_component * size_t(a.n) *
-               sizeof(typename Source::T);
+    return row_memory<A, Source::V, n_sum>::rows_at(n, threads) + Source::shared_bytes(threads);
 }
 
 // Blocks of a grid over rows; in the backward pass also the number of partial sums.
@@ -89,38 +81,32 @@ inline int64_t row_blocks(int64_t n_row, int groups, int n_resident)
 }
 
 // Starts a row kernel, or answers cudaErrorNotSupported where a row does not fit.
-template <typename A, typename Source, int threads, int n_resident>
-cudaError_t launch_rows_forward(cudaStream_t stream, sgp_args a, int depth)
+template <typename A, typename Source, int max_threads, int n_resident>
+cudaError_t launch_rows_forward(cudaStream_t stream, sgp_args a)
 {
     a.lanes = lanes_for<Source::V>(a.n);
-    a.depth = depth;
-    if (a.lanes > threads) {
-        return cudaErrorNotSupported;
-    }
-    const size_t shared_bytes = row_shared_bytes<A, Source, false>(a, threads, 2);
-    if (shared_bytes * n_resident > size_t(max_shared_bytes)) {
+    const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
+    const size_t shared_bytes = row_shared_bytes<A, Source, false>(a.n, threads);
+    if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
-    return launch(sgp_rows_forward<A, Source, threads, n_resident>, dim3(unsigned(blocks)), threads,
-                  shared_bytes, stream, a);
+    return launch(sgp_rows_forward<A, Source, max_threads, n_resident>, dim3(unsigned(blocks)),
+                  threads, shared_bytes, stream, a);
 }
 
-template <typename A, typename Source, int threads, int n_resident>
-cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a, int depth)
+template <typename A, typename Source, int max_threads, int n_resident>
+cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a)
 {
     a.lanes = lanes_for<Source::V>(a.n);
-    a.depth = depth;
-    if (a.lanes > threads) {
-        return cudaErrorNotSupported;
-    }
-    const size_t shared_bytes = row_shared_bytes<A, Source, true>(a, threads, 3);
-    if (shared_bytes * n_resident > size_t(max_shared_bytes)) {
+    const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
+    const size_t shared_bytes = row_shared_bytes<A, Source, true>(a.n, threads);
+    if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, threads / a.lanes, n_resident);
     a.n_partial = int32_t(blocks);
-    return launch(sgp_rows_backward<A, Source, threads, n_resident>, dim3(unsigned(blocks)),
+    return launch(sgp_rows_backward<A, Source, max_threads, n_resident>, dim3(unsigned(blocks)),
                   threads, shared_bytes, stream, a);
 }
 
@@ -129,26 +115,27 @@ cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a, int depth)
 template <typename A, typename T>
 struct row_choice {
     static constexpr bool is_small = A::n_component <= 8;
-    static constexpr int forward_width = !is_small ? 1 : sizeof(T) == 2 ? 4 : 2;
-    static constexpr int forward_threads = !is_small ? 512 : sizeof(T) == 2 ? 256 : 512;
-    static constexpr int backward_threads = is_small ? 512 : 256;
-    // A copy of fewer bytes costs the copy engine as much.
-    static constexpr int64_t least_ring_bytes = 512;
+    static constexpr int forward_width = sizeof(T) == 2 ? (is_small ? 4 : 2) : is_small ? 2 : 1;
+    static constexpr int backward_width = sizeof(T) == 2 ? 2 : 1;
+    static constexpr int forward_threads = 512;
+    static constexpr int backward_threads = is_small && sizeof(T) == 4 ? 512 : 256;
 };
 
 template <typename A, typename T>
 cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
 {
     using choice = row_choice<A, T>;
+    constexpr int D = A::n_component;
     constexpr int V = choice::forward_width;
+    constexpr int threads = choice::forward_threads;
     cudaError_t error = cudaErrorNotSupported;
     if (all_feature_packs<T, V>(a)) {
-        error = launch_rows_forward<A, forward_loads<T, V, A>, choice::forward_threads, 1>(stream,
-                                                                                           a, 0);
-    } else if (all_feature_packs<T, 1>(a)) {
-        error = launch_rows_forward<A, forward_loads<T, 1, A>, 512, 1>(stream, a, 0);
-    } else if (all_component_packs<T, A::n_component>(a)) {
-        error = launch_rows_forward<A, forward_channels<T, A>, 512, 1>(stream, a, 0);
+        error = launch_rows_forward<A, row_copies<T, V, D, 2, 1>, threads, 1>(stream, a);
+    }
+    if (error == cudaErrorNotSupported && all_feature_packs<T, 1>(a)) {
+        error = launch_rows_forward<A, forward_loads<T, 1, A>, 512, 1>(stream, a);
+    } else if (error == cudaErrorNotSupported && all_component_packs<T, D>(a)) {
+        error = launch_rows_forward<A, forward_channels<T, A>, 512, 1>(stream, a);
     }
     return error;
 }
@@ -157,19 +144,17 @@ template <typename A, typename T>
 cudaError_t rows_backward(cudaStream_t stream, sgp_args &a)
 {
     using choice = row_choice<A, T>;
+    constexpr int D = A::n_component;
+    constexpr int V = choice::backward_width;
     constexpr int threads = choice::backward_threads;
-    using ring = row_ring<T, 1, A::n_component, 3>;
-    const int64_t row_bytes = a.n * int64_t(sizeof(T));
     cudaError_t error = cudaErrorNotSupported;
-    if (row_bytes >= choice::least_ring_bytes && all_feature_packs<T, 16 / int(sizeof(T))>(a)) {
-        for (int depth = 3; depth >= 2 && error == cudaErrorNotSupported; depth--) {
-            error = launch_rows_backward<A, ring, threads, 1>(stream, a, depth);
-        }
+    if (all_feature_packs<T, V>(a)) {
+        error = launch_rows_backward<A, row_copies<T, V, D, 3, 2>, threads, 1>(stream, a);
     }
     if (error == cudaErrorNotSupported && all_feature_packs<T, 1>(a)) {
-        error = launch_rows_backward<A, backward_loads<T, 1, A>, threads, 1>(stream, a, 0);
-    } else if (error == cudaErrorNotSupported && all_component_packs<T, A::n_component>(a)) {
-        error = launch_rows_backward<A, backward_channels<T, A>, threads, 1>(stream, a, 0);
+        error = launch_rows_backward<A, backward_loads<T, 1, A>, threads, 1>(stream, a);
+    } else if (error == cudaErrorNotSupported && all_component_packs<T, D>(a)) {
+        error = launch_rows_backward<A, backward_channels<T, A>, threads, 1>(stream, a);
     }
     return error;
 }

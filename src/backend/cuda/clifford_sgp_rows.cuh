@@ -9,45 +9,69 @@
 namespace clifford
 {
 
-// All weights into shared memory, [feature][path], as f32.
-template <typename A>
-__device__ __forceinline__ void share_weights(const sgp_args &a, float *weights)
-{
-    const int n_weight = int(a.n) * A::n_path;
-    for (int i = int(threadIdx.x); i < n_weight; i += int(blockDim.x)) {
-        const int n = i / A::n_path;
-        const int p = i - n * A::n_path;
-        weights[i] = a.weight.data == nullptr
-                         ? 1.0f
-                         : load_item<float>(a.weight.data, a.weight_dtype,
-                                            n * a.weight.stride[0] + p * a.weight.stride[1]);
-    }
-}
+// Weights in shared memory, as f32: V features times P paths per thread. A thread reads `width` of
+// them at once, and blocks lie an odd number of widths apart, so that banks do not collide.
+template <int P, int V>
+struct shared_weights {
+    static constexpr int width = P % 4 == 0 ? 4 : P % 2 == 0 ? 2 : 1;
+    static constexpr int stride = V * P / width % 2 == 1 ? V * P : V * P + width;
 
-// A feature's weights, as wide as their alignment allows.
-template <int P>
-__device__ __forceinline__ void read_weights(const float *weights, int n, float (&w)[P])
-{
-    constexpr int width = P % 4 == 0 ? 4 : P % 2 == 0 ? 2 : 1;
-    const pack<float, width> *from = reinterpret_cast<const pack<float, width> *>(weights + n * P);
+    __host__ __device__ static size_t bytes(int64_t n)
+    {
+        return size_t((n + V - 1) / V) * stride * sizeof(float);
+    }
+    // Many loads before the first store: the block waits for this once.
+    __device__ __forceinline__ static void fill(const sgp_args &a, float *weights)
+    {
+        constexpr int batch = 8;
+        const int n_weight = int(a.n) * P;
+        for (int start = int(threadIdx.x); start < n_weight; start += batch * int(blockDim.x)) {
+            float loaded[batch];
 #pragma unroll
-    for (int p = 0; p < P; p += width) {
-        const pack<float, width> some = from[p / width];
+            for (int j = 0; j < batch; j++) {
+                const int i = start + j * int(blockDim.x);
+                const int n = i / P;
+                loaded[j] = 1.0f;
+                if (a.weight.data != nullptr && i < n_weight) {
+                    loaded[j] =
+                        load_item<float>(a.weight.data, a.weight_dtype,
+                                         n * a.weight.stride[0] + (i - n * P) * a.weight.stride[1]);
+                }
+            }
 #pragma unroll
-        for (int i = 0; i < width; i++) {
-            w[p + i] = some.at[i];
+            for (int j = 0; j < batch; j++) {
+                const int i = start + j * int(blockDim.x);
+                if (i < n_weight) {
+                    const int n = i / P;
+                    weights[n / V * stride + i - n / V * V * P] = loaded[j];
+                }
+            }
         }
     }
-}
+    __device__ __forceinline__ static void read(const float *weights, int lane, int v,
+                                                float (&w)[P])
+    {
+        const pack<float, width> *from =
+            reinterpret_cast<const pack<float, width> *>(weights + lane * stride + v * P);
+#pragma unroll
+        for (int p = 0; p < P; p += width) {
+            const pack<float, width> some = from[p / width];
+#pragma unroll
+            for (int i = 0; i < width; i++) {
+                w[p + i] = some.at[i];
+            }
+        }
+    }
+};
 
-// Shared memory of a block: weights, sums of groups, the ring.
-template <typename A, int n_sum>
+// Shared memory of a block: weights, sums of groups, rows on their way.
+template <typename A, int V, int n_sum>
 struct row_memory {
     __host__ __device__ static size_t sums_at(int64_t n)
     {
-        return (size_t(n) * A::n_path * sizeof(float) + 127) / 128 * 128;
+        return (shared_weights<A::n_path, V>::bytes(n) + 127) / 128 * 128;
     }
-    __host__ __device__ static size_t ring_at(int64_t n, int threads)
+    __host__ __device__ static size_t rows_at(int64_t n, int threads)
     {
         return sums_at(n) + sizeof(float) * partials_per_block(n_sum, threads);
     }
@@ -62,27 +86,38 @@ __device__ __forceinline__ void unpack(const pack<T, V> *items, int v, float (&v
     }
 }
 
-// One feature's product, and what it adds to the statistic of its row.
+// The products of a thread's features, and what they add to the statistic of the row.
 template <typename A, int V, typename T>
 __device__ __forceinline__ void
-forward_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *weights, int n,
-                float (&o)[A::n_component], float (&sums)[A::n_grade])
+forward_features(const sgp_args &a, const pack<T, V> *items, const float *weights, int lane,
+                 float (&o)[V][A::n_component], float (&sums)[A::n_grade])
 {
     constexpr int D = A::n_component;
     const A algebra;
-    float x[D];
-    float y[D];
-    float w[A::n_path];
-    unpack<V, D>(items, v, x);
-    unpack<V, D>(items + D, v, y);
-    read_weights<A::n_path>(weights, n, w);
-    algebra.product(x, y, w, o, all_paths());
-    const float scale = gate_of(a.activation, x[0]).factor * gate_of(a.activation, y[0]).factor;
+    float scalars[2 * V];
+    gate<float> gates[2 * V];
 #pragma unroll
-    for (int k = 0; k < D; k++) {
-        o[k] *= scale;
+    for (int v = 0; v < V; v++) {
+        scalars[v] = widen(items[0].at[v]);
+        scalars[V + v] = widen(items[D].at[v]);
     }
-    add_statistic(algebra, a.metric, o, sums);
+    gates_of(a.activation, scalars, gates);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        float x[D];
+        float y[D];
+        float w[A::n_path];
+        unpack<V, D>(items, v, x);
+        unpack<V, D>(items + D, v, y);
+        shared_weights<A::n_path, V>::read(weights, lane, v, w);
+        algebra.product(x, y, w, o[v], all_paths());
+        const float scale = gates[v].factor * gates[V + v].factor;
+#pragma unroll
+        for (int k = 0; k < D; k++) {
+            o[v][k] *= scale;
+        }
+        add_statistic(algebra, a.metric, o[v], sums);
+    }
 }
 
 // Sums of a row to 1/r; r to the statistics.
@@ -91,16 +126,16 @@ __device__ __forceinline__ void finish_forward_sums(const sgp_args &a, const row
                                                     int64_t row, float per_feature,
                                                     float (&sums)[G])
 {
-    root_of_sums<G>(a.metric, per_feature, float(a.eps), sums);
+    squares_of_sums<G>(a.metric, per_feature, float(a.eps), sums);
     if (a.statistics != nullptr && group.lane == 0 && row < a.n_row) {
 #pragma unroll
         for (int g = 0; g < G; g++) {
-            static_cast<float *>(a.statistics)[g * a.n_row + row] = sums[g];
+            static_cast<float *>(a.statistics)[g * a.n_row + row] = sqrt(sums[g]);
         }
     }
 #pragma unroll
     for (int g = 0; g < G; g++) {
-        sums[g] = 1.0f / sums[g];
+        sums[g] = inverse_root_of(sums[g]);
     }
 }
 
@@ -113,7 +148,7 @@ __global__ void __launch_bounds__(threads, n_resident)
     constexpr int G = A::n_grade;
     constexpr int V = Source::V;
     using T = typename Source::T;
-    using memory = row_memory<A, G>;
+    using memory = row_memory<A, V, G>;
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     float *weights = reinterpret_cast<float *>(bytes);
     const A algebra;
@@ -121,13 +156,13 @@ __global__ void __launch_bounds__(threads, n_resident)
     const int n_partial = power_of_two_from(G) * (group.lanes / 32);
     float *partials =
         reinterpret_cast<float *>(bytes + memory::sums_at(a.n)) + group.index * 2 * n_partial;
-    Source source(a, group, bytes + memory::ring_at(a.n, threads));
+    Source source(a, group, bytes + memory::rows_at(a.n, int(blockDim.x)));
     const int64_t step = int64_t(gridDim.x) * group.count;
     const int64_t start = int64_t(blockIdx.x) * group.count;
     const float per_feature = 1.0f / float(a.n);
     pack<T, V> items[2 * D];
     source.start(start + group.index, step, items);
-    share_weights<A>(a, weights);
+    shared_weights<A::n_path, V>::fill(a, weights);
     __syncthreads();
     int half = 0;
     for (int64_t first = start; first < a.n_row; first += step) {
@@ -136,20 +171,14 @@ __global__ void __launch_bounds__(threads, n_resident)
         float o[V][D] = {};
         float sums[G] = {};
         if (source.is_active) {
-#pragma unroll
-            for (int v = 0; v < V; v++) {
-                forward_feature<A, V>(a, items, v, weights, source.n + v, o[v], sums);
-            }
+            forward_features<A, V>(a, items, weights, group.lane, o, sums);
         }
         source.refill(row + step, items);
         if (a.normalize) {
             sum_over_group(sums, group, partials + half);
             half ^= n_partial;
             finish_forward_sums<G>(a, group, row, per_feature, sums);
-        } else {
-            group.sync();
         }
-        source.release();
         if (source.is_active && row < a.n_row) {
             pack<T, V> results[D];
 #pragma unroll
@@ -209,26 +238,25 @@ struct row_feature {
 // The product, and what it adds to the sums of the row: statistic, then gz o.
 template <typename A, int V, typename T>
 __device__ __forceinline__ void begin_feature(const sgp_args &a, const pack<T, V> *items, int v,
-                                              const float *weights, int n,
+                                              const float *weights, int lane,
                                               row_feature<A::n_component> &feature, float *sums)
 {
     constexpr int D = A::n_component;
     const A algebra;
     float x[D];
     float y[D];
-    float gz[D];
+    float o[D];
     float w[A::n_path];
     unpack<V, D>(items, v, x);
     unpack<V, D>(items + D, v, y);
-    unpack<V, D>(items + 2 * D, v, gz);
-    read_weights<A::n_path>(weights, n, w);
+    shared_weights<A::n_path, V>::read(weights, lane, v, w);
     algebra.product(x, y, w, feature.s, all_paths());
-    const gate<float> left = gate_of(a.activation, x[0]);
-    const gate<float> right = gate_of(a.activation, y[0]);
-    feature.scale = left.factor * right.factor;
-    feature.left = left.slope * right.factor;
-    feature.right = right.slope * left.factor;
-    float o[D];
+    const float scalars[2] = {x[0], y[0]};
+    gate<float> gates[2];
+    gates_of(a.activation, scalars, gates);
+    feature.scale = gates[0].factor * gates[1].factor;
+    feature.left = gates[0].slope * gates[1].factor;
+    feature.right = gates[1].slope * gates[0].factor;
 #pragma unroll
     for (int k = 0; k < D; k++) {
         o[k] = feature.s[k] * feature.scale;
@@ -236,44 +264,60 @@ __device__ __forceinline__ void begin_feature(const sgp_args &a, const pack<T, V
     if (a.statistics == nullptr) {
         add_statistic(algebra, a.metric, o, sums);
     }
-    add_products(algebra, gz, o, sums + A::n_grade);
+    unpack<V, D>(items + 2 * D, v, x);
+    add_products(algebra, x, o, sums + A::n_grade);
 }
 
-// Sums of the row to its norm; statistics that were kept replace the sums.
+// r of a row, if it was kept; asked for early, because it comes from memory.
+template <int G>
+__device__ __forceinline__ void read_statistics(const sgp_args &a, int64_t row, float (&r)[G])
+{
+    const int64_t kept = row < a.n_row ? row : a.n_row - 1;
+#pragma unroll
+    for (int g = 0; g < G; g++) {
+        r[g] = a.statistics != nullptr && a.normalize
+                   ? static_cast<const float *>(a.statistics)[g * a.n_row + kept]
+                   : 1.0f;
+    }
+}
+
+// Sums of the row to its norm; r that was kept replaces one half of the sums.
 template <typename A>
 __device__ __forceinline__ row_norm<A::n_grade, float>
-finish_sums(const sgp_args &a, const row_group &group, int64_t row, float (&sums)[2 * A::n_grade],
-            float *partials)
+finish_sums(const sgp_args &a, const row_group &group, float (&sums)[2 * A::n_grade],
+            const float (&r)[A::n_grade], float *partials)
 {
     constexpr int G = A::n_grade;
     const float per_feature = 1.0f / float(a.n);
+    const float eps = float(a.eps);
     float dots[G];
-#pragma unroll
-    for (int g = 0; g < G; g++) {
-        dots[g] = sums[G + g];
-    }
+    float inverses[G];
+    bool is_free = true;
     if (a.statistics == nullptr) {
         sum_over_group(sums, group, partials);
+        squares_of_sums<G>(a.metric, per_feature, eps, sums);
+        is_free = a.metric != TESS_CL_NORM_CLAMP || !(sums[0] <= eps);
 #pragma unroll
         for (int g = 0; g < G; g++) {
+            inverses[g] = inverse_root_of(sums[g]);
             dots[g] = sums[G + g];
         }
-        root_of_sums<G>(a.metric, per_feature, float(a.eps), sums);
     } else {
-        const int64_t kept = row < a.n_row ? row : a.n_row - 1;
 #pragma unroll
         for (int g = 0; g < G; g++) {
-            sums[g] = static_cast<const float *>(a.statistics)[g * a.n_row + kept];
+            inverses[g] = inverse_of(r[g]);
+            dots[g] = sums[G + g];
         }
+        is_free = is_free_root(a.metric, eps, r[0]);
         sum_over_group(dots, group, partials);
     }
-    return norm_of_row<G>(a.metric, per_feature, float(a.eps), sums, dots);
+    return norm_of_row<G>(a.metric, per_feature, is_free, inverses, dots);
 }
 
 // The gradients of one feature, once the norm of its row is known.
 template <typename A, int V, typename T>
 __device__ __forceinline__ void
-finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *weights, int n,
+finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *weights, int lane,
                const row_feature<A::n_component> &feature, const row_norm<A::n_grade, float> &norm,
                register_sums<A::n_path, float> &totals, pack<T, V> *left, pack<T, V> *right)
 {
@@ -288,7 +332,7 @@ finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *w
     unpack<V, D>(items, v, x);
     unpack<V, D>(items + D, v, y);
     unpack<V, D>(items + 2 * D, v, h);
-    read_weights<A::n_path>(weights, n, w);
+    shared_weights<A::n_path, V>::read(weights, lane, v, w);
     if (a.normalize) {
         norm_gradient(algebra, a.metric, norm, feature.scale, feature.s, h, h);
     }
@@ -312,7 +356,7 @@ finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *w
 template <typename A, typename Source, int V, typename T>
 __device__ __forceinline__ void
 finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V> *items,
-           const float *weights, const row_feature<A::n_component> (&features)[V],
+           const float *weights, int lane, const row_feature<A::n_component> (&features)[V],
            const row_norm<A::n_grade, float> &norm, register_sums<A::n_path, float> (&totals)[V])
 {
     constexpr int D = A::n_component;
@@ -320,8 +364,7 @@ finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V
     pack<T, V> right[D];
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        finish_feature<A, V>(a, items, v, weights, source.n + v, features[v], norm, totals[v], left,
-                             right);
+        finish_feature<A, V>(a, items, v, weights, lane, features[v], norm, totals[v], left, right);
     }
     if (a.gx.data != nullptr) {
         Source::layout::template store<T, V, D>(a.gx, row, source.n, left);
@@ -341,14 +384,14 @@ __global__ void __launch_bounds__(threads, n_resident)
     constexpr int P = A::n_path;
     constexpr int V = Source::V;
     using T = typename Source::T;
-    using memory = row_memory<A, 2 * G>;
+    using memory = row_memory<A, V, 2 * G>;
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     float *weights = reinterpret_cast<float *>(bytes);
     const row_group group(a.lanes);
     const int n_partial = power_of_two_from(2 * G) * (group.lanes / 32);
     float *partials =
         reinterpret_cast<float *>(bytes + memory::sums_at(a.n)) + group.index * 2 * n_partial;
-    Source source(a, group, bytes + memory::ring_at(a.n, threads));
+    Source source(a, group, bytes + memory::rows_at(a.n, int(blockDim.x)));
     const int64_t step = int64_t(gridDim.x) * group.count;
     const int64_t start = int64_t(blockIdx.x) * group.count;
     register_sums<P, float> totals[V];
@@ -358,33 +401,32 @@ __global__ void __launch_bounds__(threads, n_resident)
     }
     pack<T, V> items[3 * D];
     source.start(start + group.index, step, items);
-    share_weights<A>(a, weights);
+    shared_weights<A::n_path, V>::fill(a, weights);
     __syncthreads();
     int half = 0;
     for (int64_t first = start; first < a.n_row; first += step) {
         const int64_t row = first + group.index;
         const bool is_present = source.is_active && row < a.n_row;
         source.take(row, items);
+        float r[G];
+        read_statistics(a, row, r);
         row_feature<D> features[V];
         float sums[2 * G] = {};
 #pragma unroll
         for (int v = 0; v < V; v++) {
             if (is_present) {
-                begin_feature<A, V>(a, items, v, weights, source.n + v, features[v], sums);
+                begin_feature<A, V>(a, items, v, weights, group.lane, features[v], sums);
             }
         }
         row_norm<G, float> norm;
         if (a.normalize) {
-            norm = finish_sums<A>(a, group, row, sums, partials + half);
+            norm = finish_sums<A>(a, group, sums, r, partials + half);
             half ^= n_partial;
-        } else {
-            group.sync();
         }
-        source.release();
         if (!is_present) {
             continue;
         }
-        finish_row<A, Source>(a, source, row, items, weights, features, norm, totals);
+        finish_row<A, Source>(a, source, row, items, weights, group.lane, features, norm, totals);
     }
     if (a.grad_weight.data != nullptr) {
         leave_row_partials<P, V>(a, group, source.n, source.is_active, totals, weights);

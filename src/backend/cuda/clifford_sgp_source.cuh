@@ -1,10 +1,8 @@
 // Where a row kernel's items come from: straight from memory, the next row's while this one is
-// finished (row_loads), or through a ring in shared memory that the copy engine fills several rows
-// ahead (row_ring).
+// finished (row_loads), or through shared memory, several rows ahead (row_copies).
 #ifndef TESS_CLIFFORD_SGP_SOURCE_CUH
 #define TESS_CLIFFORD_SGP_SOURCE_CUH
 
-#include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_sgp.cuh"
 
 namespace clifford
@@ -117,113 +115,90 @@ struct row_loads {
             load(next_row, items);
         }
     }
-    __device__ __forceinline__ void release() const
+    __host__ __device__ static constexpr size_t shared_bytes(int)
     {
+        return 0;
     }
 };
 
-// Rows through a ring of a.depth rows per group, [tensor][component][feature] each.
-template <typename T_, int V_, int D, int n_tensor>
-struct row_ring {
+// Rows through shared memory, `depth` of them on their way: every thread copies its own items and
+// waits for its own copies, so no barrier is needed.
+template <typename T_, int V_, int D, int n_tensor, int depth>
+struct row_copies {
     using T = T_;
     static constexpr int V = V_;
+    static constexpr int n_item = n_tensor * D;
     using layout = feature_packs;
     const sgp_args &a;
     int n;
     bool is_active;
-    bool is_issuer; // the first warp of the group starts the copies
-    uint32_t component_bytes;
-    uint32_t stage_bytes;
-    const unsigned char *stages;
-    uint32_t barriers;
-    int stage = 0;
-    uint32_t parity = 0;
+    pack<T, V> *place; // of this thread's first item, in the row that is taken next
+    pack<T, V> *first;
+    pack<T, V> *end;
+    int64_t ahead = 0;
     int64_t step = 0;
-    int64_t ahead = 0; // row that goes into the place that is released next
 
-    __device__ __forceinline__ row_ring(const sgp_args &args, const row_group &group, void *ring)
+    __device__ __forceinline__ row_copies(const sgp_args &args, const row_group &group,
+                                          void *memory)
         : a(args), n(group.lane * V), is_active(group.lane * V < args.n),
-          is_issuer(group.lane < 32), component_bytes(uint32_t(args.n) * uint32_t(sizeof(T))),
-          stage_bytes(n_tensor * D * component_bytes)
+          place(static_cast<pack<T, V> *>(memory) + threadIdx.x), first(place),
+          end(place + depth * n_item * int(blockDim.x))
     {
-        unsigned char *base = static_cast<unsigned char *>(ring);
-        barriers = clifford_mma::shared_address(base) + uint32_t(group.index * a.depth) * 8;
-        stages = base + ring_head(group.count * a.depth) +
-                 size_t(group.index) * size_t(a.depth) * stage_bytes;
-        if (group.lane == 0) {
-            for (int i = 0; i < a.depth; i++) {
-                clifford_mma::barrier_init(barriers + uint32_t(i) * 8, 1);
+    }
+    __host__ __device__ static constexpr size_t shared_bytes(int threads)
+    {
+        return sizeof(pack<T, V>) * size_t(depth) * n_item * size_t(threads);
+    }
+    __device__ __forceinline__ void copy(const tess_cl_view &view, pack<T, V> *to) const
+    {
+        const T *from = static_cast<const T *>(view.data) + (ahead * view.stride[1] + n);
+#pragma unroll
+        for (int k = 0; k < D; k++) {
+            copy_ahead<int(sizeof(T)) * V>(to + k * int(blockDim.x), from + k * view.stride[0]);
+        }
+    }
+    // Starts the copies of the next row into the place that was taken last.
+    __device__ __forceinline__ void copy_row(pack<T, V> *to)
+    {
+        if (is_active && ahead < a.n_row) {
+            copy(a.x, to);
+            copy(a.y, to + D * int(blockDim.x));
+            if constexpr (n_tensor == 3) {
+                copy(a.gz, to + 2 * D * int(blockDim.x));
             }
-            clifford_mma::barrier_init_fence();
         }
-        group.sync();
-    }
-    // Bytes of barriers before the stages, which are aligned for the copy engine.
-    __host__ __device__ static constexpr size_t ring_head(int n_barrier)
-    {
-        return (size_t(n_barrier) * 8 + 127) / 128 * 128;
-    }
-    __device__ __forceinline__ void issue(int64_t row, int place) const
-    {
-        if (!is_issuer || row >= a.n_row) {
-            return;
-        }
-        const int lane = int(threadIdx.x) & 31;
-        const uint32_t barrier = barriers + uint32_t(place) * 8;
-        if (lane == 0) {
-            clifford_mma::barrier_expect(barrier, stage_bytes);
-        }
-        __syncwarp();
-        const uint32_t to = clifford_mma::shared_address(stages) + uint32_t(place) * stage_bytes;
-        for (int i = lane; i < n_tensor * D; i += 32) {
-            const int tensor = i / D;
-            const tess_cl_view &view = tensor == 0 ? a.x : tensor == 1 ? a.y : a.gz;
-            const T *from = static_cast<const T *>(view.data) + row * view.stride[1] +
-                            int64_t(i - tensor * D) * view.stride[0];
-            clifford_mma::copy_bulk(to + uint32_t(i) * component_bytes, from, component_bytes,
-                                    barrier);
-        }
+        commit_copies();
+        ahead += step;
     }
     __device__ __forceinline__ void start(int64_t row, int64_t row_step, pack<T, V> *items)
     {
-        step = row_step;
         ahead = row;
-        for (int i = 0; i < a.depth; i++, ahead += step) {
-            issue(ahead, i);
+        step = row_step;
+        for (pack<T, V> *to = first; to < end; to += n_item * int(blockDim.x)) {
+            copy_row(to);
         }
 #pragma unroll
-        for (int k = 0; k < n_tensor * D; k++) {
+        for (int k = 0; k < n_item; k++) {
             items[k] = zero_pack<T, V>();
         }
     }
-    __device__ __forceinline__ void take(int64_t row, pack<T, V> *items) const
+    __device__ __forceinline__ void take(int64_t row, pack<T, V> *items)
     {
-        if (row >= a.n_row) {
-            return;
-        }
-        clifford_mma::barrier_wait(barriers + uint32_t(stage) * 8, parity);
-        if (is_active) {
-            const unsigned char *from =
-                stages + size_t(stage) * stage_bytes + size_t(n) * sizeof(T);
+        wait_copies<depth - 1>();
+        if (is_active && row < a.n_row) {
 #pragma unroll
-            for (int k = 0; k < n_tensor * D; k++) {
-                items[k] = *reinterpret_cast<const pack<T, V> *>(from + k * component_bytes);
+            for (int k = 0; k < n_item; k++) {
+                items[k] = place[k * int(blockDim.x)];
             }
+        }
+        copy_row(place);
+        place += n_item * int(blockDim.x);
+        if (place == end) {
+            place = first;
         }
     }
     __device__ __forceinline__ void refill(int64_t, pack<T, V> *) const
     {
-    }
-    // After a barrier of the group behind take().
-    __device__ __forceinline__ void release()
-    {
-        issue(ahead, stage);
-        ahead += step;
-        stage++;
-        if (stage == a.depth) {
-            stage = 0;
-            parity ^= 1;
-        }
     }
 };
 

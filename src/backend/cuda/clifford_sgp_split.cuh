@@ -59,7 +59,7 @@ __device__ __forceinline__ void load_weights(const A &algebra, const sgp_args &a
     }
 }
 
-// r of a row and sums of gz o, to 1/r and dot in rows; r to or from the statistics.
+// r^2 of a row and sums of gz o, to 1/r and dot in rows; r to or from the statistics.
 template <typename A, typename C, bool is_backward>
 __device__ __forceinline__ void leave_row_norm(const A &algebra, const sgp_args &a, int64_t row,
                                                C per_feature, C *sums)
@@ -70,6 +70,7 @@ __device__ __forceinline__ void leave_row_norm(const A &algebra, const sgp_args 
     const int n_grade = algebra.grades();
 #pragma unroll
     for (int g = 0; g < G; g++) {
+        sums[g] = sqrt(sums[g]);
         if (g < n_grade && statistics != nullptr) {
             C &kept = statistics[g * a.n_row + row];
             if (is_backward) {
@@ -84,7 +85,12 @@ __device__ __forceinline__ void leave_row_norm(const A &algebra, const sgp_args 
     for (int g = 0; g < G && is_backward; g++) {
         dots[g] = sums[G + g];
     }
-    const row_norm<G, C> norm = norm_of_row<G>(a.metric, per_feature, C(a.eps), sums, dots);
+    const bool is_free = is_free_root(a.metric, C(a.eps), sums[0]);
+#pragma unroll
+    for (int g = 0; g < G; g++) {
+        sums[g] = inverse_of(sums[g]);
+    }
+    const row_norm<G, C> norm = norm_of_row<G>(a.metric, per_feature, is_free, sums, dots);
 #pragma unroll
     for (int g = 0; g < G; g++) {
         if (g < n_grade) {
@@ -138,7 +144,7 @@ __global__ void __launch_bounds__(split_threads)
         }
         sum_over_group(sums, group, partials + half);
         half ^= power_of_two_from(n_sum) * (group.lanes / 32);
-        root_of_sums<G>(a.metric, per_feature, C(a.eps), sums);
+        squares_of_sums<G>(a.metric, per_feature, C(a.eps), sums);
         if (group.lane == 0 && row < a.n_row) {
             leave_row_norm<A, C, is_backward>(algebra, a, row, per_feature, sums);
         }
