@@ -12,6 +12,18 @@ the product has, ordered by k and then p:
     CL_PLUS(i, j)  CL_MINUS(i, j)                     its further terms
     CL_END(p, k)
 
+NAME_out.def, NAME_left.def and NAME_right.def list the same terms for code that computes the
+outputs (from x and y), the gradients of x (from h and y) and those of y (from h and x), with h the
+gradients of the outputs. The two numbers of a term are the components of those two factors; a sum
+of terms is of a path p and a component c of the result:
+
+    CL_OPEN(c)                                        c is begun
+    CL_BEGIN(p, c)  terms as above  CL_END(p, c)
+    CL_CLOSE(c, g)                                    c, of grade g, is complete
+
+In NAME_left.def all sums of a path follow each other, and CL_PATH(p) stands behind them: the left
+grade of a path and of a gradient of x are the same, so that few of these are open at a time.
+
 algebras.h has the sizes, grades, signs and path grades as macros with the name as prefix. The rule
 is the one of src/systems/clifford/algebra/tables.c, which serves every other algebra at run time;
 tests/unit/test_clifford_tables.c holds the two together.
@@ -76,14 +88,43 @@ class Table:
         ]
 
 
+def pair_words(p, c, terms):
+    """Return the macro calls of one sum of terms."""
+    # A term without a minus first, where there is one: it needs no negation.
+    first, *rest = sorted(terms, key=lambda term: -term[2])
+    words = [f"CL_FIRST_{'PLUS' if first[2] > 0 else 'MINUS'}({first[0]}, {first[1]})"]
+    words += [f"CL_{'PLUS' if s > 0 else 'MINUS'}({i}, {j})" for i, j, s in rest]
+    return f"CL_BEGIN({p}, {c}) {' '.join(words)} CL_END({p}, {c})"
+
+
 def term_lines(table):
     """Yield the macro calls of an algebra."""
     for (k, p), terms in sorted(table.pairs.items()):
-        # A term without a minus first, where there is one: it needs no negation.
-        first, *rest = sorted(terms, key=lambda term: -term[2])
-        words = [f"CL_FIRST_{'PLUS' if first[2] > 0 else 'MINUS'}({first[0]}, {first[1]})"]
-        words += [f"CL_{'PLUS' if s > 0 else 'MINUS'}({i}, {j})" for i, j, s in rest]
-        yield f"CL_BEGIN({p}, {k}) {' '.join(words)} CL_END({p}, {k})"
+        yield pair_words(p, k, terms)
+
+
+def form_lines(table, form):
+    """Yield the macro calls of a form: "out", "left" or "right"."""
+    pairs = {}
+    for (k, p), terms in sorted(table.pairs.items()):
+        for i, j, sign in terms:
+            c, a, b = {"out": (k, i, j), "left": (i, k, j), "right": (j, k, i)}[form]
+            pairs.setdefault((c, p), []).append((a, b, sign))
+    components = range(len(table.grades))
+    if form != "left":
+        for c in components:
+            yield f"CL_OPEN({c})"
+            yield from (pair_words(p, c, pairs[c, p]) for d, p in sorted(pairs) if d == c)
+            yield f"CL_CLOSE({c}, {table.grades[c]})"
+        return
+    for grade in range(max(table.grades) + 1):
+        inside = [c for c in components if table.grades[c] == grade]
+        yield from (f"CL_OPEN({c})" for c in inside)
+        for p, path in enumerate(table.paths):
+            if path[0] == grade:
+                yield from (pair_words(p, c, pairs[c, p]) for c in inside if (c, p) in pairs)
+                yield f"CL_PATH({p})"
+        yield from (f"CL_CLOSE({c}, {grade})" for c in inside)
 
 
 def constants(name, metric):
@@ -122,7 +163,10 @@ def main():
     names = " ".join(f"X({name}, {name.upper()})" for name in ALGEBRAS)
     header += ["// X(name, NAME) for every algebra.", f"#define CL_ALGEBRAS(X) {names}"]
     for name, metric in ALGEBRAS.items():
-        write(folder / f"{name}.def", term_lines(Table(metric)))
+        table = Table(metric)
+        write(folder / f"{name}.def", term_lines(table))
+        for form in ("out", "left", "right"):
+            write(folder / f"{name}_{form}.def", form_lines(table, form))
         header += constants(name, metric)
     write(folder / "algebras.h", [*header, "#endif"])
 

@@ -54,11 +54,109 @@ static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
     }
 }
 
+// Where straight-line code reads: items of one row, and strides from component to component and
+// from path to path.
+typedef struct T_NAME(form_at) {
+    const SCALAR *a, *b, *x;
+    ptrdiff_t a_stride, b_stride, x_stride;
+    const SCALAR *weight;
+    ptrdiff_t weight_stride;
+    const SCALAR *tau, *slope;
+    ptrdiff_t out_stride, grad_stride;
+} T_NAME(form_at);
+
+#define ALGEBRA cl20
+#include "kernels/clifford_algebra_body.h"
+#define ALGEBRA cl30
+#include "kernels/clifford_algebra_body.h"
+#define ALGEBRA cl301
+#include "kernels/clifford_algebra_body.h"
+#define ALGEBRA cl13
+#include "kernels/clifford_algebra_body.h"
+#define ALGEBRA cl41
+#include "kernels/clifford_algebra_body.h"
+
+typedef void (*T_NAME(form_fn))(const T_NAME(form_at) * at, SCALAR *out, SCALAR *grad_weight,
+                                size_t n_item);
+
+typedef struct T_NAME(algebra_forms) {
+    T_NAME(form_fn) forms[TESS_CL_N_FORM];
+    int n_component;
+} T_NAME(algebra_forms);
+
+#define FORMS(name, NAME)                                                                          \
+    [TESS_CL_CODE_##                                                                               \
+        NAME] = {{FORM_NAME_(out, name), FORM_NAME_(left, name), FORM_NAME_(right, name)},         \
+                 NAME##_COMPONENTS},
+static const T_NAME(algebra_forms) T_NAME(all_forms)[TESS_CL_N_CODE] = {CL_ALGEBRAS(FORMS)};
+#undef FORMS
+
+// Reads row r of the product from feature i on. What it has none of is 0, and what is not wanted
+// goes where nobody looks.
+static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
+{
+    static const SCALAR zeros[TILE];
+    const int has_x = p->grad_weight != NULL;
+    return (T_NAME(form_at)){.a = T_NAME(row_at)(p->a, 0, r, i),
+                             .b = T_NAME(row_at)(p->b, 0, r, i),
+                             .x = has_x ? T_NAME(row_at)(p->x, 0, r, i) : zeros,
+                             .a_stride = p->a.component,
+                             .b_stride = p->b.component,
+                             .x_stride = has_x ? p->x.component : 0,
+                             .weight = p->weight + i,
+                             .weight_stride = (ptrdiff_t)p->weight_stride,
+                             .tau = p->tau ? p->tau + (size_t)r * p->tau_row + i : zeros,
+                             .slope = p->tau ? p->slope + (size_t)r * p->tau_row + i : zeros,
+                             .out_stride = p->out.data ? p->out.component : 0,
+                             .grad_stride = has_x ? (ptrdiff_t)p->weight_stride : 0};
+}
+
+// The n < len last features: through padded copies, so that code for whole vectors is all there is.
+static void T_NAME(product_tail)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR *grad_weight)
+{
+    enum { LANES = V_MAX_BYTES / sizeof(SCALAR), SIZE = TESS_CL_MAX_COMPONENTS * LANES };
+    const T_NAME(algebra_forms) *algebra = &T_NAME(all_forms)[p->code];
+    const size_t n = p->n - i, step = V(len)();
+    SCALAR a[SIZE], b[SIZE], x[SIZE], out[SIZE];
+    T_NAME(form_at) at = T_NAME(place)(p, r, i);
+    for (ptrdiff_t k = 0; k < algebra->n_component; k++) {
+        V(store)(a + (size_t)k * step, V(load_n)(at.a + k * at.a_stride, n, 0));
+        V(store)(b + (size_t)k * step, V(load_n)(at.b + k * at.b_stride, n, 0));
+        V(store)(x + (size_t)k * step, V(load_n)(at.x + k * at.x_stride, n, 0));
+    }
+    at.a = a, at.b = b, at.x = x;
+    at.a_stride = at.b_stride = at.x_stride = at.out_stride = (ptrdiff_t)step;
+    algebra->forms[p->form](&at, out, grad_weight, step);
+    for (ptrdiff_t k = 0; p->out.data && k < algebra->n_component; k++) {
+        V(store_n)
+        (p->out.data + k * p->out.component + r * p->out.row + i, n,
+         V(load)(out + (size_t)k * step));
+    }
+}
+
 void TESS_KFN(T_NAME(clifford_product))(const PRODUCT *restrict product)
 {
-    for (ptrdiff_t r = 0; r < (ptrdiff_t)product->n_row; r++) {
-        for (size_t i = 0; i < product->n; i += V(len)()) {
-            T_NAME(product_any)(product, r, i);
+    const PRODUCT *p = product;
+    const T_NAME(form_fn) form = T_NAME(all_forms)[p->code].forms[p->form];
+    const size_t step = V(len)();
+    SCALAR sink[TILE];
+    for (size_t i = 0; i < p->n; i += TILE) {
+        const size_t left = p->n - i < TILE ? p->n - i : TILE, whole = left - left % step;
+        for (ptrdiff_t r = 0; r < (ptrdiff_t)p->n_row; r++) {
+            if (!form) {
+                for (size_t j = i; j < i + left; j += step) {
+                    T_NAME(product_any)(p, r, j);
+                }
+                continue;
+            }
+            SCALAR *grad_weight = p->grad_weight ? p->grad_weight + i : sink;
+            SCALAR *out = p->out.data ? p->out.data + r * p->out.row + (ptrdiff_t)i : sink;
+            const T_NAME(form_at) at = T_NAME(place)(p, r, i);
+            form(&at, out, grad_weight, whole);
+            if (whole < left) {
+                T_NAME(product_tail)
+                (p, r, i + whole, p->grad_weight ? p->grad_weight + i + whole : sink);
+            }
         }
     }
 }
