@@ -105,6 +105,8 @@ typedef struct tess_cl_factors {
         const tess_cl_grades *grades;                                                              \
         size_t n_row;                                                                              \
         size_t n;                                                                                  \
+        int32_t has_r;      /* squares are not wanted */                                           \
+        int32_t is_large;   /* results are not read soon: scale writes past the caches */          \
         tess_cl_rows_##T o; /* divided by gate, if there is one */                                 \
         const SCALAR *gate; /* [n_row][gate_row], multiplies o. NULL: 1 */                         \
         size_t gate_row;                                                                           \

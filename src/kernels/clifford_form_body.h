@@ -4,7 +4,14 @@
 // Every item is read by the term that wants it, and each sum is stored when it is complete: the
 // compiler keeps in registers what fits, and takes the rest from the first-level cache.
 
+#if FORM_IS_FIRST
+#define CL_OPEN(c)                                                                                 \
+    __builtin_prefetch(at->a + (c)*at->a_stride + at->a_ahead + n, 0, 2);                          \
+    __builtin_prefetch(at->b + (c)*at->b_stride + at->b_ahead + n, 0, 2);                          \
+    VF sum_##c = V(set1)(0);
+#else
 #define CL_OPEN(c) VF sum_##c = V(set1)(0);
+#endif
 #define CL_BEGIN(p, c) {
 #define CL_FIRST_PLUS(i, j) VF pair = V(mul)(FACTOR_A(i), FACTOR_B(j));
 #define CL_FIRST_MINUS(i, j) VF pair = V(fnma)(FACTOR_A(i), FACTOR_B(j), V(set1)(0));
@@ -65,5 +72,6 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
 #undef FACTOR_B
 #undef WEIGHT
 #undef FORM
+#undef FORM_IS_FIRST
 #undef FORM_IS_LEFT
 #undef FORM_HAS_TAU

@@ -66,9 +66,14 @@ void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *re
                                       SCALAR *restrict slope_x, SCALAR *restrict slope_y)
 {
     for (size_t i = 0; i < n; i += V(len)()) {
-        VF x1, y1, unused;
-        const VF fx = V(activate)(activation, V(take)(x + i, n - i), &x1, &unused);
-        const VF fy = V(activate)(activation, V(take)(y + i, n - i), &y1, &unused);
+        VF fx, fy, x1, y1, unused;
+        const VF x0 = V(take)(x + i, n - i), y0 = V(take)(y + i, n - i);
+        if (activation == TESS_CL_GELU) {
+            V(normal_pair)(x0, y0, &fx, &fy, &x1, &y1);
+        } else {
+            fx = V(activate)(activation, x0, &x1, &unused);
+            fy = V(activate)(activation, y0, &y1, &unused);
+        }
         V(store)(gate + i, V(mul)(fx, fy));
         if (slope_x) {
             V(store)(slope_x + i, V(mul)(x1, fy));

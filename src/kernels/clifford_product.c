@@ -15,6 +15,10 @@
 // Features whose weights stay in the first-level cache while rows go by.
 enum { TILE = 256 };
 
+// Inputs are asked for so many features or a row ahead: with two streams per component, prefetchers
+// of the hardware lose track.
+enum { AHEAD = 128 };
+
 #define T_BITS 32
 #include "kernels/clifford_product_body.h"
 

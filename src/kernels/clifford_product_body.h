@@ -59,6 +59,7 @@ static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
 typedef struct T_NAME(form_at) {
     const SCALAR *a, *b, *x;
     ptrdiff_t a_stride, b_stride, x_stride;
+    ptrdiff_t a_ahead, b_ahead; // to rows that will soon be read
     const SCALAR *weight;
     ptrdiff_t weight_stride;
     const SCALAR *tau, *slope;
@@ -97,10 +98,13 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
 {
     static const SCALAR zeros[TILE];
     const int has_x = p->grad_weight != NULL;
+    const ptrdiff_t rows = 1 + AHEAD / (ptrdiff_t)p->n;
     return (T_NAME(form_at)){.a = T_NAME(row_at)(p->a, 0, r, i),
                              .b = T_NAME(row_at)(p->b, 0, r, i),
                              .x = has_x ? T_NAME(row_at)(p->x, 0, r, i) : zeros,
                              .a_stride = p->a.component,
+                             .a_ahead = rows * p->a.row,
+                             .b_ahead = rows * p->b.row,
                              .b_stride = p->b.component,
                              .x_stride = has_x ? p->x.component : 0,
                              .weight = p->weight + i,

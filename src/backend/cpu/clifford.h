@@ -20,6 +20,9 @@ int64_t tess_cpu_cl_block_rows(const tess_cl_problem *problem, int64_t n_feature
 // 1 if activations are computed in f64; the other types are in f32.
 int tess_cpu_cl_is_f64(const tess_cl_problem *problem);
 
+// 1 if kernels can work in the view's own memory.
+int tess_cpu_cl_is_direct(const tess_cl_problem *problem, const tess_cl_view *view);
+
 // Fills *grades for the kernels; metric: that of the problem.
 void tess_cpu_cl_grades(const tess_cl_problem *problem, tess_cl_grades *grades);
 
@@ -70,6 +73,7 @@ typedef struct tess_cpu_cl_sgp {
     tess_cl_grades grades;
     tess_cl_code code;
     int64_t block_rows; // most rows of a call
+    int is_large;       // out is the caller's memory, and too large for caches; 0 once opened
     size_t stride;
     size_t scratch_bytes;
     void *memory; // lists, then packed weights

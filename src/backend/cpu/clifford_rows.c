@@ -33,6 +33,11 @@ size_t tess_cpu_cl_block_items(const tess_cl_problem *problem, int64_t n_feature
            (size_t)problem->algebra->n_component * tess_cpu_cl_stride(n_feature);
 }
 
+int tess_cpu_cl_is_direct(const tess_cl_problem *problem, const tess_cl_view *view)
+{
+    return (problem->dtype == TESS_F32 || problem->dtype == TESS_F64) && view->stride[2] == 1;
+}
+
 void tess_cpu_cl_grades(const tess_cl_problem *problem, tess_cl_grades *grades)
 {
     const tess_cl_algebra *algebra = problem->algebra;

@@ -3,14 +3,6 @@
 
 #define ROWS T_NAME(tess_cl_rows)
 
-// Whether kernels can work in the view's own memory.
-static int T_NAME(is_direct)(const tess_cl_problem *problem, const tess_cl_view *view,
-                             int64_t n_feature)
-{
-    return tess_dtype_bytes((tess_dtype)problem->dtype) == sizeof(SCALAR) &&
-           (view->stride[2] == 1 || n_feature == 1);
-}
-
 ROWS T_NAME(tess_cpu_cl_scratch)(const tess_cl_problem *problem, int64_t n_feature, SCALAR *scratch)
 {
     const ptrdiff_t stride = (ptrdiff_t)tess_cpu_cl_stride(n_feature);
@@ -25,7 +17,7 @@ ROWS T_NAME(tess_cpu_cl_target)(const tess_cl_problem *problem, const tess_cl_vi
     if (!view->data) {
         return (ROWS){.data = NULL};
     }
-    if (!T_NAME(is_direct)(problem, view, n_feature)) {
+    if (!tess_cpu_cl_is_direct(problem, view)) {
         return T_NAME(tess_cpu_cl_scratch)(problem, n_feature, scratch);
     }
     return (ROWS){.data = (SCALAR *)view->data + first * view->stride[1],
@@ -56,7 +48,7 @@ ROWS T_NAME(tess_cpu_cl_load)(const tess_cl_problem *problem, const tess_cl_view
 void T_NAME(tess_cpu_cl_store)(const tess_cl_problem *problem, const tess_cl_view *view,
                                int64_t n_feature, int64_t first, int64_t n_row, ROWS rows)
 {
-    if (!rows.data || T_NAME(is_direct)(problem, view, n_feature)) {
+    if (!rows.data || tess_cpu_cl_is_direct(problem, view)) {
         return;
     }
     for (int64_t r = 0; r < n_row; r++) {
@@ -75,17 +67,20 @@ void T_NAME(tess_cpu_cl_row_factors)(const tess_kernels *kernels, const tess_cl_
                                      const T_NAME(tess_cl_norm) * norm, SCALAR *statistics,
                                      tess_cl_factors *factors)
 {
-    const int n_grade = problem->algebra->n_grade, has_r = problem->pass != TESS_CL_FORWARD;
+    const int n_grade = problem->algebra->n_grade;
+    const int has_r = statistics && problem->pass != TESS_CL_FORWARD;
     tess_cl_moments moments[TESS_CPU_CL_ROWS];
     if (problem->normalize) {
-        kernels->T_NAME(clifford_moments)(norm, moments);
+        T_NAME(tess_cl_norm) with_r = *norm;
+        with_r.has_r = has_r;
+        kernels->T_NAME(clifford_moments)(&with_r, moments);
     }
     for (size_t row = 0; row < norm->n_row; row++) {
         double r[TESS_CL_MAX_GRADES];
-        for (int g = 0; g < n_grade && statistics && has_r; g++) {
+        for (int g = 0; g < n_grade && has_r; g++) {
             r[g] = (double)statistics[g * problem->n_row + (int64_t)row];
         }
-        fill_factors(problem, &moments[row], statistics && has_r, r, &factors[row]);
+        fill_factors(problem, &moments[row], has_r, r, &factors[row]);
         for (int g = 0; g < n_grade && statistics && !has_r; g++) {
             statistics[g * problem->n_row + (int64_t)row] = (SCALAR)r[g];
         }

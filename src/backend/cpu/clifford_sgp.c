@@ -13,6 +13,10 @@ enum {
     GRADIENT_BYTES = 8 << 20 // whose gradients take at most this, or of two chunks
 };
 
+// Results from this size on are written past the caches: nobody finds them there anyway, and memory
+// need not be read for them first. 15 % faster at 64 MiB.
+enum { STREAM_BYTES = 32 << 20 };
+
 typedef struct sgp_job {
     tess_cpu_cl_sgp sgp;
     const tess_stage_clifford_sgp *args;
@@ -158,6 +162,9 @@ tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args)
     const size_t item = item_bytes(problem);
     sgp_job job = {.args = a, .block_items = tess_cpu_cl_block_items(problem, problem->n_out)};
     TESS_TRY(tess_cpu_cl_sgp_open(device, problem, &a->weight, &job.sgp));
+    const double bytes_out = (double)problem->n_row * (double)problem->n_out *
+                             problem->algebra->n_component * (double)item;
+    job.sgp.is_large = bytes_out >= STREAM_BYTES && tess_cpu_cl_is_direct(problem, &a->out);
     // Rows of x, y and the result; or of x, y, grad_out, h and the two gradients, and two slopes
     // and tau.
     job.worker_bytes = job.sgp.scratch_bytes + 3 * job.block_items * item;

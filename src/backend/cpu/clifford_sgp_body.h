@@ -57,6 +57,7 @@ void T_NAME(tess_cpu_cl_sgp_rows)(const tess_cpu_cl_sgp *sgp, void *scratch, siz
         norm = {.grades = &sgp->grades,
                 .n_row = n_row,
                 .n = (size_t)p->n_out,
+                .is_large = sgp->is_large,
                 .o = T_NAME(tess_cpu_cl_scratch)(p, p->n_out, gate + row_items(sgp)),
                 .gate = gate,
                 .gate_row = sgp->stride};

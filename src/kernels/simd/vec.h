@@ -19,6 +19,8 @@
 //   v_lane_sums_f32(x, sums)     sums[r] of the v_len items x[v_len r..] for r < 8, in any order
 //   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
 //   v_add_widened(x, by, sums)   sums[i] += by * (x[i] + x[i + 8]) in f64, i < 8
+//   v_stream_T(p, v)             a store past the caches; p is aligned to a vector. v_stream_end()
+//                                follows the last one.
 //   v_prefetch_ahead(p, bytes)   these bytes, some way further on, will be read
 //
 // A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
@@ -48,6 +50,22 @@ static inline void v_prefetch_ahead(const void *p, size_t bytes)
 
 #define TESS_VEC_FILE TESS_STRING(TESS_PASTE2(vec, TESS_ISA).h)
 #include TESS_VEC_FILE
+
+#ifndef V_HAS_STREAM
+static inline void v_stream_f32(float *p, v_f32 v)
+{
+    v_store_f32(p, v);
+}
+
+static inline void v_stream_f64(double *p, v_f64 v)
+{
+    v_store_f64(p, v);
+}
+
+static inline void v_stream_end(void)
+{
+}
+#endif
 
 #ifndef V_HAS_NARROW_16
 static inline void v_narrow_16(const double *x, float *y)

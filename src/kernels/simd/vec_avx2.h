@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #define V_REGISTERS 16
+#define V_HAS_STREAM 1
 #define V_HAS_ROW_SUMS 1
 #define V_HAS_LANE_SUMS 1
 #define V_HAS_NARROW_16 1
@@ -154,6 +155,10 @@ V_BITWISE(xor, xor)
         return v_select_##T(v_from_bits_##T(first), _mm256_maskload_##PX(p, first),                \
                             v_set1_##T(fill));                                                     \
     }                                                                                              \
+    static inline void v_stream_##T(SCALAR *p, v_##T v)                                            \
+    {                                                                                              \
+        _mm256_stream_##PX(p, v);                                                                  \
+    }                                                                                              \
     static inline void v_store_n_##T(SCALAR *p, size_t n, v_##T v)                                 \
     {                                                                                              \
         _mm256_maskstore_##PX(p, v_first_##T(n), v);                                               \
@@ -249,6 +254,11 @@ static inline void v_lane_sums_f32(const float *x, float *sums)
     const v_f32 a = v_halves_of_4(x), b = v_halves_of_4(x + 32);
     v_store_f32(sums, _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20),
                                     _mm256_permute2f128_ps(a, b, 0x31)));
+}
+
+static inline void v_stream_end(void)
+{
+    _mm_sfence();
 }
 
 #endif

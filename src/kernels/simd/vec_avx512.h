@@ -6,6 +6,7 @@
 
 #define V_REGISTERS 32
 #define V_HAS_SCALE 1
+#define V_HAS_STREAM 1
 #define V_HAS_FRACTION 1
 #define V_HAS_ROW_SUMS 1
 #define V_HAS_LANE_SUMS 1
@@ -89,6 +90,10 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
     static inline v_##T v_load_n_##T(const SCALAR *p, size_t n, SCALAR fill)                       \
     {                                                                                              \
         return _mm512_mask_loadu_##PX(v_set1_##T(fill), v_first_##T(n), p);                        \
+    }                                                                                              \
+    static inline void v_stream_##T(SCALAR *p, v_##T v)                                            \
+    {                                                                                              \
+        _mm512_stream_##PX(p, v);                                                                  \
     }                                                                                              \
     static inline void v_store_n_##T(SCALAR *p, size_t n, v_##T v)                                 \
     {                                                                                              \
@@ -235,6 +240,11 @@ static inline void v_lane_sums_f32(const float *x, float *sums)
     const v_f32 whole = _mm512_add_ps(_mm512_shuffle_f32x4(half, half, 0x08),
                                       _mm512_shuffle_f32x4(half, half, 0x0d));
     _mm256_storeu_ps(sums, _mm512_castps512_ps256(whole));
+}
+
+static inline void v_stream_end(void)
+{
+    _mm_sfence();
 }
 
 #endif
