@@ -59,7 +59,7 @@ double round_to(int32_t dtype, double value)
     }
 }
 
-enum class layout { dense, component_last, padded };
+enum class layout { dense, component_last, padded, spaced };
 
 // An array on the device with its values on the host. Gaps and a margin behind it hold a pattern.
 struct tensor {
@@ -80,10 +80,10 @@ struct tensor {
             stride[2] = a;
             stride[1] = a * c;
         } else {
-            const int64_t row = order == layout::padded ? c + 3 : c;
+            const int64_t gap = order == layout::padded ? 3 : order == layout::spaced ? 4 : 0;
             stride[2] = 1;
-            stride[1] = row;
-            stride[0] = row * b + (order == layout::padded ? 5 : 0);
+            stride[1] = c + gap;
+            stride[0] = stride[1] * b + 3 * gap;
         }
         span = 1 + (a - 1) * stride[0] + (b - 1) * stride[1] + (c - 1) * stride[2];
         values.resize(size_t(a * b * c));
@@ -146,8 +146,8 @@ struct tensor {
         must(cudaMemcpy(device, raw.data(), raw.size(), cudaMemcpyHostToDevice), "upload");
     }
 
-    // Normal items; wild: rows of very different size.
-    void fill(double scale, bool wild)
+    // Normal items; wild: rows of very different size, 2^-spread to 2^spread.
+    void fill(double scale, bool wild, int spread = 30)
     {
         // Large arrays take theirs from a table: drawing each would outlast the test.
         std::normal_distribution<double> normal;
@@ -158,7 +158,9 @@ struct tensor {
         size_t drawn = 0;
         for (int64_t i = 0; i < shape[0]; i++) {
             for (int64_t j = 0; j < shape[1]; j++) {
-                const double row = wild ? std::ldexp(scale, int(random_bits() % 61) - 30) : scale;
+                const double row =
+                    wild ? std::ldexp(scale, int(random_bits() % unsigned(2 * spread + 1)) - spread)
+                         : scale;
                 for (int64_t k = 0; k < shape[2]; k++) {
                     const double item = table.empty() ? normal(random_bits)
                                                       : table[drawn++ * 2654435761u % table.size()];

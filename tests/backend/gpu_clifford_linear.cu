@@ -1,6 +1,6 @@
 // nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc
 // -Ibuild/release/generated tests/backend/gpu_clifford_linear.cu -o /tmp/gpu_clifford_linear &&
-// /tmp/gpu_clifford_linear && /tmp/gpu_clifford_linear --bench
+// timeout 120 /tmp/gpu_clifford_linear && timeout 60 /tmp/gpu_clifford_linear --bench
 //
 // Stage clifford.linear on a GPU by itself: every path against f64 on the host, over odd shapes,
 // types and strides; with --bench, times.

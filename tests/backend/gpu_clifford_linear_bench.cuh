@@ -110,10 +110,15 @@ void bench_parts(int64_t n_row, int64_t n)
     sets.time("gather", [](stage a, plan p) {
         return clifford_linear_gather(nullptr, a, p.partial, p.n_chunk);
     });
-    sets.time_shape<rows_shape<128, 128, 64, 64, 3, 2>>("128x128/64x64/3/2");
-    sets.time_shape<rows_shape<128, 128, 64, 32, 3, 2>>("128x128/64x32/3/2");
-    sets.time_shape<rows_shape<128, 256, 64, 64, 4, 1>>("128x256/64x64/4/1");
-    sets.time_shape<rows_shape<128, 64, 64, 32, 4, 2>>("128x64/64x32/4/2");
+    sets.time("general grad_x", [](stage a, plan) {
+        tess_stage_clifford_linear only = a;
+        only.grad_weight.data = nullptr;
+        return clifford_linear_general(nullptr, only);
+    });
+    sets.time_shape<rows_shape<128, 128, 16, 128, 3, 2>>("128x128/3/2");
+    sets.time_shape<rows_shape<128, 128, 16, 128, 6, 1>>("128x128/6/1");
+    sets.time_shape<rows_shape<64, 128, 16, 128, 3, 3>>("64x128/3/3");
+    sets.time_shape<rows_shape<256, 128, 16, 128, 4, 1>>("256x128/4/1");
 }
 
 } // namespace

@@ -8,6 +8,8 @@
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/clifford_types.cuh"
 
+#include <cstring>
+
 namespace
 {
 
@@ -222,27 +224,45 @@ struct gather_args {
     uint8_t grade[TESS_CL_MAX_COMPONENTS];
 };
 
-template <typename TW, typename C>
+// V neighbours per thread: 1, or 4 where rows of the weight are dense and aligned.
+template <typename TW, typename C, int V>
 __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__ gather_args p)
 {
-    const int64_t item = int64_t(blockIdx.x) * threads + threadIdx.x;
+    const int64_t item = (int64_t(blockIdx.x) * threads + threadIdx.x) * V;
     const int64_t n_item = p.n_m * p.n_n;
     if (item >= n_item) {
         return;
     }
     const int grade = int(blockIdx.y);
     const C *partial = static_cast<const C *>(p.partial) + item;
-    C sum = C(0);
+    C sum[V] = {};
     for (int k = 0; k < p.n_component; k++) {
         if (p.grade[k] == grade) {
+#pragma unroll 4
             for (int64_t c = 0; c < p.n_chunk; c++) {
-                sum += partial[(k * p.n_chunk + c) * n_item];
+                C part[V];
+                memcpy(part,
+                       __builtin_assume_aligned(partial + (k * p.n_chunk + c) * n_item,
+                                                V * sizeof(C) < 16 ? V * sizeof(C) : 16),
+                       sizeof(part));
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    sum[v] += part[v];
+                }
             }
         }
     }
-    static_cast<TW *>(
-        p.weight)[grade * p.stride[0] + item / p.n_n * p.stride[1] + item % p.n_n * p.stride[2]] =
-        narrow<TW>(sum);
+    TW *to = static_cast<TW *>(p.weight) + grade * p.stride[0] + item / p.n_n * p.stride[1];
+    if constexpr (V == 4) {
+        quad<TW> four;
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            four.item[v] = narrow<TW>(sum[v]);
+        }
+        *reinterpret_cast<quad<TW> *>(to + item % p.n_n) = four;
+    } else {
+        to[item % p.n_n * p.stride[2]] = narrow<TW>(sum[0]);
+    }
 }
 
 struct chunks {
@@ -367,10 +387,17 @@ cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_cliffor
     for (int k = 0; k < g.n_component; k++) {
         g.grade[k] = p.algebra->grade[k];
     }
-    const dim3 grid(unsigned((g.n_m * g.n_n - 1) / threads + 1), unsigned(p.algebra->n_grade));
+    const bool quads = g.stride[2] == 1 && g.n_n % 4 == 0 && g.stride[1] % 4 == 0 &&
+                       g.stride[0] % 4 == 0 && reinterpret_cast<uintptr_t>(g.weight) % 16 == 0;
+    const int64_t n_thread = g.n_m * g.n_n / (quads ? 4 : 1);
+    const dim3 grid(unsigned((n_thread - 1) / threads + 1), unsigned(p.algebra->n_grade));
     return with_types(p.dtype, p.weight_dtype, [&](auto t, auto w) {
         using C = typename computed<decltype(t)>::type;
-        gather_kernel<decltype(w), C><<<grid, threads, 0, stream>>>(g);
+        if (quads) {
+            gather_kernel<decltype(w), C, 4><<<grid, threads, 0, stream>>>(g);
+        } else {
+            gather_kernel<decltype(w), C, 1><<<grid, threads, 0, stream>>>(g);
+        }
         return cudaGetLastError();
     });
 }

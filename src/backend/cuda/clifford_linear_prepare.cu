@@ -8,6 +8,8 @@
 #include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_types.cuh"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -16,8 +18,9 @@ using namespace clifford_types;
 
 constexpr int prepare_threads = 256;
 constexpr int prepare_warps = prepare_threads / 32;
-constexpr int row_pieces = 4; // of 8 items per lane that a warp keeps
-constexpr int row_span = row_pieces * 32 * 8;
+constexpr int short_pieces = 2; // of 8 items per lane that a warp keeps
+constexpr int long_pieces = 4;  // where rows are longer
+constexpr int piece_items = 32 * 8;
 constexpr int weight_outers = 8;
 constexpr int weight_span = 512;
 constexpr unsigned whole_warp = 0xffffffffu;
@@ -55,7 +58,7 @@ __device__ __forceinline__ void load_eight(float (&to)[8], const T *row, int64_t
     }
 }
 
-template <typename T>
+template <int row_pieces, typename T>
 __device__ __forceinline__ void load_span(float (&held)[row_pieces][8], const T *row,
                                           int64_t stride, int64_t base, int64_t n, bool vectors)
 {
@@ -66,17 +69,51 @@ __device__ __forceinline__ void load_span(float (&held)[row_pieces][8], const T 
     }
 }
 
-template <typename T, typename M>
+// What a 16-bit item leaves of a value. Infinities leave nothing.
+template <typename M>
+__device__ __forceinline__ float rest_of(float value)
+{
+    const float rest = value - widen(narrow<M>(value));
+    return rest == rest ? rest : 0.0f;
+}
+
+// The warp's items, scaled, or what the copy of those lacks.
+template <int row_pieces, typename M>
+__device__ __forceinline__ void store_span(M *to, const float (&held)[row_pieces][8], float scale,
+                                           int64_t n, bool rest)
+{
+    const int lane = int(threadIdx.x) % 32;
+#pragma unroll
+    for (int i = 0; i < row_pieces; i++) {
+        const int k = (i * 32 + lane) * 8;
+        uint32_t packed[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const float a = held[i][2 * j] * scale;
+            const float b = held[i][2 * j + 1] * scale;
+            packed[j] = rest ? pack(M{}, rest_of<M>(a), rest_of<M>(b)) : pack(M{}, a, b);
+        }
+        if (k < n) {
+            *reinterpret_cast<uint4 *>(to + k) =
+                make_uint4(packed[0], packed[1], packed[2], packed[3]);
+        }
+    }
+}
+
+template <int row_pieces, typename T, typename M>
 __device__ void prepare_row(const clifford_copy &copy, int64_t component, int64_t row,
                             int64_t component_rows)
 {
     const int lane = int(threadIdx.x) % 32;
     const T *from = static_cast<const T *>(copy.from.data) + component * copy.from.stride[0] +
                     row * copy.from.stride[1];
-    M *to = static_cast<M *>(copy.to.data) + component * copy.to.stride + row * copy.to.pitch;
+    const int64_t place = component * copy.to.stride + row * copy.to.pitch;
+    M *to = static_cast<M *>(copy.to.data) + place;
+    M *low = static_cast<M *>(copy.to.low) + place;
     const bool vectors =
         copy.from.stride[2] == 1 && reinterpret_cast<uintptr_t>(from) % sizeof(float4) == 0;
     constexpr bool scaled = sizeof(T) == 4;
+    constexpr int row_span = row_pieces * piece_items;
     float held[row_pieces][8];
     float scale = 1.0f;
     load_span(held, from, copy.from.stride[2], 0, copy.n_inner, vectors);
@@ -103,24 +140,31 @@ __device__ void prepare_row(const clifford_copy &copy, int64_t component, int64_
         }
     }
     for (int64_t base = 0;;) {
-#pragma unroll
-        for (int i = 0; i < row_pieces; i++) {
-            const int64_t k = base + (i * 32 + lane) * 8;
-            uint32_t packed[4];
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                packed[j] = pack(M{}, held[i][2 * j] * scale, held[i][2 * j + 1] * scale);
-            }
-            if (k < copy.to.pitch) {
-                *reinterpret_cast<uint4 *>(to + k) =
-                    make_uint4(packed[0], packed[1], packed[2], packed[3]);
-            }
+        const int64_t left = copy.to.pitch - base;
+        store_span(to + base, held, scale, left, false);
+        if (scaled && copy.to.low != nullptr) {
+            store_span(low + base, held, scale, left, true);
         }
         base += row_span;
         if (base >= copy.n_inner) {
             break;
         }
         load_span(held, from, copy.from.stride[2], base, copy.n_inner, vectors);
+    }
+}
+
+// A warp's column of a tile.
+template <typename M>
+__device__ __forceinline__ void store_columns(const clifford_prepare_args &p, M *data,
+                                              const M (&tile)[weight_outers][weight_span + 8],
+                                              int64_t grade, int64_t outer, int64_t base)
+{
+    const int warp = int(threadIdx.x) / 32;
+    M *to = data + (grade * p.n_outer + outer + warp) * p.weight_to.pitch + base;
+    for (int l = int(threadIdx.x) % 32 * 8; l < weight_span; l += 32 * 8) {
+        if (outer + warp < p.n_outer && base + l < p.weight_to.pitch) {
+            *reinterpret_cast<uint4 *>(to + l) = *reinterpret_cast<const uint4 *>(&tile[warp][l]);
+        }
     }
 }
 
@@ -133,7 +177,7 @@ __device__ void prepare_weights(const clifford_prepare_args &p, int64_t block)
     __shared__ alignas(16) M tile[weight_outers][weight_span + 8];
     const int t = int(threadIdx.x);
     const int lane = t % 32;
-    const int64_t per_grade = (p.n_outer - 1) / weight_outers + 1;
+    const int64_t per_grade = p.weight_blocks / p.n_grade;
     const int64_t grade = block / per_grade;
     const int64_t outer = block % per_grade * weight_outers;
     const bool along = p.weight.stride[1] == 1;
@@ -163,28 +207,25 @@ __device__ void prepare_weights(const clifford_prepare_args &p, int64_t block)
     if (first == 0 && n_inner > 0) {
         p.weight_to.factor[grade * p.n_outer + outer + o] = power_of_two(exponent - half_exponent);
     }
-    const int64_t to_row = outer + t / 32;
-    M *to = static_cast<M *>(p.weight_to.data) + (grade * p.n_outer + to_row) * p.weight_to.pitch;
-    for (int64_t base = 0; base < p.n_inner; base += weight_span) {
+    for (int copy = 0; copy < (p.weight_to.low != nullptr ? 2 : 1); copy++) {
+        M *data = static_cast<M *>(copy == 0 ? p.weight_to.data : p.weight_to.low);
+        for (int64_t base = 0; base < p.n_inner; base += weight_span) {
 #pragma unroll
-        for (int i = 0; i < weight_span / 32; i++) {
-            const int64_t l = base + first + 32 * i;
-            const float value = l < n_inner ? widen(from[l * p.weight.stride[1]]) : 0.0f;
-            tile[o][first + 32 * i] = narrow<M>(value * scale);
-        }
-        __syncthreads();
-        for (int l = lane * 8; l < weight_span; l += 32 * 8) {
-            if (to_row < p.n_outer && base + l < p.weight_to.pitch) {
-                *reinterpret_cast<uint4 *>(to + base + l) =
-                    *reinterpret_cast<const uint4 *>(&tile[t / 32][l]);
+            for (int i = 0; i < weight_span / 32; i++) {
+                const int64_t l = base + first + 32 * i;
+                const float value =
+                    l < n_inner ? widen(from[l * p.weight.stride[1]]) * scale : 0.0f;
+                tile[o][first + 32 * i] = narrow<M>(copy == 0 ? value : rest_of<M>(value));
             }
+            __syncthreads();
+            store_columns<M>(p, data, tile, grade, outer, base);
+            __syncthreads();
         }
-        __syncthreads();
     }
 }
 
-template <typename T, typename W, typename M>
-__global__ void __launch_bounds__(prepare_threads)
+template <int row_pieces, typename T, typename W, typename M>
+__global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 4 : 2)
     prepare_kernel(const __grid_constant__ clifford_prepare_args p)
 {
     if (blockIdx.x < p.weight_blocks) {
@@ -195,8 +236,8 @@ __global__ void __launch_bounds__(prepare_threads)
     const int64_t block = blockIdx.x - p.weight_blocks;
     const int64_t row = block % per_copy * prepare_warps + threadIdx.x / 32;
     if (row < p.n_row) {
-        prepare_row<T, M>(p.copy[block / per_copy], row / p.component_rows, row % p.component_rows,
-                          p.component_rows);
+        prepare_row<row_pieces, T, M>(p.copy[block / per_copy], row / p.component_rows,
+                                      row % p.component_rows, p.component_rows);
     }
 }
 
@@ -207,8 +248,11 @@ cudaError_t launch_prepare(cudaStream_t stream, const clifford_prepare_args &p)
     if (blocks > INT32_MAX) {
         return cudaErrorInvalidConfiguration;
     }
-    if (blocks > 0) {
-        prepare_kernel<T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
+    const int64_t longest = std::max(p.copy[0].n_inner, p.copy[1].n_inner);
+    if (blocks > 0 && longest <= short_pieces * piece_items) {
+        prepare_kernel<short_pieces, T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
+    } else if (blocks > 0) {
+        prepare_kernel<long_pieces, T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
     }
     return cudaGetLastError();
 }

@@ -5,6 +5,7 @@
 // few tiles ahead, and are multiplied in f32 sums. What belongs to a row is summed in the order of
 // the inner axis, whatever tile the row is in.
 
+#include "backend/cuda/clifford_groups.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_types.cuh"
@@ -18,7 +19,8 @@ using namespace clifford_types;
 constexpr int inner_tile = 64; // items: rows of 128 bytes
 
 // A block's tile, a warp's part of it, tiles in shared memory, blocks per multiprocessor.
-template <int rows_, int columns_, int warp_rows_, int warp_columns_, int stages_, int blocks_>
+template <int rows_, int columns_, int warp_rows_, int warp_columns_, int stages_, int blocks_,
+          int copies_ = 1>
 struct rows_shape {
     static constexpr int rows = rows_;
     static constexpr int columns = columns_;
@@ -26,13 +28,16 @@ struct rows_shape {
     static constexpr int warp_columns = warp_columns_;
     static constexpr int stages = stages_;
     static constexpr int blocks = blocks_;
+    static constexpr int copies = copies_; // 2: with what the first lacks
     static constexpr int threads = rows / warp_rows * (columns / warp_columns) * 32;
-    static constexpr int stage_bytes = (rows + columns) * inner_tile * 2;
+    static constexpr int copy_bytes = (rows + columns) * inner_tile * 2;
+    static constexpr int stage_bytes = copies * copy_bytes;
     static constexpr int shared_bytes = stages * stage_bytes;
 };
 
-// 64 x 64 per warp asks for the least shared memory traffic that the registers allow.
-using rows_shape_used = rows_shape<128, 128, 64, 64, 3, 2>;
+// A warpgroup has 64 rows by 128 columns, a warp 16 of the rows.
+using rows_shape_used = rows_shape<128, 128, 16, 128, 3, 2>;
+using rows_shape_exact = rows_shape<128, 128, 16, 128, 3, 1, 2>;
 
 // Starts the copy of a tile of `rows` rows; rows and items outside the matrix become zero.
 template <int rows, int threads, typename M>
@@ -73,27 +78,81 @@ struct fragments {
     }
 };
 
+template <class S>
+using warp_sums = float[S::warp_rows / 16][S::warp_columns / 8][4];
+
 template <class S, typename M>
-__device__ __forceinline__ void
-multiply_stage(float (&sum)[S::warp_rows / 16][S::warp_columns / 8][4], uint32_t tile_a,
-               uint32_t tile_b)
+__device__ __forceinline__ void multiply_fragments(warp_sums<S> &sum, const fragments<S> &left,
+                                                   const fragments<S> &right)
 {
-    fragments<S> held[2];
-    held[0].load(tile_a, tile_b, 0);
+#pragma unroll
+    for (int i = 0; i < S::warp_rows / 16; i++) {
+#pragma unroll
+        for (int j = 0; j < S::warp_columns / 8; j++) {
+            multiply_16816<M>(sum[i][j], left.a[i], right.b[j / 2][j % 2 * 2],
+                              right.b[j / 2][j % 2 * 2 + 1]);
+        }
+    }
+}
+
+// tile_a: the warp's rows, tile_b: all columns.
+template <class S, typename M>
+__device__ __forceinline__ void multiply_stage(warp_sums<S> &sum, uint32_t tile_a, uint32_t tile_b)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    const uint64_t a = rows_of_inner(tile_a - threadIdx.x / 32 % 4 * 2048);
+    const uint64_t b = rows_of_inner(tile_b);
+    group_fence();
 #pragma unroll
     for (int step = 0; step < inner_tile / 16; step++) {
-        if (step + 1 < inner_tile / 16) {
-            held[(step + 1) % 2].load(tile_a, tile_b, step + 1);
-        }
-        const fragments<S> &now = held[step % 2];
+        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step, true);
+    }
+    group_commit();
+    group_wait<0>();
+#else
 #pragma unroll
-        for (int i = 0; i < S::warp_rows / 16; i++) {
+    for (int step = 0; step < inner_tile / 16; step++) {
+        fragments<S> held;
+        held.load(tile_a, tile_b, step);
+        multiply_fragments<S, M>(sum, held, held);
+    }
+#endif
+}
+
+// With both copies. The matrix units cut bits off a sum, so it is short, and added up outside.
+template <class S, typename M>
+__device__ __forceinline__ void multiply_stage_exact(warp_sums<S> &whole, uint32_t tile_a,
+                                                     uint32_t tile_b)
+{
+    warp_sums<S> sum;
+#if TESS_CLIFFORD_HAS_GROUPS
+    const uint64_t a = rows_of_inner(tile_a - threadIdx.x / 32 % 4 * 2048);
+    const uint64_t b = rows_of_inner(tile_b);
+    constexpr int rest = S::copy_bytes / 16;
+    group_fence();
 #pragma unroll
-            for (int j = 0; j < S::warp_columns / 8; j++) {
-                multiply_16816<M>(sum[i][j], now.a[i], now.b[j / 2][j % 2 * 2],
-                                  now.b[j / 2][j % 2 * 2 + 1]);
-            }
-        }
+    for (int step = 0; step < inner_tile / 16; step++) {
+        group_multiply<M>(sum[0], a + 2 * step + rest, b + 2 * step, step > 0);
+        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step + rest, true);
+        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step, true);
+    }
+    group_commit();
+    group_wait<0>();
+#else
+    memset(sum, 0, sizeof(sum));
+#pragma unroll
+    for (int step = 0; step < inner_tile / 16; step++) {
+        fragments<S> high, low;
+        high.load(tile_a, tile_b, step);
+        low.load(tile_a + S::copy_bytes, tile_b + S::copy_bytes, step);
+        multiply_fragments<S, M>(sum, low, high);
+        multiply_fragments<S, M>(sum, high, low);
+        multiply_fragments<S, M>(sum, high, high);
+    }
+#endif
+#pragma unroll
+    for (int n = 0; n < S::columns / 2; n++) {
+        whole[0][n / 4][n % 4] += sum[0][n / 4][n % 4];
     }
 }
 
@@ -105,73 +164,94 @@ __device__ __forceinline__ float bias_of(const clifford_rows_args &p, int64_t j)
 }
 
 template <typename TC>
-struct alignas(2 * sizeof(TC)) item_pair {
-    TC first, second;
+struct alignas(4 * sizeof(TC)) item_quad {
+    TC at[4];
 };
 
-// Columns j and j + 1 of a row.
-template <typename TC>
-__device__ __forceinline__ void store_pair(const clifford_rows_args &p, TC *row, int64_t j,
-                                           float first, float second)
-{
-    if (p.pairs) {
-        item_pair<TC> *place = reinterpret_cast<item_pair<TC> *>(row + j);
-        if (p.add) {
-            const item_pair<TC> old = *place;
-            first += widen(old.first);
-            second += widen(old.second);
-        }
-        *place = {narrow<TC>(first), narrow<TC>(second)};
-        return;
-    }
-    TC *place = row + j * p.c.stride[2];
-    *place = narrow<TC>(p.add ? first + widen(*place) : first);
-    if (j + 1 < p.n_j) {
-        place += p.c.stride[2];
-        *place = narrow<TC>(p.add ? second + widen(*place) : second);
-    }
-}
+// Sums to values, in shared memory: the warp's 16 rows of pitch 136, which keeps pairs of rows
+// in different banks.
+constexpr int value_pitch = 136;
 
-// row and column: of the warp's first sum.
 template <class S, typename TC>
-__device__ __forceinline__ void
-store_sums(const clifford_rows_args &p, int component,
-           const float (&sum)[S::warp_rows / 16][S::warp_columns / 8][4], int64_t row,
-           int64_t column)
+__device__ __forceinline__ void keep_values(const clifford_rows_args &p, int component,
+                                            const warp_sums<S> &sum, int64_t row, int64_t column,
+                                            float *values)
 {
     const int lane = int(threadIdx.x) % 32;
     const bool biased = p.bias != nullptr && (p.bias_all || component == 0);
     const float *factor = p.w.factor + p.grade[component] * p.n_j;
-    float factors[S::warp_rows / 8];
+    float of_row[2] = {1.0f, 1.0f};
 #pragma unroll
-    for (int i = 0; i < S::warp_rows / 8; i++) {
-        const int64_t at = row + i * 8 + lane / 4;
-        factors[i] = 1.0f;
+    for (int half = 0; half < 2; half++) {
+        const int64_t at = row + half * 8 + lane / 4;
         if (p.a.exponent != nullptr && at < p.n_i) {
-            factors[i] = power_of_two(p.a.exponent[component * p.n_i + at] - half_exponent);
+            of_row[half] = power_of_two(p.a.exponent[component * p.n_i + at] - half_exponent);
         }
     }
 #pragma unroll
-    for (int j = 0; j < S::warp_columns / 8; j++) {
-        const int64_t at = column + j * 8 + lane % 4 * 2;
-        if (at >= p.n_j) {
-            continue;
-        }
+    for (int j = 0; j < S::columns / 8; j++) {
+        const int in_tile = j * 8 + lane % 4 * 2;
+        const int64_t at = min(column + in_tile, p.n_j - 1);
         const int64_t next = min(at + 1, p.n_j - 1);
         const float factor_0 = factor[at];
         const float factor_1 = factor[next];
         const float bias_0 = biased ? bias_of<TC>(p, at) : 0.0f;
         const float bias_1 = biased ? bias_of<TC>(p, next) : 0.0f;
 #pragma unroll
-        for (int i = 0; i < S::warp_rows / 8; i++) {
-            const int64_t to = row + i * 8 + lane / 4;
-            if (to < p.n_i) {
-                const float *pair = &sum[i / 2][j][i % 2 * 2];
-                store_pair(
-                    p, static_cast<TC *>(p.c.data) + component * p.c.stride[0] + to * p.c.stride[1],
-                    at, pair[0] * factor_0 * factors[i] + bias_0,
-                    pair[1] * factor_1 * factors[i] + bias_1);
+        for (int half = 0; half < 2; half++) {
+            float2 *to =
+                reinterpret_cast<float2 *>(values + (half * 8 + lane / 4) * value_pitch + in_tile);
+            *to = make_float2(sum[0][j][2 * half] * factor_0 * of_row[half] + bias_0,
+                              sum[0][j][2 * half + 1] * factor_1 * of_row[half] + bias_1);
+        }
+    }
+}
+
+// A warp's row at a time, four columns per lane: whole lines of memory. Loads of what is there go
+// before all stores.
+template <typename TC>
+__device__ __forceinline__ void store_quads(const clifford_rows_args &p, TC *to, int64_t row,
+                                            int64_t column, const float *values)
+{
+    constexpr int at_once = 8;
+    const int lane = int(threadIdx.x) % 32;
+    const bool inside = column + lane * 4 < p.n_j;
+    to += column + lane * 4;
+#pragma unroll
+    for (int first = 0; first < 16; first += at_once) {
+        item_quad<TC> old[at_once];
+#pragma unroll
+        for (int r = 0; r < at_once; r++) {
+            if (p.add && inside && row + first + r < p.n_i) {
+                old[r] = *reinterpret_cast<const item_quad<TC> *>(to + (first + r) * p.c.stride[1]);
             }
+        }
+#pragma unroll
+        for (int r = 0; r < at_once; r++) {
+            const float4 value =
+                *reinterpret_cast<const float4 *>(values + (first + r) * value_pitch + lane * 4);
+            const float four[4] = {value.x, value.y, value.z, value.w};
+            item_quad<TC> quad;
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                quad.at[i] = narrow<TC>(p.add ? four[i] + widen(old[r].at[i]) : four[i]);
+            }
+            if (inside && row + first + r < p.n_i) {
+                *reinterpret_cast<item_quad<TC> *>(to + (first + r) * p.c.stride[1]) = quad;
+            }
+        }
+    }
+}
+
+template <class S, typename TC>
+__device__ __forceinline__ void store_items(const clifford_rows_args &p, TC *to, int64_t row,
+                                            int64_t column, const float *values)
+{
+    for (int r = 0; r < 16 && row + r < p.n_i; r++) {
+        for (int n = int(threadIdx.x) % 32; n < S::columns && column + n < p.n_j; n += 32) {
+            TC *place = to + r * p.c.stride[1] + (column + n) * p.c.stride[2];
+            const float value = values[r * value_pitch + n];
+            *place = narrow<TC>(p.add ? value + widen(*place) : value);
         }
     }
 }
@@ -187,37 +267,54 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     const int component = int(blockIdx.x / (n_tile_j * n_tile_i));
     const int64_t i0 = blockIdx.x / n_tile_j % n_tile_i * S::rows;
     const int64_t j0 = blockIdx.x % n_tile_j * S::columns;
-    const M *a = static_cast<const M *>(p.a.data) + component * p.a.stride + i0 * p.a.pitch;
-    const M *w = static_cast<const M *>(p.w.data) + (p.grade[component] * p.n_j + j0) * p.w.pitch;
+    const int64_t place_a = component * p.a.stride + i0 * p.a.pitch;
+    const int64_t place_w = (p.grade[component] * p.n_j + j0) * p.w.pitch;
 
     const int n_tile = int((p.n_l - 1) / inner_tile + 1);
     const auto copy_stage = [&](int tile) {
-        if (tile < n_tile) {
-            const uint32_t to = base + uint32_t(tile % S::stages * S::stage_bytes);
-            const int64_t l = int64_t(tile) * inner_tile;
-            copy_tile<S::rows, S::threads>(to, a + l, p.a.pitch, p.n_i - i0, p.n_l - l);
-            copy_tile<S::columns, S::threads>(to + S::rows * inner_tile * 2, w + l, p.w.pitch,
-                                              p.n_j - j0, p.n_l - l);
+        const uint32_t to = base + uint32_t(tile % S::stages * S::stage_bytes);
+        const int64_t l = int64_t(tile) * inner_tile;
+#pragma unroll
+        for (int copy = 0; copy < S::copies && tile < n_tile; copy++) {
+            const M *a = static_cast<const M *>(copy == 0 ? p.a.data : p.a.low) + place_a + l;
+            const M *w = static_cast<const M *>(copy == 0 ? p.w.data : p.w.low) + place_w + l;
+            copy_tile<S::rows, S::threads>(to + copy * S::copy_bytes, a, p.a.pitch, p.n_i - i0,
+                                           p.n_l - l);
+            copy_tile<S::columns, S::threads>(to + copy * S::copy_bytes + S::rows * inner_tile * 2,
+                                              w, p.w.pitch, p.n_j - j0, p.n_l - l);
         }
         copy_commit();
     };
-    constexpr int warps_across = S::columns / S::warp_columns;
-    const int warp = int(threadIdx.x) / 32;
-    const int warp_row = warp / warps_across * S::warp_rows;
-    const int warp_column = warp % warps_across * S::warp_columns;
-    float sum[S::warp_rows / 16][S::warp_columns / 8][4] = {};
+    const int warp_row = int(threadIdx.x) / 32 * S::warp_rows;
+    warp_sums<S> sum = {};
     for (int tile = 0; tile < S::stages - 1; tile++) {
         copy_stage(tile);
     }
     for (int tile = 0; tile < n_tile; tile++) {
         copy_wait<S::stages - 2>();
+        fence_async_proxy();
         __syncthreads();
         copy_stage(tile + S::stages - 1);
         const uint32_t stage = base + uint32_t(tile % S::stages * S::stage_bytes);
-        multiply_stage<S, M>(sum, stage + uint32_t(warp_row * inner_tile * 2),
-                             stage + uint32_t((S::rows + warp_column) * inner_tile * 2));
+        const uint32_t tile_a = stage + uint32_t(warp_row * inner_tile * 2);
+        const uint32_t tile_b = stage + uint32_t(S::rows * inner_tile * 2);
+        if constexpr (S::copies == 2) {
+            multiply_stage_exact<S, M>(sum, tile_a, tile_b);
+        } else {
+            multiply_stage<S, M>(sum, tile_a, tile_b);
+        }
     }
-    store_sums<S, TC>(p, component, sum, i0 + warp_row, j0 + warp_column);
+    __syncthreads();
+    float *values = reinterpret_cast<float *>(shared) + warp_row * value_pitch;
+    const int64_t row = i0 + warp_row;
+    keep_values<S, TC>(p, component, sum, row, j0, values);
+    __syncwarp();
+    TC *to = static_cast<TC *>(p.c.data) + component * p.c.stride[0] + row * p.c.stride[1];
+    if (p.quads) {
+        store_quads(p, to, row, j0, values);
+    } else {
+        store_items<S>(p, to, row, j0, values);
+    }
 }
 
 template <class S, typename M, typename TC>
@@ -242,7 +339,8 @@ cudaError_t launch_rows_tensor(cudaStream_t stream, const clifford_rows_args &p)
 cudaError_t clifford_linear_rows(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p)
 {
     if (dtype == TESS_F32) {
-        return launch_rows_tensor<rows_shape_used, __half, float>(stream, p);
+        return p.a.low != nullptr ? launch_rows_tensor<rows_shape_exact, __half, float>(stream, p)
+                                  : launch_rows_tensor<rows_shape_used, __half, float>(stream, p);
     }
     if (dtype == TESS_F16) {
         return launch_rows_tensor<rows_shape_used, __half, __half>(stream, p);

@@ -2,9 +2,10 @@
 //
 // The sum is over rows, and every row of either operand has its own scale. The smaller rows of one
 // operand are brought down to the largest product of scales in the chunk: a factor of at most 1 per
-// row, a power of two, put on the fragments of b. A row too small for f16 then is too small to
+// row, a power of two, put on the fragments of a. A row too small for f16 then is too small to
 // matter beside the largest.
 
+#include "backend/cuda/clifford_groups.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_mma.cuh"
 
@@ -13,21 +14,27 @@ namespace
 
 using namespace clifford_mma;
 
-// A block's tile of the result, 64 x 64 per warp, and how it comes through shared memory: tiles of
-// 64 rows, in halves of 64 columns (128 bytes).
+// A block's tile of the result, 64 x 128 per warpgroup, 16 x 128 per warp, and how it comes through
+// shared memory: tiles of 64 rows, in halves of 64 columns (128 bytes).
+template <int copies_>
 struct sums_shape {
     static constexpr int side = 128;
-    static constexpr int threads = 128;
+    static constexpr int copies = copies_; // 2: with what the first lacks
+    static constexpr int threads = 256;
+    static constexpr int blocks = copies == 1 ? 2 : 1;
     static constexpr int rows = 64;
     static constexpr int stages = 3;
     static constexpr int half_bytes = rows * 128;
-    static constexpr int stage_bytes = 4 * half_bytes;
+    static constexpr int copy_bytes = 4 * half_bytes;
+    static constexpr int stage_bytes = copies * copy_bytes;
     static constexpr int scale_rows = 2048; // scales of this many rows at a time
     static constexpr int shared_bytes = stages * stage_bytes + scale_rows * 2;
 };
 
+using sums_tile_of_warp = float[16][4]; // 16 rows by 8 columns, 16 times
+
 // Starts the copy of 64 rows by 128 columns; what is outside the matrix becomes zero.
-template <typename M>
+template <class S, typename M>
 __device__ __forceinline__ void copy_halves(uint32_t to, const M *from, int64_t pitch,
                                             int64_t n_row, int64_t n_column)
 {
@@ -35,36 +42,15 @@ __device__ __forceinline__ void copy_halves(uint32_t to, const M *from, int64_t 
     const int first = int(threadIdx.x) / 16;
     const int bytes = int(min(max(n_column - 8 * chunk, int64_t(0)), int64_t(8))) * 2;
     const M *source = from + (bytes > 0 ? 8 * chunk : 0);
-    to += uint32_t(chunk / 8 * sums_shape::half_bytes);
+    to += uint32_t(chunk / 8 * S::half_bytes);
 #pragma unroll
-    for (int i = 0; i < sums_shape::rows * 16 / sums_shape::threads; i++) {
-        const int row = first + i * (sums_shape::threads / 16);
+    for (int i = 0; i < S::rows * 16 / S::threads; i++) {
+        const int row = first + i * (S::threads / 16);
         const bool inside = row < n_row;
         copy_async_16(to + swizzle_128(row, chunk % 8), source + (inside ? row * pitch : 0),
                       inside ? bytes : 0);
     }
 }
-
-// A warp's fragments of 16 rows.
-struct turned_fragments {
-    uint32_t a[4][4];
-    uint32_t b[4][4];
-
-    __device__ __forceinline__ void load(uint32_t half_a, uint32_t half_b, int step)
-    {
-        const int lane = int(threadIdx.x) % 32;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            load_matrix_x4_trans(a[i], half_a + swizzle_128(step * 16 + lane % 8 + lane / 16 * 8,
-                                                            2 * i + lane / 8 % 2));
-        }
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            load_matrix_x4_trans(b[j],
-                                 half_b + swizzle_128(step * 16 + lane % 16, 2 * j + lane / 16));
-        }
-    }
-};
 
 __device__ __forceinline__ uint32_t times(uint32_t pair, __half2 factors)
 {
@@ -75,47 +61,131 @@ __device__ __forceinline__ uint32_t times(uint32_t pair, __half2 factors)
     return pair;
 }
 
-// scales: those of the tile's 64 rows.
-template <typename M, bool scaled>
-__device__ __forceinline__ void multiply_rows(float (&sum)[4][8][4], uint32_t half_a,
-                                              uint32_t half_b, const __half *scales)
+// A warp's fragments of a, 16 columns of it by the tile's 64 rows.
+struct turned_fragments {
+    uint32_t a[4][4];
+
+    // half: the 64 columns among which the warp's 16 are.
+    __device__ __forceinline__ void load(uint32_t half)
+    {
+        const int lane = int(threadIdx.x) % 32;
+        const int chunk = int(threadIdx.x) / 32 % 4 * 2 + lane / 8 % 2;
+#pragma unroll
+        for (int step = 0; step < 4; step++) {
+            load_matrix_x4_trans(a[step],
+                                 half + swizzle_128(step * 16 + lane % 8 + lane / 16 * 8, chunk));
+        }
+    }
+
+    // scales: those of the tile's rows.
+    __device__ __forceinline__ void scale(const __half *scales)
+    {
+        const __half2 *pairs = reinterpret_cast<const __half2 *>(scales) + threadIdx.x % 4;
+#pragma unroll
+        for (int step = 0; step < 4; step++) {
+            const __half2 low = pairs[step * 8];
+            const __half2 high = pairs[step * 8 + 4];
+            a[step][0] = times(a[step][0], low);
+            a[step][1] = times(a[step][1], low);
+            a[step][2] = times(a[step][2], high);
+            a[step][3] = times(a[step][3], high);
+        }
+    }
+};
+
+// One step of 16 rows: all 128 columns of b.
+template <typename M>
+__device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint32_t (&a)[4],
+                                              uint32_t tile_b, int step, bool add)
 {
+    constexpr int half_bytes = sums_shape<1>::half_bytes;
+#if TESS_CLIFFORD_HAS_GROUPS
+    group_multiply_held<M>(sum, a, rows_of_columns(tile_b + uint32_t(step * 2048), half_bytes),
+                           add);
+#else
     const int lane = int(threadIdx.x) % 32;
-    turned_fragments held[2];
-    held[0].load(half_a, half_b, 0);
 #pragma unroll
-    for (int step = 0; step < sums_shape::rows / 16; step++) {
-        if (step + 1 < sums_shape::rows / 16) {
-            held[(step + 1) % 2].load(half_a, half_b, step + 1);
-        }
-        turned_fragments &now = held[step % 2];
-        if (scaled) {
-            const __half2 *pairs = reinterpret_cast<const __half2 *>(scales + step * 16);
-            const __half2 low = pairs[lane % 4];
-            const __half2 high = pairs[lane % 4 + 4];
+    for (int j = 0; j < 8; j++) {
+        uint32_t b[4];
+        load_matrix_x4_trans(b, tile_b + uint32_t(j / 4 * half_bytes) +
+                                    swizzle_128(step * 16 + lane % 16, j % 4 * 2 + lane / 16));
 #pragma unroll
-            for (int j = 0; j < 8; j++) {
-                now.b[j / 2][j % 2 * 2] = times(now.b[j / 2][j % 2 * 2], low);
-                now.b[j / 2][j % 2 * 2 + 1] = times(now.b[j / 2][j % 2 * 2 + 1], high);
+        for (int i = 0; i < 2; i++) {
+#pragma unroll
+            for (int n = 0; n < 4 && !add; n++) {
+                sum[2 * j + i][n] = 0.0f;
             }
+            multiply_16816<M>(sum[2 * j + i], a, b[2 * i], b[2 * i + 1]);
         }
+    }
+#endif
+}
+
+__device__ __forceinline__ void begin_products()
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    group_fence();
+#endif
+}
+
+__device__ __forceinline__ void end_products()
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    group_commit();
+    group_wait<0>();
+#endif
+}
+
+template <typename M, bool scaled>
+__device__ __forceinline__ void multiply_rows(sums_tile_of_warp &sum, uint32_t half_a,
+                                              uint32_t tile_b, const __half *scales)
+{
+    turned_fragments held;
+    held.load(half_a);
+    if (scaled) {
+        held.scale(scales);
+    }
+    begin_products();
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
+    for (int step = 0; step < 4; step++) {
+        multiply_step<M>(sum, held.a[step], tile_b, step, true);
+    }
+    end_products();
+}
+
+// With both copies. The matrix units cut bits off a sum, so it is short, and added up outside.
+template <typename M>
+__device__ __forceinline__ void multiply_rows_exact(sums_tile_of_warp &whole, uint32_t half_a,
+                                                    uint32_t tile_b, const __half *scales)
+{
+    constexpr int copy_bytes = sums_shape<2>::copy_bytes;
+    sums_tile_of_warp sum;
+    turned_fragments high, low;
+    high.load(half_a);
+    low.load(half_a + copy_bytes);
+    high.scale(scales);
+    low.scale(scales);
+    begin_products();
 #pragma unroll
-            for (int j = 0; j < 8; j++) {
-                multiply_16816<M>(sum[i][j], now.a[i], now.b[j / 2][j % 2 * 2],
-                                  now.b[j / 2][j % 2 * 2 + 1]);
-            }
-        }
+    for (int step = 0; step < 4; step++) {
+        multiply_step<M>(sum, low.a[step], tile_b, step, step > 0);
+        multiply_step<M>(sum, high.a[step], tile_b + copy_bytes, step, true);
+        multiply_step<M>(sum, high.a[step], tile_b, step, true);
+    }
+    end_products();
+#pragma unroll
+    for (int n = 0; n < 64; n++) {
+        whole[n / 4][n % 4] += sum[n / 4][n % 4];
     }
 }
 
 // The largest product of the two scales among a chunk's rows, for all threads.
+template <class S>
 __device__ int largest_exponent(const int32_t *a, const int32_t *b, int64_t n_row)
 {
-    __shared__ int warps[sums_shape::threads / 32];
+    __shared__ int warps[S::threads / 32];
     int largest = INT32_MIN;
-    for (int64_t row = threadIdx.x; row < n_row; row += sums_shape::threads) {
+    for (int64_t row = threadIdx.x; row < n_row; row += S::threads) {
         largest = max(largest, a[row] + b[row]);
     }
     largest = __reduce_max_sync(0xffffffffu, largest);
@@ -129,32 +199,34 @@ __device__ int largest_exponent(const int32_t *a, const int32_t *b, int64_t n_ro
     return largest;
 }
 
+template <class S>
 __device__ void fill_scales(__half *scales, const int32_t *a, const int32_t *b, int64_t n_row,
                             int largest)
 {
-    for (int row = int(threadIdx.x); row < sums_shape::scale_rows; row += sums_shape::threads) {
+    for (int row = int(threadIdx.x); row < S::scale_rows; row += S::threads) {
         const int below = row < n_row ? a[row] + b[row] - largest : -126;
         scales[row] = __float2half_rn(power_of_two(max(below, -126)));
     }
 }
 
+// m: the warp's first of 16 rows of the result.
 __device__ __forceinline__ void store_partial(const clifford_sums_args &p, float *to,
-                                              const float (&sum)[4][8][4], int64_t m, int64_t n,
+                                              const sums_tile_of_warp &sum, int64_t m, int64_t n,
                                               unscale factors)
 {
     const int lane = int(threadIdx.x) % 32;
     const bool pairs = p.n_n % 2 == 0;
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const int64_t row = m + i * 8 + lane / 4;
+    for (int half = 0; half < 2; half++) {
+        const int64_t row = m + half * 8 + lane / 4;
         if (row >= p.n_m) {
             continue;
         }
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
+        for (int j = 0; j < 16; j++) {
             const int64_t column = n + j * 8 + lane % 4 * 2;
-            const float first = sum[i / 2][j][i % 2 * 2] * factors;
-            const float second = sum[i / 2][j][i % 2 * 2 + 1] * factors;
+            const float first = sum[j][2 * half] * factors;
+            const float second = sum[j][2 * half + 1] * factors;
             float *place = to + row * p.n_n + column;
             if (pairs && column < p.n_n) {
                 *reinterpret_cast<float2 *>(place) = make_float2(first, second);
@@ -168,79 +240,96 @@ __device__ __forceinline__ void store_partial(const clifford_sums_args &p, float
     }
 }
 
-template <typename M, bool scaled>
-__global__ void __launch_bounds__(sums_shape::threads, 2)
+// Where a block's work lies.
+struct sums_place {
+    int64_t z, component, row0, n_row, m0, n0;
+
+    __device__ __forceinline__ sums_place(const clifford_sums_args &p, int side)
+    {
+        const int64_t n_tile_n = (p.n_n - 1) / side + 1;
+        const int64_t n_tile_m = (p.n_m - 1) / side + 1;
+        z = blockIdx.x / (n_tile_n * n_tile_m);
+        m0 = blockIdx.x / n_tile_n % n_tile_m * side;
+        n0 = blockIdx.x % n_tile_n * side;
+        component = z / p.n_chunk;
+        row0 = z % p.n_chunk * p.chunk;
+        n_row = min(p.chunk, p.n_row - row0);
+    }
+};
+
+template <class S, typename M, bool scaled>
+__global__ void __launch_bounds__(S::threads, S::blocks)
     sums_kernel(const __grid_constant__ clifford_sums_args p)
 {
-    using S = sums_shape;
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t base = shared_address(shared);
     __half *scales = reinterpret_cast<__half *>(shared + S::stages * S::stage_bytes);
-    const int64_t n_tile_n = (p.n_n - 1) / S::side + 1;
-    const int64_t n_tile_m = (p.n_m - 1) / S::side + 1;
-    const int64_t z = blockIdx.x / (n_tile_n * n_tile_m);
-    const int64_t m0 = blockIdx.x / n_tile_n % n_tile_m * S::side;
-    const int64_t n0 = blockIdx.x % n_tile_n * S::side;
-    const int64_t component = z / p.n_chunk;
-    const int64_t row0 = z % p.n_chunk * p.chunk;
-    const int64_t n_row = min(p.chunk, p.n_row - row0);
-    const M *a = static_cast<const M *>(p.a.data) + component * p.a.stride + row0 * p.a.pitch + m0;
-    const M *b = static_cast<const M *>(p.b.data) + component * p.b.stride + row0 * p.b.pitch + n0;
+    const sums_place at(p, S::side);
+    const int64_t n_row = at.n_row;
+    const int64_t place_a = at.component * p.a.stride + at.row0 * p.a.pitch + at.m0;
+    const int64_t place_b = at.component * p.b.stride + at.row0 * p.b.pitch + at.n0;
 
     const int n_tile = int((n_row - 1) / S::rows + 1);
     const auto copy_stage = [&](int tile) {
-        if (tile < n_tile) {
-            const uint32_t to = base + uint32_t(tile % S::stages * S::stage_bytes);
-            const int64_t row = int64_t(tile) * S::rows;
-            copy_halves(to, a + row * p.a.pitch, p.a.pitch, n_row - row, p.n_m - m0);
-            copy_halves(to + 2 * S::half_bytes, b + row * p.b.pitch, p.b.pitch, n_row - row,
-                        p.n_n - n0);
+        const uint32_t to = base + uint32_t(tile % S::stages * S::stage_bytes);
+        const int64_t row = int64_t(tile) * S::rows;
+#pragma unroll
+        for (int copy = 0; copy < S::copies && tile < n_tile; copy++) {
+            const M *a = static_cast<const M *>(copy == 0 ? p.a.data : p.a.low) + place_a;
+            const M *b = static_cast<const M *>(copy == 0 ? p.b.data : p.b.low) + place_b;
+            copy_halves<S>(to + copy * S::copy_bytes, a + row * p.a.pitch, p.a.pitch, n_row - row,
+                           p.n_m - at.m0);
+            copy_halves<S>(to + copy * S::copy_bytes + 2 * S::half_bytes, b + row * p.b.pitch,
+                           p.b.pitch, n_row - row, p.n_n - at.n0);
         }
         copy_commit();
     };
     for (int tile = 0; tile < S::stages - 1; tile++) {
         copy_stage(tile);
     }
-    const int32_t *exponent_a = scaled ? p.a.exponent + component * p.n_row + row0 : nullptr;
-    const int32_t *exponent_b = scaled ? p.b.exponent + component * p.n_row + row0 : nullptr;
-    const int largest = scaled ? largest_exponent(exponent_a, exponent_b, n_row) : half_exponent;
+    const int32_t *exponent_a = scaled ? p.a.exponent + at.component * p.n_row + at.row0 : nullptr;
+    const int32_t *exponent_b = scaled ? p.b.exponent + at.component * p.n_row + at.row0 : nullptr;
+    const int largest = scaled ? largest_exponent<S>(exponent_a, exponent_b, n_row) : half_exponent;
     const int warp = int(threadIdx.x) / 32;
-    float sum[4][8][4] = {};
+    sums_tile_of_warp sum = {};
     for (int tile = 0; tile < n_tile; tile++) {
         copy_wait<S::stages - 2>();
+        fence_async_proxy();
         __syncthreads();
         const int64_t row = int64_t(tile) * S::rows;
         if (scaled && row % S::scale_rows == 0) {
-            fill_scales(scales, exponent_a + row, exponent_b + row, n_row - row, largest);
+            fill_scales<S>(scales, exponent_a + row, exponent_b + row, n_row - row, largest);
             __syncthreads();
         }
         copy_stage(tile + S::stages - 1);
         const uint32_t stage = base + uint32_t(tile % S::stages * S::stage_bytes);
-        multiply_rows<M, scaled>(sum, stage + uint32_t(warp / 2 * S::half_bytes),
-                                 stage + uint32_t((2 + warp % 2) * S::half_bytes),
-                                 scales + row % S::scale_rows);
+        const uint32_t half_a = stage + uint32_t(warp / 4 * S::half_bytes);
+        const uint32_t tile_b = stage + uint32_t(2 * S::half_bytes);
+        const __half *scale = scales + row % S::scale_rows;
+        if constexpr (S::copies == 2) {
+            multiply_rows_exact<M>(sum, half_a, tile_b, scale);
+        } else {
+            multiply_rows<M, scaled>(sum, half_a, tile_b, scale);
+        }
     }
-    const unscale factors = unscale_of(largest, scaled ? 0 : half_exponent);
-    store_partial(p, p.partial + z * p.n_m * p.n_n, sum, m0 + warp / 2 * 64, n0 + warp % 2 * 64,
-                  factors);
+    store_partial(p, p.partial + at.z * p.n_m * p.n_n, sum, at.m0 + warp * 16, at.n0,
+                  unscale_of(largest, scaled ? 0 : half_exponent));
 }
 
-template <typename M, bool scaled>
+template <class S, typename M, bool scaled>
 cudaError_t launch_sums(cudaStream_t stream, const clifford_sums_args &p)
 {
-    const int64_t blocks = ((p.n_m - 1) / sums_shape::side + 1) *
-                           ((p.n_n - 1) / sums_shape::side + 1) * p.n_component * p.n_chunk;
+    const int64_t blocks =
+        ((p.n_m - 1) / S::side + 1) * ((p.n_n - 1) / S::side + 1) * p.n_component * p.n_chunk;
     if (blocks > INT32_MAX) {
         return cudaErrorInvalidConfiguration;
     }
-    const cudaError_t error =
-        cudaFuncSetAttribute(sums_kernel<M, scaled>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             sums_shape::shared_bytes);
+    const cudaError_t error = cudaFuncSetAttribute(
+        sums_kernel<S, M, scaled>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
     if (error != cudaSuccess) {
         return error;
     }
-    sums_kernel<M, scaled>
-        <<<unsigned(blocks), sums_shape::threads, sums_shape::shared_bytes, stream>>>(p);
+    sums_kernel<S, M, scaled><<<unsigned(blocks), S::threads, S::shared_bytes, stream>>>(p);
     return cudaGetLastError();
 }
 
@@ -248,9 +337,11 @@ cudaError_t launch_sums(cudaStream_t stream, const clifford_sums_args &p)
 
 cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p)
 {
+    using shape = sums_shape<1>;
     if (dtype == TESS_F32) {
-        return launch_sums<__half, true>(stream, p);
+        return p.a.low != nullptr ? launch_sums<sums_shape<2>, __half, true>(stream, p)
+                                  : launch_sums<shape, __half, true>(stream, p);
     }
-    return dtype == TESS_F16 ? launch_sums<__half, false>(stream, p)
-                             : launch_sums<__nv_bfloat16, false>(stream, p);
+    return dtype == TESS_F16 ? launch_sums<shape, __half, false>(stream, p)
+                             : launch_sums<shape, __nv_bfloat16, false>(stream, p);
 }

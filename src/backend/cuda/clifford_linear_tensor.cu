@@ -16,6 +16,12 @@ constexpr int64_t sums_blocks = 256;       // fill a large device once
 constexpr int64_t chunk_most_rows = 16384; // longer f32 sums in the matrix units lose bits
 constexpr int64_t chunk_least_rows_sums = 256;
 
+// f32 to all its bits: a second copy has the lower ones.
+bool is_exact(const tess_cl_problem &p)
+{
+    return p.dtype == TESS_F32 && p.precision != TESS_CL_HIGH;
+}
+
 int64_t padded(int64_t n)
 {
     return (n + 7) / 8 * 8;
@@ -58,13 +64,19 @@ clifford_matrix place_matrix(arena &memory, const tess_cl_problem &p, const tess
                              int64_t n_inner)
 {
     if (in_place(p, view)) {
-        return {view.data, view.stride[0], view.stride[1], nullptr};
+        return {view.data, view.stride[0], view.stride[1], nullptr, nullptr};
     }
     const int64_t pitch = padded(n_inner);
     const int64_t n_row = p.n_row * p.algebra->n_component;
-    clifford_matrix matrix = {memory.take(n_row * pitch * 2), p.n_row * pitch, pitch, nullptr};
+    clifford_matrix matrix = {};
+    matrix.data = memory.take(n_row * pitch * 2);
+    matrix.stride = p.n_row * pitch;
+    matrix.pitch = pitch;
     if (p.dtype == TESS_F32) {
         matrix.exponent = static_cast<int32_t *>(memory.take(n_row * int64_t(sizeof(int32_t))));
+    }
+    if (is_exact(p)) {
+        matrix.low = memory.take(n_row * pitch * 2);
     }
     return matrix;
 }
@@ -92,6 +104,9 @@ tensor_plan make_plan(arena &memory, const tess_stage_clifford_linear &a)
     plan.weight.pitch = padded(n_inner);
     plan.weight.data = memory.take(columns * plan.weight.pitch * 2);
     plan.weight.factor = static_cast<float *>(memory.take(columns * int64_t(sizeof(float))));
+    if (is_exact(p)) {
+        plan.weight.low = memory.take(columns * plan.weight.pitch * 2);
+    }
     plan.x = place_matrix(memory, p, a.x, p.n_in);
     if (!forward) {
         plan.grad_out = place_matrix(memory, p, a.grad_out, p.n_out);
@@ -161,8 +176,10 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     } else {
         args.add = a.add_to_grad_x != 0;
     }
-    args.pairs = args.c.stride[2] == 1 && args.n_j % 2 == 0 && args.c.stride[0] % 2 == 0 &&
-                 args.c.stride[1] % 2 == 0 && reinterpret_cast<uintptr_t>(args.c.data) % 8 == 0;
+    const uintptr_t quad_bytes = p.dtype == TESS_F32 ? 16 : 8;
+    args.quads = args.c.stride[2] == 1 && args.n_j % 4 == 0 && args.c.stride[0] % 4 == 0 &&
+                 args.c.stride[1] % 4 == 0 &&
+                 reinterpret_cast<uintptr_t>(args.c.data) % quad_bytes == 0;
     return args;
 }
 
@@ -183,9 +200,7 @@ cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a
 
 bool clifford_linear_tensor_takes(const tess_cl_problem &p)
 {
-    const bool type = p.dtype == TESS_F16 || p.dtype == TESS_BF16 ||
-                      (p.dtype == TESS_F32 && p.precision == TESS_CL_HIGH);
-    return type && p.n_in >= least_features && p.n_out >= least_features;
+    return p.dtype != TESS_F64 && p.n_in >= least_features && p.n_out >= least_features;
 }
 
 size_t clifford_linear_tensor_scratch(const tess_stage_clifford_linear &a)

@@ -2,8 +2,9 @@
 //
 // The matrix units read 16-bit items. f32 becomes f16, which has the 10 bits of mantissa of TF32,
 // with one exact power of two per row of activations and per column of weights: `prepare` makes
-// these copies, with the inner axis of the product dense. Then `rows` is C[k] = A[k] W[grade of k]
-// (forward, grad_x) and `weights` sums x^T grad_out over chunks of rows.
+// these copies, with the inner axis of the product dense. Where f32 is to stay exact, a second copy
+// `low` has what the first lacks, 22 bits in all, and three products stand for one. Then `rows` is
+// C[k] = A[k] W[grade of k] (forward, grad_x) and `weights` sums x^T grad_out over chunks of rows.
 #ifndef TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
 #define TESS_CUDA_CLIFFORD_LINEAR_TENSOR_H
 
@@ -18,6 +19,7 @@ struct clifford_matrix {
     int64_t stride;
     int64_t pitch; // a multiple of 8; items behind the row are not read
     int32_t *exponent;
+    void *low; // of the layout of data, or NULL
 };
 
 // One activation to copy.
@@ -33,6 +35,7 @@ struct clifford_weights {
     void *data;
     int64_t pitch;
     float *factor;
+    void *low; // or NULL
 };
 
 struct clifford_prepare_args {
@@ -58,7 +61,7 @@ struct clifford_rows_args {
     int32_t bias_is_f32; // else of the activations' type
     int32_t bias_all;
     int32_t add;   // to what c holds
-    int32_t pairs; // two items of c can be stored at once
+    int32_t quads; // four items of c can be stored at once
     uint8_t grade[TESS_CL_MAX_COMPONENTS];
 };
 
