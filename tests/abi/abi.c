@@ -1359,6 +1359,23 @@ FIELD(tess_clifford_call, stream, 8);
 FIELD(tess_clifford_call, workspace, 16);
 FIELD(tess_clifford_call, workspace_bytes, 24);
 
+// tessera/clifford/bench.h
+SIZE(tess_clifford_timing, 104);
+FIELD(tess_clifford_timing, struct_size, 0);
+FIELD(tess_clifford_timing, n_sample, 4);
+FIELD(tess_clifford_timing, n_row, 8);
+FIELD(tess_clifford_timing, n_feature, 16);
+FIELD(tess_clifford_timing, forward_s, 24);
+FIELD(tess_clifford_timing, forward_backward_s, 32);
+FIELD(tess_clifford_timing, separate_forward_s, 40);
+FIELD(tess_clifford_timing, separate_forward_backward_s, 48);
+FIELD(tess_clifford_timing, memory_bytes, 56);
+FIELD(tess_clifford_timing, separate_memory_bytes, 64);
+FIELD(tess_clifford_timing, forward_bytes, 72);
+FIELD(tess_clifford_timing, forward_backward_bytes, 80);
+FIELD(tess_clifford_timing, forward_flops, 88);
+FIELD(tess_clifford_timing, forward_backward_flops, 96);
+
 // tessera/clifford/check.h
 SIZE(tess_clifford_finding, 96);
 FIELD(tess_clifford_finding, name, 0);

@@ -1,0 +1,226 @@
+#include "systems/clifford/bench/arrays.h"
+
+#include "base/status.h"
+
+#include <string.h>
+
+// Far beyond any cache in use: what a pass reads was last touched this much memory ago.
+enum { ROTATED_BYTES = 256 << 20 };
+
+static int has_linear(const tess_clifford_op *op)
+{
+    return op->kind == TESS_CL_LINEAR || op->kind == TESS_CL_LAYER || op->kind == TESS_CL_FC_LAYER;
+}
+
+static int has_product(const tess_clifford_op *op)
+{
+    return op->kind == TESS_CL_SGP || op->kind == TESS_CL_FCGP || op->kind == TESS_CL_LAYER ||
+           op->kind == TESS_CL_FC_LAYER;
+}
+
+static int is_full(const tess_clifford_op *op)
+{
+    return op->kind == TESS_CL_FCGP || op->kind == TESS_CL_FC_LAYER;
+}
+
+static int32_t set_shape(int64_t *shape, int is_there, int64_t a, int64_t b, int64_t c)
+{
+    shape[0] = a;
+    shape[1] = b;
+    shape[2] = c;
+    return !is_there ? 0 : c > 0 ? 3 : b > 0 ? 2 : 1;
+}
+
+int32_t bench_shape(const tess_clifford_op *op, bench_array what, int64_t n_row, int64_t n_feature,
+                    int64_t shape[TESS_MAX_RANK])
+{
+    const int64_t n = n_feature;
+    const int64_t d = op->algebra.n_component, g = op->algebra.n_grade, p = op->algebra.n_path;
+    switch (what) {
+    case BENCH_WEIGHT:
+    case BENCH_GWEIGHT:
+        return is_full(op) ? set_shape(shape, 1, p, n, n)
+                           : set_shape(shape, has_product(op), n, p, 0);
+    case BENCH_LINEAR_WEIGHT:
+    case BENCH_GLINEAR_WEIGHT:
+        return set_shape(shape, has_linear(op), g, n, n);
+    case BENCH_BIAS:
+    case BENCH_GBIAS:
+        return set_shape(shape, has_linear(op), n, 0, 0);
+    case BENCH_STATISTICS:
+        return set_shape(shape, has_product(op), g, n_row, 0);
+    case BENCH_LINEAR_OUT:
+        return set_shape(shape, has_linear(op) && has_product(op), d, n_row, n);
+    case BENCH_Y:
+    case BENCH_GY:
+    case BENCH_GATED_X:
+    case BENCH_GATED_Y:
+    case BENCH_PRODUCT:
+    case BENCH_H:
+    case BENCH_GGATED_X:
+    case BENCH_GGATED_Y:
+        return set_shape(shape, has_product(op), d, n_row, n);
+    default:
+        return set_shape(shape, what != BENCH_WORKSPACE, d, n_row, n);
+    }
+}
+
+static tess_space space_of(const bench_memory *memory)
+{
+    return memory->device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_DEVICE;
+}
+
+static tess_status take(bench_memory *memory, tess_array *array, size_t bytes)
+{
+    array->space = (int32_t)space_of(memory);
+    array->device = memory->device->info.index;
+    return memory->device->backend->memory_alloc(memory->device->handle, space_of(memory), bytes,
+                                                 &array->data);
+}
+
+// Multiples of 1/64 below 2, exact in every type: small integers as f16 and bf16 have them.
+static void fill(unsigned char *data, tess_dtype dtype, int64_t n, uint32_t salt)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t mixed = ((uint32_t)i + salt) * 2654435761U;
+        const float value = (float)((int)(mixed >> 24) - 128) / 64;
+        const double wide = (double)value;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        const uint16_t upper = (uint16_t)(bits >> 16);
+        const uint32_t exponent = (bits >> 23 & 0xff) - 112;
+        const uint16_t half =
+            value == 0 ? 0
+                       : (uint16_t)((bits >> 16 & 0x8000) | exponent << 10 | (bits >> 13 & 0x3ff));
+        switch (dtype) {
+        case TESS_F64:
+            memcpy(data + 8 * i, &wide, 8);
+            break;
+        case TESS_F32:
+            memcpy(data + 4 * i, &value, 4);
+            break;
+        case TESS_BF16:
+            memcpy(data + 2 * i, &upper, 2);
+            break;
+        default:
+            memcpy(data + 2 * i, &half, 2);
+            break;
+        }
+    }
+}
+
+static tess_status upload(tess_context *ctx, bench_memory *memory, const tess_array *array,
+                          size_t bytes, uint32_t salt)
+{
+    unsigned char *host = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_TILE, "random data");
+    if (!host) {
+        return TESS_E_MEMORY;
+    }
+    fill(host, (tess_dtype)array->dtype, tess_array_items(array), salt);
+    const tess_backend *backend = memory->device->backend;
+    tess_status status =
+        backend->copy(memory->queue, array->data, space_of(memory), host, TESS_SPACE_HOST, bytes);
+    if (status == TESS_OK) {
+        status = backend->finish(memory->queue);
+    }
+    tess_heap_free(&ctx->heap, host, bytes, TESS_TAG_TILE);
+    return status;
+}
+
+static int is_read(bench_array what)
+{
+    return what < BENCH_N_INPUT || what == BENCH_WEIGHT || what == BENCH_LINEAR_WEIGHT ||
+           what == BENCH_BIAS;
+}
+
+static tess_status create_array(tess_context *ctx, bench_memory *memory, const tess_clifford_op *op,
+                                bench_array what, int32_t set, int64_t n_row, int64_t n_feature)
+{
+    int64_t shape[TESS_MAX_RANK];
+    const int32_t rank = bench_shape(op, what, n_row, n_feature, shape);
+    if (rank == 0) {
+        return TESS_OK;
+    }
+    const tess_dtype dtype =
+        what == BENCH_STATISTICS && memory->dtype != TESS_F64 ? TESS_F32 : memory->dtype;
+    tess_array *array = &memory->arrays[set][what];
+    TESS_TRY(tess_array_init(array, NULL, dtype, rank, shape));
+    const size_t bytes = (size_t)tess_array_items(array) * tess_dtype_bytes(dtype);
+    memory->bytes[what] = bytes;
+    TESS_TRY(take(memory, array, bytes));
+    return is_read(what) ? upload(ctx, memory, array, bytes, (uint32_t)what * 977 + (uint32_t)set)
+                         : TESS_OK;
+}
+
+static tess_status create_all(tess_context *ctx, bench_memory *memory, const tess_clifford_op *op,
+                              int64_t n_row, int64_t n_feature)
+{
+    const tess_backend *backend = memory->device->backend;
+    if (memory->device->shares_host_memory) {
+        TESS_TRY(backend->queue_create(memory->device->handle, &memory->queue));
+    } else {
+        TESS_TRY(backend->queue_adopt(memory->device->handle, NULL, &memory->queue));
+    }
+    for (int what = 0; what < BENCH_WORKSPACE; what++) {
+        TESS_TRY(create_array(ctx, memory, op, (bench_array)what, 0, n_row, n_feature));
+    }
+    size_t input_bytes = 0;
+    for (int what = 0; what < BENCH_N_INPUT; what++) {
+        input_bytes += memory->bytes[what];
+    }
+    const size_t wanted = input_bytes > 0 ? ROTATED_BYTES / input_bytes + 1 : 1;
+    memory->n_set = wanted < BENCH_MAX_SET ? (int32_t)wanted : BENCH_MAX_SET;
+    for (int32_t set = 1; set < memory->n_set; set++) {
+        for (int what = 0; what < BENCH_N_INPUT; what++) {
+            TESS_TRY(create_array(ctx, memory, op, (bench_array)what, set, n_row, n_feature));
+        }
+    }
+    return TESS_OK;
+}
+
+tess_status bench_memory_create(tess_context *ctx, const tess_clifford_op *op, tess_dtype dtype,
+                                int64_t n_row, int64_t n_feature, bench_memory *memory)
+{
+    *memory = (bench_memory){.device = ctx->device, .dtype = dtype, .n_set = 1};
+    const tess_status status = create_all(ctx, memory, op, n_row, n_feature);
+    if (status != TESS_OK) {
+        bench_memory_destroy(memory);
+    }
+    return status;
+}
+
+static void give_back(bench_memory *memory, tess_array *array, size_t bytes)
+{
+    if (array->data) {
+        memory->device->backend->memory_free(memory->device->handle, space_of(memory), array->data,
+                                             bytes);
+        array->data = NULL;
+    }
+}
+
+tess_status bench_memory_workspace(bench_memory *memory, size_t bytes)
+{
+    tess_array *workspace = &memory->arrays[0][BENCH_WORKSPACE];
+    if (bytes <= memory->bytes[BENCH_WORKSPACE]) {
+        return TESS_OK;
+    }
+    give_back(memory, workspace, memory->bytes[BENCH_WORKSPACE]);
+    memory->bytes[BENCH_WORKSPACE] = 0;
+    const size_t padded = bytes + BENCH_ALIGNMENT;
+    TESS_TRY(take(memory, workspace, padded));
+    memory->bytes[BENCH_WORKSPACE] = padded;
+    return TESS_OK;
+}
+
+void bench_memory_destroy(bench_memory *memory)
+{
+    for (int32_t set = 0; set < BENCH_MAX_SET; set++) {
+        for (int what = 0; what < BENCH_N_ARRAY; what++) {
+            give_back(memory, &memory->arrays[set][what], memory->bytes[what]);
+        }
+    }
+    if (memory->queue) {
+        memory->device->backend->queue_destroy(memory->queue);
+        memory->queue = NULL;
+    }
+}
