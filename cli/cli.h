@@ -51,6 +51,17 @@ typedef struct cli_xpcs_values {
     const char *mode; // of a template
 } cli_xpcs_values;
 
+// Options of the clifford commands that are not in a parameter table.
+typedef struct cli_clifford_values {
+    int terms;
+    const char *signature;
+    const char *product;
+    const char *operation;
+    const char *batch;
+    const char *features;
+    const char *seconds;
+} cli_clifford_values;
+
 // Options that are not in a parameter table. Absent ones are 0 or NULL.
 typedef struct cli_values {
     int help;
@@ -100,6 +111,7 @@ typedef struct cli_values {
     const char *types;
     const char *use_log;
     cli_xpcs_values xpcs;
+    cli_clifford_values clifford;
 } cli_values;
 
 // Groups of common options a command takes.
@@ -204,6 +216,9 @@ int cmd_autoreject_transform(cli *c);
 int cmd_autoreject_validation_curve(cli *c);
 int cmd_bench(cli *c);
 int cmd_cite(cli *c);
+int cmd_clifford_bench(cli *c);
+int cmd_clifford_check(cli *c);
+int cmd_clifford_table(cli *c);
 int cmd_completion(cli *c);
 int cmd_config_diff(cli *c);
 int cmd_config_init(cli *c);

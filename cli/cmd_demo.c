@@ -145,12 +145,39 @@ static int demo_xpcs(const cli *c, const char *dir, demo_paths *paths)
     return 0;
 }
 
+static int demo_clifford(const cli *c, const char *dir, demo_paths *paths)
+{
+    char *table[MAX_WORD] = {WORD("tessera"), WORD("clifford"), WORD("table"), WORD("+++")};
+    char *check[MAX_WORD] = {WORD("tessera"), WORD("clifford"), WORD("check"), WORD("+++")};
+    char *bench[MAX_WORD] = {WORD("tessera"),    WORD("clifford"),   WORD("bench"),
+                             WORD("+++"),        WORD("--batch"),    WORD("256,1024,4096"),
+                             WORD("--features"), WORD("28,128,512"), WORD("--seconds"),
+                             WORD("0.1"),        WORD("--report"),   paths->report,
+                             WORD("--overwrite")};
+
+    CLI_TRY(make_directory(dir, "unused", "unused", paths));
+    CLI_TRY(run_line(c, table));
+    CLI_TRY(run_line(c, check));
+    CLI_TRY(run_line(c, bench));
+    printf(
+        "\nThe report is %s\n\n"
+        "In a network of PyTorch:\n"
+        "  from tessera.clifford import Layer\n"
+        "  layer = Layer(n_features=128, dims=3)\n"
+        "  z = layer(x)    # x: (8, batch, 128), components 1, e1, e2, e3, e12, e13, e23, e123\n",
+        paths->report);
+    return 0;
+}
+
 int cmd_demo(cli *c)
 {
     static const struct {
         const char *name;
         int (*run)(const cli *c, const char *dir, demo_paths *paths);
-    } demos[] = {{"autoreject", demo_autoreject}, {"decode", demo_decode}, {"xpcs", demo_xpcs}};
+    } demos[] = {{"autoreject", demo_autoreject},
+                 {"decode", demo_decode},
+                 {"xpcs", demo_xpcs},
+                 {"clifford", demo_clifford}};
     const char *dir = c->values.dir ? c->values.dir : "tessera-demo";
     const char *system = c->n_operand > 0 ? c->operands[0] : "autoreject";
     const cli_command *command = cli_find_command(system);
@@ -170,5 +197,6 @@ int cmd_demo(cli *c)
             return code;
         }
     }
-    return cli_usage_error(c, "unknown system '%s'; there are autoreject, decode and xpcs", system);
+    return cli_usage_error(
+        c, "unknown system '%s'; there are autoreject, decode, xpcs and clifford", system);
 }

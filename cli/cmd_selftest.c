@@ -165,6 +165,12 @@ static int check_xpcs(tess_context *ctx, trial *t)
     return selftest_xpcs(ctx);
 }
 
+static int check_clifford(tess_context *ctx, trial *t)
+{
+    (void)t;
+    return selftest_clifford(ctx);
+}
+
 typedef struct check {
     const char *name;
     int (*passes)(tess_context *ctx, trial *t);
@@ -175,6 +181,7 @@ static const check checks[] = {
     {"autoreject ptp f32", check_tiles_f32, 0}, {"autoreject ptp f64", check_tiles_f64, 0},
     {"autoreject ptp NaN", check_nan, 0},       {"autoreject fit", check_fit, 1},
     {"decode exact", check_decode, 1},          {"xpcs fit", check_xpcs, 1},
+    {"clifford products", check_clifford, 0},
 };
 
 typedef struct tally {

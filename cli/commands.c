@@ -56,7 +56,8 @@ static const opt_def talk_options[] = {
 const cli_command *cli_commands(int64_t *n_command)
 {
     static const cli_command_list *const lists[] = {&cli_autoreject_commands, &cli_decode_commands,
-                                                    &cli_xpcs_commands, &cli_general_commands};
+                                                    &cli_xpcs_commands, &cli_clifford_commands,
+                                                    &cli_general_commands};
     static cli_command all[CLI_MAX_COMMAND];
     static int64_t n_all;
 

@@ -14,6 +14,7 @@ typedef struct cli_command_list {
 } cli_command_list;
 
 extern const cli_command_list cli_autoreject_commands;
+extern const cli_command_list cli_clifford_commands;
 extern const cli_command_list cli_decode_commands;
 extern const cli_command_list cli_general_commands;
 extern const cli_command_list cli_xpcs_commands;

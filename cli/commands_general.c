@@ -21,7 +21,6 @@ static const opt_def help_options[] = {
 };
 
 static const cli_command commands[] = {
-    {.name = "clifford", .summary = "fused Clifford-algebra network layers"},
     {.name = "demo",
      .operands = "[SYSTEM]",
      .max_operand = 1,

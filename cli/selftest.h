@@ -9,6 +9,9 @@
 // 1 if the worked example of autoreject gives the stored numbers.
 int selftest_autoreject(tess_context *ctx);
 
+// 1 if the worked examples of clifford give the stored numbers.
+int selftest_clifford(tess_context *ctx);
+
 // 1 if the worked example of decode gives the stored numbers.
 int selftest_decode(tess_context *ctx);
 

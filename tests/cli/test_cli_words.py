@@ -12,7 +12,9 @@ TEXTS = {
     "help_group": ["config", "--help"],
     "help_environment": ["help", "environment"],
     "help_exit_codes": ["help", "exit-codes"],
-    "help_absent": ["help", "clifford"],
+    "help_absent": ["help", "xpcs", "mcmc"],
+    "help_clifford": ["help", "clifford"],
+    "help_clifford_bench": ["clifford", "bench", "--help"],
     "help_xpcs": ["help", "xpcs"],
     "help_xpcs_fit": ["help", "xpcs", "fit"],
     "help_decode": ["help", "decode"],
@@ -46,9 +48,13 @@ TEXTS = {
     "usage_shell": ["completion", "tcsh"],
     "usage_decode_verb": ["decode", "spikes.h5"],
     "usage_xpcs": ["xpcs"],
+    "usage_clifford_none": ["clifford", "table"],
+    "usage_clifford_batch": ["clifford", "bench", "--batch", "1.5"],
+    "usage_clifford_signature": ["clifford", "table", "++x"],
+    "clifford_table": ["clifford", "table", "+++"],
+    "clifford_table_outer": ["clifford", "table", "3,0,1", "--product", "outer"],
+    "clifford_table_terms": ["clifford", "table", "--signature=-", "--terms"],
     "absent_sampling": ["xpcs", "mcmc"],
-    "absent_clifford": ["clifford"],
-    "absent_demo": ["demo", "clifford"],
 }
 
 
