@@ -1,0 +1,223 @@
+"""clifford against torch.compile of the same formulas, on the GPU if torch sees one, else the CPU.
+
+The peer is `tests/python/clifford_torch.py`: gates, product and norm written out component by
+component (not as a dense contraction), compiled for the exact shape, on all cores. Both sides get
+the same tensors, their gradients by every input, and nothing is accumulated. `fwd` runs without
+gradients, `fwdbwd` is forward and backward with a random gradient of the result.
+
+On a GPU times are medians from events, inputs rotate over more memory than the caches hold, and the
+device is given work ahead so that the host is never waited for; `host` in the line below a row is
+the time a call keeps the host. Matrix products are at torch's precision "high" (TF32) there, on
+both sides. On the CPU everything is at "highest".
+"""
+
+import functools
+import importlib
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from cases._case import Case
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "python"))
+
+SYMBOLS = {2: (1, 1), 3: (1, 1, 1)}
+COMPONENTS = {2: 4, 3: 8}
+PATHS = {2: 10, 3: 20}
+PAIRS = {2: 14, 3: 44}
+SIZES = {"": (4096, 512), "-small": (1024, 128)}
+ROTATED_BYTES = 256 << 20
+EVENTS = 50
+
+
+@functools.cache
+def modules():
+    """Torch, ours and the plain formulas, with the precision both sides use."""
+    torch = importlib.import_module("torch")
+    torch.set_float32_matmul_precision("high" if torch.cuda.is_available() else "highest")
+    return torch, importlib.import_module("tessera.clifford"), importlib.import_module(
+        "clifford_torch")
+
+
+def relative(found, wanted):
+    """Largest relative error, in the Euclidean norm, of any tensor."""
+    return max(float((a.double() - b.double()).norm() / b.double().norm())
+               for a, b in zip(found, wanted, strict=True))
+
+
+class Prepared:
+    """Tensors of one operation and size, and both sides' ways to compute it."""
+
+    def __init__(self, op, dims, batch, features, dtype, backward):
+        torch, _, _ = modules()
+        torch.manual_seed(7)
+        self.op, self.dims, self.backward = op, dims, backward
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        shape = (COMPONENTS[dims], batch, features)
+        kind = {"dtype": getattr(torch, dtype), "device": self.device}
+
+        def draw(*size):
+            return torch.randn(*size, **kind)
+
+        item = torch.empty(0, **kind).element_size()
+        n_set = max(1, min(8, ROTATED_BYTES // (3 * shape[0] * batch * features * item) + 1))
+        self.sets = []
+        for _ in range(n_set if self.device == "cuda" else 1):
+            activations = [draw(*shape)] + ([draw(*shape)] if op != "layer" else [])
+            self.sets.append((activations, draw(*shape)))
+        if op == "layer":
+            self.weights = [draw(features, PATHS[dims]),
+                            draw(dims + 1, features, features) / features**0.5,
+                            0.1 * draw(features)]
+        elif op == "fcgp":
+            self.weights = [draw(PATHS[dims], features, features) / features**0.5]
+        else:
+            self.weights = [draw(features, PATHS[dims])]
+        for tensor in [t for a, _ in self.sets for t in a] + self.weights:
+            tensor.requires_grad_(backward)
+
+    @functools.cached_property
+    def plain(self):
+        """The plain formulas, compiled for this shape."""
+        torch, _, formulas = modules()
+        torch._dynamo.reset()
+        metric = SYMBOLS[self.dims]
+        function = {"sgp": formulas.gelu_sgp_norm, "fcgp": formulas.gelu_fcgp_norm,
+                    "layer": formulas.layer}[self.op]
+        return torch.compile(lambda *tensors: function(*tensors, metric), dynamic=False)
+
+    def fused(self, *tensors):
+        """Ours."""
+        _, clifford, _ = modules()
+        if self.op == "layer":
+            return clifford.layer(*tensors, metric=SYMBOLS[self.dims])
+        name = f"fused_gelu_{self.op}_norm_{self.dims}d"
+        return getattr(clifford, name)(*tensors)
+
+    def run(self, function, turn=0):
+        """One pass over a set of inputs: the result, or it and all gradients."""
+        torch, _, _ = modules()
+        activations, gradient = self.sets[turn % len(self.sets)]
+        inputs = [*activations, *self.weights]
+        if not self.backward:
+            with torch.no_grad():
+                return [function(*inputs)]
+        result = function(*inputs)
+        return [result.detach(), *torch.autograd.grad(result, inputs, gradient)]
+
+    def ours(self, threads):
+        """Our pass with so many threads."""
+        importlib.import_module("tessera").set_num_threads(threads)
+        return self.run(self.fused)
+
+    def peer(self):
+        """The peer's pass."""
+        return self.run(self.plain)
+
+    def on_cpu(self, threads, has_peer):
+        """Median seconds of both, taking turns."""
+        sides = [lambda: self.ours(threads)] + ([self.peer] if has_peer else [])
+        times = [[] for _ in sides]
+        end = time.perf_counter() + 3
+        while len(times[0]) < 5 or time.perf_counter() < end:
+            for run, list_of_times in zip(sides, times, strict=True):
+                start = time.perf_counter()
+                run()
+                list_of_times.append(time.perf_counter() - start)
+        return [statistics.median(t) for t in times]
+
+    def on_gpu(self, function):
+        """Median seconds between events around a pass."""
+        torch, _, _ = modules()
+        for turn in range(len(self.sets) + 3):
+            self.run(function, turn)
+        samples = []
+        for _ in range(4):
+            events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)]
+                      for _ in range(EVENTS)]
+            torch.cuda.synchronize()
+            torch.cuda._sleep(100_000_000)  # cycles: the host gets ahead
+            for turn, (start, stop) in enumerate(events):
+                start.record()
+                self.run(function, turn)
+                stop.record()
+            torch.cuda.synchronize()
+            samples += [start.elapsed_time(stop) * 1e-3 for start, stop in events]
+        return statistics.median(samples)
+
+    def times(self, threads):
+        """Ours and the peer's."""
+        if self.device == "cpu":
+            return tuple(self.on_cpu(threads, True))
+        return self.on_gpu(self.fused), self.on_gpu(self.plain)
+
+    def more(self):
+        """What a pass keeps of memory, and of the host."""
+        torch, _, _ = modules()
+        facts = {"device": torch.cuda.get_device_name() if self.device == "cuda" else "cpu"}
+        if self.device == "cuda":
+            for name, function in (("MiB", self.fused), ("peer MiB", self.plain)):
+                self.run(function)
+                rotated = sum(t.nbytes for a, g in self.sets[1:] for t in [*a, g])
+                torch.cuda.synchronize()
+                torch.cuda.reset_peak_memory_stats()
+                self.run(function)
+                facts[name] = (torch.cuda.max_memory_allocated() - rotated) / 2**20
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for turn in range(EVENTS):
+                self.run(self.fused, turn)
+            facts["host ms"] = (time.perf_counter() - start) / EVENTS * 1e3
+            torch.cuda.synchronize()
+        return facts
+
+
+def least_bytes(op, dims, batch, features, backward, item):
+    """What has to come from and go to memory at least."""
+    activations = COMPONENTS[dims] * batch * features * item
+    n_input = 1 if op == "layer" else 2
+    forward = (n_input + 1) * activations
+    return forward + (2 * n_input + 1) * activations if backward else forward
+
+
+def flop(op, dims, batch, features, backward):
+    """Of matrix products."""
+    matrices = {"sgp": 0, "fcgp": PAIRS[dims], "layer": COMPONENTS[dims]}[op]
+    return 2.0 * matrices * batch * features**2 * (3 if backward else 1)
+
+
+def make_case(op, dims, way, suffix, dtype="float32"):
+    batch, features = SIZES[suffix]
+    backward = way == "fwdbwd"
+    item = 4 if dtype == "float32" else 2
+    tolerance = 2e-3 if op != "sgp" else 2e-6
+    if dtype != "float32":
+        tolerance = 2e-2
+    return Case(
+        name=f"{op}{dims}-{way}{suffix}" + ("" if dtype == "float32" else f"-{dtype}"),
+        sizes={"dims": dims, "batch": batch, "features": features, "dtype": dtype},
+        peer_name="torch",
+        tolerance=tolerance,
+        make=lambda: Prepared(op, dims, batch, features, dtype, backward),
+        ours=lambda data, threads: data.ours(threads),
+        peer=lambda data: data.peer(),
+        error=relative,
+        times=lambda data, threads: data.times(threads),
+        more=lambda data, threads, ours_s: data.more(),
+        bytes_read=0 if op == "fcgp" else least_bytes(op, dims, batch, features, backward, item),
+        flop=flop(op, dims, batch, features, backward) if op == "fcgp" else 0,
+        all_threads_only=True,
+    )
+
+
+def cases():
+    for suffix in SIZES:
+        for op, dims in (("sgp", 2), ("sgp", 3), ("fcgp", 2), ("fcgp", 3), ("layer", 2),
+                         ("layer", 3)):
+            for way in ("fwd", "fwdbwd"):
+                yield make_case(op, dims, way, suffix)
+    torch, _, _ = modules()
+    if torch.cuda.is_available():
+        for way in ("fwd", "fwdbwd"):
+            yield make_case("sgp", 3, way, "", "bfloat16")
