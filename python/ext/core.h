@@ -254,6 +254,7 @@ extern PyMethodDef core_autoreject_model_methods[];
 extern PyMethodDef core_autoreject_overall_methods[];
 extern PyMethodDef core_autoreject_report_methods[];
 extern PyMethodDef core_clifford_algebra_methods[];
+extern PyMethodDef core_clifford_check_methods[];
 extern PyMethodDef core_clifford_input_methods[];
 extern PyMethodDef core_clifford_op_methods[];
 extern PyMethodDef core_decode_environment_methods[];

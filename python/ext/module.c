@@ -36,6 +36,7 @@ static int module_exec(PyObject *module)
         core_autoreject_overall_methods,
         core_autoreject_report_methods,
         core_clifford_algebra_methods,
+        core_clifford_check_methods,
         core_clifford_input_methods,
         core_clifford_op_methods,
         core_decode_environment_methods,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -275,6 +278,29 @@ def test_drop_in_functions_take_arrays() -> None:
     )
     data = golden("algebras")
     assert_near(tc.gp_pga(data["cl301_x"], data["cl301_y"]), data["cl301_product"], 1e-14)
+
+
+def test_self_check() -> None:
+    found = tc.check("+++", rows=5, features=8, threads=1)
+    assert found
+    assert all(entry["passed"] for entry in found)
+
+
+def test_examples_in_docstrings() -> None:
+    for module in (tc, tc._algebra):
+        failed, tried = doctest.testmod(module)
+        assert tried
+        assert failed == 0
+
+
+def test_options_are_those_of_the_table() -> None:
+    functions = (tc.mv_gelu, tc.rms_norm, tc.sgp, tc.fcgp, tc.linear, tc.layer)
+    for param in tessera._core.param_tables()["clifford.op"]:
+        found = [f for f in functions if param["name"] in inspect.signature(f).parameters]
+        docs = " ".join(str(inspect.getdoc(f)) for f in found)
+        assert f"{param['name']} : " in docs
+        default = "1e-6" if param["name"] == "eps" else repr(param["default"])
+        assert f"default {default}" in docs or f"{default} for arrays" in re.sub(r"\s+", " ", docs)
 
 
 def test_torch_is_not_imported() -> None:

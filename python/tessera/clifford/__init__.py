@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tessera.clifford._algebra import Algebra
+from tessera.clifford._check import check
 from tessera.clifford._compat import (
     P2M0_NUM_GRADES,
     P2M0_NUM_PRODUCT_WEIGHTS,
@@ -66,6 +67,7 @@ __all__ = [
     "MVLinear",
     "MVRMSNorm",
     "Op",
+    "check",
     "fcgp",
     "fused_gelu_fcgp_norm_2d",
     "fused_gelu_fcgp_norm_3d",

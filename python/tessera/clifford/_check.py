@@ -1,0 +1,44 @@
+"""Whether the operations hold their promises on this machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tessera import _core
+from tessera._lib import Session
+from tessera._tables import split_options, takes_options
+from tessera.clifford._spec import MetricLike, metric_text
+
+
+@takes_options("clifford.check")
+def check(
+    metric: MetricLike,
+    *,
+    threads: int | None = None,
+    device: str | None = None,
+    context: _core.Context | None = None,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Check equivariance, gradients and repeatability of the operations in an algebra.
+
+    Parameters
+    ----------
+    metric : str, sequence of int or Algebra
+        The algebra.
+    {options}
+    threads : int, optional
+        Default: see :func:`tessera.set_num_threads`.
+    device : str, optional
+        'cpu', 'cuda' ...
+    context : tessera.Context, optional
+        Used instead of threads and device.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``dtype``, ``error``, ``allowed``, ``is_control`` (a case that must exceed what
+        is allowed) and ``passed``.
+    """
+    (own,) = split_options("check", options, "clifford.check")
+    with Session(context, threads=threads, device=device) as ctx:
+        return _core.clifford_check(ctx, metric_text(metric), own)
