@@ -15,9 +15,11 @@
 #define ROWS_8(X) ROWS_6(X) X(6) X(7)
 #define ROWS_14(X) ROWS_8(X) X(8) X(9) X(10) X(11) X(12) X(13)
 
+enum { MOST_ROWS = V_REGISTERS >= 32 ? 14 : 6, FEW_PANELS = 8 };
+
 void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
 {
-    shape->n_row = V_REGISTERS >= 32 ? 14 : 6;
+    shape->n_row = MOST_ROWS;
     shape->width_f32 = 2 * v_len_f32();
     shape->width_f64 = 2 * v_len_f64();
 }

@@ -18,7 +18,9 @@ static product any_product(check *t, int round)
 {
     product p = {.n_row = 1 + check_random(t) % (round % 4 == 0 ? 100 : 31),
                  .depth = 1 + check_random(t) % (round % 5 == 0 ? TESS_CL_GEMM_DEPTH : 20),
-                 .n_col = 1 + check_random(t) % (round % 3 == 0 ? 150 : 40),
+                 .n_col = 1 + check_random(t) % (round % 12 == 0  ? 600
+                                                 : round % 3 == 0 ? 150
+                                                                  : 40),
                  .is_transposed = round % 2,
                  .is_first = round / 2 % 2};
     p.c_stride = p.n_col + check_random(t) % 3;

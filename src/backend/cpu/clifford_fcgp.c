@@ -15,7 +15,7 @@
 enum { DEPTH = TESS_CL_GEMM_DEPTH, ROW = TESS_CL_GEMM_ROW };
 
 // Rows times components of a block; blocks wanted for the threads of any machine.
-enum { BLOCK_LINES = 448, WANTED_BLOCKS = 32 };
+enum { BLOCK_LINES = 896, WANTED_BLOCKS = 32 };
 
 // What a stretch of rows may keep for the gradients of weights.
 enum { STRETCH_BYTES = 64 << 20 };

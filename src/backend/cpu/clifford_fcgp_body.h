@@ -241,10 +241,11 @@ static void T_NAME(back_grade)(const BLOCK *b, int64_t grade, ROWS h, ROWS grad_
         }
         for (int64_t n = 0; n < p->n_out; n += DEPTH) {
             const int64_t depth = least(p->n_out - n, DEPTH);
-            for (int64_t line = 0; line < (end - begin) * b->n_row; line++) {
-                memcpy(b->tile + line * ROW,
-                       T_NAME(line_at)(h, begin + line / b->n_row, line % b->n_row) + n,
-                       (size_t)depth * sizeof(SCALAR));
+            SCALAR *to = b->tile;
+            for (int64_t k = begin; k < end; k++) {
+                for (int64_t r = 0; r < b->n_row; r++, to += ROW) {
+                    memcpy(to, T_NAME(line_at)(h, k, r) + n, (size_t)depth * sizeof *to);
+                }
             }
             tess_cpu_cl_gemm(&job->math, b->tile, (end - begin) * b->n_row,
                              cl_packed_at(&job->turned, path, n, depth, 0), depth, p->n_in,

@@ -236,12 +236,15 @@ void tess_cpu_cl_apply(const cl_packed *p, int64_t matrix, const cl_rows *rows, 
 {
     for (int64_t first = 0; first < p->n_in; first += DEPTH) {
         const int64_t depth = p->n_in - first < DEPTH ? p->n_in - first : DEPTH;
-        const int64_t n_line = rows->n_component * rows->n_row;
-        for (int64_t l = 0; l < n_line; l++) {
-            const cl_line line = cl_line_of(rows->x, rows->dtype, rows->component + l / rows->n_row,
-                                            rows->row + l % rows->n_row, first, depth);
-            tess_cpu_cl_line_load(&p->math, &line, (char *)tile + l * ROW * p->math.item);
+        char *to = tile;
+        for (int64_t k = rows->component; k < rows->component + rows->n_component; k++) {
+            for (int64_t r = 0; r < rows->n_row; r++, to += ROW * p->math.item) {
+                const cl_line line =
+                    cl_line_of(rows->x, rows->dtype, k, rows->row + r, first, depth);
+                tess_cpu_cl_line_load(&p->math, &line, to);
+            }
         }
+        const int64_t n_line = rows->n_component * rows->n_row;
         tess_cpu_cl_gemm(&p->math, tile, n_line, cl_packed_at(p, matrix, first, depth, column),
                          depth, n_col, c, c_stride, is_first && first == 0);
     }

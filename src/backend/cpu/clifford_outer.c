@@ -10,7 +10,7 @@
 enum { DEPTH = TESS_CL_GEMM_DEPTH, ROW = TESS_CL_GEMM_ROW, FINISH_ROWS = 16 };
 
 // Blocks of the result, in and out: tile and panels stay in a core's cache.
-enum { MOST_IN = 256, MOST_OUT_BYTES = 1024 };
+enum { MOST_IN = 256, MOST_OUT_BYTES = 2048 };
 
 // So many blocks are wanted for the threads of any machine; and the memory that may cost.
 enum { WANTED_BLOCKS = 32, MOST_PART_BYTES = 64 << 20 };
