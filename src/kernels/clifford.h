@@ -14,6 +14,16 @@
 // Features are padded to a multiple of this in scratch rows: the longest vector of f32.
 enum { TESS_CL_PAD = 64 };
 
+// A row as the caller has it: item (k, n) at component k + feature n. Types are f32, bf16 and f16,
+// or f64.
+typedef struct tess_cl_items {
+    void *data;
+    int32_t dtype;
+    int32_t reserved;
+    ptrdiff_t component;
+    ptrdiff_t feature;
+} tess_cl_items;
+
 // Algebras whose products are straight-line code; the others take a list of terms.
 typedef enum tess_cl_code {
     TESS_CL_CODE_ANY = 0,

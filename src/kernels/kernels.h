@@ -126,6 +126,8 @@
 // clifford: blocks of rows of multivectors (clifford.h). A row's results do not depend on the other
 // rows. The last bits depend on the length of a vector.
 //
+//   clifford_take_T, _give_T   a row of any type and strides (f64: of f64) into a scratch row, and
+//                       back: rounded to the nearest, ties to even.
 //   clifford_gates_T    gate = f(x) f(y) with the activation's f; slope_x = f'(x) f(y), slope_y =
 //                       f(x) f'(y), both NULL: not wanted. Results are scratch rows.
 //   clifford_gate_T     out_k = f(x_0) x_k.

@@ -139,6 +139,8 @@ static tess_cl_grades grades_of(const algebra *a, int metric)
 #include "test_clifford_rows_body.h"
 
 const check_test test_clifford_rows_list[] = {
+    {"clifford_take_f32, _give", layouts_match_f32},
+    {"clifford_take_f64, _give", layouts_match_f64},
     {"clifford_gates_f32", gates_match_f32},
     {"clifford_gates_f64", gates_match_f64},
     {"clifford_gates_f32 lower tail", tail_is_precise_f32},

@@ -52,6 +52,44 @@ static double T_NAME(rows_differ)(ROWS want, ROWS got, int n_component, size_t n
 
 #include "test_clifford_gate_body.h"
 
+// Rows of every type and layout there and back, special numbers among them.
+static void T_NAME(layouts_match)(check *t)
+{
+    static const int dtypes[] = {TESS_F32, TESS_BF16, TESS_F16};
+    for (size_t round = 0; round < (t->quick ? 100 : 800); round++) {
+        const size_t n = 1 + check_random(t) % 200, d = (size_t)1 << (1 + round % 5);
+        const int dtype = T_MANTISSA == 23 ? dtypes[round % 3] : TESS_F64;
+        const size_t bytes = dtype == TESS_F64 ? 8 : dtype == TESS_F32 ? 4 : 2;
+        check_block data = check_take(n * d * 2 * bytes, 0), back[2];
+        tess_cl_items items = {.data = data.data, .dtype = dtype};
+        items.component = round % 4 == 0 ? 1 : round % 4 == 1 ? (ptrdiff_t)n : (ptrdiff_t)(2 * n);
+        items.feature = round % 4 == 0 ? (ptrdiff_t)d : round % 4 == 3 ? 2 : 1;
+        for (size_t i = 0; i < n * d * 2 * bytes; i++) {
+            ((unsigned char *)data.data)[i] = (unsigned char)check_random(t);
+        }
+        static SCALAR row[2][D_MAX * 208];
+        memset(row, 0, sizeof row);
+        t->ref->T_NAME(clifford_take)(&items, d, n, row[0], 208);
+        t->isa->T_NAME(clifford_take)(&items, d, n, row[1], 208);
+        CHECK(t, memcmp(row[0], row[1], sizeof row[0]) == 0,
+              "take %zu x %zu of type %d: other bits", d, n, dtype);
+        for (size_t i = 0; i < d * 208; i++) { // any f32, not only what the type can hold
+            row[0][i] = (SCALAR)ldexp(check_uniform(t, -1, 1), (int)(check_random(t) % 60) - 40);
+        }
+        row[0][0] = (SCALAR)NAN, row[0][1] = -(SCALAR)INFINITY, row[0][2] = (SCALAR)65520;
+        for (int which = 0; which < 2; which++) {
+            back[which] = check_take(n * d * 2 * bytes, 0);
+            items.data = back[which].data;
+            (which ? t->isa : t->ref)->T_NAME(clifford_give)(row[0], 208, d, n, &items);
+        }
+        CHECK(t, memcmp(back[0].data, back[1].data, n * d * 2 * bytes) == 0,
+              "give %zu x %zu of type %d: other bits", d, n, dtype);
+        check_release(&back[0]);
+        check_release(&back[1]);
+        check_release(&data);
+    }
+}
+
 // A norm over random rows; gates every second time.
 static T_NAME(tess_cl_norm) T_NAME(any_norm)(check *t, const tess_cl_grades *grades,
                                              const T_NAME(block) * b, size_t n, size_t round)

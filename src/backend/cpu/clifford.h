@@ -46,15 +46,15 @@ void tess_cpu_cl_write(void *data, int64_t at, int32_t dtype, double value);
 #define TESS_CPU_CL_DECLARE(T, SCALAR)                                                             \
     tess_cl_rows_##T tess_cpu_cl_scratch_##T(const tess_cl_problem *problem, int64_t n_feature,    \
                                              SCALAR *scratch);                                     \
-    tess_cl_rows_##T tess_cpu_cl_load_##T(const tess_cl_problem *problem,                          \
-                                          const tess_cl_view *view, int64_t n_feature,             \
-                                          int64_t first, int64_t n_row, SCALAR *scratch);          \
+    tess_cl_rows_##T tess_cpu_cl_load_##T(                                                         \
+        const tess_kernels *kernels, const tess_cl_problem *problem, const tess_cl_view *view,     \
+        int64_t n_feature, int64_t first, int64_t n_row, SCALAR *scratch);                         \
     tess_cl_rows_##T tess_cpu_cl_target_##T(const tess_cl_problem *problem,                        \
                                             const tess_cl_view *view, int64_t n_feature,           \
                                             int64_t first, SCALAR *scratch);                       \
-    void tess_cpu_cl_store_##T(const tess_cl_problem *problem, const tess_cl_view *view,           \
-                               int64_t n_feature, int64_t first, int64_t n_row,                    \
-                               tess_cl_rows_##T rows);                                             \
+    void tess_cpu_cl_store_##T(const tess_kernels *kernels, const tess_cl_problem *problem,        \
+                               const tess_cl_view *view, int64_t n_feature, int64_t first,         \
+                               int64_t n_row, tess_cl_rows_##T rows);                              \
     void tess_cpu_cl_row_factors_##T(const tess_kernels *kernels, const tess_cl_problem *problem,  \
                                      const tess_cl_norm_##T *norm, SCALAR *statistics,             \
                                      tess_cl_factors *factors);

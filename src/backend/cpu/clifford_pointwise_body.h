@@ -69,21 +69,21 @@ static tess_status T_NAME(pointwise_block)(void *arg, int64_t block, int32_t wor
     const tess_cl_view *second = is_last ? &a->d_x : &none;
     const size_t step = job->block_items;
     SCALAR *s = (SCALAR *)(void *)job->scratch + (size_t)worker * N_VIEW * step;
-    const T_NAME(pointwise_rows)
-        rows = {.n_row = (size_t)n_row,
-                .first = first,
-                .x = T_NAME(tess_cpu_cl_load)(p, views[0], n, first, n_row, s),
-                .g = T_NAME(tess_cpu_cl_load)(p, views[1], n, first, n_row, s + step),
-                .u = T_NAME(tess_cpu_cl_load)(p, views[2], n, first, n_row, s + 2 * step),
-                .out = T_NAME(tess_cpu_cl_target)(p, result, n, first, s + 3 * step),
-                .second = T_NAME(tess_cpu_cl_target)(p, second, n, first, s + 4 * step)};
+    const T_NAME(pointwise_rows) rows = {
+        .n_row = (size_t)n_row,
+        .first = first,
+        .x = T_NAME(tess_cpu_cl_load)(job->kernels, p, views[0], n, first, n_row, s),
+        .g = T_NAME(tess_cpu_cl_load)(job->kernels, p, views[1], n, first, n_row, s + step),
+        .u = T_NAME(tess_cpu_cl_load)(job->kernels, p, views[2], n, first, n_row, s + 2 * step),
+        .out = T_NAME(tess_cpu_cl_target)(p, result, n, first, s + 3 * step),
+        .second = T_NAME(tess_cpu_cl_target)(p, second, n, first, s + 4 * step)};
     if (job->is_norm) {
         T_NAME(norm_rows)(job, &rows);
     } else {
         T_NAME(gate_rows)(job, &rows);
     }
-    T_NAME(tess_cpu_cl_store)(p, result, n, first, n_row, rows.out);
-    T_NAME(tess_cpu_cl_store)(p, second, n, first, n_row, rows.second);
+    T_NAME(tess_cpu_cl_store)(job->kernels, p, result, n, first, n_row, rows.out);
+    T_NAME(tess_cpu_cl_store)(job->kernels, p, second, n, first, n_row, rows.second);
     return TESS_OK;
 }
 

@@ -25,41 +25,42 @@ ROWS T_NAME(tess_cpu_cl_target)(const tess_cl_problem *problem, const tess_cl_vi
                   .row = view->stride[1]};
 }
 
-ROWS T_NAME(tess_cpu_cl_load)(const tess_cl_problem *problem, const tess_cl_view *view,
-                              int64_t n_feature, int64_t first, int64_t n_row, SCALAR *scratch)
+// A row of the view.
+static tess_cl_items T_NAME(items_of)(const tess_cl_problem *problem, const tess_cl_view *view,
+                                      int64_t row)
+{
+    const int64_t bytes = (int64_t)tess_dtype_bytes((tess_dtype)problem->dtype);
+    return (tess_cl_items){.data = (unsigned char *)view->data + row * view->stride[1] * bytes,
+                           .dtype = problem->dtype,
+                           .component = view->stride[0],
+                           .feature = view->stride[2]};
+}
+
+ROWS T_NAME(tess_cpu_cl_load)(const tess_kernels *kernels, const tess_cl_problem *problem,
+                              const tess_cl_view *view, int64_t n_feature, int64_t first,
+                              int64_t n_row, SCALAR *scratch)
 {
     const ROWS rows = T_NAME(tess_cpu_cl_target)(problem, view, n_feature, first, scratch);
-    if (rows.data != scratch || !rows.data) {
-        return rows;
-    }
-    for (int64_t r = 0; r < n_row; r++) {
-        for (int64_t k = 0; k < problem->algebra->n_component; k++) {
-            SCALAR *to = rows.data + k * rows.component + r * rows.row;
-            const int64_t from = k * view->stride[0] + (first + r) * view->stride[1];
-            for (int64_t i = 0; i < n_feature; i++) {
-                to[i] = (SCALAR)tess_cpu_cl_read(view->data, from + i * view->stride[2],
-                                                 problem->dtype);
-            }
-        }
+    for (int64_t r = 0; rows.data == scratch && r < n_row; r++) {
+        const tess_cl_items items = T_NAME(items_of)(problem, view, first + r);
+        kernels->T_NAME(clifford_take)(&items, (size_t)problem->algebra->n_component,
+                                       (size_t)n_feature, rows.data + r * rows.row, rows.component);
     }
     return rows;
 }
 
-void T_NAME(tess_cpu_cl_store)(const tess_cl_problem *problem, const tess_cl_view *view,
-                               int64_t n_feature, int64_t first, int64_t n_row, ROWS rows)
+void T_NAME(tess_cpu_cl_store)(const tess_kernels *kernels, const tess_cl_problem *problem,
+                               const tess_cl_view *view, int64_t n_feature, int64_t first,
+                               int64_t n_row, ROWS rows)
 {
     if (!rows.data || tess_cpu_cl_is_direct(problem, view)) {
         return;
     }
     for (int64_t r = 0; r < n_row; r++) {
-        for (int64_t k = 0; k < problem->algebra->n_component; k++) {
-            const SCALAR *from = rows.data + k * rows.component + r * rows.row;
-            const int64_t to = k * view->stride[0] + (first + r) * view->stride[1];
-            for (int64_t i = 0; i < n_feature; i++) {
-                tess_cpu_cl_write(view->data, to + i * view->stride[2], problem->dtype,
-                                  (double)from[i]);
-            }
-        }
+        const tess_cl_items items = T_NAME(items_of)(problem, view, first + r);
+        kernels->T_NAME(clifford_give)(rows.data + r * rows.row, rows.component,
+                                       (size_t)problem->algebra->n_component, (size_t)n_feature,
+                                       &items);
     }
 }
 

@@ -78,12 +78,13 @@ static tess_status T_NAME(forward_block)(void *arg, int64_t block, int32_t worke
     unsigned char *scratch = job->scratch + (size_t)worker * job->worker_bytes;
     SCALAR *s = (SCALAR *)(void *)(scratch + job->sgp.scratch_bytes);
     SCALAR *statistics = a->statistics;
-    const ROWS x = T_NAME(tess_cpu_cl_load)(p, &a->x, n, first, n_row, s);
-    const ROWS y = T_NAME(tess_cpu_cl_load)(p, &a->y, n, first, n_row, s + job->block_items);
+    const ROWS x = T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->x, n, first, n_row, s);
+    const ROWS y =
+        T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->y, n, first, n_row, s + job->block_items);
     const ROWS out = T_NAME(tess_cpu_cl_target)(p, &a->out, n, first, s + 2 * job->block_items);
     T_NAME(tess_cpu_cl_sgp_rows)
     (&job->sgp, scratch, (size_t)n_row, x, y, out, statistics ? statistics + first : NULL);
-    T_NAME(tess_cpu_cl_store)(p, &a->out, n, first, n_row, out);
+    T_NAME(tess_cpu_cl_store)(job->sgp.kernels, p, &a->out, n, first, n_row, out);
     return TESS_OK;
 }
 
@@ -147,19 +148,20 @@ static void T_NAME(backward_block)(const sgp_job *job, int64_t first, int64_t n_
     const int64_t n = p->n_out;
     const size_t step = job->block_items;
     SCALAR *s = (SCALAR *)(void *)scratch, *statistics = a->statistics;
-    const T_NAME(sgp_rows)
-        rows = {.n_row = (size_t)n_row,
-                .x = T_NAME(tess_cpu_cl_load)(p, &a->x, n, first, n_row, s),
-                .y = T_NAME(tess_cpu_cl_load)(p, &a->y, n, first, n_row, s + step),
-                .g = T_NAME(tess_cpu_cl_load)(p, &a->grad_out, n, first, n_row, s + 2 * step),
-                .grad_x = T_NAME(tess_cpu_cl_target)(p, &a->grad_x, n, first, s + 3 * step),
-                .grad_y = T_NAME(tess_cpu_cl_target)(p, &a->grad_y, n, first, s + 4 * step),
-                .grad_weight = grad_weight,
-                .statistics = statistics ? statistics + first : NULL,
-                .scratch = s + 5 * step};
+    const T_NAME(sgp_rows) rows = {
+        .n_row = (size_t)n_row,
+        .x = T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->x, n, first, n_row, s),
+        .y = T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->y, n, first, n_row, s + step),
+        .g = T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->grad_out, n, first, n_row,
+                                      s + 2 * step),
+        .grad_x = T_NAME(tess_cpu_cl_target)(p, &a->grad_x, n, first, s + 3 * step),
+        .grad_y = T_NAME(tess_cpu_cl_target)(p, &a->grad_y, n, first, s + 4 * step),
+        .grad_weight = grad_weight,
+        .statistics = statistics ? statistics + first : NULL,
+        .scratch = s + 5 * step};
     T_NAME(backward_rows)(job, &rows);
-    T_NAME(tess_cpu_cl_store)(p, &a->grad_x, n, first, n_row, rows.grad_x);
-    T_NAME(tess_cpu_cl_store)(p, &a->grad_y, n, first, n_row, rows.grad_y);
+    T_NAME(tess_cpu_cl_store)(job->sgp.kernels, p, &a->grad_x, n, first, n_row, rows.grad_x);
+    T_NAME(tess_cpu_cl_store)(job->sgp.kernels, p, &a->grad_y, n, first, n_row, rows.grad_y);
 }
 
 static tess_status T_NAME(backward_chunk)(void *arg, int64_t chunk, int32_t worker)

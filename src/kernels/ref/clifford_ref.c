@@ -1,6 +1,7 @@
 // Gates, norms and products of rows of multivectors, one item at a time. Both types are computed in
 // double.
 
+#include "base/half.h"
 #include "kernels/isa.h"
 
 #include <math.h>

@@ -7,6 +7,50 @@
 #define PRODUCT T_NAME(tess_cl_product)
 #define AT(rows, k, r, i) ((rows).data[(k) * (rows).component + (r) * (rows).row + (i)])
 
+void TESS_KFN(T_NAME(clifford_take))(const tess_cl_items *restrict from, size_t n_component,
+                                     size_t n, SCALAR *restrict to, ptrdiff_t to_component)
+{
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n_component; k++) {
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+            const ptrdiff_t at = k * from->component + i * from->feature;
+            SCALAR *out = &to[k * to_component + i];
+            switch (from->dtype) {
+            case TESS_BF16:
+                *out = (SCALAR)tess_f32_of_bf16(((const uint16_t *)from->data)[at]);
+                break;
+            case TESS_F16:
+                *out = (SCALAR)tess_f32_of_f16(((const uint16_t *)from->data)[at]);
+                break;
+            default:
+                *out = ((const SCALAR *)from->data)[at];
+                break;
+            }
+        }
+    }
+}
+
+void TESS_KFN(T_NAME(clifford_give))(const SCALAR *restrict from, ptrdiff_t from_component,
+                                     size_t n_component, size_t n, const tess_cl_items *restrict to)
+{
+    for (ptrdiff_t k = 0; k < (ptrdiff_t)n_component; k++) {
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+            const ptrdiff_t at = k * to->component + i * to->feature;
+            const SCALAR value = from[k * from_component + i];
+            switch (to->dtype) {
+            case TESS_BF16:
+                ((uint16_t *)to->data)[at] = tess_bf16_of_f32((float)value);
+                break;
+            case TESS_F16:
+                ((uint16_t *)to->data)[at] = tess_f16_of_f32((float)value);
+                break;
+            default:
+                ((SCALAR *)to->data)[at] = value;
+                break;
+            }
+        }
+    }
+}
+
 void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *restrict y, size_t n,
                                       int activation, SCALAR *restrict gate,
                                       SCALAR *restrict slope_x, SCALAR *restrict slope_y)
