@@ -13,6 +13,7 @@
 #include "backend/cuda/clifford_linear_rows.cu"
 #include "backend/cuda/clifford_linear_sums.cu"
 #include "backend/cuda/clifford_linear_tensor.cu"
+#include "backend/cuda/clifford_linear_wgmma.cu"
 // clang-format on
 
 #include "gpu_clifford_arrays.cuh"

@@ -3,6 +3,7 @@
 
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/clifford_linear_tensor.h"
+#include "backend/cuda/clifford_linear_wgmma.h"
 
 namespace
 {
@@ -102,7 +103,8 @@ tensor_plan make_plan(arena &memory, const tess_stage_clifford_linear &a)
     const int64_t columns = (forward ? p.n_out : p.n_in) * p.algebra->n_grade;
     tensor_plan plan = {};
     plan.weight.pitch = padded(n_inner);
-    plan.weight.data = memory.take(columns * plan.weight.pitch * 2);
+    // As 16-bit items, or as f32 where warpgroups take TF32.
+    plan.weight.data = memory.take(columns * plan.weight.pitch * (p.dtype == TESS_F32 ? 4 : 2));
     plan.weight.factor = static_cast<float *>(memory.take(columns * int64_t(sizeof(float))));
     if (is_exact(p)) {
         plan.weight.low = memory.take(columns * plan.weight.pitch * 2);
@@ -183,6 +185,33 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     return args;
 }
 
+// The same straight from the activations; takes() and aligned() say where.
+clifford_wgmma_args wgmma_of(const tess_stage_clifford_linear &a, const tensor_plan &plan)
+{
+    const tess_cl_problem &p = a.problem;
+    const bool forward = p.pass == TESS_CL_FORWARD;
+    clifford_wgmma_args args = {};
+    args.a = forward ? a.x : a.grad_out;
+    args.c = forward ? a.out : a.grad_x;
+    args.weight = a.weight;
+    if (!forward) {
+        args.weight.stride[1] = a.weight.stride[2];
+        args.weight.stride[2] = a.weight.stride[1];
+    }
+    args.bias = forward ? a.bias.data : nullptr;
+    args.stride_bias = a.bias.stride[0];
+    args.scratch = plan.weight.data;
+    args.n_row = p.n_row;
+    args.n_inner = forward ? p.n_in : p.n_out;
+    args.n_outer = forward ? p.n_out : p.n_in;
+    args.algebra = p.algebra;
+    args.dtype = p.dtype;
+    args.weight_dtype = p.weight_dtype;
+    args.bias_all = p.bias_mode == TESS_CL_BIAS_ALL;
+    args.add = !forward && a.add_to_grad_x != 0;
+    return args;
+}
+
 cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a,
                         const tensor_plan &plan)
 {
@@ -225,9 +254,18 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
     }
     arena memory = {static_cast<char *>(a.problem.scratch), 0};
     const tensor_plan plan = make_plan(memory, a);
-    cudaError_t error = prepare(stream, a, plan, rows, sums);
+    const clifford_wgmma_args groups = wgmma_of(a, plan);
+    // Where sums need 16-bit copies of f32 anyway, the product has them too.
+    const bool has_copies = sums && a.problem.dtype == TESS_F32;
+    const bool by_groups = rows && !has_copies && !is_exact(a.problem) &&
+                           clifford_wgmma_takes(groups) && clifford_wgmma_aligned(groups);
+    cudaError_t error = cudaSuccess;
+    if (sums || !by_groups) {
+        error = prepare(stream, a, plan, rows && !by_groups, sums);
+    }
     if (error == cudaSuccess && rows) {
-        error = clifford_linear_rows(stream, a.problem.dtype, rows_of(a, plan));
+        error = by_groups ? clifford_wgmma_rows(stream, groups)
+                          : clifford_linear_rows(stream, a.problem.dtype, rows_of(a, plan));
     }
     if (error == cudaSuccess && sums) {
         error = sum_weights(stream, a, plan);
