@@ -207,6 +207,37 @@ def gelu_sgp_norm(
     return rms_norm(o, metric, eps, norm_metric) if normalize else o
 
 
+def gelu_sgp_norm_apart(
+    x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, metric: tuple[int, ...]
+) -> torch.Tensor:
+    """Do the same with components kept apart until the end.
+
+    torch.compile makes faster forward passes of this and faster backward passes of the other.
+    """
+    t = table(metric)
+    xs = [x[k] * gate(x[0], "gelu") for k in range(t.n_component)]
+    ys = [y[k] * gate(y[0], "gelu") for k in range(t.n_component)]
+    rows = []
+    for row in t.rows:
+        total = None
+        for p, terms in sorted(row.items()):
+            q = None
+            for i, j, sign in terms:
+                product = xs[i] * ys[j]
+                if q is None:
+                    q = product if sign > 0 else -product
+                else:
+                    q = q + product if sign > 0 else q - product
+            total = weight[:, p] * q if total is None else total + weight[:, p] * q
+        rows.append(total)
+    out = []
+    for members in t.members:
+        square = sum(rows[k] * rows[k] for k in members)
+        scale = torch.rsqrt(square.mean(-1, keepdim=True) + 1e-6)
+        out += [rows[k] * scale for k in members]
+    return torch.stack(out)
+
+
 def gelu_fcgp_norm(
     x: torch.Tensor,
     y: torch.Tensor,
