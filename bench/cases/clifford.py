@@ -1,10 +1,10 @@
 """clifford against torch.compile of the same formulas, on the GPU if torch sees one, else the CPU.
 
 The peer is `tests/python/clifford_torch.py`: gates, product and norm written out component by
-component (not as a dense contraction), in two ways of which the faster counts, compiled for the exact
-shape, on all cores. Both sides get
-the same tensors, their gradients by every input, and nothing is accumulated. `fwd` runs without
-gradients, `fwdbwd` is forward and backward with a random gradient of the result.
+component (not as a dense contraction), in two ways of which the faster counts, compiled for the
+exact shape, on all cores. Both sides get the same tensors, their gradients by every input, and
+nothing is accumulated. `fwd` runs without gradients, `fwdbwd` is forward and backward with a random
+gradient of the result.
 
 On a GPU times are medians from events, inputs rotate over more memory than the caches hold, and the
 device is given work ahead so that the host is never waited for; `host` in the line below a row is
