@@ -19,7 +19,9 @@ tess_status tess_cl_trial_init(tess_cl_trial *trial, tess_context *ctx, tess_blo
     config.bias_mode = (int32_t)bias_mode;
     TESS_TRY(
         tess_clifford_op_init(&trial->op, sizeof trial->op, kind, metric, &config, UINT64_MAX));
-    const bool is_square = tess_cl_has_member(kind, CL_LINEAR_WEIGHT) || tess_cl_is_connected(kind);
+    const int32_t which = trial->op.kind;
+    const bool is_square =
+        tess_cl_has_member(which, CL_LINEAR_WEIGHT) || tess_cl_is_connected(which);
     const int64_t n = is_square && n_feature > MAX_CONNECTED ? MAX_CONNECTED : n_feature;
     trial->sizes = (tess_cl_sizes){.n_row = n_row, .n_in = n, .n_out = n};
     return TESS_OK;

@@ -218,7 +218,7 @@ tess_status tess_cl_rows_add(tess_cl_tile *tile, tess_cl_view *sum, tess_cl_view
 static tess_cl_problem pointwise(const tess_cl_tile *tile, tess_cl_pass pass, int64_t n_feature)
 {
     tess_cl_problem problem = tile->problem;
-    problem.pass = pass;
+    problem.pass = (int32_t)pass;
     problem.n_in = n_feature;
     problem.n_out = n_feature;
     return problem;
@@ -327,7 +327,7 @@ static tess_stage_clifford_sgp bare_product(const tess_cl_tile *tile, tess_cl_pa
 {
     tess_stage_clifford_sgp stage = {
         .problem = tile->problem, .x = x, .y = y, .weight = tile->weights[weight]};
-    stage.problem.pass = pass;
+    stage.problem.pass = (int32_t)pass;
     return stage;
 }
 
@@ -395,7 +395,7 @@ static tess_stage_clifford_linear linear_stage(const tess_cl_tile *tile, tess_cl
                                                int weight)
 {
     tess_stage_clifford_linear stage = {.problem = tile->problem, .weight = tile->weights[weight]};
-    stage.problem.pass = pass;
+    stage.problem.pass = (int32_t)pass;
     if (tile->job->op->kind != TESS_CL_LINEAR) {
         stage.problem.n_out = stage.problem.n_in;
     }

@@ -9,7 +9,7 @@ tess_stage_clifford_sgp tess_cl_product_stage(const tess_cl_job *job, tess_cl_pa
                                      .weight = job->views[CL_WEIGHT],
                                      .grad_out = job->views[CL_GZ],
                                      .statistics = job->views[CL_STATISTICS].data};
-    stage.problem.pass = pass;
+    stage.problem.pass = (int32_t)pass;
     if (pass == TESS_CL_FORWARD) {
         stage.out = job->views[CL_Z];
     }
@@ -41,7 +41,7 @@ tess_status tess_cl_enqueue_product(tess_cl_job *job, const tess_stage_clifford_
 tess_cl_problem tess_cl_linear_problem(const tess_cl_job *job, tess_cl_pass pass)
 {
     tess_cl_problem problem = job->problem;
-    problem.pass = pass;
+    problem.pass = (int32_t)pass;
     problem.activation = TESS_CL_IDENTITY;
     problem.normalize = 0;
     if (job->op->kind != TESS_CL_LINEAR) {
