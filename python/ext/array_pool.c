@@ -2,18 +2,15 @@
 //
 // The C library gives blocks of tens of megabytes back to the system when they are freed, so every
 // pass over large arrays would pay for new pages, which takes as long as the pass itself. Blocks
-// made here wait for the next result of about their size instead, up to a bound.
+// made here wait for the next result of about their size instead, up to a bound the caller sets.
 
 #include "core.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { MAX_IDLE = 64, HUGE_PAGE = 2 << 20 };
-
-static const uint64_t most_idle_bytes = (uint64_t)4 << 30;
 
 typedef struct pool_block {
     void *data;
@@ -27,16 +24,8 @@ static struct {
     pool_block idle[MAX_IDLE];
     int n_idle;
     uint64_t idle_bytes;
+    uint64_t idle_limit; // what the latest caller said
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static uint64_t idle_limit(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long page_bytes = sysconf(_SC_PAGESIZE);
-    const uint64_t memory =
-        pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : 0;
-    return memory / 8 < most_idle_bytes ? memory / 8 : most_idle_bytes;
-}
 
 static void remove_idle(int i)
 {
@@ -64,11 +53,12 @@ static pool_block take_new(size_t bytes)
     return (pool_block){start + before, bytes};
 }
 
-static pool_block take(size_t bytes)
+static pool_block take(size_t bytes, uint64_t idle_limit)
 {
     bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     pool_block found = {NULL, 0};
     if (pthread_mutex_trylock(&pool.lock) == 0) {
+        pool.idle_limit = idle_limit;
         int best = -1;
         for (int i = pool.n_idle - 1; i >= 0; i--) { // the last given back may still be in cache
             const size_t has = pool.idle[i].bytes;
@@ -88,16 +78,20 @@ static pool_block take(size_t bytes)
 
 static void give_back(pool_block block)
 {
-    const uint64_t limit = idle_limit();
-    if (block.bytes <= limit && pthread_mutex_trylock(&pool.lock) == 0) {
-        while (pool.n_idle == MAX_IDLE || pool.idle_bytes + block.bytes > limit) {
+    if (pthread_mutex_trylock(&pool.lock) == 0) {
+        while (pool.n_idle == MAX_IDLE ||
+               (pool.n_idle > 0 && pool.idle_bytes + block.bytes > pool.idle_limit)) {
             (void)munmap(pool.idle[0].data, pool.idle[0].bytes);
             remove_idle(0);
         }
-        pool.idle[pool.n_idle++] = block;
-        pool.idle_bytes += block.bytes;
+        if (pool.idle_bytes + block.bytes <= pool.idle_limit) {
+            pool.idle[pool.n_idle++] = block;
+            pool.idle_bytes += block.bytes;
+            block.data = NULL;
+        }
         pthread_mutex_unlock(&pool.lock);
-    } else {
+    }
+    if (block.data) {
         (void)munmap(block.data, block.bytes);
     }
 }
@@ -152,7 +146,8 @@ static int read_shape(PyObject *value, pooled_tensor *pooled, uint64_t *items)
     return 0;
 }
 
-static int fill(const core_state *state, pooled_tensor *pooled, PyObject *shape, dlpack_dtype dtype)
+static int fill(const core_state *state, pooled_tensor *pooled, PyObject *shape, dlpack_dtype dtype,
+                uint64_t idle_limit)
 {
     uint64_t items = 0;
     uint64_t bytes = 0;
@@ -164,7 +159,7 @@ static int fill(const core_state *state, pooled_tensor *pooled, PyObject *shape,
         PyErr_SetString(PyExc_ValueError, "shape: sizes are zero or too large");
         return -1;
     }
-    pooled->block = take((size_t)bytes);
+    pooled->block = take((size_t)bytes, idle_limit);
     if (!pooled->block.data) {
         core_fail(state, TESS_E_MEMORY, "result: cannot allocate %llu bytes",
                   (unsigned long long)bytes);
@@ -183,8 +178,8 @@ static int fill(const core_state *state, pooled_tensor *pooled, PyObject *shape,
 static PyObject *create(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                         PyObject *keywords)
 {
-    static const char *const names[] = {"shape", "dtype"};
-    static const core_signature signature = {"pooled_tensor", names, 2, 2, 2};
+    static const char *const names[] = {"shape", "dtype", "idle_limit"};
+    static const core_signature signature = {"pooled_tensor", names, 3, 3, 3};
     static const struct {
         const char *name;
         dlpack_dtype dtype;
@@ -193,8 +188,10 @@ static PyObject *create(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
                   {"bfloat16", {DLPACK_BFLOAT, 16, 1}},
                   {"float16", {DLPACK_FLOAT, 16, 1}}};
     const core_state *state = PyModule_GetState(module);
-    PyObject *values[2];
-    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+    PyObject *values[3];
+    int64_t idle_limit = 0;
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||
+        core_to_int(state, values[2], names[2], 0, INT64_MAX, &idle_limit) < 0) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
@@ -206,7 +203,7 @@ static PyObject *create(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
         if (!pooled) {
             return PyErr_NoMemory();
         }
-        if (fill(state, pooled, values[0], dtypes[i].dtype) < 0) {
+        if (fill(state, pooled, values[0], dtypes[i].dtype, (uint64_t)idle_limit) < 0) {
             free(pooled);
             return NULL;
         }

@@ -87,7 +87,9 @@ def test_golden(name: str, dtype: str) -> None:
             (lw.grad, "gW"),
             (b.grad, "gb"),
         ):
-            allowed = more * max(tolerance["matmul"], layer_tolerance(dtype, "layer", what))
+            allowed = more * max(
+                tolerance["matmul"], layer_tolerance(name, dtype, f"layer_{mode}_", what)
+            )
             assert_near(numbers(got), data[f"layer_{mode}_{what}"], allowed)
 
 

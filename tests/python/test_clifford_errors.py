@@ -226,14 +226,14 @@ def test_core_calls_check_their_arguments() -> None:
     with pytest.raises(OverflowError):
         core.clifford_op("gate", "+++", None, -1)
     with raises(ValueError, "shape"):
-        core.pooled_tensor((-1,), "float32")
+        core.pooled_tensor((-1,), "float32", 0)
     with raises(ValueError, "shape"):
-        core.pooled_tensor((1 << 62, 1 << 62), "float32")
+        core.pooled_tensor((1 << 62, 1 << 62), "float32", 0)
     with raises(ValueError, "shape"):
-        core.pooled_tensor((1,) * 7, "float32")
+        core.pooled_tensor((1,) * 7, "float32", 0)
     with raises(TypeError, "dtype"):
-        core.pooled_tensor((1,), "int8")
-    assert core.pooled_tensor((3, 2), "float64") is not None
+        core.pooled_tensor((1,), "int8", 0)
+    assert core.pooled_tensor((3, 2), "float64", 0) is not None
 
 
 def test_workspace_of_the_caller() -> None:

@@ -14,7 +14,8 @@ from tessera.clifford._torch_call import kept_bits
 __all__ = ["apply"]
 
 _ops = torch.ops.tessera
-_plain_types = {torch.Tensor, torch.nn.Parameter, type(None)}
+_plain_types = {torch.Tensor, torch.nn.Parameter}
+_strided = torch.strided
 
 # Where a version of torch lacks one of these, every call goes through the registered operators.
 _mode_depth: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
@@ -30,9 +31,14 @@ def _is_plain(inputs: tuple[Any, ...]) -> bool:
         and _mode_depth() == 0
         and _function_mode_depth() == 0
         and _transform() is None
-        and _plain_types.issuperset(map(type, inputs))
         and (inputs[0].is_cpu or inputs[0].is_cuda)
+        and all(map(_is_plain_tensor, inputs))
     )
+
+
+def _is_plain_tensor(t: Tensor | None) -> bool:
+    """Say whether memory alone tells the numbers: no subclass, no sign kept elsewhere."""
+    return t is None or (type(t) in _plain_types and t.layout is _strided and not t.is_neg())
 
 
 def apply(

@@ -64,14 +64,29 @@ _DTYPES = {
 _POOLED_BYTES = 8 << 20
 
 
+@cache
+def _idle_limit() -> int:
+    """Return how many bytes may wait to be used again: an eighth of what contexts may take."""
+    return _core.Context(threads=1, device="cpu").info["memory_limit"] // 8
+
+
 def _room(t: Tensor, shape: tuple[Any, ...] | None = None) -> Tensor:
     """Return an empty tensor like t, or of another shape."""
-    if t.is_cpu and t.nbytes >= _POOLED_BYTES and t.dtype in _DTYPES:
+    if t.nbytes >= _POOLED_BYTES and t.is_cpu and t.dtype in _DTYPES:
         if shape is None and t.is_contiguous():
             shape = t.shape
         if shape is not None and 0 not in shape:
-            return torch.utils.dlpack.from_dlpack(_core.pooled_tensor(shape, _DTYPES[t.dtype]))
+            capsule = _core.pooled_tensor(shape, _DTYPES[t.dtype], _idle_limit())
+            return torch.utils.dlpack.from_dlpack(capsule)
     return torch.empty_like(t) if shape is None else t.new_empty(shape)
+
+
+def _detached(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(t.detach() if isinstance(t, Tensor) else t for t in tensors)
+
+
+# Versions of torch before 2.10 lend tensors by __dlpack__ alone, which wants no gradients.
+_lent = tuple if hasattr(Tensor, "__dlpack_c_exchange_api__") else _detached
 
 
 @cache
@@ -90,12 +105,12 @@ def _fast_matmul() -> bool:
 
 def out_shape(o: Operation, inputs: Slots) -> tuple[Any, ...] | None:
     """Return the shape of z where it is not that of x."""
-    x, _, weight, linear_weight, _ = inputs
-    mixing = linear_weight if o.kind == "linear" else weight
-    if o.kind not in ("fcgp", "linear", "fc_layer") or mixing is None or mixing.dim() == 0:
+    if o.kind not in ("fcgp", "linear", "fc_layer"):
         return None
-    shape = tuple(x.shape)
-    return (*shape[:-1], mixing.shape[-1])
+    mixing = inputs[3] if o.kind == "linear" else inputs[2]
+    if mixing is None or mixing.dim() == 0:
+        return None
+    return (*inputs[0].shape[:-1], mixing.shape[-1])
 
 
 def uses_result(o: Operation) -> bool:
@@ -142,7 +157,7 @@ def forward(o: Operation, inputs: Slots, keep: int) -> tuple[Tensor, MaybeTensor
     lease = _Context(x)
     try:
         o.native(_fast_matmul()).forward(
-            lease.context, _workspace_of(x), *inputs, z, statistics, linear_out
+            lease.context, _workspace_of(x), *_lent(inputs), z, statistics, linear_out
         )
     finally:
         lease.give_back()
@@ -159,7 +174,7 @@ def backward(
     wanted: int,
 ) -> Gradients:
     """Return the gradients whose bits are set, None for the others."""
-    x, y, weight, linear_weight, bias = inputs
+    x, y = inputs[:2]
     gradients: Any = tuple(
         _room(t) if t is not None and wanted >> i & 1 else None for i, t in enumerate(inputs)
     )
@@ -168,12 +183,7 @@ def backward(
         o.native(_fast_matmul()).backward(
             lease.context,
             _workspace_of(x),
-            x,
-            y if linear_out is None else linear_out,
-            weight,
-            linear_weight,
-            bias,
-            gz,
+            *_lent((x, y if linear_out is None else linear_out, *inputs[2:], gz)),
             None if statistics is None else statistics.contiguous(),
             z,
             *gradients,
@@ -194,7 +204,7 @@ def double_backward(
     lease = _Context(x)
     try:
         o.native(_fast_matmul()).double_backward(
-            lease.context, _workspace_of(x), *inputs, gz, *cotangents, *results
+            lease.context, _workspace_of(x), *_lent((*inputs, gz, *cotangents)), *results
         )
     finally:
         lease.give_back()
