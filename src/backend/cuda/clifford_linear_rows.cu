@@ -10,6 +10,8 @@
 #include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_types.cuh"
 
+#include <algorithm>
+
 namespace
 {
 
@@ -164,95 +166,134 @@ __device__ __forceinline__ float bias_of(const clifford_rows_args &p, int64_t j)
 }
 
 template <typename TC>
-struct alignas(4 * sizeof(TC)) item_quad {
-    TC at[4];
+struct alignas(2 * sizeof(TC)) item_pair {
+    TC first, second;
 };
 
-// Sums to values, in shared memory: the warp's 16 rows of pitch 136, which keeps pairs of rows
-// in different banks.
-constexpr int value_pitch = 136;
+// What the columns of a thread are multiplied with and get added, and what is there already.
+template <typename TC>
+struct column_inputs {
+    float factor[2], bias[2];
+    item_pair<TC> old[2];
 
+    __device__ __forceinline__ void load(const clifford_rows_args &p, int component,
+                                         const TC *const (&rows)[2], int64_t column)
+    {
+        const bool biased = p.bias != nullptr && (p.bias_all || component == 0);
+#pragma unroll
+        for (int c = 0; c < 2; c++) {
+            const int64_t at = min(column + c, p.n_j - 1);
+            factor[c] = p.w.factor[p.grade[component] * p.n_j + at];
+            bias[c] = biased ? bias_of<TC>(p, at) : 0.0f;
+        }
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            if (p.add && p.pairs && rows[half] != nullptr && column < p.n_j) {
+                old[half] = *reinterpret_cast<const item_pair<TC> *>(rows[half] + column);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void store(const clifford_rows_args &p, TC *row, int64_t column,
+                                          int half, float first, float second) const
+    {
+        if (row == nullptr || column >= p.n_j) {
+            return;
+        }
+        if (p.pairs) {
+            if (p.add) {
+                first += widen(old[half].first);
+                second += widen(old[half].second);
+            }
+            *reinterpret_cast<item_pair<TC> *>(row + column) = {narrow<TC>(first),
+                                                                narrow<TC>(second)};
+            return;
+        }
+        TC *place = row + column * p.c.stride[2];
+        *place = narrow<TC>(p.add ? first + widen(*place) : first);
+        if (column + 1 < p.n_j) {
+            place += p.c.stride[2];
+            *place = narrow<TC>(p.add ? second + widen(*place) : second);
+        }
+    }
+};
+
+// row and column: of the warp's first sum. Loads of two columns of eight go before their stores.
 template <class S, typename TC>
-__device__ __forceinline__ void keep_values(const clifford_rows_args &p, int component,
-                                            const warp_sums<S> &sum, int64_t row, int64_t column,
-                                            float *values)
+__device__ __forceinline__ void store_sums(const clifford_rows_args &p, int component,
+                                           const warp_sums<S> &sum, int64_t row, int64_t column)
 {
+    constexpr int at_once = 2;
     const int lane = int(threadIdx.x) % 32;
-    const bool biased = p.bias != nullptr && (p.bias_all || component == 0);
-    const float *factor = p.w.factor + p.grade[component] * p.n_j;
-    float of_row[2] = {1.0f, 1.0f};
+    TC *rows[2];
+    float of_row[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int64_t at = row + half * 8 + lane / 4;
-        if (p.a.exponent != nullptr && at < p.n_i) {
+        const bool inside = at < p.n_i;
+        rows[half] =
+            inside ? static_cast<TC *>(p.c.data) + component * p.c.stride[0] + at * p.c.stride[1]
+                   : nullptr;
+        of_row[half] = 1.0f;
+        if (p.a.exponent != nullptr && inside) {
             of_row[half] = power_of_two(p.a.exponent[component * p.n_i + at] - half_exponent);
         }
     }
+    column += lane % 4 * 2;
+    const TC *const sources[2] = {rows[0], rows[1]};
 #pragma unroll
-    for (int j = 0; j < S::columns / 8; j++) {
-        const int in_tile = j * 8 + lane % 4 * 2;
-        const int64_t at = min(column + in_tile, p.n_j - 1);
-        const int64_t next = min(at + 1, p.n_j - 1);
-        const float factor_0 = factor[at];
-        const float factor_1 = factor[next];
-        const float bias_0 = biased ? bias_of<TC>(p, at) : 0.0f;
-        const float bias_1 = biased ? bias_of<TC>(p, next) : 0.0f;
+    for (int first = 0; first < S::columns / 8; first += at_once) {
+        column_inputs<TC> in[at_once];
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float2 *to =
-                reinterpret_cast<float2 *>(values + (half * 8 + lane / 4) * value_pitch + in_tile);
-            *to = make_float2(sum[0][j][2 * half] * factor_0 * of_row[half] + bias_0,
-                              sum[0][j][2 * half + 1] * factor_1 * of_row[half] + bias_1);
-        }
-    }
-}
-
-// A warp's row at a time, four columns per lane: whole lines of memory. Loads of what is there go
-// before all stores.
-template <typename TC>
-__device__ __forceinline__ void store_quads(const clifford_rows_args &p, TC *to, int64_t row,
-                                            int64_t column, const float *values)
-{
-    constexpr int at_once = 8;
-    const int lane = int(threadIdx.x) % 32;
-    const bool inside = column + lane * 4 < p.n_j;
-    to += column + lane * 4;
-#pragma unroll
-    for (int first = 0; first < 16; first += at_once) {
-        item_quad<TC> old[at_once];
-#pragma unroll
-        for (int r = 0; r < at_once; r++) {
-            if (p.add && inside && row + first + r < p.n_i) {
-                old[r] = *reinterpret_cast<const item_quad<TC> *>(to + (first + r) * p.c.stride[1]);
-            }
+        for (int j = 0; j < at_once; j++) {
+            in[j].load(p, component, sources, column + (first + j) * 8);
         }
 #pragma unroll
-        for (int r = 0; r < at_once; r++) {
-            const float4 value =
-                *reinterpret_cast<const float4 *>(values + (first + r) * value_pitch + lane * 4);
-            const float four[4] = {value.x, value.y, value.z, value.w};
-            item_quad<TC> quad;
+        for (int j = 0; j < at_once; j++) {
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                quad.at[i] = narrow<TC>(p.add ? four[i] + widen(old[r].at[i]) : four[i]);
-            }
-            if (inside && row + first + r < p.n_i) {
-                *reinterpret_cast<item_quad<TC> *>(to + (first + r) * p.c.stride[1]) = quad;
+            for (int half = 0; half < 2; half++) {
+                const float *pair = &sum[0][first + j][2 * half];
+                in[j].store(p, rows[half], column + (first + j) * 8, half,
+                            pair[0] * in[j].factor[0] * of_row[half] + in[j].bias[0],
+                            pair[1] * in[j].factor[1] * of_row[half] + in[j].bias[1]);
             }
         }
     }
 }
 
-template <class S, typename TC>
-__device__ __forceinline__ void store_items(const clifford_rows_args &p, TC *to, int64_t row,
-                                            int64_t column, const float *values)
+// A block's tiles one after the other: every gridDim.x-th.
+struct tile_walk {
+    int tile, component, i, j; // i, j: which rows and columns of tiles
+
+    template <class S>
+    __device__ __forceinline__ void go(const clifford_rows_args &p, int to)
+    {
+        const int n_tile_j = int((p.n_j - 1) / S::columns + 1);
+        const int n_tile_i = int((p.n_i - 1) / S::rows + 1);
+        tile = to;
+        j = to % n_tile_j;
+        i = to / n_tile_j % n_tile_i;
+        component = to / n_tile_j / n_tile_i;
+    }
+};
+
+// Starts the copy of the inner tile that begins at l.
+template <class S, typename M>
+__device__ __forceinline__ void copy_inner(const clifford_rows_args &p, const tile_walk &at,
+                                           uint32_t to, int64_t l)
 {
-    for (int r = 0; r < 16 && row + r < p.n_i; r++) {
-        for (int n = int(threadIdx.x) % 32; n < S::columns && column + n < p.n_j; n += 32) {
-            TC *place = to + r * p.c.stride[1] + (column + n) * p.c.stride[2];
-            const float value = values[r * value_pitch + n];
-            *place = narrow<TC>(p.add ? value + widen(*place) : value);
-        }
+    const int64_t i0 = int64_t(at.i) * S::rows;
+    const int64_t j0 = int64_t(at.j) * S::columns;
+    const int64_t place_a = at.component * p.a.stride + i0 * p.a.pitch + l;
+    const int64_t place_w = (p.grade[at.component] * p.n_j + j0) * p.w.pitch + l;
+#pragma unroll
+    for (int copy = 0; copy < S::copies; copy++) {
+        const M *a = static_cast<const M *>(copy == 0 ? p.a.data : p.a.low) + place_a;
+        const M *w = static_cast<const M *>(copy == 0 ? p.w.data : p.w.low) + place_w;
+        const uint32_t place = to + uint32_t(copy * S::copy_bytes);
+        copy_tile<S::rows, S::threads>(place, a, p.a.pitch, p.n_i - i0, p.n_l - l);
+        copy_tile<S::columns, S::threads>(place + S::rows * inner_tile * 2, w, p.w.pitch,
+                                          p.n_j - j0, p.n_l - l);
     }
 }
 
@@ -262,69 +303,64 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t base = shared_address(shared);
-    const int64_t n_tile_j = (p.n_j - 1) / S::columns + 1;
-    const int64_t n_tile_i = (p.n_i - 1) / S::rows + 1;
-    const int component = int(blockIdx.x / (n_tile_j * n_tile_i));
-    const int64_t i0 = blockIdx.x / n_tile_j % n_tile_i * S::rows;
-    const int64_t j0 = blockIdx.x % n_tile_j * S::columns;
-    const int64_t place_a = component * p.a.stride + i0 * p.a.pitch;
-    const int64_t place_w = (p.grade[component] * p.n_j + j0) * p.w.pitch;
-
-    const int n_tile = int((p.n_l - 1) / inner_tile + 1);
-    const auto copy_stage = [&](int tile) {
-        const uint32_t to = base + uint32_t(tile % S::stages * S::stage_bytes);
-        const int64_t l = int64_t(tile) * inner_tile;
-#pragma unroll
-        for (int copy = 0; copy < S::copies && tile < n_tile; copy++) {
-            const M *a = static_cast<const M *>(copy == 0 ? p.a.data : p.a.low) + place_a + l;
-            const M *w = static_cast<const M *>(copy == 0 ? p.w.data : p.w.low) + place_w + l;
-            copy_tile<S::rows, S::threads>(to + copy * S::copy_bytes, a, p.a.pitch, p.n_i - i0,
-                                           p.n_l - l);
-            copy_tile<S::columns, S::threads>(to + copy * S::copy_bytes + S::rows * inner_tile * 2,
-                                              w, p.w.pitch, p.n_j - j0, p.n_l - l);
+    const int warp_row = int(threadIdx.x) / 32 * S::warp_rows;
+    // Copies run ahead of products, into the next tile too.
+    tile_walk ahead = {};
+    ahead.go<S>(p, int(blockIdx.x));
+    int64_t l_ahead = 0;
+    int slot_ahead = 0;
+    const auto copy_next = [&] {
+        if (ahead.component < p.n_component) {
+            copy_inner<S, M>(p, ahead, base + uint32_t(slot_ahead * S::stage_bytes), l_ahead);
+            slot_ahead = slot_ahead + 1 == S::stages ? 0 : slot_ahead + 1;
+            l_ahead += inner_tile;
+            if (l_ahead >= p.n_l) {
+                l_ahead = 0;
+                ahead.go<S>(p, ahead.tile + int(gridDim.x));
+            }
         }
         copy_commit();
     };
-    const int warp_row = int(threadIdx.x) / 32 * S::warp_rows;
-    warp_sums<S> sum = {};
-    for (int tile = 0; tile < S::stages - 1; tile++) {
-        copy_stage(tile);
+    for (int n = 0; n < S::stages - 1; n++) {
+        copy_next();
     }
-    for (int tile = 0; tile < n_tile; tile++) {
-        copy_wait<S::stages - 2>();
-        fence_async_proxy();
-        __syncthreads();
-        copy_stage(tile + S::stages - 1);
-        const uint32_t stage = base + uint32_t(tile % S::stages * S::stage_bytes);
-        const uint32_t tile_a = stage + uint32_t(warp_row * inner_tile * 2);
-        const uint32_t tile_b = stage + uint32_t(S::rows * inner_tile * 2);
-        if constexpr (S::copies == 2) {
-            multiply_stage_exact<S, M>(sum, tile_a, tile_b);
-        } else {
-            multiply_stage<S, M>(sum, tile_a, tile_b);
+    int slot = 0;
+    tile_walk at = {};
+    for (at.go<S>(p, int(blockIdx.x)); at.component < p.n_component;
+         at.go<S>(p, at.tile + int(gridDim.x))) {
+        warp_sums<S> sum = {};
+        for (int64_t l = 0; l < p.n_l; l += inner_tile) {
+            copy_wait<S::stages - 2>();
+            fence_async_proxy();
+            __syncthreads();
+            copy_next();
+            const uint32_t stage = base + uint32_t(slot * S::stage_bytes);
+            const uint32_t tile_a = stage + uint32_t(warp_row * inner_tile * 2);
+            const uint32_t tile_b = stage + uint32_t(S::rows * inner_tile * 2);
+            slot = slot + 1 == S::stages ? 0 : slot + 1;
+            if constexpr (S::copies == 2) {
+                multiply_stage_exact<S, M>(sum, tile_a, tile_b);
+            } else {
+                multiply_stage<S, M>(sum, tile_a, tile_b);
+            }
         }
-    }
-    __syncthreads();
-    float *values = reinterpret_cast<float *>(shared) + warp_row * value_pitch;
-    const int64_t row = i0 + warp_row;
-    keep_values<S, TC>(p, component, sum, row, j0, values);
-    __syncwarp();
-    TC *to = static_cast<TC *>(p.c.data) + component * p.c.stride[0] + row * p.c.stride[1];
-    if (p.quads) {
-        store_quads(p, to, row, j0, values);
-    } else {
-        store_items<S>(p, to, row, j0, values);
+        store_sums<S, TC>(p, at.component, sum, int64_t(at.i) * S::rows + warp_row,
+                          int64_t(at.j) * S::columns);
     }
 }
+
+// Blocks that a large device runs at once; each takes several tiles.
+constexpr int64_t rows_multiprocessors = 132;
 
 template <class S, typename M, typename TC>
 cudaError_t launch_rows_tensor(cudaStream_t stream, const clifford_rows_args &p)
 {
-    const int64_t blocks =
+    const int64_t tiles =
         ((p.n_i - 1) / S::rows + 1) * ((p.n_j - 1) / S::columns + 1) * p.n_component;
-    if (blocks > INT32_MAX) {
+    if (tiles > INT32_MAX / 2) {
         return cudaErrorInvalidConfiguration;
     }
+    const int64_t blocks = std::min(tiles, rows_multiprocessors * S::blocks);
     const cudaError_t error = cudaFuncSetAttribute(
         rows_kernel<S, M, TC>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
     if (error != cudaSuccess) {

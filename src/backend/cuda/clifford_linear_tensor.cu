@@ -178,10 +178,10 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     } else {
         args.add = a.add_to_grad_x != 0;
     }
-    const uintptr_t quad_bytes = p.dtype == TESS_F32 ? 16 : 8;
-    args.quads = args.c.stride[2] == 1 && args.n_j % 4 == 0 && args.c.stride[0] % 4 == 0 &&
-                 args.c.stride[1] % 4 == 0 &&
-                 reinterpret_cast<uintptr_t>(args.c.data) % quad_bytes == 0;
+    const uintptr_t pair_bytes = p.dtype == TESS_F32 ? 8 : 4;
+    args.pairs = args.c.stride[2] == 1 && args.n_j % 2 == 0 && args.c.stride[0] % 2 == 0 &&
+                 args.c.stride[1] % 2 == 0 &&
+                 reinterpret_cast<uintptr_t>(args.c.data) % pair_bytes == 0;
     return args;
 }
 

@@ -61,7 +61,7 @@ struct clifford_rows_args {
     int32_t bias_is_f32; // else of the activations' type
     int32_t bias_all;
     int32_t add;   // to what c holds
-    int32_t quads; // four items of c can be stored at once
+    int32_t pairs; // two items of c can be moved at once
     uint8_t grade[TESS_CL_MAX_COMPONENTS];
 };
 
