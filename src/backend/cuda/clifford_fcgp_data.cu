@@ -15,11 +15,17 @@ using namespace clifford_fcgp;
 // Steps of a stage.
 constexpr int stage_steps = 2;
 
+// Bytes of a step of a pass.
 template <typename A>
-__host__ __device__ constexpr int step_bytes(int pass)
+__host__ __device__ constexpr int gradient_bytes(int pass)
 {
-    return components_before<A>(pass, A::n_component) * 4 * quad_bytes +
-           paths_before<A>(pass, A::n_path) * 2 * quad_bytes;
+    return components_before<A>(pass, A::n_component) * 4 * quad_bytes;
+}
+
+template <typename A>
+__host__ __device__ constexpr int weight_bytes(int pass)
+{
+    return paths_before<A>(pass, A::n_path) * 2 * quad_bytes;
 }
 
 template <typename A>
@@ -27,7 +33,8 @@ __host__ __device__ constexpr int largest_step()
 {
     int most = 0;
     for (int pass = 0; pass < A::n_pass; pass++) {
-        most = step_bytes<A>(pass) > most ? step_bytes<A>(pass) : most;
+        const int bytes = gradient_bytes<A>(pass) + weight_bytes<A>(pass);
+        most = bytes > most ? bytes : most;
     }
     return most;
 }
@@ -51,63 +58,53 @@ struct task {
     int activation;
 };
 
-// The runs of bytes of one step: 16 rows of a component each, then the weights.
-template <typename A, int pass, typename T>
-__device__ __forceinline__ void fill_step(const task<T> &t, uint32_t to, uint32_t barrier,
-                                          int64_t rows, int64_t col, int step, int lane)
+// Brings steps of n that lie one behind the other: all of them, or one of the two that the blocks
+// of a cluster share.
+__device__ __forceinline__ void fill_shared(uint32_t to, const char *from, int bytes, int n,
+                                            int rank, int n_rank, uint32_t mates, uint32_t barrier)
 {
-    constexpr int n_component = components_before<A>(pass, A::n_component);
-    constexpr int n_path = paths_before<A>(pass, A::n_path);
-    constexpr int slot = first_slot<A>(pass);
-    const char *gradients = reinterpret_cast<const char *>(t.data.gradients) +
-                            (rows * t.e.out_steps + step) * 4 * A::n_component * quad_bytes;
-    const char *weights = reinterpret_cast<const char *>(t.data.transposed) +
-                          ((col * t.e.out_steps + step) * A::n_path + slot) * 2 * quad_bytes;
-    unrolled<A::n_component>([&](auto component) {
-        constexpr int k = decltype(component)::value;
-        if constexpr (A::pass_of[A::grade[k]] == pass) {
-            constexpr int own = components_before<A>(pass, k);
-            if (lane / 4 == own) {
-                const int quad = lane % 4;
-                copy_bulk(to + (quad * n_component + own) * quad_bytes,
-                          gradients + (quad * A::n_component + k) * quad_bytes, quad_bytes,
-                          barrier);
-            }
-        }
-    });
-    if (lane == 31) {
-        copy_bulk(to + n_component * 4 * quad_bytes, weights, n_path * 2 * quad_bytes, barrier);
+    if (n_rank == 1) {
+        copy_bulk(to, from, uint32_t(n * bytes), barrier);
+    } else if (rank < n) {
+        copy_bulk_to(to + rank * bytes, from + rank * bytes, uint32_t(bytes), barrier, mates);
     }
 }
 
-// By the first warp: what iteration `at` of all passes reads.
+// By one thread: its part of what iteration `at` of all passes reads. Blocks behind the last rows
+// or features bring the last ones.
 template <typename A, typename T>
 __device__ __forceinline__ void fill(const task<T> &t, const ring<shape<A>::n_stage> &stages,
-                                     uint32_t shared, int64_t rows, int64_t col, int per_pass,
-                                     int at)
+                                     uint32_t shared, const placement &p, int per_pass, int at)
 {
     using S = shape<A>;
-    const int lane = int(threadIdx.x);
-    const int stage = at % S::n_stage;
     const int step = at % per_pass * stage_steps;
     const int n = min(stage_steps, t.e.out_steps - step);
-    const uint32_t barrier = stages.full(stage);
-    const uint32_t to = shared + ring_bytes + uint32_t(stage * S::stage_bytes);
+    const uint32_t barrier = stages.full(at % S::n_stage);
+    const uint32_t to = shared + ring_bytes + uint32_t(at % S::n_stage * S::stage_bytes);
+    const int64_t rows = min(p.rows, t.e.row_blocks - 1);
+    const int64_t col = min(p.col, int64_t(t.e.in_blocks - 1));
+    stages.wait_empty(at);
     unrolled<A::n_pass>([&](auto number) {
         constexpr int pass = decltype(number)::value;
-        constexpr int bytes = step_bytes<A>(pass);
+        constexpr int gradient = gradient_bytes<A>(pass);
+        constexpr int weight = weight_bytes<A>(pass);
+        constexpr int first = first_component<A>(pass);
+        constexpr int slot = first_slot<A>(pass);
         if (at / per_pass == pass) {
-            if (lane == 0) {
-                stages.wait_empty(at);
-                barrier_expect(barrier, uint32_t(n * bytes));
-            }
-            __syncwarp();
-            for (int i = 0; i < n; i++) {
-                fill_step<A, pass>(t, to + i * bytes, barrier, rows, col, step + i, lane);
-            }
+            barrier_expect(barrier, uint32_t(n * (gradient + weight)));
+            const char *gradients =
+                reinterpret_cast<const char *>(t.data.gradients) +
+                (rows * A::n_component + first) * t.e.out_steps * 4 * quad_bytes +
+                int64_t(step) * gradient;
+            const char *weights = reinterpret_cast<const char *>(t.data.transposed) +
+                                  (col * A::n_path + slot) * t.e.out_steps * 2 * quad_bytes +
+                                  int64_t(step) * weight;
+            fill_shared(to, gradients, gradient, n, p.col_rank, t.e.data_cluster[1], p.row_mates,
+                        barrier);
+            fill_shared(to + stage_steps * gradient, weights, weight, n, p.row_rank,
+                        t.e.data_cluster[0], p.col_mates, barrier);
         }
     });
-    __syncwarp();
 }
 
 template <typename A, int pass>
@@ -143,25 +140,46 @@ __device__ __forceinline__ void multiply_step(uint32_t gradients, uint32_t weigh
     });
 }
 
-// Two neighbouring features of all components; zero outside.
+// Where the items of a thread lie; place: as in the fragments, j * 2 + upper. Places outside read
+// the first or last item instead and are not written.
+struct position {
+    int64_t b, m;
+    bool first, second;
+    __device__ __forceinline__ position(const extents &e, int64_t row0, int64_t in0, int place)
+    {
+        const int lane = int(threadIdx.x) % 32;
+        b = row0 + lane / 4 + place % 2 * 8;
+        m = in0 + place / 2 * 8 + lane % 4 * 2;
+        first = b < e.n_row && m < e.n_in;
+        second = b < e.n_row && m + 1 < e.n_in;
+    }
+};
+
+// Two neighbouring features of all components. No branches between the loads: they wait together.
 template <typename A, typename T>
 __device__ __forceinline__ void load_two(float2 (&v)[A::n_component], const view<const T> &from,
-                                         bool paired, bool first, bool second, int64_t b, int64_t m)
+                                         bool paired, const position &at)
 {
     struct alignas(2 * sizeof(T)) two {
         T item[2];
     };
-    const T *at = from.data + b * from.stride[1] + m * from.stride[2];
+    const T *first = from.data + (at.first ? at.b * from.stride[1] + at.m * from.stride[2] : 0);
+    if (paired) {
+        two both[A::n_component];
+#pragma unroll
+        for (int k = 0; k < A::n_component; k++) {
+            both[k] = *reinterpret_cast<const two *>(first + k * from.stride[0]);
+        }
+#pragma unroll
+        for (int k = 0; k < A::n_component; k++) {
+            v[k] = make_float2(to_math(both[k].item[0]), to_math(both[k].item[1]));
+        }
+        return;
+    }
+    const T *second = first + (at.second ? from.stride[2] : 0);
 #pragma unroll
     for (int k = 0; k < A::n_component; k++) {
-        v[k] = make_float2(0, 0);
-        if (paired && first) {
-            const two both = *reinterpret_cast<const two *>(at + k * from.stride[0]);
-            v[k] = make_float2(to_math(both.item[0]), to_math(both.item[1]));
-        } else if (first) {
-            v[k].x = to_math(at[k * from.stride[0]]);
-            v[k].y = second ? to_math(at[k * from.stride[0] + from.stride[2]]) : 0.0f;
-        }
+        v[k] = make_float2(to_math(first[k * from.stride[0]]), to_math(second[k * from.stride[0]]));
     }
 }
 
@@ -171,47 +189,35 @@ __device__ __forceinline__ float2 *sums_at(char *memory, int component, int plac
            threadIdx.x;
 }
 
-// Where the items of a thread lie; place: upper * 2 + j.
-struct position {
-    int64_t b, m;
-    bool first, second;
-    __device__ __forceinline__ position(const extents &e, int64_t row0, int64_t in0, int place)
-    {
-        const int lane = int(threadIdx.x) % 32;
-        b = row0 + lane / 4 + place / 2 * 8;
-        m = in0 + place % 2 * 8 + lane % 4 * 2;
-        first = b < e.n_row && m < e.n_in;
-        second = b < e.n_row && m + 1 < e.n_in;
-    }
-};
-
 // Adds what a pass has made to s and r.
 template <typename A, int pass, typename T>
 __device__ __forceinline__ void contract(const task<T> &t, char *memory, sums<A, pass> &acc,
                                          int64_t row0, int64_t in0)
 {
-    unrolled<shape<A>::n_place>([&](auto number) {
-        constexpr int place = decltype(number)::value;
+    // Not unrolled, because code that runs once waits for its instructions; the sums of the next
+    // place move to the front instead.
+#pragma unroll 1
+    for (int place = 0; place < shape<A>::n_place; place++) {
         const position at(t.e, row0, in0, place);
         float2 x[A::n_component];
         float2 y[A::n_component];
         float2 s[A::n_component];
         float2 r[A::n_component];
-        load_two<A>(x, t.x, t.paired, at.first, at.second, at.b, at.m);
-        load_two<A>(y, t.y, t.paired, at.first, at.second, at.b, at.m);
+        load_two<A>(x, t.x, t.paired, at);
+        load_two<A>(y, t.y, t.paired, at);
 #pragma unroll
         for (int k = 0; k < A::n_component; k++) {
             s[k] = pass == 0 ? make_float2(0, 0) : *sums_at(memory, k, place);
             r[k] = pass == 0 ? make_float2(0, 0) : *sums_at(memory, A::n_component + k, place);
         }
         const unscale factors =
-            unscale_by(weight_exponent(t.data) + t.data.gradient_exponent[at.b]);
+            unscale_by(weight_exponent(t.data) + t.data.gradient_exponent[at.first ? at.b : 0]);
         unrolled<A::n_pair>([&](auto index) {
             constexpr pair one = A::pairs[decltype(index)::value];
             if constexpr (pass_of_path<A>(one.p) == pass) {
                 constexpr int own = pairs_before<A>(pass, decltype(index)::value);
-                const float g0 = acc[own][place % 2][place / 2 * 2] * factors;
-                const float g1 = acc[own][place % 2][place / 2 * 2 + 1] * factors;
+                const float g0 = acc[own][0][0] * factors;
+                const float g1 = acc[own][0][1] * factors;
                 unrolled<3>([&](auto which) {
                     constexpr term one_term = one.terms[decltype(which)::value];
                     if constexpr (one_term.sign != 0) {
@@ -230,39 +236,61 @@ __device__ __forceinline__ void contract(const task<T> &t, char *memory, sums<A,
             *sums_at(memory, k, place) = s[k];
             *sums_at(memory, A::n_component + k, place) = r[k];
         }
-    });
+#pragma unroll
+        for (int i = 0; i < pairs_before<A>(pass, A::n_pair); i++) {
+            float *const flat = &acc[i][0][0];
+#pragma unroll
+            for (int j = 0; j < 6; j++) {
+                flat[j] = flat[j + 2];
+            }
+        }
+    }
+}
+
+// Asks the cache for the block's items of x and y, which it needs at the end of every pass.
+template <typename A, typename T>
+__device__ __forceinline__ void prefetch_inputs(const task<T> &t, int64_t row0, int64_t in0)
+{
+    for (int i = int(threadIdx.x); i < 2 * A::n_component * row_block; i += multiply_threads) {
+        const int64_t b = row0 + i % row_block;
+        const int k = i / row_block % A::n_component;
+        const view<const T> &from = i / row_block < A::n_component ? t.x : t.y;
+        if (b < t.e.n_row && in0 < t.e.n_in) {
+            prefetch(&from.at(k, b, in0));
+        }
+    }
 }
 
 template <typename A, int pass, typename T>
 __device__ __forceinline__ void run_pass(const task<T> &t, const ring<shape<A>::n_stage> &stages,
-                                         uint32_t shared, char *memory, int64_t rows, int64_t col)
+                                         uint32_t shared, char *memory, const placement &place)
 {
     using S = shape<A>;
     constexpr int n_component = components_before<A>(pass, A::n_component);
-    constexpr int bytes = step_bytes<A>(pass);
+    constexpr int gradient = gradient_bytes<A>(pass);
+    constexpr int weight = weight_bytes<A>(pass);
     const int lane = int(threadIdx.x) % 32;
     const int warp = int(threadIdx.x) / 32;
     const int per_pass = (t.e.out_steps + stage_steps - 1) / stage_steps;
     const uint32_t gradients = uint32_t(warp % 4 * n_component * quad_bytes + lane * 16);
-    const uint32_t weights =
-        uint32_t(4 * n_component * quad_bytes + warp / 4 * quad_bytes + lane * 16);
+    const uint32_t weights = uint32_t(stage_steps * gradient + warp / 4 * quad_bytes + lane * 16);
     sums<A, pass> acc = {};
     for (int i = 0; i < per_pass; i++) {
         const int at = pass * per_pass + i;
-        if (warp == 0 && at + S::n_stage - 1 < A::n_pass * per_pass) {
-            fill<A>(t, stages, shared, rows, col, per_pass, at + S::n_stage - 1);
+        if (threadIdx.x == 0 && at + S::n_stage - 1 < A::n_pass * per_pass) {
+            fill<A>(t, stages, shared, place, per_pass, at + S::n_stage - 1);
         }
+        __syncwarp();
         stages.wait_full(at);
         const uint32_t stage = shared + ring_bytes + uint32_t(at % S::n_stage * S::stage_bytes);
         multiply_step<A, pass>(stage + gradients, stage + weights, acc);
         if (i * stage_steps + 1 < t.e.out_steps) {
-            const uint32_t next = stage + bytes;
-            multiply_step<A, pass>(next + gradients, next + weights, acc);
+            multiply_step<A, pass>(stage + gradient + gradients, stage + weight + weights, acc);
         }
         stages.release(at);
     }
-    contract<A, pass>(t, memory, acc, rows * row_block + warp % 4 * 16,
-                      col * in_block + warp / 4 * 16);
+    contract<A, pass>(t, memory, acc, place.rows * row_block + warp % 4 * 16,
+                      place.col * in_block + warp / 4 * 16);
 }
 
 // grad = f(own) f(other) s, and in component 0 what comes through the gate.
@@ -316,8 +344,8 @@ __device__ __forceinline__ void write_gradients(const task<T> &t, char *memory, 
         float2 y[A::n_component];
         float2 s[A::n_component];
         float2 r[A::n_component];
-        load_two<A>(x, t.x, t.paired, at.first, at.second, at.b, at.m);
-        load_two<A>(y, t.y, t.paired, at.first, at.second, at.b, at.m);
+        load_two<A>(x, t.x, t.paired, at);
+        load_two<A>(y, t.y, t.paired, at);
 #pragma unroll
         for (int k = 0; k < A::n_component; k++) {
             s[k] = *sums_at(memory, k, place);
@@ -345,22 +373,24 @@ __global__ void __launch_bounds__(multiply_threads, 1)
     const uint32_t shared = shared_address(memory);
     char *const own_sums =
         reinterpret_cast<char *>(memory) + ring_bytes + S::n_stage * S::stage_bytes;
-    const int64_t rows = blockIdx.x / t.e.in_blocks;
-    const int64_t col = blockIdx.x % t.e.in_blocks;
+    const placement place = placement_of(t.e.data_cluster[0], t.e.data_cluster[1], t.e.in_blocks);
     const int warp = int(threadIdx.x) / 32;
     const int per_pass = (t.e.out_steps + stage_steps - 1) / stage_steps;
+    prefetch_inputs<A>(t, place.rows * row_block, place.col * in_block);
     ring<S::n_stage> stages;
-    stages.init(shared);
-    if (warp == 0) {
+    stages.init(shared, place.row_mates | place.col_mates);
+    if (threadIdx.x == 0) {
         for (int at = 0; at < S::n_stage - 1 && at < A::n_pass * per_pass; at++) {
-            fill<A>(t, stages, shared, rows, col, per_pass, at);
+            fill<A>(t, stages, shared, place, per_pass, at);
         }
     }
+    __syncwarp();
     unrolled<A::n_pass>([&](auto number) {
-        run_pass<A, decltype(number)::value>(t, stages, shared, own_sums, rows, col);
+        run_pass<A, decltype(number)::value>(t, stages, shared, own_sums, place);
     });
-    write_gradients<A>(t, own_sums, rows * row_block + warp % 4 * 16,
-                       col * in_block + warp / 4 * 16);
+    write_gradients<A>(t, own_sums, place.rows * row_block + warp % 4 * 16,
+                       place.col * in_block + warp / 4 * 16);
+    cluster_sync(); // nobody leaves while others still send or arrive here
 }
 
 } // namespace
@@ -389,9 +419,11 @@ cudaError_t multiply_data(cudaStream_t stream, const tess_stage_clifford_fcgp &a
     t.paired = is_vector(t.x, 2, e.n_in) && is_vector(t.y, 2, e.n_in) &&
                (t.grad_x.data == nullptr || is_vector(t.grad_x, 2, e.n_in)) &&
                (t.grad_y.data == nullptr || is_vector(t.grad_y, 2, e.n_in));
-    data_kernel<A, T>
-        <<<unsigned(e.row_blocks * e.in_blocks), multiply_threads, S::shared_bytes, stream>>>(t);
-    return cudaGetLastError();
+    const int64_t clusters =
+        blocks_of(e.row_blocks, t.e.data_cluster[0]) * blocks_of(e.in_blocks, t.e.data_cluster[1]);
+    const int size = t.e.data_cluster[0] * t.e.data_cluster[1];
+    return launch_cluster(stream, data_kernel<A, T>, t, size, dim3(unsigned(clusters * size)),
+                          S::shared_bytes);
 }
 
 #define INSTANTIATE(A, T)                                                                          \

@@ -7,17 +7,15 @@ namespace
 
 using namespace clifford_fcgp;
 
+constexpr int64_t scan_blocks = 528;
+
 // 8 features of all components, gated. Rows behind the last are zero.
 template <typename A, typename T>
 __device__ __forceinline__ void load_gated(values (&v)[A::n_component], const view<const T> &x,
                                            bool vector, int activation, int64_t b, int64_t n_row,
                                            int c, int64_t n_feature)
 {
-#pragma unroll
-    for (int k = 0; k < A::n_component; k++) {
-        load_chunk(v[k], x, vector, k, b < n_row ? b : 0, int64_t(c) * chunk,
-                   b < n_row ? n_feature : 0);
-    }
+    load_chunks(v, x, vector, b < n_row ? b : 0, int64_t(c) * chunk, b < n_row ? n_feature : 0);
 #pragma unroll
     for (int i = 0; i < chunk; i++) {
         const float factor = gate_of(activation, v[0][i]).value;
@@ -41,15 +39,51 @@ store_row(__half *to, int64_t b, int c, int steps, const values (&x)[A::n_compon
     }
 }
 
+// The largest weight, for the scale of all of them.
+template <typename T>
+struct weight_scan {
+    weight_view<T> weight;
+    uint64_t mask;
+    int64_t n_line; // pairs of a path and a feature in
+    int blocks;
+};
+
+template <typename T>
+__device__ __forceinline__ void scan_weights(const weight_scan<T> &w, const extents &e,
+                                             unsigned *largest)
+{
+    unsigned most = 0;
+    for (int64_t line = blockIdx.x; line < w.n_line; line += w.blocks) {
+        const int64_t p = line / e.n_in;
+        if ((w.mask >> p & 1) != 0) {
+#pragma unroll 4
+            for (int64_t n = threadIdx.x; n < e.n_out; n += pack_threads) {
+                most = max(most, finite_magnitude(w.weight.load(p, line - p * e.n_in, n)));
+            }
+        }
+    }
+    for (int step = 16; step > 0; step /= 2) {
+        most = max(most, __shfl_xor_sync(all_lanes, most, step));
+    }
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(largest, most);
+    }
+}
+
+// The first blocks look for the largest weight: one launch less.
 template <typename A, typename T>
 __global__ void __launch_bounds__(pack_threads)
     inputs_kernel(view<const T> x, view<const T> y, bool vector, int activation, extents e,
-                  sharing s, packed data)
+                  sharing s, packed data, const __grid_constant__ weight_scan<T> w)
 {
+    if (int(blockIdx.x) < w.blocks) {
+        scan_weights(w, e, data.largest_weight);
+        return;
+    }
     __shared__ unsigned most[2][max_rows];
-    const int in_block = int(threadIdx.x) >> s.log2;
-    const int lane = int(threadIdx.x) & (s.per_row() - 1);
-    const int64_t b = int64_t(blockIdx.x) * s.rows() + in_block;
+    const int in_block = int(threadIdx.x) % s.rows();
+    const int lane = int(threadIdx.x) / s.rows();
+    const int64_t b = (int64_t(blockIdx.x) - w.blocks) * s.rows() + in_block;
     if (threadIdx.x < max_rows) {
         most[0][threadIdx.x] = 0;
         most[1][threadIdx.x] = 0;
@@ -100,8 +134,17 @@ cudaError_t pack_inputs(cudaStream_t stream, const tess_stage_clifford_fcgp &a, 
     const view<const T> x = view_of<const T>(a.x);
     const view<const T> y = view_of<const T>(a.y);
     const bool vector = is_vector(x, chunk, e.n_in) && is_vector(y, chunk, e.n_in);
-    inputs_kernel<A, T><<<unsigned(e.row_blocks * row_block / s.rows()), pack_threads, 0, stream>>>(
-        x, y, vector, a.problem.activation, e, s, data);
+    const int64_t n_line = A::n_path * e.n_in;
+    const weight_scan<T> w = {weight_view_of<T>(a.weight, a.problem.weight_dtype),
+                              a.problem.path_mask, n_line,
+                              int(n_line < scan_blocks ? n_line : scan_blocks)};
+    const cudaError_t error = cudaMemsetAsync(data.largest_weight, 0, sizeof(unsigned), stream);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    const int64_t blocks = w.blocks + e.row_blocks * row_block / s.rows();
+    inputs_kernel<A, T><<<unsigned(blocks), pack_threads, 0, stream>>>(
+        x, y, vector, a.problem.activation, e, s, data, w);
     return cudaGetLastError();
 }
 

@@ -19,7 +19,11 @@ extents extents_of(const tess_cl_problem &p)
             int(blocks_of(p.n_in, step_size)),
             int(blocks_of(p.n_out, step_size)),
             int(blocks_of(p.n_out, col_block * columns) * columns),
-            int(blocks_of(p.n_in, in_block))};
+            int(blocks_of(p.n_in, in_block)),
+            {1, 1},
+            {1, 1},
+            1,
+            1};
 }
 
 struct scratch {
@@ -53,6 +57,7 @@ scratch scratch_of(const tess_stage_clifford_fcgp &a, const extents &e)
     }
     if (!forward) {
         s.data.gradients = parts.take<__half>(rows * out * A::n_component);
+        s.data.gradients_by_row = parts.take<__half>(rows * out * A::n_component);
         s.data.gradient_exponent = parts.take<int>(rows);
         s.data.transposed = parts.take<__half>(int64_t(e.in_blocks) * in_block * out * A::n_path);
         s.statistics = parts.take<float>(product ? A::n_grade * e.n_row : 0);

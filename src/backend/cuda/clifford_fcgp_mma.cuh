@@ -8,14 +8,16 @@
 // conflicts, as they are or transposed. Rows come in blocks of 64, features in steps of 16, both
 // padded with zeros:
 //   inputs     [row block][step of in][row / 16][x then y: component][step / 8][row / 8][row][in]
-//   gradients  [row block][step of out][row / 16][component][step / 8][row / 8][row][out]
+//   gradients  [row block][pass][step of out][row / 16][component][step / 8][row / 8][row][out]
+//   by row     [row / 16 of all][step of out][component][step / 8][row / 8][row][out]
 //   weights    [block of 64 out][step of in][path][out / 8][step / 8][out][in]
-//   transposed [block of 32 in][step of out][slot][in / 8][step / 8][in][out]
-// where row / 16 and so on count within the block. What a kernel brings into shared memory at a
-// time lies in a few runs of bytes.
+//   transposed [block of 32 in][pass][step of out][path][in / 8][step / 8][in][out]
+// where row / 16 and so on count within the block, and a pass has some of the components and paths.
+// What a kernel brings into shared memory at a time lies in a few runs of bytes.
 #ifndef TESS_CLIFFORD_FCGP_MMA_CUH
 #define TESS_CLIFFORD_FCGP_MMA_CUH
 
+#include "backend/cuda/clifford_cluster.cuh"
 #include "backend/cuda/clifford_fcgp.cuh"
 #include "backend/cuda/clifford_mma.cuh"
 #include <clifford/algebras.h>
@@ -114,7 +116,6 @@ __device__ __forceinline__ void unrolled(F &&body)
     unrolled(body, std::make_integer_sequence<int, n>());
 }
 
-// Number of pass, path or grade within its group, in ascending order.
 template <typename A>
 __host__ __device__ constexpr int pass_of_path(int p)
 {
@@ -152,7 +153,17 @@ __host__ __device__ constexpr int components_before(int pass, int k)
     return n;
 }
 
-// Place of a path in the transposed weights: by pass, then by number.
+// Paths, and components, of the passes before.
+template <typename A>
+__host__ __device__ constexpr int first_component(int pass)
+{
+    int n = 0;
+    for (int before = 0; before < pass; before++) {
+        n += components_before<A>(before, A::n_component);
+    }
+    return n;
+}
+
 template <typename A>
 __host__ __device__ constexpr int first_slot(int pass)
 {
@@ -163,10 +174,12 @@ __host__ __device__ constexpr int first_slot(int pass)
     return n;
 }
 
+// Components in the order of the passes.
 template <typename A>
-__host__ __device__ constexpr int slot_of(int p)
+__host__ __device__ constexpr int place_of(int k)
 {
-    return first_slot<A>(pass_of_path<A>(p)) + paths_before<A>(pass_of_path<A>(p), p);
+    const int pass = A::pass_of[A::grade[k]];
+    return first_component<A>(pass) + components_before<A>(pass, k);
 }
 
 constexpr int row_block = 64;
@@ -186,12 +199,19 @@ struct extents {
     int out_steps;
     int col_blocks; // of 64 features out
     int in_blocks;  // of 32 features in
+    // Blocks of a cluster: of the product and of the gradient of inputs (rows, columns), 1 or 2
+    // each; of the gradient of weights 1, 2 or 4.
+    int product_cluster[2];
+    int data_cluster[2];
+    int weights_cluster;
+    int product_by_group; // 1: by the matrix instructions of groups of warps
 };
 
 // What the packing kernels leave for the products. exponent: of 2^e that takes a row's scales back.
 struct packed {
     __half *inputs;
     __half *gradients;
+    __half *gradients_by_row;
     __half *weights;
     __half *transposed;
     int *input_exponent;    // [row], rows padded to whole blocks
@@ -258,22 +278,27 @@ __device__ __forceinline__ void form(uint32_t (&q)[4], const uint32_t (&x)[A::n_
     }
 }
 
-// A ring of stages in shared memory that one thread fills by bulk copies. Barriers: full and empty
-// per stage, at the front of shared memory.
+// A ring of stages in shared memory. Blocks of a cluster that need the same bytes bring a part each
+// and send it to all of them. Barriers, full and empty per stage, lie at the front of shared
+// memory.
 template <int n_stage>
 struct ring {
     uint32_t barriers;
-    __device__ __forceinline__ void init(uint32_t address)
+    uint32_t partners; // ranks of the blocks that send to this one, itself included, as bits
+
+    // By all threads; ends with a barrier of the cluster.
+    __device__ __forceinline__ void init(uint32_t address, uint32_t ranks)
     {
         barriers = address;
+        partners = ranks;
         if (threadIdx.x == 0) {
             for (int s = 0; s < n_stage; s++) {
                 barrier_init(full(s), 1);
-                barrier_init(empty(s), multiply_threads / 32);
+                barrier_init(empty(s), multiply_threads / 32 * __popc(ranks));
             }
             barrier_init_fence();
         }
-        __syncthreads();
+        cluster_sync();
     }
     __device__ __forceinline__ uint32_t full(int stage) const
     {
@@ -284,34 +309,81 @@ struct ring {
         return barriers + uint32_t(n_stage + stage) * 8;
     }
     // By the filling thread, before it fills stage `at % n_stage` for iteration `at`.
-    __device__ __forceinline__ void wait_empty(int64_t at) const
+    __device__ __forceinline__ void wait_empty(int at) const
     {
         if (at >= n_stage) {
-            barrier_wait(empty(int(at % n_stage)), uint32_t((at / n_stage - 1) & 1));
+            barrier_wait(empty(at % n_stage), uint32_t(at / n_stage - 1) & 1);
         }
     }
-    __device__ __forceinline__ void wait_full(int64_t at) const
+    __device__ __forceinline__ void wait_full(int at) const
     {
-        barrier_wait(full(int(at % n_stage)), uint32_t((at / n_stage) & 1));
+        barrier_wait(full(at % n_stage), uint32_t(at / n_stage) & 1);
     }
-    // By whole warps that have read what they need.
-    __device__ __forceinline__ void release(int64_t at) const
+    // By whole warps that have read what they need: tells everybody who sends here.
+    __device__ __forceinline__ void release(int at) const
     {
         __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            barrier_arrive(empty(int(at % n_stage)));
+        const int lane = int(threadIdx.x) % 32;
+        if (lane < 8 && (partners >> lane & 1) != 0) {
+            barrier_arrive_at(empty(at % n_stage), uint32_t(lane));
         }
     }
 };
 
 constexpr int ring_bytes = 128; // barriers of up to 8 stages
 
+// Where a block works, and its place in a cluster of 1 or 2 blocks of rows by 1 or 2 of columns.
+// Blocks of the same rows share one operand, those of the same columns the other.
+struct placement {
+    int64_t rows, col;
+    int row_rank, col_rank;
+    uint32_t row_mates, col_mates; // ranks as bits, the block's own included
+};
+
+__device__ __forceinline__ placement placement_of(int cluster_rows, int cluster_cols,
+                                                  int64_t col_tiles)
+{
+    const int rank = int(cluster_rank());
+    const int64_t cluster = int64_t(blockIdx.x) / (cluster_rows * cluster_cols);
+    const int64_t cols = (col_tiles + cluster_cols - 1) / cluster_cols;
+    placement p;
+    p.row_rank = rank / cluster_cols;
+    p.col_rank = rank % cluster_cols;
+    p.rows = cluster / cols * cluster_rows + p.row_rank;
+    p.col = cluster % cols * cluster_cols + p.col_rank;
+    p.row_mates = ((1u << cluster_cols) - 1) << (p.row_rank * cluster_cols);
+    p.col_mates = (cluster_rows == 2 ? 1u | 1u << cluster_cols : 1u) << p.col_rank;
+    return p;
+}
+
+// Launches blocks of multiply_threads in clusters of neighbours.
+template <typename Task>
+cudaError_t launch_cluster(cudaStream_t stream, void (*kernel)(Task), const Task &task, int size,
+                           dim3 grid, int shared_bytes)
+{
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = unsigned(size);
+    cluster.val.clusterDim.y = 1;
+    cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(multiply_threads);
+    config.dynamicSmemBytes = size_t(shared_bytes);
+    config.stream = stream;
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+    return cudaLaunchKernelEx(&config, kernel, task);
+}
+
 // The kernels; each launches on the stream and returns the launch's error.
+
+// x and y, and the largest weight.
 template <typename A, typename T>
 cudaError_t pack_inputs(cudaStream_t stream, const tess_stage_clifford_fcgp &a, const extents &e,
                         const packed &data);
 
-// Also finds the scale. Paths outside the mask become zero. Either result may be NULL.
+// After pack_inputs. Paths outside the mask become zero. Either result may be NULL.
 template <typename A>
 cudaError_t pack_weights(cudaStream_t stream, const tess_stage_clifford_fcgp &a, const extents &e,
                          const packed &data);

@@ -7,6 +7,12 @@ namespace
 
 using namespace clifford_fcgp;
 
+constexpr int finish_threads = 256;
+
+struct component_grades {
+    uint8_t of[8];
+};
+
 // What the backward pass of the norm reads: gradient and result, the latter as T or as f32.
 template <typename T>
 struct gradient_views {
@@ -27,39 +33,32 @@ load_gradient(values (&gz)[A::n_component], values (&z)[A::n_component],
     const int64_t row = b < e.n_row ? b : 0;
     const int64_t n_feature = b < e.n_row ? e.n_out : 0;
     const int64_t n0 = int64_t(c) * chunk;
-#pragma unroll
-    for (int k = 0; k < A::n_component; k++) {
-        load_chunk(gz[k], in.grad_out, in.vector, k, row, n0, n_feature);
-        if (in.statistics == nullptr) {
-            continue;
-        }
-        if (in.saved_f32.data != nullptr) {
-            load_chunk(z[k], in.saved_f32, in.vector, k, row, n0, n_feature);
-        } else {
-            load_chunk(z[k], in.saved, in.vector, k, row, n0, n_feature);
-        }
+    load_chunks(gz, in.grad_out, in.vector, row, n0, n_feature);
+    if (in.statistics == nullptr) {
+        return;
+    }
+    if (in.saved_f32.data != nullptr) {
+        load_chunks(z, in.saved_f32, in.vector, row, n0, n_feature);
+    } else {
+        load_chunks(z, in.saved, in.vector, row, n0, n_feature);
     }
 }
 
-// The sum over the threads of a row; parts: [rows][warps of a row].
-__device__ __forceinline__ float row_sum(const sharing &s, float value, float *parts)
+// The sum over the threads of a row; parts: [warp][row].
+__device__ __forceinline__ float row_sum(const sharing &s, float value,
+                                         float (&parts)[pack_threads / 32][max_rows])
 {
-    for (int step = min(s.per_row(), 32) / 2; step > 0; step /= 2) {
+    for (int step = s.rows(); step < 32; step *= 2) {
         value += __shfl_xor_sync(all_lanes, value, step);
     }
-    if (s.per_row() <= 32) {
-        return value;
+    __syncthreads();
+    if (int(threadIdx.x) % 32 < s.rows()) {
+        parts[threadIdx.x / 32][threadIdx.x % 32] = value;
     }
     __syncthreads();
-    if (threadIdx.x % 32 == 0) {
-        parts[threadIdx.x / 32] = value;
-    }
-    __syncthreads();
-    const int n = s.per_row() / 32;
-    const int first = int(threadIdx.x) / 32 / n * n;
-    float sum = parts[first];
-    for (int i = 1; i < n; i++) {
-        sum += parts[first + i];
+    float sum = parts[0][int(threadIdx.x) % s.rows()];
+    for (int warp = 1; warp < pack_threads / 32; warp++) {
+        sum += parts[warp][int(threadIdx.x) % s.rows()];
     }
     return sum;
 }
@@ -84,7 +83,8 @@ apply_norm(values (&gz)[A::n_component], const values (&z)[A::n_component],
 template <typename A, typename T>
 __device__ __forceinline__ void norm_means(const gradient_views<T> &in, const extents &e,
                                            const sharing &s, int64_t b, float (&sums)[A::n_grade],
-                                           float (&root)[A::n_grade], float *parts)
+                                           float (&root)[A::n_grade],
+                                           float (&parts)[pack_threads / 32][max_rows])
 {
     float all = 0;
 #pragma unroll
@@ -101,15 +101,38 @@ __device__ __forceinline__ void norm_means(const gradient_views<T> &in, const ex
     }
 }
 
+// 8 features of a row to both packed forms.
+template <typename A>
+__device__ __forceinline__ void store_gradients(const packed &data, const extents &e,
+                                                const values (&gz)[A::n_component], int64_t b,
+                                                int c, float scale)
+{
+    unrolled<A::n_component>([&](auto component) {
+        constexpr int k = decltype(component)::value;
+        constexpr int pass = A::pass_of[A::grade[k]];
+        constexpr int first = first_component<A>(pass);
+        constexpr int n = components_before<A>(pass, A::n_component);
+        constexpr int own = components_before<A>(pass, k);
+        const int64_t quad = ((b / 16 * e.out_steps + c / 2) * A::n_component + k) * 256;
+        store_chunk(data.gradients_by_row + quad + (c % 2 * 2 + b / 8 % 2) * 64 + b % 8 * 8, gz[k],
+                    scale);
+        // Items of the passes before, of this row block.
+        const int64_t before = (b / row_block * A::n_component + first) * e.out_steps;
+        store_chunk(data.gradients + before * row_block * step_size +
+                        packed_at(b % row_block, c, e.out_steps, n, own),
+                    gz[k], scale);
+    });
+}
+
 template <typename A, typename T>
 __global__ void __launch_bounds__(pack_threads)
     gradients_kernel(const __grid_constant__ gradient_views<T> in, extents e, sharing s,
                      packed data)
 {
     __shared__ unsigned most[max_rows];
-    __shared__ float parts[pack_threads / 32];
-    const int in_block = int(threadIdx.x) >> s.log2;
-    const int lane = int(threadIdx.x) & (s.per_row() - 1);
+    __shared__ float parts[pack_threads / 32][max_rows];
+    const int in_block = int(threadIdx.x) % s.rows();
+    const int lane = int(threadIdx.x) / s.rows();
     const int64_t b = int64_t(blockIdx.x) * s.rows() + in_block;
     const bool again = s.n_chunk > s.per_row();
     if (threadIdx.x < max_rows) {
@@ -152,11 +175,7 @@ __global__ void __launch_bounds__(pack_threads)
                 apply_norm<A>(gz, z, sums, root);
             }
         }
-#pragma unroll
-        for (int k = 0; k < A::n_component; k++) {
-            store_chunk(data.gradients + packed_at(b, c, e.out_steps, A::n_component, k), gz[k],
-                        scale_to_half(exponent));
-        }
+        store_gradients<A>(data, e, gz, b, c, scale_to_half(exponent));
     }
     if (lane == 0) {
         data.gradient_exponent[b] = exponent - half_exponent;
@@ -166,68 +185,75 @@ __global__ void __launch_bounds__(pack_threads)
     }
 }
 
-// out = product / r for a row per warp; four features at a time where vector.
+// Mean square of a row and grade, from the sums of blocks of columns; by a warp.
+__device__ __forceinline__ float mean_square(const float *squares, const extents &e, int n_grade,
+                                             int g, int64_t b, int lane)
+{
+    float sum = 0;
+    for (int64_t block = lane; block * col_block < e.n_out; block += 32) {
+        sum += squares[(block * n_grade + g) * e.n_row + b];
+    }
+    for (int step = 16; step > 0; step /= 2) {
+        sum += __shfl_xor_sync(all_lanes, sum, step);
+    }
+    return sum / float(e.n_out);
+}
+
+template <typename A>
+__device__ __forceinline__ float root_of(const float *squares, const extents &e, int metric,
+                                         float eps, int g, int64_t b, int lane)
+{
+    if (metric != TESS_CL_NORM_CLAMP) {
+        return sqrtf(mean_square(squares, e, A::n_grade, g, b, lane) + eps);
+    }
+    float all = 0;
+    for (int i = 0; i < A::n_grade; i++) {
+        all += mean_square(squares, e, A::n_grade, i, b, lane);
+    }
+    return sqrtf(all > eps || all != all ? all : eps);
+}
+
+// Four features where vector, else one.
+template <typename T>
+__device__ __forceinline__ void scale_items(const float *from, T *to, bool vector, float root)
+{
+    if (!vector) {
+        *to = from_math<T>(*from / root);
+        return;
+    }
+    struct alignas(4 * sizeof(T)) four {
+        T item[4];
+    };
+    const float4 o = *reinterpret_cast<const float4 *>(from);
+    *reinterpret_cast<four *>(to) = {{from_math<T>(o.x / root), from_math<T>(o.y / root),
+                                      from_math<T>(o.z / root), from_math<T>(o.w / root)}};
+}
+
+// out = product / r. A warp has a component of a row, a block neighbouring rows of one component:
+// memory is read and written in long runs.
 template <typename A, typename T>
-__global__ void __launch_bounds__(pack_threads)
+__global__ void __launch_bounds__(finish_threads)
     finish_kernel(view<float> product, const float *squares, view<T> out, float *statistics,
-                  extents e, bool vector, int metric, float eps)
+                  extents e, bool vector, int metric, float eps,
+                  const __grid_constant__ component_grades grades)
 {
     const int lane = int(threadIdx.x) % 32;
-    const int64_t b = int64_t(blockIdx.x) * (pack_threads / 32) + threadIdx.x / 32;
+    const int k = int(blockIdx.y);
+    const int g = grades.of[k];
+    const int64_t b = int64_t(blockIdx.x) * (finish_threads / 32) + threadIdx.x / 32;
     if (b >= e.n_row) {
         return;
     }
-    float root[A::n_grade];
-    float all = 0;
-#pragma unroll
-    for (int g = 0; g < A::n_grade; g++) {
-        float sum = 0;
-        for (int64_t block = 0; block * col_block < e.n_out; block++) {
-            sum += squares[(block * A::n_grade + g) * e.n_row + b];
-        }
-        all += sum / float(e.n_out);
-        root[g] = metric < 0 ? 1.0f : sqrtf(sum / float(e.n_out) + eps);
+    const float root = metric < 0 ? 1.0f : root_of<A>(squares, e, metric, eps, g, b, lane);
+    if (lane == 0 && statistics != nullptr && (k == 0 || grades.of[k - 1] != g)) {
+        statistics[g * e.n_row + b] = root;
     }
-#pragma unroll
-    for (int g = 0; g < A::n_grade; g++) {
-        root[g] =
-            metric == TESS_CL_NORM_CLAMP ? sqrtf(all > eps || all != all ? all : eps) : root[g];
-        if (lane == 0 && statistics != nullptr) {
-            statistics[g * e.n_row + b] = root[g];
-        }
-    }
+    const float *from = &product.at(k, b, 0);
+    T *const to = &out.at(k, b, 0);
     const int width = vector ? 4 : 1;
+#pragma unroll 4
     for (int64_t n = lane * width; n < e.n_out; n += 32 * width) {
-        float o[A::n_component][4];
-#pragma unroll
-        for (int k = 0; k < A::n_component; k++) {
-            const float *from = &product.at(k, b, n);
-            if (vector) {
-                const float4 loaded = *reinterpret_cast<const float4 *>(from);
-                memcpy(o[k], &loaded, sizeof(loaded));
-            } else {
-                o[k][0] = *from;
-            }
-        }
-        unrolled<A::n_component>([&](auto component) {
-            constexpr int k = decltype(component)::value;
-            constexpr int g = A::grade[k];
-            T *to = &out.at(k, b, n);
-            if (vector) {
-                T items[4];
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    items[i] = from_math<T>(o[k][i] / root[g]);
-                }
-                if constexpr (sizeof(T) == 4) {
-                    *reinterpret_cast<uint4 *>(to) = *reinterpret_cast<const uint4 *>(items);
-                } else {
-                    *reinterpret_cast<uint2 *>(to) = *reinterpret_cast<const uint2 *>(items);
-                }
-            } else {
-                *to = from_math<T>(o[k][0] / root[g]);
-            }
-        });
+        scale_items(from + n * product.stride[2], to + n * out.stride[2], vector, root);
     }
 }
 
@@ -267,10 +293,14 @@ cudaError_t finish_norm(cudaStream_t stream, const tess_cl_problem &p, const ext
                         view<float> product, const float *squares, view<T> out, float *statistics)
 {
     const bool vector = is_vector(product, 4, e.n_out) && is_vector(out, 4, e.n_out);
-    finish_kernel<A, T>
-        <<<unsigned(blocks_of(e.n_row, pack_threads / 32)), pack_threads, 0, stream>>>(
-            product, squares, out, statistics, e, vector, p.normalize ? p.norm_metric : -1,
-            float(p.eps));
+    component_grades grades = {};
+    for (int k = 0; k < A::n_component; k++) {
+        grades.of[k] = p.algebra->grade[k];
+    }
+    const dim3 grid(unsigned(blocks_of(e.n_row, finish_threads / 32)), A::n_component);
+    finish_kernel<A, T><<<grid, finish_threads, 0, stream>>>(
+        product, squares, out, statistics, e, vector, p.normalize ? p.norm_metric : -1,
+        float(p.eps), grades);
     return cudaGetLastError();
 }
 

@@ -16,7 +16,8 @@ constexpr int chunk = 8; // features of a thread
 constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int max_rows = 16; // of a block
 
-// How a block's threads share rows.
+// How a block's threads share rows. Neighbouring threads have the same features of neighbouring
+// rows, whose packed items lie side by side.
 struct sharing {
     int log2; // threads per row
     int n_chunk;
@@ -41,29 +42,43 @@ inline sharing sharing_of(int steps)
 
 using values = float[chunk];
 
-template <typename T>
-__device__ __forceinline__ void load_chunk(values &v, const view<const T> &from, bool vector, int k,
-                                           int64_t b, int64_t n0, int64_t n_feature)
+// 8 features of all components from n0 on, zero behind n_feature. No branches between the loads:
+// they wait together.
+template <int n_component, typename T>
+__device__ __forceinline__ void load_chunks(values (&v)[n_component], const view<const T> &from,
+                                            bool vector, int64_t b, int64_t n0, int64_t n_feature)
 {
-    const T *at = from.data + k * from.stride[0] + b * from.stride[1] + n0 * from.stride[2];
+    const T *at = from.data + b * from.stride[1] + n0 * from.stride[2];
     if (vector) {
         constexpr int n = int(chunk * sizeof(T) / sizeof(uint4));
-        uint4 loaded[n];
+        uint4 loaded[n_component][n];
 #pragma unroll
-        for (int i = 0; i < n; i++) {
-            loaded[i] = n0 < n_feature ? reinterpret_cast<const uint4 *>(at)[i] : uint4();
+        for (int k = 0; k < n_component; k++) {
+#pragma unroll
+            for (int i = 0; i < n; i++) {
+                loaded[k][i] = n0 < n_feature
+                                   ? reinterpret_cast<const uint4 *>(at + k * from.stride[0])[i]
+                                   : uint4();
+            }
         }
-        T items[chunk];
-        memcpy(items, loaded, sizeof(items));
 #pragma unroll
-        for (int i = 0; i < chunk; i++) {
-            v[i] = to_math(items[i]);
+        for (int k = 0; k < n_component; k++) {
+            T items[chunk];
+            memcpy(items, loaded[k], sizeof(items));
+#pragma unroll
+            for (int i = 0; i < chunk; i++) {
+                v[k][i] = to_math(items[i]);
+            }
         }
         return;
     }
 #pragma unroll
-    for (int i = 0; i < chunk; i++) {
-        v[i] = n0 + i < n_feature ? to_math(at[i * from.stride[2]]) : 0.0f;
+    for (int k = 0; k < n_component; k++) {
+#pragma unroll
+        for (int i = 0; i < chunk; i++) {
+            v[k][i] =
+                n0 + i < n_feature ? to_math(at[k * from.stride[0] + i * from.stride[2]]) : 0.0f;
+        }
     }
 }
 
@@ -90,10 +105,10 @@ __device__ __forceinline__ void store_chunk(__half *to, const values &v, float s
 // The largest value over the threads of a row; `most` starts at 0 and has been seen by all.
 __device__ __forceinline__ unsigned row_max(const sharing &s, unsigned value, unsigned *most)
 {
-    for (int step = min(s.per_row(), 32) / 2; step > 0; step /= 2) {
+    for (int step = s.rows(); step < 32; step *= 2) {
         value = max(value, __shfl_xor_sync(all_lanes, value, step));
     }
-    if (threadIdx.x % min(s.per_row(), 32) == 0) {
+    if (int(threadIdx.x) % 32 < s.rows()) {
         atomicMax(most, value);
     }
     __syncthreads();

@@ -314,24 +314,65 @@ __device__ __forceinline__ void gradient_of_pair(const operands<T> &o, shared_ti
     }
 }
 
-// s_i += +-gq y_j and r_j += +-gq x_i for the terms of a pair. The items belong to this thread
-// alone, so they may wait in memory.
+// sum[target] += +-gq source for one term and the columns of a row that a thread owns. The items of
+// sum belong to this thread alone, so they may wait in memory. Everything is read before the first
+// write: loads wait for memory together.
 template <typename T>
-__device__ __forceinline__ void contract(const operands<T> &o, const pair_table &t, int pair,
-                                         int64_t b, int64_t m, math_of<T> gq)
+__device__ __forceinline__ void add_term(const view<math_of<T>> &sum, const view<const T> &source,
+                                         int to, int from, bool minus, int64_t b, int64_t m0,
+                                         int64_t n_in, const math_of<T> (&gq)[tile::thread_cols])
 {
     using A = math_of<T>;
+    A before[tile::thread_cols];
+    A factor[tile::thread_cols];
+#pragma unroll
+    for (int j = 0; j < tile::thread_cols; j++) {
+        const int64_t m = m0 + own_col(j);
+        before[j] = m < n_in ? sum.at(to, b, m) : A(0);
+        factor[j] = m < n_in ? to_math(source.at(from, b, m)) : A(0);
+    }
+#pragma unroll
+    for (int j = 0; j < tile::thread_cols; j++) {
+        const int64_t m = m0 + own_col(j);
+        if (m < n_in) {
+            sum.at(to, b, m) = fma(minus ? -gq[j] : gq[j], factor[j], before[j]);
+        }
+    }
+}
+
+// s_i += +-gq y_j and r_j += +-gq x_i for the terms of a pair.
+template <typename T>
+__device__ __forceinline__ void contract(const operands<T> &o, const pair_table &t, int pair,
+                                         int64_t b, int64_t m0,
+                                         const math_of<T> (&gq)[tile::thread_cols])
+{
     for (int e = t.pair_first[pair]; e < t.pair_first[pair + 1]; e++) {
         const int i = t.terms[e] & 31;
         const int j = t.terms[e] >> 5 & 31;
-        const A signed_gq = (t.terms[e] >> 10) != 0 ? -gq : gq;
+        const bool minus = (t.terms[e] >> 10) != 0;
         if (o.s.data != nullptr) {
-            A &sum = o.s.at(i, b, m);
-            sum = fma(signed_gq, to_math(o.y.at(j, b, m)), sum);
+            add_term<T>(o.s, o.y, i, j, minus, b, m0, o.n_in, gq);
         }
         if (o.r.data != nullptr) {
-            A &sum = o.r.at(j, b, m);
-            sum = fma(signed_gq, to_math(o.x.at(i, b, m)), sum);
+            add_term<T>(o.r, o.x, j, i, minus, b, m0, o.n_in, gq);
+        }
+    }
+}
+
+// Zero for the items of a row that a thread owns.
+template <typename T>
+__device__ __forceinline__ void clear_row(const operands<T> &o, int n_component, int64_t b,
+                                          int64_t m0)
+{
+    for (int k = 0; k < n_component; k++) {
+        for (int j = 0; j < tile::thread_cols; j++) {
+            const int64_t m = m0 + own_col(j);
+            if (m < o.n_in && o.s.data != nullptr) {
+                o.s.at(k, b, m) = math_of<T>(0);
+            }
+            if (m < o.n_in && o.r.data != nullptr) {
+                o.r.at(k, b, m) = math_of<T>(0);
+            }
         }
     }
 }
@@ -345,32 +386,18 @@ __global__ void __launch_bounds__(tile::threads, sizeof(math_of<T>) == 4 ? 2 : 1
     __shared__ shared_tiles<A> s;
     const int64_t b0 = int64_t(blockIdx.x) * tile::rows;
     const int64_t m0 = int64_t(blockIdx.y) * tile::cols;
-    for (int pair = -1; pair < t.group_first[n_component]; pair++) {
-        accumulator<A> gq;
-        if (pair >= 0) {
-            gradient_of_pair(o, s, t.path[pair], t.component[pair], b0, m0, gq);
+    for (int i = 0; i < tile::thread_rows; i++) {
+        if (b0 + own_row(i) < o.n_row) {
+            clear_row(o, n_component, b0 + own_row(i), m0);
         }
+    }
+    for (int pair = 0; pair < t.group_first[n_component]; pair++) {
+        accumulator<A> gq;
+        gradient_of_pair(o, s, t.path[pair], t.component[pair], b0, m0, gq);
 #pragma unroll
         for (int i = 0; i < tile::thread_rows; i++) {
-#pragma unroll
-            for (int j = 0; j < tile::thread_cols; j++) {
-                const int64_t b = b0 + own_row(i);
-                const int64_t m = m0 + own_col(j);
-                if (b >= o.n_row || m >= o.n_in) {
-                    continue;
-                }
-                if (pair >= 0) {
-                    contract(o, t, pair, b, m, gq.sum[i][j]);
-                    continue;
-                }
-                for (int k = 0; k < n_component; k++) {
-                    if (o.s.data != nullptr) {
-                        o.s.at(k, b, m) = A(0);
-                    }
-                    if (o.r.data != nullptr) {
-                        o.r.at(k, b, m) = A(0);
-                    }
-                }
+            if (b0 + own_row(i) < o.n_row) {
+                contract(o, t, pair, b0 + own_row(i), m0, gq.sum[i]);
             }
         }
     }

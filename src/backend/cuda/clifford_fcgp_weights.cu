@@ -23,7 +23,7 @@ struct shape {
     static constexpr int component_groups = A::n_component / 4;
     static constexpr int column_groups = 2 / component_groups;
     static constexpr int own_paths = A::n_path / component_groups;
-    static constexpr int n_stage = 4;
+    static constexpr int n_stage = A::n_component == 4 ? 7 : 4; // and room for the sums
     static constexpr int input_quad_bytes = 2 * A::n_component * quad_bytes;
     static constexpr int gradient_quad_bytes = A::n_component * quad_bytes;
     static constexpr int in_quads = in_tile / step_size;
@@ -51,29 +51,25 @@ __host__ __device__ constexpr int own_path(int p)
     return -1;
 }
 
-template <typename T>
-__global__ void __launch_bounds__(256)
-    largest_kernel(weight_view<T> weight, uint64_t mask, int64_t n_line, int64_t n_in,
-                   int64_t n_out, unsigned *largest)
+// The paths of a group, 6 bits each.
+template <typename A, int first>
+__host__ __device__ constexpr uint64_t own_numbers()
 {
-    unsigned most = 0;
-    for (int64_t line = blockIdx.x; line < n_line; line += gridDim.x) {
-        const int64_t p = line / n_in;
-        for (int64_t n = threadIdx.x; (mask >> p & 1) != 0 && n < n_out; n += 256) {
-            most = max(most, finite_magnitude(weight.load(p, line % n_in, n)));
+    uint64_t numbers = 0;
+    for (int p = 0; p < A::n_path; p++) {
+        if (own_path<A, first>(p) >= 0) {
+            numbers |= uint64_t(p) << (6 * own_path<A, first>(p));
         }
     }
-    for (int step = 16; step > 0; step /= 2) {
-        most = max(most, __shfl_xor_sync(0xffffffffu, most, step));
-    }
-    if (threadIdx.x % 32 == 0) {
-        atomicMax(largest, most);
-    }
+    return numbers;
 }
 
-// Places of the paths in transposed weights.
+// Places of the paths in transposed weights: paths of the passes before, of the same pass, and its
+// number among those.
 struct slots {
-    int8_t of[TESS_CL_MAX_PATHS];
+    int8_t before[TESS_CL_MAX_PATHS];
+    int8_t n[TESS_CL_MAX_PATHS];
+    int8_t own[TESS_CL_MAX_PATHS];
 };
 
 template <typename A>
@@ -81,7 +77,10 @@ constexpr slots slots_of()
 {
     slots places = {};
     for (int p = 0; p < A::n_path; p++) {
-        places.of[p] = int8_t(slot_of<A>(p));
+        const int pass = pass_of_path<A>(p);
+        places.before[p] = int8_t(first_slot<A>(pass));
+        places.n[p] = int8_t(paths_before<A>(pass, A::n_path));
+        places.own[p] = int8_t(paths_before<A>(pass, p));
     }
     return places;
 }
@@ -121,8 +120,9 @@ __global__ void __launch_bounds__(2 * pack_block)
     }
     const int64_t block = along / (transposed ? in_block : col_block);
     const int in_the_block = int(along % (transposed ? in_block : col_block));
-    const int64_t steps = transposed ? c.e.out_steps : c.e.in_steps;
-    const int64_t path = (block * steps + step) * c.n_path + (transposed ? c.places.of[p] : p);
+    const int64_t path = transposed ? (block * c.n_path + c.places.before[p]) * c.e.out_steps +
+                                          step * c.places.n[p] + c.places.own[p]
+                                    : (block * c.e.in_steps + step) * c.n_path + p;
     const int64_t core =
         (path * (transposed ? in_block / 8 : col_block / 8) + in_the_block / 8) * 2 + half;
     uint4 bits;
@@ -145,32 +145,34 @@ struct task {
     int64_t quads_per_split;
 };
 
-// By one thread: the 16 rows of iteration `at`, which are quad `quad` of all.
+// By one thread: its part of the 16 rows of iteration `at`, which are quad `quad` of all. Blocks of
+// a cluster share the inputs; gradients are a block's own.
 template <typename A>
 __device__ __forceinline__ void fill(const task &t, const ring<shape<A>::n_stage> &stages,
-                                     uint32_t shared, int in_at, int out_at, int64_t quad,
-                                     int64_t at)
+                                     uint32_t shared, int64_t begin, int at)
 {
     using S = shape<A>;
+    const int in_at = int(blockIdx.y) * S::in_quads;
+    const int out_at = int(blockIdx.x) * S::out_quads;
+    const int64_t quad = begin + at;
     stages.wait_empty(at);
-    const int stage = int(at % S::n_stage);
+    const int stage = at % S::n_stage;
     const uint32_t barrier = stages.full(stage);
     const int n_in = min(S::in_quads, t.e.in_steps - in_at);
-    const int n_out = min(S::out_quads, t.e.out_steps - out_at);
-    uint32_t to = shared + ring_bytes + uint32_t(stage * S::stage_bytes);
+    const int n_out = max(0, min(S::out_quads, t.e.out_steps - out_at));
+    const uint32_t to = shared + ring_bytes + uint32_t(stage * S::stage_bytes);
     const char *inputs = reinterpret_cast<const char *>(t.data.inputs);
-    const char *gradients = reinterpret_cast<const char *>(t.data.gradients);
+    const char *gradients = reinterpret_cast<const char *>(t.data.gradients_by_row) +
+                            (quad * t.e.out_steps + out_at) * S::gradient_quad_bytes;
     barrier_expect(barrier, uint32_t(n_in * S::input_quad_bytes + n_out * S::gradient_quad_bytes));
-    for (int i = 0; i < n_in; i++) {
+    for (int i = int(cluster_rank()); i < n_in; i += t.e.weights_cluster) {
         const int64_t from = (quad / 4 * t.e.in_steps + in_at + i) * 4 + quad % 4;
-        copy_bulk(to + i * S::input_quad_bytes, inputs + from * S::input_quad_bytes,
-                  S::input_quad_bytes, barrier);
+        copy_bulk_to(to + i * S::input_quad_bytes, inputs + from * S::input_quad_bytes,
+                     S::input_quad_bytes, barrier, stages.partners);
     }
-    to += S::in_quads * S::input_quad_bytes;
-    for (int i = 0; i < n_out; i++) {
-        const int64_t from = (quad / 4 * t.e.out_steps + out_at + i) * 4 + quad % 4;
-        copy_bulk(to + i * S::gradient_quad_bytes, gradients + from * S::gradient_quad_bytes,
-                  S::gradient_quad_bytes, barrier);
+    if (n_out > 0) {
+        copy_bulk(to + S::in_quads * S::input_quad_bytes, gradients,
+                  uint32_t(n_out * S::gradient_quad_bytes), barrier);
     }
 }
 
@@ -257,17 +259,40 @@ __device__ __forceinline__ void store_weight(const task &t, int n_path, int64_t 
     }
 }
 
+constexpr int warp_tile = 16 * out_tile; // of a path
+
+// Sums to shared memory, a warp's own part of it. Rows of four change their columns' places, so
+// that the threads of a warp meet different banks.
+template <typename A>
+__device__ __forceinline__ void stage_sums(float *to, const sums<A> &acc, unscale factors, int lane)
+{
+    const int row = lane / 4;
+    float *const at = to + row * out_tile;
+#pragma unroll
+    for (int p = 0; p < shape<A>::own_paths; p++) {
+#pragma unroll
+        for (int j = 0; j < out_tile / 8; j++) {
+            const int col = (j * 8 + lane % 4 * 2) ^ (row & 3) << 3;
+            float *const upper = at + p * warp_tile + col;
+            *reinterpret_cast<float2 *>(upper) =
+                make_float2(acc[p][j][0] * factors, acc[p][j][1] * factors);
+            *reinterpret_cast<float2 *>(upper + 8 * out_tile) =
+                make_float2(acc[p][j][2] * factors, acc[p][j][3] * factors);
+        }
+    }
+}
+
 template <typename A, int first>
 __device__ __forceinline__ void run_group(const task &t, const ring<shape<A>::n_stage> &stages,
-                                          uint32_t shared, int column_group)
+                                          uint32_t shared, float *memory, int column_group)
 {
     using S = shape<A>;
     const int lane = int(threadIdx.x) % 32;
     const int in_quad = int(threadIdx.x) / 32 % 4;
-    const int in_at = int(blockIdx.x) * S::in_quads;
-    const int out_at = int(blockIdx.y) * S::out_quads;
+    const int in_at = int(blockIdx.y) * S::in_quads;
+    const int out_at = int(blockIdx.x) * S::out_quads;
     const int64_t begin = int64_t(blockIdx.z) * t.quads_per_split;
-    const int64_t n = min(t.e.row_blocks * 4 - begin, t.quads_per_split);
+    const int n = int(min(t.e.row_blocks * 4 - begin, t.quads_per_split));
     const int largest = *t.data.largest_exponent;
     // Cores 1 and 2 of a quad change places when it is read transposed.
     const int matrix = lane / 8;
@@ -281,34 +306,32 @@ __device__ __forceinline__ void run_group(const task &t, const ring<shape<A>::n_
     row_scales rows;
     rows.load(t.data, own_row);
     sums<A> acc = {};
-    for (int64_t at = 0; at < n; at++) {
+    for (int at = 0; at < n; at++) {
         if (threadIdx.x == 0 && at + S::n_stage - 1 < n) {
-            fill<A>(t, stages, shared, in_at, out_at, begin + at + S::n_stage - 1,
-                    at + S::n_stage - 1);
+            fill<A>(t, stages, shared, begin, at + S::n_stage - 1);
         }
         __syncwarp();
         const uint32_t scale[2] = {rows.factor(0, largest), rows.factor(1, largest)};
-        rows.load(t.data, own_row + min(at + 1, n - 1) * 16);
+        rows.load(t.data, own_row + int64_t(min(at + 1, n - 1)) * 16);
         stages.wait_full(at);
-        const uint32_t stage =
-            shared + ring_bytes + uint32_t(int(at % S::n_stage) * S::stage_bytes);
+        const uint32_t stage = shared + ring_bytes + uint32_t(at % S::n_stage * S::stage_bytes);
         multiply_step<A, first>(stage + input_at, stage + gradient_at, scale, acc);
         stages.release(at);
     }
-    const unscale factors = unscale_by(largest);
-    const int64_t m0 = int64_t(in_at + in_quad) * step_size + lane / 4;
-    const int64_t n0 = int64_t(out_at) * step_size + column_group * out_tile + lane % 4 * 2;
-    unrolled<A::n_path>([&](auto path) {
-        constexpr int p = decltype(path)::value;
-        constexpr int own = own_path<A, first>(p);
-        if constexpr (own >= 0) {
-#pragma unroll
-            for (int i = 0; i < out_tile / 8 * 4; i++) {
-                store_weight(t, A::n_path, blockIdx.z, p, m0 + i / 2 % 2 * 8,
-                             n0 + i / 4 * 8 + i % 2, acc[own][i / 4][i % 4] * factors);
-            }
-        }
-    });
+    // The ring is free; a short loop from shared memory is faster than long code from registers.
+    __syncthreads();
+    float *const own = memory + int(threadIdx.x) / 32 * (S::own_paths * warp_tile);
+    stage_sums<A>(own, acc, unscale_by(largest), lane);
+    __syncwarp();
+    const int64_t m0 = int64_t(in_at + in_quad) * step_size;
+    const int64_t n0 = int64_t(out_at) * step_size + column_group * out_tile + lane;
+#pragma unroll 1
+    for (int i = 0; i < S::own_paths * 16; i++) {
+        constexpr uint64_t numbers = own_numbers<A, first>();
+        const int row = i % 16;
+        store_weight(t, A::n_path, blockIdx.z, int(numbers >> (i / 16 * 6) & 63), m0 + row, n0,
+                     own[i / 16 * warp_tile + row * out_tile + (lane ^ (row & 3) << 3)]);
+    }
 }
 
 template <typename A>
@@ -318,27 +341,30 @@ __global__ void __launch_bounds__(multiply_threads, 1)
     using S = shape<A>;
     extern __shared__ uint4 memory[];
     const uint32_t shared = shared_address(memory);
+    float *const ring_memory = reinterpret_cast<float *>(memory + ring_bytes / sizeof(uint4));
+    static_assert(S::n_stage * S::stage_bytes >=
+                  multiply_threads / 32 * S::own_paths * warp_tile * int(sizeof(float)));
     ring<S::n_stage> stages;
-    stages.init(shared);
+    stages.init(shared, (1u << t.e.weights_cluster) - 1);
     const int64_t begin = int64_t(blockIdx.z) * t.quads_per_split;
     const int64_t n = min(t.e.row_blocks * 4 - begin, t.quads_per_split);
     if (threadIdx.x == 0) {
         for (int at = 0; at < S::n_stage - 1 && at < n; at++) {
-            fill<A>(t, stages, shared, int(blockIdx.x) * S::in_quads,
-                    int(blockIdx.y) * S::out_quads, begin + at, at);
+            fill<A>(t, stages, shared, begin, at);
         }
     }
     __syncwarp();
     const int group = int(threadIdx.x) / 128;
     if constexpr (S::component_groups == 2) {
         if (group == 0) {
-            run_group<A, 0>(t, stages, shared, 0);
+            run_group<A, 0>(t, stages, shared, ring_memory, 0);
         } else {
-            run_group<A, 4>(t, stages, shared, 0);
+            run_group<A, 4>(t, stages, shared, ring_memory, 0);
         }
     } else {
-        run_group<A, 0>(t, stages, shared, group);
+        run_group<A, 0>(t, stages, shared, ring_memory, group);
     }
+    cluster_sync(); // nobody leaves while others still send or arrive here
 }
 
 // Adds the splits in their order.
@@ -364,13 +390,6 @@ cudaError_t pack(cudaStream_t stream, const tess_stage_clifford_fcgp &a, const e
                  const packed &data)
 {
     const weight_view<T> weight = weight_view_of<T>(a.weight, a.problem.weight_dtype);
-    cudaError_t error = cudaMemsetAsync(data.largest_weight, 0, sizeof(unsigned), stream);
-    if (error != cudaSuccess) {
-        return error;
-    }
-    const int64_t n_line = A::n_path * e.n_in;
-    largest_kernel<T><<<unsigned(n_line < 1056 ? n_line : 1056), 256, 0, stream>>>(
-        weight, a.problem.path_mask, n_line, e.n_in, e.n_out, data.largest_weight);
     constexpr slots places = slots_of<A>();
     const packing c = {e, data, a.problem.path_mask, places, A::n_path};
     if (data.weights != nullptr) {
@@ -430,6 +449,8 @@ cudaError_t multiply_weights(cudaStream_t stream, const tess_stage_clifford_fcgp
     const int64_t wanted = weight_splits<A>(e);
     const int64_t per_split = blocks_of(e.row_blocks * 4, wanted);
     const int64_t n_split = blocks_of(e.row_blocks * 4, per_split);
+    const int64_t out_tiles = blocks_of(e.n_out, S::column_groups * out_tile);
+    const int cluster = e.weights_cluster;
     const task t = {e,
                     data,
                     grad.data,
@@ -438,9 +459,13 @@ cudaError_t multiply_weights(cudaStream_t stream, const tess_stage_clifford_fcgp
                     a.problem.path_mask,
                     n_split > 1 ? partial : nullptr,
                     per_split};
-    const dim3 grid(unsigned(blocks_of(e.n_in, in_tile)),
-                    unsigned(blocks_of(e.n_out, S::column_groups * out_tile)), unsigned(n_split));
-    gradient_kernel<A><<<grid, multiply_threads, S::shared_bytes, stream>>>(t);
+    const dim3 grid(unsigned(blocks_of(out_tiles, cluster) * cluster),
+                    unsigned(blocks_of(e.n_in, in_tile)), unsigned(n_split));
+    const cudaError_t launched =
+        launch_cluster(stream, gradient_kernel<A>, t, cluster, grid, S::shared_bytes);
+    if (launched != cudaSuccess) {
+        return launched;
+    }
     if (n_split > 1) {
         const int64_t needed = blocks_of(A::n_path * e.n_in * e.n_out, 256);
         reduce_kernel<<<unsigned(needed < 4224 ? needed : 4224), 256, 0, stream>>>(t, A::n_path,
