@@ -158,6 +158,9 @@ tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args)
 {
     const tess_stage_clifford_sgp *a = args;
     const tess_cl_problem *problem = &a->problem;
+    if (tess_cpu_cl_is_few(problem)) {
+        return tess_cpu_cl_few(device, a);
+    }
     tess_heap *heap = &device->ctx->heap;
     const size_t item = item_bytes(problem);
     sgp_job job = {.args = a, .block_items = tess_cpu_cl_block_items(problem, problem->n_out)};
