@@ -90,9 +90,7 @@ def test_golden_layers(name: str, dtype: str, way: str) -> None:
                 (lw.grad, "gW"),
                 (b.grad, "gb"),
             ):
-                assert_near(
-                    numbers(got), data[prefix + what], layer_tolerance(name, dtype, prefix, what)
-                )
+                assert_near(numbers(got), data[prefix + what], layer_tolerance(dtype, prefix, what))
 
 
 @pytest.mark.parametrize("name", OPS)
