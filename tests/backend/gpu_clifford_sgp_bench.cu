@@ -416,11 +416,11 @@ variant loads_forward()
 }
 
 template <typename A, typename T, int V, int threads, int depth>
-variant copies_forward()
+variant ring_forward()
 {
     return [](sgp_args &a) {
-        return clifford::launch_rows_forward<
-            A, clifford::row_copies<T, V, A::n_component, 2, depth>, threads, 1>(nullptr, a);
+        return clifford::launch_rows_forward<A, clifford::row_ring<T, V, A::n_component, 2, depth>,
+                                             threads, 1>(nullptr, a);
     };
 }
 
@@ -434,11 +434,11 @@ variant loads_backward()
 }
 
 template <typename A, typename T, int V, int threads, int depth>
-variant copies_backward()
+variant ring_backward()
 {
     return [](sgp_args &a) {
-        return clifford::launch_rows_backward<
-            A, clifford::row_copies<T, V, A::n_component, 3, depth>, threads, 1>(nullptr, a);
+        return clifford::launch_rows_backward<A, clifford::row_ring<T, V, A::n_component, 3, depth>,
+                                              threads, 1>(nullptr, a);
     };
 }
 
@@ -485,24 +485,13 @@ void bench_f32(const char *label, const tess_cl_algebra &algebra, double copy_ra
 {
     bench b = make_bench<A, float>();
     const bencher t = {b, label, TESS_F32, copy_rate};
-    t.run("fwd loads V1 1024", false, loads_forward<A, float, 1, 1024, 1>());
     t.run("fwd loads V2 512", false, loads_forward<A, float, 2, 512, 1>());
-    t.run("fwd copies V1 1024 d1", false, copies_forward<A, float, 1, 1024, 1>());
-    t.run("fwd copies V1 1024 d2", false, copies_forward<A, float, 1, 1024, 2>());
-    t.run("fwd copies V2 512 d1", false, copies_forward<A, float, 2, 512, 1>());
-    t.run("fwd copies V2 512 d2", false, copies_forward<A, float, 2, 512, 2>());
-    t.run("fwd copies V2 768 d1", false, copies_forward<A, float, 2, 768, 1>());
-    t.run("fwd copies V4 256 d2", false, copies_forward<A, float, 4, 256, 2>());
-    t.run("fwd copies V4 384 d1", false, copies_forward<A, float, 4, 384, 1>());
-    t.run("fwd copies V2 512 d1, no gate", false, copies_forward<A, float, 2, 512, 1>(), 0, 1);
-    t.run("fwd copies V2 512 d1, no both", false, copies_forward<A, float, 2, 512, 1>(), 0, 0);
-    t.run("bwd loads V1 512", true, loads_backward<A, float, 1, 512>());
-    t.run("bwd copies V1 512 d1", true, copies_backward<A, float, 1, 512, 1>());
-    t.run("bwd copies V1 512 d2", true, copies_backward<A, float, 1, 512, 2>());
-    t.run("bwd copies V1 512 d3", true, copies_backward<A, float, 1, 512, 3>());
-    t.run("bwd copies V2 256 d2", true, copies_backward<A, float, 2, 256, 2>());
-    t.run("bwd copies V1 512 d2, no gate", true, copies_backward<A, float, 1, 512, 2>(), 0, 1);
-    t.run("bwd copies V1 512 d2, no both", true, copies_backward<A, float, 1, 512, 2>(), 0, 0);
+    t.run("fwd loads V4 512", false, loads_forward<A, float, 4, 512, 1>());
+    t.run("fwd ring V2 512 d2", false, ring_forward<A, float, 2, 512, 2>());
+    t.run("fwd ring V2 512 d2, no both", false, ring_forward<A, float, 2, 512, 2>(), 0, 0);
+    t.run("bwd ring V1 512 d2", true, ring_backward<A, float, 1, 512, 2>());
+    t.run("bwd ring V2 512 d3", true, ring_backward<A, float, 2, 512, 3>());
+    t.run("bwd ring V1 512 d2, no both", true, ring_backward<A, float, 1, 512, 2>(), 0, 0);
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -513,15 +502,12 @@ void bench_bf16(const char *label, const tess_cl_algebra &algebra, double copy_r
     bench b = make_bench<A, bf16>();
     const bencher t = {b, label, TESS_BF16, copy_rate};
     t.run("fwd loads V4 512", false, loads_forward<A, bf16, 4, 512, 1>());
-    t.run("fwd copies V2 512 d2", false, copies_forward<A, bf16, 2, 512, 2>());
-    t.run("fwd copies V2 768 d2", false, copies_forward<A, bf16, 2, 768, 2>());
-    t.run("fwd copies V4 512 d1", false, copies_forward<A, bf16, 4, 512, 1>());
-    t.run("fwd copies V4 512 d2", false, copies_forward<A, bf16, 4, 512, 2>());
-    t.run("fwd copies V4 384 d2", false, copies_forward<A, bf16, 4, 384, 2>());
-    t.run("bwd loads V1 512", true, loads_backward<A, bf16, 1, 512>());
-    t.run("bwd copies V2 256 d2", true, copies_backward<A, bf16, 2, 256, 2>());
-    t.run("bwd copies V2 256 d3", true, copies_backward<A, bf16, 2, 256, 3>());
-    t.run("bwd copies V2 512 d2", true, copies_backward<A, bf16, 2, 512, 2>());
+    t.run("fwd loads V4 384", false, loads_forward<A, bf16, 4, 384, 1>());
+    t.run("fwd loads V4 512, no both", false, loads_forward<A, bf16, 4, 512, 1>(), 0, 0);
+    t.run("fwd loads V4 512, no gate", false, loads_forward<A, bf16, 4, 512, 1>(), 0, 1);
+    t.run("bwd ring V2 256 d3", true, ring_backward<A, bf16, 2, 256, 3>());
+    t.run("bwd ring V2 512 d2", true, ring_backward<A, bf16, 2, 512, 2>());
+    t.run("bwd ring V2 512 d2, no both", true, ring_backward<A, bf16, 2, 512, 2>(), 0, 0);
     time_stage(t, algebra);
     free_bench(b);
 }

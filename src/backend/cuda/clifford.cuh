@@ -64,6 +64,20 @@ __device__ __forceinline__ void narrow(float value, __half &item)
     item = __float2half_rn(value);
 }
 
+__device__ __forceinline__ void narrow_pair(float first, float second, __nv_bfloat16 *items)
+{
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+    items[0] = pair.x;
+    items[1] = pair.y;
+}
+
+__device__ __forceinline__ void narrow_pair(float first, float second, __half *items)
+{
+    const __half2 pair = __floats2half2_rn(first, second);
+    items[0] = pair.x;
+    items[1] = pair.y;
+}
+
 // V neighbouring items as they lie in memory.
 template <typename T, int V>
 struct alignas(sizeof(T) * V) pack {
@@ -106,6 +120,25 @@ __device__ __forceinline__ void store_pack(T *to, const pack<T, V> &items)
     word bits;
     memcpy(&bits, &items, sizeof(items));
     *reinterpret_cast<word *>(to) = bits;
+}
+
+// Rounds V numbers; 16-bit ones in pairs, which one instruction can.
+template <typename T, int V, typename C>
+__device__ __forceinline__ pack<T, V> narrow_pack(const C (&values)[V])
+{
+    pack<T, V> items;
+    if constexpr (sizeof(T) == 2 && V % 2 == 0) {
+#pragma unroll
+        for (int v = 0; v < V; v += 2) {
+            narrow_pair(values[v], values[v + 1], items.at + v);
+        }
+    } else {
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            narrow(values[v], items.at[v]);
+        }
+    }
+    return items;
 }
 
 template <typename T, int V>

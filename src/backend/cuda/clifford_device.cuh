@@ -98,6 +98,18 @@ __device__ __forceinline__ float root_reciprocal_approximate(float d)
     return r;
 }
 
+// A kernel that was started early (launch_early) waits here for the one before it, whose results
+// it may read from then on. The one before says when the next may take up free places.
+__device__ __forceinline__ void wait_for_previous()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+__device__ __forceinline__ void let_next_start()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 // Starts kernel(args) with that much dynamic shared memory.
 template <typename Args>
 cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
@@ -114,6 +126,25 @@ cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_b
     void *pointers[] = {const_cast<Args *>(&args)};
     return cudaLaunchKernel(function, grid, dim3(unsigned(threads)), pointers, shared_bytes,
                             stream);
+}
+
+// The same, without waiting for the kernel before it to end.
+template <typename Args>
+cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
+                         cudaStream_t stream, const Args &args)
+{
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = dim3(unsigned(threads));
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    void *pointers[] = {const_cast<Args *>(&args)};
+    return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), pointers);
 }
 
 } // namespace clifford

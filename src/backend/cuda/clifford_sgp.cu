@@ -30,6 +30,7 @@ template <typename C>
 __global__ void __launch_bounds__(reduce_threads) sgp_reduce(const __grid_constant__ reduce_args a)
 {
     extern __shared__ uint4 shared[];
+    wait_for_previous();
     C *sums = reinterpret_cast<C *>(shared);
     const int column = int(threadIdx.x) % reduce_width;
     const int part = int(threadIdx.x) / reduce_width;
@@ -62,10 +63,10 @@ cudaError_t launch_reduce(cudaStream_t stream, const sgp_args &a, int32_t n_path
     const reduce_args args = {a.partials, a.grad_weight, a.n * n_path,
                               n_path,     a.n_partial,   a.weight_dtype};
     const dim3 grid(unsigned((args.n_weight - 1) / reduce_width + 1));
-    return a.dtype == TESS_F64 ? launch(sgp_reduce<double>, grid, reduce_threads,
-                                        sizeof(double) * reduce_threads, stream, args)
-                               : launch(sgp_reduce<float>, grid, reduce_threads,
-                                        sizeof(float) * reduce_threads, stream, args);
+    return a.dtype == TESS_F64 ? launch_early(sgp_reduce<double>, grid, reduce_threads,
+                                              sizeof(double) * reduce_threads, stream, args)
+                               : launch_early(sgp_reduce<float>, grid, reduce_threads,
+                                              sizeof(float) * reduce_threads, stream, args);
 }
 
 const sgp_kernels *const generated[] = {&sgp_cl20, &sgp_cl30, &sgp_cl301, &sgp_cl13, &sgp_cl41};

@@ -66,10 +66,11 @@ bool all_component_packs(const sgp_args &a)
 }
 
 template <typename A, typename Source, bool is_backward>
-size_t row_shared_bytes(int64_t n, int threads)
+size_t row_shared_bytes(int64_t n, int threads, int lanes)
 {
     constexpr int n_sum = is_backward ? 2 * A::n_grade : A::n_grade;
-    return row_memory<A, Source::V, n_sum>::rows_at(n, threads) + Source::shared_bytes(threads);
+    return row_memory<A, Source::V, n_sum>::rows_at(n, threads) +
+           Source::shared_bytes(n, threads / lanes);
 }
 
 // Blocks of a grid over rows; in the backward pass also the number of partial sums.
@@ -86,7 +87,7 @@ cudaError_t launch_rows_forward(cudaStream_t stream, sgp_args a)
 {
     a.lanes = lanes_for<Source::V>(a.n);
     const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
-    const size_t shared_bytes = row_shared_bytes<A, Source, false>(a.n, threads);
+    const size_t shared_bytes = row_shared_bytes<A, Source, false>(a.n, threads, a.lanes);
     if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
         return cudaErrorNotSupported;
     }
@@ -100,7 +101,7 @@ cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a)
 {
     a.lanes = lanes_for<Source::V>(a.n);
     const int threads = a.lanes > max_threads ? 0 : max_threads / a.lanes * a.lanes;
-    const size_t shared_bytes = row_shared_bytes<A, Source, true>(a.n, threads);
+    const size_t shared_bytes = row_shared_bytes<A, Source, true>(a.n, threads, a.lanes);
     if (threads == 0 || shared_bytes * n_resident > size_t(max_shared_bytes)) {
         return cudaErrorNotSupported;
     }
@@ -110,16 +111,27 @@ cudaError_t launch_rows_backward(cudaStream_t stream, sgp_args &a)
                   threads, shared_bytes, stream, a);
 }
 
-// Row kernels by algebra: features per thread and threads per block. Sixteen components leave room
-// for one feature per thread, and for half the threads in the backward pass.
+// Features per thread and threads per block of the row kernels, as they were fastest on an H200.
+// Several rows per block hide each other's barriers; sixteen components leave room for one feature
+// per thread, and for half the threads in the backward pass.
 template <typename A, typename T>
 struct row_choice {
     static constexpr bool is_small = A::n_component <= 8;
-    static constexpr int forward_width = sizeof(T) == 2 ? (is_small ? 4 : 2) : is_small ? 2 : 1;
-    static constexpr int backward_width = sizeof(T) == 2 ? 2 : 1;
-    static constexpr int forward_threads = 512;
-    static constexpr int backward_threads = is_small && sizeof(T) == 4 ? 512 : 256;
+    static constexpr bool is_short = A::n_component <= 4;
+    static constexpr int forward_width = (is_small ? 2 : 1) * (sizeof(T) == 2 ? 2 : 1);
+    static constexpr bool has_forward_ring = is_small && !is_short && sizeof(T) == 4;
+    static constexpr int backward_width = is_short || (is_small && sizeof(T) == 2) ? 2 : 1;
+    static constexpr int backward_depth = is_short ? 3 : 2;
+    static constexpr int backward_threads = is_small ? 512 : 256;
 };
+
+// Whether the copy engine can move the components of a row, and should: short copies cost it as
+// much as long ones.
+template <typename T>
+bool is_ring_row(const sgp_args &a)
+{
+    return a.n * int64_t(sizeof(T)) >= 512 && all_feature_packs<T, 16 / int(sizeof(T))>(a);
+}
 
 template <typename A, typename T>
 cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
@@ -127,10 +139,14 @@ cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
     using choice = row_choice<A, T>;
     constexpr int D = A::n_component;
     constexpr int V = choice::forward_width;
-    constexpr int threads = choice::forward_threads;
     cudaError_t error = cudaErrorNotSupported;
-    if (all_feature_packs<T, V>(a)) {
-        error = launch_rows_forward<A, row_copies<T, V, D, 2, 1>, threads, 1>(stream, a);
+    if constexpr (choice::has_forward_ring) {
+        if (is_ring_row<T>(a)) {
+            error = launch_rows_forward<A, row_ring<T, V, D, 2, 2>, 512, 1>(stream, a);
+        }
+    }
+    if (error == cudaErrorNotSupported && all_feature_packs<T, V>(a)) {
+        error = launch_rows_forward<A, forward_loads<T, V, A>, 512, 1>(stream, a);
     }
     if (error == cudaErrorNotSupported && all_feature_packs<T, 1>(a)) {
         error = launch_rows_forward<A, forward_loads<T, 1, A>, 512, 1>(stream, a);
@@ -145,11 +161,11 @@ cudaError_t rows_backward(cudaStream_t stream, sgp_args &a)
 {
     using choice = row_choice<A, T>;
     constexpr int D = A::n_component;
-    constexpr int V = choice::backward_width;
     constexpr int threads = choice::backward_threads;
+    using ring = row_ring<T, choice::backward_width, D, 3, choice::backward_depth>;
     cudaError_t error = cudaErrorNotSupported;
-    if (all_feature_packs<T, V>(a)) {
-        error = launch_rows_backward<A, row_copies<T, V, D, 3, 2>, threads, 1>(stream, a);
+    if (is_ring_row<T>(a)) {
+        error = launch_rows_backward<A, ring, threads, 1>(stream, a);
     }
     if (error == cudaErrorNotSupported && all_feature_packs<T, 1>(a)) {
         error = launch_rows_backward<A, backward_loads<T, 1, A>, threads, 1>(stream, a);

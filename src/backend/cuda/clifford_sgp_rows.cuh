@@ -9,6 +9,16 @@
 namespace clifford
 {
 
+// Feature v of a thread's items.
+template <int V, int D, typename T>
+__device__ __forceinline__ void unpack(const pack<T, V> *items, int v, float (&values)[D])
+{
+#pragma unroll
+    for (int k = 0; k < D; k++) {
+        values[k] = widen(items[k].at[v]);
+    }
+}
+
 // Weights in shared memory, as f32: V features times P paths per thread. A thread reads `width` of
 // them at once, and blocks lie an odd number of widths apart, so that banks do not collide.
 template <int P, int V>
@@ -20,33 +30,58 @@ struct shared_weights {
     {
         return size_t((n + V - 1) / V) * stride * sizeof(float);
     }
-    // Many loads before the first store: the block waits for this once.
-    __device__ __forceinline__ static void fill(const sgp_args &a, float *weights)
+    // Four neighbouring weights at once, where they lie like that. Many loads before the first
+    // store: the block waits for this once.
+    __device__ __forceinline__ static bool can_fill_wide(const sgp_args &a)
+    {
+        return V * P % 4 == 0 && stride % 4 == 0 && a.weight_dtype == TESS_F32 &&
+               a.weight.stride[1] == 1 && a.weight.stride[0] == P && a.n % V == 0 &&
+               reinterpret_cast<uintptr_t>(a.weight.data) % 16 == 0;
+    }
+    template <int wide, typename Load>
+    __device__ __forceinline__ static void fill_with(int n_weight, float *weights, Load &&load)
     {
         constexpr int batch = 8;
-        const int n_weight = int(a.n) * P;
-        for (int start = int(threadIdx.x); start < n_weight; start += batch * int(blockDim.x)) {
-            float loaded[batch];
+        const int step = int(blockDim.x) * wide;
+        for (int start = int(threadIdx.x) * wide; start < n_weight; start += batch * step) {
+            pack<float, wide> loaded[batch];
 #pragma unroll
             for (int j = 0; j < batch; j++) {
-                const int i = start + j * int(blockDim.x);
-                const int n = i / P;
-                loaded[j] = 1.0f;
-                if (a.weight.data != nullptr && i < n_weight) {
-                    loaded[j] =
-                        load_item<float>(a.weight.data, a.weight_dtype,
-                                         n * a.weight.stride[0] + (i - n * P) * a.weight.stride[1]);
+                if (start + j * step < n_weight) {
+                    loaded[j] = load(start + j * step);
                 }
             }
 #pragma unroll
             for (int j = 0; j < batch; j++) {
-                const int i = start + j * int(blockDim.x);
+                const int i = start + j * step;
                 if (i < n_weight) {
-                    const int n = i / P;
-                    weights[n / V * stride + i - n / V * V * P] = loaded[j];
+                    const int block = i / (V * P);
+                    float *to = weights + (block * (stride - V * P) + i);
+                    *reinterpret_cast<pack<float, wide> *>(to) = loaded[j];
                 }
             }
         }
+    }
+    __device__ __forceinline__ static void fill(const sgp_args &a, float *weights)
+    {
+        constexpr int wide = V * P % 4 == 0 && stride % 4 == 0 ? 4 : 1;
+        const int n_weight = int(a.n) * P;
+        const float *from = static_cast<const float *>(a.weight.data);
+        if (from != nullptr && can_fill_wide(a)) {
+            fill_with<wide>(n_weight, weights, [&](int i) {
+                return *reinterpret_cast<const pack<float, wide> *>(from + i);
+            });
+            return;
+        }
+        fill_with<1>(n_weight, weights, [&](int i) {
+            const int n = i / P;
+            const int64_t at = n * a.weight.stride[0] + (i - n * P) * a.weight.stride[1];
+            pack<float, 1> one = {{1.0f}};
+            if (from != nullptr) {
+                one.at[0] = load_item<float>(from, a.weight_dtype, at);
+            }
+            return one;
+        });
     }
     __device__ __forceinline__ static void read(const float *weights, int lane, int v,
                                                 float (&w)[P])
@@ -77,15 +112,6 @@ struct row_memory {
     }
 };
 
-template <int V, int D, typename T>
-__device__ __forceinline__ void unpack(const pack<T, V> *items, int v, float (&values)[D])
-{
-#pragma unroll
-    for (int k = 0; k < D; k++) {
-        values[k] = widen(items[k].at[v]);
-    }
-}
-
 // The products of a thread's features, and what they add to the statistic of the row.
 template <typename A, int V, typename T>
 __device__ __forceinline__ void
@@ -109,9 +135,9 @@ forward_features(const sgp_args &a, const pack<T, V> *items, const float *weight
         float w[A::n_path];
         unpack<V, D>(items, v, x);
         unpack<V, D>(items + D, v, y);
+        const float scale = gates[v].factor * gates[V + v].factor;
         shared_weights<A::n_path, V>::read(weights, lane, v, w);
         algebra.product(x, y, w, o[v], all_paths());
-        const float scale = gates[v].factor * gates[V + v].factor;
 #pragma unroll
         for (int k = 0; k < D; k++) {
             o[v][k] *= scale;
@@ -161,6 +187,7 @@ __global__ void __launch_bounds__(threads, n_resident)
     const int64_t start = int64_t(blockIdx.x) * group.count;
     const float per_feature = 1.0f / float(a.n);
     pack<T, V> items[2 * D];
+    __syncthreads();
     source.start(start + group.index, step, items);
     shared_weights<A::n_path, V>::fill(a, weights);
     __syncthreads();
@@ -177,14 +204,24 @@ __global__ void __launch_bounds__(threads, n_resident)
         if (a.normalize) {
             sum_over_group(sums, group, partials + half);
             half ^= n_partial;
+            source.ask(row, step);
             finish_forward_sums<G>(a, group, row, per_feature, sums);
+        } else {
+            group.sync();
+            source.ask(row, step);
         }
+        source.release();
         if (source.is_active && row < a.n_row) {
             pack<T, V> results[D];
 #pragma unroll
-            for (int k = 0; k < D * V; k++) {
-                const float factor = a.normalize ? sums[algebra.grade(k / V)] : 1.0f;
-                narrow(o[k % V][k / V] * factor, results[k / V].at[k % V]);
+            for (int k = 0; k < D; k++) {
+                const float factor = a.normalize ? sums[algebra.grade(k)] : 1.0f;
+                float z[V];
+#pragma unroll
+                for (int v = 0; v < V; v++) {
+                    z[v] = o[v][k] * factor;
+                }
+                results[k] = narrow_pack<T, V>(z);
             }
             Source::layout::template store<T, V, D>(a.out, row, source.n, results);
         }
@@ -226,6 +263,16 @@ leave_row_partials(const sgp_args &a, const row_group &group, int n0, bool is_ac
     }
 }
 
+template <int D, typename Source, typename Items>
+__device__ __forceinline__ void values_of(const Source &source, const Items &items, int first,
+                                          int v, float (&values)[D])
+{
+#pragma unroll
+    for (int k = 0; k < D; k++) {
+        values[k] = source.value(items, first + k, v);
+    }
+}
+
 // What the first half of the backward pass leaves for the second, per feature.
 template <int D>
 struct row_feature {
@@ -236,10 +283,10 @@ struct row_feature {
 };
 
 // The product, and what it adds to the sums of the row: statistic, then gz o.
-template <typename A, int V, typename T>
-__device__ __forceinline__ void begin_feature(const sgp_args &a, const pack<T, V> *items, int v,
-                                              const float *weights, int lane,
-                                              row_feature<A::n_component> &feature, float *sums)
+template <typename A, typename Source, typename Items>
+__device__ __forceinline__ void
+begin_feature(const sgp_args &a, const Source &source, const Items &items, int v,
+              const float *weights, int lane, row_feature<A::n_component> &feature, float *sums)
 {
     constexpr int D = A::n_component;
     const A algebra;
@@ -247,9 +294,9 @@ __device__ __forceinline__ void begin_feature(const sgp_args &a, const pack<T, V
     float y[D];
     float o[D];
     float w[A::n_path];
-    unpack<V, D>(items, v, x);
-    unpack<V, D>(items + D, v, y);
-    shared_weights<A::n_path, V>::read(weights, lane, v, w);
+    values_of<D>(source, items, 0, v, x);
+    values_of<D>(source, items, D, v, y);
+    shared_weights<A::n_path, Source::V>::read(weights, lane, v, w);
     algebra.product(x, y, w, feature.s, all_paths());
     const float scalars[2] = {x[0], y[0]};
     gate<float> gates[2];
@@ -264,7 +311,7 @@ __device__ __forceinline__ void begin_feature(const sgp_args &a, const pack<T, V
     if (a.statistics == nullptr) {
         add_statistic(algebra, a.metric, o, sums);
     }
-    unpack<V, D>(items + 2 * D, v, x);
+    values_of<D>(source, items, 2 * D, v, x);
     add_products(algebra, x, o, sums + A::n_grade);
 }
 
@@ -315,11 +362,12 @@ finish_sums(const sgp_args &a, const row_group &group, float (&sums)[2 * A::n_gr
 }
 
 // The gradients of one feature, once the norm of its row is known.
-template <typename A, int V, typename T>
+template <typename A, typename Source, typename Items>
 __device__ __forceinline__ void
-finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *weights, int lane,
-               const row_feature<A::n_component> &feature, const row_norm<A::n_grade, float> &norm,
-               register_sums<A::n_path, float> &totals, pack<T, V> *left, pack<T, V> *right)
+finish_feature(const sgp_args &a, const Source &source, const Items &items, int v,
+               const float *weights, int lane, const row_feature<A::n_component> &feature,
+               const row_norm<A::n_grade, float> &norm, register_sums<A::n_path, float> &totals,
+               float (&gx)[A::n_component], float (&gy)[A::n_component])
 {
     constexpr int D = A::n_component;
     const A algebra;
@@ -327,12 +375,10 @@ finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *w
     float y[D];
     float h[D];
     float w[A::n_path];
-    float gx[D];
-    float gy[D];
-    unpack<V, D>(items, v, x);
-    unpack<V, D>(items + D, v, y);
-    unpack<V, D>(items + 2 * D, v, h);
-    shared_weights<A::n_path, V>::read(weights, lane, v, w);
+    values_of<D>(source, items, 0, v, x);
+    values_of<D>(source, items, D, v, y);
+    values_of<D>(source, items, 2 * D, v, h);
+    shared_weights<A::n_path, Source::V>::read(weights, lane, v, w);
     if (a.normalize) {
         norm_gradient(algebra, a.metric, norm, feature.scale, feature.s, h, h);
     }
@@ -345,11 +391,6 @@ finish_feature(const sgp_args &a, const pack<T, V> *items, int v, const float *w
     algebra.gradients(x, y, w, h, gx, gy, totals, all_paths());
     gx[0] = fma(feature.left, tau, gx[0]);
     gy[0] = fma(feature.right, tau, gy[0]);
-#pragma unroll
-    for (int k = 0; k < D; k++) {
-        narrow(gx[k], left[k].at[v]);
-        narrow(gy[k], right[k].at[v]);
-    }
 }
 
 // The gradients of a thread's features, to memory.
@@ -360,11 +401,26 @@ finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V
            const row_norm<A::n_grade, float> &norm, register_sums<A::n_path, float> (&totals)[V])
 {
     constexpr int D = A::n_component;
+    float gx[V][D];
+    float gy[V][D];
     pack<T, V> left[D];
     pack<T, V> right[D];
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        finish_feature<A, V>(a, items, v, weights, lane, features[v], norm, totals[v], left, right);
+        finish_feature<A>(a, source, items, v, weights, lane, features[v], norm, totals[v], gx[v],
+                          gy[v]);
+    }
+#pragma unroll
+    for (int k = 0; k < D; k++) {
+        float x[V];
+        float y[V];
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            x[v] = gx[v][k];
+            y[v] = gy[v][k];
+        }
+        left[k] = narrow_pack<T, V>(x);
+        right[k] = narrow_pack<T, V>(y);
     }
     if (a.gx.data != nullptr) {
         Source::layout::template store<T, V, D>(a.gx, row, source.n, left);
@@ -379,6 +435,7 @@ __global__ void __launch_bounds__(threads, n_resident)
     sgp_rows_backward(const __grid_constant__ sgp_args a)
 {
     extern __shared__ uint4 shared[];
+    let_next_start();
     constexpr int D = A::n_component;
     constexpr int G = A::n_grade;
     constexpr int P = A::n_path;
@@ -386,7 +443,7 @@ __global__ void __launch_bounds__(threads, n_resident)
     using T = typename Source::T;
     using memory = row_memory<A, V, 2 * G>;
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
-    float *weights = reinterpret_cast<float *>(bytes);
+    float *weights = reinterpret_cast<float *>(shared);
     const row_group group(a.lanes);
     const int n_partial = power_of_two_from(2 * G) * (group.lanes / 32);
     float *partials =
@@ -394,12 +451,9 @@ __global__ void __launch_bounds__(threads, n_resident)
     Source source(a, group, bytes + memory::rows_at(a.n, int(blockDim.x)));
     const int64_t step = int64_t(gridDim.x) * group.count;
     const int64_t start = int64_t(blockIdx.x) * group.count;
-    register_sums<P, float> totals[V];
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-        totals[v].clear();
-    }
+    register_sums<P, float> totals[V] = {};
     pack<T, V> items[3 * D];
+    __syncthreads();
     source.start(start + group.index, step, items);
     shared_weights<A::n_path, V>::fill(a, weights);
     __syncthreads();
@@ -407,26 +461,30 @@ __global__ void __launch_bounds__(threads, n_resident)
     for (int64_t first = start; first < a.n_row; first += step) {
         const int64_t row = first + group.index;
         const bool is_present = source.is_active && row < a.n_row;
-        source.take(row, items);
         float r[G];
         read_statistics(a, row, r);
+        source.take(row, items);
         row_feature<D> features[V];
         float sums[2 * G] = {};
 #pragma unroll
         for (int v = 0; v < V; v++) {
             if (is_present) {
-                begin_feature<A, V>(a, items, v, weights, group.lane, features[v], sums);
+                begin_feature<A>(a, source, items, v, weights, group.lane, features[v], sums);
             }
         }
         row_norm<G, float> norm;
         if (a.normalize) {
             norm = finish_sums<A>(a, group, sums, r, partials + half);
             half ^= n_partial;
+        } else {
+            group.sync();
         }
-        if (!is_present) {
-            continue;
+        source.ask(row, step);
+        if (is_present) {
+            finish_row<A, Source>(a, source, row, items, weights, group.lane, features, norm,
+                                  totals);
         }
-        finish_row<A, Source>(a, source, row, items, weights, group.lane, features, norm, totals);
+        source.release();
     }
     if (a.grad_weight.data != nullptr) {
         leave_row_partials<P, V>(a, group, source.n, source.is_active, totals, weights);

@@ -1,8 +1,9 @@
 // Where a row kernel's items come from: straight from memory, the next row's while this one is
-// finished (row_loads), or through shared memory, several rows ahead (row_copies).
+// finished (row_loads), or through a ring in shared memory (row_ring).
 #ifndef TESS_CLIFFORD_SGP_SOURCE_CUH
 #define TESS_CLIFFORD_SGP_SOURCE_CUH
 
+#include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_sgp.cuh"
 
 namespace clifford
@@ -115,90 +116,138 @@ struct row_loads {
             load(next_row, items);
         }
     }
-    __host__ __device__ static constexpr size_t shared_bytes(int)
+    __device__ __forceinline__ float value(const pack<T, V> *items, int k, int v) const
+    {
+        return widen(items[k].at[v]);
+    }
+    __device__ __forceinline__ void ask(int64_t, int64_t) const
+    {
+    }
+    __device__ __forceinline__ void release() const
+    {
+    }
+    __host__ __device__ static constexpr size_t shared_bytes(int64_t, int)
     {
         return 0;
     }
 };
 
-// Rows through shared memory, `depth` of them on their way: every thread copies its own items and
-// waits for its own copies, so no barrier is needed.
+// Rows through a ring in shared memory, `depth` places per group, that the copy engine fills: the
+// warps of a group start the copies of a few components each, right behind a barrier of the group
+// that tells that nobody reads the place any more. The forward pass moves a row to registers; the
+// backward pass reads it in place, twice, and so gives the place back one row later.
 template <typename T_, int V_, int D, int n_tensor, int depth>
-struct row_copies {
+struct row_ring {
     using T = T_;
     static constexpr int V = V_;
     static constexpr int n_item = n_tensor * D;
+    static constexpr bool is_in_place = n_tensor == 3;
+    static constexpr int n_ahead = is_in_place ? depth - 1 : depth; // rows asked for at the start
+    static_assert(n_ahead > 0, "a row must be on its way");
     using layout = feature_packs;
     const sgp_args &a;
     int n;
     bool is_active;
-    pack<T, V> *place; // of this thread's first item, in the row that is taken next
-    pack<T, V> *first;
-    pack<T, V> *end;
-    int64_t ahead = 0;
-    int64_t step = 0;
+    int warp;
+    int n_warp;
+    int place = 0;
+    uint32_t parity = 0;
+    uint32_t barriers;
+    const unsigned char *rows;
 
-    __device__ __forceinline__ row_copies(const sgp_args &args, const row_group &group,
-                                          void *memory)
-        : a(args), n(group.lane * V), is_active(group.lane * V < args.n),
-          place(static_cast<pack<T, V> *>(memory) + threadIdx.x), first(place),
-          end(place + depth * n_item * int(blockDim.x))
+    __device__ __forceinline__ row_ring(const sgp_args &args, const row_group &group, void *memory)
+        : a(args), n(group.lane * V), is_active(group.lane * V < args.n), warp(group.lane / 32),
+          n_warp((group.lanes + 31) / 32),
+          barriers(clifford_mma::shared_address(memory) + uint32_t(group.index * depth) * 8),
+          rows(static_cast<unsigned char *>(memory) + head_bytes(group.count) +
+               size_t(group.index) * depth * row_bytes())
     {
-    }
-    __host__ __device__ static constexpr size_t shared_bytes(int threads)
-    {
-        return sizeof(pack<T, V>) * size_t(depth) * n_item * size_t(threads);
-    }
-    __device__ __forceinline__ void copy(const tess_cl_view &view, pack<T, V> *to) const
-    {
-        const T *from = static_cast<const T *>(view.data) + (ahead * view.stride[1] + n);
-#pragma unroll
-        for (int k = 0; k < D; k++) {
-            copy_ahead<int(sizeof(T)) * V>(to + k * int(blockDim.x), from + k * view.stride[0]);
-        }
-    }
-    // Starts the copies of the next row into the place that was taken last.
-    __device__ __forceinline__ void copy_row(pack<T, V> *to)
-    {
-        if (is_active && ahead < a.n_row) {
-            copy(a.x, to);
-            copy(a.y, to + D * int(blockDim.x));
-            if constexpr (n_tensor == 3) {
-                copy(a.gz, to + 2 * D * int(blockDim.x));
+        if (group.lane == 0) {
+            for (int i = 0; i < depth; i++) {
+                clifford_mma::barrier_init(barriers + uint32_t(i) * 8, 1);
             }
+            clifford_mma::barrier_init_fence();
         }
-        commit_copies();
-        ahead += step;
     }
-    __device__ __forceinline__ void start(int64_t row, int64_t row_step, pack<T, V> *items)
+    __host__ __device__ static constexpr size_t head_bytes(int n_group)
     {
-        ahead = row;
-        step = row_step;
-        for (pack<T, V> *to = first; to < end; to += n_item * int(blockDim.x)) {
-            copy_row(to);
+        return (size_t(n_group) * depth * 8 + 127) / 128 * 128;
+    }
+    __host__ __device__ static constexpr size_t shared_bytes(int64_t size, int n_group)
+    {
+        return head_bytes(n_group) + size_t(n_group) * depth * n_item * size_t(size) * sizeof(T);
+    }
+    __device__ __forceinline__ uint32_t row_bytes() const
+    {
+        return uint32_t(n_item * int(a.n) * int(sizeof(T)));
+    }
+    // This warp's share of the copies of a row.
+    __device__ __forceinline__ void issue(int64_t row, int at) const
+    {
+        if (threadIdx.x % 32 != 0 || row >= a.n_row) {
+            return;
+        }
+        const uint32_t bytes = uint32_t(a.n) * uint32_t(sizeof(T));
+        const uint32_t barrier = barriers + uint32_t(at) * 8;
+        const uint32_t to = clifford_mma::shared_address(rows) + uint32_t(at) * row_bytes();
+        if (warp == 0) {
+            clifford_mma::barrier_expect(barrier, row_bytes());
+        }
+        for (int i = warp; i < n_item; i += n_warp) {
+            const int tensor = i / D;
+            const tess_cl_view &view = tensor == 0 ? a.x : tensor == 1 ? a.y : a.gz;
+            const T *from = static_cast<const T *>(view.data) + row * view.stride[1] +
+                            int64_t(i - tensor * D) * view.stride[0];
+            clifford_mma::copy_bulk(to + uint32_t(i) * bytes, from, bytes, barrier);
+        }
+    }
+    __device__ __forceinline__ void start(int64_t row, int64_t step, pack<T, V> *items) const
+    {
+        for (int i = 0; i < n_ahead; i++) {
+            issue(row + i * step, i);
         }
 #pragma unroll
-        for (int k = 0; k < n_item; k++) {
+        for (int k = 0; k < n_item && !is_in_place; k++) {
             items[k] = zero_pack<T, V>();
         }
     }
-    __device__ __forceinline__ void take(int64_t row, pack<T, V> *items)
+    __device__ __forceinline__ const T *here() const
     {
-        wait_copies<depth - 1>();
-        if (is_active && row < a.n_row) {
+        return reinterpret_cast<const T *>(rows + size_t(place) * row_bytes()) + n;
+    }
+    __device__ __forceinline__ void take(int64_t row, pack<T, V> *items) const
+    {
+        if (row >= a.n_row) {
+            return;
+        }
+        clifford_mma::barrier_wait(barriers + uint32_t(place) * 8, parity);
+        if (!is_in_place && is_active) {
 #pragma unroll
             for (int k = 0; k < n_item; k++) {
-                items[k] = place[k * int(blockDim.x)];
+                items[k] = *reinterpret_cast<const pack<T, V> *>(here() + k * int(a.n));
             }
         }
-        copy_row(place);
-        place += n_item * int(blockDim.x);
-        if (place == end) {
-            place = first;
-        }
+    }
+    __device__ __forceinline__ float value(const pack<T, V> *, int k, int v) const
+    {
+        return widen(here()[k * int(a.n) + v]);
     }
     __device__ __forceinline__ void refill(int64_t, pack<T, V> *) const
     {
+    }
+    // Behind a barrier of the group that follows take().
+    __device__ __forceinline__ void ask(int64_t row, int64_t step) const
+    {
+        const int at = place + (is_in_place ? depth - 1 : 0);
+        issue(row + n_ahead * step, at >= depth ? at - depth : at);
+    }
+    __device__ __forceinline__ void release()
+    {
+        place++;
+        if (place == depth) {
+            place = 0;
+            parity ^= 1;
+        }
     }
 };
 

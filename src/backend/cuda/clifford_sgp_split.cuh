@@ -248,6 +248,7 @@ __global__ void __launch_bounds__(split_threads)
     sgp_split_backward(const __grid_constant__ split_args<A> args)
 {
     extern __shared__ uint4 shared[];
+    let_next_start();
     constexpr int D = A::n_component;
     const A &algebra = args.algebra;
     const sgp_args &a = args.a;
