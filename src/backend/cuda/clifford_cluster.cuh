@@ -40,7 +40,8 @@ __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t ran
                  : "memory");
 }
 
-// Copies to the same address in every block of the mask; each completes on its own barrier.
+// Copies to the same address in every block of the mask; each completes on its own barrier. More
+// than one block only with sm_90a.
 __device__ __forceinline__ void copy_bulk_to(uint32_t to, const void *from, uint32_t bytes,
                                              uint32_t barrier, uint32_t ranks)
 {
@@ -48,10 +49,12 @@ __device__ __forceinline__ void copy_bulk_to(uint32_t to, const void *from, uint
         copy_bulk(to, from, bytes, barrier);
         return;
     }
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
                  ".multicast::cluster [%0], [%1], %2, [%3], %4;\n" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(barrier), "h"(uint16_t(ranks))
                  : "memory");
+#endif
 }
 
 } // namespace clifford_mma
