@@ -136,8 +136,11 @@ def print_functions(bits):
         a = 2 * pole / (1 - q) - pole
         return (a + pole) * erfc(a / sqrt(2)) * exp(a * a / 2) / 2
 
-    print_table("normal_tail", bits, f"(a + {float(pole):g}) Q(a) exp(a^2 / 2) in q = (a - {float(pole):g}) / (a + {float(pole):g}), a <= {float(end):g}",
-                *remez(tail, lambda q: 1 / tail(q), mpf(-1), 1 - 2 * pole / (end + pole), degree["tail"]))
+    at = f"{float(pole):g}"
+    what = f"(a + {at}) Q(a) exp(a^2 / 2) in q = (a - {at}) / (a + {at}), a <= {float(end):g}"
+    last = 1 - 2 * pole / (end + pole)
+    print_table("normal_tail", bits, what,
+                *remez(tail, lambda q: 1 / tail(q), mpf(-1), last, degree["tail"]))
     print_constant("normal_pole", bits, pole)
     print_constant("normal_peak", bits, 1 / sqrt(2 * pi))
     print_constant("log2_e", bits, 1 / log(2))

@@ -17,12 +17,9 @@ namespace
 {
 
 const tess_cuda_stage *const stages[] = {
-    &tess_cuda_stage_autoreject_ptp,
-    &tess_cuda_stage_clifford_fcgp,
-    &tess_cuda_stage_clifford_gate,
-    &tess_cuda_stage_clifford_norm,
-    &tess_cuda_stage_clifford_sgp,
-    &tess_cuda_stage_clifford_sum,
+    &tess_cuda_stage_autoreject_ptp,  &tess_cuda_stage_clifford_fcgp,
+    &tess_cuda_stage_clifford_gate,   &tess_cuda_stage_clifford_norm,
+    &tess_cuda_stage_clifford_sgp,    &tess_cuda_stage_clifford_sum,
     &tess_cuda_stage_clifford_linear,
 };
 
