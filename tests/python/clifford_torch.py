@@ -10,8 +10,10 @@ Activations are (component, row, feature).
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations
+from operator import add
+from typing import Any
 
 import torch
 
@@ -89,7 +91,7 @@ def mv_gelu(x: torch.Tensor, activation: str = "gelu") -> torch.Tensor:
     return x if activation == "none" else x * gate(x[:1], activation)
 
 
-def pair(x: torch.Tensor, y: torch.Tensor, terms: list[tuple[int, int, int]]) -> torch.Tensor:
+def pair(x: Any, y: Any, terms: list[tuple[int, int, int]]) -> torch.Tensor:
     """Sum the terms of one path and one output component."""
     total = None
     for i, j, sign in terms:
@@ -219,20 +221,11 @@ def gelu_sgp_norm_apart(
     ys = [y[k] * gate(y[0], "gelu") for k in range(t.n_component)]
     rows = []
     for row in t.rows:
-        total = None
-        for p, terms in sorted(row.items()):
-            q = None
-            for i, j, sign in terms:
-                product = xs[i] * ys[j]
-                if q is None:
-                    q = product if sign > 0 else -product
-                else:
-                    q = q + product if sign > 0 else q - product
-            total = weight[:, p] * q if total is None else total + weight[:, p] * q
-        rows.append(total)
+        parts = [weight[:, p] * pair(xs, ys, terms) for p, terms in sorted(row.items())]
+        rows.append(reduce(add, parts))
     out = []
     for members in t.members:
-        square = sum(rows[k] * rows[k] for k in members)
+        square = reduce(add, [rows[k] * rows[k] for k in members])
         scale = torch.rsqrt(square.mean(-1, keepdim=True) + 1e-6)
         out += [rows[k] * scale for k in members]
     return torch.stack(out)
