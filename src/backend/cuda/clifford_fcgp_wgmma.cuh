@@ -8,6 +8,8 @@
 #ifndef TESS_CLIFFORD_FCGP_WGMMA_CUH
 #define TESS_CLIFFORD_FCGP_WGMMA_CUH
 
+#include "backend/cuda/clifford_warpgroup.cuh"
+
 #include <cstdint>
 #include <type_traits>
 
@@ -21,22 +23,6 @@ __device__ __forceinline__ uint64_t group_matrix(uint32_t address, uint32_t alon
 {
     return uint64_t(address >> 4 & 0x3fff) | uint64_t(along_k >> 4) << 16 |
            uint64_t(along_columns >> 4) << 32;
-}
-
-__device__ __forceinline__ void group_fence()
-{
-    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
-}
-
-__device__ __forceinline__ void group_commit()
-{
-    asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
-}
-
-template <int newest>
-__device__ __forceinline__ void group_wait()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(newest) : "memory");
 }
 
 __device__ __forceinline__ void keep(uint32_t (&a)[4])

@@ -7,6 +7,7 @@
 #define TESS_CLIFFORD_GROUPS_CUH
 
 #include "backend/cuda/clifford_mma.cuh"
+#include "backend/cuda/clifford_warpgroup.cuh"
 
 namespace clifford_mma
 {
@@ -32,22 +33,6 @@ __device__ __forceinline__ uint64_t rows_of_columns(uint32_t address, uint32_t s
 {
     return uint64_t(address >> 4 & 0x3fff) | uint64_t(stride >> 4) << 16 |
            uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
-}
-
-__device__ __forceinline__ void group_fence()
-{
-    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
-}
-
-__device__ __forceinline__ void group_commit()
-{
-    asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
-}
-
-template <int newest>
-__device__ __forceinline__ void group_wait()
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(newest) : "memory");
 }
 
 // Both in shared memory, as rows_of_inner.

@@ -201,7 +201,7 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
 __device__ __forceinline__ void release(const stage_map &map, int s)
 {
     if (threadIdx.x % 128 < S::cluster) {
-        clifford_wgmma::arrive_at(map.empty(s), threadIdx.x % 128);
+        barrier_arrive_at(map.empty(s), threadIdx.x % 128);
     }
 }
 
@@ -219,19 +219,19 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
             const uint64_t a =
                 clifford_wgmma::tile_descriptor(map.a(at.stage) + uint32_t(group) * 64 * 128);
             const uint64_t w = clifford_wgmma::tile_descriptor(map.w(at.stage));
-            clifford_wgmma::begin();
+            group_fence();
 #pragma unroll
             for (int k = 0; k < S::row_bytes / 32; k++) {
                 clifford_wgmma::multiply<T>(sum, a + 2 * k, w + 2 * k, step + k > 0);
             }
-            clifford_wgmma::commit();
-            clifford_wgmma::wait<1>();
+            group_commit();
+            group_wait<1>();
             if (held >= 0) {
                 release(map, held);
             }
             held = at.stage;
         }
-        clifford_wgmma::wait<0>();
+        group_wait<0>();
         release(map, held);
         store_sums<T>(p, map, place_of(p, tile, rank), group, sum);
     }
@@ -249,7 +249,7 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(S::threads,
     // The swizzle counts from multiples of 1024 bytes.
     const uint32_t base = (start + 1023) / 1024 * 1024;
     const stage_map map = {base, base + S::stages * S::stage_bytes + S::sums_bytes};
-    const int rank = int(clifford_wgmma::cluster_rank());
+    const int rank = int(cluster_rank());
     const int cluster = int(blockIdx.x) / S::cluster;
     const int n_cluster = int(gridDim.x) / S::cluster;
     if (threadIdx.x == 0) {
@@ -259,7 +259,7 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(S::threads,
         }
         barrier_init_fence();
     }
-    clifford_wgmma::cluster_sync();
+    cluster_sync();
     if (threadIdx.x / 128 == S::consumers) {
         clifford_wgmma::give_registers<40>();
         if (threadIdx.x % 128 == 0) {
@@ -270,7 +270,7 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(S::threads,
         multiply_tiles<T>(p, map, rank, cluster, n_cluster);
     }
     // No block leaves while the other may still write to it.
-    clifford_wgmma::cluster_sync();
+    cluster_sync();
 }
 
 // ---- The weights' copy --------------------------------------------------------------------------

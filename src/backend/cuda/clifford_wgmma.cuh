@@ -7,7 +7,8 @@
 #ifndef TESS_CLIFFORD_WGMMA_CUH
 #define TESS_CLIFFORD_WGMMA_CUH
 
-#include "backend/cuda/clifford_mma.cuh"
+#include "backend/cuda/clifford_cluster.cuh"
+#include "backend/cuda/clifford_warpgroup.cuh"
 
 #include <cuda.h>
 
@@ -15,32 +16,6 @@ namespace clifford_wgmma
 {
 
 constexpr int sums_per_thread = 128;
-
-// Arrives at the barrier at this address in another block of the cluster.
-__device__ __forceinline__ void arrive_at(uint32_t barrier, uint32_t rank)
-{
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}\n" ::"r"(barrier),
-                 "r"(rank)
-                 : "memory");
-}
-
-__device__ __forceinline__ uint32_t cluster_rank()
-{
-    uint32_t rank;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-    return rank;
-}
-
-__device__ __forceinline__ void cluster_sync()
-{
-    asm volatile("barrier.cluster.arrive.release.aligned;\n"
-                 "barrier.cluster.wait.acquire.aligned;\n" ::
-                     : "memory");
-}
 
 // Registers per thread of a warpgroup from here on; all its warps say so.
 template <int registers>
@@ -110,30 +85,6 @@ __device__ __forceinline__ uint64_t tile_descriptor(uint32_t address)
 {
     return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 |
            uint64_t(1) << 62;
-}
-
-// Sums of earlier instructions may be touched by others only between these two.
-__device__ __forceinline__ void begin()
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void commit()
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
-#endif
-}
-
-// All but the newest groups are done.
-template <int newest>
-__device__ __forceinline__ void wait()
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(newest) : "memory");
-#endif
 }
 
 // sum = a b, or sum += a b with keep. T is float (read as TF32: the lower bits are cut off), or
