@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,40 @@ class Command:
         counts = report.read_text().split() if report.exists() else ("0", "0")
         report.unlink(missing_ok=True)
         return result, int(counts[0]), int(counts[1])
+
+
+class Killer:
+    """Kills runs of a command at random instants until one gets through."""
+
+    def __init__(self, rng, whole_s):
+        self.rng = rng
+        self.whole_s = whole_s  # what an undisturbed run takes; the shortest seen
+        self.n_killed = 0
+
+    def finish(self, start, after_kill=lambda: None):
+        """Returns the exit code and messages of the run that got through.
+
+        The first run has everything before it and is killed within the time a whole one takes;
+        those that resume have more time than they need, or they would never end.
+        """
+        limit = self.rng.uniform(0, self.whole_s)
+        resumed = False
+        while True:
+            begin = time.monotonic()
+            process = start()
+            try:
+                _, stderr = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                self.n_killed += 1
+                after_kill()
+                limit = self.rng.uniform(0, 2 * self.whole_s + 0.3)
+                resumed = True
+                continue
+            if not resumed:
+                self.whole_s = min(self.whole_s, time.monotonic() - begin)
+            return process.returncode, stderr
 
 
 def digest(path):

@@ -2,11 +2,10 @@
 
 import random
 import signal
-import subprocess
 import time
 
 import pytest
-from fault_support import FULL, leftovers, sanitizer
+from fault_support import FULL, Killer, leftovers, sanitizer
 
 N_KILL = 60 if FULL else 6
 EPOCHS = 60 if sanitizer() else 120
@@ -46,26 +45,25 @@ def test_killed_at_random_instants(epochs):
     whole_s = time.monotonic() - begin
     right = model_of(folder / "right.json")
     rng = random.Random(7)
-    n_killed = 0
+    killer = Killer(rng, whole_s)
+
+    def start():
+        # Killed after its model got its name, the fit is begun again.
+        limit = rng.choice([[], ["--memory-limit", "40M"]])
+        words = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3]), *limit]
+        return epochs.popen(*line("out.json", *words))
+
+    def nothing_half_written():
+        assert not (folder / "out.json").exists() or model_of(folder / "out.json") == right
+
     for _ in range(N_KILL):
-        while True:
-            limit = rng.choice([[], ["--memory-limit", "40M"]])
-            words = [*CHECKPOINT, "--threads", rng.choice([1, 2, 3]), *limit]
-            process = epochs.popen(*line("out.json", *words))
-            try:
-                _, stderr = process.communicate(timeout=rng.uniform(0, 3 * whole_s + 0.3))
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-                n_killed += 1
-                assert not (folder / "out.json").exists()
-        assert process.returncode == 0, stderr
+        code, stderr = killer.finish(start, nothing_half_written)
+        assert code == 0, stderr
         assert model_of(folder / "out.json") == right
         assert not (folder / "work").exists()
         assert leftovers(folder) == []
         (folder / "out.json").unlink()
-    assert n_killed >= N_KILL // 4
+    assert killer.n_killed >= N_KILL // 2
 
 
 def test_resume_of_another_fit_is_refused(epochs):

@@ -3,11 +3,10 @@
 import random
 import shutil
 import signal
-import subprocess
 import time
 
 import pytest
-from fault_support import BINARY, FULL, digest, leftovers, sanitizer
+from fault_support import BINARY, FULL, Killer, digest, leftovers, sanitizer
 
 PLUGINS = BINARY.parents[1] / "plugins"
 HAS_HDF5 = any(PLUGINS.glob("tessera-io-hdf5*"))
@@ -70,20 +69,17 @@ def test_killed_at_random_instants(model, out, want):
         assert model(*line("all" + out, 1, *wanted)).returncode == 0
         right = digest_of(folder / ("all" + out))
     rng = random.Random(7)
-    n_killed = 0
+    killer = Killer(rng, whole_s)
+
+    def start():
+        return model.popen(*line(out, rng.choice([7, 40, 100]), *wanted, *CHECKPOINT))
+
+    def nothing_half_written():
+        assert not (folder / out).exists() or digest_of(folder / out) == right
+
     for _ in range(N_KILL):
-        while True:
-            process = model.popen(*line(out, rng.choice([7, 40, 100]), *wanted, *CHECKPOINT))
-            try:
-                _, stderr = process.communicate(timeout=rng.uniform(0, 2 * whole_s + 0.3))
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-                n_killed += 1
-                # Nothing half written has the final name.
-                assert not (folder / out).exists() or digest_of(folder / out) == right
-        assert process.returncode == 0, stderr
+        code, stderr = killer.finish(start, nothing_half_written)
+        assert code == 0, stderr
         assert digest_of(folder / out) == right
         assert not (folder / "work").exists()
         assert leftovers(folder) == []
@@ -91,7 +87,7 @@ def test_killed_at_random_instants(model, out, want):
         assert model(*line(out, 3, *wanted, *CHECKPOINT)).returncode == 0
         assert digest_of(folder / out) == right
         remove(folder / out)
-    assert n_killed >= N_KILL // 4
+    assert killer.n_killed >= N_KILL // 2
 
 
 def test_other_chunks_threads_and_limits_give_the_same_bytes(model):

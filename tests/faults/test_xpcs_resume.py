@@ -3,12 +3,11 @@
 import json
 import random
 import signal
-import subprocess
 import time
 
 import numpy as np
 import pytest
-from fault_support import FULL, leftovers, sanitizer
+from fault_support import FULL, Killer, leftovers, sanitizer
 
 N_KILL = 100 if FULL else 8
 FRAMES = 120 if sanitizer() else 400
@@ -53,26 +52,21 @@ def test_killed_at_random_instants(tiles):
     whole_s = time.monotonic() - begin
     right = numbers_of(folder / "right")
     rng = random.Random(11)
-    n_killed = 0
+    killer = Killer(rng, whole_s)
     for number in range(N_KILL):
         out = f"out{number}"
-        while True:
+
+        def start(out=out):
             # Killed after its results were written, the fit is begun again in the same folder.
             words = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
-            words += rng.choice(WAYS)
-            process = tiles.popen(*line(out, *words))
-            try:
-                _, stderr = process.communicate(timeout=rng.uniform(0, 2 * whole_s + 0.2))
-                break
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-                process.communicate()
-                n_killed += 1
-        assert process.returncode == 0, stderr
+            return tiles.popen(*line(out, *words, *rng.choice(WAYS)))
+
+        code, stderr = killer.finish(start)
+        assert code == 0, stderr
         assert numbers_of(folder / out) == right
         assert not (folder / "work").exists()
         assert leftovers(folder) == []
-    assert n_killed >= N_KILL // 4
+    assert killer.n_killed >= N_KILL // 2
 
 
 def stop_in_the_middle(tiles, number, out="out"):
