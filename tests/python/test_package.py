@@ -11,6 +11,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import tessera
 import tessera.autoreject
 import tessera.autoreject._alias
 import tessera.autoreject._ptp
-from helpers import PACKAGE_DIR, python_env, run_python
+from helpers import PACKAGE_DIR, run_python
 from tessera import _core
 
 ROOT = Path(__file__).parents[2]
@@ -179,7 +180,8 @@ def test_devices() -> None:
 def test_stable_abi() -> None:
     path = Path(_core.__file__)
     assert path.name == "_core.abi3.so"
-    audit = shutil.which("abi3audit") or shutil.which("abi3audit", path=python_env()["PATH"])
+    beside_python = str(Path(sys.executable).parent)
+    audit = shutil.which("abi3audit", path=beside_python) or shutil.which("abi3audit")
     if audit is None:
         pytest.skip("abi3audit is not installed")
     done = subprocess.run(
