@@ -102,8 +102,8 @@ def sqrt_argument(function):
 
 def print_functions(bits):
     full = {32: 24, 64: 53}[bits]
-    degree = {32: dict(exp=5, log=2, sine=2, cosine=3, near=6, far=6, tail=10),
-              64: dict(exp=9, log=6, sine=5, cosine=6, near=12, far=17, tail=23)}[bits]
+    degree = {32: dict(exp=5, log=2, sine=2, cosine=3, near=6, far=6, half=6, tail=9),
+              64: dict(exp=9, log=6, sine=5, cosine=6, near=12, far=17, half=11, tail=23)}[bits]
     tiny = mpf(2) ** -40
     reduced = log(2) / 2 * mpf("1.0001")
     print_table("exp_tail", bits, "(exp(r) - 1 - r) / r^2 on |r| <= ln(2) / 2", *remez(
@@ -130,7 +130,7 @@ def print_functions(bits):
     print_constant("erf_last", bits, last)
     # The normal distribution's tail beyond a is exp(-a^2 / 2) s G(q) with s = 1 / (a + pole) and
     # q = 1 - 2 pole s.
-    pole, end = {32: (mpf(3), mpf("14.6")), 64: (mpf(4), mpf(39))}[bits]
+    pole, end = {32: (mpf("2.5"), mpf("14.6")), 64: (mpf(4), mpf(39))}[bits]
 
     def tail(q):
         a = 2 * pole / (1 - q) - pole
@@ -141,9 +141,14 @@ def print_functions(bits):
     last = 1 - 2 * pole / (end + pole)
     print_table("normal_tail", bits, what,
                 *remez(tail, lambda q: 1 / tail(q), mpf(-1), last, degree["tail"]))
+    print_table("exp_half", bits, "exp(-u / 2) on |u| <= ln(2)", *remez(
+        lambda u: exp(-u / 2), lambda u: exp(u / 2), -2 * reduced, 2 * reduced, degree["half"]))
     print_constant("normal_pole", bits, pole)
+    print_constant("normal_end", bits, end)
     print_constant("normal_peak", bits, 1 / sqrt(2 * pi))
     print_constant("log2_e", bits, 1 / log(2))
+    print_constant("half_log2_e", bits, 1 / (2 * log(2)))
+    print_constant("twice_ln2", bits, 2 * log(2))
     # k * ln2_1 must be exact for every exponent k (8 and 11 bits).
     print_split("ln2", bits, log(2), {32: (15, 24), 64: (41, 53)}[bits])
     root = rounded(sqrt(mpf(0.5)), bits)

@@ -8,7 +8,8 @@
 //   v_log_T        1         v_erf_T                         2
 //
 // v_normal_T(x, &density) is Phi(x), and its derivative: relative error 4 eps (1 + x^2), in the
-// lower tail too. v_normal_pair_T does two at a time.
+// lower tail too. v_normal_pair_T does two at a time; a NaN of one is one of the other. Their last
+// bits are those of v_inverse_T.
 //
 // Larger arguments of sincos take the C library's sine and cosine, lane by lane (f32: in double).
 // Overflow gives infinity, underflow denormals and then zero, log(0) -infinity, log of a negative

@@ -168,49 +168,48 @@ static inline VF V(erf)(VF x)
     return V(only_nan_where)(V(isnan)(x), V(from_bits)(U(or)(V(bits)(y), sign)));
 }
 
-// exp(x), x <= 0, to a few ulp: what exp() adds for its last bit and for large results is left out.
-static inline VF V(exp_negative)(VF x)
+// exp(-t / 2), t >= 0. An error of t, and one of k 2 ln(2) with it, is small beside t, which is all
+// that the normal distribution asks for.
+static inline VF V(exp_half)(VF t)
 {
     const VF magic = V(set1)(ROUND_MAGIC);
-    const VF inside = V(max)(x, V(set1)(EXP_LOWEST));
-    const VF k = V(sub)(V(fma)(inside, CONSTANT(log2_e), magic), magic);
-    const VF r = V(fnma)(k, CONSTANT(ln2_2), V(fnma)(k, CONSTANT(ln2_1), inside));
-    const VF tail = V(fma)(V(mul)(r, r), POLYNOMIAL(exp_tail, r), r);
-    return V(scale)(V(add)(tail, V(set1)(1)), k);
+    const VF k = V(sub)(V(fnma)(t, CONSTANT(half_log2_e), magic), magic);
+    return V(scale)(POLYNOMIAL(exp_half, V(fma)(k, CONSTANT(twice_ln2), t)), k);
 }
 
-// What the tail beyond |x| is divided by; bounded, far behind where the tail is 0.
-static inline VF V(normal_divisor)(VF x)
+// |x|, but no further than where the tail is 0.
+static inline VF V(normal_distance)(VF x)
 {
-    return V(add)(V(min)(V(abs)(x), V(set1)(64)), CONSTANT(normal_pole));
+    return V(at_most)(V(abs)(x), CONSTANT(normal_end));
 }
 
-// Phi(x) below 0, and 1 - Phi(-x) above, is exp(-x^2 / 2) times a function of |x| that falls
-// slowly: a polynomial in (|x| - pole) / (|x| + pole), divided by |x| + pole. s is that divisor's
+// Phi(x) below 0, and 1 - Phi(-x) above, is exp(-a^2 / 2), a = |x|, times a function of a that
+// falls slowly: a polynomial in (a - pole) / (a + pole), divided by a + pole. s is that divisor's
 // inverse.
-static inline VF V(normal_by)(VF x, VF s, VF *density)
+static inline VF V(normal_by)(VF x, VF a, VF s, VF *density)
 {
     const VF one = V(set1)(1);
-    const VF e = V(exp_negative)(V(mul)(V(mul)(x, V(set1)((SCALAR)-0.5)), x));
+    const VF e = V(exp_half)(V(mul)(a, a));
     const VF q = V(fnma)(V(set1)(2 * T_NAME(normal_pole)), s, one);
     const VF tail = V(mul)(e, V(mul)(s, POLYNOMIAL(normal_tail, q)));
-    const VM is_nan = V(isnan)(x);
-    *density = V(only_nan_where)(is_nan, V(mul)(e, CONSTANT(normal_peak)));
-    return V(only_nan_where)(is_nan, V(select)(V(lt)(x, V(set1)(0)), tail, V(sub)(one, tail)));
+    *density = V(mul)(e, CONSTANT(normal_peak));
+    return V(select)(V(lt)(V(set1)(0), x), V(sub)(one, tail), tail);
 }
 
 static inline VF V(normal)(VF x, VF *density)
 {
-    return V(normal_by)(x, V(div)(V(set1)(1), V(normal_divisor)(x)), density);
+    const VF a = V(normal_distance)(x);
+    return V(normal_by)(x, a, V(inverse)(V(add)(a, CONSTANT(normal_pole))), density);
 }
 
-// Of two vectors: one division does for both.
+// Of two vectors: one inverse does for both.
 static inline void V(normal_pair)(VF x, VF y, VF *phi_x, VF *phi_y, VF *density_x, VF *density_y)
 {
-    const VF a = V(normal_divisor)(x), b = V(normal_divisor)(y);
-    const VF inverse = V(div)(V(set1)(1), V(mul)(a, b));
-    *phi_x = V(normal_by)(x, V(mul)(inverse, b), density_x);
-    *phi_y = V(normal_by)(y, V(mul)(inverse, a), density_y);
+    const VF a = V(normal_distance)(x), b = V(normal_distance)(y);
+    const VF by_a = V(add)(a, CONSTANT(normal_pole)), by_b = V(add)(b, CONSTANT(normal_pole));
+    const VF inverse = V(inverse)(V(mul)(by_a, by_b));
+    *phi_x = V(normal_by)(x, a, V(mul)(inverse, by_b), density_x);
+    *phi_y = V(normal_by)(y, b, V(mul)(inverse, by_a), density_y);
 }
 
 #undef SIGN_BIT

@@ -56,23 +56,35 @@ static const float erf_far_f32[] = {
     -0x1.d97fcp+0f,
 };
 static const float erf_last_f32 = 0x1.f9999ap+1f;
-// (a + 3) Q(a) exp(a^2 / 2) in q = (a - 3) / (a + 3), a <= 14.6; relative error 2^-30.0.
+// (a + 2.5) Q(a) exp(a^2 / 2) in q = (a - 2.5) / (a + 2.5), a <= 14.6; relative error 2^-26.0.
 static const float normal_tail_f32[] = {
-    0x1.c8e0cep-15f,
-    0x1.134d1p-13f,
-    -0x1.00a346p-12f,
-    -0x1.0eac66p-10f,
-    0x1.0ca398p-10f,
-    0x1.c8bd88p-8f,
-    -0x1.56d5f8p-7f,
-    -0x1.832d0ap-5f,
-    0x1.d71386p-3f,
-    -0x1.04c72ap-1f,
-    0x1.754a76p-1f,
+    -0x1.49ff3cp-13f,
+    -0x1.4621c4p-12f,
+    0x1.66cbdep-11f,
+    0x1.4ac02ap-9f,
+    -0x1.a3ac76p-10f,
+    -0x1.0c7818p-6f,
+    0x1.2ea464p-7f,
+    0x1.0e4f2ep-3f,
+    -0x1.bc19c2p-2f,
+    0x1.69cee6p-1f,
 };
-static const float normal_pole_f32 = 0x1.8p+1f;
+// exp(-u / 2) on |u| <= ln(2); relative error 2^-29.0.
+static const float exp_half_f32[] = {
+    0x1.6ab976p-16f,
+    -0x1.126d1cp-12f,
+    0x1.55589ap-9f,
+    -0x1.55540ap-6f,
+    0x1.fffffap-4f,
+    -0x1p-1f,
+    0x1p+0f,
+};
+static const float normal_pole_f32 = 0x1.4p+1f;
+static const float normal_end_f32 = 0x1.d33334p+3f;
 static const float normal_peak_f32 = 0x1.988454p-2f;
 static const float log2_e_f32 = 0x1.715476p+0f;
+static const float half_log2_e_f32 = 0x1.715476p-1f;
+static const float twice_ln2_f32 = 0x1.62e43p+0f;
 static const float ln2_1_f32 = 0x1.62e4p-1f;
 static const float ln2_2_f32 = 0x1.7f7d1cp-20f;
 static const float sqrt_half_f32 = 0x1.6a09e6p-1f;
@@ -189,9 +201,27 @@ static const double normal_tail_f64[] = {
     -0x1.373e3a893c28ap-1,
     0x1.82b4bb8c94dcep-1,
 };
+// exp(-u / 2) on |u| <= ln(2); relative error 2^-58.2.
+static const double exp_half_f64[] = {
+    -0x1.ad661b0894aa4p-37,
+    0x1.28b31dcea213p-32,
+    -0x1.71df4536d81edp-28,
+    0x1.a01992c3c3ff1p-24,
+    -0x1.a01a011042176p-20,
+    0x1.6c16c18786256p-16,
+    -0x1.1111111130e42p-12,
+    0x1.555555554f356p-9,
+    -0x1.55555555554a2p-6,
+    0x1.000000000001p-3,
+    -0x1p-1,
+    0x1p+0,
+};
 static const double normal_pole_f64 = 0x1p+2;
+static const double normal_end_f64 = 0x1.38p+5;
 static const double normal_peak_f64 = 0x1.9884533d43651p-2;
 static const double log2_e_f64 = 0x1.71547652b82fep+0;
+static const double half_log2_e_f64 = 0x1.71547652b82fep-1;
+static const double twice_ln2_f64 = 0x1.62e42fefa39efp+0;
 static const double ln2_1_f64 = 0x1.62e42fefa4p-1;
 static const double ln2_2_f64 = -0x1.8432a1b0e2634p-43;
 static const double sqrt_half_f64 = 0x1.6a09e667f3bcdp-1;

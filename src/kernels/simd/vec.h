@@ -7,6 +7,8 @@
 //   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_sqrt_T  v_abs_T
 //   v_fma_T(a, b, c) = a * b + c     v_fnma_T(a, b, c) = c - a * b     rounded once
 //   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
+//   v_at_most_T(a, limit)        a, or limit where a is above it; NaN stays
+//   v_inverse_T                  1 / a to an ulp, for 2^-64 <= a <= 2^64, NaN for NaN
 //   v_lt_T  v_eq_T  v_unordered_T(a, b)  v_isnan_T(a)     masks; unordered: a or b is NaN
 //   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
 //   v_add_where_T(mask, a, b)    a + b where the mask is set, a elsewhere
@@ -64,6 +66,31 @@ static inline void v_stream_f64(double *p, v_f64 v)
 
 static inline void v_stream_end(void)
 {
+}
+#endif
+
+// The lesser of two is the second where one is NaN, but on Arm.
+#ifndef V_HAS_AT_MOST
+static inline v_f32 v_at_most_f32(v_f32 a, v_f32 limit)
+{
+    return v_min_f32(limit, a);
+}
+
+static inline v_f64 v_at_most_f64(v_f64 a, v_f64 limit)
+{
+    return v_min_f64(limit, a);
+}
+#endif
+
+#ifndef V_HAS_INVERSE
+static inline v_f32 v_inverse_f32(v_f32 a)
+{
+    return v_div_f32(v_set1_f32(1), a);
+}
+
+static inline v_f64 v_inverse_f64(v_f64 a)
+{
+    return v_div_f64(v_set1_f64(1), a);
 }
 #endif
 

@@ -5,6 +5,7 @@
 
 #include <arm_neon.h>
 
+#define V_HAS_AT_MOST 1
 #define V_REGISTERS 32
 
 typedef float32x4_t v_f32;
@@ -79,6 +80,10 @@ typedef uint64x2_t v_mask_f64;
     static inline v_##T v_min_##T(v_##T a, v_##T b)                                                \
     {                                                                                              \
         return vminnmq_##T(a, b);                                                                  \
+    }                                                                                              \
+    static inline v_##T v_at_most_##T(v_##T a, v_##T limit)                                        \
+    {                                                                                              \
+        return vminq_##T(a, limit);                                                                \
     }                                                                                              \
     static inline v_##T v_max_##T(v_##T a, v_##T b)                                                \
     {                                                                                              \

@@ -5,6 +5,7 @@
 
 #include <arm_sve.h>
 
+#define V_HAS_AT_MOST 1
 #define V_REGISTERS 32
 
 typedef svfloat32_t v_f32;
@@ -83,6 +84,10 @@ typedef svbool_t v_mask_f64;
     static inline v_##T v_min_##T(v_##T a, v_##T b)                                                \
     {                                                                                              \
         return svminnm_##T##_x(v_all_##T(), a, b);                                                 \
+    }                                                                                              \
+    static inline v_##T v_at_most_##T(v_##T a, v_##T limit)                                        \
+    {                                                                                              \
+        return svmin_##T##_x(v_all_##T(), a, limit);                                               \
     }                                                                                              \
     static inline v_##T v_max_##T(v_##T a, v_##T b)                                                \
     {                                                                                              \
