@@ -108,7 +108,13 @@ typedef struct tess_cl_factors {
         SCALAR *grad_weight;       /* LEFT: added to; the same strides. NULL: not wanted */        \
         const SCALAR *tau, *slope; /* [n_row][tau_row]; tau slope is added to component 0 */       \
         size_t tau_row;            /* padded. tau NULL: nothing is */                              \
-        const tess_cl_list *list;  /* of the form; read where code is ANY */                       \
+        /* OUT: [n_row][TESS_CL_MAX_GRADES] takes the sums of squares of out by grade, and out is  \
+           multiplied with the gate before. NULL: neither */                                       \
+        double *squares;                                                                           \
+        const SCALAR *gate; /* [n_row][gate_row], padded. NULL: GELU's of a and b */               \
+        size_t gate_row;                                                                           \
+        const tess_cl_grades *grades; /* of out; read where code is ANY and squares are wanted */  \
+        const tess_cl_list *list;     /* of the form; read where code is ANY */                    \
     } tess_cl_product_##T;                                                                         \
                                                                                                    \
     typedef struct tess_cl_norm_##T {                                                              \
@@ -123,6 +129,17 @@ typedef struct tess_cl_factors {
         tess_cl_rows_##T g; /* gradient of the result */                                           \
         tess_cl_rows_##T u; /* cotangent of the gradient of o */                                   \
     } tess_cl_norm_##T;                                                                            \
+                                                                                                   \
+    typedef struct tess_cl_gates_##T {                                                             \
+        int32_t activation;  /* tess_cl_activation */                                              \
+        int32_t n_component; /* of x and y, which are read soon: all are asked for */              \
+        size_t n_row;                                                                              \
+        size_t n;                                                                                  \
+        tess_cl_rows_##T x, y;                                                                     \
+        SCALAR *gate;              /* [n_row][gate_row], padded */                                 \
+        SCALAR *slope_x, *slope_y; /* likewise; both NULL: not wanted */                           \
+        size_t gate_row;                                                                           \
+    } tess_cl_gates_##T;                                                                           \
                                                                                                    \
     typedef struct tess_cl_gate_##T {                                                              \
         int32_t activation; /* tess_cl_activation */                                               \

@@ -1,13 +1,15 @@
 // One form of the product of one algebra in straight-line code, for one dtype: FORM is out, left or
-// right. Included by clifford_algebra_body.h only.
+// right, or gated, which is out with its gate and sums of squares. Included by
+// clifford_algebra_body.h only.
 //
 // Every item is read by the term that wants it, and each sum is stored when it is complete: the
 // compiler keeps in registers what fits, and takes the rest from the first-level cache.
 
-#if FORM_IS_FIRST
+#if FORM_IS_GATED
+// The next rows are asked for: there are more streams than prefetchers of the hardware follow.
 #define CL_OPEN(c)                                                                                 \
-    __builtin_prefetch(at->a + (c)*at->a_stride + at->a_ahead + n, 0, 2);                          \
-    __builtin_prefetch(at->b + (c)*at->b_stride + at->b_ahead + n, 0, 2);                          \
+    __builtin_prefetch(a_next + (c)*at->a_stride + n, 0, 2);                                       \
+    __builtin_prefetch(b_next + (c)*at->b_stride + n, 0, 2);                                       \
     VF sum_##c = V(set1)(0);
 #else
 #define CL_OPEN(c) VF sum_##c = V(set1)(0);
@@ -37,7 +39,12 @@
     }
 #endif
 
-#if FORM_HAS_TAU
+#if FORM_IS_GATED
+#define CL_CLOSE(c, g)                                                                             \
+    sum_##c = V(mul)(gate, sum_##c);                                                               \
+    square_##g = V(fma)(sum_##c, sum_##c, square_##g);                                             \
+    V(store)(out + (c)*at->out_stride + n, sum_##c);
+#elif FORM_HAS_TAU
 #define CL_CLOSE(c, g)                                                                             \
     if ((c) == 0) {                                                                                \
         sum_##c = V(fma)(V(load)(at->tau + n), V(load)(at->slope + n), sum_##c);                   \
@@ -51,12 +58,27 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
                                      SCALAR *restrict grad_weight, size_t n_item)
 {
     (void)grad_weight;
+#if FORM_IS_GATED
+    const SCALAR *a_next = at->a + at->a_ahead, *b_next = at->b + at->b_ahead;
+    VF square_0 = V(set1)(0), square_1 = square_0, square_2 = square_0;
+    VF square_3 = square_0, square_4 = square_0, square_5 = square_0;
+#endif
     for (size_t n = 0; n < n_item; n += V(len)()) {
-#if FORM_IS_LEFT
+#if FORM_IS_GATED
+        const VF gate = at->gate ? V(load)(at->gate + n) : V(gelu_gate)(FACTOR_A(0), FACTOR_B(0));
+#elif FORM_IS_LEFT
         VF path = V(set1)(0);
 #endif
-#include FORM_FILE(ALGEBRA, FORM)
+#include FORM_FILE(ALGEBRA, FORM_TERMS)
     }
+#if FORM_IS_GATED
+    at->squares[0] += (double)V(hsum)(square_0);
+    at->squares[1] += (double)V(hsum)(square_1);
+    at->squares[2] += (double)V(hsum)(square_2);
+    at->squares[3] += (double)V(hsum)(square_3);
+    at->squares[4] += (double)V(hsum)(square_4);
+    at->squares[5] += (double)V(hsum)(square_5);
+#endif
 }
 
 #undef CL_OPEN
@@ -72,6 +94,7 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
 #undef FACTOR_B
 #undef WEIGHT
 #undef FORM
-#undef FORM_IS_FIRST
+#undef FORM_TERMS
+#undef FORM_IS_GATED
 #undef FORM_IS_LEFT
 #undef FORM_HAS_TAU

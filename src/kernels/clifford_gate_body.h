@@ -61,13 +61,35 @@ static inline VF V(activate)(int activation, VF x, VF *first, VF *second)
     }
 }
 
-void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *restrict y, size_t n,
-                                      int activation, SCALAR *restrict gate,
-                                      SCALAR *restrict slope_x, SCALAR *restrict slope_y)
+// Where a row of x and y begins, and the same place of all components that will soon be read.
+typedef struct T_NAME(gates_at) {
+    const SCALAR *x, *y;
+    ptrdiff_t x_stride, y_stride;
+    ptrdiff_t x_ahead, y_ahead; // to rows whose component 0 comes next
+    ptrdiff_t n_component;
+} T_NAME(gates_at);
+
+// One request per vector is one per line, or more than one. There are more streams than prefetchers
+// of the hardware follow, and while gates are computed memory has nothing else to do.
+static inline void T_NAME(ask_for)(const T_NAME(gates_at) * at, size_t i)
+{
+    __builtin_prefetch(at->x + at->x_ahead + i, 0, 3);
+    __builtin_prefetch(at->y + at->y_ahead + i, 0, 3);
+    for (ptrdiff_t k = 1; k < at->n_component; k++) {
+        __builtin_prefetch(at->x + k * at->x_stride + i, 0, 3);
+        __builtin_prefetch(at->y + k * at->y_stride + i, 0, 3);
+    }
+}
+
+// A row. has_slopes is known where this is expanded: gates alone need no derivatives.
+static inline void T_NAME(gates_row)(const T_NAME(gates_at) * at, size_t n, int activation,
+                                     SCALAR *restrict gate, int has_slopes,
+                                     SCALAR *restrict slope_x, SCALAR *restrict slope_y)
 {
     for (size_t i = 0; i < n; i += V(len)()) {
         VF fx, fy, x1, y1, unused;
-        const VF x0 = V(take)(x + i, n - i), y0 = V(take)(y + i, n - i);
+        const VF x0 = V(take)(at->x + i, n - i), y0 = V(take)(at->y + i, n - i);
+        T_NAME(ask_for)(at, i);
         if (activation == TESS_CL_GELU) {
             V(normal_pair)(x0, y0, &fx, &fy, &x1, &y1);
         } else {
@@ -75,9 +97,32 @@ void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *re
             fy = V(activate)(activation, y0, &y1, &unused);
         }
         V(store)(gate + i, V(mul)(fx, fy));
-        if (slope_x) {
+        if (has_slopes) {
             V(store)(slope_x + i, V(mul)(x1, fy));
             V(store)(slope_y + i, V(mul)(fx, y1));
+        }
+    }
+}
+
+void TESS_KFN(T_NAME(clifford_gates))(const T_NAME(tess_cl_gates) *restrict gates)
+{
+    const ptrdiff_t rows = 1 + AHEAD / (ptrdiff_t)gates->n;
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)gates->n_row; r++) {
+        const size_t to = (size_t)r * gates->gate_row;
+        const T_NAME(gates_at) at = {.x = gates->x.data + r * gates->x.row,
+                                     .y = gates->y.data + r * gates->y.row,
+                                     .x_stride = gates->x.component,
+                                     .y_stride = gates->y.component,
+                                     .x_ahead = rows * gates->x.row,
+                                     .y_ahead = rows * gates->y.row,
+                                     .n_component = gates->n_component};
+        if (gates->slope_x) {
+            T_NAME(gates_row)
+            (&at, gates->n, gates->activation, gates->gate + to, 1, gates->slope_x + to,
+             gates->slope_y + to);
+        } else {
+            T_NAME(gates_row)
+            (&at, gates->n, gates->activation, gates->gate + to, 0, NULL, NULL);
         }
     }
 }

@@ -80,9 +80,9 @@ static inline VF V(sign)(const T_NAME(norm_row) * row, T_NAME(grade) grade, size
                                                          : V(set1)(1);
 }
 
-// sum_i a_i b_i of two arrays times the gate: its square if both are o.
-static double T_NAME(gated_dot)(const SCALAR *a, const SCALAR *b, const SCALAR *gate, size_t n,
-                                int is_square)
+// a_i b_i of two arrays times the gate, or its square if both are o, summed but for lanes.
+static inline VF V(gated_dot)(const SCALAR *a, const SCALAR *b, const SCALAR *gate, size_t n,
+                              int is_square)
 {
     const size_t step = V(len)();
     VF even = V(set1)(0), odd = even;
@@ -98,16 +98,15 @@ static double T_NAME(gated_dot)(const SCALAR *a, const SCALAR *b, const SCALAR *
         const VF x = V(mul)(gate ? V(take)(gate + i, n - i) : V(set1)(1), V(take)(a + i, n - i));
         even = V(fma)(x, is_square ? x : V(take)(b + i, n - i), even);
     }
-    return (double)V(hsum)(V(add)(even, odd));
+    return V(add)(even, odd);
 }
 
 // The sum of squares of a grade with the signs of the metric.
 static double T_NAME(sum_squares)(const T_NAME(norm_row) * row, T_NAME(grade) grade)
 {
     const NORM *norm = row->norm;
-    double total = 0;
+    VF sum = V(set1)(0);
     if (norm->grades->metric == TESS_CL_NORM_ABS) {
-        VF sum = V(set1)(0);
         for (size_t i = 0; i < norm->n; i += V(len)()) {
             const VF gate = V(gate_at)(row, i);
             sum = V(fma)(V(mul)(gate, gate), V(abs)(V(form)(row, grade, i)), sum);
@@ -117,21 +116,22 @@ static double T_NAME(sum_squares)(const T_NAME(norm_row) * row, T_NAME(grade) gr
     for (ptrdiff_t k = grade.first; k < grade.end; k++) {
         if (norm->grades->eta[k] != 0) {
             const SCALAR *o = row->o + k * norm->o.component;
-            total += norm->grades->eta[k] * T_NAME(gated_dot)(o, o, row->gate, norm->n, 1);
+            sum = V(fma)(V(set1)((SCALAR)norm->grades->eta[k]),
+                         V(gated_dot)(o, o, row->gate, norm->n, 1), sum);
         }
     }
-    return total;
+    return (double)V(hsum)(sum);
 }
 
 static double T_NAME(sum_go)(const T_NAME(norm_row) * row, T_NAME(grade) grade)
 {
     const NORM *norm = row->norm;
-    double total = 0;
+    VF sum = V(set1)(0);
     for (ptrdiff_t k = grade.first; k < grade.end; k++) {
-        total += T_NAME(gated_dot)(row->o + k * norm->o.component, row->g + k * norm->g.component,
-                                   row->gate, norm->n, 0);
+        sum = V(add)(sum, V(gated_dot)(row->o + k * norm->o.component,
+                                       row->g + k * norm->g.component, row->gate, norm->n, 0));
     }
-    return total;
+    return (double)V(hsum)(sum);
 }
 
 static void T_NAME(sum_u)(const T_NAME(norm_row) * row, T_NAME(grade) grade, double *uo, double *ug)

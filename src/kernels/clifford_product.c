@@ -1,7 +1,8 @@
 // Products of multivectors; built once per ISA.
 
+#include "kernels/simd/math.h"
+
 #include "kernels/isa.h"
-#include "kernels/simd/vec.h"
 
 #include "clifford/algebras.h"
 
@@ -15,8 +16,7 @@
 // Features whose weights stay in the first-level cache while rows go by.
 enum { TILE = 256 };
 
-// Inputs are asked for so many features or a row ahead: with two streams per component, prefetchers
-// of the hardware lose track.
+// Inputs are asked for so many features or a row ahead.
 enum { AHEAD = 128 };
 
 #define T_BITS 32

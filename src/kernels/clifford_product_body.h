@@ -11,6 +11,33 @@ static inline const SCALAR *T_NAME(row_at)(ROWS rows, ptrdiff_t k, ptrdiff_t r, 
     return rows.data + k * rows.component + r * rows.row + i;
 }
 
+// The factor of an item from component 0 of both.
+static inline VF V(gelu_gate)(VF a, VF b)
+{
+    VF phi_a, phi_b, unused_a, unused_b;
+    V(normal_pair)(a, b, &phi_a, &phi_b, &unused_a, &unused_b);
+    return V(mul)(phi_a, phi_b);
+}
+
+// Multiplies a vector of every component with its gate and adds up the squares.
+static void T_NAME(gate_any)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR *out)
+{
+    const size_t n = p->n - i, step = V(len)();
+    const VF gate = p->gate ? V(load)(p->gate + (size_t)r * p->gate_row + i)
+                            : V(gelu_gate)(V(take)(T_NAME(row_at)(p->a, 0, r, i), n),
+                                           V(take)(T_NAME(row_at)(p->b, 0, r, i), n));
+    size_t k = 0;
+    for (int g = 0; g < p->grades->n_grade; g++) {
+        VF square = V(set1)(0);
+        for (; k < (size_t)p->grades->end[g]; k++) {
+            const VF o = V(mul)(gate, V(load)(out + k * step));
+            square = V(fma)(o, o, square);
+            V(store)(out + k * step, o);
+        }
+        p->squares[r * TESS_CL_MAX_GRADES + g] += (double)V(hsum)(square);
+    }
+}
+
 // Up to a vector of features by the list of terms. Sums wait in memory: vectors of some ISAs have
 // no size to make arrays of.
 static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
@@ -47,6 +74,9 @@ static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
         const size_t at = (size_t)r * p->tau_row + i;
         V(store)(out, V(fma)(V(load)(p->tau + at), V(load)(p->slope + at), V(load)(out)));
     }
+    if (p->squares) {
+        T_NAME(gate_any)(p, r, i, out);
+    }
     for (ptrdiff_t k = 0; p->out.data && k < p->list->n_component; k++) {
         V(put)
         (p->out.data + k * p->out.component + r * p->out.row + i, n,
@@ -59,11 +89,13 @@ static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
 typedef struct T_NAME(form_at) {
     const SCALAR *a, *b, *x;
     ptrdiff_t a_stride, b_stride, x_stride;
-    ptrdiff_t a_ahead, b_ahead; // to rows that will soon be read
     const SCALAR *weight;
     ptrdiff_t weight_stride;
     const SCALAR *tau, *slope;
     ptrdiff_t out_stride, grad_stride;
+    ptrdiff_t a_ahead, b_ahead; // to rows that will soon be read
+    const SCALAR *gate;         // NULL: GELU's
+    double *squares;
 } T_NAME(form_at);
 
 #define ALGEBRA cl20
@@ -82,15 +114,24 @@ typedef void (*T_NAME(form_fn))(const T_NAME(form_at) * at, SCALAR *out, SCALAR 
 
 typedef struct T_NAME(algebra_forms) {
     T_NAME(form_fn) forms[TESS_CL_N_FORM];
+    T_NAME(form_fn) gated;
     int n_component;
 } T_NAME(algebra_forms);
 
 #define FORMS(name, NAME)                                                                          \
     [TESS_CL_CODE_##                                                                               \
         NAME] = {{FORM_NAME_(out, name), FORM_NAME_(left, name), FORM_NAME_(right, name)},         \
+                 FORM_NAME_(gated, name),                                                          \
                  NAME##_COMPONENTS},
 static const T_NAME(algebra_forms) T_NAME(all_forms)[TESS_CL_N_CODE] = {CL_ALGEBRAS(FORMS)};
 #undef FORMS
+
+// NULL: there is none, the list is gone through.
+static T_NAME(form_fn) T_NAME(form_of)(const PRODUCT *p)
+{
+    const T_NAME(algebra_forms) *algebra = &T_NAME(all_forms)[p->code];
+    return p->squares ? algebra->gated : algebra->forms[p->form];
+}
 
 // Reads row r of the product from feature i on. What it has none of is 0, and what is not wanted
 // goes where nobody looks.
@@ -103,8 +144,6 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
                              .b = T_NAME(row_at)(p->b, 0, r, i),
                              .x = has_x ? T_NAME(row_at)(p->x, 0, r, i) : zeros,
                              .a_stride = p->a.component,
-                             .a_ahead = rows * p->a.row,
-                             .b_ahead = rows * p->b.row,
                              .b_stride = p->b.component,
                              .x_stride = has_x ? p->x.component : 0,
                              .weight = p->weight + i,
@@ -112,7 +151,11 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
                              .tau = p->tau ? p->tau + (size_t)r * p->tau_row + i : zeros,
                              .slope = p->tau ? p->slope + (size_t)r * p->tau_row + i : zeros,
                              .out_stride = p->out.data ? p->out.component : 0,
-                             .grad_stride = has_x ? (ptrdiff_t)p->weight_stride : 0};
+                             .grad_stride = has_x ? (ptrdiff_t)p->weight_stride : 0,
+                             .a_ahead = rows * p->a.row,
+                             .b_ahead = rows * p->b.row,
+                             .gate = p->gate ? p->gate + (size_t)r * p->gate_row + i : NULL,
+                             .squares = p->squares ? p->squares + r * TESS_CL_MAX_GRADES : NULL};
 }
 
 // The n < len last features: through padded copies, so that code for whole vectors is all there is.
@@ -130,7 +173,7 @@ static void T_NAME(product_tail)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR
     }
     at.a = a, at.b = b, at.x = x;
     at.a_stride = at.b_stride = at.x_stride = at.out_stride = (ptrdiff_t)step;
-    algebra->forms[p->form](&at, out, grad_weight, step);
+    T_NAME(form_of)(p)(&at, out, grad_weight, step);
     for (ptrdiff_t k = 0; p->out.data && k < algebra->n_component; k++) {
         V(store_n)
         (p->out.data + k * p->out.component + r * p->out.row + i, n,
@@ -141,9 +184,12 @@ static void T_NAME(product_tail)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR
 void TESS_KFN(T_NAME(clifford_product))(const PRODUCT *restrict product)
 {
     const PRODUCT *p = product;
-    const T_NAME(form_fn) form = T_NAME(all_forms)[p->code].forms[p->form];
+    const T_NAME(form_fn) form = T_NAME(form_of)(p);
     const size_t step = V(len)();
     SCALAR sink[TILE];
+    if (p->squares) {
+        memset(p->squares, 0, p->n_row * TESS_CL_MAX_GRADES * sizeof *p->squares);
+    }
     for (size_t i = 0; i < p->n; i += TILE) {
         const size_t left = p->n - i < TILE ? p->n - i : TILE, whole = left - left % step;
         for (ptrdiff_t r = 0; r < (ptrdiff_t)p->n_row; r++) {

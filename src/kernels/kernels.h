@@ -128,8 +128,8 @@
 //
 //   clifford_take_T, _give_T   a row of any type and strides (f64: of f64) into a scratch row, and
 //                       back: rounded to the nearest, ties to even.
-//   clifford_gates_T    gate = f(x) f(y) with the activation's f; slope_x = f'(x) f(y), slope_y =
-//                       f(x) f'(y), both NULL: not wanted. Results are scratch rows.
+//   clifford_gates_T    gate = f(x_0) f(y_0) with the activation's f; slope_x = f'(x_0) f(y_0),
+//                       slope_y = f(x_0) f'(y_0).
 //   clifford_gate_T     out_k = f(x_0) x_k.
 //   clifford_gate_back_T   grad_x from x and g. _gate_twice_T: d_g and d_x from x, g and u.
 //   clifford_moments_T  the sums of every row; those of g and u where these are.

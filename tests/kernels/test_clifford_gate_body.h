@@ -1,5 +1,21 @@
 // The tests of gates for one dtype; included by test_clifford_rows_body.h only.
 
+// Of one row.
+static void T_NAME(run_gates)(const tess_kernels *kernels, SCALAR *x, SCALAR *y, size_t n,
+                              int activation, SCALAR *gate, SCALAR *slope_x, SCALAR *slope_y)
+{
+    const T_NAME(tess_cl_gates) gates = {.activation = activation,
+                                         .n_component = 1,
+                                         .n_row = 1,
+                                         .n = n,
+                                         .x = {.data = x},
+                                         .y = {.data = y},
+                                         .gate = gate,
+                                         .slope_x = slope_x,
+                                         .slope_y = slope_y};
+    kernels->T_NAME(clifford_gates)(&gates);
+}
+
 static void T_NAME(gates_match)(check *t)
 {
     for (size_t at = 0; at < ARRAY_LEN(lengths); at++) {
@@ -11,9 +27,8 @@ static void T_NAME(gates_match)(check *t)
             ((SCALAR *)y.data)[i] = (SCALAR)check_uniform(t, -6, 6);
         }
         for (int activation = TESS_CL_IDENTITY; activation <= TESS_CL_SIGMOID; activation++) {
-            t->ref->T_NAME(clifford_gates)(x.data, y.data, n, activation, want[0], want[1],
-                                           want[2]);
-            t->isa->T_NAME(clifford_gates)(x.data, y.data, n, activation, got[0], got[1], got[2]);
+            T_NAME(run_gates)(t->ref, x.data, y.data, n, activation, want[0], want[1], want[2]);
+            T_NAME(run_gates)(t->isa, x.data, y.data, n, activation, got[0], got[1], got[2]);
             for (int which = 0; which < 3; which++) {
                 for (size_t i = 0; i < n; i++) {
                     const double a = (double)want[which][i], b = (double)got[which][i];
@@ -44,7 +59,7 @@ static void T_NAME(tail_is_precise)(check *t)
         for (size_t i = 0; i < ARRAY_LEN(special); i++) {
             x[7 * i] = (SCALAR)special[i];
         }
-        t->isa->T_NAME(clifford_gates)(x, y, 64, TESS_CL_GELU, gate, slope_x, slope_y);
+        T_NAME(run_gates)(t->isa, x, y, 64, TESS_CL_GELU, gate, slope_x, slope_y);
         for (size_t i = 0; i < 64; i++) {
             const long double exact = 0.5L * erfcl(-(long double)x[i] * sqrtl(0.5L));
             const double square = (double)x[i] * (double)x[i];

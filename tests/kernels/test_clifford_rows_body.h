@@ -177,12 +177,27 @@ static void T_NAME(norm_passes_match)(check *t)
     }
 }
 
+enum { T_NAME(STRIDE) = N_MAX + 72 };
+
+static double T_NAME(gradients_differ)(const SCALAR *want, const SCALAR *got, const algebra *a,
+                                       size_t n)
+{
+    double worst = 0;
+    for (size_t at = 0; at < (size_t)a->n_path * T_NAME(STRIDE); at++) {
+        const double error = at % T_NAME(STRIDE) < n ? fabs((double)want[at] - (double)got[at]) : 0;
+        worst = error > worst || isnan(error) ? error : worst;
+    }
+    return worst;
+}
+
 // One form of one algebra by straight-line code, and by the list of its terms.
 static void T_NAME(product_matches)(check *t, const algebra *a, int form, size_t n, int is_list)
 {
-    enum { STRIDE = N_MAX + 72 };
+    enum { STRIDE = T_NAME(STRIDE) };
     static SCALAR weight[64 * STRIDE], grad[2][64 * STRIDE], tau[ROWS_MAX * STRIDE];
-    const int d = a->n_component;
+    const int d = a->n_component, has_squares = form == TESS_CL_OUT && n % 4 != 0;
+    const tess_cl_grades grades = grades_of(a, TESS_CL_NORM_EUCLID);
+    double squares[2][ROWS_MAX * TESS_CL_MAX_GRADES];
     T_NAME(block) b[5];
     for (int k = 0; k < 5; k++) {
         b[k] = T_NAME(take_rows)(t, d, n);
@@ -214,21 +229,22 @@ static void T_NAME(product_matches)(check *t, const algebra *a, int form, size_t
                        .tau = form == TESS_CL_OUT ? NULL : tau,
                        .slope = tau,
                        .tau_row = STRIDE,
+                       .squares = has_squares ? squares[which] : NULL,
+                       .gate = n % 4 == 1 ? tau : NULL,
+                       .gate_row = STRIDE,
+                       .grades = &grades,
                        .list = &a->lists[form]};
         (which ? t->isa : t->ref)->T_NAME(clifford_product)(&product);
     }
     const double off =
         n % 5 == 4 && has_weight ? 0 : T_NAME(rows_differ)(b[3].rows, b[4].rows, d, n);
     CHECK(t, off <= 20 * EPS, "%s form %d of %zu: off by %g", a->name, form, n, off);
-    double worst = 0;
-    for (int p = 0; p < a->n_path && has_weight; p++) {
-        for (size_t i = 0; i < n; i++) {
-            const size_t at = (size_t)p * STRIDE + i;
-            const double error = fabs((double)grad[0][at] - (double)grad[1][at]);
-            worst = error > worst || isnan(error) ? error : worst;
-        }
-    }
+    const double worst = has_weight ? T_NAME(gradients_differ)(grad[0], grad[1], a, n) : 0;
     CHECK(t, worst <= 400 * EPS, "%s weights of %zu: off by %g", a->name, n, worst);
+    for (int i = 0; i < ROWS_MAX * TESS_CL_MAX_GRADES && has_squares; i++) {
+        CHECK(t, fabs(squares[0][i] - squares[1][i]) <= 100 * EPS * (squares[0][i] + (double)n),
+              "%s squares of %zu: %g, not %g", a->name, n, squares[1][i], squares[0][i]);
+    }
     for (int k = 0; k < 5; k++) {
         CHECK(t, check_release(&b[k].memory), "%s form %d of %zu: wrote behind", a->name, form, n);
     }

@@ -14,7 +14,7 @@ enum { TESS_CPU_CL_ROWS = 16 };
 // components of a feature do not all fall into the same few cache sets.
 size_t tess_cpu_cl_stride(int64_t n_feature);
 
-// Rows of a block: few enough to stay in the second-level cache, from the shape alone.
+// Rows of a block: few enough to stay in the first-level cache, from the shape alone.
 int64_t tess_cpu_cl_block_rows(const tess_cl_problem *problem, int64_t n_feature);
 
 // 1 if activations are computed in f64; the other types are in f32.
@@ -43,6 +43,7 @@ void tess_cpu_cl_write(void *data, int64_t at, int32_t dtype, double value);
 // *_scratch: rows in scratch. A view without data gives rows without.
 // *_row_factors: what the pass multiplies with, and r (statistics, those of a grade n_row apart),
 // which is written in the forward pass and read in the others; NULL: not wanted, or not known.
+// squares: plain sums of squares of o that are known [n_row][TESS_CL_MAX_GRADES], or NULL.
 #define TESS_CPU_CL_DECLARE(T, SCALAR)                                                             \
     tess_cl_rows_##T tess_cpu_cl_scratch_##T(const tess_cl_problem *problem, int64_t n_feature,    \
                                              SCALAR *scratch);                                     \
@@ -56,8 +57,8 @@ void tess_cpu_cl_write(void *data, int64_t at, int32_t dtype, double value);
                                const tess_cl_view *view, int64_t n_feature, int64_t first,         \
                                int64_t n_row, tess_cl_rows_##T rows);                              \
     void tess_cpu_cl_row_factors_##T(const tess_kernels *kernels, const tess_cl_problem *problem,  \
-                                     const tess_cl_norm_##T *norm, SCALAR *statistics,             \
-                                     tess_cl_factors *factors);
+                                     const tess_cl_norm_##T *norm, const double *squares,          \
+                                     SCALAR *statistics, tess_cl_factors *factors);
 TESS_CPU_CL_DECLARE(f32, float)
 TESS_CPU_CL_DECLARE(f64, double)
 #undef TESS_CPU_CL_DECLARE

@@ -25,7 +25,7 @@ static ROWS T_NAME(normalized_back)(const BLOCK *b, ROWS g)
                                            .o = T_NAME(rows_from)(o, r),
                                            .g = T_NAME(rows_from)(g, r)};
         T_NAME(tess_cpu_cl_row_factors)
-        (job->math.kernels, p, &norm, statistics ? statistics + b->first + r : NULL, factors);
+        (job->math.kernels, p, &norm, NULL, statistics ? statistics + b->first + r : NULL, factors);
         // With z = o / r in place of o, g o is smaller by r, and so is o itself.
         for (size_t i = 0; i < norm.n_row && !job->makes_out; i++) {
             for (int32_t grade = 0; grade < p->algebra->n_grade; grade++) {

@@ -184,7 +184,7 @@ static tess_status T_NAME(forward_block)(void *arg, int64_t block, int32_t worke
                                            .n = (size_t)p->n_out,
                                            .o = T_NAME(rows_from)(b.o, r)};
         T_NAME(tess_cpu_cl_row_factors)
-        (job->math.kernels, p, &norm, statistics ? statistics + b.first + r : NULL, factors);
+        (job->math.kernels, p, &norm, NULL, statistics ? statistics + b.first + r : NULL, factors);
         job->math.kernels->T_NAME(clifford_scale)(&norm, factors, T_NAME(rows_from)(out, r));
     }
     T_NAME(store)(&b, &a->out, p->n_out, out);

@@ -44,7 +44,7 @@ static void T_NAME(norm_rows)(const pointwise_job *job, const T_NAME(pointwise_r
     if (statistics) {
         statistics += rows->first;
     }
-    T_NAME(tess_cpu_cl_row_factors)(job->kernels, p, &norm, statistics, factors);
+    T_NAME(tess_cpu_cl_row_factors)(job->kernels, p, &norm, NULL, statistics, factors);
     if (p->pass == TESS_CL_FORWARD) {
         job->kernels->T_NAME(clifford_scale)(&norm, factors, rows->out);
     } else if (p->pass == TESS_CL_BACKWARD) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64 << 10 };
+enum { BLOCK_BYTES = 10 << 10 };
 
 size_t tess_cpu_cl_stride(int64_t n_feature)
 {
@@ -154,9 +154,12 @@ static void fill_factors(const tess_cl_problem *problem, const tess_cl_moments *
         if (!has_r) {
             r[g] = root_of(problem, moments->square[from]);
         }
+        factors->a[g] = 1 / r[g];
+        if (problem->pass == TESS_CL_FORWARD) {
+            continue; // the others are not looked at
+        }
         const double by = is_clamped(problem, r[g]) ? 0 : 1 / (n * r[g] * r[g] * r[g]);
         const double go = moments->go[from], uo = moments->uo[from];
-        factors->a[g] = 1 / r[g];
         factors->b[g] = by * (problem->pass == TESS_CL_DOUBLE_BACKWARD ? uo : go);
         factors->c[g] = by * go;
         factors->e[g] = by * (moments->ug[from] - 3 * uo * (go / (n * r[g] * r[g])));

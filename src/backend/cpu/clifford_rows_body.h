@@ -64,17 +64,32 @@ void T_NAME(tess_cpu_cl_store)(const tess_kernels *kernels, const tess_cl_proble
     }
 }
 
+// The sums that factors come from.
+static void T_NAME(take_moments)(const tess_kernels *kernels, const tess_cl_problem *problem,
+                                 const T_NAME(tess_cl_norm) * norm, const double *squares,
+                                 int has_r, tess_cl_moments *moments)
+{
+    if (squares && problem->norm_metric == (int32_t)TESS_CL_NORM_EUCLID) {
+        for (size_t row = 0; row < norm->n_row; row++) {
+            memcpy(moments[row].square, squares + row * TESS_CL_MAX_GRADES,
+                   sizeof moments[row].square);
+        }
+        return;
+    }
+    T_NAME(tess_cl_norm) with_r = *norm;
+    with_r.has_r = has_r;
+    kernels->T_NAME(clifford_moments)(&with_r, moments);
+}
+
 void T_NAME(tess_cpu_cl_row_factors)(const tess_kernels *kernels, const tess_cl_problem *problem,
-                                     const T_NAME(tess_cl_norm) * norm, SCALAR *statistics,
-                                     tess_cl_factors *factors)
+                                     const T_NAME(tess_cl_norm) * norm, const double *squares,
+                                     SCALAR *statistics, tess_cl_factors *factors)
 {
     const int n_grade = problem->algebra->n_grade;
     const int has_r = statistics && problem->pass != TESS_CL_FORWARD;
     tess_cl_moments moments[TESS_CPU_CL_ROWS];
     if (problem->normalize) {
-        T_NAME(tess_cl_norm) with_r = *norm;
-        with_r.has_r = has_r;
-        kernels->T_NAME(clifford_moments)(&with_r, moments);
+        T_NAME(take_moments)(kernels, problem, norm, squares, has_r, moments);
     }
     for (size_t row = 0; row < norm->n_row; row++) {
         double r[TESS_CL_MAX_GRADES];

@@ -1,5 +1,6 @@
-// Products of gated multivectors on the CPU. Forward, a block of rows is a block; backward, a chunk
-// of rows is, which has a gradient of the weights of its own. These add up as a tree.
+// Products of gated multivectors on the CPU, in chunks of rows, each gone through in blocks that
+// stay in the first-level cache. Backward, a chunk has a gradient of the weights of its own. These
+// add up as a tree.
 #include "backend/cpu/clifford.h"
 
 #include "base/checked.h"
@@ -8,9 +9,10 @@
 #include <string.h>
 
 enum {
-    CHUNK_ROWS = 32,         // a chunk has at least so many rows
-    MOST_CHUNKS = 64,        // and a call at most so many chunks,
-    GRADIENT_BYTES = 8 << 20 // whose gradients take at most this, or of two chunks
+    FORWARD_BYTES = 64 << 10, // a chunk of the forward pass has rows of so many, or one block
+    CHUNK_ROWS = 32,          // a chunk has at least so many rows
+    MOST_CHUNKS = 64,         // and a call at most so many chunks,
+    GRADIENT_BYTES = 8 << 20  // whose gradients take at most this, or of two chunks
 };
 
 // Results from this size on are written past the caches: nobody finds them there anyway, and memory
@@ -46,24 +48,6 @@ static size_t row_items(const tess_cpu_cl_sgp *sgp)
 #define T_BITS 64
 #include "backend/cpu/clifford_sgp_body.h"
 
-static void pack_weights(const tess_cl_problem *problem, const tess_cl_view *weight, size_t stride,
-                         void *packed)
-{
-    const int32_t dtype = tess_cpu_cl_is_f64(problem) ? TESS_F64 : TESS_F32;
-    for (int64_t p = 0; p < problem->algebra->n_path; p++) {
-        const int64_t to = p * (int64_t)stride;
-        for (int64_t n = 0; n < problem->n_out; n++) {
-            const int64_t from = n * weight->stride[0] + p * weight->stride[1];
-            const double w =
-                weight->data ? tess_cpu_cl_read(weight->data, from, problem->weight_dtype) : 1;
-            tess_cpu_cl_write(packed, to + n, dtype, w);
-        }
-        for (int64_t n = problem->n_out; n < (int64_t)stride; n++) {
-            tess_cpu_cl_write(packed, to + n, dtype, 0);
-        }
-    }
-}
-
 tess_status tess_cpu_cl_sgp_open(tess_backend_device *device, const tess_cl_problem *problem,
                                  const tess_cl_view *weight, tess_cpu_cl_sgp *sgp)
 {
@@ -96,7 +80,11 @@ tess_status tess_cpu_cl_sgp_open(tess_backend_device *device, const tess_cl_prob
         sgp->lists[form] = &lists[form];
     }
     void *packed = (unsigned char *)sgp->memory + list_bytes;
-    pack_weights(problem, weight, sgp->stride, packed);
+    if (tess_cpu_cl_is_f64(problem)) {
+        pack_weights_f64(problem, weight, sgp->stride, packed);
+    } else {
+        pack_weights_f32(problem, weight, sgp->stride, packed);
+    }
     sgp->weight = packed;
     return TESS_OK;
 }
@@ -106,10 +94,25 @@ void tess_cpu_cl_sgp_close(tess_backend_device *device, tess_cpu_cl_sgp *sgp)
     tess_heap_free(&device->ctx->heap, sgp->memory, sgp->memory_bytes, TESS_TAG_SCRATCH);
 }
 
+// Long enough that rows which are asked for ahead are mostly the worker's own.
+static void cut_forward_chunks(sgp_job *job)
+{
+    const tess_cl_problem *problem = job->sgp.problem;
+    const size_t row_items = (size_t)problem->algebra->n_component * job->sgp.stride;
+    const int64_t row_bytes = (int64_t)(row_items * item_bytes(problem));
+    const int64_t rows = FORWARD_BYTES / row_bytes;
+    job->chunk_rows = rows > job->sgp.block_rows ? rows : job->sgp.block_rows;
+    job->n_chunk = (problem->n_row + job->chunk_rows - 1) / job->chunk_rows;
+}
+
 // Fixed by the shape: the sums must not depend on who adds them.
 static void cut_chunks(sgp_job *job)
 {
     const tess_cl_problem *problem = job->sgp.problem;
+    if (problem->pass == TESS_CL_FORWARD) {
+        cut_forward_chunks(job);
+        return;
+    }
     job->gradient_items = (size_t)problem->algebra->n_path * job->sgp.stride;
     const int64_t fit = GRADIENT_BYTES / (int64_t)(job->gradient_items * item_bytes(problem));
     const int64_t most = fit < 2 ? 2 : fit > MOST_CHUNKS ? MOST_CHUNKS : fit;
@@ -139,9 +142,8 @@ static tess_status run(tess_backend_device *device, sgp_job *job)
     tess_span span = tess_span_begin(&device->ctx->tracer, "clifford.sgp");
     tess_status status;
     if (problem->pass == TESS_CL_FORWARD) {
-        const int64_t n_block = (problem->n_row + job->sgp.block_rows - 1) / job->sgp.block_rows;
-        status =
-            tess_parallel_for(pool, n_block, is_f64 ? forward_block_f64 : forward_block_f32, job);
+        status = tess_parallel_for(pool, job->n_chunk,
+                                   is_f64 ? forward_chunk_f64 : forward_chunk_f32, job);
     } else {
         status = tess_parallel_for(pool, job->n_chunk,
                                    is_f64 ? backward_chunk_f64 : backward_chunk_f32, job);

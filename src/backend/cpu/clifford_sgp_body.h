@@ -13,39 +13,62 @@ typedef struct T_NAME(sgp_rows) {
     SCALAR *scratch;
 } T_NAME(sgp_rows);
 
-static ROWS T_NAME(row_of)(ROWS rows, size_t r)
+// Weights as the kernels take them, zeros behind the features. Those of the type that is computed
+// with are most, and in small calls are what takes longest.
+static void T_NAME(pack_weights)(const tess_cl_problem *problem, const tess_cl_view *weight,
+                                 size_t stride, SCALAR *packed)
 {
-    rows.data += (ptrdiff_t)r * rows.row;
-    return rows;
+    const int is_own =
+        problem->weight_dtype == (sizeof(SCALAR) == sizeof(double) ? TESS_F64 : TESS_F32);
+    const SCALAR *own = weight->data;
+    memset(packed, 0, (size_t)problem->algebra->n_path * stride * sizeof *packed);
+    for (int64_t p = 0; p < problem->algebra->n_path; p++) {
+        SCALAR *to = packed + (size_t)p * stride;
+        for (int64_t n = 0; n < problem->n_out; n++) {
+            const int64_t at = n * weight->stride[0] + p * weight->stride[1];
+            if (!weight->data) {
+                to[n] = 1;
+            } else if (is_own) {
+                to[n] = own[at];
+            } else {
+                to[n] = (SCALAR)tess_cpu_cl_read(weight->data, at, problem->weight_dtype);
+            }
+        }
+    }
 }
 
-// The product of x and y, not gated, of every row into o.
-static void T_NAME(multiply)(const tess_cpu_cl_sgp *sgp, size_t n_row, ROWS x, ROWS y, ROWS o)
+// The product of every row, before its gate.
+static T_NAME(tess_cl_product)
+    T_NAME(product_of)(const tess_cpu_cl_sgp *sgp, size_t n_row, ROWS x, ROWS y, ROWS o)
 {
-    const T_NAME(tess_cl_product) product = {.code = (int32_t)sgp->code,
-                                             .form = TESS_CL_OUT,
-                                             .n_row = n_row,
-                                             .n = (size_t)sgp->problem->n_out,
-                                             .a = x,
-                                             .b = y,
-                                             .out = o,
-                                             .weight = sgp->weight,
-                                             .weight_stride = sgp->stride,
-                                             .list = sgp->lists[TESS_CL_OUT]};
-    sgp->kernels->T_NAME(clifford_product)(&product);
+    return (T_NAME(tess_cl_product)){.code = (int32_t)sgp->code,
+                                     .form = TESS_CL_OUT,
+                                     .n_row = n_row,
+                                     .n = (size_t)sgp->problem->n_out,
+                                     .a = x,
+                                     .b = y,
+                                     .out = o,
+                                     .weight = sgp->weight,
+                                     .weight_stride = sgp->stride,
+                                     .grades = &sgp->grades,
+                                     .list = sgp->lists[TESS_CL_OUT]};
 }
 
 // f(x_0) f(y_0) of every row, and its slopes unless these are NULL.
 static void T_NAME(open_gates)(const tess_cpu_cl_sgp *sgp, size_t n_row, ROWS x, ROWS y,
                                SCALAR *gate, SCALAR *slope_x, SCALAR *slope_y)
 {
-    const tess_cl_problem *p = sgp->problem;
-    for (size_t r = 0; r < n_row; r++) {
-        const size_t at = r * sgp->stride;
-        sgp->kernels->T_NAME(clifford_gates)(
-            T_NAME(row_of)(x, r).data, T_NAME(row_of)(y, r).data, (size_t)p->n_out, p->activation,
-            gate + at, slope_x ? slope_x + at : NULL, slope_y ? slope_y + at : NULL);
-    }
+    const T_NAME(tess_cl_gates) gates = {.activation = sgp->problem->activation,
+                                         .n_component = sgp->problem->algebra->n_component,
+                                         .n_row = n_row,
+                                         .n = (size_t)sgp->problem->n_out,
+                                         .x = x,
+                                         .y = y,
+                                         .gate = gate,
+                                         .slope_x = slope_x,
+                                         .slope_y = slope_y,
+                                         .gate_row = sgp->stride};
+    sgp->kernels->T_NAME(clifford_gates)(&gates);
 }
 
 void T_NAME(tess_cpu_cl_sgp_rows)(const tess_cpu_cl_sgp *sgp, void *scratch, size_t n_row, ROWS x,
@@ -58,24 +81,27 @@ void T_NAME(tess_cpu_cl_sgp_rows)(const tess_cpu_cl_sgp *sgp, void *scratch, siz
                 .n_row = n_row,
                 .n = (size_t)p->n_out,
                 .is_large = sgp->is_large,
-                .o = T_NAME(tess_cpu_cl_scratch)(p, p->n_out, gate + row_items(sgp)),
-                .gate = gate,
-                .gate_row = sgp->stride};
+                .o = T_NAME(tess_cpu_cl_scratch)(p, p->n_out, gate + row_items(sgp))};
+    double squares[TESS_CPU_CL_ROWS * TESS_CL_MAX_GRADES];
     tess_cl_factors factors[TESS_CPU_CL_ROWS];
-    T_NAME(open_gates)(sgp, n_row, x, y, gate, NULL, NULL);
-    T_NAME(multiply)(sgp, n_row, x, y, norm.o);
-    T_NAME(tess_cpu_cl_row_factors)(sgp->kernels, p, &norm, statistics, factors);
+    T_NAME(tess_cl_product) product = T_NAME(product_of)(sgp, n_row, x, y, norm.o);
+    product.squares = squares;
+    if (p->activation != (int32_t)TESS_CL_GELU) {
+        T_NAME(open_gates)(sgp, n_row, x, y, gate, NULL, NULL);
+        product.gate = gate;
+        product.gate_row = sgp->stride;
+    }
+    sgp->kernels->T_NAME(clifford_product)(&product);
+    T_NAME(tess_cpu_cl_row_factors)(sgp->kernels, p, &norm, squares, statistics, factors);
     sgp->kernels->T_NAME(clifford_scale)(&norm, factors, out);
 }
 
-static tess_status T_NAME(forward_block)(void *arg, int64_t block, int32_t worker)
+static void T_NAME(forward_rows)(const sgp_job *job, int64_t first, int64_t n_row,
+                                 unsigned char *scratch)
 {
-    const sgp_job *job = arg;
     const tess_stage_clifford_sgp *a = job->args;
     const tess_cl_problem *p = &a->problem;
-    const int64_t n = p->n_out, first = block * job->sgp.block_rows, left = p->n_row - first;
-    const int64_t n_row = left < job->sgp.block_rows ? left : job->sgp.block_rows;
-    unsigned char *scratch = job->scratch + (size_t)worker * job->worker_bytes;
+    const int64_t n = p->n_out;
     SCALAR *s = (SCALAR *)(void *)(scratch + job->sgp.scratch_bytes);
     SCALAR *statistics = a->statistics;
     const ROWS x = T_NAME(tess_cpu_cl_load)(job->sgp.kernels, p, &a->x, n, first, n_row, s);
@@ -85,6 +111,19 @@ static tess_status T_NAME(forward_block)(void *arg, int64_t block, int32_t worke
     T_NAME(tess_cpu_cl_sgp_rows)
     (&job->sgp, scratch, (size_t)n_row, x, y, out, statistics ? statistics + first : NULL);
     T_NAME(tess_cpu_cl_store)(job->sgp.kernels, p, &a->out, n, first, n_row, out);
+}
+
+static tess_status T_NAME(forward_chunk)(void *arg, int64_t chunk, int32_t worker)
+{
+    const sgp_job *job = arg;
+    const int64_t first = chunk * job->chunk_rows, left = job->args->problem.n_row - first;
+    const int64_t n_row = left < job->chunk_rows ? left : job->chunk_rows;
+    unsigned char *scratch = job->scratch + (size_t)worker * job->worker_bytes;
+    for (int64_t row = 0; row < n_row; row += job->sgp.block_rows) {
+        const int64_t rest = n_row - row;
+        T_NAME(forward_rows)
+        (job, first + row, rest < job->sgp.block_rows ? rest : job->sgp.block_rows, scratch);
+    }
     return TESS_OK;
 }
 
@@ -107,19 +146,16 @@ static void T_NAME(backward_rows)(const sgp_job *job, const T_NAME(sgp_rows) * r
                 .g = rows->g};
     tess_cl_factors factors[TESS_CPU_CL_ROWS];
     T_NAME(open_gates)(sgp, rows->n_row, rows->x, rows->y, gate, slope_x, slope_y);
-    T_NAME(multiply)(sgp, rows->n_row, rows->x, rows->y, norm.o);
-    T_NAME(tess_cpu_cl_row_factors)(sgp->kernels, p, &norm, rows->statistics, factors);
-    sgp->kernels->T_NAME(clifford_norm_back)(&norm, factors, h, tau, sgp->stride);
     T_NAME(tess_cl_product)
-    product = {.code = (int32_t)sgp->code,
-               .n_row = rows->n_row,
-               .n = (size_t)p->n_out,
-               .a = h,
-               .x = rows->x,
-               .weight = sgp->weight,
-               .weight_stride = sgp->stride,
-               .tau = tau,
-               .tau_row = sgp->stride};
+    product = T_NAME(product_of)(sgp, rows->n_row, rows->x, rows->y, norm.o);
+    sgp->kernels->T_NAME(clifford_product)(&product);
+    T_NAME(tess_cpu_cl_row_factors)
+    (sgp->kernels, p, &norm, NULL, rows->statistics, factors);
+    sgp->kernels->T_NAME(clifford_norm_back)(&norm, factors, h, tau, sgp->stride);
+    product.a = h;
+    product.x = rows->x;
+    product.tau = tau;
+    product.tau_row = sgp->stride;
     if (rows->grad_x.data || rows->grad_weight) {
         product.form = TESS_CL_LEFT;
         product.list = sgp->lists[TESS_CL_LEFT];

@@ -51,18 +51,19 @@ void TESS_KFN(T_NAME(clifford_give))(const SCALAR *restrict from, ptrdiff_t from
     }
 }
 
-void TESS_KFN(T_NAME(clifford_gates))(const SCALAR *restrict x, const SCALAR *restrict y, size_t n,
-                                      int activation, SCALAR *restrict gate,
-                                      SCALAR *restrict slope_x, SCALAR *restrict slope_y)
+void TESS_KFN(T_NAME(clifford_gates))(const T_NAME(tess_cl_gates) *restrict gates)
 {
-    for (size_t i = 0; i < n; i++) {
-        double fx[3], fy[3];
-        activate(activation, (double)x[i], fx);
-        activate(activation, (double)y[i], fy);
-        gate[i] = (SCALAR)(fx[0] * fy[0]);
-        if (slope_x) {
-            slope_x[i] = (SCALAR)(fx[1] * fy[0]);
-            slope_y[i] = (SCALAR)(fx[0] * fy[1]);
+    for (ptrdiff_t r = 0; r < (ptrdiff_t)gates->n_row; r++) {
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)gates->n; i++) {
+            const ptrdiff_t at = r * (ptrdiff_t)gates->gate_row + i;
+            double fx[3], fy[3];
+            activate(gates->activation, (double)AT(gates->x, 0, r, i), fx);
+            activate(gates->activation, (double)AT(gates->y, 0, r, i), fy);
+            gates->gate[at] = (SCALAR)(fx[0] * fy[0]);
+            if (gates->slope_x) {
+                gates->slope_x[at] = (SCALAR)(fx[1] * fy[0]);
+                gates->slope_y[at] = (SCALAR)(fx[0] * fy[1]);
+            }
         }
     }
 }
@@ -244,42 +245,7 @@ void TESS_KFN(T_NAME(clifford_norm_twice))(const NORM *restrict norm,
     }
 }
 
-// One item: out by the list, and what its terms add to the weights' gradient.
-static void T_NAME(product_item)(const PRODUCT *p, ptrdiff_t r, ptrdiff_t i)
-{
-    double out[TESS_CL_MAX_COMPONENTS] = {0}, pair = 0, path = 0;
-    for (int t = 0; t < p->list->n_entry; t++) {
-        const tess_cl_entry *e = &p->list->entries[t];
-        const size_t at = e->path * p->weight_stride + (size_t)i;
-        const double term = (double)AT(p->a, e->a, r, i) * (double)AT(p->b, e->b, r, i);
-        pair += e->is_negative ? -term : term;
-        if (e->ends_pair) {
-            out[e->out] += (double)p->weight[at] * pair;
-            path += p->grad_weight ? (double)AT(p->x, e->out, r, i) * pair : 0;
-            pair = 0;
-        }
-        if (p->grad_weight && e->ends_path) {
-            p->grad_weight[at] += (SCALAR)path;
-            path = 0;
-        }
-    }
-    if (p->tau) {
-        const size_t at = (size_t)r * p->tau_row + (size_t)i;
-        out[0] += (double)p->tau[at] * (double)p->slope[at];
-    }
-    for (ptrdiff_t k = 0; p->out.data && k < p->list->n_component; k++) {
-        AT(p->out, k, r, i) = (SCALAR)out[k];
-    }
-}
-
-void TESS_KFN(T_NAME(clifford_product))(const PRODUCT *restrict product)
-{
-    for (ptrdiff_t r = 0; r < (ptrdiff_t)product->n_row; r++) {
-        for (ptrdiff_t i = 0; i < (ptrdiff_t)product->n; i++) {
-            T_NAME(product_item)(product, r, i);
-        }
-    }
-}
+#include "kernels/ref/clifford_product_ref_body.h"
 
 #undef ROWS
 #undef NORM
