@@ -203,7 +203,9 @@ void TESS_KFN(T_NAME(clifford_scale))(const NORM *restrict norm,
             }
         }
     }
-    v_stream_end();
+    if (norm->is_large) {
+        v_stream_end(); // a fence, which plain stores would wait at too
+    }
 }
 
 // Up to a vector of features: all components, because tau is a sum over them.

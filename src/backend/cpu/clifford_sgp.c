@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    FORWARD_BYTES = 64 << 10, // a chunk of the forward pass has rows of so many, or one block
+    FORWARD_BYTES = 32 << 10, // a chunk of the forward pass has rows of so many, or one block
     CHUNK_ROWS = 32,          // a chunk has at least so many rows
     MOST_CHUNKS = 64,         // and a call at most so many chunks,
     GRADIENT_BYTES = 8 << 20  // whose gradients take at most this, or of two chunks
