@@ -6,10 +6,12 @@
 // compiler keeps in registers what fits, and takes the rest from the first-level cache.
 
 #if FORM_IS_GATED
-// The next rows are asked for: there are more streams than prefetchers of the hardware follow.
+// The next rows are asked for: there are more streams than prefetchers of the hardware follow. So
+// is the place of the result: a worker would wait for its stores at the end of a block.
 #define CL_OPEN(c)                                                                                 \
     __builtin_prefetch(a_next + (c)*at->a_stride + n, 0, 2);                                       \
     __builtin_prefetch(b_next + (c)*at->b_stride + n, 0, 2);                                       \
+    __builtin_prefetch(at->soon + (c)*at->soon_stride + n, 1, 3);                                  \
     VF sum_##c = V(set1)(0);
 #else
 #define CL_OPEN(c) VF sum_##c = V(set1)(0);

@@ -94,7 +94,9 @@ typedef struct T_NAME(form_at) {
     const SCALAR *tau, *slope;
     ptrdiff_t out_stride, grad_stride;
     ptrdiff_t a_ahead, b_ahead; // to rows that will soon be read
-    const SCALAR *gate;         // NULL: GELU's
+    const SCALAR *soon;         // written next
+    ptrdiff_t soon_stride;
+    const SCALAR *gate; // NULL: GELU's
     double *squares;
 } T_NAME(form_at);
 
@@ -140,6 +142,7 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
     static const SCALAR zeros[TILE];
     const int has_x = p->grad_weight != NULL;
     const ptrdiff_t rows = 1 + AHEAD / (ptrdiff_t)p->n;
+    const ROWS soon = p->soon.data ? p->soon : p->out;
     return (T_NAME(form_at)){.a = T_NAME(row_at)(p->a, 0, r, i),
                              .b = T_NAME(row_at)(p->b, 0, r, i),
                              .x = has_x ? T_NAME(row_at)(p->x, 0, r, i) : zeros,
@@ -154,6 +157,8 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
                              .grad_stride = has_x ? (ptrdiff_t)p->weight_stride : 0,
                              .a_ahead = rows * p->a.row,
                              .b_ahead = rows * p->b.row,
+                             .soon = soon.data ? T_NAME(row_at)(soon, 0, r, i) : zeros,
+                             .soon_stride = soon.data ? soon.component : 0,
                              .gate = p->gate ? p->gate + (size_t)r * p->gate_row + i : NULL,
                              .squares = p->squares ? p->squares + r * TESS_CL_MAX_GRADES : NULL};
 }

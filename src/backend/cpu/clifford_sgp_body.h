@@ -86,6 +86,7 @@ void T_NAME(tess_cpu_cl_sgp_rows)(const tess_cpu_cl_sgp *sgp, void *scratch, siz
     tess_cl_factors factors[TESS_CPU_CL_ROWS];
     T_NAME(tess_cl_product) product = T_NAME(product_of)(sgp, n_row, x, y, norm.o);
     product.squares = squares;
+    product.soon = sgp->is_large ? (ROWS){.data = NULL} : out;
     if (p->activation != (int32_t)TESS_CL_GELU) {
         T_NAME(open_gates)(sgp, n_row, x, y, gate, NULL, NULL);
         product.gate = gate;
