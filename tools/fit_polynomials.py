@@ -149,6 +149,7 @@ def print_functions(bits):
     print_constant("log2_e", bits, 1 / log(2))
     print_constant("half_log2_e", bits, 1 / (2 * log(2)))
     print_constant("twice_ln2", bits, 2 * log(2))
+    print_constant("twice_ln2_rest", bits, 2 * log(2) - rounded(2 * log(2), bits))
     # k * ln2_1 must be exact for every exponent k (8 and 11 bits).
     print_split("ln2", bits, log(2), {32: (15, 24), 64: (41, 53)}[bits])
     root = rounded(sqrt(mpf(0.5)), bits)

@@ -188,7 +188,10 @@ def test_equivariance(metric: tuple[int, ...], n_vector: int) -> None:
         return torch.tensordot(action, v, 1)
 
     got, want = net(turn(x)), turn(net(x))
-    assert float(((got - want).norm() / want.norm()).detach()) < 1e-11
+    # Features whose form is near 0 beside a boost magnify rounding: most draws of a metric with -1
+    # give 1e-14, one in ten more than 1e-11.
+    bound = 1e-10 if -1 in metric else 1e-11
+    assert float(((got - want).norm() / want.norm()).detach()) < bound
     broken = torch.nn.Sequential(tc.Layer(5, metric, bias="all")).double()
     with torch.no_grad():
         broken[0].linear_bias.normal_()

@@ -168,13 +168,15 @@ static inline VF V(erf)(VF x)
     return V(only_nan_where)(V(isnan)(x), V(from_bits)(U(or)(V(bits)(y), sign)));
 }
 
-// exp(-t / 2), t >= 0. An error of t, and one of k 2 ln(2) with it, is small beside t, which is all
-// that the normal distribution asks for.
+// exp(-t / 2), t >= 0. An error of t is small beside t, which is all that the normal distribution
+// asks for; 2 ln(2) happens to be an f32 to 28 bits, but as an f64 it needs the rest.
 static inline VF V(exp_half)(VF t)
 {
     const VF magic = V(set1)(ROUND_MAGIC);
     const VF k = V(sub)(V(fnma)(t, CONSTANT(half_log2_e), magic), magic);
-    return V(scale)(POLYNOMIAL(exp_half, V(fma)(k, CONSTANT(twice_ln2), t)), k);
+    VF u = V(fma)(k, CONSTANT(twice_ln2), t);
+    u = T_MANTISSA == 23 ? u : V(fma)(k, CONSTANT(twice_ln2_rest), u);
+    return V(scale)(POLYNOMIAL(exp_half, u), k);
 }
 
 // |x|, but no further than where the tail is 0.
