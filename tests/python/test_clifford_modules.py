@@ -172,7 +172,8 @@ def versor_action(metric: tuple[int, ...], vectors: Tensor) -> Tensor:
 def test_equivariance(metric: tuple[int, ...], n_vector: int) -> None:
     torch.manual_seed(n_vector)
     vectors = torch.randn(n_vector, len(metric), dtype=torch.float64)
-    if -1 in metric:  # time-like vectors not too close to the cone
+    if -1 in metric:  # time-like vectors far from the cone, where a boost magnifies rounding
+        vectors[:, 0] = 1 + vectors[:, 0].abs()
         vectors[:, 1:] *= 0.3
     action = versor_action(metric, vectors)
     n = action.shape[0]
@@ -182,16 +183,15 @@ def test_equivariance(metric: tuple[int, ...], n_vector: int) -> None:
     with torch.no_grad():
         for parameter in net.parameters():
             parameter.normal_()
-    x = torch.randn(n, 7, 5, dtype=torch.float64)
+    x = torch.randn(n, 101, 5, dtype=torch.float64)
 
     def turn(v: Tensor) -> Tensor:
         return torch.tensordot(action, v, 1)
 
     got, want = net(turn(x)), turn(net(x))
-    # Features whose form is near 0 beside a boost magnify rounding: most draws of a metric with -1
-    # give 1e-14, one in ten more than 1e-11.
-    bound = 1e-10 if -1 in metric else 1e-11
-    assert float(((got - want).norm() / want.norm()).detach()) < bound
+    errors = ((got - want).norm(dim=(0, 2)) / want.norm(dim=(0, 2))).detach()
+    assert float(errors.median()) < 1e-14
+    assert float(errors.max()) < 1e-11
     broken = torch.nn.Sequential(tc.Layer(5, metric, bias="all")).double()
     with torch.no_grad():
         broken[0].linear_bias.normal_()
