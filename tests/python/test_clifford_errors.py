@@ -143,8 +143,15 @@ def test_options(make: Make) -> None:
         tc.mv_gelu(x, "+++", activation="tanhh")
     with raises(ValueError, "norm_metric"):
         tc.rms_norm(x, "+++", norm_metric="l1")
-    with raises(ValueError, "eps"):
-        tc.rms_norm(x, "+++", eps=-1.0)
+    for wrong in (-1.0, float("nan"), "small", [1e-6]):
+        with raises(ValueError, "eps"):
+            tc.rms_norm(x, "+++", eps=wrong)
+    for wrong in ("yes", "False", 2):
+        with raises(ValueError, "normalize"):
+            tc.sgp(x, x, None, "+++", normalize=wrong)
+    for wrong in (-1, 1 << 64, 7.0, [True] * 20):
+        with raises(ValueError, "path_mask"):
+            tc.sgp(x, x, None, "+++", path_mask=wrong)
     with raises(ValueError, "precision"):
         tc.linear(x, make(4, 5, 5), None, "+++", precision="low")
     with raises(ValueError, "bias_mode"):
@@ -159,6 +166,19 @@ def test_options(make: Make) -> None:
         tc.Op("softmax", "+++")
     with raises(ValueError, "product"):
         tc.Algebra("+++").product_paths("cross")
+
+
+@MAKERS
+def test_options_of_other_types(make: Make) -> None:
+    x = make(8, 3, 5)
+    for yes in (1, np.bool_(True)):
+        found = tc.sgp(x, x, None, "+++", normalize=yes)
+        assert (found == tc.sgp(x, x, None, "+++", normalize=True)).all()
+    for no in (0, np.bool_(False)):
+        found = tc.sgp(x, x, None, "+++", normalize=no)
+        assert (found == tc.sgp(x, x, None, "+++", normalize=False)).all()
+    found = tc.sgp(x, x, None, "+++", eps=np.float64(0.5), path_mask=np.uint64(77))
+    assert (found == tc.sgp(x, x, None, "+++", eps=0.5, path_mask=77)).all()
 
 
 @MAKERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 from tessera import _core
@@ -50,18 +51,41 @@ def make_spec(
     if activation is not None:
         text += f"|activation={activation}"
     if normalize is not None:
-        text += f"|normalize={normalize}"
+        text += f"|normalize={_truth('normalize', normalize)}"
     if norm_metric is not None:
         text += f"|norm_metric={norm_metric}"
     if eps is not None:
-        text += f"|eps={eps!r}"
+        text += f"|eps={_number('eps', eps)!r}"
     if bias_mode is not None:
         text += f"|bias_mode={bias_mode}"
     if precision is not None:
         text += f"|precision={precision}"
     if path_mask is not None:
-        text += f"|path_mask={path_mask}"
+        text += f"|path_mask={_bits('path_mask', path_mask)}"
     return text
+
+
+def _truth(name: str, value: Any) -> bool:
+    # Numbers and NumPy's truth values have another text than True and False.
+    if isinstance(value, str) or value not in (True, False):
+        raise _core.ArgumentError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
+def _number(name: str, value: Any) -> float:
+    # NumPy's numbers have a text that says so, which float() does not read.
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _core.ArgumentError(f"{name}: expected a number, got {value!r}") from None
+
+
+def _bits(name: str, value: Any) -> int:
+    if not isinstance(value, Integral) or not 0 <= int(value) < 1 << 64:
+        raise _core.ArgumentError(
+            f"{name}: expected an integer of 64 bits, bit p for path p, got {value!r}"
+        )
+    return int(value)
 
 
 def read_spec(spec: str) -> tuple[str, dict[str, Any], int | None]:
