@@ -447,6 +447,36 @@ def test_large_results_reuse_memory() -> None:
     assert a.data_ptr() != b.data_ptr()
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own decompositions
+def test_forward_mode_is_refused_not_lost(way: str) -> None:
+    from torch.autograd import forward_ad
+
+    x, y, w = (t.detach() for t in random_problem("sgp", "++", 2, 3, 3, torch.float64))
+
+    def energy(v: Tensor) -> Tensor:
+        return tc.sgp(v, y, w, "++").square().sum()
+
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones_like(x))
+        with pytest.raises(NotImplementedError, match="forward mode"):
+            tc.mv_gelu(dual, "++")
+        tc.mv_gelu(x, "++")  # has no tangent to lose
+    for transform in (torch.func.jacfwd, torch.func.hessian):
+        with pytest.raises(NotImplementedError):
+            transform(energy)(x)
+    want = (torch.func.grad(energy)(x) * x).sum()
+    assert torch.allclose(torch.autograd.functional.jvp(energy, x, x)[1], want)
+
+
+@pytest.mark.filterwarnings("ignore")  # the tracer is deprecated
+def test_traced_modules_compute() -> None:
+    layer = tc.Layer(4, 3).requires_grad_(False)
+    x = torch.randn(8, 3, 4)
+    with torch.no_grad():
+        traced = torch.jit.trace(layer, torch.randn(8, 3, 4))
+    assert torch.equal(traced(x), layer(x))
+
+
 def test_changed_inputs_are_noticed() -> None:
     x, y, w = random_problem("sgp", "++", 2, 3, 3, torch.float32)
     z = tc.sgp(x * 1, y, w, "++")

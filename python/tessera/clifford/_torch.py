@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from tessera.clifford import _torch_eager, _torch_func, _torch_ops
 from tessera.clifford._spec import normalizes, operation
@@ -21,7 +22,8 @@ _strided = torch.strided
 _mode_depth: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
 _transform: Any = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
 _function_mode_depth: Any = getattr(torch._C, "_len_torch_function_stack", None)
-_can_go_around = None not in (_mode_depth, _transform, _function_mode_depth)
+_tracer: Any = getattr(torch._C, "_get_tracing_state", None)
+_can_go_around = None not in (_mode_depth, _transform, _function_mode_depth, _tracer)
 
 
 def _is_plain(inputs: tuple[Any, ...]) -> bool:
@@ -31,6 +33,7 @@ def _is_plain(inputs: tuple[Any, ...]) -> bool:
         and _mode_depth() == 0
         and _function_mode_depth() == 0
         and _transform() is None
+        and _tracer() is None
         and (inputs[0].is_cpu or inputs[0].is_cuda)
         and all(map(_is_plain_tensor, inputs))
     )
@@ -39,6 +42,16 @@ def _is_plain(inputs: tuple[Any, ...]) -> bool:
 def _is_plain_tensor(t: Tensor | None) -> bool:
     """Say whether memory alone tells the numbers: no subclass, no sign kept elsewhere."""
     return t is None or (type(t) in _plain_types and t.layout is _strided and not t.is_neg())
+
+
+def _refuse_tangents(inputs: tuple[Any, ...]) -> None:
+    """Raise rather than lose a derivative: neither way of a call has a forward mode."""
+    for t in inputs:
+        if isinstance(t, Tensor) and forward_ad.unpack_dual(t).tangent is not None:
+            raise NotImplementedError(
+                "tessera.clifford: derivatives in forward mode (jvp, jacfwd, hessian) are not "
+                "available; torch.func.jacrev and torch.autograd.functional.jvp go backward"
+            )
 
 
 def apply(
@@ -58,6 +71,8 @@ def apply(
         y = _torch_ops.autocast(y, dtype)
     inputs = (x, y, weight, linear_weight, bias)
     if not torch.compiler.is_compiling():
+        if forward_ad._current_level >= 0:
+            _refuse_tangents(inputs)
         if _is_plain(inputs):
             return _torch_eager.run(operation(kind, spec), inputs)
         if _transform is not None and _transform() is not None:
