@@ -337,6 +337,13 @@ def test_vmap(kind: str) -> None:
         assert torch.allclose(got[1], f(problem[0], *rest[:-1], weights[1]), atol=1e-13)
 
 
+def test_vmap_with_components_last() -> None:
+    layer = tc.Layer(4, 3, axis=-1)
+    x = torch.randn(5, 3, 2, 4, 8)
+    want = torch.stack([layer(v) for v in x])
+    assert torch.allclose(torch.vmap(layer)(x), want, atol=1e-6)
+
+
 def test_hessian_by_functorch() -> None:
     x, y, w = (t.detach() for t in random_problem("sgp", "++", 1, 2, 2, torch.float64))
 

@@ -20,13 +20,19 @@ def _front(x: Any, axis: int) -> Any:
     if x.ndim == 0:
         raise _core.ShapeError("x: expected (component, row, feature), got a single number")
     if axis == -1:
-        x = x.moveaxis(-1, 0) if hasattr(x, "moveaxis") else _numpy_moveaxis(x, -1, 0)
-    if x.ndim == 1:
-        return x.reshape(x.shape[0], 1, 1)
-    return x if x.ndim == 3 else x.reshape(x.shape[0], -1, x.shape[-1])
+        x = _moved(x, -1, 0)
+    if x.ndim == 3:
+        return x
+    if x.shape[-1] == 0:
+        raise _core.ShapeError(f"x: {tuple(x.shape)}: expected at least one feature")
+    return x.reshape(x.shape[0], 1, 1) if x.ndim == 1 else x.reshape(x.shape[0], -1, x.shape[-1])
 
 
-def _numpy_moveaxis(x: Any, source: int, to: int) -> Any:
+def _moved(x: Any, source: int, to: int) -> Any:
+    if hasattr(x, "movedim"):  # torch, whose vmap has no rule for its moveaxis
+        return x.movedim(source, to)
+    if hasattr(x, "moveaxis"):
+        return x.moveaxis(source, to)
     import numpy as np
 
     return np.moveaxis(x, source, to)
@@ -38,7 +44,7 @@ def _back(z: Any, shape: tuple[int, ...], axis: int) -> Any:
         return z if len(shape) == 3 else z.reshape(z.shape[0], *_inner(shape[1:], z))
     if len(shape) != 3:
         z = z.reshape(z.shape[0], *_inner(shape[:-1], z))
-    return z.moveaxis(0, -1) if hasattr(z, "moveaxis") else _numpy_moveaxis(z, 0, -1)
+    return _moved(z, 0, -1)
 
 
 def _inner(shape: tuple[int, ...], z: Any) -> tuple[int, ...]:
