@@ -344,6 +344,28 @@ def test_vmap_with_components_last() -> None:
     assert torch.allclose(torch.vmap(layer)(x), want, atol=1e-6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_gradients_at_once(kind: str, way: str) -> None:
+    problem = random_problem(kind, "++", 2, 3, 3, torch.float64)
+    z = function_of(kind, "++")(*problem)
+    gz = torch.randn(4, *z.shape, dtype=torch.float64)
+    together = torch.autograd.grad(
+        z, problem, gz, is_grads_batched=True, retain_graph=True, create_graph=True
+    )
+    for i, g in enumerate(gz):
+        one = torch.autograd.grad(z, problem, g, retain_graph=True)
+        for a, b in zip(together, one, strict=True):
+            assert torch.allclose(a[i], b, atol=1e-13)
+    (first,) = torch.autograd.grad(z.square().sum(), problem[0], create_graph=True)
+    cotangents = torch.randn(3, *first.shape, dtype=torch.float64)
+    (second,) = torch.autograd.grad(
+        first, problem[0], cotangents, is_grads_batched=True, retain_graph=True
+    )
+    for a, c in zip(second, cotangents, strict=True):
+        (b,) = torch.autograd.grad(first, problem[0], c, retain_graph=True)
+        assert torch.allclose(a, b, atol=1e-12)
+
+
 def test_hessian_by_functorch() -> None:
     x, y, w = (t.detach() for t in random_problem("sgp", "++", 1, 2, 2, torch.float64))
 

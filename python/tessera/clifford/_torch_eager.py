@@ -22,6 +22,17 @@ THIRD = (
 )
 
 
+# Many gradients at once (is_grads_batched, vectorize=True) reach the passes backward as tensors
+# without memory, which only torch's dispatcher can take apart.
+_is_batched: Any = getattr(torch._C._functorch, "is_legacy_batchedtensor", lambda t: False)
+
+
+def _by_operator(name: str, wanted: int, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Call the registered operator of a pass backward."""
+    found = getattr(torch.ops.tessera, name).default(*arguments, wanted)
+    return tuple(t if wanted >> i & 1 else None for i, t in enumerate(found))
+
+
 class CliffordForward(torch.autograd.Function):
     """z of the inputs."""
 
@@ -41,12 +52,16 @@ class CliffordForward(torch.autograd.Function):
         *inputs, statistics, linear_out, z = ctx.saved_tensors
         wanted = mask_of(ctx.needs_input_grad[1:])
         o = ctx.operation
+        gz = gradients[0]
+        if _is_batched(gz):
+            nothing = gz.new_empty((0,))
+            kept = (nothing if t is None else t for t in (statistics, linear_out, z))
+            name = f"clifford_{o.kind}_backward"
+            return None, *_by_operator(name, wanted, (gz, *inputs, *kept, o.spec))
         if torch.is_grad_enabled():
-            found = CliffordBackward.apply(
-                o, wanted, statistics, linear_out, z, gradients[0], *inputs
-            )
+            found = CliffordBackward.apply(o, wanted, statistics, linear_out, z, gz, *inputs)
         else:
-            found = call.backward(o, gradients[0], tuple(inputs), statistics, linear_out, z, wanted)
+            found = call.backward(o, gz, tuple(inputs), statistics, linear_out, z, wanted)
         return None, *found
 
 
@@ -77,10 +92,14 @@ class CliffordBackward(torch.autograd.Function):
         if all(c is None for c in cotangents):
             return (None,) * 11
         wanted = mask_of(ctx.needs_input_grad[5:])
-        if torch.is_grad_enabled():
-            found = CliffordDoubleBackward.apply(ctx.operation, wanted, gz, *inputs, *cotangents)
+        o = ctx.operation
+        if any(c is not None and _is_batched(c) for c in cotangents):
+            name = f"clifford_{o.kind}_double_backward"
+            found = _by_operator(name, wanted, (gz, *inputs, *cotangents, o.spec))
+        elif torch.is_grad_enabled():
+            found = CliffordDoubleBackward.apply(o, wanted, gz, *inputs, *cotangents)
         else:
-            found = call.double_backward(ctx.operation, gz, tuple(inputs), cotangents, wanted)
+            found = call.double_backward(o, gz, tuple(inputs), cotangents, wanted)
         return (None,) * 5 + found
 
 
