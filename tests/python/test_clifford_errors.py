@@ -103,10 +103,25 @@ def test_types_of_torch_alone() -> None:
 def test_mixed_libraries() -> None:
     with raises(ValueError, "weight"):
         tc.sgp(torch.ones(8, 3, 5), torch.ones(8, 3, 5), torch.ones(5, 10), "+++")
+    x, w = torch.ones(8, 3, 5), torch.ones(5, 20)
+    with raises(TypeError, "weight", "tensor", "ndarray"):
+        tc.sgp(x, x, w.numpy(), "+++")
+    with raises(TypeError, "y", "tensor", "ndarray"):
+        tc.sgp(x, x.numpy(), w, "+++")
+    with raises(TypeError, "weight", "tensor", "list"):
+        tc.sgp(x, x, w.tolist(), "+++")
     with pytest.raises((TypeError, ValueError)):
         tc.mv_gelu(["a", "b"], "+++")
     with pytest.raises((TypeError, ValueError)):
         tc.mv_gelu(None, "+++")
+
+
+def test_weights_without_data() -> None:
+    x = torch.ones(8, 3, 5)
+    with raises(ValueError, "weight", "meta", "cpu"):
+        tc.Layer(5, 3, device="meta")(x)
+    with raises(ValueError, "y", "meta", "cpu"):
+        tc.sgp(x, x.to("meta"), None, "+++")
 
 
 @MAKERS
@@ -125,6 +140,8 @@ def test_no_rows_and_no_features(make: Make) -> None:
     with raises(ValueError, "feature"):
         tc.rms_norm(make(8, 3, 0), "+++")
     with raises(ValueError, "feature"):
+        tc.rms_norm(make(8, 3, 2, 0), "+++")
+    with raises(ValueError, "feature"):
         tc.sgp(make(8, 3, 0), make(8, 3, 0), make(0, 20), "+++")
 
 
@@ -139,6 +156,7 @@ def test_no_rows_have_gradients() -> None:
 @MAKERS
 def test_options(make: Make) -> None:
     x = make(8, 3, 5)
+    wrong: Any
     with raises(ValueError, "activation", "tanh"):
         tc.mv_gelu(x, "+++", activation="tanhh")
     with raises(ValueError, "norm_metric"):
@@ -171,13 +189,16 @@ def test_options(make: Make) -> None:
 @MAKERS
 def test_options_of_other_types(make: Make) -> None:
     x = make(8, 3, 5)
+    yes: Any
+    no: Any
     for yes in (1, np.bool_(True)):
         found = tc.sgp(x, x, None, "+++", normalize=yes)
         assert (found == tc.sgp(x, x, None, "+++", normalize=True)).all()
     for no in (0, np.bool_(False)):
         found = tc.sgp(x, x, None, "+++", normalize=no)
         assert (found == tc.sgp(x, x, None, "+++", normalize=False)).all()
-    found = tc.sgp(x, x, None, "+++", eps=np.float64(0.5), path_mask=np.uint64(77))
+    mask: Any = np.uint64(77)
+    found = tc.sgp(x, x, None, "+++", eps=np.float64(0.5), path_mask=mask)
     assert (found == tc.sgp(x, x, None, "+++", eps=0.5, path_mask=77)).all()
 
 

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from tessera import _core
 from tessera.clifford import _torch_eager, _torch_func, _torch_ops
-from tessera.clifford._spec import normalizes, operation
+from tessera.clifford._spec import SLOTS, normalizes, operation
 from tessera.clifford._torch_call import kept_bits
 
 __all__ = ["apply"]
@@ -41,7 +42,25 @@ def _is_plain(inputs: tuple[Any, ...]) -> bool:
 
 def _is_plain_tensor(t: Tensor | None) -> bool:
     """Say whether memory alone tells the numbers: no subclass, no sign kept elsewhere."""
-    return t is None or (type(t) in _plain_types and t.layout is _strided and not t.is_neg())
+    return t is None or (
+        type(t) in _plain_types and t.layout is _strided and not t.is_neg() and not t.is_meta
+    )
+
+
+def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
+    """Complain about what torch's operators would print whole, or answer without data."""
+    x = inputs[0]
+    for name, t in zip(SLOTS, inputs, strict=True):
+        if t is not None and not isinstance(t, Tensor):
+            raise _core.DTypeError(
+                f"clifford.{kind}: {name}: expected a tensor as x is, got {type(t).__name__}; "
+                "torch.as_tensor() makes one"
+            )
+        if t is not None and t.device != x.device:
+            raise _core.ArgumentError(
+                f"clifford.{kind}: {name}: is on {t.device}, but x is on {x.device}; "
+                f"move it with .to({str(x.device)!r})"
+            )
 
 
 def _refuse_tangents(inputs: tuple[Any, ...]) -> None:
@@ -77,6 +96,7 @@ def apply(
             return _torch_eager.run(operation(kind, spec), inputs)
         if _transform is not None and _transform() is not None:
             return _torch_func.FuncForward.apply(kind, spec, *inputs)[0]
+    _check_tensors(kind, inputs)
     keep = 0
     if torch.is_grad_enabled():
         keep = kept_bits(kind, normalizes(kind, spec), x)
