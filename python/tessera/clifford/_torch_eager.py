@@ -43,7 +43,8 @@ class CliffordForward(torch.autograd.Function):
             o, inputs, call.kept_bits(o.kind, o.normalizes, inputs[0])
         )
         ctx.operation = o
-        ctx.save_for_backward(*inputs, statistics, linear_out, z if call.uses_result(o) else None)
+        kept = z if call.uses_result(o, inputs[0]) else None
+        ctx.save_for_backward(*inputs, statistics, linear_out, kept)
         return z
 
     @staticmethod

@@ -72,7 +72,8 @@ def _define_forward(kind: str) -> None:
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         *tensors, ctx.spec, _ = inputs
-        z = output[0] if call.uses_result(operation(kind, ctx.spec)) else _nothing(output[0])
+        o = operation(kind, ctx.spec)
+        z = output[0] if call.uses_result(o, tensors[0]) else _nothing(output[0])
         ctx.save_for_backward(*tensors, output[1], output[2], z)
         ctx.set_materialize_grads(False)
 
