@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -133,7 +134,7 @@ def test_initial_spread() -> None:
 
 
 def test_layers_of_any_algebra() -> None:
-    for metric in ("0+++", "+---", (1, -1), tc.Algebra("++++-")):
+    for metric in ("0+++", "+---", (1, -1), tc.Algebra("++++-"), np.int64(3)):
         layer = tc.Layer(3, metric)
         n = layer.n_component
         assert layer(torch.randn(n, 2, 3)).shape == (n, 2, 3)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import doctest
 import inspect
+import pickle
 import re
 from typing import Any
 
@@ -241,6 +243,15 @@ def test_rows_do_not_depend_on_each_other() -> None:
         with tessera.Context(threads=threads) as context:
             assert_same_bits(op.forward(x, y, w, context=context), z)
             assert_same_bits(op.backward(gz, x, y, w, context=context)[2], gw)
+
+
+def test_operations_can_be_sent_elsewhere() -> None:
+    x = np.linspace(-1, 1, 8 * 3 * 4).reshape(8, 3, 4)
+    op = tc.Op("sgp", "+++", path_mask=77, eps=1e-3)
+    for twin in (copy.deepcopy(op), pickle.loads(pickle.dumps(op))):
+        assert repr(twin) == repr(op)
+        assert_same_bits(twin.forward(x, x), op.forward(x, x))
+    assert pickle.loads(pickle.dumps(tc.Algebra("pga", axis=-1))) == tc.Algebra("pga", axis=-1)
 
 
 def test_empty_rows() -> None:

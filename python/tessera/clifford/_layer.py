@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
@@ -127,12 +128,12 @@ class Layer(CliffordModule):
 
 
 def _metric_of(dims: int | MetricLike) -> MetricLike:
-    if isinstance(dims, int):
+    if isinstance(dims, Integral):
         if dims not in _METRICS:
             raise _core.ArgumentError(
                 f"dims: expected 2 or 3, or a metric such as '0+++', got {dims}"
             )
-        return _METRICS[dims]
+        return _METRICS[int(dims)]
     return dims
 
 

@@ -52,6 +52,13 @@ class Op:
     def __repr__(self) -> str:
         return f"<tessera.clifford.Op {self._operation.kind} of {self.spec}>"
 
+    def __getstate__(self) -> tuple[str, str]:
+        return self._operation.kind, self.spec
+
+    def __setstate__(self, state: tuple[str, str]) -> None:
+        kind, self.spec = state
+        self._operation = operation(kind, self.spec)
+
     def forward(
         self,
         x: Any,
