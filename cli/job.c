@@ -46,6 +46,9 @@ int job_check_target(const cli *c, const char *path)
     if (!path) {
         return 0;
     }
+    if (!*path) {
+        return console_fail(73, "a result without a name; give that of a file");
+    }
     // A finished result takes the place of what has its name: a device or pipe would be gone.
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return console_fail(73, "%s is %s, which a result would replace; give the name of a file",
@@ -198,6 +201,9 @@ int job_explain_cancel(const cli *c, int64_t done, int64_t total)
                      (long long)total);
     } else {
         console_fail(code, "stopped on request");
+    }
+    if (!(c->command->groups & CLI_RUN)) {
+        return code;
     }
     if (!c->values.checkpoint) {
         return console_fail(code, "nothing was kept; with --checkpoint DIR a run can be continued");

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +77,22 @@ def test_bench_times_every_shape_and_writes_a_report(tessera, tmp_path):
     assert again.returncode == 73
     assert "page.html" in again.stderr
     assert tessera("clifford", *words, "--overwrite").returncode == 0
+
+
+def test_report_without_a_name_is_refused_before_the_work(tessera):
+    result = tessera("clifford", "bench", "--seconds", "3600", "--report", "")
+    assert (result.returncode, result.stdout) == (73, "")
+    assert "without a name" in result.stderr
+
+
+def test_a_stopped_bench_has_no_checkpoint_to_offer(tessera):
+    process = tessera.popen("clifford", "bench", "--seconds", "3600", "-vv",
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()  # says how it works, and works from then on
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert messages.endswith("tessera: stopped on request\n")
 
 
 @pytest.mark.parametrize("operation", ["gate", "norm", "fcgp", "linear", "layer", "fc_layer"])
