@@ -223,6 +223,32 @@ def test_a_grade_of_zeros_is_finite(make: Make) -> None:
     assert np.isfinite(z).all()
 
 
+@MAKERS
+def test_maps_want_all_components(make: Make) -> None:
+    for axis, shapes in ((0, ((1, 2, 3), (4, 2, 3))), (-1, ((2, 3, 1), (2, 3, 4)))):
+        algebra = tc.Algebra("+++", axis=axis)
+        for shape in shapes:
+            for function in (algebra.reverse, algebra.dual, algebra.quadratic, algebra.norm):
+                with raises(ValueError, "8 components"):
+                    function(make(*shape))
+    for wrong in (-1, 4):
+        with raises(ValueError, "grade", "0 to 3"):
+            tc.Algebra("+++").grade_paths([0, wrong], [0])
+
+
+def test_operations_of_arrays() -> None:
+    op = tc.Op("gate", "+++")
+    x = np.ones((8, 3, 5), np.float32)
+    with raises(TypeError, "x", "torch", "functions"):
+        op.forward(torch.ones(8, 3, 5))
+    with raises(ValueError, "cotangents", "5", "1"):
+        op.double_backward((x,), x, x)
+    with raises(ValueError, "gz"):
+        op.backward(None, x)
+    masked = np.ma.masked_array(x, mask=x > 0)
+    assert type(op.forward(masked)) is np.ndarray
+
+
 def test_overlapping_results() -> None:
     x = np.ones((8, 3, 5), np.float32)
     op = tessera._core.clifford_op("gate", "+++")

@@ -152,6 +152,7 @@ class Algebra:
         """Map component i to component order[i], times signs[i]."""
         if not _arrays.is_torch(x):
             return self._map(x, which, 0)
+        self._check_components(x)
         factors = x.new_tensor(list(signs))
         shape = [1] * x.dim()
         shape[self.axis] = self.n_component
@@ -162,6 +163,14 @@ class Algebra:
 
         index = torch.tensor(source, device=x.device)
         return (x * factors.view(shape)).index_select(self.axis, index)
+
+    def _check_components(self, x: Any) -> None:
+        """Raise where torch would stretch one component to all."""
+        if x.ndim == 0 or x.shape[self.axis] != self.n_component:
+            raise _core.ShapeError(
+                f"x: expected {self.n_component} components on axis {self.axis} in {self!r}, got "
+                f"shape {tuple(x.shape)}"
+            )
 
     def _map(self, x: Any, which: int, grades: int) -> Any:
         def run(front: Any, z: Any, context: _core.Context) -> None:
@@ -210,6 +219,12 @@ class Algebra:
 
     def grade(self, x: Any, *grades: int) -> Any:
         """Keep the given grades, zero elsewhere."""
+        mask = self._grade_bits(grades)
+        if not _arrays.is_torch(x):
+            return self._map(x, _GRADES, mask)
+        return self._signed(x, _GRADES, [mask >> g & 1 for g in self.grade_of])
+
+    def _grade_bits(self, grades: Iterable[int]) -> int:
         mask = 0
         for g in grades:
             if not 0 <= g < self.n_grade:
@@ -217,9 +232,7 @@ class Algebra:
                     f"grade: {g} does not exist in {self!r}; there are 0 to {self.n_grade - 1}"
                 )
             mask |= 1 << g
-        if not _arrays.is_torch(x):
-            return self._map(x, _GRADES, mask)
-        return self._signed(x, _GRADES, [mask >> g & 1 for g in self.grade_of])
+        return mask
 
     # --- Forms
 
@@ -264,5 +277,5 @@ class Algebra:
 
     def grade_paths(self, left: Iterable[int], right: Iterable[int]) -> int:
         """Return the paths whose left and right grades are given as bits, for ``path_mask``."""
-        masks = [sum(1 << g for g in set(grades)) for grades in (left, right)]
+        masks = self._grade_bits(left), self._grade_bits(right)
         return _core.clifford_grade_paths(self.signs, *masks)

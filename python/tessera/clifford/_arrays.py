@@ -65,5 +65,5 @@ def empty(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
 def empty_like(x: Any) -> Any:
     """Make room for an array like x, in the order of x's axes where that is NumPy's."""
     if isinstance(x, np.ndarray):
-        return np.empty_like(x)
+        return np.empty_like(x, subok=False)  # not another mask or map of a file
     return empty(x, tuple(x.shape))

@@ -149,6 +149,10 @@ class Op:
         tuple of six arrays
             Gradients of the sum of <cotangent, gradient> by gz and by the five inputs.
         """
+        if len(cotangents) != len(SLOTS):
+            raise _core.ArgumentError(
+                f"cotangents: expected {len(SLOTS)}, of {', '.join(SLOTS)}, got {len(cotangents)}"
+            )
         inputs = _as_arrays((x, y, weight, linear_weight, bias))
         gz = _arrays.as_array(gz, "gz")
         results = [None if a is None else _arrays.empty_like(a) for a in (gz, *inputs)]
@@ -160,6 +164,10 @@ class Op:
 
 
 def _as_arrays(arrays: tuple[Any, ...]) -> list[Any]:
+    if _arrays.is_torch(arrays[0]):
+        raise _core.DTypeError(
+            "x: is a tensor of torch; the functions of tessera.clifford take and differentiate it"
+        )
     return [_arrays.as_array(a, name) for a, name in zip(arrays, SLOTS, strict=True)]
 
 
