@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import math
 import warnings
@@ -329,6 +330,18 @@ def test_names_of_the_original() -> None:
 
     assert Layer is tc.Layer
     assert fused_gelu_sgp_norm_3d is tc.fused_gelu_sgp_norm_3d
+    # Its own scripts import from these.
+    for name, function, n_weight in (
+        ("p2m0", "fused_gelu_sgp_norm_2d", 10),
+        ("p3m0", "fused_gelu_sgp_norm_3d", 20),
+        ("fc_p2m0", "fused_gelu_fcgp_norm_2d", 10),
+        ("fc_p3m0", "fused_gelu_fcgp_norm_3d", 20),
+    ):
+        module = importlib.import_module(f"tessera.clifford.ops.{name}")
+        assert getattr(module, function) is getattr(tc, function)
+        sizes = (module.NUM_GRADES, module.NUM_PRODUCT_WEIGHTS)
+        assert sizes == (3 if n_weight == 10 else 4, n_weight)
+    assert importlib.import_module("tessera.clifford.ops.p3m0n1").gp_4d is gp_4d
     assert gp_4d is gp_pga
     numbers_of_weights = (tc.P2M0_NUM_PRODUCT_WEIGHTS, tc.P3M0_NUM_PRODUCT_WEIGHTS)
     assert numbers_of_weights == (10, 20)
