@@ -120,7 +120,8 @@ typedef struct tess_stage_clifford_sum {
     int64_t shape[3]; // each >= 1
     tess_cl_view out;
     tess_cl_view terms[4];
-    int32_t out_dtype; // F64 where the terms are F64; else F32, BF16, F16, added as f32
+    int32_t out_dtype; // F64 where the terms are F64; else F32, BF16, F16, added as f32. On the
+                       // CPU one may be F64 and the other not: added as f64
     int32_t term_dtype;
     int32_t n_term;
     int32_t reserved;

@@ -69,20 +69,52 @@ static void add_f32(const tess_stage_clifford_sum *a, const int64_t at[3], int64
     store_f32(&a->out, a->out_dtype, offset_of(&a->out, at), n, sum);
 }
 
+static void load_f64(const tess_cl_view *view, int32_t dtype, int64_t offset, int64_t n,
+                     double out[CHUNK])
+{
+    if (dtype != TESS_F64) {
+        float narrow[CHUNK];
+        load_f32(view, dtype, offset, n, narrow);
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)narrow[i];
+        }
+        return;
+    }
+    const double *x = (const double *)view->data + offset;
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = x[i * view->stride[2]];
+    }
+}
+
+static void store_f64(const tess_cl_view *view, int32_t dtype, int64_t offset, int64_t n,
+                      const double x[CHUNK])
+{
+    if (dtype != TESS_F64) {
+        float narrow[CHUNK];
+        for (int64_t i = 0; i < n; i++) {
+            narrow[i] = (float)x[i];
+        }
+        store_f32(view, dtype, offset, n, narrow);
+        return;
+    }
+    double *out = (double *)view->data + offset;
+    for (int64_t i = 0; i < n; i++) {
+        out[i * view->stride[2]] = x[i];
+    }
+}
+
 static void add_f64(const tess_stage_clifford_sum *a, const int64_t at[3], int64_t n)
 {
     double sum[CHUNK] = {0};
+    double term[CHUNK];
     for (int32_t t = 0; t < a->n_term; t++) {
-        const tess_cl_view *view = &a->terms[t];
-        const double *x = (const double *)view->data + offset_of(view, at);
-        for (int64_t i = 0; i < n; i++) {
-            sum[i] = t == 0 ? x[i * view->stride[2]] : sum[i] + x[i * view->stride[2]];
+        double *into = t == 0 ? sum : term;
+        load_f64(&a->terms[t], a->term_dtype, offset_of(&a->terms[t], at), n, into);
+        for (int64_t i = 0; t > 0 && i < n; i++) {
+            sum[i] += term[i];
         }
     }
-    double *out = (double *)a->out.data + offset_of(&a->out, at);
-    for (int64_t i = 0; i < n; i++) {
-        out[i * a->out.stride[2]] = sum[i];
-    }
+    store_f64(&a->out, a->out_dtype, offset_of(&a->out, at), n, sum);
 }
 
 static tess_status sum_block(void *arg, int64_t block, int32_t worker)
@@ -97,7 +129,7 @@ static tess_status sum_block(void *arg, int64_t block, int32_t worker)
         int64_t at[3] = {row / a->shape[1], row % a->shape[1], 0};
         for (; at[2] < a->shape[2]; at[2] += CHUNK) {
             const int64_t n = a->shape[2] - at[2] < CHUNK ? a->shape[2] - at[2] : CHUNK;
-            if (a->out_dtype == TESS_F64) {
+            if (a->out_dtype == TESS_F64 || a->term_dtype == TESS_F64) {
                 add_f64(a, at, n);
             } else {
                 add_f32(a, at, n);

@@ -50,7 +50,26 @@ static tess_status layer_backward(tess_cl_job *job)
     return linear_backward(job, grad_y, true);
 }
 
-// The same with what lies between the stages in f32.
+// The product alone, in the type of a tile.
+static tess_status product_tile(tess_cl_tile *tile)
+{
+    const tess_cl_view *views = tile->job->views;
+    tess_cl_view x;
+    tess_cl_view y;
+    tess_cl_view gz;
+    tess_cl_view grad_x = {.data = NULL};
+    tess_cl_view grad_y = {.data = NULL};
+    TESS_TRY(tess_cl_rows_load(tile, CL_X, &x));
+    TESS_TRY(tess_cl_rows_load(tile, CL_Y, &y));
+    TESS_TRY(tess_cl_rows_load(tile, CL_GZ, &gz));
+    TESS_TRY(tess_cl_rows_product_backward(
+        tile, gz, x, y, CL_WEIGHT, tess_cl_is_there(views[CL_GRADIENT + CL_X]) ? &grad_x : NULL,
+        tess_cl_is_there(views[CL_GRADIENT + CL_Y]) ? &grad_y : NULL, true));
+    TESS_TRY(tess_cl_rows_store(tile, CL_GRADIENT + CL_X, grad_x));
+    return tess_cl_rows_store(tile, CL_GRADIENT + CL_Y, grad_y);
+}
+
+// A layer with what lies between the stages in the type of a tile.
 static tess_status layer_tile(tess_cl_tile *tile)
 {
     const tess_cl_view *views = tile->job->views;
@@ -65,10 +84,8 @@ static tess_status layer_tile(tess_cl_tile *tile)
     tess_cl_view more_x = {.data = NULL};
     TESS_TRY(tess_cl_rows_load(tile, CL_X, &x));
     TESS_TRY(tess_cl_rows_load(tile, CL_GZ, &gz));
-    TESS_TRY(tess_cl_rows_load(tile, CL_Y, &y));
-    if (!tess_cl_is_there(y)) {
-        TESS_TRY(tess_cl_rows_linear(tile, x, CL_LINEAR_WEIGHT, CL_BIAS, &y));
-    }
+    // Not the y of the caller, which is rounded to the type of x.
+    TESS_TRY(tess_cl_rows_linear(tile, x, CL_LINEAR_WEIGHT, CL_BIAS, &y));
     TESS_TRY(tess_cl_rows_product_backward(tile, gz, x, y, CL_WEIGHT, wants_x ? &grad_x : NULL,
                                            wants_linear ? &grad_y : NULL, true));
     TESS_TRY(tess_cl_rows_linear_backward(tile, x, grad_y, CL_LINEAR_WEIGHT,
@@ -77,15 +94,26 @@ static tess_status layer_tile(tess_cl_tile *tile)
     return tess_cl_rows_store(tile, CL_GRADIENT + CL_X, grad_x);
 }
 
-// Three roundings to 16 bits between the stages would show in the gradients. Converting rows is
-// cheap on the CPU, which computes in f32 anyway; a GPU has matrix products of 16 bits to lose.
-static tess_status layer_backward_rounded_once(tess_cl_job *job)
+// Three roundings to 16 bits between the stages of a layer would show in the gradients. Converting
+// rows is cheap on the CPU, which computes in f32 anyway; a GPU has matrix products of 16 bits to
+// lose. Of few features those to f32 show as well. SGP alone has a way of its own.
+static bool is_rounded_once(const tess_cl_job *job)
+{
+    const bool is_layer = tess_cl_is_layer(job->op->kind);
+    if (tess_cl_is_few(job)) {
+        return is_layer || tess_cl_is_connected(job->op->kind);
+    }
+    return is_layer && job->device->shares_host_memory &&
+           tess_dtype_bytes((tess_dtype)job->sizes.dtype) == 2;
+}
+
+static tess_status backward_rounded_once(tess_cl_job *job)
 {
     tess_cl_tile tile;
     TESS_TRY(tess_cl_tile_init(&tile, job, CL_GRADIENT));
     tile.problem.activation = job->problem.activation;
     tile.problem.normalize = job->problem.normalize;
-    return tess_cl_tile_run(&tile, layer_tile);
+    return tess_cl_tile_run(&tile, tess_cl_is_layer(job->op->kind) ? layer_tile : product_tile);
 }
 
 static bool wants_nothing(const tess_cl_job *job)
@@ -103,6 +131,9 @@ tess_status tess_cl_backward_work(tess_cl_job *job)
     const tess_cl_view *views = job->views;
     if (wants_nothing(job)) {
         return TESS_OK;
+    }
+    if (is_rounded_once(job)) {
+        return backward_rounded_once(job);
     }
     switch (job->op->kind) {
     case TESS_CL_GATE: {
@@ -126,10 +157,7 @@ tess_status tess_cl_backward_work(tess_cl_job *job)
         return linear_backward(job, views[CL_GZ], false);
     case TESS_CL_LAYER:
     case TESS_CL_FC_LAYER:
-        return job->device->shares_host_memory &&
-                       tess_dtype_bytes((tess_dtype)job->sizes.dtype) == 2
-                   ? layer_backward_rounded_once(job)
-                   : layer_backward(job);
+        return layer_backward(job);
     default:
         return product_backward(job, views[CL_Y], views[CL_GRADIENT + CL_Y]);
     }

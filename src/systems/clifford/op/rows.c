@@ -7,6 +7,9 @@
 static const int64_t HOST_ITEMS = INT64_C(1) << 18;
 static const int64_t DEVICE_ITEMS = INT64_C(1) << 22;
 
+// Beyond, plain f32 kept its bounds in thousands of random problems.
+static const int64_t FEW_FEATURES = 16;
+
 static const tess_cl_view absent = {.data = NULL};
 
 static size_t item_bytes(const tess_cl_tile *tile)
@@ -52,11 +55,17 @@ static tess_cl_view take_weight(tess_cl_tile *tile, int operand)
     return tess_cl_view_like(tile->job, operand, tess_cl_take(tile->job, bytes));
 }
 
+bool tess_cl_is_few(const tess_cl_job *job)
+{
+    return job->device->shares_host_memory && job->sizes.dtype == TESS_F32 &&
+           job->problem.normalize && job->sizes.n_out <= FEW_FEATURES;
+}
+
 tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums)
 {
     *tile = (tess_cl_tile){.job = job, .problem = job->problem, .sums = sums};
     const int32_t weight_dtype = job->sizes.weight_dtype;
-    tile->problem.dtype = job->sizes.dtype == TESS_F64 ? TESS_F64 : TESS_F32;
+    tile->problem.dtype = job->sizes.dtype == TESS_F64 || tess_cl_is_few(job) ? TESS_F64 : TESS_F32;
     tile->problem.weight_dtype = tile->problem.dtype;
     tile->problem.activation = TESS_CL_IDENTITY;
     tile->problem.normalize = 0;

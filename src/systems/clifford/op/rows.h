@@ -23,6 +23,11 @@ static inline bool tess_cl_is_there(tess_cl_view view)
     return view.data != NULL;
 }
 
+// Whether tiles compute f32 in f64: the norm of a row over a handful of features is small now and
+// then, and its derivatives magnify what was rounded on the way. On the CPU few features cost
+// little.
+bool tess_cl_is_few(const tess_cl_job *job);
+
 // Weights and cotangents of weights in the type that is computed in.
 TESS_MUST_CHECK tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums);
 // Zeros instead of an absent weight.
