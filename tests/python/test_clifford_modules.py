@@ -201,6 +201,27 @@ def test_equivariance(metric: tuple[int, ...], n_vector: int) -> None:
     assert float(error.detach()) > 1e-2
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("use_fc", [False, True])
+def test_fifty_runs_have_the_same_bits(use_fc: bool, dtype: torch.dtype) -> None:
+    torch.manual_seed(3)
+    layer = tc.Layer(48, 3, use_fc=use_fc, dtype=dtype)
+    leaves = [torch.randn(8, 300, 48, dtype=dtype, requires_grad=True), *layer.parameters()]
+    gz = torch.randn(8, 300, 48, dtype=dtype)
+    first: list[Tensor] = []
+    try:
+        for run in range(50):
+            tessera.set_num_threads(1 + run % 5)
+            z = layer(leaves[0])
+            found = [z.detach(), *torch.autograd.grad(z, leaves, gz)]
+            first = first or found
+            assert all(torch.equal(a, b) for a, b in zip(first, found, strict=True)), run
+            rows = slice(run, 300 - 3 * run)
+            assert torch.equal(layer(leaves[0][:, rows]), first[0][:, rows]), run
+    finally:
+        tessera.set_num_threads(None)
+
+
 def test_weights_of_cgenn() -> None:
     metric = (1, 1, 1)
     t = plain.table(metric)
