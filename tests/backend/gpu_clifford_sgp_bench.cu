@@ -406,6 +406,43 @@ struct bencher {
     }
 };
 
+// What the memory gives for these arrays: all inputs read and all outputs written, 16 bytes at
+// once.
+template <int n_in, int n_out>
+__global__ void __launch_bounds__(256)
+    move_kernel(const __grid_constant__ sgp_args a, int64_t n_word)
+{
+    const uint4 *in[3] = {static_cast<const uint4 *>(a.x.data),
+                          static_cast<const uint4 *>(a.y.data),
+                          static_cast<const uint4 *>(a.gz.data)};
+    uint4 *out[2] = {static_cast<uint4 *>(n_out == 1 ? a.out.data : a.gx.data),
+                     static_cast<uint4 *>(a.gy.data)};
+    for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n_word;
+         i += int64_t(gridDim.x) * blockDim.x) {
+        uint4 sum = clifford::load_once(in[0] + i);
+        for (int j = 1; j < n_in; j++) {
+            const uint4 other = clifford::load_once(in[j] + i);
+            sum.x ^= other.x;
+            sum.y ^= other.y;
+            sum.z ^= other.z;
+            sum.w ^= other.w;
+        }
+        for (int j = 0; j < n_out; j++) {
+            clifford::store_word(out[j] + i, sum);
+        }
+    }
+}
+
+template <int n_in, int n_out>
+variant moves(const bench &b)
+{
+    const int64_t n_word = b.n_component * bench_rows * bench_n * b.item / 16;
+    return [n_word](sgp_args &a) {
+        move_kernel<n_in, n_out><<<unsigned(n_word / 256), 256>>>(a, n_word);
+        return cudaGetLastError();
+    };
+}
+
 template <typename A, typename T, int V, int threads, int n_resident>
 variant loads_forward()
 {
@@ -424,21 +461,32 @@ variant ring_forward()
     };
 }
 
-template <typename A, typename T, int V, int threads>
-variant loads_backward()
-{
-    return [](sgp_args &a) {
-        return clifford::launch_rows_backward<A, clifford::backward_loads<T, V, A>, threads, 1>(
-            nullptr, a);
-    };
-}
-
 template <typename A, typename T, int V, int threads, int depth>
 variant ring_backward()
 {
     return [](sgp_args &a) {
         return clifford::launch_rows_backward<A, clifford::row_ring<T, V, A::n_component, 3, depth>,
                                               threads, 1>(nullptr, a);
+    };
+}
+
+template <typename A, typename T, int V, int threads, int depth, bool is_ahead, bool keeps_weights>
+variant stream_forward()
+{
+    return [](sgp_args &a) {
+        return clifford::launch_stream_forward<
+            clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights>>(
+            nullptr, a);
+    };
+}
+
+template <typename A, typename T, int V, int threads, int depth, bool is_ahead, bool keeps_weights>
+variant stream_backward()
+{
+    return [](sgp_args &a) {
+        return clifford::launch_stream_backward<
+            clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights>>(
+            nullptr, a);
     };
 }
 
@@ -480,34 +528,76 @@ void time_stage(const bencher &t, const tess_cl_algebra &algebra)
     });
 }
 
-template <typename A>
-void bench_f32(const char *label, const tess_cl_algebra &algebra, double copy_rate)
+// Names end with what was expected from counting instructions and bytes, in microseconds.
+void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
 {
+    using A = clifford::cl30;
     bench b = make_bench<A, float>();
-    const bencher t = {b, label, TESS_F32, copy_rate};
-    t.run("fwd loads V2 512", false, loads_forward<A, float, 2, 512, 1>());
-    t.run("fwd loads V4 512", false, loads_forward<A, float, 4, 512, 1>());
-    t.run("fwd ring V2 512 d2", false, ring_forward<A, float, 2, 512, 2>());
-    t.run("fwd ring V2 512 d2, no both", false, ring_forward<A, float, 2, 512, 2>(), 0, 0);
-    t.run("bwd ring V1 512 d2", true, ring_backward<A, float, 1, 512, 2>());
-    t.run("bwd ring V2 512 d3", true, ring_backward<A, float, 2, 512, 3>());
-    t.run("bwd ring V1 512 d2, no both", true, ring_backward<A, float, 1, 512, 2>(), 0, 0);
+    const bencher t = {b, "3D f32", TESS_F32, copy_rate};
+    t.run("fwd moves (50)", false, moves<2, 1>(b));
+    t.run("fwd ring V2 512 d2 (57)", false, ring_forward<A, float, 2, 512, 2>());
+    t.run("fwd stream V2 d3 (53)", false, stream_forward<A, float, 2, 512, 3, true, true>());
+    t.run("fwd stream V1 d4 (54)", false, stream_forward<A, float, 1, 512, 4, true, true>());
+    t.run("fwd stream V1 d6 (54)", false, stream_forward<A, float, 1, 512, 6, true, true>());
+    t.run("fwd stream V2 d2 in turn (57)", false,
+          stream_forward<A, float, 2, 512, 2, false, false>());
+    t.run("bwd moves (84)", true, moves<3, 2>(b));
+    t.run("bwd ring V1 512 d2 (125)", true, ring_backward<A, float, 1, 512, 2>());
+    t.run("bwd stream V1 d4 (92)", true, stream_backward<A, float, 1, 512, 4, true, true>());
+    t.run("bwd stream V1 d4 in turn (105)", true,
+          stream_backward<A, float, 1, 512, 4, false, true>());
     time_stage(t, algebra);
     free_bench(b);
 }
 
-template <typename A>
-void bench_bf16(const char *label, const tess_cl_algebra &algebra, double copy_rate)
+void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
 {
+    using A = clifford::cl30;
     bench b = make_bench<A, bf16>();
-    const bencher t = {b, label, TESS_BF16, copy_rate};
-    t.run("fwd loads V4 512", false, loads_forward<A, bf16, 4, 512, 1>());
-    t.run("fwd loads V4 384", false, loads_forward<A, bf16, 4, 384, 1>());
-    t.run("fwd loads V4 512, no both", false, loads_forward<A, bf16, 4, 512, 1>(), 0, 0);
-    t.run("fwd loads V4 512, no gate", false, loads_forward<A, bf16, 4, 512, 1>(), 0, 1);
-    t.run("bwd ring V2 256 d3", true, ring_backward<A, bf16, 2, 256, 3>());
-    t.run("bwd ring V2 512 d2", true, ring_backward<A, bf16, 2, 512, 2>());
-    t.run("bwd ring V2 512 d2, no both", true, ring_backward<A, bf16, 2, 512, 2>(), 0, 0);
+    const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
+    t.run("fwd moves (26)", false, moves<2, 1>(b));
+    t.run("fwd loads V4 512 (47)", false, loads_forward<A, bf16, 4, 512, 1>());
+    t.run("fwd stream V2 d4 (29)", false, stream_forward<A, bf16, 2, 512, 4, true, true>());
+    t.run("fwd stream V2 d4 shared (30)", false, stream_forward<A, bf16, 2, 512, 4, true, false>());
+    t.run("bwd moves (43)", true, moves<3, 2>(b));
+    t.run("bwd ring V2 512 d2 (123)", true, ring_backward<A, bf16, 2, 512, 2>());
+    t.run("bwd stream V2 256 d4 (66)", true, stream_backward<A, bf16, 2, 256, 4, true, true>());
+    t.run("bwd stream V1 d4 (69)", true, stream_backward<A, bf16, 1, 512, 4, true, true>());
+    time_stage(t, algebra);
+    free_bench(b);
+}
+
+void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
+{
+    using A = clifford::cl20;
+    bench b = make_bench<A, float>();
+    const bencher t = {b, "2D f32", TESS_F32, copy_rate};
+    t.run("fwd moves (26)", false, moves<2, 1>(b));
+    t.run("fwd loads V2 512 (31)", false, loads_forward<A, float, 2, 512, 1>());
+    t.run("fwd stream V2 d4 (28)", false, stream_forward<A, float, 2, 512, 4, true, true>());
+    t.run("fwd stream V4 d3 shared (28)", false,
+          stream_forward<A, float, 4, 512, 3, true, false>());
+    t.run("bwd moves (43)", true, moves<3, 2>(b));
+    t.run("bwd ring V2 512 d3 (60)", true, ring_backward<A, float, 2, 512, 3>());
+    t.run("bwd stream V2 d4 (49)", true, stream_backward<A, float, 2, 512, 4, true, true>());
+    t.run("bwd stream V2 d4 in turn (54)", true,
+          stream_backward<A, float, 2, 512, 4, false, true>());
+    time_stage(t, algebra);
+    free_bench(b);
+}
+
+void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
+{
+    using A = clifford::cl20;
+    bench b = make_bench<A, bf16>();
+    const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
+    t.run("fwd moves (14)", false, moves<2, 1>(b));
+    t.run("fwd loads V4 512 (29)", false, loads_forward<A, bf16, 4, 512, 1>());
+    t.run("fwd stream V2 d4 (18)", false, stream_forward<A, bf16, 2, 512, 4, true, true>());
+    t.run("fwd stream V4 d4 shared (17)", false, stream_forward<A, bf16, 4, 512, 4, true, false>());
+    t.run("bwd moves (23)", true, moves<3, 2>(b));
+    t.run("bwd ring V2 512 d3 (54)", true, ring_backward<A, bf16, 2, 512, 3>());
+    t.run("bwd stream V2 d4 (30)", true, stream_backward<A, bf16, 2, 512, 4, true, true>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -559,8 +649,8 @@ void bench_sgp()
     printf("copy %.0f GB/s\n", copy_rate * 1e-9);
     const tess_cl_algebra plane = make_algebra("++");
     const tess_cl_algebra space = make_algebra("+++");
-    bench_f32<clifford::cl30>("3D f32", space, copy_rate);
-    bench_bf16<clifford::cl30>("3D bf16", space, copy_rate);
-    bench_f32<clifford::cl20>("2D f32", plane, copy_rate);
-    bench_bf16<clifford::cl20>("2D bf16", plane, copy_rate);
+    bench_space_f32(space, copy_rate);
+    bench_space_bf16(space, copy_rate);
+    bench_plane_f32(plane, copy_rate);
+    bench_plane_bf16(plane, copy_rate);
 }

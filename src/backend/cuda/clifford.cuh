@@ -119,7 +119,29 @@ __device__ __forceinline__ void store_pack(T *to, const pack<T, V> &items)
     using word = typename word_of<int(sizeof(T)) * V>::type;
     word bits;
     memcpy(&bits, &items, sizeof(items));
-    *reinterpret_cast<word *>(to) = bits;
+    store_word(reinterpret_cast<word *>(to), bits);
+}
+
+// Item v of a pack. bf16 is the upper half of f32: one shift or mask of the word that holds two.
+template <typename T, int V>
+__device__ __forceinline__ auto widen_item(const pack<T, V> &items, int v)
+{
+    return widen(items.at[v]);
+}
+
+template <int V>
+__device__ __forceinline__ float widen_item(const pack<__nv_bfloat16, V> &items, int v)
+{
+    if constexpr (V % 2 == 0) {
+        uint32_t words[V / 2];
+        memcpy(words, &items, sizeof(words));
+        const uint32_t bits = v % 2 == 0 ? words[v / 2] << 16 : words[v / 2] & 0xffff0000u;
+        float value;
+        memcpy(&value, &bits, sizeof(value));
+        return value;
+    } else {
+        return widen(items.at[v]);
+    }
 }
 
 // Rounds V numbers; 16-bit ones in pairs, which one instruction can.
@@ -234,14 +256,33 @@ __device__ __forceinline__ gate<float> normal_gate(float s)
                                         -3.510203678e-03f, 1.568407868e-03f,  1.746488560e-04f,
                                         -1.342020842e-04f};
     const float d = fminf(fabsf(s), 16.0f) + 4.0f;
-    const float r = inverse_of(d);
+    const float near = plain_reciprocal_approximate(d);
+    const float r = fmaf(near, fmaf(-d, near, 1.0f), near);
     const float u = fmaf(-8.0f, r, 1.0f);
     float p = coefficients[9];
 #pragma unroll
     for (int i = 8; i >= 0; i--) {
         p = fmaf(p, u, coefficients[i]);
     }
-    const float e = exp2f(s * s * -0.72134752f);
+    const float e = power_of_two_approximate(s * s * -0.72134752f);
+    const float tail = e * (p * r);
+    const float density = e * 0.39894228f;
+    return {s > 0.0f ? 1.0f - tail : tail, density, -s * density};
+}
+
+// The same to 8e-5, a seventh of what rounding to f16 costs: half the instructions.
+__device__ __forceinline__ gate<float> brief_normal_gate(float s)
+{
+    constexpr float coefficients[5] = {7.552754850e-01f, -6.074816228e-01f, 3.871816257e-01f,
+                                       -1.903162400e-01f, 5.960147149e-02f};
+    const float r = plain_reciprocal_approximate(fminf(fabsf(s), 16.0f) + 4.0f);
+    const float u = fmaf(-8.0f, r, 1.0f);
+    float p = coefficients[4];
+#pragma unroll
+    for (int i = 3; i >= 0; i--) {
+        p = fmaf(p, u, coefficients[i]);
+    }
+    const float e = power_of_two_approximate(s * s * -0.72134752f);
     const float tail = e * (p * r);
     const float density = e * 0.39894228f;
     return {s > 0.0f ? 1.0f - tail : tail, density, -s * density};

@@ -49,6 +49,41 @@ __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
     return v;
 }
 
+// Stores of whole words: left to itself the compiler cuts most of them into items, and every warp
+// then sends half-filled sectors twice.
+__device__ __forceinline__ void store_word(uint4 *p, uint4 v)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+
+__device__ __forceinline__ void store_word(uint2 *p, uint2 v)
+{
+    asm volatile("st.global.v2.u32 [%0], {%1,%2};" ::"l"(p), "r"(v.x), "r"(v.y) : "memory");
+}
+
+__device__ __forceinline__ void store_word(uint32_t *p, uint32_t v)
+{
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+__device__ __forceinline__ void store_word(uint16_t *p, uint16_t v)
+{
+    asm volatile("st.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
+}
+
+// base + index * stride bytes in one instruction, which the compiler makes two of.
+__device__ __forceinline__ unsigned char *offset_by(unsigned char *base, uint32_t index,
+                                                    uint32_t stride)
+{
+    uint64_t at;
+    asm("mad.wide.u32 %0, %1, %2, %3;"
+        : "=l"(at)
+        : "r"(index), "r"(stride), "l"(reinterpret_cast<uint64_t>(base)));
+    return reinterpret_cast<unsigned char *>(at);
+}
+
 // Copies of 4, 8 or 16 bytes into shared memory that return at once. A thread's copies since its
 // last commit are a batch; wait<n> leaves at most its n newest batches unfinished.
 template <int bytes>
@@ -83,7 +118,15 @@ __device__ __forceinline__ void part_barrier(int number, int threads)
     asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// 1 / d and 1 / sqrt(d) to one or two units in the last place.
+// 1 / d and 1 / sqrt(d) to one or two units in the last place. A plain_ one wants d, and gives 1 /
+// d, in the normal range: care for the others is six instructions.
+__device__ __forceinline__ float plain_reciprocal_approximate(float d)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+    return r;
+}
+
 __device__ __forceinline__ float reciprocal_approximate(float d)
 {
     float r;
@@ -96,6 +139,60 @@ __device__ __forceinline__ float root_reciprocal_approximate(float d)
     float r;
     asm("rsqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(d));
     return r;
+}
+
+// 2^v to two units in the last place; below the least normal number 0.
+__device__ __forceinline__ float power_of_two_approximate(float v)
+{
+    float r;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+    return r;
+}
+
+// One thread of a warp, chosen by the device, so that the compiler knows that it is one.
+__device__ __forceinline__ bool is_elected()
+{
+    uint32_t is_one;
+    asm volatile("{\n"
+                 ".reg .pred one;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, one;\n"
+                 "}\n"
+                 : "=r"(is_one));
+    return is_one != 0;
+}
+
+// Words of shared memory by their address there.
+__device__ __forceinline__ void store_shared(uint32_t at, float value)
+{
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(value) : "memory");
+}
+
+__device__ __forceinline__ void load_shared(uint32_t at, float (&values)[1])
+{
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(values[0]) : "r"(at) : "memory");
+}
+
+__device__ __forceinline__ void load_shared(uint32_t at, float (&values)[2])
+{
+    asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];"
+                 : "=f"(values[0]), "=f"(values[1])
+                 : "r"(at)
+                 : "memory");
+}
+
+// A value that the compiler must keep: it would rather compute it again in every iteration.
+__device__ __forceinline__ uint32_t kept(uint32_t value)
+{
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
+template <typename T>
+__device__ __forceinline__ T *kept(T *pointer)
+{
+    asm volatile("" : "+l"(pointer));
+    return pointer;
 }
 
 // A kernel that was started early (launch_early) waits here for the one before it, whose results

@@ -5,8 +5,8 @@
 #ifndef TESS_CLIFFORD_SGP_LAUNCH_CUH
 #define TESS_CLIFFORD_SGP_LAUNCH_CUH
 
-#include "backend/cuda/clifford_sgp_rows.cuh"
 #include "backend/cuda/clifford_sgp_split.cuh"
+#include "backend/cuda/clifford_sgp_stream.cuh"
 
 namespace clifford
 {
@@ -133,6 +133,64 @@ bool is_ring_row(const sgp_args &a)
     return a.n * int64_t(sizeof(T)) >= 512 && all_feature_packs<T, 16 / int(sizeof(T))>(a);
 }
 
+// Whether the stream kernels' strides hold a view's.
+template <typename T>
+bool are_short_strides(const tess_cl_view &view)
+{
+    const int64_t most = int64_t(UINT32_MAX) / int64_t(sizeof(T));
+    return view.stride[0] >= 0 && view.stride[0] <= most && view.stride[1] >= 0 &&
+           view.stride[1] <= most;
+}
+
+// Whether a call is what the stream kernels of width N are made for.
+template <typename A, typename T, int N>
+bool is_stream_call(const sgp_args &a)
+{
+    const bool is_euclid =
+        a.metric == TESS_CL_NORM_EUCLID || (A::is_euclidean() && a.metric == TESS_CL_NORM_ABS);
+    return a.n == N && a.n_row <= INT32_MAX / 2 && a.activation == TESS_CL_GELU && a.normalize &&
+           is_euclid && is_ring_row<T>(a) && are_short_strides<T>(a.out) &&
+           are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
+}
+
+template <typename S>
+cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
+{
+    const size_t shared_bytes = stream_memory<S, 2>::bytes();
+    if (!is_stream_call<typename S::A, typename S::T, S::N>(a) ||
+        shared_bytes > size_t(max_shared_bytes)) {
+        return cudaErrorNotSupported;
+    }
+    const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
+    return launch(sgp_stream_forward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes, stream,
+                  a);
+}
+
+template <typename S>
+cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
+{
+    const size_t shared_bytes = stream_memory<S, 3>::bytes();
+    if (!is_stream_call<typename S::A, typename S::T, S::N>(a) || a.statistics == nullptr ||
+        shared_bytes > size_t(max_shared_bytes)) {
+        return cudaErrorNotSupported;
+    }
+    const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
+    a.n_partial = int32_t(blocks);
+    return launch(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes, stream,
+                  a);
+}
+
+// The stream kernels of an algebra. Eight components of f32 leave a thread room for one feature in
+// the backward pass.
+template <typename A, typename T>
+struct stream_choice {
+    static constexpr bool is_short = A::n_component <= 4;
+    static constexpr bool is_wide = sizeof(T) == 4;
+    using forward = stream_shape<A, T, 2, 512, 512, is_short || !is_wide ? 4 : 3, true, true>;
+    using backward = stream_shape<A, T, is_short || !is_wide ? 2 : 1, 512,
+                                  is_short || is_wide ? 512 : 256, 4, true, true>;
+};
+
 template <typename A, typename T>
 cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
 {
@@ -140,6 +198,12 @@ cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
     constexpr int D = A::n_component;
     constexpr int V = choice::forward_width;
     cudaError_t error = cudaErrorNotSupported;
+    if constexpr (choice::is_small) {
+        error = launch_stream_forward<typename stream_choice<A, T>::forward>(stream, a);
+        if (error != cudaErrorNotSupported) {
+            return error;
+        }
+    }
     if constexpr (choice::has_forward_ring) {
         if (is_ring_row<T>(a)) {
             error = launch_rows_forward<A, row_ring<T, V, D, 2, 2>, 512, 1>(stream, a);
@@ -164,6 +228,12 @@ cudaError_t rows_backward(cudaStream_t stream, sgp_args &a)
     constexpr int threads = choice::backward_threads;
     using ring = row_ring<T, choice::backward_width, D, 3, choice::backward_depth>;
     cudaError_t error = cudaErrorNotSupported;
+    if constexpr (choice::is_small) {
+        error = launch_stream_backward<typename stream_choice<A, T>::backward>(stream, a);
+        if (error != cudaErrorNotSupported) {
+            return error;
+        }
+    }
     if (is_ring_row<T>(a)) {
         error = launch_rows_backward<A, ring, threads, 1>(stream, a);
     }

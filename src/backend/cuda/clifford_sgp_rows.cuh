@@ -15,7 +15,7 @@ __device__ __forceinline__ void unpack(const pack<T, V> *items, int v, float (&v
 {
 #pragma unroll
     for (int k = 0; k < D; k++) {
-        values[k] = widen(items[k].at[v]);
+        values[k] = widen_item(items[k], v);
     }
 }
 
@@ -361,7 +361,27 @@ finish_sums(const sgp_args &a, const row_group &group, float (&sums)[2 * A::n_gr
     return norm_of_row<G>(a.metric, per_feature, is_free, inverses, dots);
 }
 
-// The gradients of one feature, once the norm of its row is known.
+// The gradients of one feature, once the norm of its row is known. h is gz, or already its gradient
+// where there is no norm.
+template <typename A>
+__device__ __forceinline__ void
+finish_gradients(const A &algebra, const row_feature<A::n_component> &feature,
+                 const float (&x)[A::n_component], const float (&y)[A::n_component],
+                 const float (&w)[A::n_path], float (&h)[A::n_component],
+                 register_sums<A::n_path, float> &totals, float (&gx)[A::n_component],
+                 float (&gy)[A::n_component])
+{
+    float tau = 0.0f;
+#pragma unroll
+    for (int k = 0; k < A::n_component; k++) {
+        tau = fma(h[k], feature.s[k], tau);
+        h[k] *= feature.scale;
+    }
+    algebra.gradients(x, y, w, h, gx, gy, totals, all_paths());
+    gx[0] = fma(feature.left, tau, gx[0]);
+    gy[0] = fma(feature.right, tau, gy[0]);
+}
+
 template <typename A, typename Source, typename Items>
 __device__ __forceinline__ void
 finish_feature(const sgp_args &a, const Source &source, const Items &items, int v,
@@ -382,15 +402,22 @@ finish_feature(const sgp_args &a, const Source &source, const Items &items, int 
     if (a.normalize) {
         norm_gradient(algebra, a.metric, norm, feature.scale, feature.s, h, h);
     }
-    float tau = 0.0f;
+    finish_gradients(algebra, feature, x, y, w, h, totals, gx, gy);
+}
+
+// Features by components, as they were computed, to components by features, as they lie.
+template <typename T, int V, int D>
+__device__ __forceinline__ void narrow_components(const float (&values)[V][D], pack<T, V> *items)
+{
 #pragma unroll
     for (int k = 0; k < D; k++) {
-        tau = fma(h[k], feature.s[k], tau);
-        h[k] *= feature.scale;
+        float some[V];
+#pragma unroll
+        for (int v = 0; v < V; v++) {
+            some[v] = values[v][k];
+        }
+        items[k] = narrow_pack<T, V>(some);
     }
-    algebra.gradients(x, y, w, h, gx, gy, totals, all_paths());
-    gx[0] = fma(feature.left, tau, gx[0]);
-    gy[0] = fma(feature.right, tau, gy[0]);
 }
 
 // The gradients of a thread's features, to memory.
@@ -410,18 +437,8 @@ finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V
         finish_feature<A>(a, source, items, v, weights, lane, features[v], norm, totals[v], gx[v],
                           gy[v]);
     }
-#pragma unroll
-    for (int k = 0; k < D; k++) {
-        float x[V];
-        float y[V];
-#pragma unroll
-        for (int v = 0; v < V; v++) {
-            x[v] = gx[v][k];
-            y[v] = gy[v][k];
-        }
-        left[k] = narrow_pack<T, V>(x);
-        right[k] = narrow_pack<T, V>(y);
-    }
+    narrow_components<T, V>(gx, left);
+    narrow_components<T, V>(gy, right);
     if (a.gx.data != nullptr) {
         Source::layout::template store<T, V, D>(a.gx, row, source.n, left);
     }
