@@ -188,6 +188,12 @@ __device__ __forceinline__ uint32_t kept(uint32_t value)
     return value;
 }
 
+__device__ __forceinline__ float kept(float value)
+{
+    asm volatile("" : "+f"(value));
+    return value;
+}
+
 template <typename T>
 __device__ __forceinline__ T *kept(T *pointer)
 {

@@ -93,6 +93,30 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_
                  : "memory");
 }
 
+// Copies of whole runs the other way. A thread's copies since its last commit are a group; it waits
+// until all its groups have been read from shared memory, or have arrived.
+__device__ __forceinline__ void copy_bulk_out(void *to, uint32_t from, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n" ::"l"(to),
+                 "r"(from), "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void commit_bulk_out()
+{
+    asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
+}
+
+__device__ __forceinline__ void wait_bulk_out_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
+}
+
+__device__ __forceinline__ void wait_bulk_out()
+{
+    asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory");
+}
+
 // Ordinary writes to shared memory before, reads by the copy engine or wgmma after.
 __device__ __forceinline__ void fence_async_proxy()
 {

@@ -6,7 +6,8 @@
 #define TESS_CLIFFORD_SGP_LAUNCH_CUH
 
 #include "backend/cuda/clifford_sgp_split.cuh"
-#include "backend/cuda/clifford_sgp_stream.cuh"
+#include "backend/cuda/clifford_sgp_stream_backward.cuh"
+#include "backend/cuda/clifford_sgp_stream_forward.cuh"
 
 namespace clifford
 {
@@ -180,15 +181,18 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
                   a);
 }
 
-// The stream kernels of an algebra. Eight components of f32 leave a thread room for one feature in
-// the backward pass.
+// The stream kernels of an algebra, by what their instructions and registers promise. In the
+// backward pass eight components leave a thread room for one feature of f32, or for two of 16 bits
+// whose weights lie in shared memory and whose rows come one by one.
 template <typename A, typename T>
 struct stream_choice {
     static constexpr bool is_short = A::n_component <= 4;
     static constexpr bool is_wide = sizeof(T) == 4;
-    using forward = stream_shape<A, T, 2, 512, 512, is_short || !is_wide ? 4 : 3, true, true>;
-    using backward = stream_shape<A, T, is_short || !is_wide ? 2 : 1, 512,
-                                  is_short || is_wide ? 512 : 256, 4, true, true>;
+    static constexpr bool is_tight = !is_short && !is_wide;
+    using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
+                                 !is_short && is_wide ? 3 : 4, true, true>;
+    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512, is_tight ? 3 : 4,
+                                  !is_tight, !is_tight, true>;
 };
 
 template <typename A, typename T>

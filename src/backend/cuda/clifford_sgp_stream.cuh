@@ -16,9 +16,10 @@ namespace clifford
 
 // A kernel's constants. V: neighbouring features of a thread; N: features of a row; depth: places
 // of a group's ring; is_ahead: whether a row begins before the last one is finished;
-// keeps_weights: in registers, not in shared memory.
+// keeps_weights: in registers, not in shared memory; leaves_in_ring: results go to memory by way of
+// their row's place in the ring.
 template <typename A_, typename T_, int V_, int N_, int threads_, int depth_, bool is_ahead_,
-          bool keeps_weights_>
+          bool keeps_weights_, bool leaves_in_ring_ = false>
 struct stream_shape {
     using A = A_;
     using T = T_;
@@ -28,6 +29,7 @@ struct stream_shape {
     static constexpr int depth = depth_;
     static constexpr bool is_ahead = is_ahead_;
     static constexpr bool keeps_weights = keeps_weights_;
+    static constexpr bool leaves_in_ring = leaves_in_ring_;
     static constexpr int D = A::n_component;
     static constexpr int G = A::n_grade;
     static constexpr int P = A::n_path;
@@ -80,7 +82,7 @@ struct row_exchange {
         const uint32_t sums = clifford_mma::shared_address(at) + memory::barriers_bytes;
         const int value = lane / spread * S::n_warp;
         written = kept(sums + uint32_t(value + warp) * 4);
-        read = kept(sums + uint32_t(value + lane % n_lane * n_own) * 4);
+        read = (sums + uint32_t(value + lane % n_lane * n_own) * 4);
     }
     __device__ __forceinline__ void init() const
     {
@@ -145,7 +147,7 @@ struct stream_ring {
     using memory = stream_memory<S, n_tensor>;
     using T = typename S::T;
     uint32_t barriers; // full, then empty
-    const unsigned char *rows;
+    unsigned char *rows;
 
     __device__ __forceinline__ explicit stream_ring(unsigned char *at)
         : barriers(clifford_mma::shared_address(at)), rows(at + memory::head_bytes)
@@ -187,6 +189,37 @@ struct stream_ring {
             copy(a.gz, row, to + 2 * S::D * S::component_bytes, barrier);
         }
     }
+    // Results that lie where x (and y) were, to memory. By the elected thread of a warp.
+    __device__ __forceinline__ void copy_out(const tess_cl_view &view, int row, uint32_t from) const
+    {
+        if (view.data == nullptr) {
+            return;
+        }
+        T *to = static_cast<T *>(view.data) + int64_t(row) * view.stride[1];
+#pragma unroll
+        for (int k = 0; k < S::D; k++) {
+            clifford_mma::copy_bulk_out(to + k * view.stride[0],
+                                        from + uint32_t(k) * S::component_bytes,
+                                        S::component_bytes);
+        }
+    }
+    // By a whole warp, as issue().
+    __device__ __forceinline__ void send(const sgp_args &a, int any_row, int any_place) const
+    {
+        const int row = __shfl_sync(all_lanes, any_row, 0);
+        const int place = __shfl_sync(all_lanes, any_place, 0);
+        if (!is_elected()) {
+            return;
+        }
+        const uint32_t from =
+            clifford_mma::shared_address(rows) + uint32_t(place) * memory::row_bytes;
+        copy_out(n_tensor == 2 ? a.out : a.gx, row, from);
+        if constexpr (n_tensor == 3) {
+            copy_out(a.gy, row, from + S::D * S::component_bytes);
+        }
+        clifford_mma::commit_bulk_out();
+        clifford_mma::wait_bulk_out_read();
+    }
     __device__ __forceinline__ void wait_full(int place, uint32_t parity) const
     {
         clifford_mma::barrier_wait(barriers + uint32_t(place) * 8, parity);
@@ -208,6 +241,16 @@ struct stream_ring {
             items[k] = from[k * S::lanes];
         }
     }
+    // Results to where x was.
+    __device__ __forceinline__ void put(int place, int lane, const pack<T, S::V> *items) const
+    {
+        pack<T, S::V> *to =
+            reinterpret_cast<pack<T, S::V> *>(rows + place * memory::row_bytes) + lane;
+#pragma unroll
+        for (int k = 0; k < S::D; k++) {
+            to[k * S::lanes] = items[k];
+        }
+    }
 };
 
 // A place of the ring and how often it has been used.
@@ -223,6 +266,13 @@ struct ring_place {
             at = 0;
             parity ^= 1;
         }
+    }
+    __device__ __forceinline__ ring_place before() const
+    {
+        ring_place place;
+        place.at = at == 0 ? depth - 1 : at - 1;
+        place.parity = at == 0 ? parity ^ 1 : parity;
+        return place;
     }
 };
 
@@ -274,31 +324,6 @@ __device__ __forceinline__ gate<float> stream_gate(float s)
     }
 }
 
-// A thread's items of a tensor of results. Strides in bytes fit 32 bits.
-template <typename S>
-struct stream_results {
-    unsigned char *base;
-    uint32_t row_stride;
-    uint32_t component_stride;
-
-    __device__ __forceinline__ stream_results(const tess_cl_view &view, int lane)
-        : base(static_cast<unsigned char *>(view.data) + lane * S::V * sizeof(typename S::T)),
-          row_stride(uint32_t(view.stride[1]) * uint32_t(sizeof(typename S::T))),
-          component_stride(uint32_t(view.stride[0]) * uint32_t(sizeof(typename S::T)))
-    {
-    }
-    __device__ __forceinline__ void store(int row, const pack<typename S::T, S::V> *items) const
-    {
-        using T = typename S::T;
-        unsigned char *at = offset_by(base, uint32_t(row), row_stride);
-#pragma unroll
-        for (int k = 0; k < S::D; k++) {
-            store_pack<T, S::V>(reinterpret_cast<T *>(at), items[k]);
-            at = kept(at + component_stride);
-        }
-    }
-};
-
 // What a kernel's threads have in common: the group's memory, its rows, its turns.
 template <typename S, int n_tensor>
 struct stream_group {
@@ -341,284 +366,77 @@ struct stream_group {
                      group.lane);
         __syncthreads();
     }
+    // A warp has read, and written, all that it will of a row's place.
+    __device__ __forceinline__ void leave(int place) const
+    {
+        if constexpr (S::leaves_in_ring) {
+            clifford_mma::fence_async_proxy();
+        }
+        __syncwarp();
+        if (exchange.lane == 0) {
+            ring.leave(place);
+        }
+    }
     __device__ __forceinline__ bool has_turn(int i) const
     {
         return exchange.warp == i % S::n_warp;
     }
 };
 
-// The product of a row's features, gated; sums of squares to the exchange.
+// A thread's items of a tensor of results. Strides in bytes fit 32 bits.
 template <typename S>
-__device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
-                                              const stream_weights<S> &weights, int i, int place,
-                                              uint32_t parity, float (&o)[S::V][S::D])
-{
-    constexpr int V = S::V;
-    constexpr int D = S::D;
-    const typename S::A algebra;
-    pack<typename S::T, V> items[2 * D];
-    stream.ring.wait_full(place, parity);
-    stream.ring.load(place, stream.group.lane, items);
-    float sums[S::G] = {};
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-        float x[D];
-        float y[D];
-        float w[S::P];
-        unpack<V, D>(items, v, x);
-        unpack<V, D>(items + D, v, y);
-        weights.read(stream.group.lane, v, w);
-        algebra.product(x, y, w, o[v], all_paths());
-        const float scale =
-            stream_gate<typename S::T>(x[0]).factor * stream_gate<typename S::T>(y[0]).factor;
-#pragma unroll
-        for (int k = 0; k < D; k++) {
-            o[v][k] *= scale;
-        }
-        add_products(algebra, o[v], o[v], sums);
-    }
-    stream.exchange.publish(i, sums);
-}
+struct stream_results {
+    unsigned char *base;
+    uint32_t row_stride;
+    uint32_t component_stride;
 
-// 1/r of a row, times what was begun, to memory.
-template <typename S>
-__device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_group<S, 2> &stream,
-                                               const stream_results<S> &out, int i, int row,
-                                               float eps, const float (&o)[S::V][S::D])
-{
-    using T = typename S::T;
-    const typename S::A algebra;
-    const float square = fmaf(stream.exchange.collect(i), 1.0f / S::N, eps);
-    const float inverse = inverse_root_of(square);
-    const int grade = stream.exchange.lane / stream.exchange.spread;
-    if (a.statistics != nullptr && stream.exchange.warp == 0 && grade < S::G &&
-        stream.exchange.lane % stream.exchange.spread == 0) {
-        static_cast<float *>(a.statistics)[grade * a.n_row + row] = square * inverse;
+    __device__ __forceinline__ stream_results(const tess_cl_view &view, int lane)
+        : base(static_cast<unsigned char *>(view.data) + lane * S::V * sizeof(typename S::T)),
+          row_stride(uint32_t(view.stride[1]) * uint32_t(sizeof(typename S::T))),
+          component_stride(uint32_t(view.stride[0]) * uint32_t(sizeof(typename S::T)))
+    {
     }
-    float inverses[S::G];
-    stream.exchange.broadcast(inverse, inverses);
-    pack<T, S::V> results[S::D];
+    __device__ __forceinline__ void store(int row, const pack<typename S::T, S::V> *items) const
+    {
+        using T = typename S::T;
+        unsigned char *at = offset_by(base, uint32_t(row), row_stride);
 #pragma unroll
-    for (int k = 0; k < S::D; k++) {
-        float z[S::V];
-#pragma unroll
-        for (int v = 0; v < S::V; v++) {
-            z[v] = o[v][k] * inverses[algebra.grade(k)];
-        }
-        results[k] = narrow_pack<T, S::V>(z);
-    }
-    out.store(row, results);
-}
-
-template <typename S>
-__global__ void __launch_bounds__(S::threads, 1)
-    sgp_stream_forward(const __grid_constant__ sgp_args a)
-{
-    extern __shared__ uint4 shared[];
-    unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
-    const stream_group<S, 2> stream(a, bytes);
-    stream_weights<S> weights;
-    stream.start(a, weights, bytes);
-    ring_place<S::depth> begun;
-    const stream_results<S> out(a.out, stream.group.lane);
-    const float eps = float(a.eps);
-    int freed = 0; // place of the row that is finished
-    float o[S::V][S::D];
-    if (stream.first < stream.n_row) {
-        begin_forward<S>(stream, weights, 0, 0, 0, o);
-    }
-    int i = 0;
-    for (int row = stream.first; row < stream.n_row; row += stream.step) {
-        float next[S::V][S::D];
-        begun.next();
-        if (S::is_ahead && row + stream.step < stream.n_row) {
-            begin_forward<S>(stream, weights, i + 1, begun.at, begun.parity, next);
-        }
-        // All warps have taken their items of row i.
-        stream.exchange.wait(i);
-        const int later = row + S::depth * stream.step;
-        if (stream.has_turn(i) && later < stream.n_row) {
-            stream.ring.issue(a, later, freed);
-        }
-        freed = freed + 1 == S::depth ? 0 : freed + 1;
-        finish_forward<S>(a, stream, out, i, row, eps, o);
-        i++;
-        if (!S::is_ahead && row + stream.step < stream.n_row) {
-            begin_forward<S>(stream, weights, i, begun.at, begun.parity, next);
-        }
-#pragma unroll
-        for (int v = 0; v < S::V; v++) {
-#pragma unroll
-            for (int k = 0; k < S::D; k++) {
-                o[v][k] = next[v][k];
-            }
+        for (int k = 0; k < S::D; k++) {
+            store_pack<T, S::V>(reinterpret_cast<T *>(at), items[k]);
+            at = kept(at + component_stride);
         }
     }
-}
-
-// What the first half of the backward pass leaves for the second.
-template <typename S>
-struct stream_row {
-    row_feature<S::D> features[S::V];
-    float r; // of exchange.grade()
 };
 
-// The product of the raw inputs, and gz o to the exchange.
-template <typename S>
-__device__ __forceinline__ void begin_backward(const float *statistics,
-                                               const stream_group<S, 3> &stream,
-                                               const stream_weights<S> &weights, int i, int row,
-                                               int place, uint32_t parity, stream_row<S> &begun)
+// Takes a row's place when all warps have left it: sends the results that lie there, and has a
+// later row brought. By a whole warp.
+template <typename S, int n_tensor>
+__device__ __forceinline__ void turn_over(const sgp_args &a,
+                                          const stream_group<S, n_tensor> &stream,
+                                          const ring_place<S::depth> &place, int row)
 {
-    constexpr int V = S::V;
-    constexpr int D = S::D;
-    const typename S::A algebra;
-    begun.r = __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(statistics + row)));
-    pack<typename S::T, V> items[3 * D];
-    stream.ring.wait_full(place, parity);
-    stream.ring.load(place, stream.group.lane, items);
-    float sums[S::G] = {};
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-        row_feature<D> &feature = begun.features[v];
-        float x[D];
-        float y[D];
-        float w[S::P];
-        unpack<V, D>(items, v, x);
-        unpack<V, D>(items + D, v, y);
-        weights.read(stream.group.lane, v, w);
-        algebra.product(x, y, w, feature.s, all_paths());
-        const gate<float> left = stream_gate<typename S::T>(x[0]);
-        const gate<float> right = stream_gate<typename S::T>(y[0]);
-        feature.scale = left.factor * right.factor;
-        feature.left = left.slope * right.factor;
-        feature.right = right.slope * left.factor;
-        unpack<V, D>(items + 2 * D, v, x);
-        float dots[S::G] = {};
-        add_products(algebra, x, feature.s, dots);
-#pragma unroll
-        for (int g = 0; g < S::G; g++) {
-            sums[g] = fmaf(dots[g], feature.scale, sums[g]);
-        }
+    const int later = row + S::depth * stream.step;
+    if (S::leaves_in_ring || later < stream.n_row) {
+        stream.ring.wait_empty(place.at, place.parity);
     }
-    stream.exchange.publish(i, sums);
-}
-
-// 1/r and the mean of gz z of a row.
-template <typename S>
-__device__ __forceinline__ row_norm<S::G, float> collect_norm(const stream_group<S, 3> &stream,
-                                                              int i, float r)
-{
-    const float near = plain_reciprocal_approximate(r);
-    const float inverse = fmaf(near, fmaf(-r, near, 1.0f), near);
-    const float dot = stream.exchange.collect(i) * inverse * (1.0f / S::N) * inverse;
-    row_norm<S::G, float> norm;
-    stream.exchange.broadcast(inverse, norm.inverse);
-    stream.exchange.broadcast(dot, norm.dot);
-    return norm;
-}
-
-template <typename S>
-__device__ __forceinline__ void
-finish_backward(const sgp_args &a, const stream_group<S, 3> &stream,
-                const stream_weights<S> &weights, int i, int row, int place,
-                const stream_row<S> &begun, const stream_results<S> &left_results,
-                const stream_results<S> &right_results, register_sums<S::P, float> (&totals)[S::V])
-{
-    using T = typename S::T;
-    constexpr int V = S::V;
-    constexpr int D = S::D;
-    const typename S::A algebra;
-    pack<T, V> items[3 * D];
-    stream.ring.load(place, stream.group.lane, items);
-    const row_norm<S::G, float> norm = collect_norm<S>(stream, i, begun.r);
-    __syncwarp();
-    if (stream.exchange.lane == 0) {
-        stream.ring.leave(place);
+    if constexpr (S::leaves_in_ring) {
+        stream.ring.send(a, row, place.at);
     }
-    float gx[V][D];
-    float gy[V][D];
-#pragma unroll
-    for (int v = 0; v < V; v++) {
-        const row_feature<D> &feature = begun.features[v];
-        float x[D];
-        float y[D];
-        float h[D];
-        float w[S::P];
-        unpack<V, D>(items, v, x);
-        unpack<V, D>(items + D, v, y);
-        unpack<V, D>(items + 2 * D, v, h);
-        weights.read(stream.group.lane, v, w);
-        norm_gradient(algebra, TESS_CL_NORM_EUCLID, norm, feature.scale, feature.s, h, h);
-        finish_gradients(algebra, feature, x, y, w, h, totals[v], gx[v], gy[v]);
-    }
-    pack<T, V> left[D];
-    pack<T, V> right[D];
-    narrow_components<T, V>(gx, left);
-    narrow_components<T, V>(gy, right);
-    if (a.gx.data != nullptr) {
-        left_results.store(row, left);
-    }
-    if (a.gy.data != nullptr) {
-        right_results.store(row, right);
+    if (later < stream.n_row) {
+        stream.ring.issue(a, later, place.at);
     }
 }
 
-template <typename S>
-__global__ void __launch_bounds__(S::threads, 1)
-    sgp_stream_backward(const __grid_constant__ sgp_args a)
+// Behind the last row, the one of number i - 1.
+template <typename S, int n_tensor>
+__device__ __forceinline__ void send_last(const sgp_args &a,
+                                          const stream_group<S, n_tensor> &stream,
+                                          const ring_place<S::depth> &place, int i)
 {
-    extern __shared__ uint4 shared[];
-    let_next_start();
-    unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
-    const stream_group<S, 3> stream(a, bytes);
-    stream_weights<S> weights;
-    stream.start(a, weights, bytes);
-    register_sums<S::P, float> totals[S::V] = {};
-    const float *statistics =
-        kept(static_cast<const float *>(a.statistics) + stream.exchange.grade() * a.n_row);
-    const stream_results<S> left(a.gx, stream.group.lane);
-    const stream_results<S> right(a.gy, stream.group.lane);
-    stream_row<S> begun = {};
-    ring_place<S::depth> beginning;
-    ring_place<S::depth> finishing;
-    ring_place<S::depth> emptying;
-    if (stream.first < stream.n_row) {
-        begin_backward<S>(statistics, stream, weights, 0, stream.first, 0, 0, begun);
+    if (i > 0 && stream.has_turn(i)) {
+        turn_over(a, stream, place, stream.first + (i - 1) * stream.step);
     }
-    int i = 0;
-    for (int row = stream.first; row < stream.n_row; row += stream.step) {
-        const int next_row = row + stream.step;
-        stream_row<S> next;
-        beginning.next();
-        if (S::is_ahead && next_row < stream.n_row) {
-            begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning.at,
-                              beginning.parity, next);
-        }
-        stream.exchange.wait(i);
-        // The place of the row before, which all warps have all but left.
-        if (i > 0) {
-            const int later = next_row + (S::depth - 2) * stream.step;
-            if (stream.has_turn(i) && later < stream.n_row) {
-                stream.ring.wait_empty(emptying.at, emptying.parity);
-                stream.ring.issue(a, later, emptying.at);
-            }
-            emptying.next();
-        }
-        finish_backward<S>(a, stream, weights, i, row, finishing.at, begun, left, right, totals);
-        finishing.next();
-        i++;
-        if (!S::is_ahead && next_row < stream.n_row) {
-            begin_backward<S>(statistics, stream, weights, i, next_row, beginning.at,
-                              beginning.parity, next);
-        }
-        begun = next;
-    }
-    if (a.grad_weight.data != nullptr) {
-        float *sums = reinterpret_cast<float *>(bytes + stream_memory<S, 3>::head_bytes);
-        leave_row_partials<S::P, S::V>(a, stream.group, stream.group.lane * S::V, true, totals,
-                                       sums);
-    }
+    clifford_mma::wait_bulk_out();
 }
 
 } // namespace clifford

@@ -1,5 +1,6 @@
-// An algebra as straight-line code, from its generated list of terms. Included once per algebra,
-// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30) and TESS_CL_TERMS ("clifford/cl30.def") defined.
+// An algebra as straight-line code, from its generated lists of terms. Included once per algebra,
+// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30), TESS_CL_TERMS ("clifford/cl30.def"), TESS_CL_LEFT
+// ("clifford/cl30_left.def") and TESS_CL_RIGHT defined.
 
 #include "clifford/algebras.h"
 
@@ -97,41 +98,45 @@ TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], co
                         const C (&h)[n_component], C (&gx)[n_component], C (&gy)[n_component],
                         Sums &sums, const Paths &paths) const
 {
-#pragma unroll
-    for (int k = 0; k < n_component; k++) {
-        gx[k] = C(0);
-        gy[k] = C(0);
-    }
-#define CL_BEGIN(p, k)                                                                             \
+// A sum of terms serves the gradient of x and that of the weight: 20 of 280 instructions less than
+// sums of x y would take in three dimensions.
+#define CL_OPEN(c) CL_RESULT[c] = C(0);
+#define CL_CLOSE(c, g)
+#define CL_BEGIN(p, c)                                                                             \
     if (paths.has(p)) {                                                                            \
-        const C m = w[p] * h[k];                                                                   \
         C q;
-#define CL_BOTH(i, j, m)                                                                           \
-    gx[i] = fma(m, y[j], gx[i]);                                                                   \
-    gy[j] = fma(m, x[i], gy[j]);
-#define CL_FIRST_PLUS(i, j)                                                                        \
-    q = x[i] * y[j];                                                                               \
-    CL_BOTH(i, j, m)
-#define CL_FIRST_MINUS(i, j)                                                                       \
-    q = -x[i] * y[j];                                                                              \
-    CL_BOTH(i, j, -m)
-#define CL_PLUS(i, j)                                                                              \
-    q = fma(x[i], y[j], q);                                                                        \
-    CL_BOTH(i, j, m)
-#define CL_MINUS(i, j)                                                                             \
-    q = fma(-x[i], y[j], q);                                                                       \
-    CL_BOTH(i, j, -m)
-#define CL_END(p, k)                                                                               \
-    sums.add(p, h[k], q);                                                                          \
+#define CL_FIRST_PLUS(k, j) q = h[k] * CL_FACTOR[j];
+#define CL_FIRST_MINUS(k, j) q = -h[k] * CL_FACTOR[j];
+#define CL_PLUS(k, j) q = fma(h[k], CL_FACTOR[j], q);
+#define CL_MINUS(k, j) q = fma(-h[k], CL_FACTOR[j], q);
+#define CL_END(p, c)                                                                               \
+    CL_RESULT[c] = fma(w[p], q, CL_RESULT[c]);                                                     \
+    CL_ALSO(p, c)                                                                                  \
     }
-#include TESS_CL_TERMS
+#define CL_PATH(p)
+#define CL_RESULT gx
+#define CL_FACTOR y
+#define CL_ALSO(p, c) sums.add(p, x[c], q);
+#include TESS_CL_LEFT
+#undef CL_RESULT
+#undef CL_FACTOR
+#undef CL_ALSO
+#define CL_RESULT gy
+#define CL_FACTOR x
+#define CL_ALSO(p, c)
+#include TESS_CL_RIGHT
+#undef CL_OPEN
+#undef CL_CLOSE
 #undef CL_BEGIN
-#undef CL_BOTH
 #undef CL_FIRST_PLUS
 #undef CL_FIRST_MINUS
 #undef CL_PLUS
 #undef CL_MINUS
 #undef CL_END
+#undef CL_PATH
+#undef CL_RESULT
+#undef CL_FACTOR
+#undef CL_ALSO
 }
 
 } // namespace clifford

@@ -1,0 +1,133 @@
+// The forward pass of the stream kernels (clifford_sgp_stream.cuh).
+#ifndef TESS_CLIFFORD_SGP_STREAM_FORWARD_CUH
+#define TESS_CLIFFORD_SGP_STREAM_FORWARD_CUH
+
+#include "backend/cuda/clifford_sgp_stream.cuh"
+
+namespace clifford
+{
+
+// The product of a row's features, gated; sums of squares to the exchange.
+template <typename S>
+__device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
+                                              const stream_weights<S> &weights, int i, int place,
+                                              uint32_t parity, float (&o)[S::V][S::D])
+{
+    constexpr int V = S::V;
+    constexpr int D = S::D;
+    const typename S::A algebra;
+    pack<typename S::T, V> items[2 * D];
+    stream.ring.wait_full(place, parity);
+    stream.ring.load(place, stream.group.lane, items);
+    float sums[S::G] = {};
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        float x[D];
+        float y[D];
+        float w[S::P];
+        unpack<V, D>(items, v, x);
+        unpack<V, D>(items + D, v, y);
+        weights.read(stream.group.lane, v, w);
+        algebra.product(x, y, w, o[v], all_paths());
+        const float scale =
+            stream_gate<typename S::T>(x[0]).factor * stream_gate<typename S::T>(y[0]).factor;
+#pragma unroll
+        for (int k = 0; k < D; k++) {
+            o[v][k] *= scale;
+        }
+        add_products(algebra, o[v], o[v], sums);
+    }
+    stream.exchange.publish(i, sums);
+}
+
+// 1/r of a row, times what was begun, to memory or to the row's place.
+template <typename S>
+__device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_group<S, 2> &stream,
+                                               const stream_results<S> &out, int i, int row,
+                                               int place, float eps, const float (&o)[S::V][S::D])
+{
+    using T = typename S::T;
+    const typename S::A algebra;
+    const float square = fmaf(stream.exchange.collect(i), 1.0f / S::N, eps);
+    const float inverse = inverse_root_of(square);
+    const int grade = stream.exchange.lane / stream.exchange.spread;
+    if (a.statistics != nullptr && stream.exchange.warp == 0 && grade < S::G &&
+        stream.exchange.lane % stream.exchange.spread == 0) {
+        static_cast<float *>(a.statistics)[grade * a.n_row + row] = square * inverse;
+    }
+    float inverses[S::G];
+    stream.exchange.broadcast(inverse, inverses);
+    pack<T, S::V> results[S::D];
+#pragma unroll
+    for (int k = 0; k < S::D; k++) {
+        float z[S::V];
+#pragma unroll
+        for (int v = 0; v < S::V; v++) {
+            z[v] = o[v][k] * inverses[algebra.grade(k)];
+        }
+        results[k] = narrow_pack<T, S::V>(z);
+    }
+    if constexpr (S::leaves_in_ring) {
+        stream.ring.put(place, stream.group.lane, results);
+        stream.leave(place);
+    } else {
+        out.store(row, results);
+    }
+}
+
+template <typename S>
+__global__ void __launch_bounds__(S::threads, 1)
+    sgp_stream_forward(const __grid_constant__ sgp_args a)
+{
+    extern __shared__ uint4 shared[];
+    unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
+    const stream_group<S, 2> stream(a, bytes);
+    stream_weights<S> weights;
+    stream.start(a, weights, bytes);
+    const stream_results<S> out(a.out, stream.group.lane);
+    const float eps = kept(float(a.eps));
+    ring_place<S::depth> beginning;
+    ring_place<S::depth> finishing;
+    float o[S::V][S::D];
+    if (stream.first < stream.n_row) {
+        begin_forward<S>(stream, weights, 0, 0, 0, o);
+    }
+    int i = 0;
+    for (int row = stream.first; row < stream.n_row; row += stream.step) {
+        const int next_row = row + stream.step;
+        float next[S::V][S::D];
+        beginning.next();
+        if (S::is_ahead && next_row < stream.n_row) {
+            begin_forward<S>(stream, weights, i + 1, beginning.at, beginning.parity, next);
+        }
+        // Then all warps have taken their items of row i, and all but left the row before.
+        stream.exchange.wait(i);
+        if constexpr (S::leaves_in_ring) {
+            if (i > 0 && stream.has_turn(i)) {
+                turn_over(a, stream, finishing.before(), row - stream.step);
+            }
+        } else if (stream.has_turn(i) && row + S::depth * stream.step < stream.n_row) {
+            stream.ring.issue(a, row + S::depth * stream.step, finishing.at);
+        }
+        finish_forward<S>(a, stream, out, i, row, finishing.at, eps, o);
+        finishing.next();
+        i++;
+        if (!S::is_ahead && next_row < stream.n_row) {
+            begin_forward<S>(stream, weights, i, beginning.at, beginning.parity, next);
+        }
+#pragma unroll
+        for (int v = 0; v < S::V; v++) {
+#pragma unroll
+            for (int k = 0; k < S::D; k++) {
+                o[v][k] = next[v][k];
+            }
+        }
+    }
+    if constexpr (S::leaves_in_ring) {
+        send_last(a, stream, finishing.before(), i);
+    }
+}
+
+} // namespace clifford
+
+#endif
