@@ -1,8 +1,8 @@
 // Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench times them.
 // nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc
 //   -I<generated> -o gpu_clifford_sgp tests/backend/gpu_clifford_sgp.cu
-//   tests/backend/gpu_clifford_sgp_bench.cu src/backend/cuda/clifford_sgp*.cu
-//   src/backend/cuda/clifford_pointwise.cu
+//   tests/backend/gpu_clifford_sgp_bench.cu tests/backend/gpu_clifford_sgp_device.cu
+//   src/backend/cuda/clifford_sgp*.cu src/backend/cuda/clifford_pointwise.cu
 
 #include "gpu_clifford_arrays.h"
 #include "gpu_clifford_reference.h"

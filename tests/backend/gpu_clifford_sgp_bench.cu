@@ -1,8 +1,6 @@
-// Times of the weighted product on a GPU, and checks that need one: large arrays, repeats, graphs.
+// Times of the weighted product on a GPU.
 
-#include "gpu_clifford_arrays.h"
-
-#include "backend/cuda/cuda_backend.h"
+#include "gpu_clifford_sgp_big.cuh"
 
 #define TESS_CL_NAME cl20
 #define TESS_CL_UPPER CL20
@@ -28,238 +26,11 @@
 #include <functional>
 #include <string>
 
-void report_failure(const char *name, double error, double allowed);
-
 namespace
 {
 
 using clifford::sgp_args;
 using bf16 = __nv_bfloat16;
-
-template <typename T>
-__global__ void fill_kernel(T *items, int64_t n, uint64_t seed)
-{
-    for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
-         i += int64_t(gridDim.x) * blockDim.x) {
-        uint64_t z = (uint64_t(i) + seed * 0x100000001b3ull) * 0x9e3779b97f4a7c15ull;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        // Sum of four uniform numbers, of variance 1.
-        float sum = -2.0f;
-        for (int k = 0; k < 4; k++) {
-            sum += float(z >> 16 * k & 65535) * (1.0f / 65536.0f);
-        }
-        clifford::narrow(sum * 1.7320508f, items[i]);
-    }
-}
-
-__global__ void differ_kernel(const uint32_t *a, const uint32_t *b, int64_t n,
-                              unsigned long long *count)
-{
-    for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
-         i += int64_t(gridDim.x) * blockDim.x) {
-        // A word of poison that stayed counts as well.
-        if (a[i] != b[i] || a[i] == 0xffffffffu) {
-            atomicAdd(count, 1ull);
-        }
-    }
-}
-
-template <typename T>
-T *make_items(int64_t n, uint64_t seed)
-{
-    void *data = nullptr;
-    CHECK_CUDA(cudaMalloc(&data, size_t(n) * sizeof(T)));
-    if (seed != 0) {
-        fill_kernel<<<1024, 256>>>(static_cast<T *>(data), n, seed);
-        CHECK_CUDA(cudaGetLastError());
-    } else {
-        CHECK_CUDA(cudaMemset(data, 0xff, size_t(n) * sizeof(T)));
-    }
-    return static_cast<T *>(data);
-}
-
-unsigned long long count_differences(const void *a, const void *b, int64_t bytes)
-{
-    unsigned long long *count = nullptr;
-    unsigned long long result = 0;
-    CHECK_CUDA(cudaMalloc(&count, sizeof(*count)));
-    CHECK_CUDA(cudaMemset(count, 0, sizeof(*count)));
-    differ_kernel<<<2048, 256>>>(static_cast<const uint32_t *>(a), static_cast<const uint32_t *>(b),
-                                 bytes / 4, count);
-    CHECK_CUDA(cudaMemcpy(&result, count, sizeof(result), cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaFree(count));
-    return result;
-}
-
-tess_cl_view rows_view(void *data, int64_t n_row, int64_t n)
-{
-    return {data, {n_row * n, n, 1}};
-}
-
-// ---- checks ----
-
-struct big_case {
-    const tess_cl_algebra *algebra;
-    int64_t n_row;
-    int64_t n;
-    float *x, *y, *gz, *w, *gw, *statistics;
-    void *scratch;
-
-    tess_stage_clifford_sgp stage(int pass, float *first, float *second) const
-    {
-        tess_stage_clifford_sgp s;
-        memset(&s, 0, sizeof(s));
-        s.problem.algebra = algebra;
-        s.problem.path_mask = (uint64_t(1) << algebra->n_path) - 1;
-        s.problem.n_row = n_row;
-        s.problem.n_in = n;
-        s.problem.n_out = n;
-        s.problem.dtype = TESS_F32;
-        s.problem.weight_dtype = TESS_F32;
-        s.problem.pass = pass;
-        s.problem.activation = TESS_CL_GELU;
-        s.problem.normalize = 1;
-        s.problem.norm_metric = TESS_CL_NORM_EUCLID;
-        s.problem.eps = 1e-6;
-        s.problem.scratch = scratch;
-        s.x = rows_view(x, n_row, n);
-        s.y = rows_view(y, n_row, n);
-        s.weight = {w, {algebra->n_path, 1, 0}};
-        s.statistics = statistics;
-        if (pass == TESS_CL_FORWARD) {
-            s.out = rows_view(first, n_row, n);
-        } else {
-            s.grad_out = rows_view(gz, n_row, n);
-            s.grad_x = rows_view(first, n_row, n);
-            s.grad_y = rows_view(second, n_row, n);
-            s.grad_weight = {gw, {algebra->n_path, 1, 0}};
-        }
-        return s;
-    }
-};
-
-void move_rows(tess_stage_clifford_sgp &s, int64_t row, int64_t n_row)
-{
-    tess_cl_view *views[] = {&s.x, &s.y, &s.out, &s.grad_out, &s.grad_x, &s.grad_y};
-    for (tess_cl_view *view : views) {
-        if (view->data != nullptr) {
-            view->data = static_cast<float *>(view->data) + row * view->stride[1];
-        }
-    }
-    s.problem.n_row = n_row;
-    s.statistics = nullptr;
-}
-
-void run_sgp(const tess_stage_clifford_sgp &s, cudaStream_t stream = nullptr)
-{
-    CHECK_CUDA(tess_cuda_stage_clifford_sgp.launch(stream, &s));
-}
-
-// One call against the same rows in pieces, bit by bit; then again and again.
-void check_pieces(const char *name, const tess_cl_algebra &algebra, int64_t n_row, int64_t n,
-                  int n_repeat)
-{
-    const int64_t n_item = algebra.n_component * n_row * n;
-    big_case c = {&algebra, n_row,   n,       nullptr, nullptr,
-                  nullptr,  nullptr, nullptr, nullptr, nullptr};
-    c.x = make_items<float>(n_item, 1);
-    c.y = make_items<float>(n_item, 2);
-    c.gz = make_items<float>(n_item, 3);
-    c.w = make_items<float>(n * algebra.n_path, 4);
-    c.gw = make_items<float>(n * algebra.n_path, 0);
-    float *kept_gw = make_items<float>(n * algebra.n_path, 0);
-    c.statistics = nullptr;
-    float *a[2] = {make_items<float>(n_item, 0), make_items<float>(n_item, 0)};
-    float *b[2] = {make_items<float>(n_item, 0), make_items<float>(n_item, 0)};
-    const tess_stage_clifford_sgp sized = c.stage(TESS_CL_BACKWARD, a[0], a[1]);
-    const size_t bytes = tess_cuda_stage_clifford_sgp.scratch_bytes(nullptr, &sized);
-    CHECK_CUDA(cudaMalloc(&c.scratch, bytes + 256));
-    unsigned long long differences = 0;
-    for (int pass = TESS_CL_FORWARD; pass <= TESS_CL_BACKWARD; pass++) {
-        run_sgp(c.stage(pass, a[0], a[1]));
-        CHECK_CUDA(
-            cudaMemcpy(kept_gw, c.gw, size_t(n * algebra.n_path) * 4, cudaMemcpyDeviceToDevice));
-        const int64_t cuts[] = {0, n_row / 3, n_row / 3 + 1, n_row / 2, n_row};
-        for (int i = 0; i < 4; i++) {
-            if (cuts[i + 1] > cuts[i]) {
-                tess_stage_clifford_sgp piece = c.stage(pass, b[0], b[1]);
-                move_rows(piece, cuts[i], cuts[i + 1] - cuts[i]);
-                run_sgp(piece);
-            }
-        }
-        for (int i = 0; i < pass; i++) {
-            differences += count_differences(a[i], b[i], n_item * 4);
-        }
-    }
-    for (int i = 0; i < n_repeat; i++) {
-        CHECK_CUDA(cudaMemset(b[0], 0xff, size_t(n_item) * 4));
-        run_sgp(c.stage(TESS_CL_BACKWARD, b[0], b[1]));
-        differences += count_differences(a[0], b[0], n_item * 4);
-        differences += count_differences(a[1], b[1], n_item * 4);
-        differences += count_differences(kept_gw, c.gw, n * algebra.n_path * 4);
-    }
-    CHECK_CUDA(cudaDeviceSynchronize());
-    report_failure(name, double(differences), 0);
-    for (float *data : {c.x, c.y, c.gz, c.w, c.gw, kept_gw, a[0], a[1], b[0], b[1]}) {
-        CHECK_CUDA(cudaFree(data));
-    }
-    CHECK_CUDA(cudaFree(c.scratch));
-}
-
-// The caller's stream, captured into a graph and replayed, gives the bits of a plain call.
-void check_graph(const tess_cl_algebra &algebra)
-{
-    const int64_t n_row = 300;
-    const int64_t n = 512;
-    const int64_t n_item = algebra.n_component * n_row * n;
-    big_case c = {&algebra, n_row,   n,       nullptr, nullptr,
-                  nullptr,  nullptr, nullptr, nullptr, nullptr};
-    c.x = make_items<float>(n_item, 1);
-    c.y = make_items<float>(n_item, 2);
-    c.gz = make_items<float>(n_item, 3);
-    c.w = make_items<float>(n * algebra.n_path, 4);
-    c.gw = make_items<float>(n * algebra.n_path, 0);
-    c.statistics = make_items<float>(algebra.n_grade * n_row, 0);
-    float *out[6];
-    for (float *&data : out) {
-        data = make_items<float>(n_item, 0);
-    }
-    const tess_stage_clifford_sgp sized = c.stage(TESS_CL_BACKWARD, out[0], out[1]);
-    CHECK_CUDA(
-        cudaMalloc(&c.scratch, tess_cuda_stage_clifford_sgp.scratch_bytes(nullptr, &sized) + 256));
-    CHECK_CUDA(cudaDeviceSynchronize());
-    cudaStream_t stream = nullptr;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    run_sgp(c.stage(TESS_CL_FORWARD, out[0], nullptr), stream);
-    run_sgp(c.stage(TESS_CL_BACKWARD, out[1], out[2]), stream);
-    CHECK_CUDA(cudaStreamSynchronize(stream));
-    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    run_sgp(c.stage(TESS_CL_FORWARD, out[3], nullptr), stream);
-    run_sgp(c.stage(TESS_CL_BACKWARD, out[4], out[5]), stream);
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CHECK_CUDA(cudaGraphLaunch(executable, stream));
-    CHECK_CUDA(cudaGraphLaunch(executable, stream));
-    CHECK_CUDA(cudaStreamSynchronize(stream));
-    unsigned long long differences = 0;
-    for (int i = 0; i < 3; i++) {
-        differences += count_differences(out[i], out[i + 3], n_item * 4);
-    }
-    report_failure("graph", double(differences), 0);
-    CHECK_CUDA(cudaGraphExecDestroy(executable));
-    CHECK_CUDA(cudaGraphDestroy(graph));
-    CHECK_CUDA(cudaStreamDestroy(stream));
-    for (float *data : {c.x, c.y, c.gz, c.w, c.gw, c.statistics, out[0], out[1], out[2], out[3],
-                        out[4], out[5]}) {
-        CHECK_CUDA(cudaFree(data));
-    }
-    CHECK_CUDA(cudaFree(c.scratch));
-}
-
-// ---- times ----
 
 constexpr int64_t bench_rows = 4096;
 constexpr int64_t bench_n = 512;
@@ -476,24 +247,16 @@ variant ring_backward()
     };
 }
 
-template <typename A, typename T, int V, int threads, int depth, bool is_ahead, bool keeps_weights>
+template <typename S>
 variant stream_forward()
 {
-    return [](sgp_args &a) {
-        return clifford::launch_stream_forward<
-            clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights>>(
-            nullptr, a);
-    };
+    return [](sgp_args &a) { return clifford::launch_stream_forward<S>(nullptr, a); };
 }
 
-template <typename A, typename T, int V, int threads, int depth, bool is_ahead, bool keeps_weights>
+template <typename S>
 variant stream_backward()
 {
-    return [](sgp_args &a) {
-        return clifford::launch_stream_backward<
-            clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights>>(
-            nullptr, a);
-    };
+    return [](sgp_args &a) { return clifford::launch_stream_backward<S>(nullptr, a); };
 }
 
 // The stage as it is called, and forward with backward.
@@ -534,24 +297,32 @@ void time_stage(const bencher &t, const tess_cl_algebra &algebra)
     });
 }
 
-// Names end with what was expected from counting instructions and bytes, in microseconds.
+// A stream of 512 threads. "in turn": a row begins when the last is finished; "shared": weights in
+// shared memory; "ring": results leave by way of the ring. Names end with what was expected from
+// counting instructions and bytes, in microseconds of a burst.
+template <typename A, typename T, int V, int depth, bool is_ahead, bool keeps_weights,
+          bool leaves_in_ring, int threads = 512>
+using shape = clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights,
+                                     leaves_in_ring>;
+
 void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
 {
     using A = clifford::cl30;
-    bench b = make_bench<A, float>();
+    using T = float;
+    bench b = make_bench<A, T>();
     const bencher t = {b, "3D f32", TESS_F32, copy_rate};
     t.run("fwd moves (50)", false, moves<2, 1>(b));
-    t.run("fwd ring V2 512 d2 (57)", false, ring_forward<A, float, 2, 512, 2>());
-    t.run("fwd stream V2 d3 (53)", false, stream_forward<A, float, 2, 512, 3, true, true>());
-    t.run("fwd stream V1 d4 (54)", false, stream_forward<A, float, 1, 512, 4, true, true>());
-    t.run("fwd stream V1 d6 (54)", false, stream_forward<A, float, 1, 512, 6, true, true>());
-    t.run("fwd stream V2 d2 in turn (57)", false,
-          stream_forward<A, float, 2, 512, 2, false, false>());
+    t.run("fwd old ring V2 d2 (57)", false, ring_forward<A, T, 2, 512, 2>());
+    t.run("fwd V2 d3 (53)", false, stream_forward<shape<A, T, 2, 3, true, true, false>>());
+    t.run("fwd V1 d6 (53)", false, stream_forward<shape<A, T, 1, 6, true, true, false>>());
+    t.run("fwd V1 d6 ring (52)", false, stream_forward<shape<A, T, 1, 6, true, true, true>>());
+    t.run("fwd V2 d3 ring (55)", false, stream_forward<shape<A, T, 2, 3, true, true, true>>());
     t.run("bwd moves (84)", true, moves<3, 2>(b));
-    t.run("bwd ring V1 512 d2 (125)", true, ring_backward<A, float, 1, 512, 2>());
-    t.run("bwd stream V1 d4 (92)", true, stream_backward<A, float, 1, 512, 4, true, true>());
-    t.run("bwd stream V1 d4 in turn (105)", true,
-          stream_backward<A, float, 1, 512, 4, false, true>());
+    t.run("bwd old ring V1 d2 (120)", true, ring_backward<A, T, 1, 512, 2>());
+    t.run("bwd V1 d4 ring (90)", true, stream_backward<shape<A, T, 1, 4, true, true, true>>());
+    t.run("bwd V1 d4 (92)", true, stream_backward<shape<A, T, 1, 4, true, true, false>>());
+    t.run("bwd V1 d4 in turn (105)", true,
+          stream_backward<shape<A, T, 1, 4, false, true, false>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -559,16 +330,20 @@ void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
 void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
 {
     using A = clifford::cl30;
-    bench b = make_bench<A, bf16>();
+    using T = bf16;
+    bench b = make_bench<A, T>();
     const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves (26)", false, moves<2, 1>(b));
-    t.run("fwd loads V4 512 (47)", false, loads_forward<A, bf16, 4, 512, 1>());
-    t.run("fwd stream V2 d4 (29)", false, stream_forward<A, bf16, 2, 512, 4, true, true>());
-    t.run("fwd stream V2 d4 shared (30)", false, stream_forward<A, bf16, 2, 512, 4, true, false>());
+    t.run("fwd old loads V4 (45)", false, loads_forward<A, T, 4, 512, 1>());
+    t.run("fwd V2 d4 (28)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
+    t.run("fwd V2 d6 ring (27)", false, stream_forward<shape<A, T, 2, 6, true, true, true>>());
     t.run("bwd moves (43)", true, moves<3, 2>(b));
-    t.run("bwd ring V2 512 d2 (123)", true, ring_backward<A, bf16, 2, 512, 2>());
-    t.run("bwd stream V2 256 d4 (66)", true, stream_backward<A, bf16, 2, 256, 4, true, true>());
-    t.run("bwd stream V1 d4 (69)", true, stream_backward<A, bf16, 1, 512, 4, true, true>());
+    t.run("bwd old ring V2 d2 (115)", true, ring_backward<A, T, 2, 512, 2>());
+    t.run("bwd V2 d3 in turn shared ring (58)", true,
+          stream_backward<shape<A, T, 2, 3, false, false, true>>());
+    t.run("bwd V1 d4 ring (62)", true, stream_backward<shape<A, T, 1, 4, true, true, true>>());
+    t.run("bwd V2 d4 ring, 256 threads (65)", true,
+          stream_backward<shape<A, T, 2, 4, true, true, true, 256>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -576,18 +351,17 @@ void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
 void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
 {
     using A = clifford::cl20;
-    bench b = make_bench<A, float>();
+    using T = float;
+    bench b = make_bench<A, T>();
     const bencher t = {b, "2D f32", TESS_F32, copy_rate};
     t.run("fwd moves (26)", false, moves<2, 1>(b));
-    t.run("fwd loads V2 512 (31)", false, loads_forward<A, float, 2, 512, 1>());
-    t.run("fwd stream V2 d4 (28)", false, stream_forward<A, float, 2, 512, 4, true, true>());
-    t.run("fwd stream V4 d3 shared (28)", false,
-          stream_forward<A, float, 4, 512, 3, true, false>());
+    t.run("fwd old loads V2 (31)", false, loads_forward<A, T, 2, 512, 1>());
+    t.run("fwd V2 d4 (28)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
+    t.run("fwd V2 d6 ring (27)", false, stream_forward<shape<A, T, 2, 6, true, true, true>>());
     t.run("bwd moves (43)", true, moves<3, 2>(b));
-    t.run("bwd ring V2 512 d3 (60)", true, ring_backward<A, float, 2, 512, 3>());
-    t.run("bwd stream V2 d4 (49)", true, stream_backward<A, float, 2, 512, 4, true, true>());
-    t.run("bwd stream V2 d4 in turn (54)", true,
-          stream_backward<A, float, 2, 512, 4, false, true>());
+    t.run("bwd old ring V2 d3 (58)", true, ring_backward<A, T, 2, 512, 3>());
+    t.run("bwd V2 d4 ring (47)", true, stream_backward<shape<A, T, 2, 4, true, true, true>>());
+    t.run("bwd V2 d4 (48)", true, stream_backward<shape<A, T, 2, 4, true, true, false>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -595,15 +369,19 @@ void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
 void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
 {
     using A = clifford::cl20;
-    bench b = make_bench<A, bf16>();
+    using T = bf16;
+    bench b = make_bench<A, T>();
     const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves (14)", false, moves<2, 1>(b));
-    t.run("fwd loads V4 512 (29)", false, loads_forward<A, bf16, 4, 512, 1>());
-    t.run("fwd stream V2 d4 (18)", false, stream_forward<A, bf16, 2, 512, 4, true, true>());
-    t.run("fwd stream V4 d4 shared (17)", false, stream_forward<A, bf16, 4, 512, 4, true, false>());
+    t.run("fwd old loads V4 (28)", false, loads_forward<A, T, 4, 512, 1>());
+    t.run("fwd V4 d4 (16)", false, stream_forward<shape<A, T, 4, 4, true, true, false>>());
+    t.run("fwd V4 d5 ring (16)", false, stream_forward<shape<A, T, 4, 5, true, true, true>>());
+    t.run("fwd V2 d4 (17)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
     t.run("bwd moves (23)", true, moves<3, 2>(b));
-    t.run("bwd ring V2 512 d3 (54)", true, ring_backward<A, bf16, 2, 512, 3>());
-    t.run("bwd stream V2 d4 (30)", true, stream_backward<A, bf16, 2, 512, 4, true, true>());
+    t.run("bwd old ring V2 d3 (52)", true, ring_backward<A, T, 2, 512, 3>());
+    t.run("bwd V2 d4 ring (28)", true, stream_backward<shape<A, T, 2, 4, true, true, true>>());
+    t.run("bwd V4 d3 in turn shared ring (29)", true,
+          stream_backward<shape<A, T, 4, 3, false, false, true>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -633,21 +411,6 @@ double measure_copy()
 }
 
 } // namespace
-
-void check_device()
-{
-    const tess_cl_algebra plane = make_algebra("++");
-    const tess_cl_algebra space = make_algebra("+++");
-    const tess_cl_algebra projective = make_algebra("0+++");
-    check_graph(space);
-    check_pieces("repeats and pieces, 3D 1000x512", space, 1000, 512, 50);
-    check_pieces("repeats and pieces, 2D 3001x28", plane, 3001, 28, 50);
-    check_pieces("repeats and pieces, 3D 777x27", space, 777, 27, 50);
-    check_pieces("repeats and pieces, 3D 50x3000", space, 50, 3000, 50);
-    check_pieces("repeats and pieces, PGA 513x32", projective, 513, 32, 50);
-    check_pieces("repeats and pieces, PGA 200x512", projective, 200, 512, 10);
-    check_pieces("more than 2^31 items, 3D 600000x512", space, 600000, 512, 1);
-}
 
 void bench_sgp()
 {
