@@ -334,11 +334,11 @@ void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
     bench b = make_bench<A, T>();
     const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves (26)", false, moves<2, 1>(b));
-    t.run("fwd old loads V4 (45)", false, loads_forward<A, T, 4, 512, 1>());
+    t.run("fwd old loads V4 (39)", false, loads_forward<A, T, 4, 512, 1>());
     t.run("fwd V2 d4 (28)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
     t.run("fwd V2 d6 ring (27)", false, stream_forward<shape<A, T, 2, 6, true, true, true>>());
     t.run("bwd moves (43)", true, moves<3, 2>(b));
-    t.run("bwd old ring V2 d2 (115)", true, ring_backward<A, T, 2, 512, 2>());
+    t.run("bwd old ring V2 d2 (108)", true, ring_backward<A, T, 2, 512, 2>());
     t.run("bwd V2 d3 in turn shared ring (58)", true,
           stream_backward<shape<A, T, 2, 3, false, false, true>>());
     t.run("bwd V1 d4 ring (62)", true, stream_backward<shape<A, T, 1, 4, true, true, true>>());
@@ -373,12 +373,12 @@ void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
     bench b = make_bench<A, T>();
     const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves (14)", false, moves<2, 1>(b));
-    t.run("fwd old loads V4 (28)", false, loads_forward<A, T, 4, 512, 1>());
+    t.run("fwd old loads V4 (22)", false, loads_forward<A, T, 4, 512, 1>());
     t.run("fwd V4 d4 (16)", false, stream_forward<shape<A, T, 4, 4, true, true, false>>());
     t.run("fwd V4 d5 ring (16)", false, stream_forward<shape<A, T, 4, 5, true, true, true>>());
     t.run("fwd V2 d4 (17)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
     t.run("bwd moves (23)", true, moves<3, 2>(b));
-    t.run("bwd old ring V2 d3 (52)", true, ring_backward<A, T, 2, 512, 3>());
+    t.run("bwd old ring V2 d3 (46)", true, ring_backward<A, T, 2, 512, 3>());
     t.run("bwd V2 d4 ring (28)", true, stream_backward<shape<A, T, 2, 4, true, true, true>>());
     t.run("bwd V4 d3 in turn shared ring (29)", true,
           stream_backward<shape<A, T, 4, 3, false, false, true>>());

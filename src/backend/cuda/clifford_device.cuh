@@ -73,17 +73,6 @@ __device__ __forceinline__ void store_word(uint16_t *p, uint16_t v)
     asm volatile("st.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
 }
 
-// base + index * stride bytes in one instruction, which the compiler makes two of.
-__device__ __forceinline__ unsigned char *offset_by(unsigned char *base, uint32_t index,
-                                                    uint32_t stride)
-{
-    uint64_t at;
-    asm("mad.wide.u32 %0, %1, %2, %3;"
-        : "=l"(at)
-        : "r"(index), "r"(stride), "l"(reinterpret_cast<uint64_t>(base)));
-    return reinterpret_cast<unsigned char *>(at);
-}
-
 // Copies of 4, 8 or 16 bytes into shared memory that return at once. A thread's copies since its
 // last commit are a batch; wait<n> leaves at most its n newest batches unfinished.
 template <int bytes>

@@ -30,21 +30,15 @@ struct shared_weights {
     {
         return size_t((n + V - 1) / V) * stride * sizeof(float);
     }
-    // Four neighbouring weights at once, where they lie like that. Many loads before the first
-    // store: the block waits for this once.
-    __device__ __forceinline__ static bool can_fill_wide(const sgp_args &a)
-    {
-        return V * P % 4 == 0 && stride % 4 == 0 && a.weight_dtype == TESS_F32 &&
-               a.weight.stride[1] == 1 && a.weight.stride[0] == P && a.n % V == 0 &&
-               reinterpret_cast<uintptr_t>(a.weight.data) % 16 == 0;
-    }
-    template <int wide, typename Load>
+    // Many loads before the first use, as the block waits for this once: of a type known to the
+    // compiler, because a branch behind every load would wait for it.
+    template <int wide, typename W, typename Load>
     __device__ __forceinline__ static void fill_with(int n_weight, float *weights, Load &&load)
     {
         constexpr int batch = 8;
         const int step = int(blockDim.x) * wide;
         for (int start = int(threadIdx.x) * wide; start < n_weight; start += batch * step) {
-            pack<float, wide> loaded[batch];
+            pack<W, wide> loaded[batch];
 #pragma unroll
             for (int j = 0; j < batch; j++) {
                 if (start + j * step < n_weight) {
@@ -55,33 +49,51 @@ struct shared_weights {
             for (int j = 0; j < batch; j++) {
                 const int i = start + j * step;
                 if (i < n_weight) {
+                    pack<float, wide> values;
+#pragma unroll
+                    for (int k = 0; k < wide; k++) {
+                        values.at[k] = widen(loaded[j].at[k]);
+                    }
                     const int block = i / (V * P);
                     float *to = weights + (block * (stride - V * P) + i);
-                    *reinterpret_cast<pack<float, wide> *>(to) = loaded[j];
+                    *reinterpret_cast<pack<float, wide> *>(to) = values;
                 }
             }
         }
     }
+    // Neighbouring weights at once, where they lie like that.
+    template <typename W>
+    __device__ __forceinline__ static void fill_from(const sgp_args &a, float *weights)
+    {
+        constexpr int wide = V * P % 4 == 0 && stride % 4 == 0   ? 4
+                             : V * P % 2 == 0 && stride % 2 == 0 ? 2
+                                                                 : 1;
+        const tess_cl_view &view = a.weight;
+        const int n_weight = int(a.n) * P;
+        const W *from = static_cast<const W *>(view.data);
+        if (view.stride[1] == 1 && view.stride[0] == P && a.n % V == 0 &&
+            reinterpret_cast<uintptr_t>(from) % (wide * sizeof(W)) == 0) {
+            fill_with<wide, W>(n_weight, weights, [&](int i) {
+                return *reinterpret_cast<const pack<W, wide> *>(from + i);
+            });
+        } else {
+            fill_with<1, W>(n_weight, weights, [&](int i) {
+                const int n = i / P;
+                return pack<W, 1>{{from[n * view.stride[0] + (i - n * P) * view.stride[1]]}};
+            });
+        }
+    }
     __device__ __forceinline__ static void fill(const sgp_args &a, float *weights)
     {
-        constexpr int wide = V * P % 4 == 0 && stride % 4 == 0 ? 4 : 1;
-        const int n_weight = int(a.n) * P;
-        const float *from = static_cast<const float *>(a.weight.data);
-        if (from != nullptr && can_fill_wide(a)) {
-            fill_with<wide>(n_weight, weights, [&](int i) {
-                return *reinterpret_cast<const pack<float, wide> *>(from + i);
-            });
-            return;
+        if (a.weight.data == nullptr) {
+            fill_with<1, float>(int(a.n) * P, weights, [](int) { return pack<float, 1>{{1.0f}}; });
+        } else if (a.weight_dtype == TESS_BF16) {
+            fill_from<__nv_bfloat16>(a, weights);
+        } else if (a.weight_dtype == TESS_F16) {
+            fill_from<__half>(a, weights);
+        } else {
+            fill_from<float>(a, weights);
         }
-        fill_with<1>(n_weight, weights, [&](int i) {
-            const int n = i / P;
-            const int64_t at = n * a.weight.stride[0] + (i - n * P) * a.weight.stride[1];
-            pack<float, 1> one = {{1.0f}};
-            if (from != nullptr) {
-                one.at[0] = load_item<float>(from, a.weight_dtype, at);
-            }
-            return one;
-        });
     }
     __device__ __forceinline__ static void read(const float *weights, int lane, int v,
                                                 float (&w)[P])

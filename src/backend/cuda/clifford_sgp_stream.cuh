@@ -82,7 +82,7 @@ struct row_exchange {
         const uint32_t sums = clifford_mma::shared_address(at) + memory::barriers_bytes;
         const int value = lane / spread * S::n_warp;
         written = kept(sums + uint32_t(value + warp) * 4);
-        read = (sums + uint32_t(value + lane % n_lane * n_own) * 4);
+        read = sums + uint32_t(value + lane % n_lane * n_own) * 4;
     }
     __device__ __forceinline__ void init() const
     {
@@ -279,26 +279,51 @@ struct ring_place {
 // The weights of a thread's features.
 template <typename S>
 struct stream_weights {
-    float kept[S::keeps_weights ? S::V : 1][S::P];
+    float own[S::keeps_weights ? S::V * S::P : 1];
     const float *shared_at;
 
+    // All loads before the first use: one after the other they would take longer than the rows.
+    template <typename W>
+    __device__ __forceinline__ void take(const tess_cl_view &view, int lane)
+    {
+        constexpr int n = S::V * S::P;
+        constexpr int most = 16 / int(sizeof(W));
+        constexpr int width = n % most == 0 ? most : most / 2;
+        const W *from = static_cast<const W *>(view.data);
+        alignas(16) W items[n];
+        if (view.stride[1] == 1 && view.stride[0] == S::P &&
+            reinterpret_cast<uintptr_t>(from) % 16 == 0) {
+            const pack<W, width> *packs = reinterpret_cast<const pack<W, width> *>(from + lane * n);
+#pragma unroll
+            for (int i = 0; i < n / width; i++) {
+                *reinterpret_cast<pack<W, width> *>(items + i * width) = packs[i];
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < n; i++) {
+                const int64_t at = (lane * S::V + i / S::P) * view.stride[0];
+                items[i] = from[at + i % S::P * view.stride[1]];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < n; i++) {
+            own[i] = widen(items[i]);
+        }
+    }
     __device__ __forceinline__ void init(const sgp_args &a, float *weights, int lane)
     {
         shared_at = weights;
-        if constexpr (S::keeps_weights) {
-#pragma unroll
-            for (int v = 0; v < S::V; v++) {
-#pragma unroll
-                for (int p = 0; p < S::P; p++) {
-                    const int64_t at = (lane * S::V + v) * a.weight.stride[0];
-                    kept[v][p] = a.weight.data == nullptr
-                                     ? 1.0f
-                                     : load_item<float>(a.weight.data, a.weight_dtype,
-                                                        at + p * a.weight.stride[1]);
-                }
-            }
-        } else {
+        if constexpr (!S::keeps_weights) {
             shared_weights<S::P, S::V>::fill(a, weights);
+        } else if (a.weight.data == nullptr) {
+#pragma unroll
+            for (int i = 0; i < S::V * S::P; i++) {
+                own[i] = 1.0f;
+            }
+        } else if (a.weight_dtype == TESS_F32) {
+            take<float>(a.weight, lane);
+        } else {
+            take<typename S::T>(a.weight, lane);
         }
     }
     __device__ __forceinline__ void read(int lane, int v, float (&w)[S::P]) const
@@ -306,7 +331,7 @@ struct stream_weights {
         if constexpr (S::keeps_weights) {
 #pragma unroll
             for (int p = 0; p < S::P; p++) {
-                w[p] = kept[v][p];
+                w[p] = own[v * S::P + p];
             }
         } else {
             shared_weights<S::P, S::V>::read(shared_at, lane, v, w);
@@ -399,7 +424,7 @@ struct stream_results {
     __device__ __forceinline__ void store(int row, const pack<typename S::T, S::V> *items) const
     {
         using T = typename S::T;
-        unsigned char *at = offset_by(base, uint32_t(row), row_stride);
+        unsigned char *at = base + uint64_t(uint32_t(row)) * row_stride;
 #pragma unroll
         for (int k = 0; k < S::D; k++) {
             store_pack<T, S::V>(reinterpret_cast<T *>(at), items[k]);
