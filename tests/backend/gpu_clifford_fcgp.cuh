@@ -66,6 +66,10 @@ inline int sign_of(const vector<int> &metric, int left, int right)
 inline tess_cl_algebra algebra_of(const vector<int> &metric)
 {
     tess_cl_algebra a = {};
+    a.metric.n_symbol = int32_t(metric.size());
+    for (size_t i = 0; i < metric.size(); i++) {
+        a.metric.square[i] = int8_t(metric[i]);
+    }
     const vector<int> masks = blades_of(int(metric.size()));
     a.n_component = int(masks.size());
     a.n_grade = int(metric.size()) + 1;

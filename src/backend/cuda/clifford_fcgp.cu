@@ -36,13 +36,13 @@ tess_status fcgp_supports(const tess_backend_device *device, const void *args)
 size_t fcgp_scratch_bytes(const tess_backend_device *, const void *args)
 {
     const tess_stage_clifford_fcgp &a = *static_cast<const tess_stage_clifford_fcgp *>(args);
-    return mma_takes(a) ? mma_scratch_bytes(a) : simt_scratch_bytes(a);
+    return tensor_takes(a) ? tensor_scratch_bytes(a) : simt_scratch_bytes(a);
 }
 
 cudaError_t fcgp_launch(cudaStream_t stream, const void *args)
 {
     const tess_stage_clifford_fcgp &a = *static_cast<const tess_stage_clifford_fcgp *>(args);
-    return mma_takes(a) ? mma_launch(stream, a) : simt_launch(stream, a);
+    return tensor_takes(a) ? tensor_launch(stream, a) : simt_launch(stream, a);
 }
 
 } // namespace

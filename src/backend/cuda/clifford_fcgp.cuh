@@ -73,14 +73,6 @@ view<T> contiguous(T *data, int64_t n_row, int64_t n_feature)
     return {data, {n_row * n_feature, n_feature, 1}};
 }
 
-// Whether n features in a row of a view may be moved together, everywhere in rows of n_feature.
-template <typename T>
-bool is_vector(const view<T> &v, int n, int64_t n_feature)
-{
-    return v.stride[2] == 1 && v.stride[0] % n == 0 && v.stride[1] % n == 0 && n_feature % n == 0 &&
-           reinterpret_cast<uintptr_t>(v.data) % (size_t(n) * sizeof(T)) == 0;
-}
-
 // Weights or their gradients: of the type of the activations, or f32 beside 16-bit ones.
 template <typename T>
 struct weight_view {
@@ -255,10 +247,11 @@ cudaError_t gate_gradients(cudaStream_t stream, const tess_cl_problem &problem, 
 size_t simt_scratch_bytes(const tess_stage_clifford_fcgp &a);
 cudaError_t simt_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
 
-// clifford_fcgp_mma.cu: Cl(2,0) and Cl(3,0) in 16-bit types, or f32 of precision high.
-bool mma_takes(const tess_stage_clifford_fcgp &a);
-size_t mma_scratch_bytes(const tess_stage_clifford_fcgp &a);
-cudaError_t mma_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
+// clifford_fcgp_tensor.cu: the five algebras with generated terms in 16-bit types, or f32 of
+// precision high, on sm_90a.
+bool tensor_takes(const tess_stage_clifford_fcgp &a);
+size_t tensor_scratch_bytes(const tess_stage_clifford_fcgp &a);
+cudaError_t tensor_launch(cudaStream_t stream, const tess_stage_clifford_fcgp &a);
 
 } // namespace clifford_fcgp
 

@@ -5,6 +5,7 @@
 // copies four tiles ahead, two warpgroups multiply 64 rows each. Blocks stay and take one tile
 // after another, so that copies of the next go on while sums are stored.
 
+#include "backend/cuda/clifford_boxes.h"
 #include "backend/cuda/clifford_linear_wgmma.h"
 #include "backend/cuda/clifford_types.cuh"
 #include "backend/cuda/clifford_wgmma.cuh"
@@ -344,55 +345,21 @@ cudaError_t turn_weights(cudaStream_t stream, const clifford_wgmma_args &p)
 
 // ---- Launch -------------------------------------------------------------------------------------
 
-using encode_fn = CUresult (*)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
-                               const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
-                               const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-                               CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-
-// The driver's function; NULL where there is none.
-encode_fn find_encode()
-{
-    void *found = nullptr;
-    cudaDriverEntryPointQueryResult result;
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault,
-                                         &result) != cudaSuccess ||
-        result != cudaDriverEntryPointSuccess) {
-        (void)cudaGetLastError();
-        return nullptr;
-    }
-    return reinterpret_cast<encode_fn>(found);
-}
-
-// Boxes of 128 bytes of the inner axis and `rows` rows of an array (layer, row, item).
-bool encode_map(CUtensorMap &map, int32_t dtype, void *data, int64_t n_item, int64_t n_row,
-                int64_t n_layer, int64_t stride_row, int64_t stride_layer, int rows)
-{
-    static const encode_fn encode = find_encode();
-    const uint64_t bytes = uint64_t(item_bytes(dtype));
-    const cuuint64_t size[3] = {cuuint64_t(n_item), cuuint64_t(n_row), cuuint64_t(n_layer)};
-    const cuuint64_t stride[2] = {uint64_t(stride_row) * bytes, uint64_t(stride_layer) * bytes};
-    const cuuint32_t box[3] = {cuuint32_t(S::row_bytes / bytes), cuuint32_t(rows), 1};
-    const cuuint32_t step[3] = {1, 1, 1};
-    return encode != nullptr &&
-           encode(&map,
-                  dtype == TESS_F32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-                                    : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-                  3, data, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
-}
-
 template <typename T>
 cudaError_t launch_rows(cudaStream_t stream, const clifford_wgmma_args &p)
 {
     rows_args args = {};
     const int64_t pitch = pitch_of(p);
-    if (!encode_map(args.a, p.dtype, p.a.data, p.n_inner, p.n_row, p.algebra->n_component,
-                    p.a.stride[1], p.a.stride[0], S::rows) ||
-        !encode_map(args.w, p.dtype, p.scratch, pitch, p.n_outer, p.algebra->n_grade, pitch,
-                    p.n_outer * pitch, S::columns / S::cluster) ||
-        !encode_map(args.c, p.dtype, p.c.data, p.n_outer, p.n_row, p.algebra->n_component,
-                    p.c.stride[1], p.c.stride[0], 64)) {
+    const int32_t n_component = p.algebra->n_component;
+    const clifford_box_array a = {p.dtype,     p.a.data,      p.n_inner,    p.n_row,
+                                  n_component, p.a.stride[1], p.a.stride[0]};
+    const clifford_box_array w = {p.dtype, p.scratch,        pitch, p.n_outer, p.algebra->n_grade,
+                                  pitch,   p.n_outer * pitch};
+    const clifford_box_array c = {p.dtype,     p.c.data,      p.n_outer,    p.n_row,
+                                  n_component, p.c.stride[1], p.c.stride[0]};
+    if (!clifford_encode_boxes(args.a, a, S::rows) ||
+        !clifford_encode_boxes(args.w, w, S::columns / S::cluster) ||
+        !clifford_encode_boxes(args.c, c, 64)) {
         return cudaErrorInvalidValue;
     }
     args.bias = p.bias;
@@ -423,14 +390,6 @@ cudaError_t launch_rows(cudaStream_t stream, const clifford_wgmma_args &p)
     return cudaGetLastError();
 }
 
-bool is_hopper()
-{
-    int device = 0, major = 0;
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    return major == 9;
-}
-
 bool is_dense(const tess_cl_view &view, int64_t bytes)
 {
     return view.stride[2] == 1 && view.stride[0] > 0 && view.stride[1] > 0 &&
@@ -443,7 +402,7 @@ bool is_dense(const tess_cl_view &view, int64_t bytes)
 bool clifford_wgmma_takes(const clifford_wgmma_args &p)
 {
     return (p.dtype == TESS_F32 || p.dtype == TESS_BF16) && p.n_inner >= least_inner &&
-           p.n_outer >= least_outer && is_hopper();
+           p.n_outer >= least_outer && clifford_has_warpgroups();
 }
 
 bool clifford_wgmma_aligned(const clifford_wgmma_args &p)

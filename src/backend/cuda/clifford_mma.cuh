@@ -273,6 +273,13 @@ __device__ __forceinline__ unscale unscale_of(int exponent_a, int exponent_b)
     return {power_of_two(half), power_of_two(whole - half)};
 }
 
+// The same for a sum * 2^exponent.
+__device__ __forceinline__ unscale unscale_by(int exponent)
+{
+    const int half = min(max(exponent >> 1, -126), 127);
+    return {power_of_two(half), power_of_two(min(max(exponent - half, -126), 127))};
+}
+
 __device__ __forceinline__ float operator*(float sum, unscale factors)
 {
     return sum * factors.first * factors.second;

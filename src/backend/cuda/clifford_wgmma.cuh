@@ -1,9 +1,9 @@
 // The matrix instruction of Hopper's warpgroups: operands in shared memory, sums in registers.
 //
-// 128 threads multiply 64 rows with 256 columns over 32 bytes of the inner axis. Both operands lie
-// as tiles of rows of 128 bytes in the copy engine's 128-byte swizzle, inner axis dense. Sums of
-// thread t: rows 16 (t / 32) + t % 32 / 4 and 8 further, columns 8 j + 2 (t % 4) and the next:
-// sum[4 j + 2 (second row) + (next column)].
+// 128 threads multiply 64 rows with 256 (or 128) columns over 32 bytes of the inner axis. Both
+// operands lie as tiles of rows of 128 bytes in the copy engine's 128-byte swizzle, inner axis
+// dense, or turned: rows (columns) dense. Sums of thread t: rows 16 (t / 32) + t % 32 / 4 and 8
+// further, columns 8 j + 2 (t % 4) and the next: sum[4 j + 2 (second row) + (next column)].
 #ifndef TESS_CLIFFORD_WGMMA_CUH
 #define TESS_CLIFFORD_WGMMA_CUH
 
@@ -35,16 +35,18 @@ __device__ __forceinline__ void take_registers()
 }
 
 // clang-format off
-#define CL_WGMMA_REGISTERS \
+#define CL_WGMMA_REGISTERS_64 \
     "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15," \
     "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
     "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
-    "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63," \
+    "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+#define CL_WGMMA_REGISTERS \
+    CL_WGMMA_REGISTERS_64 "," \
     "%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79," \
     "%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95," \
     "%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111," \
     "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
-#define CL_WGMMA_SUMS(d) \
+#define CL_WGMMA_SUMS_64(d) \
     "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), \
     "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
     "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), \
@@ -60,7 +62,9 @@ __device__ __forceinline__ void take_registers()
     "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), \
     "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
     "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), \
-    "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), \
+    "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+#define CL_WGMMA_SUMS(d) \
+    CL_WGMMA_SUMS_64(d), \
     "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), \
     "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]), \
     "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), \
@@ -119,7 +123,42 @@ __device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[sums_per_thre
 #endif
 }
 
+// The descriptor of a turned tile: 64 rows (columns) are one row of 128 bytes; `stride` bytes to
+// the next 64. Adding 128 moves 16 items along the inner axis.
+__device__ __forceinline__ uint64_t turned_descriptor(uint32_t address, uint32_t stride)
+{
+    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(stride >> 4) << 16 |
+           uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
+}
+
+// sum += a b for f16: 256 or 128 columns, and either operand may be turned.
+template <bool turned_a, bool turned_b>
+__device__ __forceinline__ void multiply_half(float (&d)[128], uint64_t a, uint64_t b)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
+                 "}, %128, %129, keeps, 1, 1, %130, %131;\n}\n"
+                 : CL_WGMMA_SUMS(d)
+                 : "l"(a), "l"(b), "n"(int(turned_a)), "n"(int(turned_b)));
+#endif
+}
+
+template <bool turned_a, bool turned_b>
+__device__ __forceinline__ void multiply_half(float (&d)[64], uint64_t a, uint64_t b)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_64
+                 "}, %64, %65, keeps, 1, 1, %66, %67;\n}\n"
+                 : CL_WGMMA_SUMS_64(d)
+                 : "l"(a), "l"(b), "n"(int(turned_a)), "n"(int(turned_b)));
+#endif
+}
+
+#undef CL_WGMMA_REGISTERS_64
 #undef CL_WGMMA_REGISTERS
+#undef CL_WGMMA_SUMS_64
 #undef CL_WGMMA_SUMS
 
 // A box of an array, in the swizzle above, completing on the barrier; items outside the array are

@@ -1,0 +1,23 @@
+// Maps by which the copy engine finds boxes of an array: rows of 128 bytes in its 128-byte swizzle.
+#ifndef TESS_CUDA_CLIFFORD_BOXES_H
+#define TESS_CUDA_CLIFFORD_BOXES_H
+
+#include <cuda.h>
+
+#include <cstdint>
+
+// An array (layer, row, item) whose items are dense; strides in items.
+struct clifford_box_array {
+    int32_t dtype; // TESS_F32, BF16 or F16
+    void *data;
+    int64_t n_item, n_row, n_layer;
+    int64_t stride_row, stride_layer;
+};
+
+// Boxes of 128 bytes of items and that many rows. false: the driver or the array does not allow it.
+bool clifford_encode_boxes(CUtensorMap &map, const clifford_box_array &array, int rows);
+
+// Whether matrix instructions of warpgroups can be had: those of sm_90a alone.
+bool clifford_has_warpgroups();
+
+#endif

@@ -1,0 +1,79 @@
+// The three matrix products of stage clifford.fcgp on a chunk of rows. One copy of the weights
+// serves two of them, products and gradients serve as they were written: what an operand's inner
+// axis is, is the matrix instruction's affair.
+#ifndef TESS_CLIFFORD_FCGP_MULTIPLY_CUH
+#define TESS_CLIFFORD_FCGP_MULTIPLY_CUH
+
+#include "backend/cuda/clifford_fcgp_chunk.cuh"
+#include "backend/cuda/clifford_fcgp_store.cuh"
+
+namespace clifford_fcgp
+{
+
+// Rows of a product's tiles are few: one block of a multiprocessor with many stages. The other two
+// have many short tiles: two blocks, so that one multiplies while the other stores.
+using product_shape = clifford_matrix::shape<128, 2, 2, 6, 1>;
+using gradient_shape = clifford_matrix::shape<128, 2, 2, 3, 2>;
+
+struct matrices {
+    clifford_box_array pairs;     // (pair, row, in)
+    clifford_box_array gradients; // (component, row, out)
+    clifford_box_array weights;   // (path, in, out)
+};
+
+inline matrices matrices_of(const clifford::fc_chunk &c, const tess_cl_algebra &algebra,
+                            __half *weights)
+{
+    return {
+        {TESS_F16, c.pairs, c.n_in, c.n_row, cl_fc_pairs_of(&algebra).n, c.in_pitch, c.stride_pair},
+        {TESS_F16, c.gradients, c.n_out, c.n_row, algebra.n_component, c.out_pitch,
+         c.stride_gradient},
+        {TESS_F16, weights, c.n_out, c.n_in, algebra.n_path, c.out_pitch, c.n_in * c.out_pitch}};
+}
+
+inline f32_results results_of(const tess_cl_view &v, int64_t n_row, int64_t n_column)
+{
+    const bool are_pairs = v.stride[2] == 1 && v.stride[0] % 2 == 0 && v.stride[1] % 2 == 0 &&
+                           n_column % 2 == 0 && reinterpret_cast<uintptr_t>(v.data) % 8 == 0;
+    return {static_cast<float *>(v.data),
+            {v.stride[0], v.stride[1], v.stride[2]},
+            int32_t(n_row),
+            int32_t(n_column),
+            are_pairs};
+}
+
+// pairs, weights -> product
+template <typename S>
+cudaError_t multiply_product(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
+                             const cl_fc_table &table)
+{
+    const store_product store = {results_of(c.product, c.n_row, c.n_out), c.left_exponent,
+                                 c.right_exponent, c.weight_exponent, c.product_exponent};
+    return clifford_matrix::launch_matrix<S, false, true>(
+        stream, {m.pairs, m.weights, c.n_row, c.n_out, c.n_in}, table, store);
+}
+
+// gradients, weights -> pairs
+template <typename S>
+cudaError_t multiply_pairs(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
+                           const cl_fc_table &table)
+{
+    const store_pairs store = {c.pairs, c.stride_pair, c.in_pitch, int32_t(c.n_row),
+                               c.sum_exponent};
+    return clifford_matrix::launch_matrix<S, false, false>(
+        stream, {m.gradients, m.weights, c.n_row, c.n_in, c.n_out}, table, store);
+}
+
+// pairs formed with fc_form_common, gradients -> grad_weight, f32 (path, in, out)
+template <typename S>
+cudaError_t multiply_weights(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
+                             const cl_fc_table &table, const tess_cl_view &grad_weight, bool adds)
+{
+    const store_weights store = {results_of(grad_weight, c.n_in, c.n_out), c.common_exponent, adds};
+    return clifford_matrix::launch_matrix<S, true, true>(
+        stream, {m.pairs, m.gradients, c.n_in, c.n_out, c.n_row}, table, store);
+}
+
+} // namespace clifford_fcgp
+
+#endif
