@@ -159,7 +159,8 @@ static PyObject *op_backward(PyObject *self, PyObject *const *args, Py_ssize_t n
     next_arrays(&c, input_names, 0, &in);
     const tess_array *gz = next_array(&c, "gz", 0);
     const tess_array *statistics = next_array(&c, "statistics", 0);
-    in.z = next_array(&c, "z", 0);
+    const tess_array *z = next_array(&c, "z", 0);
+    in.z = statistics ? z : NULL; // of use together only; the workspace counts on both
     next_arrays(&c, gradient_names, 1, &gradients);
     if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CL_BACKWARD, &in) < 0 ||
         core_call_begin(&call, c.state, c.context, NULL) < 0) {

@@ -1,5 +1,5 @@
 // nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc -I$GEN
-//   tests/backend/gpu_clifford_fcgp*.cu src/backend/cuda/clifford_fcgp*.cu -o /tmp/gpu_fcgp
+//   tests/backend/gpu_clifford_fcgp*.cu src/backend/cuda/clifford_{boxes,fcgp*}.cu -o /tmp/gpu_fcgp
 // /tmp/gpu_fcgp && /tmp/gpu_fcgp --bench
 //
 // Stage clifford.fcgp on a GPU against sums in f64 on the host, on fresh random inputs; --bench
@@ -139,7 +139,26 @@ void compare_bits(const problem &c, const char *what, array &got, const vector<d
     got.fetch();
     const bool same = std::memcmp(got.values.data(), want.data(), want.size() * 8) == 0;
     n_failed += !same;
-    std::printf("%s %s %s twice\n", same ? "ok" : "FAILED", c.name, what);
+    std::printf("%s %s %s again\n", same ? "ok" : "FAILED", c.name, what);
+}
+
+// Gradients must not depend on which others are asked for.
+void check_alone(const problem &c, const tess_cl_algebra &a, device_arrays &d,
+                 const vector<double> &gx, const vector<double> &gw)
+{
+    for (array *one : {&d.grad_x, &d.grad_weight}) {
+        CHECK(cudaMemset(one->device, 0xff, one->host.size()));
+    }
+    tess_stage_clifford_fcgp s = stage_of(c, a, d, TESS_CL_BACKWARD);
+    s.grad_x.data = nullptr;
+    s.grad_y.data = nullptr;
+    run(s);
+    compare_bits(c, "gw alone", d.grad_weight, gw);
+    s = stage_of(c, a, d, TESS_CL_BACKWARD);
+    s.grad_y.data = nullptr;
+    s.grad_weight.data = nullptr;
+    run(s);
+    compare_bits(c, "gx alone", d.grad_x, gx);
 }
 
 void check(const problem &c, bool again)
@@ -180,6 +199,7 @@ void check(const problem &c, bool again)
         run(stage_of(c, a, d, TESS_CL_BACKWARD));
         compare_bits(c, "gx", d.grad_x, gx);
         compare_bits(c, "gw", d.grad_weight, gw);
+        check_alone(c, a, d, gx, gw);
     }
     drop_arrays(d);
 }
@@ -224,6 +244,12 @@ const problem small[] = {
      all_paths, true, true},
     {"f32 high last", cl30, 20, 28, 28, f32, f32, gelu, 0, euclid, high, channel_last,
      all_paths, false, false},
+    {"f32 high cl13", cl13, 40, 24, 24, f32, f32, gelu, 1, TESS_CL_NORM_ABS, high, plain,
+     all_paths, true, false},
+    {"f32 high cl301", cl301, 33, 20, 28, f32, f32, TESS_CL_SIGMOID, 1, TESS_CL_NORM_CLAMP, high,
+     padded, 0x2fffffffe, false, false},
+    {"f32 high cl41", cl41, 20, 12, 12, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
+     false},
     {"f32 high 2d", cl20, 130, 136, 136, f32, f32, gelu, 1, euclid, high, plain, all_paths,
      true, false},
     {"bf16 mixed", cl30, 130, 64, 64, bf16, f32, gelu, 1, euclid, highest, plain, all_paths,
@@ -234,8 +260,12 @@ const problem small[] = {
      true, false},
 };
 
-// Enough tiles for every stage of the pipelines.
+// Enough tiles for every stage of the pipelines, two chunks of rows, rows longer than a block.
 const problem large[] = {
+    {"f32 high chunks", cl41, 300, 104, 104, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     false, false},
+    {"f32 high long", cl30, 40, 520, 520, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
     {"f32 high 300x320", cl30, 300, 320, 320, f32, f32, gelu, 1, euclid, high, plain, all_paths,
      true, false},
     {"f32 high 1100x96", cl30, 1100, 96, 96, f32, f32, gelu, 1, euclid, high, plain, all_paths,

@@ -1,6 +1,9 @@
-// Times of the single kernels of stage clifford.fcgp on tensor cores, Cl(3,0), f32, precision high.
+// Times of the single kernels of stage clifford.fcgp on tensor cores, Cl(3,0), f32, precision high,
+// and of the matrix kernel in other shapes than the shipped ones, over chunks of several sizes. A
+// shape's results have to agree with those of the first.
 
-#include "backend/cuda/clifford_fcgp_mma.cuh"
+#include "backend/cuda/clifford_fcgp_multiply.cuh"
+#include "backend/cuda/clifford_fcgp_weights.cuh"
 #include "gpu_clifford_fcgp.cuh"
 
 #include <functional>
@@ -8,27 +11,36 @@
 
 using namespace fcgp_test;
 using namespace clifford_fcgp;
+using clifford::fc_chunk;
+using clifford_matrix::shape;
 
 namespace
 {
 
+constexpr int64_t n_row = 4096;
+constexpr int64_t n = 512;
+constexpr int n_component = 8;
+constexpr int n_pair = 44;
+constexpr int n_path = 20;
+constexpr double gflop = 2e-9 * n_pair * double(n_row) * double(n) * double(n);
+
 template <typename T>
-T *allocate(int64_t n)
+T *allocate(int64_t count)
 {
     void *data = nullptr;
-    CHECK(cudaMalloc(&data, size_t(n) * sizeof(T)));
-    CHECK(cudaMemset(data, 0, size_t(n) * sizeof(T)));
+    CHECK(cudaMalloc(&data, size_t(count) * sizeof(T)));
+    CHECK(cudaMemset(data, 0, size_t(count) * sizeof(T)));
     return static_cast<T *>(data);
 }
 
-void measure(const char *what, double gflop, const std::function<cudaError_t()> &launch)
+double median_us(const std::function<cudaError_t()> &launch)
 {
     cudaEvent_t begin;
     cudaEvent_t end;
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
     vector<float> times;
-    for (int i = 0; i < 23; i++) {
+    for (int i = 0; i < 14; i++) {
         CHECK(cudaEventRecord(begin));
         CHECK(launch());
         CHECK(cudaEventRecord(end));
@@ -40,117 +52,279 @@ void measure(const char *what, double gflop, const std::function<cudaError_t()> 
         }
     }
     std::sort(times.begin(), times.end());
-    std::printf("bench part %-16s %7.1f us (%.0f TF)\n", what, 1e3 * double(times[10]),
-                gflop / double(times[10]));
+    return 1e3 * double(times[times.size() / 2]);
 }
 
-// The product in all its variants, whose results have to agree.
-void measure_product(extents e, const packed &data, view<float> out, float *squares, double gflop,
-                     size_t n_item)
+// bytes: what the part reads and writes, of whatever memory.
+void report(const std::string &what, double us, double flops, double bytes)
 {
-    vector<float> host(n_item);
-    vector<float> first;
-    for (int shape = 0; shape < 8; shape++) {
-        e.product_by_group = shape / 4;
-        e.product_cluster[0] = 1 + shape / 2 % 2;
-        e.product_cluster[1] = 1 + shape % 2;
-        const std::string name = "product " + std::to_string(shape);
-        measure(name.c_str(), gflop,
-                [&] { return multiply_product<cl30>(nullptr, e, data, out, squares); });
-        CHECK(cudaMemcpy(host.data(), out.data, host.size() * 4, cudaMemcpyDeviceToHost));
-        first = shape == 0 ? host : first;
-        double error = 0;
-        double size = 0;
-        for (size_t i = 0; i < host.size(); i += 7) {
-            error += std::pow(double(host[i]) - double(first[i]), 2);
-            size += std::pow(double(first[i]), 2);
-        }
-        const bool ok = std::sqrt(error / size) < 1e-5;
-        n_failed += !ok;
-        std::printf("%s product %d %.3g\n", ok ? "ok" : "FAILED", shape, std::sqrt(error / size));
+    std::printf("bench part %-34s %7.1f us", what.c_str(), us);
+    if (flops > 0) {
+        std::printf(" (%.0f TF)", flops / us * 1e3);
     }
+    if (bytes > 0) {
+        std::printf(" (%.2f TB/s)", bytes / us * 1e-6);
+    }
+    std::printf("\n");
 }
 
-void measure_gradients(const tess_stage_clifford_fcgp &s, extents e, const packed &data,
-                       double gflop)
+// Arrays of the whole batch, and scratch memory of a chunk.
+struct setup {
+    tess_cl_algebra algebra = algebra_of({1, 1, 1});
+    cl_fc_table product = table(CL_FC_PRODUCT);
+    cl_fc_table pairs = table(CL_FC_GRAD_PAIR);
+    cl_fc_table weights = table(CL_FC_GRAD_WEIGHT);
+    tess_cl_view x, y, z, gz, gx, gy, w, gw;
+    float *statistics = nullptr;
+    fc_chunk first = {};
+    clifford::fc_weights packed = {};
+
+    cl_fc_table table(cl_fc_sum sum) const
+    {
+        return cl_fc_table_of(&algebra, (1u << n_path) - 1, sum);
+    }
+    int64_t rows() const
+    {
+        return first.n_row;
+    }
+    // The chunk from a row on.
+    fc_chunk chunk(int64_t row) const
+    {
+        fc_chunk c = first;
+        const auto from = [&](const tess_cl_view &v) {
+            return tess_cl_view{static_cast<float *>(v.data) + row * n,
+                                {v.stride[0], v.stride[1], v.stride[2]}};
+        };
+        c.n_row = std::min(first.n_row, n_row - row);
+        c.x = from(x);
+        c.y = from(y);
+        c.out = c.product = c.saved_out = from(z);
+        c.grad_out = from(gz);
+        c.grad_x = from(gx);
+        c.grad_y = from(gy);
+        c.statistics = statistics + row;
+        return c;
+    }
+    // A kernel over all chunks.
+    double over_chunks(const std::function<cudaError_t(const fc_chunk &, bool)> &launch) const
+    {
+        return median_us([&] {
+            for (int64_t row = 0; row < n_row; row += rows()) {
+                CHECK(launch(chunk(row), row > 0));
+            }
+            return cudaSuccess;
+        });
+    }
+    matrices operands(const fc_chunk &c) const
+    {
+        return matrices_of(c, algebra, packed.packed);
+    }
+};
+
+tess_cl_view make_view(int64_t layers, int64_t lines, const vector<float> *values)
 {
-    for (int cluster = 1; cluster <= 4; cluster *= 2) {
-        e.weights_cluster = cluster;
-        const std::string name = "grad weights " + std::to_string(cluster);
-        measure(name.c_str(), gflop,
-                [&] { return multiply_weights<cl30>(nullptr, s, e, data, nullptr); });
+    const tess_cl_view v = {allocate<float>(layers * lines * n), {lines * n, n, 1}};
+    if (values != nullptr) {
+        CHECK(cudaMemcpy(v.data, values->data(), size_t(layers * lines * n) * 4,
+                         cudaMemcpyHostToDevice));
     }
-    for (int shape = 0; shape < 4; shape++) {
-        e.data_cluster[0] = 1 + shape / 2;
-        e.data_cluster[1] = 1 + shape % 2;
-        const std::string name = "grad inputs " + std::to_string(shape);
-        measure(name.c_str(), gflop,
-                [&] { return multiply_data<cl30, float>(nullptr, s, e, data); });
-    }
+    return v;
 }
 
-vector<float> make_views(tess_stage_clifford_fcgp &s, int64_t B, int64_t N)
+void make_arrays(setup &s)
 {
-    tess_cl_view *const views[] = {&s.x,        &s.y,      &s.out,   &s.saved_out,
-                                   &s.grad_out, &s.grad_x, &s.grad_y};
-    vector<float> host(size_t(8 * B * N));
-    for (float &one : host) {
+    vector<float> values(size_t(n_component * n_row * n));
+    for (float &one : values) {
         one = float(normal());
     }
-    for (tess_cl_view *one : views) {
-        *one = {allocate<float>(8 * B * N), {B * N, N, 1}};
-        CHECK(cudaMemcpy(one->data, host.data(), host.size() * 4, cudaMemcpyHostToDevice));
+    for (tess_cl_view *one : {&s.x, &s.y, &s.z, &s.gz, &s.gx, &s.gy}) {
+        *one = make_view(n_component, n_row, &values);
     }
-    for (tess_cl_view *one : {&s.weight, &s.grad_weight}) {
-        *one = {allocate<float>(20 * N * N), {N * N, N, 1}};
-        CHECK(cudaMemcpy(one->data, host.data(), size_t(20 * N * N) * 4, cudaMemcpyHostToDevice));
+    s.w = make_view(n_path, n, &values);
+    s.gw = make_view(n_path, n, nullptr);
+    s.statistics = allocate<float>(4 * n_row);
+    s.packed = {s.w,
+                (1u << n_path) - 1,
+                n_path * n,
+                allocate<__half>(n_path * n * n),
+                allocate<uint32_t>(clifford::fc_weight_blocks),
+                allocate<int>(1),
+                n,
+                int(n),
+                int(n),
+                0};
+}
+
+void make_chunk(setup &s, int64_t most_rows)
+{
+    fc_chunk &c = s.first;
+    c.n_row = most_rows;
+    c.n_in = c.n_out = int32_t(n);
+    c.in_pitch = c.out_pitch = n;
+    c.stride_pair = c.stride_gradient = most_rows * n;
+    c.stride_statistics = n_row;
+    c.pairs = allocate<__half>(n_pair * most_rows * n);
+    c.gradients = allocate<__half>(n_component * most_rows * n);
+    c.left_exponent = allocate<int>(most_rows);
+    c.right_exponent = allocate<int>(most_rows);
+    c.gradient_exponent = allocate<int>(most_rows);
+    c.common_exponent = allocate<int>(1);
+    c.weight_exponent = s.packed.exponent;
+    c.product_exponent = cl_fc_product_exponent(clifford::fc_cl30.most_terms);
+    c.sum_exponent = cl_fc_sum_exponent(n);
+    c.dtype = c.out_dtype = c.saved_dtype = TESS_F32;
+    c.activation = TESS_CL_GELU;
+    c.normalize = 1;
+    c.metric = TESS_CL_NORM_EUCLID;
+    c.eps = 1e-6f;
+}
+
+void drop_chunk(setup &s)
+{
+    fc_chunk &c = s.first;
+    for (void *one :
+         {static_cast<void *>(c.pairs), static_cast<void *>(c.gradients),
+          static_cast<void *>(c.left_exponent), static_cast<void *>(c.right_exponent),
+          static_cast<void *>(c.gradient_exponent), static_cast<void *>(c.common_exponent)}) {
+        CHECK(cudaFree(one));
     }
-    return host;
+}
+
+// Every seventh of some items on the device, as f64.
+template <typename T>
+vector<double> sample(const T *from, int64_t count)
+{
+    vector<T> host(static_cast<size_t>(count));
+    CHECK(cudaMemcpy(host.data(), from, host.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    vector<double> some;
+    for (size_t i = 0; i < host.size(); i += 7) {
+        some.push_back(double(float(host[i])));
+    }
+    return some;
+}
+
+void agree(const std::string &what, const vector<double> &got, vector<double> &first)
+{
+    if (first.empty()) {
+        first = got;
+        return;
+    }
+    double error = 0;
+    double size = 0;
+    for (size_t i = 0; i < got.size(); i++) {
+        error += std::pow(got[i] - first[i], 2);
+        size += std::pow(first[i], 2);
+    }
+    const bool ok = std::sqrt(error) <= 1e-5 * std::sqrt(size); // NaN is not
+    n_failed += !ok;
+    std::printf("%s %s %.3g\n", ok ? "ok" : "FAILED", what.c_str(), std::sqrt(error / size));
+}
+
+// What the shapes have to agree with.
+struct firsts {
+    vector<double> product, pairs, weights;
+};
+
+// The three matrix products in one shape, each on operands made for it.
+template <typename S>
+void measure_shape(const setup &s, const char *name, firsts &first)
+{
+    const std::string of = " " + std::string(name) + " rows " + std::to_string(s.rows());
+    const fc_chunk c = s.chunk(0);
+    const auto &kernels = clifford::fc_cl30;
+    CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+    report("product" + of, s.over_chunks([&](const fc_chunk &one, bool) {
+        return multiply_product<S>(nullptr, one, s.operands(one), s.product);
+    }),
+           gflop, 0);
+    CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+    CHECK(multiply_product<S>(nullptr, c, s.operands(c), s.product));
+    agree("product" + of, sample(static_cast<const float *>(s.z.data), 128 * n), first.product);
+    report("grad pairs" + of, s.over_chunks([&](const fc_chunk &one, bool) {
+        return multiply_pairs<S>(nullptr, one, s.operands(one), s.pairs);
+    }),
+           gflop, 0);
+    agree("grad pairs" + of, sample(c.pairs, 128 * n), first.pairs);
+    CHECK(kernels.form(nullptr, c, clifford::fc_form_measure));
+    CHECK(kernels.form(nullptr, c, clifford::fc_form_common));
+    report("grad weights" + of, s.over_chunks([&](const fc_chunk &one, bool adds) {
+        return multiply_weights<S>(nullptr, one, s.operands(one), s.weights, s.gw, adds);
+    }),
+           gflop, 0);
+    CHECK(multiply_weights<S>(nullptr, c, s.operands(c), s.weights, s.gw, false));
+    agree("grad weights" + of, sample(static_cast<const float *>(s.gw.data), n_path * n * n),
+          first.weights);
+}
+
+void measure_shapes(const setup &s)
+{
+    firsts first;
+    CHECK(clifford::fc_cl30.gradient(nullptr, s.chunk(0)));
+    measure_shape<shape<128, 1, 1, 6, 1>>(s, "128x128 1x1 6", first);
+    measure_shape<shape<128, 2, 1, 6, 1>>(s, "128x128 2x1 6", first);
+    measure_shape<shape<128, 1, 2, 6, 1>>(s, "128x128 1x2 6", first);
+    measure_shape<shape<128, 2, 2, 6, 1>>(s, "128x128 2x2 6", first);
+    measure_shape<shape<128, 2, 2, 4, 1>>(s, "128x128 2x2 4", first);
+    measure_shape<shape<128, 2, 1, 3, 2>>(s, "128x128 2x1 3 twice", first);
+    measure_shape<shape<128, 2, 2, 3, 2>>(s, "128x128 2x2 3 twice", first);
+    measure_shape<shape<256, 1, 1, 4, 1>>(s, "128x256 1x1 4", first);
+    measure_shape<shape<256, 2, 1, 4, 1>>(s, "128x256 2x1 4", first);
+    measure_shape<shape<256, 2, 2, 4, 1>>(s, "128x256 2x2 4", first);
+}
+
+// The kernels of rows, and the passes as the stage launches them, over chunks of one size.
+void measure_rows(const setup &s)
+{
+    const auto &kernels = clifford::fc_cl30;
+    const std::string of = " rows " + std::to_string(s.rows());
+    constexpr double component = 4.0 * double(n_row) * double(n);
+    constexpr double pair_bytes = 2.0 * n_pair * double(n_row) * double(n);
+    const auto form = [&](clifford::fc_form how) {
+        return s.over_chunks(
+            [&](const fc_chunk &c, bool) { return kernels.form(nullptr, c, how); });
+    };
+    report("form" + of, form(clifford::fc_form_rows), 0, 16 * component + pair_bytes);
+    report("norm" + of,
+           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.norm(nullptr, c); }), 0,
+           16 * component);
+    report("gradient" + of,
+           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.gradient(nullptr, c); }), 0,
+           20 * component);
+    report("contract" + of,
+           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.contract(nullptr, c); }), 0,
+           32 * component + pair_bytes);
+    report("form common" + of, form(clifford::fc_form_common), 0, 16 * component + pair_bytes);
+    report("forward" + of, s.over_chunks([&](const fc_chunk &c, bool) {
+        CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+        CHECK(multiply_product<product_shape>(nullptr, c, s.operands(c), s.product));
+        return kernels.norm(nullptr, c);
+    }),
+           gflop, 0);
+    report("backward" + of, s.over_chunks([&](const fc_chunk &c, bool adds) {
+        CHECK(kernels.gradient(nullptr, c));
+        CHECK(multiply_pairs<gradient_shape>(nullptr, c, s.operands(c), s.pairs));
+        CHECK(kernels.contract(nullptr, c));
+        CHECK(kernels.form(nullptr, c, clifford::fc_form_common));
+        return multiply_weights<gradient_shape>(nullptr, c, s.operands(c), s.weights, s.gw, adds);
+    }),
+           2 * gflop, 0);
 }
 
 } // namespace
 
 void fcgp_bench_parts()
 {
-    const tess_cl_algebra a = algebra_of({1, 1, 1});
-    const int64_t B = 4096;
-    const int64_t N = 512;
-    extents e = {B,           N,           N,      B / 64, int(N / 16), int(N / 16),
-                 int(N / 64), int(N / 32), {1, 1}, {1, 1}, 1,           0};
-    tess_stage_clifford_fcgp s = {};
-    s.problem.algebra = &a;
-    s.problem.path_mask = (1 << 20) - 1;
-    s.problem.n_row = B;
-    s.problem.n_in = N;
-    s.problem.n_out = N;
-    s.problem.dtype = TESS_F32;
-    s.problem.weight_dtype = TESS_F32;
-    s.problem.activation = TESS_CL_GELU;
-    s.problem.normalize = 1;
-    s.problem.norm_metric = TESS_CL_NORM_EUCLID;
-    s.problem.eps = 1e-6;
-    const vector<float> host = make_views(s, B, N);
-    float *const statistics = allocate<float>(4 * B);
-    float *const squares = allocate<float>(8 * 4 * B);
-    packed data = {};
-    data.inputs = allocate<__half>(16 * B * N);
-    data.gradients = allocate<__half>(8 * B * N);
-    data.gradients_by_row = allocate<__half>(8 * B * N);
-    data.weights = allocate<__half>(20 * N * N);
-    data.transposed = allocate<__half>(20 * N * N);
-    data.input_exponent = allocate<int>(B);
-    data.gradient_exponent = allocate<int>(B);
-    data.largest_exponent = allocate<int>(1);
-    data.largest_weight = allocate<unsigned>(1);
-    const double gflop = 2e-9 * 44 * double(B) * double(N) * double(N);
-    const view<float> out = view_of<float>(s.out);
-    measure("inputs", 0, [&] { return pack_inputs<cl30, float>(nullptr, s, e, data); });
-    measure("weights", 0, [&] { return pack_weights<cl30>(nullptr, s, e, data); });
-    measure_product(e, data, out, squares, gflop, host.size());
-    measure("norm", 0, [&] {
-        return finish_norm<cl30, float>(nullptr, s.problem, e, out, squares, out, statistics);
-    });
-    measure("gradients", 0,
-            [&] { return pack_gradients<cl30, float>(nullptr, s, e, data, {}, statistics); });
-    measure_gradients(s, e, data, gflop);
+    setup s;
+    make_arrays(s);
+    report("weights",
+           median_us([&] { return clifford::fc_pack_weights(nullptr, s.packed, TESS_F32); }), 0,
+           10.0 * n_path * double(n) * double(n));
+    for (const int64_t rows : {512, 256, 384, 1024}) {
+        make_chunk(s, rows);
+        measure_rows(s);
+        if (rows == 512 || rows == 1024) {
+            measure_shapes(s);
+        }
+        drop_chunk(s);
+    }
 }

@@ -118,7 +118,9 @@ typedef enum tess_cl_pass {
     TESS_CL_DOUBLE_BACKWARD = 3
 } tess_cl_pass;
 
-/** Bytes of workspace for a pass over arrays of these shapes and types. Data are not read. */
+/** Bytes of workspace for a pass over arrays of these shapes and types, whatever results it is
+ *  asked for. Data are not read. z of a backward pass counts as coming with its statistics, which
+ *  saves memory: a call without statistics asks without z. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_workspace(tess_context *ctx,
                                                              const tess_clifford_op *op,
                                                              tess_cl_pass pass,

@@ -22,7 +22,8 @@ typedef struct guess {
     int64_t spread;    // of strides
 } guess;
 
-// Everything that can be asked for, and nothing that would spare work (statistics, linear_out).
+// Everything that can be asked for, and nothing that would spare work (statistics, linear_out) but
+// what the caller says he will bring.
 static void pretend_all(tess_cl_job *job, tess_cl_pass pass, const guess *g)
 {
     for (int i = CL_GRADIENT; i < CL_N_OPERAND; i++) {
@@ -39,6 +40,14 @@ static void pretend_all(tess_cl_job *job, tess_cl_pass pass, const guess *g)
     }
 }
 
+// z of the forward pass comes with its statistics. Without them it would be of no use.
+static void pretend_kept(tess_cl_job *job, const tess_array *z, const guess *g)
+{
+    job->views[CL_Z] = tess_cl_view_of(z);
+    job->views[CL_Z].data = (void *)g->address;
+    job->views[CL_STATISTICS] = tess_cl_view_like(job, CL_STATISTICS, (void *)g->address);
+}
+
 static tess_status count(tess_context *ctx, const tess_clifford_op *op,
                          const tess_cl_operands *operands, const tess_cl_sizes *sizes,
                          const guess *g, uint64_t *bytes)
@@ -52,6 +61,9 @@ static tess_status count(tess_context *ctx, const tess_clifford_op *op,
         }
     }
     pretend_all(&job, operands->pass, g);
+    if (operands->pass == TESS_CL_BACKWARD && operands->arrays[CL_Z]) {
+        pretend_kept(&job, operands->arrays[CL_Z], g);
+    }
     TESS_TRY(operands->pass == TESS_CL_FORWARD    ? tess_cl_forward_work(&job)
              : operands->pass == TESS_CL_BACKWARD ? tess_cl_backward_work(&job)
                                                   : tess_cl_double_work(&job));
