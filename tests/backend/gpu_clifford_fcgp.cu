@@ -1,9 +1,5 @@
-// nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc -I$GEN
-//   tests/backend/gpu_clifford_fcgp*.cu src/backend/cuda/clifford_{boxes,fcgp*}.cu -o /tmp/gpu_fcgp
-// /tmp/gpu_fcgp && /tmp/gpu_fcgp --bench
-//
 // Stage clifford.fcgp on a GPU against sums in f64 on the host, on fresh random inputs; --bench
-// measures. $GEN is the folder whose clifford/ tools/clifford_tables.py wrote.
+// measures. run_fcgp_on_gpu.sh builds and runs it.
 
 #include "backend/cuda/cuda_backend.h"
 #include "gpu_clifford_fcgp.cuh"
@@ -108,8 +104,26 @@ tess_stage_clifford_fcgp stage_of(const problem &c, const tess_cl_algebra &a, de
     return s;
 }
 
+// Through a graph, as frameworks replay their work.
+cudaError_t launch_graph(const tess_stage_clifford_fcgp &s)
+{
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(tess_cuda_stage_clifford_fcgp.launch(stream, &s));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    return cudaStreamDestroy(stream);
+}
+
 // Scratch memory full of NaN, with a guard behind it.
-void run(tess_stage_clifford_fcgp s)
+void run(tess_stage_clifford_fcgp s, bool in_graph = false)
 {
     const tess_host host = {};
     tess_backend_device device = {&host, 0};
@@ -120,7 +134,7 @@ void run(tess_stage_clifford_fcgp s)
     CHECK(cudaMalloc(reinterpret_cast<void **>(&scratch), bytes + guard));
     CHECK(cudaMemset(scratch, 0xff, bytes + guard));
     s.problem.scratch = scratch;
-    CHECK(stage.launch(nullptr, &s));
+    CHECK(in_graph ? launch_graph(s) : stage.launch(nullptr, &s));
     CHECK(cudaDeviceSynchronize());
     vector<unsigned char> behind(guard);
     CHECK(cudaMemcpy(behind.data(), scratch + bytes, guard, cudaMemcpyDeviceToHost));
@@ -194,9 +208,9 @@ void check(const problem &c, bool again)
         for (array *one : {&d.out, &d.grad_x, &d.grad_weight}) {
             CHECK(cudaMemset(one->device, 0xff, one->host.size()));
         }
-        run(stage_of(c, a, d, TESS_CL_FORWARD));
+        run(stage_of(c, a, d, TESS_CL_FORWARD), true);
         compare_bits(c, "z", d.out, z);
-        run(stage_of(c, a, d, TESS_CL_BACKWARD));
+        run(stage_of(c, a, d, TESS_CL_BACKWARD), true);
         compare_bits(c, "gx", d.grad_x, gx);
         compare_bits(c, "gw", d.grad_weight, gw);
         check_alone(c, a, d, gx, gw);

@@ -14,6 +14,7 @@
 #include "backend/cuda/clifford_linear_sums.cu"
 #include "backend/cuda/clifford_linear_tensor.cu"
 #include "backend/cuda/clifford_linear_wgmma.cu"
+#include "backend/cuda/clifford_boxes.cu"
 // clang-format on
 
 #include "gpu_clifford_arrays.cuh"

@@ -1,14 +1,23 @@
 // Rows of the fully connected product of Cl(1,3) on CUDA.
 
 #define TESS_CL_NAME cl13
+#define TESS_CL_PAIRS cl13_pairs
 #define TESS_CL_UPPER CL13
 #define TESS_CL_TERMS "clifford/cl13.def"
+// The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_fcgp_terms.cuh"
 
 #include "backend/cuda/clifford_fcgp_norms.cuh"
 #include "backend/cuda/clifford_fcgp_pairs.cuh"
 
 const clifford::fc_kernels clifford::fc_cl13 = {
-    {CL13_METRIC},           CL13_SYMBOLS,       cl13::most_terms(),     fc_form_pairs<cl13>,
-    fc_contract_pairs<cl13>, fc_norm_rows<cl13>, fc_gradient_rows<cl13>,
+    {CL13_METRIC},
+    CL13_SYMBOLS,
+    cl13_pairs::most_terms(),
+    fc_form_pairs<cl13_pairs>,
+    fc_contract_pairs<cl13_pairs>,
+    fc_norm_rows<cl13>,
+    fc_gradient_rows<cl13>,
 };

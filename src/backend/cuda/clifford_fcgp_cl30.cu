@@ -1,14 +1,23 @@
 // Rows of the fully connected product of Cl(3,0) on CUDA.
 
 #define TESS_CL_NAME cl30
+#define TESS_CL_PAIRS cl30_pairs
 #define TESS_CL_UPPER CL30
 #define TESS_CL_TERMS "clifford/cl30.def"
+// The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_fcgp_terms.cuh"
 
 #include "backend/cuda/clifford_fcgp_norms.cuh"
 #include "backend/cuda/clifford_fcgp_pairs.cuh"
 
 const clifford::fc_kernels clifford::fc_cl30 = {
-    {CL30_METRIC},           CL30_SYMBOLS,       cl30::most_terms(),     fc_form_pairs<cl30>,
-    fc_contract_pairs<cl30>, fc_norm_rows<cl30>, fc_gradient_rows<cl30>,
+    {CL30_METRIC},
+    CL30_SYMBOLS,
+    cl30_pairs::most_terms(),
+    fc_form_pairs<cl30_pairs>,
+    fc_contract_pairs<cl30_pairs>,
+    fc_norm_rows<cl30>,
+    fc_gradient_rows<cl30>,
 };

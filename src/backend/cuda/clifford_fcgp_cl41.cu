@@ -1,14 +1,23 @@
 // Rows of the fully connected product of Cl(4,1) on CUDA.
 
 #define TESS_CL_NAME cl41
+#define TESS_CL_PAIRS cl41_pairs
 #define TESS_CL_UPPER CL41
 #define TESS_CL_TERMS "clifford/cl41.def"
+// The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
+
+#include "backend/cuda/clifford_fcgp_terms.cuh"
 
 #include "backend/cuda/clifford_fcgp_norms.cuh"
 #include "backend/cuda/clifford_fcgp_pairs.cuh"
 
 const clifford::fc_kernels clifford::fc_cl41 = {
-    {CL41_METRIC},           CL41_SYMBOLS,       cl41::most_terms(),     fc_form_pairs<cl41>,
-    fc_contract_pairs<cl41>, fc_norm_rows<cl41>, fc_gradient_rows<cl41>,
+    {CL41_METRIC},
+    CL41_SYMBOLS,
+    cl41_pairs::most_terms(),
+    fc_form_pairs<cl41_pairs>,
+    fc_contract_pairs<cl41_pairs>,
+    fc_norm_rows<cl41>,
+    fc_gradient_rows<cl41>,
 };

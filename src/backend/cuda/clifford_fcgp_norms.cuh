@@ -142,6 +142,17 @@ __device__ __forceinline__ void add_dots(const features<V> (&gz)[A::n_component]
     }
 }
 
+template <int V, int D>
+__device__ __forceinline__ void store_gradients(const fc_chunk &c, int64_t row, int n0,
+                                                const features<V> (&h)[D], int exponent)
+{
+    __half *to = c.gradients + row * c.out_pitch + n0;
+#pragma unroll
+    for (int k = 0; k < D; k++, to += c.stride_gradient) {
+        store_halves(to, h[k] * clifford_mma::scale_to_half(exponent));
+    }
+}
+
 // T: of the gradient, Z: of the saved result.
 template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
@@ -191,11 +202,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
                 most.x = largest_of(gz, most.x);
             }
             if (round == 2 && is_row) {
-                __half *to = c.gradients + row * c.out_pitch + n0;
-#pragma unroll
-                for (int k = 0; k < D; k++, to += c.stride_gradient) {
-                    store_halves(to, gz[k] * clifford_mma::scale_to_half(exponent));
-                }
+                store_gradients(c, row, n0, gz, exponent);
             }
         }
         if (round == 0) {
