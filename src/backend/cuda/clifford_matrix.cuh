@@ -254,6 +254,8 @@ __global__ void __launch_bounds__(S::threads, S::resident)
     const int cluster = int(blockIdx.x) / S::cluster;
     const int n_cluster = int(gridDim.x) / S::cluster;
     if (threadIdx.x == 0) {
+        clifford_wgmma::prefetch_map(&p.a);
+        clifford_wgmma::prefetch_map(&p.b);
         for (int s = 0; s < S::stages; s++) {
             barrier_init(map.full(s), 1);
             barrier_init(map.empty(s), S::consumers * S::senders);

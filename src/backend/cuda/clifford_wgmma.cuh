@@ -161,6 +161,12 @@ __device__ __forceinline__ void multiply_half(float (&d)[64], uint64_t a, uint64
 #undef CL_WGMMA_SUMS_64
 #undef CL_WGMMA_SUMS
 
+// Asks for a map, a kernel's argument, before the first copy needs it.
+__device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];\n" ::"l"(map) : "memory");
+}
+
 // A box of an array, in the swizzle above, completing on the barrier; items outside the array are
 // zero. To this block, or with a mask to the same place and barrier in several of the cluster.
 __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map, int x, int y, int z,
