@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace fcgp_test
@@ -97,11 +99,14 @@ inline tess_cl_algebra algebra_of(const vector<int> &metric)
             }
         }
     }
+    std::set<std::pair<int, int>> pairs;
     for (int t = 0; t < a.n_term; t++) {
         tess_cl_term &term = a.terms[t];
         term.path = uint8_t(rank[a.grade[term.i]][a.grade[term.k]][a.grade[term.j]]);
         a.path_out[term.path] = a.grade[term.k];
+        pairs.insert({term.k, term.path});
     }
+    a.n_pair = int32_t(pairs.size());
     return a;
 }
 

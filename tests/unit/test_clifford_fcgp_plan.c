@@ -5,6 +5,9 @@
 #include "backend/cuda/clifford_fcgp_plan.h"
 #include "clifford/algebras.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 static tess_cl_algebra algebra_of(const char *metric)
 {
     tess_cl_algebra algebra;

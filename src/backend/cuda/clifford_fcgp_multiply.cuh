@@ -25,7 +25,7 @@ inline matrices matrices_of(const clifford::fc_chunk &c, const tess_cl_algebra &
                             __half *weights)
 {
     return {
-        {TESS_F16, c.pairs, c.n_in, c.n_row, cl_fc_pairs_of(&algebra).n, c.in_pitch, c.stride_pair},
+        {TESS_F16, c.pairs, c.n_in, c.n_row, algebra.n_pair, c.in_pitch, c.stride_pair},
         {TESS_F16, c.gradients, c.n_out, c.n_row, algebra.n_component, c.out_pitch,
          c.stride_gradient},
         {TESS_F16, weights, c.n_out, c.n_in, algebra.n_path, c.out_pitch, c.n_in * c.out_pitch}};

@@ -6,7 +6,6 @@
 
 #include "stage/clifford.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -79,17 +78,15 @@ typedef struct cl_fc_pairs {
 
 static inline cl_fc_pairs cl_fc_pairs_of(const tess_cl_algebra *algebra)
 {
+    uint64_t paths[TESS_CL_MAX_COMPONENTS] = {0};
+    for (int t = 0; t < algebra->n_term; t++) {
+        paths[algebra->terms[t].k] |= UINT64_C(1) << algebra->terms[t].path;
+    }
     cl_fc_pairs pairs;
     memset(&pairs, 0, sizeof pairs);
     for (int k = 0; k < algebra->n_component; k++) {
-        uint64_t paths = 0;
-        for (int t = 0; t < algebra->n_term; t++) {
-            if (algebra->terms[t].k == k) {
-                paths |= UINT64_C(1) << algebra->terms[t].path;
-            }
-        }
         for (int p = 0; p < algebra->n_path; p++) {
-            if (paths >> p & 1) {
+            if (paths[k] >> p & 1) {
                 pairs.component[pairs.n] = (uint8_t)k;
                 pairs.path[pairs.n++] = (uint8_t)p;
             }
@@ -120,14 +117,27 @@ typedef enum cl_fc_sum {
 
 static inline void cl_fc_order(cl_fc_table *t)
 {
+    int longest = 0;
+    for (int r = 0; r < t->n_result; r++) {
+        const int length = t->first[r + 1] - t->first[r];
+        longest = length > longest ? length : longest;
+    }
     int n = 0;
-    for (int length = CL_FC_MAX_PAIRS; length >= 0; length--) {
+    for (int length = longest; length >= 0; length--) {
         for (int r = 0; r < t->n_result; r++) {
             if (t->first[r + 1] - t->first[r] == length) {
                 t->order[n++] = (uint16_t)r;
             }
         }
     }
+}
+
+// The result that a pair belongs to.
+static inline int cl_fc_result_of(const cl_fc_pairs *pairs, int pair, cl_fc_sum sum)
+{
+    return sum == CL_FC_PRODUCT     ? pairs->component[pair]
+           : sum == CL_FC_GRAD_PAIR ? pair
+                                    : pairs->path[pair];
 }
 
 // Paths outside the mask have no steps.
@@ -140,20 +150,23 @@ static inline cl_fc_table cl_fc_table_of(const tess_cl_algebra *algebra, uint64_
     t.n_result = sum == CL_FC_PRODUCT     ? algebra->n_component
                  : sum == CL_FC_GRAD_PAIR ? pairs.n
                                           : algebra->n_path;
-    int n = 0;
+    for (int i = 0; i < pairs.n; i++) {
+        t.first[cl_fc_result_of(&pairs, i, sum) + 1] += (uint16_t)(path_mask >> pairs.path[i] & 1);
+    }
+    uint16_t next[CL_FC_MAX_PAIRS] = {0};
     for (int r = 0; r < t.n_result; r++) {
-        t.first[r] = (uint16_t)n;
-        for (int i = 0; i < pairs.n; i++) {
-            const int k = pairs.component[i];
-            const int p = pairs.path[i];
-            const bool belongs = r == (sum == CL_FC_PRODUCT ? k : sum == CL_FC_GRAD_PAIR ? i : p);
-            if (belongs && (path_mask >> p & 1)) {
-                t.steps[n].a = (uint16_t)(sum == CL_FC_GRAD_PAIR ? k : i);
-                t.steps[n++].b = (uint16_t)(sum == CL_FC_GRAD_WEIGHT ? k : p);
-            }
+        next[r] = t.first[r];
+        t.first[r + 1] = (uint16_t)(t.first[r] + t.first[r + 1]);
+    }
+    for (int i = 0; i < pairs.n; i++) {
+        const int k = pairs.component[i];
+        const int p = pairs.path[i];
+        if (path_mask >> p & 1) {
+            cl_fc_step *step = &t.steps[next[cl_fc_result_of(&pairs, i, sum)]++];
+            step->a = (uint16_t)(sum == CL_FC_GRAD_PAIR ? k : i);
+            step->b = (uint16_t)(sum == CL_FC_GRAD_WEIGHT ? k : p);
         }
     }
-    t.first[t.n_result] = (uint16_t)n;
     cl_fc_order(&t);
     return t;
 }

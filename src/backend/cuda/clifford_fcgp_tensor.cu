@@ -133,7 +133,7 @@ void plan_scratch(plan &made, const tess_stage_clifford_fcgp &a, int64_t n_pair)
 plan plan_of(const tess_stage_clifford_fcgp &a)
 {
     const tess_cl_problem &p = a.problem;
-    const int64_t n_pair = cl_fc_pairs_of(p.algebra).n;
+    const int64_t n_pair = p.algebra->n_pair;
     plan made = {};
     plan_sizes(made, p, n_pair);
     plan_scratch(made, a, n_pair);
