@@ -22,13 +22,15 @@ __device__ __forceinline__ void cluster_sync()
                      : "memory");
 }
 
-// Arrives at the barrier that lies at this address in the block of that rank.
+// Arrives at the barrier that lies at this address in the block of that rank, to say that reads of
+// shared memory are over. Nothing written is handed on: a release of the cluster's scope would be a
+// fence over device memory each time.
 __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t rank)
 {
     asm volatile("{\n"
                  ".reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}\n" ::"r"(barrier),
                  "r"(rank)
                  : "memory");
