@@ -230,6 +230,9 @@ template <typename S>
 void measure_shape(const setup &s, const char *name, firsts &first)
 {
     const std::string of = " " + std::string(name) + " rows " + std::to_string(s.rows());
+    int n_cluster = 0;
+    CHECK((clifford_matrix::resident_clusters<S, false, true, store_product>(n_cluster)));
+    std::printf("shape %s: %d clusters of %d at a time\n", name, n_cluster, S::cluster);
     const fc_chunk c = s.chunk(0);
     const auto &kernels = clifford::fc_cl30;
     CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));

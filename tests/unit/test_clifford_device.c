@@ -58,6 +58,18 @@ static tess_status queue_adopt(tess_backend_device *device, void *stream, tess_b
 
 static tess_backend table;
 
+// As a GPU, which needs room for a product that is made again.
+static size_t scratch_bytes(tess_backend_device *device, int32_t stage, const void *args)
+{
+    const size_t bytes = seen.cpu->scratch_bytes(device, stage, args);
+    if (stage != TESS_STAGE_CLIFFORD_FCGP) {
+        return bytes;
+    }
+    const tess_stage_clifford_fcgp *fcgp = args;
+    const bool has_result = fcgp->saved_out.data && fcgp->statistics;
+    return bytes + (has_result ? 0 : 4096);
+}
+
 // A context whose device seems to have memory of its own.
 static tess_context *open_device(void)
 {
@@ -68,6 +80,7 @@ static tess_context *open_device(void)
     table.copy = copy;
     table.memory_alloc = memory_alloc;
     table.finish = finish;
+    table.scratch_bytes = scratch_bytes;
     table.supports = supports;
     table.enqueue = enqueue;
     table.queue_adopt = queue_adopt;
@@ -199,6 +212,42 @@ static void streams_of_the_caller(void **state)
     close_device(ctx);
 }
 
+// With z and statistics at hand the product is not made again, and needs no room.
+static void workspace_with_z(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    tess_context *ctx = open_device();
+    const tess_clifford_op op = cl_op(TESS_CL_FCGP, "++", NULL);
+    const naive v = problem(&seed, &op);
+    const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
+    tess_clifford_arrays in = cl_inputs(&v, &form);
+    tess_array *z = cl_activation(&v, &form, 5, v.z);
+    tess_array *gz = cl_activation(&v, &form, 5, v.gz);
+    tess_array *gx = cl_activation(&v, &form, 5, NULL);
+    tess_array *statistics = cl_empty(TESS_F32, CL_CONTIGUOUS, op.algebra.n_grade, 6, 0);
+    const tess_clifford_arrays gradients = CL_ARRAYS(.x = gx);
+    put_on_device(&in);
+    put_on_device(&gradients);
+    z->space = gz->space = statistics->space = TESS_SPACE_DEVICE;
+    assert_ok(tess_clifford_forward(ctx, &op, &in, z, statistics, NULL, NULL));
+    uint64_t without = 0, with = 0;
+    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &without));
+    in.z = z;
+    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &with));
+    assert_true(with < without);
+    tess_clifford_call call;
+    tess_clifford_call_init(&call, sizeof call);
+    char *room = cl_alloc((size_t)with + 256);
+    call.workspace = room + (256 - (uintptr_t)room % 256) % 256;
+    call.workspace_bytes = with;
+    assert_ok(tess_clifford_backward(ctx, &op, &in, gz, statistics, &gradients, &call));
+    assert_close(gx, v.gx, 2e-6);
+    assert_fails(tess_clifford_backward(ctx, &op, &in, gz, NULL, &gradients, &call),
+                 TESS_E_ARGUMENT, "expected at least");
+    close_device(ctx);
+}
+
 // Another GPU's array, and a device that knows no streams of others.
 static void what_does_not_fit(void **state)
 {
@@ -284,9 +333,13 @@ static void cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_arrays_go_up_and_down), cmocka_unit_test(streams_of_the_caller),
-        cmocka_unit_test(what_does_not_fit),          cmocka_unit_test(layers_without_their_stage),
-        cmocka_unit_test(failures_on_the_way),        cmocka_unit_test(cancelled),
+        cmocka_unit_test(host_arrays_go_up_and_down),
+        cmocka_unit_test(streams_of_the_caller),
+        cmocka_unit_test(workspace_with_z),
+        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(layers_without_their_stage),
+        cmocka_unit_test(failures_on_the_way),
+        cmocka_unit_test(cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,10 +290,29 @@ extents extents_of(const operands &o, int n_result)
             int32_t(down * across * n_result)};
 }
 
+// A launch of one cluster; attributes: of the cluster's size, and of an early start.
+template <typename S>
+cudaLaunchConfig_t launch_config(cudaLaunchAttribute (&attributes)[2])
+{
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = S::cluster;
+    attributes[0].val.clusterDim.y = 1;
+    attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(S::cluster);
+    config.blockDim = dim3(S::threads);
+    config.dynamicSmemBytes = S::shared_bytes;
+    config.attrs = attributes;
+    config.numAttrs = 1;
+    return config;
+}
+
 // Clusters that the device holds at a time: blocks that had to wait would double the time. Asked
 // for once per kernel and device.
 template <typename S, bool turned_a, bool turned_b, typename Store>
-cudaError_t resident_clusters(const cudaLaunchConfig_t &config, int &n)
+cudaError_t resident_clusters(int &n)
 {
     constexpr int max_devices = 64;
     static std::atomic<int> known[max_devices];
@@ -306,8 +325,15 @@ cudaError_t resident_clusters(const cudaLaunchConfig_t &config, int &n)
     if (n > 0) {
         return cudaSuccess;
     }
+    auto kernel = matrix_kernel<S, turned_a, turned_b, Store>;
     error =
-        cudaOccupancyMaxActiveClusters(&n, matrix_kernel<S, turned_a, turned_b, Store>, &config);
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    cudaLaunchAttribute attributes[2] = {};
+    const cudaLaunchConfig_t config = launch_config<S>(attributes);
+    error = cudaOccupancyMaxActiveClusters(&n, kernel, &config);
     if (error == cudaSuccess && n < 1) {
         return cudaErrorInvalidConfiguration;
     }
@@ -321,6 +347,11 @@ template <typename S, bool turned_a, bool turned_b, typename Store>
 cudaError_t launch_matrix(cudaStream_t stream, const operands &o, const cl_fc_table &table,
                           const Store &store)
 {
+    int n_cluster = 0;
+    const cudaError_t error = resident_clusters<S, turned_a, turned_b, Store>(n_cluster);
+    if (error != cudaSuccess) {
+        return error;
+    }
     arguments<Store> args = {};
     constexpr int a_rows = turned_a ? 64 : S::rows / S::cluster_columns;
     constexpr int b_rows = turned_b ? 64 : S::columns / S::cluster_rows;
@@ -331,34 +362,13 @@ cudaError_t launch_matrix(cudaStream_t stream, const operands &o, const cl_fc_ta
     args.e = extents_of<S>(o, table.n_result);
     args.table = table;
     args.store = store;
-    auto kernel = matrix_kernel<S, turned_a, turned_b, Store>;
-    cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
     cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeClusterDimension;
-    attributes[0].val.clusterDim.x = S::cluster;
-    attributes[0].val.clusterDim.y = 1;
-    attributes[0].val.clusterDim.z = 1;
-    attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(S::cluster);
-    config.blockDim = dim3(S::threads);
-    config.dynamicSmemBytes = S::shared_bytes;
-    config.stream = stream;
-    config.attrs = attributes;
-    config.numAttrs = 1;
-    int n_cluster = 0;
-    error = error != cudaSuccess
-                ? error
-                : resident_clusters<S, turned_a, turned_b, Store>(config, n_cluster);
-    if (error != cudaSuccess) {
-        return error;
-    }
+    cudaLaunchConfig_t config = launch_config<S>(attributes);
     config.gridDim =
         dim3(unsigned(S::cluster * (args.e.n_tile < n_cluster ? args.e.n_tile : n_cluster)));
+    config.stream = stream;
     config.numAttrs = 2;
-    return cudaLaunchKernelEx(&config, kernel, args);
+    return cudaLaunchKernelEx(&config, matrix_kernel<S, turned_a, turned_b, Store>, args);
 }
 
 } // namespace clifford_matrix
