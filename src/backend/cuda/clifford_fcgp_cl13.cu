@@ -4,6 +4,8 @@
 #define TESS_CL_PAIRS cl13_pairs
 #define TESS_CL_UPPER CL13
 #define TESS_CL_TERMS "clifford/cl13.def"
+#define TESS_CL_LEFT "clifford/cl13_left.def"
+#define TESS_CL_RIGHT "clifford/cl13_right.def"
 // The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
 

@@ -4,6 +4,8 @@
 #define TESS_CL_PAIRS cl20_pairs
 #define TESS_CL_UPPER CL20
 #define TESS_CL_TERMS "clifford/cl20.def"
+#define TESS_CL_LEFT "clifford/cl20_left.def"
+#define TESS_CL_RIGHT "clifford/cl20_right.def"
 // The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
 

@@ -4,6 +4,8 @@
 #define TESS_CL_PAIRS cl30_pairs
 #define TESS_CL_UPPER CL30
 #define TESS_CL_TERMS "clifford/cl30.def"
+#define TESS_CL_LEFT "clifford/cl30_left.def"
+#define TESS_CL_RIGHT "clifford/cl30_right.def"
 // The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
 

@@ -4,6 +4,8 @@
 #define TESS_CL_PAIRS cl301_pairs
 #define TESS_CL_UPPER CL301
 #define TESS_CL_TERMS "clifford/cl301.def"
+#define TESS_CL_LEFT "clifford/cl301_left.def"
+#define TESS_CL_RIGHT "clifford/cl301_right.def"
 // The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
 

@@ -4,6 +4,8 @@
 #define TESS_CL_PAIRS cl41_pairs
 #define TESS_CL_UPPER CL41
 #define TESS_CL_TERMS "clifford/cl41.def"
+#define TESS_CL_LEFT "clifford/cl41_left.def"
+#define TESS_CL_RIGHT "clifford/cl41_right.def"
 // The algebra first, then its pairs.
 #include "backend/cuda/clifford_terms.cuh"
 
