@@ -127,6 +127,25 @@ def test_is_the_cpu(metric: str, dtype: str) -> None:
             assert_near(numbers(got), numbers(want), more * TOLERANCE[dtype]["gw"])
 
 
+# From a rounded z they would be off by up to 0.14, where the norm's gradient nearly cancels.
+@pytest.mark.parametrize(("metric", "n_in", "n_out"), [("+-", 8, 8), ("++", 3, 2), ("+++", 40, 33)])
+def test_gradients_of_16_bits_do_not_come_from_rounded_results(
+    metric: str, n_in: int, n_out: int
+) -> None:
+    t = plain.table(squares(metric))
+    norm = "abs" if "-" in metric else "euclid"
+    for seed in range(12):
+        torch.manual_seed(seed)
+        shapes = [(t.n_component, 5, n_in)] * 2 + [(t.n_path, n_in, n_out)]
+        problem = [torch.randn(s, device="cuda").bfloat16().requires_grad_() for s in shapes]
+        exact = [p.detach().double().requires_grad_() for p in problem]
+        want = plain.gelu_fcgp_norm(*exact, squares(metric), norm_metric=norm)
+        gz = torch.randn_like(want).bfloat16()
+        found = torch.autograd.grad(tc.fcgp(*problem, metric), problem, gz)
+        for a, b in zip(found, torch.autograd.grad(want, exact, gz.double()), strict=True):
+            assert_near(numbers(a), numbers(b), TOLERANCE["bfloat16"]["matmul"])
+
+
 @pytest.mark.parametrize("precision", ["highest", "high"])
 def test_matrix_products(precision: str) -> None:
     torch.manual_seed(2)

@@ -116,12 +116,10 @@ def out_shape(o: Operation, inputs: Slots) -> tuple[Any, ...] | None:
 def uses_result(o: Operation, x: Tensor) -> bool:
     """Say whether the backward pass saves work where it has z.
 
-    On the CPU not z of 16 bits: the norm's gradient is a difference that magnifies its rounding,
-    and the sign of a square of the metric near zero is lost with it. f32 makes the product again.
+    Not z of 16 bits: the norm's gradient is a difference that magnifies its rounding, and the sign
+    of a square of the metric near zero is lost with it. f32 makes the product again.
     """
-    if x.itemsize == 2 and x.device.type == "cpu":
-        return False
-    return o.normalizes and o.kind in ("fcgp", "fc_layer")
+    return x.itemsize > 2 and o.normalizes and o.kind in ("fcgp", "fc_layer")
 
 
 STATISTICS, LINEAR_OUT = 1, 2  # bits of what a pass forward keeps
