@@ -1,0 +1,86 @@
+#!/bin/sh
+# Builds the checks of clifford's CUDA stages, runs them on this machine's GPU and under
+# compute-sanitizer where that is installed, and measures the stages and their kernels. Every step
+# has a time limit: a pipeline that is wrong waits for ever.
+#
+# usage: tests/backend/run_clifford_on_gpu.sh [BUILD_DIRECTORY]      needs nvcc and python3
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$here/../..
+cuda=$tree/src/backend/cuda
+build=${1:-"$tree/build/clifford-gpu"}
+jobs=$(nproc)
+failed=""
+
+command -v nvcc >/dev/null 2>&1 || PATH=$PATH:/usr/local/cuda/bin
+rm -rf "$build"
+mkdir -p "$build"
+python3 "$tree/tools/clifford_tables.py" "$build/clifford" || exit 1
+
+# compile PROGRAM SOURCE...: $build/PROGRAM from its sources, $jobs at a time.
+compile()
+{
+    program=$1
+    shift
+    mkdir -p "$build/$program.objects"
+    printf '%s\n' "$@" | xargs -P "$jobs" -I{} sh -c '
+        nvcc -std=c++17 -O3 --fmad=false --ftz=false -gencode=arch=compute_90a,code=sm_90a \
+            -Werror=all-warnings "-I$1/include" "-I$1/src" "-I$1/tests/backend" "-I$2" \
+            -c "$3" -o "$2/$4.objects/$(basename "$3").o"' sh "$tree" "$build" {} "$program" &&
+        nvcc "$build/$program.objects"/*.o -o "$build/$program" || {
+        echo "run_clifford_on_gpu: $program was not built" >&2
+        exit 1
+    }
+}
+compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/clifford_sgp*.cu "$cuda/clifford_pointwise.cu"
+compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/clifford_fcgp*.cu "$cuda/clifford_boxes.cu"
+compile linear "$here/gpu_clifford_linear.cu"
+
+# step NAME SECONDS COMMAND...: runs it and remembers a failure.
+step()
+{
+    name=$1
+    seconds=$2
+    shift 2
+    echo "== $name"
+    if timeout "$seconds" "$@"; then
+        echo "== $name: ok"
+    else
+        echo "== $name: FAILED (exit $?)"
+        failed="$failed $name"
+    fi
+}
+
+# sanitized NAME PROGRAM ARGUMENTS...: a short check of it under every tool.
+sanitized()
+{
+    name=$1
+    shift
+    for tool in memcheck racecheck initcheck; do
+        step "$name $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$@"
+    done
+}
+
+step sgp 120 "$build/sgp"
+step "sgp streams" 60 "$build/sgp" --streams 700
+# From one tile to many, so that the first failure says most.
+for part in "high odd" "high wide" "high 2d"; do
+    step "fcgp $part" 30 "$build/fcgp" "$part"
+done
+step fcgp 180 "$build/fcgp"
+step linear 120 "$build/linear"
+if command -v compute-sanitizer >/dev/null 2>&1; then
+    sanitized "sgp streams" "$build/sgp" --streams 150
+    sanitized "fcgp high odd" "$build/fcgp" "high odd"
+else
+    echo "== compute-sanitizer not found: memcheck, racecheck and initcheck not run"
+fi
+for program in sgp fcgp linear; do
+    step "$program bench" 120 "$build/$program" --bench
+done
+
+if [ -n "$failed" ]; then
+    echo "run_clifford_on_gpu: failed:$failed"
+    exit 1
+fi
+echo "run_clifford_on_gpu: all ok"
