@@ -85,6 +85,15 @@ def test_report_without_a_name_is_refused_before_the_work(tessera):
     assert "without a name" in result.stderr
 
 
+def test_bench_keeps_to_the_memory_limit(tessera):
+    words = ("clifford", "bench", "+++", "--batch", "4096", "--features", "512",
+             "--seconds", "0.01", "--memory-limit", "100M")
+    result = tessera(*words)
+    assert result.returncode == 71
+    assert "4096 rows of 512 features take 1024.1 MiB" in result.stderr
+    assert "the memory limit is 100.0 MiB" in result.stderr
+
+
 def test_a_stopped_bench_has_no_checkpoint_to_offer(tessera):
     process = tessera.popen("clifford", "bench", "--seconds", "3600", "-vv",
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -133,6 +133,11 @@ static int is_read(bench_array what)
            what == BENCH_BIAS;
 }
 
+static tess_dtype dtype_of(const bench_memory *memory, bench_array what)
+{
+    return what == BENCH_STATISTICS && memory->dtype != TESS_F64 ? TESS_F32 : memory->dtype;
+}
+
 static tess_status create_array(tess_context *ctx, bench_memory *memory, const tess_clifford_op *op,
                                 bench_array what, int32_t set, int64_t n_row, int64_t n_feature)
 {
@@ -141,8 +146,7 @@ static tess_status create_array(tess_context *ctx, bench_memory *memory, const t
     if (rank == 0) {
         return TESS_OK;
     }
-    const tess_dtype dtype =
-        what == BENCH_STATISTICS && memory->dtype != TESS_F64 ? TESS_F32 : memory->dtype;
+    const tess_dtype dtype = dtype_of(memory, what);
     tess_array *array = &memory->arrays[set][what];
     TESS_TRY(tess_array_init(array, NULL, dtype, rank, shape));
     const size_t bytes = (size_t)tess_array_items(array) * tess_dtype_bytes(dtype);
@@ -152,10 +156,46 @@ static tess_status create_array(tess_context *ctx, bench_memory *memory, const t
                          : TESS_OK;
 }
 
+// Sets of inputs that take so many bytes each.
+static int32_t sets_for(double input_bytes)
+{
+    const double wanted = input_bytes > 0 ? ROTATED_BYTES / input_bytes + 1 : 1;
+    return wanted < BENCH_MAX_SET ? (int32_t)wanted : BENCH_MAX_SET;
+}
+
+// Whether all arrays, and the copy that an input is made in, fit into what the context may take.
+// In doubles: sizes may be more than can be counted.
+static tess_status check_limit(const tess_context *ctx, const bench_memory *memory,
+                               const tess_clifford_op *op, int64_t n_row, int64_t n_feature)
+{
+    double total = 0, inputs = 0, most = 0;
+    for (int what = 0; what < BENCH_WORKSPACE; what++) {
+        int64_t shape[TESS_MAX_RANK];
+        const int32_t rank = bench_shape(op, (bench_array)what, n_row, n_feature, shape);
+        double bytes = rank == 0 ? 0 : (double)tess_dtype_bytes(dtype_of(memory, what));
+        for (int32_t i = 0; i < rank; i++) {
+            bytes *= (double)shape[i];
+        }
+        total += bytes;
+        inputs += what < BENCH_N_INPUT ? bytes : 0;
+        most = bytes > most ? bytes : most;
+    }
+    const double needed = total + inputs * (sets_for(inputs) - 1) + most;
+    if (memory->device->shares_host_memory && needed > (double)ctx->memory_limit_bytes) {
+        TESS_FAIL(TESS_E_MEMORY,
+                  "clifford measure: %lld rows of %lld features take %.1f MiB with results and "
+                  "gradients, the memory limit is %.1f MiB: measure fewer, or raise the limit",
+                  (long long)n_row, (long long)n_feature, needed / 1048576,
+                  (double)ctx->memory_limit_bytes / 1048576);
+    }
+    return TESS_OK;
+}
+
 static tess_status create_all(tess_context *ctx, bench_memory *memory, const tess_clifford_op *op,
                               int64_t n_row, int64_t n_feature)
 {
     const tess_backend *backend = memory->device->backend;
+    TESS_TRY(check_limit(ctx, memory, op, n_row, n_feature));
     if (memory->device->shares_host_memory) {
         TESS_TRY(backend->queue_create(memory->device->handle, &memory->queue));
     } else {
@@ -168,8 +208,7 @@ static tess_status create_all(tess_context *ctx, bench_memory *memory, const tes
     for (int what = 0; what < BENCH_N_INPUT; what++) {
         input_bytes += memory->bytes[what];
     }
-    const size_t wanted = input_bytes > 0 ? ROTATED_BYTES / input_bytes + 1 : 1;
-    memory->n_set = wanted < BENCH_MAX_SET ? (int32_t)wanted : BENCH_MAX_SET;
+    memory->n_set = sets_for((double)input_bytes);
     for (int32_t set = 1; set < memory->n_set; set++) {
         for (int what = 0; what < BENCH_N_INPUT; what++) {
             TESS_TRY(create_array(ctx, memory, op, (bench_array)what, set, n_row, n_feature));
