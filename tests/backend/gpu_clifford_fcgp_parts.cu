@@ -263,16 +263,17 @@ void measure_shapes(const setup &s)
 {
     firsts first;
     CHECK(clifford::fc_cl30.gradient(nullptr, s.chunk(0)));
-    measure_shape<shape<128, 1, 1, 6, 1>>(s, "128x128 1x1 6", first);
-    measure_shape<shape<128, 2, 1, 6, 1>>(s, "128x128 2x1 6", first);
-    measure_shape<shape<128, 1, 2, 6, 1>>(s, "128x128 1x2 6", first);
-    measure_shape<shape<128, 2, 2, 6, 1>>(s, "128x128 2x2 6", first);
-    measure_shape<shape<128, 2, 2, 4, 1>>(s, "128x128 2x2 4", first);
-    measure_shape<shape<128, 2, 1, 3, 2>>(s, "128x128 2x1 3 twice", first);
-    measure_shape<shape<128, 2, 2, 3, 2>>(s, "128x128 2x2 3 twice", first);
-    measure_shape<shape<256, 1, 1, 4, 1>>(s, "128x256 1x1 4", first);
-    measure_shape<shape<256, 2, 1, 4, 1>>(s, "128x256 2x1 4", first);
-    measure_shape<shape<256, 2, 2, 4, 1>>(s, "128x256 2x2 4", first);
+    measure_shape<shape<128, 1, 1, 6, 0>>(s, "128x128 1x1 6", first);
+    measure_shape<shape<128, 2, 1, 6, 0>>(s, "128x128 2x1 6", first);
+    measure_shape<shape<128, 1, 2, 6, 0>>(s, "128x128 1x2 6", first);
+    measure_shape<shape<128, 1, 2, 5, 0>>(s, "128x128 1x2 5", first);
+    measure_shape<shape<128, 1, 2, 6, 2>>(s, "128x128 1x2 6 lag 2", first);
+    measure_shape<shape<128, 1, 2, 6, 3>>(s, "128x128 1x2 6 lag 3", first);
+    measure_shape<shape<256, 1, 1, 4, 0>>(s, "128x256 1x1 4", first);
+    measure_shape<shape<256, 1, 1, 4, 2>>(s, "128x256 1x1 4 lag 2", first);
+    measure_shape<shape<256, 2, 1, 4, 0>>(s, "128x256 2x1 4", first);
+    measure_shape<shape<256, 2, 1, 4, 1>>(s, "128x256 2x1 4 lag 1", first);
+    measure_shape<shape<256, 2, 1, 4, 2>>(s, "128x256 2x1 4 lag 2", first);
 }
 
 // The kernels of rows, and the passes as the stage launches them, over chunks of one size.

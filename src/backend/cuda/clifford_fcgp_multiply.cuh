@@ -10,10 +10,8 @@
 namespace clifford_fcgp
 {
 
-// Rows of a product's tiles are few: one block of a multiprocessor with many stages. The other two
-// have many short tiles: two blocks, so that one multiplies while the other stores.
-using product_shape = clifford_matrix::shape<128, 2, 2, 6, 1>;
-using gradient_shape = clifford_matrix::shape<128, 2, 2, 3, 2>;
+using product_shape = clifford_matrix::shape<128, 1, 2, 6, 0>;
+using gradient_shape = clifford_matrix::shape<128, 2, 1, 6, 0>;
 
 struct matrices {
     clifford_box_array pairs;     // (pair, row, in)
@@ -31,15 +29,24 @@ inline matrices matrices_of(const clifford::fc_chunk &c, const tess_cl_algebra &
         {TESS_F16, weights, c.n_out, c.n_in, algebra.n_path, c.out_pitch, c.n_in * c.out_pitch}};
 }
 
-inline f32_results results_of(const tess_cl_view &v, int64_t n_row, int64_t n_column)
+inline f32_results results_of(const tess_cl_view &v, int64_t n_row, int64_t n_column,
+                              int64_t n_result)
 {
-    const bool are_pairs = v.stride[2] == 1 && v.stride[0] % 2 == 0 && v.stride[1] % 2 == 0 &&
-                           n_column % 2 == 0 && reinterpret_cast<uintptr_t>(v.data) % 8 == 0;
-    return {static_cast<float *>(v.data),
-            {v.stride[0], v.stride[1], v.stride[2]},
-            int32_t(n_row),
-            int32_t(n_column),
-            are_pairs};
+    f32_results to = {{},
+                      static_cast<float *>(v.data),
+                      {v.stride[0], v.stride[1], v.stride[2]},
+                      int32_t(n_row),
+                      int32_t(n_column),
+                      0};
+    // Whole words of 16 bytes, rows one after the other: what the copy engine wants.
+    const bool is_regular = v.stride[2] == 1 && v.stride[0] % 4 == 0 && v.stride[1] % 4 == 0 &&
+                            v.stride[0] > 0 && v.stride[1] > 0 &&
+                            reinterpret_cast<uintptr_t>(v.data) % 16 == 0;
+    to.is_boxed = is_regular && clifford_encode_boxes(to.map,
+                                                      {TESS_F32, v.data, n_column, n_row, n_result,
+                                                       v.stride[1], v.stride[0]},
+                                                      clifford_matrix::slice_rows);
+    return to;
 }
 
 // pairs, weights -> product
@@ -47,8 +54,9 @@ template <typename S>
 cudaError_t multiply_product(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
                              const cl_fc_table &table)
 {
-    const store_product store = {results_of(c.product, c.n_row, c.n_out), c.left_exponent,
-                                 c.right_exponent, c.weight_exponent, c.product_exponent};
+    const store_product store = {results_of(c.product, c.n_row, c.n_out, table.n_result),
+                                 c.left_exponent, c.right_exponent, c.weight_exponent,
+                                 c.product_exponent};
     return clifford_matrix::launch_matrix<S, false, true>(
         stream, {m.pairs, m.weights, c.n_row, c.n_out, c.n_in}, table, store);
 }
@@ -58,8 +66,13 @@ template <typename S>
 cudaError_t multiply_pairs(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
                            const cl_fc_table &table)
 {
-    const store_pairs store = {c.pairs, c.stride_pair, c.in_pitch, int32_t(c.n_row),
-                               c.sum_exponent};
+    store_pairs store = {{}, c.sum_exponent};
+    // Rows to their full pitch: readers take several items at a time.
+    clifford_box_array to = m.pairs;
+    to.n_item = c.in_pitch;
+    if (!clifford_encode_boxes(store.map, to, clifford_matrix::slice_rows)) {
+        return cudaErrorInvalidValue;
+    }
     return clifford_matrix::launch_matrix<S, false, false>(
         stream, {m.gradients, m.weights, c.n_row, c.n_in, c.n_out}, table, store);
 }
@@ -69,7 +82,8 @@ template <typename S>
 cudaError_t multiply_weights(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
                              const cl_fc_table &table, const tess_cl_view &grad_weight, bool adds)
 {
-    const store_weights store = {results_of(grad_weight, c.n_in, c.n_out), c.common_exponent, adds};
+    const store_weights store = {results_of(grad_weight, c.n_in, c.n_out, table.n_result),
+                                 c.common_exponent, adds};
     return clifford_matrix::launch_matrix<S, true, true>(
         stream, {m.pairs, m.gradients, c.n_in, c.n_out, c.n_row}, table, store);
 }

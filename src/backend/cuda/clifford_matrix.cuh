@@ -9,14 +9,15 @@
 // A block of two multiplying warpgroups has 128 rows and 128 (or 256) columns of one result; a
 // further warp starts copies of tiles some stages ahead. The L2 cache is what such kernels wait
 // for: blocks of a cluster have neighbouring rows and columns, bring a part of the shared tile
-// each, and the copy engine delivers it to all. Blocks stay and take one tile after another.
+// each, and the copy engine delivers it to all. Blocks stay and take one tile after another; sums
+// leave through shared memory of their own, while the next tile is multiplied.
 #ifndef TESS_CLIFFORD_MATRIX_CUH
 #define TESS_CLIFFORD_MATRIX_CUH
 
 #include "backend/cuda/clifford_boxes.h"
 #include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_fcgp_plan.h"
-#include "backend/cuda/clifford_wgmma.cuh"
+#include "backend/cuda/clifford_matrix_store.cuh"
 
 #include <atomic>
 
@@ -26,8 +27,9 @@ namespace clifford_matrix
 using namespace clifford_mma;
 
 // Blocks of a cluster: that many along rows, which share tiles of b, and along columns, which share
-// tiles of a. resident_: of a multiprocessor; two of them store and multiply at the same time.
-template <int columns_, int cluster_rows_, int cluster_columns_, int stages_, int resident_>
+// tiles of a. lag_: stages that the second warpgroup starts behind the first, so that one stores
+// while the other multiplies.
+template <int columns_, int cluster_rows_, int cluster_columns_, int stages_, int lag_>
 struct shape {
     static constexpr int rows = 128;
     static constexpr int columns = columns_;
@@ -37,17 +39,18 @@ struct shape {
     static constexpr int cluster_columns = cluster_columns_;
     static constexpr int cluster = cluster_rows * cluster_columns;
     static constexpr int stages = stages_;
-    static constexpr int resident = resident_;
+    static constexpr int lag = lag_;
     static constexpr int consumers = 2; // warpgroups
-    // One more warp copies: 224 registers for each thread, 112 for two blocks at a time.
+    // One more warp copies: 224 registers for each thread.
     static constexpr int threads = consumers * 128 + 32;
     static constexpr int a_bytes = rows * row_bytes;
     static constexpr int b_bytes = columns * row_bytes;
     static constexpr int stage_bytes = a_bytes + b_bytes;
-    static constexpr int shared_bytes = stages * stage_bytes + 1024 + 2 * stages * 8;
+    static constexpr int shared_bytes =
+        stages * stage_bytes + consumers * room_bytes + 1024 + 2 * stages * 8;
     // Blocks that send to one: those of its row and of its column.
     static constexpr int senders = cluster_rows + cluster_columns - 1;
-    static_assert(shared_bytes <= (resident == 2 ? 113 : 227) * 1024);
+    static_assert(shared_bytes <= 227 * 1024 && lag < stages);
 };
 
 // Sizes in tiles of the inner axis, and in clusters.
@@ -57,8 +60,8 @@ struct extents {
     int32_t n_tile;
 };
 
-// Store: trivially copyable; store(place, group, sum) takes a warpgroup's sums, as clifford_wgmma
-// says where they lie.
+// Store: trivially copyable; store(place, group, sum, room) takes a warpgroup's sums, as
+// clifford_wgmma says where they lie; room: the warpgroup's shared memory for them.
 template <typename Store>
 struct arguments {
     CUtensorMap a, b;
@@ -67,10 +70,12 @@ struct arguments {
     Store store;
 };
 
-// First row and column of a block's tile.
-struct place {
-    int result, row, column;
-};
+// The tile of a cluster in a round. Tiles are ordered by length: every other round is dealt out
+// backwards, so that who had the longest gets the shortest.
+__device__ __forceinline__ int tile_of(int round, int cluster, int n_cluster)
+{
+    return round * n_cluster + (round % 2 == 0 ? cluster : n_cluster - 1 - cluster);
+}
 
 template <typename S>
 __device__ __forceinline__ place place_of(const extents &e, const cl_fc_table &table, int tile,
@@ -96,9 +101,13 @@ struct stage_map {
     {
         return a(s) + S::a_bytes;
     }
+    __device__ __forceinline__ uint32_t room(int group) const
+    {
+        return a(S::stages) + uint32_t(group * room_bytes);
+    }
     __device__ __forceinline__ uint32_t full(int s) const
     {
-        return a(S::stages) + uint32_t(s) * 8;
+        return room(S::consumers) + uint32_t(s) * 8;
     }
     __device__ __forceinline__ uint32_t empty(int s) const
     {
@@ -168,7 +177,11 @@ __device__ __forceinline__ void copy_tiles(const arguments<Store> &p, const stag
                                            int rank, int cluster, int n_cluster)
 {
     stage_count<S> at;
-    for (int tile = cluster; tile < p.e.n_tile; tile += n_cluster) {
+    for (int round = 0; round * n_cluster < p.e.n_tile; round++) {
+        const int tile = tile_of(round, cluster, n_cluster);
+        if (tile >= p.e.n_tile) {
+            continue;
+        }
         const place where = place_of<S>(p.e, p.table, tile, rank);
         const int last = p.table.first[where.result + 1];
         for (int step = p.table.first[where.result]; step < last; step++) {
@@ -208,11 +221,18 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
     const int group = int(threadIdx.x) / 128;
     const uint32_t senders = row_mates<S>(rank) | column_mates<S>(rank);
     stage_count<S> at;
-    for (int tile = cluster; tile < p.e.n_tile; tile += n_cluster) {
+    for (int round = 0; round * n_cluster < p.e.n_tile; round++) {
+        const int tile = tile_of(round, cluster, n_cluster);
+        if (tile >= p.e.n_tile) {
+            continue;
+        }
         float sum[n_sum] = {};
         const place where = place_of<S>(p.e, p.table, tile, rank);
         const int n_step =
             (p.table.first[where.result + 1] - p.table.first[where.result]) * p.e.n_inner;
+        if (S::lag > 0 && round == 0 && group > 0 && n_step > S::lag) {
+            barrier_wait(map.full(S::lag), 0);
+        }
         int held = -1; // stage whose products may still run
         for (int step = 0; step < n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
@@ -239,12 +259,15 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
         if (held >= 0) {
             release<S>(map, held, senders);
         }
-        p.store(where, group, sum);
+        p.store(where, group, sum, map.room(group));
+    }
+    if (threadIdx.x % 128 == 0) {
+        clifford_wgmma::wait_boxes_read<0>();
     }
 }
 
 template <typename S, bool turned_a, bool turned_b, typename Store>
-__global__ void __launch_bounds__(S::threads, S::resident)
+__global__ void __launch_bounds__(S::threads, 1)
     matrix_kernel(const __grid_constant__ arguments<Store> p)
 {
     extern __shared__ uint8_t shared[];
