@@ -263,17 +263,14 @@ void measure_shapes(const setup &s)
 {
     firsts first;
     CHECK(clifford::fc_cl30.gradient(nullptr, s.chunk(0)));
-    measure_shape<shape<128, 1, 1, 6, 0>>(s, "128x128 1x1 6", first);
-    measure_shape<shape<128, 2, 1, 6, 0>>(s, "128x128 2x1 6", first);
-    measure_shape<shape<128, 1, 2, 6, 0>>(s, "128x128 1x2 6", first);
-    measure_shape<shape<128, 1, 2, 5, 0>>(s, "128x128 1x2 5", first);
-    measure_shape<shape<128, 1, 2, 6, 2>>(s, "128x128 1x2 6 lag 2", first);
-    measure_shape<shape<128, 1, 2, 6, 3>>(s, "128x128 1x2 6 lag 3", first);
-    measure_shape<shape<256, 1, 1, 4, 0>>(s, "128x256 1x1 4", first);
-    measure_shape<shape<256, 1, 1, 4, 2>>(s, "128x256 1x1 4 lag 2", first);
-    measure_shape<shape<256, 2, 1, 4, 0>>(s, "128x256 2x1 4", first);
-    measure_shape<shape<256, 2, 1, 4, 1>>(s, "128x256 2x1 4 lag 1", first);
-    measure_shape<shape<256, 2, 1, 4, 2>>(s, "128x256 2x1 4 lag 2", first);
+    measure_shape<shape<128, 1, 1, 6, false>>(s, "128x128 1x1 6", first);
+    measure_shape<shape<128, 2, 1, 6, false>>(s, "128x128 2x1 6", first);
+    measure_shape<shape<128, 1, 2, 6, false>>(s, "128x128 1x2 6", first);
+    measure_shape<shape<128, 1, 1, 6, true>>(s, "128x128 1x1 6 turns", first);
+    measure_shape<shape<128, 2, 1, 6, true>>(s, "128x128 2x1 6 turns", first);
+    measure_shape<shape<128, 1, 2, 6, true>>(s, "128x128 1x2 6 turns", first);
+    measure_shape<shape<256, 1, 1, 4, false>>(s, "128x256 1x1 4", first);
+    measure_shape<shape<256, 2, 1, 4, false>>(s, "128x256 2x1 4", first);
 }
 
 // The kernels of rows, and the passes as the stage launches them, over chunks of one size.
@@ -306,10 +303,10 @@ void measure_rows(const setup &s)
            gflop, 0);
     report("backward" + of, s.over_chunks([&](const fc_chunk &c, bool adds) {
         CHECK(kernels.gradient(nullptr, c));
-        CHECK(multiply_pairs<gradient_shape>(nullptr, c, s.operands(c), s.pairs));
+        CHECK(multiply_pairs<pairs_shape>(nullptr, c, s.operands(c), s.pairs));
         CHECK(kernels.contract(nullptr, c));
         CHECK(kernels.form(nullptr, c, clifford::fc_form_common));
-        return multiply_weights<gradient_shape>(nullptr, c, s.operands(c), s.weights, s.gw, adds);
+        return multiply_weights<weights_shape>(nullptr, c, s.operands(c), s.weights, s.gw, adds);
     }),
            2 * gflop, 0);
 }

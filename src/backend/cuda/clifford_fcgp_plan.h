@@ -15,8 +15,11 @@ enum {
 };
 
 // Rows come in chunks whose products stay in the second-level cache: 50 MB of an H200, of which
-// weights and results want their part. 512 rows of 512 features in Cl(3,0).
-#define CL_FC_CHUNK_BYTES (INT64_C(24) << 20)
+// weights and results want their part. Going forward more rows at a time are faster although some
+// products leave the cache: 1024 rows of 512 features in Cl(3,0). Going backward the caller's
+// gradients are in memory too: half of that.
+#define CL_FC_FORWARD_BYTES (INT64_C(48) << 20)
+#define CL_FC_BACKWARD_BYTES (INT64_C(24) << 20)
 
 typedef struct cl_fc_chunks {
     int64_t rows; // of all chunks but the last

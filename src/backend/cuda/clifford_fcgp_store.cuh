@@ -18,35 +18,39 @@ struct f32_results {
     int32_t n_row, n_column;
     int32_t is_boxed;
 
-    // One by one.
-    __device__ __forceinline__ void put(float *item, bool adds, float value) const
+    // Item by item, by a warpgroup.
+    __device__ __forceinline__ void copy(const clifford_matrix::slice &one, bool adds) const
     {
-        *item = adds ? __ldcg(item) + value : value;
+        constexpr int columns = 32;
+        const int column = one.column + int(threadIdx.x) % columns;
+        const uint32_t chunk = threadIdx.x % columns / 4;
+        float *to = data + one.result * stride[0] + column * stride[2];
+#pragma unroll 1
+        for (int r = int(threadIdx.x) % 128 / columns; r < clifford_matrix::slice_rows;
+             r += 128 / columns) {
+            float value[1];
+            clifford::load_shared(one.from + swizzle_128(r, int(chunk)) + threadIdx.x % 4 * 4,
+                                  value);
+            float *const item = to + (one.row + r) * stride[1];
+            if (one.row + r < n_row && column < n_column) {
+                *item = adds ? __ldcg(item) + value[0] : value[0];
+            }
+        }
     }
     // scale: of a thread's two rows.
     template <int n>
-    __device__ __forceinline__ void store(const clifford_matrix::place &where, int group,
+    __device__ __forceinline__ void store(const clifford_matrix::place &where,
                                           const float (&sum)[n], const unscale (&scale)[2],
                                           bool adds, uint32_t room) const
     {
-        if (is_boxed) {
-            clifford_matrix::store_sums<float>(map, adds, where, group, sum, scale, room);
-            return;
-        }
-        const int column = where.column + int(threadIdx.x) % 4 * 2;
-#pragma unroll
-        for (int second = 0; second < 2; second++) {
-            const int row = clifford_matrix::own_row(where, group) + 8 * second;
-            float *const line = data + where.result * stride[0] + row * stride[1];
-#pragma unroll
-            for (int i = 0; i < n / 2; i++) {
-                const int at = column + i / 2 * 8 + i % 2;
-                if (row < n_row && at < n_column) {
-                    put(line + at * stride[2], adds,
-                        sum[i / 2 * 4 + 2 * second + i % 2] * scale[second]);
-                }
-            }
-        }
+        clifford_matrix::store_sums<float>(where, sum, scale, room,
+                                           [&](const clifford_matrix::slice &one) {
+                                               if (!is_boxed) {
+                                                   copy(one, adds);
+                                               } else if (threadIdx.x % 128 == 0) {
+                                                   clifford_matrix::send_slice(map, one, adds);
+                                               }
+                                           });
     }
 };
 
@@ -58,18 +62,19 @@ struct store_product {
     int32_t product_exponent;
 
     template <int n>
-    __device__ __forceinline__ void operator()(const clifford_matrix::place &where, int group,
+    __device__ __forceinline__ void operator()(const clifford_matrix::place &where,
                                                const float (&sum)[n], uint32_t room) const
     {
         const int weight = __ldcg(weight_exponent) - product_exponent;
         unscale scale[2];
 #pragma unroll
         for (int second = 0; second < 2; second++) {
-            const int row = min(clifford_matrix::own_row(where, group) + 8 * second, to.n_row - 1);
+            const int row =
+                min(where.row + clifford_matrix::slice_row() + 8 * second, to.n_row - 1);
             scale[second] =
                 unscale_by(__ldcg(left_exponent + row) + __ldcg(right_exponent + row) + weight);
         }
-        to.store(where, group, sum, scale, false, room);
+        to.store(where, sum, scale, false, room);
     }
 };
 
@@ -79,12 +84,17 @@ struct store_pairs {
     int32_t sum_exponent;
 
     template <int n>
-    __device__ __forceinline__ void operator()(const clifford_matrix::place &where, int group,
+    __device__ __forceinline__ void operator()(const clifford_matrix::place &where,
                                                const float (&sum)[n], uint32_t room) const
     {
         const float factor = power_of_two(-sum_exponent);
         const float scale[2] = {factor, factor};
-        clifford_matrix::store_sums<__half>(map, false, where, group, sum, scale, room);
+        clifford_matrix::store_sums<__half>(where, sum, scale, room,
+                                            [&](const clifford_matrix::slice &one) {
+                                                if (threadIdx.x % 128 == 0) {
+                                                    clifford_matrix::send_slice(map, one, false);
+                                                }
+                                            });
     }
 };
 
@@ -95,12 +105,12 @@ struct store_weights {
     int32_t adds;
 
     template <int n>
-    __device__ __forceinline__ void operator()(const clifford_matrix::place &where, int group,
+    __device__ __forceinline__ void operator()(const clifford_matrix::place &where,
                                                const float (&sum)[n], uint32_t room) const
     {
         const unscale factors = unscale_by(__ldcg(common_exponent));
         const unscale scale[2] = {factors, factors};
-        to.store(where, group, sum, scale, adds != 0, room);
+        to.store(where, sum, scale, adds != 0, room);
     }
 };
 

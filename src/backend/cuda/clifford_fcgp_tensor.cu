@@ -78,7 +78,8 @@ void plan_sizes(plan &made, const tess_cl_problem &p, int64_t n_pair)
     c.in_pitch = cl_fc_pitch(p.n_in);
     c.out_pitch = cl_fc_pitch(p.n_out);
     made.chunks =
-        cl_fc_chunks_of(p.n_row, n_pair * c.in_pitch * int64_t(sizeof(__half)), CL_FC_CHUNK_BYTES);
+        cl_fc_chunks_of(p.n_row, n_pair * c.in_pitch * int64_t(sizeof(__half)),
+                        p.pass == TESS_CL_FORWARD ? CL_FC_FORWARD_BYTES : CL_FC_BACKWARD_BYTES);
     c.n_row = made.chunks.rows;
     c.stride_pair = c.n_row * c.in_pitch;
     c.stride_gradient = c.n_row * c.out_pitch;
@@ -223,7 +224,7 @@ void launch_gradients(cudaStream_t stream, launches &all, const fc_kernels &kern
 {
     all.next([&] { return kernels.gradient(stream, c); });
     if (wants.inputs) {
-        all.next([&] { return multiply_pairs<gradient_shape>(stream, c, m, t.pairs); });
+        all.next([&] { return multiply_pairs<pairs_shape>(stream, c, m, t.pairs); });
         all.next([&] { return kernels.contract(stream, c); });
     } else {
         all.next([&] { return kernels.form(stream, c, clifford::fc_form_measure); });
@@ -231,7 +232,7 @@ void launch_gradients(cudaStream_t stream, launches &all, const fc_kernels &kern
     if (wants.weights) {
         all.next([&] { return kernels.form(stream, c, clifford::fc_form_common); });
         all.next([&] {
-            return multiply_weights<gradient_shape>(stream, c, m, t.weights, grad_weight, adds);
+            return multiply_weights<weights_shape>(stream, c, m, t.weights, grad_weight, adds);
         });
     }
 }

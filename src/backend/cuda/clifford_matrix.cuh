@@ -27,9 +27,9 @@ namespace clifford_matrix
 using namespace clifford_mma;
 
 // Blocks of a cluster: that many along rows, which share tiles of b, and along columns, which share
-// tiles of a. lag_: stages that the second warpgroup starts behind the first, so that one stores
-// while the other multiplies.
-template <int columns_, int cluster_rows_, int cluster_columns_, int stages_, int lag_>
+// tiles of a. turns_: a tile belongs to one warpgroup, the next to the other: one stores while the
+// other multiplies. Otherwise they share it by rows.
+template <int columns_, int cluster_rows_, int cluster_columns_, int stages_, bool turns_>
 struct shape {
     static constexpr int rows = 128;
     static constexpr int columns = columns_;
@@ -39,8 +39,10 @@ struct shape {
     static constexpr int cluster_columns = cluster_columns_;
     static constexpr int cluster = cluster_rows * cluster_columns;
     static constexpr int stages = stages_;
-    static constexpr int lag = lag_;
-    static constexpr int consumers = 2; // warpgroups
+    static constexpr bool turns = turns_;
+    static constexpr int consumers = 2;           // warpgroups
+    static constexpr int slabs = turns ? 2 : 1;   // of 64 rows, of a warpgroup
+    static constexpr int readers = turns ? 1 : 2; // warpgroups that read a stage
     // One more warp copies: 224 registers for each thread.
     static constexpr int threads = consumers * 128 + 32;
     static constexpr int a_bytes = rows * row_bytes;
@@ -50,7 +52,7 @@ struct shape {
         stages * stage_bytes + consumers * room_bytes + 1024 + 2 * stages * 8;
     // Blocks that send to one: those of its row and of its column.
     static constexpr int senders = cluster_rows + cluster_columns - 1;
-    static_assert(shared_bytes <= 227 * 1024 && lag < stages);
+    static_assert(shared_bytes <= 227 * 1024);
 };
 
 // Sizes in tiles of the inner axis, and in clusters.
@@ -60,7 +62,7 @@ struct extents {
     int32_t n_tile;
 };
 
-// Store: trivially copyable; store(place, group, sum, room) takes a warpgroup's sums, as
+// Store: trivially copyable; store(place, sum, room) takes a warpgroup's sums of 64 rows, as
 // clifford_wgmma says where they lie; room: the warpgroup's shared memory for them.
 template <typename Store>
 struct arguments {
@@ -127,6 +129,12 @@ struct stage_count {
             stage = 0;
             parity ^= 1;
         }
+    }
+    __device__ __forceinline__ void skip(int n)
+    {
+        stage += n;
+        parity ^= uint32_t(stage / S::stages) & 1;
+        stage %= S::stages;
     }
 };
 
@@ -201,7 +209,7 @@ __device__ __forceinline__ void copy_tiles(const arguments<Store> &p, const stag
     }
 }
 
-// A stage is free for everybody who sends to it when both warpgroups are through with it.
+// A stage is free for everybody who sends to it when its readers are through with it.
 template <typename S>
 __device__ __forceinline__ void release(const stage_map<S> &map, int s, uint32_t senders)
 {
@@ -211,13 +219,48 @@ __device__ __forceinline__ void release(const stage_map<S> &map, int s, uint32_t
     }
 }
 
+// The products of a stage for a warpgroup's rows.
+template <typename S, bool turned_a, bool turned_b, int n_sum>
+__device__ __forceinline__ void multiply_stage(float (&sum)[S::slabs][n_sum],
+                                               const stage_map<S> &map, int s)
+{
+    constexpr uint64_t a_step = turned_a ? 128 : 2; // 16 of the inner axis
+    constexpr uint64_t b_step = turned_b ? 128 : 2;
+    constexpr uint64_t slab_step = slice_bytes / 16;
+    const uint32_t a_at = map.a(s) + (S::turns ? 0 : threadIdx.x / 128 * slice_bytes);
+    const uint64_t a = turned_a ? clifford_wgmma::turned_descriptor(a_at, turned_bytes)
+                                : clifford_wgmma::tile_descriptor(a_at);
+    const uint64_t b = turned_b ? clifford_wgmma::turned_descriptor(map.b(s), turned_bytes)
+                                : clifford_wgmma::tile_descriptor(map.b(s));
+    group_fence();
+#pragma unroll
+    for (int k = 0; k < S::inner / 16; k++) {
+#pragma unroll
+        for (int slab = 0; slab < S::slabs; slab++) {
+            clifford_wgmma::multiply_half<turned_a, turned_b>(
+                sum[slab], a + slab * slab_step + k * a_step, b + k * b_step);
+        }
+    }
+    group_commit();
+}
+
+// Where warpgroups take turns, one multiplies only when the other has seen all its stages arrive:
+// a barrier tells two rounds of the stages apart, not three. By a warpgroup: waits for its turn, or
+// gives it to the other.
+__device__ __forceinline__ void wait_for_turn(int group)
+{
+    asm volatile("bar.sync %0, 256;\n" ::"r"(group + 3) : "memory");
+}
+
+__device__ __forceinline__ void give_turn(int group)
+{
+    asm volatile("bar.arrive %0, 256;\n" ::"r"(group + 3) : "memory");
+}
+
 template <typename S, bool turned_a, bool turned_b, typename Store>
 __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const stage_map<S> &map,
                                                int rank, int cluster, int n_cluster)
 {
-    constexpr int n_sum = S::columns / 2;
-    constexpr uint64_t a_step = turned_a ? 128 : 2; // 16 of the inner axis
-    constexpr uint64_t b_step = turned_b ? 128 : 2;
     const int group = int(threadIdx.x) / 128;
     const uint32_t senders = row_mates<S>(rank) | column_mates<S>(rank);
     stage_count<S> at;
@@ -226,40 +269,39 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
         if (tile >= p.e.n_tile) {
             continue;
         }
-        float sum[n_sum] = {};
-        const place where = place_of<S>(p.e, p.table, tile, rank);
+        place where = place_of<S>(p.e, p.table, tile, rank);
         const int n_step =
             (p.table.first[where.result + 1] - p.table.first[where.result]) * p.e.n_inner;
-        if (S::lag > 0 && round == 0 && group > 0 && n_step > S::lag) {
-            barrier_wait(map.full(S::lag), 0);
+        if (S::turns && round % 2 != group) {
+            at.skip(n_step);
+            continue;
         }
+        if (S::turns && round > 0) {
+            wait_for_turn(group);
+        }
+        float sum[S::slabs][S::columns / 2] = {};
         int held = -1; // stage whose products may still run
         for (int step = 0; step < n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
-            const uint32_t a_at = map.a(at.stage) + uint32_t(group) * 64 * S::row_bytes;
-            const uint64_t a = turned_a ? clifford_wgmma::turned_descriptor(a_at, turned_bytes)
-                                        : clifford_wgmma::tile_descriptor(a_at);
-            const uint64_t b =
-                turned_b ? clifford_wgmma::turned_descriptor(map.b(at.stage), turned_bytes)
-                         : clifford_wgmma::tile_descriptor(map.b(at.stage));
-            group_fence();
-#pragma unroll
-            for (int k = 0; k < S::inner / 16; k++) {
-                clifford_wgmma::multiply_half<turned_a, turned_b>(sum, a + k * a_step,
-                                                                  b + k * b_step);
-            }
-            group_commit();
+            multiply_stage<S, turned_a, turned_b>(sum, map, at.stage);
             group_wait<1>();
             if (held >= 0) {
                 release<S>(map, held, senders);
             }
             held = at.stage;
         }
+        if (S::turns && tile_of(round + 1, cluster, n_cluster) < p.e.n_tile) {
+            give_turn(1 - group);
+        }
         group_wait<0>();
         if (held >= 0) {
             release<S>(map, held, senders);
         }
-        p.store(where, group, sum, map.room(group));
+        where.row += S::turns ? 0 : group * slice_rows;
+#pragma unroll
+        for (int slab = 0; slab < S::slabs; slab++, where.row += slice_rows) {
+            p.store(where, sum[slab], map.room(group));
+        }
     }
     if (threadIdx.x % 128 == 0) {
         clifford_wgmma::wait_boxes_read<0>();
@@ -281,7 +323,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         clifford_wgmma::prefetch_map(&p.b);
         for (int s = 0; s < S::stages; s++) {
             barrier_init(map.full(s), 1);
-            barrier_init(map.empty(s), S::consumers * S::senders);
+            barrier_init(map.empty(s), S::readers * S::senders);
         }
         barrier_init_fence();
     }

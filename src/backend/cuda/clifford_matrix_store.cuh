@@ -12,7 +12,7 @@ namespace clifford_matrix
 
 using namespace clifford_mma;
 
-// First row and column of a block's tile.
+// First row and column of a tile, or of a warpgroup's part.
 struct place {
     int result, row, column;
 };
@@ -28,11 +28,6 @@ __device__ __forceinline__ int slice_row()
     return int(threadIdx.x) % 128 / 32 * 16 + int(threadIdx.x) % 32 / 4;
 }
 
-__device__ __forceinline__ int own_row(const place &where, int group)
-{
-    return where.row + group * slice_rows + slice_row();
-}
-
 __device__ __forceinline__ void put_pair(uint32_t to, float first, float second, float)
 {
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(to), "f"(first), "f"(second)
@@ -44,30 +39,46 @@ __device__ __forceinline__ void put_pair(uint32_t to, float first, float second,
     asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_half(first, second)) : "memory");
 }
 
-__device__ __forceinline__ void sync_warpgroup(int group)
+__device__ __forceinline__ void sync_warpgroup()
 {
-    asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
+    asm volatile("bar.sync %0, 128;\n" ::"r"(threadIdx.x / 128 + 1) : "memory");
 }
 
-// Items of type T by a map of boxes of 64 rows; scale: of a thread's two rows.
-template <typename T, int n, typename Scale>
-__device__ __forceinline__ void store_sums(const CUtensorMap &map, bool adds, const place &where,
-                                           int group, const float (&sum)[n],
-                                           const Scale (&scale)[2], uint32_t room)
+// Where a slice lies in shared memory, and goes to: rows of 128 bytes, swizzled.
+struct slice {
+    uint32_t from;
+    int result, row, column;
+};
+
+// By one thread of a warpgroup.
+__device__ __forceinline__ void send_slice(const CUtensorMap &map, const slice &one, bool adds)
+{
+    if (adds) {
+        clifford_wgmma::add_box(&map, one.column, one.row, one.result, one.from);
+    } else {
+        clifford_wgmma::store_box(&map, one.column, one.row, one.result, one.from);
+    }
+    clifford_wgmma::commit_boxes();
+}
+
+// Sums as items of type T, a slice at a time; scale: of a thread's two rows. send(slice): called by
+// the whole warpgroup.
+template <typename T, int n, typename Scale, typename Send>
+__device__ __forceinline__ void store_sums(const place &where, const float (&sum)[n],
+                                           const Scale (&scale)[2], uint32_t room, Send send)
 {
     constexpr int columns = 128 / int(sizeof(T)); // of a slice
-    const bool leads = threadIdx.x % 128 == 0;
     const int row = slice_row();
 #pragma unroll
-    for (int slice = 0; slice < 2 * n / columns; slice++) {
-        const uint32_t to = room + uint32_t(slice % room_slices * slice_bytes);
-        if (leads) {
+    for (int s = 0; s < 2 * n / columns; s++) {
+        const uint32_t to = room + uint32_t(s % room_slices * slice_bytes);
+        if (threadIdx.x % 128 == 0) {
             clifford_wgmma::wait_boxes_read<room_slices - 1>();
         }
-        sync_warpgroup(group);
+        sync_warpgroup();
 #pragma unroll
         for (int j = 0; j < columns / 8; j++) {
-            const float *pair = &sum[4 * (slice * columns / 8 + j)];
+            const float *pair = &sum[4 * (s * columns / 8 + j)];
             const int byte = (j * 8 + int(threadIdx.x) % 4 * 2) * int(sizeof(T));
 #pragma unroll
             for (int second = 0; second < 2; second++) {
@@ -77,17 +88,8 @@ __device__ __forceinline__ void store_sums(const CUtensorMap &map, bool adds, co
             }
         }
         fence_async_proxy();
-        sync_warpgroup(group);
-        if (leads) {
-            const int x = where.column + slice * columns;
-            const int y = where.row + group * slice_rows;
-            if (adds) {
-                clifford_wgmma::add_box(&map, x, y, where.result, to);
-            } else {
-                clifford_wgmma::store_box(&map, x, y, where.result, to);
-            }
-            clifford_wgmma::commit_boxes();
-        }
+        sync_warpgroup();
+        send(slice{to, where.result, where.row, where.column + s * columns});
     }
 }
 
