@@ -263,14 +263,12 @@ void measure_shapes(const setup &s)
 {
     firsts first;
     CHECK(clifford::fc_cl30.gradient(nullptr, s.chunk(0)));
-    measure_shape<shape<128, 1, 1, 6, false>>(s, "128x128 1x1 6", first);
-    measure_shape<shape<128, 2, 1, 6, false>>(s, "128x128 2x1 6", first);
-    measure_shape<shape<128, 1, 2, 6, false>>(s, "128x128 1x2 6", first);
-    measure_shape<shape<128, 1, 1, 6, true>>(s, "128x128 1x1 6 turns", first);
-    measure_shape<shape<128, 2, 1, 6, true>>(s, "128x128 2x1 6 turns", first);
-    measure_shape<shape<128, 1, 2, 6, true>>(s, "128x128 1x2 6 turns", first);
-    measure_shape<shape<256, 1, 1, 4, false>>(s, "128x256 1x1 4", first);
-    measure_shape<shape<256, 2, 1, 4, false>>(s, "128x256 2x1 4", first);
+    measure_shape<shape<1, 1, 6>>(s, "1x1 6", first);
+    measure_shape<shape<2, 1, 6>>(s, "2x1 6", first);
+    measure_shape<shape<1, 2, 6>>(s, "1x2 6", first);
+    measure_shape<shape<2, 1, 5>>(s, "2x1 5", first);
+    measure_shape<shape<1, 2, 5>>(s, "1x2 5", first);
+    measure_shape<shape<2, 2, 6>>(s, "2x2 6", first);
 }
 
 // The kernels of rows, and the passes as the stage launches them, over chunks of one size.

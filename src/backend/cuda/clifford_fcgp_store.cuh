@@ -9,6 +9,7 @@ namespace clifford_fcgp
 {
 
 using namespace clifford_mma;
+using clifford_matrix::leaving;
 
 // Results of f32 anywhere, strides in items; boxed: the copy engine can take them there.
 struct f32_results {
@@ -43,14 +44,14 @@ struct f32_results {
                                           const float (&sum)[n], const unscale (&scale)[2],
                                           bool adds, uint32_t room) const
     {
-        clifford_matrix::store_sums<float>(where, sum, scale, room,
-                                           [&](const clifford_matrix::slice &one) {
-                                               if (!is_boxed) {
-                                                   copy(one, adds);
-                                               } else if (threadIdx.x % 128 == 0) {
-                                                   clifford_matrix::send_slice(map, one, adds);
-                                               }
-                                           });
+        clifford_matrix::store_sums<float>(
+            where, sum, scale, room, [&](const clifford_matrix::slice &one) {
+                if (is_boxed) {
+                    clifford_matrix::send_slice(map, one, adds ? leaving::added : leaving::stored);
+                } else {
+                    copy(one, adds);
+                }
+            });
     }
 };
 
@@ -89,12 +90,10 @@ struct store_pairs {
     {
         const float factor = power_of_two(-sum_exponent);
         const float scale[2] = {factor, factor};
-        clifford_matrix::store_sums<__half>(where, sum, scale, room,
-                                            [&](const clifford_matrix::slice &one) {
-                                                if (threadIdx.x % 128 == 0) {
-                                                    clifford_matrix::send_slice(map, one, false);
-                                                }
-                                            });
+        clifford_matrix::store_sums<__half>(
+            where, sum, scale, room, [&](const clifford_matrix::slice &one) {
+                clifford_matrix::send_slice(map, one, leaving::kept);
+            });
     }
 };
 

@@ -6,11 +6,11 @@
 // An operand lies with its inner axis dense, or turned: with the other axis dense. Nothing is
 // copied or transposed for that.
 //
-// A block of two multiplying warpgroups has 128 rows and 128 (or 256) columns of one result; a
+// A block stays and takes one tile of 128 rows and columns after another. Its two warpgroups take
+// turns: one multiplies while the other stores its sums, through shared memory of their own. A
 // further warp starts copies of tiles some stages ahead. The L2 cache is what such kernels wait
 // for: blocks of a cluster have neighbouring rows and columns, bring a part of the shared tile
-// each, and the copy engine delivers it to all. Blocks stay and take one tile after another; sums
-// leave through shared memory of their own, while the next tile is multiplied.
+// each, and the copy engine delivers it to all.
 #ifndef TESS_CLIFFORD_MATRIX_CUH
 #define TESS_CLIFFORD_MATRIX_CUH
 
@@ -27,23 +27,19 @@ namespace clifford_matrix
 using namespace clifford_mma;
 
 // Blocks of a cluster: that many along rows, which share tiles of b, and along columns, which share
-// tiles of a. turns_: a tile belongs to one warpgroup, the next to the other: one stores while the
-// other multiplies. Otherwise they share it by rows.
-template <int columns_, int cluster_rows_, int cluster_columns_, int stages_, bool turns_>
+// tiles of a.
+template <int cluster_rows_, int cluster_columns_, int stages_>
 struct shape {
     static constexpr int rows = 128;
-    static constexpr int columns = columns_;
+    static constexpr int columns = 128;
     static constexpr int inner = 64; // items of a tile's row: one span of the swizzle
     static constexpr int row_bytes = 128;
     static constexpr int cluster_rows = cluster_rows_;
     static constexpr int cluster_columns = cluster_columns_;
     static constexpr int cluster = cluster_rows * cluster_columns;
     static constexpr int stages = stages_;
-    static constexpr bool turns = turns_;
-    static constexpr int consumers = 2;           // warpgroups
-    static constexpr int slabs = turns ? 2 : 1;   // of 64 rows, of a warpgroup
-    static constexpr int readers = turns ? 1 : 2; // warpgroups that read a stage
-    // One more warp copies: 224 registers for each thread.
+    static constexpr int consumers = 2; // warpgroups
+    // One more warp copies: 168 registers for each thread.
     static constexpr int threads = consumers * 128 + 32;
     static constexpr int a_bytes = rows * row_bytes;
     static constexpr int b_bytes = columns * row_bytes;
@@ -185,12 +181,8 @@ __device__ __forceinline__ void copy_tiles(const arguments<Store> &p, const stag
                                            int rank, int cluster, int n_cluster)
 {
     stage_count<S> at;
-    for (int round = 0; round * n_cluster < p.e.n_tile; round++) {
-        const int tile = tile_of(round, cluster, n_cluster);
-        if (tile >= p.e.n_tile) {
-            continue;
-        }
-        const place where = place_of<S>(p.e, p.table, tile, rank);
+    for (int round = 0; tile_of(round, cluster, n_cluster) < p.e.n_tile; round++) {
+        const place where = place_of<S>(p.e, p.table, tile_of(round, cluster, n_cluster), rank);
         const int last = p.table.first[where.result + 1];
         for (int step = p.table.first[where.result]; step < last; step++) {
             const cl_fc_step layers = p.table.steps[step];
@@ -209,7 +201,7 @@ __device__ __forceinline__ void copy_tiles(const arguments<Store> &p, const stag
     }
 }
 
-// A stage is free for everybody who sends to it when its readers are through with it.
+// A stage is free for everybody who sends to it when its warpgroup is through with it.
 template <typename S>
 __device__ __forceinline__ void release(const stage_map<S> &map, int s, uint32_t senders)
 {
@@ -219,24 +211,24 @@ __device__ __forceinline__ void release(const stage_map<S> &map, int s, uint32_t
     }
 }
 
-// The products of a stage for a warpgroup's rows.
-template <typename S, bool turned_a, bool turned_b, int n_sum>
-__device__ __forceinline__ void multiply_stage(float (&sum)[S::slabs][n_sum],
+constexpr int slabs = 2; // of 64 rows: what a warpgroup multiplies at a time
+
+template <typename S, bool turned_a, bool turned_b>
+__device__ __forceinline__ void multiply_stage(float (&sum)[slabs][S::columns / 2],
                                                const stage_map<S> &map, int s)
 {
     constexpr uint64_t a_step = turned_a ? 128 : 2; // 16 of the inner axis
     constexpr uint64_t b_step = turned_b ? 128 : 2;
-    constexpr uint64_t slab_step = slice_bytes / 16;
-    const uint32_t a_at = map.a(s) + (S::turns ? 0 : threadIdx.x / 128 * slice_bytes);
-    const uint64_t a = turned_a ? clifford_wgmma::turned_descriptor(a_at, turned_bytes)
-                                : clifford_wgmma::tile_descriptor(a_at);
+    constexpr uint64_t slab_step = slice_rows * S::row_bytes / 16;
+    const uint64_t a = turned_a ? clifford_wgmma::turned_descriptor(map.a(s), turned_bytes)
+                                : clifford_wgmma::tile_descriptor(map.a(s));
     const uint64_t b = turned_b ? clifford_wgmma::turned_descriptor(map.b(s), turned_bytes)
                                 : clifford_wgmma::tile_descriptor(map.b(s));
     group_fence();
 #pragma unroll
     for (int k = 0; k < S::inner / 16; k++) {
 #pragma unroll
-        for (int slab = 0; slab < S::slabs; slab++) {
+        for (int slab = 0; slab < slabs; slab++) {
             clifford_wgmma::multiply_half<turned_a, turned_b>(
                 sum[slab], a + slab * slab_step + k * a_step, b + k * b_step);
         }
@@ -244,9 +236,9 @@ __device__ __forceinline__ void multiply_stage(float (&sum)[S::slabs][n_sum],
     group_commit();
 }
 
-// Where warpgroups take turns, one multiplies only when the other has seen all its stages arrive:
-// a barrier tells two rounds of the stages apart, not three. By a warpgroup: waits for its turn, or
-// gives it to the other.
+// A warpgroup multiplies only when the other has seen all its stages arrive: a barrier tells one
+// round of the stages from the next, not from the one after that. By a whole warpgroup: waits for
+// its turn, or gives it to that one.
 __device__ __forceinline__ void wait_for_turn(int group)
 {
     asm volatile("bar.sync %0, 256;\n" ::"r"(group + 3) : "memory");
@@ -264,22 +256,18 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
     const int group = int(threadIdx.x) / 128;
     const uint32_t senders = row_mates<S>(rank) | column_mates<S>(rank);
     stage_count<S> at;
-    for (int round = 0; round * n_cluster < p.e.n_tile; round++) {
-        const int tile = tile_of(round, cluster, n_cluster);
-        if (tile >= p.e.n_tile) {
-            continue;
-        }
-        place where = place_of<S>(p.e, p.table, tile, rank);
+    for (int round = 0; tile_of(round, cluster, n_cluster) < p.e.n_tile; round++) {
+        place where = place_of<S>(p.e, p.table, tile_of(round, cluster, n_cluster), rank);
         const int n_step =
             (p.table.first[where.result + 1] - p.table.first[where.result]) * p.e.n_inner;
-        if (S::turns && round % 2 != group) {
+        if (round % 2 != group) {
             at.skip(n_step);
             continue;
         }
-        if (S::turns && round > 0) {
+        if (round > 0) {
             wait_for_turn(group);
         }
-        float sum[S::slabs][S::columns / 2] = {};
+        float sum[slabs][S::columns / 2] = {};
         int held = -1; // stage whose products may still run
         for (int step = 0; step < n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
@@ -290,16 +278,15 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
             }
             held = at.stage;
         }
-        if (S::turns && tile_of(round + 1, cluster, n_cluster) < p.e.n_tile) {
+        if (tile_of(round + 1, cluster, n_cluster) < p.e.n_tile) {
             give_turn(1 - group);
         }
         group_wait<0>();
         if (held >= 0) {
             release<S>(map, held, senders);
         }
-        where.row += S::turns ? 0 : group * slice_rows;
 #pragma unroll
-        for (int slab = 0; slab < S::slabs; slab++, where.row += slice_rows) {
+        for (int slab = 0; slab < slabs; slab++, where.row += slice_rows) {
             p.store(where, sum[slab], map.room(group));
         }
     }
@@ -323,7 +310,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         clifford_wgmma::prefetch_map(&p.b);
         for (int s = 0; s < S::stages; s++) {
             barrier_init(map.full(s), 1);
-            barrier_init(map.empty(s), S::readers * S::senders);
+            barrier_init(map.empty(s), S::senders);
         }
         barrier_init_fence();
     }

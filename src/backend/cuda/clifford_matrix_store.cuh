@@ -50,11 +50,22 @@ struct slice {
     int result, row, column;
 };
 
-// By one thread of a warpgroup.
-__device__ __forceinline__ void send_slice(const CUtensorMap &map, const slice &one, bool adds)
+enum class leaving {
+    stored,
+    kept, // stored, for the next kernel to read
+    added,
+};
+
+// Called by a warpgroup.
+__device__ __forceinline__ void send_slice(const CUtensorMap &map, const slice &one, leaving how)
 {
-    if (adds) {
+    if (threadIdx.x % 128 != 0) {
+        return;
+    }
+    if (how == leaving::added) {
         clifford_wgmma::add_box(&map, one.column, one.row, one.result, one.from);
+    } else if (how == leaving::kept) {
+        clifford_wgmma::store_box_kept(&map, one.column, one.row, one.result, one.from);
     } else {
         clifford_wgmma::store_box(&map, one.column, one.row, one.result, one.from);
     }

@@ -201,6 +201,20 @@ __device__ __forceinline__ void store_box(const CUtensorMap *map, int x, int y, 
                  : "memory");
 }
 
+// The same for what the next kernel reads: the second-level cache gives up everything else first.
+__device__ __forceinline__ void store_box_kept(const CUtensorMap *map, int x, int y, int z,
+                                               uint32_t from)
+{
+    asm volatile("{\n"
+                 ".reg .b64 kept;\n"
+                 "createpolicy.fractional.L2::evict_last.b64 kept, 1.0;\n"
+                 "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
+                 "[%0, {%1, %2, %3}], [%4], kept;\n"
+                 "}\n" ::"l"(map),
+                 "r"(x), "r"(y), "r"(z), "r"(from)
+                 : "memory");
+}
+
 __device__ __forceinline__ void add_box(const CUtensorMap *map, int x, int y, int z, uint32_t from)
 {
     asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.tile.bulk_group "
