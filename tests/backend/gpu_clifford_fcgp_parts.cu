@@ -177,6 +177,7 @@ void make_chunk(setup &s, int64_t most_rows)
     c.normalize = 1;
     c.metric = TESS_CL_NORM_EUCLID;
     c.eps = 1e-6f;
+    c.are_inputs_ready = 1;
 }
 
 void drop_chunk(setup &s)
@@ -235,12 +236,12 @@ void measure_shape(const setup &s, const char *name, firsts &first)
     std::printf("shape %s: %d clusters of %d at a time\n", name, n_cluster, S::cluster);
     const fc_chunk c = s.chunk(0);
     const auto &kernels = clifford::fc_cl30;
-    CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+    CHECK(kernels.form(nullptr, c));
     report("product" + of, s.over_chunks([&](const fc_chunk &one, bool) {
         return multiply_product<S>(nullptr, one, s.operands(one), s.product);
     }),
            gflop, 0);
-    CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+    CHECK(kernels.form(nullptr, c));
     CHECK(multiply_product<S>(nullptr, c, s.operands(c), s.product));
     agree("product" + of, sample(static_cast<const float *>(s.z.data), 128 * n), first.product);
     report("grad pairs" + of, s.over_chunks([&](const fc_chunk &one, bool) {
@@ -248,8 +249,8 @@ void measure_shape(const setup &s, const char *name, firsts &first)
     }),
            gflop, 0);
     agree("grad pairs" + of, sample(c.pairs, 128 * n), first.pairs);
-    CHECK(kernels.form(nullptr, c, clifford::fc_form_measure));
-    CHECK(kernels.form(nullptr, c, clifford::fc_form_common));
+    // Rows keep their scales, so that the next shape finds the same gradients.
+    CHECK(kernels.contract(nullptr, c, {0, 1}));
     report("grad weights" + of, s.over_chunks([&](const fc_chunk &one, bool adds) {
         return multiply_weights<S>(nullptr, one, s.operands(one), s.weights, s.gw, adds);
     }),
@@ -278,32 +279,42 @@ void measure_rows(const setup &s)
     const std::string of = " rows " + std::to_string(s.rows());
     constexpr double component = 4.0 * double(n_row) * double(n);
     constexpr double pair_bytes = 2.0 * n_pair * double(n_row) * double(n);
-    const auto form = [&](clifford::fc_form how) {
-        return s.over_chunks(
-            [&](const fc_chunk &c, bool) { return kernels.form(nullptr, c, how); });
+    // As in a backward pass that brings its result.
+    const auto gradient = [&](fc_chunk c) {
+        c.product = {};
+        return kernels.gradient(nullptr, c);
     };
-    report("form" + of, form(clifford::fc_form_rows), 0, 16 * component + pair_bytes);
+    report("form" + of,
+           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.form(nullptr, c); }), 0,
+           16 * component + pair_bytes);
     report("norm" + of,
            s.over_chunks([&](const fc_chunk &c, bool) { return kernels.norm(nullptr, c); }), 0,
            16 * component);
-    report("gradient" + of,
-           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.gradient(nullptr, c); }), 0,
+    report("gradient" + of, s.over_chunks([&](const fc_chunk &c, bool) { return gradient(c); }), 0,
            20 * component);
-    report("contract" + of,
-           s.over_chunks([&](const fc_chunk &c, bool) { return kernels.contract(nullptr, c); }), 0,
-           32 * component + pair_bytes);
-    report("form common" + of, form(clifford::fc_form_common), 0, 16 * component + pair_bytes);
+    report("contract" + of, s.over_chunks([&](const fc_chunk &c, bool) {
+        return kernels.contract(nullptr, c, {1, 1});
+    }),
+           0, 32 * component + 2 * pair_bytes);
+    report("contract alone" + of, s.over_chunks([&](const fc_chunk &c, bool) {
+        return kernels.contract(nullptr, c, {1, 0});
+    }),
+           0, 32 * component + pair_bytes);
+    report("rescale" + of, s.over_chunks([&](const fc_chunk &c, bool) {
+        return clifford::fc_rescale_gradients(nullptr, c, n_component);
+    }),
+           0, 8 * component);
     report("forward" + of, s.over_chunks([&](const fc_chunk &c, bool) {
-        CHECK(kernels.form(nullptr, c, clifford::fc_form_rows));
+        CHECK(kernels.form(nullptr, c));
         CHECK(multiply_product<product_shape>(nullptr, c, s.operands(c), s.product));
         return kernels.norm(nullptr, c);
     }),
            gflop, 0);
     report("backward" + of, s.over_chunks([&](const fc_chunk &c, bool adds) {
-        CHECK(kernels.gradient(nullptr, c));
+        CHECK(gradient(c));
         CHECK(multiply_pairs<pairs_shape>(nullptr, c, s.operands(c), s.pairs));
-        CHECK(kernels.contract(nullptr, c));
-        CHECK(kernels.form(nullptr, c, clifford::fc_form_common));
+        CHECK(kernels.contract(nullptr, c, {1, 1}));
+        CHECK(clifford::fc_rescale_gradients(nullptr, c, n_component));
         return multiply_weights<weights_shape>(nullptr, c, s.operands(c), s.weights, s.gw, adds);
     }),
            2 * gflop, 0);

@@ -7,9 +7,10 @@
 //   pairs      q = item 2^(left + right - product_exponent)      left, right: of the row's x and y
 //   gradients  h = item 2^(gradient of the row)
 //   weights    w = item 2^weight
-// The gradient of the weights is a sum over rows. For it pairs are formed anew, with what makes
+// The gradient of the weights is a sum over rows. Where a row's gradients have been read for the
+// last time with their own scale, they get what makes
 //   q h = items' product 2^common
-// for all rows of the chunk.
+// for all rows of the chunk; they are few beside the pairs.
 #ifndef TESS_CLIFFORD_FCGP_CHUNK_CUH
 #define TESS_CLIFFORD_FCGP_CHUNK_CUH
 
@@ -43,12 +44,14 @@ struct fc_chunk {
     int32_t normalize;
     int32_t metric;
     float eps;
+    // No kernel that may still run wrote the caller's arrays: they can be read at once.
+    int32_t are_inputs_ready;
 };
 
-enum fc_form {
-    fc_form_rows,    // finds the row's exponents, scales by them
-    fc_form_common,  // takes the exponents as given and scales all rows alike
-    fc_form_measure, // finds the exponents, forms nothing
+// What becomes of the pairs' gradients.
+struct fc_contraction {
+    int32_t has_gradients; // contracts them to grad_x and grad_y
+    int32_t has_products;  // leaves products and common_exponent in their place
 };
 
 // The row kernels of an algebra.
@@ -56,15 +59,18 @@ struct fc_kernels {
     int8_t metric[TESS_CL_MAX_SYMBOLS];
     int32_t n_symbol;
     int32_t most_terms; // of a pair
-    // x, y -> pairs
-    cudaError_t (*form)(cudaStream_t stream, const fc_chunk &chunk, fc_form how);
-    // pairs, x, y -> grad_x, grad_y, exponents
-    cudaError_t (*contract)(cudaStream_t stream, const fc_chunk &chunk);
+    // x, y -> pairs, exponents
+    cudaError_t (*form)(cudaStream_t stream, const fc_chunk &chunk);
+    // pairs, x, y -> grad_x, grad_y; x, y -> pairs, exponents
+    cudaError_t (*contract)(cudaStream_t stream, const fc_chunk &chunk, fc_contraction what);
     // product -> out, statistics
     cudaError_t (*norm)(cudaStream_t stream, const fc_chunk &chunk);
     // grad_out, saved_out, statistics -> gradients; common_exponent starts anew
     cudaError_t (*gradient)(cudaStream_t stream, const fc_chunk &chunk);
 };
+
+// Gradients of all rows to the scale of the chunk.
+cudaError_t fc_rescale_gradients(cudaStream_t stream, const fc_chunk &chunk, int32_t n_component);
 
 extern const fc_kernels fc_cl20;
 extern const fc_kernels fc_cl30;

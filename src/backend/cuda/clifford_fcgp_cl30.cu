@@ -11,6 +11,7 @@
 
 #include "backend/cuda/clifford_fcgp_terms.cuh"
 
+#include "backend/cuda/clifford_fcgp_contract.cuh"
 #include "backend/cuda/clifford_fcgp_norms.cuh"
 #include "backend/cuda/clifford_fcgp_pairs.cuh"
 

@@ -3,12 +3,16 @@
 // from the cache. All orders depend on the number of features alone.
 //
 // Loads go past the first-level cache: kernels start before the one that wrote their operands ends.
+// Every kernel lets the next one start only behind its own wait: whatever was written before the
+// last kernel can be read at once.
 #ifndef TESS_CLIFFORD_FCGP_FEATURES_CUH
 #define TESS_CLIFFORD_FCGP_FEATURES_CUH
 
 #include "backend/cuda/clifford.cuh"
 #include "backend/cuda/clifford_fcgp_chunk.cuh"
 #include "backend/cuda/clifford_mma.cuh"
+
+#include <cfloat>
 
 namespace clifford
 {
@@ -95,31 +99,73 @@ __device__ __forceinline__ T *first_item(const tess_cl_view &view, int64_t row, 
     return static_cast<T *>(view.data) + row * view.stride[1] + n0 * view.stride[2];
 }
 
-// Features from n0 on of all components of a row; zero from n on. are_packs: V of them can be moved
-// together. No branches between the loads: they wait together.
+// V features of all components of a row, as they lie in memory.
 template <typename T, int V, int D>
-__device__ __forceinline__ void load_features(features<V> (&f)[D], const tess_cl_view &from,
-                                              bool are_packs, int64_t row, int n0, int n)
-{
-    const T *at = first_item<const T>(from, row, n0);
-    if (are_packs) {
-        pack<T, V> items[D];
+struct feature_packs {
+    pack<T, V> items[D];
+
+    __device__ __forceinline__ void load(const tess_cl_view &from, int64_t row, int n0, int n)
+    {
+        const T *at = first_item<const T>(from, row, n0);
 #pragma unroll
         for (int k = 0; k < D; k++, at += from.stride[0]) {
             items[k] = n0 < n ? load_fresh<T, V>(at) : zero_pack<T, V>();
         }
+    }
+    __device__ __forceinline__ void widen_to(features<V> (&f)[D]) const
+    {
 #pragma unroll
         for (int k = 0; k < D; k++) {
             f[k] = widen_pack(items[k]);
         }
-        return;
     }
+};
+
+template <typename T, int V, int D>
+__device__ __forceinline__ void load_items(features<V> (&f)[D], const tess_cl_view &from,
+                                           int64_t row, int n0, int n)
+{
+    const T *at = first_item<const T>(from, row, n0);
 #pragma unroll
     for (int k = 0; k < D; k++, at += from.stride[0]) {
 #pragma unroll
         for (int v = 0; v < V; v++) {
             f[k].at[v] = n0 + v < n ? widen(load_fresh<T, 1>(at + v * from.stride[2]).at[0]) : 0.0f;
         }
+    }
+}
+
+// Features from n0 on of all components of a row; zero from n on. are_packs: V of them can be moved
+// together. No branches between the loads: they wait together.
+template <typename T, int V, int D>
+__device__ __forceinline__ void load_features(features<V> (&f)[D], const tess_cl_view &from,
+                                              bool are_packs, int64_t row, int n0, int n)
+{
+    if (are_packs) {
+        feature_packs<T, V, D> packs;
+        packs.load(from, row, n0, n);
+        packs.widen_to(f);
+    } else {
+        load_items<T>(f, from, row, n0, n);
+    }
+}
+
+// The same of two arrays.
+template <typename T, typename U, int V, int D>
+__device__ __forceinline__ void load_features(features<V> (&f)[D], const tess_cl_view &from_f,
+                                              features<V> (&g)[D], const tess_cl_view &from_g,
+                                              bool are_packs, int64_t row, int n0, int n)
+{
+    if (are_packs) {
+        feature_packs<T, V, D> packs_f;
+        feature_packs<U, V, D> packs_g;
+        packs_f.load(from_f, row, n0, n);
+        packs_g.load(from_g, row, n0, n);
+        packs_f.widen_to(f);
+        packs_g.widen_to(g);
+    } else {
+        load_items<T>(f, from_f, row, n0, n);
+        load_items<U>(g, from_g, row, n0, n);
     }
 }
 
@@ -149,17 +195,47 @@ __device__ __forceinline__ void store_halves(__half *to, const features<V> &f)
     store_pack<__half, V>(to, narrow_pack<__half, V>(f.at));
 }
 
+// The largest magnitude of a feature's components; infinities and NaN count as 0, as those of
+// magnitude do. fmaxf is one instruction and passes NaN by: only infinities make it count anew.
 template <int V, int D>
-__device__ __forceinline__ uint32_t largest_of(const features<V> (&f)[D], uint32_t most)
+__device__ __forceinline__ features<V> peaks_of(const features<V> (&f)[D])
 {
+    features<V> peaks = {};
 #pragma unroll
     for (int k = 0; k < D; k++) {
 #pragma unroll
         for (int v = 0; v < V; v++) {
-            most = max(most, clifford_mma::magnitude(f[k].at[v]));
+            peaks.at[v] = fmaxf(peaks.at[v], fabsf(f[k].at[v]));
         }
     }
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        if (peaks.at[v] > FLT_MAX) {
+            uint32_t most = 0;
+#pragma unroll
+            for (int k = 0; k < D; k++) {
+                most = max(most, clifford_mma::magnitude(f[k].at[v]));
+            }
+            peaks.at[v] = __uint_as_float(most);
+        }
+    }
+    return peaks;
+}
+
+template <int V>
+__device__ __forceinline__ uint32_t largest_of(const features<V> &peaks, uint32_t most)
+{
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+        most = max(most, __float_as_uint(peaks.at[v]));
+    }
     return most;
+}
+
+// Of the products of a row's pairs and gradients, as the exponents of its x, y and h are.
+__device__ __forceinline__ int fc_row_exponent(const fc_chunk &c, int left, int right, int gradient)
+{
+    return left + right - c.product_exponent + gradient;
 }
 
 constexpr int fc_max_threads = 256;
@@ -167,17 +243,35 @@ constexpr int fc_max_threads = 256;
 // Blocks that a multiprocessor shall hold, by what a thread of them keeps in registers. Left alone
 // the compiler aims too high and spills.
 template <int n_kept>
-constexpr int fc_resident = n_kept <= 64 ? 2 : 1;
+constexpr int fc_resident = n_kept <= 32   ? 3
+                            : n_kept <= 64 ? 2
+                                           : 1;
 
-// The largest of two values over a group, for all its threads. partials: of the block, once.
-__device__ __forceinline__ uint2 max_over_group(uint2 most, const row_group &group,
-                                                uint2 (&partials)[fc_max_threads / 32])
+// Largest magnitudes of M kinds.
+template <int M>
+struct alignas(sizeof(uint32_t) * M) maxima {
+    uint32_t at[M];
+};
+
+// Over a group, for all its threads. partials: of the block, once.
+template <int M>
+__device__ __forceinline__ maxima<M> max_over_group(maxima<M> most, const row_group &group,
+                                                    maxima<M> (&partials)[fc_max_threads / 32])
 {
-    for (int step = min(group.lanes, 32) / 2; step > 0; step /= 2) {
-        most.x = max(most.x, __shfl_xor_sync(all_lanes, most.x, step));
-        most.y = max(most.y, __shfl_xor_sync(all_lanes, most.y, step));
+    if (group.lanes < 32) {
+        for (int step = group.lanes / 2; step > 0; step /= 2) {
+#pragma unroll
+            for (int m = 0; m < M; m++) {
+                most.at[m] = max(most.at[m], __shfl_xor_sync(all_lanes, most.at[m], step));
+            }
+        }
+        return most;
     }
-    if (group.lanes <= 32) {
+#pragma unroll
+    for (int m = 0; m < M; m++) {
+        most.at[m] = __reduce_max_sync(all_lanes, most.at[m]);
+    }
+    if (group.lanes == 32) {
         return most;
     }
     const int first = (int(threadIdx.x) - group.lane) / 32;
@@ -186,8 +280,11 @@ __device__ __forceinline__ uint2 max_over_group(uint2 most, const row_group &gro
     }
     group.sync();
     for (int warp = first; warp < first + group.lanes / 32; warp++) {
-        most.x = max(most.x, partials[warp].x);
-        most.y = max(most.y, partials[warp].y);
+        const maxima<M> other = partials[warp];
+#pragma unroll
+        for (int m = 0; m < M; m++) {
+            most.at[m] = max(most.at[m], other.at[m]);
+        }
     }
     return most;
 }
@@ -199,7 +296,6 @@ struct fc_task {
     fc_chunk c;
     int32_t lanes;
     int32_t are_packs; // everywhere
-    int32_t how;       // fc_form
 };
 
 template <typename T, int V>
@@ -221,11 +317,19 @@ int fc_lanes_for(int64_t n)
     return lanes;
 }
 
-inline cudaError_t fc_launch(cudaStream_t stream, void (*kernel)(fc_task), const fc_task &task)
+// args: what the kernel takes, with the task in it.
+template <typename Args>
+cudaError_t fc_launch(cudaStream_t stream, void (*kernel)(Args), const fc_task &task,
+                      const Args &args)
 {
     const int threads = task.lanes > 128 ? task.lanes : 128;
     const int64_t blocks = cl_fc_whole(task.c.n_row, threads / task.lanes);
-    return launch_early(kernel, dim3(unsigned(blocks)), threads, 0, stream, task);
+    return launch_early(kernel, dim3(unsigned(blocks)), threads, 0, stream, args);
+}
+
+inline cudaError_t fc_launch(cudaStream_t stream, void (*kernel)(fc_task), const fc_task &task)
+{
+    return fc_launch(stream, kernel, task, task);
 }
 
 } // namespace clifford

@@ -12,9 +12,10 @@ namespace clifford
 {
 
 template <typename A>
-constexpr int norm_width = A::n_component <= 4 ? 4 : 2;
+constexpr int norm_width = A::n_component <= 8 ? 4 : 2;
 template <typename A>
-constexpr int gradient_resident = A::n_component <= 8 ? 2 : 1;
+constexpr int gradient_resident =
+    A::n_component <= 8 ? fc_resident<2 * A::n_component * norm_width<A>> : 1;
 
 // Feature v of every component.
 template <int V, int D>
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     constexpr int V = norm_width<A>;
     constexpr int D = A::n_component;
     __shared__ float partials[partials_per_block(A::n_grade, fc_max_threads)];
-    __shared__ uint2 largest[fc_max_threads / 32];
+    __shared__ maxima<1> largest[fc_max_threads / 32];
     const fc_chunk &c = task.c;
     const row_group group(task.lanes);
     const int64_t row = int64_t(blockIdx.x) * group.count + group.index;
@@ -171,16 +172,15 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     const int stride = group.lanes * V;
     const int first_round = c.normalize ? 0 : 1;
     const bool again = c.n_out > stride;
-    wait_for_previous();
-    let_next_start();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        *c.common_exponent = INT_MIN;
+    // A result that was made again comes from the last kernel.
+    if (!c.are_inputs_ready || c.saved_out.data == c.product.data) {
+        wait_for_previous();
     }
     features<V> gz[D];
     features<V> z[D];
     float dots[A::n_grade] = {};
     row_norm<A::n_grade, float> norm = {};
-    uint2 most = {};
+    maxima<1> most = {};
     int exponent = 0;
     // Sums of the norm, then the largest gradient, then the items.
 #pragma unroll 1
@@ -188,9 +188,11 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
 #pragma unroll 1
         for (int n0 = group.lane * V; n0 < c.n_out; n0 += stride) {
             if (round == first_round || again) {
-                load_features<T>(gz, c.grad_out, task.are_packs, read_row, n0, n);
                 if (c.normalize) {
-                    load_features<Z>(z, c.saved_out, task.are_packs, read_row, n0, n);
+                    load_features<T, Z>(gz, c.grad_out, z, c.saved_out, task.are_packs, read_row,
+                                        n0, n);
+                } else {
+                    load_features<T>(gz, c.grad_out, task.are_packs, read_row, n0, n);
                 }
             }
             if (round == 0) {
@@ -199,19 +201,26 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
                 through_norm<A>(c, norm, gz, z);
             }
             if (round == 1) {
-                most.x = largest_of(gz, most.x);
+                most.at[0] = largest_of(peaks_of(gz), most.at[0]);
             }
             if (round == 2 && is_row) {
                 store_gradients(c, row, n0, gz, exponent);
             }
+        }
+        if (round == first_round) {
+            wait_for_previous();
+            let_next_start();
         }
         if (round == 0) {
             sum_row(dots, group, partials);
             norm = norm_of_result<A>(c, read_row, dots);
         }
         if (round == 1) {
-            exponent = clifford_mma::exponent_of(max_over_group(most, group, largest).x);
+            exponent = clifford_mma::exponent_of(max_over_group(most, group, largest).at[0]);
         }
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        *c.common_exponent = INT_MIN;
     }
     if (group.lane == 0 && is_row) {
         c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
@@ -224,9 +233,9 @@ template <typename A, typename T>
 cudaError_t norm_type(cudaStream_t stream, const fc_chunk &c)
 {
     constexpr int V = norm_width<A>;
-    const fc_task task = {
-        c, fc_lanes_for<V>(c.n_out),
-        fc_are_packs<float, V>(c.product, c.n_out) && fc_are_packs<T, V>(c.out, c.n_out), 0};
+    const fc_task task = {c, fc_lanes_for<V>(c.n_out),
+                          fc_are_packs<float, V>(c.product, c.n_out) &&
+                              fc_are_packs<T, V>(c.out, c.n_out)};
     return fc_launch(stream, norm_kernel<A, T>, task);
 }
 
@@ -234,9 +243,9 @@ template <typename A, typename T, typename Z>
 cudaError_t gradient_type(cudaStream_t stream, const fc_chunk &c)
 {
     constexpr int V = norm_width<A>;
-    const fc_task task = {
-        c, fc_lanes_for<V>(c.n_out),
-        fc_are_packs<T, V>(c.grad_out, c.n_out) && fc_are_packs<Z, V>(c.saved_out, c.n_out), 0};
+    const fc_task task = {c, fc_lanes_for<V>(c.n_out),
+                          fc_are_packs<T, V>(c.grad_out, c.n_out) &&
+                              fc_are_packs<Z, V>(c.saved_out, c.n_out)};
     return fc_launch(stream, gradient_kernel<A, T, Z>, task);
 }
 

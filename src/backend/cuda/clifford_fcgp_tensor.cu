@@ -3,10 +3,10 @@
 // Rows go through in chunks, so that what lies between the kernels stays in the second-level cache
 // and scratch memory does not grow with the batch:
 //   forward   x, y -> products of pairs -> their sums with the weights -> norm
-//   backward  gradients of the norm -> gradients of the pairs -> those of x and y; then the
-//   products
-//             again, with one scale for all rows -> gradients of the weights
-// Every kernel starts while the one before ends, and waits for it before it touches memory.
+//   backward  gradients of the norm -> gradients of the pairs -> those of x and y, and the products
+//             again; with one scale for all rows -> gradients of the weights
+// Every kernel starts while the one before ends, and waits for it before it touches memory other
+// than what is older.
 
 #include "backend/cuda/clifford_fcgp.cuh"
 #include "backend/cuda/clifford_fcgp_multiply.cuh"
@@ -161,6 +161,8 @@ fc_chunk chunk_at(const plan &made, const tess_stage_clifford_fcgp &a, int64_t r
     c.grad_out = from_row(a.grad_out, row, p.dtype);
     c.grad_x = from_row(a.grad_x, row, p.dtype);
     c.grad_y = from_row(a.grad_y, row, p.dtype);
+    // The first kernel of the call follows one that we do not know.
+    c.are_inputs_ready = row > 0 || made.weights.packed != nullptr;
     if (p.pass == TESS_CL_BACKWARD && c.product.data != nullptr) {
         // The result is made again, in the place of the product and in f32.
         c.out = c.saved_out = c.product;
@@ -211,7 +213,7 @@ struct tables {
 void launch_product(cudaStream_t stream, launches &all, const fc_kernels &kernels,
                     const fc_chunk &c, const matrices &m, const cl_fc_table &table)
 {
-    all.next([&] { return kernels.form(stream, c, clifford::fc_form_rows); });
+    all.next([&] { return kernels.form(stream, c); });
     all.next([&] { return multiply_product<product_shape>(stream, c, m, table); });
     if (c.normalize || c.statistics != nullptr || c.out.data != c.product.data) {
         all.next([&] { return kernels.norm(stream, c); });
@@ -225,12 +227,12 @@ void launch_gradients(cudaStream_t stream, launches &all, const fc_kernels &kern
     all.next([&] { return kernels.gradient(stream, c); });
     if (wants.inputs) {
         all.next([&] { return multiply_pairs<pairs_shape>(stream, c, m, t.pairs); });
-        all.next([&] { return kernels.contract(stream, c); });
-    } else {
-        all.next([&] { return kernels.form(stream, c, clifford::fc_form_measure); });
     }
+    all.next([&] { return kernels.contract(stream, c, {wants.inputs, wants.weights}); });
     if (wants.weights) {
-        all.next([&] { return kernels.form(stream, c, clifford::fc_form_common); });
+        all.next([&] {
+            return clifford::fc_rescale_gradients(stream, c, int32_t(m.gradients.n_layer));
+        });
         all.next([&] {
             return multiply_weights<weights_shape>(stream, c, m, t.weights, grad_weight, adds);
         });

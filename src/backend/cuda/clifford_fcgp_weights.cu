@@ -12,33 +12,132 @@ namespace
 {
 
 constexpr int threads = 256;
-constexpr int width = 8; // weights of a thread
+constexpr int width = 8;    // weights of a thread at a time
+constexpr int batch = 5;    // times, all on their way before the first is used
+constexpr int resident = 4; // blocks of a multiprocessor
+static_assert(fc_weight_blocks == resident * n_multiprocessor, "one wave");
 
-template <typename W>
-__device__ __forceinline__ void load_weights(float (&w)[width], const fc_weights &p, uint32_t line,
-                                             uint32_t n0)
+__device__ __forceinline__ bool takes(const fc_weights &p, uint32_t line)
 {
-    const uint32_t path = line / uint32_t(p.n_in);
-    const W *at = static_cast<const W *>(p.weight.data) + path * p.weight.stride[0] +
-                  (line - path * p.n_in) * p.weight.stride[1] + n0 * p.weight.stride[2];
-    if (p.are_packs) {
-        constexpr int half = sizeof(W) == 4 ? 4 : 8; // of 16 bytes
-        pack<W, half> items[width / half];
-#pragma unroll
-        for (int i = 0; i < width / half; i++) {
-            items[i] = load_pack<W, half>(at + i * half);
-        }
-#pragma unroll
-        for (int i = 0; i < width; i++) {
-            w[i] = widen(items[i / half].at[i % half]);
-        }
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < width; i++) {
-        w[i] = int(n0) + i < p.n_out ? widen(at[i * p.weight.stride[2]]) : 0.0f;
-    }
+    return (p.path_mask >> (line / uint32_t(p.n_in)) & 1) != 0;
 }
+
+// Some eights of weights, a step apart. Lines of paths outside the mask are zeros and not stored.
+template <typename W>
+class weight_batch
+{
+  public:
+    __device__ __forceinline__ weight_batch(const fc_weights &p, uint32_t first)
+        : p_(p), per_line_(uint32_t(p.n_out + width - 1) / width),
+          n_(uint32_t(p.n_line) * per_line_), first_(first)
+    {
+    }
+    __device__ __forceinline__ bool is_any() const
+    {
+        return first_ < n_;
+    }
+    __device__ __forceinline__ void move_on()
+    {
+        first_ += batch * step();
+    }
+    // No branches between the loads of a batch: they wait together.
+    __device__ __forceinline__ void load()
+    {
+        if (!p_.are_packs) {
+            load_items();
+            return;
+        }
+        pack<W, part> items[batch][width / part];
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const uint32_t line = line_of(b);
+            const W *const at = first_item(line, first_of(b, line));
+            const bool is_there = has(b, line);
+#pragma unroll
+            for (int i = 0; i < width / part; i++) {
+                items[b][i] = is_there ? load_pack<W, part>(at + i * part) : zero_pack<W, part>();
+            }
+        }
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+#pragma unroll
+            for (int i = 0; i < width; i++) {
+                w_[b][i] = widen(items[b][i / part].at[i % part]);
+            }
+        }
+    }
+    __device__ __forceinline__ uint32_t largest(uint32_t most) const
+    {
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+#pragma unroll
+            for (int i = 0; i < width; i++) {
+                most = max(most, clifford_mma::magnitude(w_[b][i]));
+            }
+        }
+        return most;
+    }
+    __device__ __forceinline__ void store(float scale)
+    {
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const uint32_t line = line_of(b);
+            if (has(b, line)) {
+#pragma unroll
+                for (int i = 0; i < width; i++) {
+                    w_[b][i] *= scale;
+                }
+                store_pack<__half, width>(p_.packed + line * p_.out_pitch + first_of(b, line),
+                                          narrow_pack<__half, width>(w_[b]));
+            }
+        }
+    }
+
+  private:
+    static constexpr int part = 16 / int(sizeof(W)); // weights of 16 bytes
+
+    __device__ __forceinline__ static uint32_t step()
+    {
+        return gridDim.x * threads;
+    }
+    __device__ __forceinline__ uint32_t line_of(int b) const
+    {
+        return (first_ + b * step()) / per_line_;
+    }
+    __device__ __forceinline__ uint32_t first_of(int b, uint32_t line) const
+    {
+        return (first_ + b * step() - line * per_line_) * width;
+    }
+    __device__ __forceinline__ bool has(int b, uint32_t line) const
+    {
+        return first_ + b * step() < n_ && takes(p_, line);
+    }
+    __device__ __forceinline__ const W *first_item(uint32_t line, uint32_t n0) const
+    {
+        const uint32_t path = line / uint32_t(p_.n_in);
+        return static_cast<const W *>(p_.weight.data) + path * p_.weight.stride[0] +
+               (line - path * p_.n_in) * p_.weight.stride[1] + n0 * p_.weight.stride[2];
+    }
+    __device__ __forceinline__ void load_items()
+    {
+#pragma unroll
+        for (int b = 0; b < batch; b++) {
+            const uint32_t line = line_of(b);
+            const uint32_t n0 = first_of(b, line);
+            const W *const at = first_item(line, n0);
+#pragma unroll
+            for (int i = 0; i < width; i++) {
+                w_[b][i] = has(b, line) && int(n0) + i < p_.n_out
+                               ? widen(at[i * p_.weight.stride[2]])
+                               : 0.0f;
+            }
+        }
+    }
+
+    const fc_weights &p_;
+    uint32_t per_line_, n_, first_;
+    float w_[batch][width];
+};
 
 // The largest of a value over the block, for all its threads.
 __device__ __forceinline__ uint32_t max_over_block(uint32_t value)
@@ -56,30 +155,17 @@ __device__ __forceinline__ uint32_t max_over_block(uint32_t value)
     return value;
 }
 
-__device__ __forceinline__ bool takes(const fc_weights &p, uint32_t line)
-{
-    return (p.path_mask >> (line / uint32_t(p.n_in)) & 1) != 0;
-}
-
 template <typename W>
-__global__ void __launch_bounds__(threads) largest_kernel(const __grid_constant__ fc_weights p)
+__global__ void __launch_bounds__(threads, resident)
+    largest_kernel(const __grid_constant__ fc_weights p)
 {
-    const uint32_t per_line = uint32_t(p.n_out + width - 1) / width;
-    const uint32_t n = uint32_t(p.n_line) * per_line;
     wait_for_previous();
     let_next_start();
     uint32_t most = 0;
-#pragma unroll 2
-    for (uint32_t i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
-        const uint32_t line = i / per_line;
-        if (takes(p, line)) {
-            float w[width];
-            load_weights<W>(w, p, line, (i - line * per_line) * width);
-#pragma unroll
-            for (int j = 0; j < width; j++) {
-                most = max(most, clifford_mma::magnitude(w[j]));
-            }
-        }
+    weight_batch<W> weights(p, blockIdx.x * threads + threadIdx.x);
+    for (; weights.is_any(); weights.move_on()) {
+        weights.load();
+        most = weights.largest(most);
     }
     most = max_over_block(most);
     if (threadIdx.x == 0) {
@@ -87,12 +173,14 @@ __global__ void __launch_bounds__(threads) largest_kernel(const __grid_constant_
     }
 }
 
-// Lines of out_pitch halves; what lies behind n_out is never read.
+// Lines of out_pitch halves; what lies behind n_out is never read. The first weights are read while
+// the kernel before still looks for the largest: it writes none.
 template <typename W>
-__global__ void __launch_bounds__(threads) weights_kernel(const __grid_constant__ fc_weights p)
+__global__ void __launch_bounds__(threads, resident)
+    weights_kernel(const __grid_constant__ fc_weights p)
 {
-    const uint32_t per_line = uint32_t(p.n_out + width - 1) / width;
-    const uint32_t n = uint32_t(p.n_line) * per_line;
+    weight_batch<W> weights(p, blockIdx.x * threads + threadIdx.x);
+    weights.load();
     wait_for_previous();
     let_next_start();
     uint32_t most = 0;
@@ -104,19 +192,11 @@ __global__ void __launch_bounds__(threads) weights_kernel(const __grid_constant_
         *p.exponent = exponent - clifford_mma::half_exponent;
     }
     const float scale = clifford_mma::scale_to_half(exponent);
-#pragma unroll 2
-    for (uint32_t i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads) {
-        const uint32_t line = i / per_line;
-        if (takes(p, line)) {
-            const uint32_t n0 = (i - line * per_line) * width;
-            float w[width];
-            load_weights<W>(w, p, line, n0);
-#pragma unroll
-            for (int j = 0; j < width; j++) {
-                w[j] *= scale;
-            }
-            store_pack<__half, width>(p.packed + line * p.out_pitch + n0,
-                                      narrow_pack<__half, width>(w));
+    while (weights.is_any()) {
+        weights.store(scale);
+        weights.move_on();
+        if (weights.is_any()) {
+            weights.load();
         }
     }
 }
