@@ -250,7 +250,7 @@ void measure_shape(const setup &s, const char *name, firsts &first)
            gflop, 0);
     agree("grad pairs" + of, sample(c.pairs, 128 * n), first.pairs);
     // Rows keep their scales, so that the next shape finds the same gradients.
-    CHECK(kernels.contract(nullptr, c, {0, 1}));
+    CHECK(kernels.contract(nullptr, c, false));
     report("grad weights" + of, s.over_chunks([&](const fc_chunk &one, bool adds) {
         return multiply_weights<S>(nullptr, one, s.operands(one), s.weights, s.gw, adds);
     }),
@@ -293,13 +293,9 @@ void measure_rows(const setup &s)
     report("gradient" + of, s.over_chunks([&](const fc_chunk &c, bool) { return gradient(c); }), 0,
            20 * component);
     report("contract" + of, s.over_chunks([&](const fc_chunk &c, bool) {
-        return kernels.contract(nullptr, c, {1, 1});
+        return kernels.contract(nullptr, c, true);
     }),
            0, 32 * component + 2 * pair_bytes);
-    report("contract alone" + of, s.over_chunks([&](const fc_chunk &c, bool) {
-        return kernels.contract(nullptr, c, {1, 0});
-    }),
-           0, 32 * component + pair_bytes);
     report("rescale" + of, s.over_chunks([&](const fc_chunk &c, bool) {
         return clifford::fc_rescale_gradients(nullptr, c, n_component);
     }),
@@ -313,7 +309,7 @@ void measure_rows(const setup &s)
     report("backward" + of, s.over_chunks([&](const fc_chunk &c, bool adds) {
         CHECK(gradient(c));
         CHECK(multiply_pairs<pairs_shape>(nullptr, c, s.operands(c), s.pairs));
-        CHECK(kernels.contract(nullptr, c, {1, 1}));
+        CHECK(kernels.contract(nullptr, c, true));
         CHECK(clifford::fc_rescale_gradients(nullptr, c, n_component));
         return multiply_weights<weights_shape>(nullptr, c, s.operands(c), s.weights, s.gw, adds);
     }),

@@ -202,41 +202,56 @@ __device__ __forceinline__ void let_next_start()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
+// Dynamic shared memory beyond what every kernel may have wants a word.
+inline cudaError_t allow_shared(const void *function, size_t bytes)
+{
+    return bytes <= 48 * 1024
+               ? cudaSuccess
+               : cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      int(bytes));
+}
+
 // Starts kernel(args) with that much dynamic shared memory.
 template <typename Args>
 cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
                    cudaStream_t stream, const Args &args)
 {
     const void *function = reinterpret_cast<const void *>(kernel);
-    if (shared_bytes > 48 * 1024) {
-        const cudaError_t error = cudaFuncSetAttribute(
-            function, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared_bytes));
-        if (error != cudaSuccess) {
-            return error;
-        }
+    const cudaError_t error = allow_shared(function, shared_bytes);
+    if (error != cudaSuccess) {
+        return error;
     }
     void *pointers[] = {const_cast<Args *>(&args)};
     return cudaLaunchKernel(function, grid, dim3(unsigned(threads)), pointers, shared_bytes,
                             stream);
 }
 
-// The same, without waiting for the kernel before it to end.
+// The same, without waiting for the kernel before it to end. Kernels share a multiprocessor only
+// where they divide its memory alike: as much of it shared as there is, as those with large tiles
+// have.
 template <typename Args>
 cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
                          cudaStream_t stream, const Args &args)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    const void *function = reinterpret_cast<const void *>(kernel);
+    const cudaError_t error = allow_shared(function, shared_bytes);
+    if (error != cudaSuccess) {
+        return error;
+    }
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+    attributes[1].val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = dim3(unsigned(threads));
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = 2;
     void *pointers[] = {const_cast<Args *>(&args)};
-    return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), pointers);
+    return cudaLaunchKernelExC(&config, function, pointers);
 }
 
 } // namespace clifford

@@ -48,12 +48,6 @@ struct fc_chunk {
     int32_t are_inputs_ready;
 };
 
-// What becomes of the pairs' gradients.
-struct fc_contraction {
-    int32_t has_gradients; // contracts them to grad_x and grad_y
-    int32_t has_products;  // leaves products and common_exponent in their place
-};
-
 // The row kernels of an algebra.
 struct fc_kernels {
     int8_t metric[TESS_CL_MAX_SYMBOLS];
@@ -61,8 +55,9 @@ struct fc_kernels {
     int32_t most_terms; // of a pair
     // x, y -> pairs, exponents
     cudaError_t (*form)(cudaStream_t stream, const fc_chunk &chunk);
-    // pairs, x, y -> grad_x, grad_y; x, y -> pairs, exponents
-    cudaError_t (*contract)(cudaStream_t stream, const fc_chunk &chunk, fc_contraction what);
+    // pairs, x, y -> grad_x, grad_y where pairs are gradients; then products in their place, and
+    // exponents
+    cudaError_t (*contract)(cudaStream_t stream, const fc_chunk &chunk, bool has_gradients);
     // product -> out, statistics
     cudaError_t (*norm)(cudaStream_t stream, const fc_chunk &chunk);
     // grad_out, saved_out, statistics -> gradients; common_exponent starts anew

@@ -3,7 +3,7 @@
 #ifndef TESS_CLIFFORD_FCGP_CONTRACT_CUH
 #define TESS_CLIFFORD_FCGP_CONTRACT_CUH
 
-#include "backend/cuda/clifford_fcgp_features.cuh"
+#include "backend/cuda/clifford_fcgp_strips.cuh"
 
 namespace clifford
 {
@@ -16,7 +16,7 @@ constexpr int contract_width = A::n_component <= 4    ? 4
 
 struct contract_task {
     fc_task rows;
-    fc_contraction what;
+    bool has_gradients;
 };
 
 // x or y, and their gates.
@@ -34,9 +34,9 @@ __device__ __forceinline__ void measure(const gated<A, V> &one, uint32_t &plain,
     plain = largest_of(peaks, plain);
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        // Rounding keeps order: the largest component gives the largest product.
-        peaks.at[v] = fminf(peaks.at[v] * fabsf(one.gates[v].factor), FLT_MAX);
-        peaks.at[v] = peaks.at[v] == peaks.at[v] ? peaks.at[v] : 0.0f;
+        // Rounding keeps order: the largest component gives the largest product. NaN becomes 0.
+        const float product = peaks.at[v] * fabsf(one.gates[v].factor);
+        peaks.at[v] = fminf(fmaxf(product, 0.0f), FLT_MAX);
     }
     behind = largest_of(peaks, behind);
 }
@@ -55,19 +55,52 @@ __device__ __forceinline__ float nearest_power_of_two(int exponent)
     return clifford_mma::power_of_two(min(max(exponent, -126), 127));
 }
 
-// A thread's next gradients of pairs on their way: memory is far.
+// A thread's gradients of pairs, some of them on their way: memory is far.
 template <typename A, int V>
 struct pairs_ahead {
-    static constexpr int most = V == 4 ? 6 : 12; // as registers allow
+    static constexpr int most = V == 4 ? 4 : 8; // as registers allow
     static constexpr int depth = A::pairs() < most ? A::pairs() : most;
     pack<__half, V> items[depth];
+    const __half *from;
+    int64_t stride;
+    bool is_read; // or zeros
 
-    __device__ __forceinline__ void start(const __half *from, int64_t stride, bool is_read)
+    __device__ __forceinline__ pack<__half, V> load()
     {
+        const pack<__half, V> item = is_read ? load_fresh<__half, V>(from) : zero_pack<__half, V>();
+        from += stride; // hundreds of precomputed addresses would fill the registers
+        return item;
+    }
+    __device__ __forceinline__ void start(const __half *first)
+    {
+        from = first;
 #pragma unroll
-        for (int i = 0; i < depth; i++, from += stride) {
-            items[i] = is_read ? load_fresh<__half, V>(from) : zero_pack<__half, V>();
+        for (int i = 0; i < depth; i++) {
+            items[i] = load();
         }
+    }
+    __device__ __forceinline__ pack<__half, V> take(int pair)
+    {
+        const pack<__half, V> item = items[pair % depth];
+        if (pair + depth < A::pairs()) {
+            items[pair % depth] = load();
+        }
+        return item;
+    }
+};
+
+// The same from a slot, one strip after the other; `at`: this thread's place in the first.
+template <typename A, int V>
+struct pairs_in_slot {
+    const row_slot &slot;
+    uint32_t at;
+    uint32_t strip_bytes;
+
+    __device__ __forceinline__ pack<__half, V> take(int)
+    {
+        const pack<__half, V> item = slot.read<__half, V>(at, 0);
+        at += strip_bytes;
+        return item;
     }
 };
 
@@ -99,10 +132,10 @@ store_gradient(const tess_cl_view &grad, const fc_task &task, int64_t row, int n
 }
 
 // One thread's features: gradients of x and y from those of the pairs, and products.
-template <typename A, typename T, int V>
+template <typename A, typename T, int V, typename Pairs>
 __device__ __forceinline__ void contract_features(const contract_task &task, int64_t row, int n0,
                                                   const row_scales &scales, gated<A, V> &x,
-                                                  gated<A, V> &y, pairs_ahead<A, V> &ahead)
+                                                  gated<A, V> &y, Pairs &pairs)
 {
     using namespace clifford_mma;
     constexpr int D = A::n_component;
@@ -127,28 +160,14 @@ __device__ __forceinline__ void contract_features(const contract_task &task, int
         gy[k] = {};
     }
     __half *to = c.pairs + row * c.in_pitch + n0;
-    const __half *from = to + ahead.depth * c.stride_pair;
-    const bool is_read = task.what.has_gradients != 0;
-    int taken = 0;
+    int pair = 0;
     A().exchange(
-        x.f, y.f, gx, gy,
-        [&] {
-            pack<__half, V> &item = ahead.items[taken % ahead.depth];
-            const features<V> g = widen_pack(item);
-            if (taken + ahead.depth < A::pairs()) {
-                item = is_read ? load_fresh<__half, V>(from) : zero_pack<__half, V>();
-                from += c.stride_pair; // hundreds of precomputed addresses would fill the registers
-            }
-            taken++;
-            return g;
-        },
+        x.f, y.f, gx, gy, [&] { return widen_pack(pairs.take(pair++)); },
         [&](features<V> q) {
-            if (task.what.has_products) {
-                store_halves(to, q * factor_x * factor_y);
-            }
+            store_halves(to, q * factor_x * factor_y);
             to += c.stride_pair;
         });
-    if (!is_read) {
+    if (!task.has_gradients) {
         return;
     }
     // Sum of x_i s_i, the same as that of y_j r_j.
@@ -163,6 +182,25 @@ __device__ __forceinline__ void contract_features(const contract_task &task, int
     store_gradient<T>(c.grad_y, task.rows, row, n0, gy, y, x,
                       dot * power_of_two(scales.plain_y - half_exponent),
                       scales.gradient + scales.plain_x - half_exponent);
+}
+
+// From the largest numbers of a row. is_told: writes what gradients of weights take.
+__device__ __forceinline__ row_scales scales_of(const contract_task &task, const maxima<4> &most,
+                                                int64_t row, bool is_told)
+{
+    const fc_chunk &c = task.rows.c;
+    const int gradient = __ldcg(c.gradient_exponent + row);
+    const int weight = task.has_gradients ? __ldcg(c.weight_exponent) : 0;
+    const row_scales scales = {
+        clifford_mma::exponent_of(most.at[0]), clifford_mma::exponent_of(most.at[1]),
+        clifford_mma::exponent_of(most.at[2]), clifford_mma::exponent_of(most.at[3]),
+        gradient + weight + c.sum_exponent};
+    if (is_told) {
+        c.left_exponent[row] = scales.left;
+        c.right_exponent[row] = scales.right;
+        atomicMax(c.common_exponent, fc_row_exponent(c, scales.left, scales.right, gradient));
+    }
+    return scales;
 }
 
 template <typename A, typename T>
@@ -186,6 +224,7 @@ __global__ void __launch_bounds__(fc_max_threads,
     gated<A, V> x;
     gated<A, V> y;
     pairs_ahead<A, V> ahead;
+    ahead.stride = c.stride_pair;
     maxima<4> most = {};
     row_scales scales = {};
     // First for the exponents, then for the gradients; one piece of code, because gates are long.
@@ -204,7 +243,7 @@ __global__ void __launch_bounds__(fc_max_threads,
                 measure(y, most.at[1], most.at[3]);
             } else if (is_row) {
                 if (again) {
-                    ahead.start(pairs + n0, c.stride_pair, task.what.has_gradients);
+                    ahead.start(pairs + n0);
                 }
                 contract_features<A, T, V>(task, row, n0, scales, x, y, ahead);
             }
@@ -212,22 +251,105 @@ __global__ void __launch_bounds__(fc_max_threads,
         if (round == 0) {
             wait_for_previous();
             let_next_start();
-            ahead.start(pairs + group.lane * V, c.stride_pair,
-                        task.what.has_gradients && group.lane * V < n);
-            scales.gradient = __ldcg(c.gradient_exponent + read_row);
-            const int weight = task.what.has_gradients ? __ldcg(c.weight_exponent) : 0;
+            ahead.is_read = task.has_gradients && group.lane * V < n;
+            ahead.start(pairs + group.lane * V);
             most = max_over_group(most, group, partials);
-            scales.plain_x = clifford_mma::exponent_of(most.at[0]);
-            scales.plain_y = clifford_mma::exponent_of(most.at[1]);
-            scales.left = clifford_mma::exponent_of(most.at[2]);
-            scales.right = clifford_mma::exponent_of(most.at[3]);
-            if (group.lane == 0 && is_row && task.what.has_products) {
-                c.left_exponent[row] = scales.left;
-                c.right_exponent[row] = scales.right;
-                atomicMax(c.common_exponent,
-                          fc_row_exponent(c, scales.left, scales.right, scales.gradient));
+            scales = scales_of(task, most, read_row, group.lane == 0 && is_row);
+        }
+    }
+}
+
+// The slots of a group: x and y, then the pairs.
+template <typename A, typename T>
+struct contract_strips {
+    slot_of_two<T, T, A::n_component> inputs;
+
+    __host__ __device__ __forceinline__ explicit contract_strips(const fc_chunk &c)
+        : inputs({uint32_t(c.n_in), true})
+    {
+    }
+    __host__ __device__ __forceinline__ uint32_t pair_bytes() const
+    {
+        return inputs.n * uint32_t(sizeof(__half));
+    }
+    __host__ __device__ __forceinline__ uint32_t bytes() const
+    {
+        return inputs.bytes() + A::pairs() * pair_bytes();
+    }
+    __device__ __forceinline__ void fetch_pairs(const row_slot &slot, const fc_chunk &c,
+                                                int64_t row) const
+    {
+        slot.expect(A::pairs() * pair_bytes());
+        slot.copy(0, c.pairs + row * c.in_pitch, c.stride_pair, A::pairs(), pair_bytes());
+    }
+};
+
+// The same for rows that come as strips.
+template <typename A, typename T>
+__global__ void __launch_bounds__(fc_max_threads,
+                                  fc_resident<4 * A::n_component * contract_width<A>>)
+    contract_strips_kernel(const __grid_constant__ contract_task task)
+{
+    constexpr int V = contract_width<A>;
+    __shared__ maxima<4> partials[2][fc_max_threads / 32];
+    __shared__ uint64_t barriers[2][fc_max_slot_groups];
+    extern __shared__ __align__(128) unsigned char slots[];
+    const fc_chunk &c = task.rows.c;
+    const row_group group(task.rows.lanes);
+    const contract_strips<A, T> strips(c);
+    unsigned char *const own = slots + group.index * strips.bytes();
+    row_slot inputs(own, barriers[0] + group.index);
+    row_slot pairs(own + strips.inputs.bytes(), barriers[1] + group.index);
+    if (group.lane == 0) {
+        inputs.start();
+        pairs.start();
+    }
+    __syncthreads();
+    const int64_t step = int64_t(gridDim.x) * group.count;
+    const bool is_fetching = group.lane < 32;
+    const bool has_pairs = task.has_gradients;
+    const int n0 = group.lane * V;
+    int64_t row = int64_t(blockIdx.x) * group.count + group.index;
+    if (!c.are_inputs_ready) {
+        wait_for_previous();
+    }
+    if (is_fetching && row < c.n_row) {
+        strips.inputs.fetch(inputs, c.x, c.y, row);
+    }
+    wait_for_previous();
+    let_next_start();
+    if (is_fetching && has_pairs && row < c.n_row) {
+        strips.fetch_pairs(pairs, c, row);
+    }
+    for (int turn = 0; row < c.n_row; row += step, turn ^= 1) {
+        gated<A, V> x;
+        gated<A, V> y;
+        strips.inputs.read(inputs, x.f, y.f, n0);
+        gates_of(c.activation, x.f[0].at, x.gates);
+        gates_of(c.activation, y.f[0].at, y.gates);
+        maxima<4> most = {};
+        measure(x, most.at[0], most.at[2]);
+        measure(y, most.at[1], most.at[3]);
+        most = max_over_group(most, group, partials[turn]);
+        const bool has_next = row + step < c.n_row;
+        if (is_fetching && has_next) {
+            strips.inputs.fetch(inputs, c.x, c.y, row + step);
+        }
+        const row_scales scales = scales_of(task, most, row, group.lane == 0);
+        if (has_pairs) {
+            pairs.wait();
+        }
+        if (n0 < c.n_in) {
+            // Hidden from the compiler, which would rather keep all places in registers.
+            pairs_in_slot<A, V> source = {pairs, kept(uint32_t(n0) * uint32_t(sizeof(__half))),
+                                          strips.pair_bytes()};
+            contract_features<A, T, V>(task, row, n0, scales, x, y, source);
+        }
+        if (has_pairs && has_next) {
+            group.sync();
+            if (is_fetching) {
+                strips.fetch_pairs(pairs, c, row + step);
             }
-            scales.gradient += weight + c.sum_exponent;
         }
     }
 }
@@ -235,23 +357,30 @@ __global__ void __launch_bounds__(fc_max_threads,
 // ---- Launch -------------------------------------------------------------------------------------
 
 template <typename A, typename T>
-cudaError_t contract_type(cudaStream_t stream, const fc_chunk &c, fc_contraction what)
+cudaError_t contract_type(cudaStream_t stream, const fc_chunk &c, bool has_gradients)
 {
     constexpr int V = contract_width<A>;
+    constexpr int resident = fc_resident<4 * A::n_component * V>;
     const contract_task task = {
         {c, fc_lanes_for<V>(c.n_in),
          fc_are_packs<T, V>(c.x, c.n_in) && fc_are_packs<T, V>(c.y, c.n_in) &&
              fc_are_packs<T, V>(c.grad_x, c.n_in) && fc_are_packs<T, V>(c.grad_y, c.n_in)},
-        what};
-    return fc_launch(stream, contract_kernel<A, T>, task.rows, task);
+        has_gradients};
+    const contract_strips<A, T> strips(c);
+    const bool are_strips = task.rows.are_packs && fc_are_strips<T, V>(c.x, c.n_in) &&
+                            fc_are_strips<T, V>(c.y, c.n_in) && c.n_in % 8 == 0;
+    return are_strips && fc_slots_fit(task.rows, strips.bytes(), resident)
+               ? fc_launch_slots(stream, contract_strips_kernel<A, T>, task.rows, task,
+                                 strips.bytes(), resident)
+               : fc_launch(stream, contract_kernel<A, T>, task.rows, task);
 }
 
 template <typename A>
-cudaError_t fc_contract_pairs(cudaStream_t stream, const fc_chunk &c, fc_contraction what)
+cudaError_t fc_contract_pairs(cudaStream_t stream, const fc_chunk &c, bool has_gradients)
 {
-    return c.dtype == TESS_F16    ? contract_type<A, __half>(stream, c, what)
-           : c.dtype == TESS_BF16 ? contract_type<A, __nv_bfloat16>(stream, c, what)
-                                  : contract_type<A, float>(stream, c, what);
+    return c.dtype == TESS_F16    ? contract_type<A, __half>(stream, c, has_gradients)
+           : c.dtype == TESS_BF16 ? contract_type<A, __nv_bfloat16>(stream, c, has_gradients)
+                                  : contract_type<A, float>(stream, c, has_gradients);
 }
 
 } // namespace clifford

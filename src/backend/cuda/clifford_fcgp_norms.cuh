@@ -3,7 +3,7 @@
 #ifndef TESS_CLIFFORD_FCGP_NORMS_CUH
 #define TESS_CLIFFORD_FCGP_NORMS_CUH
 
-#include "backend/cuda/clifford_fcgp_features.cuh"
+#include "backend/cuda/clifford_fcgp_strips.cuh"
 #include "backend/cuda/clifford_norm.cuh"
 
 #include <climits>
@@ -154,6 +154,12 @@ __device__ __forceinline__ void store_gradients(const fc_chunk &c, int64_t row, 
     }
 }
 
+// A result that was made again comes from the last kernel.
+__device__ __forceinline__ bool is_read_early(const fc_chunk &c)
+{
+    return c.are_inputs_ready && c.saved_out.data != c.product.data;
+}
+
 // T: of the gradient, Z: of the saved result.
 template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
@@ -172,8 +178,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     const int stride = group.lanes * V;
     const int first_round = c.normalize ? 0 : 1;
     const bool again = c.n_out > stride;
-    // A result that was made again comes from the last kernel.
-    if (!c.are_inputs_ready || c.saved_out.data == c.product.data) {
+    if (!is_read_early(c)) {
         wait_for_previous();
     }
     features<V> gz[D];
@@ -227,6 +232,66 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     }
 }
 
+// The same for rows that come as strips.
+template <typename A, typename T, typename Z>
+__global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
+    gradient_strips_kernel(const __grid_constant__ fc_task task)
+{
+    constexpr int V = norm_width<A>;
+    constexpr int D = A::n_component;
+    constexpr int n_partial = partials_per_block(A::n_grade, fc_max_threads);
+    __shared__ float partials[n_partial];
+    __shared__ maxima<1> largest[2][fc_max_threads / 32];
+    __shared__ uint64_t barriers[fc_max_slot_groups];
+    extern __shared__ __align__(128) unsigned char slots[];
+    const fc_chunk &c = task.c;
+    const row_group group(task.lanes);
+    const slot_of_two<T, Z, D> strips = {uint32_t(c.n_out), c.normalize != 0};
+    row_slot slot(slots + group.index * strips.bytes(), barriers + group.index);
+    if (group.lane == 0) {
+        slot.start();
+    }
+    __syncthreads();
+    const int64_t step = int64_t(gridDim.x) * group.count;
+    const bool is_fetching = group.lane < 32;
+    const int n0 = group.lane * V;
+    int64_t row = int64_t(blockIdx.x) * group.count + group.index;
+    if (!is_read_early(c)) {
+        wait_for_previous();
+    }
+    if (is_fetching && row < c.n_row) {
+        strips.fetch(slot, c.grad_out, c.saved_out, row);
+    }
+    wait_for_previous();
+    let_next_start();
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        *c.common_exponent = INT_MIN;
+    }
+    for (int turn = 0; row < c.n_row; row += step, turn ^= 1) {
+        features<V> gz[D];
+        features<V> z[D];
+        strips.read(slot, gz, z, n0);
+        if (c.normalize) {
+            float dots[A::n_grade] = {};
+            add_dots<A>(gz, z, dots);
+            sum_row(dots, group, partials + turn * (n_partial / 2));
+            through_norm<A>(c, norm_of_result<A>(c, row, dots), gz, z);
+        }
+        const maxima<1> most =
+            max_over_group<1>({largest_of(peaks_of(gz), 0)}, group, largest[turn]);
+        if (is_fetching && row + step < c.n_row) {
+            strips.fetch(slot, c.grad_out, c.saved_out, row + step);
+        }
+        const int exponent = clifford_mma::exponent_of(most.at[0]);
+        if (group.lane == 0) {
+            c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
+        }
+        if (n0 < c.n_out) {
+            store_gradients(c, row, n0, gz, exponent);
+        }
+    }
+}
+
 // ---- Launch -------------------------------------------------------------------------------------
 
 template <typename A, typename T>
@@ -246,7 +311,14 @@ cudaError_t gradient_type(cudaStream_t stream, const fc_chunk &c)
     const fc_task task = {c, fc_lanes_for<V>(c.n_out),
                           fc_are_packs<T, V>(c.grad_out, c.n_out) &&
                               fc_are_packs<Z, V>(c.saved_out, c.n_out)};
-    return fc_launch(stream, gradient_kernel<A, T, Z>, task);
+    constexpr int resident = 1;
+    const slot_of_two<T, Z, A::n_component> strips = {uint32_t(c.n_out), c.normalize != 0};
+    const bool are_strips =
+        fc_are_strips<T, V>(c.grad_out, c.n_out) && fc_are_strips<Z, V>(c.saved_out, c.n_out);
+    return are_strips && fc_slots_fit(task, strips.bytes(), resident)
+               ? fc_launch_slots(stream, gradient_strips_kernel<A, T, Z>, task, task,
+                                 strips.bytes(), resident)
+               : fc_launch(stream, gradient_kernel<A, T, Z>, task);
 }
 
 template <typename A>

@@ -228,7 +228,7 @@ void launch_gradients(cudaStream_t stream, launches &all, const fc_kernels &kern
     if (wants.inputs) {
         all.next([&] { return multiply_pairs<pairs_shape>(stream, c, m, t.pairs); });
     }
-    all.next([&] { return kernels.contract(stream, c, {wants.inputs, wants.weights}); });
+    all.next([&] { return kernels.contract(stream, c, wants.inputs); });
     if (wants.weights) {
         all.next([&] {
             return clifford::fc_rescale_gradients(stream, c, int32_t(m.gradients.n_layer));
