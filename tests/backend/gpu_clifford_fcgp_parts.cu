@@ -152,6 +152,7 @@ void make_arrays(setup &s)
                 n,
                 int(n),
                 int(n),
+                0,
                 0};
 }
 

@@ -49,6 +49,57 @@ __device__ __forceinline__ uint16_t load_once(const uint16_t *p)
     return v;
 }
 
+// Of data that others write: from the second-level cache, where they are the first to leave.
+__device__ __forceinline__ uint64_t leave_first()
+{
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ __forceinline__ uint64_t stay()
+{
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ __forceinline__ uint4 load_last(const uint4 *p)
+{
+    uint4 v;
+    asm volatile("ld.global.cg.L2::cache_hint.v4.u32 {%0,%1,%2,%3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "l"(leave_first()));
+    return v;
+}
+
+__device__ __forceinline__ uint2 load_last(const uint2 *p)
+{
+    uint2 v;
+    asm volatile("ld.global.cg.L2::cache_hint.v2.u32 {%0,%1}, [%2], %3;"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(p), "l"(leave_first()));
+    return v;
+}
+
+__device__ __forceinline__ uint32_t load_last(const uint32_t *p)
+{
+    uint32_t v;
+    asm volatile("ld.global.cg.L2::cache_hint.u32 %0, [%1], %2;"
+                 : "=r"(v)
+                 : "l"(p), "l"(leave_first()));
+    return v;
+}
+
+__device__ __forceinline__ uint16_t load_last(const uint16_t *p)
+{
+    uint16_t v;
+    asm volatile("ld.global.cg.L2::cache_hint.u16 %0, [%1], %2;"
+                 : "=h"(v)
+                 : "l"(p), "l"(leave_first()));
+    return v;
+}
+
 // Stores of whole words: left to itself the compiler cuts most of them into items, and every warp
 // then sends half-filled sectors twice.
 __device__ __forceinline__ void store_word(uint4 *p, uint4 v)
@@ -71,6 +122,29 @@ __device__ __forceinline__ void store_word(uint32_t *p, uint32_t v)
 __device__ __forceinline__ void store_word(uint16_t *p, uint16_t v)
 {
     asm volatile("st.global.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
+}
+
+// The same of results that nobody reads again soon.
+__device__ __forceinline__ void store_last(uint4 *p, uint4 v)
+{
+    asm volatile("st.global.cs.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+
+__device__ __forceinline__ void store_last(uint2 *p, uint2 v)
+{
+    asm volatile("st.global.cs.v2.u32 [%0], {%1,%2};" ::"l"(p), "r"(v.x), "r"(v.y) : "memory");
+}
+
+__device__ __forceinline__ void store_last(uint32_t *p, uint32_t v)
+{
+    asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+__device__ __forceinline__ void store_last(uint16_t *p, uint16_t v)
+{
+    asm volatile("st.global.cs.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
 }
 
 // Copies of 4, 8 or 16 bytes into shared memory that return at once. A thread's copies since its
@@ -202,10 +276,11 @@ __device__ __forceinline__ void let_next_start()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-// Dynamic shared memory beyond what every kernel may have wants a word.
+// Shared memory beyond the 48 KiB that every kernel may have wants a word. What the kernel declares
+// itself counts too.
 inline cudaError_t allow_shared(const void *function, size_t bytes)
 {
-    return bytes <= 48 * 1024
+    return bytes <= 32 * 1024
                ? cudaSuccess
                : cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       int(bytes));

@@ -26,10 +26,12 @@ struct gated {
     gate<float> gates[V];
 };
 
-// Largest components of a row: of x, y, gated x, gated y.
+// The gates, and the largest components before and behind them.
 template <typename A, int V>
-__device__ __forceinline__ void measure(const gated<A, V> &one, uint32_t &plain, uint32_t &behind)
+__device__ __forceinline__ void measure(int32_t activation, gated<A, V> &one, uint32_t &plain,
+                                        uint32_t &behind)
 {
+    gates_of(activation, one.f[0].at, one.gates);
     features<V> peaks = peaks_of(one.f);
     plain = largest_of(peaks, plain);
 #pragma unroll
@@ -144,11 +146,12 @@ __device__ __forceinline__ void contract_features(const contract_task &task, int
     const float left = nearest_power_of_two(half - scales.left + scales.plain_x - half_exponent);
     const float right = nearest_power_of_two(c.product_exponent - half - scales.right +
                                              scales.plain_y - half_exponent);
-    features<V> factor_x, factor_y;
+    features<V> factor;
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        factor_x.at[v] = x.gates[v].factor * left;
-        factor_y.at[v] = y.gates[v].factor * right;
+        // Infinite only for features so small beside their row's that no product is a number.
+        const float both = x.gates[v].factor * left * (y.gates[v].factor * right);
+        factor.at[v] = both > FLT_MAX ? FLT_MAX : both;
     }
     features<V> gx[D];
     features<V> gy[D];
@@ -164,7 +167,7 @@ __device__ __forceinline__ void contract_features(const contract_task &task, int
     A().exchange(
         x.f, y.f, gx, gy, [&] { return widen_pack(pairs.take(pair++)); },
         [&](features<V> q) {
-            store_halves(to, q * factor_x * factor_y);
+            store_halves(to, q * factor);
             to += c.stride_pair;
         });
     if (!task.has_gradients) {
@@ -235,13 +238,10 @@ __global__ void __launch_bounds__(fc_max_threads,
             const bool again = c.n_in > stride;
             if (round == 0 || again) {
                 load_features<T, T>(x.f, c.x, y.f, c.y, task.rows.are_packs, read_row, n0, n);
-                gates_of(c.activation, x.f[0].at, x.gates);
-                gates_of(c.activation, y.f[0].at, y.gates);
+                measure(c.activation, x, most.at[0], most.at[2]);
+                measure(c.activation, y, most.at[1], most.at[3]);
             }
-            if (round == 0) {
-                measure(x, most.at[0], most.at[2]);
-                measure(y, most.at[1], most.at[3]);
-            } else if (is_row) {
+            if (round == 1 && is_row) {
                 if (again) {
                     ahead.start(pairs + n0);
                 }
@@ -280,7 +280,7 @@ struct contract_strips {
                                                 int64_t row) const
     {
         slot.expect(A::pairs() * pair_bytes());
-        slot.copy(0, c.pairs + row * c.in_pitch, c.stride_pair, A::pairs(), pair_bytes());
+        slot.copy(0, c.pairs + row * c.in_pitch, c.stride_pair, A::pairs(), pair_bytes(), stay());
     }
 };
 
@@ -295,16 +295,12 @@ __global__ void __launch_bounds__(fc_max_threads,
     __shared__ uint64_t barriers[2][fc_max_slot_groups];
     extern __shared__ __align__(128) unsigned char slots[];
     const fc_chunk &c = task.rows.c;
-    const row_group group(task.rows.lanes);
+    const row_group group = group_of_warps(task.rows.lanes);
     const contract_strips<A, T> strips(c);
     unsigned char *const own = slots + group.index * strips.bytes();
     row_slot inputs(own, barriers[0] + group.index);
     row_slot pairs(own + strips.inputs.bytes(), barriers[1] + group.index);
-    if (group.lane == 0) {
-        inputs.start();
-        pairs.start();
-    }
-    __syncthreads();
+    start_slots(group, {&inputs, &pairs});
     const int64_t step = int64_t(gridDim.x) * group.count;
     const bool is_fetching = group.lane < 32;
     const bool has_pairs = task.has_gradients;
@@ -325,11 +321,9 @@ __global__ void __launch_bounds__(fc_max_threads,
         gated<A, V> x;
         gated<A, V> y;
         strips.inputs.read(inputs, x.f, y.f, n0);
-        gates_of(c.activation, x.f[0].at, x.gates);
-        gates_of(c.activation, y.f[0].at, y.gates);
         maxima<4> most = {};
-        measure(x, most.at[0], most.at[2]);
-        measure(y, most.at[1], most.at[3]);
+        measure(c.activation, x, most.at[0], most.at[2]);
+        measure(c.activation, y, most.at[1], most.at[3]);
         most = max_over_group(most, group, partials[turn]);
         const bool has_next = row + step < c.n_row;
         if (is_fetching && has_next) {

@@ -80,6 +80,17 @@ __device__ __forceinline__ pack<T, V> load_fresh(const T *from)
     return items;
 }
 
+// The same of a caller's array, which makes room for what stays between the kernels.
+template <typename T, int V>
+__device__ __forceinline__ pack<T, V> load_input(const T *from)
+{
+    using word = typename word_of<int(sizeof(T)) * V>::type;
+    const word bits = load_last(reinterpret_cast<const word *>(from));
+    pack<T, V> items;
+    memcpy(&items, &bits, sizeof(items));
+    return items;
+}
+
 template <typename T, int V>
 __device__ __forceinline__ features<V> widen_pack(const pack<T, V> &items)
 {
@@ -109,7 +120,7 @@ struct feature_packs {
         const T *at = first_item<const T>(from, row, n0);
 #pragma unroll
         for (int k = 0; k < D; k++, at += from.stride[0]) {
-            items[k] = n0 < n ? load_fresh<T, V>(at) : zero_pack<T, V>();
+            items[k] = n0 < n ? load_input<T, V>(at) : zero_pack<T, V>();
         }
     }
     __device__ __forceinline__ void widen_to(features<V> (&f)[D]) const
@@ -130,7 +141,7 @@ __device__ __forceinline__ void load_items(features<V> (&f)[D], const tess_cl_vi
     for (int k = 0; k < D; k++, at += from.stride[0]) {
 #pragma unroll
         for (int v = 0; v < V; v++) {
-            f[k].at[v] = n0 + v < n ? widen(load_fresh<T, 1>(at + v * from.stride[2]).at[0]) : 0.0f;
+            f[k].at[v] = n0 + v < n ? widen(load_input<T, 1>(at + v * from.stride[2]).at[0]) : 0.0f;
         }
     }
 }
@@ -176,7 +187,11 @@ __device__ __forceinline__ void store_features(T *to, bool are_packs, int64_t st
 {
     if (are_packs) {
         if (n0 < n) {
-            store_pack<T, V>(to, narrow_pack<T, V>(f.at));
+            using word = typename word_of<int(sizeof(T)) * V>::type;
+            const pack<T, V> items = narrow_pack<T, V>(f.at);
+            word bits;
+            memcpy(&bits, &items, sizeof(items));
+            store_last(reinterpret_cast<word *>(to), bits);
         }
         return;
     }

@@ -160,6 +160,26 @@ __device__ __forceinline__ bool is_read_early(const fc_chunk &c)
     return c.are_inputs_ready && c.saved_out.data != c.product.data;
 }
 
+__device__ __forceinline__ void start_common_exponent(const fc_chunk &c)
+{
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        *c.common_exponent = INT_MIN;
+    }
+}
+
+template <typename A, typename T, typename Z, int V>
+__device__ __forceinline__ void load_gradients(const fc_task &task, int64_t row, int n0, int n,
+                                               features<V> (&gz)[A::n_component],
+                                               features<V> (&z)[A::n_component])
+{
+    const fc_chunk &c = task.c;
+    if (c.normalize) {
+        load_features<T, Z>(gz, c.grad_out, z, c.saved_out, task.are_packs, row, n0, n);
+    } else {
+        load_features<T>(gz, c.grad_out, task.are_packs, row, n0, n);
+    }
+}
+
 // T: of the gradient, Z: of the saved result.
 template <typename A, typename T, typename Z>
 __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
@@ -193,12 +213,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
 #pragma unroll 1
         for (int n0 = group.lane * V; n0 < c.n_out; n0 += stride) {
             if (round == first_round || again) {
-                if (c.normalize) {
-                    load_features<T, Z>(gz, c.grad_out, z, c.saved_out, task.are_packs, read_row,
-                                        n0, n);
-                } else {
-                    load_features<T>(gz, c.grad_out, task.are_packs, read_row, n0, n);
-                }
+                load_gradients<A, T, Z>(task, read_row, n0, n, gz, z);
             }
             if (round == 0) {
                 add_dots<A>(gz, z, dots);
@@ -224,9 +239,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
             exponent = clifford_mma::exponent_of(max_over_group(most, group, largest).at[0]);
         }
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        *c.common_exponent = INT_MIN;
-    }
+    start_common_exponent(c);
     if (group.lane == 0 && is_row) {
         c.gradient_exponent[row] = exponent - clifford_mma::half_exponent;
     }
@@ -245,13 +258,10 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     __shared__ uint64_t barriers[fc_max_slot_groups];
     extern __shared__ __align__(128) unsigned char slots[];
     const fc_chunk &c = task.c;
-    const row_group group(task.lanes);
+    const row_group group = group_of_warps(task.lanes);
     const slot_of_two<T, Z, D> strips = {uint32_t(c.n_out), c.normalize != 0};
     row_slot slot(slots + group.index * strips.bytes(), barriers + group.index);
-    if (group.lane == 0) {
-        slot.start();
-    }
-    __syncthreads();
+    start_slots(group, {&slot});
     const int64_t step = int64_t(gridDim.x) * group.count;
     const bool is_fetching = group.lane < 32;
     const int n0 = group.lane * V;
@@ -264,9 +274,7 @@ __global__ void __launch_bounds__(fc_max_threads, gradient_resident<A>)
     }
     wait_for_previous();
     let_next_start();
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        *c.common_exponent = INT_MIN;
-    }
+    start_common_exponent(c);
     for (int turn = 0; row < c.n_row; row += step, turn ^= 1) {
         features<V> gz[D];
         features<V> z[D];
@@ -311,7 +319,7 @@ cudaError_t gradient_type(cudaStream_t stream, const fc_chunk &c)
     const fc_task task = {c, fc_lanes_for<V>(c.n_out),
                           fc_are_packs<T, V>(c.grad_out, c.n_out) &&
                               fc_are_packs<Z, V>(c.saved_out, c.n_out)};
-    constexpr int resident = 1;
+    constexpr int resident = 2; // all rows of a chunk at once
     const slot_of_two<T, Z, A::n_component> strips = {uint32_t(c.n_out), c.normalize != 0};
     const bool are_strips =
         fc_are_strips<T, V>(c.grad_out, c.n_out) && fc_are_strips<Z, V>(c.saved_out, c.n_out);

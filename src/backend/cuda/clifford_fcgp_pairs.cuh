@@ -3,7 +3,7 @@
 #ifndef TESS_CLIFFORD_FCGP_PAIRS_CUH
 #define TESS_CLIFFORD_FCGP_PAIRS_CUH
 
-#include "backend/cuda/clifford_fcgp_strips.cuh"
+#include "backend/cuda/clifford_fcgp_features.cuh"
 
 namespace clifford
 {
@@ -100,75 +100,15 @@ __global__ void __launch_bounds__(fc_max_threads, fc_resident<2 * A::n_component
     }
 }
 
-// The same for rows that come as strips.
-template <typename A, typename T>
-__global__ void __launch_bounds__(fc_max_threads, fc_resident<2 * A::n_component * form_width<A>>)
-    form_strips_kernel(const __grid_constant__ fc_task task)
-{
-    constexpr int V = form_width<A>;
-    constexpr int D = A::n_component;
-    __shared__ maxima<2> partials[2][fc_max_threads / 32];
-    __shared__ uint64_t barriers[fc_max_slot_groups];
-    extern __shared__ __align__(128) unsigned char slots[];
-    const fc_chunk &c = task.c;
-    const row_group group(task.lanes);
-    const slot_of_two<T, T, D> strips = {uint32_t(c.n_in), true};
-    row_slot slot(slots + group.index * strips.bytes(), barriers + group.index);
-    if (group.lane == 0) {
-        slot.start();
-    }
-    __syncthreads();
-    const int64_t step = int64_t(gridDim.x) * group.count;
-    const bool is_fetching = group.lane < 32;
-    const int n0 = group.lane * V;
-    int64_t row = int64_t(blockIdx.x) * group.count + group.index;
-    if (!c.are_inputs_ready) {
-        wait_for_previous();
-    }
-    if (is_fetching && row < c.n_row) {
-        strips.fetch(slot, c.x, c.y, row);
-    }
-    for (int turn = 0; row < c.n_row; row += step, turn ^= 1) {
-        features<V> x[D];
-        features<V> y[D];
-        strips.read(slot, x, y, n0);
-        apply_gate(x, c.activation);
-        apply_gate(y, c.activation);
-        const maxima<2> most = max_over_group<2>(
-            {largest_of(peaks_of(x), 0), largest_of(peaks_of(y), 0)}, group, partials[turn]);
-        if (is_fetching && row + step < c.n_row) {
-            strips.fetch(slot, c.x, c.y, row + step);
-        }
-        const int left = clifford_mma::exponent_of(most.at[0]);
-        const int right = clifford_mma::exponent_of(most.at[1]);
-        wait_for_previous();
-        let_next_start();
-        if (group.lane == 0) {
-            c.left_exponent[row] = left;
-            c.right_exponent[row] = right;
-        }
-        if (n0 < c.n_in) {
-            store_products<A>(c, row, n0, x, y, left, right);
-        }
-    }
-    let_next_start();
-}
-
 // ---- Launch -------------------------------------------------------------------------------------
 
 template <typename A, typename T>
 cudaError_t form_type(cudaStream_t stream, const fc_chunk &c)
 {
     constexpr int V = form_width<A>;
-    constexpr int resident = 1;
     const fc_task task = {c, fc_lanes_for<V>(c.n_in),
                           fc_are_packs<T, V>(c.x, c.n_in) && fc_are_packs<T, V>(c.y, c.n_in)};
-    const slot_of_two<T, T, A::n_component> strips = {uint32_t(c.n_in), true};
-    const bool are_strips = fc_are_strips<T, V>(c.x, c.n_in) && fc_are_strips<T, V>(c.y, c.n_in);
-    return are_strips && fc_slots_fit(task, strips.bytes(), resident)
-               ? fc_launch_slots(stream, form_strips_kernel<A, T>, task, task, strips.bytes(),
-                                 resident)
-               : fc_launch(stream, form_kernel<A, T>, task);
+    return fc_launch(stream, form_kernel<A, T>, task);
 }
 
 template <typename A>

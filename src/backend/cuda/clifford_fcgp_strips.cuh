@@ -7,16 +7,26 @@
 
 #include "backend/cuda/clifford_fcgp_features.cuh"
 
+#include <initializer_list>
+
 namespace clifford
 {
+
+// A group of whole warps. The shuffle tells the compiler so: rows and addresses are then the same
+// for all lanes.
+__device__ __forceinline__ row_group group_of_warps(int lanes)
+{
+    row_group group(lanes);
+    group.index = __shfl_sync(all_lanes, group.index, 0);
+    return group;
+}
 
 constexpr int fc_max_slot_groups = fc_max_threads / 32;
 
 class row_slot
 {
   public:
-    // data and barrier: in shared memory, the group's own. One thread of the group calls start;
-    // then the block synchronises.
+    // data and barrier: in shared memory, the group's own. See start_slots.
     __device__ __forceinline__ row_slot(const unsigned char *data, const uint64_t *barrier)
         : data_(data), barrier_(clifford_mma::shared_address(barrier)), parity_(0)
     {
@@ -38,12 +48,12 @@ class row_slot
     // n_strip strips, `stride` items apart in memory, one after the other from `offset` on.
     template <typename T>
     __device__ __forceinline__ void copy(uint32_t offset, const T *from, int64_t stride,
-                                         int n_strip, uint32_t strip_bytes) const
+                                         int n_strip, uint32_t strip_bytes, uint64_t policy) const
     {
         const uint32_t to = clifford_mma::shared_address(data_) + offset;
         for (int k = int(threadIdx.x % 32); k < n_strip; k += 32) {
             clifford_mma::copy_bulk(to + uint32_t(k) * strip_bytes, from + k * stride, strip_bytes,
-                                    barrier_);
+                                    barrier_, policy);
         }
     }
     __device__ __forceinline__ void wait()
@@ -64,6 +74,18 @@ class row_slot
     uint32_t parity_;
 };
 
+// Before the first use, by the whole block.
+__device__ __forceinline__ void start_slots(const row_group &group,
+                                            std::initializer_list<const row_slot *> slots)
+{
+    if (group.lane == 0) {
+        for (const row_slot *slot : slots) {
+            slot->start();
+        }
+    }
+    __syncthreads();
+}
+
 // Strips of one or two arrays of D components, T and U, as a slot holds them.
 template <typename T, typename U, int D>
 struct slot_of_two {
@@ -78,10 +100,11 @@ struct slot_of_two {
                                           const tess_cl_view &second, int64_t row) const
     {
         slot.expect(bytes());
-        slot.copy(0, first_item<const T>(first, row, 0), first.stride[0], D, n * sizeof(T));
+        slot.copy(0, first_item<const T>(first, row, 0), first.stride[0], D, n * sizeof(T),
+                  leave_first());
         if (has_second) {
             slot.copy(D * n * uint32_t(sizeof(T)), first_item<const U>(second, row, 0),
-                      second.stride[0], D, n * sizeof(U));
+                      second.stride[0], D, n * sizeof(U), leave_first());
         }
     }
     // Features from n0 on; zero behind the row.

@@ -5,6 +5,8 @@
 #include "backend/cuda/clifford_fcgp_weights.cuh"
 #include "backend/cuda/clifford_mma.cuh"
 
+#include <cfloat>
+
 namespace clifford
 {
 
@@ -17,127 +19,116 @@ constexpr int batch = 5;    // times, all on their way before the first is used
 constexpr int resident = 4; // blocks of a multiprocessor
 static_assert(fc_weight_blocks == resident * n_multiprocessor, "one wave");
 
-__device__ __forceinline__ bool takes(const fc_weights &p, uint32_t line)
+// Where eights of weights are: number i of all.
+struct eights {
+    uint32_t per_line, n;
+
+    __device__ __forceinline__ explicit eights(const fc_weights &p)
+        : per_line(uint32_t(p.n_out + width - 1) / width), n(uint32_t(p.n_line) * per_line)
+    {
+    }
+    __device__ __forceinline__ uint32_t line(uint32_t i) const
+    {
+        return i / per_line;
+    }
+    __device__ __forceinline__ uint32_t first(uint32_t i) const
+    {
+        return (i - line(i) * per_line) * width;
+    }
+    // Lines of paths outside the mask are neither read nor written.
+    __device__ __forceinline__ bool has(const fc_weights &p, uint32_t i) const
+    {
+        return i < n && (p.is_whole || (p.path_mask >> (line(i) / uint32_t(p.n_in)) & 1) != 0);
+    }
+    template <typename W>
+    __device__ __forceinline__ const W *at(const fc_weights &p, uint32_t i) const
+    {
+        if (p.is_whole) {
+            return static_cast<const W *>(p.weight.data) + int64_t(i) * width;
+        }
+        const uint32_t path = line(i) / uint32_t(p.n_in);
+        return static_cast<const W *>(p.weight.data) + path * p.weight.stride[0] +
+               (line(i) - path * p.n_in) * p.weight.stride[1] + first(i) * p.weight.stride[2];
+    }
+    __device__ __forceinline__ __half *packed(const fc_weights &p, uint32_t i) const
+    {
+        return p.packed + (p.is_whole ? int64_t(i) * width : line(i) * p.out_pitch + first(i));
+    }
+};
+
+// From batch to batch of a thread, and within one.
+__device__ __forceinline__ uint32_t step()
 {
-    return (p.path_mask >> (line / uint32_t(p.n_in)) & 1) != 0;
+    return gridDim.x * threads;
 }
 
-// Some eights of weights, a step apart. Lines of paths outside the mask are zeros and not stored.
+// Eights i, i + step, ..; zeros where there are none. No branches between the loads: they wait
+// together.
 template <typename W>
-class weight_batch
+__device__ __forceinline__ void load_batch(float (&w)[batch][width], const fc_weights &p,
+                                           const eights &all, uint32_t i)
 {
-  public:
-    __device__ __forceinline__ weight_batch(const fc_weights &p, uint32_t first)
-        : p_(p), per_line_(uint32_t(p.n_out + width - 1) / width),
-          n_(uint32_t(p.n_line) * per_line_), first_(first)
-    {
-    }
-    __device__ __forceinline__ bool is_any() const
-    {
-        return first_ < n_;
-    }
-    __device__ __forceinline__ void move_on()
-    {
-        first_ += batch * step();
-    }
-    // No branches between the loads of a batch: they wait together.
-    __device__ __forceinline__ void load()
-    {
-        if (!p_.are_packs) {
-            load_items();
-            return;
-        }
-        pack<W, part> items[batch][width / part];
+    constexpr int part = 16 / int(sizeof(W)); // weights of 16 bytes
+    pack<W, part> items[batch][width / part];
 #pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const uint32_t line = line_of(b);
-            const W *const at = first_item(line, first_of(b, line));
-            const bool is_there = has(b, line);
+    for (int b = 0; b < batch; b++) {
+        const W *const at = all.at<W>(p, i + b * step());
+        const bool has = all.has(p, i + b * step());
 #pragma unroll
-            for (int i = 0; i < width / part; i++) {
-                items[b][i] = is_there ? load_pack<W, part>(at + i * part) : zero_pack<W, part>();
-            }
-        }
-#pragma unroll
-        for (int b = 0; b < batch; b++) {
-#pragma unroll
-            for (int i = 0; i < width; i++) {
-                w_[b][i] = widen(items[b][i / part].at[i % part]);
-            }
+        for (int j = 0; j < width / part; j++) {
+            items[b][j] = has ? load_pack<W, part>(at + j * part) : zero_pack<W, part>();
         }
     }
-    __device__ __forceinline__ uint32_t largest(uint32_t most) const
-    {
 #pragma unroll
-        for (int b = 0; b < batch; b++) {
+    for (int b = 0; b < batch; b++) {
 #pragma unroll
-            for (int i = 0; i < width; i++) {
-                most = max(most, clifford_mma::magnitude(w_[b][i]));
-            }
-        }
-        return most;
-    }
-    __device__ __forceinline__ void store(float scale)
-    {
-#pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const uint32_t line = line_of(b);
-            if (has(b, line)) {
-#pragma unroll
-                for (int i = 0; i < width; i++) {
-                    w_[b][i] *= scale;
-                }
-                store_pack<__half, width>(p_.packed + line * p_.out_pitch + first_of(b, line),
-                                          narrow_pack<__half, width>(w_[b]));
-            }
+        for (int j = 0; j < width; j++) {
+            w[b][j] = widen(items[b][j / part].at[j % part]);
         }
     }
+}
 
-  private:
-    static constexpr int part = 16 / int(sizeof(W)); // weights of 16 bytes
-
-    __device__ __forceinline__ static uint32_t step()
-    {
-        return gridDim.x * threads;
-    }
-    __device__ __forceinline__ uint32_t line_of(int b) const
-    {
-        return (first_ + b * step()) / per_line_;
-    }
-    __device__ __forceinline__ uint32_t first_of(int b, uint32_t line) const
-    {
-        return (first_ + b * step() - line * per_line_) * width;
-    }
-    __device__ __forceinline__ bool has(int b, uint32_t line) const
-    {
-        return first_ + b * step() < n_ && takes(p_, line);
-    }
-    __device__ __forceinline__ const W *first_item(uint32_t line, uint32_t n0) const
-    {
-        const uint32_t path = line / uint32_t(p_.n_in);
-        return static_cast<const W *>(p_.weight.data) + path * p_.weight.stride[0] +
-               (line - path * p_.n_in) * p_.weight.stride[1] + n0 * p_.weight.stride[2];
-    }
-    __device__ __forceinline__ void load_items()
-    {
+// The same for weights that lie anyhow.
+template <typename W>
+__device__ __forceinline__ void load_items(float (&w)[batch][width], const fc_weights &p,
+                                           const eights &all, uint32_t i)
+{
 #pragma unroll
-        for (int b = 0; b < batch; b++) {
-            const uint32_t line = line_of(b);
-            const uint32_t n0 = first_of(b, line);
-            const W *const at = first_item(line, n0);
+    for (int b = 0; b < batch; b++, i += step()) {
+        const W *const at = all.at<W>(p, i);
+        const int n = all.has(p, i) ? p.n_out - int(all.first(i)) : 0;
 #pragma unroll
-            for (int i = 0; i < width; i++) {
-                w_[b][i] = has(b, line) && int(n0) + i < p_.n_out
-                               ? widen(at[i * p_.weight.stride[2]])
-                               : 0.0f;
-            }
+        for (int j = 0; j < width; j++) {
+            w[b][j] = j < n ? widen(at[j * p.weight.stride[2]]) : 0.0f;
         }
     }
+}
 
-    const fc_weights &p_;
-    uint32_t per_line_, n_, first_;
-    float w_[batch][width];
-};
+template <typename W>
+__device__ __forceinline__ void load_weights(float (&w)[batch][width], const fc_weights &p,
+                                             const eights &all, uint32_t i)
+{
+    if (p.are_packs) {
+        load_batch<W>(w, p, all, i);
+    } else {
+        load_items<W>(w, p, all, i);
+    }
+}
+
+__device__ __forceinline__ void store_batch(float (&w)[batch][width], const fc_weights &p,
+                                            const eights &all, uint32_t i, float scale)
+{
+#pragma unroll
+    for (int b = 0; b < batch; b++, i += step()) {
+        if (all.has(p, i)) {
+#pragma unroll
+            for (int j = 0; j < width; j++) {
+                w[b][j] *= scale;
+            }
+            store_pack<__half, width>(all.packed(p, i), narrow_pack<__half, width>(w[b]));
+        }
+    }
+}
 
 // The largest of a value over the block, for all its threads.
 __device__ __forceinline__ uint32_t max_over_block(uint32_t value)
@@ -155,17 +146,37 @@ __device__ __forceinline__ uint32_t max_over_block(uint32_t value)
     return value;
 }
 
+// fmaxf is one instruction and passes NaN by: only infinities, which do not count, make it count
+// anew.
+__device__ __forceinline__ uint32_t largest_of(const float (&w)[batch][width], uint32_t most)
+{
+    float peak = 0.0f;
+#pragma unroll
+    for (int i = 0; i < batch * width; i++) {
+        peak = fmaxf(peak, fabsf(w[i / width][i % width]));
+    }
+    if (peak <= FLT_MAX) {
+        return max(most, __float_as_uint(peak));
+    }
+#pragma unroll
+    for (int i = 0; i < batch * width; i++) {
+        most = max(most, clifford_mma::magnitude(w[i / width][i % width]));
+    }
+    return most;
+}
+
 template <typename W>
 __global__ void __launch_bounds__(threads, resident)
     largest_kernel(const __grid_constant__ fc_weights p)
 {
+    const eights all(p);
+    float w[batch][width];
+    uint32_t most = 0;
     wait_for_previous();
     let_next_start();
-    uint32_t most = 0;
-    weight_batch<W> weights(p, blockIdx.x * threads + threadIdx.x);
-    for (; weights.is_any(); weights.move_on()) {
-        weights.load();
-        most = weights.largest(most);
+    for (uint32_t i = blockIdx.x * threads + threadIdx.x; i < all.n; i += batch * step()) {
+        load_weights<W>(w, p, all, i);
+        most = largest_of(w, most);
     }
     most = max_over_block(most);
     if (threadIdx.x == 0) {
@@ -179,24 +190,26 @@ template <typename W>
 __global__ void __launch_bounds__(threads, resident)
     weights_kernel(const __grid_constant__ fc_weights p)
 {
-    weight_batch<W> weights(p, blockIdx.x * threads + threadIdx.x);
-    weights.load();
+    const eights all(p);
+    float w[batch][width];
+    uint32_t i = blockIdx.x * threads + threadIdx.x;
+    load_weights<W>(w, p, all, i);
     wait_for_previous();
     let_next_start();
     uint32_t most = 0;
-    for (int i = int(threadIdx.x); i < fc_weight_blocks; i += threads) {
-        most = max(most, __ldcg(p.partials + i));
+    for (int j = int(threadIdx.x); j < fc_weight_blocks; j += threads) {
+        most = max(most, __ldcg(p.partials + j));
     }
     const int exponent = clifford_mma::exponent_of(max_over_block(most));
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         *p.exponent = exponent - clifford_mma::half_exponent;
     }
     const float scale = clifford_mma::scale_to_half(exponent);
-    while (weights.is_any()) {
-        weights.store(scale);
-        weights.move_on();
-        if (weights.is_any()) {
-            weights.load();
+    while (i < all.n) {
+        store_batch(w, p, all, i, scale);
+        i += batch * step();
+        if (i < all.n) {
+            load_weights<W>(w, p, all, i);
         }
     }
 }
@@ -231,6 +244,9 @@ cudaError_t pack_type(cudaStream_t stream, fc_weights p)
     constexpr int half = 16 / int(sizeof(W));
     p.are_packs = w.stride[2] == 1 && w.stride[0] % half == 0 && w.stride[1] % half == 0 &&
                   p.n_out % width == 0 && reinterpret_cast<uintptr_t>(w.data) % 16 == 0;
+    const uint64_t all_paths = ~UINT64_C(0) >> (64 - p.n_line / p.n_in);
+    p.is_whole = p.are_packs && w.stride[1] == p.n_out && w.stride[0] == p.n_in * w.stride[1] &&
+                 p.out_pitch == p.n_out && (p.path_mask & all_paths) == all_paths;
     const dim3 grid(fc_weight_blocks);
     const cudaError_t error = launch_early(largest_kernel<W>, grid, threads, 0, stream, p);
     return error != cudaSuccess ? error

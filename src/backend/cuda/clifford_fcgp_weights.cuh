@@ -21,7 +21,9 @@ struct fc_weights {
     int *exponent;      // weight = packed 2^exponent
     int64_t out_pitch;
     int32_t n_in, n_out;
-    int32_t are_packs; // found by fc_pack_weights
+    // Found by fc_pack_weights.
+    int32_t are_packs; // words of 16 bytes
+    int32_t is_whole;  // one line after the other, all of them
 };
 
 cudaError_t fc_pack_weights(cudaStream_t stream, const fc_weights &weights, int32_t dtype);

@@ -93,6 +93,16 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_
                  : "memory");
 }
 
+// policy: how long the second-level cache shall keep the run.
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_t bytes,
+                                          uint32_t barrier, uint64_t policy)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;\n" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+                 : "memory");
+}
+
 // Copies of whole runs the other way. A thread's copies since its last commit are a group; it waits
 // until all its groups have been read from shared memory, or have arrived.
 __device__ __forceinline__ void copy_bulk_out(void *to, uint32_t from, uint32_t bytes)
