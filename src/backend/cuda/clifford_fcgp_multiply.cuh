@@ -80,7 +80,7 @@ cudaError_t multiply_pairs(cudaStream_t stream, const clifford::fc_chunk &c, con
         stream, {m.gradients, m.weights, c.n_row, c.n_in, c.n_out}, table, store);
 }
 
-// pairs formed with fc_form_common, gradients -> grad_weight, f32 (path, in, out)
+// pairs, rescaled gradients -> grad_weight, f32 (path, in, out)
 template <typename S>
 cudaError_t multiply_weights(cudaStream_t stream, const clifford::fc_chunk &c, const matrices &m,
                              const cl_fc_table &table, const tess_cl_view &grad_weight, bool adds)
