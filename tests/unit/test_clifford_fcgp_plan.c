@@ -104,7 +104,7 @@ static void chunks_cover_the_rows(void **state)
     (void)state;
     static const int64_t rows[] = {1, 127, 128, 129, 512, 513, 600, 4096, 16384, 1000003};
     static const int64_t row_bytes[] = {16, 2816, 45056, 360448, 5767168};
-    static const int64_t limits[] = {CL_FC_FORWARD_BYTES, CL_FC_BACKWARD_BYTES};
+    static const int64_t limits[] = {CL_FC_CHUNK_BYTES, CL_FC_CHUNK_BYTES / 16};
     for (size_t i = 0; i < ARRAY_LEN(rows) * ARRAY_LEN(row_bytes) * ARRAY_LEN(limits); i++) {
         const int64_t n_row = rows[i % ARRAY_LEN(rows)];
         const int64_t bytes = row_bytes[i / ARRAY_LEN(rows) % ARRAY_LEN(row_bytes)];
@@ -115,12 +115,9 @@ static void chunks_cover_the_rows(void **state)
         assert_true(c.rows <= CL_FC_TILE_ROWS || c.rows * bytes <= limit);
     }
     // 512 features of Cl(3,0): 44 pairs of 16 bits.
-    const cl_fc_chunks forward = cl_fc_chunks_of(4096, 44 * 512 * 2, CL_FC_FORWARD_BYTES);
-    assert_int_equal(forward.rows, 1024);
-    assert_int_equal(forward.n, 4);
-    const cl_fc_chunks backward = cl_fc_chunks_of(4096, 44 * 512 * 2, CL_FC_BACKWARD_BYTES);
-    assert_int_equal(backward.rows, 512);
-    assert_int_equal(backward.n, 8);
+    const cl_fc_chunks c = cl_fc_chunks_of(4096, 44 * 512 * 2, CL_FC_CHUNK_BYTES);
+    assert_int_equal(c.rows, 1024);
+    assert_int_equal(c.n, 4);
 }
 
 static void scales_leave_room(void **state)

@@ -78,8 +78,7 @@ void plan_sizes(plan &made, const tess_cl_problem &p, int64_t n_pair)
     c.in_pitch = cl_fc_pitch(p.n_in);
     c.out_pitch = cl_fc_pitch(p.n_out);
     made.chunks =
-        cl_fc_chunks_of(p.n_row, n_pair * c.in_pitch * int64_t(sizeof(__half)),
-                        p.pass == TESS_CL_FORWARD ? CL_FC_FORWARD_BYTES : CL_FC_BACKWARD_BYTES);
+        cl_fc_chunks_of(p.n_row, n_pair * c.in_pitch * int64_t(sizeof(__half)), CL_FC_CHUNK_BYTES);
     c.n_row = made.chunks.rows;
     c.stride_pair = c.n_row * c.in_pitch;
     c.stride_gradient = c.n_row * c.out_pitch;
