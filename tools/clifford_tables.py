@@ -24,6 +24,18 @@ of terms is of a path p and a component c of the result:
 In NAME_left.def all sums of a path follow each other, and CL_PATH(p) stands behind them: the left
 grade of a path and of a gradient of x are the same, so that few of these are open at a time.
 
+NAME_paths.def lists the terms path by path for code that computes all of these at once. A path's
+terms are gathered around components of one factor, where that takes the fewest instructions: mostly
+a factor with a single component, to which the weight is applied instead of to many. Per component c
+of the left factor x
+
+    CL_LEFT(p, c)
+    CL_LEFT_PLUS(k, j)  CL_LEFT_MINUS(k, j)           its terms, +-h_k x_c y_j
+    CL_LEFT_END(p, c)
+
+and likewise CL_RIGHT(p, c) with terms (k, i) of +-h_k x_i y_c, and CL_OUT(p, c) with terms (i, j)
+of +-h_c x_i y_j. Paths are in order, so that those of a left grade follow each other.
+
 algebras.h has the sizes, grades, signs and path grades as macros with the name as prefix. The rule
 is the one of src/systems/clifford/algebra/tables.c, which serves every other algebra at run time;
 tests/unit/test_clifford_tables.c holds the two together.
@@ -127,6 +139,32 @@ def form_lines(table, form):
         yield from (f"CL_CLOSE({c}, {grade})" for c in inside)
 
 
+def path_lines(table):
+    """Yield the macro calls of NAME_paths.def."""
+    for p in range(len(table.paths)):
+        terms = [
+            (k, i, j, sign)
+            for (k, q), some in sorted(table.pairs.items())
+            if q == p
+            for i, j, sign in some
+        ]
+        # Products, sums and weights of forward and both gradients, for each factor in the middle.
+        costs = {}
+        for place, word, per_term in ((1, "LEFT", 3), (2, "RIGHT", 3), (0, "OUT", 4)):
+            n = len({term[place] for term in terms})
+            costs[word] = per_term * len(terms) + (7 - per_term) * n
+        word = min(costs, key=costs.get)
+        place = {"OUT": 0, "LEFT": 1, "RIGHT": 2}[word]
+        for c in sorted({term[place] for term in terms}):
+            words = [f"CL_{word}({p}, {c})"]
+            for term in terms:
+                if term[place] == c:
+                    a, b = (term[n] for n in range(3) if n != place)
+                    words.append(f"CL_{word}_{'PLUS' if term[3] > 0 else 'MINUS'}({a}, {b})")
+            words.append(f"CL_{word}_END({p}, {c})")
+            yield " ".join(words)
+
+
 def constants(name, metric):
     """Yield the macros of algebras.h for one algebra."""
     table = Table(metric)
@@ -167,6 +205,7 @@ def main():
         write(folder / f"{name}.def", term_lines(table))
         for form in ("out", "left", "right"):
             write(folder / f"{name}_{form}.def", form_lines(table, form))
+        write(folder / f"{name}_paths.def", path_lines(table))
         header += constants(name, metric)
     write(folder / "algebras.h", [*header, "#endif"])
 

@@ -4,20 +4,14 @@
 
 #define TESS_CL_NAME cl20
 #define TESS_CL_UPPER CL20
-#define TESS_CL_TERMS "clifford/cl20.def"
-#define TESS_CL_LEFT "clifford/cl20_left.def"
-#define TESS_CL_RIGHT "clifford/cl20_right.def"
+#define TESS_CL_TERMS "clifford/cl20_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 #undef TESS_CL_NAME
 #undef TESS_CL_UPPER
 #undef TESS_CL_TERMS
-#undef TESS_CL_LEFT
-#undef TESS_CL_RIGHT
 #define TESS_CL_NAME cl30
 #define TESS_CL_UPPER CL30
-#define TESS_CL_TERMS "clifford/cl30.def"
-#define TESS_CL_LEFT "clifford/cl30_left.def"
-#define TESS_CL_RIGHT "clifford/cl30_right.def"
+#define TESS_CL_TERMS "clifford/cl30_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

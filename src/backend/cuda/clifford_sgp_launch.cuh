@@ -190,9 +190,9 @@ struct stream_choice {
     static constexpr bool is_wide = sizeof(T) == 4;
     static constexpr bool is_tight = !is_short && !is_wide;
     using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
-                                 !is_short && is_wide ? 3 : 4, true, true>;
+                                 !is_short && is_wide ? 3 : 4, 0, true>;
     using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512, is_tight ? 3 : 4,
-                                  !is_tight, !is_tight, true>;
+                                  is_tight ? 1 : 0, !is_tight>;
 };
 
 template <typename A, typename T>

@@ -15,11 +15,10 @@ namespace clifford
 {
 
 // A kernel's constants. V: neighbouring features of a thread; N: features of a row; depth: places
-// of a group's ring; is_ahead: whether a row begins before the last one is finished;
-// keeps_weights: in registers, not in shared memory; leaves_in_ring: results go to memory by way of
-// their row's place in the ring.
-template <typename A_, typename T_, int V_, int N_, int threads_, int depth_, bool is_ahead_,
-          bool keeps_weights_, bool leaves_in_ring_ = false>
+// of a group's ring; n_first: how many of them are finished before the next row begins;
+// keeps_weights: in registers, not in shared memory.
+template <typename A_, typename T_, int V_, int N_, int threads_, int depth_, int n_first_,
+          bool keeps_weights_>
 struct stream_shape {
     using A = A_;
     using T = T_;
@@ -27,9 +26,8 @@ struct stream_shape {
     static constexpr int N = N_;
     static constexpr int threads = threads_;
     static constexpr int depth = depth_;
-    static constexpr bool is_ahead = is_ahead_;
+    static constexpr int n_first = n_first_;
     static constexpr bool keeps_weights = keeps_weights_;
-    static constexpr bool leaves_in_ring = leaves_in_ring_;
     static constexpr int D = A::n_component;
     static constexpr int G = A::n_grade;
     static constexpr int P = A::n_path;
@@ -218,7 +216,6 @@ struct stream_ring {
             copy_out(a.gy, row, from + S::D * S::component_bytes);
         }
         clifford_mma::commit_bulk_out();
-        clifford_mma::wait_bulk_out_read();
     }
     __device__ __forceinline__ void wait_full(int place, uint32_t parity) const
     {
@@ -232,23 +229,18 @@ struct stream_ring {
     {
         clifford_mma::barrier_wait(barriers + uint32_t(S::depth + place) * 8, parity);
     }
-    __device__ __forceinline__ void load(int place, int lane, pack<T, S::V> *items) const
+    __device__ __forceinline__ pack<T, S::V> *items(int place, int lane) const
     {
-        const pack<T, S::V> *from =
-            reinterpret_cast<const pack<T, S::V> *>(rows + place * memory::row_bytes) + lane;
-#pragma unroll
-        for (int k = 0; k < n_tensor * S::D; k++) {
-            items[k] = from[k * S::lanes];
-        }
+        return reinterpret_cast<pack<T, S::V> *>(rows + place * memory::row_bytes) + lane;
     }
-    // Results to where x was.
-    __device__ __forceinline__ void put(int place, int lane, const pack<T, S::V> *items) const
+    // A thread's items of n tensors.
+    template <int first, int n>
+    __device__ __forceinline__ void load(int place, int lane, pack<T, S::V> *to) const
     {
-        pack<T, S::V> *to =
-            reinterpret_cast<pack<T, S::V> *>(rows + place * memory::row_bytes) + lane;
+        const pack<T, S::V> *from = items(place, lane);
 #pragma unroll
-        for (int k = 0; k < S::D; k++) {
-            to[k * S::lanes] = items[k];
+        for (int k = 0; k < n * S::D; k++) {
+            to[k] = from[(first * S::D + k) * S::lanes];
         }
     }
 };
@@ -394,9 +386,7 @@ struct stream_group {
     // A warp has read, and written, all that it will of a row's place.
     __device__ __forceinline__ void leave(int place) const
     {
-        if constexpr (S::leaves_in_ring) {
-            clifford_mma::fence_async_proxy();
-        }
+        clifford_mma::fence_async_proxy();
         __syncwarp();
         if (exchange.lane == 0) {
             ring.leave(place);
@@ -433,20 +423,23 @@ struct stream_results {
     }
 };
 
-// Takes a row's place when all warps have left it: sends the results that lie there, and has a
-// later row brought. By a whole warp.
+// What happens to a row's place when all warps have left it: results that lie there are sent, then
+// a later row is brought. By a whole warp.
 template <typename S, int n_tensor>
-__device__ __forceinline__ void turn_over(const sgp_args &a,
+__device__ __forceinline__ void send_row(const sgp_args &a, const stream_group<S, n_tensor> &stream,
+                                         const ring_place<S::depth> &place, int row)
+{
+    stream.ring.wait_empty(place.at, place.parity);
+    stream.ring.send(a, row, place.at);
+}
+
+template <typename S, int n_tensor>
+__device__ __forceinline__ void bring_row(const sgp_args &a,
                                           const stream_group<S, n_tensor> &stream,
                                           const ring_place<S::depth> &place, int row)
 {
     const int later = row + S::depth * stream.step;
-    if (S::leaves_in_ring || later < stream.n_row) {
-        stream.ring.wait_empty(place.at, place.parity);
-    }
-    if constexpr (S::leaves_in_ring) {
-        stream.ring.send(a, row, place.at);
-    }
+    clifford_mma::wait_bulk_out_read();
     if (later < stream.n_row) {
         stream.ring.issue(a, later, place.at);
     }
@@ -459,7 +452,7 @@ __device__ __forceinline__ void send_last(const sgp_args &a,
                                           const ring_place<S::depth> &place, int i)
 {
     if (i > 0 && stream.has_turn(i)) {
-        turn_over(a, stream, place, stream.first + (i - 1) * stream.step);
+        send_row(a, stream, place, stream.first + (i - 1) * stream.step);
     }
     clifford_mma::wait_bulk_out();
 }

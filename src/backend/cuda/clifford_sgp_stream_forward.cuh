@@ -18,7 +18,7 @@ __device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
     const typename S::A algebra;
     pack<typename S::T, V> items[2 * D];
     stream.ring.wait_full(place, parity);
-    stream.ring.load(place, stream.group.lane, items);
+    stream.ring.template load<0, 2>(place, stream.group.lane, items);
     float sums[S::G] = {};
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -40,11 +40,11 @@ __device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
     stream.exchange.publish(i, sums);
 }
 
-// 1/r of a row, times what was begun, to memory or to the row's place.
+// 1/r of a row, times what was begun, to memory.
 template <typename S>
 __device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_group<S, 2> &stream,
                                                const stream_results<S> &out, int i, int row,
-                                               int place, float eps, const float (&o)[S::V][S::D])
+                                               float eps, const float (&o)[S::V][S::D])
 {
     using T = typename S::T;
     const typename S::A algebra;
@@ -67,12 +67,7 @@ __device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_g
         }
         results[k] = narrow_pack<T, S::V>(z);
     }
-    if constexpr (S::leaves_in_ring) {
-        stream.ring.put(place, stream.group.lane, results);
-        stream.leave(place);
-    } else {
-        out.store(row, results);
-    }
+    out.store(row, results);
 }
 
 template <typename S>
@@ -97,24 +92,17 @@ __global__ void __launch_bounds__(S::threads, 1)
         const int next_row = row + stream.step;
         float next[S::V][S::D];
         beginning.next();
-        if (S::is_ahead && next_row < stream.n_row) {
+        if (next_row < stream.n_row) {
             begin_forward<S>(stream, weights, i + 1, beginning.at, beginning.parity, next);
         }
-        // Then all warps have taken their items of row i, and all but left the row before.
+        // Then all warps have taken their items of row i.
         stream.exchange.wait(i);
-        if constexpr (S::leaves_in_ring) {
-            if (i > 0 && stream.has_turn(i)) {
-                turn_over(a, stream, finishing.before(), row - stream.step);
-            }
-        } else if (stream.has_turn(i) && row + S::depth * stream.step < stream.n_row) {
+        if (stream.has_turn(i) && row + S::depth * stream.step < stream.n_row) {
             stream.ring.issue(a, row + S::depth * stream.step, finishing.at);
         }
-        finish_forward<S>(a, stream, out, i, row, finishing.at, eps, o);
+        finish_forward<S>(a, stream, out, i, row, eps, o);
         finishing.next();
         i++;
-        if (!S::is_ahead && next_row < stream.n_row) {
-            begin_forward<S>(stream, weights, i, beginning.at, beginning.parity, next);
-        }
 #pragma unroll
         for (int v = 0; v < S::V; v++) {
 #pragma unroll
@@ -122,9 +110,6 @@ __global__ void __launch_bounds__(S::threads, 1)
                 o[v][k] = next[v][k];
             }
         }
-    }
-    if constexpr (S::leaves_in_ring) {
-        send_last(a, stream, finishing.before(), i);
     }
 }
 
