@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <string>
 
-void bench_sgp();
+void bench_sgp(const std::string &only);
 
 namespace
 {
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
 {
     const std::string option = argc > 1 ? argv[1] : "";
     if (option == "--bench") {
-        bench_sgp();
+        bench_sgp(argc > 2 ? argv[2] : "");
         return 0;
     }
     if (option == "--streams") {

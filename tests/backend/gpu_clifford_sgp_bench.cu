@@ -291,13 +291,9 @@ void time_stage(const bencher &t, const tess_cl_algebra &algebra)
     });
 }
 
-// A stream of 512 threads. "in turn": a row begins when the last is finished; "shared": weights in
-// shared memory; "ring": results leave by way of the ring. Names end with what was expected from
-// counting instructions and bytes, in microseconds of a burst.
-template <typename A, typename T, int V, int depth, bool is_ahead, bool keeps_weights,
-          bool leaves_in_ring, int threads = 512>
-using shape = clifford::stream_shape<A, T, V, bench_n, threads, depth, is_ahead, keeps_weights,
-                                     leaves_in_ring>;
+// A stream of 512 threads. n_first: features finished before the next row begins.
+template <typename A, typename T, int V, int depth, int n_first = 0, bool keeps_weights = true>
+using shape = clifford::stream_shape<A, T, V, bench_n, 512, depth, n_first, keeps_weights>;
 
 void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
 {
@@ -305,18 +301,10 @@ void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
     using T = float;
     bench b = make_bench<A, T>();
     const bencher t = {b, "3D f32", TESS_F32, copy_rate};
-    t.run("fwd moves (50)", false, moves<2, 1>(b));
-    t.run("fwd old ring V2 d2 (57)", false, ring_forward<A, T, 2, 512, 2>());
-    t.run("fwd V2 d3 (53)", false, stream_forward<shape<A, T, 2, 3, true, true, false>>());
-    t.run("fwd V1 d6 (53)", false, stream_forward<shape<A, T, 1, 6, true, true, false>>());
-    t.run("fwd V1 d6 ring (52)", false, stream_forward<shape<A, T, 1, 6, true, true, true>>());
-    t.run("fwd V2 d3 ring (55)", false, stream_forward<shape<A, T, 2, 3, true, true, true>>());
-    t.run("bwd moves (84)", true, moves<3, 2>(b));
-    t.run("bwd old ring V1 d2 (120)", true, ring_backward<A, T, 1, 512, 2>());
-    t.run("bwd V1 d4 ring (90)", true, stream_backward<shape<A, T, 1, 4, true, true, true>>());
-    t.run("bwd V1 d4 (92)", true, stream_backward<shape<A, T, 1, 4, true, true, false>>());
-    t.run("bwd V1 d4 in turn (105)", true,
-          stream_backward<shape<A, T, 1, 4, false, true, false>>());
+    t.run("fwd moves", false, moves<2, 1>(b));
+    t.run("fwd V2 d3", false, stream_forward<shape<A, T, 2, 3>>());
+    t.run("bwd moves", true, moves<3, 2>(b));
+    t.run("bwd V1 d4", true, stream_backward<shape<A, T, 1, 4>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -327,17 +315,12 @@ void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
     using T = bf16;
     bench b = make_bench<A, T>();
     const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
-    t.run("fwd moves (26)", false, moves<2, 1>(b));
-    t.run("fwd old loads V4 (39)", false, loads_forward<A, T, 4, 512, 1>());
-    t.run("fwd V2 d4 (28)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
-    t.run("fwd V2 d6 ring (27)", false, stream_forward<shape<A, T, 2, 6, true, true, true>>());
-    t.run("bwd moves (43)", true, moves<3, 2>(b));
-    t.run("bwd old ring V2 d2 (108)", true, ring_backward<A, T, 2, 512, 2>());
-    t.run("bwd V2 d3 in turn shared ring (58)", true,
-          stream_backward<shape<A, T, 2, 3, false, false, true>>());
-    t.run("bwd V1 d4 ring (62)", true, stream_backward<shape<A, T, 1, 4, true, true, true>>());
-    t.run("bwd V2 d4 ring, 256 threads (65)", true,
-          stream_backward<shape<A, T, 2, 4, true, true, true, 256>>());
+    t.run("fwd moves", false, moves<2, 1>(b));
+    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
+    t.run("fwd V2 d6", false, stream_forward<shape<A, T, 2, 6>>());
+    t.run("bwd moves", true, moves<3, 2>(b));
+    t.run("bwd V2 d3 first shared", true, stream_backward<shape<A, T, 2, 3, 1, false>>());
+    t.run("bwd V1 d4", true, stream_backward<shape<A, T, 1, 4>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -348,14 +331,11 @@ void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
     using T = float;
     bench b = make_bench<A, T>();
     const bencher t = {b, "2D f32", TESS_F32, copy_rate};
-    t.run("fwd moves (26)", false, moves<2, 1>(b));
-    t.run("fwd old loads V2 (31)", false, loads_forward<A, T, 2, 512, 1>());
-    t.run("fwd V2 d4 (28)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
-    t.run("fwd V2 d6 ring (27)", false, stream_forward<shape<A, T, 2, 6, true, true, true>>());
-    t.run("bwd moves (43)", true, moves<3, 2>(b));
-    t.run("bwd old ring V2 d3 (58)", true, ring_backward<A, T, 2, 512, 3>());
-    t.run("bwd V2 d4 ring (47)", true, stream_backward<shape<A, T, 2, 4, true, true, true>>());
-    t.run("bwd V2 d4 (48)", true, stream_backward<shape<A, T, 2, 4, true, true, false>>());
+    t.run("fwd moves", false, moves<2, 1>(b));
+    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
+    t.run("fwd V2 d6", false, stream_forward<shape<A, T, 2, 6>>());
+    t.run("bwd moves", true, moves<3, 2>(b));
+    t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -366,16 +346,15 @@ void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
     using T = bf16;
     bench b = make_bench<A, T>();
     const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
-    t.run("fwd moves (14)", false, moves<2, 1>(b));
-    t.run("fwd old loads V4 (22)", false, loads_forward<A, T, 4, 512, 1>());
-    t.run("fwd V4 d4 (16)", false, stream_forward<shape<A, T, 4, 4, true, true, false>>());
-    t.run("fwd V4 d5 ring (16)", false, stream_forward<shape<A, T, 4, 5, true, true, true>>());
-    t.run("fwd V2 d4 (17)", false, stream_forward<shape<A, T, 2, 4, true, true, false>>());
-    t.run("bwd moves (23)", true, moves<3, 2>(b));
-    t.run("bwd old ring V2 d3 (46)", true, ring_backward<A, T, 2, 512, 3>());
-    t.run("bwd V2 d4 ring (28)", true, stream_backward<shape<A, T, 2, 4, true, true, true>>());
-    t.run("bwd V4 d3 in turn shared ring (29)", true,
-          stream_backward<shape<A, T, 4, 3, false, false, true>>());
+    t.run("fwd moves", false, moves<2, 1>(b));
+    t.run("fwd V4 d4", false, stream_forward<shape<A, T, 4, 4>>());
+    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
+    t.run("fwd V4 d8", false, stream_forward<shape<A, T, 4, 8>>());
+    t.run("bwd moves", true, moves<3, 2>(b));
+    t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
+    t.run("bwd V2 d6", true, stream_backward<shape<A, T, 2, 6>>());
+    t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
+    t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -406,14 +385,24 @@ double measure_copy()
 
 } // namespace
 
-void bench_sgp()
+// only: a label such as "3D bf16", or "" for all.
+void bench_sgp(const std::string &only)
 {
     const double copy_rate = measure_copy();
     printf("copy %.0f GB/s\n", copy_rate * 1e-9);
     const tess_cl_algebra plane = make_algebra("++");
     const tess_cl_algebra space = make_algebra("+++");
-    bench_space_f32(space, copy_rate);
-    bench_space_bf16(space, copy_rate);
-    bench_plane_f32(plane, copy_rate);
-    bench_plane_bf16(plane, copy_rate);
+    auto is_asked = [&](const char *label) { return only.empty() || only == label; };
+    if (is_asked("3D f32")) {
+        bench_space_f32(space, copy_rate);
+    }
+    if (is_asked("3D bf16")) {
+        bench_space_bf16(space, copy_rate);
+    }
+    if (is_asked("2D f32")) {
+        bench_plane_f32(plane, copy_rate);
+    }
+    if (is_asked("2D bf16")) {
+        bench_plane_bf16(plane, copy_rate);
+    }
 }

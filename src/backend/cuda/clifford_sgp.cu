@@ -12,9 +12,10 @@ namespace clifford
 namespace
 {
 
-constexpr int reduce_threads = 256;
+constexpr int reduce_threads = 512;
 constexpr int reduce_width = 32; // weights per block; the other threads share their partial sums
 constexpr int reduce_parts = reduce_threads / reduce_width;
+constexpr int reduce_batch = (n_multiprocessor - 1) / reduce_parts + 1;
 
 struct reduce_args {
     const void *partials;
@@ -25,12 +26,14 @@ struct reduce_args {
     int32_t dtype;
 };
 
-// Adds the partial sums of every weight: 8 threads every 8th each, then those 8.
+// Adds the partial sums of every weight: 16 threads every 16th each, then those 16. A thread asks
+// for all it adds at once, as most calls leave one partial sum per multiprocessor.
 template <typename C>
 __global__ void __launch_bounds__(reduce_threads) sgp_reduce(const __grid_constant__ reduce_args a)
 {
     extern __shared__ uint4 shared[];
     wait_for_previous();
+    let_next_start();
     C *sums = reinterpret_cast<C *>(shared);
     const int column = int(threadIdx.x) % reduce_width;
     const int part = int(threadIdx.x) / reduce_width;
@@ -38,9 +41,17 @@ __global__ void __launch_bounds__(reduce_threads) sgp_reduce(const __grid_consta
     C sum = C(0);
     if (i < a.n_weight) {
         const C *from = static_cast<const C *>(a.partials) + i;
-#pragma unroll 8
-        for (int j = part; j < a.n_partial; j += reduce_parts) {
-            sum += from[j * a.n_weight];
+        for (int first = part; first < a.n_partial; first += reduce_parts * reduce_batch) {
+            C some[reduce_batch];
+#pragma unroll
+            for (int m = 0; m < reduce_batch; m++) {
+                const int j = first + m * reduce_parts;
+                some[m] = j < a.n_partial ? from[j * a.n_weight] : C(0);
+            }
+#pragma unroll
+            for (int m = 0; m < reduce_batch; m++) {
+                sum += some[m];
+            }
         }
     }
     sums[threadIdx.x] = sum;

@@ -163,8 +163,8 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
-    return launch(sgp_stream_forward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes, stream,
-                  a);
+    return launch_early(sgp_stream_forward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
+                        stream, a);
 }
 
 template <typename S>
@@ -177,8 +177,8 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
     a.n_partial = int32_t(blocks);
-    return launch(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes, stream,
-                  a);
+    return launch_early(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
+                        stream, a);
 }
 
 // The stream kernels of an algebra, by what their instructions and registers promise. In the

@@ -374,6 +374,8 @@ struct stream_group {
             clifford_mma::barrier_init_fence();
         }
         __syncthreads();
+        wait_for_previous();
+        let_next_start();
         for (int i = exchange.warp; i < S::depth; i += S::n_warp) {
             if (first + i * step < n_row) {
                 ring.issue(a, first + i * step, i);

@@ -198,7 +198,6 @@ __global__ void __launch_bounds__(S::threads, 1)
     sgp_stream_backward(const __grid_constant__ sgp_args a)
 {
     extern __shared__ uint4 shared[];
-    let_next_start();
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     const stream_group<S, 3> stream(a, bytes);
     stream_weights<S> weights;
