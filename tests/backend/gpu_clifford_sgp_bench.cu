@@ -291,9 +291,11 @@ void time_stage(const bencher &t, const tess_cl_algebra &algebra)
     });
 }
 
-// A stream of 512 threads. n_first: features finished before the next row begins.
-template <typename A, typename T, int V, int depth, int n_first = 0, bool keeps_weights = true>
-using shape = clifford::stream_shape<A, T, V, bench_n, 512, depth, n_first, keeps_weights>;
+// "first": one feature of a thread is finished before the next row begins; "shared": weights in
+// shared memory.
+template <typename A, typename T, int V, int depth, int n_first = 0, bool keeps_weights = true,
+          int threads = 512>
+using shape = clifford::stream_shape<A, T, V, bench_n, threads, depth, n_first, keeps_weights>;
 
 void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
 {
@@ -303,8 +305,10 @@ void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
     const bencher t = {b, "3D f32", TESS_F32, copy_rate};
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V2 d3", false, stream_forward<shape<A, T, 2, 3>>());
+    t.run("fwd V1 d6", false, stream_forward<shape<A, T, 1, 6>>());
     t.run("bwd moves", true, moves<3, 2>(b));
     t.run("bwd V1 d4", true, stream_backward<shape<A, T, 1, 4>>());
+    t.run("bwd V1 d5", true, stream_backward<shape<A, T, 1, 5>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -318,9 +322,12 @@ void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
     t.run("fwd V2 d6", false, stream_forward<shape<A, T, 2, 6>>());
+    t.run("fwd V2 d4 shared", false, stream_forward<shape<A, T, 2, 4, 0, false>>());
+    t.run("fwd V4 d2 shared", false, stream_forward<shape<A, T, 4, 2, 0, false>>());
+    t.run("fwd V2 d3 shared 768", false, stream_forward<shape<A, T, 2, 3, 0, false, 768>>());
     t.run("bwd moves", true, moves<3, 2>(b));
     t.run("bwd V2 d3 first shared", true, stream_backward<shape<A, T, 2, 3, 1, false>>());
-    t.run("bwd V1 d4", true, stream_backward<shape<A, T, 1, 4>>());
+    t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -334,8 +341,12 @@ void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
     t.run("fwd V2 d6", false, stream_forward<shape<A, T, 2, 6>>());
+    t.run("fwd V2 d4 768", false, stream_forward<shape<A, T, 2, 4, 0, true, 768>>());
     t.run("bwd moves", true, moves<3, 2>(b));
     t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
+    t.run("bwd V2 d5", true, stream_backward<shape<A, T, 2, 5>>());
+    t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
+    t.run("bwd V2 d3 first shared 768", true, stream_backward<shape<A, T, 2, 3, 1, false, 768>>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -349,12 +360,14 @@ void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V4 d4", false, stream_forward<shape<A, T, 4, 4>>());
     t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
-    t.run("fwd V4 d8", false, stream_forward<shape<A, T, 4, 8>>());
+    t.run("fwd V2 d4 768", false, stream_forward<shape<A, T, 2, 4, 0, true, 768>>());
+    t.run("fwd V2 d4 1024", false, stream_forward<shape<A, T, 2, 4, 0, true, 1024>>());
     t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
-    t.run("bwd V2 d6", true, stream_backward<shape<A, T, 2, 6>>());
     t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
+    t.run("bwd V2 d5 first", true, stream_backward<shape<A, T, 2, 5, 1>>());
+    t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
     t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
+    t.run("bwd V2 d4 first shared 768", true, stream_backward<shape<A, T, 2, 4, 1, false, 768>>());
     time_stage(t, algebra);
     free_bench(b);
 }

@@ -100,6 +100,12 @@ __device__ __forceinline__ uint16_t load_last(const uint16_t *p)
     return v;
 }
 
+// Has the second-level cache fetch what will be read soon.
+__device__ __forceinline__ void prefetch(const void *p)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 // Stores of whole words: left to itself the compiler cuts most of them into items, and every warp
 // then sends half-filled sectors twice.
 __device__ __forceinline__ void store_word(uint4 *p, uint4 v)

@@ -181,18 +181,17 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
                         stream, a);
 }
 
-// The stream kernels of an algebra, by what their instructions and registers promise. In the
-// backward pass eight components leave a thread room for one feature of f32, or for two of 16 bits
-// whose weights lie in shared memory and whose rows come one by one.
+// The stream kernels of an algebra, as they were fastest on an H200. In the backward pass eight
+// components leave a thread room for one feature of f32, or for two of 16 bits whose weights lie in
+// shared memory.
 template <typename A, typename T>
 struct stream_choice {
     static constexpr bool is_short = A::n_component <= 4;
     static constexpr bool is_wide = sizeof(T) == 4;
-    static constexpr bool is_tight = !is_short && !is_wide;
     using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
                                  !is_short && is_wide ? 3 : 4, 0, true>;
-    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512, is_tight ? 3 : 4,
-                                  is_tight ? 1 : 0, !is_tight>;
+    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512, is_wide ? 5 : 4,
+                                  is_wide ? 0 : 1, is_short || is_wide>;
 };
 
 template <typename A, typename T>

@@ -4,7 +4,7 @@
 // waits for the sums over a row. With everything constant the loop has next to no branches.
 //
 // A group's row i:
-//   begin   items from place i % depth, product, sums over the warp to the exchange
+//   begin   items from their places in the ring, product, sums over the warp to the exchange
 //   finish  sums of all warps from the exchange, norm, results
 #ifndef TESS_CLIFFORD_SGP_STREAM_CUH
 #define TESS_CLIFFORD_SGP_STREAM_CUH
@@ -15,8 +15,8 @@ namespace clifford
 {
 
 // A kernel's constants. V: neighbouring features of a thread; N: features of a row; depth: places
-// of a group's ring; n_first: how many of them are finished before the next row begins;
-// keeps_weights: in registers, not in shared memory.
+// of a group's ring; n_first: features that are finished before the next row begins; keeps_weights:
+// in registers, not in shared memory.
 template <typename A_, typename T_, int V_, int N_, int threads_, int depth_, int n_first_,
           bool keeps_weights_>
 struct stream_shape {
@@ -43,12 +43,23 @@ template <typename S, int n_tensor>
 struct stream_memory {
     static constexpr int F = power_of_two_from(S::G);
     static constexpr int n_exchange = 4; // rows whose sums can be on their way at once
-    static constexpr uint32_t row_bytes = n_tensor * S::D * S::component_bytes;
-    static constexpr uint32_t barriers_bytes = (2 * S::depth + n_exchange) * 8;
+    static constexpr uint32_t tensor_bytes = S::D * S::component_bytes;
+    static constexpr uint32_t pair_bytes = 2 * tensor_bytes; // x and y
+    // gz is read for the last time before the next row begins: one place less.
+    static constexpr int gradient_depth = S::depth - 1;
+    static constexpr uint32_t gradients_at = S::depth * pair_bytes;
+    static constexpr int n_at_start = n_tensor == 3 ? gradient_depth : S::depth; // rows
+    static constexpr uint32_t ring_bytes =
+        gradients_at + (n_tensor == 3 ? gradient_depth * tensor_bytes : 0);
+    static constexpr uint32_t barriers_bytes = (S::depth + n_exchange) * 8;
     static constexpr uint32_t exchange_bytes = n_exchange * F * S::n_warp * 4;
     static constexpr uint32_t head_bytes = (barriers_bytes + exchange_bytes + 127) / 128 * 128;
-    static constexpr uint32_t group_bytes = head_bytes + S::depth * row_bytes;
-    static_assert(S::depth * row_bytes >= S::N * S::P * sizeof(float), "weight gradients, later");
+    static constexpr uint32_t group_bytes = head_bytes + ring_bytes;
+    // Weight gradients of a thread that must not share banks with its neighbours', in the end.
+    static constexpr int totals_gap = S::V * S::P % 2 == 0 ? 1 : 0;
+    static_assert(n_tensor == 2 ||
+                      ring_bytes >= S::lanes * (S::V * S::P + totals_gap) * sizeof(float),
+                  "totals lie where rows were");
 
     static size_t bytes()
     {
@@ -74,7 +85,7 @@ struct row_exchange {
     uint32_t read;
 
     __device__ __forceinline__ row_exchange(unsigned char *at, const row_group &group)
-        : barriers(clifford_mma::shared_address(at) + 2 * S::depth * 8),
+        : barriers(clifford_mma::shared_address(at) + S::depth * 8),
           warp(__shfl_sync(all_lanes, group.lane / 32, 0)), lane(group.lane % 32)
     {
         const uint32_t sums = clifford_mma::shared_address(at) + memory::barriers_bytes;
@@ -144,7 +155,7 @@ template <typename S, int n_tensor>
 struct stream_ring {
     using memory = stream_memory<S, n_tensor>;
     using T = typename S::T;
-    uint32_t barriers; // full, then empty
+    uint32_t barriers; // that a place's items have come
     unsigned char *rows;
 
     __device__ __forceinline__ explicit stream_ring(unsigned char *at)
@@ -155,7 +166,6 @@ struct stream_ring {
     {
         for (int i = 0; i < S::depth; i++) {
             clifford_mma::barrier_init(barriers + uint32_t(i) * 8, 1);
-            clifford_mma::barrier_init(barriers + uint32_t(S::depth + i) * 8, S::n_warp);
         }
     }
     __device__ __forceinline__ void copy(const tess_cl_view &view, int row, uint32_t to,
@@ -170,24 +180,27 @@ struct stream_ring {
     }
     // By a whole warp, of which one thread is enough. The shuffles tell the compiler that addresses
     // are the same for all lanes; it would otherwise make a loop of every copy.
-    __device__ __forceinline__ void issue(const sgp_args &a, int any_row, int any_place) const
+    __device__ __forceinline__ void bring(const sgp_args &a, int any_row, int any_place,
+                                          int any_gradient_place) const
     {
         const int row = __shfl_sync(all_lanes, any_row, 0);
         const int place = __shfl_sync(all_lanes, any_place, 0);
+        const int gradient_place = __shfl_sync(all_lanes, any_gradient_place, 0);
         if (!is_elected()) {
             return;
         }
         const uint32_t barrier = barriers + uint32_t(place) * 8;
-        const uint32_t to =
-            clifford_mma::shared_address(rows) + uint32_t(place) * memory::row_bytes;
-        clifford_mma::barrier_expect(barrier, memory::row_bytes);
+        const uint32_t ring = clifford_mma::shared_address(rows);
+        const uint32_t to = ring + uint32_t(place) * memory::pair_bytes;
+        clifford_mma::barrier_expect(barrier, n_tensor * memory::tensor_bytes);
         copy(a.x, row, to, barrier);
-        copy(a.y, row, to + S::D * S::component_bytes, barrier);
+        copy(a.y, row, to + memory::tensor_bytes, barrier);
         if constexpr (n_tensor == 3) {
-            copy(a.gz, row, to + 2 * S::D * S::component_bytes, barrier);
+            copy(a.gz, row,
+                 ring + memory::gradients_at + uint32_t(gradient_place) * memory::tensor_bytes,
+                 barrier);
         }
     }
-    // Results that lie where x (and y) were, to memory. By the elected thread of a warp.
     __device__ __forceinline__ void copy_out(const tess_cl_view &view, int row, uint32_t from) const
     {
         if (view.data == nullptr) {
@@ -201,7 +214,7 @@ struct stream_ring {
                                         S::component_bytes);
         }
     }
-    // By a whole warp, as issue().
+    // Gradients that lie where x and y were, to memory. By a whole warp, as bring().
     __device__ __forceinline__ void send(const sgp_args &a, int any_row, int any_place) const
     {
         const int row = __shfl_sync(all_lanes, any_row, 0);
@@ -210,37 +223,37 @@ struct stream_ring {
             return;
         }
         const uint32_t from =
-            clifford_mma::shared_address(rows) + uint32_t(place) * memory::row_bytes;
-        copy_out(n_tensor == 2 ? a.out : a.gx, row, from);
-        if constexpr (n_tensor == 3) {
-            copy_out(a.gy, row, from + S::D * S::component_bytes);
-        }
+            clifford_mma::shared_address(rows) + uint32_t(place) * memory::pair_bytes;
+        copy_out(a.gx, row, from);
+        copy_out(a.gy, row, from + memory::tensor_bytes);
         clifford_mma::commit_bulk_out();
     }
-    __device__ __forceinline__ void wait_full(int place, uint32_t parity) const
+    __device__ __forceinline__ void wait(int place, uint32_t parity) const
     {
         clifford_mma::barrier_wait(barriers + uint32_t(place) * 8, parity);
     }
-    __device__ __forceinline__ void leave(int place) const
+    // A thread's items of x, component by component; y follows.
+    __device__ __forceinline__ pack<T, S::V> *pair_items(int place, int lane) const
     {
-        clifford_mma::barrier_arrive(barriers + uint32_t(S::depth + place) * 8);
+        return reinterpret_cast<pack<T, S::V> *>(rows + place * memory::pair_bytes) + lane;
     }
-    __device__ __forceinline__ void wait_empty(int place, uint32_t parity) const
+    __device__ __forceinline__ void load_pair(int place, int lane, pack<T, S::V> *to) const
     {
-        clifford_mma::barrier_wait(barriers + uint32_t(S::depth + place) * 8, parity);
-    }
-    __device__ __forceinline__ pack<T, S::V> *items(int place, int lane) const
-    {
-        return reinterpret_cast<pack<T, S::V> *>(rows + place * memory::row_bytes) + lane;
-    }
-    // A thread's items of n tensors.
-    template <int first, int n>
-    __device__ __forceinline__ void load(int place, int lane, pack<T, S::V> *to) const
-    {
-        const pack<T, S::V> *from = items(place, lane);
+        const pack<T, S::V> *from = pair_items(place, lane);
 #pragma unroll
-        for (int k = 0; k < n * S::D; k++) {
-            to[k] = from[(first * S::D + k) * S::lanes];
+        for (int k = 0; k < 2 * S::D; k++) {
+            to[k] = from[k * S::lanes];
+        }
+    }
+    __device__ __forceinline__ void load_gradient(int place, int lane, pack<T, S::V> *to) const
+    {
+        const pack<T, S::V> *from =
+            reinterpret_cast<const pack<T, S::V> *>(rows + memory::gradients_at +
+                                                    place * memory::tensor_bytes) +
+            lane;
+#pragma unroll
+        for (int k = 0; k < S::D; k++) {
+            to[k] = from[k * S::lanes];
         }
     }
 };
@@ -302,6 +315,17 @@ struct stream_weights {
             own[i] = widen(items[i]);
         }
     }
+    // Asks for the weights of the block, where they lie together.
+    __device__ __forceinline__ static void expect(const sgp_args &a)
+    {
+        const tess_cl_view &view = a.weight;
+        if (view.data != nullptr && view.stride[1] == 1 && view.stride[0] == S::P) {
+            const int n_byte = S::N * S::P * (a.weight_dtype == TESS_F32 ? 4 : 2);
+            for (int i = int(threadIdx.x) * 128; i < n_byte; i += S::threads * 128) {
+                prefetch(static_cast<const unsigned char *>(view.data) + i);
+            }
+        }
+    }
     __device__ __forceinline__ void init(const sgp_args &a, float *weights, int lane)
     {
         shared_at = weights;
@@ -354,8 +378,9 @@ struct stream_group {
     int first;
     int n_row;
 
-    // The shuffle tells the compiler that the group is the same for all lanes of a warp, and rows
-    // and addresses with it.
+    // Neighbouring groups take rows far apart: blocks then differ by one row at most. The shuffle
+    // tells the compiler that the group is the same for all lanes of a warp, and rows and addresses
+    // with it.
     __device__ __forceinline__ stream_group(const sgp_args &a, unsigned char *bytes)
         : group(S::lanes), index(__shfl_sync(all_lanes, group.index, 0)),
           own(bytes + index * memory::group_bytes), ring(own), exchange(own, group),
@@ -363,8 +388,17 @@ struct stream_group {
           n_row(int(a.n_row))
     {
     }
-    // Barriers, the first rows, weights. Neighbouring groups take rows far apart: blocks then
-    // differ by one row at most.
+    // Rows that there is room for, but the first.
+    __device__ __forceinline__ void bring_more(const sgp_args &a) const
+    {
+        for (int i = 1 + exchange.warp; i < memory::n_at_start; i += S::n_warp) {
+            if (first + i * step < n_row) {
+                ring.bring(a, first + i * step, i, i);
+            }
+        }
+    }
+    // Barriers, the first rows, weights; the latter asked for before the memory is busy, and rows
+    // but the first one behind them.
     __device__ __forceinline__ void start(const sgp_args &a, stream_weights<S> &weights,
                                           unsigned char *bytes) const
     {
@@ -373,26 +407,17 @@ struct stream_group {
             exchange.init();
             clifford_mma::barrier_init_fence();
         }
-        __syncthreads();
         wait_for_previous();
         let_next_start();
-        for (int i = exchange.warp; i < S::depth; i += S::n_warp) {
-            if (first + i * step < n_row) {
-                ring.issue(a, first + i * step, i);
-            }
+        weights.expect(a);
+        __syncthreads();
+        if (exchange.warp == 0 && first < n_row) {
+            ring.bring(a, first, 0, 0);
         }
         weights.init(a, reinterpret_cast<float *>(bytes + S::n_group * memory::group_bytes),
                      group.lane);
+        bring_more(a);
         __syncthreads();
-    }
-    // A warp has read, and written, all that it will of a row's place.
-    __device__ __forceinline__ void leave(int place) const
-    {
-        clifford_mma::fence_async_proxy();
-        __syncwarp();
-        if (exchange.lane == 0) {
-            ring.leave(place);
-        }
     }
     __device__ __forceinline__ bool has_turn(int i) const
     {
@@ -424,40 +449,6 @@ struct stream_results {
         }
     }
 };
-
-// What happens to a row's place when all warps have left it: results that lie there are sent, then
-// a later row is brought. By a whole warp.
-template <typename S, int n_tensor>
-__device__ __forceinline__ void send_row(const sgp_args &a, const stream_group<S, n_tensor> &stream,
-                                         const ring_place<S::depth> &place, int row)
-{
-    stream.ring.wait_empty(place.at, place.parity);
-    stream.ring.send(a, row, place.at);
-}
-
-template <typename S, int n_tensor>
-__device__ __forceinline__ void bring_row(const sgp_args &a,
-                                          const stream_group<S, n_tensor> &stream,
-                                          const ring_place<S::depth> &place, int row)
-{
-    const int later = row + S::depth * stream.step;
-    clifford_mma::wait_bulk_out_read();
-    if (later < stream.n_row) {
-        stream.ring.issue(a, later, place.at);
-    }
-}
-
-// Behind the last row, the one of number i - 1.
-template <typename S, int n_tensor>
-__device__ __forceinline__ void send_last(const sgp_args &a,
-                                          const stream_group<S, n_tensor> &stream,
-                                          const ring_place<S::depth> &place, int i)
-{
-    if (i > 0 && stream.has_turn(i)) {
-        send_row(a, stream, place, stream.first + (i - 1) * stream.step);
-    }
-    clifford_mma::wait_bulk_out();
-}
 
 } // namespace clifford
 

@@ -16,18 +16,19 @@ struct stream_row {
 
 // The product of the raw inputs, and gz o to the exchange.
 template <typename S>
-__device__ __forceinline__ void begin_backward(const float *statistics,
-                                               const stream_group<S, 3> &stream,
-                                               const stream_weights<S> &weights, int i, int row,
-                                               int place, uint32_t parity, stream_row<S> &begun)
+__device__ __forceinline__ void
+begin_backward(const float *statistics, const stream_group<S, 3> &stream,
+               const stream_weights<S> &weights, int i, int row, const ring_place<S::depth> &place,
+               int gradient_place, stream_row<S> &begun)
 {
     constexpr int V = S::V;
     constexpr int D = S::D;
     const typename S::A algebra;
     begun.r = __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(statistics + row)));
     pack<typename S::T, V> items[3 * D];
-    stream.ring.wait_full(place, parity);
-    stream.ring.template load<0, 3>(place, stream.group.lane, items);
+    stream.ring.wait(place.at, place.parity);
+    stream.ring.load_pair(place.at, stream.group.lane, items);
+    stream.ring.load_gradient(gradient_place, stream.group.lane, items + 2 * D);
     float sums[S::G] = {};
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -72,12 +73,12 @@ __device__ __forceinline__ row_norm<S::G, float> collect_norm(const stream_group
 // gz through norm and gates, all features of a thread: what was begun becomes the gradient of the
 // product.
 template <typename S>
-__device__ __forceinline__ void pass_norm(const stream_group<S, 3> &stream, int i, int place,
-                                          stream_row<S> &begun)
+__device__ __forceinline__ void pass_norm(const stream_group<S, 3> &stream, int i,
+                                          int gradient_place, stream_row<S> &begun)
 {
     const typename S::A algebra;
     pack<typename S::T, S::V> items[S::D];
-    stream.ring.template load<2, 1>(place, stream.group.lane, items);
+    stream.ring.load_gradient(gradient_place, stream.group.lane, items);
     const row_norm<S::G, float> norm = collect_norm<S>(stream, i, begun.r);
 #pragma unroll
     for (int v = 0; v < S::V; v++) {
@@ -142,8 +143,7 @@ struct stream_gradients {
             to[k * S::lanes] = {{first[k / 2].at[k % 2], second[k / 2].at[k % 2]}};
         }
     }
-    __device__ __forceinline__ static void put(const float (&results)[S::V][n],
-                                               pack<T, S::V> *to)
+    __device__ __forceinline__ static void put(const float (&results)[S::V][n], pack<T, S::V> *to)
     {
         pack<T, S::V> items[n];
         narrow_components<T, S::V>(results, items);
@@ -163,7 +163,7 @@ finish_first(const stream_group<S, 3> &stream, const stream_weights<S> &weights,
 {
     pack<typename S::T, S::V> items[2 * S::D];
     float results[2 * S::D];
-    stream.ring.template load<0, 2>(place, stream.group.lane, items);
+    stream.ring.load_pair(place, stream.group.lane, items);
     finish_feature<S>(weights, stream.group.lane, 0, items, begun.features[0], totals[0], results);
     gradients.keep(results);
 }
@@ -178,19 +178,35 @@ finish_last(const stream_group<S, 3> &stream, const stream_weights<S> &weights, 
     constexpr int V = S::V;
     pack<typename S::T, V> items[2 * S::D];
     float results[V][2 * S::D];
-    stream.ring.template load<0, 2>(place, stream.group.lane, items);
+    stream.ring.load_pair(place, stream.group.lane, items);
 #pragma unroll
     for (int v = S::n_first; v < V; v++) {
         finish_feature<S>(weights, stream.group.lane, v, items, begun.features[v], totals[v],
                           results[v]);
     }
-    pack<typename S::T, V> *to = stream.ring.items(place, stream.group.lane);
+    pack<typename S::T, V> *to = stream.ring.pair_items(place, stream.group.lane);
     if constexpr (S::n_first > 0) {
         gradients.put_with(results[V - 1], to);
     } else {
         stream_gradients<S>::put(results, to);
     }
-    stream.leave(place);
+    clifford_mma::fence_async_proxy();
+}
+
+// Sends the rows that are still in the ring, the last of them in the place before `behind`.
+template <typename S>
+__device__ __forceinline__ void send_last(const sgp_args &a, const stream_group<S, 3> &stream,
+                                          const ring_place<S::depth> &behind, int n_begun)
+{
+    stream.group.sync();
+    if (stream.exchange.warp == 0 && n_begun > 0) {
+        const int last = stream.first + (n_begun - 1) * stream.step;
+        if (n_begun > 1) {
+            stream.ring.send(a, last - stream.step, behind.before().before().at);
+        }
+        stream.ring.send(a, last, behind.before().at);
+        clifford_mma::wait_bulk_out_read();
+    }
 }
 
 template <typename S>
@@ -198,6 +214,7 @@ __global__ void __launch_bounds__(S::threads, 1)
     sgp_stream_backward(const __grid_constant__ sgp_args a)
 {
     extern __shared__ uint4 shared[];
+    using memory = stream_memory<S, 3>;
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     const stream_group<S, 3> stream(a, bytes);
     stream_weights<S> weights;
@@ -209,50 +226,45 @@ __global__ void __launch_bounds__(S::threads, 1)
     stream_gradients<S> gradients;
     ring_place<S::depth> beginning;
     ring_place<S::depth> finishing;
+    ring_place<memory::gradient_depth> gradient;
     if (stream.first < stream.n_row) {
-        begin_backward<S>(statistics, stream, weights, 0, stream.first, 0, 0, begun);
+        begin_backward<S>(statistics, stream, weights, 0, stream.first, beginning, 0, begun);
     }
     int i = 0;
     for (int row = stream.first; row < stream.n_row; row += stream.step) {
         const int next_row = row + stream.step;
-        const bool has_turn = i > 0 && stream.has_turn(i);
-        stream_row<S> next;
-        beginning.next();
+        const bool has_turn = stream.has_turn(i);
+        // Then all warps have begun row i: they have done with row i - 2, and with gz of row i - 1.
+        stream.exchange.wait(i);
+        if (has_turn && i > 1) {
+            stream.ring.send(a, row - 2 * stream.step, finishing.before().before().at);
+        }
+        pass_norm<S>(stream, i, gradient.at, begun);
         if constexpr (S::n_first > 0) {
-            stream.exchange.wait(i);
-            pass_norm<S>(stream, i, finishing.at, begun);
             finish_first<S>(stream, weights, finishing.at, begun, totals, gradients);
-            if (has_turn) {
-                send_row(a, stream, finishing.before(), row - stream.step);
-            }
         }
+        const int later = row + (S::depth - 2) * stream.step;
+        if (has_turn && i > 0 && later < stream.n_row) {
+            clifford_mma::wait_bulk_out_read();
+            stream.ring.bring(a, later, finishing.before().before().at, gradient.before().at);
+        }
+        beginning.next();
+        gradient.next();
+        stream_row<S> next;
         if (next_row < stream.n_row) {
-            begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning.at,
-                              beginning.parity, next);
-        }
-        if constexpr (S::n_first == 0) {
-            stream.exchange.wait(i);
-            if (has_turn) {
-                send_row(a, stream, finishing.before(), row - stream.step);
-            }
-        }
-        // The place of the row before, which all warps have all but left.
-        if (has_turn) {
-            bring_row(a, stream, finishing.before(), row - stream.step);
-        }
-        if constexpr (S::n_first == 0) {
-            pass_norm<S>(stream, i, finishing.at, begun);
+            begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning, gradient.at,
+                              next);
         }
         finish_last<S>(stream, weights, finishing.at, begun, totals, gradients);
         finishing.next();
         i++;
         begun = next;
     }
-    send_last(a, stream, finishing.before(), i);
+    send_last(a, stream, finishing, i);
     if (a.grad_weight.data != nullptr) {
-        float *sums = reinterpret_cast<float *>(bytes + stream_memory<S, 3>::head_bytes);
-        leave_row_partials<S::P, S::V>(a, stream.group, stream.group.lane * S::V, true, totals,
-                                       sums);
+        leave_row_partials<S::P, S::V, memory::totals_gap>(
+            a, stream.group, stream.group.lane * S::V, true, totals,
+            reinterpret_cast<float *>(bytes + memory::head_bytes));
     }
 }
 

@@ -17,8 +17,8 @@ __device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
     constexpr int D = S::D;
     const typename S::A algebra;
     pack<typename S::T, V> items[2 * D];
-    stream.ring.wait_full(place, parity);
-    stream.ring.template load<0, 2>(place, stream.group.lane, items);
+    stream.ring.wait(place, parity);
+    stream.ring.load_pair(place, stream.group.lane, items);
     float sums[S::G] = {};
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         // Then all warps have taken their items of row i.
         stream.exchange.wait(i);
         if (stream.has_turn(i) && row + S::depth * stream.step < stream.n_row) {
-            stream.ring.issue(a, row + S::depth * stream.step, finishing.at);
+            stream.ring.bring(a, row + S::depth * stream.step, finishing.at, 0);
         }
         finish_forward<S>(a, stream, out, i, row, eps, o);
         finishing.next();

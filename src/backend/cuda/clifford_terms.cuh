@@ -1,5 +1,6 @@
 // An algebra as straight-line code, from its generated lists of terms. Included once per algebra,
-// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30) and TESS_CL_TERMS ("clifford/cl30_paths.def") defined.
+// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30) and TESS_CL_TERMS ("clifford/cl30_paths.def")
+// defined.
 
 #include "clifford/algebras.h"
 
