@@ -30,7 +30,7 @@ a factor with a single component, to which the weight is applied instead of to m
 of the left factor x
 
     CL_LEFT(p, c)
-    CL_LEFT_PLUS(k, j)  CL_LEFT_MINUS(k, j)           its terms, +-h_k x_c y_j
+    CL_LEFT_TERM(+, k, j)  CL_LEFT_TERM(-, k, j)      its terms, +-h_k x_c y_j
     CL_LEFT_END(p, c)
 
 and likewise CL_RIGHT(p, c) with terms (k, i) of +-h_k x_i y_c, and CL_OUT(p, c) with terms (i, j)
@@ -160,7 +160,7 @@ def path_lines(table):
             for term in terms:
                 if term[place] == c:
                     a, b = (term[n] for n in range(3) if n != place)
-                    words.append(f"CL_{word}_{'PLUS' if term[3] > 0 else 'MINUS'}({a}, {b})")
+                    words.append(f"CL_{word}_TERM({'+' if term[3] > 0 else '-'}, {a}, {b})")
             words.append(f"CL_{word}_END({p}, {c})")
             yield " ".join(words)
 

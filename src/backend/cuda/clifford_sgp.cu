@@ -23,7 +23,27 @@ struct reduce_args {
     int64_t n_weight; // features times paths
     int32_t n_path;
     int32_t n_partial;
+    int32_t partial_width;
     int32_t dtype;
+};
+
+// The weight that partial sum i is of.
+struct place {
+    int64_t n;
+    int64_t path;
+
+    __device__ __forceinline__ place(const reduce_args &a, int64_t i)
+    {
+        if (a.partial_width == 0) {
+            n = i / a.n_path;
+            path = i - n * a.n_path;
+        } else {
+            const int lanes = int(a.n_weight) / a.n_path / a.partial_width;
+            const int line = int(i) / lanes;
+            n = (int(i) - line * lanes) * a.partial_width + line / a.n_path;
+            path = line % a.n_path;
+        }
+    }
 };
 
 // Adds the partial sums of every weight: 16 threads every 16th each, then those 16. A thread asks
@@ -32,8 +52,8 @@ template <typename C>
 __global__ void __launch_bounds__(reduce_threads) sgp_reduce(const __grid_constant__ reduce_args a)
 {
     extern __shared__ uint4 shared[];
-    wait_for_previous();
     let_next_start();
+    wait_for_previous();
     C *sums = reinterpret_cast<C *>(shared);
     const int column = int(threadIdx.x) % reduce_width;
     const int part = int(threadIdx.x) / reduce_width;
@@ -63,16 +83,15 @@ __global__ void __launch_bounds__(reduce_threads) sgp_reduce(const __grid_consta
     for (int other = 1; other < reduce_parts; other++) {
         sum += sums[other * reduce_width + column];
     }
-    const int64_t n = i / a.n_path;
-    const int64_t p = i - n * a.n_path;
+    const place at(a, i);
     store_item<C>(a.grad_weight.data, a.dtype,
-                  n * a.grad_weight.stride[0] + p * a.grad_weight.stride[1], sum);
+                  at.n * a.grad_weight.stride[0] + at.path * a.grad_weight.stride[1], sum);
 }
 
 cudaError_t launch_reduce(cudaStream_t stream, const sgp_args &a, int32_t n_path)
 {
-    const reduce_args args = {a.partials, a.grad_weight, a.n * n_path,
-                              n_path,     a.n_partial,   a.weight_dtype};
+    const reduce_args args = {a.partials,  a.grad_weight,   a.n * n_path,  n_path,
+                              a.n_partial, a.partial_width, a.weight_dtype};
     const dim3 grid(unsigned((args.n_weight - 1) / reduce_width + 1));
     return a.dtype == TESS_F64 ? launch_early(sgp_reduce<double>, grid, reduce_threads,
                                               sizeof(double) * reduce_threads, stream, args)
@@ -169,7 +188,8 @@ cudaError_t sgp_launch(cudaStream_t stream, const void *args)
     if (error == cudaErrorNotSupported) {
         error = table_backward(stream, problem, a);
     }
-    if (error != cudaSuccess || a.grad_weight.data == nullptr || a.n_partial == 1) {
+    if (error != cudaSuccess || a.grad_weight.data == nullptr ||
+        (a.n_partial == 1 && a.partial_width == 0)) {
         return error;
     }
     return launch_reduce(stream, a, problem.algebra->n_path);

@@ -27,7 +27,8 @@ struct sgp_args {
     tess_cl_view x, y, weight, out;
     tess_cl_view gz, gx, gy, grad_weight;
     void *statistics; // forward: written; backward: read; or NULL
-    void *partials;   // sums over rows of weight gradients: [n_partial][n][path], computed type
+    void *partials;   // sums over rows of weight gradients: [n_partial][n][path], or with
+                      // partial_width v [n_partial][v][path][n / v]; computed type
     void *rows;       // split passes: [1 or 2][grade][row] of 1/r and dot, computed type
     int64_t n_row;
     int64_t n; // features
@@ -40,6 +41,7 @@ struct sgp_args {
     int32_t metric;
     int32_t lanes;     // threads per row
     int32_t n_partial; // blocks or slices that leave partial sums
+    int32_t partial_width;
 };
 
 // Weight gradients of one feature in registers.
@@ -60,8 +62,8 @@ struct register_sums {
 };
 
 // The passes of an algebra with straight-line code. The backward pass leaves in args.n_partial how
-// many partial sums of weight gradients there are; 1: none, grad_weight is written. Both answer
-// cudaErrorNotSupported for what is left to the table.
+// many partial sums of weight gradients there are; 1 without a partial_width: none, grad_weight is
+// written. Both answer cudaErrorNotSupported for what is left to the table.
 struct sgp_kernels {
     int8_t metric[TESS_CL_MAX_SYMBOLS];
     int32_t n_symbol;

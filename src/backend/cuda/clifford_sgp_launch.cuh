@@ -177,6 +177,7 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
     a.n_partial = int32_t(blocks);
+    a.partial_width = S::V;
     return launch_early(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
                         stream, a);
 }
@@ -190,8 +191,9 @@ struct stream_choice {
     static constexpr bool is_wide = sizeof(T) == 4;
     using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
                                  !is_short && is_wide ? 3 : 4, 0, true>;
-    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512, is_wide ? 5 : 4,
-                                  is_wide ? 0 : 1, is_short || is_wide>;
+    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512,
+                                  !is_short && is_wide ? 5 : 4, !is_short && is_wide ? 0 : 1,
+                                  is_short || is_wide>;
 };
 
 template <typename A, typename T>

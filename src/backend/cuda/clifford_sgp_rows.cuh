@@ -240,10 +240,9 @@ __global__ void __launch_bounds__(threads, n_resident)
     }
 }
 
-// Adds the groups of a block in order and writes the block's weight gradients. totals: shared
-// memory, which may be that of the weights; every thread's V P of them are `gap` apart, by which
-// banks need not collide.
-template <int P, int V, int gap = 0>
+// Adds the groups of a block in order and writes the block's weight gradients. Overwrites the
+// shared weights.
+template <int P, int V>
 __device__ __forceinline__ void
 leave_row_partials(const sgp_args &a, const row_group &group, int n0, bool is_active,
                    const register_sums<P, float> (&sums)[V], float *totals)
@@ -253,15 +252,10 @@ leave_row_partials(const sgp_args &a, const row_group &group, int n0, bool is_ac
         if (group.index == owner && is_active) {
 #pragma unroll
             for (int v = 0; v < V; v++) {
-                float *total = totals + (n0 + v) * P + n0 / V * gap;
-                float before[P] = {};
-#pragma unroll
-                for (int p = 0; p < P && owner > 0; p++) {
-                    before[p] = total[p];
-                }
+                float *total = totals + (n0 + v) * P;
 #pragma unroll
                 for (int p = 0; p < P; p++) {
-                    total[p] = owner == 0 ? sums[v].at[p] : before[p] + sums[v].at[p];
+                    total[p] = owner == 0 ? sums[v].at[p] : total[p] + sums[v].at[p];
                 }
             }
         }
@@ -270,14 +264,13 @@ leave_row_partials(const sgp_args &a, const row_group &group, int n0, bool is_ac
     const int n_weight = int(a.n) * P;
     float *partials = static_cast<float *>(a.partials) + int64_t(blockIdx.x) * n_weight;
     for (int i = int(threadIdx.x); i < n_weight; i += int(blockDim.x)) {
-        const float total = totals[i + i / (V * P) * gap];
         if (a.n_partial > 1) {
-            partials[i] = total;
+            partials[i] = totals[i];
         } else {
             const int n = i / P;
             store_item<float>(a.grad_weight.data, a.weight_dtype,
                               n * a.grad_weight.stride[0] + (i - n * P) * a.grad_weight.stride[1],
-                              total);
+                              totals[i]);
         }
     }
 }

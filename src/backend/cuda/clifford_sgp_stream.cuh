@@ -55,11 +55,8 @@ struct stream_memory {
     static constexpr uint32_t exchange_bytes = n_exchange * F * S::n_warp * 4;
     static constexpr uint32_t head_bytes = (barriers_bytes + exchange_bytes + 127) / 128 * 128;
     static constexpr uint32_t group_bytes = head_bytes + ring_bytes;
-    // Weight gradients of a thread that must not share banks with its neighbours', in the end.
-    static constexpr int totals_gap = S::V * S::P % 2 == 0 ? 1 : 0;
-    static_assert(n_tensor == 2 ||
-                      ring_bytes >= S::lanes * (S::V * S::P + totals_gap) * sizeof(float),
-                  "totals lie where rows were");
+    static_assert(n_tensor == 2 || ring_bytes >= S::N * S::P * sizeof(float),
+                  "weight gradients lie where rows were");
 
     static size_t bytes()
     {
@@ -120,6 +117,13 @@ struct row_exchange {
     {
         const uint32_t place = uint32_t(i) % memory::n_exchange;
         clifford_mma::barrier_wait(barriers + place * 8, uint32_t(i) / memory::n_exchange & 1);
+    }
+    // The same for a group whose memory lies `offset` further.
+    __device__ __forceinline__ void wait_other(int i, uint32_t offset) const
+    {
+        const uint32_t place = uint32_t(i) % memory::n_exchange;
+        clifford_mma::barrier_wait(barriers + offset + place * 8,
+                                   uint32_t(i) / memory::n_exchange & 1);
     }
     // The total of grade(), in every lane that has this grade.
     __device__ __forceinline__ float collect(int i) const
@@ -378,11 +382,25 @@ struct stream_group {
     int first;
     int n_row;
 
+    // Groups take turns with sets of four warps, one per scheduler, as schedulers prefer early
+    // warps.
+    __device__ __forceinline__ static row_group spread_group()
+    {
+        row_group group(S::lanes);
+#ifdef SPREAD
+        if constexpr (S::n_warp % 4 == 0) {
+            const int set = int(threadIdx.x) / 128;
+            group.index = set % S::n_group;
+            group.lane = set / S::n_group * 128 + int(threadIdx.x) % 128;
+        }
+#endif
+        return group;
+    }
     // Neighbouring groups take rows far apart: blocks then differ by one row at most. The shuffle
     // tells the compiler that the group is the same for all lanes of a warp, and rows and addresses
     // with it.
     __device__ __forceinline__ stream_group(const sgp_args &a, unsigned char *bytes)
-        : group(S::lanes), index(__shfl_sync(all_lanes, group.index, 0)),
+        : group(spread_group()), index(__shfl_sync(all_lanes, group.index, 0)),
           own(bytes + index * memory::group_bytes), ring(own), exchange(own, group),
           step(int(gridDim.x) * S::n_group), first(index * int(gridDim.x) + int(blockIdx.x)),
           n_row(int(a.n_row))
@@ -397,20 +415,34 @@ struct stream_group {
             }
         }
     }
-    // Barriers, the first rows, weights; the latter asked for before the memory is busy, and rows
+    // Has the second-level cache fetch the group's first row. That is no access as the memory knows
+    // it: what a kernel before this one still writes, is seen.
+    __device__ __forceinline__ void expect(const sgp_args &a) const
+    {
+        constexpr int n_line = int(S::component_bytes) / 128;
+        for (int i = group.lane; i < n_tensor * S::D * n_line && first < n_row; i += S::lanes) {
+            const int k = i / n_line;
+            const tess_cl_view &view = k < S::D ? a.x : k < 2 * S::D ? a.y : a.gz;
+            const typename S::T *from = static_cast<const typename S::T *>(view.data) +
+                                        int64_t(first) * view.stride[1] + k % S::D * view.stride[0];
+            prefetch(reinterpret_cast<const unsigned char *>(from) + i % n_line * 128);
+        }
+    }
+    // Barriers, weights, the first rows; weights are asked for before the memory is busy, and rows
     // but the first one behind them.
     __device__ __forceinline__ void start(const sgp_args &a, stream_weights<S> &weights,
                                           unsigned char *bytes) const
     {
+        let_next_start();
+        weights.expect(a);
+        expect(a);
         if (group.lane == 0) {
             ring.init();
             exchange.init();
             clifford_mma::barrier_init_fence();
         }
-        wait_for_previous();
-        let_next_start();
-        weights.expect(a);
         __syncthreads();
+        wait_for_previous();
         if (exchange.warp == 0 && first < n_row) {
             ring.bring(a, first, 0, 0);
         }
@@ -418,6 +450,15 @@ struct stream_group {
                      group.lane);
         bring_more(a);
         __syncthreads();
+    }
+    // Waits until the next group of the block is at most two rows behind row i, so that none is
+    // left alone in the end.
+    __device__ __forceinline__ void keep_pace(int i) const
+    {
+        if constexpr (S::n_group > 1) {
+            const int next = index + 1 < S::n_group ? index + 1 : 0;
+            exchange.wait_other(i, uint32_t((next - index) * int(memory::group_bytes)));
+        }
     }
     __device__ __forceinline__ bool has_turn(int i) const
     {

@@ -205,7 +205,39 @@ __device__ __forceinline__ void send_last(const sgp_args &a, const stream_group<
             stream.ring.send(a, last - stream.step, behind.before().before().at);
         }
         stream.ring.send(a, last, behind.before().at);
-        clifford_mma::wait_bulk_out_read();
+    }
+}
+
+// Adds the groups of a block, and leaves the block's weight gradients. The last group, which has
+// the fewest rows, begins, and leaves its sums in its ring.
+template <typename S>
+__device__ __forceinline__ void leave_partials(const sgp_args &a, const stream_group<S, 3> &stream,
+                                               const register_sums<S::P, float> (&sums)[S::V],
+                                               unsigned char *bytes)
+{
+    using memory = stream_memory<S, 3>;
+    constexpr int last = S::n_group - 1;
+    const int lane = stream.group.lane;
+    float *totals =
+        reinterpret_cast<float *>(bytes + last * memory::group_bytes + memory::head_bytes) + lane;
+    float *partials = static_cast<float *>(a.partials) + int64_t(blockIdx.x) * (S::N * S::P) + lane;
+#pragma unroll
+    for (int owner = last; owner >= 0; owner--) {
+        if (stream.index == owner) {
+            if (owner == last && last > 0) {
+                clifford_mma::wait_bulk_out_read();
+                stream.group.sync();
+            }
+#pragma unroll
+            for (int i = 0; i < S::V * S::P; i++) {
+                const float own = sums[i / S::P].at[i % S::P];
+                const float sum = owner == last ? own : totals[i * S::lanes] + own;
+                (owner == 0 ? partials : totals)[i * S::lanes] = sum;
+            }
+        }
+        if (owner > 0) {
+            __syncthreads();
+        }
     }
 }
 
@@ -252,6 +284,11 @@ __global__ void __launch_bounds__(S::threads, 1)
         gradient.next();
         stream_row<S> next;
         if (next_row < stream.n_row) {
+#ifdef PACE
+            if (i > 0) {
+                stream.keep_pace(i - 1);
+            }
+#endif
             begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning, gradient.at,
                               next);
         }
@@ -262,10 +299,9 @@ __global__ void __launch_bounds__(S::threads, 1)
     }
     send_last(a, stream, finishing, i);
     if (a.grad_weight.data != nullptr) {
-        leave_row_partials<S::P, S::V, memory::totals_gap>(
-            a, stream.group, stream.group.lane * S::V, true, totals,
-            reinterpret_cast<float *>(bytes + memory::head_bytes));
+        leave_partials(a, stream, totals, bytes);
     }
+    clifford_mma::wait_bulk_out_read();
 }
 
 } // namespace clifford

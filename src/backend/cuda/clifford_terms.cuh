@@ -76,35 +76,29 @@ TESS_CL_NAME::product(const C (&x)[n_component], const C (&y)[n_component], cons
 #define CL_LEFT(p, i)                                                                              \
     if (paths.has(p)) {                                                                            \
         const C v = w[p] * x[i];
-#define CL_LEFT_PLUS(k, j) s[k] = fma(v, y[j], s[k]);
-#define CL_LEFT_MINUS(k, j) s[k] = fma(-v, y[j], s[k]);
+#define CL_LEFT_TERM(sign, k, j) s[k] = fma(sign v, y[j], s[k]);
 #define CL_LEFT_END(p, i) }
 #define CL_RIGHT(p, j)                                                                             \
     if (paths.has(p)) {                                                                            \
         const C v = w[p] * y[j];
-#define CL_RIGHT_PLUS(k, i) s[k] = fma(v, x[i], s[k]);
-#define CL_RIGHT_MINUS(k, i) s[k] = fma(-v, x[i], s[k]);
+#define CL_RIGHT_TERM(sign, k, i) s[k] = fma(sign v, x[i], s[k]);
 #define CL_RIGHT_END(p, j) }
 #define CL_OUT(p, k)                                                                               \
     if (paths.has(p)) {                                                                            \
         C q = C(0);
-#define CL_OUT_PLUS(i, j) q = fma(x[i], y[j], q);
-#define CL_OUT_MINUS(i, j) q = fma(-x[i], y[j], q);
+#define CL_OUT_TERM(sign, i, j) q = fma(sign x[i], y[j], q);
 #define CL_OUT_END(p, k)                                                                           \
     s[k] = fma(w[p], q, s[k]);                                                                     \
     }
 #include TESS_CL_TERMS
 #undef CL_LEFT
-#undef CL_LEFT_PLUS
-#undef CL_LEFT_MINUS
+#undef CL_LEFT_TERM
 #undef CL_LEFT_END
 #undef CL_RIGHT
-#undef CL_RIGHT_PLUS
-#undef CL_RIGHT_MINUS
+#undef CL_RIGHT_TERM
 #undef CL_RIGHT_END
 #undef CL_OUT
-#undef CL_OUT_PLUS
-#undef CL_OUT_MINUS
+#undef CL_OUT_TERM
 #undef CL_OUT_END
 }
 
@@ -124,12 +118,9 @@ TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], co
     if (paths.has(p)) {                                                                            \
         const C v = w[p] * x[i];                                                                   \
         C q = C(0);
-#define CL_LEFT_PLUS(k, j)                                                                         \
-    q = fma(h[k], y[j], q);                                                                        \
-    gy[j] = fma(v, h[k], gy[j]);
-#define CL_LEFT_MINUS(k, j)                                                                        \
-    q = fma(-h[k], y[j], q);                                                                       \
-    gy[j] = fma(-v, h[k], gy[j]);
+#define CL_LEFT_TERM(sign, k, j)                                                                   \
+    q = fma(sign h[k], y[j], q);                                                                   \
+    gy[j] = fma(sign v, h[k], gy[j]);
 #define CL_LEFT_END(p, i)                                                                          \
     gx[i] = fma(w[p], q, gx[i]);                                                                   \
     sums.add(p, x[i], q);                                                                          \
@@ -138,12 +129,9 @@ TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], co
     if (paths.has(p)) {                                                                            \
         const C v = w[p] * y[j];                                                                   \
         C q = C(0);
-#define CL_RIGHT_PLUS(k, i)                                                                        \
-    q = fma(h[k], x[i], q);                                                                        \
-    gx[i] = fma(v, h[k], gx[i]);
-#define CL_RIGHT_MINUS(k, i)                                                                       \
-    q = fma(-h[k], x[i], q);                                                                       \
-    gx[i] = fma(-v, h[k], gx[i]);
+#define CL_RIGHT_TERM(sign, k, i)                                                                  \
+    q = fma(sign h[k], x[i], q);                                                                   \
+    gx[i] = fma(sign v, h[k], gx[i]);
 #define CL_RIGHT_END(p, j)                                                                         \
     gy[j] = fma(w[p], q, gy[j]);                                                                   \
     sums.add(p, y[j], q);                                                                          \
@@ -152,29 +140,22 @@ TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], co
     if (paths.has(p)) {                                                                            \
         const C v = w[p] * h[k];                                                                   \
         C q = C(0);
-#define CL_OUT_PLUS(i, j)                                                                          \
-    q = fma(x[i], y[j], q);                                                                        \
-    gx[i] = fma(v, y[j], gx[i]);                                                                   \
-    gy[j] = fma(v, x[i], gy[j]);
-#define CL_OUT_MINUS(i, j)                                                                         \
-    q = fma(-x[i], y[j], q);                                                                       \
-    gx[i] = fma(-v, y[j], gx[i]);                                                                  \
-    gy[j] = fma(-v, x[i], gy[j]);
+#define CL_OUT_TERM(sign, i, j)                                                                    \
+    q = fma(sign x[i], y[j], q);                                                                   \
+    gx[i] = fma(sign v, y[j], gx[i]);                                                              \
+    gy[j] = fma(sign v, x[i], gy[j]);
 #define CL_OUT_END(p, k)                                                                           \
     sums.add(p, h[k], q);                                                                          \
     }
 #include TESS_CL_TERMS
 #undef CL_LEFT
-#undef CL_LEFT_PLUS
-#undef CL_LEFT_MINUS
+#undef CL_LEFT_TERM
 #undef CL_LEFT_END
 #undef CL_RIGHT
-#undef CL_RIGHT_PLUS
-#undef CL_RIGHT_MINUS
+#undef CL_RIGHT_TERM
 #undef CL_RIGHT_END
 #undef CL_OUT
-#undef CL_OUT_PLUS
-#undef CL_OUT_MINUS
+#undef CL_OUT_TERM
 #undef CL_OUT_END
 }
 
