@@ -319,8 +319,6 @@ void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
     const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
-    t.run("fwd V2 d4 shared", false, stream_forward<shape<A, T, 2, 4, 0, false>>());
-    t.run("fwd V2 d3 shared 768", false, stream_forward<shape<A, T, 2, 3, 0, false, 768>>());
     t.run("bwd moves", true, moves<3, 2>(b));
     t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
     time_stage(t, algebra);
@@ -335,8 +333,8 @@ void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
     const bencher t = {b, "2D f32", TESS_F32, copy_rate};
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
+    t.run("fwd V2 d5", false, stream_forward<shape<A, T, 2, 5>>());
     t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V2 d4", true, stream_backward<shape<A, T, 2, 4>>());
     t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
     time_stage(t, algebra);
     free_bench(b);
@@ -350,12 +348,11 @@ void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
     const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
     t.run("fwd moves", false, moves<2, 1>(b));
     t.run("fwd V4 d4", false, stream_forward<shape<A, T, 4, 4>>());
-    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
+    t.run("fwd V4 d3", false, stream_forward<shape<A, T, 4, 3>>());
     t.run("bwd moves", true, moves<3, 2>(b));
     t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
-    t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
     t.run("bwd V2 d4 first shared 768", true, stream_backward<shape<A, T, 2, 4, 1, false, 768>>());
-    t.run("bwd V2 d3 first shared 768", true, stream_backward<shape<A, T, 2, 3, 1, false, 768>>());
+    t.run("bwd V4 d4 first shared", true, stream_backward<shape<A, T, 4, 4, 2, false>>());
     time_stage(t, algebra);
     free_bench(b);
 }

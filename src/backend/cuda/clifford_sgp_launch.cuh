@@ -182,18 +182,17 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
                         stream, a);
 }
 
-// The stream kernels of an algebra, as they were fastest on an H200. In the backward pass eight
-// components leave a thread room for one feature of f32, or for two of 16 bits whose weights lie in
-// shared memory.
+// The stream kernels of an algebra, as they were fastest on an H200. In the backward pass registers
+// leave a thread room for one feature of eight f32 components, two of eight 16-bit ones or of four
+// f32, or four of four 16-bit ones; the weights of the 16-bit ones lie in shared memory.
 template <typename A, typename T>
 struct stream_choice {
     static constexpr bool is_short = A::n_component <= 4;
     static constexpr bool is_wide = sizeof(T) == 4;
+    static constexpr int width = (is_short ? 2 : 1) * (is_wide ? 1 : 2);
     using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
                                  !is_short && is_wide ? 3 : 4, 0, true>;
-    using backward = stream_shape<A, T, !is_short && is_wide ? 1 : 2, 512, 512,
-                                  !is_short && is_wide ? 5 : 4, !is_short && is_wide ? 0 : 1,
-                                  is_short || is_wide>;
+    using backward = stream_shape<A, T, width, 512, 512, width == 1 ? 5 : 4, width / 2, is_wide>;
 };
 
 template <typename A, typename T>

@@ -15,8 +15,8 @@ namespace clifford
 {
 
 // A kernel's constants. V: neighbouring features of a thread; N: features of a row; depth: places
-// of a group's ring; n_first: features that are finished before the next row begins; keeps_weights:
-// in registers, not in shared memory.
+// of a group's ring; n_first: features that are finished before the next row begins, none or half
+// of them; keeps_weights: in registers, not in shared memory.
 template <typename A_, typename T_, int V_, int N_, int threads_, int depth_, int n_first_,
           bool keeps_weights_>
 struct stream_shape {
@@ -35,6 +35,7 @@ struct stream_shape {
     static constexpr int n_warp = lanes / 32;
     static constexpr int n_group = threads / lanes;
     static constexpr uint32_t component_bytes = uint32_t(N * sizeof(T));
+    static_assert(n_first == 0 || (2 * n_first == V && n_first <= 2), "none or half");
     static_assert(lanes % 32 == 0 && threads % lanes == 0 && n_group >= 1, "whole groups");
 };
 
@@ -117,13 +118,6 @@ struct row_exchange {
     {
         const uint32_t place = uint32_t(i) % memory::n_exchange;
         clifford_mma::barrier_wait(barriers + place * 8, uint32_t(i) / memory::n_exchange & 1);
-    }
-    // The same for a group whose memory lies `offset` further.
-    __device__ __forceinline__ void wait_other(int i, uint32_t offset) const
-    {
-        const uint32_t place = uint32_t(i) % memory::n_exchange;
-        clifford_mma::barrier_wait(barriers + offset + place * 8,
-                                   uint32_t(i) / memory::n_exchange & 1);
     }
     // The total of grade(), in every lane that has this grade.
     __device__ __forceinline__ float collect(int i) const
@@ -387,13 +381,11 @@ struct stream_group {
     __device__ __forceinline__ static row_group spread_group()
     {
         row_group group(S::lanes);
-#ifdef SPREAD
         if constexpr (S::n_warp % 4 == 0) {
-            const int set = int(threadIdx.x) / 128;
-            group.index = set % S::n_group;
-            group.lane = set / S::n_group * 128 + int(threadIdx.x) % 128;
+            const unsigned set = threadIdx.x / 128;
+            group.index = int(set % S::n_group);
+            group.lane = int(set / S::n_group * 128 + threadIdx.x % 128);
         }
-#endif
         return group;
     }
     // Neighbouring groups take rows far apart: blocks then differ by one row at most. The shuffle
@@ -415,8 +407,13 @@ struct stream_group {
             }
         }
     }
-    // Has the second-level cache fetch the group's first row. That is no access as the memory knows
-    // it: what a kernel before this one still writes, is seen.
+    // r of the rows, of this lane's grade.
+    __device__ __forceinline__ const float *kept_of(const sgp_args &a) const
+    {
+        return static_cast<const float *>(a.statistics) + exchange.grade() * a.n_row;
+    }
+    // Has the second-level cache fetch the group's first row and what was kept of it. That is no
+    // access as the memory knows it: what a kernel before this one still writes, is seen.
     __device__ __forceinline__ void expect(const sgp_args &a) const
     {
         constexpr int n_line = int(S::component_bytes) / 128;
@@ -426,6 +423,9 @@ struct stream_group {
             const typename S::T *from = static_cast<const typename S::T *>(view.data) +
                                         int64_t(first) * view.stride[1] + k % S::D * view.stride[0];
             prefetch(reinterpret_cast<const unsigned char *>(from) + i % n_line * 128);
+        }
+        if (n_tensor == 3 && exchange.warp == 0 && first < n_row) {
+            prefetch(kept_of(a) + first);
         }
     }
     // Barriers, weights, the first rows; weights are asked for before the memory is busy, and rows
@@ -450,15 +450,6 @@ struct stream_group {
                      group.lane);
         bring_more(a);
         __syncthreads();
-    }
-    // Waits until the next group of the block is at most two rows behind row i, so that none is
-    // left alone in the end.
-    __device__ __forceinline__ void keep_pace(int i) const
-    {
-        if constexpr (S::n_group > 1) {
-            const int next = index + 1 < S::n_group ? index + 1 : 0;
-            exchange.wait_other(i, uint32_t((next - index) * int(memory::group_bytes)));
-        }
     }
     __device__ __forceinline__ bool has_turn(int i) const
     {

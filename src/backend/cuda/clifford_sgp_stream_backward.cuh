@@ -114,81 +114,92 @@ finish_feature(const stream_weights<S> &weights, int lane, int v,
     }
 }
 
-// Gradients of a thread's features on their way to their row's place, where x and y were. Where
-// features are finished one at a time, the first one waits rounded, in half the registers.
+// Features [from, to) of a thread, component by component as they lie: gx, then gy.
+template <typename S, int from, int to>
+__device__ __forceinline__ void
+finish_features(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
+                const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
+                float (&results)[to - from][2 * S::D])
+{
+    pack<typename S::T, S::V> items[2 * S::D];
+    stream.ring.load_pair(place, stream.group.lane, items);
+#pragma unroll
+    for (int v = from; v < to; v++) {
+        finish_feature<S>(weights, stream.group.lane, v, items, begun.features[v], totals[v],
+                          results[v - from]);
+    }
+}
+
+// The gradients of a thread's first features, which wait for the others rounded: those of two
+// features for every component, or of one feature for every two components.
 template <typename S>
-struct stream_gradients {
+struct waiting_gradients {
     using T = typename S::T;
     static constexpr int n = 2 * S::D;
-    pack<T, 2> first[S::n_first > 0 ? S::D : 1];
+    static constexpr int n_pair = n * S::n_first / 2;
+    pack<T, 2> pairs[n_pair > 0 ? n_pair : 1];
 
-    __device__ __forceinline__ static void round(const float (&results)[n], pack<T, 2> *pairs)
+    static __device__ __forceinline__ void round(const float (&results)[S::n_first][n],
+                                                 pack<T, 2> *pairs)
     {
 #pragma unroll
-        for (int m = 0; m < S::D; m++) {
-            const float pair[2] = {results[2 * m], results[2 * m + 1]};
+        for (int m = 0; m < n_pair; m++) {
+            const float pair[2] = {S::n_first == 2 ? results[0][m] : results[0][2 * m],
+                                   S::n_first == 2 ? results[S::n_first - 1][m]
+                                                   : results[0][2 * m + 1]};
             pairs[m] = narrow_pack<T, 2>(pair);
         }
     }
-    __device__ __forceinline__ void keep(const float (&results)[n])
+    // With those of as many other features, to where x and y were.
+    __device__ __forceinline__ void put_with(const float (&results)[S::n_first][n],
+                                             pack<T, S::V> *to) const
     {
-        round(results, first);
-    }
-    __device__ __forceinline__ void put_with(const float (&results)[n], pack<T, S::V> *to) const
-    {
-        pack<T, 2> second[S::D];
-        round(results, second);
+        pack<T, 2> others[n_pair];
+        round(results, others);
 #pragma unroll
         for (int k = 0; k < n; k++) {
-            to[k * S::lanes] = {{first[k / 2].at[k % 2], second[k / 2].at[k % 2]}};
-        }
-    }
-    __device__ __forceinline__ static void put(const float (&results)[S::V][n], pack<T, S::V> *to)
-    {
-        pack<T, S::V> items[n];
-        narrow_components<T, S::V>(results, items);
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            to[k * S::lanes] = items[k];
+            if constexpr (S::n_first == 2) {
+                to[k * S::lanes] = {
+                    {pairs[k].at[0], pairs[k].at[1], others[k].at[0], others[k].at[1]}};
+            } else {
+                to[k * S::lanes] = {{pairs[k / 2].at[k % 2], others[k / 2].at[k % 2]}};
+            }
         }
     }
 };
 
-// Finishes a thread's first feature of a row, while the other one waits.
+// Finishes a thread's first features of a row, while the others wait.
 template <typename S>
 __device__ __forceinline__ void
 finish_first(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
              const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
-             stream_gradients<S> &gradients)
+             waiting_gradients<S> &waiting)
 {
-    pack<typename S::T, S::V> items[2 * S::D];
-    float results[2 * S::D];
-    stream.ring.load_pair(place, stream.group.lane, items);
-    finish_feature<S>(weights, stream.group.lane, 0, items, begun.features[0], totals[0], results);
-    gradients.keep(results);
+    float results[S::n_first][2 * S::D];
+    finish_features<S, 0, S::n_first>(stream, weights, place, begun, totals, results);
+    waiting.round(results, waiting.pairs);
 }
 
-// Finishes the others, and leaves the row's place with its gradients.
+// Finishes the others, and leaves the gradients where x and y were.
 template <typename S>
 __device__ __forceinline__ void
 finish_last(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
             const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
-            const stream_gradients<S> &gradients)
+            const waiting_gradients<S> &waiting)
 {
-    constexpr int V = S::V;
-    pack<typename S::T, V> items[2 * S::D];
-    float results[V][2 * S::D];
-    stream.ring.load_pair(place, stream.group.lane, items);
-#pragma unroll
-    for (int v = S::n_first; v < V; v++) {
-        finish_feature<S>(weights, stream.group.lane, v, items, begun.features[v], totals[v],
-                          results[v]);
-    }
-    pack<typename S::T, V> *to = stream.ring.pair_items(place, stream.group.lane);
+    constexpr int n = 2 * S::D;
+    float results[S::V - S::n_first][n];
+    finish_features<S, S::n_first, S::V>(stream, weights, place, begun, totals, results);
+    pack<typename S::T, S::V> *to = stream.ring.pair_items(place, stream.group.lane);
     if constexpr (S::n_first > 0) {
-        gradients.put_with(results[V - 1], to);
+        waiting.put_with(results, to);
     } else {
-        stream_gradients<S>::put(results, to);
+        pack<typename S::T, S::V> items[n];
+        narrow_components<typename S::T, S::V>(results, items);
+#pragma unroll
+        for (int k = 0; k < n; k++) {
+            to[k * S::lanes] = items[k];
+        }
     }
     clifford_mma::fence_async_proxy();
 }
@@ -252,10 +263,9 @@ __global__ void __launch_bounds__(S::threads, 1)
     stream_weights<S> weights;
     stream.start(a, weights, bytes);
     register_sums<S::P, float> totals[S::V] = {};
-    const float *statistics =
-        static_cast<const float *>(a.statistics) + stream.exchange.grade() * a.n_row;
+    const float *statistics = stream.kept_of(a);
     stream_row<S> begun = {};
-    stream_gradients<S> gradients;
+    waiting_gradients<S> waiting;
     ring_place<S::depth> beginning;
     ring_place<S::depth> finishing;
     ring_place<memory::gradient_depth> gradient;
@@ -273,7 +283,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         }
         pass_norm<S>(stream, i, gradient.at, begun);
         if constexpr (S::n_first > 0) {
-            finish_first<S>(stream, weights, finishing.at, begun, totals, gradients);
+            finish_first<S>(stream, weights, finishing.at, begun, totals, waiting);
         }
         const int later = row + (S::depth - 2) * stream.step;
         if (has_turn && i > 0 && later < stream.n_row) {
@@ -284,15 +294,10 @@ __global__ void __launch_bounds__(S::threads, 1)
         gradient.next();
         stream_row<S> next;
         if (next_row < stream.n_row) {
-#ifdef PACE
-            if (i > 0) {
-                stream.keep_pace(i - 1);
-            }
-#endif
             begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning, gradient.at,
                               next);
         }
-        finish_last<S>(stream, weights, finishing.at, begun, totals, gradients);
+        finish_last<S>(stream, weights, finishing.at, begun, totals, waiting);
         finishing.next();
         i++;
         begun = next;
