@@ -134,6 +134,8 @@ typedef struct generated {
     int eta[TESS_CL_MAX_COMPONENTS];
     int left[TESS_CL_MAX_PATHS], out[TESS_CL_MAX_PATHS], right[TESS_CL_MAX_PATHS];
     int (*terms)[5]; // path, k, i, j, sign; i below 0: begin of a pair
+    int n_path_term;
+    int (*path_terms)[4]; // path, c and which of (k, i, j) c is; or the other two, -1 and a sign
 } generated;
 
 #define CL_BEGIN(p, k) {p, k, -1, 0, 0},
@@ -158,6 +160,31 @@ static int cl41_terms[][5] = {
 #include "clifford/cl41.def"
 };
 
+#define CL_OUT(p, c) {p, c, 0, 0},
+#define CL_LEFT(p, c) {p, c, 1, 0},
+#define CL_RIGHT(p, c) {p, c, 2, 0},
+#define CL_OUT_TERM(sign, i, j) {i, j, -1, sign 1},
+#define CL_LEFT_TERM(sign, k, j) {k, j, -1, sign 1},
+#define CL_RIGHT_TERM(sign, k, i) {k, i, -1, sign 1},
+#define CL_OUT_END(p, c)
+#define CL_LEFT_END(p, c)
+#define CL_RIGHT_END(p, c)
+static int cl20_paths[][4] = {
+#include "clifford/cl20_paths.def"
+};
+static int cl30_paths[][4] = {
+#include "clifford/cl30_paths.def"
+};
+static int cl301_paths[][4] = {
+#include "clifford/cl301_paths.def"
+};
+static int cl13_paths[][4] = {
+#include "clifford/cl13_paths.def"
+};
+static int cl41_paths[][4] = {
+#include "clifford/cl41_paths.def"
+};
+
 #define GENERATED(lower, UPPER)                                                                    \
     {.name = #lower,                                                                               \
      .n_symbol = UPPER##_SYMBOLS,                                                                  \
@@ -172,7 +199,9 @@ static int cl41_terms[][5] = {
      .left = {UPPER##_PATH_LEFT},                                                                  \
      .out = {UPPER##_PATH_OUT},                                                                    \
      .right = {UPPER##_PATH_RIGHT},                                                                \
-     .terms = lower##_terms},
+     .terms = lower##_terms,                                                                       \
+     .n_path_term = (int)ARRAY_LEN(lower##_paths),                                                 \
+     .path_terms = lower##_paths},
 
 // The sign of x_i y_j in o_k with path p; 0 if there is no such term.
 static int sign_of(const tess_cl_algebra *a, int p, int k, int i, int j)
@@ -208,6 +237,33 @@ static void check_generated_terms(const generated *g, const tess_cl_algebra *a)
     assert_int_equal(n_term, a->n_term);
 }
 
+// Terms around a component c: by path and c, then by the other two components.
+static void check_generated_paths(const generated *g, const tess_cl_algebra *a)
+{
+    int n_term = 0, path = -1, c = -1, place = -1;
+    const int *before = NULL;
+    for (int t = 0; t < g->n_path_term; t++) {
+        const int *term = g->path_terms[t];
+        if (term[2] >= 0) {
+            assert_true(term[0] > path || (term[0] == path && term[1] > c && term[2] == place));
+            path = term[0];
+            c = term[1];
+            place = term[2];
+            before = NULL;
+            continue;
+        }
+        assert_true(before == NULL || term[0] > before[0] ||
+                    (term[0] == before[0] && term[1] > before[1]));
+        const int k = place == 0 ? c : term[0];
+        const int i = place == 1 ? c : place == 0 ? term[0] : term[1];
+        const int j = place == 2 ? c : term[1];
+        assert_int_equal(sign_of(a, path, k, i, j), term[3]);
+        before = term;
+        n_term++;
+    }
+    assert_int_equal(n_term, a->n_term);
+}
+
 static void generated_lists(void **state)
 {
     (void)state;
@@ -234,6 +290,7 @@ static void generated_lists(void **state)
             assert_int_equal(a.path_right[p], g->right[p]);
         }
         check_generated_terms(g, &a);
+        check_generated_paths(g, &a);
     }
 }
 

@@ -167,6 +167,19 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
                         stream, a);
 }
 
+// The same view with its rows in reverse.
+template <typename T>
+tess_cl_view last_row_first(const sgp_args &a, tess_cl_view view)
+{
+    if (view.data != nullptr) {
+        view.data = static_cast<T *>(view.data) + (a.n_row - 1) * view.stride[1];
+        view.stride[1] = -view.stride[1];
+    }
+    return view;
+}
+
+// Last rows first: they are what a cache still has of the forward pass, or of the kernel that wrote
+// gz. The kernel knows that r lies as ever.
 template <typename S>
 cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
 {
@@ -178,8 +191,13 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
     a.n_partial = int32_t(blocks);
     a.partial_width = S::V;
+    sgp_args reversed = a;
+    for (tess_cl_view *view :
+         {&reversed.x, &reversed.y, &reversed.gz, &reversed.gx, &reversed.gy}) {
+        *view = last_row_first<typename S::T>(a, *view);
+    }
     return launch_early(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
-                        stream, a);
+                        stream, reversed);
 }
 
 // The stream kernels of an algebra, as they were fastest on an H200. In the backward pass registers

@@ -407,10 +407,11 @@ struct stream_group {
             }
         }
     }
-    // r of the rows, of this lane's grade.
-    __device__ __forceinline__ const float *kept_of(const sgp_args &a) const
+    // r of a row, of this lane's grade. The backward pass has the last row first, r not.
+    __device__ __forceinline__ const float *kept_of(const sgp_args &a, int row) const
     {
-        return static_cast<const float *>(a.statistics) + exchange.grade() * a.n_row;
+        return static_cast<const float *>(a.statistics) + exchange.grade() * a.n_row +
+               (n_row - 1 - row);
     }
     // Has the second-level cache fetch the group's first row and what was kept of it. That is no
     // access as the memory knows it: what a kernel before this one still writes, is seen.
@@ -425,7 +426,7 @@ struct stream_group {
             prefetch(reinterpret_cast<const unsigned char *>(from) + i % n_line * 128);
         }
         if (n_tensor == 3 && exchange.warp == 0 && first < n_row) {
-            prefetch(kept_of(a) + first);
+            prefetch(kept_of(a, first));
         }
     }
     // Barriers, weights, the first rows; weights are asked for before the memory is busy, and rows

@@ -16,15 +16,16 @@ struct stream_row {
 
 // The product of the raw inputs, and gz o to the exchange.
 template <typename S>
-__device__ __forceinline__ void
-begin_backward(const float *statistics, const stream_group<S, 3> &stream,
-               const stream_weights<S> &weights, int i, int row, const ring_place<S::depth> &place,
-               int gradient_place, stream_row<S> &begun)
+__device__ __forceinline__ void begin_backward(const sgp_args &a, const stream_group<S, 3> &stream,
+                                               const stream_weights<S> &weights, int i, int row,
+                                               const ring_place<S::depth> &place,
+                                               int gradient_place, stream_row<S> &begun)
 {
     constexpr int V = S::V;
     constexpr int D = S::D;
     const typename S::A algebra;
-    begun.r = __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(statistics + row)));
+    begun.r =
+        __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(stream.kept_of(a, row))));
     pack<typename S::T, V> items[3 * D];
     stream.ring.wait(place.at, place.parity);
     stream.ring.load_pair(place.at, stream.group.lane, items);
@@ -263,14 +264,13 @@ __global__ void __launch_bounds__(S::threads, 1)
     stream_weights<S> weights;
     stream.start(a, weights, bytes);
     register_sums<S::P, float> totals[S::V] = {};
-    const float *statistics = stream.kept_of(a);
     stream_row<S> begun = {};
     waiting_gradients<S> waiting;
     ring_place<S::depth> beginning;
     ring_place<S::depth> finishing;
     ring_place<memory::gradient_depth> gradient;
     if (stream.first < stream.n_row) {
-        begin_backward<S>(statistics, stream, weights, 0, stream.first, beginning, 0, begun);
+        begin_backward<S>(a, stream, weights, 0, stream.first, beginning, 0, begun);
     }
     int i = 0;
     for (int row = stream.first; row < stream.n_row; row += stream.step) {
@@ -294,8 +294,7 @@ __global__ void __launch_bounds__(S::threads, 1)
         gradient.next();
         stream_row<S> next;
         if (next_row < stream.n_row) {
-            begin_backward<S>(statistics, stream, weights, i + 1, next_row, beginning, gradient.at,
-                              next);
+            begin_backward<S>(a, stream, weights, i + 1, next_row, beginning, gradient.at, next);
         }
         finish_last<S>(stream, weights, finishing.at, begun, totals, waiting);
         finishing.next();
