@@ -1,5 +1,5 @@
-// Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench times them,
-// --streams [ROWS] checks one width alone, --small less of everything.
+// Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench [LABEL] times
+// them, --streams [ROWS] checks one width alone, --small less of everything.
 // nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc
 //   -I<generated> -o gpu_clifford_sgp tests/backend/gpu_clifford_sgp.cu
 //   tests/backend/gpu_clifford_sgp_bench.cu tests/backend/gpu_clifford_sgp_device.cu

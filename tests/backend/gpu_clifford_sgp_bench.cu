@@ -4,14 +4,23 @@
 
 #define TESS_CL_NAME cl20
 #define TESS_CL_UPPER CL20
-#define TESS_CL_TERMS "clifford/cl20_paths.def"
+#define TESS_CL_TERMS "clifford/cl20.def"
+#define TESS_CL_LEFT "clifford/cl20_left.def"
+#define TESS_CL_RIGHT "clifford/cl20_right.def"
+#define TESS_CL_PATHS "clifford/cl20_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 #undef TESS_CL_NAME
 #undef TESS_CL_UPPER
 #undef TESS_CL_TERMS
+#undef TESS_CL_LEFT
+#undef TESS_CL_RIGHT
+#undef TESS_CL_PATHS
 #define TESS_CL_NAME cl30
 #define TESS_CL_UPPER CL30
-#define TESS_CL_TERMS "clifford/cl30_paths.def"
+#define TESS_CL_TERMS "clifford/cl30.def"
+#define TESS_CL_LEFT "clifford/cl30_left.def"
+#define TESS_CL_RIGHT "clifford/cl30_right.def"
+#define TESS_CL_PATHS "clifford/cl30_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"
@@ -24,7 +33,6 @@ namespace
 {
 
 using clifford::sgp_args;
-using bf16 = __nv_bfloat16;
 
 constexpr int64_t bench_rows = 4096;
 constexpr int64_t bench_n = 512;
@@ -161,8 +169,7 @@ struct bencher {
     int dtype;
     double copy_rate;
 
-    void run(const char *name, bool is_backward, const variant &start, int activation = 1,
-             int normalize = 1) const
+    void run(const char *name, bool is_backward, const variant &start) const
     {
         char text[80];
         snprintf(text, sizeof(text), "%s %s", label, name);
@@ -170,8 +177,6 @@ struct bencher {
                              double(bench_n) * b.item;
         time_variant(text, bytes, copy_rate, int(b.sets.size()), [&](int i) {
             sgp_args a = bench_args(b, i, dtype, is_backward);
-            a.activation = activation;
-            a.normalize = normalize;
             return start(a);
         });
     }
@@ -211,33 +216,6 @@ variant moves(const bench &b)
     return [n_word](sgp_args &a) {
         move_kernel<n_in, n_out><<<unsigned(n_word / 256), 256>>>(a, n_word);
         return cudaGetLastError();
-    };
-}
-
-template <typename A, typename T, int V, int threads, int n_resident>
-variant loads_forward()
-{
-    return [](sgp_args &a) {
-        return clifford::launch_rows_forward<A, clifford::forward_loads<T, V, A>, threads,
-                                             n_resident>(nullptr, a);
-    };
-}
-
-template <typename A, typename T, int V, int threads, int depth>
-variant ring_forward()
-{
-    return [](sgp_args &a) {
-        return clifford::launch_rows_forward<A, clifford::row_ring<T, V, A::n_component, 2, depth>,
-                                             threads, 1>(nullptr, a);
-    };
-}
-
-template <typename A, typename T, int V, int threads, int depth>
-variant ring_backward()
-{
-    return [](sgp_args &a) {
-        return clifford::launch_rows_backward<A, clifford::row_ring<T, V, A::n_component, 3, depth>,
-                                              threads, 1>(nullptr, a);
     };
 }
 
@@ -291,68 +269,17 @@ void time_stage(const bencher &t, const tess_cl_algebra &algebra)
     });
 }
 
-// "first": one feature of a thread is finished before the next row begins; "shared": weights in
-// shared memory.
-template <typename A, typename T, int V, int depth, int n_first = 0, bool keeps_weights = true,
-          int threads = 512>
-using shape = clifford::stream_shape<A, T, V, bench_n, threads, depth, n_first, keeps_weights>;
-
-void bench_space_f32(const tess_cl_algebra &algebra, double copy_rate)
+// The kernels that the stage chooses, beside plain moves of their bytes, and the stage.
+template <typename A, typename T>
+void time_type(const char *label, int dtype, const tess_cl_algebra &algebra, double copy_rate)
 {
-    using A = clifford::cl30;
-    using T = float;
+    using choice = clifford::stream_choice<A, T>;
     bench b = make_bench<A, T>();
-    const bencher t = {b, "3D f32", TESS_F32, copy_rate};
+    const bencher t = {b, label, dtype, copy_rate};
     t.run("fwd moves", false, moves<2, 1>(b));
-    t.run("fwd V2 d3", false, stream_forward<shape<A, T, 2, 3>>());
+    t.run("fwd stream", false, stream_forward<typename choice::forward>());
     t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V1 d5", true, stream_backward<shape<A, T, 1, 5>>());
-    time_stage(t, algebra);
-    free_bench(b);
-}
-
-void bench_space_bf16(const tess_cl_algebra &algebra, double copy_rate)
-{
-    using A = clifford::cl30;
-    using T = bf16;
-    bench b = make_bench<A, T>();
-    const bencher t = {b, "3D bf16", TESS_BF16, copy_rate};
-    t.run("fwd moves", false, moves<2, 1>(b));
-    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
-    t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V2 d4 first shared", true, stream_backward<shape<A, T, 2, 4, 1, false>>());
-    time_stage(t, algebra);
-    free_bench(b);
-}
-
-void bench_plane_f32(const tess_cl_algebra &algebra, double copy_rate)
-{
-    using A = clifford::cl20;
-    using T = float;
-    bench b = make_bench<A, T>();
-    const bencher t = {b, "2D f32", TESS_F32, copy_rate};
-    t.run("fwd moves", false, moves<2, 1>(b));
-    t.run("fwd V2 d4", false, stream_forward<shape<A, T, 2, 4>>());
-    t.run("fwd V2 d5", false, stream_forward<shape<A, T, 2, 5>>());
-    t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
-    time_stage(t, algebra);
-    free_bench(b);
-}
-
-void bench_plane_bf16(const tess_cl_algebra &algebra, double copy_rate)
-{
-    using A = clifford::cl20;
-    using T = bf16;
-    bench b = make_bench<A, T>();
-    const bencher t = {b, "2D bf16", TESS_BF16, copy_rate};
-    t.run("fwd moves", false, moves<2, 1>(b));
-    t.run("fwd V4 d4", false, stream_forward<shape<A, T, 4, 4>>());
-    t.run("fwd V4 d3", false, stream_forward<shape<A, T, 4, 3>>());
-    t.run("bwd moves", true, moves<3, 2>(b));
-    t.run("bwd V2 d4 first", true, stream_backward<shape<A, T, 2, 4, 1>>());
-    t.run("bwd V2 d4 first shared 768", true, stream_backward<shape<A, T, 2, 4, 1, false, 768>>());
-    t.run("bwd V4 d4 first shared", true, stream_backward<shape<A, T, 4, 4, 2, false>>());
+    t.run("bwd stream", true, stream_backward<typename choice::backward>());
     time_stage(t, algebra);
     free_bench(b);
 }
@@ -392,15 +319,15 @@ void bench_sgp(const std::string &only)
     const tess_cl_algebra space = make_algebra("+++");
     auto is_asked = [&](const char *label) { return only.empty() || only == label; };
     if (is_asked("3D f32")) {
-        bench_space_f32(space, copy_rate);
+        time_type<clifford::cl30, float>("3D f32", TESS_F32, space, copy_rate);
     }
     if (is_asked("3D bf16")) {
-        bench_space_bf16(space, copy_rate);
+        time_type<clifford::cl30, __nv_bfloat16>("3D bf16", TESS_BF16, space, copy_rate);
     }
     if (is_asked("2D f32")) {
-        bench_plane_f32(plane, copy_rate);
+        time_type<clifford::cl20, float>("2D f32", TESS_F32, plane, copy_rate);
     }
     if (is_asked("2D bf16")) {
-        bench_plane_bf16(plane, copy_rate);
+        time_type<clifford::cl20, __nv_bfloat16>("2D bf16", TESS_BF16, plane, copy_rate);
     }
 }

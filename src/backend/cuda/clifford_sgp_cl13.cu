@@ -2,7 +2,9 @@
 
 #define TESS_CL_NAME cl13
 #define TESS_CL_UPPER CL13
-#define TESS_CL_TERMS "clifford/cl13_paths.def"
+#define TESS_CL_TERMS "clifford/cl13.def"
+#define TESS_CL_LEFT "clifford/cl13_left.def"
+#define TESS_CL_RIGHT "clifford/cl13_right.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

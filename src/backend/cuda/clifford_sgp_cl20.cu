@@ -2,7 +2,10 @@
 
 #define TESS_CL_NAME cl20
 #define TESS_CL_UPPER CL20
-#define TESS_CL_TERMS "clifford/cl20_paths.def"
+#define TESS_CL_TERMS "clifford/cl20.def"
+#define TESS_CL_LEFT "clifford/cl20_left.def"
+#define TESS_CL_RIGHT "clifford/cl20_right.def"
+#define TESS_CL_PATHS "clifford/cl20_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

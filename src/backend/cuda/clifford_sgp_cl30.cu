@@ -2,7 +2,10 @@
 
 #define TESS_CL_NAME cl30
 #define TESS_CL_UPPER CL30
-#define TESS_CL_TERMS "clifford/cl30_paths.def"
+#define TESS_CL_TERMS "clifford/cl30.def"
+#define TESS_CL_LEFT "clifford/cl30_left.def"
+#define TESS_CL_RIGHT "clifford/cl30_right.def"
+#define TESS_CL_PATHS "clifford/cl30_paths.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

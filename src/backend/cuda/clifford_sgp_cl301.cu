@@ -2,7 +2,9 @@
 
 #define TESS_CL_NAME cl301
 #define TESS_CL_UPPER CL301
-#define TESS_CL_TERMS "clifford/cl301_paths.def"
+#define TESS_CL_TERMS "clifford/cl301.def"
+#define TESS_CL_LEFT "clifford/cl301_left.def"
+#define TESS_CL_RIGHT "clifford/cl301_right.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

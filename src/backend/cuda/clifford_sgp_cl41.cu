@@ -3,7 +3,9 @@
 
 #define TESS_CL_NAME cl41
 #define TESS_CL_UPPER CL41
-#define TESS_CL_TERMS "clifford/cl41_paths.def"
+#define TESS_CL_TERMS "clifford/cl41.def"
+#define TESS_CL_LEFT "clifford/cl41_left.def"
+#define TESS_CL_RIGHT "clifford/cl41_right.def"
 #include "backend/cuda/clifford_terms.cuh"
 
 #include "backend/cuda/clifford_sgp_launch.cuh"

@@ -373,39 +373,31 @@ finish_sums(const sgp_args &a, const row_group &group, float (&sums)[2 * A::n_gr
     return norm_of_row<G>(a.metric, per_feature, is_free, inverses, dots);
 }
 
-// Takes h, the gradient of the gated product (gz where there is no norm), to that of the product,
-// and what the gates leave for the gradients of x_0 and y_0: these take the place of s, left and
-// right.
-template <int D>
-__device__ __forceinline__ void pass_gates(const float (&h)[D], row_feature<D> &feature)
-{
-    float tau = 0.0f;
-#pragma unroll
-    for (int k = 0; k < D; k++) {
-        tau = fma(h[k], feature.s[k], tau);
-        feature.s[k] = h[k] * feature.scale;
-    }
-    feature.left *= tau;
-    feature.right *= tau;
-}
-
-// The gradients of one feature behind its gates.
+// The gradients of one feature, once the norm of its row is known. h is gz, or already its gradient
+// where there is no norm.
 template <typename A>
 __device__ __forceinline__ void
 finish_gradients(const A &algebra, const row_feature<A::n_component> &feature,
                  const float (&x)[A::n_component], const float (&y)[A::n_component],
-                 const float (&w)[A::n_path], register_sums<A::n_path, float> &totals,
-                 float (&gx)[A::n_component], float (&gy)[A::n_component])
+                 const float (&w)[A::n_path], float (&h)[A::n_component],
+                 register_sums<A::n_path, float> &totals, float (&gx)[A::n_component],
+                 float (&gy)[A::n_component])
 {
-    algebra.gradients(x, y, w, feature.s, gx, gy, totals, all_paths());
-    gx[0] += feature.left;
-    gy[0] += feature.right;
+    float tau = 0.0f;
+#pragma unroll
+    for (int k = 0; k < A::n_component; k++) {
+        tau = fma(h[k], feature.s[k], tau);
+        h[k] *= feature.scale;
+    }
+    algebra.gradients(x, y, w, h, gx, gy, totals, all_paths());
+    gx[0] = fma(feature.left, tau, gx[0]);
+    gy[0] = fma(feature.right, tau, gy[0]);
 }
 
 template <typename A, typename Source, typename Items>
 __device__ __forceinline__ void
 finish_feature(const sgp_args &a, const Source &source, const Items &items, int v,
-               const float *weights, int lane, row_feature<A::n_component> &feature,
+               const float *weights, int lane, const row_feature<A::n_component> &feature,
                const row_norm<A::n_grade, float> &norm, register_sums<A::n_path, float> &totals,
                float (&gx)[A::n_component], float (&gy)[A::n_component])
 {
@@ -422,8 +414,7 @@ finish_feature(const sgp_args &a, const Source &source, const Items &items, int 
     if (a.normalize) {
         norm_gradient(algebra, a.metric, norm, feature.scale, feature.s, h, h);
     }
-    pass_gates(h, feature);
-    finish_gradients(algebra, feature, x, y, w, totals, gx, gy);
+    finish_gradients(algebra, feature, x, y, w, h, totals, gx, gy);
 }
 
 // Features by components, as they were computed, to components by features, as they lie.
@@ -445,7 +436,7 @@ __device__ __forceinline__ void narrow_components(const float (&values)[V][D], p
 template <typename A, typename Source, int V, typename T>
 __device__ __forceinline__ void
 finish_row(const sgp_args &a, const Source &source, int64_t row, const pack<T, V> *items,
-           const float *weights, int lane, row_feature<A::n_component> (&features)[V],
+           const float *weights, int lane, const row_feature<A::n_component> (&features)[V],
            const row_norm<A::n_grade, float> &norm, register_sums<A::n_path, float> (&totals)[V])
 {
     constexpr int D = A::n_component;

@@ -40,7 +40,7 @@ __device__ __forceinline__ void begin_backward(const sgp_args &a, const stream_g
         unpack<V, D>(items, v, x);
         unpack<V, D>(items + D, v, y);
         weights.read(stream.group.lane, v, w);
-        algebra.product(x, y, w, feature.s, all_paths());
+        product_by_path(algebra, x, y, w, feature.s);
         const gate<float> left = stream_gate<typename S::T>(x[0]);
         const gate<float> right = stream_gate<typename S::T>(y[0]);
         feature.scale = left.factor * right.factor;
@@ -69,6 +69,21 @@ __device__ __forceinline__ row_norm<S::G, float> collect_norm(const stream_group
     stream.exchange.broadcast(inverse, norm.inverse);
     stream.exchange.broadcast(dot, norm.dot);
     return norm;
+}
+
+// Takes h, the gradient of the gated product, to that of the product, and what the gates leave for
+// the gradients of x_0 and y_0: these take the place of s, left and right.
+template <int D>
+__device__ __forceinline__ void pass_gates(const float (&h)[D], row_feature<D> &feature)
+{
+    float tau = 0.0f;
+#pragma unroll
+    for (int k = 0; k < D; k++) {
+        tau = fma(h[k], feature.s[k], tau);
+        feature.s[k] = h[k] * feature.scale;
+    }
+    feature.left *= tau;
+    feature.right *= tau;
 }
 
 // gz through norm and gates, all features of a thread: what was begun becomes the gradient of the
@@ -107,7 +122,9 @@ finish_feature(const stream_weights<S> &weights, int lane, int v,
     unpack<S::V, D>(items, v, x);
     unpack<S::V, D>(items + D, v, y);
     weights.read(lane, v, w);
-    finish_gradients(typename S::A(), feature, x, y, w, totals, gx, gy);
+    gradients_by_path(typename S::A(), x, y, w, feature.s, gx, gy, totals);
+    gx[0] += feature.left;
+    gy[0] += feature.right;
 #pragma unroll
     for (int k = 0; k < D; k++) {
         results[k] = gx[k];

@@ -28,7 +28,7 @@ __device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
         unpack<V, D>(items, v, x);
         unpack<V, D>(items + D, v, y);
         weights.read(stream.group.lane, v, w);
-        algebra.product(x, y, w, o[v], all_paths());
+        product_by_path(algebra, x, y, w, o[v]);
         const float scale =
             stream_gate<typename S::T>(x[0]).factor * stream_gate<typename S::T>(y[0]).factor;
 #pragma unroll

@@ -1,6 +1,7 @@
 // An algebra as straight-line code, from its generated lists of terms. Included once per algebra,
-// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30) and TESS_CL_TERMS ("clifford/cl30_paths.def")
-// defined.
+// with TESS_CL_NAME (cl30), TESS_CL_UPPER (CL30), TESS_CL_TERMS ("clifford/cl30.def"), TESS_CL_LEFT
+// ("clifford/cl30_left.def") and TESS_CL_RIGHT defined; for its stream kernels TESS_CL_PATHS
+// ("clifford/cl30_paths.def"), too.
 
 #include "clifford/algebras.h"
 
@@ -73,33 +74,23 @@ TESS_CL_NAME::product(const C (&x)[n_component], const C (&y)[n_component], cons
     for (int k = 0; k < n_component; k++) {
         s[k] = C(0);
     }
-#define CL_LEFT(p, i)                                                                              \
+#define CL_BEGIN(p, k)                                                                             \
     if (paths.has(p)) {                                                                            \
-        const C v = w[p] * x[i];
-#define CL_LEFT_TERM(sign, k, j) s[k] = fma(sign v, y[j], s[k]);
-#define CL_LEFT_END(p, i) }
-#define CL_RIGHT(p, j)                                                                             \
-    if (paths.has(p)) {                                                                            \
-        const C v = w[p] * y[j];
-#define CL_RIGHT_TERM(sign, k, i) s[k] = fma(sign v, x[i], s[k]);
-#define CL_RIGHT_END(p, j) }
-#define CL_OUT(p, k)                                                                               \
-    if (paths.has(p)) {                                                                            \
-        C q = C(0);
-#define CL_OUT_TERM(sign, i, j) q = fma(sign x[i], y[j], q);
-#define CL_OUT_END(p, k)                                                                           \
+        C q;
+#define CL_FIRST_PLUS(i, j) q = x[i] * y[j];
+#define CL_FIRST_MINUS(i, j) q = -x[i] * y[j];
+#define CL_PLUS(i, j) q = fma(x[i], y[j], q);
+#define CL_MINUS(i, j) q = fma(-x[i], y[j], q);
+#define CL_END(p, k)                                                                               \
     s[k] = fma(w[p], q, s[k]);                                                                     \
     }
 #include TESS_CL_TERMS
-#undef CL_LEFT
-#undef CL_LEFT_TERM
-#undef CL_LEFT_END
-#undef CL_RIGHT
-#undef CL_RIGHT_TERM
-#undef CL_RIGHT_END
-#undef CL_OUT
-#undef CL_OUT_TERM
-#undef CL_OUT_END
+#undef CL_BEGIN
+#undef CL_FIRST_PLUS
+#undef CL_FIRST_MINUS
+#undef CL_PLUS
+#undef CL_MINUS
+#undef CL_END
 }
 
 template <typename C, typename Paths, typename Sums>
@@ -108,58 +99,52 @@ TESS_CL_NAME::gradients(const C (&x)[n_component], const C (&y)[n_component], co
                         const C (&h)[n_component], C (&gx)[n_component], C (&gy)[n_component],
                         Sums &sums, const Paths &paths) const
 {
-#pragma unroll
-    for (int c = 0; c < n_component; c++) {
-        gx[c] = C(0);
-        gy[c] = C(0);
-    }
-// A sum of terms serves the gradient of the factor in the middle and that of the weight.
-#define CL_LEFT(p, i)                                                                              \
+// A sum of terms serves the gradient of x and that of the weight: 20 of 280 instructions less than
+// sums of x y would take in three dimensions.
+#define CL_OPEN(c) CL_RESULT[c] = C(0);
+#define CL_CLOSE(c, g)
+#define CL_BEGIN(p, c)                                                                             \
     if (paths.has(p)) {                                                                            \
-        const C v = w[p] * x[i];                                                                   \
-        C q = C(0);
-#define CL_LEFT_TERM(sign, k, j)                                                                   \
-    q = fma(sign h[k], y[j], q);                                                                   \
-    gy[j] = fma(sign v, h[k], gy[j]);
-#define CL_LEFT_END(p, i)                                                                          \
-    gx[i] = fma(w[p], q, gx[i]);                                                                   \
-    sums.add(p, x[i], q);                                                                          \
+        C q;
+#define CL_FIRST_PLUS(k, j) q = h[k] * CL_FACTOR[j];
+#define CL_FIRST_MINUS(k, j) q = -h[k] * CL_FACTOR[j];
+#define CL_PLUS(k, j) q = fma(h[k], CL_FACTOR[j], q);
+#define CL_MINUS(k, j) q = fma(-h[k], CL_FACTOR[j], q);
+#define CL_END(p, c)                                                                               \
+    CL_RESULT[c] = fma(w[p], q, CL_RESULT[c]);                                                     \
+    CL_ALSO(p, c)                                                                                  \
     }
-#define CL_RIGHT(p, j)                                                                             \
-    if (paths.has(p)) {                                                                            \
-        const C v = w[p] * y[j];                                                                   \
-        C q = C(0);
-#define CL_RIGHT_TERM(sign, k, i)                                                                  \
-    q = fma(sign h[k], x[i], q);                                                                   \
-    gx[i] = fma(sign v, h[k], gx[i]);
-#define CL_RIGHT_END(p, j)                                                                         \
-    gy[j] = fma(w[p], q, gy[j]);                                                                   \
-    sums.add(p, y[j], q);                                                                          \
-    }
-#define CL_OUT(p, k)                                                                               \
-    if (paths.has(p)) {                                                                            \
-        const C v = w[p] * h[k];                                                                   \
-        C q = C(0);
-#define CL_OUT_TERM(sign, i, j)                                                                    \
-    q = fma(sign x[i], y[j], q);                                                                   \
-    gx[i] = fma(sign v, y[j], gx[i]);                                                              \
-    gy[j] = fma(sign v, x[i], gy[j]);
-#define CL_OUT_END(p, k)                                                                           \
-    sums.add(p, h[k], q);                                                                          \
-    }
-#include TESS_CL_TERMS
-#undef CL_LEFT
-#undef CL_LEFT_TERM
-#undef CL_LEFT_END
-#undef CL_RIGHT
-#undef CL_RIGHT_TERM
-#undef CL_RIGHT_END
-#undef CL_OUT
-#undef CL_OUT_TERM
-#undef CL_OUT_END
+#define CL_PATH(p)
+#define CL_RESULT gx
+#define CL_FACTOR y
+#define CL_ALSO(p, c) sums.add(p, x[c], q);
+#include TESS_CL_LEFT
+#undef CL_RESULT
+#undef CL_FACTOR
+#undef CL_ALSO
+#define CL_RESULT gy
+#define CL_FACTOR x
+#define CL_ALSO(p, c)
+#include TESS_CL_RIGHT
+#undef CL_OPEN
+#undef CL_CLOSE
+#undef CL_BEGIN
+#undef CL_FIRST_PLUS
+#undef CL_FIRST_MINUS
+#undef CL_PLUS
+#undef CL_MINUS
+#undef CL_END
+#undef CL_PATH
+#undef CL_RESULT
+#undef CL_FACTOR
+#undef CL_ALSO
 }
 
 } // namespace clifford
+
+#ifdef TESS_CL_PATHS
+#include "backend/cuda/clifford_paths.cuh"
+#endif
 
 #undef TESS_CL_OF
 #undef TESS_CL_JOIN
