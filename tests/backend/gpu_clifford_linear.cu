@@ -14,6 +14,7 @@
 #include "backend/cuda/clifford_linear_sums.cu"
 #include "backend/cuda/clifford_linear_tensor.cu"
 #include "backend/cuda/clifford_linear_wgmma.cu"
+#include "backend/cuda/clifford_linear_wgmma_sums.cu"
 #include "backend/cuda/clifford_boxes.cu"
 // clang-format on
 
@@ -290,6 +291,17 @@ void check_all()
     linear_check({2, 700, 1024, 1088, TESS_F32, TESS_F32, TESS_CL_HIGHEST, layout::dense, false,
                   false, false})
         .check();
+    // Wide enough for warpgroups.
+    const test_case wide[] = {
+        {3, 300, 256, 264, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, false, true, true},
+        {2, 500, 1024, 1088, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, true, false, false},
+        {1, 65, 580, 196, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, true, true, true},
+        {3, 333, 512, 256, TESS_BF16, TESS_F32, TESS_CL_HIGH, layout::dense, false, true, false},
+        {3, 333, 256, 512, TESS_F16, TESS_F16, TESS_CL_HIGH, layout::dense, false, true, false},
+    };
+    for (const test_case &c : wide) {
+        linear_check(c).check();
+    }
 }
 
 } // namespace

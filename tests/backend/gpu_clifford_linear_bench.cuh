@@ -55,7 +55,7 @@ struct bench_sets {
             must(cudaMalloc(&scratch, clifford_linear_tensor_scratch(a)), "scratch");
             arena memory = {scratch, 0};
             plans.push_back(make_plan(memory, a));
-            must(prepare(nullptr, a, plans.back(), true, true), "prepare");
+            must(prepare(nullptr, a, plans.back(), {true, true, true}), "prepare");
         }
     }
 
@@ -89,10 +89,23 @@ void bench_parts(int64_t n_row, int64_t n)
     using stage = const tess_stage_clifford_linear &;
     using plan = const tensor_plan &;
     bench_sets sets(n_row, n);
-    sets.time("prepare weights + grad_out",
-              [](stage a, plan p) { return prepare(nullptr, a, p, true, false); });
-    sets.time("prepare x + grad_out",
-              [](stage a, plan p) { return prepare(nullptr, a, p, false, true); });
+    sets.time("prepare weights", [](stage a, plan p) {
+        return prepare(nullptr, a, p, {true, false, false});
+    });
+    sets.time("prepare x", [](stage a, plan p) {
+        return prepare(nullptr, a, p, {false, true, false});
+    });
+    sets.time("prepare x + grad_out", [](stage a, plan p) {
+        return prepare(nullptr, a, p, {false, true, true});
+    });
+    for (int add = 0; add < 2; add++) {
+        sets.time(add ? "groups add" : "groups", [&](stage a, plan p) {
+            clifford_rows_args args = rows_of(a, p);
+            args.from = a.grad_out;
+            args.add = add;
+            return clifford_linear_groups(nullptr, TESS_F32, args);
+        });
+    }
     sets.time("sums", [](stage a, plan p) {
         const clifford_sums_args args = {
             p.x,

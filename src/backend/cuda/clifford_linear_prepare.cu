@@ -4,6 +4,7 @@
 // A warp owns a row of activations, a block owns eight columns of weights; both take the largest
 // item first and the row stays in registers where it is short enough.
 
+#include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_mma.cuh"
 #include "backend/cuda/clifford_types.cuh"
@@ -228,6 +229,7 @@ template <int row_pieces, typename T, typename W, typename M>
 __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 4 : 2)
     prepare_kernel(const __grid_constant__ clifford_prepare_args p)
 {
+    clifford::let_next_start();
     if (blockIdx.x < p.weight_blocks) {
         prepare_weights<W, M>(p, blockIdx.x);
         return;

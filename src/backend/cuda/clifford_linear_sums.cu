@@ -1,13 +1,8 @@
 // x^T grad_out over chunks of rows with the matrix units: grad_weight of stage clifford.linear.
-//
-// The sum is over rows, and every row of either operand has its own scale. The smaller rows of one
-// operand are brought down to the largest product of scales in the chunk: a factor of at most 1 per
-// row, a power of two, put on the fragments of a. A row too small for f16 then is too small to
-// matter beside the largest.
+// See clifford_linear_scales.cuh for the scales of rows.
 
 #include "backend/cuda/clifford_groups.cuh"
-#include "backend/cuda/clifford_linear_tensor.h"
-#include "backend/cuda/clifford_mma.cuh"
+#include "backend/cuda/clifford_linear_scales.cuh"
 
 namespace
 {
@@ -51,47 +46,6 @@ __device__ __forceinline__ void copy_halves(uint32_t to, const M *from, int64_t 
                       inside ? bytes : 0);
     }
 }
-
-__device__ __forceinline__ uint32_t times(uint32_t pair, __half2 factors)
-{
-    __half2 items;
-    memcpy(&items, &pair, sizeof(pair));
-    items = __hmul2(items, factors);
-    memcpy(&pair, &items, sizeof(pair));
-    return pair;
-}
-
-// A warp's fragments of a, 16 columns of it by the tile's 64 rows.
-struct turned_fragments {
-    uint32_t a[4][4];
-
-    // half: the 64 columns among which the warp's 16 are.
-    __device__ __forceinline__ void load(uint32_t half)
-    {
-        const int lane = int(threadIdx.x) % 32;
-        const int chunk = int(threadIdx.x) / 32 % 4 * 2 + lane / 8 % 2;
-#pragma unroll
-        for (int step = 0; step < 4; step++) {
-            load_matrix_x4_trans(a[step],
-                                 half + swizzle_128(step * 16 + lane % 8 + lane / 16 * 8, chunk));
-        }
-    }
-
-    // scales: those of the tile's rows.
-    __device__ __forceinline__ void scale(const __half *scales)
-    {
-        const __half2 *pairs = reinterpret_cast<const __half2 *>(scales) + threadIdx.x % 4;
-#pragma unroll
-        for (int step = 0; step < 4; step++) {
-            const __half2 low = pairs[step * 8];
-            const __half2 high = pairs[step * 8 + 4];
-            a[step][0] = times(a[step][0], low);
-            a[step][1] = times(a[step][1], low);
-            a[step][2] = times(a[step][2], high);
-            a[step][3] = times(a[step][3], high);
-        }
-    }
-};
 
 // One step of 16 rows: all 128 columns of b.
 template <typename M>
@@ -179,67 +133,6 @@ __device__ __forceinline__ void multiply_rows_exact(sums_tile_of_warp &whole, ui
     }
 }
 
-// The largest product of the two scales among a chunk's rows, for all threads.
-template <class S>
-__device__ int largest_exponent(const int32_t *a, const int32_t *b, int64_t n_row)
-{
-    __shared__ int warps[S::threads / 32];
-    int largest = INT32_MIN;
-    for (int64_t row = threadIdx.x; row < n_row; row += S::threads) {
-        largest = max(largest, a[row] + b[row]);
-    }
-    largest = __reduce_max_sync(0xffffffffu, largest);
-    if (threadIdx.x % 32 == 0) {
-        warps[threadIdx.x / 32] = largest;
-    }
-    __syncthreads();
-    for (int warp : warps) {
-        largest = max(largest, warp);
-    }
-    return largest;
-}
-
-template <class S>
-__device__ void fill_scales(__half *scales, const int32_t *a, const int32_t *b, int64_t n_row,
-                            int largest)
-{
-    for (int row = int(threadIdx.x); row < S::scale_rows; row += S::threads) {
-        const int below = row < n_row ? a[row] + b[row] - largest : -126;
-        scales[row] = __float2half_rn(power_of_two(max(below, -126)));
-    }
-}
-
-// m: the warp's first of 16 rows of the result.
-__device__ __forceinline__ void store_partial(const clifford_sums_args &p, float *to,
-                                              const sums_tile_of_warp &sum, int64_t m, int64_t n,
-                                              unscale factors)
-{
-    const int lane = int(threadIdx.x) % 32;
-    const bool pairs = p.n_n % 2 == 0;
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int64_t row = m + half * 8 + lane / 4;
-        if (row >= p.n_m) {
-            continue;
-        }
-#pragma unroll
-        for (int j = 0; j < 16; j++) {
-            const int64_t column = n + j * 8 + lane % 4 * 2;
-            const float first = sum[j][2 * half] * factors;
-            const float second = sum[j][2 * half + 1] * factors;
-            float *place = to + row * p.n_n + column;
-            if (pairs && column < p.n_n) {
-                *reinterpret_cast<float2 *>(place) = make_float2(first, second);
-            } else if (column < p.n_n) {
-                place[0] = first;
-                if (column + 1 < p.n_n) {
-                    place[1] = second;
-                }
-            }
-        }
-    }
-}
-
 // Where a block's work lies.
 struct sums_place {
     int64_t z, component, row0, n_row, m0, n0;
@@ -289,7 +182,9 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     }
     const int32_t *exponent_a = scaled ? p.a.exponent + at.component * p.n_row + at.row0 : nullptr;
     const int32_t *exponent_b = scaled ? p.b.exponent + at.component * p.n_row + at.row0 : nullptr;
-    const int largest = scaled ? largest_exponent<S>(exponent_a, exponent_b, n_row) : half_exponent;
+    const int largest = scaled ? largest_exponent<S::threads>(exponent_a, exponent_b, n_row,
+                                                              [] { __syncthreads(); })
+                               : half_exponent;
     const int warp = int(threadIdx.x) / 32;
     sums_tile_of_warp sum = {};
     for (int tile = 0; tile < n_tile; tile++) {
@@ -298,7 +193,8 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
         __syncthreads();
         const int64_t row = int64_t(tile) * S::rows;
         if (scaled && row % S::scale_rows == 0) {
-            fill_scales<S>(scales, exponent_a + row, exponent_b + row, n_row - row, largest);
+            fill_scales<S::threads>(scales, S::scale_rows, exponent_a + row, exponent_b + row,
+                                    n_row - row, largest);
             __syncthreads();
         }
         copy_stage(tile + S::stages - 1);
@@ -312,8 +208,8 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
             multiply_rows<M, scaled>(sum, half_a, tile_b, scale);
         }
     }
-    store_partial(p, p.partial + at.z * p.n_m * p.n_n, sum, at.m0 + warp * 16, at.n0,
-                  unscale_of(largest, scaled ? 0 : half_exponent));
+    store_partial<S::side>(p, p.partial + at.z * p.n_m * p.n_n, &sum[0][0], at.m0 + warp * 16,
+                           at.n0, unscale_of(largest, scaled ? 0 : half_exponent));
 }
 
 template <class S, typename M, bool scaled>

@@ -3,7 +3,6 @@
 
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/clifford_linear_tensor.h"
-#include "backend/cuda/clifford_linear_wgmma.h"
 
 namespace
 {
@@ -12,7 +11,7 @@ namespace
 // depend on how many rows there are.
 constexpr int64_t least_features = 32;
 constexpr int64_t sums_tile = 128;
-constexpr int64_t sums_rows = 64;
+constexpr int64_t sums_rows = 128;
 constexpr int64_t sums_blocks = 256;       // fill a large device once
 constexpr int64_t chunk_most_rows = 16384; // longer f32 sums in the matrix units lose bits
 constexpr int64_t chunk_least_rows_sums = 256;
@@ -103,8 +102,7 @@ tensor_plan make_plan(arena &memory, const tess_stage_clifford_linear &a)
     const int64_t columns = (forward ? p.n_out : p.n_in) * p.algebra->n_grade;
     tensor_plan plan = {};
     plan.weight.pitch = padded(n_inner);
-    // As 16-bit items, or as f32 where warpgroups take TF32.
-    plan.weight.data = memory.take(columns * plan.weight.pitch * (p.dtype == TESS_F32 ? 4 : 2));
+    plan.weight.data = memory.take(columns * plan.weight.pitch * 2);
     plan.weight.factor = static_cast<float *>(memory.take(columns * int64_t(sizeof(float))));
     if (is_exact(p)) {
         plan.weight.low = memory.take(columns * plan.weight.pitch * 2);
@@ -127,13 +125,18 @@ void add_copy(clifford_prepare_args &args, const tess_cl_problem &p, const tess_
     }
 }
 
+// Which copies are to be made before anything is multiplied.
+struct needed {
+    bool weight, x, grad_out;
+};
+
 cudaError_t prepare(cudaStream_t stream, const tess_stage_clifford_linear &a,
-                    const tensor_plan &plan, bool rows, bool sums)
+                    const tensor_plan &plan, const needed &need)
 {
     const tess_cl_problem &p = a.problem;
     const bool forward = p.pass == TESS_CL_FORWARD;
     clifford_prepare_args args = {};
-    if (rows) {
+    if (need.weight) {
         args.weight = a.weight;
         if (!forward) {
             args.weight.stride[1] = a.weight.stride[2];
@@ -146,10 +149,10 @@ cudaError_t prepare(cudaStream_t stream, const tess_stage_clifford_linear &a,
     args.n_grade = p.algebra->n_grade;
     args.n_row = p.n_row * p.algebra->n_component;
     args.component_rows = p.n_row;
-    if (forward || sums) {
+    if (need.x) {
         add_copy(args, p, a.x, plan.x, p.n_in);
     }
-    if (!forward) {
+    if (need.grad_out) {
         add_copy(args, p, a.grad_out, plan.grad_out, p.n_out);
     }
     return clifford_linear_prepare(stream, p.dtype, p.weight_dtype, args);
@@ -167,6 +170,7 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     args.n_j = forward ? p.n_out : p.n_in;
     args.n_l = forward ? p.n_in : p.n_out;
     args.n_component = p.algebra->n_component;
+    args.n_grade = p.algebra->n_grade;
     for (int k = 0; k < args.n_component; k++) {
         args.grade[k] = p.algebra->grade[k];
     }
@@ -185,33 +189,6 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     return args;
 }
 
-// The same straight from the activations; takes() and aligned() say where.
-clifford_wgmma_args wgmma_of(const tess_stage_clifford_linear &a, const tensor_plan &plan)
-{
-    const tess_cl_problem &p = a.problem;
-    const bool forward = p.pass == TESS_CL_FORWARD;
-    clifford_wgmma_args args = {};
-    args.a = forward ? a.x : a.grad_out;
-    args.c = forward ? a.out : a.grad_x;
-    args.weight = a.weight;
-    if (!forward) {
-        args.weight.stride[1] = a.weight.stride[2];
-        args.weight.stride[2] = a.weight.stride[1];
-    }
-    args.bias = forward ? a.bias.data : nullptr;
-    args.stride_bias = a.bias.stride[0];
-    args.scratch = plan.weight.data;
-    args.n_row = p.n_row;
-    args.n_inner = forward ? p.n_in : p.n_out;
-    args.n_outer = forward ? p.n_out : p.n_in;
-    args.algebra = p.algebra;
-    args.dtype = p.dtype;
-    args.weight_dtype = p.weight_dtype;
-    args.bias_all = p.bias_mode == TESS_CL_BIAS_ALL;
-    args.add = !forward && a.add_to_grad_x != 0;
-    return args;
-}
-
 cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a,
                         const tensor_plan &plan)
 {
@@ -220,7 +197,9 @@ cudaError_t sum_weights(cudaStream_t stream, const tess_stage_clifford_linear &a
         plan.x,       plan.grad_out, plan.partial,           p.n_row, p.n_in, p.n_out,
         plan.n_chunk, plan.chunk,    p.algebra->n_component,
     };
-    const cudaError_t error = clifford_linear_sums(stream, p.dtype, args);
+    const cudaError_t error = clifford_linear_group_sums_take(args)
+                                  ? clifford_linear_group_sums(stream, p.dtype, args)
+                                  : clifford_linear_sums(stream, p.dtype, args);
     return error == cudaSuccess ? clifford_linear_gather(stream, a, plan.partial, plan.n_chunk)
                                 : error;
 }
@@ -254,18 +233,21 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
     }
     arena memory = {static_cast<char *>(a.problem.scratch), 0};
     const tensor_plan plan = make_plan(memory, a);
-    const clifford_wgmma_args groups = wgmma_of(a, plan);
-    // Where sums need 16-bit copies of f32 anyway, the product has them too.
-    const bool has_copies = sums && a.problem.dtype == TESS_F32;
-    const bool by_groups = rows && !has_copies && !is_exact(a.problem) &&
-                           clifford_wgmma_takes(groups) && clifford_wgmma_aligned(groups);
-    cudaError_t error = cudaSuccess;
-    if (sums || !by_groups) {
-        error = prepare(stream, a, plan, rows && !by_groups, sums);
+    const tess_cl_problem &p = a.problem;
+    const bool forward = p.pass == TESS_CL_FORWARD;
+    const tess_cl_view &source = forward ? a.x : a.grad_out;
+    clifford_rows_args product = rows_of(a, plan);
+    if (p.dtype == TESS_F32) {
+        product.from = source;
     }
+    // The product then makes the copy of its source, unless it is 16-bit items in disorder.
+    const bool by_groups = rows && clifford_linear_groups_take(p.dtype, product);
+    const bool copies_source = by_groups && p.dtype == TESS_F32;
+    cudaError_t error = prepare(
+        stream, a, plan, {rows, forward ? !copies_source : sums, !forward && !copies_source});
     if (error == cudaSuccess && rows) {
-        error = by_groups ? clifford_wgmma_rows(stream, groups)
-                          : clifford_linear_rows(stream, a.problem.dtype, rows_of(a, plan));
+        error = by_groups ? clifford_linear_groups(stream, p.dtype, product)
+                          : clifford_linear_rows(stream, p.dtype, product);
     }
     if (error == cudaSuccess && sums) {
         error = sum_weights(stream, a, plan);

@@ -52,12 +52,13 @@ struct clifford_prepare_args {
 
 struct clifford_rows_args {
     clifford_matrix a;
+    tess_cl_view from; // f32 rows of which a is still to be made; data NULL where a is there
     clifford_weights w;
     const void *bias;
     int64_t stride_bias;
     tess_cl_view c;
     int64_t n_i, n_j, n_l;
-    int32_t n_component;
+    int32_t n_component, n_grade;
     int32_t bias_is_f32; // else of the activations' type
     int32_t bias_all;
     int32_t add;   // to what c holds
@@ -70,13 +71,24 @@ struct clifford_sums_args {
     clifford_matrix a, b;
     float *partial;
     int64_t n_row, n_m, n_n;
-    int64_t n_chunk, chunk; // a multiple of 64 rows
+    int64_t n_chunk, chunk; // a multiple of 128 rows
     int32_t n_component;
 };
 
 cudaError_t clifford_linear_prepare(cudaStream_t stream, int32_t dtype, int32_t weight_dtype,
                                     clifford_prepare_args &p);
 cudaError_t clifford_linear_rows(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
+
+// The same where the matrix instructions of warpgroups and the copy engine can be had. Makes `a`
+// from `from` on the way. Follows a launch of prepare, of which it reads the weights alone.
+bool clifford_linear_groups_take(int32_t dtype, const clifford_rows_args &p);
+cudaError_t clifford_linear_groups(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
+
 cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p);
+
+// The same with warpgroups, where they can be had.
+bool clifford_linear_group_sums_take(const clifford_sums_args &p);
+cudaError_t clifford_linear_group_sums(cudaStream_t stream, int32_t dtype,
+                                       const clifford_sums_args &p);
 
 #endif

@@ -91,20 +91,19 @@ __device__ __forceinline__ uint64_t tile_descriptor(uint32_t address)
            uint64_t(1) << 62;
 }
 
-// sum = a b, or sum += a b with keep. T is float (read as TF32: the lower bits are cut off), or
-// __nv_bfloat16.
+// sum = a b, or sum += a b with keep. T is __half or __nv_bfloat16.
 template <typename T>
 __device__ __forceinline__ void multiply(float (&d)[sums_per_thread], uint64_t a, uint64_t b,
                                          int keep);
 
 template <>
-__device__ __forceinline__ void multiply<float>(float (&d)[sums_per_thread], uint64_t a, uint64_t b,
-                                                int keep)
+__device__ __forceinline__ void multiply<__half>(float (&d)[sums_per_thread], uint64_t a,
+                                                 uint64_t b, int keep)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" CL_WGMMA_REGISTERS
-                 "}, %128, %129, keeps, 1, 1;\n}\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
+                 "}, %128, %129, keeps, 1, 1, 0, 0;\n}\n"
                  : CL_WGMMA_SUMS(d)
                  : "l"(a), "l"(b), "r"(keep));
 #endif
@@ -120,6 +119,38 @@ __device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[sums_per_thre
                  "}, %128, %129, keeps, 1, 1, 0, 0;\n}\n"
                  : CL_WGMMA_SUMS(d)
                  : "l"(a), "l"(b), "r"(keep));
+#endif
+}
+
+// The same with a held as fragments of mma, one per warp, and b turned.
+template <typename T>
+__device__ __forceinline__ void multiply_held(float (&d)[sums_per_thread], const uint32_t (&a)[4],
+                                              uint64_t b, int keep);
+
+template <>
+__device__ __forceinline__ void multiply_held<__half>(float (&d)[sums_per_thread],
+                                                      const uint32_t (&a)[4], uint64_t b, int keep)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %133, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
+                 "}, {%128,%129,%130,%131}, %132, keeps, 1, 1, 1;\n}\n"
+                 : CL_WGMMA_SUMS(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void multiply_held<__nv_bfloat16>(float (&d)[sums_per_thread],
+                                                             const uint32_t (&a)[4], uint64_t b,
+                                                             int keep)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %133, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" CL_WGMMA_REGISTERS
+                 "}, {%128,%129,%130,%131}, %132, keeps, 1, 1, 1;\n}\n"
+                 : CL_WGMMA_SUMS(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 #endif
 }
 
