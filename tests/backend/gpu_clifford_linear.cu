@@ -8,6 +8,7 @@
 // clang-format off
 #include "backend/cuda/clifford_linear.cu"
 #include "backend/cuda/clifford_linear_bias.cu"
+#include "backend/cuda/clifford_linear_f32.cu"
 #include "backend/cuda/clifford_linear_general.cu"
 #include "backend/cuda/clifford_linear_prepare.cu"
 #include "backend/cuda/clifford_linear_rows.cu"

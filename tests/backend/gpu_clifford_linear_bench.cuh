@@ -99,11 +99,11 @@ void bench_parts(int64_t n_row, int64_t n)
         return prepare(nullptr, a, p, {false, true, true});
     });
     for (int add = 0; add < 2; add++) {
-        sets.time(add ? "groups add" : "groups", [&](stage a, plan p) {
+        sets.time(add ? "convert and multiply, add" : "convert and multiply", [&](stage a, plan p) {
             clifford_rows_args args = rows_of(a, p);
-            args.from = a.grad_out;
+            args.a.data = nullptr;
             args.add = add;
-            return clifford_linear_groups(nullptr, TESS_F32, args);
+            return clifford_linear_f32(nullptr, args);
         });
     }
     sets.time("sums", [](stage a, plan p) {
@@ -118,7 +118,7 @@ void bench_parts(int64_t n_row, int64_t n)
             p.chunk,
             a.problem.algebra->n_component,
         };
-        return clifford_linear_sums(nullptr, TESS_F32, args);
+        return clifford_linear_group_sums(nullptr, TESS_F32, args);
     });
     sets.time("gather", [](stage a, plan p) {
         return clifford_linear_gather(nullptr, a, p.partial, p.n_chunk);

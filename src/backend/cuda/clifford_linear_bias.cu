@@ -2,6 +2,7 @@
 // bias went to all of them. Sums of fixed chunks of rows first, then those in order, all in f64:
 // the pass is bound by memory.
 
+#include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/clifford_types.cuh"
 
@@ -22,6 +23,7 @@ struct bias_args {
     int64_t stride[3];
     int64_t stride_to;
     int64_t n_row, n_n, chunk;
+    int32_t n_part; // chunks of all components
 };
 
 template <typename T>
@@ -51,15 +53,16 @@ __global__ void __launch_bounds__(lanes *rows_at_once) sum_rows_kernel(const bia
 }
 
 template <typename W>
-__global__ void __launch_bounds__(lanes) sum_chunks_kernel(const bias_args p, int n_part)
+__global__ void __launch_bounds__(lanes) sum_chunks_kernel(const bias_args p)
 {
     const int64_t n = int64_t(blockIdx.x) * lanes + threadIdx.x;
+    clifford::wait_for_previous();
     if (n >= p.n_n) {
         return;
     }
     double sum = 0;
 #pragma unroll 8
-    for (int m = 0; m < n_part; m++) {
+    for (int m = 0; m < p.n_part; m++) {
         sum += p.partial[m * p.n_n + n];
     }
     static_cast<W *>(p.to)[n * p.stride_to] = narrow<W>(typename computed<W>::type(sum));
@@ -104,6 +107,7 @@ cudaError_t clifford_linear_grad_bias(cudaStream_t stream, const tess_stage_clif
     p.chunk = chunk_rows(a.problem);
     const unsigned n_chunk = unsigned((p.n_row - 1) / p.chunk + 1);
     const unsigned n_component = unsigned(biased_components(a.problem));
+    p.n_part = int32_t(n_chunk * n_component);
     const unsigned n_block = unsigned((p.n_n - 1) / lanes + 1);
     return with_types(a.problem.dtype, a.problem.weight_dtype, [&](auto t, auto w) {
         using T = decltype(t);
@@ -114,7 +118,6 @@ cudaError_t clifford_linear_grad_bias(cudaStream_t stream, const tess_stage_clif
         if (error != cudaSuccess) {
             return error;
         }
-        sum_chunks_kernel<W><<<n_block, lanes, 0, stream>>>(p, int(n_chunk * n_component));
-        return cudaGetLastError();
+        return clifford::launch_early(sum_chunks_kernel<W>, dim3(n_block), lanes, 0, stream, p);
     });
 }

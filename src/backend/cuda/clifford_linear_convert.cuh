@@ -1,6 +1,6 @@
-// Rows of f32 as rows of f16 with a scale of their own, by a few warps that run beside a matrix
-// product. A warp has two rows at a time; the next two are on their way from the cache meanwhile,
-// and those after them from memory.
+// Rows of f32 as tiles of f16 for the matrix instructions, each row with a scale of its own, by a
+// few warps of a block. A warp has two rows at a time; the next two are on their way from the cache
+// meanwhile, and those after them from memory.
 #ifndef TESS_CLIFFORD_LINEAR_CONVERT_CUH
 #define TESS_CLIFFORD_LINEAR_CONVERT_CUH
 
@@ -15,30 +15,39 @@ using namespace clifford_mma;
 constexpr int warps = 3;
 constexpr int pairs_ahead = 4; // of a warp's rows, that the cache is asked for
 constexpr int lane_fours = 4;  // of items that a lane holds of a row
-constexpr int span = lane_fours * 32 * 4;
+constexpr int most_items = lane_fours * 32 * 4;
 
-// Rows are dense, begin at multiples of 16 bytes in both arrays, and have a multiple of four items.
+// Rows are dense, begin at multiples of 16 bytes, and have a multiple of four items.
 struct arrays {
     const float *from;
-    __half *to;
-    int32_t *exponent; // [component][row]
     int64_t stride_component, stride_row;
-    int64_t to_component, pitch;
+    // A copy for others, or NULL: [component][row][pitch], exponent [component][row].
+    __half *copy;
+    int32_t *exponent;
+    int64_t copy_component, pitch;
     int64_t n_row;
-    int32_t n; // items of a row
+    int32_t n; // items of a row, at most most_items
 };
 
-// Some rows of a component, and where the first of them lies.
+// Where rows go in shared memory: slabs of 64 items, rows of 128 bytes in the swizzle of
+// swizzle_128. What is behind n up to the slab's end becomes zero. factor takes a row's scale out.
+struct tile {
+    uint32_t slabs;
+    uint32_t slab_bytes;
+    uint32_t factor; // f32 [row]
+};
+
+// Some rows of a component.
 struct row_set {
     const float *from;
-    __half *to;
-    int32_t *exponent;
+    int64_t first; // row of all components
+    __half *copy;
     int n_row;
 
     __device__ __forceinline__ row_set(const arrays &a, int component, int64_t row, int most)
         : from(a.from + component * a.stride_component + row * a.stride_row),
-          to(a.to + component * a.to_component + row * a.pitch),
-          exponent(a.exponent + component * a.n_row + row),
+          first(component * a.n_row + row),
+          copy(a.copy + component * a.copy_component + row * a.pitch),
           n_row(int(min(max(a.n_row - row, int64_t(0)), int64_t(most))))
     {
     }
@@ -60,11 +69,10 @@ __device__ __forceinline__ void prefetch(const arrays &a, const row_set &set, in
     }
 }
 
-// Items from `base` on; zeros behind the end.
-__device__ __forceinline__ void load(held_pair &held, const arrays &a, const row_set &set, int row,
-                                     int base)
+// Zeros behind the end.
+__device__ __forceinline__ void load(held_pair &held, const arrays &a, const row_set &set, int row)
 {
-    const int first = base + int(threadIdx.x) % 32 * 4;
+    const int first = int(threadIdx.x) % 32 * 4;
     const float *at = set.from + row * a.stride_row + first;
 #pragma unroll
     for (int i = 0; i < 2; i++, at += a.stride_row) {
@@ -109,69 +117,73 @@ __device__ __forceinline__ uint32_t largest_held(const float4 (&held)[lane_fours
     return bits;
 }
 
-__device__ __forceinline__ void store(const held_pair &held, const arrays &a, const row_set &set,
-                                      int row, int base, const float (&scale)[2])
+__device__ __forceinline__ void store_shared_pair(uint32_t at, uint2 v)
 {
-    const int first = base + int(threadIdx.x) % 32 * 4;
-    __half *at = set.to + row * a.pitch + first;
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};\n" ::"r"(at), "r"(v.x), "r"(v.y) : "memory");
+}
+
+// Whole rows of n_row to the tile, and to the copy where there is one.
+__device__ __forceinline__ void store(const float4 (&held)[lane_fours], const arrays &a,
+                                      const row_set &set, const tile &to, int row, float scale)
+{
+    const int lane = int(threadIdx.x) % 32;
+    const int left = a.n - lane * 4;
+    const uint32_t place = to.slabs + uint32_t(lane / 16) * to.slab_bytes +
+                           swizzle_128(row, lane % 16 / 2) + uint32_t(lane % 2 * 8);
+    __half *copy = set.copy + row * a.pitch + lane * 4;
+    const bool copies = a.copy != nullptr && row < set.n_row;
 #pragma unroll
-    for (int i = 0; i < 2; i++, at += a.pitch) {
-        const int left = row + i < set.n_row ? a.n - first : 0;
-#pragma unroll
-        for (int j = 0; j < lane_fours; j++) {
-            const float4 v = held[i][j];
-            if (j * 128 < left) {
-                clifford::store_word(reinterpret_cast<uint2 *>(at + j * 128),
-                                     make_uint2(pack_half(v.x * scale[i], v.y * scale[i]),
-                                                pack_half(v.z * scale[i], v.w * scale[i])));
-            }
+    for (int j = 0; j < lane_fours; j++) {
+        const float4 v = held[j];
+        const uint2 four =
+            make_uint2(pack_half(v.x * scale, v.y * scale), pack_half(v.z * scale, v.w * scale));
+        // Both slabs of 128 items where one is begun: the other is not read.
+        if (j * 128 < a.n) {
+            store_shared_pair(place + uint32_t(2 * j) * to.slab_bytes, four);
+        }
+        if (copies && j * 128 < left) {
+            clifford::store_word(reinterpret_cast<uint2 *>(copy + j * 128), four);
         }
     }
 }
 
-// A pair that was loaded from its first item on. What a warp cannot hold is read again.
-__device__ __forceinline__ void convert(held_pair &held, const arrays &a, const row_set &set,
-                                        int row)
+__device__ __forceinline__ void convert(const held_pair &held, const arrays &a, const row_set &set,
+                                        const tile &to, int row)
 {
-    uint32_t most[2] = {largest_held(held[0]), largest_held(held[1])};
-    for (int base = span; base < a.n; base += span) {
-        load(held, a, set, row, base);
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            most[i] = max(most[i], largest_held(held[i]));
-        }
-    }
-    float scale[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        const int exponent = exponent_of(__reduce_max_sync(clifford::all_lanes, most[i]));
-        scale[i] = scale_to_half(exponent);
-        if (threadIdx.x % 32 == 0 && row + i < set.n_row) {
-            set.exponent[row + i] = exponent;
+        const int exponent =
+            exponent_of(__reduce_max_sync(clifford::all_lanes, largest_held(held[i])));
+        if (threadIdx.x % 32 == 0) {
+            clifford::store_shared(to.factor + uint32_t(row + i) * 4,
+                                   power_of_two(exponent - half_exponent));
+            if (a.exponent != nullptr && row + i < set.n_row) {
+                a.exponent[set.first + row + i] = exponent;
+            }
         }
-    }
-    for (int base = 0; base < a.n; base += span) {
-        if (a.n > span) {
-            load(held, a, set, row, base);
-        }
-        store(held, a, set, row, base, scale);
+        store(held[i], a, set, to, row + i, scale_to_half(exponent));
     }
 }
 
-// The part of warp `warp` of all `warps`.
-__device__ __forceinline__ void convert_set(const arrays &a, const row_set &set, int warp)
+// The part of warp `warp` of all `warps`; when_free waits for the tile to be free.
+template <typename Wait>
+__device__ __forceinline__ void convert_set(const arrays &a, const row_set &set, const tile &to,
+                                            int warp, Wait when_free)
 {
     constexpr int step = 2 * warps;
     held_pair held[2];
-    load(held[0], a, set, 2 * warp, 0);
+    load(held[0], a, set, 2 * warp);
+    when_free();
 #pragma unroll 1
     for (int row = 2 * warp; row < set.n_row; row += 2 * step) {
 #pragma unroll
         for (int odd = 0; odd < 2; odd++) {
             const int at = row + odd * step;
-            load(held[1 - odd], a, set, at + step, 0);
+            load(held[1 - odd], a, set, at + step);
             prefetch(a, set, at + pairs_ahead * step);
-            convert(held[odd], a, set, at);
+            if (at < set.n_row) {
+                convert(held[odd], a, set, to, at);
+            }
         }
     }
 }

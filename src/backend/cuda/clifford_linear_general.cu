@@ -5,6 +5,7 @@
 // into fixed chunks whose results are added up in order. What belongs to a row is a sum over
 // features in an order that no other row enters.
 
+#include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_linear.h"
 #include "backend/cuda/clifford_types.cuh"
 
@@ -230,6 +231,7 @@ __global__ void __launch_bounds__(threads) gather_kernel(const __grid_constant__
 {
     const int64_t item = (int64_t(blockIdx.x) * threads + threadIdx.x) * V;
     const int64_t n_item = p.n_m * p.n_n;
+    clifford::wait_for_previous();
     if (item >= n_item) {
         return;
     }
@@ -393,12 +395,9 @@ cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_cliffor
     const dim3 grid(unsigned((n_thread - 1) / threads + 1), unsigned(p.algebra->n_grade));
     return with_types(p.dtype, p.weight_dtype, [&](auto t, auto w) {
         using C = typename computed<decltype(t)>::type;
-        if (quads) {
-            gather_kernel<decltype(w), C, 4><<<grid, threads, 0, stream>>>(g);
-        } else {
-            gather_kernel<decltype(w), C, 1><<<grid, threads, 0, stream>>>(g);
-        }
-        return cudaGetLastError();
+        return clifford::launch_early(quads ? gather_kernel<decltype(w), C, 4>
+                                            : gather_kernel<decltype(w), C, 1>,
+                                      grid, threads, 0, stream, g);
     });
 }
 

@@ -169,6 +169,18 @@ __device__ __forceinline__ void store_columns(const clifford_prepare_args &p, M 
     }
 }
 
+// Every 32nd item of a column from `first` on, zeros behind its end.
+template <typename W>
+__device__ __forceinline__ void load_column(float (&held)[weight_span / 32], const W *from,
+                                            int64_t stride, int64_t first, int64_t n)
+{
+#pragma unroll
+    for (int i = 0; i < weight_span / 32; i++) {
+        const int64_t l = first + 32 * i;
+        held[i] = l < n ? widen(from[l * stride]) : 0.0f;
+    }
+}
+
 // Eight columns of a grade's weights. Threads follow the axis that lies dense in memory; the copy
 // is turned in shared memory.
 template <typename W, typename M>
@@ -190,12 +202,13 @@ __device__ void prepare_weights(const clifford_prepare_args &p, int64_t block)
     if (t < weight_outers) {
         largest[t] = 0;
     }
+    float held[weight_span / 32]; // short columns stay here
     uint32_t mine = 0;
-    for (int64_t base = 0; base < n_inner; base += weight_span) {
+    for (int64_t base = 0; base < p.n_inner; base += weight_span) {
+        load_column(held, from, p.weight.stride[1], base + first, n_inner);
 #pragma unroll
         for (int i = 0; i < weight_span / 32; i++) {
-            const int64_t l = base + first + 32 * i;
-            mine = max(mine, l < n_inner ? magnitude(widen(from[l * p.weight.stride[1]])) : 0u);
+            mine = max(mine, magnitude(held[i]));
         }
     }
     __syncthreads();
@@ -211,11 +224,12 @@ __device__ void prepare_weights(const clifford_prepare_args &p, int64_t block)
     for (int copy = 0; copy < (p.weight_to.low != nullptr ? 2 : 1); copy++) {
         M *data = static_cast<M *>(copy == 0 ? p.weight_to.data : p.weight_to.low);
         for (int64_t base = 0; base < p.n_inner; base += weight_span) {
+            if (p.n_inner > weight_span) {
+                load_column(held, from, p.weight.stride[1], base + first, n_inner);
+            }
 #pragma unroll
             for (int i = 0; i < weight_span / 32; i++) {
-                const int64_t l = base + first + 32 * i;
-                const float value =
-                    l < n_inner ? widen(from[l * p.weight.stride[1]]) * scale : 0.0f;
+                const float value = held[i] * scale;
                 tile[o][first + 32 * i] = narrow<M>(copy == 0 ? value : rest_of<M>(value));
             }
             __syncthreads();

@@ -164,6 +164,7 @@ clifford_rows_args rows_of(const tess_stage_clifford_linear &a, const tensor_pla
     const bool forward = p.pass == TESS_CL_FORWARD;
     clifford_rows_args args = {};
     args.a = forward ? plan.x : plan.grad_out;
+    args.from = forward ? a.x : a.grad_out;
     args.w = plan.weight;
     args.c = forward ? a.out : a.grad_x;
     args.n_i = p.n_row;
@@ -235,19 +236,19 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
     const tensor_plan plan = make_plan(memory, a);
     const tess_cl_problem &p = a.problem;
     const bool forward = p.pass == TESS_CL_FORWARD;
-    const tess_cl_view &source = forward ? a.x : a.grad_out;
     clifford_rows_args product = rows_of(a, plan);
-    if (p.dtype == TESS_F32) {
-        product.from = source;
-    }
-    // The product then makes the copy of its source, unless it is 16-bit items in disorder.
     const bool by_groups = rows && clifford_linear_groups_take(p.dtype, product);
-    const bool copies_source = by_groups && p.dtype == TESS_F32;
-    cudaError_t error = prepare(
-        stream, a, plan, {rows, forward ? !copies_source : sums, !forward && !copies_source});
+    const bool converts = rows && p.dtype == TESS_F32 && clifford_linear_f32_takes(product);
+    // What converts its source needs no copy of it, and makes the one that sums need where it can.
+    const bool copies = converts && sums && clifford_linear_f32_copies(product);
+    const bool needs_copy = copies ? false : sums || !converts;
+    cudaError_t error =
+        prepare(stream, a, plan, {rows, forward ? needs_copy : sums, !forward && needs_copy});
     if (error == cudaSuccess && rows) {
-        error = by_groups ? clifford_linear_groups(stream, p.dtype, product)
-                          : clifford_linear_rows(stream, p.dtype, product);
+        product.a.data = converts && !copies ? nullptr : product.a.data;
+        error = converts    ? clifford_linear_f32(stream, product)
+                : by_groups ? clifford_linear_groups(stream, p.dtype, product)
+                            : clifford_linear_rows(stream, p.dtype, product);
     }
     if (error == cudaSuccess && sums) {
         error = sum_weights(stream, a, plan);

@@ -52,7 +52,7 @@ struct clifford_prepare_args {
 
 struct clifford_rows_args {
     clifford_matrix a;
-    tess_cl_view from; // f32 rows of which a is still to be made; data NULL where a is there
+    tess_cl_view from; // what a is, or is to be, a copy of
     clifford_weights w;
     const void *bias;
     int64_t stride_bias;
@@ -79,10 +79,15 @@ cudaError_t clifford_linear_prepare(cudaStream_t stream, int32_t dtype, int32_t 
                                     clifford_prepare_args &p);
 cudaError_t clifford_linear_rows(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
 
-// The same where the matrix instructions of warpgroups and the copy engine can be had. Makes `a`
-// from `from` on the way. Follows a launch of prepare, of which it reads the weights alone.
+// The same with the matrix instructions of warpgroups and the copy engine, where they can be had:
+// for 16-bit activations, and for f32, which is converted on the way. Either follows a launch of
+// prepare, of which it reads the weights alone.
 bool clifford_linear_groups_take(int32_t dtype, const clifford_rows_args &p);
 cudaError_t clifford_linear_groups(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p);
+
+bool clifford_linear_f32_takes(const clifford_rows_args &p);
+bool clifford_linear_f32_copies(const clifford_rows_args &p); // makes p.a, unless its data is NULL
+cudaError_t clifford_linear_f32(cudaStream_t stream, const clifford_rows_args &p);
 
 cudaError_t clifford_linear_sums(cudaStream_t stream, int32_t dtype, const clifford_sums_args &p);
 

@@ -5,12 +5,9 @@
 // weights' tile each, which the copy engine delivers to both. Columns come 256 at a time. One warp
 // of a block starts copies four tiles ahead, two warpgroups multiply 64 rows each. Blocks stay and
 // take one set of rows after another, so that copies of the next go on while sums are stored.
-//
-// f32 rows become f16 beside all that: three warps read them once, write the copy, and say so to
-// the warp that starts the copies. They do not wait for the weights.
 
 #include "backend/cuda/clifford_boxes.h"
-#include "backend/cuda/clifford_linear_convert.cuh"
+#include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_rounds.cuh"
 #include "backend/cuda/clifford_types.cuh"
@@ -21,16 +18,6 @@ namespace
 
 using namespace clifford_mma;
 using namespace clifford_types;
-
-// What items of type T are multiplied as.
-template <typename T>
-struct multiplied {
-    using type = T;
-};
-template <>
-struct multiplied<float> {
-    using type = __half;
-};
 
 struct wgmma_shape {
     static constexpr int rows = 128; // of a block
@@ -46,30 +33,20 @@ struct wgmma_shape {
     static constexpr int slice_bytes = 64 * row_bytes; // of a warpgroup's sums, on their way out
     static constexpr int slices = 2;
     static constexpr int sums_bytes = consumers * slices * slice_bytes;
-    static constexpr int sets = 2; // of rows whose copies may be ahead
-    static constexpr int n_barrier = 2 * stages + 2 * sets;
     static constexpr int factor_bytes = consumers * columns * 4;
     static constexpr int shared_bytes =
-        stages * stage_bytes + sums_bytes + factor_bytes + n_barrier * 8;
+        stages * stage_bytes + sums_bytes + factor_bytes + 2 * stages * 8;
     static_assert(shared_bytes <= clifford::max_shared_bytes);
 };
 using S = wgmma_shape;
 
-// The last warpgroup has the warp that starts copies; the others of it convert.
 constexpr int groups_threads = (S::consumers + 1) * 128;
-constexpr int multiply_registers = 192;
-constexpr int other_registers = 120;
-
-template <typename T>
-constexpr bool converts = sizeof(T) == 4;
-
 constexpr int64_t least_outer = 192; // fewer columns waste most of a tile
 constexpr int64_t least_inner = 32;
 
 struct rows_args {
     CUtensorMap a, w, c;
-    clifford_convert::arrays copies; // of f32
-    const float *factor;             // [grade][outer]
+    const float *factor; // [grade][outer]
     const void *bias;
     int64_t stride_bias;
     int64_t n_row, n_outer;
@@ -97,8 +74,7 @@ __device__ __forceinline__ place place_of(const rows_args &p, int set, int rank)
 }
 
 // Places of stage s: tiles, and the barriers of full and of empty ones; a warpgroup's sums on their
-// way out and the factors of its columns; barriers of sets of rows that are converted, and that the
-// copying warp has taken notice of.
+// way out and the factors of its columns.
 struct stage_map {
     uint32_t base; // a multiple of 1024, from which the swizzle counts
 
@@ -126,57 +102,16 @@ struct stage_map {
     {
         return full(S::stages + s);
     }
-    __device__ __forceinline__ uint32_t converted(int s) const
-    {
-        return full(2 * S::stages + s);
-    }
-    __device__ __forceinline__ uint32_t noticed(int s) const
-    {
-        return full(2 * S::stages + S::sets + s);
-    }
 };
 
-// A thread's ordinary writes to device memory before, the copy engine's reads after.
-__device__ __forceinline__ void fence_written_copies()
-{
-    __threadfence();
-    asm volatile("fence.proxy.async.global;\n" ::: "memory");
-}
-
-// The part of one of the warps that convert, numbered from 0.
-__device__ __forceinline__ void convert_sets(const rows_args &p, const stage_map &map, walk w,
-                                             int warp)
-{
-    round_count<S::sets> at;
-    for (int set = w.first; set < p.n_set; set += w.step, at.next()) {
-        const place where = place_of(p, set, w.rank);
-        barrier_wait(map.noticed(at.stage), at.parity ^ 1);
-        clifford_convert::convert_set(
-            p.copies, clifford_convert::row_set(p.copies, where.component, where.row, S::rows),
-            warp);
-        fence_written_copies();
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            barrier_arrive(map.converted(at.stage));
-        }
-    }
-}
-
 // By one thread.
-template <typename T>
 __device__ __forceinline__ void copy_tiles(const rows_args &p, const stage_map &map, walk w)
 {
     constexpr int half = S::columns / S::cluster;
     clifford::wait_for_previous();
-    round_count<S::sets> at_set;
     round_count<S::stages> at;
-    for (int set = w.first; set < p.n_set; set += w.step, at_set.next()) {
+    for (int set = w.first; set < p.n_set; set += w.step) {
         const place where = place_of(p, set, w.rank);
-        if (converts<T>) {
-            barrier_wait(map.converted(at_set.stage), at_set.parity);
-            barrier_arrive(map.noticed(at_set.stage));
-            fence_written_copies();
-        }
         for (int across = 0; across < p.n_across; across++) {
             const int column = across * S::columns + w.rank * half;
             for (int step = 0; step < p.n_step; step++, at.next()) {
@@ -200,12 +135,6 @@ __device__ __forceinline__ float bias_at(const rows_args &p, int64_t j)
                          : widen(static_cast<const T *>(p.bias)[j * p.stride_bias]);
 }
 
-__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, float)
-{
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(to), "f"(first), "f"(second)
-                 : "memory");
-}
-
 __device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __nv_bfloat16)
 {
     asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_bfloat16(first, second))
@@ -222,44 +151,26 @@ __device__ __forceinline__ void group_sync(int group)
     asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
 }
 
-// What a thread's sums are multiplied with: factors of its two rows, and of two columns that it
-// brings for all.
-struct sum_factors {
-    float row[2];
-    float column[S::columns / 128];
-};
+// Factors of two columns, which a thread brings for all of its warpgroup.
+struct column_factors {
+    float at[S::columns / 128];
 
-template <typename T>
-__device__ __forceinline__ sum_factors factors_at(const rows_args &p, const place &where,
-                                                  int first_column, int group)
-{
-    sum_factors f;
-    const int64_t row =
-        where.row + group * 64 + int(threadIdx.x) % 128 / 32 * 16 + int(threadIdx.x) % 32 / 4;
+    __device__ __forceinline__ column_factors(const rows_args &p, int component, int first_column)
+    {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        f.row[i] = 1.0f;
-        if (converts<T> && row + 8 * i < p.n_row) {
-            f.row[i] =
-                power_of_two(__ldcg(p.copies.exponent + where.component * p.n_row + row + 8 * i) -
-                             half_exponent);
+        for (int i = 0; i < S::columns / 128; i++) {
+            const int64_t column = first_column + int(threadIdx.x) % 128 + i * 128;
+            at[i] = __ldcg(p.factor + p.grade[component] * p.n_outer + min(column, p.n_outer - 1));
         }
     }
-#pragma unroll
-    for (int i = 0; i < S::columns / 128; i++) {
-        const int64_t column = first_column + int(threadIdx.x) % 128 + i * 128;
-        f.column[i] =
-            __ldcg(p.factor + p.grade[where.component] * p.n_outer + min(column, p.n_outer - 1));
-    }
-    return f;
-}
+};
 
 // The copy engine takes a warpgroup's sums out, 128 bytes of columns after 128 bytes, while the
 // next are written to shared memory, and then the next tile is multiplied.
 template <typename T>
 __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &map,
                                            const place &where, int first_column, int group,
-                                           const sum_factors &factors,
+                                           const column_factors &factors,
                                            const float (&sum)[clifford_wgmma::sums_per_thread])
 {
     constexpr int columns = S::row_bytes / int(sizeof(T)); // of a slice
@@ -269,8 +180,7 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
     const bool biased = p.bias != nullptr && (p.bias_all || where.component == 0);
 #pragma unroll
     for (int i = 0; i < S::columns / 128; i++) {
-        clifford::store_shared(map.factor(group, int(threadIdx.x) % 128 + i * 128),
-                               factors.column[i]);
+        clifford::store_shared(map.factor(group, int(threadIdx.x) % 128 + i * 128), factors.at[i]);
     }
 #pragma unroll
     for (int slice = 0; slice < S::columns / columns; slice++) {
@@ -292,8 +202,8 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
 #pragma unroll
             for (int second = 0; second < 2; second++) {
                 put_pair(to + swizzle_128(row + 8 * second, byte / 16) + uint32_t(byte % 16),
-                         pair[2 * second] * of_column[0] * factors.row[second] + bias_0,
-                         pair[2 * second + 1] * of_column[1] * factors.row[second] + bias_1, T());
+                         pair[2 * second] * of_column[0] + bias_0,
+                         pair[2 * second + 1] * of_column[1] + bias_1, T());
             }
         }
         fence_async_proxy();
@@ -322,7 +232,6 @@ __device__ __forceinline__ void release(const stage_map &map, int s)
 template <typename T>
 __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_map &map, walk w)
 {
-    using M = typename multiplied<T>::type;
     const int group = int(threadIdx.x) / 128;
     float sum[clifford_wgmma::sums_per_thread];
     round_count<S::stages> at;
@@ -332,8 +241,7 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
         const place where = place_of(p, w.first + tile / p.n_across * w.step, w.rank);
         const int column = tile % p.n_across * S::columns;
         int held = -1; // stage whose products may still run
-        barrier_wait(map.full(at.stage), at.parity);
-        const sum_factors factors = factors_at<T>(p, where, column, group);
+        const column_factors factors(p, where.component, column);
         for (int step = 0; step < p.n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
             const uint64_t a =
@@ -342,7 +250,7 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
             group_fence();
 #pragma unroll
             for (int k = 0; k < S::row_bytes / 32; k++) {
-                clifford_wgmma::multiply<M>(sum, a + 2 * k, b + 2 * k, step + k > 0);
+                clifford_wgmma::multiply<T>(sum, a + 2 * k, b + 2 * k, step + k > 0);
             }
             group_commit();
             group_wait<1>();
@@ -369,10 +277,6 @@ __device__ __forceinline__ void init_barriers(const rows_args &p, const stage_ma
         barrier_init(map.full(s), 1);
         barrier_init(map.empty(s), S::consumers * S::cluster);
     }
-    for (int s = 0; s < S::sets; s++) {
-        barrier_init(map.converted(s), clifford_convert::warps);
-        barrier_init(map.noticed(s), 1);
-    }
     barrier_init_fence();
 }
 
@@ -387,16 +291,13 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(groups_thre
         init_barriers(p, map);
     }
     cluster_sync();
-    const int warp = int(threadIdx.x) / 32 - S::consumers * 4;
-    if (warp < 0) {
-        clifford_wgmma::take_registers<multiply_registers>();
+    if (threadIdx.x < S::consumers * 128) {
+        clifford_wgmma::take_registers<232>();
         multiply_tiles<T>(p, map, w);
     } else {
-        clifford_wgmma::give_registers<other_registers>();
-        if (threadIdx.x == S::consumers * 128) {
-            copy_tiles<T>(p, map, w);
-        } else if (converts<T> && warp > 0) {
-            convert_sets(p, map, w, warp - 1);
+        clifford_wgmma::give_registers<40>();
+        if (threadIdx.x % 128 == 0) {
+            copy_tiles(p, map, w);
         }
     }
     // No block leaves while the other may still write to it.
@@ -406,17 +307,11 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(groups_thre
 
 // ---- Launch -------------------------------------------------------------------------------------
 
-int64_t item_bytes(int32_t dtype)
-{
-    return dtype == TESS_F32 ? 4 : 2;
-}
-
 bool encode_maps(rows_args &args, int32_t dtype, const clifford_rows_args &p)
 {
-    const int32_t type = dtype == TESS_BF16 ? TESS_BF16 : TESS_F16; // of what is multiplied
-    const clifford_box_array a = {type,          p.a.data,  p.n_l,     p.n_i,
+    const clifford_box_array a = {dtype,         p.a.data,  p.n_l,     p.n_i,
                                   p.n_component, p.a.pitch, p.a.stride};
-    const clifford_box_array w = {type,      p.w.data,         p.n_l, p.n_j, p.n_grade,
+    const clifford_box_array w = {dtype,     p.w.data,         p.n_l, p.n_j, p.n_grade,
                                   p.w.pitch, p.n_j * p.w.pitch};
     const clifford_box_array c = {dtype,         p.c.data,      p.n_j,        p.n_i,
                                   p.n_component, p.c.stride[1], p.c.stride[0]};
@@ -428,15 +323,6 @@ bool encode_maps(rows_args &args, int32_t dtype, const clifford_rows_args &p)
 rows_args rows_of_problem(const clifford_rows_args &p)
 {
     rows_args args = {};
-    args.copies = {static_cast<const float *>(p.from.data),
-                   static_cast<__half *>(p.a.data),
-                   p.a.exponent,
-                   p.from.stride[0],
-                   p.from.stride[1],
-                   p.a.stride,
-                   p.a.pitch,
-                   p.n_i,
-                   int32_t(p.n_l)};
     args.factor = p.w.factor;
     args.bias = p.bias;
     args.stride_bias = p.stride_bias;
@@ -477,10 +363,10 @@ cudaError_t launch_groups(cudaStream_t stream, int32_t dtype, const clifford_row
                                   args);
 }
 
-bool is_dense(const tess_cl_view &view, int64_t bytes)
+bool is_dense(const tess_cl_view &view)
 {
     return view.stride[2] == 1 && view.stride[0] > 0 && view.stride[1] > 0 &&
-           view.stride[0] * bytes % 16 == 0 && view.stride[1] * bytes % 16 == 0 &&
+           view.stride[0] % 8 == 0 && view.stride[1] % 8 == 0 &&
            reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
 }
 
@@ -488,18 +374,15 @@ bool is_dense(const tess_cl_view &view, int64_t bytes)
 
 bool clifford_linear_groups_take(int32_t dtype, const clifford_rows_args &p)
 {
-    const int64_t bytes = item_bytes(dtype);
-    // Coordinates of boxes, items of a row and numbers of sets are int.
-    return p.a.low == nullptr && p.n_l >= least_inner && p.n_j >= least_outer &&
-           (p.from.data == nullptr || (is_dense(p.from, bytes) && p.n_l % 4 == 0)) &&
-           is_dense(p.c, bytes) && p.n_l < (int64_t(1) << 28) &&
-           p.n_i < (int64_t(1) << 31) - 2 * S::rows &&
-           p.n_i / S::rows * p.n_component < (int64_t(1) << 28) && clifford_has_warpgroups();
+    // Coordinates of boxes and numbers of sets are int.
+    constexpr int64_t most = int64_t(1) << 28;
+    return (dtype == TESS_F16 || dtype == TESS_BF16) && p.n_l >= least_inner &&
+           p.n_j >= least_outer && p.a.stride > 0 && p.a.pitch > 0 && is_dense(p.c) &&
+           p.n_l < most && p.n_i / S::rows * p.n_component < most && clifford_has_warpgroups();
 }
 
 cudaError_t clifford_linear_groups(cudaStream_t stream, int32_t dtype, const clifford_rows_args &p)
 {
-    return dtype == TESS_F32   ? launch_groups<float>(stream, dtype, p)
-           : dtype == TESS_F16 ? launch_groups<__half>(stream, dtype, p)
-                               : launch_groups<__nv_bfloat16>(stream, dtype, p);
+    return dtype == TESS_F16 ? launch_groups<__half>(stream, dtype, p)
+                             : launch_groups<__nv_bfloat16>(stream, dtype, p);
 }

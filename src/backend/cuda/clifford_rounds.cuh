@@ -19,6 +19,12 @@ struct round_count {
             parity ^= 1;
         }
     }
+    __device__ __forceinline__ void skip(int count)
+    {
+        stage += count;
+        parity ^= uint32_t(stage / n) & 1;
+        stage %= n;
+    }
 };
 
 } // namespace clifford_mma
