@@ -1,9 +1,5 @@
-// nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc
-// -Ibuild/release/generated tests/backend/gpu_clifford_linear.cu -o /tmp/gpu_clifford_linear &&
-// timeout 120 /tmp/gpu_clifford_linear && timeout 60 /tmp/gpu_clifford_linear --bench
-//
 // Stage clifford.linear on a GPU by itself: every path against f64 on the host, over odd shapes,
-// types and strides; with --bench, times.
+// types and strides; with --bench, times. run_clifford_on_gpu.sh builds and runs it.
 
 // clang-format off
 #include "backend/cuda/clifford_linear.cu"

@@ -1,9 +1,6 @@
 // Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench [LABEL] times
 // them, --streams [ROWS] checks one width alone, --small less of everything.
-// nvcc -std=c++17 -O3 --fmad=false -gencode=arch=compute_90a,code=sm_90a -Iinclude -Isrc
-//   -I<generated> -o gpu_clifford_sgp tests/backend/gpu_clifford_sgp.cu
-//   tests/backend/gpu_clifford_sgp_bench.cu tests/backend/gpu_clifford_sgp_device.cu
-//   src/backend/cuda/clifford_sgp*.cu src/backend/cuda/clifford_pointwise.cu
+// run_clifford_on_gpu.sh builds and runs it.
 
 #include "gpu_clifford_arrays.h"
 #include "gpu_clifford_reference.h"

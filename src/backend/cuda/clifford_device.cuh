@@ -309,10 +309,11 @@ cudaError_t launch(void (*kernel)(Args), dim3 grid, int threads, size_t shared_b
 
 // The same, without waiting for the kernel before it to end. Kernels share a multiprocessor only
 // where they divide its memory alike: as much of it shared as there is, as those with large tiles
-// have.
+// have, unless carveout says otherwise.
 template <typename Args>
 cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t shared_bytes,
-                         cudaStream_t stream, const Args &args)
+                         cudaStream_t stream, const Args &args,
+                         int carveout = cudaSharedmemCarveoutMaxShared)
 {
     const void *function = reinterpret_cast<const void *>(kernel);
     const cudaError_t error = allow_shared(function, shared_bytes);
@@ -323,14 +324,14 @@ cudaError_t launch_early(void (*kernel)(Args), dim3 grid, int threads, size_t sh
     attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[0].val.programmaticStreamSerializationAllowed = 1;
     attributes[1].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
-    attributes[1].val.sharedMemCarveout = cudaSharedmemCarveoutMaxShared;
+    attributes[1].val.sharedMemCarveout = unsigned(carveout);
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = dim3(unsigned(threads));
     config.dynamicSmemBytes = shared_bytes;
     config.stream = stream;
     config.attrs = attributes;
-    config.numAttrs = 2;
+    config.numAttrs = carveout == cudaSharedmemCarveoutDefault ? 1 : 2; // which takes no default
     void *pointers[] = {const_cast<Args *>(&args)};
     return cudaLaunchKernelExC(&config, function, pointers);
 }

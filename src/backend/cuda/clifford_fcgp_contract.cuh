@@ -354,19 +354,22 @@ template <typename A, typename T>
 cudaError_t contract_type(cudaStream_t stream, const fc_chunk &c, bool has_gradients)
 {
     constexpr int V = contract_width<A>;
-    constexpr int resident = fc_resident<4 * A::n_component * V>;
     const contract_task task = {
         {c, fc_lanes_for<V>(c.n_in),
          fc_are_packs<T, V>(c.x, c.n_in) && fc_are_packs<T, V>(c.y, c.n_in) &&
              fc_are_packs<T, V>(c.grad_x, c.n_in) && fc_are_packs<T, V>(c.grad_y, c.n_in)},
         has_gradients};
-    const contract_strips<A, T> strips(c);
-    const bool are_strips = task.rows.are_packs && fc_are_strips<T, V>(c.x, c.n_in) &&
-                            fc_are_strips<T, V>(c.y, c.n_in) && c.n_in % 8 == 0;
-    return are_strips && fc_slots_fit(task.rows, strips.bytes(), resident)
-               ? fc_launch_slots(stream, contract_strips_kernel<A, T>, task.rows, task,
-                                 strips.bytes(), resident)
-               : fc_launch(stream, contract_kernel<A, T>, task.rows, task);
+    if constexpr (fc_has_strips<A>) {
+        constexpr int resident = fc_resident<4 * A::n_component * V>;
+        const contract_strips<A, T> strips(c);
+        if (task.rows.are_packs && fc_are_strips<T, V>(c.x, c.n_in) &&
+            fc_are_strips<T, V>(c.y, c.n_in) && c.n_in % 8 == 0 &&
+            fc_slots_fit(task.rows, strips.bytes(), resident)) {
+            return fc_launch_slots(stream, contract_strips_kernel<A, T>, task.rows, task,
+                                   strips.bytes(), resident);
+        }
+    }
+    return fc_launch(stream, contract_kernel<A, T>, task.rows, task);
 }
 
 template <typename A>

@@ -319,14 +319,16 @@ cudaError_t gradient_type(cudaStream_t stream, const fc_chunk &c)
     const fc_task task = {c, fc_lanes_for<V>(c.n_out),
                           fc_are_packs<T, V>(c.grad_out, c.n_out) &&
                               fc_are_packs<Z, V>(c.saved_out, c.n_out)};
-    constexpr int resident = 2; // all rows of a chunk at once
-    const slot_of_two<T, Z, A::n_component> strips = {uint32_t(c.n_out), c.normalize != 0};
-    const bool are_strips =
-        fc_are_strips<T, V>(c.grad_out, c.n_out) && fc_are_strips<Z, V>(c.saved_out, c.n_out);
-    return are_strips && fc_slots_fit(task, strips.bytes(), resident)
-               ? fc_launch_slots(stream, gradient_strips_kernel<A, T, Z>, task, task,
-                                 strips.bytes(), resident)
-               : fc_launch(stream, gradient_kernel<A, T, Z>, task);
+    if constexpr (fc_has_strips<A>) {
+        constexpr int resident = 2; // all rows of 512 at once
+        const slot_of_two<T, Z, A::n_component> strips = {uint32_t(c.n_out), c.normalize != 0};
+        if (fc_are_strips<T, V>(c.grad_out, c.n_out) && fc_are_strips<Z, V>(c.saved_out, c.n_out) &&
+            fc_slots_fit(task, strips.bytes(), resident)) {
+            return fc_launch_slots(stream, gradient_strips_kernel<A, T, Z>, task, task,
+                                   strips.bytes(), resident);
+        }
+    }
+    return fc_launch(stream, gradient_kernel<A, T, Z>, task);
 }
 
 template <typename A>

@@ -134,6 +134,10 @@ struct slot_of_two {
 
 // ---- Launch -------------------------------------------------------------------------------------
 
+// Slots of 32 components rarely fit, and their kernels take minutes to compile.
+template <typename A>
+constexpr bool fc_has_strips = A::n_component <= 16;
+
 // Whether rows of n items can be copied as strips that are worth it, to whole warps.
 template <typename T, int V>
 bool fc_are_strips(const tess_cl_view &view, int64_t n)

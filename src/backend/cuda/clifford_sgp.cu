@@ -93,10 +93,10 @@ cudaError_t launch_reduce(cudaStream_t stream, const sgp_args &a, int32_t n_path
     const reduce_args args = {a.partials,  a.grad_weight,   a.n * n_path,  n_path,
                               a.n_partial, a.partial_width, a.weight_dtype};
     const dim3 grid(unsigned((args.n_weight - 1) / reduce_width + 1));
-    return a.dtype == TESS_F64 ? launch_early(sgp_reduce<double>, grid, reduce_threads,
-                                              sizeof(double) * reduce_threads, stream, args)
-                               : launch_early(sgp_reduce<float>, grid, reduce_threads,
-                                              sizeof(float) * reduce_threads, stream, args);
+    const bool is_wide = a.dtype == TESS_F64;
+    return launch_early(is_wide ? sgp_reduce<double> : sgp_reduce<float>, grid, reduce_threads,
+                        (is_wide ? sizeof(double) : sizeof(float)) * reduce_threads, stream, args,
+                        cudaSharedmemCarveoutDefault);
 }
 
 const sgp_kernels *const generated[] = {&sgp_cl20, &sgp_cl30, &sgp_cl301, &sgp_cl13, &sgp_cl41};

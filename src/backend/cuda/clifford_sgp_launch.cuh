@@ -164,7 +164,7 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
     return launch_early(sgp_stream_forward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
-                        stream, a);
+                        stream, a, cudaSharedmemCarveoutDefault);
 }
 
 // The same view with its rows in reverse.
@@ -197,7 +197,7 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
         *view = last_row_first<typename S::T>(a, *view);
     }
     return launch_early(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
-                        stream, reversed);
+                        stream, reversed, cudaSharedmemCarveoutDefault);
 }
 
 // The stream kernels of an algebra, as they were fastest on an H200. In the backward pass registers
