@@ -172,7 +172,8 @@ static tess_status check_limit(const tess_context *ctx, const bench_memory *memo
     for (int what = 0; what < BENCH_WORKSPACE; what++) {
         int64_t shape[TESS_MAX_RANK];
         const int32_t rank = bench_shape(op, (bench_array)what, n_row, n_feature, shape);
-        double bytes = rank == 0 ? 0 : (double)tess_dtype_bytes(dtype_of(memory, what));
+        double bytes =
+            rank == 0 ? 0 : (double)tess_dtype_bytes(dtype_of(memory, (bench_array)what));
         for (int32_t i = 0; i < rank; i++) {
             bytes *= (double)shape[i];
         }
