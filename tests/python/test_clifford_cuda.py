@@ -139,9 +139,11 @@ def test_gradients_of_16_bits_do_not_come_from_rounded_results(
         shapes = [(t.n_component, 5, n_in)] * 2 + [(t.n_path, n_in, n_out)]
         problem = [torch.randn(s, device="cuda").bfloat16().requires_grad_() for s in shapes]
         exact = [p.detach().double().requires_grad_() for p in problem]
-        want = plain.gelu_fcgp_norm(*exact, squares(metric), norm_metric=norm)
+        x, y, w = exact
+        want = plain.gelu_fcgp_norm(x, y, w, squares(metric), norm_metric=norm)
         gz = torch.randn_like(want).bfloat16()
-        found = torch.autograd.grad(tc.fcgp(*problem, metric), problem, gz)
+        x, y, w = problem
+        found = torch.autograd.grad(tc.fcgp(x, y, w, metric), problem, gz)
         for a, b in zip(found, torch.autograd.grad(want, exact, gz.double()), strict=True):
             assert_near(numbers(a), numbers(b), TOLERANCE["bfloat16"]["matmul"])
 
