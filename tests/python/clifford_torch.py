@@ -260,3 +260,22 @@ def layer(
     y = linear(x, linear_weight, bias, metric, bias_mode)
     op = gelu_fcgp_norm if use_fc else gelu_sgp_norm
     return op(x, y, weight, metric, normalize)
+
+
+def bfloat16_gradients(
+    fcgp: Any, metric: str, n_in: int, n_out: int, device: str, seed: int
+) -> list[tuple[Any, Any]]:
+    """Return the gradients of a fully connected product of bfloat16, and those of float64."""
+    torch.manual_seed(seed)
+    squares = tuple({"+": 1, "-": -1, "0": 0}[sign] for sign in metric)
+    t = table(squares)
+    shapes = [(t.n_component, 5, n_in)] * 2 + [(t.n_path, n_in, n_out)]
+    problem = [torch.randn(s, device=device).bfloat16().requires_grad_() for s in shapes]
+    exact = [p.detach().double().requires_grad_() for p in problem]
+    x, y, w = exact
+    norm = "abs" if "-" in metric else "euclid"
+    want = gelu_fcgp_norm(x, y, w, squares, norm_metric=norm)
+    gz = torch.randn_like(want).bfloat16()
+    x, y, w = problem
+    found = torch.autograd.grad(fcgp(x, y, w, metric), problem, gz)
+    return list(zip(found, torch.autograd.grad(want, exact, gz.double()), strict=True))

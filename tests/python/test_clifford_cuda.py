@@ -132,19 +132,8 @@ def test_is_the_cpu(metric: str, dtype: str) -> None:
 def test_gradients_of_16_bits_do_not_come_from_rounded_results(
     metric: str, n_in: int, n_out: int
 ) -> None:
-    t = plain.table(squares(metric))
-    norm = "abs" if "-" in metric else "euclid"
     for seed in range(12):
-        torch.manual_seed(seed)
-        shapes = [(t.n_component, 5, n_in)] * 2 + [(t.n_path, n_in, n_out)]
-        problem = [torch.randn(s, device="cuda").bfloat16().requires_grad_() for s in shapes]
-        exact = [p.detach().double().requires_grad_() for p in problem]
-        x, y, w = exact
-        want = plain.gelu_fcgp_norm(x, y, w, squares(metric), norm_metric=norm)
-        gz = torch.randn_like(want).bfloat16()
-        x, y, w = problem
-        found = torch.autograd.grad(tc.fcgp(x, y, w, metric), problem, gz)
-        for a, b in zip(found, torch.autograd.grad(want, exact, gz.double()), strict=True):
+        for a, b in plain.bfloat16_gradients(tc.fcgp, metric, n_in, n_out, "cuda", seed):
             assert_near(numbers(a), numbers(b), TOLERANCE["bfloat16"]["matmul"])
 
 

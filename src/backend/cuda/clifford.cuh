@@ -103,14 +103,21 @@ struct word_of<16> {
     using type = uint4;
 };
 
-template <typename T, int V>
-__device__ __forceinline__ pack<T, V> load_pack(const T *from)
+// A pack by a function that loads its word.
+template <typename T, int V, typename Load>
+__device__ __forceinline__ pack<T, V> load_pack_by(const T *from, Load load)
 {
     using word = typename word_of<int(sizeof(T)) * V>::type;
-    const word bits = load_once(reinterpret_cast<const word *>(from));
+    const word bits = load(reinterpret_cast<const word *>(from));
     pack<T, V> items;
     memcpy(&items, &bits, sizeof(items));
     return items;
+}
+
+template <typename T, int V>
+__device__ __forceinline__ pack<T, V> load_pack(const T *from)
+{
+    return load_pack_by<T, V>(from, [](const auto *word) { return load_once(word); });
 }
 
 template <typename T, int V>

@@ -153,33 +153,6 @@ __device__ __forceinline__ void store_last(uint16_t *p, uint16_t v)
     asm volatile("st.global.cs.u16 [%0], %1;" ::"l"(p), "h"(v) : "memory");
 }
 
-// Copies of 4, 8 or 16 bytes into shared memory that return at once. A thread's copies since its
-// last commit are a batch; wait<n> leaves at most its n newest batches unfinished.
-template <int bytes>
-__device__ __forceinline__ void copy_ahead(void *to, const void *from)
-{
-    const unsigned address = unsigned(__cvta_generic_to_shared(to));
-    if constexpr (bytes == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from)
-                     : "memory");
-    } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from),
-                     "n"(bytes)
-                     : "memory");
-    }
-}
-
-__device__ __forceinline__ void commit_copies()
-{
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-template <int newest>
-__device__ __forceinline__ void wait_copies()
-{
-    asm volatile("cp.async.wait_group %0;" ::"n"(newest) : "memory");
-}
-
 // All of the first `threads` threads that name this barrier. Numbers 1..15; threads a multiple of
 // the warp.
 __device__ __forceinline__ void part_barrier(int number, int threads)

@@ -73,22 +73,14 @@ __device__ __forceinline__ features<V> fma(features<V> a, features<V> b, feature
 template <typename T, int V>
 __device__ __forceinline__ pack<T, V> load_fresh(const T *from)
 {
-    using word = typename word_of<int(sizeof(T)) * V>::type;
-    const word bits = __ldcg(reinterpret_cast<const word *>(from));
-    pack<T, V> items;
-    memcpy(&items, &bits, sizeof(items));
-    return items;
+    return load_pack_by<T, V>(from, [](const auto *word) { return __ldcg(word); });
 }
 
 // The same of a caller's array, which makes room for what stays between the kernels.
 template <typename T, int V>
 __device__ __forceinline__ pack<T, V> load_input(const T *from)
 {
-    using word = typename word_of<int(sizeof(T)) * V>::type;
-    const word bits = load_last(reinterpret_cast<const word *>(from));
-    pack<T, V> items;
-    memcpy(&items, &bits, sizeof(items));
-    return items;
+    return load_pack_by<T, V>(from, [](const auto *word) { return load_last(word); });
 }
 
 template <typename T, int V>

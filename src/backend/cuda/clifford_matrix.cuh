@@ -18,6 +18,7 @@
 #include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_fcgp_plan.h"
 #include "backend/cuda/clifford_matrix_store.cuh"
+#include "backend/cuda/clifford_rounds.cuh"
 
 #include <atomic>
 
@@ -113,27 +114,6 @@ struct stage_map {
     }
 };
 
-// Stages come round and round; parity tells the rounds apart.
-template <typename S>
-struct stage_count {
-    int stage = 0;
-    uint32_t parity = 0;
-
-    __device__ __forceinline__ void next()
-    {
-        if (++stage == S::stages) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-    __device__ __forceinline__ void skip(int n)
-    {
-        stage += n;
-        parity ^= uint32_t(stage / S::stages) & 1;
-        stage %= S::stages;
-    }
-};
-
 constexpr int turned_bytes = 64 * 128; // of a box of 64 turned rows
 
 // A block's part of a tile of n rows, to all blocks of the mask: part `part` of `parts`.
@@ -180,7 +160,7 @@ template <typename S, bool turned_a, bool turned_b, typename Store>
 __device__ __forceinline__ void copy_tiles(const arguments<Store> &p, const stage_map<S> &map,
                                            int rank, int cluster, int n_cluster)
 {
-    stage_count<S> at;
+    round_count<S::stages> at;
     for (int round = 0; tile_of(round, cluster, n_cluster) < p.e.n_tile; round++) {
         const place where = place_of<S>(p.e, p.table, tile_of(round, cluster, n_cluster), rank);
         const int last = p.table.first[where.result + 1];
@@ -255,7 +235,7 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
 {
     const int group = int(threadIdx.x) / 128;
     const uint32_t senders = row_mates<S>(rank) | column_mates<S>(rank);
-    stage_count<S> at;
+    round_count<S::stages> at;
     for (int round = 0; tile_of(round, cluster, n_cluster) < p.e.n_tile; round++) {
         place where = place_of<S>(p.e, p.table, tile_of(round, cluster, n_cluster), rank);
         const int n_step =

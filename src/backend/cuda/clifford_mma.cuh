@@ -122,11 +122,6 @@ __device__ __forceinline__ void wait_bulk_out_read()
     asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
 }
 
-__device__ __forceinline__ void wait_bulk_out()
-{
-    asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory");
-}
-
 // Ordinary writes to shared memory before, reads by the copy engine or wgmma after.
 __device__ __forceinline__ void fence_async_proxy()
 {
@@ -146,22 +141,6 @@ __device__ __forceinline__ void load_matrix_x4_trans(uint32_t (&r)[4], uint32_t 
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address)
-                 : "memory");
-}
-
-__device__ __forceinline__ void load_matrix_x2(uint32_t (&r)[2], uint32_t address)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];\n"
-                 : "=r"(r[0]), "=r"(r[1])
-                 : "r"(address)
-                 : "memory");
-}
-
-__device__ __forceinline__ void load_matrix_x2_trans(uint32_t (&r)[2], uint32_t address)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];\n"
-                 : "=r"(r[0]), "=r"(r[1])
                  : "r"(address)
                  : "memory");
 }
@@ -191,34 +170,11 @@ __device__ __forceinline__ void multiply_16816<__nv_bfloat16>(float (&c)[4], con
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// The same for m16n8k8 and inputs that went through to_tf32: a[4] (row, k) = (g, t), (g + 8, t),
-// (g, t + 4), (g + 8, t + 4); b (k, col) = (t, g), (t + 4, g); c as above.
-__device__ __forceinline__ void multiply_1688_tf32(float (&c)[4], const uint32_t (&a)[4],
-                                                   uint32_t b0, uint32_t b1)
-{
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-        "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-__device__ __forceinline__ uint32_t to_tf32(float value)
-{
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(bits) : "f"(value));
-    return bits;
-}
-
-// Byte offset of 16-byte chunk `chunk` of row `row` in a tile of rows of 128 (or 64) bytes. Eight
+// Byte offset of 16-byte chunk `chunk` of row `row` in a tile of rows of 128 bytes. Eight
 // rows at one chunk, and eight chunks of a row, lie in different banks.
 __device__ __forceinline__ uint32_t swizzle_128(int row, int chunk)
 {
     return uint32_t(row * 128 + ((chunk ^ (row & 7)) << 4));
-}
-
-__device__ __forceinline__ uint32_t swizzle_64(int row, int chunk)
-{
-    return uint32_t(row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
 }
 
 // f32 as f16 with an exact scale. TF32 and f16 both have 10 bits of mantissa; what f16 lacks in
