@@ -200,13 +200,17 @@ class Prepared:
         torch, _, _ = modules()
         facts = {"device": torch.cuda.get_device_name() if self.device == "cuda" else "cpu"}
         if self.device == "cuda":
+            activations, gradient = self.sets[0]
+            inputs = sum(t.nbytes for t in [*activations, gradient, *self.weights])
             for name, function in (("MiB", self.fused), ("peer MiB", self.plain)):
                 self.run(function)
-                rotated = sum(t.nbytes for a, g in self.sets[1:] for t in [*a, g])
                 torch.cuda.synchronize()
+                # Other sets, and results that were compared, do not belong to a pass.
+                before = torch.cuda.memory_allocated()
                 torch.cuda.reset_peak_memory_stats()
                 self.run(function)
-                facts[name] = (torch.cuda.max_memory_allocated() - rotated) / 2**20
+                more = torch.cuda.max_memory_allocated() - before
+                facts[name] = (inputs + more) / 2**20
             torch.cuda.synchronize()
             start = time.perf_counter()
             for turn in range(EVENTS):
