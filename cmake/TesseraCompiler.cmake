@@ -31,7 +31,7 @@ endif()
 
 if(TESSERA_SANITIZE)
     target_compile_options(tess_flags INTERFACE
-        -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -g -O1
+        -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -g1 -O1
         # GCC loses track of what was written once the code is instrumented.
         $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(tess_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
