@@ -1,16 +1,19 @@
 // C[k] = A[k] W[grade of k] of f32 by the matrix instructions of Hopper's warpgroups, as f16 with
 // exact scales. See clifford_linear_tensor.h.
 //
-// A cluster of two blocks has 128 rows of a component, each block 64 of them and half of every tile
-// of weights, which the copy engine delivers to both. Within a block everything goes on at once:
-//   - three warps read rows once, make them f16 and put them into one of two buffers for all of
-//     the inner axis; they start before the weights are there,
+// A block has 128 rows of a component, which stay in the registers of two warpgroups, 64 each, as
+// long as all weights pass by. It shares every tile of weights with the other block of its cluster:
+// each asks for its part, and the copy engine delivers it to both. Within a block everything goes
+// on at once:
+//   - one warp starts copies of rows, as f32: half of the next rows come while the weights pass,
+//     the others as soon as these are out of the way,
 //   - one warp starts copies of weights some tiles ahead,
-//   - two warpgroups take turns at 256 columns: one multiplies, the other stores.
+//   - the warpgroups make their rows f16, and multiply and store 128 columns after 128 columns;
+//     one may be some tiles behind the other, so that one stores while the other multiplies.
 // Blocks stay and take one set of rows after another.
 
 #include "backend/cuda/clifford_boxes.h"
-#include "backend/cuda/clifford_linear_convert.cuh"
+#include "backend/cuda/clifford_linear_held.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_rounds.cuh"
 #include "backend/cuda/clifford_wgmma.cuh"
@@ -21,32 +24,30 @@ namespace
 using namespace clifford_mma;
 
 struct f32_shape {
-    static constexpr int rows = 64; // of a block
-    static constexpr int columns = 256;
+    static constexpr int groups = 2; // that multiply
+    static constexpr int warps = groups * 4;
+    static constexpr int warp_rows = 2 * clifford_held::half_rows;
+    static constexpr int rows = warps * warp_rows; // of a block
+    static constexpr int columns = 128;
     static constexpr int cluster = 2;
     static constexpr int inner = 64; // items of a tile's row: one span of the swizzle
+    static constexpr int k_steps = inner / clifford_held::step_items;
     static constexpr int row_bytes = 128;
-    static constexpr int slabs = clifford_convert::most_items / inner;
-    static constexpr int slab_bytes = rows * row_bytes;
-    static constexpr int buffers = 2;
-    static constexpr int buffer_bytes = slabs * slab_bytes;
-    static constexpr int stages = 3;
+    static constexpr int stages = 6;
     static constexpr int stage_bytes = columns * row_bytes;
-    static constexpr int groups = 2; // that multiply
     static constexpr int threads = (groups + 1) * 128;
-    static constexpr int multiply_registers = 192;
-    static constexpr int other_registers = 120;
+    static constexpr int multiply_registers = 232;
+    static constexpr int other_registers = 40;
     static constexpr int column_bytes = groups * columns * 4;
-    static constexpr int factor_bytes = buffers * rows * 4;
-    static constexpr int n_barrier = 2 * (stages + buffers) + groups;
+    static constexpr int n_barrier = 2 * (stages + warps);
     static constexpr int shared_bytes =
-        buffers * buffer_bytes + stages * stage_bytes + column_bytes + factor_bytes + n_barrier * 8;
+        stages * stage_bytes + warps * clifford_held::slot_bytes + column_bytes + n_barrier * 8;
     static_assert(shared_bytes <= clifford::max_shared_bytes);
 };
 
 struct f32_args {
     CUtensorMap w;
-    clifford_convert::arrays rows;
+    clifford_held::arrays rows;
     float *c;
     int64_t stride_component, stride_row;
     const float *factor; // [grade][outer]
@@ -54,10 +55,9 @@ struct f32_args {
     int64_t stride_bias;
     int32_t n_outer;
     int32_t first_inner; // of the weights
-    int32_t n_step;      // tiles of the inner axis
-    int32_t n_pair;      // of row tiles of a component
     int32_t n_across;    // tiles of columns
-    int32_t n_set;       // pairs of all components
+    int32_t n_component;
+    int32_t n_set; // of rows, a cluster's, in all components
     int32_t bias_all, add;
     uint8_t grade[TESS_CL_MAX_COMPONENTS];
 };
@@ -72,77 +72,90 @@ struct f32_place {
     int64_t row;
 };
 
+// Rows by rows, so that the cache still has the last rows of all components when this is done.
 __device__ __forceinline__ f32_place place_of(const f32_args &p, int set, int rank)
 {
     using S = f32_shape;
-    return {set / p.n_pair, int64_t(set % p.n_pair * S::cluster + rank) * S::rows};
+    return {set % p.n_component, int64_t(set / p.n_component * S::cluster + rank) * S::rows};
 }
 
-// Places in shared memory: rows of buffer b, weights of stage s, factors of a warpgroup's columns
-// and of a buffer's rows, barriers of what is full and what is empty, and of whose turn it is.
+__device__ __forceinline__ clifford_held::half_unit
+half_of(const f32_args &p, const f32_place &where, int warp, int half)
+{
+    return {p.rows, where.component,
+            where.row + warp * f32_shape::warp_rows + half * clifford_held::half_rows};
+}
+
+// Places in shared memory: weights of stage s, half of a warp's rows, factors of a warpgroup's
+// columns, and barriers of what is full and what is empty.
 struct f32_map {
     using S = f32_shape;
     uint32_t base; // a multiple of 1024, from which the swizzle counts
 
-    __device__ __forceinline__ uint32_t rows(int b) const
-    {
-        return base + uint32_t(b * S::buffer_bytes);
-    }
     __device__ __forceinline__ uint32_t w(int s) const
     {
-        return rows(S::buffers) + uint32_t(s * S::stage_bytes);
+        return base + uint32_t(s * S::stage_bytes);
+    }
+    __device__ __forceinline__ uint32_t slot(int warp) const
+    {
+        return w(S::stages) + uint32_t(warp * clifford_held::slot_bytes);
     }
     __device__ __forceinline__ uint32_t column_factor(int group, int column) const
     {
-        return w(S::stages) + uint32_t(group * S::columns + column) * 4;
-    }
-    __device__ __forceinline__ uint32_t row_factor(int b, int row) const
-    {
-        return column_factor(S::groups, 0) + uint32_t(b * S::rows + row) * 4;
+        return slot(S::warps) + uint32_t(group * S::columns + column) * 4;
     }
     __device__ __forceinline__ uint32_t w_full(int s) const
     {
-        return row_factor(S::buffers, 0) + uint32_t(s) * 8;
+        return column_factor(S::groups, 0) + uint32_t(s) * 8;
     }
     __device__ __forceinline__ uint32_t w_empty(int s) const
     {
         return w_full(S::stages + s);
     }
-    __device__ __forceinline__ uint32_t rows_full(int b) const
+    __device__ __forceinline__ uint32_t rows_full(int warp) const
     {
-        return w_full(2 * S::stages + b);
+        return w_full(2 * S::stages + warp);
     }
-    __device__ __forceinline__ uint32_t rows_empty(int b) const
+    __device__ __forceinline__ uint32_t rows_empty(int warp) const
     {
-        return rows_full(S::buffers + b);
-    }
-    __device__ __forceinline__ uint32_t turn_of(int group) const
-    {
-        return rows_full(2 * S::buffers + group);
+        return rows_full(S::warps + warp);
     }
 };
 
-// The part of one of the warps that convert, numbered from 0.
-__device__ __forceinline__ void convert_sets(const f32_args &p, const f32_map &map,
-                                             const f32_walk &walk, int warp)
+// Asks the cache for half of a block's rows.
+__device__ __forceinline__ void prefetch_half(const f32_args &p, const f32_place &where, int half)
+{
+#pragma unroll 1
+    for (int warp = 0; warp < f32_shape::warps; warp++) {
+        clifford_held::prefetch(p.rows, half_of(p, where, warp, half));
+    }
+}
+
+// By one warp.
+__device__ __forceinline__ void copy_rows(const f32_args &p, const f32_map &map,
+                                          const f32_walk &walk)
 {
     using S = f32_shape;
-    round_count<S::buffers> at;
-    for (int set = walk.first; set < p.n_set; set += walk.step, at.next()) {
+    uint32_t parity = 1;
+    for (int set = walk.first; set < p.n_set; set += walk.step) {
         const f32_place where = place_of(p, set, walk.rank);
-        clifford_convert::convert_set(
-            p.rows, clifford_convert::row_set(p.rows, where.component, where.row, S::rows),
-            {map.rows(at.stage), S::slab_bytes, map.row_factor(at.stage, 0)}, warp,
-            [&] { barrier_wait(map.rows_empty(at.stage), at.parity ^ 1); });
-        fence_async_proxy();
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
-            barrier_arrive(map.rows_full(at.stage));
+#pragma unroll 1
+        for (int half = 0; half < 2; half++, parity ^= 1) {
+#pragma unroll 1
+            for (int warp = 0; warp < S::warps; warp++) {
+                barrier_wait(map.rows_empty(warp), parity);
+                clifford_held::fetch(p.rows, half_of(p, where, warp, half), map.slot(warp),
+                                     map.rows_full(warp));
+            }
+            if (set == walk.first && half == 0) {
+                prefetch_half(p, where, 1);
+            }
         }
     }
 }
 
-// By one thread.
+// By one warp. The second half of the next rows is to be in the cache when there is a place for it.
+template <int steps>
 __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &map,
                                              const f32_walk &walk)
 {
@@ -151,23 +164,31 @@ __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &m
     round_count<S::stages> at;
     for (int set = walk.first; set < p.n_set; set += walk.step) {
         const int grade = p.grade[place_of(p, set, walk.rank).component];
+#pragma unroll 1
         for (int across = 0; across < p.n_across; across++) {
             const int column = across * S::columns + walk.rank * own;
-            for (int step = 0; step < p.n_step; step++, at.next()) {
+            if (across == p.n_across / 2 && set + walk.step < p.n_set) {
+                prefetch_half(p, place_of(p, set + walk.step, walk.rank), 1);
+            }
+#pragma unroll 1
+            for (int step = 0; step < steps; step++, at.next()) {
                 barrier_wait(map.w_empty(at.stage), at.parity ^ 1);
-                barrier_expect(map.w_full(at.stage), S::stage_bytes);
-                clifford_wgmma::copy_box_cluster(
-                    map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
-                    p.first_inner + step * S::inner, column, grade, map.w_full(at.stage),
-                    uint16_t((1 << S::cluster) - 1));
+                if (threadIdx.x % 32 == 0) {
+                    barrier_expect(map.w_full(at.stage), S::stage_bytes);
+                    clifford_wgmma::copy_box_cluster(
+                        map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
+                        p.first_inner + step * S::inner, column, grade, map.w_full(at.stage),
+                        uint16_t((1 << S::cluster) - 1));
+                }
+                __syncwarp();
             }
         }
     }
 }
 
-using group_sums = float[clifford_wgmma::sums_per_thread];
+using group_sums = float[f32_shape::columns / 2];
 
-// A stage is free for both blocks' copies when a warpgroup of both is through with it.
+// A stage is free for both blocks' copies when every warpgroup of the cluster is through with it.
 __device__ __forceinline__ void release(const f32_map &map, int s)
 {
     if (threadIdx.x % 128 < f32_shape::cluster) {
@@ -175,30 +196,27 @@ __device__ __forceinline__ void release(const f32_map &map, int s)
     }
 }
 
-// 64 rows by 256 columns. The next warpgroup may wait for its first stage when this one has its
-// last: earlier it would take an older round for it.
-__device__ __forceinline__ void multiply_columns(group_sums &sum, const f32_map &map, uint32_t rows,
-                                                 int n_step, round_count<f32_shape::stages> &at,
-                                                 uint32_t next_turn)
+// 64 rows by 128 columns.
+template <int steps>
+__device__ __forceinline__ void
+multiply_columns(group_sums &sum, const clifford_held::fragments<steps * f32_shape::k_steps> &rows,
+                 const f32_map &map, round_count<f32_shape::stages> &at)
 {
     using S = f32_shape;
-    int before = -1; // stage whose products may still run
-#pragma unroll 1
-    for (int step = 0; step < n_step; step++, at.next()) {
+    int before = 0; // stage whose products may still run
+#pragma unroll
+    for (int step = 0; step < steps; step++, at.next()) {
         barrier_wait(map.w_full(at.stage), at.parity);
-        const uint64_t a = clifford_wgmma::tile_descriptor(rows + uint32_t(step * S::slab_bytes));
         const uint64_t b = clifford_wgmma::tile_descriptor(map.w(at.stage));
         group_fence();
 #pragma unroll
-        for (int k = 0; k < S::row_bytes / 32; k++) {
-            clifford_wgmma::multiply<__half>(sum, a + 2 * k, b + 2 * k, step + k > 0);
+        for (int k = 0; k < S::k_steps; k++) {
+            clifford_wgmma::multiply_held_half(sum, rows[step * S::k_steps + k], b + 2 * k,
+                                               step + k > 0);
         }
         group_commit();
-        if (step == n_step - 1 && threadIdx.x % 128 == 0) {
-            barrier_arrive(next_turn);
-        }
         group_wait<1>();
-        if (before >= 0) {
+        if (step > 0) {
             release(map, before);
         }
         before = at.stage;
@@ -212,13 +230,6 @@ __device__ __forceinline__ void group_barrier(int group)
     asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
 }
 
-__device__ __forceinline__ float load_one(uint32_t at)
-{
-    float v[1];
-    clifford::load_shared(at, v);
-    return v[0];
-}
-
 __device__ __forceinline__ float4 load_four(uint32_t at)
 {
     float4 v;
@@ -230,99 +241,154 @@ __device__ __forceinline__ float4 load_four(uint32_t at)
 }
 
 // Every item gets one addition, so that the order of threads does not matter.
-__device__ __forceinline__ void put_four(float *to, float4 v, bool add)
+template <bool add>
+__device__ __forceinline__ void put_four(float *to, float4 v)
 {
     if (add) {
         asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"l"(to), "f"(v.x),
                      "f"(v.y), "f"(v.z), "f"(v.w)
                      : "memory");
     } else {
-        *reinterpret_cast<float4 *>(to) = v;
+        // As an assignment it may become four.
+        asm volatile("st.global.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"l"(to), "f"(v.x), "f"(v.y),
+                     "f"(v.z), "f"(v.w)
+                     : "memory");
     }
 }
 
-// Neighbouring lanes change one pair of columns each, so that a lane has four in a row.
-__device__ __forceinline__ float4 four_columns(const float *lower, const float *upper)
+// A warpgroup's sums, on their way out.
+struct f32_sums {
+    float *to; // row and column of the thread's first
+    int64_t stride_row;
+    uint32_t factor;     // of that column
+    float row_factor[2]; // of the thread's rows, which are 8 apart
+    const float *bias;   // of that column, or NULL
+    int64_t stride_bias;
+    int n_row, n_column; // from there on
+};
+
+// plain: without bias, and all rows and columns are inside.
+template <bool add, bool plain>
+__device__ __forceinline__ void store_columns(const f32_sums &p, const group_sums &sum)
 {
-    const bool is_odd = (threadIdx.x & 1) != 0;
-    const float first = __shfl_xor_sync(clifford::all_lanes, is_odd ? lower[0] : upper[0], 1);
-    const float second = __shfl_xor_sync(clifford::all_lanes, is_odd ? lower[1] : upper[1], 1);
-    return is_odd ? make_float4(first, second, upper[0], upper[1])
-                  : make_float4(lower[0], lower[1], first, second);
+#pragma unroll
+    for (int j = 0; j < f32_shape::columns / 8; j += 2) {
+        const int column = 8 * j;
+        const float4 factor = load_four(p.factor + uint32_t(column) * 4);
+        const bool inside = plain || column < p.n_column;
+        float4 plus = {};
+        if (!plain && p.bias != nullptr && inside) {
+            const float *from = p.bias + column * p.stride_bias;
+            plus = make_float4(from[0], from[p.stride_bias], from[2 * p.stride_bias],
+                               from[3 * p.stride_bias]);
+        }
+#pragma unroll
+        for (int second = 0; second < 2; second++) {
+            const float scale = p.row_factor[second];
+            const float *lower = &sum[4 * j + 2 * second];
+            const float *upper = lower + 4;
+            float4 v = make_float4(lower[0] * factor.x * scale, lower[1] * factor.y * scale,
+                                   upper[0] * factor.z * scale, upper[1] * factor.w * scale);
+            if (!plain && p.bias != nullptr) {
+                v = make_float4(v.x + plus.x, v.y + plus.y, v.z + plus.z, v.w + plus.w);
+            }
+            if (plain || (inside && 8 * second < p.n_row)) {
+                put_four<add>(p.to + second * 8 * p.stride_row + column, v);
+            }
+        }
+    }
+}
+
+template <bool add>
+__device__ __forceinline__ void store_columns(const f32_sums &p, bool plain, const group_sums &sum)
+{
+    if (plain) {
+        store_columns<add, true>(p, sum);
+    } else {
+        store_columns<add, false>(p, sum);
+    }
 }
 
 // The sums of a warpgroup; its threads' rows have these factors, its columns' are in the map.
+// Weights lie so that a thread's sums are of four columns in a row.
 __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &map,
                                               const f32_place &where, int first_column, int group,
                                               const float (&row_factor)[2], const group_sums &sum)
 {
     using S = f32_shape;
     const int lane = int(threadIdx.x) % 32;
-    const int64_t row = where.row + int(threadIdx.x) % 128 / 32 * 16 + lane / 4;
-    const int own = lane % 4 / 2 * 4 + lane % 2 * 8; // column
-    const float *bias = p.bias_all || where.component == 0 ? p.bias : nullptr;
-    float *to = p.c + where.component * p.stride_component + row * p.stride_row + first_column;
-#pragma unroll
-    for (int j = 0; j < S::columns / 8; j += 2) {
-        const int column = own + 8 * j;
-        const float4 factor = load_four(map.column_factor(group, column));
-        const bool inside = first_column + column < p.n_outer;
-        float4 plus = {};
-        if (bias != nullptr && inside) {
-            const float *from = bias + (first_column + column) * p.stride_bias;
-            plus = make_float4(from[0], from[p.stride_bias], from[2 * p.stride_bias],
-                               from[3 * p.stride_bias]);
-        }
-#pragma unroll
-        for (int second = 0; second < 2; second++) {
-            const float scale = row_factor[second];
-            float4 v = four_columns(&sum[4 * j + 2 * second], &sum[4 * j + 4 + 2 * second]);
-            v = make_float4(v.x * factor.x * scale + plus.x, v.y * factor.y * scale + plus.y,
-                            v.z * factor.z * scale + plus.z, v.w * factor.w * scale + plus.w);
-            if (inside && row + 8 * second < p.rows.n_row) {
-                put_four(to + second * 8 * p.stride_row + column, v, p.add != 0);
-            }
-        }
+    const int64_t first_row = where.row + int(threadIdx.x) / 32 * S::warp_rows;
+    const int64_t row = first_row + lane / 4;
+    const int column = first_column + lane % 4 * 4;
+    const bool biased = p.bias != nullptr && (p.bias_all || where.component == 0);
+    const f32_sums out = {
+        p.c + where.component * p.stride_component + row * p.stride_row + column,
+        p.stride_row,
+        map.column_factor(group, lane % 4 * 4),
+        {row_factor[0], row_factor[1]},
+        biased ? p.bias + column * p.stride_bias : nullptr,
+        p.stride_bias,
+        int(min(p.rows.n_row - row, int64_t(S::rows))),
+        p.n_outer - column,
+    };
+    const bool plain = !biased && first_row + S::warp_rows <= p.rows.n_row &&
+                       first_column + S::columns <= p.n_outer;
+    if (p.add) {
+        store_columns<true>(out, plain, sum);
+    } else {
+        store_columns<false>(out, plain, sum);
     }
 }
 
-// Columns of a set of rows are one warpgroup's turn after the other's.
+// Half of a warp's rows to its registers; returns the factor that takes out the scale of the lane's
+// row.
+template <int half, int steps>
+__device__ __forceinline__ float take_rows(clifford_held::fragments<steps> &held, const f32_args &p,
+                                           const f32_map &map, const f32_place &where, int warp)
+{
+    const uint32_t slot = map.slot(warp);
+    barrier_wait(map.rows_full(warp), half);
+    const int exponent = clifford_held::convert<half, steps>(held, slot);
+    if (p.rows.copy != nullptr) {
+        clifford_held::store_copy<half, steps>(held, exponent, p.rows,
+                                               half_of(p, where, warp, half), slot);
+    }
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+        barrier_arrive(map.rows_empty(warp));
+    }
+    return power_of_two(exponent - half_exponent);
+}
+
+template <int steps>
 __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &map,
                                               const f32_walk &walk)
 {
     using S = f32_shape;
+    constexpr int held_steps = steps * S::k_steps;
     // The compiler is to know that a warp goes one way.
-    const int group = __shfl_sync(clifford::all_lanes, int(threadIdx.x) / 128, 0);
+    const int warp = __shfl_sync(clifford::all_lanes, int(threadIdx.x) / 32, 0);
+    const int group = warp / 4;
     const int thread = int(threadIdx.x) % 128;
-    const int row = thread / 32 * 16 + thread % 32 / 4;
-    const int n_own = walk.first < p.n_set ? (p.n_set - 1 - walk.first) / walk.step + 1 : 0;
+    clifford_held::fragments<held_steps> held;
     group_sums sum;
     round_count<S::stages> at;
-    at.skip(group * p.n_step);
 #pragma unroll 1
-    for (int turn = group; turn < n_own * p.n_across; turn += S::groups, at.skip(p.n_step)) {
-        const int set = turn / p.n_across;
-        const int buffer = set % S::buffers;
-        const f32_place where = place_of(p, walk.first + set * walk.step, walk.rank);
-        const int column = turn % p.n_across * S::columns;
+    for (int set = walk.first; set < p.n_set; set += walk.step) {
+        const f32_place where = place_of(p, set, walk.rank);
         const float *factor = p.factor + p.grade[where.component] * int64_t(p.n_outer);
-        const float own[2] = {__ldcg(factor + min(column + thread, p.n_outer - 1)),
-                              __ldcg(factor + min(column + thread + 128, p.n_outer - 1))};
-        barrier_wait(map.rows_full(buffer), uint32_t(set / S::buffers) & 1);
-        const float of_row[2] = {load_one(map.row_factor(buffer, row)),
-                                 load_one(map.row_factor(buffer, row + 8))};
-        // The first warpgroup begins without being told.
-        barrier_wait(map.turn_of(group), uint32_t(turn / S::groups + 1 - group) & 1);
-        multiply_columns(sum, map, map.rows(buffer), p.n_step, at,
-                         map.turn_of(S::groups - 1 - group));
-        group_barrier(group); // the factors of the columns before are not read any more
-        if (thread == 0) {
-            barrier_arrive(map.rows_empty(buffer));
+        const float of_row[2] = {take_rows<0, held_steps>(held, p, map, where, warp),
+                                 take_rows<1, held_steps>(held, p, map, where, warp)};
+#pragma unroll 1
+        for (int across = 0; across < p.n_across; across++) {
+            const int column = across * S::columns;
+            const float own = __ldcg(factor + min(column + thread, p.n_outer - 1));
+            multiply_columns<steps>(sum, held, map, at);
+            group_barrier(group); // the factors of the columns before are not read any more
+            clifford::store_shared(map.column_factor(group, thread), own);
+            group_barrier(group);
+            store_columns(p, map, where, column, group, of_row, sum);
         }
-        clifford::store_shared(map.column_factor(group, thread), own[0]);
-        clifford::store_shared(map.column_factor(group, thread + 128), own[1]);
-        group_barrier(group);
-        store_columns(p, map, where, column, group, of_row, sum);
     }
 }
 
@@ -332,18 +398,28 @@ __device__ __forceinline__ void init_barriers(const f32_args &p, const f32_map &
     clifford_wgmma::prefetch_map(&p.w);
     for (int s = 0; s < S::stages; s++) {
         barrier_init(map.w_full(s), 1);
-        barrier_init(map.w_empty(s), S::cluster);
+        barrier_init(map.w_empty(s), S::groups * S::cluster);
     }
-    for (int b = 0; b < S::buffers; b++) {
-        barrier_init(map.rows_full(b), clifford_convert::warps);
-        barrier_init(map.rows_empty(b), p.n_across);
-    }
-    for (int group = 0; group < S::groups; group++) {
-        barrier_init(map.turn_of(group), 1);
+    for (int warp = 0; warp < S::warps; warp++) {
+        barrier_init(map.rows_full(warp), 1);
+        barrier_init(map.rows_empty(warp), 1);
     }
     barrier_init_fence();
 }
 
+// What is behind the ends of shorter rows stays zero.
+__device__ __forceinline__ void clear_slots(const f32_map &map)
+{
+    using S = f32_shape;
+    for (uint32_t at = map.slot(0) + threadIdx.x * 16; at < map.slot(S::warps);
+         at += S::threads * 16) {
+        asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};\n" ::"r"(at), "r"(0) : "memory");
+    }
+    fence_async_proxy();
+}
+
+// steps: tiles of the inner axis.
+template <int steps>
 __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32_shape::threads, 1)
     f32_kernel(const __grid_constant__ f32_args p)
 {
@@ -355,19 +431,22 @@ __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32
     if (threadIdx.x == 0) {
         init_barriers(p, map);
     }
+    if (p.rows.n < steps * S::inner) {
+        clear_slots(map);
+    }
     cluster_sync();
-    const int warp = int(threadIdx.x) / 32 - S::groups * 4;
+    const int warp = int(threadIdx.x) / 32 - S::warps;
     if (warp < 0) {
         clifford_wgmma::take_registers<S::multiply_registers>();
         clifford::wait_for_previous();
-        multiply_sets(p, map, walk);
+        multiply_sets<steps>(p, map, walk);
     } else {
         clifford_wgmma::give_registers<S::other_registers>();
-        if (threadIdx.x == S::groups * 128) {
+        if (warp == 0) {
+            copy_rows(p, map, walk);
+        } else if (warp == 1) {
             clifford::wait_for_previous();
-            copy_weights(p, map, walk);
-        } else if (warp > 0) {
-            convert_sets(p, map, walk, warp - 1);
+            copy_weights<steps>(p, map, walk);
         }
     }
     // No block leaves while the other may still write to it.
@@ -400,16 +479,23 @@ f32_args args_of(const clifford_rows_args &p, int64_t first, int64_t n_inner)
     args.stride_bias = p.stride_bias;
     args.n_outer = int32_t(p.n_j);
     args.first_inner = int32_t(first);
-    args.n_step = int32_t((n_inner - 1) / S::inner + 1);
-    args.n_pair = int32_t((p.n_i - 1) / (S::rows * S::cluster) + 1);
     args.n_across = int32_t((p.n_j - 1) / S::columns + 1);
-    args.n_set = args.n_pair * p.n_component;
+    args.n_component = p.n_component;
+    args.n_set = int32_t((p.n_i - 1) / (S::rows * S::cluster) + 1) * p.n_component;
     args.bias_all = p.bias_all;
     args.add = p.add != 0 || first > 0;
     for (int k = 0; k < p.n_component; k++) {
         args.grade[k] = p.grade[k];
     }
     return args;
+}
+
+void (*kernel_for(int n_inner))(f32_args)
+{
+    using S = f32_shape;
+    return n_inner <= 2 * S::inner   ? f32_kernel<2>
+           : n_inner <= 4 * S::inner ? f32_kernel<4>
+                                     : f32_kernel<8>;
 }
 
 bool is_f32_dense(const tess_cl_view &view)
@@ -433,15 +519,20 @@ bool clifford_linear_f32_takes(const clifford_rows_args &p)
 
 bool clifford_linear_f32_copies(const clifford_rows_args &p)
 {
-    return p.n_l <= clifford_convert::most_items;
+    return p.n_l <= clifford_held::most_items;
 }
 
 // Longer rows come in parts, each with scales of its own, whose products are added.
 cudaError_t clifford_linear_f32(cudaStream_t stream, const clifford_rows_args &p)
 {
     using S = f32_shape;
-    const clifford_box_array w = {TESS_F16,  p.w.data,         p.n_l, p.n_j, p.n_grade,
-                                  p.w.pitch, p.n_j * p.w.pitch};
+    const clifford_box_array w = {TESS_F16,
+                                  p.w.data,
+                                  p.n_l,
+                                  clifford_fours_columns(p.n_j),
+                                  p.n_grade,
+                                  p.w.pitch,
+                                  clifford_fours_columns(p.n_j) * p.w.pitch};
     CUtensorMap map;
     if (!clifford_encode_boxes(map, w, S::columns / S::cluster)) {
         return cudaErrorInvalidValue;
@@ -450,17 +541,16 @@ cudaError_t clifford_linear_f32(cudaStream_t stream, const clifford_rows_args &p
     (void)cudaGetDevice(&device);
     (void)cudaDeviceGetAttribute(&n_multiprocessor, cudaDevAttrMultiProcessorCount, device);
     const int n_cluster = n_multiprocessor / S::cluster;
-    cudaError_t error = cudaFuncSetAttribute(
-        f32_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
+    cudaError_t error = cudaSuccess;
     for (int64_t first = 0; first < p.n_l && error == cudaSuccess;
-         first += clifford_convert::most_items) {
-        f32_args args =
-            args_of(p, first,
-                    p.n_l - first < clifford_convert::most_items ? p.n_l - first
-                                                                 : clifford_convert::most_items);
+         first += clifford_held::most_items) {
+        f32_args args = args_of(
+            p, first,
+            p.n_l - first < clifford_held::most_items ? p.n_l - first : clifford_held::most_items);
         args.w = map;
         const dim3 grid(unsigned(S::cluster * (args.n_set < n_cluster ? args.n_set : n_cluster)));
-        error = clifford::launch_early(f32_kernel, grid, S::threads, S::shared_bytes, stream, args);
+        error = clifford::launch_early(kernel_for(args.rows.n), grid, S::threads, S::shared_bytes,
+                                       stream, args);
     }
     return error;
 }

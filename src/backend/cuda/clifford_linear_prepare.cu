@@ -161,7 +161,10 @@ __device__ __forceinline__ void store_columns(const clifford_prepare_args &p, M 
                                               int64_t grade, int64_t outer, int64_t base)
 {
     const int warp = int(threadIdx.x) / 32;
-    M *to = data + (grade * p.n_outer + outer + warp) * p.weight_to.pitch + base;
+    const int64_t place = p.weight_to.by_fours ? grade * clifford_fours_columns(p.n_outer) +
+                                                     clifford_fours_place(outer + warp)
+                                               : grade * p.n_outer + outer + warp;
+    M *to = data + place * p.weight_to.pitch + base;
     for (int l = int(threadIdx.x) % 32 * 8; l < weight_span; l += 32 * 8) {
         if (outer + warp < p.n_outer && base + l < p.weight_to.pitch) {
             *reinterpret_cast<uint4 *>(to + l) = *reinterpret_cast<const uint4 *>(&tile[warp][l]);
@@ -243,6 +246,7 @@ template <int row_pieces, typename T, typename W, typename M>
 __global__ void __launch_bounds__(prepare_threads, row_pieces == short_pieces ? 4 : 2)
     prepare_kernel(const __grid_constant__ clifford_prepare_args p)
 {
+    clifford::wait_for_previous();
     clifford::let_next_start();
     if (blockIdx.x < p.weight_blocks) {
         prepare_weights<W, M>(p, blockIdx.x);
@@ -265,12 +269,12 @@ cudaError_t launch_prepare(cudaStream_t stream, const clifford_prepare_args &p)
         return cudaErrorInvalidConfiguration;
     }
     const int64_t longest = std::max(p.copy[0].n_inner, p.copy[1].n_inner);
-    if (blocks > 0 && longest <= short_pieces * piece_items) {
-        prepare_kernel<short_pieces, T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
-    } else if (blocks > 0) {
-        prepare_kernel<long_pieces, T, W, M><<<unsigned(blocks), prepare_threads, 0, stream>>>(p);
-    }
-    return cudaGetLastError();
+    const auto kernel = longest <= short_pieces * piece_items
+                            ? prepare_kernel<short_pieces, T, W, M>
+                            : prepare_kernel<long_pieces, T, W, M>;
+    return blocks > 0 ? clifford::launch_early(kernel, dim3(unsigned(blocks)), prepare_threads, 0,
+                                               stream, p)
+                      : cudaSuccess;
 }
 
 } // namespace

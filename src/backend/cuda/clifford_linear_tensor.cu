@@ -99,7 +99,7 @@ tensor_plan make_plan(arena &memory, const tess_stage_clifford_linear &a)
     const tess_cl_problem &p = a.problem;
     const bool forward = p.pass == TESS_CL_FORWARD;
     const int64_t n_inner = forward ? p.n_in : p.n_out;
-    const int64_t columns = (forward ? p.n_out : p.n_in) * p.algebra->n_grade;
+    const int64_t columns = clifford_fours_columns(forward ? p.n_out : p.n_in) * p.algebra->n_grade;
     tensor_plan plan = {};
     plan.weight.pitch = padded(n_inner);
     plan.weight.data = memory.take(columns * plan.weight.pitch * 2);
@@ -233,12 +233,13 @@ cudaError_t clifford_linear_tensor(cudaStream_t stream, const tess_stage_cliffor
         return cudaSuccess;
     }
     arena memory = {static_cast<char *>(a.problem.scratch), 0};
-    const tensor_plan plan = make_plan(memory, a);
+    tensor_plan plan = make_plan(memory, a);
     const tess_cl_problem &p = a.problem;
     const bool forward = p.pass == TESS_CL_FORWARD;
     clifford_rows_args product = rows_of(a, plan);
     const bool by_groups = rows && clifford_linear_groups_take(p.dtype, product);
     const bool converts = rows && p.dtype == TESS_F32 && clifford_linear_f32_takes(product);
+    plan.weight.by_fours = converts;
     // What converts its source needs no copy of it, and makes the one that sums need where it can.
     const bool copies = converts && sums && clifford_linear_f32_copies(product);
     const bool needs_copy = copies ? false : sums || !converts;

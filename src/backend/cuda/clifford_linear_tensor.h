@@ -35,8 +35,24 @@ struct clifford_weights {
     void *data;
     int64_t pitch;
     float *factor;
-    void *low; // or NULL
+    void *low;        // or NULL
+    int32_t by_fours; // columns lie as below
 };
+
+// Where column `outer` lies with by_fours: in every 16 columns, a thread of the matrix instructions
+// that has two of the first 8 and two of the last 8 then has four in a row. Grades begin at
+// multiples of 16.
+constexpr int64_t clifford_fours = 16;
+
+__host__ __device__ constexpr int64_t clifford_fours_place(int64_t outer)
+{
+    return outer / 16 * 16 + outer / 2 % 2 * 8 + outer % 16 / 4 * 2 + outer % 2;
+}
+
+__host__ __device__ constexpr int64_t clifford_fours_columns(int64_t n_outer)
+{
+    return (n_outer + clifford_fours - 1) / clifford_fours * clifford_fours;
+}
 
 struct clifford_prepare_args {
     tess_cl_view weight; // strides of (grade, inner, outer)

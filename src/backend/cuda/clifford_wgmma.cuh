@@ -154,6 +154,19 @@ __device__ __forceinline__ void multiply_held<__nv_bfloat16>(float (&d)[sums_per
 #endif
 }
 
+// sum = a b, or sum += a b with keep, for 128 columns and a held as above.
+__device__ __forceinline__ void multiply_held_half(float (&d)[64], const uint32_t (&a)[4],
+                                                   uint64_t b, int keep)
+{
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_64
+                 "}, {%64,%65,%66,%67}, %68, keeps, 1, 1, 0;\n}\n"
+                 : CL_WGMMA_SUMS_64(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+#endif
+}
+
 // The descriptor of a turned tile: 64 rows (columns) are one row of 128 bytes; `stride` bytes to
 // the next 64. Adding 128 moves 16 items along the inner axis.
 __device__ __forceinline__ uint64_t turned_descriptor(uint32_t address, uint32_t stride)
