@@ -8,7 +8,7 @@
 //   - one warp starts copies of rows, as f32: half of the next rows come while the weights pass,
 //     the others as soon as these are out of the way,
 //   - one warp starts copies of weights some tiles ahead,
-//   - the warpgroups make their rows f16, and multiply and store 128 columns after 128 columns;
+//   - the warpgroups make their rows f16, and multiply and store 64 columns after 64 columns;
 //     one may be some tiles behind the other, so that one stores while the other multiplies.
 // Blocks stay and take one set of rows after another.
 
@@ -28,12 +28,12 @@ struct f32_shape {
     static constexpr int warps = groups * 4;
     static constexpr int warp_rows = 2 * clifford_held::half_rows;
     static constexpr int rows = warps * warp_rows; // of a block
-    static constexpr int columns = 128;
+    static constexpr int columns = 64;
     static constexpr int cluster = 2;
     static constexpr int inner = 64; // items of a tile's row: one span of the swizzle
     static constexpr int k_steps = inner / clifford_held::step_items;
     static constexpr int row_bytes = 128;
-    static constexpr int stages = 6;
+    static constexpr int stages = 12;
     static constexpr int stage_bytes = columns * row_bytes;
     static constexpr int threads = (groups + 1) * 128;
     static constexpr int multiply_registers = 232;
@@ -66,6 +66,12 @@ struct f32_args {
 struct f32_walk {
     int rank, first, step;
 };
+
+__device__ __forceinline__ f32_walk walk_of_block()
+{
+    using S = f32_shape;
+    return {int(cluster_rank()), int(blockIdx.x) / S::cluster, int(gridDim.x) / S::cluster};
+}
 
 struct f32_place {
     int component;
@@ -122,15 +128,6 @@ struct f32_map {
     }
 };
 
-// Asks the cache for half of a block's rows.
-__device__ __forceinline__ void prefetch_half(const f32_args &p, const f32_place &where, int half)
-{
-#pragma unroll 1
-    for (int warp = 0; warp < f32_shape::warps; warp++) {
-        clifford_held::prefetch(p.rows, half_of(p, where, warp, half));
-    }
-}
-
 // By one warp.
 __device__ __forceinline__ void copy_rows(const f32_args &p, const f32_map &map,
                                           const f32_walk &walk)
@@ -147,14 +144,11 @@ __device__ __forceinline__ void copy_rows(const f32_args &p, const f32_map &map,
                 clifford_held::fetch(p.rows, half_of(p, where, warp, half), map.slot(warp),
                                      map.rows_full(warp));
             }
-            if (set == walk.first && half == 0) {
-                prefetch_half(p, where, 1);
-            }
         }
     }
 }
 
-// By one warp. The second half of the next rows is to be in the cache when there is a place for it.
+// By one thread.
 template <int steps>
 __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &map,
                                              const f32_walk &walk)
@@ -167,20 +161,14 @@ __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &m
 #pragma unroll 1
         for (int across = 0; across < p.n_across; across++) {
             const int column = across * S::columns + walk.rank * own;
-            if (across == p.n_across / 2 && set + walk.step < p.n_set) {
-                prefetch_half(p, place_of(p, set + walk.step, walk.rank), 1);
-            }
 #pragma unroll 1
             for (int step = 0; step < steps; step++, at.next()) {
                 barrier_wait(map.w_empty(at.stage), at.parity ^ 1);
-                if (threadIdx.x % 32 == 0) {
-                    barrier_expect(map.w_full(at.stage), S::stage_bytes);
-                    clifford_wgmma::copy_box_cluster(
-                        map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
-                        p.first_inner + step * S::inner, column, grade, map.w_full(at.stage),
-                        uint16_t((1 << S::cluster) - 1));
-                }
-                __syncwarp();
+                barrier_expect(map.w_full(at.stage), S::stage_bytes);
+                clifford_wgmma::copy_box_cluster(
+                    map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
+                    p.first_inner + step * S::inner, column, grade, map.w_full(at.stage),
+                    uint16_t((1 << S::cluster) - 1));
             }
         }
     }
@@ -196,7 +184,7 @@ __device__ __forceinline__ void release(const f32_map &map, int s)
     }
 }
 
-// 64 rows by 128 columns.
+// 64 rows by 64 columns.
 template <int steps>
 __device__ __forceinline__ void
 multiply_columns(group_sums &sum, const clifford_held::fragments<steps * f32_shape::k_steps> &rows,
@@ -382,10 +370,10 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
 #pragma unroll 1
         for (int across = 0; across < p.n_across; across++) {
             const int column = across * S::columns;
-            const float own = __ldcg(factor + min(column + thread, p.n_outer - 1));
+            const float own = __ldcg(factor + min(column + thread % S::columns, p.n_outer - 1));
             multiply_columns<steps>(sum, held, map, at);
             group_barrier(group); // the factors of the columns before are not read any more
-            clifford::store_shared(map.column_factor(group, thread), own);
+            clifford::store_shared(map.column_factor(group, thread % S::columns), own);
             group_barrier(group);
             store_columns(p, map, where, column, group, of_row, sum);
         }
@@ -426,8 +414,6 @@ __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32
     using S = f32_shape;
     extern __shared__ __align__(1024) uint8_t shared[];
     const f32_map map = {shared_address(shared)};
-    const f32_walk walk = {int(cluster_rank()), int(blockIdx.x) / S::cluster,
-                           int(gridDim.x) / S::cluster};
     if (threadIdx.x == 0) {
         init_barriers(p, map);
     }
@@ -439,14 +425,14 @@ __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32
     if (warp < 0) {
         clifford_wgmma::take_registers<S::multiply_registers>();
         clifford::wait_for_previous();
-        multiply_sets<steps>(p, map, walk);
+        multiply_sets<steps>(p, map, walk_of_block());
     } else {
         clifford_wgmma::give_registers<S::other_registers>();
         if (warp == 0) {
-            copy_rows(p, map, walk);
-        } else if (warp == 1) {
+            copy_rows(p, map, walk_of_block());
+        } else if (threadIdx.x == (S::warps + 1) * 32) {
             clifford::wait_for_previous();
-            copy_weights<steps>(p, map, walk);
+            copy_weights<steps>(p, map, walk_of_block());
         }
     }
     // No block leaves while the other may still write to it.

@@ -46,17 +46,6 @@ struct half_unit {
     }
 };
 
-// Asks the cache for rows; by a whole warp.
-__device__ __forceinline__ void prefetch(const arrays &a, const half_unit &rows)
-{
-    const int lane = int(threadIdx.x) % 32;
-    if (lane < rows.n_row) {
-        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;\n" ::"l"(rows.from(a, lane)),
-                     "r"(a.n * int(sizeof(float)))
-                     : "memory");
-    }
-}
-
 // Starts copies of rows, completing on the barrier; by a whole warp.
 __device__ __forceinline__ void fetch(const arrays &a, const half_unit &rows, uint32_t slot,
                                       uint32_t barrier)
@@ -72,7 +61,7 @@ __device__ __forceinline__ void fetch(const arrays &a, const half_unit &rows, ui
     }
 }
 
-// The first two registers of a step are for the lower and the upper items of the first rows.
+// Of a step: lower items of the first and of the second half of the rows, then upper items.
 template <int steps>
 using fragments = uint32_t[steps][4];
 

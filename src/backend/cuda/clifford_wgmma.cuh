@@ -1,6 +1,6 @@
 // The matrix instruction of Hopper's warpgroups: operands in shared memory, sums in registers.
 //
-// 128 threads multiply 64 rows with 256 (or 128) columns over 32 bytes of the inner axis. Both
+// 128 threads multiply 64 rows with 256 (128, 64) columns over 32 bytes of the inner axis. Both
 // operands lie as tiles of rows of 128 bytes in the copy engine's 128-byte swizzle, inner axis
 // dense, or turned: rows (columns) dense. Sums of thread t: rows 16 (t / 32) + t % 32 / 4 and 8
 // further, columns 8 j + 2 (t % 4) and the next: sum[4 j + 2 (second row) + (next column)].
@@ -35,9 +35,11 @@ __device__ __forceinline__ void take_registers()
 }
 
 // clang-format off
-#define CL_WGMMA_REGISTERS_64 \
+#define CL_WGMMA_REGISTERS_32 \
     "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15," \
-    "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31," \
+    "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31"
+#define CL_WGMMA_REGISTERS_64 \
+    CL_WGMMA_REGISTERS_32 "," \
     "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
     "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
 #define CL_WGMMA_REGISTERS \
@@ -46,7 +48,7 @@ __device__ __forceinline__ void take_registers()
     "%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95," \
     "%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111," \
     "%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
-#define CL_WGMMA_SUMS_64(d) \
+#define CL_WGMMA_SUMS_32(d) \
     "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), \
     "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
     "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), \
@@ -54,7 +56,9 @@ __device__ __forceinline__ void take_registers()
     "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), \
     "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), \
     "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), \
-    "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), \
+    "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+#define CL_WGMMA_SUMS_64(d) \
+    CL_WGMMA_SUMS_32(d), \
     "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
     "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), \
     "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), \
@@ -154,15 +158,15 @@ __device__ __forceinline__ void multiply_held<__nv_bfloat16>(float (&d)[sums_per
 #endif
 }
 
-// sum = a b, or sum += a b with keep, for 128 columns and a held as above.
-__device__ __forceinline__ void multiply_held_half(float (&d)[64], const uint32_t (&a)[4],
+// sum = a b, or sum += a b with keep, for 64 columns and a held as above.
+__device__ __forceinline__ void multiply_held_half(float (&d)[32], const uint32_t (&a)[4],
                                                    uint64_t b, int keep)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %69, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_64
-                 "}, {%64,%65,%66,%67}, %68, keeps, 1, 1, 0;\n}\n"
-                 : CL_WGMMA_SUMS_64(d)
+    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %37, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_32
+                 "}, {%32,%33,%34,%35}, %36, keeps, 1, 1, 0;\n}\n"
+                 : CL_WGMMA_SUMS_32(d)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 #endif
 }
@@ -200,8 +204,10 @@ __device__ __forceinline__ void multiply_half(float (&d)[64], uint64_t a, uint64
 #endif
 }
 
+#undef CL_WGMMA_REGISTERS_32
 #undef CL_WGMMA_REGISTERS_64
 #undef CL_WGMMA_REGISTERS
+#undef CL_WGMMA_SUMS_32
 #undef CL_WGMMA_SUMS_64
 #undef CL_WGMMA_SUMS
 
