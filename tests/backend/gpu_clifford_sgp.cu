@@ -1,6 +1,6 @@
-// Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench [LABEL] times
-// them, --streams [ROWS] checks one width alone, --small less of everything.
-// run_clifford_on_gpu.sh builds and runs it.
+// Checks the stages GATE, NORM and SGP on a GPU against f64 on the host; --bench [LABEL [ROWS
+// FEATURES]] times SGP, --streams [ROWS] checks the widths with kernels of their own alone,
+// --small less of everything. run_clifford_on_gpu.sh builds and runs it.
 
 #include "gpu_clifford_arrays.h"
 #include "gpu_clifford_reference.h"
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string>
 
-void bench_sgp(const std::string &only);
+void bench_sgp(const std::string &only, int64_t n_row, int64_t n);
 
 namespace
 {
@@ -395,32 +395,40 @@ void check_shapes(bool is_small)
     printf("shapes: %llu cases\n", static_cast<unsigned long long>(count));
 }
 
-// What layers ask for, at the width that has kernels of its own, over enough rows that every block
-// has several and none the same number.
-void check_streams(int64_t n_row)
+// What layers ask for, at a width that has kernels of its own. Every type meets every option as
+// the count goes on.
+void check_stream_width(int64_t n, int64_t n_row, uint64_t &count)
 {
     const int options[] = {
         0, f32_weights, no_weights, only_weights, without_statistics, strided_weights};
-    uint64_t count = 0;
     for (const char *signs : {"++", "+++"}) {
         for (int dtype : {int(TESS_F32), int(TESS_BF16), int(TESS_F16)}) {
             for (layout how : {component_major, padded}) {
                 for (int64_t rows : {int64_t(1), n_row}) {
                     const test_case c = {signs,
                                          rows,
-                                         512,
+                                         n,
                                          dtype,
                                          how,
                                          TESS_CL_GELU,
                                          1,
                                          count % 3 ? int(TESS_CL_NORM_EUCLID)
                                                    : int(TESS_CL_NORM_ABS),
-                                         rows == 1 ? 0 : options[count / 2 % 6]};
+                                         rows == 1 ? 0 : options[(count / 2 + count / 12) % 6]};
                     check_sgp(c, 1000 + count);
                     count++;
                 }
             }
         }
+    }
+}
+
+// Over enough rows that every block has several and none the same number.
+void check_streams(int64_t n_row)
+{
+    uint64_t count = 0;
+    for (int64_t n : {512, 256, 128}) {
+        check_stream_width(n, n_row * 512 / n, count);
     }
     printf("streams: %llu cases\n", static_cast<unsigned long long>(count));
 }
@@ -475,7 +483,8 @@ int main(int argc, char **argv)
 {
     const std::string option = argc > 1 ? argv[1] : "";
     if (option == "--bench") {
-        bench_sgp(argc > 2 ? argv[2] : "");
+        bench_sgp(argc > 2 ? argv[2] : "", argc > 3 ? atoll(argv[3]) : 4096,
+                  argc > 4 ? atoll(argv[4]) : 512);
         return 0;
     }
     if (option == "--streams") {
