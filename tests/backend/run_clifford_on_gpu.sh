@@ -32,7 +32,8 @@ compile()
         exit 1
     }
 }
-compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/clifford_sgp*.cu "$cuda/clifford_pointwise.cu"
+compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/clifford_sgp*.cu "$cuda/clifford_pointwise.cu" \
+    "$cuda/clifford_boxes.cu"
 compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/clifford_fcgp*.cu "$cuda/clifford_boxes.cu"
 compile linear "$here/gpu_clifford_linear.cu"
 
@@ -71,12 +72,11 @@ done
 step fcgp 180 "$build/fcgp"
 step linear 120 "$build/linear"
 if command -v compute-sanitizer >/dev/null 2>&1; then
-    # Without racecheck: it reports the sums that warps exchange, whose order is that of a barrier
-    # at which one lane arrives for its warp.
-    sanitized "sgp streams" "memcheck initcheck" "$build/sgp" --streams 150
+    # More rows than a group of threads has places for, so that places are used again.
+    sanitized "sgp streams" "memcheck racecheck initcheck synccheck" "$build/sgp" --streams 1700 512
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
 else
-    echo "== compute-sanitizer not found: memcheck, racecheck and initcheck not run"
+    echo "== compute-sanitizer not found: its checks were not run"
 fi
 for program in sgp fcgp linear; do
     step "$program bench" 120 "$build/$program" --bench

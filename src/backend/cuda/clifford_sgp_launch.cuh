@@ -5,6 +5,7 @@
 #ifndef TESS_CLIFFORD_SGP_LAUNCH_CUH
 #define TESS_CLIFFORD_SGP_LAUNCH_CUH
 
+#include "backend/cuda/clifford_boxes.h"
 #include "backend/cuda/clifford_sgp_split.cuh"
 #include "backend/cuda/clifford_sgp_stream_backward.cuh"
 #include "backend/cuda/clifford_sgp_stream_forward.cuh"
@@ -149,9 +150,25 @@ bool is_stream_call(const sgp_args &a)
 {
     const bool is_euclid =
         a.metric == TESS_CL_NORM_EUCLID || (A::is_euclidean() && a.metric == TESS_CL_NORM_ABS);
-    return a.n == N && a.n_row <= INT32_MAX / 2 && a.activation == TESS_CL_GELU && a.normalize &&
-           is_euclid && is_ring_row<T>(a) && are_short_strides<T>(a.out) &&
-           are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
+    return a.n == N && a.n_row <= INT32_MAX / 16 && a.activation == TESS_CL_GELU && a.normalize &&
+           is_euclid && all_feature_packs<T, 16 / int(sizeof(T))>(a) &&
+           are_short_strides<T>(a.out) && are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
+}
+
+// The map of a tensor's rows, all components at once. In words of two items: a box has 256 of them
+// at most.
+template <typename S>
+bool map_rows(const sgp_args &a, const tess_cl_view &view, CUtensorMap &map)
+{
+    constexpr int64_t bytes = sizeof(typename S::T);
+    const clifford_word_rows rows = {view.data,
+                                     2 * bytes,
+                                     S::N / 2,
+                                     a.n_row,
+                                     S::D,
+                                     (a.n_row > 1 ? view.stride[1] : S::N) * bytes,
+                                     view.stride[0] * bytes};
+    return view.data == nullptr || clifford_encode_words(map, rows);
 }
 
 template <typename S>
@@ -162,24 +179,15 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
         shared_bytes > size_t(max_shared_bytes)) {
         return cudaErrorNotSupported;
     }
+    stream_args<2> args = {a, {}};
+    if (S::by_maps && (!map_rows<S>(a, a.x, args.maps[0]) || !map_rows<S>(a, a.y, args.maps[1]))) {
+        return cudaErrorNotSupported;
+    }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
     return launch_early(sgp_stream_forward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
-                        stream, a, cudaSharedmemCarveoutDefault);
+                        stream, args, cudaSharedmemCarveoutDefault);
 }
 
-// The same view with its rows in reverse.
-template <typename T>
-tess_cl_view last_row_first(const sgp_args &a, tess_cl_view view)
-{
-    if (view.data != nullptr) {
-        view.data = static_cast<T *>(view.data) + (a.n_row - 1) * view.stride[1];
-        view.stride[1] = -view.stride[1];
-    }
-    return view;
-}
-
-// Last rows first: they are what a cache still has of the forward pass, or of the kernel that wrote
-// gz. The kernel knows that r lies as ever.
 template <typename S>
 cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
 {
@@ -189,29 +197,50 @@ cudaError_t launch_stream_backward(cudaStream_t stream, sgp_args &a)
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
+    stream_args<3> args = {};
+    const tess_cl_view views[] = {a.x, a.y, a.gz, a.gx, a.gy};
+    for (int i = 0; i < 5; i++) {
+        if (!map_rows<S>(a, views[i], args.maps[i])) {
+            return cudaErrorNotSupported;
+        }
+    }
     a.n_partial = int32_t(blocks);
     a.partial_width = S::V;
-    sgp_args reversed = a;
-    for (tess_cl_view *view :
-         {&reversed.x, &reversed.y, &reversed.gz, &reversed.gx, &reversed.gy}) {
-        *view = last_row_first<typename S::T>(a, *view);
-    }
+    args.a = a;
     return launch_early(sgp_stream_backward<S>, dim3(unsigned(blocks)), S::threads, shared_bytes,
-                        stream, reversed, cudaSharedmemCarveoutDefault);
+                        stream, args, cudaSharedmemCarveoutDefault);
 }
 
 // The stream kernels of an algebra, as they were fastest on an H200. In the backward pass registers
 // leave a thread room for one feature of eight f32 components, two of eight 16-bit ones or of four
-// f32, or four of four 16-bit ones; the weights of the 16-bit ones lie in shared memory.
-template <typename A, typename T>
+// f32, or four of four 16-bit ones; the weights of the 16-bit ones lie in shared memory. Where
+// instructions are no limit, copies start earlier without maps, which are fetched first.
+template <typename A, typename T, int N>
 struct stream_choice {
     static constexpr bool is_short = A::n_component <= 4;
     static constexpr bool is_wide = sizeof(T) == 4;
     static constexpr int width = (is_short ? 2 : 1) * (is_wide ? 1 : 2);
-    using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, 512, 512,
-                                 !is_short && is_wide ? 3 : 4, 0, true>;
-    using backward = stream_shape<A, T, width, 512, 512, width == 1 ? 5 : 4, width / 2, is_wide>;
+    using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, N, 512,
+                                 !is_short && is_wide ? 3 : 4, 0, true, !is_wide>;
+    using backward =
+        stream_shape<A, T, width, N, 512, width == 1 ? 5 : 4, width / 2, is_wide, true>;
 };
+
+// Calls launch with the choice for rows of n features; the widths are what networks have.
+template <typename A, typename T, typename Launch>
+cudaError_t for_stream_width(int64_t n, Launch &&launch)
+{
+    switch (n) {
+    case 128:
+        return launch(stream_choice<A, T, 128>());
+    case 256:
+        return launch(stream_choice<A, T, 256>());
+    case 512:
+        return launch(stream_choice<A, T, 512>());
+    default:
+        return cudaErrorNotSupported;
+    }
+}
 
 template <typename A, typename T>
 cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
@@ -221,7 +250,9 @@ cudaError_t rows_forward(cudaStream_t stream, const sgp_args &a)
     constexpr int V = choice::forward_width;
     cudaError_t error = cudaErrorNotSupported;
     if constexpr (choice::is_small) {
-        error = launch_stream_forward<typename stream_choice<A, T>::forward>(stream, a);
+        error = for_stream_width<A, T>(a.n, [&](auto widths) {
+            return launch_stream_forward<typename decltype(widths)::forward>(stream, a);
+        });
         if (error != cudaErrorNotSupported) {
             return error;
         }
@@ -251,7 +282,9 @@ cudaError_t rows_backward(cudaStream_t stream, sgp_args &a)
     using ring = row_ring<T, choice::backward_width, D, 3, choice::backward_depth>;
     cudaError_t error = cudaErrorNotSupported;
     if constexpr (choice::is_small) {
-        error = launch_stream_backward<typename stream_choice<A, T>::backward>(stream, a);
+        error = for_stream_width<A, T>(a.n, [&](auto widths) {
+            return launch_stream_backward<typename decltype(widths)::backward>(stream, a);
+        });
         if (error != cudaErrorNotSupported) {
             return error;
         }

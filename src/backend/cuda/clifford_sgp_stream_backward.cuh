@@ -16,20 +16,17 @@ struct stream_row {
 
 // The product of the raw inputs, and gz o to the exchange.
 template <typename S>
-__device__ __forceinline__ void begin_backward(const sgp_args &a, const stream_group<S, 3> &stream,
-                                               const stream_weights<S> &weights, int i, int row,
-                                               const ring_place<S::depth> &place,
-                                               int gradient_place, stream_row<S> &begun)
+__device__ __forceinline__ void begin_backward(const stream_group<S, 3> &stream,
+                                               const stream_weights<S> &weights, int i,
+                                               stream_row<S> &begun)
 {
     constexpr int V = S::V;
     constexpr int D = S::D;
     const typename S::A algebra;
-    begun.r =
-        __uint_as_float(load_once(reinterpret_cast<const uint32_t *>(stream.kept_of(a, row))));
     pack<typename S::T, V> items[3 * D];
-    stream.ring.wait(place.at, place.parity);
-    stream.ring.load_pair(place.at, stream.group.lane, items);
-    stream.ring.load_gradient(gradient_place, stream.group.lane, items + 2 * D);
+    stream.ring.wait(i);
+    stream.ring.load_pair(i, stream.group.lane, items);
+    stream.ring.load_gradient(i, stream.group.lane, items + 2 * D);
     float sums[S::G] = {};
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -90,11 +87,11 @@ __device__ __forceinline__ void pass_gates(const float (&h)[D], row_feature<D> &
 // product.
 template <typename S>
 __device__ __forceinline__ void pass_norm(const stream_group<S, 3> &stream, int i,
-                                          int gradient_place, stream_row<S> &begun)
+                                          stream_row<S> &begun)
 {
     const typename S::A algebra;
     pack<typename S::T, S::V> items[S::D];
-    stream.ring.load_gradient(gradient_place, stream.group.lane, items);
+    stream.ring.load_gradient(i, stream.group.lane, items);
     const row_norm<S::G, float> norm = collect_norm<S>(stream, i, begun.r);
 #pragma unroll
     for (int v = 0; v < S::V; v++) {
@@ -135,12 +132,12 @@ finish_feature(const stream_weights<S> &weights, int lane, int v,
 // Features [from, to) of a thread, component by component as they lie: gx, then gy.
 template <typename S, int from, int to>
 __device__ __forceinline__ void
-finish_features(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
+finish_features(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int i,
                 const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
                 float (&results)[to - from][2 * S::D])
 {
     pack<typename S::T, S::V> items[2 * S::D];
-    stream.ring.load_pair(place, stream.group.lane, items);
+    stream.ring.load_pair(i, stream.group.lane, items);
 #pragma unroll
     for (int v = from; v < to; v++) {
         finish_feature<S>(weights, stream.group.lane, v, items, begun.features[v], totals[v],
@@ -148,100 +145,55 @@ finish_features(const stream_group<S, 3> &stream, const stream_weights<S> &weigh
     }
 }
 
-// The gradients of a thread's first features, which wait for the others rounded: those of two
-// features for every component, or of one feature for every two components.
+// The gradients of a thread's first features of a row, which wait for the others.
 template <typename S>
 struct waiting_gradients {
-    using T = typename S::T;
-    static constexpr int n = 2 * S::D;
-    static constexpr int n_pair = n * S::n_first / 2;
-    pack<T, 2> pairs[n_pair > 0 ? n_pair : 1];
-
-    static __device__ __forceinline__ void round(const float (&results)[S::n_first][n],
-                                                 pack<T, 2> *pairs)
-    {
-#pragma unroll
-        for (int m = 0; m < n_pair; m++) {
-            const float pair[2] = {S::n_first == 2 ? results[0][m] : results[0][2 * m],
-                                   S::n_first == 2 ? results[S::n_first - 1][m]
-                                                   : results[0][2 * m + 1]};
-            pairs[m] = narrow_pack<T, 2>(pair);
-        }
-    }
-    // With those of as many other features, to where x and y were.
-    __device__ __forceinline__ void put_with(const float (&results)[S::n_first][n],
-                                             pack<T, S::V> *to) const
-    {
-        pack<T, 2> others[n_pair];
-        round(results, others);
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-            if constexpr (S::n_first == 2) {
-                to[k * S::lanes] = {
-                    {pairs[k].at[0], pairs[k].at[1], others[k].at[0], others[k].at[1]}};
-            } else {
-                to[k * S::lanes] = {{pairs[k / 2].at[k % 2], others[k / 2].at[k % 2]}};
-            }
-        }
-    }
+    float results[S::n_first > 0 ? S::n_first : 1][2 * S::D];
 };
 
-// Finishes a thread's first features of a row, while the others wait.
+// Finishes the other features, and leaves the gradients of all where x and y were.
 template <typename S>
 __device__ __forceinline__ void
-finish_first(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
-             const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
-             waiting_gradients<S> &waiting)
-{
-    float results[S::n_first][2 * S::D];
-    finish_features<S, 0, S::n_first>(stream, weights, place, begun, totals, results);
-    waiting.round(results, waiting.pairs);
-}
-
-// Finishes the others, and leaves the gradients where x and y were.
-template <typename S>
-__device__ __forceinline__ void
-finish_last(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int place,
+finish_last(const stream_group<S, 3> &stream, const stream_weights<S> &weights, int i,
             const stream_row<S> &begun, register_sums<S::P, float> (&totals)[S::V],
             const waiting_gradients<S> &waiting)
 {
     constexpr int n = 2 * S::D;
     float results[S::V - S::n_first][n];
-    finish_features<S, S::n_first, S::V>(stream, weights, place, begun, totals, results);
-    pack<typename S::T, S::V> *to = stream.ring.pair_items(place, stream.group.lane);
-    if constexpr (S::n_first > 0) {
-        waiting.put_with(results, to);
-    } else {
-        pack<typename S::T, S::V> items[n];
-        narrow_components<typename S::T, S::V>(results, items);
+    finish_features<S, S::n_first, S::V>(stream, weights, i, begun, totals, results);
+    pack<typename S::T, S::V> *to = stream.ring.pair_items(i, stream.group.lane);
 #pragma unroll
-        for (int k = 0; k < n; k++) {
-            to[k * S::lanes] = items[k];
+    for (int k = 0; k < n; k++) {
+        float values[S::V];
+#pragma unroll
+        for (int v = 0; v < S::V; v++) {
+            values[v] = v < S::n_first ? waiting.results[v][k] : results[v - S::n_first][k];
         }
+        to[k * S::lanes] = narrow_pack<typename S::T, S::V>(values);
     }
     clifford_mma::fence_async_proxy();
 }
 
-// Sends the rows that are still in the ring, the last of them in the place before `behind`.
+// Sends the rows that are still in the ring.
 template <typename S>
-__device__ __forceinline__ void send_last(const sgp_args &a, const stream_group<S, 3> &stream,
-                                          const ring_place<S::depth> &behind, int n_begun)
+__device__ __forceinline__ void send_last(const stream_args<3> &args,
+                                          const stream_group<S, 3> &stream, int n_begun)
 {
-    stream.group.sync();
+    stream.meet(0);
     if (stream.exchange.warp == 0 && n_begun > 0) {
         const int last = stream.first + (n_begun - 1) * stream.step;
         if (n_begun > 1) {
-            stream.ring.send(a, last - stream.step, behind.before().before().at);
+            stream.ring.send(args, last - stream.step, n_begun - 2);
         }
-        stream.ring.send(a, last, behind.before().at);
+        stream.ring.send(args, last, n_begun - 1);
     }
 }
 
 // Adds the groups of a block, and leaves the block's weight gradients. The last group, which has
-// the fewest rows, begins, and leaves its sums in its ring.
+// the fewest rows, begins, and every group hands its sums on in the ring of the last.
 template <typename S>
 __device__ __forceinline__ void leave_partials(const sgp_args &a, const stream_group<S, 3> &stream,
-                                               const register_sums<S::P, float> (&sums)[S::V],
+                                               register_sums<S::P, float> (&sums)[S::V],
                                                unsigned char *bytes)
 {
     using memory = stream_memory<S, 3>;
@@ -250,75 +202,75 @@ __device__ __forceinline__ void leave_partials(const sgp_args &a, const stream_g
     float *totals =
         reinterpret_cast<float *>(bytes + last * memory::group_bytes + memory::head_bytes) + lane;
     float *partials = static_cast<float *>(a.partials) + int64_t(blockIdx.x) * (S::N * S::P) + lane;
+    if (stream.index < last) {
+        clifford_mma::barrier_wait(stream.handed(stream.index + 1), 0);
 #pragma unroll
-    for (int owner = last; owner >= 0; owner--) {
-        if (stream.index == owner) {
-            if (owner == last && last > 0) {
-                clifford_mma::wait_bulk_out_read();
-                stream.group.sync();
-            }
+        for (int i = 0; i < S::V * S::P; i++) {
+            sums[i / S::P].at[i % S::P] += totals[i * S::lanes];
+        }
+    } else if (last > 0) {
+        clifford_mma::wait_bulk_out_read();
+        stream.meet(1);
+    }
+    if (stream.index == 0) {
 #pragma unroll
-            for (int i = 0; i < S::V * S::P; i++) {
-                const float own = sums[i / S::P].at[i % S::P];
-                const float sum = owner == last ? own : totals[i * S::lanes] + own;
-                (owner == 0 ? partials : totals)[i * S::lanes] = sum;
-            }
+        for (int i = 0; i < S::V * S::P; i++) {
+            partials[i * S::lanes] = sums[i / S::P].at[i % S::P];
         }
-        if (owner > 0) {
-            __syncthreads();
+    } else {
+#pragma unroll
+        for (int i = 0; i < S::V * S::P; i++) {
+            totals[i * S::lanes] = sums[i / S::P].at[i % S::P];
         }
+        clifford_mma::barrier_arrive(stream.handed(stream.index));
     }
 }
 
 template <typename S>
 __global__ void __launch_bounds__(S::threads, 1)
-    sgp_stream_backward(const __grid_constant__ sgp_args a)
+    sgp_stream_backward(const __grid_constant__ stream_args<3> args)
 {
+    const sgp_args &a = args.a;
     extern __shared__ uint4 shared[];
-    using memory = stream_memory<S, 3>;
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     const stream_group<S, 3> stream(a, bytes);
     stream_weights<S> weights;
-    stream.start(a, weights, bytes);
+    const float first_r = stream.start(args, weights, bytes);
     register_sums<S::P, float> totals[S::V] = {};
     stream_row<S> begun = {};
     waiting_gradients<S> waiting;
-    ring_place<S::depth> beginning;
-    ring_place<S::depth> finishing;
-    ring_place<memory::gradient_depth> gradient;
-    if (stream.first < stream.n_row) {
-        begin_backward<S>(a, stream, weights, 0, stream.first, beginning, 0, begun);
+    if (stream.has(stream.first)) {
+        begun.r = first_r;
+        begin_backward<S>(stream, weights, 0, begun);
     }
     int i = 0;
-    for (int row = stream.first; row < stream.n_row; row += stream.step) {
+    for (int row = stream.first; stream.has(row); row += stream.step) {
         const int next_row = row + stream.step;
         const bool has_turn = stream.has_turn(i);
         // Then all warps have begun row i: they have done with row i - 2, and with gz of row i - 1.
         stream.exchange.wait(i);
         if (has_turn && i > 1) {
-            stream.ring.send(a, row - 2 * stream.step, finishing.before().before().at);
+            stream.ring.send(args, row - 2 * stream.step, i - 2);
         }
-        pass_norm<S>(stream, i, gradient.at, begun);
+        pass_norm<S>(stream, i, begun);
         if constexpr (S::n_first > 0) {
-            finish_first<S>(stream, weights, finishing.at, begun, totals, waiting);
+            finish_features<S, 0, S::n_first>(stream, weights, i, begun, totals, waiting.results);
         }
         const int later = row + (S::depth - 2) * stream.step;
-        if (has_turn && i > 0 && later < stream.n_row) {
+        if (has_turn && i > 0 && stream.has(later)) {
             clifford_mma::wait_bulk_out_read();
-            stream.ring.bring(a, later, finishing.before().before().at, gradient.before().at);
+            stream.ring.bring(args, later, i + S::depth - 2);
         }
-        beginning.next();
-        gradient.next();
         stream_row<S> next;
-        if (next_row < stream.n_row) {
-            begin_backward<S>(a, stream, weights, i + 1, next_row, beginning, gradient.at, next);
+        if (stream.has(next_row)) {
+            next.r = stream.kept(a, next_row);
+            begin_backward<S>(stream, weights, i + 1, next);
         }
-        finish_last<S>(stream, weights, finishing.at, begun, totals, waiting);
-        finishing.next();
+        finish_last<S>(stream, weights, i, begun, totals, waiting);
         i++;
         begun = next;
     }
-    send_last(a, stream, finishing, i);
+    send_last(args, stream, i);
     if (a.grad_weight.data != nullptr) {
         leave_partials(a, stream, totals, bytes);
     }

@@ -10,15 +10,15 @@ namespace clifford
 // The product of a row's features, gated; sums of squares to the exchange.
 template <typename S>
 __device__ __forceinline__ void begin_forward(const stream_group<S, 2> &stream,
-                                              const stream_weights<S> &weights, int i, int place,
-                                              uint32_t parity, float (&o)[S::V][S::D])
+                                              const stream_weights<S> &weights, int i,
+                                              float (&o)[S::V][S::D])
 {
     constexpr int V = S::V;
     constexpr int D = S::D;
     const typename S::A algebra;
     pack<typename S::T, V> items[2 * D];
-    stream.ring.wait(place, parity);
-    stream.ring.load_pair(place, stream.group.lane, items);
+    stream.ring.wait(i);
+    stream.ring.load_pair(i, stream.group.lane, items);
     float sums[S::G] = {};
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -50,7 +50,7 @@ __device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_g
     const typename S::A algebra;
     const float square = fmaf(stream.exchange.collect(i), 1.0f / S::N, eps);
     const float inverse = inverse_root_of(square);
-    const int grade = stream.exchange.lane / stream.exchange.spread;
+    const int grade = int(stream.exchange.lane / stream.exchange.spread);
     if (a.statistics != nullptr && stream.exchange.warp == 0 && grade < S::G &&
         stream.exchange.lane % stream.exchange.spread == 0) {
         static_cast<float *>(a.statistics)[grade * a.n_row + row] = square * inverse;
@@ -72,36 +72,33 @@ __device__ __forceinline__ void finish_forward(const sgp_args &a, const stream_g
 
 template <typename S>
 __global__ void __launch_bounds__(S::threads, 1)
-    sgp_stream_forward(const __grid_constant__ sgp_args a)
+    sgp_stream_forward(const __grid_constant__ stream_args<2> args)
 {
+    const sgp_args &a = args.a;
     extern __shared__ uint4 shared[];
     unsigned char *bytes = reinterpret_cast<unsigned char *>(shared);
     const stream_group<S, 2> stream(a, bytes);
     stream_weights<S> weights;
-    stream.start(a, weights, bytes);
+    (void)stream.start(args, weights, bytes);
     const stream_results<S> out(a.out, stream.group.lane);
     const float eps = kept(float(a.eps));
-    ring_place<S::depth> beginning;
-    ring_place<S::depth> finishing;
     float o[S::V][S::D];
-    if (stream.first < stream.n_row) {
-        begin_forward<S>(stream, weights, 0, 0, 0, o);
+    if (stream.has(stream.first)) {
+        begin_forward<S>(stream, weights, 0, o);
     }
     int i = 0;
-    for (int row = stream.first; row < stream.n_row; row += stream.step) {
+    for (int row = stream.first; stream.has(row); row += stream.step) {
         const int next_row = row + stream.step;
         float next[S::V][S::D];
-        beginning.next();
-        if (next_row < stream.n_row) {
-            begin_forward<S>(stream, weights, i + 1, beginning.at, beginning.parity, next);
+        if (stream.has(next_row)) {
+            begin_forward<S>(stream, weights, i + 1, next);
         }
         // Then all warps have taken their items of row i.
         stream.exchange.wait(i);
-        if (stream.has_turn(i) && row + S::depth * stream.step < stream.n_row) {
-            stream.ring.bring(a, row + S::depth * stream.step, finishing.at, 0);
+        if (stream.has_turn(i) && stream.has(row + S::depth * stream.step)) {
+            stream.ring.bring(args, row + S::depth * stream.step, i + S::depth);
         }
         finish_forward<S>(a, stream, out, i, row, eps, o);
-        finishing.next();
         i++;
 #pragma unroll
         for (int v = 0; v < S::V; v++) {
