@@ -72,8 +72,9 @@ done
 step fcgp 180 "$build/fcgp"
 step linear 120 "$build/linear"
 if command -v compute-sanitizer >/dev/null 2>&1; then
-    # More rows than a group of threads has places for, so that places are used again.
-    sanitized "sgp streams" "memcheck racecheck initcheck synccheck" "$build/sgp" --streams 1700 512
+    # With more rows than a group of threads has places for, so that places are used again.
+    sanitized "sgp streams" "memcheck racecheck" "$build/sgp" --streams 1700 512
+    sanitized "sgp widths" "racecheck initcheck synccheck" "$build/sgp" --streams 67
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
 else
     echo "== compute-sanitizer not found: its checks were not run"

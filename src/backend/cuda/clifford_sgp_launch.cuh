@@ -155,8 +155,8 @@ bool is_stream_call(const sgp_args &a)
            are_short_strides<T>(a.out) && are_short_strides<T>(a.gx) && are_short_strides<T>(a.gy);
 }
 
-// The map of a tensor's rows, all components at once. In words of two items: a box has 256 of them
-// at most.
+// The map of a tensor's rows, all components at once, if the kernel wants one. In words of two
+// items: a box has 256 of them at most.
 template <typename S>
 bool map_rows(const sgp_args &a, const tess_cl_view &view, CUtensorMap &map)
 {
@@ -168,7 +168,7 @@ bool map_rows(const sgp_args &a, const tess_cl_view &view, CUtensorMap &map)
                                      S::D,
                                      (a.n_row > 1 ? view.stride[1] : S::N) * bytes,
                                      view.stride[0] * bytes};
-    return view.data == nullptr || clifford_encode_words(map, rows);
+    return !S::by_maps || view.data == nullptr || clifford_encode_words(map, rows);
 }
 
 template <typename S>
@@ -180,7 +180,7 @@ cudaError_t launch_stream_forward(cudaStream_t stream, const sgp_args &a)
         return cudaErrorNotSupported;
     }
     stream_args<2> args = {a, {}};
-    if (S::by_maps && (!map_rows<S>(a, a.x, args.maps[0]) || !map_rows<S>(a, a.y, args.maps[1]))) {
+    if (!map_rows<S>(a, a.x, args.maps[0]) || !map_rows<S>(a, a.y, args.maps[1])) {
         return cudaErrorNotSupported;
     }
     const int64_t blocks = row_blocks(a.n_row, S::n_group, 1);
@@ -223,7 +223,7 @@ struct stream_choice {
     using forward = stream_shape<A, T, is_short && !is_wide ? 4 : 2, N, 512,
                                  !is_short && is_wide ? 3 : 4, 0, true, !is_wide>;
     using backward =
-        stream_shape<A, T, width, N, 512, width == 1 ? 5 : 4, width / 2, is_wide, true>;
+        stream_shape<A, T, width, N, 512, width == 1 ? 5 : 4, width / 2, is_wide, !is_wide>;
 };
 
 // Calls launch with the choice for rows of n features; the widths are what networks have.

@@ -64,6 +64,7 @@ struct stream_weights {
         const tess_cl_view &view = a.weight;
         if (view.data != nullptr && view.stride[1] == 1 && view.stride[0] == S::P) {
             const int n_byte = S::N * S::P * (a.weight_dtype == TESS_F32 ? 4 : 2);
+#pragma unroll 1
             for (int i = int(threadIdx.x) * 128; i < n_byte; i += S::threads * 128) {
                 prefetch(static_cast<const unsigned char *>(view.data) + i);
             }
@@ -190,6 +191,7 @@ struct stream_group {
         if (!has(row)) {
             return;
         }
+#pragma unroll 1
         for (int i = group.lane; i < n_tensor * S::D * n_line; i += S::lanes) {
             const int k = i / n_line;
             const tess_cl_view &view = k < S::D ? a.x : k < 2 * S::D ? a.y : a.gz;
@@ -212,6 +214,7 @@ struct stream_group {
             clifford_wgmma::prefetch_map(&args.maps[threadIdx.x]);
         }
         weights.expect(a);
+#pragma unroll 1 // of what happens once, instructions have to be fetched
         for (int i = 0; i < n_expected; i++) {
             expect(a, first + i * step);
         }

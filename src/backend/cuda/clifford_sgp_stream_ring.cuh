@@ -222,6 +222,26 @@ struct stream_ring {
             copy(args, 2, row, to + gradient_at(i), barrier);
         }
     }
+    // A row of gx (m = 3) or gy (4), all components, from where it lies.
+    __device__ __forceinline__ void copy_out(const stream_args<n_tensor> &args, int m, int row,
+                                             uint32_t from) const
+    {
+        const tess_cl_view &view = m == 3 ? args.a.gx : args.a.gy;
+        if (view.data == nullptr) {
+            return;
+        }
+        if constexpr (S::by_maps) {
+            clifford_wgmma::store_box(&args.maps[m], 0, row, 0, from);
+        } else {
+            T *to = static_cast<T *>(view.data) + int64_t(row) * view.stride[1];
+#pragma unroll
+            for (int k = 0; k < S::D; k++) {
+                clifford_mma::copy_bulk_out(to + k * view.stride[0],
+                                            from + uint32_t(k) * S::component_bytes,
+                                            S::component_bytes);
+            }
+        }
+    }
     // Gradients that lie where x and y were, to memory. By a whole warp, as bring().
     __device__ __forceinline__ void send(const stream_args<n_tensor> &args, int any_row,
                                          int any_i) const
@@ -232,12 +252,8 @@ struct stream_ring {
             return;
         }
         const uint32_t from = clifford_mma::shared_address(rows) + pair_at(i);
-        if (args.a.gx.data != nullptr) {
-            clifford_wgmma::store_box(&args.maps[3], 0, row, 0, from);
-        }
-        if (args.a.gy.data != nullptr) {
-            clifford_wgmma::store_box(&args.maps[4], 0, row, 0, from + memory::tensor_bytes);
-        }
+        copy_out(args, 3, row, from);
+        copy_out(args, 4, row, from + memory::tensor_bytes);
         clifford_mma::commit_bulk_out();
     }
     __device__ __forceinline__ void wait(int i) const
