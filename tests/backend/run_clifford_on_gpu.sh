@@ -76,6 +76,7 @@ if command -v compute-sanitizer >/dev/null 2>&1; then
     sanitized "sgp streams" "memcheck racecheck" "$build/sgp" --streams 1700 512
     sanitized "sgp widths" "racecheck initcheck synccheck" "$build/sgp" --streams 67
     sanitized "fcgp high odd" "memcheck racecheck initcheck" "$build/fcgp" "high odd"
+    sanitized "linear wide" "memcheck racecheck initcheck" "$build/linear" --wide
 else
     echo "== compute-sanitizer not found: its checks were not run"
 fi

@@ -341,10 +341,7 @@ __device__ __forceinline__ float take_rows(clifford_held::fragments<steps> &held
         clifford_held::store_copy<half, steps>(held, exponent, p.rows,
                                                half_of(p, where, warp, half), slot);
     }
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) {
-        barrier_arrive(map.rows_empty(warp));
-    }
+    barrier_arrive(map.rows_empty(warp)); // every lane says that it has read its items
     return power_of_two(exponent - half_exponent);
 }
 
@@ -390,7 +387,7 @@ __device__ __forceinline__ void init_barriers(const f32_args &p, const f32_map &
     }
     for (int warp = 0; warp < S::warps; warp++) {
         barrier_init(map.rows_full(warp), 1);
-        barrier_init(map.rows_empty(warp), 1);
+        barrier_init(map.rows_empty(warp), 32);
     }
     barrier_init_fence();
 }
