@@ -65,12 +65,10 @@ bool clifford_encode_words(CUtensorMap &map, const clifford_word_rows &a)
     const cuuint64_t stride[2] = {cuuint64_t(a.stride_row), cuuint64_t(a.stride_layer)};
     const cuuint32_t box[3] = {cuuint32_t(a.n_word), 1, cuuint32_t(a.n_layer)};
     const cuuint32_t step[3] = {1, 1, 1};
-    const CUtensorMapDataType type =
-        a.word_bytes == 4 ? CU_TENSOR_MAP_DATA_TYPE_UINT32 : CU_TENSOR_MAP_DATA_TYPE_UINT64;
-    return encode != nullptr &&
-           encode(&map, type, 3, a.data, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+    return encode != nullptr && encode(&map, CU_TENSOR_MAP_DATA_TYPE_UINT32, 3, a.data, size,
+                                       stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                       CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
 bool clifford_has_warpgroups()

@@ -17,11 +17,9 @@ struct clifford_box_array {
 // Boxes of 128 bytes of items and that many rows. false: the driver or the array does not allow it.
 bool clifford_encode_boxes(CUtensorMap &map, const clifford_box_array &array, int rows);
 
-// An array (layer, row, word) of dense words of 4 or 8 bytes, at most 256 in a row; strides in
-// bytes.
+// An array (layer, row, word) of dense words of 4 bytes, at most 256 in a row; strides in bytes.
 struct clifford_word_rows {
     void *data;
-    int64_t word_bytes;
     int64_t n_word, n_row, n_layer;
     int64_t stride_row, stride_layer;
 };

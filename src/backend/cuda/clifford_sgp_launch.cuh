@@ -161,8 +161,8 @@ template <typename S>
 bool map_rows(const sgp_args &a, const tess_cl_view &view, CUtensorMap &map)
 {
     constexpr int64_t bytes = sizeof(typename S::T);
+    static_assert(!S::by_maps || bytes == 2, "words of four bytes");
     const clifford_word_rows rows = {view.data,
-                                     2 * bytes,
                                      S::N / 2,
                                      a.n_row,
                                      S::D,
