@@ -172,10 +172,18 @@ static void every_movement_agrees_with_its_matrix(void **state)
     }
 }
 
+// Threads meet in the same way whatever the case: ThreadSanitizer, which takes many times as long,
+// sees every other one.
+#ifdef __SANITIZE_THREAD__
+enum { CASE_STEP = 2 };
+#else
+enum { CASE_STEP = 1 };
+#endif
+
 static void chunks_change_no_bit(void **state)
 {
     (void)state;
-    for (int k = 0; k < dense_case_count(); k++) {
+    for (int k = 0; k < dense_case_count(); k += CASE_STEP) {
         dense_case c;
         dense_case_make(ctx, k, 0, &c);
         tess_decode_hmm *hmm = NULL;
@@ -222,7 +230,7 @@ static void threads_change_no_bit(void **state)
 {
     (void)state;
     const int64_t n_row = 700;
-    for (int k = 0; k < dense_case_count(); k++) {
+    for (int k = 0; k < dense_case_count(); k += CASE_STEP) {
         dense_case c;
         dense_case_make(ctx, k, 0, &c);
         double *ll = repeat(c.ll, c.n_row, n_row, c.desc.n_ll);
