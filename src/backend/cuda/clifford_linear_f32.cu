@@ -92,8 +92,8 @@ half_of(const f32_args &p, const f32_place &where, int warp, int half)
             where.row + warp * f32_shape::warp_rows + half * clifford_held::half_rows};
 }
 
-// Places in shared memory: weights of stage s, half of a warp's rows, factors of a warpgroup's
-// columns, and barriers of what is full and what is empty.
+// Places in shared memory: weights of stage s, half of a warp's rows, factors and bias of a
+// warpgroup's columns, and barriers of what is full and what is empty.
 struct f32_map {
     using S = f32_shape;
     uint32_t base; // a multiple of 1024, from which the swizzle counts
@@ -109,6 +109,13 @@ struct f32_map {
     __device__ __forceinline__ uint32_t column_factor(int group, int column) const
     {
         return slot(S::warps) + uint32_t(group * S::columns + column) * 4;
+    }
+    // Between rows: 16 columns beside the rows of each of the warpgroup's warps.
+    __device__ __forceinline__ uint32_t column_bias(int group, int column) const
+    {
+        constexpr int items = clifford_held::gap_bytes / 4;
+        return slot(group * 4 + column / 16) +
+               uint32_t(clifford_held::gap(column % 16 / items) + column % items * 4);
     }
     __device__ __forceinline__ uint32_t w_full(int s) const
     {
@@ -244,32 +251,54 @@ __device__ __forceinline__ void put_four(float *to, float4 v)
     }
 }
 
+__device__ __forceinline__ bool is_biased(const f32_args &p, const f32_place &where)
+{
+    return p.bias != nullptr && (p.bias_all || where.component == 0);
+}
+
+// What a thread brings of 64 columns: the first 64 threads of a warpgroup a factor, the others a
+// bias.
+struct column_source {
+    const float *from;
+    int64_t stride;
+    int last;
+
+    __device__ __forceinline__ column_source(const f32_args &p, const f32_place &where, int thread)
+        : from(p.factor + p.grade[where.component] * int64_t(p.n_outer)), stride(1),
+          last(p.n_outer - 1)
+    {
+        if (thread >= f32_shape::columns && is_biased(p, where)) {
+            from = p.bias;
+            stride = p.stride_bias;
+        }
+    }
+    __device__ __forceinline__ float operator[](int column) const
+    {
+        return __ldcg(from + min(column, last) * stride);
+    }
+};
+
 // A warpgroup's sums, on their way out.
 struct f32_sums {
     float *to; // row and column of the thread's first
     int64_t stride_row;
     uint32_t factor;     // of that column
+    uint32_t bias;       // likewise, of the 16 columns from there on a slot further
+    bool biased;
     float row_factor[2]; // of the thread's rows, which are 8 apart
-    const float *bias;   // of that column, or NULL
-    int64_t stride_bias;
     int n_row, n_column; // from there on
 };
 
-// plain: without bias, and all rows and columns are inside.
-template <bool add, bool plain>
+// whole: all rows and columns are inside.
+template <bool add, bool whole>
 __device__ __forceinline__ void store_columns(const f32_sums &p, const group_sums &sum)
 {
 #pragma unroll
     for (int j = 0; j < f32_shape::columns / 8; j += 2) {
         const int column = 8 * j;
         const float4 factor = load_four(p.factor + uint32_t(column) * 4);
-        const bool inside = plain || column < p.n_column;
-        float4 plus = {};
-        if (!plain && p.bias != nullptr && inside) {
-            const float *from = p.bias + column * p.stride_bias;
-            plus = make_float4(from[0], from[p.stride_bias], from[2 * p.stride_bias],
-                               from[3 * p.stride_bias]);
-        }
+        const float4 plus =
+            p.biased ? load_four(p.bias + uint32_t(j / 2 * clifford_held::slot_bytes)) : float4{};
 #pragma unroll
         for (int second = 0; second < 2; second++) {
             const float scale = p.row_factor[second];
@@ -277,10 +306,10 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, const group_sum
             const float *upper = lower + 4;
             float4 v = make_float4(lower[0] * factor.x * scale, lower[1] * factor.y * scale,
                                    upper[0] * factor.z * scale, upper[1] * factor.w * scale);
-            if (!plain && p.bias != nullptr) {
+            if (p.biased) {
                 v = make_float4(v.x + plus.x, v.y + plus.y, v.z + plus.z, v.w + plus.w);
             }
-            if (plain || (inside && 8 * second < p.n_row)) {
+            if (whole || (column < p.n_column && 8 * second < p.n_row)) {
                 put_four<add>(p.to + second * 8 * p.stride_row + column, v);
             }
         }
@@ -288,16 +317,16 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, const group_sum
 }
 
 template <bool add>
-__device__ __forceinline__ void store_columns(const f32_sums &p, bool plain, const group_sums &sum)
+__device__ __forceinline__ void store_columns(const f32_sums &p, bool whole, const group_sums &sum)
 {
-    if (plain) {
+    if (whole) {
         store_columns<add, true>(p, sum);
     } else {
         store_columns<add, false>(p, sum);
     }
 }
 
-// The sums of a warpgroup; its threads' rows have these factors, its columns' are in the map.
+// The sums of a warpgroup; its threads' rows have these factors, what columns have is in the map.
 // Weights lie so that a thread's sums are of four columns in a row.
 __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &map,
                                               const f32_place &where, int first_column, int group,
@@ -308,23 +337,22 @@ __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &
     const int64_t first_row = where.row + int(threadIdx.x) / 32 * S::warp_rows;
     const int64_t row = first_row + lane / 4;
     const int column = first_column + lane % 4 * 4;
-    const bool biased = p.bias != nullptr && (p.bias_all || where.component == 0);
     const f32_sums out = {
         p.c + where.component * p.stride_component + row * p.stride_row + column,
         p.stride_row,
         map.column_factor(group, lane % 4 * 4),
+        map.column_bias(group, lane % 4 * 4),
+        is_biased(p, where),
         {row_factor[0], row_factor[1]},
-        biased ? p.bias + column * p.stride_bias : nullptr,
-        p.stride_bias,
         int(min(p.rows.n_row - row, int64_t(S::rows))),
         p.n_outer - column,
     };
-    const bool plain = !biased && first_row + S::warp_rows <= p.rows.n_row &&
+    const bool whole = first_row + S::warp_rows <= p.rows.n_row &&
                        first_column + S::columns <= p.n_outer;
     if (p.add) {
-        store_columns<true>(out, plain, sum);
+        store_columns<true>(out, whole, sum);
     } else {
-        store_columns<false>(out, plain, sum);
+        store_columns<false>(out, whole, sum);
     }
 }
 
@@ -361,16 +389,19 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
 #pragma unroll 1
     for (int set = walk.first; set < p.n_set; set += walk.step) {
         const f32_place where = place_of(p, set, walk.rank);
-        const float *factor = p.factor + p.grade[where.component] * int64_t(p.n_outer);
+        const column_source source(p, where, thread);
         const float of_row[2] = {take_rows<0, held_steps>(held, p, map, where, warp),
                                  take_rows<1, held_steps>(held, p, map, where, warp)};
 #pragma unroll 1
         for (int across = 0; across < p.n_across; across++) {
             const int column = across * S::columns;
-            const float own = __ldcg(factor + min(column + thread % S::columns, p.n_outer - 1));
+            const float own = source[column + thread % S::columns];
             multiply_columns<steps>(sum, held, map, at);
-            group_barrier(group); // the factors of the columns before are not read any more
-            clifford::store_shared(map.column_factor(group, thread % S::columns), own);
+            group_barrier(group); // what the columns before had is not read any more
+            clifford::store_shared(thread < S::columns
+                                       ? map.column_factor(group, thread)
+                                       : map.column_bias(group, thread - S::columns),
+                                   own);
             group_barrier(group);
             store_columns(p, map, where, column, group, of_row, sum);
         }

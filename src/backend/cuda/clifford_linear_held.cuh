@@ -13,9 +13,16 @@ using namespace clifford_mma;
 
 constexpr int half_rows = 8; // of a warp's rows
 constexpr int most_items = 512;
-constexpr int step_items = 16;                   // of the inner axis, that an instruction takes
-constexpr int pitch_bytes = most_items * 4 + 32; // four rows begin in different banks
-constexpr int slot_bytes = half_rows * pitch_bytes - 32;
+constexpr int step_items = 16; // of the inner axis, that an instruction takes
+constexpr int gap_bytes = 32;  // so that four rows begin in different banks
+constexpr int pitch_bytes = most_items * 4 + gap_bytes;
+constexpr int slot_bytes = half_rows * pitch_bytes - gap_bytes;
+
+// Of a slot, where nothing of a row comes: behind all rows but the last.
+__host__ __device__ constexpr int gap(int row)
+{
+    return row * pitch_bytes + most_items * 4;
+}
 
 // Rows are dense, begin at multiples of 16 bytes, and have a multiple of four items.
 struct arrays {
