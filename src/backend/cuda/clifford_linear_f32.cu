@@ -237,16 +237,15 @@ __device__ __forceinline__ float4 load_four(uint32_t at)
 
 // Every item gets one addition, so that the order of threads does not matter.
 template <bool add>
-__device__ __forceinline__ void put_four(float *to, float4 v)
+__device__ __forceinline__ void put_four(float *to, float4 v, uint64_t policy)
 {
     if (add) {
         asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"l"(to), "f"(v.x),
                      "f"(v.y), "f"(v.z), "f"(v.w)
                      : "memory");
     } else {
-        // As an assignment it may become four.
-        asm volatile("st.global.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"l"(to), "f"(v.x), "f"(v.y),
-                     "f"(v.z), "f"(v.w)
+        asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1,%2,%3,%4}, %5;\n" ::"l"(to),
+                     "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "l"(policy)
                      : "memory");
     }
 }
@@ -287,6 +286,7 @@ struct f32_sums {
     bool biased;
     float row_factor[2]; // of the thread's rows, which are 8 apart
     int n_row, n_column; // from there on
+    uint64_t policy;     // of the second-level cache
 };
 
 // whole: all rows and columns are inside.
@@ -310,7 +310,7 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, const group_sum
                 v = make_float4(v.x + plus.x, v.y + plus.y, v.z + plus.z, v.w + plus.w);
             }
             if (whole || (column < p.n_column && 8 * second < p.n_row)) {
-                put_four<add>(p.to + second * 8 * p.stride_row + column, v);
+                put_four<add>(p.to + second * 8 * p.stride_row + column, v, p.policy);
             }
         }
     }
@@ -330,7 +330,8 @@ __device__ __forceinline__ void store_columns(const f32_sums &p, bool whole, con
 // Weights lie so that a thread's sums are of four columns in a row.
 __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &map,
                                               const f32_place &where, int first_column, int group,
-                                              const float (&row_factor)[2], const group_sums &sum)
+                                              const float (&row_factor)[2], uint64_t policy,
+                                              const group_sums &sum)
 {
     using S = f32_shape;
     const int lane = int(threadIdx.x) % 32;
@@ -346,6 +347,7 @@ __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &
         {row_factor[0], row_factor[1]},
         int(min(p.rows.n_row - row, int64_t(S::rows))),
         p.n_outer - column,
+        policy,
     };
     const bool whole = first_row + S::warp_rows <= p.rows.n_row &&
                        first_column + S::columns <= p.n_outer;
@@ -390,6 +392,9 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
     for (int set = walk.first; set < p.n_set; set += walk.step) {
         const f32_place where = place_of(p, set, walk.rank);
         const column_source source(p, where, thread);
+        // The results of a block's last set are what the next kernel still finds in the cache.
+        const bool is_last = set + walk.step >= p.n_set;
+        const uint64_t policy = is_last ? clifford::stay() : clifford::leave_first();
         const float of_row[2] = {take_rows<0, held_steps>(held, p, map, where, warp),
                                  take_rows<1, held_steps>(held, p, map, where, warp)};
 #pragma unroll 1
@@ -403,7 +408,7 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
                                        : map.column_bias(group, thread - S::columns),
                                    own);
             group_barrier(group);
-            store_columns(p, map, where, column, group, of_row, sum);
+            store_columns(p, map, where, column, group, of_row, policy, sum);
         }
     }
 }

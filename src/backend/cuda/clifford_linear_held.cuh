@@ -53,7 +53,7 @@ struct half_unit {
     }
 };
 
-// Starts copies of rows, completing on the barrier; by a whole warp.
+// Starts copies of rows, completing on the barrier; by a whole warp. Nobody reads them again soon.
 __device__ __forceinline__ void fetch(const arrays &a, const half_unit &rows, uint32_t slot,
                                       uint32_t barrier)
 {
@@ -64,7 +64,8 @@ __device__ __forceinline__ void fetch(const arrays &a, const half_unit &rows, ui
     }
     __syncwarp();
     if (lane < rows.n_row) {
-        copy_bulk(slot + uint32_t(lane * pitch_bytes), rows.from(a, lane), bytes, barrier);
+        copy_bulk(slot + uint32_t(lane * pitch_bytes), rows.from(a, lane), bytes, barrier,
+                  clifford::leave_first());
     }
 }
 
