@@ -281,8 +281,8 @@ struct column_source {
 struct f32_sums {
     float *to; // row and column of the thread's first
     int64_t stride_row;
-    uint32_t factor;     // of that column
-    uint32_t bias;       // likewise, of the 16 columns from there on a slot further
+    uint32_t factor; // of that column
+    uint32_t bias;   // likewise, of the 16 columns from there on a slot further
     bool biased;
     float row_factor[2]; // of the thread's rows, which are 8 apart
     int n_row, n_column; // from there on
@@ -349,8 +349,8 @@ __device__ __forceinline__ void store_columns(const f32_args &p, const f32_map &
         p.n_outer - column,
         policy,
     };
-    const bool whole = first_row + S::warp_rows <= p.rows.n_row &&
-                       first_column + S::columns <= p.n_outer;
+    const bool whole =
+        first_row + S::warp_rows <= p.rows.n_row && first_column + S::columns <= p.n_outer;
     if (p.add) {
         store_columns<true>(out, whole, sum);
     } else {

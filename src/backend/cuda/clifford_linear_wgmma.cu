@@ -128,12 +128,26 @@ __device__ __forceinline__ void copy_tiles(const rows_args &p, const stage_map &
     }
 }
 
+// The bias of a thread's columns in a slice, asked for long before it is used.
 template <typename T>
-__device__ __forceinline__ float bias_at(const rows_args &p, int64_t j)
-{
-    return p.bias_is_f32 ? static_cast<const float *>(p.bias)[j * p.stride_bias]
-                         : widen(static_cast<const T *>(p.bias)[j * p.stride_bias]);
-}
+struct slice_bias {
+    static constexpr int columns = S::row_bytes / int(sizeof(T)); // of a slice
+    float at[columns / 8][2] = {};
+
+    __device__ __forceinline__ void load(const rows_args &p, const place &where, int first_column)
+    {
+        if (p.bias == nullptr || (!p.bias_all && where.component != 0)) {
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < columns / 4; i++) {
+            const int column = first_column + i / 2 * 8 + int(threadIdx.x) % 4 * 2 + i % 2;
+            const int64_t j = min(column, int(p.n_outer) - 1) * p.stride_bias;
+            at[i / 2][i % 2] = p.bias_is_f32 ? static_cast<const float *>(p.bias)[j]
+                                             : widen(static_cast<const T *>(p.bias)[j]);
+        }
+    }
+};
 
 __device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __nv_bfloat16)
 {
@@ -170,14 +184,13 @@ struct column_factors {
 template <typename T>
 __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &map,
                                            const place &where, int first_column, int group,
-                                           const column_factors &factors,
+                                           const column_factors &factors, slice_bias<T> &bias,
                                            const float (&sum)[clifford_wgmma::sums_per_thread])
 {
-    constexpr int columns = S::row_bytes / int(sizeof(T)); // of a slice
+    constexpr int columns = slice_bias<T>::columns;
     const int lane = int(threadIdx.x) % 32;
     const int row = int(threadIdx.x) % 128 / 32 * 16 + lane / 4;
     const bool leads = threadIdx.x % 128 == 0;
-    const bool biased = p.bias != nullptr && (p.bias_all || where.component == 0);
 #pragma unroll
     for (int i = 0; i < S::columns / 128; i++) {
         clifford::store_shared(map.factor(group, int(threadIdx.x) % 128 + i * 128), factors.at[i]);
@@ -192,9 +205,6 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
 #pragma unroll
         for (int j = 0; j < columns / 8; j++) {
             const int column = j * 8 + lane % 4 * 2;
-            const int64_t outer = first_column + slice * columns + column;
-            const float bias_0 = biased && outer < p.n_outer ? bias_at<T>(p, outer) : 0.0f;
-            const float bias_1 = biased && outer + 1 < p.n_outer ? bias_at<T>(p, outer + 1) : 0.0f;
             float of_column[2];
             clifford::load_shared(map.factor(group, slice * columns + column), of_column);
             const float *pair = &sum[4 * (slice * columns / 8 + j)];
@@ -202,9 +212,12 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
 #pragma unroll
             for (int second = 0; second < 2; second++) {
                 put_pair(to + swizzle_128(row + 8 * second, byte / 16) + uint32_t(byte % 16),
-                         pair[2 * second] * of_column[0] + bias_0,
-                         pair[2 * second + 1] * of_column[1] + bias_1, T());
+                         pair[2 * second] * of_column[0] + bias.at[j][0],
+                         pair[2 * second + 1] * of_column[1] + bias.at[j][1], T());
             }
+        }
+        if (slice + 1 < S::columns / columns) {
+            bias.load(p, where, first_column + (slice + 1) * columns);
         }
         fence_async_proxy();
         group_sync(group);
@@ -242,6 +255,8 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
         const int column = tile % p.n_across * S::columns;
         int held = -1; // stage whose products may still run
         const column_factors factors(p, where.component, column);
+        slice_bias<T> bias;
+        bias.load(p, where, column);
         for (int step = 0; step < p.n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
             const uint64_t a =
@@ -261,7 +276,7 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
         }
         group_wait<0>();
         release(map, held);
-        store_sums<T>(p, map, where, column, group, factors, sum);
+        store_sums<T>(p, map, where, column, group, factors, bias, sum);
     }
     if (threadIdx.x % 128 == 0) {
         clifford_wgmma::wait_boxes_read<0>();
