@@ -17,13 +17,15 @@ import argparse
 import importlib
 import importlib.metadata
 import os
+import platform
 import sys
 import warnings
 from pathlib import Path
 
 # NumPy's vectorised sorts order equal values differently from processor to processor, and with
 # them the original's repairs; the plain one is the same everywhere.
-os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 X86_V3 AVX512_ICL AVX512_SPR")
+if platform.machine() in ("x86_64", "AMD64"):
+    os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 X86_V3 AVX512_ICL AVX512_SPR")
 
 import numpy as np
 
