@@ -1,5 +1,6 @@
 // Matrix products of tiles with packed panels; built once per ISA. A panel is two vectors wide; the
-// registers hold it against as many rows as leave room for the panel and one item.
+// registers hold it against as many rows as leave room for the panel and what it is multiplied by:
+// one item, or a vector for every few rows.
 
 #include "kernels/clifford_gemm.h"
 
@@ -13,9 +14,31 @@
 #define ROWS_4(X) ROWS_2(X) X(2) X(3)
 #define ROWS_6(X) ROWS_4(X) X(4) X(5)
 #define ROWS_8(X) ROWS_6(X) X(6) X(7)
-#define ROWS_14(X) ROWS_8(X) X(8) X(9) X(10) X(11) X(12) X(13)
+#define ROWS_12(X) ROWS_8(X) X(8) X(9) X(10) X(11)
+#define ROWS_14(X) ROWS_12(X) X(12) X(13)
 
-enum { MOST_ROWS = V_REGISTERS >= 32 ? 14 : 6, FEW_PANELS = 8 };
+// How a row of such a tile is multiplied (clifford_gemm_body.h).
+#define ADD_1 BY_ITEM
+#define ADD_2 BY_ITEM
+#define ADD_4 BY_LANE
+#define ADD_6 BY_LANE
+#define ADD_8 BY_LANE
+#define ADD_12 BY_LANE
+#define ADD_14 BY_LANE
+
+// Rows that are done at once: the first as often as it fits, then the next.
+#ifdef V_HAS_LANES
+#define EACH_TILE(X) X(12) X(8) X(4) X(2) X(1)
+enum { MOST_ROWS = 12, HAS_LANES = 1 };
+#elif V_REGISTERS >= 32
+#define EACH_TILE(X) X(14) X(8) X(4) X(2) X(1)
+enum { MOST_ROWS = 14, HAS_LANES = 0 };
+#else
+#define EACH_TILE(X) X(6) X(4) X(2) X(1)
+enum { MOST_ROWS = 6, HAS_LANES = 0 };
+#endif
+
+enum { FEW_PANELS = 8 };
 
 void TESS_KFN(clifford_gemm_shape)(tess_cl_gemm_shape *shape)
 {

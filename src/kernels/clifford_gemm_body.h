@@ -8,23 +8,42 @@ typedef struct T_NAME(target) {
     int is_first;
 } T_NAME(target);
 
-static inline void T_NAME(keep)(SCALAR *c, size_t n, int is_first, VF v)
+// Writes or adds the sums of a tile: two vectors for every row.
+static void T_NAME(keep)(const SCALAR *restrict sums, size_t n_row, const T_NAME(target) * to,
+                         SCALAR *restrict c)
 {
-    if (n >= V(len)()) {
-        V(store)(c, is_first ? v : V(add)(V(load)(c), v));
-    } else if (n > 0) {
-        V(store_n)(c, n, is_first ? v : V(add)(V(load_n)(c, n, 0), v));
+    const size_t step = V(len)();
+    for (size_t row = 0; row < n_row; row++, c += to->stride, sums += 2 * step) {
+        for (size_t j = 0; j < to->n_col; j += step) {
+            const size_t n = to->n_col - j;
+            const VF v = V(load)(sums + j);
+            if (n >= step) {
+                V(store)(c + j, to->is_first ? v : V(add)(V(load)(c + j), v));
+            } else {
+                V(store_n)(c + j, n, to->is_first ? v : V(add)(V(load_n)(c + j, n, 0), v));
+            }
+        }
     }
 }
 
 #define START(k) VF p##k = V(set1)(0), q##k = V(set1)(0);
-#define ADD(k)                                                                                     \
+#define BY_ITEM(k)                                                                                 \
     const VF x##k = V(set1)(a[(k)*row_step]);                                                      \
     p##k = V(fma)(x##k, b0, p##k);                                                                 \
     q##k = V(fma)(x##k, b1, q##k);
-#define KEEP(k)                                                                                    \
-    T_NAME(keep)(c + (k)*to->stride, to->n_col, to->is_first, p##k);                               \
-    T_NAME(keep)(c + (k)*to->stride + step, right, to->is_first, q##k);
+#ifdef V_HAS_LANES
+// Rows lie side by side (row_step is 1); a vector of them is loaded once for all its lanes.
+#define LANES (16 / sizeof(SCALAR))
+#define BY_LANE(k)                                                                                 \
+    const VF x##k = V(load)(a + (k) / LANES * LANES);                                              \
+    p##k = V(fma_lane)(x##k, (k) % LANES, b0, p##k);                                               \
+    q##k = V(fma_lane)(x##k, (k) % LANES, b1, q##k);
+#else
+#define BY_LANE BY_ITEM
+#endif
+#define STORE(k)                                                                                   \
+    V(store)(sums + 2 * (k)*step, p##k);                                                           \
+    V(store)(sums + (2 * (k) + 1) * step, q##k);
 
 // Every item of the result is one chain of fused steps along the depth: neither the rows beside it
 // nor the ISA show in it. Forced inline, because the steps are constants of the caller. The panel
@@ -35,75 +54,56 @@ static inline void T_NAME(keep)(SCALAR *c, size_t n, int is_first, VF v)
         size_t depth, const T_NAME(target) * to, SCALAR *restrict c)                               \
     {                                                                                              \
         const size_t step = V(len)();                                                              \
-        const size_t right = to->n_col > step ? to->n_col - step : 0;                              \
         const size_t next = depth * 2 * step;                                                      \
+        (void)row_step;                                                                            \
         ROWS_##n_row(START);                                                                       \
         for (size_t i = 0; i < depth; i++) {                                                       \
             const VF b0 = V(load)(b), b1 = V(load)(b + step);                                      \
             __builtin_prefetch(b + next, 0, 2);                                                    \
             __builtin_prefetch(b + next + step, 0, 2);                                             \
-            ROWS_##n_row(ADD);                                                                     \
+            ROWS_##n_row(ADD_##n_row);                                                             \
             a += depth_step;                                                                       \
             b += 2 * step;                                                                         \
         }                                                                                          \
-        ROWS_##n_row(KEEP);                                                                        \
+        SCALAR sums[(n_row)*2 * V_MAX_BYTES / sizeof(SCALAR)];                                     \
+        ROWS_##n_row(STORE);                                                                       \
+        T_NAME(keep)(sums, n_row, to, c);                                                          \
     }
 
-TILE(1)
-TILE(2)
-TILE(4)
-#if V_REGISTERS >= 32
-TILE(8)
-TILE(14)
-#else
-TILE(6)
-#endif
+EACH_TILE(TILE)
 
-// All rows against one panel.
-static ALWAYS_INLINE void T_NAME(panel)(const SCALAR *restrict a, size_t row_step,
-                                        size_t depth_step, size_t n_row, const SCALAR *restrict b,
-                                        size_t depth, const T_NAME(target) * to, SCALAR *restrict c)
-{
-    size_t row = 0;
-#define TILES_OF(n)                                                                                \
-    for (; n_row - row >= (n); row += (n)) {                                                       \
-        T_NAME(tile_##n)                                                                           \
-        (a + row * row_step, row_step, depth_step, b, depth, to, c + row * to->stride);            \
-    }
-#if V_REGISTERS >= 32
-    TILES_OF(14)
-    TILES_OF(8)
-#else
-    TILES_OF(6)
-#endif
-    TILES_OF(4)
-    TILES_OF(2)
-    TILES_OF(1)
-#undef TILES_OF
-}
-
-void TESS_KFN(T_NAME(clifford_gemm))(const SCALAR *restrict a, size_t n_row,
-                                     const SCALAR *restrict b, size_t depth, size_t n_col,
-                                     SCALAR *restrict c, size_t c_stride, int is_first)
+// All rows against one panel after the other.
+static ALWAYS_INLINE void T_NAME(by_panels)(const SCALAR *restrict a, size_t row_step,
+                                            size_t depth_step, size_t n_row,
+                                            const SCALAR *restrict b, size_t depth, size_t n_col,
+                                            SCALAR *restrict c, size_t c_stride, int is_first)
 {
     const size_t width = 2 * V(len)();
-    for (size_t j = 0; j < n_col; j += width) {
+    for (size_t j = 0; j < n_col; j += width, b += width * depth, c += width) {
         const T_NAME(target) to = {c_stride, n_col - j < width ? n_col - j : width, is_first};
-        T_NAME(panel)(a, TESS_CL_GEMM_ROW, 1, n_row, b + j * depth, depth, &to, c + j);
+        size_t row = 0;
+#define ROWS_OF(n)                                                                                 \
+    for (; n_row - row >= (n); row += (n)) {                                                       \
+        T_NAME(tile_##n)                                                                           \
+        (a + row * row_step, row_step, depth_step, b, depth, &to, c + row * c_stride);             \
+    }
+        EACH_TILE(ROWS_OF)
+#undef ROWS_OF
     }
 }
 
-// A few rows against all panels. What of a they need is brought together first: it lies one row of
-// the tile apart for every step, which many panels feel.
-#define TURNED(n_row)                                                                              \
-    static void T_NAME(turned_##n_row)(const SCALAR *restrict a, const SCALAR *restrict b,         \
-                                       size_t depth, size_t n_col, SCALAR *restrict c,             \
-                                       size_t c_stride, int is_first)                              \
+// A few rows against all panels. What of a they need is brought together first.
+#define GATHERED(n_row)                                                                            \
+    static ALWAYS_INLINE void T_NAME(gathered_##n_row)(                                            \
+        const SCALAR *restrict a, size_t row_step, size_t depth_step, const SCALAR *restrict b,    \
+        size_t depth, size_t n_col, SCALAR *restrict c, size_t c_stride, int is_first)             \
     {                                                                                              \
         const size_t width = 2 * V(len)();                                                         \
         SCALAR rows[TESS_CL_GEMM_DEPTH * MOST_ROWS];                                               \
         for (size_t i = 0; i < depth; i++) {                                                       \
-            memcpy(rows + i * (n_row), a + i * TESS_CL_GEMM_ROW, (n_row) * sizeof *rows);          \
+            for (size_t k = 0; k < (n_row); k++) {                                                 \
+                rows[i * (n_row) + k] = a[k * row_step + i * depth_step];                          \
+            }                                                                                      \
         }                                                                                          \
         for (size_t j = 0; j < n_col; j += width) {                                                \
             const T_NAME(target) to = {c_stride, n_col - j < width ? n_col - j : width, is_first}; \
@@ -111,43 +111,46 @@ void TESS_KFN(T_NAME(clifford_gemm))(const SCALAR *restrict a, size_t n_row,
         }                                                                                          \
     }
 
-TURNED(1)
-TURNED(2)
-TURNED(4)
-#if V_REGISTERS >= 32
-TURNED(8)
-TURNED(14)
-#else
-TURNED(6)
-#endif
+EACH_TILE(GATHERED)
 
+static ALWAYS_INLINE void T_NAME(by_rows)(const SCALAR *restrict a, size_t row_step,
+                                          size_t depth_step, size_t n_row, const SCALAR *restrict b,
+                                          size_t depth, size_t n_col, SCALAR *restrict c,
+                                          size_t c_stride, int is_first)
+{
+    size_t row = 0;
+#define ROWS_OF(n)                                                                                 \
+    for (; n_row - row >= (n); row += (n)) {                                                       \
+        T_NAME(gathered_##n)                                                                       \
+        (a + row * row_step, row_step, depth_step, b, depth, n_col, c + row * c_stride, c_stride,  \
+         is_first);                                                                                \
+    }
+    EACH_TILE(ROWS_OF)
+#undef ROWS_OF
+}
+
+void TESS_KFN(T_NAME(clifford_gemm))(const SCALAR *restrict a, size_t n_row,
+                                     const SCALAR *restrict b, size_t depth, size_t n_col,
+                                     SCALAR *restrict c, size_t c_stride, int is_first)
+{
+    if (HAS_LANES) {
+        T_NAME(by_rows)(a, TESS_CL_GEMM_ROW, 1, n_row, b, depth, n_col, c, c_stride, is_first);
+    } else {
+        T_NAME(by_panels)(a, TESS_CL_GEMM_ROW, 1, n_row, b, depth, n_col, c, c_stride, is_first);
+    }
+}
+
+// The items a step of the depth needs lie side by side here, but one row of the tile apart for
+// every step, which many panels feel.
 void TESS_KFN(T_NAME(clifford_gemm_t))(const SCALAR *restrict a, size_t n_row,
                                        const SCALAR *restrict b, size_t depth, size_t n_col,
                                        SCALAR *restrict c, size_t c_stride, int is_first)
 {
-    const size_t width = 2 * V(len)();
-    if (n_col <= FEW_PANELS * width) {
-        for (size_t j = 0; j < n_col; j += width) {
-            const T_NAME(target) to = {c_stride, n_col - j < width ? n_col - j : width, is_first};
-            T_NAME(panel)(a, 1, TESS_CL_GEMM_ROW, n_row, b + j * depth, depth, &to, c + j);
-        }
-        return;
+    if (n_col <= FEW_PANELS * 2 * V(len)()) {
+        T_NAME(by_panels)(a, 1, TESS_CL_GEMM_ROW, n_row, b, depth, n_col, c, c_stride, is_first);
+    } else {
+        T_NAME(by_rows)(a, 1, TESS_CL_GEMM_ROW, n_row, b, depth, n_col, c, c_stride, is_first);
     }
-    size_t row = 0;
-#define ROWS_OF(n)                                                                                 \
-    for (; n_row - row >= (n); row += (n)) {                                                       \
-        T_NAME(turned_##n)(a + row, b, depth, n_col, c + row * c_stride, c_stride, is_first);      \
-    }
-#if V_REGISTERS >= 32
-    ROWS_OF(14)
-    ROWS_OF(8)
-#else
-    ROWS_OF(6)
-#endif
-    ROWS_OF(4)
-    ROWS_OF(2)
-    ROWS_OF(1)
-#undef ROWS_OF
 }
 
 void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col, size_t depth,
@@ -166,7 +169,9 @@ void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col
 }
 
 #undef START
-#undef ADD
-#undef KEEP
+#undef LANES
+#undef BY_ITEM
+#undef BY_LANE
+#undef STORE
 #undef TILE
-#undef TURNED
+#undef GATHERED

@@ -7,11 +7,11 @@ void TESS_KFN(T_NAME(probe_fma))(size_t n_round, SCALAR *restrict out, double *r
 {
     SCALAR chain[T_NAME(N_CHAIN)];
     for (int k = 0; k < T_NAME(N_CHAIN); k++) {
-        chain[k] = (SCALAR)k;
+        chain[k] = (SCALAR)(k + 1);
     }
     for (size_t round = 0; round < n_round; round++) {
         for (int k = 0; k < T_NAME(N_CHAIN); k++) {
-            chain[k] = chain[k] * (SCALAR)0.5 + (SCALAR)1;
+            chain[k] = chain[k] * (SCALAR)0x1p-60 + chain[k];
         }
     }
     SCALAR total = 0;

@@ -6,7 +6,11 @@
 #include <arm_neon.h>
 
 #define V_HAS_AT_MOST 1
+#define V_HAS_LANES 1
 #define V_REGISTERS 32
+
+#define v_fma_lane_f32(x, lane, b, c) vfmaq_laneq_f32(c, b, x, lane)
+#define v_fma_lane_f64(x, lane, b, c) vfmaq_laneq_f64(c, b, x, lane)
 
 typedef float32x4_t v_f32;
 typedef float64x2_t v_f64;
