@@ -1,5 +1,5 @@
-// The forms of one algebra, named by ALGEBRA, for one dtype; included by clifford_product_body.h
-// only.
+// The forms of one algebra, named by ALGEBRA, for one dtype; ALGEBRA_GATHERS: factors are brought
+// together first. Included by clifford_product_body.h only.
 
 #define FORM gated
 #define FORM_TERMS out
@@ -30,3 +30,4 @@
 #include "kernels/clifford_form_body.h"
 
 #undef ALGEBRA
+#undef ALGEBRA_GATHERS

@@ -5,30 +5,39 @@
 // Every item is read by the term that wants it, and each sum is stored when it is complete: the
 // compiler keeps in registers what fits, and takes the rest from the first-level cache.
 
-#if FORM_IS_GATED
-// The next rows are asked for: there are more streams than prefetchers of the hardware follow. So
-// is the place of the result: a worker would wait for its stores at the end of a block.
+// A pair whose first term is negative is summed with the other sign, and then subtracted: no term
+// needs a 0 to be subtracted from. So does the first pair of a component need none to be added to.
 #define CL_OPEN(c)                                                                                 \
-    __builtin_prefetch(a_next + (c)*at->a_stride + n, 0, 2);                                       \
-    __builtin_prefetch(b_next + (c)*at->b_stride + n, 0, 2);                                       \
-    __builtin_prefetch(at->soon + (c)*at->soon_stride + n, 1, 3);                                  \
-    VF sum_##c = V(set1)(0);
-#else
-#define CL_OPEN(c) VF sum_##c = V(set1)(0);
-#endif
+    VF sum_##c = V(set1)(0);                                                                       \
+    int has_##c = 0;
 #define CL_BEGIN(p, c) {
-#define CL_FIRST_PLUS(i, j) VF pair = V(mul)(FACTOR_A(i), FACTOR_B(j));
-#define CL_FIRST_MINUS(i, j) VF pair = V(fnma)(FACTOR_A(i), FACTOR_B(j), V(set1)(0));
-#define CL_PLUS(i, j) pair = V(fma)(FACTOR_A(i), FACTOR_B(j), pair);
-#define CL_MINUS(i, j) pair = V(fnma)(FACTOR_A(i), FACTOR_B(j), pair);
-#define FACTOR_A(i) V(load)(at->a + (i)*at->a_stride + n)
-#define FACTOR_B(j) V(load)(at->b + (j)*at->b_stride + n)
-#define WEIGHT(p) V(load)(at->weight + (p)*at->weight_stride + n)
+#define CL_FIRST_PLUS(i, j)                                                                        \
+    const int flips = 0;                                                                           \
+    VF pair = V(mul)(FACTOR_A(i), FACTOR_B(j));
+#define CL_FIRST_MINUS(i, j)                                                                       \
+    const int flips = 1;                                                                           \
+    VF pair = V(mul)(FACTOR_A(i), FACTOR_B(j));
+#define CL_PLUS(i, j) pair = V(fma_if)(!flips, FACTOR_A(i), FACTOR_B(j), pair);
+#define CL_MINUS(i, j) pair = V(fma_if)(flips, FACTOR_A(i), FACTOR_B(j), pair);
+#define CL_WEIGH(p, c)                                                                             \
+    sum_##c =                                                                                      \
+        has_##c || flips ? V(fma_if)(!flips, WEIGHT(p), pair, sum_##c) : V(mul)(WEIGHT(p), pair);  \
+    has_##c = 1;
+#define WEIGHT(p) V(load)(weight + (p)*at->weight_stride + n)
+#define FACTOR_A(i) V(load)(a + (i)*A_STRIDE + n)
+#define FACTOR_B(j) V(load)(b + (j)*B_STRIDE + n)
+#if FORM_IS_GATED && ALGEBRA_GATHERS
+#define A_STRIDE GROUP
+#define B_STRIDE GROUP
+#else
+#define A_STRIDE at->a_stride
+#define B_STRIDE at->b_stride
+#endif
 
 #if FORM_IS_LEFT
 #define CL_END(p, c)                                                                               \
-    sum_##c = V(fma)(WEIGHT(p), pair, sum_##c);                                                    \
-    path = V(fma)(V(load)(at->x + (c)*at->x_stride + n), pair, path);                              \
+    CL_WEIGH(p, c)                                                                                 \
+    path = V(fma_if)(!flips, V(load)(at->x + (c)*at->x_stride + n), pair, path);                   \
     }
 #define CL_PATH(p)                                                                                 \
     V(store)                                                                                       \
@@ -37,7 +46,7 @@
     path = V(set1)(0);
 #else
 #define CL_END(p, c)                                                                               \
-    sum_##c = V(fma)(WEIGHT(p), pair, sum_##c);                                                    \
+    CL_WEIGH(p, c)                                                                                 \
     }
 #endif
 
@@ -60,26 +69,45 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
                                      SCALAR *restrict grad_weight, size_t n_item)
 {
     (void)grad_weight;
+    const SCALAR *weight = at->weight;
 #if FORM_IS_GATED
-    const SCALAR *a_next = at->a + at->a_ahead, *b_next = at->b + at->b_ahead;
+    SCALAR room[GROUP];
+#if ALGEBRA_GATHERS
+    SCALAR a[TESS_CL_MAX_COMPONENTS * GROUP], b[TESS_CL_MAX_COMPONENTS * GROUP];
+#endif
     VF square_0 = V(set1)(0), square_1 = square_0, square_2 = square_0;
     VF square_3 = square_0, square_4 = square_0, square_5 = square_0;
+    for (size_t first = 0; first < n_item; first += GROUP, weight += GROUP, out += GROUP) {
+        const size_t n_group = n_item - first < GROUP ? n_item - first : GROUP;
+#if ALGEBRA_GATHERS
+        T_NAME(gather)(at, first, n_group, a, b);
+#else
+        const SCALAR *a = at->a + first, *b = at->b + first;
+        T_NAME(ask_for)(at, first, n_group);
 #endif
-    for (size_t n = 0; n < n_item; n += V(len)()) {
-#if FORM_IS_GATED
-        const VF gate = at->gate ? V(load)(at->gate + n) : V(gelu_gate)(FACTOR_A(0), FACTOR_B(0));
-#elif FORM_IS_LEFT
-        VF path = V(set1)(0);
-#endif
+        if (!at->gate) {
+            T_NAME(gelu_gates)(a, b, n_group, room);
+        }
+        const SCALAR *gates = at->gate ? at->gate + first : room;
+        for (size_t n = 0; n < n_group; n += V(len)()) {
+            const VF gate = V(load)(gates + n);
 #include FORM_FILE(ALGEBRA, FORM_TERMS)
+        }
     }
-#if FORM_IS_GATED
     at->squares[0] += (double)V(hsum)(square_0);
     at->squares[1] += (double)V(hsum)(square_1);
     at->squares[2] += (double)V(hsum)(square_2);
     at->squares[3] += (double)V(hsum)(square_3);
     at->squares[4] += (double)V(hsum)(square_4);
     at->squares[5] += (double)V(hsum)(square_5);
+#else
+    const SCALAR *a = at->a, *b = at->b;
+    for (size_t n = 0; n < n_item; n += V(len)()) {
+#if FORM_IS_LEFT
+        VF path = V(set1)(0);
+#endif
+#include FORM_FILE(ALGEBRA, FORM_TERMS)
+    }
 #endif
 }
 
@@ -89,11 +117,14 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
 #undef CL_FIRST_MINUS
 #undef CL_PLUS
 #undef CL_MINUS
+#undef CL_WEIGH
 #undef CL_END
 #undef CL_PATH
 #undef CL_CLOSE
 #undef FACTOR_A
 #undef FACTOR_B
+#undef A_STRIDE
+#undef B_STRIDE
 #undef WEIGHT
 #undef FORM
 #undef FORM_TERMS

@@ -16,6 +16,10 @@
 // Features whose weights stay in the first-level cache while rows go by.
 enum { TILE = 256 };
 
+// Features of a group: their gates come first, and then their products. A multiple of the length of
+// every vector, and bytes of a cache line.
+enum { GROUP = 128, LINE = 64 };
+
 // Inputs are asked for so many features or a row ahead.
 enum { AHEAD = 128 };
 

@@ -84,6 +84,12 @@ static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
     }
 }
 
+// a b + c, or c - a b; is_plus is a constant.
+static inline VF V(fma_if)(int is_plus, VF a, VF b, VF c)
+{
+    return is_plus ? V(fma)(a, b, c) : V(fnma)(a, b, c);
+}
+
 // Where straight-line code reads: items of one row, and strides from component to component and
 // from path to path.
 typedef struct T_NAME(form_at) {
@@ -98,17 +104,72 @@ typedef struct T_NAME(form_at) {
     ptrdiff_t soon_stride;
     const SCALAR *gate; // NULL: GELU's
     double *squares;
+    ptrdiff_t n_component;
 } T_NAME(form_at);
 
+// n features of every component of both factors, so that each line is read once, whatever else
+// shares its place in the cache, and every factor is found at a fixed distance. Not inlined: where
+// it is seen that nothing overlaps, these become calls of memcpy, which for so few bytes take
+// longer.
+static __attribute__((noinline)) void T_NAME(gather)(const T_NAME(form_at) * at, size_t first,
+                                                     size_t n, SCALAR *to_a, SCALAR *to_b)
+{
+    for (ptrdiff_t k = 0; k < at->n_component; k++, to_a += GROUP, to_b += GROUP) {
+        const SCALAR *a = at->a + k * at->a_stride + first, *b = at->b + k * at->b_stride + first;
+        for (size_t i = 0; i < n; i += V(len)()) {
+            V(store)(to_a + i, V(load)(a + i));
+            V(store)(to_b + i, V(load)(b + i));
+        }
+    }
+}
+
+// Asks for the lines of n features of the next rows, and of the result, whose stores a worker would
+// wait for at the end of a block.
+static void T_NAME(ask_for)(const T_NAME(form_at) * at, size_t first, size_t n)
+{
+    for (ptrdiff_t k = 0; k < at->n_component && V_ASKS; k++) {
+        for (size_t i = first; i < first + n; i += LINE / sizeof(SCALAR)) {
+            __builtin_prefetch(at->a + at->a_ahead + k * at->a_stride + i, 0, 2);
+            __builtin_prefetch(at->b + at->b_ahead + k * at->b_stride + i, 0, 2);
+            __builtin_prefetch(at->soon + k * at->soon_stride + i, 1, 3);
+        }
+    }
+}
+
+// GELU's gates of n features, from component 0 of both. In a loop of their own, two vectors at a
+// time: they are long chains, which the product would not hide.
+static void T_NAME(gelu_gates)(const SCALAR *restrict a, const SCALAR *restrict b, size_t n,
+                               SCALAR *restrict gate)
+{
+    const size_t step = V(len)();
+    size_t i = 0;
+    for (; i + step < n; i += 2 * step) {
+        const VF even = V(gelu_gate)(V(load)(a + i), V(load)(b + i));
+        const VF odd = V(gelu_gate)(V(load)(a + i + step), V(load)(b + i + step));
+        V(store)(gate + i, even);
+        V(store)(gate + i + step, odd);
+    }
+    if (i < n) {
+        V(store)(gate + i, V(gelu_gate)(V(load)(a + i), V(load)(b + i)));
+    }
+}
+
+// Few components are read where they are; of many, more lines are wanted at a time than a cache has
+// places for them, if rows lie a power of two apart.
 #define ALGEBRA cl20
+#define ALGEBRA_GATHERS 0
 #include "kernels/clifford_algebra_body.h"
 #define ALGEBRA cl30
+#define ALGEBRA_GATHERS 1
 #include "kernels/clifford_algebra_body.h"
 #define ALGEBRA cl301
+#define ALGEBRA_GATHERS 1
 #include "kernels/clifford_algebra_body.h"
 #define ALGEBRA cl13
+#define ALGEBRA_GATHERS 1
 #include "kernels/clifford_algebra_body.h"
 #define ALGEBRA cl41
+#define ALGEBRA_GATHERS 1
 #include "kernels/clifford_algebra_body.h"
 
 typedef void (*T_NAME(form_fn))(const T_NAME(form_at) * at, SCALAR *out, SCALAR *grad_weight,
@@ -160,7 +221,8 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
                              .soon = soon.data ? T_NAME(row_at)(soon, 0, r, i) : zeros,
                              .soon_stride = soon.data ? soon.component : 0,
                              .gate = p->gate ? p->gate + (size_t)r * p->gate_row + i : NULL,
-                             .squares = p->squares ? p->squares + r * TESS_CL_MAX_GRADES : NULL};
+                             .squares = p->squares ? p->squares + r * TESS_CL_MAX_GRADES : NULL,
+                             .n_component = T_NAME(all_forms)[p->code].n_component};
 }
 
 // The n < len last features: through padded copies, so that code for whole vectors is all there is.

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#define V_ASKS 1
 #define V_REGISTERS 16
 #define V_HAS_STREAM 1
 #define V_HAS_ROW_SUMS 1

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#define V_ASKS 1
 #define V_REGISTERS 32
 #define V_HAS_SCALE 1
 #define V_HAS_STREAM 1
