@@ -52,14 +52,14 @@ step()
     fi
 }
 
-# sanitized NAME TOOLS PROGRAM ARGUMENTS...: a short check of it under these tools.
+# sanitized WHAT TOOLS PROGRAM ARGUMENTS...: a short check of it under these tools.
 sanitized()
 {
-    name=$1
+    what=$1
     tools=$2
     shift 2
     for tool in $tools; do
-        step "$name $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$@"
+        step "$what $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$@"
     done
 }
 
