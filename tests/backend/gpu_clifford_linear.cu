@@ -314,6 +314,9 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
         bench_parts(4096, 512);
+        bench_shapes(4096, 512);
+        bench_shapes(1024, 128);
+        bench_stage(3, 1024, 128, TESS_F32, TESS_CL_HIGH);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGH);
         bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGHEST);
         bench_stage(3, 4096, 512, TESS_BF16, TESS_CL_HIGH);

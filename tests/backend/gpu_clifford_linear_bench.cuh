@@ -128,6 +128,16 @@ void bench_parts(int64_t n_row, int64_t n)
         only.grad_weight.data = nullptr;
         return clifford_linear_general(nullptr, only);
     });
+}
+
+// What narrow maps go through: all of x is copied first.
+void bench_shapes(int64_t n_row, int64_t n)
+{
+    bench_sets sets(n_row, n);
+    sets.time("prepare weights and x",
+              [](const tess_stage_clifford_linear &a, const tensor_plan &p) {
+                  return prepare(nullptr, a, p, {true, true, false});
+              });
     sets.time_shape<rows_shape<128, 128, 16, 128, 3, 2>>("128x128/3/2");
     sets.time_shape<rows_shape<128, 128, 16, 128, 6, 1>>("128x128/6/1");
     sets.time_shape<rows_shape<64, 128, 16, 128, 3, 3>>("64x128/3/3");

@@ -5,6 +5,7 @@
 // few tiles ahead, and are multiplied in f32 sums. What belongs to a row is summed in the order of
 // the inner axis, whatever tile the row is in.
 
+#include "backend/cuda/clifford_device.cuh"
 #include "backend/cuda/clifford_groups.cuh"
 #include "backend/cuda/clifford_linear_tensor.h"
 #include "backend/cuda/clifford_mma.cuh"
@@ -20,6 +21,12 @@ using namespace clifford_types;
 
 constexpr int inner_tile = 64; // items: rows of 128 bytes
 
+// What a tile's columns are multiplied with, and what they get added.
+template <int columns>
+struct column_values {
+    float factor[columns], bias[columns];
+};
+
 // A block's tile, a warp's part of it, tiles in shared memory, blocks per multiprocessor.
 template <int rows_, int columns_, int warp_rows_, int warp_columns_, int stages_, int blocks_,
           int copies_ = 1>
@@ -34,7 +41,8 @@ struct rows_shape {
     static constexpr int threads = rows / warp_rows * (columns / warp_columns) * 32;
     static constexpr int copy_bytes = (rows + columns) * inner_tile * 2;
     static constexpr int stage_bytes = copies * copy_bytes;
-    static constexpr int shared_bytes = stages * stage_bytes;
+    static constexpr int shared_bytes =
+        stages * stage_bytes + 2 * int(sizeof(column_values<columns>));
 };
 
 // A warpgroup has 64 rows by 128 columns, a warp 16 of the rows.
@@ -170,22 +178,50 @@ struct alignas(2 * sizeof(TC)) item_pair {
     TC first, second;
 };
 
-// What the columns of a thread are multiplied with and get added, and what is there already.
+// Asked for before a tile is multiplied: between stores every few columns would wait for them.
+template <class S, typename TC>
+__device__ __forceinline__ void fetch_columns(const clifford_rows_args &p, int component,
+                                              int64_t column, column_values<S::columns> &to)
+{
+    const bool biased = p.bias != nullptr && (p.bias_all || component == 0);
+    for (int c = int(threadIdx.x); c < S::columns; c += S::threads) {
+        const int64_t at = min(column + c, p.n_j - 1);
+        to.factor[c] = p.w.factor[p.grade[component] * p.n_j + at];
+        to.bias[c] = biased ? bias_of<TC>(p, at) : 0.0f;
+    }
+}
+
+// Where a thread's two rows go, and what they are multiplied with.
 template <typename TC>
-struct column_inputs {
-    float factor[2], bias[2];
+struct row_values {
+    TC *row[2]; // NULL: outside
+    float factor[2];
+
+    __device__ __forceinline__ void fetch(const clifford_rows_args &p, int component, int64_t first)
+    {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int64_t at = first + half * 8 + int(threadIdx.x) % 32 / 4;
+            const bool inside = at < p.n_i;
+            row[half] = inside ? static_cast<TC *>(p.c.data) + component * p.c.stride[0] +
+                                     at * p.c.stride[1]
+                               : nullptr;
+            factor[half] = 1.0f;
+            if (p.a.exponent != nullptr && inside) {
+                factor[half] = power_of_two(p.a.exponent[component * p.n_i + at] - half_exponent);
+            }
+        }
+    }
+};
+
+// What is there already in two columns of a thread's rows.
+template <typename TC>
+struct old_values {
     item_pair<TC> old[2];
 
-    __device__ __forceinline__ void load(const clifford_rows_args &p, int component,
-                                         const TC *const (&rows)[2], int64_t column)
+    __device__ __forceinline__ void load(const clifford_rows_args &p, TC *const (&rows)[2],
+                                         int64_t column)
     {
-        const bool biased = p.bias != nullptr && (p.bias_all || component == 0);
-#pragma unroll
-        for (int c = 0; c < 2; c++) {
-            const int64_t at = min(column + c, p.n_j - 1);
-            factor[c] = p.w.factor[p.grade[component] * p.n_j + at];
-            bias[c] = biased ? bias_of<TC>(p, at) : 0.0f;
-        }
 #pragma unroll
         for (int half = 0; half < 2; half++) {
             if (p.add && p.pairs && rows[half] != nullptr && column < p.n_j) {
@@ -218,44 +254,32 @@ struct column_inputs {
     }
 };
 
-// row and column: of the warp's first sum. Loads of two columns of eight go before their stores.
+// column: the tile's first. Loads of two columns of eight go before their stores.
 template <class S, typename TC>
-__device__ __forceinline__ void store_sums(const clifford_rows_args &p, int component,
-                                           const warp_sums<S> &sum, int64_t row, int64_t column)
+__device__ __forceinline__ void store_sums(const clifford_rows_args &p, const warp_sums<S> &sum,
+                                           const row_values<TC> &rows, int64_t column,
+                                           const column_values<S::columns> &columns)
 {
     constexpr int at_once = 2;
-    const int lane = int(threadIdx.x) % 32;
-    TC *rows[2];
-    float of_row[2];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int64_t at = row + half * 8 + lane / 4;
-        const bool inside = at < p.n_i;
-        rows[half] =
-            inside ? static_cast<TC *>(p.c.data) + component * p.c.stride[0] + at * p.c.stride[1]
-                   : nullptr;
-        of_row[half] = 1.0f;
-        if (p.a.exponent != nullptr && inside) {
-            of_row[half] = power_of_two(p.a.exponent[component * p.n_i + at] - half_exponent);
-        }
-    }
-    column += lane % 4 * 2;
-    const TC *const sources[2] = {rows[0], rows[1]};
+    const int mine = int(threadIdx.x) % 4 * 2;
 #pragma unroll
     for (int first = 0; first < S::columns / 8; first += at_once) {
-        column_inputs<TC> in[at_once];
+        old_values<TC> there[at_once];
 #pragma unroll
         for (int j = 0; j < at_once; j++) {
-            in[j].load(p, component, sources, column + (first + j) * 8);
+            there[j].load(p, rows.row, column + mine + (first + j) * 8);
         }
 #pragma unroll
         for (int j = 0; j < at_once; j++) {
+            const int c = mine + (first + j) * 8;
+            const float2 factor = *reinterpret_cast<const float2 *>(columns.factor + c);
+            const float2 bias = *reinterpret_cast<const float2 *>(columns.bias + c);
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const float *pair = &sum[0][first + j][2 * half];
-                in[j].store(p, rows[half], column + (first + j) * 8, half,
-                            pair[0] * in[j].factor[0] * of_row[half] + in[j].bias[0],
-                            pair[1] * in[j].factor[1] * of_row[half] + in[j].bias[1]);
+                there[j].store(p, rows.row[half], column + c, half,
+                               pair[0] * factor.x * rows.factor[half] + bias.x,
+                               pair[1] * factor.y * rows.factor[half] + bias.y);
             }
         }
     }
@@ -303,6 +327,11 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const uint32_t base = shared_address(shared);
+    // Two: the tile that is stored, and the next one's.
+    auto *columns =
+        reinterpret_cast<column_values<S::columns> *>(shared + S::stages * S::stage_bytes);
+    clifford::wait_for_previous();
+    clifford::let_next_start();
     const int warp_row = int(threadIdx.x) / 32 * S::warp_rows;
     // Copies run ahead of products, into the next tile too.
     tile_walk ahead = {};
@@ -324,10 +353,14 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
     for (int n = 0; n < S::stages - 1; n++) {
         copy_next();
     }
-    int slot = 0;
+    int slot = 0, turn = 0;
     tile_walk at = {};
     for (at.go<S>(p, int(blockIdx.x)); at.component < p.n_component;
-         at.go<S>(p, at.tile + int(gridDim.x))) {
+         at.go<S>(p, at.tile + int(gridDim.x)), turn = 1 - turn) {
+        const int64_t column = int64_t(at.j) * S::columns;
+        row_values<TC> rows;
+        rows.fetch(p, at.component, int64_t(at.i) * S::rows + warp_row);
+        fetch_columns<S, TC>(p, at.component, column, columns[turn]);
         warp_sums<S> sum = {};
         for (int64_t l = 0; l < p.n_l; l += inner_tile) {
             copy_wait<S::stages - 2>();
@@ -344,8 +377,7 @@ __global__ void __launch_bounds__(S::threads, S::blocks)
                 multiply_stage<S, M>(sum, tile_a, tile_b);
             }
         }
-        store_sums<S, TC>(p, at.component, sum, int64_t(at.i) * S::rows + warp_row,
-                          int64_t(at.j) * S::columns);
+        store_sums<S, TC>(p, sum, rows, column, columns[turn]);
     }
 }
 
@@ -361,13 +393,8 @@ cudaError_t launch_rows_tensor(cudaStream_t stream, const clifford_rows_args &p)
         return cudaErrorInvalidConfiguration;
     }
     const int64_t blocks = std::min(tiles, rows_multiprocessors * S::blocks);
-    const cudaError_t error = cudaFuncSetAttribute(
-        rows_kernel<S, M, TC>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    if (error != cudaSuccess) {
-        return error;
-    }
-    rows_kernel<S, M, TC><<<unsigned(blocks), S::threads, S::shared_bytes, stream>>>(p);
-    return cudaGetLastError();
+    return clifford::launch_early(rows_kernel<S, M, TC>, dim3(unsigned(blocks)), S::threads,
+                                  S::shared_bytes, stream, p);
 }
 
 } // namespace
