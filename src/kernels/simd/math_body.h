@@ -6,16 +6,18 @@
 
 #define SIGN_BIT ((UINT)1 << (T_MANTISSA == 23 ? 31 : 63))
 
-// Horner's rule; n is a constant, so the loop unrolls.
-static inline VF V(polynomial)(VF x, const SCALAR *coefficient, size_t n)
+// Horner's rule, times a factor; it and n are constants, so the loop unrolls.
+static inline VF V(polynomial)(VF x, const SCALAR *coefficient, size_t n, SCALAR factor)
 {
-    VF sum = V(set1)(coefficient[0]);
+    VF sum = V(set1)(factor * coefficient[0]);
     for (size_t k = 1; k < n; k++) {
-        sum = V(fma)(sum, x, V(set1)(coefficient[k]));
+        sum = V(fma)(sum, x, V(set1)(factor * coefficient[k]));
     }
     return sum;
 }
-#define POLYNOMIAL(name, x) V(polynomial)((x), T_NAME(name), sizeof(T_NAME(name)) / sizeof(SCALAR))
+#define POLYNOMIAL_TIMES(factor, name, x)                                                          \
+    V(polynomial)((x), T_NAME(name), sizeof(T_NAME(name)) / sizeof(SCALAR), (factor))
+#define POLYNOMIAL(name, x) POLYNOMIAL_TIMES(1, name, x)
 #define CONSTANT(name) V(set1)(T_NAME(name))
 
 static inline VF V(only_nan_where)(VM mask, VF otherwise)
@@ -168,15 +170,32 @@ static inline VF V(erf)(VF x)
     return V(only_nan_where)(V(isnan)(x), V(from_bits)(U(or)(V(bits)(y), sign)));
 }
 
-// exp(-t / 2), t >= 0. An error of t is small beside t, which is all that the normal distribution
-// asks for; 2 ln(2) happens to be an f32 to 28 bits, but as an f64 it needs the rest.
+// exp(-t / 2), t >= 0, times 2^NORMAL_SHIFT: that is a normal number for all t that are asked for,
+// so its power of two is made in one step. Constants that it is multiplied with take the shift
+// back. An error of t is small beside t, which is all that the normal distribution asks for; 2
+// ln(2) happens to be an f32 to 28 bits, but as an f64 it needs the rest.
+#ifdef V_HAS_SCALE
+#define NORMAL_SHIFT 0
+#define NORMAL_BACK ((SCALAR)1)
+#else
+#define NORMAL_SHIFT (T_MANTISSA == 23 ? 64 : 128)
+#define NORMAL_BACK ((SCALAR)(T_MANTISSA == 23 ? 0x1p-64 : 0x1p-128))
+#endif
+
 static inline VF V(exp_half)(VF t)
 {
     const VF magic = V(set1)(ROUND_MAGIC);
-    const VF k = V(sub)(V(fnma)(t, CONSTANT(half_log2_e), magic), magic);
+    const VF shifted = V(fnma)(t, CONSTANT(half_log2_e), magic);
+    const VF k = V(sub)(shifted, magic);
     VF u = V(fma)(k, CONSTANT(twice_ln2), t);
     u = T_MANTISSA == 23 ? u : V(fma)(k, CONSTANT(twice_ln2_rest), u);
-    return V(scale)(POLYNOMIAL(exp_half, u), k);
+    const VF y = POLYNOMIAL(exp_half, u);
+#ifdef V_HAS_SCALE
+    return V(scale)(y, k);
+#else
+    const VU biased = V(bits)(V(add)(shifted, V(set1)(T_BIAS + NORMAL_SHIFT)));
+    return V(mul)(y, V(from_bits)(U(shl)(biased, T_MANTISSA)));
+#endif
 }
 
 // |x|, but no further than where the tail is 0.
@@ -193,8 +212,8 @@ static inline VF V(normal_by)(VF x, VF a, VF s, VF *density)
     const VF one = V(set1)(1);
     const VF e = V(exp_half)(V(mul)(a, a));
     const VF q = V(fnma)(V(set1)(2 * T_NAME(normal_pole)), s, one);
-    const VF tail = V(mul)(e, V(mul)(s, POLYNOMIAL(normal_tail, q)));
-    *density = V(mul)(e, CONSTANT(normal_peak));
+    const VF tail = V(mul)(e, V(mul)(s, POLYNOMIAL_TIMES(NORMAL_BACK, normal_tail, q)));
+    *density = V(mul)(e, V(set1)(NORMAL_BACK * T_NAME(normal_peak)));
     return V(select)(V(lt)(V(set1)(0), x), V(sub)(one, tail), tail);
 }
 
@@ -216,4 +235,7 @@ static inline void V(normal_pair)(VF x, VF y, VF *phi_x, VF *phi_y, VF *density_
 
 #undef SIGN_BIT
 #undef POLYNOMIAL
+#undef POLYNOMIAL_TIMES
+#undef NORMAL_SHIFT
+#undef NORMAL_BACK
 #undef CONSTANT
