@@ -114,7 +114,7 @@ typedef struct tess_cl_factors {
         const SCALAR *gate; /* [n_row][gate_row], padded. NULL: GELU's of a and b */               \
         size_t gate_row;                                                                           \
         const tess_cl_grades *grades; /* of out; read where code is ANY and squares are wanted */  \
-        tess_cl_rows_##T soon; /* with squares: written next, and asked for. data NULL: nothing */ \
+        tess_cl_rows_##T soon; /* with squares: written next, may be asked for. data NULL: no */   \
         const tess_cl_list *list; /* of the form; read where code is ANY */                        \
     } tess_cl_product_##T;                                                                         \
                                                                                                    \
