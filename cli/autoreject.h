@@ -11,7 +11,7 @@ typedef struct autoreject_job {
     tess_autoreject_epochs_config epochs_config;
     tess_autoreject_fit_config fit_config;
     tess_autoreject_transform_config transform_config;
-    tess_autoreject_overall_config overall_config;
+    tess_autoreject_global_config global_config;
     tess_autoreject_ransac_config ransac_config;
     tess_autoreject_epochs *epochs; // owned
     tess_autoreject_model *model;   // owned

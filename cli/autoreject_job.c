@@ -60,14 +60,14 @@ int autoreject_open_session(cli *c, autoreject_job *j)
     tess_autoreject_epochs_config_init(&j->epochs_config, sizeof j->epochs_config);
     tess_autoreject_fit_config_init(&j->fit_config, sizeof j->fit_config);
     tess_autoreject_transform_config_init(&j->transform_config, sizeof j->transform_config);
-    tess_autoreject_overall_config_init(&j->overall_config, sizeof j->overall_config);
+    tess_autoreject_global_config_init(&j->global_config, sizeof j->global_config);
     tess_autoreject_ransac_config_init(&j->ransac_config, sizeof j->ransac_config);
     j->n_kept = -1;
     void *const structs[] = {&j->epochs_config, &j->fit_config, &j->transform_config,
-                             &j->overall_config, &j->ransac_config};
+                             &j->global_config, &j->ransac_config};
     static const tess_param_table *(*const tables[])(void) = {
         tess_autoreject_epochs_params, tess_autoreject_fit_params, tess_autoreject_transform_params,
-        tess_autoreject_overall_params, tess_autoreject_ransac_params};
+        tess_autoreject_global_params, tess_autoreject_ransac_params};
     void *systems[CLI_MAX_TABLE] = {0};
 
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {

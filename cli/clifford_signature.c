@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-int clifford_read_algebra(cli *c, int operand, const char *fallback, tess_cl_algebra *algebra)
+int clifford_read_algebra(cli *c, int operand, const char *fallback, tess_clifford_algebra *algebra)
 {
     const char *text = c->values.clifford.signature;
-    tess_cl_metric metric;
+    tess_clifford_metric metric;
 
     if (!text) {
         text = c->n_operand > operand ? c->operands[operand] : fallback;
@@ -19,9 +19,9 @@ int clifford_read_algebra(cli *c, int operand, const char *fallback, tess_cl_alg
     return 0;
 }
 
-void clifford_blade_name(const tess_cl_algebra *algebra, int component, char name[16])
+void clifford_blade_name(const tess_clifford_algebra *algebra, int component, char name[16])
 {
-    const tess_cl_metric *metric = &algebra->metric;
+    const tess_clifford_metric *metric = &algebra->metric;
     // Spacetime and projective algebras count their symbols from 0.
     const int counts_from_0 =
         metric->square[0] == 0 ||

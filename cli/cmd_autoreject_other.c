@@ -21,7 +21,7 @@ static int64_t channels_of_type(const autoreject_job *j, int32_t type, int64_t *
 
 typedef struct global_line {
     int32_t type;
-    tess_autoreject_overall_result result;
+    tess_autoreject_global_result result;
 } global_line;
 
 static int print_global(cli *c, autoreject_job *j, const global_line *lines, int n_line)
@@ -83,8 +83,8 @@ static int run_global(cli *c, autoreject_job *j, int64_t **channels)
         }
         global_line *line = &lines[n_line++];
         *line = (global_line){.type = type, .result = {.struct_size = sizeof line->result}};
-        CLI_TRY(job_status(c, tess_autoreject_overall(c->ctx, j->epochs, *channels, n,
-                                                      &j->overall_config, &line->result)));
+        CLI_TRY(job_status(c, tess_autoreject_global(c->ctx, j->epochs, *channels, n,
+                                                     &j->global_config, &line->result)));
     }
     return print_global(c, j, lines, n_line);
 }
@@ -198,7 +198,7 @@ static double mean_of(const double *values, int64_t n)
 
 static int print_curve(cli *c, autoreject_job *j, const curve *v)
 {
-    const int64_t n_fold = j->overall_config.n_fold;
+    const int64_t n_fold = j->global_config.n_fold;
     const double *test = v->scores + v->n * n_fold;
     tess_json *json = NULL;
 
@@ -236,14 +236,14 @@ static int run_curve(cli *c, autoreject_job *j, curve *v)
     CLI_TRY(cli_parse_reals(c, "thresholds", c->values.thresholds, &v->thresholds, &v->n));
     CLI_TRY(autoreject_open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
-    const int64_t n = v->n * j->overall_config.n_fold;
+    const int64_t n = v->n * j->global_config.n_fold;
     v->scores = malloc((size_t)n * 2 * sizeof *v->scores + 1);
     if (!v->scores) {
         return console_fail(71, "no memory for %lld scores", (long long)n);
     }
     CLI_TRY(job_status(c, tess_autoreject_validation_curve(
                               c->ctx, j->epochs, j->picks, j->n_pick, v->thresholds, v->n, NULL,
-                              j->overall_config.n_fold, v->scores, v->scores + n)));
+                              j->global_config.n_fold, v->scores, v->scores + n)));
     return print_curve(c, j, v);
 }
 

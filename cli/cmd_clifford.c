@@ -8,13 +8,14 @@
 
 static const struct {
     const char *name;
-    tess_cl_product product;
-} products[] = {{"geometric", TESS_CL_GEOMETRIC},   {"outer", TESS_CL_OUTER},
-                {"left", TESS_CL_LEFT_CONTRACTION}, {"right", TESS_CL_RIGHT_CONTRACTION},
-                {"inner", TESS_CL_INNER},           {"scalar", TESS_CL_SCALAR},
-                {"commutator", TESS_CL_COMMUTATOR}};
+    tess_clifford_product product;
+} products[] = {
+    {"geometric", TESS_CLIFFORD_GEOMETRIC},   {"outer", TESS_CLIFFORD_OUTER},
+    {"left", TESS_CLIFFORD_LEFT_CONTRACTION}, {"right", TESS_CLIFFORD_RIGHT_CONTRACTION},
+    {"inner", TESS_CLIFFORD_INNER},           {"scalar", TESS_CLIFFORD_SCALAR},
+    {"commutator", TESS_CLIFFORD_COMMUTATOR}};
 
-static uint64_t wanted_paths(const cli *c, const tess_cl_algebra *algebra)
+static uint64_t wanted_paths(const cli *c, const tess_clifford_algebra *algebra)
 {
     const char *name = c->values.clifford.product;
     for (size_t i = 0; name && i < sizeof products / sizeof *products; i++) {
@@ -22,10 +23,10 @@ static uint64_t wanted_paths(const cli *c, const tess_cl_algebra *algebra)
             return tess_clifford_product_paths(algebra, products[i].product);
         }
     }
-    return tess_clifford_product_paths(algebra, TESS_CL_GEOMETRIC);
+    return tess_clifford_product_paths(algebra, TESS_CLIFFORD_GEOMETRIC);
 }
 
-static void print_components(const tess_cl_algebra *algebra)
+static void print_components(const tess_clifford_algebra *algebra)
 {
     printf("\n%-4s %-8s %5s %7s %10s %9s %4s  %s\n", "k", "blade", "grade", "reverse", "involution",
            "conjugate", "eta", "right complement");
@@ -40,7 +41,7 @@ static void print_components(const tess_cl_algebra *algebra)
     }
 }
 
-static void print_paths(const tess_cl_algebra *algebra, uint64_t paths)
+static void print_paths(const tess_clifford_algebra *algebra, uint64_t paths)
 {
     printf("\nweights, left x right -> output grade\n");
     int n_printed = 0;
@@ -54,7 +55,7 @@ static void print_paths(const tess_cl_algebra *algebra, uint64_t paths)
 }
 
 // o1 = w1[+x0y1] w5[+x1y0] ..., terms of a path together.
-static void print_row(const tess_cl_algebra *algebra, uint64_t paths, int k)
+static void print_row(const tess_clifford_algebra *algebra, uint64_t paths, int k)
 {
     char name[16];
     clifford_blade_name(algebra, k, name);
@@ -62,7 +63,7 @@ static void print_row(const tess_cl_algebra *algebra, uint64_t paths, int k)
     for (int p = 0; p < algebra->n_path; p++) {
         int n_term = 0;
         for (int t = 0; t < algebra->n_term; t++) {
-            const tess_cl_term *term = &algebra->terms[t];
+            const tess_clifford_term *term = &algebra->terms[t];
             if (term->k == k && term->path == p && (paths >> p & 1)) {
                 if (n_term++ == 0) {
                     printf(" w%d[", p);
@@ -77,20 +78,20 @@ static void print_row(const tess_cl_algebra *algebra, uint64_t paths, int k)
     putchar('\n');
 }
 
-static void print_terms(const tess_cl_algebra *algebra, uint64_t paths)
+static void print_terms(const tess_clifford_algebra *algebra, uint64_t paths)
 {
     printf("\n%4s %4s %4s %4s %4s\n", "k", "i", "j", "sign", "path");
     for (int t = 0; t < algebra->n_term; t++) {
-        const tess_cl_term *term = &algebra->terms[t];
+        const tess_clifford_term *term = &algebra->terms[t];
         if (paths >> term->path & 1) {
             printf("%4d %4d %4d %+4d %4d\n", term->k, term->i, term->j, term->sign, term->path);
         }
     }
 }
 
-static void print_table(const cli *c, const tess_cl_algebra *algebra, uint64_t paths)
+static void print_table(const cli *c, const tess_clifford_algebra *algebra, uint64_t paths)
 {
-    char signs[TESS_CL_MAX_SYMBOLS + 1];
+    char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     int n_minus = 0;
     for (int t = 0; t < algebra->n_term; t++) {
         n_minus += algebra->terms[t].sign < 0;
@@ -112,7 +113,7 @@ static void print_table(const cli *c, const tess_cl_algebra *algebra, uint64_t p
     }
 }
 
-static void write_components(tess_json *json, const tess_cl_algebra *algebra)
+static void write_components(tess_json *json, const tess_clifford_algebra *algebra)
 {
     tess_json_array_begin(json, "components");
     for (int k = 0; k < algebra->n_component; k++) {
@@ -133,7 +134,7 @@ static void write_components(tess_json *json, const tess_cl_algebra *algebra)
     tess_json_array_end(json);
 }
 
-static void write_product(tess_json *json, const tess_cl_algebra *algebra, uint64_t paths)
+static void write_product(tess_json *json, const tess_clifford_algebra *algebra, uint64_t paths)
 {
     tess_json_array_begin(json, "paths");
     for (int p = 0; p < algebra->n_path; p++) {
@@ -147,7 +148,7 @@ static void write_product(tess_json *json, const tess_cl_algebra *algebra, uint6
     tess_json_array_end(json);
     tess_json_array_begin(json, "terms");
     for (int t = 0; t < algebra->n_term; t++) {
-        const tess_cl_term *term = &algebra->terms[t];
+        const tess_clifford_term *term = &algebra->terms[t];
         if (paths >> term->path & 1) {
             tess_json_array_begin(json, NULL);
             tess_json_int(json, NULL, term->k);
@@ -161,9 +162,9 @@ static void write_product(tess_json *json, const tess_cl_algebra *algebra, uint6
     tess_json_array_end(json);
 }
 
-static int print_table_json(cli *c, const tess_cl_algebra *algebra, uint64_t paths)
+static int print_table_json(cli *c, const tess_clifford_algebra *algebra, uint64_t paths)
 {
-    char signs[TESS_CL_MAX_SYMBOLS + 1];
+    char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     char crc[16];
     tess_json *json = NULL;
 
@@ -189,7 +190,7 @@ static int print_table_json(cli *c, const tess_cl_algebra *algebra, uint64_t pat
 
 int cmd_clifford_table(cli *c)
 {
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
 
     CLI_TRY(clifford_read_algebra(c, 0, NULL, &algebra));
     const uint64_t paths = wanted_paths(c, &algebra);
@@ -237,8 +238,8 @@ static int check_one(cli *c, const char *signature, const tess_clifford_check_co
                      tess_json *json, int64_t *n_total, int64_t *n_failed)
 {
     tess_clifford_finding *findings = malloc(MAX_FINDING * sizeof *findings);
-    tess_cl_metric metric;
-    char signs[TESS_CL_MAX_SYMBOLS + 1];
+    tess_clifford_metric metric;
+    char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     int64_t n = 0;
 
     if (!findings) {

@@ -31,13 +31,13 @@ static int find_name(const char *const *names, int n, const char *wanted)
     return 0;
 }
 
-static tess_cl_kind kind_of(const cli *c)
+static tess_clifford_kind kind_of(const cli *c)
 {
     static const char *const names[] = {"sgp",    "gate",  "norm",    "fcgp",
                                         "linear", "layer", "fc_layer"};
-    static const tess_cl_kind kinds[] = {TESS_CL_SGP,     TESS_CL_GATE,   TESS_CL_NORM,
-                                         TESS_CL_FCGP,    TESS_CL_LINEAR, TESS_CL_LAYER,
-                                         TESS_CL_FC_LAYER};
+    static const tess_clifford_kind kinds[] = {
+        TESS_CLIFFORD_SGP,    TESS_CLIFFORD_GATE,  TESS_CLIFFORD_NORM,    TESS_CLIFFORD_FCGP,
+        TESS_CLIFFORD_LINEAR, TESS_CLIFFORD_LAYER, TESS_CLIFFORD_FC_LAYER};
     const char *wanted = c->values.clifford.operation;
     return kinds[wanted ? find_name(names, 7, wanted) : 0];
 }
@@ -156,7 +156,7 @@ static void write_timing(tess_json *json, const tess_clifford_timing *t)
 
 static int print_json(cli *c, const bench_sweep *s)
 {
-    char signs[TESS_CL_MAX_SYMBOLS + 1];
+    char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     tess_context_info info;
     tess_json *json = NULL;
 
@@ -184,7 +184,7 @@ static int print_json(cli *c, const bench_sweep *s)
 
 static int bench(cli *c, bench_sweep *s)
 {
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
     tess_clifford_config config;
 
     tess_clifford_config_init(&config, sizeof config);

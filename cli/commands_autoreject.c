@@ -150,7 +150,7 @@ static const cli_command commands[] = {
      .max_operand = 1,
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_epochs_options),
-     .params = {tess_autoreject_overall_params, tess_autoreject_epochs_params},
+     .params = {tess_autoreject_global_params, tess_autoreject_epochs_params},
      .summary = "one threshold per channel type, for MNE's reject=",
      .examples = "tessera autoreject global subject-epo.fif --json\n",
      .run = cmd_autoreject_global},
@@ -160,7 +160,7 @@ static const cli_command commands[] = {
      .max_operand = 1,
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_curve_options),
-     .params = {tess_autoreject_overall_params, tess_autoreject_epochs_params},
+     .params = {tess_autoreject_global_params, tess_autoreject_epochs_params},
      .summary = "scores of given global thresholds by cross-validation",
      .examples = "tessera autoreject validation-curve subject-epo.fif --thresholds "
                  "40e-6,80e-6,160e-6\n",

@@ -11,27 +11,27 @@ enum { N_ROW = 2, N_FEATURE = 3, MAX_ITEM = 8 * N_ROW * N_FEATURE, MAX_WEIGHT = 
 
 typedef struct example {
     const char *metric;
-    tess_cl_kind kind;
+    tess_clifford_kind kind;
     double first[8]; // z of the first row and feature
     double norms[4]; // of z, gx, gy, gw
 } example;
 
 static const example examples[] = {
     {"++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      {0.7524289276, -0.8378661019, -0.3786577129, 1.0023333293},
      {4.2426144170, 5.1736963904, 4.7539605886, 5.0082728769}},
     {"+++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      {0.3389264622, 0.0472028891, -0.3711764529, 0.8082131466, 0.2848660955, -0.5465644930,
       -0.1691496880, -0.3970531021},
      {4.8989766085, 2.1536315158, 2.9423405731, 3.1504495474}},
     {"++",
-     TESS_CL_FCGP,
+     TESS_CLIFFORD_FCGP,
      {1.4675397520, -1.1494225716, -0.7917322552, 0.8864544433},
      {4.2426375492, 5.5465761906, 4.8900493092, 3.6294863800}},
     {"+++",
-     TESS_CL_FCGP,
+     TESS_CLIFFORD_FCGP,
      {1.1688991767, -0.2026251777, -0.1984952225, 1.3905833081, -0.1858462914, -1.0533880804,
       0.5487385950, -1.0608611324},
      {4.8989790175, 2.1187276701, 2.4022235623, 2.1182547468}},
@@ -68,7 +68,7 @@ static void fill_weights(double *w, int n_path, int is_full)
     }
 }
 
-static tess_status prepare(trial *t, const tess_cl_algebra *algebra, int is_full)
+static tess_status prepare(trial *t, const tess_clifford_algebra *algebra, int is_full)
 {
     const int64_t activation[] = {algebra->n_component, N_ROW, N_FEATURE};
     const int64_t sparse[] = {N_FEATURE, algebra->n_path};
@@ -132,7 +132,7 @@ static int agrees(const trial *t, const example *e, int n_component)
 static int example_passes(tess_context *ctx, const example *e)
 {
     trial t;
-    tess_cl_metric metric;
+    tess_clifford_metric metric;
     tess_clifford_op op;
     tess_status status = tess_clifford_metric_parse(e->metric, &metric);
 
@@ -140,7 +140,7 @@ static int example_passes(tess_context *ctx, const example *e)
         status = tess_clifford_op_init(&op, sizeof op, e->kind, &metric, NULL, UINT64_MAX);
     }
     if (status == TESS_OK) {
-        status = prepare(&t, &op.algebra, e->kind == TESS_CL_FCGP);
+        status = prepare(&t, &op.algebra, e->kind == TESS_CLIFFORD_FCGP);
     }
     if (status == TESS_OK) {
         status = run(ctx, &t, &op);

@@ -24,7 +24,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_autoreject_epochs_params();
     tables[n++] = tess_autoreject_fit_params();
     tables[n++] = tess_autoreject_interpolation_params();
-    tables[n++] = tess_autoreject_overall_params();
+    tables[n++] = tess_autoreject_global_params();
     tables[n++] = tess_autoreject_ransac_params();
     tables[n++] = tess_autoreject_transform_params();
     tables[n++] = tess_decode_environment_params();

@@ -4,8 +4,8 @@
 
 #include "tessera/autoreject/epochs.h"
 #include "tessera/autoreject/fit.h"
+#include "tessera/autoreject/global.h"
 #include "tessera/autoreject/interpolation.h"
-#include "tessera/autoreject/overall.h"
 #include "tessera/autoreject/ptp.h"
 #include "tessera/autoreject/ransac.h"
 #include "tessera/autoreject/reject_log.h"

@@ -6,7 +6,7 @@
 #include "tessera/clifford.h"
 
 // Fills *algebra from the text of a metric.
-int clifford_read_algebra(const core_state *state, PyObject *value, tess_cl_algebra *algebra);
+int clifford_read_algebra(const core_state *state, PyObject *value, tess_clifford_algebra *algebra);
 
 // An array argument: a view, and what keeps its memory alive where the caller's reference to the
 // object does not.

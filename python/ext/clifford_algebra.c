@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-int clifford_read_algebra(const core_state *state, PyObject *value, tess_cl_algebra *algebra)
+int clifford_read_algebra(const core_state *state, PyObject *value, tess_clifford_algebra *algebra)
 {
     const char *text = "";
-    tess_cl_metric metric;
+    tess_clifford_metric metric;
     if (core_to_text(value, "metric", &text) < 0) {
         return -1;
     }
@@ -40,7 +40,7 @@ static PyObject *signs_list(const int8_t *values, int n)
     return list;
 }
 
-static PyObject *paths_list(const tess_cl_algebra *a)
+static PyObject *paths_list(const tess_clifford_algebra *a)
 {
     PyObject *list = PyList_New(a->n_path);
     for (int p = 0; list && p < a->n_path; p++) {
@@ -50,11 +50,11 @@ static PyObject *paths_list(const tess_cl_algebra *a)
     return list;
 }
 
-static PyObject *terms_list(const tess_cl_algebra *a)
+static PyObject *terms_list(const tess_clifford_algebra *a)
 {
     PyObject *list = PyList_New(a->n_term);
     for (int t = 0; list && t < a->n_term; t++) {
-        const tess_cl_term *term = &a->terms[t];
+        const tess_clifford_term *term = &a->terms[t];
         PyList_SetItem(
             list, t,
             Py_BuildValue("(iiiii)", term->k, term->i, term->j, (int)term->sign, term->path));
@@ -62,14 +62,14 @@ static PyObject *terms_list(const tess_cl_algebra *a)
     return list;
 }
 
-static PyObject *product_masks(const tess_cl_algebra *algebra)
+static PyObject *product_masks(const tess_clifford_algebra *algebra)
 {
     static const char *const names[] = {"geometric",         "outer", "left_contraction",
                                         "right_contraction", "inner", "scalar",
                                         "commutator"};
     PyObject *dict = PyDict_New();
-    for (int i = TESS_CL_GEOMETRIC; dict && i <= TESS_CL_COMMUTATOR; i++) {
-        const uint64_t paths = tess_clifford_product_paths(algebra, (tess_cl_product)i);
+    for (int i = TESS_CLIFFORD_GEOMETRIC; dict && i <= TESS_CLIFFORD_COMMUTATOR; i++) {
+        const uint64_t paths = tess_clifford_product_paths(algebra, (tess_clifford_product)i);
         if (core_put(dict, names[i], PyLong_FromUnsignedLongLong(paths)) < 0) {
             Py_CLEAR(dict);
         }
@@ -77,7 +77,7 @@ static PyObject *product_masks(const tess_cl_algebra *algebra)
     return dict;
 }
 
-static int put_tables(PyObject *dict, const tess_cl_algebra *a)
+static int put_tables(PyObject *dict, const tess_clifford_algebra *a)
 {
     const int n = a->n_component;
     return core_put(dict, "metric", signs_list(a->metric.square, a->metric.n_symbol)) < 0 ||
@@ -99,8 +99,8 @@ static int put_tables(PyObject *dict, const tess_cl_algebra *a)
 static PyObject *algebra(PyObject *module, PyObject *metric)
 {
     const core_state *state = PyModule_GetState(module);
-    tess_cl_algebra a;
-    char text[TESS_CL_MAX_SYMBOLS + 1];
+    tess_clifford_algebra a;
+    char text[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     if (clifford_read_algebra(state, metric, &a) < 0) {
         return NULL;
     }
@@ -124,7 +124,7 @@ static PyObject *grade_paths(PyObject *module, PyObject *const *args, Py_ssize_t
     PyObject *values[3];
     int64_t left = 0;
     int64_t right = 0;
-    tess_cl_algebra a;
+    tess_clifford_algebra a;
     if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||
         core_to_int(state, values[1], names[1], 0, UINT32_MAX, &left) < 0 ||
         core_to_int(state, values[2], names[2], 0, UINT32_MAX, &right) < 0 ||
@@ -154,9 +154,10 @@ static PyObject *map(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     PyObject *values[6];
     int64_t which = 0;
     int64_t grades = 0;
-    tess_cl_algebra a;
+    tess_clifford_algebra a;
     if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||
-        core_to_int(state, values[2], names[2], TESS_CL_REVERSE, TESS_CL_GRADES, &which) < 0 ||
+        core_to_int(state, values[2], names[2], TESS_CLIFFORD_REVERSE, TESS_CLIFFORD_GRADES,
+                    &which) < 0 ||
         core_to_int(state, values[3], names[3], 0, UINT32_MAX, &grades) < 0 ||
         clifford_read_algebra(state, values[1], &a) < 0) {
         return NULL;
@@ -171,8 +172,8 @@ static PyObject *map(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, 
     int result = -1;
     if (read_pair(state, values[4], values[5], inputs, views) == 0 &&
         core_call_begin(&call, state, context, NULL) == 0) {
-        const tess_status status = tess_clifford_map(context->handle, &a, (tess_cl_unary)which,
-                                                     (uint32_t)grades, views[0], views[1]);
+        const tess_status status = tess_clifford_map(
+            context->handle, &a, (tess_clifford_unary)which, (uint32_t)grades, views[0], views[1]);
         result = core_call_end(&call, status);
     }
     clifford_release(inputs, 2);
@@ -186,7 +187,7 @@ static PyObject *quadratic(PyObject *module, PyObject *const *args, Py_ssize_t n
     static const core_signature signature = {"clifford_quadratic", names, 4, 4, 4};
     core_state *state = PyModule_GetState(module);
     PyObject *values[4];
-    tess_cl_algebra a;
+    tess_clifford_algebra a;
     if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||
         clifford_read_algebra(state, values[1], &a) < 0) {
         return NULL;

@@ -27,7 +27,7 @@ static PyObject *check(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
     static const core_signature signature = {"clifford_check", names, 3, 3, 2};
     const core_state *state = PyModule_GetState(module);
     PyObject *values[3];
-    tess_cl_algebra a;
+    tess_clifford_algebra a;
     tess_clifford_check_config config;
     tess_clifford_check_config_init(&config, sizeof config);
     if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||

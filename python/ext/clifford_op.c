@@ -93,7 +93,7 @@ static int join_stream(op_call *c)
     return x->api->current_stream(DLPACK_CUDA, x->view.device, &c->how.stream);
 }
 
-static int take_workspace(op_call *c, tess_cl_pass pass, const tess_clifford_arrays *in)
+static int take_workspace(op_call *c, tess_clifford_pass pass, const tess_clifford_arrays *in)
 {
     uint64_t bytes = 0;
     if (!c->take_workspace) {
@@ -138,7 +138,7 @@ static PyObject *op_forward(PyObject *self, PyObject *const *args, Py_ssize_t n_
     const tess_array *z = next_array(&c, "z", 1);
     const tess_array *statistics = next_array(&c, "statistics", 1);
     const tess_array *linear_out = next_array(&c, "linear_out", 1);
-    if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CL_FORWARD, &in) < 0 ||
+    if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CLIFFORD_FORWARD, &in) < 0 ||
         core_call_begin(&call, c.state, c.context, NULL) < 0) {
         return finish(&c, -1);
     }
@@ -162,7 +162,7 @@ static PyObject *op_backward(PyObject *self, PyObject *const *args, Py_ssize_t n
     const tess_array *z = next_array(&c, "z", 0);
     in.z = statistics ? z : NULL; // of use together only; the workspace counts on both
     next_arrays(&c, gradient_names, 1, &gradients);
-    if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CL_BACKWARD, &in) < 0 ||
+    if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CLIFFORD_BACKWARD, &in) < 0 ||
         core_call_begin(&call, c.state, c.context, NULL) < 0) {
         return finish(&c, -1);
     }
@@ -186,7 +186,8 @@ static PyObject *op_double_backward(PyObject *self, PyObject *const *args, Py_ss
     next_arrays(&c, cotangent_names, 0, &cotangents);
     const tess_array *dgz = next_array(&c, "dgz", 1);
     next_arrays(&c, result_names, 1, &results);
-    if (c.failed || join_stream(&c) < 0 || take_workspace(&c, TESS_CL_DOUBLE_BACKWARD, &in) < 0 ||
+    if (c.failed || join_stream(&c) < 0 ||
+        take_workspace(&c, TESS_CLIFFORD_DOUBLE_BACKWARD, &in) < 0 ||
         core_call_begin(&call, c.state, c.context, NULL) < 0) {
         return finish(&c, -1);
     }
@@ -202,8 +203,8 @@ static PyObject *op_workspace(PyObject *self, PyObject *const *args, Py_ssize_t 
     int64_t pass = 0;
     uint64_t bytes = 0;
     if (begin(&c, self, "workspace", args, n_arg, 2 + N_ARRAY) < 0 ||
-        core_to_int(c.state, args[1], "pass", TESS_CL_FORWARD, TESS_CL_DOUBLE_BACKWARD, &pass) <
-            0) {
+        core_to_int(c.state, args[1], "pass", TESS_CLIFFORD_FORWARD, TESS_CLIFFORD_DOUBLE_BACKWARD,
+                    &pass) < 0) {
         return NULL;
     }
     next_arrays(&c, input_names, 0, &in);
@@ -211,7 +212,7 @@ static PyObject *op_workspace(PyObject *self, PyObject *const *args, Py_ssize_t 
         return finish(&c, -1);
     }
     const tess_status status =
-        tess_clifford_workspace(c.context->handle, c.op, (tess_cl_pass)pass, &in, &bytes);
+        tess_clifford_workspace(c.context->handle, c.op, (tess_clifford_pass)pass, &in, &bytes);
     PyObject *answer = status == TESS_OK ? PyLong_FromUnsignedLongLong(bytes)
                                          : core_raise(c.state, status, tess_last_error());
     Py_XDECREF(finish(&c, 0));
@@ -258,13 +259,13 @@ PyType_Spec core_clifford_op_spec = {
     .slots = op_slots,
 };
 
-static int kind_of(const core_state *state, const char *text, tess_cl_kind *kind)
+static int kind_of(const core_state *state, const char *text, tess_clifford_kind *kind)
 {
     static const char *const names[] = {"",     "gate",   "norm",  "sgp",
                                         "fcgp", "linear", "layer", "fc_layer"};
-    for (int i = TESS_CL_GATE; i <= TESS_CL_FC_LAYER; i++) {
+    for (int i = TESS_CLIFFORD_GATE; i <= TESS_CLIFFORD_FC_LAYER; i++) {
         if (strcmp(text, names[i]) == 0) {
-            *kind = (tess_cl_kind)i;
+            *kind = (tess_clifford_kind)i;
             return 0;
         }
     }
@@ -283,8 +284,8 @@ static PyObject *create(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     PyObject *values[4];
     const char *kind_text = "";
     const char *metric_text = "";
-    tess_cl_kind kind = TESS_CL_GATE;
-    tess_cl_metric metric;
+    tess_clifford_kind kind = TESS_CLIFFORD_GATE;
+    tess_clifford_metric metric;
     tess_clifford_config config;
     tess_clifford_config_init(&config, sizeof config);
     if (core_parse(&signature, args, n_arg, keywords, values) < 0 ||

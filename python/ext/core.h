@@ -251,7 +251,7 @@ extern PyMethodDef core_autoreject_fit_methods[];
 extern PyMethodDef core_autoreject_interpolation_methods[];
 extern PyMethodDef core_autoreject_log_methods[];
 extern PyMethodDef core_autoreject_model_methods[];
-extern PyMethodDef core_autoreject_overall_methods[];
+extern PyMethodDef core_autoreject_global_methods[];
 extern PyMethodDef core_autoreject_report_methods[];
 extern PyMethodDef core_clifford_algebra_methods[];
 extern PyMethodDef core_clifford_check_methods[];

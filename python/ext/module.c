@@ -33,7 +33,7 @@ static int module_exec(PyObject *module)
         core_autoreject_interpolation_methods,
         core_autoreject_log_methods,
         core_autoreject_model_methods,
-        core_autoreject_overall_methods,
+        core_autoreject_global_methods,
         core_autoreject_report_methods,
         core_clifford_algebra_methods,
         core_clifford_check_methods,

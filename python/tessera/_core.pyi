@@ -350,7 +350,7 @@ def autoreject_interpolate(
     origin: ArrayLike | None = None,
     progress: _ProgressFn | None = None,
 ) -> None: ...
-def autoreject_overall(
+def autoreject_global(
     context: Context,
     epochs: Handle,
     channels: ArrayLike,

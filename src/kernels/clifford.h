@@ -59,34 +59,34 @@ typedef struct tess_cl_entry {
 typedef struct tess_cl_list {
     int32_t n_entry;
     int32_t n_component;
-    tess_cl_entry entries[TESS_CL_MAX_TERMS];
+    tess_cl_entry entries[TESS_CLIFFORD_MAX_TERMS];
 } tess_cl_list;
 
 // Which components make up which mean of squares.
 typedef struct tess_cl_grades {
     int32_t n_component;
     int32_t n_grade;
-    int32_t metric;                     // tess_cl_norm_metric, not AUTO
-    int32_t end[TESS_CL_MAX_GRADES];    // first component behind grade g; grades are contiguous
-    double eta[TESS_CL_MAX_COMPONENTS]; // 1 for EUCLID, else the sign of the quadratic form
+    int32_t metric;                        // tess_clifford_norm_metric, not AUTO
+    int32_t end[TESS_CLIFFORD_MAX_GRADES]; // first component behind grade g; grades are contiguous
+    double eta[TESS_CLIFFORD_MAX_COMPONENTS]; // 1 for EUCLID, else the sign of the quadratic form
 } tess_cl_grades;
 
 // Sums of a row that norms need. Every grade has its own; CLAMP fills those of grade 0 with the
 // sums over all. e_k is 1 (EUCLID), eta_k (CLAMP) or eta_k times the sign of the grade's form of
 // that feature (ABS).
 typedef struct tess_cl_moments {
-    double square[TESS_CL_MAX_GRADES]; // sum e o o
-    double go[TESS_CL_MAX_GRADES];     // sum g o
-    double uo[TESS_CL_MAX_GRADES];     // sum e u o
-    double ug[TESS_CL_MAX_GRADES];     // sum u g
+    double square[TESS_CLIFFORD_MAX_GRADES]; // sum e o o
+    double go[TESS_CLIFFORD_MAX_GRADES];     // sum g o
+    double uo[TESS_CLIFFORD_MAX_GRADES];     // sum e u o
+    double ug[TESS_CLIFFORD_MAX_GRADES];     // sum u g
 } tess_cl_moments;
 
 // Factors per grade of a row.
 typedef struct tess_cl_factors {
-    double a[TESS_CL_MAX_GRADES];
-    double b[TESS_CL_MAX_GRADES];
-    double c[TESS_CL_MAX_GRADES];
-    double e[TESS_CL_MAX_GRADES];
+    double a[TESS_CLIFFORD_MAX_GRADES];
+    double b[TESS_CLIFFORD_MAX_GRADES];
+    double c[TESS_CLIFFORD_MAX_GRADES];
+    double e[TESS_CLIFFORD_MAX_GRADES];
 } tess_cl_factors;
 
 #define TESS_CL_TYPES(T, SCALAR)                                                                   \
@@ -108,8 +108,8 @@ typedef struct tess_cl_factors {
         SCALAR *grad_weight;       /* LEFT: added to; the same strides. NULL: not wanted */        \
         const SCALAR *tau, *slope; /* [n_row][tau_row]; tau slope is added to component 0 */       \
         size_t tau_row;            /* padded. tau NULL: nothing is */                              \
-        /* OUT: [n_row][TESS_CL_MAX_GRADES] takes the sums of squares of out by grade, and out is  \
-           multiplied with the gate before. NULL: neither */                                       \
+        /* OUT: [n_row][TESS_CLIFFORD_MAX_GRADES] takes the sums of squares of out by grade, and   \
+           out is multiplied with the gate before. NULL: neither */                                \
         double *squares;                                                                           \
         const SCALAR *gate; /* [n_row][gate_row], padded. NULL: GELU's of a and b */               \
         size_t gate_row;                                                                           \
@@ -132,7 +132,7 @@ typedef struct tess_cl_factors {
     } tess_cl_norm_##T;                                                                            \
                                                                                                    \
     typedef struct tess_cl_gates_##T {                                                             \
-        int32_t activation;  /* tess_cl_activation */                                              \
+        int32_t activation;  /* tess_clifford_activation */                                        \
         int32_t n_component; /* of x and y, which are read soon: all are asked for */              \
         size_t n_row;                                                                              \
         size_t n;                                                                                  \
@@ -143,7 +143,7 @@ typedef struct tess_cl_factors {
     } tess_cl_gates_##T;                                                                           \
                                                                                                    \
     typedef struct tess_cl_gate_##T {                                                              \
-        int32_t activation; /* tess_cl_activation */                                               \
+        int32_t activation; /* tess_clifford_activation */                                         \
         int32_t n_component;                                                                       \
         size_t n_row;                                                                              \
         size_t n;                                                                                  \

@@ -73,7 +73,7 @@ static void FORM_NAME(FORM, ALGEBRA)(const T_NAME(form_at) *restrict at, SCALAR 
 #if FORM_IS_GATED
     SCALAR room[GROUP];
 #if ALGEBRA_GATHERS
-    SCALAR a[TESS_CL_MAX_COMPONENTS * GROUP], b[TESS_CL_MAX_COMPONENTS * GROUP];
+    SCALAR a[TESS_CLIFFORD_MAX_COMPONENTS * GROUP], b[TESS_CLIFFORD_MAX_COMPONENTS * GROUP];
 #endif
     VF square_0 = V(set1)(0), square_1 = square_0, square_2 = square_0;
     VF square_3 = square_0, square_4 = square_0, square_5 = square_0;

@@ -41,17 +41,17 @@ static inline VF V(activate)(int activation, VF x, VF *first, VF *second)
     const VF zero = V(set1)(0), one = V(set1)(1);
     VF f;
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         f = V(normal)(x, first);
         *second = V(mul)(V(sub)(zero, x), *first);
         return f;
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         return V(gelu_tanh)(x, first, second);
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         *first = V(select)(V(lt)(zero, x), one, zero);
         *second = zero;
         return V(select)(V(lt)(x, zero), zero, x);
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         f = V(sigmoid)(x, first);
         *second = V(mul)(*first, V(fnma)(V(set1)(2), f, one));
         return f;
@@ -90,7 +90,7 @@ static inline void T_NAME(gates_row)(const T_NAME(gates_at) * at, size_t n, int 
         VF fx, fy, x1, y1, unused;
         const VF x0 = V(take)(at->x + i, n - i), y0 = V(take)(at->y + i, n - i);
         T_NAME(ask_for)(at, i);
-        if (activation == TESS_CL_GELU) {
+        if (activation == TESS_CLIFFORD_GELU) {
             V(normal_pair)(x0, y0, &fx, &fy, &x1, &y1);
         } else {
             fx = V(activate)(activation, x0, &x1, &unused);

@@ -76,8 +76,8 @@ static inline VF V(form)(const T_NAME(norm_row) * row, T_NAME(grade) grade, size
 // e_k = eta_k times this.
 static inline VF V(sign)(const T_NAME(norm_row) * row, T_NAME(grade) grade, size_t i)
 {
-    return row->norm->grades->metric == TESS_CL_NORM_ABS ? V(sign_of)(V(form)(row, grade, i))
-                                                         : V(set1)(1);
+    return row->norm->grades->metric == TESS_CLIFFORD_NORM_ABS ? V(sign_of)(V(form)(row, grade, i))
+                                                               : V(set1)(1);
 }
 
 // a_i b_i of two arrays times the gate, or its square if both are o, summed but for lanes.
@@ -106,7 +106,7 @@ static double T_NAME(sum_squares)(const T_NAME(norm_row) * row, T_NAME(grade) gr
 {
     const NORM *norm = row->norm;
     VF sum = V(set1)(0);
-    if (norm->grades->metric == TESS_CL_NORM_ABS) {
+    if (norm->grades->metric == TESS_CLIFFORD_NORM_ABS) {
         for (size_t i = 0; i < norm->n; i += V(len)()) {
             const VF gate = V(gate_at)(row, i);
             sum = V(fma)(V(mul)(gate, gate), V(abs)(V(form)(row, grade, i)), sum);
@@ -161,7 +161,7 @@ void TESS_KFN(T_NAME(clifford_moments))(const NORM *restrict norm,
         memset(m, 0, sizeof *m);
         for (int g = 0; g < norm->grades->n_grade; g++) {
             const T_NAME(grade) grade = T_NAME(grade_of)(norm->grades, g);
-            const int to = norm->grades->metric == TESS_CL_NORM_CLAMP ? 0 : g;
+            const int to = norm->grades->metric == TESS_CLIFFORD_NORM_CLAMP ? 0 : g;
             m->square[to] += norm->has_r ? 0 : T_NAME(sum_squares)(&row, grade);
             if (row.g) {
                 m->go[to] += T_NAME(sum_go)(&row, grade);
@@ -213,7 +213,7 @@ static inline void T_NAME(slopes_at)(const T_NAME(norm_row) * row, const tess_cl
                                      size_t i, SCALAR *h, ptrdiff_t h_component, SCALAR *tau)
 {
     const NORM *norm = row->norm;
-    const int is_euclid = norm->grades->metric == TESS_CL_NORM_EUCLID;
+    const int is_euclid = norm->grades->metric == TESS_CLIFFORD_NORM_EUCLID;
     const VF gate = V(gate_at)(row, i);
     VF sum = V(set1)(0);
     for (int g = 0; g < norm->grades->n_grade; g++) {

@@ -73,7 +73,7 @@ void TESS_KFN(T_NAME(clifford_take))(const tess_cl_items *restrict from, size_t 
     const size_t bytes = T_NAME(item_bytes)(from->dtype);
     const unsigned char *data = from->data;
     if (from->component == 1 && from->feature == (ptrdiff_t)n_component) {
-        SCALAR tile[TILE * TESS_CL_MAX_COMPONENTS];
+        SCALAR tile[TILE * TESS_CLIFFORD_MAX_COMPONENTS];
         for (size_t i = 0; i < n; i += TILE) {
             const size_t n_tile = n - i < TILE ? n - i : TILE;
             const SCALAR *items = (const SCALAR *)(const void *)data + i * n_component;
@@ -106,7 +106,7 @@ void TESS_KFN(T_NAME(clifford_give))(const SCALAR *restrict from, ptrdiff_t from
     const size_t bytes = T_NAME(item_bytes)(to->dtype);
     unsigned char *data = to->data;
     if (to->component == 1 && to->feature == (ptrdiff_t)n_component) {
-        SCALAR tile[TILE * TESS_CL_MAX_COMPONENTS];
+        SCALAR tile[TILE * TESS_CLIFFORD_MAX_COMPONENTS];
         for (size_t i = 0; i < n; i += TILE) {
             const size_t n_tile = n - i < TILE ? n - i : TILE;
             SCALAR *items = (SCALAR *)(void *)data + i * n_component;

@@ -34,7 +34,7 @@ static void T_NAME(gate_any)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR *ou
             square = V(fma)(o, o, square);
             V(store)(out + k * step, o);
         }
-        p->squares[r * TESS_CL_MAX_GRADES + g] += (double)V(hsum)(square);
+        p->squares[r * TESS_CLIFFORD_MAX_GRADES + g] += (double)V(hsum)(square);
     }
 }
 
@@ -43,7 +43,7 @@ static void T_NAME(gate_any)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR *ou
 static void T_NAME(product_any)(const PRODUCT *p, ptrdiff_t r, size_t i)
 {
     enum { LANES = V_MAX_BYTES / sizeof(SCALAR) };
-    SCALAR out[TESS_CL_MAX_COMPONENTS * LANES];
+    SCALAR out[TESS_CLIFFORD_MAX_COMPONENTS * LANES];
     const size_t n = p->n - i, step = V(len)();
     const VF zero = V(set1)(0);
     VF pair = zero, path = zero;
@@ -221,14 +221,15 @@ static T_NAME(form_at) T_NAME(place)(const PRODUCT *p, ptrdiff_t r, size_t i)
                              .soon = soon.data ? T_NAME(row_at)(soon, 0, r, i) : zeros,
                              .soon_stride = soon.data ? soon.component : 0,
                              .gate = p->gate ? p->gate + (size_t)r * p->gate_row + i : NULL,
-                             .squares = p->squares ? p->squares + r * TESS_CL_MAX_GRADES : NULL,
+                             .squares =
+                                 p->squares ? p->squares + r * TESS_CLIFFORD_MAX_GRADES : NULL,
                              .n_component = T_NAME(all_forms)[p->code].n_component};
 }
 
 // The n < len last features: through padded copies, so that code for whole vectors is all there is.
 static void T_NAME(product_tail)(const PRODUCT *p, ptrdiff_t r, size_t i, SCALAR *grad_weight)
 {
-    enum { LANES = V_MAX_BYTES / sizeof(SCALAR), SIZE = TESS_CL_MAX_COMPONENTS * LANES };
+    enum { LANES = V_MAX_BYTES / sizeof(SCALAR), SIZE = TESS_CLIFFORD_MAX_COMPONENTS * LANES };
     const T_NAME(algebra_forms) *algebra = &T_NAME(all_forms)[p->code];
     const size_t n = p->n - i, step = V(len)();
     SCALAR a[SIZE], b[SIZE], x[SIZE], out[SIZE];
@@ -255,7 +256,7 @@ void TESS_KFN(T_NAME(clifford_product))(const PRODUCT *restrict product)
     const size_t step = V(len)();
     SCALAR sink[TILE];
     if (p->squares) {
-        memset(p->squares, 0, p->n_row * TESS_CL_MAX_GRADES * sizeof *p->squares);
+        memset(p->squares, 0, p->n_row * TESS_CLIFFORD_MAX_GRADES * sizeof *p->squares);
     }
     for (size_t i = 0; i < p->n; i += TILE) {
         const size_t left = p->n - i < TILE ? p->n - i : TILE, whole = left - left % step;

@@ -32,7 +32,7 @@ static inline v_f32 tess_power_of_two(v_f32 t)
 
 static inline v_f32 tess_weight_of(v_f32 minus_q)
 {
-    return tess_power_of_two(v_max_f32(minus_q, v_set1_f32(TESS_DECODE_LEAST_POWER)));
+    return tess_power_of_two(v_max_f32(minus_q, v_set1_f32(TESS_DE_LEAST_POWER)));
 }
 
 #endif

@@ -8,9 +8,9 @@ static const float tess_exp2_tail[] = {0x1.5bba02p-10f, 0x1.3cea78p-7f, 0x1.c6b7
 
 // No weight is below 2^this. Far from the denormal numbers, because products with those cost a
 // processor a hundred cycles each, and far below what counts beside a spike's other weights.
-#define TESS_DECODE_LEAST_POWER (-100.0f)
+#define TESS_DE_LEAST_POWER (-100.0f)
 
 // Most moments that decode_single_f32 has.
-#define TESS_DECODE_SINGLE_ORDER 12
+#define TESS_DE_SINGLE_ORDER 12
 
 #endif

@@ -89,7 +89,7 @@ typedef struct tess_stage_autoreject_dots {
 } tess_stage_autoreject_dots;
 
 // One mapping: w [n_to][n_from] predicts channels to[] from channels from[].
-typedef struct tess_autoreject_map {
+typedef struct tess_ar_map {
     const int32_t *from;
     const int32_t *to;
     const double *basis; // [n_basis][n_from] orthonormal: directions that are projected out
@@ -97,7 +97,7 @@ typedef struct tess_autoreject_map {
     int64_t n_from;
     int64_t n_to;
     int64_t n_basis;
-} tess_autoreject_map;
+} tess_ar_map;
 
 // Minimum-norm mappings. With D the dot products, Q = 1 - basis^T basis, S = diag(scale):
 //
@@ -107,7 +107,7 @@ typedef struct tess_autoreject_map {
 typedef struct tess_stage_autoreject_map {
     const double *dots;  // [n_chan][n_chan]
     const double *scale; // [n_chan]
-    const tess_autoreject_map *maps;
+    const tess_ar_map *maps;
     int64_t n_map;
     int64_t n_chan;
     double miss;

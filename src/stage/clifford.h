@@ -29,15 +29,15 @@ typedef struct tess_cl_view {
 
 // What all stages know. algebra is host memory, valid until the stage was enqueued.
 typedef struct tess_cl_problem {
-    const tess_cl_algebra *algebra;
+    const tess_clifford_algebra *algebra;
     uint64_t path_mask;   // bits of paths that exist only
     int64_t n_row;        // B >= 1
     int64_t n_in;         // features of x (and y) >= 1
     int64_t n_out;        // features of z; n_in where they cannot differ
     int32_t dtype;        // of activations: TESS_F32, F64, BF16, F16
     int32_t weight_dtype; // of weights and biases and their gradients: dtype, or TESS_F32
-    int32_t pass;         // tess_cl_pass; DOUBLE_BACKWARD for gate and norm only
-    int32_t activation;   // tess_cl_activation of x, and of y
+    int32_t pass;         // tess_clifford_pass; DOUBLE_BACKWARD for gate and norm only
+    int32_t activation;   // tess_clifford_activation of x, and of y
     int32_t normalize;
     int32_t norm_metric; // EUCLID, ABS or CLAMP
     int32_t bias_mode;

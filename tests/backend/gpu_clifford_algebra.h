@@ -52,7 +52,7 @@ struct random_source {
 };
 
 // The tables of an algebra, written a second time, from the definition of the product.
-inline int blade_sign(const tess_cl_metric &metric, int u, int v)
+inline int blade_sign(const tess_clifford_metric &metric, int u, int v)
 {
     int sign = 1;
     for (int i = 0; i < metric.n_symbol; i++) {
@@ -65,7 +65,7 @@ inline int blade_sign(const tess_cl_metric &metric, int u, int v)
 }
 
 // Components by grade: index tuples in order are masks with reversed bits in falling order.
-inline void list_components(tess_cl_algebra &a)
+inline void list_components(tess_clifford_algebra &a)
 {
     const int n = a.metric.n_symbol;
     int at = 0;
@@ -83,9 +83,9 @@ inline void list_components(tess_cl_algebra &a)
     }
 }
 
-inline tess_cl_algebra make_algebra(const char *signs)
+inline tess_clifford_algebra make_algebra(const char *signs)
 {
-    tess_cl_algebra a;
+    tess_clifford_algebra a;
     memset(&a, 0, sizeof(a));
     a.struct_size = sizeof(a);
     const int n = int(strlen(signs));
@@ -98,7 +98,7 @@ inline tess_cl_algebra make_algebra(const char *signs)
     a.n_component = 1 << n;
     a.n_grade = n + 1;
     list_components(a);
-    int index[TESS_CL_MAX_COMPONENTS];
+    int index[TESS_CLIFFORD_MAX_COMPONENTS];
     for (int k = 0; k < a.n_component; k++) {
         index[a.mask[k]] = k;
     }
@@ -127,7 +127,7 @@ inline tess_cl_algebra make_algebra(const char *signs)
         }
     }
     for (int t = 0; t < a.n_term; t++) {
-        tess_cl_term &term = a.terms[t];
+        tess_clifford_term &term = a.terms[t];
         term.path = uint8_t(path_of[a.grade[term.i]][a.grade[term.k]][a.grade[term.j]]);
     }
     return a;

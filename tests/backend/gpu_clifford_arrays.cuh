@@ -205,9 +205,9 @@ struct tensor {
     }
 };
 
-tess_cl_algebra algebra_of(int n_symbol)
+tess_clifford_algebra algebra_of(int n_symbol)
 {
-    tess_cl_algebra algebra = {};
+    tess_clifford_algebra algebra = {};
     algebra.metric.n_symbol = n_symbol;
     algebra.n_component = 1 << n_symbol;
     algebra.n_grade = n_symbol + 1;

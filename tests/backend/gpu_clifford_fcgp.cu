@@ -21,7 +21,7 @@ double gate_of(const problem &c)
         return 1e-13;
     }
     if (c.dtype == TESS_F32) {
-        return c.precision == TESS_CL_HIGH ? 6e-4 : 1e-6;
+        return c.precision == TESS_CLIFFORD_HIGH ? 6e-4 : 1e-6;
     }
     return c.dtype == TESS_F16 ? 1e-3 : 6e-3;
 }
@@ -46,7 +46,7 @@ struct device_arrays {
     array x, y, weight, out, grad_out, grad_x, grad_y, grad_weight, statistics;
 };
 
-void make_arrays(const problem &c, const tess_cl_algebra &a, device_arrays &d)
+void make_arrays(const problem &c, const tess_clifford_algebra &a, device_arrays &d)
 {
     d.x.make(c.dtype, a.n_component, c.n_row, c.n_in, c.order);
     d.y.make(c.dtype, a.n_component, c.n_row, c.n_in, c.order);
@@ -68,8 +68,8 @@ void drop_arrays(device_arrays &d)
     }
 }
 
-tess_stage_clifford_fcgp stage_of(const problem &c, const tess_cl_algebra &a, device_arrays &d,
-                                  tess_cl_pass pass)
+tess_stage_clifford_fcgp stage_of(const problem &c, const tess_clifford_algebra &a,
+                                  device_arrays &d, tess_clifford_pass pass)
 {
     tess_stage_clifford_fcgp s = {};
     s.problem.algebra = &a;
@@ -88,7 +88,7 @@ tess_stage_clifford_fcgp stage_of(const problem &c, const tess_cl_algebra &a, de
     s.x = d.x.view();
     s.y = d.y.view();
     s.weight = d.weight.view();
-    if (pass == TESS_CL_FORWARD) {
+    if (pass == TESS_CLIFFORD_FORWARD) {
         s.out = d.out.view();
         s.statistics = d.statistics.device;
     } else {
@@ -157,18 +157,18 @@ void compare_bits(const problem &c, const char *what, array &got, const vector<d
 }
 
 // Gradients must not depend on which others are asked for.
-void check_alone(const problem &c, const tess_cl_algebra &a, device_arrays &d,
+void check_alone(const problem &c, const tess_clifford_algebra &a, device_arrays &d,
                  const vector<double> &gx, const vector<double> &gw)
 {
     for (array *one : {&d.grad_x, &d.grad_weight}) {
         CHECK(cudaMemset(one->device, 0xff, one->host.size()));
     }
-    tess_stage_clifford_fcgp s = stage_of(c, a, d, TESS_CL_BACKWARD);
+    tess_stage_clifford_fcgp s = stage_of(c, a, d, TESS_CLIFFORD_BACKWARD);
     s.grad_x.data = nullptr;
     s.grad_y.data = nullptr;
     run(s);
     compare_bits(c, "gw alone", d.grad_weight, gw);
-    s = stage_of(c, a, d, TESS_CL_BACKWARD);
+    s = stage_of(c, a, d, TESS_CLIFFORD_BACKWARD);
     s.grad_y.data = nullptr;
     s.grad_weight.data = nullptr;
     run(s);
@@ -177,7 +177,7 @@ void check_alone(const problem &c, const tess_cl_algebra &a, device_arrays &d,
 
 void check(const problem &c, bool again)
 {
-    const tess_cl_algebra a = algebra_of(c.metric);
+    const tess_clifford_algebra a = algebra_of(c.metric);
     device_arrays d;
     make_arrays(c, a, d);
     d.x.fill(1, c.spread);
@@ -188,13 +188,13 @@ void check(const problem &c, bool again)
     want.forward(d.x.values, d.y.values, d.weight.values);
     want.backward(d.x.values, d.y.values, d.weight.values, d.grad_out.values);
 
-    run(stage_of(c, a, d, TESS_CL_FORWARD));
+    run(stage_of(c, a, d, TESS_CLIFFORD_FORWARD));
     d.out.fetch();
     d.statistics.fetch();
     const double allowed = gate_of(c);
     compare(c, "z", d.out.values, want.z, allowed);
     compare(c, "r", d.statistics.values, want.r, allowed);
-    run(stage_of(c, a, d, TESS_CL_BACKWARD));
+    run(stage_of(c, a, d, TESS_CLIFFORD_BACKWARD));
     d.grad_x.fetch();
     d.grad_y.fetch();
     d.grad_weight.fetch();
@@ -208,9 +208,9 @@ void check(const problem &c, bool again)
         for (array *one : {&d.out, &d.grad_x, &d.grad_weight}) {
             CHECK(cudaMemset(one->device, 0xff, one->host.size()));
         }
-        run(stage_of(c, a, d, TESS_CL_FORWARD), true);
+        run(stage_of(c, a, d, TESS_CLIFFORD_FORWARD), true);
         compare_bits(c, "z", d.out, z);
-        run(stage_of(c, a, d, TESS_CL_BACKWARD), true);
+        run(stage_of(c, a, d, TESS_CLIFFORD_BACKWARD), true);
         compare_bits(c, "gx", d.grad_x, gx);
         compare_bits(c, "gw", d.grad_weight, gw);
         check_alone(c, a, d, gx, gw);
@@ -227,26 +227,26 @@ const vector<int> cl13 = {1, -1, -1, -1};
 const vector<int> cl301 = {0, 1, 1, 1};
 const vector<int> cl41 = {1, 1, 1, 1, -1};
 const int32_t f32 = TESS_F32, f64 = TESS_F64, f16 = TESS_F16, bf16 = TESS_BF16;
-const int32_t gelu = TESS_CL_GELU, euclid = TESS_CL_NORM_EUCLID;
-const int32_t highest = TESS_CL_HIGHEST, high = TESS_CL_HIGH;
+const int32_t gelu = TESS_CLIFFORD_GELU, euclid = TESS_CLIFFORD_NORM_EUCLID;
+const int32_t highest = TESS_CLIFFORD_HIGHEST, high = TESS_CLIFFORD_HIGH;
 const problem small[] = {
     {"f64", cl30, 37, 28, 28, f64, f64, gelu, 1, euclid, highest, plain, all_paths, false,
      false},
     {"f64 saved", cl30, 5, 7, 7, f64, f64, gelu, 1, euclid, highest, plain, all_paths, true,
      false},
-    {"f64 cl13 abs", cl13, 9, 11, 11, f64, f64, TESS_CL_GELU_TANH, 1, TESS_CL_NORM_ABS, highest,
+    {"f64 cl13 abs", cl13, 9, 11, 11, f64, f64, TESS_CLIFFORD_GELU_TANH, 1, TESS_CLIFFORD_NORM_ABS, highest,
      channel_last, all_paths, false, false},
-    {"f64 cl301 clamp", cl301, 9, 6, 9, f64, f64, TESS_CL_SIGMOID, 1, TESS_CL_NORM_CLAMP,
+    {"f64 cl301 clamp", cl301, 9, 6, 9, f64, f64, TESS_CLIFFORD_SIGMOID, 1, TESS_CLIFFORD_NORM_CLAMP,
      highest, padded, all_paths, true, false},
-    {"f64 cl20 mask", cl20, 70, 130, 3, f64, f64, TESS_CL_RELU, 0, euclid, highest, plain,
+    {"f64 cl20 mask", cl20, 70, 130, 3, f64, f64, TESS_CLIFFORD_RELU, 0, euclid, highest, plain,
      0x155, false, false},
     {"f32 highest", cl30, 130, 72, 72, f32, f32, gelu, 1, euclid, highest, plain, all_paths,
      true, false},
     {"f32 highest tiny", cl30, 1, 1, 1, f32, f32, gelu, 1, euclid, highest, padded, all_paths,
      true, false},
-    {"f32 cl41", cl41, 3, 5, 5, f32, f32, gelu, 1, TESS_CL_NORM_ABS, highest, plain, all_paths,
+    {"f32 cl41", cl41, 3, 5, 5, f32, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, highest, plain, all_paths,
      true, false},
-    {"bf16 cl13", cl13, 17, 24, 24, bf16, f32, gelu, 1, TESS_CL_NORM_ABS, highest, plain,
+    {"bf16 cl13", cl13, 17, 24, 24, bf16, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, highest, plain,
      all_paths, true, false},
     {"f32 high", cl30, 130, 64, 64, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
      false},
@@ -254,13 +254,13 @@ const problem small[] = {
      false, false},
     {"f32 high wide", cl30, 70, 72, 104, f32, f32, gelu, 1, euclid, high, plain, 0xf7fff, true,
      false},
-    {"f32 high ranges", cl30, 66, 40, 40, f32, f32, TESS_CL_IDENTITY, 1, euclid, high, plain,
+    {"f32 high ranges", cl30, 66, 40, 40, f32, f32, TESS_CLIFFORD_IDENTITY, 1, euclid, high, plain,
      all_paths, true, true},
     {"f32 high last", cl30, 20, 28, 28, f32, f32, gelu, 0, euclid, high, channel_last,
      all_paths, false, false},
-    {"f32 high cl13", cl13, 40, 24, 24, f32, f32, gelu, 1, TESS_CL_NORM_ABS, high, plain,
+    {"f32 high cl13", cl13, 40, 24, 24, f32, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, high, plain,
      all_paths, true, false},
-    {"f32 high cl301", cl301, 33, 20, 28, f32, f32, TESS_CL_SIGMOID, 1, TESS_CL_NORM_CLAMP, high,
+    {"f32 high cl301", cl301, 33, 20, 28, f32, f32, TESS_CLIFFORD_SIGMOID, 1, TESS_CLIFFORD_NORM_CLAMP, high,
      padded, 0x2fffffffe, false, false},
     {"f32 high cl41", cl41, 20, 12, 12, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
      false},
@@ -332,7 +332,7 @@ double median_ms(const vector<tess_stage_clifford_fcgp> &stages, int repeats)
 
 void bench(const problem &c, int repeats)
 {
-    const tess_cl_algebra a = algebra_of(c.metric);
+    const tess_clifford_algebra a = algebra_of(c.metric);
     device_arrays sets[2];
     vector<tess_stage_clifford_fcgp> forward;
     vector<tess_stage_clifford_fcgp> backward;
@@ -346,8 +346,8 @@ void bench(const problem &c, int repeats)
         d.y.fill_fast(1);
         d.weight.fill_fast(0.5);
         d.grad_out.fill_fast(1);
-        forward.push_back(stage_of(c, a, d, TESS_CL_FORWARD));
-        backward.push_back(stage_of(c, a, d, TESS_CL_BACKWARD));
+        forward.push_back(stage_of(c, a, d, TESS_CLIFFORD_FORWARD));
+        backward.push_back(stage_of(c, a, d, TESS_CLIFFORD_BACKWARD));
     }
     bytes[0] = tess_cuda_stage_clifford_fcgp.scratch_bytes(&device, &forward[0]);
     bytes[1] = tess_cuda_stage_clifford_fcgp.scratch_bytes(&device, &backward[0]);
@@ -378,19 +378,19 @@ void bench(const problem &c, int repeats)
 
 // clang-format off
 const problem measured[] = {
-    {"3d 4096x512 high", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"3d 4096x512 high", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, true, false},
-    {"3d 4096x512 no z", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"3d 4096x512 no z", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, false, false},
-    {"3d 4096x512 bf16", cl30, 4096, 512, 512, bf16, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"3d 4096x512 bf16", cl30, 4096, 512, 512, bf16, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, true, false},
-    {"2d 4096x512 high", cl20, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"2d 4096x512 high", cl20, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, true, false},
-    {"3d 4096x128 high", cl30, 4096, 128, 128, f32, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"3d 4096x128 high", cl30, 4096, 128, 128, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, true, false},
-    {"3d 16384x32 high", cl30, 16384, 32, 32, f32, f32, gelu, 1, euclid, TESS_CL_HIGH, plain,
+    {"3d 16384x32 high", cl30, 16384, 32, 32, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
      all_paths, true, false},
-    {"3d 2048x256 highest", cl30, 2048, 256, 256, f32, f32, gelu, 1, euclid, TESS_CL_HIGHEST,
+    {"3d 2048x256 highest", cl30, 2048, 256, 256, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGHEST,
      plain, all_paths, true, false},
 };
 // clang-format on

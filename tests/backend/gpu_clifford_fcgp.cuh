@@ -65,9 +65,9 @@ inline int sign_of(const vector<int> &metric, int left, int right)
     return sign;
 }
 
-inline tess_cl_algebra algebra_of(const vector<int> &metric)
+inline tess_clifford_algebra algebra_of(const vector<int> &metric)
 {
-    tess_cl_algebra a = {};
+    tess_clifford_algebra a = {};
     a.metric.n_symbol = int32_t(metric.size());
     for (size_t i = 0; i < metric.size(); i++) {
         a.metric.square[i] = int8_t(metric[i]);
@@ -101,7 +101,7 @@ inline tess_cl_algebra algebra_of(const vector<int> &metric)
     }
     std::set<std::pair<int, int>> pairs;
     for (int t = 0; t < a.n_term; t++) {
-        tess_cl_term &term = a.terms[t];
+        tess_clifford_term &term = a.terms[t];
         term.path = uint8_t(rank[a.grade[term.i]][a.grade[term.k]][a.grade[term.j]]);
         a.path_out[term.path] = a.grade[term.k];
         pairs.insert({term.k, term.path});
@@ -269,16 +269,16 @@ inline double gate(int activation, double s, double *slope)
     const double t = std::tanh(root * (s + 0.044715 * s * s * s));
     const double sigmoid = 1 / (1 + std::exp(-s));
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         *slope = pdf;
         return 0.5 * std::erfc(-s / std::sqrt(2));
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         *slope = 0.5 * (1 + t) + 0.5 * s * (1 - t * t) * root * (1 + 3 * 0.044715 * s * s);
         return 0.5 * s * (1 + t);
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         *slope = s > 0 ? 1 : 0;
         return s > 0 ? s : 0;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         *slope = sigmoid * (1 - sigmoid);
         return sigmoid;
     default:
@@ -289,11 +289,11 @@ inline double gate(int activation, double s, double *slope)
 
 struct reference {
     const problem &c;
-    const tess_cl_algebra &a;
+    const tess_clifford_algebra &a;
     int64_t B, N, M; // rows, in, out
     vector<double> X, Y, o, z, r, h, gx, gy, gw;
 
-    reference(const problem &one, const tess_cl_algebra &algebra)
+    reference(const problem &one, const tess_clifford_algebra &algebra)
         : c(one), a(algebra), B(one.n_row), N(one.n_in), M(one.n_out)
     {
     }
@@ -306,7 +306,7 @@ struct reference {
         }
         return out;
     }
-    bool takes(const tess_cl_term &t) const
+    bool takes(const tess_clifford_term &t) const
     {
         return c.mask >> t.path & 1;
     }
@@ -316,7 +316,7 @@ struct reference {
         Y = gated(y);
         o.assign(size_t(a.n_component * B * M), 0);
         for (int t = 0; t < a.n_term; t++) {
-            const tess_cl_term &term = a.terms[t];
+            const tess_clifford_term &term = a.terms[t];
             for (int64_t e = 0; takes(term) && e < B * N; e++) {
                 const double q =
                     term.sign * X[size_t(term.i * B * N + e)] * Y[size_t(term.j * B * N + e)];
@@ -347,13 +347,13 @@ struct reference {
             for (int g = 0; g < a.n_grade; g++) {
                 double sum = 0;
                 for (int64_t n = 0; n < M; n++) {
-                    const double v = kappa(g, b, n, c.norm_metric != TESS_CL_NORM_EUCLID);
-                    sum += c.norm_metric == TESS_CL_NORM_ABS ? std::fabs(v) : v;
+                    const double v = kappa(g, b, n, c.norm_metric != TESS_CLIFFORD_NORM_EUCLID);
+                    sum += c.norm_metric == TESS_CLIFFORD_NORM_ABS ? std::fabs(v) : v;
                 }
                 all += sum / double(M);
                 r[size_t(g * B + b)] = std::sqrt(sum / double(M) + 1e-6);
             }
-            for (int g = 0; g < a.n_grade && c.norm_metric == TESS_CL_NORM_CLAMP; g++) {
+            for (int g = 0; g < a.n_grade && c.norm_metric == TESS_CLIFFORD_NORM_CLAMP; g++) {
                 r[size_t(g * B + b)] = std::sqrt(std::max(all, 1e-6));
             }
             for (int64_t i = 0; i < a.n_component * M; i++) {
@@ -378,9 +378,9 @@ struct reference {
                 const size_t e = size_t((k * B + b) * M + i % M);
                 const double root = r[size_t(g * B + b)];
                 double part = z[e] * d[size_t(g)];
-                if (c.norm_metric == TESS_CL_NORM_ABS) {
+                if (c.norm_metric == TESS_CLIFFORD_NORM_ABS) {
                     part *= a.eta[k] * (kappa(g, b, i % M, true) > 0 ? 1 : -1);
-                } else if (c.norm_metric == TESS_CL_NORM_CLAMP) {
+                } else if (c.norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
                     part = root * root > 1.000001e-6 ? a.eta[k] * z[e] * all : 0;
                 }
                 h[e] = (gz[e] - part) / root;
@@ -410,7 +410,7 @@ struct reference {
         vector<double> R(X.size(), 0);
         gw.assign(w.size(), 0);
         for (int t = 0; t < a.n_term; t++) {
-            const tess_cl_term &term = a.terms[t];
+            const tess_clifford_term &term = a.terms[t];
             for (int64_t e = 0; takes(term) && e < B * N; e++) {
                 const size_t i = size_t(term.i * B * N + e);
                 const size_t j = size_t(term.j * B * N + e);

@@ -2,8 +2,8 @@
 // and of the matrix kernel in other shapes than the shipped ones, over chunks of several sizes. A
 // shape's results have to agree with those of the first.
 
-#include "backend/cuda/clifford_fcgp_multiply.cuh"
-#include "backend/cuda/clifford_fcgp_weights.cuh"
+#include "backend/cuda/clifford/fcgp/fcgp_multiply.cuh"
+#include "backend/cuda/clifford/fcgp/fcgp_weights.cuh"
 #include "gpu_clifford_fcgp.cuh"
 
 #include <functional>
@@ -70,7 +70,7 @@ void report(const std::string &what, double us, double flops, double bytes)
 
 // Arrays of the whole batch, and scratch memory of a chunk.
 struct setup {
-    tess_cl_algebra algebra = algebra_of({1, 1, 1});
+    tess_clifford_algebra algebra = algebra_of({1, 1, 1});
     cl_fc_table product = table(CL_FC_PRODUCT);
     cl_fc_table pairs = table(CL_FC_GRAD_PAIR);
     cl_fc_table weights = table(CL_FC_GRAD_WEIGHT);
@@ -174,9 +174,9 @@ void make_chunk(setup &s, int64_t most_rows)
     c.product_exponent = cl_fc_product_exponent(clifford::fc_cl30.most_terms);
     c.sum_exponent = cl_fc_sum_exponent(n);
     c.dtype = c.out_dtype = c.saved_dtype = TESS_F32;
-    c.activation = TESS_CL_GELU;
+    c.activation = TESS_CLIFFORD_GELU;
     c.normalize = 1;
-    c.metric = TESS_CL_NORM_EUCLID;
+    c.metric = TESS_CLIFFORD_NORM_EUCLID;
     c.eps = 1e-6f;
     c.are_inputs_ready = 1;
 }

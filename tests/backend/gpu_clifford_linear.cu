@@ -2,17 +2,17 @@
 // types and strides; with --bench, times. run_clifford_on_gpu.sh builds and runs it.
 
 // clang-format off
-#include "backend/cuda/clifford_linear.cu"
-#include "backend/cuda/clifford_linear_bias.cu"
-#include "backend/cuda/clifford_linear_f32.cu"
-#include "backend/cuda/clifford_linear_general.cu"
-#include "backend/cuda/clifford_linear_prepare.cu"
-#include "backend/cuda/clifford_linear_rows.cu"
-#include "backend/cuda/clifford_linear_sums.cu"
-#include "backend/cuda/clifford_linear_tensor.cu"
-#include "backend/cuda/clifford_linear_wgmma.cu"
-#include "backend/cuda/clifford_linear_wgmma_sums.cu"
-#include "backend/cuda/clifford_boxes.cu"
+#include "backend/cuda/clifford/linear/linear.cu"
+#include "backend/cuda/clifford/linear/linear_bias.cu"
+#include "backend/cuda/clifford/linear/linear_f32.cu"
+#include "backend/cuda/clifford/linear/linear_general.cu"
+#include "backend/cuda/clifford/linear/linear_prepare.cu"
+#include "backend/cuda/clifford/linear/linear_rows.cu"
+#include "backend/cuda/clifford/linear/linear_sums.cu"
+#include "backend/cuda/clifford/linear/linear_tensor.cu"
+#include "backend/cuda/clifford/linear/linear_wgmma.cu"
+#include "backend/cuda/clifford/linear/linear_wgmma_sums.cu"
+#include "backend/cuda/clifford/common/boxes.cu"
 // clang-format on
 
 #include "gpu_clifford_arrays.cuh"
@@ -99,13 +99,13 @@ struct linear_check {
         a.problem.dtype = c_.dtype;
         a.problem.weight_dtype = c_.weight_dtype;
         a.problem.precision = c_.precision;
-        a.problem.bias_mode = c_.bias_all ? TESS_CL_BIAS_ALL : TESS_CL_BIAS_SCALAR;
+        a.problem.bias_mode = c_.bias_all ? TESS_CLIFFORD_BIAS_ALL : TESS_CLIFFORD_BIAS_SCALAR;
         a.problem.pass = pass;
         a.x = x.view();
         a.weight = weight.view();
         a.bias = bias.view();
         a.bias.stride[0] = 1;
-        if (pass == TESS_CL_FORWARD) {
+        if (pass == TESS_CLIFFORD_FORWARD) {
             a.out = out.view();
         } else {
             a.grad_out = grad_out.view();
@@ -141,8 +141,8 @@ struct linear_check {
 
     void check()
     {
-        run(TESS_CL_FORWARD, c_.n_row);
-        run(TESS_CL_BACKWARD, c_.n_row);
+        run(TESS_CLIFFORD_FORWARD, c_.n_row);
+        run(TESS_CLIFFORD_BACKWARD, c_.n_row);
         std::vector<char> first, again;
         bool clean = out.download(first);
         clean = grad_x.download(again) && clean;
@@ -155,7 +155,7 @@ struct linear_check {
         // Half of the rows alone: the same bits.
         if (c_.order == layout::dense && c_.n_row > 1) {
             out.poison();
-            run(TESS_CL_FORWARD, c_.n_row / 2);
+            run(TESS_CLIFFORD_FORWARD, c_.n_row / 2);
             again.resize(first.size());
             must(cudaMemcpy(again.data(), out.device, again.size(), cudaMemcpyDeviceToHost),
                  "half");
@@ -185,7 +185,7 @@ struct linear_check {
         if (c_.dtype == TESS_BF16) {
             return 6e-3;
         }
-        return c_.dtype == TESS_F16 ? 1e-3 : c_.precision == TESS_CL_HIGH ? 6e-4 : 1e-6;
+        return c_.dtype == TESS_F16 ? 1e-3 : c_.precision == TESS_CLIFFORD_HIGH ? 6e-4 : 1e-6;
     }
 
     void report_both(const char *part, const errors &e, bool rows)
@@ -250,7 +250,7 @@ struct linear_check {
     }
 
     test_case c_;
-    tess_cl_algebra algebra_;
+    tess_clifford_algebra algebra_;
     std::string name_;
     std::vector<double> initial_;
 
@@ -262,11 +262,15 @@ struct linear_check {
 void check_wide()
 {
     const test_case wide[] = {
-        {3, 300, 256, 264, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, false, true, true},
-        {2, 500, 1024, 1088, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, true, false, false},
-        {1, 65, 580, 196, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, true, true, true},
-        {3, 333, 512, 256, TESS_BF16, TESS_F32, TESS_CL_HIGH, layout::dense, false, true, false},
-        {3, 333, 256, 512, TESS_F16, TESS_F16, TESS_CL_HIGH, layout::dense, false, true, false},
+        {3, 300, 256, 264, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH, layout::dense, false, true,
+         true},
+        {2, 500, 1024, 1088, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH, layout::dense, true, false,
+         false},
+        {1, 65, 580, 196, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH, layout::dense, true, true, true},
+        {3, 333, 512, 256, TESS_BF16, TESS_F32, TESS_CLIFFORD_HIGH, layout::dense, false, true,
+         false},
+        {3, 333, 256, 512, TESS_F16, TESS_F16, TESS_CLIFFORD_HIGH, layout::dense, false, true,
+         false},
     };
     for (const test_case &c : wide) {
         linear_check(c).check();
@@ -276,10 +280,10 @@ void check_wide()
 void check_all()
 {
     const int32_t types[][3] = {
-        {TESS_F32, TESS_F32, TESS_CL_HIGHEST},  {TESS_F32, TESS_F32, TESS_CL_HIGH},
-        {TESS_F64, TESS_F64, TESS_CL_HIGHEST},  {TESS_BF16, TESS_BF16, TESS_CL_HIGH},
-        {TESS_BF16, TESS_F32, TESS_CL_HIGHEST}, {TESS_F16, TESS_F16, TESS_CL_HIGHEST},
-        {TESS_F16, TESS_F32, TESS_CL_HIGH},
+        {TESS_F32, TESS_F32, TESS_CLIFFORD_HIGHEST},  {TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH},
+        {TESS_F64, TESS_F64, TESS_CLIFFORD_HIGHEST},  {TESS_BF16, TESS_BF16, TESS_CLIFFORD_HIGH},
+        {TESS_BF16, TESS_F32, TESS_CLIFFORD_HIGHEST}, {TESS_F16, TESS_F16, TESS_CLIFFORD_HIGHEST},
+        {TESS_F16, TESS_F32, TESS_CLIFFORD_HIGH},
     };
     for (const auto &t : types) {
         const bool wide = t[0] == TESS_F32 || t[0] == TESS_F64;
@@ -297,11 +301,11 @@ void check_all()
             linear_check(c).check();
         }
     }
-    linear_check(
-        {3, 4096, 512, 512, TESS_F32, TESS_F32, TESS_CL_HIGH, layout::dense, false, true, false})
+    linear_check({3, 4096, 512, 512, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH, layout::dense, false,
+                  true, false})
         .check();
-    linear_check({2, 700, 1024, 1088, TESS_F32, TESS_F32, TESS_CL_HIGHEST, layout::dense, false,
-                  false, false})
+    linear_check({2, 700, 1024, 1088, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGHEST, layout::dense,
+                  false, false, false})
         .check();
     check_wide();
 }
@@ -316,10 +320,10 @@ int main(int argc, char **argv)
         bench_parts(4096, 512);
         bench_shapes(4096, 512);
         bench_shapes(1024, 128);
-        bench_stage(3, 1024, 128, TESS_F32, TESS_CL_HIGH);
-        bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGH);
-        bench_stage(3, 4096, 512, TESS_F32, TESS_CL_HIGHEST);
-        bench_stage(3, 4096, 512, TESS_BF16, TESS_CL_HIGH);
+        bench_stage(3, 1024, 128, TESS_F32, TESS_CLIFFORD_HIGH);
+        bench_stage(3, 4096, 512, TESS_F32, TESS_CLIFFORD_HIGH);
+        bench_stage(3, 4096, 512, TESS_F32, TESS_CLIFFORD_HIGHEST);
+        bench_stage(3, 4096, 512, TESS_BF16, TESS_CLIFFORD_HIGH);
         return 0;
     }
     // --wide: few enough for the tools that look at every access.

@@ -12,7 +12,7 @@ void bench_stage(int n_symbol, int64_t n_row, int64_t n, int32_t dtype, int32_t 
         sets.push_back(new linear_check({n_symbol, n_row, n, n, dtype, TESS_F32, precision,
                                          layout::dense, false, true, false}));
     }
-    const tess_stage_clifford_linear all = sets[0]->stage(TESS_CL_BACKWARD, n_row);
+    const tess_stage_clifford_linear all = sets[0]->stage(TESS_CLIFFORD_BACKWARD, n_row);
     char *scratch = nullptr;
     must(cudaMalloc(&scratch, tess_cuda_stage_clifford_linear.scratch_bytes(nullptr, &all) + 256),
          "scratch");
@@ -20,7 +20,7 @@ void bench_stage(int n_symbol, int64_t n_row, int64_t n, int32_t dtype, int32_t 
     for (int part = 0; part < 5; part++) {
         const double us = median_us([&](int turn) {
             tess_stage_clifford_linear a = sets[size_t(turn % n_set)]->stage(
-                part == 0 ? TESS_CL_FORWARD : TESS_CL_BACKWARD, n_row);
+                part == 0 ? TESS_CLIFFORD_FORWARD : TESS_CLIFFORD_BACKWARD, n_row);
             a.problem.scratch = scratch;
             a.grad_x.data = part == 1 || part == 2 ? a.grad_x.data : nullptr;
             a.grad_weight.data = part == 1 || part == 3 ? a.grad_weight.data : nullptr;
@@ -48,9 +48,9 @@ struct bench_sets {
     bench_sets(int64_t rows, int64_t features) : n_row(rows), n(features)
     {
         for (int s = 0; s < count; s++) {
-            sets.push_back(new linear_check({3, n_row, n, n, TESS_F32, TESS_F32, TESS_CL_HIGH,
+            sets.push_back(new linear_check({3, n_row, n, n, TESS_F32, TESS_F32, TESS_CLIFFORD_HIGH,
                                              layout::dense, false, true, false}));
-            tess_stage_clifford_linear a = sets.back()->stage(TESS_CL_BACKWARD, n_row);
+            tess_stage_clifford_linear a = sets.back()->stage(TESS_CLIFFORD_BACKWARD, n_row);
             char *scratch = nullptr;
             must(cudaMalloc(&scratch, clifford_linear_tensor_scratch(a)), "scratch");
             arena memory = {scratch, 0};
@@ -64,7 +64,7 @@ struct bench_sets {
     {
         const double us = median_us([&](int turn) {
             const size_t s = size_t(turn % count);
-            must(work(sets[s]->stage(TESS_CL_BACKWARD, n_row), plans[s]), name);
+            must(work(sets[s]->stage(TESS_CLIFFORD_BACKWARD, n_row), plans[s]), name);
         });
         printf("bench part %lldx%lld %s %.1f us\n", (long long)n_row, (long long)n, name, us);
     }

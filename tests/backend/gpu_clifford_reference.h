@@ -7,13 +7,13 @@
 inline double gate_value(int activation, double s)
 {
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         return 0.5 * erfc(-s / sqrt(2.0));
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         return 0.5 * s * (1.0 + tanh(sqrt(2.0 / M_PI) * (s + 0.044715 * s * s * s)));
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         return s > 0 ? s : 0;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         return 1.0 / (1.0 + exp(-s));
     default:
         return 1.0;
@@ -26,13 +26,13 @@ inline double gate_slope(int activation, double s)
     const double c = sqrt(2.0 / M_PI);
     const double t = tanh(c * (s + 0.044715 * s * s * s));
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         return exp(-0.5 * s * s) / sqrt(2.0 * M_PI);
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         return 0.5 * (1.0 + t) + 0.5 * s * (1.0 - t * t) * c * (1.0 + 3 * 0.044715 * s * s);
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         return s > 0 ? 1 : 0;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         return f * (1.0 - f);
     default:
         return 0.0;
@@ -41,7 +41,7 @@ inline double gate_slope(int activation, double s)
 
 // Shapes and options of one computation.
 struct setting {
-    const tess_cl_algebra *algebra;
+    const tess_clifford_algebra *algebra;
     int64_t n_row;
     int64_t n;
     uint64_t path_mask;
@@ -63,23 +63,23 @@ struct setting {
 // r of every grade and row (all equal for clamp) and whether it moves with its inputs.
 inline void reference_statistics(const setting &s, const numbers &o, int64_t b, double *r)
 {
-    const tess_cl_algebra &a = *s.algebra;
-    double sums[TESS_CL_MAX_GRADES] = {0};
+    const tess_clifford_algebra &a = *s.algebra;
+    double sums[TESS_CLIFFORD_MAX_GRADES] = {0};
     double all = 0;
     for (int64_t i = 0; i < s.n; i++) {
-        double kappa[TESS_CL_MAX_GRADES] = {0};
+        double kappa[TESS_CLIFFORD_MAX_GRADES] = {0};
         for (int k = 0; k < a.n_component; k++) {
             const double v = o[s.at(k, b, i)];
-            kappa[a.grade[k]] += (s.metric == TESS_CL_NORM_EUCLID ? 1 : a.eta[k]) * v * v;
+            kappa[a.grade[k]] += (s.metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a.eta[k]) * v * v;
         }
         for (int g = 0; g < a.n_grade; g++) {
-            sums[g] += s.metric == TESS_CL_NORM_ABS ? fabs(kappa[g]) : kappa[g];
+            sums[g] += s.metric == TESS_CLIFFORD_NORM_ABS ? fabs(kappa[g]) : kappa[g];
             all += kappa[g];
         }
     }
     for (int g = 0; g < a.n_grade; g++) {
-        r[g] = s.metric == TESS_CL_NORM_CLAMP ? sqrt(fmax(all / double(s.n), s.eps))
-                                              : sqrt(sums[g] / double(s.n) + s.eps);
+        r[g] = s.metric == TESS_CLIFFORD_NORM_CLAMP ? sqrt(fmax(all / double(s.n), s.eps))
+                                                    : sqrt(sums[g] / double(s.n) + s.eps);
     }
 }
 
@@ -88,11 +88,11 @@ inline void reference_statistics(const setting &s, const numbers &o, int64_t b, 
 inline numbers reference_norm_gradient(const setting &s, const numbers &o, const numbers &gz,
                                        bool is_whole = true)
 {
-    const tess_cl_algebra &a = *s.algebra;
+    const tess_clifford_algebra &a = *s.algebra;
     numbers h(o.size());
     for (int64_t b = 0; b < s.n_row; b++) {
-        double r[TESS_CL_MAX_GRADES];
-        double dots[TESS_CL_MAX_GRADES] = {0};
+        double r[TESS_CLIFFORD_MAX_GRADES];
+        double dots[TESS_CLIFFORD_MAX_GRADES] = {0};
         double all = 0;
         reference_statistics(s, o, b, r);
         for (int k = 0; k < a.n_component; k++) {
@@ -101,16 +101,16 @@ inline numbers reference_norm_gradient(const setting &s, const numbers &o, const
                 all += gz[s.at(k, b, i)] * o[s.at(k, b, i)];
             }
         }
-        const bool is_clamp = s.metric == TESS_CL_NORM_CLAMP;
+        const bool is_clamp = s.metric == TESS_CLIFFORD_NORM_CLAMP;
         for (int64_t i = 0; i < s.n; i++) {
-            double kappa[TESS_CL_MAX_GRADES] = {0};
+            double kappa[TESS_CLIFFORD_MAX_GRADES] = {0};
             for (int k = 0; k < a.n_component; k++) {
                 kappa[a.grade[k]] += a.eta[k] * o[s.at(k, b, i)] * o[s.at(k, b, i)];
             }
             for (int k = 0; k < a.n_component; k++) {
                 const int g = a.grade[k];
-                double e = s.metric == TESS_CL_NORM_EUCLID ? 1 : a.eta[k];
-                if (s.metric == TESS_CL_NORM_ABS) {
+                double e = s.metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a.eta[k];
+                if (s.metric == TESS_CLIFFORD_NORM_ABS) {
                     e *= kappa[g] > 0 ? 1 : kappa[g] < 0 ? -1 : 0;
                 }
                 if (!is_whole || (is_clamp && r[g] <= sqrt(s.eps))) {
@@ -127,10 +127,10 @@ inline numbers reference_norm_gradient(const setting &s, const numbers &o, const
 
 inline numbers reference_norm(const setting &s, const numbers &o, numbers *statistics)
 {
-    const tess_cl_algebra &a = *s.algebra;
+    const tess_clifford_algebra &a = *s.algebra;
     numbers z(o);
     for (int64_t b = 0; b < s.n_row; b++) {
-        double r[TESS_CL_MAX_GRADES];
+        double r[TESS_CLIFFORD_MAX_GRADES];
         reference_statistics(s, o, b, r);
         for (int k = 0; k < a.n_component; k++) {
             for (int64_t i = 0; i < s.n; i++) {
@@ -182,14 +182,14 @@ inline numbers reference_gate_gradient(const setting &s, const numbers &x, const
 inline sgp_results reference_sgp(const setting &s, const numbers &x, const numbers &y,
                                  const numbers &w, const numbers &gz, bool is_whole = true)
 {
-    const tess_cl_algebra &a = *s.algebra;
+    const tess_clifford_algebra &a = *s.algebra;
     const numbers gated_x = reference_gate(s, x);
     const numbers gated_y = reference_gate(s, y);
     numbers o(x.size());
     sgp_results all;
     auto each_term = [&](auto &&visit) {
         for (int t = 0; t < a.n_term; t++) {
-            const tess_cl_term &term = a.terms[t];
+            const tess_clifford_term &term = a.terms[t];
             if (s.path_mask >> term.path & 1) {
                 for (int64_t b = 0; b < s.n_row; b++) {
                     for (int64_t i = 0; i < s.n; i++) {
@@ -200,7 +200,7 @@ inline sgp_results reference_sgp(const setting &s, const numbers &x, const numbe
             }
         }
     };
-    each_term([&](const tess_cl_term &t, size_t k, size_t i, size_t j, size_t p) {
+    each_term([&](const tess_clifford_term &t, size_t k, size_t i, size_t j, size_t p) {
         o[k] += t.sign * w[p] * gated_x[i] * gated_y[j];
     });
     all.statistics.resize(static_cast<size_t>(a.n_grade * s.n_row));
@@ -209,7 +209,7 @@ inline sgp_results reference_sgp(const setting &s, const numbers &x, const numbe
     numbers left(x.size());
     numbers right(x.size());
     all.gw.resize(static_cast<size_t>(s.n * a.n_path));
-    each_term([&](const tess_cl_term &t, size_t k, size_t i, size_t j, size_t p) {
+    each_term([&](const tess_clifford_term &t, size_t k, size_t i, size_t j, size_t p) {
         left[i] += t.sign * w[p] * h[k] * gated_y[j];
         right[j] += t.sign * w[p] * h[k] * gated_x[i];
         all.gw[p] += t.sign * h[k] * gated_x[i] * gated_y[j];

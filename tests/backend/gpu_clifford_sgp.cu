@@ -89,7 +89,7 @@ enum {
 // rounding.
 double slack_for(const test_case &c)
 {
-    if (c.metric != TESS_CL_NORM_EUCLID && strpbrk(c.signs, "-0") != nullptr) {
+    if (c.metric != TESS_CLIFFORD_NORM_EUCLID && strpbrk(c.signs, "-0") != nullptr) {
         return 40;
     }
     return c.n < 32 ? 8 : 1;
@@ -104,11 +104,12 @@ std::string name_of(const test_case &c, const char *what)
     return text;
 }
 
-setting setting_of(const test_case &c, const tess_cl_algebra &algebra)
+setting setting_of(const test_case &c, const tess_clifford_algebra &algebra)
 {
     const uint64_t all = (uint64_t(1) << algebra.n_path) - 1;
-    return {&algebra,     c.n_row,     c.n,      c.options & some_paths ? all & 0x5a6b3cd9u : all,
-            c.activation, c.normalize, c.metric, c.metric == TESS_CL_NORM_CLAMP ? 0.01 : 1e-6};
+    return {
+        &algebra,     c.n_row,     c.n,      c.options & some_paths ? all & 0x5a6b3cd9u : all,
+        c.activation, c.normalize, c.metric, c.metric == TESS_CLIFFORD_NORM_CLAMP ? 0.01 : 1e-6};
 }
 
 tess_cl_problem problem_of(const setting &s, int dtype, int weight_dtype, int pass)
@@ -166,12 +167,12 @@ void compare(const test_case &c, const char *what, const device_array &array, co
 void check_sgp_backward(const test_case &c, tess_stage_clifford_sgp args, layout weights_how,
                         const sgp_results &want, const sgp_results &parts)
 {
-    const tess_cl_algebra &algebra = *args.problem.algebra;
+    const tess_clifford_algebra &algebra = *args.problem.algebra;
     const int64_t D = algebra.n_component;
     const int weight_dtype = args.problem.weight_dtype;
     device_array dgx(D, c.n_row, c.n, c.dtype, c.how), dgy(D, c.n_row, c.n, c.dtype, c.how);
     device_array dgw(1, c.n, algebra.n_path, weight_dtype, weights_how);
-    args.problem.pass = TESS_CL_BACKWARD;
+    args.problem.pass = TESS_CLIFFORD_BACKWARD;
     args.out = tess_cl_view{};
     if (!(c.options & only_weights)) {
         args.grad_x = dgx.view();
@@ -200,7 +201,7 @@ void check_sgp_backward(const test_case &c, tess_stage_clifford_sgp args, layout
 
 void check_sgp(const test_case &c, uint64_t seed)
 {
-    const tess_cl_algebra algebra = make_algebra(c.signs);
+    const tess_clifford_algebra algebra = make_algebra(c.signs);
     const setting s = setting_of(c, algebra);
     const int wide = c.dtype == TESS_F64 ? TESS_F64 : TESS_F32;
     const int weight_dtype =
@@ -228,7 +229,7 @@ void check_sgp(const test_case &c, uint64_t seed)
 
     tess_stage_clifford_sgp args;
     memset(&args, 0, sizeof(args));
-    args.problem = problem_of(s, c.dtype, weight_dtype, TESS_CL_FORWARD);
+    args.problem = problem_of(s, c.dtype, weight_dtype, TESS_CLIFFORD_FORWARD);
     args.x = dx.view();
     args.y = dy.view();
     if (!(c.options & no_weights)) {
@@ -294,7 +295,7 @@ void check_double(const test_case &c, bool is_norm, const setting &s, const numb
 
 void check_point(const test_case &c, bool is_norm, uint64_t seed)
 {
-    const tess_cl_algebra algebra = make_algebra(c.signs);
+    const tess_clifford_algebra algebra = make_algebra(c.signs);
     const setting s = setting_of(c, algebra);
     random_source random(seed);
     numbers x = random.normals(s.items());
@@ -319,7 +320,7 @@ void check_point(const test_case &c, bool is_norm, uint64_t seed)
     tess_stage_clifford_norm args;
     memset(&args, 0, sizeof(args));
     tess_stage_clifford_gate gate_args;
-    for (int pass = TESS_CL_FORWARD; pass <= TESS_CL_DOUBLE_BACKWARD; pass++) {
+    for (int pass = TESS_CLIFFORD_FORWARD; pass <= TESS_CLIFFORD_DOUBLE_BACKWARD; pass++) {
         args.problem = problem_of(s, c.dtype, c.dtype, pass);
         args.x = dx.view();
         args.out = dz.view();
@@ -347,7 +348,8 @@ void check_point(const test_case &c, bool is_norm, uint64_t seed)
     (void)ddgz.get(d_gz);
     (void)ddx.get(d_x);
     // Too small an r, or signs that change with the last bits, make difference quotients worthless.
-    const bool is_definite = strpbrk(c.signs, "-0") == nullptr || c.metric == TESS_CL_NORM_EUCLID;
+    const bool is_definite =
+        strpbrk(c.signs, "-0") == nullptr || c.metric == TESS_CLIFFORD_NORM_EUCLID;
     if (c.n < 5 || (is_norm && !is_definite && c.dtype != TESS_F64)) {
         return;
     }
@@ -383,10 +385,10 @@ void check_shapes(bool is_small)
                     if (is_small && count % 3 != 0) {
                         continue;
                     }
-                    const int metric =
-                        is_euclid && count % 4 ? int(TESS_CL_NORM_EUCLID) : int(1 + count % 3);
+                    const int metric = is_euclid && count % 4 ? int(TESS_CLIFFORD_NORM_EUCLID)
+                                                              : int(1 + count % 3);
                     const int option = count % 2 ? 0 : options[count / 2 % 7];
-                    const int activation = count % 3 ? int(TESS_CL_GELU) : int(count / 3 % 5);
+                    const int activation = count % 3 ? int(TESS_CLIFFORD_GELU) : int(count / 3 % 5);
                     const test_case c = {signs,      shape[0],       shape[1], dtype, layout(how),
                                          activation, count % 5 != 0, metric,   option};
                     check_sgp(c, count);
@@ -417,9 +419,9 @@ void check_stream_width(int64_t n, int64_t n_row, uint64_t &count)
                         n,
                         dtype,
                         how,
-                        TESS_CL_GELU,
+                        TESS_CLIFFORD_GELU,
                         1,
-                        count % 3 ? int(TESS_CL_NORM_EUCLID) : int(TESS_CL_NORM_ABS),
+                        count % 3 ? int(TESS_CLIFFORD_NORM_EUCLID) : int(TESS_CLIFFORD_NORM_ABS),
                         brief_gates | (rows == 1 ? 0 : options[(count / 2 + count / 12) % 6])};
                     check_sgp(c, 1000 + count);
                     count++;
@@ -445,8 +447,9 @@ void check_streams(int64_t n_row, int64_t only = 0)
 void check_tails()
 {
     for (int dtype : {int(TESS_F32), int(TESS_F64)}) {
-        const tess_cl_algebra algebra = make_algebra("+");
-        const setting s = {&algebra, 1, 4000, 15, TESS_CL_GELU, 0, TESS_CL_NORM_EUCLID, 1e-6};
+        const tess_clifford_algebra algebra = make_algebra("+");
+        const setting s = {&algebra, 1, 4000, 15, TESS_CLIFFORD_GELU, 0, TESS_CLIFFORD_NORM_EUCLID,
+                           1e-6};
         const double lowest = dtype == TESS_F64 ? -37.5 : -13.0;
         numbers x(size_t(s.items()));
         for (int64_t i = 0; i < s.n; i++) {
@@ -458,7 +461,7 @@ void check_tails()
         dx.put(x);
         tess_stage_clifford_gate args;
         memset(&args, 0, sizeof(args));
-        args.problem = problem_of(s, dtype, dtype, TESS_CL_FORWARD);
+        args.problem = problem_of(s, dtype, dtype, TESS_CLIFFORD_FORWARD);
         args.x = dx.view();
         args.out = dz.view();
         run_stage(tess_cuda_stage_clifford_gate, args);
@@ -468,7 +471,7 @@ void check_tails()
         double worst = 0;
         for (int64_t i = 0; i < s.n; i++) {
             const double at = x[s.at(0, 0, i)];
-            const double want = at < -39 ? 0 : gate_value(TESS_CL_GELU, at);
+            const double want = at < -39 ? 0 : gate_value(TESS_CLIFFORD_GELU, at);
             const double got = z[s.at(1, 0, i)];
             const double scale = want > 0 ? want * eps * (1 + at * at) : 1e-300;
             worst = fmax(worst, fabs(got - want) / scale);

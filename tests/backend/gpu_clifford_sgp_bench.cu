@@ -2,7 +2,7 @@
 
 #include "gpu_clifford_sgp_big.cuh"
 
-#include "backend/cuda/clifford_device.cuh"
+#include "backend/cuda/clifford/common/device.cuh"
 
 #include <algorithm>
 #include <functional>
@@ -18,7 +18,7 @@ struct bench_set {
 // Arrays enough that none is still in a cache when its turn comes again.
 struct bench {
     const char *label;
-    const tess_cl_algebra *algebra;
+    const tess_clifford_algebra *algebra;
     int64_t n_row;
     int64_t n;
     int dtype;
@@ -156,7 +156,7 @@ cudaError_t call_stage(const bench &b, const bench_set &set, int pass)
     s.x.data = set.x;
     s.y.data = set.y;
     s.weight.data = b.w;
-    s.out.data = pass == TESS_CL_FORWARD ? set.out : nullptr;
+    s.out.data = pass == TESS_CLIFFORD_FORWARD ? set.out : nullptr;
     s.grad_out.data = set.gz;
     s.grad_x.data = set.gx;
     s.grad_y.data = set.gy;
@@ -175,12 +175,13 @@ void time_type(bench b)
         return move<3, 2>(b, b.sets[size_t(i)], b.sets[size_t(i)].gx, b.sets[size_t(i)].gy);
     });
     time_calls(b, "forward", 3,
-               [&](int i) { return call_stage(b, b.sets[size_t(i)], TESS_CL_FORWARD); });
+               [&](int i) { return call_stage(b, b.sets[size_t(i)], TESS_CLIFFORD_FORWARD); });
     time_calls(b, "backward", 5,
-               [&](int i) { return call_stage(b, b.sets[size_t(i)], TESS_CL_BACKWARD); });
+               [&](int i) { return call_stage(b, b.sets[size_t(i)], TESS_CLIFFORD_BACKWARD); });
     time_calls(b, "both", 8, [&](int i) {
-        const cudaError_t error = call_stage(b, b.sets[size_t(i)], TESS_CL_FORWARD);
-        return error != cudaSuccess ? error : call_stage(b, b.sets[size_t(i)], TESS_CL_BACKWARD);
+        const cudaError_t error = call_stage(b, b.sets[size_t(i)], TESS_CLIFFORD_FORWARD);
+        return error != cudaSuccess ? error
+                                    : call_stage(b, b.sets[size_t(i)], TESS_CLIFFORD_BACKWARD);
     });
     free_arrays(b);
 }
@@ -216,9 +217,9 @@ void bench_sgp(const std::string &only, int64_t n_row, int64_t n)
 {
     const double copy_rate = measure_copy();
     printf("copy %.0f GB/s\n", copy_rate * 1e-9);
-    const tess_cl_algebra plane = make_algebra("++");
-    const tess_cl_algebra space = make_algebra("+++");
-    auto wanted = [&](const char *label, const tess_cl_algebra &algebra, int dtype) {
+    const tess_clifford_algebra plane = make_algebra("++");
+    const tess_clifford_algebra space = make_algebra("+++");
+    auto wanted = [&](const char *label, const tess_clifford_algebra &algebra, int dtype) {
         bench b = {label, &algebra, n_row, n, dtype, copy_rate, {}, {}, {}, {}, {}};
         if (!only.empty() && only != label) {
             return;

@@ -5,7 +5,7 @@
 
 #include "gpu_clifford_arrays.h"
 
-#include "backend/cuda/clifford.cuh"
+#include "backend/cuda/clifford/common/clifford.cuh"
 #include "backend/cuda/cuda_backend.h"
 
 namespace
@@ -73,7 +73,7 @@ tess_cl_view rows_view(void *data, int64_t n_row, int64_t n)
 }
 
 struct big_case {
-    const tess_cl_algebra *algebra;
+    const tess_clifford_algebra *algebra;
     int64_t n_row;
     int64_t n;
     float *x, *y, *gz, *w, *gw, *statistics;
@@ -91,16 +91,16 @@ struct big_case {
         s.problem.dtype = TESS_F32;
         s.problem.weight_dtype = TESS_F32;
         s.problem.pass = pass;
-        s.problem.activation = TESS_CL_GELU;
+        s.problem.activation = TESS_CLIFFORD_GELU;
         s.problem.normalize = 1;
-        s.problem.norm_metric = TESS_CL_NORM_EUCLID;
+        s.problem.norm_metric = TESS_CLIFFORD_NORM_EUCLID;
         s.problem.eps = 1e-6;
         s.problem.scratch = scratch;
         s.x = rows_view(x, n_row, n);
         s.y = rows_view(y, n_row, n);
         s.weight = {w, {algebra->n_path, 1, 0}};
         s.statistics = statistics;
-        if (pass == TESS_CL_FORWARD) {
+        if (pass == TESS_CLIFFORD_FORWARD) {
             s.out = rows_view(first, n_row, n);
         } else {
             s.grad_out = rows_view(gz, n_row, n);

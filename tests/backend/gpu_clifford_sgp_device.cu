@@ -26,7 +26,7 @@ void run_sgp(const tess_stage_clifford_sgp &s, cudaStream_t stream = nullptr)
 }
 
 // One call against the same rows in pieces, bit by bit; then again and again.
-void check_pieces(const char *name, const tess_cl_algebra &algebra, int64_t n_row, int64_t n,
+void check_pieces(const char *name, const tess_clifford_algebra &algebra, int64_t n_row, int64_t n,
                   int n_repeat, bool keeps_statistics = false)
 {
     const int64_t n_item = algebra.n_component * n_row * n;
@@ -45,11 +45,11 @@ void check_pieces(const char *name, const tess_cl_algebra &algebra, int64_t n_ro
     }
     float *a[2] = {make_items<float>(n_item, 0), make_items<float>(n_item, 0)};
     float *b[2] = {make_items<float>(n_item, 0), make_items<float>(n_item, 0)};
-    const tess_stage_clifford_sgp sized = c.stage(TESS_CL_BACKWARD, a[0], a[1]);
+    const tess_stage_clifford_sgp sized = c.stage(TESS_CLIFFORD_BACKWARD, a[0], a[1]);
     const size_t bytes = tess_cuda_stage_clifford_sgp.scratch_bytes(nullptr, &sized);
     CHECK_CUDA(cudaMalloc(&c.scratch, bytes + 256));
     unsigned long long differences = 0;
-    for (int pass = TESS_CL_FORWARD; pass <= TESS_CL_BACKWARD; pass++) {
+    for (int pass = TESS_CLIFFORD_FORWARD; pass <= TESS_CLIFFORD_BACKWARD; pass++) {
         run_sgp(c.stage(pass, a[0], a[1]));
         CHECK_CUDA(
             cudaMemcpy(kept_gw, c.gw, size_t(n * algebra.n_path) * 4, cudaMemcpyDeviceToDevice));
@@ -67,7 +67,7 @@ void check_pieces(const char *name, const tess_cl_algebra &algebra, int64_t n_ro
     }
     for (int i = 0; i < n_repeat; i++) {
         CHECK_CUDA(cudaMemset(b[0], 0xff, size_t(n_item) * 4));
-        run_sgp(c.stage(TESS_CL_BACKWARD, b[0], b[1]));
+        run_sgp(c.stage(TESS_CLIFFORD_BACKWARD, b[0], b[1]));
         differences += count_differences(a[0], b[0], n_item * 4);
         differences += count_differences(a[1], b[1], n_item * 4);
         differences += count_differences(kept_gw, c.gw, n * algebra.n_path * 4);
@@ -82,7 +82,7 @@ void check_pieces(const char *name, const tess_cl_algebra &algebra, int64_t n_ro
 }
 
 // The caller's stream, captured into a graph and replayed, gives the bits of a plain call.
-void check_graph(const tess_cl_algebra &algebra)
+void check_graph(const tess_clifford_algebra &algebra)
 {
     const int64_t n_row = 300;
     const int64_t n = 512;
@@ -99,7 +99,7 @@ void check_graph(const tess_cl_algebra &algebra)
     for (float *&data : out) {
         data = make_items<float>(n_item, 0);
     }
-    const tess_stage_clifford_sgp sized = c.stage(TESS_CL_BACKWARD, out[0], out[1]);
+    const tess_stage_clifford_sgp sized = c.stage(TESS_CLIFFORD_BACKWARD, out[0], out[1]);
     CHECK_CUDA(
         cudaMalloc(&c.scratch, tess_cuda_stage_clifford_sgp.scratch_bytes(nullptr, &sized) + 256));
     CHECK_CUDA(cudaDeviceSynchronize());
@@ -107,12 +107,12 @@ void check_graph(const tess_cl_algebra &algebra)
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t executable = nullptr;
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    run_sgp(c.stage(TESS_CL_FORWARD, out[0], nullptr), stream);
-    run_sgp(c.stage(TESS_CL_BACKWARD, out[1], out[2]), stream);
+    run_sgp(c.stage(TESS_CLIFFORD_FORWARD, out[0], nullptr), stream);
+    run_sgp(c.stage(TESS_CLIFFORD_BACKWARD, out[1], out[2]), stream);
     CHECK_CUDA(cudaStreamSynchronize(stream));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    run_sgp(c.stage(TESS_CL_FORWARD, out[3], nullptr), stream);
-    run_sgp(c.stage(TESS_CL_BACKWARD, out[4], out[5]), stream);
+    run_sgp(c.stage(TESS_CLIFFORD_FORWARD, out[3], nullptr), stream);
+    run_sgp(c.stage(TESS_CLIFFORD_BACKWARD, out[4], out[5]), stream);
     CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
     CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
     CHECK_CUDA(cudaGraphLaunch(executable, stream));
@@ -137,9 +137,9 @@ void check_graph(const tess_cl_algebra &algebra)
 
 void check_device()
 {
-    const tess_cl_algebra plane = make_algebra("++");
-    const tess_cl_algebra space = make_algebra("+++");
-    const tess_cl_algebra projective = make_algebra("0+++");
+    const tess_clifford_algebra plane = make_algebra("++");
+    const tess_clifford_algebra space = make_algebra("+++");
+    const tess_clifford_algebra projective = make_algebra("0+++");
     check_graph(space);
     check_pieces("repeats and pieces, 3D 1000x512", space, 1000, 512, 50);
     check_pieces("repeats and pieces, 3D 1000x512, r kept", space, 1000, 512, 50, true);

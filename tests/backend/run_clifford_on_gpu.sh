@@ -7,7 +7,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$here/../..
-cuda=$tree/src/backend/cuda
+cuda=$tree/src/backend/cuda/clifford
 build=${1:-"$tree/build/clifford-gpu"}
 jobs=$(nproc)
 failed=""
@@ -32,9 +32,9 @@ compile()
         exit 1
     }
 }
-compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/clifford_sgp*.cu "$cuda/clifford_pointwise.cu" \
-    "$cuda/clifford_boxes.cu"
-compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/clifford_fcgp*.cu "$cuda/clifford_boxes.cu"
+compile sgp "$here"/gpu_clifford_sgp*.cu "$cuda"/sgp/*.cu "$cuda/common/pointwise.cu" \
+    "$cuda/common/boxes.cu"
+compile fcgp "$here"/gpu_clifford_fcgp*.cu "$cuda"/fcgp/*.cu "$cuda/common/boxes.cu"
 compile linear "$here/gpu_clifford_linear.cu"
 
 # step NAME SECONDS COMMAND...: runs it and remembers a failure.

@@ -26,7 +26,8 @@ static void T_NAME(gates_match)(check *t)
             ((SCALAR *)x.data)[i] = (SCALAR)check_uniform(t, -6, 6);
             ((SCALAR *)y.data)[i] = (SCALAR)check_uniform(t, -6, 6);
         }
-        for (int activation = TESS_CL_IDENTITY; activation <= TESS_CL_SIGMOID; activation++) {
+        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+             activation++) {
             T_NAME(run_gates)(t->ref, x.data, y.data, n, activation, want[0], want[1], want[2]);
             T_NAME(run_gates)(t->isa, x.data, y.data, n, activation, got[0], got[1], got[2]);
             for (int which = 0; which < 3; which++) {
@@ -59,7 +60,7 @@ static void T_NAME(tail_is_precise)(check *t)
         for (size_t i = 0; i < ARRAY_LEN(special); i++) {
             x[7 * i] = (SCALAR)special[i];
         }
-        T_NAME(run_gates)(t->isa, x, y, 64, TESS_CL_GELU, gate, slope_x, slope_y);
+        T_NAME(run_gates)(t->isa, x, y, 64, TESS_CLIFFORD_GELU, gate, slope_x, slope_y);
         for (size_t i = 0; i < 64; i++) {
             const long double exact = 0.5L * erfcl(-(long double)x[i] * sqrtl(0.5L));
             const double square = (double)x[i] * (double)x[i];
@@ -92,7 +93,8 @@ static void T_NAME(gate_passes_match)(check *t)
             b[k] = T_NAME(take_rows)(t, d, n);
             T_NAME(fill_rows)(t, b[k].rows, d, n);
         }
-        for (int activation = TESS_CL_IDENTITY; activation <= TESS_CL_SIGMOID; activation++) {
+        for (int activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+             activation++) {
             const T_NAME(tess_cl_gate) gate = {.activation = activation,
                                                .n_component = d,
                                                .n_row = ROWS_MAX,

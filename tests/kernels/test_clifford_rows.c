@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { D_MAX = TESS_CL_MAX_COMPONENTS, ROWS_MAX = 3, N_MAX = 600 };
+enum { D_MAX = TESS_CLIFFORD_MAX_COMPONENTS, ROWS_MAX = 3, N_MAX = 600 };
 
 // What the generated lists say about an algebra.
 typedef struct algebra {
@@ -127,7 +127,7 @@ static tess_cl_grades grades_of(const algebra *a, int metric)
         .n_component = a->n_component, .n_grade = a->n_grade, .metric = metric};
     for (int k = 0; k < a->n_component; k++) {
         grades.end[a->grade[k]] = k + 1;
-        grades.eta[k] = metric == TESS_CL_NORM_EUCLID ? 1 : a->eta[k];
+        grades.eta[k] = metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a->eta[k];
     }
     return grades;
 }

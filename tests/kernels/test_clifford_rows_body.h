@@ -196,8 +196,8 @@ static void T_NAME(product_matches)(check *t, const algebra *a, int form, size_t
     enum { STRIDE = T_NAME(STRIDE) };
     static SCALAR weight[64 * STRIDE], grad[2][64 * STRIDE], tau[ROWS_MAX * STRIDE];
     const int d = a->n_component, has_squares = form == TESS_CL_OUT && n % 4 != 0;
-    const tess_cl_grades grades = grades_of(a, TESS_CL_NORM_EUCLID);
-    double squares[2][ROWS_MAX * TESS_CL_MAX_GRADES];
+    const tess_cl_grades grades = grades_of(a, TESS_CLIFFORD_NORM_EUCLID);
+    double squares[2][ROWS_MAX * TESS_CLIFFORD_MAX_GRADES];
     T_NAME(block) b[5];
     for (int k = 0; k < 5; k++) {
         b[k] = T_NAME(take_rows)(t, d, n);
@@ -241,7 +241,7 @@ static void T_NAME(product_matches)(check *t, const algebra *a, int form, size_t
     CHECK(t, off <= 20 * EPS, "%s form %d of %zu: off by %g", a->name, form, n, off);
     const double worst = has_weight ? T_NAME(gradients_differ)(grad[0], grad[1], a, n) : 0;
     CHECK(t, worst <= 400 * EPS, "%s weights of %zu: off by %g", a->name, n, worst);
-    for (int i = 0; i < ROWS_MAX * TESS_CL_MAX_GRADES && has_squares; i++) {
+    for (int i = 0; i < ROWS_MAX * TESS_CLIFFORD_MAX_GRADES && has_squares; i++) {
         CHECK(t, fabs(squares[0][i] - squares[1][i]) <= 100 * EPS * (squares[0][i] + (double)n),
               "%s squares of %zu: %g, not %g", a->name, n, squares[1][i], squares[0][i]);
     }

@@ -194,12 +194,12 @@ static void single_is_right(check *t)
     for (int round = 0; round < rounds(t); round++) {
         const size_t n = 1 + check_random(t) % 300;
         const size_t d = round % 2 ? 4 : 1 + check_random(t) % 12;
-        const size_t order = 1 + check_random(t) % TESS_DECODE_SINGLE_ORDER;
+        const size_t order = 1 + check_random(t) % TESS_DE_SINGLE_ORDER;
         float *y = random_f32(t, d * n, -2, 2);
         float *x = random_f32(t, d, -2, 2);
         float *place = random_f32(t, n, -1, 1);
         float *base = random_f32(t, n, 0.5, 1);
-        float got[TESS_DECODE_SINGLE_ORDER];
+        float got[TESS_DE_SINGLE_ORDER];
         t->isa->decode_single_f32(y, n, n, d, x, place, base, order, got);
         for (size_t k = 0; k < order; k++) {
             double want = 0;

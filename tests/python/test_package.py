@@ -52,7 +52,7 @@ DROP_IN: dict[str, tuple[Callable[..., Any], dict[str, str | None]]] = {
         tessera.autoreject.utils.interpolate_bads,
         {"meg_dots": None, "meg_accurate": "mode", "fitted_origin": None},
     ),
-    "autoreject.overall": (
+    "autoreject.global": (
         tessera.autoreject.get_rejection_threshold,
         {"search": "search", "n_fold": "cv", "decim": "decim"},
     ),

@@ -182,23 +182,23 @@ static inline void cl_check_same(const tess_array *a, const tess_array *b, const
     }
 }
 
-static inline tess_cl_metric cl_metric(const char *text)
+static inline tess_clifford_metric cl_metric(const char *text)
 {
-    tess_cl_metric metric;
+    tess_clifford_metric metric;
     assert_ok(tess_clifford_metric_parse(text, &metric));
     return metric;
 }
 
-static inline tess_clifford_op cl_op(tess_cl_kind kind, const char *metric,
+static inline tess_clifford_op cl_op(tess_clifford_kind kind, const char *metric,
                                      const tess_clifford_config *config)
 {
     tess_clifford_op op;
-    const tess_cl_metric parsed = cl_metric(metric);
+    const tess_clifford_metric parsed = cl_metric(metric);
     assert_ok(tess_clifford_op_init(&op, sizeof op, kind, &parsed, config, UINT64_MAX));
     return op;
 }
 
-static inline tess_clifford_config cl_config(tess_cl_activation activation, int32_t normalize)
+static inline tess_clifford_config cl_config(tess_clifford_activation activation, int32_t normalize)
 {
     tess_clifford_config config;
     tess_clifford_config_init(&config, sizeof config);

@@ -11,18 +11,18 @@ static inline double naive_factor(int32_t activation, double s, double *derivati
 {
     const double pi = 3.14159265358979323846;
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         *derivative = exp(-s * s / 2) / sqrt(2 * pi);
         return erfc(-s / sqrt(2)) / 2;
-    case TESS_CL_GELU_TANH: {
+    case TESS_CLIFFORD_GELU_TANH: {
         const double c = sqrt(2 / pi), u = c * (s + 0.044715 * s * s * s), t = tanh(u);
         *derivative = (1 + t) / 2 + s * (1 - t * t) / 2 * c * (1 + 3 * 0.044715 * s * s);
         return s * (1 + t) / 2;
     }
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         *derivative = s > 0;
         return s > 0 ? s : 0;
-    case TESS_CL_SIGMOID: {
+    case TESS_CLIFFORD_SIGMOID: {
         const double f = 1 / (1 + exp(-s));
         *derivative = f * (1 - f);
         return f;
@@ -69,7 +69,7 @@ typedef struct naive_product {
     double *gx, *gy, *gw;
 } naive_product;
 
-static inline void naive_term(const naive *v, const naive_product *p, const tess_cl_term *t,
+static inline void naive_term(const naive *v, const naive_product *p, const tess_clifford_term *t,
                               int64_t b, int64_t m, int64_t n)
 {
     const int64_t i = (t->i * v->n_row + b) * v->n_in + m;
@@ -90,7 +90,7 @@ static inline void naive_term(const naive *v, const naive_product *p, const tess
 
 static inline void naive_terms(const naive *v, const naive_product *p)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     for (int t = 0; t < a->n_term; t++) {
         if (!(v->op->path_mask >> a->terms[t].path & 1u)) {
             continue;
@@ -110,17 +110,18 @@ static inline void naive_terms(const naive *v, const naive_product *p)
 // Features of the linear map's result.
 static inline int64_t naive_linear_width(const naive *v)
 {
-    return v->op->kind == TESS_CL_LINEAR ? v->n_out : v->n_in;
+    return v->op->kind == TESS_CLIFFORD_LINEAR ? v->n_out : v->n_in;
 }
 
 static inline double *naive_linear(const naive *v)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     const int64_t width = naive_linear_width(v);
     double *out = naive_zeros(a->n_component * v->n_row * width);
     for (int64_t i = 0; i < a->n_component * v->n_row * width; i++) {
         const int64_t n = i % width, b = i / width % v->n_row, k = i / width / v->n_row;
-        const int has_bias = v->bias && (k == 0 || v->op->config.bias_mode == TESS_CL_BIAS_ALL);
+        const int has_bias =
+            v->bias && (k == 0 || v->op->config.bias_mode == TESS_CLIFFORD_BIAS_ALL);
         out[i] = has_bias ? v->bias[n] : 0;
         for (int64_t m = 0; m < v->n_in; m++) {
             out[i] += v->x[(k * v->n_row + b) * v->n_in + m] *
@@ -133,13 +134,13 @@ static inline double *naive_linear(const naive *v)
 // Adds to gx and makes the gradients of weight and bias.
 static inline void naive_linear_backward(naive *v, const double *g)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     const int64_t width = naive_linear_width(v);
     v->g_linear_w = naive_zeros(a->n_grade * v->n_in * width);
     v->g_bias = naive_zeros(width);
     for (int64_t i = 0; i < a->n_component * v->n_row * width; i++) {
         const int64_t n = i % width, b = i / width % v->n_row, k = i / width / v->n_row;
-        if (k == 0 || v->op->config.bias_mode == TESS_CL_BIAS_ALL) {
+        if (k == 0 || v->op->config.bias_mode == TESS_CLIFFORD_BIAS_ALL) {
             v->g_bias[n] += g[i];
         }
         for (int64_t m = 0; m < v->n_in; m++) {
@@ -165,13 +166,13 @@ static inline void naive_forward(naive *v)
 {
     v->r = naive_zeros(v->op->algebra.n_grade * v->n_row);
     switch (v->op->kind) {
-    case TESS_CL_GATE:
+    case TESS_CLIFFORD_GATE:
         v->z = naive_gate(v, v->x);
         return;
-    case TESS_CL_NORM:
+    case TESS_CLIFFORD_NORM:
         v->z = naive_norm(v, v->x, v->r);
         return;
-    case TESS_CL_LINEAR:
+    case TESS_CLIFFORD_LINEAR:
         v->z = naive_linear(v);
         return;
     default:
@@ -184,16 +185,16 @@ static inline void naive_forward(naive *v)
 
 static inline void naive_backward(naive *v)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     v->gx = naive_zeros(a->n_component * v->n_row * v->n_in);
     switch (v->op->kind) {
-    case TESS_CL_GATE:
+    case TESS_CLIFFORD_GATE:
         v->gx = naive_gate_backward(v, v->x, v->gz);
         return;
-    case TESS_CL_NORM:
+    case TESS_CLIFFORD_NORM:
         v->gx = naive_norm_backward(v, v->x, v->gz);
         return;
-    case TESS_CL_LINEAR:
+    case TESS_CLIFFORD_LINEAR:
         naive_linear_backward(v, v->gz);
         return;
     default:

@@ -21,29 +21,29 @@ static inline double *naive_zeros(int64_t n)
 
 static inline int naive_is_connected(const naive *v)
 {
-    return v->op->kind == TESS_CL_FCGP || v->op->kind == TESS_CL_FC_LAYER;
+    return v->op->kind == TESS_CLIFFORD_FCGP || v->op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 static inline int naive_is_layer(const naive *v)
 {
-    return v->op->kind == TESS_CL_LAYER || v->op->kind == TESS_CL_FC_LAYER;
+    return v->op->kind == TESS_CLIFFORD_LAYER || v->op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 // The mean that r^2 is made of, for a grade; clamp: over all grades.
 static inline double naive_mean_square(const naive *v, const double *o, int64_t b, int g)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     const int32_t metric = v->op->config.norm_metric;
     double sum = 0;
     for (int64_t n = 0; n < v->n_out; n++) {
         double form = 0;
         for (int k = 0; k < a->n_component; k++) {
             const double value = o[(k * v->n_row + b) * v->n_out + n];
-            if (metric == TESS_CL_NORM_CLAMP || a->grade[k] == g) {
-                form += (metric == TESS_CL_NORM_EUCLID ? 1 : a->eta[k]) * value * value;
+            if (metric == TESS_CLIFFORD_NORM_CLAMP || a->grade[k] == g) {
+                form += (metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : a->eta[k]) * value * value;
             }
         }
-        sum += metric == TESS_CL_NORM_ABS ? fabs(form) : form;
+        sum += metric == TESS_CLIFFORD_NORM_ABS ? fabs(form) : form;
     }
     return sum / (double)v->n_out;
 }
@@ -51,7 +51,7 @@ static inline double naive_mean_square(const naive *v, const double *o, int64_t 
 static inline double naive_r(const naive *v, const double *o, int64_t b, int g)
 {
     const double mean = naive_mean_square(v, o, b, g), eps = v->op->config.eps;
-    if (v->op->config.norm_metric == TESS_CL_NORM_CLAMP) {
+    if (v->op->config.norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
         return sqrt(mean > eps ? mean : eps);
     }
     return sqrt(mean + eps);
@@ -60,11 +60,11 @@ static inline double naive_r(const naive *v, const double *o, int64_t b, int g)
 // Half the derivative of the mean square's summand by o_k at (b, n), over o_k.
 static inline double naive_slope(const naive *v, const double *o, int64_t b, int64_t n, int k)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     switch (v->op->config.norm_metric) {
-    case TESS_CL_NORM_EUCLID:
+    case TESS_CLIFFORD_NORM_EUCLID:
         return 1;
-    case TESS_CL_NORM_CLAMP:
+    case TESS_CLIFFORD_NORM_CLAMP:
         return naive_mean_square(v, o, b, 0) > v->op->config.eps ? a->eta[k] : 0;
     default: {
         double form = 0;
@@ -79,7 +79,7 @@ static inline double naive_slope(const naive *v, const double *o, int64_t b, int
 
 static inline double *naive_norm(const naive *v, const double *o, double *r)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
+    const tess_clifford_algebra *a = &v->op->algebra;
     double *z = naive_zeros(a->n_component * v->n_row * v->n_out);
     for (int64_t b = 0; b < v->n_row; b++) {
         for (int k = 0; k < a->n_component; k++) {
@@ -96,11 +96,11 @@ static inline double *naive_norm(const naive *v, const double *o, double *r)
 
 static inline double *naive_norm_backward(const naive *v, const double *o, const double *gz)
 {
-    const tess_cl_algebra *a = &v->op->algebra;
-    const int is_clamp = v->op->config.norm_metric == TESS_CL_NORM_CLAMP;
+    const tess_clifford_algebra *a = &v->op->algebra;
+    const int is_clamp = v->op->config.norm_metric == TESS_CLIFFORD_NORM_CLAMP;
     double *h = naive_zeros(a->n_component * v->n_row * v->n_out);
     for (int64_t b = 0; b < v->n_row; b++) {
-        double sum[TESS_CL_MAX_GRADES] = {0};
+        double sum[TESS_CLIFFORD_MAX_GRADES] = {0};
         for (int k = 0; k < a->n_component; k++) {
             for (int64_t n = 0; n < v->n_out; n++) {
                 const int64_t i = (k * v->n_row + b) * v->n_out + n;

@@ -4,27 +4,27 @@
 
 #include "clifford_tensor.h"
 
-enum { D_MAX = TESS_CL_MAX_COMPONENTS, G_MAX = TESS_CL_MAX_GRADES };
+enum { D_MAX = TESS_CLIFFORD_MAX_COMPONENTS, G_MAX = TESS_CLIFFORD_MAX_GRADES };
 
 // f and f' by their definitions.
 static inline void activate(int activation, double x, double *f, double *slope)
 {
     const double c = sqrt(2 / acos(-1.0)), u = c * (x + 0.044715 * x * x * x);
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         *f = 0.5 * erfc(-x / sqrt(2));
         *slope = exp(-x * x / 2) / sqrt(2 * acos(-1.0));
         break;
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         *f = 0.5 * x * (1 + tanh(u));
         *slope = 0.5 * (1 + tanh(u)) +
                  0.5 * x * (1 - tanh(u) * tanh(u)) * c * (1 + 3 * 0.044715 * x * x);
         break;
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         *f = x > 0 ? x : 0;
         *slope = x > 0;
         break;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         *f = 1 / (1 + exp(-x));
         *slope = *f * (1 - *f);
         break;
@@ -60,21 +60,22 @@ static inline void gate_back_naive(int activation, int d, const double *x, const
 static inline void norm_naive(const tess_cl_problem *p, int64_t n, const double *o, const double *g,
                               double *z, double *h, double *r)
 {
-    const tess_cl_algebra *al = p->algebra;
+    const tess_clifford_algebra *al = p->algebra;
     double form[G_MAX] = {0}, dot[G_MAX] = {0};
     for (int64_t i = 0; i < n; i++) {
         double kappa[G_MAX] = {0};
         for (int k = 0; k < al->n_component; k++) {
             const double v = o[k * n + i];
-            kappa[al->grade[k]] += (p->norm_metric == TESS_CL_NORM_EUCLID ? 1 : al->eta[k]) * v * v;
+            kappa[al->grade[k]] +=
+                (p->norm_metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : al->eta[k]) * v * v;
             dot[al->grade[k]] += g ? g[k * n + i] * v : 0;
         }
         for (int q = 0; q < al->n_grade; q++) {
-            form[q] += p->norm_metric == TESS_CL_NORM_ABS ? fabs(kappa[q]) : kappa[q];
+            form[q] += p->norm_metric == TESS_CLIFFORD_NORM_ABS ? fabs(kappa[q]) : kappa[q];
         }
     }
     int is_low = 0;
-    if (p->norm_metric == TESS_CL_NORM_CLAMP) {
+    if (p->norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
         double all = 0, dots = 0;
         for (int q = 0; q < al->n_grade; q++) {
             all += form[q] / (double)n;
@@ -98,11 +99,11 @@ static inline void norm_naive(const tess_cl_problem *p, int64_t n, const double 
         for (int k = 0; k < al->n_component; k++) {
             const int q = al->grade[k];
             const double by = p->normalize ? r[q] : 1;
-            const double sign = p->norm_metric == TESS_CL_NORM_EUCLID  ? 1
-                                : p->norm_metric == TESS_CL_NORM_CLAMP ? al->eta[k]
-                                : kappa[q] > 0                         ? al->eta[k]
-                                : kappa[q] < 0                         ? -al->eta[k]
-                                                                       : 0;
+            const double sign = p->norm_metric == TESS_CLIFFORD_NORM_EUCLID  ? 1
+                                : p->norm_metric == TESS_CLIFFORD_NORM_CLAMP ? al->eta[k]
+                                : kappa[q] > 0                               ? al->eta[k]
+                                : kappa[q] < 0                               ? -al->eta[k]
+                                                                             : 0;
             if (z) {
                 z[k * n + i] = o[k * n + i] / by;
             }
@@ -142,16 +143,16 @@ static inline void run_stage(tess_context *ctx, int32_t stage, const void *args,
     assert_ok(device->backend->finish(device->queue));
 }
 
-static inline tess_cl_algebra algebra_of(const char *text)
+static inline tess_clifford_algebra algebra_of(const char *text)
 {
-    tess_cl_metric metric;
-    tess_cl_algebra algebra;
+    tess_clifford_metric metric;
+    tess_clifford_algebra algebra;
     assert_ok(tess_clifford_metric_parse(text, &metric));
     assert_ok(tess_clifford_algebra_init(&algebra, sizeof algebra, &metric));
     return algebra;
 }
 
-static inline tess_cl_problem problem_of(const tess_cl_algebra *algebra, int64_t rows,
+static inline tess_cl_problem problem_of(const tess_clifford_algebra *algebra, int64_t rows,
                                          int64_t features, int32_t dtype, int32_t pass)
 {
     return (tess_cl_problem){.algebra = algebra,
@@ -162,10 +163,10 @@ static inline tess_cl_problem problem_of(const tess_cl_algebra *algebra, int64_t
                              .dtype = dtype,
                              .weight_dtype = dtype,
                              .pass = pass,
-                             .activation = TESS_CL_GELU,
+                             .activation = TESS_CLIFFORD_GELU,
                              .normalize = 1,
-                             .norm_metric =
-                                 algebra->is_euclidean ? TESS_CL_NORM_EUCLID : TESS_CL_NORM_ABS,
+                             .norm_metric = algebra->is_euclidean ? TESS_CLIFFORD_NORM_EUCLID
+                                                                  : TESS_CLIFFORD_NORM_ABS,
                              .eps = 1e-6};
 }
 

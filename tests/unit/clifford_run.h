@@ -70,8 +70,8 @@ static inline tess_clifford_arrays cl_inputs(const naive *v, const cl_form *form
 static inline int cl_has_norm(const naive *v)
 {
     const int32_t kind = v->op->kind;
-    return kind == TESS_CL_NORM ||
-           (kind != TESS_CL_GATE && kind != TESS_CL_LINEAR && v->op->config.normalize);
+    return kind == TESS_CLIFFORD_NORM ||
+           (kind != TESS_CLIFFORD_GATE && kind != TESS_CLIFFORD_LINEAR && v->op->config.normalize);
 }
 
 static inline cl_results cl_forward(tess_context *ctx, const naive *v, const cl_form *form,
@@ -125,7 +125,7 @@ static inline double cl_allowed(const naive *v, tess_dtype dtype, int is_sum)
     case TESS_F64:
         return 1e-13;
     case TESS_F32:
-        return is_sum || naive_is_connected(v) || v->op->kind == TESS_CL_LINEAR ? 1e-6 : 5e-7;
+        return is_sum || naive_is_connected(v) || v->op->kind == TESS_CLIFFORD_LINEAR ? 1e-6 : 5e-7;
     case TESS_BF16:
         return 6e-3;
     default:

@@ -193,10 +193,10 @@ static inline void ca_run(tess_context *ctx, int32_t stage, const void *args, si
     assert_ok(device->backend->finish(device->queue));
 }
 
-static inline tess_cl_algebra ca_algebra(const char *metric)
+static inline tess_clifford_algebra ca_algebra(const char *metric)
 {
-    tess_cl_metric parsed;
-    tess_cl_algebra algebra;
+    tess_clifford_metric parsed;
+    tess_clifford_algebra algebra;
     assert_ok(tess_clifford_metric_parse(metric, &parsed));
     assert_ok(tess_clifford_algebra_init(&algebra, sizeof algebra, &parsed));
     return algebra;

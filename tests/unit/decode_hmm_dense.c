@@ -190,12 +190,12 @@ void dense_case_make(tess_context *ctx, int which, int is_exact, dense_case *out
         }
     }
     *out = c;
-    out->desc = (tess_decode_hmm_desc){.n_state = n,
-                                       .exact = is_exact,
-                                       .env = out->env,
-                                       .movements = out->movements,
-                                       .ll_first = out->ll_first,
-                                       .n_ll = column};
+    out->desc = (tess_de_hmm_desc){.n_state = n,
+                                   .exact = is_exact,
+                                   .env = out->env,
+                                   .movements = out->movements,
+                                   .ll_first = out->ll_first,
+                                   .n_ll = column};
     fill_numbers(out, r->varies, &random);
 }
 

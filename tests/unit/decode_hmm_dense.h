@@ -9,7 +9,7 @@ enum { DENSE_MAX_STATE = 5 };
 
 typedef struct dense_case {
     const char *name;
-    tess_decode_hmm_desc desc;
+    tess_de_hmm_desc desc;
     tess_decode_environment *owned[2];
     tess_decode_environment *env[DENSE_MAX_STATE];
     tess_decode_movement movements[DENSE_MAX_STATE * DENSE_MAX_STATE];

@@ -11,9 +11,9 @@ void *zeros(int64_t n, size_t bytes)
     return block;
 }
 
-run new_run(tess_decode_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype)
+run new_run(tess_de_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype)
 {
-    const int64_t n_bin = tess_decode_hmm_bins(hmm);
+    const int64_t n_bin = tess_de_hmm_bins(hmm);
     const size_t item = dtype == TESS_F32 ? 4 : 8;
     return (run){.hmm = hmm,
                  .n_row = n_row,
@@ -42,23 +42,23 @@ void free_run(run *r)
     free(r->next);
 }
 
-tess_decode_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
-                               const double *transition, int64_t stride, int64_t first, int64_t n)
+tess_de_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
+                           const double *transition, int64_t stride, int64_t first, int64_t n)
 {
     const size_t item = r->dtype == TESS_F32 ? 4 : 8;
     const size_t ll_item = ll_dtype == TESS_F32 ? 4 : 8;
-    return (tess_decode_hmm_chunk){
-        .n_row = n,
-        .ll = (const char *)ll + (size_t)(first * n_ll) * ll_item,
-        .ll_dtype = ll_dtype,
-        .dtype = r->dtype,
-        .transition = transition + first * stride,
-        .transition_stride = stride,
-        .filtered = (char *)r->filtered + (size_t)(first * r->n_bin) * item,
-        .predicted = (char *)r->predicted + (size_t)(first * r->n_bin) * item,
-        .causal_states = r->causal_states + first * r->n_state,
-        .predictive_states = r->predictive_states + first * r->n_state,
-        .acausal_states = r->acausal_states + first * r->n_state};
+    return (tess_de_hmm_chunk){.n_row = n,
+                               .ll = (const char *)ll + (size_t)(first * n_ll) * ll_item,
+                               .ll_dtype = ll_dtype,
+                               .dtype = r->dtype,
+                               .transition = transition + first * stride,
+                               .transition_stride = stride,
+                               .filtered = (char *)r->filtered + (size_t)(first * r->n_bin) * item,
+                               .predicted =
+                                   (char *)r->predicted + (size_t)(first * r->n_bin) * item,
+                               .causal_states = r->causal_states + first * r->n_state,
+                               .predictive_states = r->predictive_states + first * r->n_state,
+                               .acausal_states = r->acausal_states + first * r->n_state};
 }
 
 void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
@@ -66,22 +66,22 @@ void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_l
 {
     const size_t item = r->dtype == TESS_F32 ? 4 : 8;
     memcpy(r->carry, initial, (size_t)r->n_bin * 8);
-    r->end = (tess_decode_hmm_carry){.predicted = r->carry, .first_impossible = -1};
+    r->end = (tess_de_hmm_carry){.predicted = r->carry, .first_impossible = -1};
     const int64_t n_chunk = (r->n_row + chunk_rows - 1) / chunk_rows;
     for (int64_t c = 0; c < n_chunk; c++) {
         const int64_t first = c * chunk_rows;
         const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
-        const tess_decode_hmm_chunk chunk =
+        const tess_de_hmm_chunk chunk =
             chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_decode_hmm_filter(ctx, r->hmm, &chunk, &r->end));
+        assert_ok(tess_de_hmm_filter(ctx, r->hmm, &chunk, &r->end));
     }
     memcpy(r->causal, r->filtered, (size_t)(r->n_row * r->n_bin) * item);
     for (int64_t c = n_chunk - 1; c >= 0; c--) {
         const int64_t first = c * chunk_rows;
         const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
-        const tess_decode_hmm_chunk chunk =
+        const tess_de_hmm_chunk chunk =
             chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_decode_hmm_smooth(ctx, r->hmm, &chunk, c == n_chunk - 1, r->next));
+        assert_ok(tess_de_hmm_smooth(ctx, r->hmm, &chunk, c == n_chunk - 1, r->next));
     }
 }
 

@@ -6,7 +6,7 @@
 #include "unit_golden.h"
 
 typedef struct run {
-    tess_decode_hmm *hmm;
+    tess_de_hmm *hmm;
     int64_t n_row;
     int64_t n_bin;
     int32_t n_state;
@@ -19,17 +19,17 @@ typedef struct run {
     double *acausal_states;
     double *carry;
     double *next;
-    tess_decode_hmm_carry end;
+    tess_de_hmm_carry end;
 } run;
 
 // n zeroed items and one more.
 void *zeros(int64_t n, size_t bytes);
 
-run new_run(tess_decode_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype);
+run new_run(tess_de_hmm *hmm, int32_t n_state, int64_t n_row, int32_t dtype);
 void free_run(run *r);
 
-tess_decode_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
-                               const double *transition, int64_t stride, int64_t first, int64_t n);
+tess_de_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
+                           const double *transition, int64_t stride, int64_t first, int64_t n);
 
 // Filters and smooths in chunks of so many rows.
 void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,

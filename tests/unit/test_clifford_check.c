@@ -10,7 +10,7 @@ static void check_metric(tess_context *ctx, const char *text, int64_t n_row, int
     config.n_row = n_row;
     config.n_feature = n_feature;
     config.seed = seed;
-    const tess_cl_metric metric = cl_metric(text);
+    const tess_clifford_metric metric = cl_metric(text);
     int64_t n = 0, n_control = 0, n_failed = 0;
     assert_ok(tess_clifford_check(ctx, &metric, &config, findings, 256, &n));
     assert_in_range(n, 40, 256);
@@ -47,7 +47,7 @@ static void null_metric(void **state)
 {
     (void)state;
     tess_context *ctx = unit_context(1, 0);
-    const tess_cl_metric metric = cl_metric("00");
+    const tess_clifford_metric metric = cl_metric("00");
     tess_clifford_finding few[2];
     int64_t n = 0;
     assert_ok(tess_clifford_check(ctx, &metric, NULL, few, 2, &n));
@@ -63,7 +63,7 @@ static void bad_arguments(void **state)
 {
     (void)state;
     tess_context *ctx = unit_context(1, 0);
-    tess_cl_metric metric = cl_metric("++");
+    tess_clifford_metric metric = cl_metric("++");
     int64_t n = 7;
     assert_fails(tess_clifford_check(ctx, NULL, NULL, NULL, 0, &n), TESS_E_ARGUMENT, "NULL");
     assert_fails(tess_clifford_check(ctx, &metric, NULL, NULL, 4, &n), TESS_E_ARGUMENT, "NULL");
@@ -82,7 +82,7 @@ static void bad_arguments(void **state)
 static void memory_runs_out(void **state)
 {
     (void)state;
-    const tess_cl_metric metric = cl_metric("+");
+    const tess_clifford_metric metric = cl_metric("+");
     tess_clifford_check_config config;
     tess_clifford_check_config_init(&config, sizeof config);
     config.n_row = 2;

@@ -104,16 +104,17 @@ static void close_device(tess_context *ctx)
 
 static naive problem(uint64_t *seed, const tess_clifford_op *op)
 {
-    const tess_cl_algebra *a = &op->algebra;
+    const tess_clifford_algebra *a = &op->algebra;
     naive v = {.op = op, .n_row = 6, .n_in = 5, .n_out = 5};
     v.x = cl_random(seed, a->n_component * 30);
     v.gz = cl_random(seed, a->n_component * 30);
-    v.y = op->kind == TESS_CL_SGP || op->kind == TESS_CL_FCGP ? cl_random(seed, a->n_component * 30)
-                                                              : NULL;
-    if (op->kind >= TESS_CL_SGP && op->kind != TESS_CL_LINEAR) {
+    v.y = op->kind == TESS_CLIFFORD_SGP || op->kind == TESS_CLIFFORD_FCGP
+              ? cl_random(seed, a->n_component * 30)
+              : NULL;
+    if (op->kind >= TESS_CLIFFORD_SGP && op->kind != TESS_CLIFFORD_LINEAR) {
         v.w = cl_random(seed, a->n_path * 25);
     }
-    if (op->kind >= TESS_CL_LINEAR) {
+    if (op->kind >= TESS_CLIFFORD_LINEAR) {
         v.linear_w = cl_random(seed, a->n_grade * 25);
         v.bias = cl_random(seed, 5);
     }
@@ -127,8 +128,8 @@ static void host_arrays_go_up_and_down(void **state)
     (void)state;
     uint64_t seed = 1;
     tess_context *ctx = open_device();
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "+++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "+++", NULL);
         const naive v = problem(&seed, &op);
         for (int layout = 0; layout < CL_N_LAYOUT; layout++) {
             const cl_form form = {TESS_F64, TESS_F64, (cl_layout)layout, 1};
@@ -140,11 +141,11 @@ static void host_arrays_go_up_and_down(void **state)
         uint64_t bytes = 1;
         const cl_form form = {TESS_F64, TESS_F64, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
-        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &bytes));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_BACKWARD, &in, &bytes));
         assert_int_equal(bytes, 0); // the library's own
     }
     // Without rows the gradients of weights come down as zeros.
-    const tess_clifford_op op = cl_op(TESS_CL_SGP, "++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_SGP, "++", NULL);
     tess_array *x = cl_empty(TESS_F32, CL_CONTIGUOUS, 4, 1, 5);
     x->shape[1] = 0;
     tess_array *gw = cl_empty(TESS_F32, CL_GAPS, 5, 10, 0);
@@ -181,8 +182,8 @@ static void streams_of_the_caller(void **state)
     tess_clifford_call_init(&call, sizeof call);
     call.has_stream = 1;
     call.stream = &stream;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         const naive v = problem(&seed, &op);
         const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -194,8 +195,8 @@ static void streams_of_the_caller(void **state)
         put_on_device(&gradients);
         z->space = gz->space = TESS_SPACE_DEVICE;
         uint64_t forward = 0, backward = 0;
-        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_FORWARD, &in, &forward));
-        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &backward));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_FORWARD, &in, &forward));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_BACKWARD, &in, &backward));
         call.workspace_bytes = forward > backward ? forward : backward;
         char *room = cl_alloc((size_t)call.workspace_bytes + 256);
         call.workspace = room + (256 - (uintptr_t)room % 256) % 256;
@@ -218,7 +219,7 @@ static void workspace_with_z(void **state)
     (void)state;
     uint64_t seed = 6;
     tess_context *ctx = open_device();
-    const tess_clifford_op op = cl_op(TESS_CL_FCGP, "++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_FCGP, "++", NULL);
     const naive v = problem(&seed, &op);
     const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
     tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -232,9 +233,9 @@ static void workspace_with_z(void **state)
     z->space = gz->space = statistics->space = TESS_SPACE_DEVICE;
     assert_ok(tess_clifford_forward(ctx, &op, &in, z, statistics, NULL, NULL));
     uint64_t without = 0, with = 0;
-    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &without));
+    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_BACKWARD, &in, &without));
     in.z = z;
-    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &with));
+    assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_BACKWARD, &in, &with));
     assert_true(with < without);
     tess_clifford_call call;
     tess_clifford_call_init(&call, sizeof call);
@@ -253,7 +254,7 @@ static void what_does_not_fit(void **state)
 {
     (void)state;
     tess_context *ctx = open_device();
-    const tess_clifford_op op = cl_op(TESS_CL_GATE, "++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_GATE, "++", NULL);
     tess_array *x = cl_empty(TESS_F32, CL_CONTIGUOUS, 4, 2, 3);
     tess_array *z = cl_empty(TESS_F32, CL_CONTIGUOUS, 4, 2, 3);
     const tess_clifford_arrays in = CL_ARRAYS(.x = x);
@@ -277,7 +278,7 @@ static void layers_without_their_stage(void **state)
     uint64_t seed = 3;
     tess_context *ctx = open_device();
     seen.has_no_layer = 1;
-    const tess_clifford_op op = cl_op(TESS_CL_LAYER, "+++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_LAYER, "+++", NULL);
     const naive v = problem(&seed, &op);
     const cl_form form = {TESS_F64, TESS_F64, CL_CONTIGUOUS, 0};
     const cl_results r = cl_run(ctx, &v, &form);
@@ -296,7 +297,7 @@ static void failures_on_the_way(void **state)
     (void)state;
     uint64_t seed = 4;
     tess_context *ctx = open_device();
-    const tess_clifford_op op = cl_op(TESS_CL_FC_LAYER, "++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_FC_LAYER, "++", NULL);
     const naive v = problem(&seed, &op);
     const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
     const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -320,7 +321,7 @@ static void cancelled(void **state)
 {
     (void)state;
     tess_context *ctx = unit_context(1, 0);
-    const tess_clifford_op op = cl_op(TESS_CL_GATE, "++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_GATE, "++", NULL);
     const tess_array *x = cl_empty(TESS_F32, CL_CONTIGUOUS, 4, 2, 3);
     const tess_array *z = cl_empty(TESS_F32, CL_CONTIGUOUS, 4, 2, 3);
     const tess_clifford_arrays in = CL_ARRAYS(.x = x);

@@ -76,8 +76,8 @@ static void check_golden(const char *file, const char *metric, int64_t n_row, in
         {{TESS_F16, TESS_F32, CL_CONTIGUOUS, 0}, 1e-3},
     };
     const char *prefix = normalize ? "dbl_norm_" : "dbl_plain_";
-    const tess_clifford_config config = cl_config(TESS_CL_GELU, normalize);
-    const tess_clifford_op op = cl_op(TESS_CL_SGP, metric, &config);
+    const tess_clifford_config config = cl_config(TESS_CLIFFORD_GELU, normalize);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_SGP, metric, &config);
     const naive v = {.op = &op,
                      .n_row = n_row,
                      .n_in = n,
@@ -202,9 +202,9 @@ static double *off_zero(uint64_t *seed, int64_t n)
 static void fill(uint64_t *seed, naive *v, cotangents *c, unsigned left_out)
 {
     const int32_t kind = v->op->kind;
-    const int has_y = kind == TESS_CL_SGP || kind == TESS_CL_FCGP;
-    const int has_w = kind >= TESS_CL_SGP && kind != TESS_CL_LINEAR;
-    const int has_linear = kind >= TESS_CL_LINEAR;
+    const int has_y = kind == TESS_CLIFFORD_SGP || kind == TESS_CLIFFORD_FCGP;
+    const int has_w = kind >= TESS_CLIFFORD_SGP && kind != TESS_CLIFFORD_LINEAR;
+    const int has_linear = kind >= TESS_CLIFFORD_LINEAR;
     v->x = off_zero(seed, activation_items(v, v->n_in));
     v->gz = off_zero(seed, activation_items(v, v->n_out));
     v->y = has_y ? off_zero(seed, activation_items(v, v->n_in)) : NULL;
@@ -221,8 +221,8 @@ static void fill(uint64_t *seed, naive *v, cotangents *c, unsigned left_out)
 
 static void check_differences(uint64_t *seed, const tess_clifford_op *op, unsigned left_out)
 {
-    const int can_widen =
-        op->kind == TESS_CL_FCGP || op->kind == TESS_CL_FC_LAYER || op->kind == TESS_CL_LINEAR;
+    const int can_widen = op->kind == TESS_CLIFFORD_FCGP || op->kind == TESS_CLIFFORD_FC_LAYER ||
+                          op->kind == TESS_CLIFFORD_LINEAR;
     naive v = {.op = op, .n_row = 2, .n_in = 3, .n_out = can_widen ? 4 : 3};
     cotangents c;
     fill(seed, &v, &c, left_out);
@@ -244,13 +244,14 @@ static void differences_of_the_first(void **state)
     uint64_t seed = 7;
     const int n_round = unit_is_quick() ? 1 : 4;
     for (int round = 0; round < n_round; round++) {
-        for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-            for (int activation = 0; activation <= TESS_CL_SIGMOID; activation++) {
-                tess_clifford_config config =
-                    cl_config((tess_cl_activation)activation, (activation + round + kind) % 2);
+        for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+            for (int activation = 0; activation <= TESS_CLIFFORD_SIGMOID; activation++) {
+                tess_clifford_config config = cl_config((tess_clifford_activation)activation,
+                                                        (activation + round + kind) % 2);
                 config.norm_metric = (int32_t)(cl_draw(&seed) % 4);
                 config.bias_mode = (int32_t)(cl_draw(&seed) % 2);
-                const tess_clifford_op op = cl_op((tess_cl_kind)kind, metrics[round], &config);
+                const tess_clifford_op op =
+                    cl_op((tess_clifford_kind)kind, metrics[round], &config);
                 check_differences(&seed, &op, round < 2 ? 0 : (unsigned)(cl_draw(&seed) % 32));
             }
         }
@@ -262,8 +263,8 @@ static void absent_cotangents_are_zero(void **state)
 {
     (void)state;
     uint64_t seed = 9;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         for (unsigned only = 0; only <= 5; only++) {
             check_differences(&seed, &op, only == 5 ? 31 : 31 & ~(1u << only));
         }
@@ -276,11 +277,11 @@ static void tiles_of_rows(void **state)
     (void)state;
     const int64_t n = 600;
     uint64_t seed = 13;
-    for (int kind = TESS_CL_SGP; kind <= TESS_CL_LAYER; kind++) {
-        if (kind == TESS_CL_FCGP) {
+    for (int kind = TESS_CLIFFORD_SGP; kind <= TESS_CLIFFORD_LAYER; kind++) {
+        if (kind == TESS_CLIFFORD_FCGP) {
             continue;
         }
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
         naive v = {.op = &op, .n_row = 150, .n_in = n, .n_out = n};
         cotangents c;
@@ -330,8 +331,8 @@ static void workspace_is_enough(void **state)
 {
     (void)state;
     uint64_t seed = 17;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         naive v = {.op = &op, .n_row = 9, .n_in = 5, .n_out = 5};
         cotangents c;
         fill(&seed, &v, &c, 0);
@@ -339,8 +340,8 @@ static void workspace_is_enough(void **state)
         const tess_clifford_arrays in = cl_inputs(&v, &form);
         tess_clifford_call call;
         tess_clifford_call_init(&call, sizeof call);
-        assert_ok(
-            tess_clifford_workspace(ctx, &op, TESS_CL_DOUBLE_BACKWARD, &in, &call.workspace_bytes));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_DOUBLE_BACKWARD, &in,
+                                          &call.workspace_bytes));
         char *room = cl_alloc((size_t)call.workspace_bytes + 256);
         call.workspace = room + (256 - (uintptr_t)room % 256) % 256;
         const tess_clifford_arrays given = CL_ARRAYS(.x = cl_activation(&v, &form, 5, c.x));

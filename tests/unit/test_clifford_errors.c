@@ -32,13 +32,13 @@ static tess_array *f32(int64_t n0, int64_t n1, int64_t n2)
     return cl_empty(TESS_F32, CL_CONTIGUOUS, n0, n1, n2);
 }
 
-static fixture product(tess_cl_kind kind)
+static fixture product(tess_clifford_kind kind)
 {
     fixture f = {.op = cl_op(kind, "+++", NULL)};
     f.x = f32(8, 5, 7);
     f.y = f32(8, 5, 7);
-    f.weight = kind == TESS_CL_FCGP ? f32(20, 7, 6) : f32(7, 20, 0);
-    f.z = f32(8, 5, kind == TESS_CL_FCGP ? 6 : 7);
+    f.weight = kind == TESS_CLIFFORD_FCGP ? f32(20, 7, 6) : f32(7, 20, 0);
+    f.z = f32(8, 5, kind == TESS_CLIFFORD_FCGP ? 6 : 7);
     f.in = (tess_clifford_arrays)CL_ARRAYS(.x = f.x, .y = f.y, .weight = f.weight);
     return f;
 }
@@ -56,13 +56,13 @@ static tess_status backward(const fixture *f, const tess_clifford_arrays *gradie
 static void shapes_of_inputs(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.in.y = f32(8, 5, 6);
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "clifford.sgp: x (8,5,7) and y (8,5,6) must have equal shapes");
     f.in.y = f32(8, 35, 0);
     assert_fails(forward(&f), TESS_E_SHAPE, "x (8,5,7) and y (8,35) must have equal shapes");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.x = f32(7, 5, 8);
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "clifford.sgp: x: (7,5,8): expected 8 components on the first axis for Cl(3,0,0) "
@@ -77,7 +77,7 @@ static void shapes_of_inputs(void **state)
 static void shapes_of_weights(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.in.weight = f32(20, 7, 0);
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "weight: expected (7,20) = (feature, path), got (20,7); transposed?");
@@ -85,14 +85,14 @@ static void shapes_of_weights(void **state)
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "weight: expected (7,20) = (feature, path), got (7,19)");
     assert_null(strstr(tess_last_error(), "transposed"));
-    f = product(TESS_CL_FCGP);
+    f = product(TESS_CLIFFORD_FCGP);
     f.in.weight = f32(7, 6, 20);
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "clifford.fcgp: weight: expected (20,7,20) = (path, "
                  "feature in, feature out), got (7,6,20); transposed?");
     f.in.weight = f32(7, 20, 0);
     assert_fails(forward(&f), TESS_E_SHAPE, "weight: expected (20,7,7)");
-    f = product(TESS_CL_LAYER);
+    f = product(TESS_CLIFFORD_LAYER);
     f.in.y = NULL;
     f.in.linear_weight = f32(4, 7, 6);
     assert_fails(forward(&f), TESS_E_SHAPE, "clifford.layer: linear_weight: expected (4,7,7)");
@@ -104,10 +104,10 @@ static void shapes_of_weights(void **state)
 static void shapes_of_results(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_FCGP);
+    fixture f = product(TESS_CLIFFORD_FCGP);
     f.z = f32(8, 5, 7);
     assert_fails(forward(&f), TESS_E_SHAPE, "clifford.fcgp: z: expected (8,5,6)");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     const tess_array *statistics = f32(5, 4, 0);
     assert_fails(tess_clifford_forward(ctx, &f.op, &f.in, f.z, statistics, NULL, NULL),
                  TESS_E_SHAPE, "statistics: expected (4,5) = (grade, row), got (5,4)");
@@ -118,11 +118,11 @@ static void shapes_of_results(void **state)
 static void no_features(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.x->shape[2] = 0;
     f.y->shape[2] = 0;
     assert_fails(forward(&f), TESS_E_SHAPE, "x: (8,5,0): expected at least one feature");
-    f = product(TESS_CL_FCGP);
+    f = product(TESS_CLIFFORD_FCGP);
     f.weight->shape[2] = 0;
     f.z->shape[2] = 0;
     assert_fails(forward(&f), TESS_E_SHAPE, "no feature");
@@ -131,21 +131,21 @@ static void no_features(void **state)
 static void types(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.in.y = cl_empty(TESS_F64, CL_CONTIGUOUS, 8, 5, 7);
     assert_fails(forward(&f), TESS_E_DTYPE, "clifford.sgp: y: is f64, expected f32 as x");
     static const tess_dtype others[] = {TESS_I32, TESS_C64, TESS_U8, TESS_BOOL};
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        f = product(TESS_CL_SGP);
+        f = product(TESS_CLIFFORD_SGP);
         f.x->dtype = (int32_t)others[i];
         assert_fails(forward(&f), TESS_E_DTYPE, "supported are f64, f32, bf16 and f16");
     }
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.weight = cl_empty(TESS_F64, CL_CONTIGUOUS, 7, 20, 0);
     assert_fails(forward(&f), TESS_E_DTYPE, "weight: is f64 beside x of f32; expected f32");
     f.in.weight = cl_empty(TESS_BF16, CL_CONTIGUOUS, 7, 20, 0);
     assert_fails(forward(&f), TESS_E_DTYPE, "weight: is bf16 beside x of f32; expected f32");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.x = cl_empty(TESS_BF16, CL_CONTIGUOUS, 8, 5, 7);
     f.in.y = cl_empty(TESS_BF16, CL_CONTIGUOUS, 8, 5, 7);
     f.in.weight = cl_empty(TESS_F16, CL_CONTIGUOUS, 7, 20, 0);
@@ -153,7 +153,7 @@ static void types(void **state)
                  "weight: is f16 beside x of bf16; expected bf16 or f32");
     f.in.weight = f32(7, 20, 0);
     assert_fails(forward(&f), TESS_E_DTYPE, "z: is f32, expected bf16 as x");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.x->item_bytes = 8;
     assert_fails(forward(&f), TESS_E_DTYPE, "x: item_bytes is 8, but f32 has 4");
 }
@@ -161,21 +161,21 @@ static void types(void **state)
 static void presence(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.in.y = NULL;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "clifford.sgp: y: is missing");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.bias = f32(7, 0, 0);
     assert_fails(forward(&f), TESS_E_ARGUMENT, "bias: this operation has none; pass NULL");
-    f = product(TESS_CL_FCGP);
+    f = product(TESS_CLIFFORD_FCGP);
     f.in.weight = NULL;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "clifford.fcgp: weight: is missing");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.weight = NULL;
     tess_clifford_arrays gradients = CL_ARRAYS(.weight = f32(7, 20, 0));
     assert_fails(backward(&f, &gradients), TESS_E_ARGUMENT,
                  "gradients.weight: the call has no weight; pass NULL");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.op.config.normalize = 0;
     assert_fails(tess_clifford_forward(ctx, &f.op, &f.in, f.z, f32(4, 5, 0), NULL, NULL),
                  TESS_E_ARGUMENT, "statistics: this operation has none without a norm");
@@ -188,7 +188,7 @@ static void presence(void **state)
                  "op must not be NULL");
     f.op.struct_size = 8;
     assert_fails(forward(&f), TESS_E_VERSION, "tess_clifford_op_init()");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.in.z = f.z;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "in.z: only the inputs of a backward pass");
 }
@@ -196,7 +196,7 @@ static void presence(void **state)
 static void places(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.weight->space = TESS_SPACE_DEVICE;
     f.weight->device = 1;
     assert_fails(forward(&f), TESS_E_SPACE,
@@ -209,7 +209,7 @@ static void places(void **state)
     assert_fails(forward(&f), TESS_E_SPACE,
                  "x: is on GPU 0, but the context works on 'cpu': create a context with device "
                  "'cuda:0'");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     tess_clifford_call call;
     tess_clifford_call_init(&call, sizeof call);
     call.has_stream = 1;
@@ -220,25 +220,25 @@ static void places(void **state)
 static void memory(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     f.x->data = NULL;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "x: data is NULL");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.x->data = (char *)f.x->data + 1;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "x: its address is no multiple of the 4 bytes");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.z = f.x;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "z: overlaps x in memory");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.z->stride[1] = 0;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "z: its items overlap each other");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.z->stride[0] = 34;
     assert_fails(forward(&f), TESS_E_ARGUMENT, "z: its items overlap each other");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     f.x->stride[0] = INT64_MAX / 4;
     assert_fails(forward(&f), TESS_E_SHAPE, "x: its strides reach further than memory");
-    f = product(TESS_CL_SGP);
+    f = product(TESS_CLIFFORD_SGP);
     tess_clifford_arrays gradients = CL_ARRAYS(.x = f32(8, 5, 7), .y = f32(8, 5, 7));
     tess_array same = *gradients.x;
     gradients.y = &same;
@@ -305,9 +305,9 @@ static void overlap_is_exact(void **state)
 static void workspaces(void **state)
 {
     (void)state;
-    fixture f = product(TESS_CL_SGP);
+    fixture f = product(TESS_CLIFFORD_SGP);
     uint64_t bytes = 1;
-    assert_fails(tess_clifford_workspace(ctx, &f.op, (tess_cl_pass)7, &f.in, &bytes),
+    assert_fails(tess_clifford_workspace(ctx, &f.op, (tess_clifford_pass)7, &f.in, &bytes),
                  TESS_E_ARGUMENT, "pass 7");
     assert_int_equal(bytes, 0);
     tess_clifford_call call;
@@ -330,36 +330,41 @@ static void operations(void **state)
 {
     (void)state;
     tess_clifford_op op;
-    tess_cl_metric metric = {.n_symbol = 6};
-    assert_fails(tess_clifford_op_init(&op, sizeof op, TESS_CL_SGP, &metric, NULL, UINT64_MAX),
-                 TESS_E_ARGUMENT, "6 symbols, expected 1 to 5");
+    tess_clifford_metric metric = {.n_symbol = 6};
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, TESS_CLIFFORD_SGP, &metric, NULL, UINT64_MAX),
+        TESS_E_ARGUMENT, "6 symbols, expected 1 to 5");
     metric.n_symbol = 0;
-    assert_fails(tess_clifford_op_init(&op, sizeof op, TESS_CL_SGP, &metric, NULL, UINT64_MAX),
-                 TESS_E_ARGUMENT, "0 symbols, expected 1 to 5");
-    metric = (tess_cl_metric){.n_symbol = 2, .square = {1, 2}};
-    assert_fails(tess_clifford_op_init(&op, sizeof op, TESS_CL_SGP, &metric, NULL, UINT64_MAX),
-                 TESS_E_ARGUMENT, "entry 1 is 2, expected -1, 0 or 1");
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, TESS_CLIFFORD_SGP, &metric, NULL, UINT64_MAX),
+        TESS_E_ARGUMENT, "0 symbols, expected 1 to 5");
+    metric = (tess_clifford_metric){.n_symbol = 2, .square = {1, 2}};
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, TESS_CLIFFORD_SGP, &metric, NULL, UINT64_MAX),
+        TESS_E_ARGUMENT, "entry 1 is 2, expected -1, 0 or 1");
     metric.square[1] = 1;
-    assert_fails(tess_clifford_op_init(&op, sizeof op, (tess_cl_kind)9, &metric, NULL, UINT64_MAX),
-                 TESS_E_ARGUMENT, "kind 9");
-    tess_clifford_config config = cl_config(TESS_CL_GELU, 1);
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, (tess_clifford_kind)9, &metric, NULL, UINT64_MAX),
+        TESS_E_ARGUMENT, "kind 9");
+    tess_clifford_config config = cl_config(TESS_CLIFFORD_GELU, 1);
     config.eps = -1;
-    assert_fails(tess_clifford_op_init(&op, sizeof op, TESS_CL_SGP, &metric, &config, UINT64_MAX),
-                 TESS_E_RANGE, "eps");
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, TESS_CLIFFORD_SGP, &metric, &config, UINT64_MAX),
+        TESS_E_RANGE, "eps");
 }
 
 static void maps(void **state)
 {
     (void)state;
-    tess_cl_algebra algebra;
-    const tess_cl_metric metric = cl_metric("+++");
+    tess_clifford_algebra algebra;
+    const tess_clifford_metric metric = cl_metric("+++");
     assert_ok(tess_clifford_algebra_init(&algebra, sizeof algebra, &metric));
     const tess_array *x = f32(8, 5, 7);
-    assert_fails(tess_clifford_map(ctx, &algebra, (tess_cl_unary)9, 0, x, f32(8, 5, 7)),
+    assert_fails(tess_clifford_map(ctx, &algebra, (tess_clifford_unary)9, 0, x, f32(8, 5, 7)),
                  TESS_E_ARGUMENT, "9 is no map");
-    assert_fails(tess_clifford_map(ctx, &algebra, TESS_CL_REVERSE, 0, x, x), TESS_E_ARGUMENT,
+    assert_fails(tess_clifford_map(ctx, &algebra, TESS_CLIFFORD_REVERSE, 0, x, x), TESS_E_ARGUMENT,
                  "overlaps");
-    assert_fails(tess_clifford_map(ctx, &algebra, TESS_CL_REVERSE, 0, x, f32(8, 5, 6)),
+    assert_fails(tess_clifford_map(ctx, &algebra, TESS_CLIFFORD_REVERSE, 0, x, f32(8, 5, 6)),
                  TESS_E_SHAPE, "z: expected (8,5,7)");
     assert_fails(tess_clifford_quadratic(ctx, &algebra, x, f32(8, 5, 7)), TESS_E_SHAPE,
                  "z: expected (4,5,7)");

@@ -2,16 +2,16 @@
 // scales.
 #include "clifford_arrays.h"
 
-#include "backend/cuda/clifford_fcgp_plan.h"
+#include "backend/cuda/clifford/fcgp/fcgp_plan.h"
 #include "clifford/algebras.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-static tess_cl_algebra algebra_of(const char *metric)
+static tess_clifford_algebra algebra_of(const char *metric)
 {
-    tess_cl_algebra algebra;
-    const tess_cl_metric parsed = cl_metric(metric);
+    tess_clifford_algebra algebra;
+    const tess_clifford_metric parsed = cl_metric(metric);
     assert_ok(tess_clifford_algebra_init(&algebra, sizeof algebra, &parsed));
     return algebra;
 }
@@ -35,7 +35,7 @@ static const int cl41_pairs[][2] = {
 
 static void check_pairs(const char *metric, const int (*want)[2], int n)
 {
-    const tess_cl_algebra a = algebra_of(metric);
+    const tess_clifford_algebra a = algebra_of(metric);
     const cl_fc_pairs pairs = cl_fc_pairs_of(&a);
     assert_int_equal(pairs.n, n);
     for (int i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ static void pairs_follow_the_lists(void **state)
 }
 
 // Every pair of the mask is a step of exactly one result, with the layers that belong to it.
-static void check_table(const tess_cl_algebra *a, uint64_t mask, cl_fc_sum sum, int n_result)
+static void check_table(const tess_clifford_algebra *a, uint64_t mask, cl_fc_sum sum, int n_result)
 {
     const cl_fc_pairs pairs = cl_fc_pairs_of(a);
     const cl_fc_table t = cl_fc_table_of(a, mask, sum);
@@ -89,7 +89,7 @@ static void tables_have_every_pair_once(void **state)
 {
     (void)state;
     for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-        const tess_cl_algebra a = algebra_of(metrics[m]);
+        const tess_clifford_algebra a = algebra_of(metrics[m]);
         const uint64_t masks[] = {(UINT64_C(1) << a.n_path) - 1, 0x2d5, 0};
         for (size_t i = 0; i < ARRAY_LEN(masks); i++) {
             check_table(&a, masks[i], CL_FC_PRODUCT, a.n_component);

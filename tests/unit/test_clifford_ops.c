@@ -40,7 +40,7 @@ static double *member(const char *file, const char *prefix, const char *name)
 
 // What a golden file has for an operation.
 typedef struct golden_case {
-    tess_cl_kind kind;
+    tess_clifford_kind kind;
     const char *prefix; // of results; NULL: z only, in the member z
     const char *z;
     const char *r;
@@ -49,24 +49,28 @@ typedef struct golden_case {
 } golden_case;
 
 static const golden_case golden_cases[] = {
-    {TESS_CL_GATE, NULL, "gelu_x", NULL, TESS_CL_GELU, 0, 0, 0, 0},
-    {TESS_CL_SGP, NULL, "product", NULL, TESS_CL_IDENTITY, 0, 0, 0, 0},
-    {TESS_CL_SGP, NULL, "sgp_nogate", NULL, TESS_CL_IDENTITY, 0, 0, 1, 0},
-    {TESS_CL_SGP, "sgp_plain_", "z", NULL, TESS_CL_GELU, 0, 0, 1, 0},
-    {TESS_CL_SGP, "sgp_norm_", "z", "sgp_r", TESS_CL_GELU, 1, 0, 1, 0},
-    {TESS_CL_FCGP, "fcgp_plain_", "z", NULL, TESS_CL_GELU, 0, 0, 1, 0},
-    {TESS_CL_FCGP, "fcgp_norm_", "z", "fcgp_r", TESS_CL_GELU, 1, 0, 1, 0},
-    {TESS_CL_LAYER, "layer_all_", "z", NULL, TESS_CL_GELU, 1, TESS_CL_BIAS_ALL, 1, 0},
-    {TESS_CL_LAYER, "layer_scalar_", "z", NULL, TESS_CL_GELU, 1, TESS_CL_BIAS_SCALAR, 1, 0},
-    {TESS_CL_FC_LAYER, "fclayer_all_", "z", NULL, TESS_CL_GELU, 1, TESS_CL_BIAS_ALL, 1, 1},
-    {TESS_CL_FC_LAYER, "fclayer_scalar_", "z", NULL, TESS_CL_GELU, 1, TESS_CL_BIAS_SCALAR, 1, 1},
+    {TESS_CLIFFORD_GATE, NULL, "gelu_x", NULL, TESS_CLIFFORD_GELU, 0, 0, 0, 0},
+    {TESS_CLIFFORD_SGP, NULL, "product", NULL, TESS_CLIFFORD_IDENTITY, 0, 0, 0, 0},
+    {TESS_CLIFFORD_SGP, NULL, "sgp_nogate", NULL, TESS_CLIFFORD_IDENTITY, 0, 0, 1, 0},
+    {TESS_CLIFFORD_SGP, "sgp_plain_", "z", NULL, TESS_CLIFFORD_GELU, 0, 0, 1, 0},
+    {TESS_CLIFFORD_SGP, "sgp_norm_", "z", "sgp_r", TESS_CLIFFORD_GELU, 1, 0, 1, 0},
+    {TESS_CLIFFORD_FCGP, "fcgp_plain_", "z", NULL, TESS_CLIFFORD_GELU, 0, 0, 1, 0},
+    {TESS_CLIFFORD_FCGP, "fcgp_norm_", "z", "fcgp_r", TESS_CLIFFORD_GELU, 1, 0, 1, 0},
+    {TESS_CLIFFORD_LAYER, "layer_all_", "z", NULL, TESS_CLIFFORD_GELU, 1, TESS_CLIFFORD_BIAS_ALL, 1,
+     0},
+    {TESS_CLIFFORD_LAYER, "layer_scalar_", "z", NULL, TESS_CLIFFORD_GELU, 1,
+     TESS_CLIFFORD_BIAS_SCALAR, 1, 0},
+    {TESS_CLIFFORD_FC_LAYER, "fclayer_all_", "z", NULL, TESS_CLIFFORD_GELU, 1,
+     TESS_CLIFFORD_BIAS_ALL, 1, 1},
+    {TESS_CLIFFORD_FC_LAYER, "fclayer_scalar_", "z", NULL, TESS_CLIFFORD_GELU, 1,
+     TESS_CLIFFORD_BIAS_SCALAR, 1, 1},
 };
 
 static void take_results(naive *v, const char *file, const golden_case *c)
 {
     if (!c->prefix) {
         v->z = member(file, "", c->z);
-        v->gx = c->kind == TESS_CL_GATE ? member(file, "", "gelu_bwd") : NULL;
+        v->gx = c->kind == TESS_CLIFFORD_GATE ? member(file, "", "gelu_bwd") : NULL;
         return;
     }
     v->z = member(file, c->prefix, c->z);
@@ -74,7 +78,7 @@ static void take_results(naive *v, const char *file, const golden_case *c)
     v->gx = member(file, c->prefix, "gx");
     v->gw = member(file, c->prefix, "gw");
     if (v->linear_w) {
-        v->linear_out = c->kind == TESS_CL_LAYER ? member(file, c->prefix, "y") : NULL;
+        v->linear_out = c->kind == TESS_CLIFFORD_LAYER ? member(file, c->prefix, "y") : NULL;
         v->g_linear_w = member(file, c->prefix, "gW");
         v->g_bias = member(file, c->prefix, "gb");
     } else {
@@ -85,14 +89,15 @@ static void take_results(naive *v, const char *file, const golden_case *c)
 static void check_golden(const char *file, const char *metric, int64_t n_row, int64_t n,
                          const golden_case *c)
 {
-    tess_clifford_config config = cl_config((tess_cl_activation)c->activation, c->normalize);
+    tess_clifford_config config = cl_config((tess_clifford_activation)c->activation, c->normalize);
     config.bias_mode = c->bias_mode;
     const tess_clifford_op op = cl_op(c->kind, metric, &config);
-    const int has_linear = c->kind == TESS_CL_LAYER || c->kind == TESS_CL_FC_LAYER;
+    const int has_linear = c->kind == TESS_CLIFFORD_LAYER || c->kind == TESS_CLIFFORD_FC_LAYER;
     naive v = {.op = &op, .n_row = n_row, .n_in = n, .n_out = n};
     v.x = member(file, "", "x");
     v.gz = member(file, "", "gz");
-    v.y = c->kind == TESS_CL_SGP || c->kind == TESS_CL_FCGP ? member(file, "", "y") : NULL;
+    v.y = c->kind == TESS_CLIFFORD_SGP || c->kind == TESS_CLIFFORD_FCGP ? member(file, "", "y")
+                                                                        : NULL;
     v.w = c->has_weight ? member(file, "", naive_is_connected(&v) ? "fcgp_w" : "sgp_w") : NULL;
     v.linear_w = has_linear ? member(file, "", "lin_W") : NULL;
     v.bias = has_linear ? member(file, "", "lin_b") : NULL;
@@ -139,9 +144,9 @@ static void golden_algebras(void **state)
             char prefix[32];
             snprintf(prefix, sizeof prefix, "%ssgp_%s_", algebras[i][0],
                      normalize ? "norm" : "plain");
-            tess_clifford_config config = cl_config(TESS_CL_GELU, normalize);
-            config.norm_metric = TESS_CL_NORM_EUCLID;
-            const tess_clifford_op op = cl_op(TESS_CL_SGP, algebras[i][1], &config);
+            tess_clifford_config config = cl_config(TESS_CLIFFORD_GELU, normalize);
+            config.norm_metric = TESS_CLIFFORD_NORM_EUCLID;
+            const tess_clifford_op op = cl_op(TESS_CLIFFORD_SGP, algebras[i][1], &config);
             naive v = {.op = &op, .n_row = 2, .n_in = 3, .n_out = 3};
             v.x = member(algebra_file, algebras[i][0], "x");
             v.y = member(algebra_file, algebras[i][0], "y");
@@ -166,11 +171,11 @@ static void golden_products(void **state)
     static const char *const products[] = {"product",           "outer", "left_contraction",
                                            "right_contraction", "inner", "scalar",
                                            "commutator"};
-    const tess_clifford_config config = cl_config(TESS_CL_IDENTITY, 0);
+    const tess_clifford_config config = cl_config(TESS_CLIFFORD_IDENTITY, 0);
     for (size_t i = 0; i < ARRAY_LEN(algebras); i++) {
         for (size_t p = 0; p < ARRAY_LEN(products); p++) {
-            tess_clifford_op op = cl_op(TESS_CL_SGP, algebras[i][1], &config);
-            op.path_mask = tess_clifford_product_paths(&op.algebra, (tess_cl_product)p);
+            tess_clifford_op op = cl_op(TESS_CLIFFORD_SGP, algebras[i][1], &config);
+            op.path_mask = tess_clifford_product_paths(&op.algebra, (tess_clifford_product)p);
             naive v = {.op = &op, .n_row = 2, .n_in = 3, .n_out = 3};
             v.x = member(algebra_file, algebras[i][0], "x");
             v.y = member(algebra_file, algebras[i][0], "y");
@@ -189,8 +194,8 @@ static void golden_maps(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(algebras); i++) {
-        tess_cl_algebra a;
-        const tess_cl_metric metric = cl_metric(algebras[i][1]);
+        tess_clifford_algebra a;
+        const tess_clifford_metric metric = cl_metric(algebras[i][1]);
         assert_ok(tess_clifford_algebra_init(&a, sizeof a, &metric));
         const double *values = member(algebra_file, algebras[i][0], "x");
         for (int layout = 0; layout < CL_N_LAYOUT; layout++) {
@@ -200,15 +205,15 @@ static void golden_maps(void **state)
                     cl_array(dtype, (cl_layout)layout, a.n_component, 2, 3, values);
                 const tess_array *z = cl_empty(dtype, (cl_layout)layout, a.n_component, 2, 3);
                 const tess_array *back = cl_empty(dtype, CL_CONTIGUOUS, a.n_component, 2, 3);
-                assert_ok(tess_clifford_map(ctx, &a, TESS_CL_REVERSE, 0, x, z));
+                assert_ok(tess_clifford_map(ctx, &a, TESS_CLIFFORD_REVERSE, 0, x, z));
                 assert_near(cl_values(z), member(algebra_file, algebras[i][0], "reverse"),
                             tess_array_items(z), 0);
-                assert_ok(tess_clifford_map(ctx, &a, TESS_CL_RIGHT_COMPLEMENT, 0, x, z));
+                assert_ok(tess_clifford_map(ctx, &a, TESS_CLIFFORD_RIGHT_COMPLEMENT, 0, x, z));
                 assert_near(cl_values(z), member(algebra_file, algebras[i][0], "rc"),
                             tess_array_items(z), 0);
-                assert_ok(tess_clifford_map(ctx, &a, TESS_CL_LEFT_COMPLEMENT, 0, z, back));
+                assert_ok(tess_clifford_map(ctx, &a, TESS_CLIFFORD_LEFT_COMPLEMENT, 0, z, back));
                 assert_near(cl_values(back), values, tess_array_items(z), 0);
-                assert_ok(tess_clifford_map(ctx, &a, TESS_CL_GRADES, 1u << 1, x, z));
+                assert_ok(tess_clifford_map(ctx, &a, TESS_CLIFFORD_GRADES, 1u << 1, x, z));
                 for (int64_t k = 0; k < a.n_component; k++) {
                     assert_true(cl_values(z)[k * 6] == (a.grade[k] == 1 ? values[k * 6] : 0));
                 }
@@ -228,9 +233,9 @@ static void golden_maps(void **state)
 static void golden_join(void **state)
 {
     (void)state;
-    const tess_clifford_config config = cl_config(TESS_CL_IDENTITY, 0);
-    tess_clifford_op op = cl_op(TESS_CL_SGP, "pga", &config);
-    op.path_mask = tess_clifford_product_paths(&op.algebra, TESS_CL_OUTER);
+    const tess_clifford_config config = cl_config(TESS_CLIFFORD_IDENTITY, 0);
+    tess_clifford_op op = cl_op(TESS_CLIFFORD_SGP, "pga", &config);
+    op.path_mask = tess_clifford_product_paths(&op.algebra, TESS_CLIFFORD_OUTER);
     tess_array *arrays[6];
     for (int i = 0; i < 6; i++) {
         arrays[i] = cl_empty(TESS_F64, CL_CONTIGUOUS, 16, 2, 3);
@@ -239,7 +244,7 @@ static void golden_join(void **state)
         cl_array(TESS_F64, CL_CONTIGUOUS, 16, 2, 3, member(algebra_file, "cl301_", "x"));
     const tess_array *y =
         cl_array(TESS_F64, CL_CONTIGUOUS, 16, 2, 3, member(algebra_file, "cl301_", "y"));
-    const tess_cl_unary dual = TESS_CL_RIGHT_COMPLEMENT;
+    const tess_clifford_unary dual = TESS_CLIFFORD_RIGHT_COMPLEMENT;
     assert_ok(tess_clifford_map(ctx, &op.algebra, dual, 0, x, arrays[0]));
     assert_ok(tess_clifford_map(ctx, &op.algebra, dual, 0, y, arrays[1]));
     const tess_clifford_arrays in = CL_ARRAYS(.x = arrays[0], .y = arrays[1]);
@@ -253,7 +258,7 @@ static void edges_of_the_gate(void **state)
 {
     (void)state;
     static const char file[] = "clifford/edges";
-    const tess_clifford_op op = cl_op(TESS_CL_GATE, "+", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_GATE, "+", NULL);
     for (int single = 0; single <= 1; single++) {
         const char *prefix = single ? "gelu32_" : "gelu_";
         const tess_dtype dtype = single ? TESS_F32 : TESS_F64;
@@ -287,7 +292,7 @@ static void edges_of_the_norm(void **state)
     static const char *const names[] = {"zero_grades_", "one_feature_", "tiny_", "huge_",
                                         "zero_gradient_"};
     static const char file[] = "clifford/edges";
-    const tess_clifford_op op = cl_op(TESS_CL_NORM, "+++", NULL);
+    const tess_clifford_op op = cl_op(TESS_CLIFFORD_NORM, "+++", NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const int64_t n = i == 1 ? 1 : 3;
         naive v = {.op = &op, .n_row = 4, .n_in = n, .n_out = n};
@@ -307,7 +312,7 @@ static void edges_of_the_norm(void **state)
 // Appendix vectors: sines and cosines of the indices.
 typedef struct printed {
     const char *metric;
-    tess_cl_kind kind;
+    tess_clifford_kind kind;
     int32_t normalize;
     double o[8], gx[8], gy[8]; // o and gx at (.,0,0), gy at (.,1,2); all 0: not printed
     double gw_first, gw_last;  // 0: not printed
@@ -316,7 +321,7 @@ typedef struct printed {
 
 static const printed printed_cases[] = {
     {"++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      0,
      {0.1116547798, -0.2914739156, -0.1317261147, 0.5600968295},
      {0.8523459254, 0.1695406520, 0.3288033322, -0.1048822232},
@@ -328,7 +333,7 @@ static const printed printed_cases[] = {
      2.4723602702,
      3.0823989092},
     {"++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      1,
      {0.7524289276, -0.8378661019, -0.3786577129, 1.0023333293},
      {1.6269147209, 0.1665797614, 0.7417196178, -0.1151795162},
@@ -340,7 +345,7 @@ static const printed printed_cases[] = {
      4.7539605886,
      5.0082728769},
     {"++",
-     TESS_CL_FCGP,
+     TESS_CLIFFORD_FCGP,
      1,
      {1.4675397520, -1.1494225716, -0.7917322552, 0.8864544433},
      {0.9592263457, -0.3817778319, 2.0130093346, 0.5147376945},
@@ -352,7 +357,7 @@ static const printed printed_cases[] = {
      4.8900493092,
      3.6294863800},
     {"+++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      0,
      {0.3560307206, 0.0610108327, -0.4797542040, 1.0446343020, 0.1804055630, -0.3461390339,
       -0.1071224171, -0.2795293684},
@@ -366,7 +371,7 @@ static const printed printed_cases[] = {
      7.9740333509,
      6.6639617820},
     {"+++",
-     TESS_CL_SGP,
+     TESS_CLIFFORD_SGP,
      1,
      {0.3389264622, 0.0472028891, -0.3711764529, 0.8082131466, 0.2848660955, -0.5465644930,
       -0.1691496880, -0.3970531021},
@@ -381,7 +386,7 @@ static const printed printed_cases[] = {
      2.9423405731,
      3.1504495474},
     {"+++",
-     TESS_CL_FCGP,
+     TESS_CLIFFORD_FCGP,
      0,
      {3.2352913002, -0.7413089933, -0.7261994548, 5.0874818424, -0.2480095103, -1.4057329847,
       0.7322846701, -1.9647881771},
@@ -394,7 +399,7 @@ static const printed printed_cases[] = {
      17.0316004928,
      11.3230609494},
     {"+++",
-     TESS_CL_FCGP,
+     TESS_CLIFFORD_FCGP,
      1,
      {1.1688991767, -0.2026251777, -0.1984952225, 1.3905833081, -0.1858462914, -1.0533880804,
       0.5487385950, -1.0608611324},
@@ -438,17 +443,17 @@ static void check_size(const tess_array *got, double want, double allowed)
 
 static void check_printed(const printed *p, tess_dtype dtype, double allowed)
 {
-    const tess_clifford_config config = cl_config(TESS_CL_GELU, p->normalize);
+    const tess_clifford_config config = cl_config(TESS_CLIFFORD_GELU, p->normalize);
     const tess_clifford_op op = cl_op(p->kind, p->metric, &config);
     const int n_path = op.algebra.n_path;
     naive v = {.op = &op, .n_row = 2, .n_in = 3, .n_out = 3};
     v.x = sines(op.algebra.n_component, 1.1, 0.2);
     v.y = sines(op.algebra.n_component, 1.7, 0.9);
     v.gz = sines(op.algebra.n_component, 2.3, 0.4);
-    const int n_weight = p->kind == TESS_CL_SGP ? 3 * n_path : 9 * n_path;
+    const int n_weight = p->kind == TESS_CLIFFORD_SGP ? 3 * n_path : 9 * n_path;
     double *w = cl_alloc((size_t)n_weight * sizeof *w);
     for (int i = 0; i < n_weight; i++) {
-        w[i] = p->kind == TESS_CL_SGP
+        w[i] = p->kind == TESS_CLIFFORD_SGP
                    ? cos(0.5 * (i % n_path) + 0.9 * (i / n_path) + 0.1)
                    : cos(0.5 * (i / 9) + 0.9 * (i % 3) + 0.4 * (i / 3 % 3) + 0.1);
     }

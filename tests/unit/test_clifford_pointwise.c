@@ -137,9 +137,9 @@ static void run_map(tess_context *ctx, map_case *c, int is_norm, int32_t pass)
 static void check_map(tess_context *ctx, const tess_cl_problem *p, int is_norm, layout how)
 {
     map_case c = make_map(p, is_norm, how, 0);
-    run_map(ctx, &c, is_norm, TESS_CL_FORWARD);
+    run_map(ctx, &c, is_norm, TESS_CLIFFORD_FORWARD);
     check_tensor(&c.z, how, is_norm ? "norm" : "gate", tolerance(p->dtype));
-    run_map(ctx, &c, is_norm, TESS_CL_BACKWARD);
+    run_map(ctx, &c, is_norm, TESS_CLIFFORD_BACKWARD);
     check_tensor(&c.gx, how, is_norm ? "norm backward" : "gate backward", tolerance(p->dtype));
     free_map(&c);
 }
@@ -148,9 +148,10 @@ static void test_gate_passes(void **state)
 {
     (void)state;
     static const int32_t dtypes[] = {TESS_F64, TESS_F32, TESS_BF16, TESS_F16};
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(2, 0);
-    for (int32_t activation = TESS_CL_IDENTITY; activation <= TESS_CL_SIGMOID; activation++) {
+    for (int32_t activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+         activation++) {
         for (size_t t = 0; t < ARRAY_LEN(dtypes); t++) {
             tess_cl_problem p = problem_of(&algebra, 19, 41, dtypes[t], 0);
             p.activation = activation;
@@ -167,12 +168,13 @@ static void test_norm_passes(void **state)
     static const char *const metrics[] = {"++", "+++", "0+++", "+---", "++++-"};
     tess_context *ctx = unit_context(2, 0);
     for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-        const tess_cl_algebra algebra = algebra_of(metrics[m]);
-        for (int32_t metric = TESS_CL_NORM_EUCLID; metric <= TESS_CL_NORM_CLAMP; metric++) {
+        const tess_clifford_algebra algebra = algebra_of(metrics[m]);
+        for (int32_t metric = TESS_CLIFFORD_NORM_EUCLID; metric <= TESS_CLIFFORD_NORM_CLAMP;
+             metric++) {
             for (size_t t = 0; t < ARRAY_LEN(dtypes); t++) {
                 tess_cl_problem p = problem_of(&algebra, 19, 41, dtypes[t], 0);
                 p.norm_metric = metric;
-                p.eps = metric == TESS_CL_NORM_CLAMP ? 1 : 1e-6;
+                p.eps = metric == TESS_CLIFFORD_NORM_CLAMP ? 1 : 1e-6;
                 check_map(ctx, &p, 1, (layout)((metric + (int)t) % N_LAYOUT));
             }
         }
@@ -186,16 +188,16 @@ static void test_second_derivatives(void **state)
     static const char *const metrics[] = {"++", "+++", "0++", "+-"};
     tess_context *ctx = unit_context(2, 0);
     for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-        const tess_cl_algebra algebra = algebra_of(metrics[m]);
+        const tess_clifford_algebra algebra = algebra_of(metrics[m]);
         for (int32_t kind = 0; kind < 8; kind++) { // five activations, three norms
             for (int wide = 0; wide < 2; wide++) {
                 tess_cl_problem p = problem_of(&algebra, 3, 5, wide ? TESS_F64 : TESS_F32, 0);
                 const int is_norm = kind > 4;
-                p.activation = is_norm ? TESS_CL_GELU : kind;
-                p.norm_metric = is_norm ? kind - 4 : TESS_CL_NORM_EUCLID;
+                p.activation = is_norm ? TESS_CLIFFORD_GELU : kind;
+                p.norm_metric = is_norm ? kind - 4 : TESS_CLIFFORD_NORM_EUCLID;
                 p.eps = 0.01;
                 map_case c = make_map(&p, is_norm, (layout)(kind % N_LAYOUT), 1);
-                run_map(ctx, &c, is_norm, TESS_CL_DOUBLE_BACKWARD);
+                run_map(ctx, &c, is_norm, TESS_CLIFFORD_DOUBLE_BACKWARD);
                 char what[64];
                 snprintf(what, sizeof what, "%s kind %d", metrics[m], kind);
                 check_tensor(&c.dg, c.how, what, wide ? 1e-9 : 2e-6);
@@ -211,9 +213,9 @@ static void test_second_derivatives(void **state)
 static void test_norm_edges(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(1, 0);
-    for (int32_t metric = TESS_CL_NORM_EUCLID; metric <= TESS_CL_NORM_CLAMP; metric++) {
+    for (int32_t metric = TESS_CLIFFORD_NORM_EUCLID; metric <= TESS_CLIFFORD_NORM_CLAMP; metric++) {
         for (int tiny = 0; tiny < 2; tiny++) {
             tess_cl_problem p = problem_of(&algebra, 2, 9, TESS_F64, 0);
             p.norm_metric = metric;
@@ -222,14 +224,14 @@ static void test_norm_edges(void **state)
                 c.x.values[i] *= tiny ? 0x1p-40 : 0;
             }
             write_tensor(&c.x);
-            run_map(ctx, &c, 1, TESS_CL_FORWARD);
-            run_map(ctx, &c, 1, TESS_CL_BACKWARD);
+            run_map(ctx, &c, 1, TESS_CLIFFORD_FORWARD);
+            run_map(ctx, &c, 1, TESS_CLIFFORD_BACKWARD);
             for (int64_t i = 0; i < 8 * 2 * 9; i++) {
                 const double z = ((double *)c.z.view.data)[i], h = ((double *)c.gx.view.data)[i];
                 assert_true(fabs(z - 1000 * c.x.values[i]) <= 1e-12 * fabs(1000 * c.x.values[i]));
                 assert_true(fabs(h - 1000 * c.g.values[i]) <= 1e-9);
             }
-            run_map(ctx, &c, 1, TESS_CL_DOUBLE_BACKWARD);
+            run_map(ctx, &c, 1, TESS_CLIFFORD_DOUBLE_BACKWARD);
             for (int64_t i = 0; i < 8 * 2 * 9; i++) {
                 assert_true(isfinite(((double *)c.dx.view.data)[i]));
             }

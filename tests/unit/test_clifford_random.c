@@ -22,33 +22,33 @@ static int tear_down(void **state)
 static naive fill(uint64_t *seed, const tess_clifford_op *op, int64_t n_row, int64_t n_in,
                   int64_t n_out)
 {
-    const tess_cl_algebra *a = &op->algebra;
+    const tess_clifford_algebra *a = &op->algebra;
     naive v = {.op = op, .n_row = n_row, .n_in = n_in, .n_out = n_out};
-    const int can_widen = naive_is_connected(&v) || op->kind == TESS_CL_LINEAR;
+    const int can_widen = naive_is_connected(&v) || op->kind == TESS_CLIFFORD_LINEAR;
     v.n_out = can_widen ? n_out : n_in;
     v.x = cl_random(seed, a->n_component * n_row * n_in);
     v.gz = cl_random(seed, a->n_component * n_row * v.n_out);
-    if (op->kind == TESS_CL_SGP || op->kind == TESS_CL_FCGP) {
+    if (op->kind == TESS_CLIFFORD_SGP || op->kind == TESS_CLIFFORD_FCGP) {
         v.y = cl_random(seed, a->n_component * n_row * n_in);
     }
-    if (op->kind >= TESS_CL_SGP && op->kind != TESS_CL_LINEAR) {
+    if (op->kind >= TESS_CLIFFORD_SGP && op->kind != TESS_CLIFFORD_LINEAR) {
         v.w = cl_random(seed, a->n_path * n_in * (naive_is_connected(&v) ? v.n_out : 1));
     }
-    if (op->kind >= TESS_CL_LINEAR) {
+    if (op->kind >= TESS_CLIFFORD_LINEAR) {
         v.linear_w = cl_random(seed, a->n_grade * n_in * naive_linear_width(&v));
         v.bias = cl_random(seed, naive_linear_width(&v));
     }
     return v;
 }
 
-static tess_clifford_op any_op(uint64_t *seed, tess_cl_kind kind, int32_t max_symbol)
+static tess_clifford_op any_op(uint64_t *seed, tess_clifford_kind kind, int32_t max_symbol)
 {
-    tess_cl_metric metric = {.n_symbol = 1 + (int32_t)(cl_draw(seed) % (uint64_t)max_symbol)};
+    tess_clifford_metric metric = {.n_symbol = 1 + (int32_t)(cl_draw(seed) % (uint64_t)max_symbol)};
     for (int32_t i = 0; i < metric.n_symbol; i++) {
         metric.square[i] = (int8_t)((int)(cl_draw(seed) % 3) - 1);
     }
     tess_clifford_config config =
-        cl_config((tess_cl_activation)(cl_draw(seed) % 5), (int32_t)(cl_draw(seed) % 2));
+        cl_config((tess_clifford_activation)(cl_draw(seed) % 5), (int32_t)(cl_draw(seed) % 2));
     config.norm_metric = (int32_t)(cl_draw(seed) % 4);
     config.bias_mode = (int32_t)(cl_draw(seed) % 2);
     config.eps = cl_draw(seed) % 2 ? 1e-6 : 0.01;
@@ -65,14 +65,14 @@ static void random_problems(void **state)
     uint64_t seed = 1;
     const int n_trial = unit_is_quick() ? 40 : 400;
     for (int trial = 0; trial < n_trial; trial++) {
-        const tess_cl_kind kind = (tess_cl_kind)(TESS_CL_GATE + trial % 7);
+        const tess_clifford_kind kind = (tess_clifford_kind)(TESS_CLIFFORD_GATE + trial % 7);
         const tess_clifford_op op = any_op(&seed, kind, trial % 5 == 0 ? 5 : 3);
         const int64_t n_row = 1 + (int64_t)(cl_draw(&seed) % 5);
         // The norm of one number has next to no derivative: nothing to compare relative to.
-        const int64_t least = op.config.normalize || kind == TESS_CL_NORM ? 3 : 1;
+        const int64_t least = op.config.normalize || kind == TESS_CLIFFORD_NORM ? 3 : 1;
         const int64_t n_in = least + (int64_t)(cl_draw(&seed) % 19);
         naive v = fill(&seed, &op, n_row, n_in, least + (int64_t)(cl_draw(&seed) % 9));
-        if (kind == TESS_CL_SGP && cl_draw(&seed) % 4 == 0) {
+        if (kind == TESS_CLIFFORD_SGP && cl_draw(&seed) % 4 == 0) {
             v.w = NULL; // ones
         }
         if (v.bias && cl_draw(&seed) % 4 == 0) {
@@ -100,7 +100,8 @@ static void same_bits_for_any_cut(void **state)
     tess_context *alone = unit_context(1, 0), *many = unit_context(3, 0);
     for (int trial = 0; trial < 28; trial++) {
         const tess_dtype dtype = dtypes[trial / 7];
-        const tess_clifford_op op = cl_op((tess_cl_kind)(TESS_CL_GATE + trial % 7), "+++", NULL);
+        const tess_clifford_op op =
+            cl_op((tess_clifford_kind)(TESS_CLIFFORD_GATE + trial % 7), "+++", NULL);
         naive v = fill(&seed, &op, n_row, n, n);
         const cl_form form = {dtype, dtype, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -146,7 +147,8 @@ static void same_gradients_for_any_cut(void **state)
     uint64_t seed = 22;
     const int64_t n_row = 70, n = 33;
     for (int trial = 0; trial < 7; trial++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)(TESS_CL_GATE + trial), "+++", NULL);
+        const tess_clifford_op op =
+            cl_op((tess_clifford_kind)(TESS_CLIFFORD_GATE + trial), "+++", NULL);
         const naive v = fill(&seed, &op, n_row, n, n);
         const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -181,8 +183,8 @@ static void no_rows(void **state)
 {
     (void)state;
     uint64_t seed = 31;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         naive v = fill(&seed, &op, 1, 5, 5);
         const cl_form form = {TESS_F32, TESS_F32, CL_GAPS, 0};
         tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -212,8 +214,8 @@ static void gradients_one_by_one(void **state)
 {
     (void)state;
     uint64_t seed = 41;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "+++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "+++", NULL);
         naive v = fill(&seed, &op, 19, 13, 11);
         const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -246,8 +248,8 @@ static void workspace_of_the_caller(void **state)
 {
     (void)state;
     uint64_t seed = 51;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "++", NULL);
         naive v = fill(&seed, &op, 29, 17, 17);
         const cl_form form = {TESS_BF16, TESS_F32, CL_CONTIGUOUS, 0};
         const tess_clifford_arrays in = cl_inputs(&v, &form);
@@ -256,8 +258,8 @@ static void workspace_of_the_caller(void **state)
         tess_clifford_call call;
         tess_clifford_call_init(&call, sizeof call);
         uint64_t forward = 0, backward = 0;
-        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_FORWARD, &in, &forward));
-        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CL_BACKWARD, &in, &backward));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_FORWARD, &in, &forward));
+        assert_ok(tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_BACKWARD, &in, &backward));
         call.workspace_bytes = forward > backward ? forward : backward;
         char *room = cl_alloc((size_t)call.workspace_bytes + 256);
         call.workspace = room + (256 - (uintptr_t)room % 256) % 256;
@@ -278,8 +280,8 @@ static void nan_stays_in_its_row(void **state)
 {
     (void)state;
     uint64_t seed = 61;
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-        const tess_clifford_op op = cl_op((tess_cl_kind)kind, "+++", NULL);
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+        const tess_clifford_op op = cl_op((tess_clifford_kind)kind, "+++", NULL);
         naive v = fill(&seed, &op, 9, 21, 21);
         const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
         double *x = cl_alloc((size_t)(8 * 9 * 21) * sizeof *x);

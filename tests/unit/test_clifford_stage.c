@@ -26,7 +26,7 @@ static void add_terms(sgp_case *c, const naive_row *v, int64_t i, int is_backwar
     const tess_cl_problem *p = &c->problem;
     const int64_t n = p->n_out;
     for (int t = 0; t < p->algebra->n_term; t++) {
-        const tess_cl_term *e = &p->algebra->terms[t];
+        const tess_clifford_term *e = &p->algebra->terms[t];
         if (!(p->path_mask >> e->path & 1)) {
             continue;
         }
@@ -136,7 +136,7 @@ static tess_stage_clifford_sgp sgp_args(const sgp_case *c, int32_t pass)
     if (c->has_weight) {
         a.weight = (tess_cl_view){c->w.view.data, {c->w.view.stride[1], c->w.view.stride[2], 0}};
     }
-    if (pass == TESS_CL_FORWARD) {
+    if (pass == TESS_CLIFFORD_FORWARD) {
         a.out = c->z.view;
         a.statistics = c->r.view.data;
         return a;
@@ -154,10 +154,10 @@ static tess_stage_clifford_sgp sgp_args(const sgp_case *c, int32_t pass)
 static void check_sgp(tess_context *ctx, sgp_case *c, int is_known, const char *what)
 {
     // Squares of both signs cancel.
-    const double worse = c->problem.norm_metric == TESS_CL_NORM_EUCLID ? 1 : 100;
+    const double worse = c->problem.norm_metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : 100;
     const double within = worse * tolerance(c->problem.dtype);
-    tess_stage_clifford_sgp forward = sgp_args(c, TESS_CL_FORWARD);
-    tess_stage_clifford_sgp backward = sgp_args(c, TESS_CL_BACKWARD);
+    tess_stage_clifford_sgp forward = sgp_args(c, TESS_CLIFFORD_FORWARD);
+    tess_stage_clifford_sgp backward = sgp_args(c, TESS_CLIFFORD_BACKWARD);
     char name[96];
     run_stage(ctx, TESS_STAGE_CLIFFORD_SGP, &forward, sizeof forward);
     snprintf(name, sizeof name, "%s z", what);
@@ -194,7 +194,7 @@ static void test_sgp_types_and_layouts(void **state)
 {
     (void)state;
     static const int32_t dtypes[] = {TESS_F64, TESS_F32, TESS_BF16, TESS_F16};
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(2, 0);
     for (size_t t = 0; t < ARRAY_LEN(dtypes); t++) {
         for (int how = 0; how < N_LAYOUT; how++) {
@@ -216,12 +216,13 @@ static void test_sgp_algebras(void **state)
                                           "---", "0+++", "+---", "++++", "++++-", "+++++"};
     tess_context *ctx = unit_context(2, 0);
     for (size_t m = 0; m < ARRAY_LEN(metrics); m++) {
-        const tess_cl_algebra algebra = algebra_of(metrics[m]);
-        for (int32_t metric = TESS_CL_NORM_EUCLID; metric <= TESS_CL_NORM_CLAMP; metric++) {
+        const tess_clifford_algebra algebra = algebra_of(metrics[m]);
+        for (int32_t metric = TESS_CLIFFORD_NORM_EUCLID; metric <= TESS_CLIFFORD_NORM_CLAMP;
+             metric++) {
             for (int wide = 0; wide < 2; wide++) {
                 tess_cl_problem p = problem_of(&algebra, 5, 19, wide ? TESS_F64 : TESS_F32, 0);
                 p.norm_metric = metric;
-                p.eps = metric == TESS_CL_NORM_CLAMP ? 0.01 : 1e-6;
+                p.eps = metric == TESS_CLIFFORD_NORM_CLAMP ? 0.01 : 1e-6;
                 one_sgp(ctx, &p, PLAIN, 1, 0, metrics[m]);
             }
         }
@@ -238,7 +239,7 @@ static void test_sgp_shapes(void **state)
     tess_context *ctx = unit_context(2, 0);
     for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
         for (int three = 0; three < 2; three++) {
-            const tess_cl_algebra algebra = algebra_of(three ? "+++" : "++");
+            const tess_clifford_algebra algebra = algebra_of(three ? "+++" : "++");
             const tess_cl_problem p =
                 problem_of(&algebra, shapes[s][0], shapes[s][1], s % 3 ? TESS_F32 : TESS_F64, 0);
             char what[64];
@@ -247,7 +248,7 @@ static void test_sgp_shapes(void **state)
         }
     }
     // Rows too long for any block.
-    const tess_cl_algebra large = algebra_of("++++-");
+    const tess_clifford_algebra large = algebra_of("++++-");
     const tess_cl_problem p = problem_of(&large, 1, unit_is_quick() ? 300 : 4100, TESS_F32, 0);
     one_sgp(ctx, &p, PLAIN, 1, 0, "32 components");
     tess_context_destroy(ctx);
@@ -256,9 +257,10 @@ static void test_sgp_shapes(void **state)
 static void test_sgp_options(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(1, 0);
-    for (int32_t activation = TESS_CL_IDENTITY; activation <= TESS_CL_SIGMOID; activation++) {
+    for (int32_t activation = TESS_CLIFFORD_IDENTITY; activation <= TESS_CLIFFORD_SIGMOID;
+         activation++) {
         for (int normalize = 0; normalize < 2; normalize++) {
             for (int masked = 0; masked < 2; masked++) {
                 tess_cl_problem p =
@@ -280,11 +282,11 @@ static void test_sgp_options(void **state)
 static void test_sgp_masks_keep_nan_out(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(1, 0);
     tess_cl_problem p = problem_of(&algebra, 3, 20, TESS_F32, 0);
     p.path_mask = tess_clifford_grade_paths(&algebra, 0x3, 0x3);
-    p.activation = TESS_CL_IDENTITY;
+    p.activation = TESS_CLIFFORD_IDENTITY;
     sgp_case c = make_sgp(&p, PLAIN, 1);
     for (int64_t row = 0; row < 3; row++) {
         for (int64_t n = 0; n < 20; n++) {
@@ -305,13 +307,13 @@ static void test_sgp_masks_keep_nan_out(void **state)
 static void test_sgp_wanted_gradients(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("++");
+    const tess_clifford_algebra algebra = algebra_of("++");
     tess_context *ctx = unit_context(2, 0);
     const tess_cl_problem p = problem_of(&algebra, 70, 13, TESS_F32, 0);
     sgp_case c = make_sgp(&p, PLAIN, 1);
     tensor *all[] = {&c.gx, &c.gy, &c.gw};
     for (unsigned want = 1; want < 8; want++) {
-        tess_stage_clifford_sgp a = sgp_args(&c, TESS_CL_BACKWARD);
+        tess_stage_clifford_sgp a = sgp_args(&c, TESS_CLIFFORD_BACKWARD);
         tess_cl_view *views[] = {&a.grad_x, &a.grad_y, &a.grad_weight};
         for (int k = 0; k < 3; k++) {
             memset(all[k]->data, 0xff, (size_t)all[k]->n_item * sizeof(float));
@@ -343,15 +345,15 @@ static void collect(const sgp_case *c, float *out)
 static void test_sgp_threads_and_splits(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     const tess_cl_problem p = problem_of(&algebra, 150, 37, TESS_F32, 0);
     sgp_case c = make_sgp(&p, PLAIN, 1);
     const size_t n_item = (size_t)(3 * c.z.n_item + c.gw.n_item);
     float *want = malloc(n_item * sizeof *want), *got = malloc(n_item * sizeof *got);
     for (int32_t threads = 1; threads <= 5; threads++) {
         tess_context *ctx = unit_context(threads, 0);
-        tess_stage_clifford_sgp forward = sgp_args(&c, TESS_CL_FORWARD);
-        tess_stage_clifford_sgp backward = sgp_args(&c, TESS_CL_BACKWARD);
+        tess_stage_clifford_sgp forward = sgp_args(&c, TESS_CLIFFORD_FORWARD);
+        tess_stage_clifford_sgp backward = sgp_args(&c, TESS_CLIFFORD_BACKWARD);
         run_stage(ctx, TESS_STAGE_CLIFFORD_SGP, &forward, sizeof forward);
         run_stage(ctx, TESS_STAGE_CLIFFORD_SGP, &backward, sizeof backward);
         collect(&c, threads == 1 ? want : got);
@@ -383,11 +385,11 @@ static void test_sgp_threads_and_splits(void **state)
 static void test_sgp_no_rows(void **state)
 {
     (void)state;
-    const tess_cl_algebra algebra = algebra_of("+++");
+    const tess_clifford_algebra algebra = algebra_of("+++");
     tess_context *ctx = unit_context(2, 0);
     tess_cl_problem p = problem_of(&algebra, 1, 5, TESS_F32, 0);
     sgp_case c = make_sgp(&p, PLAIN, 1);
-    tess_stage_clifford_sgp a = sgp_args(&c, TESS_CL_BACKWARD);
+    tess_stage_clifford_sgp a = sgp_args(&c, TESS_CLIFFORD_BACKWARD);
     a.problem.n_row = 0;
     run_stage(ctx, TESS_STAGE_CLIFFORD_SGP, &a, sizeof a);
     memset(c.gw.values, 0, 5 * 20 * sizeof(double));

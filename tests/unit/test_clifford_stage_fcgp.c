@@ -11,34 +11,46 @@ typedef struct product_case {
     uint64_t mask;
 } product_case;
 
-enum { EUCLID = TESS_CL_NORM_EUCLID, ABS = TESS_CL_NORM_ABS, CLAMP = TESS_CL_NORM_CLAMP };
+enum {
+    EUCLID = TESS_CLIFFORD_NORM_EUCLID,
+    ABS = TESS_CLIFFORD_NORM_ABS,
+    CLAMP = TESS_CLIFFORD_NORM_CLAMP
+};
 
 static const product_case cases[] = {
-    {"plain f32", "+++", 37, 24, 40, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"2d", "++", 70, 33, 17, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_SIGMOID, 1, EUCLID, ~0ull},
-    {"no norm", "++", 5, 9, 7, TESS_F32, TESS_F32, CA_FIRST, TESS_CL_IDENTITY, 0, EUCLID, ~0ull},
-    {"one", "+-", 1, 1, 1, TESS_F64, TESS_F64, CA_PLAIN, TESS_CL_GELU_TANH, 1, ABS, ~0ull},
-    {"identity", "+++", 15, 16, 16, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_IDENTITY, 1, EUCLID,
+    {"plain f32", "+++", 37, 24, 40, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, EUCLID,
      ~0ull},
-    {"f64 pga", "0+++", 19, 15, 11, TESS_F64, TESS_F64, CA_PLAIN, TESS_CL_GELU, 1, CLAMP, ~0ull},
-    {"f64, f32 weights", "++", 9, 5, 8, TESS_F64, TESS_F32, CA_FIRST, TESS_CL_GELU, 1, EUCLID,
+    {"2d", "++", 70, 33, 17, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_SIGMOID, 1, EUCLID, ~0ull},
+    {"no norm", "++", 5, 9, 7, TESS_F32, TESS_F32, CA_FIRST, TESS_CLIFFORD_IDENTITY, 0, EUCLID,
      ~0ull},
-    {"spacetime", "+---", 11, 13, 12, TESS_F32, TESS_F32, CA_GAPS, TESS_CL_RELU, 1, ABS, ~0ull},
-    {"clamp f32", "+---", 8, 7, 5, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, CLAMP, ~0ull},
-    {"cga", "++++-", 3, 5, 4, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, ABS, ~0ull},
-    {"mask", "+++", 18, 21, 10, TESS_F64, TESS_F64, CA_GAPS, TESS_CL_GELU, 1, EUCLID, 0x5a3c6},
-    {"no path of grade 0", "++", 6, 4, 5, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, EUCLID,
-     0x2},
-    {"transposed", "++", 20, 30, 31, TESS_F32, TESS_F32, CA_MIDDLE, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"bf16", "+++", 21, 20, 37, TESS_BF16, TESS_BF16, CA_PLAIN, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"bf16, f32 weights", "++", 21, 30, 7, TESS_BF16, TESS_F32, CA_GAPS, TESS_CL_GELU, 1, EUCLID,
+    {"one", "+-", 1, 1, 1, TESS_F64, TESS_F64, CA_PLAIN, TESS_CLIFFORD_GELU_TANH, 1, ABS, ~0ull},
+    {"identity", "+++", 15, 16, 16, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_IDENTITY, 1, EUCLID,
      ~0ull},
-    {"f16", "++", 40, 30, 27, TESS_F16, TESS_F16, CA_FIRST, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"f16, no norm", "++", 12, 30, 27, TESS_F16, TESS_F32, CA_PLAIN, TESS_CL_GELU, 0, EUCLID,
+    {"f64 pga", "0+++", 19, 15, 11, TESS_F64, TESS_F64, CA_PLAIN, TESS_CLIFFORD_GELU, 1, CLAMP,
      ~0ull},
-    {"deep", "+", 300, 300, 30, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"wide", "++", 20, 20, 300, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, EUCLID, ~0ull},
-    {"long", "+", 40000, 2, 1, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_GELU, 1, EUCLID, ~0ull},
+    {"f64, f32 weights", "++", 9, 5, 8, TESS_F64, TESS_F32, CA_FIRST, TESS_CLIFFORD_GELU, 1, EUCLID,
+     ~0ull},
+    {"spacetime", "+---", 11, 13, 12, TESS_F32, TESS_F32, CA_GAPS, TESS_CLIFFORD_RELU, 1, ABS,
+     ~0ull},
+    {"clamp f32", "+---", 8, 7, 5, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, CLAMP,
+     ~0ull},
+    {"cga", "++++-", 3, 5, 4, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, ABS, ~0ull},
+    {"mask", "+++", 18, 21, 10, TESS_F64, TESS_F64, CA_GAPS, TESS_CLIFFORD_GELU, 1, EUCLID,
+     0x5a3c6},
+    {"no path of grade 0", "++", 6, 4, 5, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1,
+     EUCLID, 0x2},
+    {"transposed", "++", 20, 30, 31, TESS_F32, TESS_F32, CA_MIDDLE, TESS_CLIFFORD_GELU, 1, EUCLID,
+     ~0ull},
+    {"bf16", "+++", 21, 20, 37, TESS_BF16, TESS_BF16, CA_PLAIN, TESS_CLIFFORD_GELU, 1, EUCLID,
+     ~0ull},
+    {"bf16, f32 weights", "++", 21, 30, 7, TESS_BF16, TESS_F32, CA_GAPS, TESS_CLIFFORD_GELU, 1,
+     EUCLID, ~0ull},
+    {"f16", "++", 40, 30, 27, TESS_F16, TESS_F16, CA_FIRST, TESS_CLIFFORD_GELU, 1, EUCLID, ~0ull},
+    {"f16, no norm", "++", 12, 30, 27, TESS_F16, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 0, EUCLID,
+     ~0ull},
+    {"deep", "+", 300, 300, 30, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, EUCLID, ~0ull},
+    {"wide", "++", 20, 20, 300, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, EUCLID, ~0ull},
+    {"long", "+", 40000, 2, 1, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_GELU, 1, EUCLID, ~0ull},
 };
 
 // Where positive and negative squares nearly cancel, their mean is not known well.
@@ -48,7 +60,7 @@ static double eps_of(const product_case *c)
 }
 
 typedef struct product_arrays {
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
     ca_array x, y, weight, out, grad_out, grad_x, grad_y, grad_weight, statistics;
 } product_arrays;
 
@@ -134,7 +146,7 @@ typedef enum given { NOTHING, STATISTICS, RESULT, N_GIVEN } given;
 
 static void run_back(tess_context *ctx, const product_case *c, const product_arrays *a, given what)
 {
-    tess_stage_clifford_fcgp stage = stage_of(c, a, TESS_CL_BACKWARD);
+    tess_stage_clifford_fcgp stage = stage_of(c, a, TESS_CLIFFORD_BACKWARD);
     stage.out.data = NULL;
     stage.statistics = what == NOTHING ? NULL : stage.statistics;
     stage.saved_out = what == RESULT ? a->out.view : (tess_cl_view){0};
@@ -148,17 +160,17 @@ static double gate_of(int32_t activation, double x, double *slope)
     const double v = sqrt(2 / acos(-1.0)) * (x + 0.044715 * x * x * x), t = tanh(v);
     const double s = 1 / (1 + exp(-x));
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         *slope = bell;
         return tail;
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         *slope = 0.5 * (1 + t) +
                  0.5 * x * (1 - t * t) * sqrt(2 / acos(-1.0)) * (1 + 3 * 0.044715 * x * x);
         return 0.5 * x * (1 + t);
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         *slope = x > 0;
         return x > 0 ? x : 0;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         *slope = s * (1 - s);
         return s;
     default:
@@ -181,7 +193,7 @@ static void naive_product(const naive_row *w)
 {
     const product_case *c = w->c;
     for (int32_t t = 0; t < w->a->algebra.n_term; t++) {
-        const tess_cl_term *e = &w->a->algebra.terms[t];
+        const tess_clifford_term *e = &w->a->algebra.terms[t];
         for (int64_t m = 0; m < c->n_in && c->mask >> e->path & 1; m++) {
             const double q = e->sign * w->big_x[e->i * c->n_in + m] * w->big_y[e->j * c->n_in + m];
             for (int64_t n = 0; n < c->n_out; n++) {
@@ -195,7 +207,7 @@ static void naive_back(const naive_row *w)
 {
     const product_case *c = w->c;
     for (int32_t t = 0; t < w->a->algebra.n_term; t++) {
-        const tess_cl_term *e = &w->a->algebra.terms[t];
+        const tess_clifford_term *e = &w->a->algebra.terms[t];
         for (int64_t m = 0; m < c->n_in && c->mask >> e->path & 1; m++) {
             const double x = w->big_x[e->i * c->n_in + m], y = w->big_y[e->j * c->n_in + m];
             double gq = 0;
@@ -334,7 +346,7 @@ static void products_are_right(void **state)
             continue;
         }
         product_arrays a = make_arrays(c);
-        const tess_stage_clifford_fcgp forward = stage_of(c, &a, TESS_CL_FORWARD);
+        const tess_stage_clifford_fcgp forward = stage_of(c, &a, TESS_CLIFFORD_FORWARD);
         run(ctx, &forward);
         expect(c, &a);
         ca_assert_right(a.out, c->name);
@@ -360,7 +372,7 @@ static void parts_can_be_left_out(void **state)
     product_arrays a = make_arrays(c), b = make_arrays(c);
     run_back(ctx, c, &a, NOTHING);
     for (int part = 0; part < 3; part++) {
-        tess_stage_clifford_fcgp stage = stage_of(c, &b, TESS_CL_BACKWARD);
+        tess_stage_clifford_fcgp stage = stage_of(c, &b, TESS_CLIFFORD_BACKWARD);
         stage.statistics = NULL;
         stage.grad_x.data = part == 0 ? stage.grad_x.data : NULL;
         stage.grad_y.data = part == 1 ? stage.grad_y.data : NULL;
@@ -370,9 +382,9 @@ static void parts_can_be_left_out(void **state)
     assert_memory_equal(a.grad_x.view.data, b.grad_x.view.data, a.grad_x.bytes);
     assert_memory_equal(a.grad_y.view.data, b.grad_y.view.data, a.grad_y.bytes);
     assert_memory_equal(a.grad_weight.view.data, b.grad_weight.view.data, a.grad_weight.bytes);
-    tess_stage_clifford_fcgp stage = stage_of(c, &a, TESS_CL_FORWARD);
+    tess_stage_clifford_fcgp stage = stage_of(c, &a, TESS_CLIFFORD_FORWARD);
     run(ctx, &stage);
-    stage = stage_of(c, &b, TESS_CL_FORWARD);
+    stage = stage_of(c, &b, TESS_CLIFFORD_FORWARD);
     stage.statistics = NULL;
     run(ctx, &stage);
     assert_memory_equal(a.out.view.data, b.out.view.data, a.out.bytes);
@@ -389,7 +401,8 @@ static void threads_do_not_show(void **state)
         for (int t = 0; t < 2 && !is_skipped(&cases[i]); t++) {
             tess_context *ctx = unit_context(t == 0 ? 1 : 5, 0);
             a[t] = make_arrays(&cases[i]);
-            const tess_stage_clifford_fcgp forward = stage_of(&cases[i], &a[t], TESS_CL_FORWARD);
+            const tess_stage_clifford_fcgp forward =
+                stage_of(&cases[i], &a[t], TESS_CLIFFORD_FORWARD);
             run(ctx, &forward);
             run_back(ctx, &cases[i], &a[t], RESULT);
             tess_context_destroy(ctx);
@@ -418,7 +431,7 @@ static void rows_are_independent(void **state)
         }
         product_arrays a = make_arrays(c), b = make_arrays(c);
         const int64_t cut = c->n_row / 3;
-        for (int32_t pass = TESS_CL_FORWARD; pass <= TESS_CL_BACKWARD; pass++) {
+        for (int32_t pass = TESS_CLIFFORD_FORWARD; pass <= TESS_CLIFFORD_BACKWARD; pass++) {
             tess_stage_clifford_fcgp whole = stage_of(c, &a, pass);
             whole.statistics = NULL;
             run(ctx, &whole);

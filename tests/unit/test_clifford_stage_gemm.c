@@ -12,26 +12,26 @@ typedef struct linear_case {
 } linear_case;
 
 static const linear_case cases[] = {
-    {"plain f32", "+++", 37, 40, 24, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_BIAS_SCALAR, 0},
-    {"all biases", "++", 5, 16, 33, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_BIAS_ALL, 1},
-    {"one of each", "+-", 1, 1, 1, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_BIAS_ALL, 0},
-    {"f64", "0+++", 19, 35, 28, TESS_F64, TESS_F64, CA_PLAIN, TESS_CL_BIAS_SCALAR, 1},
-    {"f64, f32 weights", "++", 9, 35, 28, TESS_F64, TESS_F32, CA_FIRST, TESS_CL_BIAS_ALL, 0},
-    {"channel last", "+++", 23, 17, 29, TESS_F32, TESS_F32, CA_FIRST, TESS_CL_BIAS_ALL, 1},
+    {"plain f32", "+++", 37, 40, 24, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_SCALAR, 0},
+    {"all biases", "++", 5, 16, 33, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 1},
+    {"one of each", "+-", 1, 1, 1, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 0},
+    {"f64", "0+++", 19, 35, 28, TESS_F64, TESS_F64, CA_PLAIN, TESS_CLIFFORD_BIAS_SCALAR, 1},
+    {"f64, f32 weights", "++", 9, 35, 28, TESS_F64, TESS_F32, CA_FIRST, TESS_CLIFFORD_BIAS_ALL, 0},
+    {"channel last", "+++", 23, 17, 29, TESS_F32, TESS_F32, CA_FIRST, TESS_CLIFFORD_BIAS_ALL, 1},
     {"gaps", "+---", 11, 31, 13, TESS_F32, TESS_F32, CA_GAPS, -1, 1},
     {"gaps f64", "+---", 11, 31, 13, TESS_F64, TESS_F64, CA_GAPS, -1, 0},
-    {"transposed", "++", 70, 65, 66, TESS_F32, TESS_F32, CA_MIDDLE, TESS_CL_BIAS_SCALAR, 0},
-    {"bf16", "+++", 21, 50, 37, TESS_BF16, TESS_BF16, CA_PLAIN, TESS_CL_BIAS_ALL, 0},
+    {"transposed", "++", 70, 65, 66, TESS_F32, TESS_F32, CA_MIDDLE, TESS_CLIFFORD_BIAS_SCALAR, 0},
+    {"bf16", "+++", 21, 50, 37, TESS_BF16, TESS_BF16, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 0},
     {"bf16, f32 weights", "+++", 21, 50, 37, TESS_BF16, TESS_F32, CA_GAPS, -1, 0},
-    {"f16", "++", 40, 50, 37, TESS_F16, TESS_F16, CA_FIRST, TESS_CL_BIAS_SCALAR, 0},
-    {"f16, f32 weights", "++", 40, 50, 37, TESS_F16, TESS_F32, CA_PLAIN, TESS_CL_BIAS_ALL, 1},
-    {"deep", "++", 600, 300, 270, TESS_F32, TESS_F32, CA_PLAIN, TESS_CL_BIAS_SCALAR, 0},
-    {"deep f64", "+", 300, 270, 290, TESS_F64, TESS_F64, CA_PLAIN, TESS_CL_BIAS_ALL, 1},
+    {"f16", "++", 40, 50, 37, TESS_F16, TESS_F16, CA_FIRST, TESS_CLIFFORD_BIAS_SCALAR, 0},
+    {"f16, f32 weights", "++", 40, 50, 37, TESS_F16, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 1},
+    {"deep", "++", 600, 300, 270, TESS_F32, TESS_F32, CA_PLAIN, TESS_CLIFFORD_BIAS_SCALAR, 0},
+    {"deep f64", "+", 300, 270, 290, TESS_F64, TESS_F64, CA_PLAIN, TESS_CLIFFORD_BIAS_ALL, 1},
     {"wide", "++++-", 3, 20, 700, TESS_F32, TESS_F32, CA_PLAIN, -1, 0},
 };
 
 typedef struct linear_arrays {
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
     ca_array x, weight, bias, out, grad_out, grad_x, grad_weight, grad_bias;
 } linear_arrays;
 
@@ -95,9 +95,9 @@ static tess_stage_clifford_linear stage_of(const linear_case *c, const linear_ar
 
 static void run_both(tess_context *ctx, const linear_case *c, const linear_arrays *a)
 {
-    const tess_stage_clifford_linear forward = stage_of(c, a, TESS_CL_FORWARD);
+    const tess_stage_clifford_linear forward = stage_of(c, a, TESS_CLIFFORD_FORWARD);
     ca_run(ctx, TESS_STAGE_CLIFFORD_LINEAR, &forward, sizeof forward);
-    const tess_stage_clifford_linear backward = stage_of(c, a, TESS_CL_BACKWARD);
+    const tess_stage_clifford_linear backward = stage_of(c, a, TESS_CLIFFORD_BACKWARD);
     ca_run(ctx, TESS_STAGE_CLIFFORD_LINEAR, &backward, sizeof backward);
 }
 
@@ -106,7 +106,7 @@ static void expect(const linear_case *c, linear_arrays *a)
 {
     for (int64_t k = 0; k < a->algebra.n_component; k++) {
         const int64_t g = a->algebra.grade[k];
-        const int has_bias = c->bias_mode == TESS_CL_BIAS_ALL || k == 0;
+        const int has_bias = c->bias_mode == TESS_CLIFFORD_BIAS_ALL || k == 0;
         for (int64_t b = 0; b < c->n_row; b++) {
             for (int64_t n = 0; n < c->n_out; n++) {
                 const double gz = *ca_value(&a->grad_out, k, b, n);
@@ -157,7 +157,7 @@ static void parts_can_be_left_out(void **state)
     linear_arrays a = make_arrays(c), b = make_arrays(c);
     run_both(ctx, c, &a);
     for (int part = 0; part < 3; part++) {
-        tess_stage_clifford_linear stage = stage_of(c, &b, TESS_CL_BACKWARD);
+        tess_stage_clifford_linear stage = stage_of(c, &b, TESS_CLIFFORD_BACKWARD);
         stage.grad_x.data = part == 0 ? stage.grad_x.data : NULL;
         stage.grad_weight.data = part == 1 ? stage.grad_weight.data : NULL;
         stage.grad_bias.data = part == 2 ? stage.grad_bias.data : NULL;
@@ -205,7 +205,7 @@ static void rows_are_independent(void **state)
         const int64_t cut = c->n_row / 3;
         for (int part = cut == 0; part < 2; part++) {
             const int64_t row = part == 0 ? 0 : cut;
-            for (int32_t pass = TESS_CL_FORWARD; pass <= TESS_CL_BACKWARD; pass++) {
+            for (int32_t pass = TESS_CLIFFORD_FORWARD; pass <= TESS_CLIFFORD_BACKWARD; pass++) {
                 tess_stage_clifford_linear stage = stage_of(c, &b, pass);
                 stage.problem.n_row = part == 0 ? cut : c->n_row - cut;
                 stage.x = ca_from_row(&b.x, row);

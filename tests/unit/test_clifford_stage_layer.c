@@ -13,19 +13,19 @@ typedef struct layer_case {
 } layer_case;
 
 static const layer_case cases[] = {
-    {"plain", "+++", 61, 40, TESS_F32, TESS_F32, CA_PLAIN, 0, TESS_CL_GELU, 1, 1, 1},
-    {"all biases", "++", 130, 33, TESS_F32, TESS_F32, CA_PLAIN, 1, TESS_CL_GELU, 1, 1, 1},
-    {"one", "+", 1, 1, TESS_F64, TESS_F64, CA_PLAIN, 1, TESS_CL_GELU, 0, 1, 1},
-    {"f64", "+---", 33, 21, TESS_F64, TESS_F64, CA_FIRST, -1, TESS_CL_SIGMOID, 1, 2, 1},
-    {"gaps", "0+++", 17, 19, TESS_F32, TESS_F32, CA_GAPS, 0, TESS_CL_IDENTITY, 1, 3, 0},
-    {"deep", "++", 40, 300, TESS_F32, TESS_F32, CA_PLAIN, 0, TESS_CL_GELU, 1, 1, 1},
-    {"cga", "++++-", 5, 9, TESS_F32, TESS_F32, CA_PLAIN, 1, TESS_CL_RELU, 1, 2, 1},
-    {"bf16", "+++", 25, 30, TESS_BF16, TESS_BF16, CA_PLAIN, 0, TESS_CL_GELU, 1, 1, 1},
-    {"f16", "++", 50, 17, TESS_F16, TESS_F32, CA_GAPS, 1, TESS_CL_GELU, 1, 1, 1},
+    {"plain", "+++", 61, 40, TESS_F32, TESS_F32, CA_PLAIN, 0, TESS_CLIFFORD_GELU, 1, 1, 1},
+    {"all biases", "++", 130, 33, TESS_F32, TESS_F32, CA_PLAIN, 1, TESS_CLIFFORD_GELU, 1, 1, 1},
+    {"one", "+", 1, 1, TESS_F64, TESS_F64, CA_PLAIN, 1, TESS_CLIFFORD_GELU, 0, 1, 1},
+    {"f64", "+---", 33, 21, TESS_F64, TESS_F64, CA_FIRST, -1, TESS_CLIFFORD_SIGMOID, 1, 2, 1},
+    {"gaps", "0+++", 17, 19, TESS_F32, TESS_F32, CA_GAPS, 0, TESS_CLIFFORD_IDENTITY, 1, 3, 0},
+    {"deep", "++", 40, 300, TESS_F32, TESS_F32, CA_PLAIN, 0, TESS_CLIFFORD_GELU, 1, 1, 1},
+    {"cga", "++++-", 5, 9, TESS_F32, TESS_F32, CA_PLAIN, 1, TESS_CLIFFORD_RELU, 1, 2, 1},
+    {"bf16", "+++", 25, 30, TESS_BF16, TESS_BF16, CA_PLAIN, 0, TESS_CLIFFORD_GELU, 1, 1, 1},
+    {"f16", "++", 50, 17, TESS_F16, TESS_F32, CA_GAPS, 1, TESS_CLIFFORD_GELU, 1, 1, 1},
 };
 
 typedef struct layer_arrays {
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
     ca_array x, weight, linear_weight, bias, out, linear_out, statistics;
 } layer_arrays;
 
@@ -88,7 +88,7 @@ static tess_stage_clifford_layer stage_of(const layer_case *c, const layer_array
                     .n_out = c->n,
                     .dtype = a->x.dtype,
                     .weight_dtype = a->weight.dtype,
-                    .pass = TESS_CL_FORWARD,
+                    .pass = TESS_CLIFFORD_FORWARD,
                     .activation = c->activation,
                     .normalize = c->normalize,
                     .norm_metric = c->norm_metric,

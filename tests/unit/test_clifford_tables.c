@@ -3,10 +3,10 @@
 
 #include "clifford/algebras.h"
 
-static tess_cl_algebra algebra_of(const char *metric)
+static tess_clifford_algebra algebra_of(const char *metric)
 {
-    tess_cl_algebra algebra;
-    const tess_cl_metric parsed = cl_metric(metric);
+    tess_clifford_algebra algebra;
+    const tess_clifford_metric parsed = cl_metric(metric);
     assert_ok(tess_clifford_algebra_init(&algebra, sizeof algebra, &parsed));
     return algebra;
 }
@@ -17,7 +17,7 @@ static void check_sums(void **state)
     static const struct {
         const char *metric;
         int n_component, n_grade, n_plus, n_minus, n_path, n_pair;
-        int paths_out[TESS_CL_MAX_GRADES];
+        int paths_out[TESS_CLIFFORD_MAX_GRADES];
         uint32_t crc32;
     } rows[] = {
         {"+", 2, 2, 4, 0, 4, 4, {2, 2}, 0xcffdeda7},
@@ -36,7 +36,7 @@ static void check_sums(void **state)
         {"+++++", 32, 6, 544, 480, 56, 352, {6, 10, 12, 12, 10, 6}, 0x78a57099},
     };
     for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
-        const tess_cl_algebra a = algebra_of(rows[r].metric);
+        const tess_clifford_algebra a = algebra_of(rows[r].metric);
         assert_int_equal(a.n_component, rows[r].n_component);
         assert_int_equal(a.n_grade, rows[r].n_grade);
         assert_int_equal(a.n_term, rows[r].n_plus + rows[r].n_minus);
@@ -48,7 +48,7 @@ static void check_sums(void **state)
             n_plus += a.terms[t].sign > 0;
         }
         assert_int_equal(n_plus, rows[r].n_plus);
-        int paths_out[TESS_CL_MAX_GRADES] = {0};
+        int paths_out[TESS_CLIFFORD_MAX_GRADES] = {0};
         for (int p = 0; p < a.n_path; p++) {
             paths_out[a.path_out[p]]++;
         }
@@ -81,11 +81,11 @@ static void check_bytes(tess_context *ctx, const char *algebra, const char *memb
     free(want);
 }
 
-static void check_terms(tess_context *ctx, const char *name, const tess_cl_algebra *a)
+static void check_terms(tess_context *ctx, const char *name, const tess_clifford_algebra *a)
 {
     int64_t *terms = table(ctx, name, "terms", (int64_t)a->n_term * 5);
     for (int t = 0; t < a->n_term; t++) {
-        const tess_cl_term *term = &a->terms[t];
+        const tess_clifford_term *term = &a->terms[t];
         const int64_t got[5] = {term->k, term->i, term->j, term->sign, term->path};
         assert_memory_equal(got, terms + 5 * t, sizeof got);
     }
@@ -106,7 +106,7 @@ static void golden_tables(void **state)
     tess_context *ctx = unit_context(1, 0);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const char *name = names[i][0];
-        const tess_cl_algebra a = algebra_of(names[i][1]);
+        const tess_clifford_algebra a = algebra_of(names[i][1]);
         const int64_t n = a.n_component;
         check_bytes(ctx, name, "metric", a.metric.n_symbol, a.metric.square, 1);
         check_bytes(ctx, name, "mask", n, a.mask, 0);
@@ -129,10 +129,10 @@ static void golden_tables(void **state)
 typedef struct generated {
     const char *name;
     int n_symbol, n_component, n_grade, n_path, n_pair, n_term;
-    int metric[TESS_CL_MAX_SYMBOLS];
-    int grade[TESS_CL_MAX_COMPONENTS];
-    int eta[TESS_CL_MAX_COMPONENTS];
-    int left[TESS_CL_MAX_PATHS], out[TESS_CL_MAX_PATHS], right[TESS_CL_MAX_PATHS];
+    int metric[TESS_CLIFFORD_MAX_SYMBOLS];
+    int grade[TESS_CLIFFORD_MAX_COMPONENTS];
+    int eta[TESS_CLIFFORD_MAX_COMPONENTS];
+    int left[TESS_CLIFFORD_MAX_PATHS], out[TESS_CLIFFORD_MAX_PATHS], right[TESS_CLIFFORD_MAX_PATHS];
     int (*terms)[5]; // path, k, i, j, sign; i below 0: begin of a pair
     int n_path_term;
     int (*path_terms)[4]; // path, c and which of (k, i, j) c is; or the other two, -1 and a sign
@@ -204,10 +204,10 @@ static int cl41_paths[][4] = {
      .path_terms = lower##_paths},
 
 // The sign of x_i y_j in o_k with path p; 0 if there is no such term.
-static int sign_of(const tess_cl_algebra *a, int p, int k, int i, int j)
+static int sign_of(const tess_clifford_algebra *a, int p, int k, int i, int j)
 {
     for (int t = 0; t < a->n_term; t++) {
-        const tess_cl_term *term = &a->terms[t];
+        const tess_clifford_term *term = &a->terms[t];
         if (term->path == p && term->k == k && term->i == i && term->j == j) {
             return term->sign;
         }
@@ -215,7 +215,7 @@ static int sign_of(const tess_cl_algebra *a, int p, int k, int i, int j)
     return 0;
 }
 
-static void check_generated_terms(const generated *g, const tess_cl_algebra *a)
+static void check_generated_terms(const generated *g, const tess_clifford_algebra *a)
 {
     int n_pair = 0, n_term = 0, path = -1, k = -1;
     for (int t = 0; t < g->n_term; t++) {
@@ -238,7 +238,7 @@ static void check_generated_terms(const generated *g, const tess_cl_algebra *a)
 }
 
 // Terms around a component c: by path and c, then by the other two components.
-static void check_generated_paths(const generated *g, const tess_cl_algebra *a)
+static void check_generated_paths(const generated *g, const tess_clifford_algebra *a)
 {
     int n_term = 0, path = -1, c = -1, place = -1;
     const int *before = NULL;
@@ -270,11 +270,11 @@ static void generated_lists(void **state)
     const generated list[] = {CL_ALGEBRAS(GENERATED)};
     for (size_t n = 0; n < ARRAY_LEN(list); n++) {
         const generated *g = &list[n];
-        tess_cl_metric metric = {.n_symbol = g->n_symbol};
+        tess_clifford_metric metric = {.n_symbol = g->n_symbol};
         for (int i = 0; i < g->n_symbol; i++) {
             metric.square[i] = (int8_t)g->metric[i];
         }
-        tess_cl_algebra a;
+        tess_clifford_algebra a;
         assert_ok(tess_clifford_algebra_init(&a, sizeof a, &metric));
         assert_int_equal(a.n_component, g->n_component);
         assert_int_equal(a.n_grade, g->n_grade);
@@ -295,12 +295,12 @@ static void generated_lists(void **state)
 }
 
 // Products of small integers are exact, so the laws hold to the bit.
-static void multiply(const tess_cl_algebra *a, uint64_t paths, const int64_t *x, const int64_t *y,
-                     int64_t *out)
+static void multiply(const tess_clifford_algebra *a, uint64_t paths, const int64_t *x,
+                     const int64_t *y, int64_t *out)
 {
-    memset(out, 0, TESS_CL_MAX_COMPONENTS * sizeof *out);
+    memset(out, 0, TESS_CLIFFORD_MAX_COMPONENTS * sizeof *out);
     for (int t = 0; t < a->n_term; t++) {
-        const tess_cl_term *term = &a->terms[t];
+        const tess_clifford_term *term = &a->terms[t];
         if (paths >> term->path & 1u) {
             out[term->k] += term->sign * x[term->i] * y[term->j];
         }
@@ -320,17 +320,17 @@ static void laws_of_the_product(void **state)
     (void)state;
     uint64_t seed = 11;
     int n_metric = 0;
-    for (int32_t n = 1; n <= TESS_CL_MAX_SYMBOLS; n++) {
+    for (int32_t n = 1; n <= TESS_CLIFFORD_MAX_SYMBOLS; n++) {
         int count = 1;
         for (int32_t i = 0; i < n; i++) {
             count *= 3;
         }
         for (int code = 0; code < count; code++, n_metric++) {
-            tess_cl_metric metric = {.n_symbol = n};
+            tess_clifford_metric metric = {.n_symbol = n};
             for (int32_t i = 0, rest = code; i < n; i++, rest /= 3) {
                 metric.square[i] = (int8_t)(rest % 3 - 1);
             }
-            tess_cl_algebra a;
+            tess_clifford_algebra a;
             assert_ok(tess_clifford_algebra_init(&a, sizeof a, &metric));
             int64_t x[32], y[32], z[32], xy[32], yz[32], left[32], right[32];
             random_integers(&seed, a.n_component, x);
@@ -367,21 +367,21 @@ static void masks_of_products(void **state)
 {
     (void)state;
     static const struct {
-        tess_cl_product product;
+        tess_clifford_product product;
         const char *member;
     } products[] = {
-        {TESS_CL_GEOMETRIC, "product"},
-        {TESS_CL_OUTER, "outer"},
-        {TESS_CL_LEFT_CONTRACTION, "left_contraction"},
-        {TESS_CL_RIGHT_CONTRACTION, "right_contraction"},
-        {TESS_CL_INNER, "inner"},
-        {TESS_CL_SCALAR, "scalar"},
-        {TESS_CL_COMMUTATOR, "commutator"},
+        {TESS_CLIFFORD_GEOMETRIC, "product"},
+        {TESS_CLIFFORD_OUTER, "outer"},
+        {TESS_CLIFFORD_LEFT_CONTRACTION, "left_contraction"},
+        {TESS_CLIFFORD_RIGHT_CONTRACTION, "right_contraction"},
+        {TESS_CLIFFORD_INNER, "inner"},
+        {TESS_CLIFFORD_SCALAR, "scalar"},
+        {TESS_CLIFFORD_COMMUTATOR, "commutator"},
     };
     static const char *const names[][2] = {{"cl301", "0+++"}, {"cl13", "+---"}, {"cl41", "++++-"}};
     tess_context *ctx = unit_context(1, 0);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const tess_cl_algebra a = algebra_of(names[i][1]);
+        const tess_clifford_algebra a = algebra_of(names[i][1]);
         char name[64];
         int64_t n = 0;
         snprintf(name, sizeof name, "%s_x", names[i][0]);
@@ -394,7 +394,7 @@ static void masks_of_products(void **state)
             double *want = golden_f64(ctx, "clifford/algebras", name, NULL);
             double got[32 * 6] = {0};
             for (int t = 0; t < a.n_term; t++) {
-                const tess_cl_term *term = &a.terms[t];
+                const tess_clifford_term *term = &a.terms[t];
                 for (int b = 0; b < 6 && (paths >> term->path & 1u); b++) {
                     got[term->k * 6 + b] += term->sign * x[term->i * 6 + b] * y[term->j * 6 + b];
                 }
@@ -411,7 +411,7 @@ static void masks_of_products(void **state)
 static void paths_of_grades(void **state)
 {
     (void)state;
-    const tess_cl_algebra a = algebra_of("+++");
+    const tess_clifford_algebra a = algebra_of("+++");
     // Vectors times vectors: 1x1->0 (w4) and 1x1->2 (w7).
     assert_int_equal(tess_clifford_grade_paths(&a, 2, 2), (1u << 4) | (1u << 7));
     assert_int_equal(tess_clifford_grade_paths(&a, 15, 15), (1u << 20) - 1);
@@ -427,14 +427,14 @@ static void metrics_from_text(void **state)
         {"cga", "++++-"},      {"Cl(1,3)", "+---"}, {"p2m0", "++"},
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        const tess_cl_metric metric = cl_metric(texts[i][0]);
-        char text[TESS_CL_MAX_SYMBOLS + 1];
+        const tess_clifford_metric metric = cl_metric(texts[i][0]);
+        char text[TESS_CLIFFORD_MAX_SYMBOLS + 1];
         tess_clifford_metric_text(&metric, text, sizeof text);
         assert_string_equal(text, texts[i][1]);
     }
     static const char *const wrong[] = {"", "++++++", "6,0", "Cl(3", "pg", "+x", "0,0,0", "-1,3"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-        tess_cl_metric metric;
+        tess_clifford_metric metric;
         if (tess_clifford_metric_parse(wrong[i], &metric) == TESS_OK) {
             fail_msg("'%s' was taken for a metric", wrong[i]);
         }

@@ -50,18 +50,18 @@ static void free_marginals(marginals *m)
     free(m->acausal);
 }
 
-static tess_decode_em_step step_of(const marginals *m, int64_t n_coefficient, const double *design)
+static tess_de_em_step step_of(const marginals *m, int64_t n_coefficient, const double *design)
 {
     static const double sticky[N_STATE] = {40, 0, 7};
-    return (tess_decode_em_step){.n_state = N_STATE,
-                                 .n_row = N_ROW,
-                                 .causal = m->causal,
-                                 .predictive = m->predictive,
-                                 .acausal = m->acausal,
-                                 .concentration = 1.5,
-                                 .stickiness = sticky,
-                                 .n_coefficient = n_coefficient,
-                                 .design = design};
+    return (tess_de_em_step){.n_state = N_STATE,
+                             .n_row = N_ROW,
+                             .causal = m->causal,
+                             .predictive = m->predictive,
+                             .acausal = m->acausal,
+                             .concentration = 1.5,
+                             .stickiness = sticky,
+                             .n_coefficient = n_coefficient,
+                             .design = design};
 }
 
 static void softmax(const double *coefficients, const double *x, int64_t n_coefficient, int from,
@@ -90,17 +90,17 @@ static void an_intercept_gives_the_stationary_update(void **state)
     for (int64_t t = 0; t < N_ROW; t++) {
         design[t] = 1;
     }
-    tess_decode_em_step step = step_of(&m, 1, design);
+    tess_de_em_step step = step_of(&m, 1, design);
     double coefficients[N_STATE * (N_STATE - 1)] = {0.5, -0.25, 1, 0.125, -1, -2};
     double transition[N_STATE * N_STATE];
     for (int i = 0; i < N_STATE; i++) {
         softmax(coefficients, design, 1, i, transition + i * N_STATE);
     }
     int32_t n_failed = -1;
-    assert_ok(tess_decode_em_coefficients(ctx, &step, coefficients, &n_failed));
+    assert_ok(tess_de_em_coefficients(ctx, &step, coefficients, &n_failed));
     assert_int_equal(n_failed, 0);
-    tess_decode_em_transition(N_STATE, N_ROW, m.causal, m.predictive, m.acausal, step.concentration,
-                              step.stickiness, NULL, NULL, transition);
+    tess_de_em_transition(N_STATE, N_ROW, m.causal, m.predictive, m.acausal, step.concentration,
+                          step.stickiness, NULL, NULL, transition);
     for (int i = 0; i < N_STATE; i++) {
         double row[N_STATE];
         softmax(coefficients, design, 1, i, row);
@@ -111,7 +111,7 @@ static void an_intercept_gives_the_stationary_update(void **state)
 }
 
 // Objective of one row of the transition, as it is defined.
-static double objective(const tess_decode_em_step *s, int from, const double *old,
+static double objective(const tess_de_em_step *s, int from, const double *old,
                         const double *coefficients)
 {
     double sum = 0;
@@ -151,7 +151,7 @@ static void coefficients_reach_the_minimum(void **state)
         design[t * 3 + 2] = t % 7 < 3;
     }
     static const uint8_t frozen[N_STATE] = {0, 1, 0};
-    tess_decode_em_step step = step_of(&m, N_COEFFICIENT, design);
+    tess_de_em_step step = step_of(&m, N_COEFFICIENT, design);
     step.regularization = 1e-3;
     step.frozen = frozen;
     double old[N_ALL], new[N_ALL];
@@ -159,7 +159,7 @@ static void coefficients_reach_the_minimum(void **state)
         old[i] = new[i] = 0.3 * cos(i);
     }
     int32_t n_failed = -1;
-    assert_ok(tess_decode_em_coefficients(ctx, &step, new, &n_failed));
+    assert_ok(tess_de_em_coefficients(ctx, &step, new, &n_failed));
     assert_int_equal(n_failed, 0);
     for (int i = 0; i < N_ALL; i++) {
         const int from = i / (N_STATE - 1) % N_STATE;
@@ -179,7 +179,7 @@ static void coefficients_reach_the_minimum(void **state)
     tess_context *one = unit_context(1, 0);
     double again[N_ALL];
     memcpy(again, old, sizeof again);
-    assert_ok(tess_decode_em_coefficients(one, &step, again, &n_failed));
+    assert_ok(tess_de_em_coefficients(one, &step, again, &n_failed));
     assert_memory_equal(again, new, sizeof again);
     tess_context_destroy(one);
     free(design);
@@ -195,11 +195,11 @@ static void a_failed_search_keeps_the_coefficients(void **state)
     for (int64_t t = 0; t < N_ROW; t++) {
         design[t] = t == 17 ? (double)NAN : 1;
     }
-    tess_decode_em_step step = step_of(&m, 1, design);
+    tess_de_em_step step = step_of(&m, 1, design);
     double coefficients[N_STATE * (N_STATE - 1)] = {0.5, -0.25, 1, 0.125, -1, -2};
     const double before[N_STATE * (N_STATE - 1)] = {0.5, -0.25, 1, 0.125, -1, -2};
     int32_t n_failed = -1;
-    assert_ok(tess_decode_em_coefficients(ctx, &step, coefficients, &n_failed));
+    assert_ok(tess_de_em_coefficients(ctx, &step, coefficients, &n_failed));
     assert_int_equal(n_failed, N_STATE);
     assert_memory_equal(coefficients, before, sizeof before);
     free(design);
@@ -215,10 +215,10 @@ static void empty_rows_take_the_prior(void **state)
     const double acausal[4] = {1, 0, 1, 0};
     const double sticky[2] = {0, 3};
     double transition[4] = {0.9, 0.1, 0.2, 0.8};
-    tess_decode_em_transition(2, 2, causal, predictive, acausal, 1, NULL, NULL, NULL, transition);
+    tess_de_em_transition(2, 2, causal, predictive, acausal, 1, NULL, NULL, NULL, transition);
     const double flat[4] = {1, 0, 0.5, 0.5};
     assert_near(transition, flat, 4, 1e-15);
-    tess_decode_em_transition(2, 2, causal, predictive, acausal, 1, sticky, NULL, NULL, transition);
+    tess_de_em_transition(2, 2, causal, predictive, acausal, 1, sticky, NULL, NULL, transition);
     const double stay[4] = {1, 0, 0, 1};
     assert_near(transition, stay, 4, 1e-15);
 }

@@ -32,11 +32,11 @@ static void small_systems_are_solved(void **state)
     assert_false(tess_cholesky(a, N));
 }
 
-static double spline_value(const tess_decode_spline *s, const double *term, const double *place)
+static double spline_value(const tess_de_spline *s, const double *term, const double *place)
 {
     double factors[TESS_SPLINE_TERMS], sum = 0;
     int64_t terms[TESS_SPLINE_TERMS];
-    tess_decode_spline_terms(s, tess_decode_spline_at(s, place, factors), terms);
+    tess_de_spline_terms(s, tess_de_spline_at(s, place, factors), terms);
     for (int64_t k = 0; k < s->n_local; k++) {
         sum += factors[k] * term[terms[k]];
     }
@@ -50,12 +50,12 @@ static void splines_are_natural_and_cubic(void **state)
     tess_context *ctx = unit_context(1, 0);
     set s;
     make_recording(ctx, 1, &r, &s);
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    tess_decode_spline spline;
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    tess_de_spline spline;
     const tess_decode_environment_info *env = tess_decode_environment_get_info(s.env);
-    assert_ok(tess_decode_spline_build(&blocks, env, r.position, N_SAMPLE, 7, &spline));
-    const tess_decode_spline_axis *axis = &spline.axes[0];
+    assert_ok(tess_de_spline_build(&blocks, env, r.position, N_SAMPLE, 7, &spline));
+    const tess_de_spline_axis *axis = &spline.axes[0];
     const int64_t n = axis->n_knot;
     assert_int_equal(n, 16); // 110 cm: 16 points over the edges, the inner ones and the ends
     double value[64], term[128];
@@ -88,7 +88,7 @@ static void splines_are_natural_and_cubic(void **state)
             }
         }
     }
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     tess_decode_environment_destroy(s.env);
     tess_context_destroy(ctx);
 }
@@ -101,11 +101,11 @@ static void the_basis_is_centred(void **state)
     for (int64_t d = 1; d <= 2; d++) {
         set s;
         make_recording(ctx, d, &r, &s);
-        tess_decode_blocks blocks;
-        tess_decode_blocks_init(&blocks, &ctx->heap);
-        tess_decode_spline b;
+        tess_blocks blocks;
+        tess_blocks_init(&blocks, &ctx->heap);
+        tess_de_spline b;
         const tess_decode_environment_info *env = tess_decode_environment_get_info(s.env);
-        assert_ok(tess_decode_spline_build(&blocks, env, r.position, N_SAMPLE, 20, &b));
+        assert_ok(tess_de_spline_build(&blocks, env, r.position, N_SAMPLE, 20, &b));
         double *term = malloc((size_t)b.n_term * sizeof *term);
         for (int64_t k = 0; k < b.n_free; k++) {
             for (int64_t t = 0; t < b.n_term; t++) {
@@ -124,16 +124,15 @@ static void the_basis_is_centred(void **state)
             assert_true(fabs(mean) < 1e-13 && fabs(square - 1) < 1e-11);
         }
         free(term);
-        tess_decode_blocks_free(&blocks);
+        tess_blocks_free(&blocks);
         tess_decode_environment_destroy(s.env);
     }
     tess_context_destroy(ctx);
 }
 
 // The objective of a unit, sample by sample, for coefficients c.
-static double objective(const tess_decode_encoding_info *info, const tess_decode_spline *b,
-                        int64_t d, const double *weights, const double *spike_weights, int u,
-                        const double *c)
+static double objective(const tess_decode_encoding_info *info, const tess_de_spline *b, int64_t d,
+                        const double *weights, const double *spike_weights, int u, const double *c)
 {
     double *term = calloc((size_t)b->n_term, sizeof *term);
     double sum = 0, square = 0;
@@ -161,14 +160,14 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
 {
     tess_decode_encoding *encoding = encode(ctx, s);
     const tess_decode_encoding_info *info = tess_decode_encoding_get_info(encoding);
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    tess_decode_spline b;
-    assert_ok(tess_decode_spline_build(&blocks, tess_decode_environment_get_info(s->env),
-                                       r.position, N_SAMPLE, s->config.glm_knot_spacing, &b));
-    tess_decode_poisson_data data = {.penalty = 1e-3};
-    assert_ok(tess_decode_poisson_prepare(&blocks, &blocks, &b, r.position, r.weights, N_SAMPLE, 1,
-                                          1 << 30, &data));
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    tess_de_spline b;
+    assert_ok(tess_de_spline_build(&blocks, tess_decode_environment_get_info(s->env), r.position,
+                                   N_SAMPLE, s->config.glm_knot_spacing, &b));
+    tess_de_poisson_data data = {.penalty = 1e-3};
+    assert_ok(tess_de_poisson_prepare(&blocks, &blocks, &b, r.position, r.weights, N_SAMPLE, 1,
+                                      1 << 30, &data));
     double spike_weights[MAX_SPIKE];
     for (int64_t i = 0, j = 0; i < info->n_spike[0]; i++) { // counted at the sample before
         while (j + 2 < N_SAMPLE && r.position_time[j + 1] <= r.times[0][i]) {
@@ -180,19 +179,19 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
     }
     double *spike_term = calloc((size_t)b.n_term, sizeof *spike_term);
     double *term = malloc((size_t)b.n_term * sizeof *term);
-    double *scratch = malloc(tess_decode_poisson_scratch_items(&b) * sizeof *scratch);
+    double *scratch = malloc(tess_de_poisson_scratch_items(&b) * sizeof *scratch);
     double total = 0, intercept = 0;
     for (int64_t i = 0; i < info->n_spike[0]; i++) {
         double factors[TESS_SPLINE_TERMS];
         int64_t terms[TESS_SPLINE_TERMS];
         const double *place = info->encoding_positions[0] + i * d;
-        tess_decode_spline_terms(&b, tess_decode_spline_at(&b, place, factors), terms);
+        tess_de_spline_terms(&b, tess_de_spline_at(&b, place, factors), terms);
         for (int64_t k = 0; k < b.n_local; k++) {
             spike_term[terms[k]] += spike_weights[i] * factors[k];
         }
         total += spike_weights[i];
     }
-    const int n = tess_decode_poisson_fit(&data, spike_term, total, scratch, &intercept, term);
+    const int n = tess_de_poisson_fit(&data, spike_term, total, scratch, &intercept, term);
     assert_in_range(n, 2, 40);
     double *c = scratch; // where the fit leaves its coefficients
     const double best = objective(info, &b, d, r.weights, spike_weights, 0, c);
@@ -213,7 +212,7 @@ static void check_optimum(tess_context *ctx, set *s, int64_t d)
     free(spike_term);
     free(term);
     free(scratch);
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     tess_decode_encoding_destroy(encoding);
 }
 

@@ -131,7 +131,7 @@ static void degenerate_points_are_harmless(void **state)
 static double brute_value(const tess_decode_encoding *encoding, int u, const double *mark,
                           const double *place)
 {
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     double point[4] = {mark[0], mark[1], place[0], place[1]}, scratch[128];
     return log(gmm->mean_rates[u]) + tess_mixture_log(&gmm->joint[u], point, scratch) -
            tess_mixture_log(&gmm->occupancy, place, scratch);
@@ -145,7 +145,7 @@ static void check_rows(tess_context *ctx, const tess_decode_encoding *encoding, 
     double *want = malloc((size_t)(N_GRID * n_bin) * sizeof *want);
     double *got = likelihood(ctx, encoding, &s->observation, 0, N_GRID, NULL);
     double local[N_GRID], want_local[N_GRID], place[2 * N_GRID], scratch[128];
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     assert_ok(
         tess_decode_position_at(r.position_time, r.position, N_SAMPLE, 2, r.grid, N_GRID, place));
     for (int k = 0; k < N_GRID; k++) {

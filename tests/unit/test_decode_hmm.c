@@ -21,21 +21,21 @@ static void check_against_dense(const run *r, const dense_result *want, double t
 static void compare_with_dense(const dense_case *c, const dense_result *want, int32_t dtype,
                                double tolerance)
 {
-    tess_decode_hmm *hmm = NULL;
-    assert_ok(tess_decode_hmm_create(ctx, &c->desc, &hmm));
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c->desc, &hmm));
     run r = new_run(hmm, c->desc.n_state, c->n_row, dtype);
     go(ctx, &r, c->ll, TESS_F64, c->desc.n_ll, c->initial, c->transition, c->stride, c->n_row);
     check_against_dense(&r, want, tolerance);
     if (r.n_bin < 800) { // the dense path takes its time
-        const tess_decode_hmm_chunk chunk =
+        const tess_de_hmm_chunk chunk =
             chunk_of(&r, c->ll, TESS_F64, c->desc.n_ll, c->transition, c->stride, 0, c->n_row);
         int64_t *path = zeros(c->n_row, sizeof *path);
-        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c->initial, path));
+        assert_ok(tess_de_hmm_path(ctx, hmm, &chunk, c->initial, path));
         assert_memory_equal(path, want->path, (size_t)c->n_row * sizeof *path);
         free(path);
     }
     free_run(&r);
-    tess_decode_hmm_destroy(hmm);
+    tess_de_hmm_destroy(hmm);
 }
 
 static void the_worked_example_comes_out(void **state)
@@ -66,14 +66,14 @@ static void the_worked_example_comes_out(void **state)
     tess_decode_movement_init(&walk, sizeof walk);
     walk.kind = TESS_DECODE_RANDOM_WALK;
     const int64_t ll_first = 0;
-    const tess_decode_hmm_desc desc = {.n_state = 1,
-                                       .exact = 1,
-                                       .env = &env,
-                                       .movements = &walk,
-                                       .ll_first = &ll_first,
-                                       .n_ll = 3};
-    tess_decode_hmm *hmm = NULL;
-    assert_ok(tess_decode_hmm_create(ctx, &desc, &hmm));
+    const tess_de_hmm_desc desc = {.n_state = 1,
+                                   .exact = 1,
+                                   .env = &env,
+                                   .movements = &walk,
+                                   .ll_first = &ll_first,
+                                   .n_ll = 3};
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &desc, &hmm));
     const double one = 1;
     const double initial[3] = {1 / 3.0, 1 / 3.0, 1 / 3.0};
     run r = new_run(hmm, 1, 5, TESS_F64);
@@ -86,13 +86,13 @@ static void the_worked_example_comes_out(void **state)
     assert_int_equal(r.end.n_impossible, 0);
     assert_int_equal(r.end.first_impossible, -1);
     int64_t path[5];
-    const tess_decode_hmm_chunk chunk = {
+    const tess_de_hmm_chunk chunk = {
         .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
-    assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, initial, path));
+    assert_ok(tess_de_hmm_path(ctx, hmm, &chunk, initial, path));
     const int64_t best[5] = {0, 1, 1, 1, 1};
     assert_memory_equal(path, best, sizeof best);
     free_run(&r);
-    tess_decode_hmm_destroy(hmm);
+    tess_de_hmm_destroy(hmm);
     tess_decode_environment_destroy(env);
 }
 
@@ -113,10 +113,10 @@ static void all_paths_add_up_to_the_evidence(void **state)
     double matrix[9];
     assert_ok(tess_decode_movement_matrix(ctx, &walk, env, env, matrix));
     const int64_t ll_first = 0;
-    const tess_decode_hmm_desc desc = {
+    const tess_de_hmm_desc desc = {
         .n_state = 1, .env = &env, .movements = &walk, .ll_first = &ll_first, .n_ll = 3};
-    tess_decode_hmm *hmm = NULL;
-    assert_ok(tess_decode_hmm_create(ctx, &desc, &hmm));
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &desc, &hmm));
     uint64_t random = 5;
     double ll[15];
     for (int i = 0; i < 15; i++) {
@@ -145,12 +145,12 @@ static void all_paths_add_up_to_the_evidence(void **state)
     const double evidence = log(sum);
     assert_near(&r.end.log_evidence, &evidence, 1, 1e-12);
     int64_t path[5];
-    const tess_decode_hmm_chunk chunk = {
+    const tess_de_hmm_chunk chunk = {
         .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
-    assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, initial, path));
+    assert_ok(tess_de_hmm_path(ctx, hmm, &chunk, initial, path));
     assert_memory_equal(path, want, sizeof want);
     free_run(&r);
-    tess_decode_hmm_destroy(hmm);
+    tess_de_hmm_destroy(hmm);
     tess_decode_environment_destroy(env);
 }
 
@@ -186,11 +186,11 @@ static void chunks_change_no_bit(void **state)
     for (int k = 0; k < dense_case_count(); k += CASE_STEP) {
         dense_case c;
         dense_case_make(ctx, k, 0, &c);
-        tess_decode_hmm *hmm = NULL;
-        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+        tess_de_hmm *hmm = NULL;
+        assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
         for (int f32 = 0; f32 < 2; f32++) {
             const int32_t dtype = f32 ? TESS_F32 : TESS_F64;
-            const size_t bytes = (size_t)(c.n_row * tess_decode_hmm_bins(hmm)) * (f32 ? 4 : 8);
+            const size_t bytes = (size_t)(c.n_row * tess_de_hmm_bins(hmm)) * (f32 ? 4 : 8);
             run whole = new_run(hmm, c.desc.n_state, c.n_row, dtype);
             go(ctx, &whole, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride,
                c.n_row);
@@ -210,7 +210,7 @@ static void chunks_change_no_bit(void **state)
             }
             free_run(&whole);
         }
-        tess_decode_hmm_destroy(hmm);
+        tess_de_hmm_destroy(hmm);
         dense_case_free(&c);
     }
 }
@@ -239,8 +239,8 @@ static void threads_change_no_bit(void **state)
         run right = {0};
         for (int32_t n_thread = 1; n_thread <= 7; n_thread += 2) {
             tess_context *own = unit_context(n_thread, 0);
-            tess_decode_hmm *hmm = NULL;
-            assert_ok(tess_decode_hmm_create(own, &c.desc, &hmm));
+            tess_de_hmm *hmm = NULL;
+            assert_ok(tess_de_hmm_create(own, &c.desc, &hmm));
             run r = new_run(hmm, c.desc.n_state, n_row, TESS_F32);
             go(own, &r, ll, TESS_F64, c.desc.n_ll, c.initial, transition, c.stride,
                n_thread == 1 ? 13 : n_row);
@@ -255,7 +255,7 @@ static void threads_change_no_bit(void **state)
                 assert_true(r.end.log_evidence == right.end.log_evidence);
                 free_run(&r);
             }
-            tess_decode_hmm_destroy(hmm);
+            tess_de_hmm_destroy(hmm);
             tess_context_destroy(own);
         }
         free_run(&right);
@@ -271,8 +271,8 @@ static void states_are_sums_of_their_bins(void **state)
     (void)state;
     dense_case c;
     dense_case_make(ctx, 0, 0, &c);
-    tess_decode_hmm *hmm = NULL;
-    assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
     run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
     go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
     const void *rows[3] = {r.causal, r.predicted, r.filtered};
@@ -295,7 +295,7 @@ static void states_are_sums_of_their_bins(void **state)
     assert_memory_equal((double *)r.filtered + (r.n_row - 1) * r.n_bin,
                         (double *)r.causal + (r.n_row - 1) * r.n_bin, (size_t)r.n_bin * 8);
     free_run(&r);
-    tess_decode_hmm_destroy(hmm);
+    tess_de_hmm_destroy(hmm);
     dense_case_free(&c);
 }
 
@@ -307,28 +307,28 @@ static void a_path_needs_little_memory(void **state)
     for (int k = 0; k < 3; k++) {
         dense_case c;
         dense_case_make(ctx, k, 0, &c);
-        tess_decode_hmm *hmm = NULL;
-        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
-        const tess_decode_hmm_chunk chunk = {.n_row = c.n_row,
-                                             .ll = c.ll,
-                                             .ll_dtype = TESS_F64,
-                                             .transition = c.transition,
-                                             .transition_stride = c.stride};
+        tess_de_hmm *hmm = NULL;
+        assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+        const tess_de_hmm_chunk chunk = {.n_row = c.n_row,
+                                         .ll = c.ll,
+                                         .ll_dtype = TESS_F64,
+                                         .transition = c.transition,
+                                         .transition_stride = c.stride};
         int64_t *all = zeros(c.n_row, sizeof *all);
         int64_t *some = zeros(c.n_row, sizeof *some);
-        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c.initial, all));
-        assert_ok(tess_decode_hmm_path(small, hmm, &chunk, c.initial, some));
+        assert_ok(tess_de_hmm_path(ctx, hmm, &chunk, c.initial, all));
+        assert_ok(tess_de_hmm_path(small, hmm, &chunk, c.initial, some));
         assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
         // Everything alike: the lowest of equals, which stays where a walk is likeliest to.
         for (int64_t i = 0; i < c.n_row * c.desc.n_ll; i++) {
             c.ll[i] = -1;
         }
-        assert_ok(tess_decode_hmm_path(ctx, hmm, &chunk, c.initial, all));
-        assert_ok(tess_decode_hmm_path(small, hmm, &chunk, c.initial, some));
+        assert_ok(tess_de_hmm_path(ctx, hmm, &chunk, c.initial, all));
+        assert_ok(tess_de_hmm_path(small, hmm, &chunk, c.initial, some));
         assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
         free(all);
         free(some);
-        tess_decode_hmm_destroy(hmm);
+        tess_de_hmm_destroy(hmm);
         dense_case_free(&c);
     }
     tess_context_destroy(small);
@@ -344,8 +344,8 @@ static void impossible_rows_are_reported(void **state)
         c.ll[11 * n_ll + i] = -(double)INFINITY;
         c.ll[5 * n_ll + i] = i == 3 ? -1 : -(double)INFINITY;
     }
-    tess_decode_hmm *hmm = NULL;
-    assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+    tess_de_hmm *hmm = NULL;
+    assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
     run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F32);
     go(ctx, &r, c.ll, TESS_F64, n_ll, c.initial, c.transition, c.stride, 4);
     assert_int_equal(r.end.first_impossible, 11);
@@ -356,7 +356,7 @@ static void impossible_rows_are_reported(void **state)
         assert_true(i / r.n_bin < 11 || ((const float *)r.causal)[i] == 0);
     }
     free_run(&r);
-    tess_decode_hmm_destroy(hmm);
+    tess_de_hmm_destroy(hmm);
     dense_case_free(&c);
 }
 
@@ -375,19 +375,19 @@ static void failing_memory_leaves_nothing_behind(void **state)
     dense_case c;
     dense_case_make(ctx, 7, 0, &c); // a walk, and a matrix
     int64_t *path = zeros(c.n_row, sizeof *path);
-    const tess_decode_hmm_chunk chunk = {.n_row = c.n_row,
-                                         .ll = c.ll,
-                                         .ll_dtype = TESS_F64,
-                                         .transition = c.transition,
-                                         .transition_stride = c.stride};
+    const tess_de_hmm_chunk chunk = {.n_row = c.n_row,
+                                     .ll = c.ll,
+                                     .ll_dtype = TESS_F64,
+                                     .transition = c.transition,
+                                     .transition_stride = c.stride};
     const long long live = atomic_load(&counter.n_live);
-    tess_decode_hmm *hmm = NULL;
+    tess_de_hmm *hmm = NULL;
     int n_failure = 0;
     tess_status status = TESS_E_MEMORY;
     for (int step = 0; status != TESS_OK || step < 2;) {
         counter.fail_at = atomic_load(&counter.n_alloc) + n_failure + 1;
-        status = step == 0 ? tess_decode_hmm_create(counted, &c.desc, &hmm)
-                           : tess_decode_hmm_path(counted, hmm, &chunk, c.initial, path);
+        status = step == 0 ? tess_de_hmm_create(counted, &c.desc, &hmm)
+                           : tess_de_hmm_path(counted, hmm, &chunk, c.initial, path);
         counter.fail_at = 0;
         if (status == TESS_OK) {
             assert_true(n_failure > 5);
@@ -399,8 +399,8 @@ static void failing_memory_leaves_nothing_behind(void **state)
         assert_true(hmm || atomic_load(&counter.n_live) == live);
         n_failure++;
     }
-    tess_decode_hmm_destroy(hmm);
-    tess_decode_hmm_destroy(NULL);
+    tess_de_hmm_destroy(hmm);
+    tess_de_hmm_destroy(NULL);
     assert_true(atomic_load(&counter.n_live) == live);
     free(path);
     dense_case_free(&c);
@@ -417,13 +417,13 @@ static void a_flat_likelihood_predicts(void **state)
         for (int64_t i = 0; i < c.n_row * c.desc.n_ll; i++) {
             c.ll[i] = -700.25;
         }
-        tess_decode_hmm *hmm = NULL;
-        assert_ok(tess_decode_hmm_create(ctx, &c.desc, &hmm));
+        tess_de_hmm *hmm = NULL;
+        assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
         run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
         go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, c.n_row);
         check_rows(&r, r.causal, r.predicted, 1e-13);
         free_run(&r);
-        tess_decode_hmm_destroy(hmm);
+        tess_de_hmm_destroy(hmm);
         dense_case_free(&c);
     }
 }

@@ -22,8 +22,8 @@ typedef struct golden_model {
     tess_decode_environment *envs[4];
     tess_decode_movement movements[16];
     int64_t ll_first[4];
-    tess_decode_hmm_desc desc;
-    tess_decode_hmm *hmm;
+    tess_de_hmm_desc desc;
+    tess_de_hmm *hmm;
     double *initial;
     double *transition;
     double *ll;
@@ -59,13 +59,13 @@ static void open_model(golden_model *m, const char *file, const char *letters,
                                            : TESS_DECODE_RANDOM_WALK;
         }
     }
-    m->desc = (tess_decode_hmm_desc){.n_state = n,
-                                     .exact = exact,
-                                     .env = m->envs,
-                                     .movements = m->movements,
-                                     .ll_first = m->ll_first,
-                                     .n_ll = column};
-    assert_ok(tess_decode_hmm_create(ctx, &m->desc, &m->hmm));
+    m->desc = (tess_de_hmm_desc){.n_state = n,
+                                 .exact = exact,
+                                 .env = m->envs,
+                                 .movements = m->movements,
+                                 .ll_first = m->ll_first,
+                                 .n_ll = column};
+    assert_ok(tess_de_hmm_create(ctx, &m->desc, &m->hmm));
     int64_t n_item = 0;
     m->ll = golden_f64(ctx, file, ll_name, &n_item);
     assert_int_equal(n_item % column, 0);
@@ -76,7 +76,7 @@ static void open_model(golden_model *m, const char *file, const char *letters,
 
 static void close_model(golden_model *m)
 {
-    tess_decode_hmm_destroy(m->hmm);
+    tess_de_hmm_destroy(m->hmm);
     tess_decode_environment_destroy(m->env);
     free(m->initial);
     free(m->transition);
@@ -136,10 +136,10 @@ static void check_evidence(const char *file, const char *prefix, const run *r, d
 static void check_path(const golden_model *m, const double *initial, const double *transition,
                        const char *file, const char *name)
 {
-    const tess_decode_hmm_chunk chunk = {
+    const tess_de_hmm_chunk chunk = {
         .n_row = m->n_row, .ll = m->ll, .ll_dtype = TESS_F64, .transition = transition};
     int64_t *path = zeros(m->n_row, sizeof *path);
-    assert_ok(tess_decode_hmm_path(ctx, m->hmm, &chunk, initial, path));
+    assert_ok(tess_de_hmm_path(ctx, m->hmm, &chunk, initial, path));
     int64_t *want = golden_i64(ctx, file, name, NULL);
     assert_memory_equal(path, want, (size_t)m->n_row * sizeof *path);
     free(path);
@@ -280,14 +280,14 @@ static void local_states_of_many_bins(void **state)
                 to[1 + n_place + p] = from[2 + p] + kernel[t * n_place + p];
             }
         }
-        assert_ok(tess_decode_hmm_create(ctx, &m.desc, &m.hmm));
+        assert_ok(tess_de_hmm_create(ctx, &m.desc, &m.hmm));
         m.initial = zeros(1 + 3 * n_place, sizeof *m.initial);
         for (int64_t p = 0; p < n_place; p++) {
             m.initial[p] = 1.0 / (double)n_place; // all of it is Local
         }
         snprintf(full, sizeof full, "%s_", names[k]);
         check_variant(&m, full);
-        tess_decode_hmm_destroy(m.hmm);
+        tess_de_hmm_destroy(m.hmm);
         free(m.ll);
         free(m.initial);
         free(kernel);
@@ -296,7 +296,7 @@ static void local_states_of_many_bins(void **state)
 }
 
 // Three rounds of EM as the original's.
-static void check_em(golden_model *m, const char *prefix, const tess_decode_em_step *prior)
+static void check_em(golden_model *m, const char *prefix, const tess_de_em_step *prior)
 {
     const int32_t n = m->desc.n_state;
     char full[96];
@@ -306,9 +306,9 @@ static void check_em(golden_model *m, const char *prefix, const tess_decode_em_s
     for (int k = 1; k <= 3; k++) {
         run_model(m, &r);
         assert_near(&r.end.log_evidence, &evidence[k - 1], 1, 1e-9);
-        tess_decode_em_transition(n, m->n_row, r.causal_states, r.predictive_states,
-                                  r.acausal_states, prior->concentration, prior->stickiness,
-                                  prior->prior_weight, prior->frozen, m->transition);
+        tess_de_em_transition(n, m->n_row, r.causal_states, r.predictive_states, r.acausal_states,
+                              prior->concentration, prior->stickiness, prior->prior_weight,
+                              prior->frozen, m->transition);
         memcpy(m->initial, r.next, (size_t)r.n_bin * sizeof *m->initial);
         snprintf(full, sizeof full, "%stransition_%d", prefix, k);
         double *want = golden_f64(ctx, FILE_08, full, NULL);
@@ -338,21 +338,21 @@ static void expectation_maximisation(void **state)
     static const uint8_t frozen[4] = {0, 1, 0, 0};
     golden_model m;
     open_cont_frag(&m, 1);
-    check_em(&m, "em_contfrag_", &(tess_decode_em_step){.concentration = 1.1});
+    check_em(&m, "em_contfrag_", &(tess_de_em_step){.concentration = 1.1});
     check_path(&m, m.initial, m.transition, FILE_08, "em_contfrag_viterbi");
     close_model(&m);
     open_non_local(&m, 1);
     check_em(&m, "em_nonlocal_",
-             &(tess_decode_em_step){.concentration = 1, .stickiness = sticky, .frozen = frozen});
+             &(tess_de_em_step){.concentration = 1, .stickiness = sticky, .frozen = frozen});
     check_path(&m, m.initial, m.transition, FILE_08, "em_nonlocal_viterbi");
     close_model(&m);
     open_non_local(&m, 1);
-    check_em(&m, "em_nonlocal_flat_", &(tess_decode_em_step){.concentration = 1});
+    check_em(&m, "em_nonlocal_flat_", &(tess_de_em_step){.concentration = 1});
     close_model(&m);
     open_non_local(&m, 1);
     check_em(
         &m, "em_nonlocal_weight_",
-        &(tess_decode_em_step){
+        &(tess_de_em_step){
             .concentration = 1, .stickiness = sticky, .prior_weight = weight, .frozen = frozen});
     close_model(&m);
 }

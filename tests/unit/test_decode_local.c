@@ -242,7 +242,7 @@ static void without_a_floor_nothing_is_cut(void **state)
         brute_force(&l, info->encoding_positions[0], want);
         const bool exact = mode == TESS_DECODE_EXACT;
         assert_true(golden_worst(got, want, N_GRID, exact ? 1e-9 : 1e-4, 0) <= 1);
-        assert_true(want[5] < TESS_DECODE_LOG_EPS - 3); // what an absolute floor would hide
+        assert_true(want[5] < TESS_DE_LOG_EPS - 3); // what an absolute floor would hide
         tess_decode_encoding_destroy(encoding);
     }
     tess_decode_environment_destroy(s.env);
@@ -264,7 +264,7 @@ static void make_clumps(double *place, double *weights, int64_t n, int64_t d, co
     }
 }
 
-static double density_of(const tess_decode_table_samples *s, const double *at)
+static double density_of(const tess_de_table_samples *s, const double *at)
 {
     double sum = 0, total = 0;
     for (int64_t i = 0; i < s->n; i++) {
@@ -284,7 +284,7 @@ static double density_of(const tess_decode_table_samples *s, const double *at)
 }
 
 // The table against every pair, where it claims to know; buckets everywhere.
-static void check_field(const tess_decode_field *field, const tess_decode_table_samples *s)
+static void check_field(const tess_de_field *field, const tess_de_table_samples *s)
 {
     const int n_query = unit_is_quick() ? 100 : 2000;
     int n_known = 0;
@@ -295,9 +295,9 @@ static void check_field(const tess_decode_field *field, const tess_decode_table_
             at[k] = s->place[near * s->n_dim + k] + s->std[k] * (6 * uniform() - 3);
         }
         const double want = density_of(s, at);
-        const double direct = tess_decode_nearby_density(&field->nearby, at);
+        const double direct = tess_de_nearby_density(&field->nearby, at);
         assert_true(fabs(direct / want - 1) < 1e-12);
-        if (tess_decode_table_lookup(&field->table, s->n_dim, at, &log_value)) {
+        if (tess_de_table_lookup(&field->table, s->n_dim, at, &log_value)) {
             const double error = fabs(exp(log_value) / want - 1);
             if (!(error <= 1e-8)) {
                 fail_msg("a relative error of %g where the density is %g", error, want);
@@ -319,15 +319,14 @@ static void tables_keep_their_promise(void **state)
         const int64_t d = 1 + round % 2;
         const double std[2] = {1 + 4 * uniform(), 1 + 4 * uniform()};
         make_clumps(place, weights, n, d, std, round < 4 ? 8 : 25);
-        const tess_decode_table_samples samples = {place, round % 4 < 2 ? NULL : weights, n, d,
-                                                   std};
-        tess_decode_blocks blocks;
-        tess_decode_blocks_init(&blocks, &ctx->heap);
-        tess_decode_field field;
-        assert_ok(tess_decode_field_build(ctx, &blocks, &samples, false, &field));
+        const tess_de_table_samples samples = {place, round % 4 < 2 ? NULL : weights, n, d, std};
+        tess_blocks blocks;
+        tess_blocks_init(&blocks, &ctx->heap);
+        tess_de_field field;
+        assert_ok(tess_de_field_build(ctx, &blocks, &samples, false, &field));
         assert_true(field.table.n[1] > 0);
         check_field(&field, &samples);
-        tess_decode_blocks_free(&blocks);
+        tess_blocks_free(&blocks);
     }
     free(place);
     free(weights);

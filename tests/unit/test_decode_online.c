@@ -499,7 +499,7 @@ static void credible_sets_are_the_smallest(void **state)
         while (want < n && part < sum * share) {
             part += sorted[want++];
         }
-        assert_int_equal(tess_decode_credible_size(x, n, share), want);
+        assert_int_equal(tess_de_credible_size(x, n, share), want);
     }
 }
 

@@ -1,8 +1,8 @@
 // Pictures: PNG files that any reader takes, and colours that rise.
-#include "runtime/colour.h"
+#include "page/colour.h"
+#include "page/png.h"
 #include "runtime/context.h"
 #include "runtime/pack.h"
-#include "runtime/png.h"
 #include "unit.h"
 #include "xpcs_png.h"
 

@@ -35,7 +35,7 @@ TESS_API void tess_clifford_check_config_init(tess_clifford_check_config *config
  * for equal bits, on ctx's device. Fills findings[0..capacity); *n_finding is how many there are.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_check(tess_context *ctx,
-                                                         const tess_cl_metric *metric,
+                                                         const tess_clifford_metric *metric,
                                                          const tess_clifford_check_config *config,
                                                          tess_clifford_finding *findings,
                                                          int64_t capacity, int64_t *n_finding);

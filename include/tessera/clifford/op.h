@@ -16,50 +16,51 @@
 TESS_BEGIN_DECLS
 
 /** What is computed; gate and norm are on or off by the configuration. */
-typedef enum tess_cl_kind {
-    TESS_CL_GATE = 1,    /* z_k = x_k Phi(x_0), and other activations */
-    TESS_CL_NORM = 2,    /* z_k = x_k / r_g(k) */
-    TESS_CL_SGP = 3,     /* norm(product of gate(x) and gate(y), weight (N, P), or none: ones) */
-    TESS_CL_FCGP = 4,    /* the same with weights (P, N_in, N_out) that mix features */
-    TESS_CL_LINEAR = 5,  /* z_k = x_k W_g(k) + bias; linear_weight (G, N_in, N_out), bias (N_out) */
-    TESS_CL_LAYER = 6,   /* SGP of x and LINEAR of x */
-    TESS_CL_FC_LAYER = 7 /* FCGP of x and LINEAR of x */
-} tess_cl_kind;
+typedef enum tess_clifford_kind {
+    TESS_CLIFFORD_GATE = 1, /* z_k = x_k Phi(x_0), and other activations */
+    TESS_CLIFFORD_NORM = 2, /* z_k = x_k / r_g(k) */
+    TESS_CLIFFORD_SGP = 3,  /* norm(product of gate(x) and gate(y), weight (N, P), or none: ones) */
+    TESS_CLIFFORD_FCGP = 4, /* the same with weights (P, N_in, N_out) that mix features */
+    TESS_CLIFFORD_LINEAR =
+        5, /* z_k = x_k W_g(k) + bias; linear_weight (G, N_in, N_out), bias (N_out) */
+    TESS_CLIFFORD_LAYER = 6,   /* SGP of x and LINEAR of x */
+    TESS_CLIFFORD_FC_LAYER = 7 /* FCGP of x and LINEAR of x */
+} tess_clifford_kind;
 
-typedef enum tess_cl_activation {
-    TESS_CL_IDENTITY = 0,
-    TESS_CL_GELU = 1,      /* factor Phi(x_0): exact, by erfc */
-    TESS_CL_GELU_TANH = 2, /* factor GELU_tanh(x_0), as GATr multiplies */
-    TESS_CL_RELU = 3,      /* factor max(x_0, 0) */
-    TESS_CL_SIGMOID = 4    /* factor 1/(1 + exp(-x_0)) */
-} tess_cl_activation;
+typedef enum tess_clifford_activation {
+    TESS_CLIFFORD_IDENTITY = 0,
+    TESS_CLIFFORD_GELU = 1,      /* factor Phi(x_0): exact, by erfc */
+    TESS_CLIFFORD_GELU_TANH = 2, /* factor GELU_tanh(x_0), as GATr multiplies */
+    TESS_CLIFFORD_RELU = 3,      /* factor max(x_0, 0) */
+    TESS_CLIFFORD_SIGMOID = 4    /* factor 1/(1 + exp(-x_0)) */
+} tess_clifford_activation;
 
-typedef enum tess_cl_norm_metric {
-    TESS_CL_NORM_AUTO = 0,   /* euclid where every square is +1, else abs */
-    TESS_CL_NORM_EUCLID = 1, /* r_g^2 = mean_n sum_k o_k^2 + eps */
-    TESS_CL_NORM_ABS = 2,    /* r_g^2 = mean_n |sum_k eta_k o_k^2| + eps */
-    TESS_CL_NORM_CLAMP = 3   /* one r^2 = max(mean_n sum_k eta_k o_k^2, eps) for all grades */
-} tess_cl_norm_metric;
+typedef enum tess_clifford_norm_metric {
+    TESS_CLIFFORD_NORM_AUTO = 0,   /* euclid where every square is +1, else abs */
+    TESS_CLIFFORD_NORM_EUCLID = 1, /* r_g^2 = mean_n sum_k o_k^2 + eps */
+    TESS_CLIFFORD_NORM_ABS = 2,    /* r_g^2 = mean_n |sum_k eta_k o_k^2| + eps */
+    TESS_CLIFFORD_NORM_CLAMP = 3   /* one r^2 = max(mean_n sum_k eta_k o_k^2, eps) for all grades */
+} tess_clifford_norm_metric;
 
-typedef enum tess_cl_bias_mode {
-    TESS_CL_BIAS_SCALAR = 0, /* equivariant */
-    TESS_CL_BIAS_ALL = 1     /* on every component, as flash-clifford */
-} tess_cl_bias_mode;
+typedef enum tess_clifford_bias_mode {
+    TESS_CLIFFORD_BIAS_SCALAR = 0, /* equivariant */
+    TESS_CLIFFORD_BIAS_ALL = 1     /* on every component, as flash-clifford */
+} tess_clifford_bias_mode;
 
-typedef enum tess_cl_precision {
-    TESS_CL_HIGHEST = 0, /* products of f32 matrices as exact as f32 */
-    TESS_CL_HIGH = 1     /* with inputs of 10 mantissa bits (TF32) where a device gains by it */
-} tess_cl_precision;
+typedef enum tess_clifford_precision {
+    TESS_CLIFFORD_HIGHEST = 0, /* products of f32 matrices as exact as f32 */
+    TESS_CLIFFORD_HIGH = 1 /* with inputs of 10 mantissa bits (TF32) where a device gains by it */
+} tess_clifford_precision;
 
 /** Options, table "clifford.op". */
 typedef struct tess_clifford_config {
     uint32_t struct_size;
-    int32_t activation;  /* tess_cl_activation, of both inputs of a product */
+    int32_t activation;  /* tess_clifford_activation, of both inputs of a product */
     int32_t normalize;   /* 1: divide by the row's r */
-    int32_t norm_metric; /* tess_cl_norm_metric */
+    int32_t norm_metric; /* tess_clifford_norm_metric */
     double eps;
-    int32_t bias_mode; /* tess_cl_bias_mode */
-    int32_t precision; /* tess_cl_precision */
+    int32_t bias_mode; /* tess_clifford_bias_mode */
+    int32_t precision; /* tess_clifford_precision */
 } tess_clifford_config;
 
 TESS_API const tess_param_table *tess_clifford_params(void);
@@ -69,23 +70,23 @@ TESS_API void tess_clifford_config_init(tess_clifford_config *config, size_t str
  *  threads and contexts. */
 typedef struct tess_clifford_op {
     uint32_t struct_size;
-    int32_t kind;       /* tess_cl_kind */
+    int32_t kind;       /* tess_clifford_kind */
     uint64_t path_mask; /* paths that take part; bit p */
     tess_clifford_config config;
-    tess_cl_algebra algebra;
+    tess_clifford_algebra algebra;
 } tess_clifford_op;
 
 /** Fills *op. config may be NULL for the defaults. path_mask has a bit for every path that takes
  *  part (weights of the others count as 0, their gradients are 0); UINT64_MAX for all. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size,
-                                                           tess_cl_kind kind,
-                                                           const tess_cl_metric *metric,
+                                                           tess_clifford_kind kind,
+                                                           const tess_clifford_metric *metric,
                                                            const tess_clifford_config *config,
                                                            uint64_t path_mask);
 
 /**
- * The arrays of an operation; NULL where it has none (see tess_cl_kind). The same struct names
- * inputs, their gradients (NULL: not wanted), and cotangents of gradients (NULL: zero).
+ * The arrays of an operation; NULL where it has none (see tess_clifford_kind). The same struct
+ * names inputs, their gradients (NULL: not wanted), and cotangents of gradients (NULL: zero).
  */
 typedef struct tess_clifford_arrays {
     uint32_t struct_size;
@@ -112,18 +113,18 @@ typedef struct tess_clifford_call {
 
 TESS_API void tess_clifford_call_init(tess_clifford_call *call, size_t struct_size);
 
-typedef enum tess_cl_pass {
-    TESS_CL_FORWARD = 1,
-    TESS_CL_BACKWARD = 2,
-    TESS_CL_DOUBLE_BACKWARD = 3
-} tess_cl_pass;
+typedef enum tess_clifford_pass {
+    TESS_CLIFFORD_FORWARD = 1,
+    TESS_CLIFFORD_BACKWARD = 2,
+    TESS_CLIFFORD_DOUBLE_BACKWARD = 3
+} tess_clifford_pass;
 
 /** Bytes of workspace for a pass over arrays of these shapes and types, whatever results it is
  *  asked for. Data are not read. z of a backward pass counts as coming with its statistics, which
  *  saves memory: a call without statistics asks without z. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_workspace(tess_context *ctx,
                                                              const tess_clifford_op *op,
-                                                             tess_cl_pass pass,
+                                                             tess_clifford_pass pass,
                                                              const tess_clifford_arrays *in,
                                                              uint64_t *bytes);
 
@@ -155,24 +156,24 @@ TESS_API TESS_MUST_CHECK tess_status tess_clifford_double_backward(
     const tess_clifford_arrays *results, const tess_clifford_call *call);
 
 /** Maps of single multivectors. */
-typedef enum tess_cl_unary {
-    TESS_CL_REVERSE = 1,
-    TESS_CL_INVOLUTION = 2,
-    TESS_CL_CONJUGATE = 3,
-    TESS_CL_RIGHT_COMPLEMENT = 4, /* the dual of GATr */
-    TESS_CL_LEFT_COMPLEMENT = 5,
-    TESS_CL_GRADES = 6 /* keeps the grades whose bits are set, zero elsewhere */
-} tess_cl_unary;
+typedef enum tess_clifford_unary {
+    TESS_CLIFFORD_REVERSE = 1,
+    TESS_CLIFFORD_INVOLUTION = 2,
+    TESS_CLIFFORD_CONJUGATE = 3,
+    TESS_CLIFFORD_RIGHT_COMPLEMENT = 4, /* the dual of GATr */
+    TESS_CLIFFORD_LEFT_COMPLEMENT = 5,
+    TESS_CLIFFORD_GRADES = 6 /* keeps the grades whose bits are set, zero elsewhere */
+} tess_clifford_unary;
 
-/** z = map of x, both (D, B, N), on the host. grades is read by TESS_CL_GRADES. */
+/** z = map of x, both (D, B, N), on the host. grades is read by TESS_CLIFFORD_GRADES. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_map(tess_context *ctx,
-                                                       const tess_cl_algebra *algebra,
-                                                       tess_cl_unary map, uint32_t grades,
+                                                       const tess_clifford_algebra *algebra,
+                                                       tess_clifford_unary map, uint32_t grades,
                                                        const tess_array *x, const tess_array *z);
 
 /** The quadratic form of every grade: z (G, B, N) = sum over k in g of eta_k x_k^2, on the host. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_quadratic(tess_context *ctx,
-                                                             const tess_cl_algebra *algebra,
+                                                             const tess_clifford_algebra *algebra,
                                                              const tess_array *x,
                                                              const tess_array *z);
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         fit_array,
         read_auto_reject,
     )
-    from tessera.autoreject.overall import (
+    from tessera.autoreject.global_threshold import (
         _GlobalAutoReject,
         get_rejection_threshold,
         validation_curve,
@@ -54,13 +54,13 @@ _HOME = {
         "fit_array",
         "read_auto_reject",
     ),
-    "overall": ("_GlobalAutoReject", "get_rejection_threshold", "validation_curve"),
+    "global_threshold": ("_GlobalAutoReject", "get_rejection_threshold", "validation_curve"),
     "ransac": ("Ransac",),
     "reject_log": ("RejectLog", "read_reject_log"),
     "viz": ("set_matplotlib_defaults",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_MODULES = ("autoreject", "backends", "overall", "ransac", "reject_log", "utils", "viz")
+_MODULES = ("autoreject", "backends", "global_threshold", "ransac", "reject_log", "utils", "viz")
 
 __all__ = [
     "AutoReject",

@@ -24,7 +24,7 @@ _BAR_NAMES = {
     "autoreject.local": "n_interp",
     "autoreject.transform": "Repairing epochs",
     "autoreject.repair": "Repairing epochs",
-    "autoreject.overall": "Fold",
+    "autoreject.global": "Fold",
     "autoreject.ransac": "Iterating epochs",
 }
 

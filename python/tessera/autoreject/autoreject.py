@@ -38,7 +38,7 @@ from tessera.autoreject._sensors import (
     resolve_picks,
     sensors_from_arrays,
 )
-from tessera.autoreject.overall import (
+from tessera.autoreject.global_threshold import (
     _GlobalAutoReject,
     get_rejection_threshold,
     validation_curve,

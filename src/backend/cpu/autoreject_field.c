@@ -189,7 +189,7 @@ typedef struct map_job {
 } map_job;
 
 // z [n_basis][n] such that the projected matrix is D - basis^T z - z^T basis.
-static void prepare_projection(const tess_stage_autoreject_map *a, const tess_autoreject_map *map,
+static void prepare_projection(const tess_stage_autoreject_map *a, const tess_ar_map *map,
                                double *z)
 {
     const int64_t n = map->n_from;
@@ -225,8 +225,8 @@ static void prepare_projection(const tess_stage_autoreject_map *a, const tess_au
 }
 
 // The lower triangle of the projected, scaled matrix of the sources.
-static void make_matrix(const tess_stage_autoreject_map *a, const tess_autoreject_map *map,
-                        const double *z, double *matrix)
+static void make_matrix(const tess_stage_autoreject_map *a, const tess_ar_map *map, const double *z,
+                        double *matrix)
 {
     const int64_t n = map->n_from;
     for (int64_t i = 0; i < n; i++) {
@@ -248,8 +248,8 @@ static void make_matrix(const tess_stage_autoreject_map *a, const tess_autorejec
     }
 }
 
-static void make_right_side(const tess_stage_autoreject_map *a, const tess_autoreject_map *map,
-                            int64_t t, double *w)
+static void make_right_side(const tess_stage_autoreject_map *a, const tess_ar_map *map, int64_t t,
+                            double *w)
 {
     const int64_t n = map->n_from;
     const double *row = a->dots + map->to[t] * a->n_chan;
@@ -275,7 +275,7 @@ static tess_status map_block(void *arg, int64_t block, int32_t worker)
 {
     const map_job *job = arg;
     const tess_stage_autoreject_map *a = job->args;
-    const tess_autoreject_map *map = &a->maps[block];
+    const tess_ar_map *map = &a->maps[block];
     const int64_t n = map->n_from;
     double *matrix = job->scratch + (size_t)worker * job->n_scratch;
     double *work = matrix + n * n;
@@ -307,7 +307,7 @@ tess_status tess_cpu_autoreject_map(tess_backend_device *device, const void *arg
     tess_context *ctx = device->ctx;
     map_job job = {.kernels = device->kernels, .args = a};
     for (int64_t m = 0; m < a->n_map; m++) {
-        const tess_autoreject_map *map = &a->maps[m];
+        const tess_ar_map *map = &a->maps[m];
         const size_t n = (size_t)map->n_from;
         const size_t n_basis = (size_t)map->n_basis;
         const size_t projection = n_basis * (n + n_basis);

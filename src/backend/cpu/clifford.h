@@ -27,7 +27,7 @@ int tess_cpu_cl_is_direct(const tess_cl_problem *problem, const tess_cl_view *vi
 void tess_cpu_cl_grades(const tess_cl_problem *problem, tess_cl_grades *grades);
 
 // The terms of a form whose paths are in path_mask.
-void tess_cpu_cl_list(const tess_cl_algebra *algebra, uint64_t path_mask, tess_cl_form form,
+void tess_cpu_cl_list(const tess_clifford_algebra *algebra, uint64_t path_mask, tess_cl_form form,
                       tess_cl_list *list);
 
 // Which straight-line code computes the problem's products; ANY where paths are left out.
@@ -43,7 +43,7 @@ void tess_cpu_cl_write(void *data, int64_t at, int32_t dtype, double value);
 // *_scratch: rows in scratch. A view without data gives rows without.
 // *_row_factors: what the pass multiplies with, and r (statistics, those of a grade n_row apart),
 // which is written in the forward pass and read in the others; NULL: not wanted, or not known.
-// squares: plain sums of squares of o that are known [n_row][TESS_CL_MAX_GRADES], or NULL.
+// squares: plain sums of squares of o that are known [n_row][TESS_CLIFFORD_MAX_GRADES], or NULL.
 #define TESS_CPU_CL_DECLARE(T, SCALAR)                                                             \
     tess_cl_rows_##T tess_cpu_cl_scratch_##T(const tess_cl_problem *problem, int64_t n_feature,    \
                                              SCALAR *scratch);                                     \

@@ -25,8 +25,8 @@ typedef struct fcgp_job {
     cl_math math;
     cl_packed weights, turned; // turned: transposed; memory NULL: not for this pass
     tess_cl_grades grades;
-    tess_cl_list list;                                                  // form OUT
-    int32_t first_entry[TESS_CL_MAX_COMPONENTS][TESS_CL_MAX_PATHS + 1]; // of a pair
+    tess_cl_list list;                                                              // form OUT
+    int32_t first_entry[TESS_CLIFFORD_MAX_COMPONENTS][TESS_CLIFFORD_MAX_PATHS + 1]; // of a pair
     bool makes_out;     // the pass needs the product itself
     bool keeps;         // X, Y and h of a stretch, for grad_weight
     int64_t in, out;    // items from one row of scratch to the next
@@ -50,7 +50,7 @@ static int64_t ceil_to(int64_t a, int64_t unit)
     return (a + unit - 1) / unit * unit;
 }
 
-static int64_t first_of(const tess_cl_algebra *algebra, int64_t grade)
+static int64_t first_of(const tess_clifford_algebra *algebra, int64_t grade)
 {
     int64_t k = 0;
     while (k < algebra->n_component && algebra->grade[k] < grade) {
@@ -95,7 +95,7 @@ static const void *right_panels(void *self, int64_t k, int64_t row, int64_t n_ro
 // Where the entries of every pair begin; those of a component follow each other by path.
 static void index_entries(fcgp_job *job)
 {
-    const tess_cl_algebra *algebra = job->args->problem.algebra;
+    const tess_clifford_algebra *algebra = job->args->problem.algebra;
     int32_t t = 0;
     for (int32_t k = 0; k < algebra->n_component; k++) {
         for (int32_t p = 0; p <= algebra->n_path; p++) {
@@ -135,7 +135,7 @@ static tess_status take_memory(tess_context *ctx, fcgp_job *job)
 {
     const tess_cl_problem *p = &job->args->problem;
     const int64_t d = p->algebra->n_component, rows = job->block_rows;
-    const bool is_backward = p->pass == (int32_t)TESS_CL_BACKWARD;
+    const bool is_backward = p->pass == (int32_t)TESS_CLIFFORD_BACKWARD;
     const int64_t widest = job->in > job->out ? job->in : job->out;
     const int64_t per_row =
         d * (2 * job->in + job->out) + job->most_grade * ROW +
@@ -185,7 +185,7 @@ static tess_status pack_weights(tess_context *ctx, fcgp_job *job)
 static cl_outer outer_of(fcgp_job *job)
 {
     const tess_stage_clifford_fcgp *a = job->args;
-    const tess_cl_algebra *algebra = a->problem.algebra;
+    const tess_clifford_algebra *algebra = a->problem.algebra;
     cl_outer outer = {.math = job->math,
                       .n_matrix = algebra->n_path,
                       .n_in = a->problem.n_in,
@@ -241,7 +241,7 @@ tess_status tess_cpu_clifford_fcgp(tess_backend_device *device, const void *args
     const tess_stage_clifford_fcgp *a = args;
     const tess_cl_problem *p = &a->problem;
     tess_context *ctx = device->ctx;
-    const bool is_backward = p->pass == (int32_t)TESS_CL_BACKWARD;
+    const bool is_backward = p->pass == (int32_t)TESS_CLIFFORD_BACKWARD;
     fcgp_job *job = tess_heap_alloc_zero(&ctx->heap, sizeof *job, TESS_TAG_SCRATCH, "terms");
     if (!job) {
         return TESS_E_MEMORY;

@@ -77,7 +77,7 @@ static BLOCK T_NAME(block_of)(const fcgp_job *job, int64_t block, int32_t worker
                               int64_t n_row)
 {
     const int64_t d = job->args->problem.algebra->n_component;
-    const bool is_backward = job->args->problem.pass == (int32_t)TESS_CL_BACKWARD;
+    const bool is_backward = job->args->problem.pass == (int32_t)TESS_CLIFFORD_BACKWARD;
     const int64_t widest = job->in > job->out ? job->in : job->out;
     SCALAR *s = (SCALAR *)(void *)job->memory + worker * job->worker_items;
     BLOCK b = {.job = job, .first = first + block * job->block_rows};
@@ -106,7 +106,7 @@ static ROWS T_NAME(gated)(const BLOCK *b, const tess_cl_view *view, ROWS to)
                                        .n_row = (size_t)b->n_row,
                                        .n = (size_t)p->n_in,
                                        .x = T_NAME(load)(b, view, p->n_in, to)};
-    if (p->activation == (int32_t)TESS_CL_IDENTITY && !b->job->keeps) {
+    if (p->activation == (int32_t)TESS_CLIFFORD_IDENTITY && !b->job->keeps) {
         return gate.x;
     }
     b->job->math.kernels->T_NAME(clifford_gate)(&gate, to);

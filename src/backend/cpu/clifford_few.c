@@ -27,8 +27,8 @@ typedef struct few_job {
 
 int tess_cpu_cl_is_few(const tess_cl_problem *problem)
 {
-    return problem->pass == TESS_CL_BACKWARD && problem->dtype == TESS_F32 && problem->normalize &&
-           problem->n_out <= FEW_FEATURES;
+    return problem->pass == TESS_CLIFFORD_BACKWARD && problem->dtype == TESS_F32 &&
+           problem->normalize && problem->n_out <= FEW_FEATURES;
 }
 
 static int64_t item_at(const tess_cl_view *view, int64_t k, int64_t row, int64_t n)

@@ -36,14 +36,14 @@ static int64_t ceil_to(int64_t a, int64_t unit)
 static bool has_bias(const layer_job *job, int64_t component)
 {
     return job->args->bias.data &&
-           (component == 0 || job->args->problem.bias_mode == (int32_t)TESS_CL_BIAS_ALL);
+           (component == 0 || job->args->problem.bias_mode == (int32_t)TESS_CLIFFORD_BIAS_ALL);
 }
 
 // Lines of one grade of y, as the linear stage computes them: bit for bit.
 static void map_grade(const layer_job *job, int64_t grade, const cl_rows *x, char *tile, char *y)
 {
     const int64_t item = job->weights.math.item, n = job->args->problem.n_out;
-    const tess_cl_algebra *algebra = job->args->problem.algebra;
+    const tess_clifford_algebra *algebra = job->args->problem.algebra;
     cl_rows rows = *x;
     for (rows.component = 0; algebra->grade[rows.component] < grade; rows.component++) {
     }
@@ -145,7 +145,7 @@ static void choose_blocks(layer_job *job)
                                BLOCK_LINES / d / good * good);
     job->block_rows = least(most > good ? most : good, p->n_row);
     job->stride = (int64_t)tess_cpu_cl_stride(p->n_out);
-    int64_t in_grade[TESS_CL_MAX_GRADES] = {0};
+    int64_t in_grade[TESS_CLIFFORD_MAX_GRADES] = {0};
     for (int64_t k = 0; k < d; k++) {
         const int64_t n = ++in_grade[p->algebra->grade[k]];
         job->most_grade = n > job->most_grade ? n : job->most_grade;

@@ -37,7 +37,7 @@ static bool is_direct(const map_job *job)
 static bool has_bias(const map_job *job, int64_t component)
 {
     return job->bias &&
-           (component == 0 || job->args->problem.bias_mode == (int32_t)TESS_CL_BIAS_ALL);
+           (component == 0 || job->args->problem.bias_mode == (int32_t)TESS_CLIFFORD_BIAS_ALL);
 }
 
 static tess_status map_block(void *arg, int64_t block, int32_t worker)
@@ -202,7 +202,7 @@ static const void *right_panels(void *self, int64_t component, int64_t row, int6
 static tess_status backward_weight(tess_backend_device *device, const tess_stage_clifford_linear *a,
                                    const cl_math *math)
 {
-    const tess_cl_algebra *algebra = a->problem.algebra;
+    const tess_clifford_algebra *algebra = a->problem.algebra;
     weight_job job = {a, math};
     cl_outer outer = {.math = *math,
                       .n_matrix = algebra->n_grade,
@@ -280,8 +280,9 @@ static tess_status backward_bias(tess_backend_device *device, const tess_stage_c
     const tess_cl_problem *p = &a->problem;
     bias_job job = {.args = a,
                     .math = math,
-                    .n_component =
-                        p->bias_mode == (int32_t)TESS_CL_BIAS_ALL ? p->algebra->n_component : 1};
+                    .n_component = p->bias_mode == (int32_t)TESS_CLIFFORD_BIAS_ALL
+                                       ? p->algebra->n_component
+                                       : 1};
     const int64_t unit = TESS_CL_GEMM_DEPTH;
     job.part_rows = (p->n_row + MOST_PARTS * unit - 1) / (MOST_PARTS * unit) * unit;
     const int64_t n_part = (p->n_row + job.part_rows - 1) / job.part_rows;
@@ -303,7 +304,7 @@ tess_status tess_cpu_clifford_linear(tess_backend_device *device, const void *ar
 {
     const tess_stage_clifford_linear *a = args;
     const cl_math math = tess_cpu_cl_math(device->kernels, a->problem.dtype);
-    if (a->problem.pass == (int32_t)TESS_CL_FORWARD) {
+    if (a->problem.pass == (int32_t)TESS_CLIFFORD_FORWARD) {
         return a->out.data ? forward(device, a, &math) : TESS_OK;
     }
     if (a->grad_x.data) {

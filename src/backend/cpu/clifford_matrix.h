@@ -103,10 +103,10 @@ typedef struct cl_outer {
     // rows of panels. first is a multiple of their width.
     const void *(*right)(void *self, int64_t component, int64_t row, int64_t n_row, int64_t first,
                          int64_t n, void *room);
-    int32_t component[TESS_CL_MAX_PATHS];   // first of matrix w
-    int32_t n_component[TESS_CL_MAX_PATHS]; // 0: grad is 0
-    tess_cl_view grad;                      // (matrix, in, out)
-    int32_t dtype;                          // of grad
+    int32_t component[TESS_CLIFFORD_MAX_PATHS];   // first of matrix w
+    int32_t n_component[TESS_CLIFFORD_MAX_PATHS]; // 0: grad is 0
+    tess_cl_view grad;                            // (matrix, in, out)
+    int32_t dtype;                                // of grad
     bool is_first;
     int64_t row, n_row_now; // of the call that runs
     int64_t n_part;         // every part of the rows has its own sums, added in order at the end

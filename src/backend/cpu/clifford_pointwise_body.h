@@ -21,9 +21,9 @@ static void T_NAME(gate_rows)(const pointwise_job *job, const T_NAME(pointwise_r
                                        .x = rows->x,
                                        .g = rows->g,
                                        .u = rows->u};
-    if (p->pass == TESS_CL_FORWARD) {
+    if (p->pass == TESS_CLIFFORD_FORWARD) {
         job->kernels->T_NAME(clifford_gate)(&gate, rows->out);
-    } else if (p->pass == TESS_CL_BACKWARD) {
+    } else if (p->pass == TESS_CLIFFORD_BACKWARD) {
         job->kernels->T_NAME(clifford_gate_back)(&gate, rows->out);
     } else {
         job->kernels->T_NAME(clifford_gate_twice)(&gate, rows->out, rows->second);
@@ -45,9 +45,9 @@ static void T_NAME(norm_rows)(const pointwise_job *job, const T_NAME(pointwise_r
         statistics += rows->first;
     }
     T_NAME(tess_cpu_cl_row_factors)(job->kernels, p, &norm, NULL, statistics, factors);
-    if (p->pass == TESS_CL_FORWARD) {
+    if (p->pass == TESS_CLIFFORD_FORWARD) {
         job->kernels->T_NAME(clifford_scale)(&norm, factors, rows->out);
-    } else if (p->pass == TESS_CL_BACKWARD) {
+    } else if (p->pass == TESS_CLIFFORD_BACKWARD) {
         job->kernels->T_NAME(clifford_norm_back)(&norm, factors, rows->out, NULL, 0);
     } else {
         job->kernels->T_NAME(clifford_norm_twice)(&norm, factors, rows->out, rows->second);
@@ -60,7 +60,8 @@ static tess_status T_NAME(pointwise_block)(void *arg, int64_t block, int32_t wor
     const pointwise_job *job = arg;
     const tess_stage_clifford_norm *a = job->args;
     const tess_cl_problem *p = &a->problem;
-    const int is_first = p->pass == TESS_CL_FORWARD, is_last = p->pass == TESS_CL_DOUBLE_BACKWARD;
+    const int is_first = p->pass == TESS_CLIFFORD_FORWARD,
+              is_last = p->pass == TESS_CLIFFORD_DOUBLE_BACKWARD;
     const int64_t n = p->n_in, first = block * job->block_rows, left = p->n_row - first;
     const int64_t n_row = left < job->block_rows ? left : job->block_rows;
     const tess_cl_view *views[] = {&a->x, is_first ? &none : &a->grad_out,

@@ -40,20 +40,20 @@ int tess_cpu_cl_is_direct(const tess_cl_problem *problem, const tess_cl_view *vi
 
 void tess_cpu_cl_grades(const tess_cl_problem *problem, tess_cl_grades *grades)
 {
-    const tess_cl_algebra *algebra = problem->algebra;
+    const tess_clifford_algebra *algebra = problem->algebra;
     memset(grades, 0, sizeof *grades);
     grades->n_component = algebra->n_component;
     grades->n_grade = algebra->n_grade;
     grades->metric = problem->norm_metric;
     for (int k = 0; k < algebra->n_component; k++) {
         grades->end[algebra->grade[k]] = k + 1;
-        grades->eta[k] = grades->metric == TESS_CL_NORM_EUCLID ? 1 : algebra->eta[k];
+        grades->eta[k] = grades->metric == TESS_CLIFFORD_NORM_EUCLID ? 1 : algebra->eta[k];
     }
 }
 
 tess_cl_code tess_cpu_cl_code(const tess_cl_problem *problem)
 {
-    const tess_cl_algebra *algebra = problem->algebra;
+    const tess_clifford_algebra *algebra = problem->algebra;
     if (problem->path_mask != (UINT64_C(1) << algebra->n_path) - 1) {
         return TESS_CL_CODE_ANY;
     }
@@ -71,7 +71,7 @@ tess_cl_code tess_cpu_cl_code(const tess_cl_problem *problem)
     return (tess_cl_code)code;
 }
 
-static tess_cl_entry entry_of(const tess_cl_term *term, tess_cl_form form)
+static tess_cl_entry entry_of(const tess_clifford_term *term, tess_cl_form form)
 {
     const uint8_t is_negative = term->sign < 0;
     switch (form) {
@@ -84,17 +84,18 @@ static tess_cl_entry entry_of(const tess_cl_term *term, tess_cl_form form)
     }
 }
 
-static int key_of(const tess_cl_algebra *algebra, const tess_cl_entry *entry, tess_cl_form form)
+static int key_of(const tess_clifford_algebra *algebra, const tess_cl_entry *entry,
+                  tess_cl_form form)
 {
     const int pair = form == TESS_CL_LEFT ? entry->path * algebra->n_component + entry->out
                                           : entry->out * algebra->n_path + entry->path;
     return 2 * pair + entry->is_negative;
 }
 
-void tess_cpu_cl_list(const tess_cl_algebra *algebra, uint64_t path_mask, tess_cl_form form,
+void tess_cpu_cl_list(const tess_clifford_algebra *algebra, uint64_t path_mask, tess_cl_form form,
                       tess_cl_list *list)
 {
-    uint16_t place[2 * TESS_CL_MAX_COMPONENTS * TESS_CL_MAX_PATHS + 1] = {0};
+    uint16_t place[2 * TESS_CLIFFORD_MAX_COMPONENTS * TESS_CLIFFORD_MAX_PATHS + 1] = {0};
     const int n_key = 2 * algebra->n_component * algebra->n_path;
     list->n_component = algebra->n_component;
     for (int t = 0; t < algebra->n_term; t++) {
@@ -127,13 +128,13 @@ static int is_clamped(const tess_cl_problem *problem, double r)
     // r is a statistic, which may be rounded to f32, or was just computed.
     const double exact = sqrt(problem->eps), rounded = (double)(float)exact;
     const double least = tess_cpu_cl_is_f64(problem) || rounded < exact ? exact : rounded;
-    return problem->norm_metric == TESS_CL_NORM_CLAMP && r <= least;
+    return problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP && r <= least;
 }
 
 static double root_of(const tess_cl_problem *problem, double sum)
 {
     const double mean = sum / (double)problem->n_out;
-    if (problem->norm_metric == TESS_CL_NORM_CLAMP) {
+    if (problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP) {
         return sqrt(mean < problem->eps ? problem->eps : mean);
     }
     return sqrt(mean + problem->eps);
@@ -145,7 +146,7 @@ static void fill_factors(const tess_cl_problem *problem, const tess_cl_moments *
 {
     const double n = (double)problem->n_out;
     for (int g = 0; g < problem->algebra->n_grade; g++) {
-        const int from = problem->norm_metric == TESS_CL_NORM_CLAMP ? 0 : g;
+        const int from = problem->norm_metric == TESS_CLIFFORD_NORM_CLAMP ? 0 : g;
         if (!problem->normalize) {
             r[g] = factors->a[g] = 1;
             factors->b[g] = factors->c[g] = factors->e[g] = 0;
@@ -155,12 +156,12 @@ static void fill_factors(const tess_cl_problem *problem, const tess_cl_moments *
             r[g] = root_of(problem, moments->square[from]);
         }
         factors->a[g] = 1 / r[g];
-        if (problem->pass == TESS_CL_FORWARD) {
+        if (problem->pass == TESS_CLIFFORD_FORWARD) {
             continue; // the others are not looked at
         }
         const double by = is_clamped(problem, r[g]) ? 0 : 1 / (n * r[g] * r[g] * r[g]);
         const double go = moments->go[from], uo = moments->uo[from];
-        factors->b[g] = by * (problem->pass == TESS_CL_DOUBLE_BACKWARD ? uo : go);
+        factors->b[g] = by * (problem->pass == TESS_CLIFFORD_DOUBLE_BACKWARD ? uo : go);
         factors->c[g] = by * go;
         factors->e[g] = by * (moments->ug[from] - 3 * uo * (go / (n * r[g] * r[g])));
     }

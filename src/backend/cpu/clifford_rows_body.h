@@ -69,9 +69,9 @@ static void T_NAME(take_moments)(const tess_kernels *kernels, const tess_cl_prob
                                  const T_NAME(tess_cl_norm) * norm, const double *squares,
                                  int has_r, tess_cl_moments *moments)
 {
-    if (squares && problem->norm_metric == (int32_t)TESS_CL_NORM_EUCLID) {
+    if (squares && problem->norm_metric == (int32_t)TESS_CLIFFORD_NORM_EUCLID) {
         for (size_t row = 0; row < norm->n_row; row++) {
-            memcpy(moments[row].square, squares + row * TESS_CL_MAX_GRADES,
+            memcpy(moments[row].square, squares + row * TESS_CLIFFORD_MAX_GRADES,
                    sizeof moments[row].square);
         }
         return;
@@ -86,13 +86,13 @@ void T_NAME(tess_cpu_cl_row_factors)(const tess_kernels *kernels, const tess_cl_
                                      SCALAR *statistics, tess_cl_factors *factors)
 {
     const int n_grade = problem->algebra->n_grade;
-    const int has_r = statistics && problem->pass != TESS_CL_FORWARD;
+    const int has_r = statistics && problem->pass != TESS_CLIFFORD_FORWARD;
     tess_cl_moments moments[TESS_CPU_CL_ROWS];
     if (problem->normalize) {
         T_NAME(take_moments)(kernels, problem, norm, squares, has_r, moments);
     }
     for (size_t row = 0; row < norm->n_row; row++) {
-        double r[TESS_CL_MAX_GRADES];
+        double r[TESS_CLIFFORD_MAX_GRADES];
         for (int g = 0; g < n_grade && has_r; g++) {
             r[g] = (double)statistics[g * problem->n_row + (int64_t)row];
         }

@@ -51,7 +51,7 @@ static size_t row_items(const tess_cpu_cl_sgp *sgp)
 tess_status tess_cpu_cl_sgp_open(tess_backend_device *device, const tess_cl_problem *problem,
                                  const tess_cl_view *weight, tess_cpu_cl_sgp *sgp)
 {
-    const int n_list = problem->pass == TESS_CL_FORWARD ? 1 : TESS_CL_N_FORM;
+    const int n_list = problem->pass == TESS_CLIFFORD_FORWARD ? 1 : TESS_CL_N_FORM;
     const size_t item = item_bytes(problem);
     *sgp = (tess_cpu_cl_sgp){.kernels = device->kernels,
                              .problem = problem,
@@ -109,7 +109,7 @@ static void cut_forward_chunks(sgp_job *job)
 static void cut_chunks(sgp_job *job)
 {
     const tess_cl_problem *problem = job->sgp.problem;
-    if (problem->pass == TESS_CL_FORWARD) {
+    if (problem->pass == TESS_CLIFFORD_FORWARD) {
         cut_forward_chunks(job);
         return;
     }
@@ -124,10 +124,10 @@ static void cut_chunks(sgp_job *job)
 
 static void end_span(tess_span *span, const tess_cl_problem *problem)
 {
-    const tess_cl_algebra *algebra = problem->algebra;
+    const tess_clifford_algebra *algebra = problem->algebra;
     const double points = (double)problem->n_row * (double)problem->n_out;
     const double bytes = (double)tess_dtype_bytes((tess_dtype)problem->dtype);
-    const int is_forward = problem->pass == TESS_CL_FORWARD;
+    const int is_forward = problem->pass == TESS_CLIFFORD_FORWARD;
     const double flops = is_forward ? 2.0 * algebra->n_term + algebra->n_pair
                                     : 8.0 * algebra->n_term + 3.0 * algebra->n_pair;
     tess_span_end(span, points * bytes * algebra->n_component * (is_forward ? 3 : 5),
@@ -141,7 +141,7 @@ static tess_status run(tess_backend_device *device, sgp_job *job)
     const int is_f64 = tess_cpu_cl_is_f64(problem);
     tess_span span = tess_span_begin(&device->ctx->tracer, "clifford.sgp");
     tess_status status;
-    if (problem->pass == TESS_CL_FORWARD) {
+    if (problem->pass == TESS_CLIFFORD_FORWARD) {
         status = tess_parallel_for(pool, job->n_chunk,
                                    is_f64 ? forward_chunk_f64 : forward_chunk_f32, job);
     } else {
@@ -173,7 +173,7 @@ tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args)
     // Rows of x, y and the result; or of x, y, grad_out, h and the two gradients, and two slopes
     // and tau.
     job.worker_bytes = job.sgp.scratch_bytes + 3 * job.block_items * item;
-    if (problem->pass != TESS_CL_FORWARD) {
+    if (problem->pass != TESS_CLIFFORD_FORWARD) {
         job.worker_bytes += (3 * job.block_items + 3 * row_items(&job.sgp)) * item;
     }
     cut_chunks(&job);
@@ -184,7 +184,7 @@ tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args)
     if (!job.scratch) {
         goto done;
     }
-    if (problem->pass == TESS_CL_BACKWARD && a->grad_weight.data) {
+    if (problem->pass == TESS_CLIFFORD_BACKWARD && a->grad_weight.data) {
         job.gradients =
             tess_heap_alloc(heap, gradient_bytes, TESS_TAG_SCRATCH, "gradients of weights");
         if (!job.gradients) {

@@ -82,12 +82,12 @@ void T_NAME(tess_cpu_cl_sgp_rows)(const tess_cpu_cl_sgp *sgp, void *scratch, siz
                 .n = (size_t)p->n_out,
                 .is_large = sgp->is_large,
                 .o = T_NAME(tess_cpu_cl_scratch)(p, p->n_out, gate + row_items(sgp))};
-    double squares[TESS_CPU_CL_ROWS * TESS_CL_MAX_GRADES];
+    double squares[TESS_CPU_CL_ROWS * TESS_CLIFFORD_MAX_GRADES];
     tess_cl_factors factors[TESS_CPU_CL_ROWS];
     T_NAME(tess_cl_product) product = T_NAME(product_of)(sgp, n_row, x, y, norm.o);
     product.squares = squares;
     product.soon = sgp->is_large ? (ROWS){.data = NULL} : out;
-    if (p->activation != (int32_t)TESS_CL_GELU) {
+    if (p->activation != (int32_t)TESS_CLIFFORD_GELU) {
         T_NAME(open_gates)(sgp, n_row, x, y, gate, NULL, NULL);
         product.gate = gate;
         product.gate_row = sgp->stride;

@@ -2,9 +2,9 @@
 
 #include "base/status.h"
 #include "stage/autoreject.h"
+#include "stage/autoreject_global.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
-#include "stage/autoreject_overall.h"
 #include "stage/autoreject_ransac.h"
 #include "stage/autoreject_threshold.h"
 #include "stage/clifford.h"
@@ -41,8 +41,8 @@ static const cpu_stage stages[] = {
      tess_cpu_autoreject_curve},
     {TESS_STAGE_AUTOREJECT_RANSAC, "autoreject.ransac", sizeof(tess_stage_autoreject_ransac),
      tess_cpu_autoreject_ransac},
-    {TESS_STAGE_AUTOREJECT_OVERALL, "autoreject.overall", sizeof(tess_stage_autoreject_overall),
-     tess_cpu_autoreject_overall},
+    {TESS_STAGE_AUTOREJECT_GLOBAL, "autoreject.global", sizeof(tess_stage_autoreject_global),
+     tess_cpu_autoreject_global},
     {TESS_STAGE_AUTOREJECT_LOCAL, "autoreject.local", sizeof(tess_stage_autoreject_local),
      tess_cpu_autoreject_local},
     {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},

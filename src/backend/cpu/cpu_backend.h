@@ -26,8 +26,8 @@ TESS_MUST_CHECK tess_status tess_cpu_autoreject_curve(tess_backend_device *devic
                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_ransac(tess_backend_device *device,
                                                        const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_overall(tess_backend_device *device,
-                                                        const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_global(tess_backend_device *device,
+                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_local(tess_backend_device *device,
                                                       const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);

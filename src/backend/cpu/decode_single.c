@@ -41,7 +41,7 @@ static double repeat_moments(const kde_tile *tile)
     const tess_kde_electrode *e = tile->electrode;
     const tess_kde_grid *grid = &tile->model->grid;
     float *repeated = tile->scratch->moments;
-    float moments[TESS_DECODE_SINGLE_ORDER];
+    float moments[TESS_DE_SINGLE_ORDER];
     double total = 0;
     memset(repeated, 0, (size_t)(grid->n_cell * grid->order) * TESS_KDE_BLOCK * sizeof(float));
     for (int64_t c = 0; c < e->n_cell; c++) {
@@ -130,7 +130,7 @@ static void single_spike(const void *handle, const tess_kde_model *model, int64_
                      .marks = raw,
                      .n = 1,
                      .scratch = &scratch};
-    const int has_line = e->t && model->grid.order <= TESS_DECODE_SINGLE_ORDER;
+    const int has_line = e->t && model->grid.order <= TESS_DE_SINGLE_ORDER;
     if (!has_line || !on_line(&tile, values)) {
         as_tile(&tile, values);
     }

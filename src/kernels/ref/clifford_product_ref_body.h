@@ -4,13 +4,13 @@
 static void T_NAME(gate_item)(const PRODUCT *p, ptrdiff_t r, ptrdiff_t i, double *out)
 {
     double fa[3], fb[3];
-    activate(TESS_CL_GELU, (double)AT(p->a, 0, r, i), fa);
-    activate(TESS_CL_GELU, (double)AT(p->b, 0, r, i), fb);
+    activate(TESS_CLIFFORD_GELU, (double)AT(p->a, 0, r, i), fa);
+    activate(TESS_CLIFFORD_GELU, (double)AT(p->b, 0, r, i), fb);
     const double gate = p->gate ? (double)p->gate[r * (ptrdiff_t)p->gate_row + i] : fa[0] * fb[0];
     for (int g = 0; g < p->grades->n_grade; g++) {
         for (int k = T_NAME(first_of)(p->grades, g); k < p->grades->end[g]; k++) {
             out[k] *= gate;
-            p->squares[r * TESS_CL_MAX_GRADES + g] += out[k] * out[k];
+            p->squares[r * TESS_CLIFFORD_MAX_GRADES + g] += out[k] * out[k];
         }
     }
 }
@@ -18,7 +18,7 @@ static void T_NAME(gate_item)(const PRODUCT *p, ptrdiff_t r, ptrdiff_t i, double
 // One item: out by the list, and what its terms add to the weights' gradient.
 static void T_NAME(product_item)(const PRODUCT *p, ptrdiff_t r, ptrdiff_t i)
 {
-    double out[TESS_CL_MAX_COMPONENTS] = {0}, pair = 0, path = 0;
+    double out[TESS_CLIFFORD_MAX_COMPONENTS] = {0}, pair = 0, path = 0;
     for (int t = 0; t < p->list->n_entry; t++) {
         const tess_cl_entry *e = &p->list->entries[t];
         const size_t at = e->path * p->weight_stride + (size_t)i;
@@ -48,7 +48,7 @@ static void T_NAME(product_item)(const PRODUCT *p, ptrdiff_t r, ptrdiff_t i)
 
 void TESS_KFN(T_NAME(clifford_product))(const PRODUCT *restrict product)
 {
-    for (size_t k = 0; product->squares && k < product->n_row * TESS_CL_MAX_GRADES; k++) {
+    for (size_t k = 0; product->squares && k < product->n_row * TESS_CLIFFORD_MAX_GRADES; k++) {
         product->squares[k] = 0;
     }
     for (ptrdiff_t r = 0; r < (ptrdiff_t)product->n_row; r++) {

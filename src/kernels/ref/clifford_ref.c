@@ -15,22 +15,22 @@ static void activate(int activation, double x, double f[3])
     const double t = 1 / (1 + exp(-v)), t1 = t * (1 / (1 + exp(v)));
     const double v1 = 2 * root * (1 + 3 * 0.044715 * x * x), v2 = 12 * root * 0.044715 * x;
     switch (activation) {
-    case TESS_CL_GELU:
+    case TESS_CLIFFORD_GELU:
         f[0] = 0.5 * erfc(-x * 0.70710678118654752440);
         f[1] = 0.39894228040143267794 * exp(-0.5 * x * x);
         f[2] = -x * f[1];
         break;
-    case TESS_CL_GELU_TANH:
+    case TESS_CLIFFORD_GELU_TANH:
         f[0] = x * t;
         f[1] = t1 > 0 ? t + x * t1 * v1 : t;
         f[2] = t1 > 0 ? 2 * t1 * v1 + x * t1 * ((1 - 2 * t) * v1 * v1 + v2) : 0;
         break;
-    case TESS_CL_RELU:
+    case TESS_CLIFFORD_RELU:
         f[0] = x < 0 ? 0 : x;
         f[1] = x > 0 ? 1 : 0;
         f[2] = 0;
         break;
-    case TESS_CL_SIGMOID:
+    case TESS_CLIFFORD_SIGMOID:
         f[0] = s;
         f[1] = slope;
         f[2] = slope * (1 - 2 * s);

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-// 2^t, t <= 0, not below 2^TESS_DECODE_LEAST_POWER.
+// 2^t, t <= 0, not below 2^TESS_DE_LEAST_POWER.
 static float weight_of(float t)
 {
-    t = t > TESS_DECODE_LEAST_POWER ? t : TESS_DECODE_LEAST_POWER;
+    t = t > TESS_DE_LEAST_POWER ? t : TESS_DE_LEAST_POWER;
     const float whole = rintf(t);
     const float r = t - whole;
     float p = tess_exp2_tail[0];

@@ -107,8 +107,8 @@ void tess_autoreject_interpolation_config_init(tess_autoreject_interpolation_con
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
-#define CONFIG tess_autoreject_overall_config
-static const tess_param overall_params[] = {
+#define CONFIG tess_autoreject_global_config
+static const tess_param global_params[] = {
     {"search", TESS_PARAM_CHOICE, FIELD(search), 0, 0, 1, "exact|compat", "",
      "search all candidates, or the few the original looks at"},
     {"n_fold", TESS_PARAM_INT, FIELD(n_fold), 5, 2, 1000000, NULL, "folds", "contiguous folds"},
@@ -117,18 +117,18 @@ static const tess_param overall_params[] = {
 };
 #undef CONFIG
 
-static const tess_param_table overall_table = {"autoreject.overall", overall_params,
-                                               sizeof overall_params / sizeof *overall_params};
+static const tess_param_table global_table = {"autoreject.global", global_params,
+                                              sizeof global_params / sizeof *global_params};
 
-const tess_param_table *tess_autoreject_overall_params(void)
+const tess_param_table *tess_autoreject_global_params(void)
 {
-    return &overall_table;
+    return &global_table;
 }
 
-void tess_autoreject_overall_config_init(tess_autoreject_overall_config *config, size_t struct_size)
+void tess_autoreject_global_config_init(tess_autoreject_global_config *config, size_t struct_size)
 {
-    tess_autoreject_overall_config defaults = {0};
-    tess_params_defaults(&overall_table, &defaults);
+    tess_autoreject_global_config defaults = {0};
+    tess_params_defaults(&global_table, &defaults);
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 

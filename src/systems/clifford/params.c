@@ -8,21 +8,22 @@
 
 #define CONFIG tess_clifford_config
 static const tess_param op_params[] = {
-    {"activation", TESS_PARAM_CHOICE, FIELD(activation), TESS_CL_GELU, 0, 4,
+    {"activation", TESS_PARAM_CHOICE, FIELD(activation), TESS_CLIFFORD_GELU, 0, 4,
      "none|gelu|gelu_tanh|relu|sigmoid", "",
      "function of the scalar component that multiplies every component of an input"},
     {"normalize", TESS_PARAM_FLAG, FIELD(normalize), 1, 0, 1, NULL, "",
      "divide every grade of a row by its root mean square over the features"},
-    {"norm_metric", TESS_PARAM_CHOICE, FIELD(norm_metric), TESS_CL_NORM_AUTO, 0, 3,
+    {"norm_metric", TESS_PARAM_CHOICE, FIELD(norm_metric), TESS_CLIFFORD_NORM_AUTO, 0, 3,
      "auto|euclid|abs|clamp", "",
      "squares of the norm: all positive, the size of the metric's per grade, or the metric's over "
      "all grades; auto takes euclid where every symbol squares to +1, else abs"},
     {"eps", TESS_PARAM_REAL, FIELD(eps), 1e-6, 0, 1e9, NULL, "",
      "added to the mean square under the root; least mean square for clamp"},
-    {"bias_mode", TESS_PARAM_CHOICE, FIELD(bias_mode), TESS_CL_BIAS_SCALAR, 0, 1, "scalar|all", "",
+    {"bias_mode", TESS_PARAM_CHOICE, FIELD(bias_mode), TESS_CLIFFORD_BIAS_SCALAR, 0, 1,
+     "scalar|all", "",
      "components that get the bias: the scalar alone (equivariant) or all (as flash-clifford)"},
-    {"precision", TESS_PARAM_CHOICE, FIELD(precision), TESS_CL_HIGHEST, 0, 1, "highest|high", "",
-     "products of f32 matrices: as exact as f32, or with inputs of 10 mantissa bits as TF32"},
+    {"precision", TESS_PARAM_CHOICE, FIELD(precision), TESS_CLIFFORD_HIGHEST, 0, 1, "highest|high",
+     "", "products of f32 matrices: as exact as f32, or with inputs of 10 mantissa bits as TF32"},
 };
 #undef CONFIG
 

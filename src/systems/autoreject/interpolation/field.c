@@ -197,7 +197,7 @@ void tess_ar_field_destroy(tess_ar_field *field)
     tess_heap_free(heap, field->vectors, vector_bytes(field), TESS_TAG_PLAN);
 }
 
-tess_status tess_ar_field_map(const tess_ar_field *field, tess_autoreject_map *maps, int64_t n_map)
+tess_status tess_ar_field_map(const tess_ar_field *field, tess_ar_map *maps, int64_t n_map)
 {
     tess_context *ctx = field->ctx;
     const int64_t p = field->n_vector;

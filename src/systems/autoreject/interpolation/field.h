@@ -31,7 +31,7 @@ TESS_MUST_CHECK tess_status tess_ar_field_dots(tess_context *ctx,
                                                double *dots);
 
 // Fills w of every map (from, to, n_from, n_to are given). Any thread, then on that thread alone.
-TESS_MUST_CHECK tess_status tess_ar_field_map(const tess_ar_field *field, tess_autoreject_map *maps,
+TESS_MUST_CHECK tess_status tess_ar_field_map(const tess_ar_field *field, tess_ar_map *maps,
                                               int64_t n_map);
 
 #endif

@@ -33,13 +33,13 @@ void tess_ar_field_sets_destroy(tess_ar_field_sets *sets)
 // What the bad channels bad[n_bad] of one set are predicted from, and the way of the weights from
 // columns of the good channels (map.w) to all columns (to).
 typedef struct set_job {
-    tess_autoreject_map map;
+    tess_ar_map map;
     double *to; // [n_bad][n]
 } set_job;
 
 static void spread(const set_job *job, int64_t n)
 {
-    const tess_autoreject_map *map = &job->map;
+    const tess_ar_map *map = &job->map;
     memset(job->to, 0, (size_t)(map->n_to * n) * sizeof *job->to);
     for (int64_t k = 0; k < map->n_to; k++) {
         for (int64_t i = 0; i < map->n_from; i++) {
@@ -49,7 +49,7 @@ static void spread(const set_job *job, int64_t n)
 }
 
 // A set as lists; lists has room for n numbers. Returns the number of bad channels.
-static int64_t list_set(const uint64_t *words, int64_t n, int32_t *lists, tess_autoreject_map *map)
+static int64_t list_set(const uint64_t *words, int64_t n, int32_t *lists, tess_ar_map *map)
 {
     int64_t n_bad = 0;
     for (int64_t c = 0; c < n; c++) {
@@ -76,7 +76,7 @@ static tess_status compute(const tess_ar_field_sets *sets, const uint64_t *words
     tess_heap *heap = &sets->field.ctx->heap;
     const int64_t n = sets->field.n;
     set_job jobs[SETS_AT_ONCE] = {0};
-    tess_autoreject_map maps[SETS_AT_ONCE];
+    tess_ar_map maps[SETS_AT_ONCE];
     const size_t list_bytes = (size_t)(n_set * n) * sizeof(int32_t);
     int32_t *lists = tess_heap_alloc(heap, list_bytes, TESS_TAG_SCRATCH, "lists of channels");
     if (!lists) {

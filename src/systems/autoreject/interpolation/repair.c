@@ -229,8 +229,7 @@ tess_status tess_ar_repairer_map(const tess_ar_repairer *r, const int32_t *from,
     for (int32_t c = 0; c < r->n; c++) {
         to[c] = c;
     }
-    tess_autoreject_map map = {
-        .from = from, .to = to, .n_from = n_from, .n_to = r->n, .w = weights};
+    tess_ar_map map = {.from = from, .to = to, .n_from = n_from, .n_to = r->n, .w = weights};
     return tess_ar_field_map(&r->sets.field, &map, 1);
 }
 
@@ -241,8 +240,7 @@ tess_status tess_ar_repairer_predict(const tess_ar_repairer *r, const int32_t *f
         return cannot();
     }
     if (r->kind == BY_FIELD) {
-        tess_autoreject_map map = {
-            .from = from, .to = to, .n_from = n_from, .n_to = n_to, .w = weights};
+        tess_ar_map map = {.from = from, .to = to, .n_from = n_from, .n_to = n_to, .w = weights};
         return tess_ar_field_map(&r->sets.field, &map, 1);
     }
     const size_t bytes = tess_ar_electrodes_map_scratch(&r->electrodes, n_from, n_to);

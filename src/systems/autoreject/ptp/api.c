@@ -41,16 +41,15 @@ static tess_status run_at_once(tess_context *ctx, const tess_array *x,
         TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
     }
     tess_backend_queue *queue = ctx->device->queue;
-    tess_span span = tess_span_begin(&ctx->tracer, tess_autoreject_ptp_ops.name);
+    tess_span span = tess_span_begin(&ctx->tracer, tess_ar_ptp_ops.name);
     TESS_TRY(tess_context_check_cancel(ctx));
-    TESS_TRY(tess_autoreject_ptp_stage(ctx, queue, x, out->data));
+    TESS_TRY(tess_ar_ptp_stage(ctx, queue, x, out->data));
     TESS_TRY(ctx->device->backend->finish(queue));
     tess_span_end(&span, (double)(tess_array_items(x) * x->item_bytes), 0);
     if (!stop_if_not_finite) {
         return TESS_OK;
     }
-    return tess_autoreject_check_finite(out->data, (tess_dtype)out->dtype, 0, out->shape[0],
-                                        out->shape[1]);
+    return tess_ar_check_finite(out->data, (tess_dtype)out->dtype, 0, out->shape[0], out->shape[1]);
 }
 
 tess_status tess_autoreject_ptp(tess_context *ctx, const tess_array *x,
@@ -58,9 +57,9 @@ tess_status tess_autoreject_ptp(tess_context *ctx, const tess_array *x,
 {
     tess_error_clear();
     tess_autoreject_ptp_config config;
-    TESS_TRY(tess_autoreject_check_ptp_config(given, &config));
-    TESS_TRY(tess_autoreject_check_epochs(x, "x"));
-    TESS_TRY(tess_autoreject_check_ptp_out(x, out));
+    TESS_TRY(tess_ar_check_ptp_config(given, &config));
+    TESS_TRY(tess_ar_check_epochs(x, "x"));
+    TESS_TRY(tess_ar_check_ptp_out(x, out));
     if (tess_array_items(out) == 0) {
         return TESS_OK;
     }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-tess_status tess_autoreject_check_epochs(const tess_array *x, const char *name)
+tess_status tess_ar_check_epochs(const tess_array *x, const char *name)
 {
     if (x->rank != 3) {
         TESS_FAIL(TESS_E_SHAPE, "%s: expected 3 axes (epochs, channels, samples), got %d", name,
@@ -43,7 +43,7 @@ static void span_of(const tess_array *a, const char **low, const char **high)
     }
 }
 
-tess_status tess_autoreject_check_ptp_out(const tess_array *x, const tess_array *out)
+tess_status tess_ar_check_ptp_out(const tess_array *x, const tess_array *out)
 {
     if (out->rank != 2 || out->shape[0] != x->shape[0] || out->shape[1] != x->shape[1]) {
         TESS_FAIL(TESS_E_SHAPE, "out: expected shape %lld x %lld, got %d axes of %lld x %lld",
@@ -78,8 +78,8 @@ tess_status tess_autoreject_check_ptp_out(const tess_array *x, const tess_array 
     return TESS_OK;
 }
 
-tess_status tess_autoreject_check_ptp_config(const tess_autoreject_ptp_config *given,
-                                             tess_autoreject_ptp_config *config)
+tess_status tess_ar_check_ptp_config(const tess_autoreject_ptp_config *given,
+                                     tess_autoreject_ptp_config *config)
 {
     tess_autoreject_ptp_config_init(config, sizeof *config);
     if (given) {
@@ -88,8 +88,8 @@ tess_status tess_autoreject_check_ptp_config(const tess_autoreject_ptp_config *g
     return tess_params_check(tess_autoreject_ptp_params(), config);
 }
 
-tess_status tess_autoreject_check_simulate_config(const tess_autoreject_simulate_config *given,
-                                                  tess_autoreject_simulate_config *config)
+tess_status tess_ar_check_simulate_config(const tess_autoreject_simulate_config *given,
+                                          tess_autoreject_simulate_config *config)
 {
     tess_autoreject_simulate_config_init(config, sizeof *config);
     if (given) {
@@ -98,8 +98,8 @@ tess_status tess_autoreject_check_simulate_config(const tess_autoreject_simulate
     return tess_params_check(tess_autoreject_simulate_params(), config);
 }
 
-tess_status tess_autoreject_check_finite(const void *ptp, tess_dtype dtype, int64_t first_epoch,
-                                         int64_t n_epoch, int64_t n_chan)
+tess_status tess_ar_check_finite(const void *ptp, tess_dtype dtype, int64_t first_epoch,
+                                 int64_t n_epoch, int64_t n_chan)
 {
     for (int64_t i = 0; i < n_epoch * n_chan; i++) {
         const double value =

@@ -12,9 +12,9 @@ static tess_status plan_request(const tess_source *source, const tess_autoreject
     tess_array x;
     tess_source_array(source, &x);
     const char *path = tess_source_get_info(source)->path;
-    TESS_TRY(tess_autoreject_check_epochs(&x, path[0] ? path : "x"));
+    TESS_TRY(tess_ar_check_epochs(&x, path[0] ? path : "x"));
     memset(request, 0, sizeof *request);
-    request->ops = &tess_autoreject_ptp_ops;
+    request->ops = &tess_ar_ptp_ops;
     request->source = source;
     request->items_per_tile = config->tile_epochs;
     return tess_array_init(&request->out, NULL, (tess_dtype)x.dtype, 2, x.shape);
@@ -42,7 +42,7 @@ tess_status tess_autoreject_ptp_plan_create(tess_context *ctx, const tess_source
     *out = NULL;
     tess_autoreject_ptp_config config;
     tess_plan_request request;
-    TESS_TRY(tess_autoreject_check_ptp_config(given, &config));
+    TESS_TRY(tess_ar_check_ptp_config(given, &config));
     TESS_TRY(plan_request(source, &config, &request));
     TESS_TRY(check_device(ctx, source));
     TESS_TRY(tess_plan_create(ctx, &request, out));

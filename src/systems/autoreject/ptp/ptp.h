@@ -11,25 +11,24 @@ typedef struct ptp_settings {
     int32_t reserved;
 } ptp_settings;
 
-extern const tess_plan_ops tess_autoreject_ptp_ops;
-extern const tess_plan_ops tess_autoreject_simulate_ops;
+extern const tess_plan_ops tess_ar_ptp_ops;
+extern const tess_plan_ops tess_ar_simulate_ops;
 
 // check.c: everything that can be wrong with what a caller gives.
-TESS_MUST_CHECK tess_status tess_autoreject_check_epochs(const tess_array *x, const char *name);
-TESS_MUST_CHECK tess_status tess_autoreject_check_ptp_out(const tess_array *x,
-                                                          const tess_array *out);
-TESS_MUST_CHECK tess_status tess_autoreject_check_ptp_config(
-    const tess_autoreject_ptp_config *given, tess_autoreject_ptp_config *config);
-TESS_MUST_CHECK tess_status tess_autoreject_check_simulate_config(
+TESS_MUST_CHECK tess_status tess_ar_check_epochs(const tess_array *x, const char *name);
+TESS_MUST_CHECK tess_status tess_ar_check_ptp_out(const tess_array *x, const tess_array *out);
+TESS_MUST_CHECK tess_status tess_ar_check_ptp_config(const tess_autoreject_ptp_config *given,
+                                                     tess_autoreject_ptp_config *config);
+TESS_MUST_CHECK tess_status tess_ar_check_simulate_config(
     const tess_autoreject_simulate_config *given, tess_autoreject_simulate_config *config);
 
 // First epoch and channel whose peak-to-peak is not finite, as TESS_E_NUMERIC; TESS_OK if none.
-TESS_MUST_CHECK tess_status tess_autoreject_check_finite(const void *ptp, tess_dtype dtype,
-                                                         int64_t first_epoch, int64_t n_epoch,
-                                                         int64_t n_chan);
+TESS_MUST_CHECK tess_status tess_ar_check_finite(const void *ptp, tess_dtype dtype,
+                                                 int64_t first_epoch, int64_t n_epoch,
+                                                 int64_t n_chan);
 
 // run.c: the stage over one array the device can reach, waited for.
-TESS_MUST_CHECK tess_status tess_autoreject_ptp_stage(tess_context *ctx, tess_backend_queue *queue,
-                                                      const tess_array *x, void *out);
+TESS_MUST_CHECK tess_status tess_ar_ptp_stage(tess_context *ctx, tess_backend_queue *queue,
+                                              const tess_array *x, void *out);
 
 #endif

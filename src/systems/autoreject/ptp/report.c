@@ -1,6 +1,6 @@
 // The HTML report of a peak-to-peak result.
 #include "base/status.h"
-#include "runtime/html.h"
+#include "page/html.h"
 #include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-tess_status tess_autoreject_ptp_stage(tess_context *ctx, tess_backend_queue *queue,
-                                      const tess_array *x, void *out)
+tess_status tess_ar_ptp_stage(tess_context *ctx, tess_backend_queue *queue, const tess_array *x,
+                              void *out)
 {
     const tess_stage_autoreject_ptp args = {.x = x->data,
                                             .out = out,
@@ -22,7 +22,7 @@ tess_status tess_autoreject_ptp_stage(tess_context *ctx, tess_backend_queue *que
 static tess_status compute(const tess_plan *plan, tess_context *ctx, const tess_tile *tile)
 {
     (void)plan;
-    return tess_autoreject_ptp_stage(ctx, tile->queue, &tile->in, tile->out);
+    return tess_ar_ptp_stage(ctx, tile->queue, &tile->in, tile->out);
 }
 
 static tess_status inspect(const tess_plan *plan, tess_context *ctx, int64_t first, int64_t count,
@@ -34,9 +34,8 @@ static tess_status inspect(const tess_plan *plan, tess_context *ctx, int64_t fir
     if (settings.nonfinite != TESS_AUTOREJECT_NONFINITE_ERROR) {
         return TESS_OK;
     }
-    return tess_autoreject_check_finite(out, (tess_dtype)plan->out.dtype, first, count,
-                                        plan->out.shape[1]);
+    return tess_ar_check_finite(out, (tess_dtype)plan->out.dtype, first, count, plan->out.shape[1]);
 }
 
-const tess_plan_ops tess_autoreject_ptp_ops = {
+const tess_plan_ops tess_ar_ptp_ops = {
     .name = "autoreject.ptp", .unit = "epochs", .compute = compute, .inspect = inspect};

@@ -1,6 +1,6 @@
 // Averages of the epochs before and after rejection and repair.
 #include "base/status.h"
-#include "runtime/html_plot.h"
+#include "page/html_plot.h"
 #include "systems/autoreject/report/page.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #ifndef TESS_AUTOREJECT_REPORT_PAGE_H
 #define TESS_AUTOREJECT_REPORT_PAGE_H
 
+#include "page/html_parts.h"
 #include "runtime/context.h"
-#include "runtime/html_parts.h"
 #include "tessera/autoreject/interpolation.h"
 #include "tessera/autoreject/report.h"
 

@@ -11,9 +11,9 @@ static const struct {
 } named[] = {{"pga", "0+++"}, {"sta", "+---"}, {"cga", "++++-"}};
 
 // n symbols of the same square behind the others.
-static int append(tess_cl_metric *metric, int n, int square)
+static int append(tess_clifford_metric *metric, int n, int square)
 {
-    if (n < 0 || n > TESS_CL_MAX_SYMBOLS - metric->n_symbol) {
+    if (n < 0 || n > TESS_CLIFFORD_MAX_SYMBOLS - metric->n_symbol) {
         return 0;
     }
     memset(metric->square + metric->n_symbol, square, (size_t)n);
@@ -21,7 +21,7 @@ static int append(tess_cl_metric *metric, int n, int square)
     return 1;
 }
 
-static int read_signs(const char *text, tess_cl_metric *metric)
+static int read_signs(const char *text, tess_clifford_metric *metric)
 {
     for (; *text; text++) {
         const char *known = strchr("-0+", *text);
@@ -33,7 +33,7 @@ static int read_signs(const char *text, tess_cl_metric *metric)
 }
 
 // "3,0,1", "Cl(3,0,1)", "p3m0n1"; what is left out is 0.
-static int read_counts(const char *text, tess_cl_metric *metric)
+static int read_counts(const char *text, tess_clifford_metric *metric)
 {
     int n[3] = {0, 0, 0};
     int end = 0;
@@ -58,7 +58,7 @@ static int read_counts(const char *text, tess_cl_metric *metric)
     return 0;
 }
 
-tess_status tess_clifford_metric_parse(const char *text, tess_cl_metric *metric)
+tess_status tess_clifford_metric_parse(const char *text, tess_clifford_metric *metric)
 {
     if (!text || !metric) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: text and metric must not be NULL");
@@ -69,8 +69,8 @@ tess_status tess_clifford_metric_parse(const char *text, tess_cl_metric *metric)
             signs = named[i].signs;
         }
     }
-    tess_cl_metric made = {0};
-    tess_cl_metric counted = {0};
+    tess_clifford_metric made = {0};
+    tess_clifford_metric counted = {0};
     if (read_signs(signs, &made)) {
         *metric = made;
         return TESS_OK;
@@ -82,10 +82,10 @@ tess_status tess_clifford_metric_parse(const char *text, tess_cl_metric *metric)
     TESS_FAIL(TESS_E_ARGUMENT,
               "signature: '%s' is none; give the squares of 1 to %d symbols such as +++ or 0+++, "
               "counts of plus, minus and null symbols such as 3,0,1, or pga, sta, cga",
-              text, TESS_CL_MAX_SYMBOLS);
+              text, TESS_CLIFFORD_MAX_SYMBOLS);
 }
 
-void tess_clifford_metric_text(const tess_cl_metric *metric, char *text, size_t capacity)
+void tess_clifford_metric_text(const tess_clifford_metric *metric, char *text, size_t capacity)
 {
     size_t n = 0;
     for (; n + 1 < capacity && n < (size_t)metric->n_symbol; n++) {

@@ -30,7 +30,7 @@ static int order_sign(unsigned a, unsigned b)
 }
 
 // Sign of e_a e_b, 0 if they share a null symbol. The blade is a ^ b.
-static int product_sign(const tess_cl_metric *metric, unsigned a, unsigned b)
+static int product_sign(const tess_clifford_metric *metric, unsigned a, unsigned b)
 {
     int sign = order_sign(a, b);
     for (int i = 0; i < metric->n_symbol; i++) {
@@ -52,7 +52,7 @@ static int comes_before(unsigned a, unsigned b)
     return (a & differ & (0u - differ)) != 0;
 }
 
-static void list_components(tess_cl_algebra *algebra)
+static void list_components(tess_clifford_algebra *algebra)
 {
     const int n = algebra->n_component;
     for (int a = 0; a < n; a++) {
@@ -74,7 +74,7 @@ static void list_components(tess_cl_algebra *algebra)
     }
 }
 
-static int component_of(const tess_cl_algebra *algebra, unsigned mask)
+static int component_of(const tess_clifford_algebra *algebra, unsigned mask)
 {
     int k = 0;
     while (algebra->mask[k] != mask) {
@@ -83,7 +83,7 @@ static int component_of(const tess_cl_algebra *algebra, unsigned mask)
     return k;
 }
 
-static void list_complements(tess_cl_algebra *algebra)
+static void list_complements(tess_clifford_algebra *algebra)
 {
     const unsigned all = (unsigned)algebra->n_component - 1;
     for (int i = 0; i < algebra->n_component; i++) {
@@ -94,12 +94,14 @@ static void list_complements(tess_cl_algebra *algebra)
 }
 
 // Which triples (left, output, right) the product has, numbered in ascending order.
-static void list_paths(tess_cl_algebra *algebra,
-                       int8_t number[TESS_CL_MAX_GRADES][TESS_CL_MAX_GRADES][TESS_CL_MAX_GRADES])
+static void list_paths(
+    tess_clifford_algebra *algebra,
+    int8_t number[TESS_CLIFFORD_MAX_GRADES][TESS_CLIFFORD_MAX_GRADES][TESS_CLIFFORD_MAX_GRADES])
 {
-    memset(number, -1, TESS_CL_MAX_GRADES * TESS_CL_MAX_GRADES * TESS_CL_MAX_GRADES);
+    memset(number, -1,
+           TESS_CLIFFORD_MAX_GRADES * TESS_CLIFFORD_MAX_GRADES * TESS_CLIFFORD_MAX_GRADES);
     for (int t = 0; t < algebra->n_term; t++) {
-        const tess_cl_term *term = &algebra->terms[t];
+        const tess_clifford_term *term = &algebra->terms[t];
         number[algebra->grade[term->i]][algebra->grade[term->k]][algebra->grade[term->j]] = 0;
     }
     int n_path = 0;
@@ -119,7 +121,7 @@ static void list_paths(tess_cl_algebra *algebra,
 }
 
 // Sorted by (k, i, j): for given k and i there is one j.
-static void list_terms(tess_cl_algebra *algebra)
+static void list_terms(tess_clifford_algebra *algebra)
 {
     int n_term = 0;
     for (int k = 0; k < algebra->n_component; k++) {
@@ -128,23 +130,23 @@ static void list_terms(tess_cl_algebra *algebra)
             const int sign = product_sign(&algebra->metric, algebra->mask[i], right);
             if (sign != 0) {
                 algebra->terms[n_term++] =
-                    (tess_cl_term){.k = (uint8_t)k,
-                                   .i = (uint8_t)i,
-                                   .j = (uint8_t)component_of(algebra, right),
-                                   .sign = sign};
+                    (tess_clifford_term){.k = (uint8_t)k,
+                                         .i = (uint8_t)i,
+                                         .j = (uint8_t)component_of(algebra, right),
+                                         .sign = sign};
             }
         }
     }
     algebra->n_term = n_term;
 }
 
-static void number_terms(tess_cl_algebra *algebra)
+static void number_terms(tess_clifford_algebra *algebra)
 {
-    int8_t number[TESS_CL_MAX_GRADES][TESS_CL_MAX_GRADES][TESS_CL_MAX_GRADES];
+    int8_t number[TESS_CLIFFORD_MAX_GRADES][TESS_CLIFFORD_MAX_GRADES][TESS_CLIFFORD_MAX_GRADES];
     list_paths(algebra, number);
-    uint64_t seen[TESS_CL_MAX_COMPONENTS] = {0};
+    uint64_t seen[TESS_CLIFFORD_MAX_COMPONENTS] = {0};
     for (int t = 0; t < algebra->n_term; t++) {
-        tess_cl_term *term = &algebra->terms[t];
+        tess_clifford_term *term = &algebra->terms[t];
         term->path = (uint8_t)
             number[algebra->grade[term->i]][algebra->grade[term->k]][algebra->grade[term->j]];
         seen[term->k] |= UINT64_C(1) << term->path;
@@ -154,11 +156,11 @@ static void number_terms(tess_cl_algebra *algebra)
     }
 }
 
-static uint32_t crc_of_terms(const tess_cl_algebra *algebra)
+static uint32_t crc_of_terms(const tess_clifford_algebra *algebra)
 {
     uint32_t crc = 0;
     for (int t = 0; t < algebra->n_term; t++) {
-        const tess_cl_term *term = &algebra->terms[t];
+        const tess_clifford_term *term = &algebra->terms[t];
         char text[32];
         const int n = snprintf(text, sizeof text, "%s%d:%d:%d:%c:%d", t > 0 ? ";" : "", term->k,
                                term->i, term->j, term->sign > 0 ? '+' : '-', term->path);
@@ -167,11 +169,11 @@ static uint32_t crc_of_terms(const tess_cl_algebra *algebra)
     return crc;
 }
 
-static tess_status check_metric(const tess_cl_metric *metric)
+static tess_status check_metric(const tess_clifford_metric *metric)
 {
-    if (metric->n_symbol < 1 || metric->n_symbol > TESS_CL_MAX_SYMBOLS) {
+    if (metric->n_symbol < 1 || metric->n_symbol > TESS_CLIFFORD_MAX_SYMBOLS) {
         TESS_FAIL(TESS_E_ARGUMENT, "metric: %d symbols, expected 1 to %d", metric->n_symbol,
-                  TESS_CL_MAX_SYMBOLS);
+                  TESS_CLIFFORD_MAX_SYMBOLS);
     }
     for (int i = 0; i < metric->n_symbol; i++) {
         if (metric->square[i] < -1 || metric->square[i] > 1) {
@@ -182,14 +184,14 @@ static tess_status check_metric(const tess_cl_metric *metric)
     return TESS_OK;
 }
 
-tess_status tess_clifford_algebra_init(tess_cl_algebra *algebra, size_t struct_size,
-                                       const tess_cl_metric *metric)
+tess_status tess_clifford_algebra_init(tess_clifford_algebra *algebra, size_t struct_size,
+                                       const tess_clifford_metric *metric)
 {
     if (!algebra || !metric) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: algebra and metric must not be NULL");
     }
     TESS_TRY(check_metric(metric));
-    tess_cl_algebra made = {.struct_size = sizeof made};
+    tess_clifford_algebra made = {.struct_size = sizeof made};
     made.metric.n_symbol = metric->n_symbol;
     made.is_euclidean = 1;
     for (int i = 0; i < metric->n_symbol; i++) {
@@ -208,25 +210,25 @@ tess_status tess_clifford_algebra_init(tess_cl_algebra *algebra, size_t struct_s
 }
 
 // Whether a product keeps the terms of a path.
-static int keeps(const tess_cl_algebra *algebra, tess_cl_product product, int path)
+static int keeps(const tess_clifford_algebra *algebra, tess_clifford_product product, int path)
 {
     const int a = algebra->path_left[path];
     const int b = algebra->path_right[path];
     const int c = algebra->path_out[path];
     switch (product) {
-    case TESS_CL_GEOMETRIC:
+    case TESS_CLIFFORD_GEOMETRIC:
         return 1;
-    case TESS_CL_OUTER:
+    case TESS_CLIFFORD_OUTER:
         return c == a + b;
-    case TESS_CL_LEFT_CONTRACTION:
+    case TESS_CLIFFORD_LEFT_CONTRACTION:
         return c == b - a;
-    case TESS_CL_RIGHT_CONTRACTION:
+    case TESS_CLIFFORD_RIGHT_CONTRACTION:
         return c == a - b;
-    case TESS_CL_INNER:
+    case TESS_CLIFFORD_INNER:
         return c == (a > b ? a - b : b - a);
-    case TESS_CL_SCALAR:
+    case TESS_CLIFFORD_SCALAR:
         return c == 0;
-    case TESS_CL_COMMUTATOR: {
+    case TESS_CLIFFORD_COMMUTATOR: {
         // Blades that share s symbols exchange with the sign (-1)^(ab - s).
         const int shared = (a + b - c) / 2;
         return (a * b - shared) % 2 != 0;
@@ -235,7 +237,8 @@ static int keeps(const tess_cl_algebra *algebra, tess_cl_product product, int pa
     return 0;
 }
 
-uint64_t tess_clifford_product_paths(const tess_cl_algebra *algebra, tess_cl_product product)
+uint64_t tess_clifford_product_paths(const tess_clifford_algebra *algebra,
+                                     tess_clifford_product product)
 {
     uint64_t paths = 0;
     for (int p = 0; p < algebra->n_path; p++) {
@@ -246,7 +249,7 @@ uint64_t tess_clifford_product_paths(const tess_cl_algebra *algebra, tess_cl_pro
     return paths;
 }
 
-uint64_t tess_clifford_grade_paths(const tess_cl_algebra *algebra, uint32_t left_grades,
+uint64_t tess_clifford_grade_paths(const tess_clifford_algebra *algebra, uint32_t left_grades,
                                    uint32_t right_grades)
 {
     uint64_t paths = 0;

@@ -9,18 +9,19 @@ enum { ROTATED_BYTES = 256 << 20 };
 
 static int has_linear(const tess_clifford_op *op)
 {
-    return op->kind == TESS_CL_LINEAR || op->kind == TESS_CL_LAYER || op->kind == TESS_CL_FC_LAYER;
+    return op->kind == TESS_CLIFFORD_LINEAR || op->kind == TESS_CLIFFORD_LAYER ||
+           op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 static int has_product(const tess_clifford_op *op)
 {
-    return op->kind == TESS_CL_SGP || op->kind == TESS_CL_FCGP || op->kind == TESS_CL_LAYER ||
-           op->kind == TESS_CL_FC_LAYER;
+    return op->kind == TESS_CLIFFORD_SGP || op->kind == TESS_CLIFFORD_FCGP ||
+           op->kind == TESS_CLIFFORD_LAYER || op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 static int is_full(const tess_clifford_op *op)
 {
-    return op->kind == TESS_CL_FCGP || op->kind == TESS_CL_FC_LAYER;
+    return op->kind == TESS_CLIFFORD_FCGP || op->kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 static int32_t set_shape(int64_t *shape, int is_there, int64_t a, int64_t b, int64_t c)

@@ -204,23 +204,24 @@ static tess_status time_pass(bench *b, int is_separate, int is_backward, double 
 
 static tess_status make_steps(const tess_clifford_op *op, bench_steps *s)
 {
-    const tess_cl_metric *metric = &op->algebra.metric;
+    const tess_clifford_metric *metric = &op->algebra.metric;
     tess_clifford_config plain = op->config;
-    plain.activation = TESS_CL_IDENTITY;
+    plain.activation = TESS_CLIFFORD_IDENTITY;
     plain.normalize = 0;
     s->whole = *op;
-    s->has_linear = op->kind == TESS_CL_LAYER || op->kind == TESS_CL_FC_LAYER;
-    s->has_product = s->has_linear || op->kind == TESS_CL_SGP || op->kind == TESS_CL_FCGP;
-    const int is_full = op->kind == TESS_CL_FCGP || op->kind == TESS_CL_FC_LAYER;
+    s->has_linear = op->kind == TESS_CLIFFORD_LAYER || op->kind == TESS_CLIFFORD_FC_LAYER;
+    s->has_product =
+        s->has_linear || op->kind == TESS_CLIFFORD_SGP || op->kind == TESS_CLIFFORD_FCGP;
+    const int is_full = op->kind == TESS_CLIFFORD_FCGP || op->kind == TESS_CLIFFORD_FC_LAYER;
     TESS_TRY(tess_clifford_op_init(&s->product, sizeof s->product,
-                                   is_full ? TESS_CL_FCGP : TESS_CL_SGP, metric, &plain,
+                                   is_full ? TESS_CLIFFORD_FCGP : TESS_CLIFFORD_SGP, metric, &plain,
                                    op->path_mask));
-    TESS_TRY(tess_clifford_op_init(&s->gate, sizeof s->gate, TESS_CL_GATE, metric, &op->config,
-                                   op->path_mask));
-    TESS_TRY(tess_clifford_op_init(&s->norm, sizeof s->norm, TESS_CL_NORM, metric, &op->config,
-                                   op->path_mask));
-    return tess_clifford_op_init(&s->linear, sizeof s->linear, TESS_CL_LINEAR, metric, &op->config,
-                                 op->path_mask);
+    TESS_TRY(tess_clifford_op_init(&s->gate, sizeof s->gate, TESS_CLIFFORD_GATE, metric,
+                                   &op->config, op->path_mask));
+    TESS_TRY(tess_clifford_op_init(&s->norm, sizeof s->norm, TESS_CLIFFORD_NORM, metric,
+                                   &op->config, op->path_mask));
+    return tess_clifford_op_init(&s->linear, sizeof s->linear, TESS_CLIFFORD_LINEAR, metric,
+                                 &op->config, op->path_mask);
 }
 
 // The largest workspace any step wants.
@@ -244,10 +245,11 @@ static tess_status take_workspace(bench *b, uint64_t *whole_bytes)
                 {&s->linear, &left, s->has_linear}};
     uint64_t most = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        for (int pass = TESS_CL_FORWARD; rows[i].is_used && pass <= TESS_CL_BACKWARD; pass++) {
+        for (int pass = TESS_CLIFFORD_FORWARD; rows[i].is_used && pass <= TESS_CLIFFORD_BACKWARD;
+             pass++) {
             uint64_t bytes = 0;
-            TESS_TRY(tess_clifford_workspace(b->ctx, rows[i].op, (tess_cl_pass)pass, rows[i].in,
-                                             &bytes));
+            TESS_TRY(tess_clifford_workspace(b->ctx, rows[i].op, (tess_clifford_pass)pass,
+                                             rows[i].in, &bytes));
             most = bytes > most ? bytes : most;
         }
         *whole_bytes = i == 0 ? most : *whole_bytes;
@@ -260,7 +262,7 @@ static void count_costs(const bench *b, uint64_t workspace, tess_clifford_timing
 {
     const bench_steps *s = &b->steps;
     const size_t *bytes = b->memory.bytes;
-    const tess_cl_algebra *algebra = &s->whole.algebra;
+    const tess_clifford_algebra *algebra = &s->whole.algebra;
     uint64_t total = 0;
     uint64_t between = 0;
     for (int what = 0; what < BENCH_WORKSPACE; what++) {
@@ -279,8 +281,8 @@ static void count_costs(const bench *b, uint64_t workspace, tess_clifford_timing
     t->forward_bytes = mv * (2 + has_y) + weights;
     t->forward_backward_bytes = t->forward_bytes + mv * (3 + 2 * has_y) + 2 * weights;
     const double product = 2.0 * (double)t->n_row * (double)t->n_feature * (double)t->n_feature;
-    const int is_full = s->product.kind == TESS_CL_FCGP && s->has_product;
-    const int is_linear = s->has_linear || s->whole.kind == TESS_CL_LINEAR;
+    const int is_full = s->product.kind == TESS_CLIFFORD_FCGP && s->has_product;
+    const int is_linear = s->has_linear || s->whole.kind == TESS_CLIFFORD_LINEAR;
     t->forward_flops =
         product * ((is_full ? algebra->n_pair : 0) + (is_linear ? algebra->n_component : 0));
     t->forward_backward_flops = 3 * t->forward_flops;

@@ -1,6 +1,6 @@
 // The page of a sweep: maps over batch and features.
 #include "base/status.h"
-#include "runtime/html_grid.h"
+#include "page/html_grid.h"
 #include "systems/clifford/bench/arrays.h"
 #include "tessera/clifford/bench.h"
 
@@ -107,7 +107,7 @@ static void facts(tess_html *html, tess_context *ctx, const tess_clifford_op *op
 {
     static const char *const kinds[] = {"",     "gate",   "norm",  "sgp",
                                         "fcgp", "linear", "layer", "fc_layer"};
-    char metric[TESS_CL_MAX_SYMBOLS + 1];
+    char metric[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     char text[64];
     tess_clifford_metric_text(&op->algebra.metric, metric, sizeof metric);
     tess_html_fact_begin(html);
@@ -118,7 +118,8 @@ static void facts(tess_html *html, tess_context *ctx, const tess_clifford_op *op
     tess_html_fact(html, "Algebra", text);
     tess_html_fact(html, "Type", tess_dtype_name(dtype));
     tess_html_fact(html, "Matrix products",
-                   op->config.precision == TESS_CL_HIGH ? "10 mantissa bits (high)" : "highest");
+                   op->config.precision == TESS_CLIFFORD_HIGH ? "10 mantissa bits (high)"
+                                                              : "highest");
     tess_html_fact(html, "Device", ctx->device->info.name);
     tess_html_fact(html, "Version", TESS_VERSION);
     tess_html_fact_end(html);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-const char *tess_cl_check_kind_name(tess_cl_kind kind)
+const char *tess_cl_check_kind_name(tess_clifford_kind kind)
 {
     const tess_clifford_op op = {.kind = (int32_t)kind};
     return tess_cl_op_name(&op) + sizeof "clifford." - 1;
@@ -35,7 +35,7 @@ void tess_cl_check_add(tess_cl_check *check, tess_dtype dtype, double error, dou
 
 typedef tess_status (*check_part)(tess_cl_check *check, tess_blocks *blocks);
 
-tess_status tess_clifford_check(tess_context *ctx, const tess_cl_metric *metric,
+tess_status tess_clifford_check(tess_context *ctx, const tess_clifford_metric *metric,
                                 const tess_clifford_check_config *given,
                                 tess_clifford_finding *findings, int64_t capacity,
                                 int64_t *n_finding)

@@ -7,7 +7,7 @@
 
 typedef struct tess_cl_check {
     tess_context *ctx;
-    const tess_cl_metric *metric;
+    const tess_clifford_metric *metric;
     tess_clifford_check_config config;
     tess_clifford_finding *findings;
     int64_t capacity;
@@ -15,7 +15,7 @@ typedef struct tess_cl_check {
 } tess_cl_check;
 
 // "sgp" of a kind.
-const char *tess_cl_check_kind_name(tess_cl_kind kind);
+const char *tess_cl_check_kind_name(tess_clifford_kind kind);
 
 // name by format. A control must exceed what is allowed.
 void tess_cl_check_add(tess_cl_check *check, tess_dtype dtype, double error, double allowed,

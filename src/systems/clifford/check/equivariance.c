@@ -34,7 +34,7 @@ static void move(const pair *p, tess_cl_motion *motion, int operand, const doubl
                          n_item, x, out);
 }
 
-static tess_status prepare(pair *p, tess_cl_pass pass, tess_cl_motion *motion, uint64_t seed)
+static tess_status prepare(pair *p, tess_clifford_pass pass, tess_cl_motion *motion, uint64_t seed)
 {
     TESS_TRY(tess_cl_trial_draw(&p->trial, pass, seed, &p->still));
     TESS_TRY(tess_cl_trial_draw(&p->trial, pass, seed, &p->moved));
@@ -48,8 +48,8 @@ static tess_status prepare(pair *p, tess_cl_pass pass, tess_cl_motion *motion, u
 }
 
 // The worst relative error of the outputs of a pass.
-static tess_status compare(pair *p, tess_cl_pass pass, tess_dtype dtype, tess_cl_motion *motion,
-                           uint64_t seed, tess_cl_worst *worst)
+static tess_status compare(pair *p, tess_clifford_pass pass, tess_dtype dtype,
+                           tess_cl_motion *motion, uint64_t seed, tess_cl_worst *worst)
 {
     const double unit = dtype == TESS_F64 ? 0x1p-53 : 0x1p-24;
     double change[CL_N_OPERAND];
@@ -85,11 +85,11 @@ static tess_status compare(pair *p, tess_cl_pass pass, tess_dtype dtype, tess_cl
     return TESS_OK;
 }
 
-static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl_kind kind,
-                              tess_cl_bias_mode bias_mode, tess_cl_motion_kind motion_kind,
+static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_clifford_kind kind,
+                              tess_clifford_bias_mode bias_mode, tess_cl_motion_kind motion_kind,
                               tess_dtype dtype)
 {
-    const bool is_control = bias_mode == TESS_CL_BIAS_ALL;
+    const bool is_control = bias_mode == TESS_CLIFFORD_BIAS_ALL;
     const uint64_t seed = (uint64_t)check->config.seed;
     pair p;
     TESS_TRY(tess_cl_trial_init(&p.trial, check->ctx, blocks, check->metric, kind, bias_mode,
@@ -97,9 +97,9 @@ static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl
     tess_cl_motion motion;
     tess_cl_motion_draw(&motion, &p.trial.op.algebra, motion_kind, seed);
     tess_cl_worst worst = {0, 0};
-    TESS_TRY(compare(&p, TESS_CL_FORWARD, dtype, &motion, seed, &worst));
+    TESS_TRY(compare(&p, TESS_CLIFFORD_FORWARD, dtype, &motion, seed, &worst));
     if (!is_control) {
-        TESS_TRY(compare(&p, TESS_CL_BACKWARD, dtype, &motion, seed, &worst));
+        TESS_TRY(compare(&p, TESS_CLIFFORD_BACKWARD, dtype, &motion, seed, &worst));
     }
     tess_cl_check_add(check, dtype, worst.error, worst.allowed, is_control, "%s.%s.%s",
                       is_control ? "control.bias_all" : "equivariance",
@@ -109,9 +109,9 @@ static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl
 
 tess_status tess_cl_check_equivariance(tess_cl_check *check, tess_blocks *blocks)
 {
-    static const tess_cl_kind kinds[] = {TESS_CL_GATE,    TESS_CL_NORM,   TESS_CL_SGP,
-                                         TESS_CL_FCGP,    TESS_CL_LINEAR, TESS_CL_LAYER,
-                                         TESS_CL_FC_LAYER};
+    static const tess_clifford_kind kinds[] = {
+        TESS_CLIFFORD_GATE,   TESS_CLIFFORD_NORM,  TESS_CLIFFORD_SGP,     TESS_CLIFFORD_FCGP,
+        TESS_CLIFFORD_LINEAR, TESS_CLIFFORD_LAYER, TESS_CLIFFORD_FC_LAYER};
     static const tess_dtype dtypes[] = {TESS_F64, TESS_F32};
     for (int m = 0; m < CL_N_MOTION; m++) {
         if (!tess_cl_motion_exists(check->metric, (tess_cl_motion_kind)m)) {
@@ -119,14 +119,14 @@ tess_status tess_cl_check_equivariance(tess_cl_check *check, tess_blocks *blocks
         }
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
             for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-                TESS_TRY(check_kind(check, blocks, kinds[k], TESS_CL_BIAS_SCALAR,
+                TESS_TRY(check_kind(check, blocks, kinds[k], TESS_CLIFFORD_BIAS_SCALAR,
                                     (tess_cl_motion_kind)m, dtypes[d]));
                 tess_blocks_free(blocks);
                 tess_blocks_init(blocks, &check->ctx->heap);
             }
         }
-        TESS_TRY(check_kind(check, blocks, TESS_CL_LAYER, TESS_CL_BIAS_ALL, (tess_cl_motion_kind)m,
-                            TESS_F64));
+        TESS_TRY(check_kind(check, blocks, TESS_CLIFFORD_LAYER, TESS_CLIFFORD_BIAS_ALL,
+                            (tess_cl_motion_kind)m, TESS_F64));
     }
     return TESS_OK;
 }

@@ -17,13 +17,13 @@ static const double ALLOWED = 1e-7;
 // The function that is differentiated: a pass, and what its outputs are multiplied with.
 typedef struct differences {
     tess_cl_trial *trial;
-    tess_cl_pass pass;      // whose outputs are differentiated
-    tess_cl_values weights; // of the outputs
-    tess_cl_values at;      // inputs
-    tess_cl_values along;   // direction of the inputs
+    tess_clifford_pass pass; // whose outputs are differentiated
+    tess_cl_values weights;  // of the outputs
+    tess_cl_values at;       // inputs
+    tess_cl_values along;    // direction of the inputs
 } differences;
 
-static bool is_output(tess_cl_pass pass, int operand)
+static bool is_output(tess_clifford_pass pass, int operand)
 {
     const tess_cl_operands operands = {.pass = pass};
     return tess_cl_is_output(&operands, operand);
@@ -70,12 +70,12 @@ static tess_status derivative(const differences *d, double step, double *out)
 }
 
 // The gradient of an input of the pass below, where the pass above leaves it.
-static int gradient_of(tess_cl_pass pass, int operand)
+static int gradient_of(tess_clifford_pass pass, int operand)
 {
     if (operand == CL_GZ) {
         return CL_DGZ;
     }
-    return (pass == TESS_CL_FORWARD ? CL_GRADIENT : CL_RESULT) + operand;
+    return (pass == TESS_CLIFFORD_FORWARD ? CL_GRADIENT : CL_RESULT) + operand;
 }
 
 // Error of the gradients in all, along random directions of all inputs together.
@@ -115,32 +115,33 @@ static tess_status compare(differences *d, const tess_cl_values *gradients, uint
 }
 
 // gz of the backward pass weighs z; cotangents of the double backward pass weigh the gradients.
-static void split(const tess_cl_values *above, tess_cl_pass pass, differences *d)
+static void split(const tess_cl_values *above, tess_clifford_pass pass, differences *d)
 {
-    if (pass == TESS_CL_FORWARD) {
+    if (pass == TESS_CLIFFORD_FORWARD) {
         d->weights.of[CL_Z] = above->of[CL_GZ];
         d->at.of[CL_Z] = above->of[CL_GZ]; // there; its values are overwritten
     }
     for (int m = 0; m < CL_N_MEMBER; m++) {
         d->at.of[m] = above->of[m];
-        if (pass == TESS_CL_BACKWARD) {
+        if (pass == TESS_CLIFFORD_BACKWARD) {
             d->weights.of[CL_GRADIENT + m] = above->of[CL_COTANGENT + m];
             d->at.of[CL_GRADIENT + m] = above->of[CL_COTANGENT + m];
         }
     }
-    if (pass == TESS_CL_BACKWARD) {
+    if (pass == TESS_CLIFFORD_BACKWARD) {
         d->at.of[CL_GZ] = above->of[CL_GZ];
     }
 }
 
-static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl_kind kind,
-                              tess_cl_pass pass)
+static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_clifford_kind kind,
+                              tess_clifford_pass pass)
 {
-    const tess_cl_pass above = pass == TESS_CL_FORWARD ? TESS_CL_BACKWARD : TESS_CL_DOUBLE_BACKWARD;
+    const tess_clifford_pass above =
+        pass == TESS_CLIFFORD_FORWARD ? TESS_CLIFFORD_BACKWARD : TESS_CLIFFORD_DOUBLE_BACKWARD;
     const uint64_t seed = (uint64_t)check->config.seed;
     tess_cl_trial trial;
     TESS_TRY(tess_cl_trial_init(&trial, check->ctx, blocks, check->metric, kind,
-                                TESS_CL_BIAS_SCALAR, N_ROW, N_FEATURE));
+                                TESS_CLIFFORD_BIAS_SCALAR, N_ROW, N_FEATURE));
     tess_cl_values gradients;
     TESS_TRY(tess_cl_trial_draw(&trial, above, seed, &gradients));
     TESS_TRY(tess_cl_trial_run(&trial, above, TESS_F64, &gradients));
@@ -149,16 +150,16 @@ static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl
     double worst = 0;
     TESS_TRY(compare(&d, &gradients, seed, &worst));
     tess_cl_check_add(check, TESS_F64, worst, ALLOWED, false, "%s.%s",
-                      pass == TESS_CL_FORWARD ? "gradient" : "double_backward",
+                      pass == TESS_CLIFFORD_FORWARD ? "gradient" : "double_backward",
                       tess_cl_check_kind_name(kind));
     return TESS_OK;
 }
 
 tess_status tess_cl_check_gradients(tess_cl_check *check, tess_blocks *blocks)
 {
-    for (int pass = TESS_CL_FORWARD; pass <= TESS_CL_BACKWARD; pass++) {
-        for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
-            TESS_TRY(check_kind(check, blocks, (tess_cl_kind)kind, (tess_cl_pass)pass));
+    for (int pass = TESS_CLIFFORD_FORWARD; pass <= TESS_CLIFFORD_BACKWARD; pass++) {
+        for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+            TESS_TRY(check_kind(check, blocks, (tess_clifford_kind)kind, (tess_clifford_pass)pass));
         }
     }
     return TESS_OK;

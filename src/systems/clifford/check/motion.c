@@ -5,14 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { N = TESS_CL_MAX_SYMBOLS };
+enum { N = TESS_CLIFFORD_MAX_SYMBOLS };
 
 // Beyond this a boost amplifies rounding errors past what is worth testing.
 static const double MAX_RAPIDITY = 2;
 
 const char *const tess_cl_motion_names[CL_N_MOTION] = {"reflection", "rotation", "versor", "boost"};
 
-bool tess_cl_motion_exists(const tess_cl_metric *metric, tess_cl_motion_kind kind)
+bool tess_cl_motion_exists(const tess_clifford_metric *metric, tess_cl_motion_kind kind)
 {
     int n_plus = 0;
     int n_minus = 0;
@@ -41,8 +41,8 @@ static void multiply(int n, double a[N][N], double b[N][N])
 }
 
 // a becomes a after a reflection v -> v - 2 (v.u)/(u.u) u in a random u that is far from null.
-static void reflect(const tess_cl_metric *metric, const tess_philox_stream *stream, uint64_t *at,
-                    double a[N][N])
+static void reflect(const tess_clifford_metric *metric, const tess_philox_stream *stream,
+                    uint64_t *at, double a[N][N])
 {
     const int n = metric->n_symbol;
     double u[N];
@@ -67,7 +67,8 @@ static void reflect(const tess_cl_metric *metric, const tess_philox_stream *stre
     multiply(n, a, r);
 }
 
-static void boost(const tess_cl_metric *metric, const tess_philox_stream *stream, double a[N][N])
+static void boost(const tess_clifford_metric *metric, const tess_philox_stream *stream,
+                  double a[N][N])
 {
     int plus = 0;
     int minus = 0;
@@ -138,8 +139,8 @@ static double minor_of(double a[N][N], unsigned rows, unsigned columns)
 }
 
 // What a map of the symbols does to every grade: all minors.
-static void extend(const tess_cl_algebra *algebra, double a[N][N],
-                   double out[TESS_CL_MAX_COMPONENTS][TESS_CL_MAX_COMPONENTS])
+static void extend(const tess_clifford_algebra *algebra, double a[N][N],
+                   double out[TESS_CLIFFORD_MAX_COMPONENTS][TESS_CLIFFORD_MAX_COMPONENTS])
 {
     for (int k = 0; k < algebra->n_component; k++) {
         for (int i = 0; i < algebra->n_component; i++) {
@@ -150,10 +151,10 @@ static void extend(const tess_cl_algebra *algebra, double a[N][N],
     }
 }
 
-void tess_cl_motion_draw(tess_cl_motion *motion, const tess_cl_algebra *algebra,
+void tess_cl_motion_draw(tess_cl_motion *motion, const tess_clifford_algebra *algebra,
                          tess_cl_motion_kind kind, uint64_t seed)
 {
-    const tess_cl_metric *metric = &algebra->metric;
+    const tess_clifford_metric *metric = &algebra->metric;
     const int n = metric->n_symbol;
     const tess_philox_stream stream = tess_philox_open(seed, (uint32_t)kind, 1);
     double a[N][N] = {{0}};
@@ -188,7 +189,7 @@ void tess_cl_motion_draw(tess_cl_motion *motion, const tess_cl_algebra *algebra,
     motion->gain = fmax(1, sum / algebra->n_component);
 }
 
-void tess_cl_motion_apply(double map[TESS_CL_MAX_COMPONENTS][TESS_CL_MAX_COMPONENTS],
+void tess_cl_motion_apply(double map[TESS_CLIFFORD_MAX_COMPONENTS][TESS_CLIFFORD_MAX_COMPONENTS],
                           int32_t n_component, int64_t n_item, const double *x, double *out)
 {
     for (int32_t k = 0; k < n_component; k++) {

@@ -31,7 +31,7 @@ static double gate_of(const tess_cl_trial *trial, tess_dtype dtype, bool is_sum)
 
 // What the data excuse: operations compute in f32, but round between the stages of a layer. Within
 // an operation more is rounded than its inputs, and a layer is two.
-static tess_status excuse(tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dtype,
+static tess_status excuse(tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
                           const tess_cl_values *values, double change[CL_N_OPERAND])
 {
     const bool is_rounded = tess_cl_is_layer(trial->op.kind) && dtype != TESS_F32;
@@ -43,8 +43,8 @@ static tess_status excuse(tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dt
     return TESS_OK;
 }
 
-static tess_status compare(tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dtype, uint64_t seed,
-                           errors *worst)
+static tess_status compare(tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
+                           uint64_t seed, errors *worst)
 {
     const double largest = dtype == TESS_F16 ? 65000 : (double)INFINITY;
     double change[CL_N_OPERAND];
@@ -75,16 +75,16 @@ tess_status tess_cl_check_precision(tess_cl_check *check, tess_blocks *blocks)
 {
     static const tess_dtype dtypes[] = {TESS_F32, TESS_BF16, TESS_F16};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-        for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
+        for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
             const uint64_t seed = (uint64_t)check->config.seed;
             tess_cl_trial trial;
             errors worst = {{0, 0}, {0, 0}};
             TESS_TRY(tess_cl_trial_init(&trial, check->ctx, blocks, check->metric,
-                                        (tess_cl_kind)kind, TESS_CL_BIAS_SCALAR,
+                                        (tess_clifford_kind)kind, TESS_CLIFFORD_BIAS_SCALAR,
                                         check->config.n_row, check->config.n_feature));
-            TESS_TRY(compare(&trial, TESS_CL_FORWARD, dtypes[d], seed, &worst));
-            TESS_TRY(compare(&trial, TESS_CL_BACKWARD, dtypes[d], seed, &worst));
-            const char *name = tess_cl_check_kind_name((tess_cl_kind)kind);
+            TESS_TRY(compare(&trial, TESS_CLIFFORD_FORWARD, dtypes[d], seed, &worst));
+            TESS_TRY(compare(&trial, TESS_CLIFFORD_BACKWARD, dtypes[d], seed, &worst));
+            const char *name = tess_cl_check_kind_name((tess_clifford_kind)kind);
             tess_cl_check_add(check, dtypes[d], worst.rows.error, worst.rows.allowed, false,
                               "precision.%s", name);
             if (worst.sums.allowed > 0) {
@@ -115,7 +115,7 @@ static double *cut(const tess_cl_trial *trial, int operand, const double *values
 }
 
 // How many items of the outputs differ when rows first to end are computed by themselves.
-static tess_status count_changed(const tess_cl_trial *whole, tess_cl_pass pass,
+static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass pass,
                                  const tess_cl_values *values, int64_t first, int64_t end,
                                  double *n_changed)
 {
@@ -151,7 +151,7 @@ static tess_status count_changed(const tess_cl_trial *whole, tess_cl_pass pass,
     return TESS_OK;
 }
 
-static tess_status check_bits(tess_cl_check *check, tess_cl_trial *trial, tess_cl_pass pass,
+static tess_status check_bits(tess_cl_check *check, tess_cl_trial *trial, tess_clifford_pass pass,
                               double *n_unequal, double *n_changed)
 {
     const uint64_t seed = (uint64_t)check->config.seed;
@@ -174,16 +174,16 @@ static tess_status check_bits(tess_cl_check *check, tess_cl_trial *trial, tess_c
 
 tess_status tess_cl_check_determinism(tess_cl_check *check, tess_blocks *blocks)
 {
-    for (int kind = TESS_CL_GATE; kind <= TESS_CL_FC_LAYER; kind++) {
+    for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
         tess_cl_trial trial;
         double n_unequal = 0;
         double n_changed = 0;
-        TESS_TRY(tess_cl_trial_init(&trial, check->ctx, blocks, check->metric, (tess_cl_kind)kind,
-                                    TESS_CL_BIAS_SCALAR, check->config.n_row,
-                                    check->config.n_feature));
-        TESS_TRY(check_bits(check, &trial, TESS_CL_FORWARD, &n_unequal, &n_changed));
-        TESS_TRY(check_bits(check, &trial, TESS_CL_BACKWARD, &n_unequal, &n_changed));
-        const char *name = tess_cl_check_kind_name((tess_cl_kind)kind);
+        TESS_TRY(tess_cl_trial_init(&trial, check->ctx, blocks, check->metric,
+                                    (tess_clifford_kind)kind, TESS_CLIFFORD_BIAS_SCALAR,
+                                    check->config.n_row, check->config.n_feature));
+        TESS_TRY(check_bits(check, &trial, TESS_CLIFFORD_FORWARD, &n_unequal, &n_changed));
+        TESS_TRY(check_bits(check, &trial, TESS_CLIFFORD_BACKWARD, &n_unequal, &n_changed));
+        const char *name = tess_cl_check_kind_name((tess_clifford_kind)kind);
         tess_cl_check_add(check, TESS_F32, n_unequal, 0, false, "same_bits.%s.twice", name);
         tess_cl_check_add(check, TESS_F32, n_changed, 0, false, "same_bits.%s.split", name);
     }

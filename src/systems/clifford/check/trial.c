@@ -10,8 +10,8 @@
 static const int64_t MAX_CONNECTED = 128;
 
 tess_status tess_cl_trial_init(tess_cl_trial *trial, tess_context *ctx, tess_blocks *blocks,
-                               const tess_cl_metric *metric, tess_cl_kind kind,
-                               tess_cl_bias_mode bias_mode, int64_t n_row, int64_t n_feature)
+                               const tess_clifford_metric *metric, tess_clifford_kind kind,
+                               tess_clifford_bias_mode bias_mode, int64_t n_row, int64_t n_feature)
 {
     *trial = (tess_cl_trial){.ctx = ctx, .blocks = blocks};
     tess_clifford_config config;
@@ -40,16 +40,16 @@ double *tess_cl_trial_room(const tess_cl_trial *trial, int operand)
                              "data of the check");
 }
 
-bool tess_cl_trial_has(const tess_cl_trial *trial, tess_cl_pass pass, int operand)
+bool tess_cl_trial_has(const tess_cl_trial *trial, tess_clifford_pass pass, int operand)
 {
-    const bool is_forward = pass == TESS_CL_FORWARD;
+    const bool is_forward = pass == TESS_CLIFFORD_FORWARD;
     switch (operand) {
     case CL_Z:
         return is_forward;
     case CL_GZ:
         return !is_forward;
     case CL_DGZ:
-        return pass == TESS_CL_DOUBLE_BACKWARD;
+        return pass == TESS_CLIFFORD_DOUBLE_BACKWARD;
     case CL_LINEAR_OUT:
     case CL_STATISTICS:
         return false;
@@ -60,17 +60,17 @@ bool tess_cl_trial_has(const tess_cl_trial *trial, tess_cl_pass pass, int operan
         return false;
     }
     const int group = operand / CL_N_MEMBER * CL_N_MEMBER;
-    return group == CL_INPUT || (group == CL_GRADIENT && pass == TESS_CL_BACKWARD) ||
-           (group > CL_GRADIENT && pass == TESS_CL_DOUBLE_BACKWARD);
+    return group == CL_INPUT || (group == CL_GRADIENT && pass == TESS_CLIFFORD_BACKWARD) ||
+           (group > CL_GRADIENT && pass == TESS_CLIFFORD_DOUBLE_BACKWARD);
 }
 
-static bool is_output(tess_cl_pass pass, int operand)
+static bool is_output(tess_clifford_pass pass, int operand)
 {
     const tess_cl_operands operands = {.pass = pass};
     return tess_cl_is_output(&operands, operand);
 }
 
-tess_status tess_cl_trial_draw(const tess_cl_trial *trial, tess_cl_pass pass, uint64_t seed,
+tess_status tess_cl_trial_draw(const tess_cl_trial *trial, tess_clifford_pass pass, uint64_t seed,
                                tess_cl_values *values)
 {
     const double scale = 1 / sqrt((double)trial->sizes.n_in);
@@ -112,7 +112,7 @@ static double rounded(tess_dtype dtype, double value)
     }
 }
 
-void tess_cl_trial_round(const tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dtype,
+void tess_cl_trial_round(const tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
                          tess_cl_values *values)
 {
     for (int i = 0; i < CL_N_OPERAND; i++) {
@@ -188,14 +188,14 @@ static tess_clifford_arrays group_of(const tess_array *const list[CL_N_OPERAND],
                                   .bias = list[group + CL_BIAS]};
 }
 
-static tess_status call(const tess_cl_trial *trial, tess_cl_pass pass,
+static tess_status call(const tess_cl_trial *trial, tess_clifford_pass pass,
                         const tess_array *const list[CL_N_OPERAND])
 {
     const tess_clifford_arrays in = group_of(list, CL_INPUT);
-    if (pass == TESS_CL_FORWARD) {
+    if (pass == TESS_CLIFFORD_FORWARD) {
         return tess_clifford_forward(trial->ctx, &trial->op, &in, list[CL_Z], NULL, NULL, NULL);
     }
-    if (pass == TESS_CL_BACKWARD) {
+    if (pass == TESS_CLIFFORD_BACKWARD) {
         const tess_clifford_arrays gradients = group_of(list, CL_GRADIENT);
         return tess_clifford_backward(trial->ctx, &trial->op, &in, list[CL_GZ], NULL, &gradients,
                                       NULL);
@@ -206,7 +206,7 @@ static tess_status call(const tess_cl_trial *trial, tess_cl_pass pass,
                                          list[CL_DGZ], &results, NULL);
 }
 
-tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dtype,
+tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
                               tess_cl_values *values)
 {
     tess_array arrays[CL_N_OPERAND];
@@ -228,7 +228,7 @@ tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_cl_pass pass, tess_dtyp
     return TESS_OK;
 }
 
-tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_cl_pass pass,
+tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
                                       const tess_cl_values *values, double unit,
                                       double change[CL_N_OPERAND])
 {

@@ -21,29 +21,31 @@ typedef struct tess_cl_values {
 // kind with default options but for those given. Features of operations whose weights grow with
 // their square are limited.
 TESS_MUST_CHECK tess_status tess_cl_trial_init(tess_cl_trial *trial, tess_context *ctx,
-                                               tess_blocks *blocks, const tess_cl_metric *metric,
-                                               tess_cl_kind kind, tess_cl_bias_mode bias_mode,
-                                               int64_t n_row, int64_t n_feature);
+                                               tess_blocks *blocks,
+                                               const tess_clifford_metric *metric,
+                                               tess_clifford_kind kind,
+                                               tess_clifford_bias_mode bias_mode, int64_t n_row,
+                                               int64_t n_feature);
 
 int64_t tess_cl_trial_items(const tess_cl_trial *trial, int operand);
 // Zeros; NULL with the message recorded when there is no memory.
 double *tess_cl_trial_room(const tess_cl_trial *trial, int operand);
 // Whether the operation has an operand in a pass (statistics and linear_out aside).
-bool tess_cl_trial_has(const tess_cl_trial *trial, tess_cl_pass pass, int operand);
+bool tess_cl_trial_has(const tess_cl_trial *trial, tess_clifford_pass pass, int operand);
 
 // Normal inputs of a pass and room for its outputs.
-TESS_MUST_CHECK tess_status tess_cl_trial_draw(const tess_cl_trial *trial, tess_cl_pass pass,
+TESS_MUST_CHECK tess_status tess_cl_trial_draw(const tess_cl_trial *trial, tess_clifford_pass pass,
                                                uint64_t seed, tess_cl_values *values);
 // Rounds inputs to what a type can hold.
-void tess_cl_trial_round(const tess_cl_trial *trial, tess_cl_pass pass, tess_dtype dtype,
+void tess_cl_trial_round(const tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
                          tess_cl_values *values);
 // Does the pass with arrays of the type; outputs in values are overwritten.
-TESS_MUST_CHECK tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_cl_pass pass,
+TESS_MUST_CHECK tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass,
                                               tess_dtype dtype, tess_cl_values *values);
 
 // How much each output changes, relative to itself, when the inputs are off by unit: what an
 // operation cannot be blamed for. values: inputs, and outputs as f64 gives them.
-TESS_MUST_CHECK tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_cl_pass pass,
+TESS_MUST_CHECK tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
                                                       const tess_cl_values *values, double unit,
                                                       double change[CL_N_OPERAND]);
 

@@ -9,7 +9,7 @@ static tess_status linear_backward(tess_cl_job *job, tess_cl_view grad_out, bool
 {
     const tess_cl_view *views = job->views;
     tess_stage_clifford_linear stage = {
-        .problem = tess_cl_linear_problem(job, TESS_CL_BACKWARD),
+        .problem = tess_cl_linear_problem(job, TESS_CLIFFORD_BACKWARD),
         .x = views[CL_X],
         .weight = views[CL_LINEAR_WEIGHT],
         .grad_out = grad_out,
@@ -24,7 +24,7 @@ static tess_status linear_backward(tess_cl_job *job, tess_cl_view grad_out, bool
 static tess_status product_backward(tess_cl_job *job, tess_cl_view y, tess_cl_view grad_y)
 {
     const tess_cl_view *views = job->views;
-    tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CL_BACKWARD, y);
+    tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CLIFFORD_BACKWARD, y);
     stage.grad_x = views[CL_GRADIENT + CL_X];
     stage.grad_y = grad_y;
     stage.grad_weight = views[CL_GRADIENT + CL_WEIGHT];
@@ -136,27 +136,27 @@ tess_status tess_cl_backward_work(tess_cl_job *job)
         return backward_rounded_once(job);
     }
     switch (job->op->kind) {
-    case TESS_CL_GATE: {
+    case TESS_CLIFFORD_GATE: {
         tess_stage_clifford_gate stage = {.problem = job->problem,
                                           .x = views[CL_X],
                                           .grad_out = views[CL_GZ],
                                           .grad_x = views[CL_GRADIENT + CL_X]};
-        stage.problem.pass = TESS_CL_BACKWARD;
+        stage.problem.pass = TESS_CLIFFORD_BACKWARD;
         return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_GATE, &stage, sizeof stage);
     }
-    case TESS_CL_NORM: {
+    case TESS_CLIFFORD_NORM: {
         tess_stage_clifford_norm stage = {.problem = job->problem,
                                           .x = views[CL_X],
                                           .grad_out = views[CL_GZ],
                                           .grad_x = views[CL_GRADIENT + CL_X],
                                           .statistics = views[CL_STATISTICS].data};
-        stage.problem.pass = TESS_CL_BACKWARD;
+        stage.problem.pass = TESS_CLIFFORD_BACKWARD;
         return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_NORM, &stage, sizeof stage);
     }
-    case TESS_CL_LINEAR:
+    case TESS_CLIFFORD_LINEAR:
         return linear_backward(job, views[CL_GZ], false);
-    case TESS_CL_LAYER:
-    case TESS_CL_FC_LAYER:
+    case TESS_CLIFFORD_LAYER:
+    case TESS_CLIFFORD_FC_LAYER:
         return layer_backward(job);
     default:
         return product_backward(job, views[CL_Y], views[CL_GRADIENT + CL_Y]);
@@ -171,7 +171,7 @@ tess_status tess_clifford_backward(tess_context *ctx, const tess_clifford_op *op
 {
     tess_error_clear();
     TESS_TRY(tess_cl_check_op(ctx, op));
-    tess_cl_operands operands = {.pass = TESS_CL_BACKWARD};
+    tess_cl_operands operands = {.pass = TESS_CLIFFORD_BACKWARD};
     TESS_TRY(tess_cl_operands_take(&operands, CL_INPUT, in, "in"));
     TESS_TRY(tess_cl_operands_take(&operands, CL_GRADIENT, gradients, "gradients"));
     operands.arrays[CL_GZ] = gz;

@@ -20,13 +20,13 @@ static void shape_text(const int64_t *shape, int32_t rank, char text[SHAPE_BYTES
 }
 
 // "Cl(3,0,1) '0+++'"
-static void algebra_text(const tess_cl_metric *metric, char text[ALGEBRA_BYTES])
+static void algebra_text(const tess_clifford_metric *metric, char text[ALGEBRA_BYTES])
 {
     int count[3] = {0}; // null, plus, minus
     for (int i = 0; i < metric->n_symbol; i++) {
         count[metric->square[i] == 0 ? 0 : metric->square[i] > 0 ? 1 : 2]++;
     }
-    char signs[TESS_CL_MAX_SYMBOLS + 1];
+    char signs[TESS_CLIFFORD_MAX_SYMBOLS + 1];
     tess_clifford_metric_text(metric, signs, sizeof signs);
     snprintf(text, ALGEBRA_BYTES, "Cl(%d,%d,%d) '%s'", count[1], count[2], count[0], signs);
 }
@@ -36,8 +36,8 @@ tess_status tess_cl_check_op(const tess_context *ctx, const tess_clifford_op *op
     if (!ctx || !op) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: %s must not be NULL", ctx ? "op" : "ctx");
     }
-    if (op->struct_size != sizeof *op || op->kind < TESS_CL_GATE || op->kind > TESS_CL_FC_LAYER ||
-        op->algebra.n_component < 2) {
+    if (op->struct_size != sizeof *op || op->kind < TESS_CLIFFORD_GATE ||
+        op->kind > TESS_CLIFFORD_FC_LAYER || op->algebra.n_component < 2) {
         TESS_FAIL(TESS_E_VERSION, "clifford: op was not filled by tess_clifford_op_init() of this "
                                   "library (" TESS_VERSION ")");
     }
@@ -53,7 +53,7 @@ static bool is_required(const tess_clifford_op *op, const tess_cl_operands *oper
         return operand != CL_BIAS && tess_cl_has_member(op->kind, operand);
     }
     return !operands->has_inputs_only &&
-           operand == (operands->pass == TESS_CL_FORWARD ? CL_Z : CL_GZ);
+           operand == (operands->pass == TESS_CLIFFORD_FORWARD ? CL_Z : CL_GZ);
 }
 
 static bool is_allowed(const tess_clifford_op *op, const tess_cl_operands *operands, int operand)
@@ -69,7 +69,7 @@ static bool is_allowed(const tess_clifford_op *op, const tess_cl_operands *opera
     }
     // The backward passes of a layer may be given what its linear map gave.
     if (operand == CL_Y && tess_cl_is_layer(op->kind)) {
-        return operands->pass != TESS_CL_FORWARD;
+        return operands->pass != TESS_CLIFFORD_FORWARD;
     }
     return tess_cl_has_member(op->kind, operand % CL_N_MEMBER);
 }
@@ -192,9 +192,9 @@ static void read_n_out(const tess_clifford_op *op, const tess_cl_operands *opera
                        tess_cl_sizes *sizes)
 {
     sizes->n_out = sizes->n_in;
-    const int from = tess_cl_is_connected(op->kind) ? CL_WEIGHT
-                     : op->kind == TESS_CL_LINEAR   ? CL_LINEAR_WEIGHT
-                                                    : -1;
+    const int from = tess_cl_is_connected(op->kind)     ? CL_WEIGHT
+                     : op->kind == TESS_CLIFFORD_LINEAR ? CL_LINEAR_WEIGHT
+                                                        : -1;
     if (from >= 0 && operands->arrays[from]->rank == 3) {
         sizes->n_out = operands->arrays[from]->shape[2];
     }

@@ -150,7 +150,7 @@ static tess_status linear_cotangent(tess_cl_tile *tile, tess_cl_view x, tess_cl_
     TESS_TRY(tess_cl_rows_linear(tile, cot_x, CL_LINEAR_WEIGHT, CL_COTANGENT + CL_BIAS, out));
     TESS_TRY(tess_cl_rows_linear(tile, x, cot_weight, has_x ? -1 : CL_COTANGENT + CL_BIAS, &term));
     const int64_t n_out =
-        tile->job->op->kind == TESS_CL_LINEAR ? tile->problem.n_out : tile->problem.n_in;
+        tile->job->op->kind == TESS_CLIFFORD_LINEAR ? tile->problem.n_out : tile->problem.n_in;
     return tess_cl_rows_add(tile, out, term, n_out);
 }
 
@@ -205,7 +205,7 @@ static tess_status pointwise_tile(tess_cl_tile *tile)
 {
     product p = {.x = {.data = NULL}};
     TESS_TRY(load_product(tile, &p));
-    TESS_TRY(tile->job->op->kind == TESS_CL_GATE
+    TESS_TRY(tile->job->op->kind == TESS_CLIFFORD_GATE
                  ? tess_cl_rows_gate_double(tile, p.x, p.gz, p.cot_x, &p.dgz, &p.dx)
                  : tess_cl_rows_norm_double(tile, p.x, p.gz, p.cot_x, &p.dgz, &p.dx));
     TESS_TRY(tess_cl_rows_store(tile, CL_DGZ, p.dgz));
@@ -215,13 +215,13 @@ static tess_status pointwise_tile(tess_cl_tile *tile)
 static tess_status work_on_tile(tess_cl_tile *tile)
 {
     switch (tile->job->op->kind) {
-    case TESS_CL_GATE:
-    case TESS_CL_NORM:
+    case TESS_CLIFFORD_GATE:
+    case TESS_CLIFFORD_NORM:
         return pointwise_tile(tile);
-    case TESS_CL_LINEAR:
+    case TESS_CLIFFORD_LINEAR:
         return linear_tile(tile);
-    case TESS_CL_LAYER:
-    case TESS_CL_FC_LAYER:
+    case TESS_CLIFFORD_LAYER:
+    case TESS_CLIFFORD_FC_LAYER:
         return layer_tile(tile);
     default:
         return product_tile(tile);
@@ -256,7 +256,7 @@ tess_status tess_clifford_double_backward(tess_context *ctx, const tess_clifford
 {
     tess_error_clear();
     TESS_TRY(tess_cl_check_op(ctx, op));
-    tess_cl_operands operands = {.pass = TESS_CL_DOUBLE_BACKWARD};
+    tess_cl_operands operands = {.pass = TESS_CLIFFORD_DOUBLE_BACKWARD};
     TESS_TRY(tess_cl_operands_take(&operands, CL_INPUT, in, "in"));
     TESS_TRY(tess_cl_operands_take(&operands, CL_COTANGENT, cotangents, "cotangents"));
     TESS_TRY(tess_cl_operands_take(&operands, CL_RESULT, results, "results"));

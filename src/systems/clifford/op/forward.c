@@ -11,7 +11,7 @@ static tess_status composed_layer(tess_cl_job *job)
     const tess_cl_view y =
         views[CL_LINEAR_OUT].data ? views[CL_LINEAR_OUT] : tess_cl_take_like(job, CL_LINEAR_OUT);
     TESS_TRY(tess_cl_linear(job, y));
-    tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CL_FORWARD, y);
+    tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CLIFFORD_FORWARD, y);
     return tess_cl_enqueue_product(job, &stage);
 }
 
@@ -26,7 +26,7 @@ static tess_status layer(tess_cl_job *job)
                                        .out = views[CL_Z],
                                        .linear_out = views[CL_LINEAR_OUT],
                                        .statistics = views[CL_STATISTICS].data};
-    stage.problem.pass = TESS_CL_FORWARD;
+    stage.problem.pass = TESS_CLIFFORD_FORWARD;
     if (!stage.weight.data || !tess_cl_is_supported(job, TESS_STAGE_CLIFFORD_LAYER, &stage)) {
         return composed_layer(job);
     }
@@ -37,28 +37,29 @@ tess_status tess_cl_forward_work(tess_cl_job *job)
 {
     tess_cl_view *views = job->views;
     switch (job->op->kind) {
-    case TESS_CL_GATE: {
+    case TESS_CLIFFORD_GATE: {
         tess_stage_clifford_gate stage = {
             .problem = job->problem, .x = views[CL_X], .out = views[CL_Z]};
-        stage.problem.pass = TESS_CL_FORWARD;
+        stage.problem.pass = TESS_CLIFFORD_FORWARD;
         return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_GATE, &stage, sizeof stage);
     }
-    case TESS_CL_NORM: {
+    case TESS_CLIFFORD_NORM: {
         tess_stage_clifford_norm stage = {.problem = job->problem,
                                           .x = views[CL_X],
                                           .out = views[CL_Z],
                                           .statistics = views[CL_STATISTICS].data};
-        stage.problem.pass = TESS_CL_FORWARD;
+        stage.problem.pass = TESS_CLIFFORD_FORWARD;
         return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_NORM, &stage, sizeof stage);
     }
-    case TESS_CL_LINEAR:
+    case TESS_CLIFFORD_LINEAR:
         return tess_cl_linear(job, views[CL_Z]);
-    case TESS_CL_LAYER:
+    case TESS_CLIFFORD_LAYER:
         return layer(job);
-    case TESS_CL_FC_LAYER:
+    case TESS_CLIFFORD_FC_LAYER:
         return composed_layer(job);
     default: {
-        tess_stage_clifford_sgp stage = tess_cl_product_stage(job, TESS_CL_FORWARD, views[CL_Y]);
+        tess_stage_clifford_sgp stage =
+            tess_cl_product_stage(job, TESS_CLIFFORD_FORWARD, views[CL_Y]);
         return tess_cl_enqueue_product(job, &stage);
     }
     }
@@ -71,7 +72,7 @@ tess_status tess_clifford_forward(tess_context *ctx, const tess_clifford_op *op,
 {
     tess_error_clear();
     TESS_TRY(tess_cl_check_op(ctx, op));
-    tess_cl_operands operands = {.pass = TESS_CL_FORWARD};
+    tess_cl_operands operands = {.pass = TESS_CLIFFORD_FORWARD};
     TESS_TRY(tess_cl_operands_take(&operands, CL_INPUT, in, "in"));
     operands.arrays[CL_Z] = z;
     operands.arrays[CL_STATISTICS] = statistics;

@@ -185,9 +185,9 @@ static tess_cl_work work_of(const tess_cl_operands *operands, const tess_cl_size
     if (sizes->n_row == 0) {
         return zero_work;
     }
-    return operands->pass == TESS_CL_FORWARD    ? tess_cl_forward_work
-           : operands->pass == TESS_CL_BACKWARD ? tess_cl_backward_work
-                                                : tess_cl_double_work;
+    return operands->pass == TESS_CLIFFORD_FORWARD    ? tess_cl_forward_work
+           : operands->pass == TESS_CLIFFORD_BACKWARD ? tess_cl_backward_work
+                                                      : tess_cl_double_work;
 }
 
 static double bytes_of(const tess_cl_operands *operands)

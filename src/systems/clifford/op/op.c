@@ -12,22 +12,22 @@ static tess_status read_config(const tess_clifford_config *given, tess_clifford_
     return tess_params_check(tess_clifford_params(), config);
 }
 
-tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size, tess_cl_kind kind,
-                                  const tess_cl_metric *metric, const tess_clifford_config *config,
-                                  uint64_t path_mask)
+tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size, tess_clifford_kind kind,
+                                  const tess_clifford_metric *metric,
+                                  const tess_clifford_config *config, uint64_t path_mask)
 {
     if (!op) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: op must not be NULL");
     }
-    if (kind < TESS_CL_GATE || kind > TESS_CL_FC_LAYER) {
+    if (kind < TESS_CLIFFORD_GATE || kind > TESS_CLIFFORD_FC_LAYER) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: kind %d is no operation", (int)kind);
     }
     tess_clifford_op made = {.struct_size = sizeof made, .kind = (int32_t)kind};
     TESS_TRY(tess_clifford_algebra_init(&made.algebra, sizeof made.algebra, metric));
     TESS_TRY(read_config(config, &made.config));
-    if (made.config.norm_metric == TESS_CL_NORM_AUTO) {
+    if (made.config.norm_metric == TESS_CLIFFORD_NORM_AUTO) {
         made.config.norm_metric =
-            made.algebra.is_euclidean ? TESS_CL_NORM_EUCLID : TESS_CL_NORM_ABS;
+            made.algebra.is_euclidean ? TESS_CLIFFORD_NORM_EUCLID : TESS_CLIFFORD_NORM_ABS;
     }
     made.path_mask = path_mask & ((UINT64_C(1) << made.algebra.n_path) - 1);
     tess_struct_init(op, struct_size, &made, sizeof made);

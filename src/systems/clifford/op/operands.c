@@ -10,25 +10,25 @@ static const char *const member_names[CL_N_MEMBER] = {"x", "y", "weight", "linea
 
 bool tess_cl_is_layer(int32_t kind)
 {
-    return kind == TESS_CL_LAYER || kind == TESS_CL_FC_LAYER;
+    return kind == TESS_CLIFFORD_LAYER || kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 bool tess_cl_is_connected(int32_t kind)
 {
-    return kind == TESS_CL_FCGP || kind == TESS_CL_FC_LAYER;
+    return kind == TESS_CLIFFORD_FCGP || kind == TESS_CLIFFORD_FC_LAYER;
 }
 
 bool tess_cl_has_norm(const tess_clifford_op *op)
 {
-    if (op->kind == TESS_CL_GATE || op->kind == TESS_CL_LINEAR) {
+    if (op->kind == TESS_CLIFFORD_GATE || op->kind == TESS_CLIFFORD_LINEAR) {
         return false;
     }
-    return op->kind == TESS_CL_NORM || op->config.normalize;
+    return op->kind == TESS_CLIFFORD_NORM || op->config.normalize;
 }
 
 bool tess_cl_has_member(int32_t kind, int member)
 {
-    const bool is_product = kind == TESS_CL_SGP || kind == TESS_CL_FCGP;
+    const bool is_product = kind == TESS_CLIFFORD_SGP || kind == TESS_CLIFFORD_FCGP;
     switch (member) {
     case CL_X:
         return true;
@@ -37,17 +37,17 @@ bool tess_cl_has_member(int32_t kind, int member)
     case CL_WEIGHT:
         return is_product || tess_cl_is_layer(kind);
     default:
-        return kind == TESS_CL_LINEAR || tess_cl_is_layer(kind);
+        return kind == TESS_CLIFFORD_LINEAR || tess_cl_is_layer(kind);
     }
 }
 
 const char *tess_cl_op_name(const tess_clifford_op *op)
 {
     static const char *const names[] = {
-        [TESS_CL_GATE] = "clifford.gate",         [TESS_CL_NORM] = "clifford.norm",
-        [TESS_CL_SGP] = "clifford.sgp",           [TESS_CL_FCGP] = "clifford.fcgp",
-        [TESS_CL_LINEAR] = "clifford.linear",     [TESS_CL_LAYER] = "clifford.layer",
-        [TESS_CL_FC_LAYER] = "clifford.fc_layer",
+        [TESS_CLIFFORD_GATE] = "clifford.gate",         [TESS_CLIFFORD_NORM] = "clifford.norm",
+        [TESS_CLIFFORD_SGP] = "clifford.sgp",           [TESS_CLIFFORD_FCGP] = "clifford.fcgp",
+        [TESS_CLIFFORD_LINEAR] = "clifford.linear",     [TESS_CLIFFORD_LAYER] = "clifford.layer",
+        [TESS_CLIFFORD_FC_LAYER] = "clifford.fc_layer",
     };
     return names[op->kind];
 }
@@ -55,7 +55,7 @@ const char *tess_cl_op_name(const tess_clifford_op *op)
 bool tess_cl_is_output(const tess_cl_operands *operands, int operand)
 {
     if (operand == CL_Z || operand == CL_STATISTICS) {
-        return operands->pass == TESS_CL_FORWARD;
+        return operands->pass == TESS_CLIFFORD_FORWARD;
     }
     return (operand >= CL_GRADIENT && operand < CL_COTANGENT) ||
            (operand >= CL_RESULT && operand < CL_Z) || operand == CL_DGZ ||
@@ -103,9 +103,9 @@ static int32_t put(int64_t shape[3], int32_t rank, int64_t a, int64_t b, int64_t
 int32_t tess_cl_operand_shape(const tess_clifford_op *op, const tess_cl_sizes *sizes, int operand,
                               int64_t shape[3])
 {
-    const tess_cl_algebra *algebra = &op->algebra;
+    const tess_clifford_algebra *algebra = &op->algebra;
     // A layer multiplies x with its linear map feature by feature.
-    const int64_t n_linear = op->kind == TESS_CL_LINEAR ? sizes->n_out : sizes->n_in;
+    const int64_t n_linear = op->kind == TESS_CLIFFORD_LINEAR ? sizes->n_out : sizes->n_in;
     if (operand == CL_STATISTICS) {
         return put(shape, 2, algebra->n_grade, sizes->n_row, 1);
     }
@@ -150,7 +150,7 @@ tess_status tess_cl_operands_take(tess_cl_operands *operands, int group,
     operands->arrays[group + CL_WEIGHT] = arrays.weight;
     operands->arrays[group + CL_LINEAR_WEIGHT] = arrays.linear_weight;
     operands->arrays[group + CL_BIAS] = arrays.bias;
-    if (arrays.z && (group != CL_INPUT || operands->pass != TESS_CL_BACKWARD)) {
+    if (arrays.z && (group != CL_INPUT || operands->pass != TESS_CLIFFORD_BACKWARD)) {
         TESS_FAIL(TESS_E_ARGUMENT, "clifford: %s.z: only the inputs of a backward pass have it",
                   name);
     }

@@ -25,7 +25,7 @@ enum {
 };
 
 typedef struct tess_cl_operands {
-    tess_cl_pass pass;
+    tess_clifford_pass pass;
     bool has_inputs_only;                   // a question about sizes
     const tess_array *arrays[CL_N_OPERAND]; // NULL: not there
 } tess_cl_operands;

@@ -67,7 +67,7 @@ tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums)
     const int32_t weight_dtype = job->sizes.weight_dtype;
     tile->problem.dtype = job->sizes.dtype == TESS_F64 || tess_cl_is_few(job) ? TESS_F64 : TESS_F32;
     tile->problem.weight_dtype = tile->problem.dtype;
-    tile->problem.activation = TESS_CL_IDENTITY;
+    tile->problem.activation = TESS_CLIFFORD_IDENTITY;
     tile->problem.normalize = 0;
     for (int i = 0; i < CL_Z; i++) {
         if (!tess_cl_is_weight(i) || !job->views[i].data) {
@@ -224,7 +224,8 @@ tess_status tess_cl_rows_add(tess_cl_tile *tile, tess_cl_view *sum, tess_cl_view
 }
 
 // A gate or norm of n features in a pass.
-static tess_cl_problem pointwise(const tess_cl_tile *tile, tess_cl_pass pass, int64_t n_feature)
+static tess_cl_problem pointwise(const tess_cl_tile *tile, tess_clifford_pass pass,
+                                 int64_t n_feature)
 {
     tess_cl_problem problem = tile->problem;
     problem.pass = (int32_t)pass;
@@ -233,7 +234,7 @@ static tess_cl_problem pointwise(const tess_cl_tile *tile, tess_cl_pass pass, in
     return problem;
 }
 
-static tess_stage_clifford_gate gate_stage(const tess_cl_tile *tile, tess_cl_pass pass)
+static tess_stage_clifford_gate gate_stage(const tess_cl_tile *tile, tess_clifford_pass pass)
 {
     tess_stage_clifford_gate stage = {.problem = pointwise(tile, pass, tile->problem.n_in)};
     stage.problem.activation = tile->job->problem.activation;
@@ -242,7 +243,7 @@ static tess_stage_clifford_gate gate_stage(const tess_cl_tile *tile, tess_cl_pas
 
 static bool has_gate(const tess_cl_tile *tile)
 {
-    return tile->job->problem.activation != TESS_CL_IDENTITY;
+    return tile->job->problem.activation != TESS_CLIFFORD_IDENTITY;
 }
 
 tess_status tess_cl_rows_gate(tess_cl_tile *tile, tess_cl_view x, tess_cl_view *out)
@@ -251,7 +252,7 @@ tess_status tess_cl_rows_gate(tess_cl_tile *tile, tess_cl_view x, tess_cl_view *
     if (!has_gate(tile)) {
         return TESS_OK;
     }
-    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CL_FORWARD);
+    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CLIFFORD_FORWARD);
     *out = take_rows(tile, tile->problem.n_in);
     stage.x = x;
     stage.out = *out;
@@ -265,7 +266,7 @@ tess_status tess_cl_rows_gate_backward(tess_cl_tile *tile, tess_cl_view x, tess_
     if (!has_gate(tile) || !tess_cl_is_there(grad_out)) {
         return TESS_OK;
     }
-    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CL_BACKWARD);
+    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CLIFFORD_BACKWARD);
     *grad_x = take_rows(tile, tile->problem.n_in);
     stage.x = x;
     stage.grad_out = grad_out;
@@ -282,7 +283,7 @@ tess_status tess_cl_rows_gate_double(tess_cl_tile *tile, tess_cl_view x, tess_cl
     if (!has_gate(tile) || !tess_cl_is_there(cotangent)) {
         return TESS_OK;
     }
-    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CL_DOUBLE_BACKWARD);
+    tess_stage_clifford_gate stage = gate_stage(tile, TESS_CLIFFORD_DOUBLE_BACKWARD);
     *d_grad_out = take_rows(tile, tile->problem.n_in);
     *d_x = take_rows(tile, tile->problem.n_in);
     stage.x = x;
@@ -293,7 +294,7 @@ tess_status tess_cl_rows_gate_double(tess_cl_tile *tile, tess_cl_view x, tess_cl
     return tess_cl_enqueue(tile->job, TESS_STAGE_CLIFFORD_GATE, &stage, sizeof stage);
 }
 
-static tess_stage_clifford_norm norm_stage(const tess_cl_tile *tile, tess_cl_pass pass)
+static tess_stage_clifford_norm norm_stage(const tess_cl_tile *tile, tess_clifford_pass pass)
 {
     tess_stage_clifford_norm stage = {.problem = pointwise(tile, pass, tile->problem.n_out)};
     stage.problem.normalize = 1;
@@ -303,7 +304,7 @@ static tess_stage_clifford_norm norm_stage(const tess_cl_tile *tile, tess_cl_pas
 tess_status tess_cl_rows_norm_backward(tess_cl_tile *tile, tess_cl_view o, tess_cl_view grad_out,
                                        tess_cl_view *grad_o)
 {
-    tess_stage_clifford_norm stage = norm_stage(tile, TESS_CL_BACKWARD);
+    tess_stage_clifford_norm stage = norm_stage(tile, TESS_CLIFFORD_BACKWARD);
     *grad_o = take_rows(tile, tile->problem.n_out);
     stage.x = o;
     stage.grad_out = grad_out;
@@ -320,7 +321,7 @@ tess_status tess_cl_rows_norm_double(tess_cl_tile *tile, tess_cl_view o, tess_cl
     if (!tess_cl_is_there(cotangent)) {
         return TESS_OK;
     }
-    tess_stage_clifford_norm stage = norm_stage(tile, TESS_CL_DOUBLE_BACKWARD);
+    tess_stage_clifford_norm stage = norm_stage(tile, TESS_CLIFFORD_DOUBLE_BACKWARD);
     *d_grad_out = take_rows(tile, tile->problem.n_out);
     *d_o = take_rows(tile, tile->problem.n_out);
     stage.x = o;
@@ -331,7 +332,7 @@ tess_status tess_cl_rows_norm_double(tess_cl_tile *tile, tess_cl_view o, tess_cl
     return tess_cl_enqueue(tile->job, TESS_STAGE_CLIFFORD_NORM, &stage, sizeof stage);
 }
 
-static tess_stage_clifford_sgp bare_product(const tess_cl_tile *tile, tess_cl_pass pass,
+static tess_stage_clifford_sgp bare_product(const tess_cl_tile *tile, tess_clifford_pass pass,
                                             tess_cl_view x, tess_cl_view y, int weight)
 {
     tess_stage_clifford_sgp stage = {
@@ -347,7 +348,7 @@ tess_status tess_cl_rows_product(tess_cl_tile *tile, tess_cl_view x, tess_cl_vie
     if (!tess_cl_is_there(x) || !tess_cl_is_there(y)) {
         return TESS_OK;
     }
-    tess_stage_clifford_sgp stage = bare_product(tile, TESS_CL_FORWARD, x, y, weight);
+    tess_stage_clifford_sgp stage = bare_product(tile, TESS_CLIFFORD_FORWARD, x, y, weight);
     *out = take_rows(tile, tile->problem.n_out);
     stage.out = *out;
     return tess_cl_enqueue_product(tile->job, &stage);
@@ -382,7 +383,7 @@ tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, tess_cl_view h, te
                                           tess_cl_view *grad_y, bool wants_weight)
 {
     const tess_cl_view part = open_part(tile, tile->sums + CL_WEIGHT, wants_weight);
-    tess_stage_clifford_sgp stage = bare_product(tile, TESS_CL_BACKWARD, x, y, weight);
+    tess_stage_clifford_sgp stage = bare_product(tile, TESS_CLIFFORD_BACKWARD, x, y, weight);
     stage.grad_out = h;
     stage.grad_weight = part;
     if (grad_x) {
@@ -400,12 +401,12 @@ tess_status tess_cl_rows_product_backward(tess_cl_tile *tile, tess_cl_view h, te
     return close_part(tile, tile->sums + CL_WEIGHT, part);
 }
 
-static tess_stage_clifford_linear linear_stage(const tess_cl_tile *tile, tess_cl_pass pass,
+static tess_stage_clifford_linear linear_stage(const tess_cl_tile *tile, tess_clifford_pass pass,
                                                int weight)
 {
     tess_stage_clifford_linear stage = {.problem = tile->problem, .weight = tile->weights[weight]};
     stage.problem.pass = (int32_t)pass;
-    if (tile->job->op->kind != TESS_CL_LINEAR) {
+    if (tile->job->op->kind != TESS_CLIFFORD_LINEAR) {
         stage.problem.n_out = stage.problem.n_in;
     }
     return stage;
@@ -418,7 +419,7 @@ tess_status tess_cl_rows_linear(tess_cl_tile *tile, tess_cl_view x, int weight, 
     if (!tess_cl_is_there(x) || !tess_cl_is_there(tile->weights[weight])) {
         return TESS_OK;
     }
-    tess_stage_clifford_linear stage = linear_stage(tile, TESS_CL_FORWARD, weight);
+    tess_stage_clifford_linear stage = linear_stage(tile, TESS_CLIFFORD_FORWARD, weight);
     *out = take_rows(tile, stage.problem.n_out);
     stage.x = x;
     stage.bias = bias < 0 ? absent : tile->weights[bias];
@@ -433,7 +434,7 @@ tess_status tess_cl_rows_linear_backward(tess_cl_tile *tile, tess_cl_view x, tes
     if (!tess_cl_is_there(grad_out)) {
         return TESS_OK;
     }
-    tess_stage_clifford_linear stage = linear_stage(tile, TESS_CL_BACKWARD, weight);
+    tess_stage_clifford_linear stage = linear_stage(tile, TESS_CLIFFORD_BACKWARD, weight);
     stage.x = x;
     stage.grad_out = grad_out;
     stage.grad_weight = open_part(tile, tile->sums + CL_LINEAR_WEIGHT, wants_weight);

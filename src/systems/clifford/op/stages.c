@@ -1,6 +1,6 @@
 #include "systems/clifford/op/stages.h"
 
-tess_stage_clifford_sgp tess_cl_product_stage(const tess_cl_job *job, tess_cl_pass pass,
+tess_stage_clifford_sgp tess_cl_product_stage(const tess_cl_job *job, tess_clifford_pass pass,
                                               tess_cl_view y)
 {
     tess_stage_clifford_sgp stage = {.problem = job->problem,
@@ -10,7 +10,7 @@ tess_stage_clifford_sgp tess_cl_product_stage(const tess_cl_job *job, tess_cl_pa
                                      .grad_out = job->views[CL_GZ],
                                      .statistics = job->views[CL_STATISTICS].data};
     stage.problem.pass = (int32_t)pass;
-    if (pass == TESS_CL_FORWARD) {
+    if (pass == TESS_CLIFFORD_FORWARD) {
         stage.out = job->views[CL_Z];
     }
     return stage;
@@ -32,19 +32,19 @@ tess_status tess_cl_enqueue_product(tess_cl_job *job, const tess_stage_clifford_
                                      .grad_y = stage->grad_y,
                                      .grad_weight = stage->grad_weight,
                                      .statistics = stage->statistics};
-    if (stage->problem.pass == TESS_CL_BACKWARD && stage->problem.normalize) {
+    if (stage->problem.pass == TESS_CLIFFORD_BACKWARD && stage->problem.normalize) {
         fcgp.saved_out = job->views[CL_Z];
     }
     return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_FCGP, &fcgp, sizeof fcgp);
 }
 
-tess_cl_problem tess_cl_linear_problem(const tess_cl_job *job, tess_cl_pass pass)
+tess_cl_problem tess_cl_linear_problem(const tess_cl_job *job, tess_clifford_pass pass)
 {
     tess_cl_problem problem = job->problem;
     problem.pass = (int32_t)pass;
-    problem.activation = TESS_CL_IDENTITY;
+    problem.activation = TESS_CLIFFORD_IDENTITY;
     problem.normalize = 0;
-    if (job->op->kind != TESS_CL_LINEAR) {
+    if (job->op->kind != TESS_CLIFFORD_LINEAR) {
         problem.n_out = problem.n_in;
     }
     return problem;
@@ -52,7 +52,8 @@ tess_cl_problem tess_cl_linear_problem(const tess_cl_job *job, tess_cl_pass pass
 
 tess_status tess_cl_linear(tess_cl_job *job, tess_cl_view out)
 {
-    tess_stage_clifford_linear stage = {.problem = tess_cl_linear_problem(job, TESS_CL_FORWARD),
+    tess_stage_clifford_linear stage = {.problem =
+                                            tess_cl_linear_problem(job, TESS_CLIFFORD_FORWARD),
                                         .x = job->views[CL_X],
                                         .weight = job->views[CL_LINEAR_WEIGHT],
                                         .bias = job->views[CL_BIAS],

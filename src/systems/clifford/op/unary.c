@@ -8,11 +8,11 @@ enum { BLOCK_ROWS = 64 };
 
 // Component k of the result is sign[k] times component from[k]; sign 0: zero.
 typedef struct unary_job {
-    const tess_cl_algebra *algebra;
+    const tess_clifford_algebra *algebra;
     const tess_array *x;
     const tess_array *z;
-    int8_t sign[TESS_CL_MAX_COMPONENTS];
-    uint8_t from[TESS_CL_MAX_COMPONENTS];
+    int8_t sign[TESS_CLIFFORD_MAX_COMPONENTS];
+    uint8_t from[TESS_CLIFFORD_MAX_COMPONENTS];
 } unary_job;
 
 static bool is_real(int32_t dtype)
@@ -21,7 +21,7 @@ static bool is_real(int32_t dtype)
 }
 
 // z_shape0: what the first axis of z has.
-static tess_status check_arrays(const char *name, const tess_cl_algebra *algebra,
+static tess_status check_arrays(const char *name, const tess_clifford_algebra *algebra,
                                 const tess_array *x, const tess_array *z, int32_t z_shape0)
 {
     if (!algebra || algebra->struct_size != sizeof *algebra || !x || !z) {
@@ -124,33 +124,33 @@ static tess_status run_blocks(tess_context *ctx, unary_job *job, tess_block_fn b
     return tess_parallel_for(ctx->pool, n_block, block, job);
 }
 
-static tess_status prepare(unary_job *job, tess_cl_unary map, uint32_t grades)
+static tess_status prepare(unary_job *job, tess_clifford_unary map, uint32_t grades)
 {
-    const tess_cl_algebra *algebra = job->algebra;
+    const tess_clifford_algebra *algebra = job->algebra;
     for (int k = 0; k < algebra->n_component; k++) {
         job->from[k] = (uint8_t)k;
     }
     for (int k = 0; k < algebra->n_component; k++) {
         const int rest = algebra->complement[k];
         switch (map) {
-        case TESS_CL_REVERSE:
+        case TESS_CLIFFORD_REVERSE:
             job->sign[k] = algebra->reverse[k];
             break;
-        case TESS_CL_INVOLUTION:
+        case TESS_CLIFFORD_INVOLUTION:
             job->sign[k] = algebra->involution[k];
             break;
-        case TESS_CL_CONJUGATE:
+        case TESS_CLIFFORD_CONJUGATE:
             job->sign[k] = algebra->conjugate[k];
             break;
-        case TESS_CL_RIGHT_COMPLEMENT:
+        case TESS_CLIFFORD_RIGHT_COMPLEMENT:
             job->from[rest] = (uint8_t)k;
             job->sign[rest] = algebra->complement_sign[k];
             break;
-        case TESS_CL_LEFT_COMPLEMENT: // the inverse of the right one
+        case TESS_CLIFFORD_LEFT_COMPLEMENT: // the inverse of the right one
             job->from[k] = (uint8_t)rest;
             job->sign[k] = algebra->complement_sign[k];
             break;
-        case TESS_CL_GRADES:
+        case TESS_CLIFFORD_GRADES:
             job->sign[k] = (int8_t)(grades >> algebra->grade[k] & 1u);
             break;
         default:
@@ -160,8 +160,9 @@ static tess_status prepare(unary_job *job, tess_cl_unary map, uint32_t grades)
     return TESS_OK;
 }
 
-tess_status tess_clifford_map(tess_context *ctx, const tess_cl_algebra *algebra, tess_cl_unary map,
-                              uint32_t grades, const tess_array *x, const tess_array *z)
+tess_status tess_clifford_map(tess_context *ctx, const tess_clifford_algebra *algebra,
+                              tess_clifford_unary map, uint32_t grades, const tess_array *x,
+                              const tess_array *z)
 {
     tess_error_clear();
     TESS_TRY(check_arrays("clifford.map", algebra, x, z, algebra ? algebra->n_component : 0));
@@ -174,12 +175,12 @@ static tess_status quadratic_block(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
     const unary_job *job = arg;
-    const tess_cl_algebra *algebra = job->algebra;
+    const tess_clifford_algebra *algebra = job->algebra;
     const int64_t end =
         (block + 1) * BLOCK_ROWS < job->x->shape[1] ? (block + 1) * BLOCK_ROWS : job->x->shape[1];
     for (int64_t b = block * BLOCK_ROWS; b < end; b++) {
         for (int64_t n = 0; n < job->x->shape[2]; n++) {
-            double sum[TESS_CL_MAX_GRADES] = {0};
+            double sum[TESS_CLIFFORD_MAX_GRADES] = {0};
             for (int64_t k = 0; k < algebra->n_component; k++) {
                 const double x = load(job->x, row_offset(job->x, k, b) + n * job->x->stride[2]);
                 sum[algebra->grade[k]] += algebra->eta[k] * x * x;
@@ -192,7 +193,7 @@ static tess_status quadratic_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-tess_status tess_clifford_quadratic(tess_context *ctx, const tess_cl_algebra *algebra,
+tess_status tess_clifford_quadratic(tess_context *ctx, const tess_clifford_algebra *algebra,
                                     const tess_array *x, const tess_array *z)
 {
     tess_error_clear();

@@ -3,12 +3,12 @@
 #include "systems/clifford/op/job.h"
 
 // Whether a pass may be asked for it, or may be given it.
-static bool belongs_to(tess_cl_pass pass, int operand)
+static bool belongs_to(tess_clifford_pass pass, int operand)
 {
     switch (pass) {
-    case TESS_CL_FORWARD:
+    case TESS_CLIFFORD_FORWARD:
         return operand == CL_Z;
-    case TESS_CL_BACKWARD:
+    case TESS_CLIFFORD_BACKWARD:
         return operand == CL_GZ || (operand >= CL_GRADIENT && operand < CL_COTANGENT);
     default:
         return operand == CL_GZ || operand == CL_DGZ || (operand >= CL_COTANGENT && operand < CL_Z);
@@ -24,7 +24,7 @@ typedef struct guess {
 
 // Everything that can be asked for, and nothing that would spare work (statistics, linear_out) but
 // what the caller says he will bring.
-static void pretend_all(tess_cl_job *job, tess_cl_pass pass, const guess *g)
+static void pretend_all(tess_cl_job *job, tess_clifford_pass pass, const guess *g)
 {
     for (int i = CL_GRADIENT; i < CL_N_OPERAND; i++) {
         const int member = i % CL_N_MEMBER;
@@ -61,24 +61,24 @@ static tess_status count(tess_context *ctx, const tess_clifford_op *op,
         }
     }
     pretend_all(&job, operands->pass, g);
-    if (operands->pass == TESS_CL_BACKWARD && operands->arrays[CL_Z]) {
+    if (operands->pass == TESS_CLIFFORD_BACKWARD && operands->arrays[CL_Z]) {
         pretend_kept(&job, operands->arrays[CL_Z], g);
     }
-    TESS_TRY(operands->pass == TESS_CL_FORWARD    ? tess_cl_forward_work(&job)
-             : operands->pass == TESS_CL_BACKWARD ? tess_cl_backward_work(&job)
-                                                  : tess_cl_double_work(&job));
+    TESS_TRY(operands->pass == TESS_CLIFFORD_FORWARD    ? tess_cl_forward_work(&job)
+             : operands->pass == TESS_CLIFFORD_BACKWARD ? tess_cl_backward_work(&job)
+                                                        : tess_cl_double_work(&job));
     *bytes = job.peak_bytes > *bytes ? job.peak_bytes : *bytes;
     return TESS_OK;
 }
 
 tess_status tess_clifford_workspace(tess_context *ctx, const tess_clifford_op *op,
-                                    tess_cl_pass pass, const tess_clifford_arrays *in,
+                                    tess_clifford_pass pass, const tess_clifford_arrays *in,
                                     uint64_t *bytes)
 {
     tess_error_clear();
     *bytes = 0;
     TESS_TRY(tess_cl_check_op(ctx, op));
-    if (pass < TESS_CL_FORWARD || pass > TESS_CL_DOUBLE_BACKWARD) {
+    if (pass < TESS_CLIFFORD_FORWARD || pass > TESS_CLIFFORD_DOUBLE_BACKWARD) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: pass %d is none", tess_cl_op_name(op), (int)pass);
     }
     tess_cl_operands operands = {.pass = pass, .has_inputs_only = true};

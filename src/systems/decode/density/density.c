@@ -42,9 +42,9 @@ static tess_status pairs_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-tess_status tess_decode_density(tess_context *ctx, tess_decode_mode mode, const double *samples,
-                                const double *weights, int64_t n, int64_t d, const double *std,
-                                const double *targets, int64_t m, double *out)
+tess_status tess_de_density(tess_context *ctx, tess_decode_mode mode, const double *samples,
+                            const double *weights, int64_t n, int64_t d, const double *std,
+                            const double *targets, int64_t m, double *out)
 {
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ tess_status tess_decode_density(tess_context *ctx, tess_decode_mode mode, const 
                          .out = out};
     bool done = false;
     if (mode != TESS_DECODE_EXACT && total > 0 && (double)n * (double)m > FEW_PAIRS) {
-        TESS_TRY(tess_decode_density_cells(&task, &done));
+        TESS_TRY(tess_de_density_cells(&task, &done));
     }
     if (done) {
         return TESS_OK;

@@ -21,6 +21,6 @@ typedef struct density_task {
 } density_task;
 
 // One and two dimensions. *done is false where cells would not pay: the caller adds pairs then.
-TESS_MUST_CHECK tess_status tess_decode_density_cells(const density_task *task, bool *done);
+TESS_MUST_CHECK tess_status tess_de_density_cells(const density_task *task, bool *done);
 
 #endif

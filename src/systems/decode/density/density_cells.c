@@ -6,8 +6,8 @@
 // targets costs rows times cells, not bins times cells.
 #include "systems/decode/density/density.h"
 
+#include "base/blocks.h"
 #include "base/status.h"
-#include "systems/decode/blocks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static int64_t find(const axis *a, double value)
     return found - a->value;
 }
 
-static bool axis_make(const density_task *t, int64_t k, tess_decode_blocks *blocks, axis *a)
+static bool axis_make(const density_task *t, int64_t k, tess_blocks *blocks, axis *a)
 {
     double low = (double)INFINITY;
     double high = -(double)INFINITY;
@@ -75,8 +75,8 @@ static bool axis_make(const density_task *t, int64_t k, tess_decode_blocks *bloc
     a->low = low;
     const double n_cell = floor((high - low) / CELL) + 1;
     a->n_cell = n_cell < 1e9 ? (int64_t)n_cell : (int64_t)1e9;
-    a->value = tess_decode_blocks_alloc(blocks, t->m, sizeof *a->value, "density targets");
-    a->value_of = tess_decode_blocks_alloc(blocks, t->m, sizeof *a->value_of, "density targets");
+    a->value = tess_blocks_alloc(blocks, t->m, sizeof *a->value, "density targets");
+    a->value_of = tess_blocks_alloc(blocks, t->m, sizeof *a->value_of, "density targets");
     if (!a->value || !a->value_of) {
         return false;
     }
@@ -328,7 +328,7 @@ static tess_status evaluate(cells *c)
     return tess_parallel_for(pool, (c->task->m + TARGET_BLOCK - 1) / TARGET_BLOCK, value_block, c);
 }
 
-static tess_status with_blocks(const density_task *task, tess_decode_blocks *blocks, bool *done)
+static tess_status with_blocks(const density_task *task, tess_blocks *blocks, bool *done)
 {
     cells c = {.task = task,
                .order = task->d == 2 ? ORDER_2D : ORDER_1D,
@@ -345,11 +345,10 @@ static tess_status with_blocks(const density_task *task, tess_decode_blocks *blo
     const int64_t rows = task->d == 2 ? c.axes[1].n_cell : 1;
     c.n_cell = rows * c.axes[0].n_cell;
     const int64_t n_partial = rows * (task->d == 2 ? c.order : 1) * c.axes[0].n_value;
-    c.first = tess_decode_blocks_alloc(blocks, c.n_cell + 1, sizeof *c.first, "density cells");
-    c.sample = tess_decode_blocks_alloc(blocks, task->n, sizeof *c.sample, "density cells");
-    c.moments =
-        tess_decode_blocks_alloc(blocks, c.n_cell * c.n_moment, sizeof *c.moments, "moments");
-    c.partial = tess_decode_blocks_alloc(blocks, n_partial, sizeof *c.partial, "moments");
+    c.first = tess_blocks_alloc(blocks, c.n_cell + 1, sizeof *c.first, "density cells");
+    c.sample = tess_blocks_alloc(blocks, task->n, sizeof *c.sample, "density cells");
+    c.moments = tess_blocks_alloc(blocks, c.n_cell * c.n_moment, sizeof *c.moments, "moments");
+    c.partial = tess_blocks_alloc(blocks, n_partial, sizeof *c.partial, "moments");
     if (!c.first || !c.sample || !c.moments || !c.partial) {
         return TESS_E_MEMORY;
     }
@@ -357,15 +356,15 @@ static tess_status with_blocks(const density_task *task, tess_decode_blocks *blo
     return evaluate(&c);
 }
 
-tess_status tess_decode_density_cells(const density_task *task, bool *done)
+tess_status tess_de_density_cells(const density_task *task, bool *done)
 {
     *done = false;
     if (task->d > 2) {
         return TESS_OK;
     }
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &task->ctx->heap);
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &task->ctx->heap);
     const tess_status status = with_blocks(task, &blocks, done);
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }

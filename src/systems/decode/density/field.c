@@ -16,7 +16,7 @@ static const int64_t MOST_NODES = 1 << 20;
 static const double ALLOWED = 1e-7;
 static const double CHECK_PAIRS = 2e7;
 
-static bool agrees(const tess_decode_field *field, const tess_decode_table_samples *samples)
+static bool agrees(const tess_de_field *field, const tess_de_table_samples *samples)
 {
     const tess_philox_stream stream = tess_philox_open(0, 0, 0x7AB1E);
     const double wanted = CHECK_PAIRS / (double)samples->n;
@@ -31,8 +31,8 @@ static bool agrees(const tess_decode_field *field, const tess_decode_table_sampl
                 samples->place[(int64_t)pick * samples->n_dim + k] + (4 * u - 2) * samples->std[k];
         }
         double log_value = 0;
-        if (tess_decode_table_lookup(&field->table, samples->n_dim, place, &log_value)) {
-            const double direct = tess_decode_nearby_density(&field->nearby, place);
+        if (tess_de_table_lookup(&field->table, samples->n_dim, place, &log_value)) {
+            const double direct = tess_de_nearby_density(&field->nearby, place);
             if (!(fabs(exp(log_value) - direct) <= ALLOWED * direct)) {
                 return false;
             }
@@ -41,38 +41,37 @@ static bool agrees(const tess_decode_field *field, const tess_decode_table_sampl
     return true;
 }
 
-tess_status tess_decode_field_build(tess_context *ctx, tess_decode_blocks *blocks,
-                                    const tess_decode_table_samples *samples, bool exact,
-                                    tess_decode_field *out)
+tess_status tess_de_field_build(tess_context *ctx, tess_blocks *blocks,
+                                const tess_de_table_samples *samples, bool exact,
+                                tess_de_field *out)
 {
-    *out = (tess_decode_field){.n_dim = samples->n_dim, .factor = 1};
-    TESS_TRY(
-        tess_decode_nearby_build(blocks, samples, exact ? REACH_EXACT : REACH_FAST, &out->nearby));
+    *out = (tess_de_field){.n_dim = samples->n_dim, .factor = 1};
+    TESS_TRY(tess_de_nearby_build(blocks, samples, exact ? REACH_EXACT : REACH_FAST, &out->nearby));
     if (exact || samples->n == 0) {
         return TESS_OK;
     }
-    TESS_TRY(tess_decode_table_build(ctx, blocks, samples, MOST_NODES, &out->table));
+    TESS_TRY(tess_de_table_build(ctx, blocks, samples, MOST_NODES, &out->table));
     if (!agrees(out, samples)) {
         tess_log_write(&ctx->log, TESS_LOG_INFO,
                        "local likelihood: a density cannot be tabulated; evaluating directly");
-        out->table = (tess_decode_table){.n = {0, 0}};
+        out->table = (tess_de_table){.n = {0, 0}};
     }
     return TESS_OK;
 }
 
 typedef struct field_job {
-    const tess_decode_field *field;
+    const tess_de_field *field;
     const double *places;
     int64_t n;
     double *out;
 } field_job;
 
-static double log_at(const tess_decode_field *field, const double *place)
+static double log_at(const tess_de_field *field, const double *place)
 {
     double log_value = 0;
-    if (!tess_decode_table_lookup(&field->table, field->n_dim, place, &log_value)) {
-        const double value = tess_decode_nearby_density(&field->nearby, place);
-        log_value = value < TESS_DECODE_LEAST_OCCUPANCY ? -(double)INFINITY : log(value);
+    if (!tess_de_table_lookup(&field->table, field->n_dim, place, &log_value)) {
+        const double value = tess_de_nearby_density(&field->nearby, place);
+        log_value = value < TESS_DE_LEAST_OCCUPANCY ? -(double)INFINITY : log(value);
     }
     return log_value + log(field->factor);
 }
@@ -88,8 +87,8 @@ static tess_status field_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-tess_status tess_decode_field_log(tess_context *ctx, const tess_decode_field *field,
-                                  const double *places, int64_t n, double *out)
+tess_status tess_de_field_log(tess_context *ctx, const tess_de_field *field, const double *places,
+                              int64_t n, double *out)
 {
     field_job job = {field, places, n, out};
     return tess_parallel_for(ctx->pool, (n + BLOCK - 1) / BLOCK, field_block, &job);

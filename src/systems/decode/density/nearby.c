@@ -15,7 +15,7 @@ static int axis_of(int64_t n_dim, int64_t k)
     return n_dim == 1 ? 1 : (int)k;
 }
 
-static void lay_out(const tess_decode_table_samples *s, tess_decode_nearby *out)
+static void lay_out(const tess_de_table_samples *s, tess_de_nearby *out)
 {
     out->n[0] = 1;
     out->n[1] = 1;
@@ -39,7 +39,7 @@ static int64_t clamp(double bucket, int64_t n)
     return bucket < 0 ? 0 : bucket >= (double)n ? n - 1 : (int64_t)bucket;
 }
 
-static int64_t bucket_of(const tess_decode_nearby *t, const double *place)
+static int64_t bucket_of(const tess_de_nearby *t, const double *place)
 {
     int64_t bucket = 0;
     for (int64_t k = 0; k < t->n_dim && k < 2; k++) {
@@ -49,14 +49,13 @@ static int64_t bucket_of(const tess_decode_nearby *t, const double *place)
     return bucket;
 }
 
-static tess_status fill(tess_decode_blocks *blocks, const tess_decode_table_samples *s,
-                        tess_decode_nearby *out)
+static tess_status fill(tess_blocks *blocks, const tess_de_table_samples *s, tess_de_nearby *out)
 {
     const int64_t n_bucket = out->n[0] * out->n[1];
-    int64_t *first = tess_decode_blocks_alloc(blocks, n_bucket + 1, sizeof *first, "buckets");
-    double *place = tess_decode_blocks_alloc(blocks, s->n, (size_t)s->n_dim * sizeof *place,
-                                             "samples in buckets");
-    double *weights = tess_decode_blocks_alloc(blocks, s->n, sizeof *weights, "sample weights");
+    int64_t *first = tess_blocks_alloc(blocks, n_bucket + 1, sizeof *first, "buckets");
+    double *place =
+        tess_blocks_alloc(blocks, s->n, (size_t)s->n_dim * sizeof *place, "samples in buckets");
+    double *weights = tess_blocks_alloc(blocks, s->n, sizeof *weights, "sample weights");
     if (!first || !place || !weights) {
         return TESS_E_MEMORY;
     }
@@ -89,17 +88,16 @@ static tess_status fill(tess_decode_blocks *blocks, const tess_decode_table_samp
     return TESS_OK;
 }
 
-tess_status tess_decode_nearby_build(tess_decode_blocks *blocks,
-                                     const tess_decode_table_samples *samples, double reach,
-                                     tess_decode_nearby *out)
+tess_status tess_de_nearby_build(tess_blocks *blocks, const tess_de_table_samples *samples,
+                                 double reach, tess_de_nearby *out)
 {
-    *out = (tess_decode_nearby){.n_dim = samples->n_dim, .n_sample = samples->n, .reach = reach};
+    *out = (tess_de_nearby){.n_dim = samples->n_dim, .n_sample = samples->n, .reach = reach};
     lay_out(samples, out);
     return fill(blocks, samples, out);
 }
 
 // Samples first..end-1 at a place given in bandwidths.
-static double add_pairs(const tess_decode_nearby *t, const double *at, int64_t first, int64_t end)
+static double add_pairs(const tess_de_nearby *t, const double *at, int64_t first, int64_t end)
 {
     const double farthest = t->reach * t->reach;
     double sum = 0;
@@ -116,7 +114,7 @@ static double add_pairs(const tess_decode_nearby *t, const double *at, int64_t f
     return sum;
 }
 
-double tess_decode_nearby_density(const tess_decode_nearby *t, const double *place)
+double tess_de_nearby_density(const tess_de_nearby *t, const double *place)
 {
     double at[3];
     int64_t begin[2] = {0, 0};

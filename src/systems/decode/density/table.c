@@ -54,8 +54,8 @@ static void fill_taps(axis *x)
     }
 }
 
-static tess_status make_axis(tess_decode_blocks *blocks, const tess_decode_table_samples *s,
-                             int64_t k, double nodes_per_std, axis *out)
+static tess_status make_axis(tess_blocks *blocks, const tess_de_table_samples *s, int64_t k,
+                             double nodes_per_std, axis *out)
 {
     double low = s->place[k];
     double high = low;
@@ -71,8 +71,8 @@ static tess_status make_axis(tess_decode_blocks *blocks, const tess_decode_table
                   .first = low - BEYOND * s->std[k] - MARGIN * step,
                   .step = step,
                   .std = s->std[k]};
-    out->taps = tess_decode_blocks_alloc(blocks, (2 * out->reach + 1) * MAX_ORDER,
-                                         sizeof *out->taps, "density table");
+    out->taps = tess_blocks_alloc(blocks, (2 * out->reach + 1) * MAX_ORDER, sizeof *out->taps,
+                                  "density table");
     if (!out->taps) {
         return TESS_E_MEMORY;
     }
@@ -81,7 +81,7 @@ static tess_status make_axis(tess_decode_blocks *blocks, const tess_decode_table
 }
 
 typedef struct building {
-    const tess_decode_table_samples *samples;
+    const tess_de_table_samples *samples;
     axis x[2];
     int64_t *row_first; // [n[0] + 1] into row_item
     int64_t *row_item;  // samples by row, in order
@@ -99,7 +99,7 @@ static int64_t node_of(const axis *x, double value)
 // Coordinate of a sample along an axis; axis 1 is the only one of one-dimensional places.
 static double coordinate(const building *b, int64_t item, int ax)
 {
-    const tess_decode_table_samples *s = b->samples;
+    const tess_de_table_samples *s = b->samples;
     return ax == 0 && s->n_dim == 1 ? 0 : s->place[item * s->n_dim + (s->n_dim == 1 ? 0 : ax)];
 }
 
@@ -257,17 +257,16 @@ static void mark_usable(const int64_t n[2], const double *log_value, uint8_t *sm
     }
 }
 
-static tess_status sum_up(tess_context *ctx, tess_decode_blocks *scratch, building *b,
-                          double *log_value)
+static tess_status sum_up(tess_context *ctx, tess_blocks *scratch, building *b, double *log_value)
 {
-    const tess_decode_table_samples *s = b->samples;
+    const tess_de_table_samples *s = b->samples;
     const int64_t n = b->x[0].n * b->x[1].n;
     const int64_t n_moment = tess_pool_threads(ctx->pool) * b->x[1].n;
-    b->row_first = tess_decode_blocks_alloc(scratch, b->x[0].n + 1, sizeof(int64_t), "rows");
-    b->row_item = tess_decode_blocks_alloc(scratch, s->n, sizeof(int64_t), "samples of rows");
-    b->moments = tess_decode_blocks_alloc(scratch, n_moment, MAX_ORDER * MAX_ORDER * sizeof(double),
-                                          "moments of a density table");
-    b->partial = tess_decode_blocks_alloc(scratch, n * b->x[0].order, sizeof(double), "sums");
+    b->row_first = tess_blocks_alloc(scratch, b->x[0].n + 1, sizeof(int64_t), "rows");
+    b->row_item = tess_blocks_alloc(scratch, s->n, sizeof(int64_t), "samples of rows");
+    b->moments = tess_blocks_alloc(scratch, n_moment, MAX_ORDER * MAX_ORDER * sizeof(double),
+                                   "moments of a density table");
+    b->partial = tess_blocks_alloc(scratch, n * b->x[0].order, sizeof(double), "sums");
     if (!b->row_first || !b->row_item || !b->moments || !b->partial) {
         return TESS_E_MEMORY;
     }
@@ -289,15 +288,14 @@ static tess_status sum_up(tess_context *ctx, tess_decode_blocks *scratch, buildi
     return TESS_OK;
 }
 
-static tess_status build(tess_context *ctx, tess_decode_blocks *blocks, tess_decode_blocks *scratch,
-                         const tess_decode_table_samples *s, int64_t max_node,
-                         tess_decode_table *out)
+static tess_status build(tess_context *ctx, tess_blocks *blocks, tess_blocks *scratch,
+                         const tess_de_table_samples *s, int64_t max_node, tess_de_table *out)
 {
     building b = {.samples = s};
     b.x[0] = (axis){.n = 1, .order = 1};
     const bool is_line = s->n_dim == 1;
     if (is_line) {
-        b.x[0].taps = tess_decode_blocks_alloc(scratch, 1, sizeof(double), "density table");
+        b.x[0].taps = tess_blocks_alloc(scratch, 1, sizeof(double), "density table");
         if (!b.x[0].taps) {
             return TESS_E_MEMORY;
         }
@@ -310,9 +308,9 @@ static tess_status build(tess_context *ctx, tess_decode_blocks *blocks, tess_dec
         return TESS_OK;
     }
     const int64_t n = b.x[0].n * b.x[1].n;
-    double *log_value = tess_decode_blocks_alloc(blocks, n, sizeof *log_value, "density table");
-    uint8_t *usable = tess_decode_blocks_alloc(blocks, n, 1, "density table");
-    uint8_t *smooth = tess_decode_blocks_alloc(scratch, n, 1, "density table");
+    double *log_value = tess_blocks_alloc(blocks, n, sizeof *log_value, "density table");
+    uint8_t *usable = tess_blocks_alloc(blocks, n, 1, "density table");
+    uint8_t *smooth = tess_blocks_alloc(scratch, n, 1, "density table");
     if (!log_value || !usable || !smooth) {
         return TESS_E_MEMORY;
     }
@@ -328,18 +326,18 @@ static tess_status build(tess_context *ctx, tess_decode_blocks *blocks, tess_dec
     return TESS_OK;
 }
 
-tess_status tess_decode_table_build(tess_context *ctx, tess_decode_blocks *blocks,
-                                    const tess_decode_table_samples *samples, int64_t max_node,
-                                    tess_decode_table *out)
+tess_status tess_de_table_build(tess_context *ctx, tess_blocks *blocks,
+                                const tess_de_table_samples *samples, int64_t max_node,
+                                tess_de_table *out)
 {
-    *out = (tess_decode_table){.n = {0, 0}};
+    *out = (tess_de_table){.n = {0, 0}};
     if (samples->n == 0 || samples->n_dim > 2) {
         return TESS_OK;
     }
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status = build(ctx, blocks, &scratch, samples, max_node, out);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
@@ -364,8 +362,7 @@ static void stencil(double t, double *weight)
 }
 
 // Cell of a coordinate and how far into it; false outside.
-static bool find_cell(const tess_decode_table *table, int ax, double value, int64_t *cell,
-                      double *t)
+static bool find_cell(const tess_de_table *table, int ax, double value, int64_t *cell, double *t)
 {
     const double at = (value - table->first[ax]) * table->per_cm[ax];
     if (!(at >= POINTS / 2 - 1) || !(at < (double)(table->n[ax] - POINTS / 2))) {
@@ -376,8 +373,8 @@ static bool find_cell(const tess_decode_table *table, int ax, double value, int6
     return true;
 }
 
-bool tess_decode_table_lookup(const tess_decode_table *table, int64_t n_dim, const double *place,
-                              double *log_value)
+bool tess_de_table_lookup(const tess_de_table *table, int64_t n_dim, const double *place,
+                          double *log_value)
 {
     if (table->n[0] == 0) {
         return false;

@@ -22,8 +22,8 @@ tess_status tess_decode_check_device(tess_context *ctx)
     return TESS_OK;
 }
 
-tess_status tess_decode_check_encoding_config(const tess_decode_encoding_config *given,
-                                              tess_decode_encoding_config *config)
+tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
+                                          tess_decode_encoding_config *config)
 {
     tess_decode_encoding_config_init(config, sizeof *config);
     if (given) {
@@ -56,7 +56,7 @@ static tess_status check_marks(const tess_decode_spikes *s)
     return TESS_OK;
 }
 
-tess_status tess_decode_check_spikes(const tess_decode_spikes *s, bool with_marks)
+tess_status tess_de_check_spikes(const tess_decode_spikes *s, bool with_marks)
 {
     if (s->n_electrode < 0 || (s->n_electrode > 0 && (!s->n_spike || !s->times))) {
         TESS_FAIL(TESS_E_ARGUMENT, "spike_times: %lld electrodes, %s", LL(s->n_electrode),
@@ -82,8 +82,8 @@ static tess_status check_positive(const double *values, int64_t n, const char *n
     return TESS_OK;
 }
 
-tess_status tess_decode_check_bandwidths(const tess_decode_encoding_config *config,
-                                         const tess_decode_spikes *spikes, int64_t n_place_dim)
+tess_status tess_de_check_bandwidths(const tess_decode_encoding_config *config,
+                                     const tess_decode_spikes *spikes, int64_t n_place_dim)
 {
     if (config->position_std_values) {
         if (config->n_position_std != n_place_dim) {
@@ -109,7 +109,7 @@ tess_status tess_decode_check_bandwidths(const tess_decode_encoding_config *conf
     return TESS_OK;
 }
 
-tess_status tess_decode_check_times(const double *time, int64_t n, const char *name)
+tess_status tess_de_check_times(const double *time, int64_t n, const char *name)
 {
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(time[i])) {
@@ -125,8 +125,8 @@ tess_status tess_decode_check_times(const double *time, int64_t n, const char *n
     return TESS_OK;
 }
 
-tess_status tess_decode_check_position(const tess_decode_position *position,
-                                       const tess_decode_environment_info *env)
+tess_status tess_de_check_position(const tess_decode_position *position,
+                                   const tess_decode_environment_info *env)
 {
     if (position->n_dim != env->n_dim) {
         if (env->is_track) {
@@ -145,7 +145,7 @@ tess_status tess_decode_check_position(const tess_decode_position *position,
     if (position->n_sample > 0 && !position->time) {
         TESS_FAIL(TESS_E_ARGUMENT, "position is given without position_time; pass both");
     }
-    TESS_TRY(tess_decode_check_times(position->time, position->n_sample, "position_time"));
+    TESS_TRY(tess_de_check_times(position->time, position->n_sample, "position_time"));
     for (int64_t i = 0; i < position->n_sample * position->n_dim; i++) {
         if (isinf(position->position[i])) {
             TESS_FAIL(TESS_E_NUMERIC,
@@ -156,8 +156,8 @@ tess_status tess_decode_check_position(const tess_decode_position *position,
     return TESS_OK;
 }
 
-tess_status tess_decode_check_fitted(const tess_decode_encoding *encoding,
-                                     const tess_decode_spikes *spikes)
+tess_status tess_de_check_fitted(const tess_decode_encoding *encoding,
+                                 const tess_decode_spikes *spikes)
 {
     const tess_decode_encoding_info *info = &encoding->info;
     if (spikes->n_electrode != info->n_electrode) {
@@ -173,7 +173,7 @@ tess_status tess_decode_check_fitted(const tess_decode_encoding *encoding,
     return TESS_OK;
 }
 
-tess_status tess_decode_check_out(const tess_array *out, int64_t n_row, int64_t n_column)
+tess_status tess_de_check_out(const tess_array *out, int64_t n_row, int64_t n_column)
 {
     const int32_t rank = n_column > 0 ? 2 : 1;
     if (out->rank != rank || out->shape[0] != n_row || (rank == 2 && out->shape[1] != n_column)) {
@@ -194,7 +194,7 @@ tess_status tess_decode_check_out(const tess_array *out, int64_t n_row, int64_t 
     return TESS_OK;
 }
 
-tess_status tess_decode_check_rows(int64_t first, int64_t n_row, int64_t n_time)
+tess_status tess_de_check_rows(int64_t first, int64_t n_row, int64_t n_time)
 {
     if (first < 0 || n_row < 0 || first > n_time || n_row > n_time - first) {
         TESS_FAIL(TESS_E_RANGE, "rows %lld to %lld are not within the %lld time bins", LL(first),

@@ -4,17 +4,17 @@
 #include "base/struct_read.h"
 #include "systems/decode/encoding/inputs.h"
 
-static const tess_decode_encoding_ops *ops_of(int32_t algorithm)
+static const tess_de_encoding_ops *ops_of(int32_t algorithm)
 {
     switch ((tess_decode_algorithm)algorithm) {
     case TESS_DECODE_CLUSTERLESS_KDE:
-        return &tess_decode_kde_ops;
+        return &tess_de_kde_ops;
     case TESS_DECODE_SORTED_SPIKES_KDE:
-        return &tess_decode_sorted_ops;
+        return &tess_de_sorted_ops;
     case TESS_DECODE_SORTED_SPIKES_GLM:
-        return &tess_decode_glm_ops;
+        return &tess_de_glm_ops;
     case TESS_DECODE_CLUSTERLESS_GMM:
-        return &tess_decode_gmm_ops;
+        return &tess_de_gmm_ops;
     }
     return NULL;
 }
@@ -56,7 +56,7 @@ static tess_status keep_bandwidths(tess_decode_encoding *encoding, int64_t n_pla
         config->waveform_std_values ? config->waveform_std_values : &config->waveform_std;
     const int64_t n = config->waveform_std_values ? config->n_waveform_std : 1;
     encoding->waveform_std =
-        tess_decode_blocks_copy(&encoding->blocks, values, n, sizeof *values, "waveform_std");
+        tess_blocks_copy(&encoding->blocks, values, n, sizeof *values, "waveform_std");
     if (!encoding->waveform_std) {
         return TESS_E_MEMORY;
     }
@@ -68,21 +68,21 @@ static tess_status keep_bandwidths(tess_decode_encoding *encoding, int64_t n_pla
 static tess_status select_training(tess_context *ctx, tess_decode_encoding *encoding,
                                    const tess_decode_training *training)
 {
-    tess_decode_blocks *blocks = &encoding->blocks;
+    tess_blocks *blocks = &encoding->blocks;
     const tess_decode_spikes *spikes = &training->spikes;
     const int64_t n = spikes->n_electrode;
     tess_decode_encoding_info *info = &encoding->info;
-    tess_decode_selection *selection = &encoding->selection;
-    int64_t *n_before = tess_decode_blocks_alloc(blocks, n, sizeof *n_before, "spike counts");
-    int64_t *n_after = tess_decode_blocks_alloc(blocks, n, sizeof *n_after, "spike counts");
+    tess_de_selection *selection = &encoding->selection;
+    int64_t *n_before = tess_blocks_alloc(blocks, n, sizeof *n_before, "spike counts");
+    int64_t *n_after = tess_blocks_alloc(blocks, n, sizeof *n_after, "spike counts");
     if (!n_before || !n_after) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_select(ctx, blocks, encoding->env, training, &encoding->config, n_before,
-                                n_after, selection));
+    TESS_TRY(tess_de_select(ctx, blocks, encoding->env, training, &encoding->config, n_before,
+                            n_after, selection));
     if (!is_sorted(&encoding->config)) {
-        selection->n_feature = tess_decode_blocks_copy(blocks, spikes->n_feature, n,
-                                                       sizeof *spikes->n_feature, "features");
+        selection->n_feature =
+            tess_blocks_copy(blocks, spikes->n_feature, n, sizeof *spikes->n_feature, "features");
         if (!selection->n_feature) {
             return TESS_E_MEMORY;
         }
@@ -95,8 +95,8 @@ static tess_status select_training(tess_context *ctx, tess_decode_encoding *enco
     info->n_after = n_after;
     info->encoding_positions = (const double *const *)selection->spike_place;
     info->encoding_marks = (const double *const *)selection->spike_marks;
-    return tess_decode_median_step(&ctx->heap, training->position.time, training->position.n_sample,
-                                   &info->bin_width_s);
+    return tess_de_median_step(&ctx->heap, training->position.time, training->position.n_sample,
+                               &info->bin_width_s);
 }
 
 static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
@@ -111,7 +111,7 @@ static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
     info->n_place_dim = env->n_place_dim;
     TESS_TRY(keep_bandwidths(encoding, env->n_place_dim));
     encoding->local =
-        tess_decode_blocks_alloc(&encoding->blocks, 1, sizeof *encoding->local, "encoding model");
+        tess_blocks_alloc(&encoding->blocks, 1, sizeof *encoding->local, "encoding model");
     if (!encoding->local) {
         return TESS_E_MEMORY;
     }
@@ -135,12 +135,12 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     tess_decode_training training;
     tess_decode_training_init(&training, sizeof training);
     TESS_TRY(tess_decode_check_device(ctx));
-    TESS_TRY(tess_decode_check_encoding_config(given_config, &config));
+    TESS_TRY(tess_de_check_encoding_config(given_config, &config));
     TESS_TRY(tess_struct_read(given, &training, sizeof training, "training"));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);
-    TESS_TRY(tess_decode_check_spikes(&training.spikes, !is_sorted(&config)));
-    TESS_TRY(tess_decode_check_bandwidths(&config, &training.spikes, info->n_place_dim));
-    TESS_TRY(tess_decode_check_position(&training.position, info));
+    TESS_TRY(tess_de_check_spikes(&training.spikes, !is_sorted(&config)));
+    TESS_TRY(tess_de_check_bandwidths(&config, &training.spikes, info->n_place_dim));
+    TESS_TRY(tess_de_check_position(&training.position, info));
 
     tess_decode_encoding *encoding =
         tess_heap_alloc_zero(&ctx->heap, sizeof *encoding, TESS_TAG_RESULT, "encoding model");
@@ -151,7 +151,7 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     encoding->env = env;
     encoding->config = config;
     encoding->ops = ops_of(config.algorithm);
-    tess_decode_blocks_init(&encoding->blocks, &ctx->heap);
+    tess_blocks_init(&encoding->blocks, &ctx->heap);
     const tess_status status = fit(ctx, encoding, &training);
     if (status != TESS_OK) {
         tess_decode_encoding_destroy(encoding);
@@ -168,9 +168,9 @@ void tess_decode_encoding_destroy(tess_decode_encoding *encoding)
     }
     encoding->ops->free(encoding);
     if (encoding->local) {
-        tess_decode_local_free(encoding->heap, atomic_load(encoding->local));
+        tess_de_local_free(encoding->heap, atomic_load(encoding->local));
     }
-    tess_decode_blocks_free(&encoding->blocks);
+    tess_blocks_free(&encoding->blocks);
     tess_heap_free(encoding->heap, encoding, sizeof *encoding, TESS_TAG_RESULT);
 }
 

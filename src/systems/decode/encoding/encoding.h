@@ -5,21 +5,21 @@
 #ifndef TESS_SYSTEMS_DECODE_ENCODING_H
 #define TESS_SYSTEMS_DECODE_ENCODING_H
 
+#include "base/blocks.h"
 #include "base/memory.h"
 #include "runtime/context.h"
-#include "systems/decode/blocks.h"
 #include "tessera/decode/encoding.h"
 
 #include <stdatomic.h>
 
-#define TESS_DECODE_EPS 1e-15
-#define TESS_DECODE_LOG_EPS (-34.538776394910684)
+#define TESS_DE_EPS 1e-15
+#define TESS_DE_LOG_EPS (-34.538776394910684)
 // An occupancy below this is a place never visited: a ratio of two such numbers says nothing.
-#define TESS_DECODE_LEAST_OCCUPANCY 1e-30
+#define TESS_DE_LEAST_OCCUPANCY 1e-30
 
 // Training data after rule 2.2: samples kept, spikes kept with their positions. Marks are f64.
 // Lives as long as the model.
-typedef struct tess_decode_selection {
+typedef struct tess_de_selection {
     int64_t n_sample; // |G|
     int64_t n_dim;    // of places: d'
     int64_t n_electrode;
@@ -30,10 +30,10 @@ typedef struct tess_decode_selection {
     double *const *spike_place;  // [n_electrode] -> [n_spike][n_dim]
     double *const *spike_marks;  // [n_electrode] -> [n_spike][n_feature]; NULL for sorted spikes
     double *const *spike_weight; // [n_electrode] -> [n_spike]; NULL: all 1
-} tess_decode_selection;
+} tess_de_selection;
 
 // Decoding spikes that fall into rows first..first+n_row-1, electrode by electrode in time order.
-typedef struct tess_decode_row_spikes {
+typedef struct tess_de_row_spikes {
     int64_t first;
     int64_t n_row;
     int64_t n_total;
@@ -41,22 +41,22 @@ typedef struct tess_decode_row_spikes {
     const int32_t *row;             // [n_total] relative to first
     const double *const *time;      // [n_electrode] -> this range's spike times (borrowed)
     const double *const *marks;     // [n_electrode] -> [n][n_feature] f64 of this range
-} tess_decode_row_spikes;
+} tess_de_row_spikes;
 
-typedef struct tess_decode_encoding_ops {
+typedef struct tess_de_encoding_ops {
     const char *name; // "clusterless_kde"
     // Fills encoding->model and the densities of encoding->info from the selection.
     tess_status (*fit)(tess_context *ctx, tess_decode_encoding *encoding,
-                       const tess_decode_selection *selection);
+                       const tess_de_selection *selection);
     void (*free)(tess_decode_encoding *encoding);
     // out[n_row][P] (f32 or f64 by dtype), -scale * Lambda and all spikes of the range added.
     tess_status (*rows)(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_decode_row_spikes *spikes, double scale, tess_array *out,
+                        const tess_de_row_spikes *spikes, double scale, tess_array *out,
                         tess_decode_likelihood_report *report);
     // out[n_row]: the same at row_place [n_row][n_dim] (ground term) and at each spike's own
     // place (spike term, laid out as spikes->row).
     tess_status (*local_rows)(tess_context *ctx, const tess_decode_encoding *encoding,
-                              const tess_decode_row_spikes *spikes, double scale,
+                              const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, const double *const *spike_place,
                               tess_array *out, tess_decode_likelihood_report *report);
     // log lambda of n marks [n][D] f64 of one electrode, floored: out [n][P]. NULL for sorted.
@@ -65,11 +65,11 @@ typedef struct tess_decode_encoding_ops {
                              tess_decode_likelihood_report *report);
     // Bytes that rows() holds for n_spike spikes besides its arguments: for plans.
     uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
-} tess_decode_encoding_ops;
+} tess_de_encoding_ops;
 
 // What local_fit.c makes at the first local call; any thread may be the first.
-typedef _Atomic(struct tess_decode_local *) tess_decode_local_slot;
-void tess_decode_local_free(tess_heap *heap, struct tess_decode_local *local);
+typedef _Atomic(struct tess_de_local *) tess_de_local_slot;
+void tess_de_local_free(tess_heap *heap, struct tess_de_local *local);
 
 struct tess_decode_encoding {
     tess_heap *heap;
@@ -78,36 +78,36 @@ struct tess_decode_encoding {
     tess_decode_encoding_info info;
     double position_std[TESS_DECODE_MAX_DIM];
     double *waveform_std; // [n_waveform_std] or one value
-    const tess_decode_encoding_ops *ops;
-    void *model;                     // the algorithm's own
-    tess_decode_blocks blocks;       // what lives as long as the model
-    tess_decode_selection selection; // in blocks: algorithms may go on using it
-    tess_decode_local_slot *local;   // in blocks: what the local likelihood makes on demand
+    const tess_de_encoding_ops *ops;
+    void *model;                 // the algorithm's own
+    tess_blocks blocks;          // what lives as long as the model
+    tess_de_selection selection; // in blocks: algorithms may go on using it
+    tess_de_local_slot *local;   // in blocks: what the local likelihood makes on demand
 };
 
-extern const tess_decode_encoding_ops tess_decode_kde_ops;    // kde.c
-extern const tess_decode_encoding_ops tess_decode_gmm_ops;    // gmm.c
-extern const tess_decode_encoding_ops tess_decode_sorted_ops; // sorted.c
-extern const tess_decode_encoding_ops tess_decode_glm_ops;    // glm.c
+extern const tess_de_encoding_ops tess_de_kde_ops;    // kde.c
+extern const tess_de_encoding_ops tess_de_gmm_ops;    // gmm.c
+extern const tess_de_encoding_ops tess_de_sorted_ops; // sorted.c
+extern const tess_de_encoding_ops tess_de_glm_ops;    // glm.c
 
 // The KDE's own local_rows, in local.c.
-tess_status tess_decode_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                       const tess_decode_row_spikes *spikes, double scale,
-                                       const double *row_place, const double *const *spike_place,
-                                       tess_array *out, tess_decode_likelihood_report *report);
+tess_status tess_de_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                                   const tess_de_row_spikes *spikes, double scale,
+                                   const double *row_place, const double *const *spike_place,
+                                   tess_array *out, tess_decode_likelihood_report *report);
 
 // Gaussian KDE of samples [n][d] at targets [m][d], f64 out[m] (2.4). weights NULL: all 1. Exact
 // mode adds every pair; else expansions within 1e-8 relative where the value is above 1e-30.
 // In density.c, with the pool's threads.
-TESS_MUST_CHECK tess_status tess_decode_density(tess_context *ctx, tess_decode_mode mode,
-                                                const double *samples, const double *weights,
-                                                int64_t n, int64_t d, const double *std,
-                                                const double *targets, int64_t m, double *out);
+TESS_MUST_CHECK tess_status tess_de_density(tess_context *ctx, tess_decode_mode mode,
+                                            const double *samples, const double *weights, int64_t n,
+                                            int64_t d, const double *std, const double *targets,
+                                            int64_t m, double *out);
 
 // One spike at a time without allocation, for the online decoder (clusterless KDE, fast mode):
 // out[P] = floored log lambda of mark [D]. Any thread, each with its own scratch.
-size_t tess_decode_kde_scratch_bytes(const tess_decode_encoding *encoding);
-void tess_decode_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding,
-                           int64_t electrode, const float *mark, void *scratch, float *out);
+size_t tess_de_kde_scratch_bytes(const tess_decode_encoding *encoding);
+void tess_de_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding, int64_t electrode,
+                       const float *mark, void *scratch, float *out);
 
 #endif

@@ -23,12 +23,11 @@ static bool any_nan(const double *place, int64_t n_dim)
     return false;
 }
 
-static tess_status place_at(tess_decode_blocks *blocks, const tess_decode_environment *env,
+static tess_status place_at(tess_blocks *blocks, const tess_decode_environment *env,
                             const tess_decode_position *position, const double *time, int64_t n,
                             double *place)
 {
-    double *raw =
-        tess_decode_blocks_alloc(blocks, n, (size_t)position->n_dim * sizeof *raw, "positions");
+    double *raw = tess_blocks_alloc(blocks, n, (size_t)position->n_dim * sizeof *raw, "positions");
     if (!raw) {
         return TESS_E_MEMORY;
     }
@@ -37,17 +36,17 @@ static tess_status place_at(tess_decode_blocks *blocks, const tess_decode_enviro
     return tess_decode_place(env, raw, n, place);
 }
 
-static tess_status find_places(tess_decode_blocks *blocks, const tess_decode_encoding *encoding,
-                               const tess_decode_observation *o,
-                               const tess_decode_row_spikes *spikes, places *out)
+static tess_status find_places(tess_blocks *blocks, const tess_decode_encoding *encoding,
+                               const tess_decode_observation *o, const tess_de_row_spikes *spikes,
+                               places *out)
 {
     const int64_t n_dim = encoding->info.n_place_dim;
     const int64_t n_electrode = o->spikes.n_electrode;
     const size_t place_bytes = (size_t)n_dim * sizeof(double);
-    double *all = tess_decode_blocks_alloc(blocks, spikes->n_total, place_bytes, "spike positions");
-    out->row = tess_decode_blocks_alloc(blocks, spikes->n_row, place_bytes, "positions of rows");
-    out->spike = tess_decode_blocks_alloc(blocks, n_electrode, sizeof *out->spike, "spike places");
-    out->is_missing = tess_decode_blocks_alloc(blocks, spikes->n_row, 1, "missing rows");
+    double *all = tess_blocks_alloc(blocks, spikes->n_total, place_bytes, "spike positions");
+    out->row = tess_blocks_alloc(blocks, spikes->n_row, place_bytes, "positions of rows");
+    out->spike = tess_blocks_alloc(blocks, n_electrode, sizeof *out->spike, "spike places");
+    out->is_missing = tess_blocks_alloc(blocks, spikes->n_row, 1, "missing rows");
     if (!all || !out->row || !out->spike || !out->is_missing) {
         return TESS_E_MEMORY;
     }
@@ -80,22 +79,22 @@ static void clear_rows(const uint8_t *is_missing, tess_array *out)
     }
 }
 
-static tess_status evaluate(tess_context *ctx, tess_decode_blocks *blocks,
+static tess_status evaluate(tess_context *ctx, tess_blocks *blocks,
                             const tess_decode_encoding *encoding, const tess_decode_observation *o,
                             int64_t first, int64_t n_row, bool local, tess_array *out,
                             tess_decode_likelihood_report *report)
 {
     const bool exclude = encoding->info.floor != TESS_DECODE_FLOOR_ABSOLUTE;
-    const tess_decode_row_request request = {
+    const tess_de_row_request request = {
         .observation = o,
         .first = first,
         .n_row = n_row,
         .with_marks = encoding->info.n_feature != NULL,
         .rules = {encoding->config.nan_policy, encoding->config.strict},
         .n_encoding_spike = exclude ? encoding->info.n_spike : NULL};
-    tess_decode_row_spikes spikes;
-    TESS_TRY(tess_decode_bin_scale(ctx, encoding, o, &report->bin_scale));
-    TESS_TRY(tess_decode_collect_rows(blocks, &request, &spikes, report));
+    tess_de_row_spikes spikes;
+    TESS_TRY(tess_de_bin_scale(ctx, encoding, o, &report->bin_scale));
+    TESS_TRY(tess_de_collect_rows(blocks, &request, &spikes, report));
     if (!local) {
         TESS_TRY(encoding->ops->rows(ctx, encoding, &spikes, report->bin_scale, out, report));
     } else {
@@ -109,25 +108,25 @@ static tess_status evaluate(tess_context *ctx, tess_decode_blocks *blocks,
     return TESS_OK;
 }
 
-tess_status tess_decode_evaluate(tess_context *ctx, const tess_decode_encoding *encoding,
-                                 const tess_decode_observation *observation, int64_t first,
-                                 int64_t n_row, bool local, tess_array *out,
-                                 tess_decode_likelihood_report *report)
+tess_status tess_de_evaluate(tess_context *ctx, const tess_decode_encoding *encoding,
+                             const tess_decode_observation *observation, int64_t first,
+                             int64_t n_row, bool local, tess_array *out,
+                             tess_decode_likelihood_report *report)
 {
     TESS_TRY(tess_context_check_cancel(ctx));
     if (n_row == 0) {
         return TESS_OK;
     }
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
     const tess_status status =
         evaluate(ctx, &blocks, encoding, observation, first, n_row, local, out, report);
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }
 
-void tess_decode_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
-                            const tess_decode_likelihood_report *report)
+void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
+                        const tess_decode_likelihood_report *report)
 {
     const double share =
         report->n_value > 0 ? (double)report->n_floored / (double)report->n_value : 0;
@@ -151,20 +150,20 @@ static tess_status likelihood(tess_context *ctx, const tess_decode_encoding *enc
     tess_decode_observation o;
     tess_decode_observation_init(&o, sizeof o);
     TESS_TRY(tess_struct_read(given, &o, sizeof o, "observation"));
-    TESS_TRY(tess_decode_check_rows(first, n_row, o.n_time));
-    TESS_TRY(tess_decode_check_out(out, n_row, local ? 0 : encoding->info.n_interior));
+    TESS_TRY(tess_de_check_rows(first, n_row, o.n_time));
+    TESS_TRY(tess_de_check_out(out, n_row, local ? 0 : encoding->info.n_interior));
     if (first == 0) {
-        TESS_TRY(tess_decode_check_observation(ctx, encoding, &o, local));
+        TESS_TRY(tess_de_check_observation(ctx, encoding, &o, local));
     } else {
-        TESS_TRY(tess_decode_check_grid(encoding, &o, local));
+        TESS_TRY(tess_de_check_grid(encoding, &o, local));
     }
     tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
                                             .bound = encoding->info.bound};
-    TESS_TRY(tess_decode_evaluate(ctx, encoding, &o, first, n_row, local, out, &counts));
+    TESS_TRY(tess_de_evaluate(ctx, encoding, &o, first, n_row, local, out, &counts));
     if (report) {
         tess_struct_init(report, report->struct_size, &counts, sizeof counts);
     } else {
-        tess_decode_warn_floor(ctx, encoding, &counts); // nobody else could
+        tess_de_warn_floor(ctx, encoding, &counts); // nobody else could
     }
     return TESS_OK;
 }
@@ -230,7 +229,7 @@ tess_status tess_decode_log_joint(tess_context *ctx, const tess_decode_encoding 
     tess_error_clear();
     TESS_TRY(check_joint(encoding, electrode, marks));
     const int64_t n = marks->shape[0];
-    TESS_TRY(tess_decode_check_out(out, n, encoding->info.n_interior));
+    TESS_TRY(tess_de_check_out(out, n, encoding->info.n_interior));
     if (n == 0) {
         return TESS_OK;
     }

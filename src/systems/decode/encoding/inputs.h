@@ -5,7 +5,7 @@
 #ifndef TESS_SYSTEMS_DECODE_INPUTS_H
 #define TESS_SYSTEMS_DECODE_INPUTS_H
 
-#include "systems/decode/blocks.h"
+#include "base/blocks.h"
 #include "systems/decode/encoding/encoding.h"
 
 #include <stdbool.h>
@@ -17,84 +17,86 @@
 // of and left alone.
 TESS_MUST_CHECK tess_status tess_decode_check_device(tess_context *ctx);
 
-TESS_MUST_CHECK tess_status tess_decode_check_encoding_config(
-    const tess_decode_encoding_config *given, tess_decode_encoding_config *config);
+TESS_MUST_CHECK tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
+                                                          tess_decode_encoding_config *config);
 // Pointers, counts and dtypes; no value is looked at.
-TESS_MUST_CHECK tess_status tess_decode_check_spikes(const tess_decode_spikes *spikes,
-                                                     bool with_marks);
+TESS_MUST_CHECK tess_status tess_de_check_spikes(const tess_decode_spikes *spikes, bool with_marks);
 // Bandwidths against the features of each electrode and the dimensions of a place.
-TESS_MUST_CHECK tess_status tess_decode_check_bandwidths(const tess_decode_encoding_config *config,
-                                                         const tess_decode_spikes *spikes,
-                                                         int64_t n_place_dim);
+TESS_MUST_CHECK tess_status tess_de_check_bandwidths(const tess_decode_encoding_config *config,
+                                                     const tess_decode_spikes *spikes,
+                                                     int64_t n_place_dim);
 // Times increase and are finite; no position is infinite; dimensions fit the environment.
-TESS_MUST_CHECK tess_status tess_decode_check_position(const tess_decode_position *position,
-                                                       const tess_decode_environment_info *env);
+TESS_MUST_CHECK tess_status tess_de_check_position(const tess_decode_position *position,
+                                                   const tess_decode_environment_info *env);
 // Rising and finite; name is the argument's.
-TESS_MUST_CHECK tess_status tess_decode_check_times(const double *time, int64_t n,
-                                                    const char *name);
+TESS_MUST_CHECK tess_status tess_de_check_times(const double *time, int64_t n, const char *name);
 // Electrodes and features are those of the fit.
-TESS_MUST_CHECK tess_status tess_decode_check_fitted(const tess_decode_encoding *encoding,
-                                                     const tess_decode_spikes *spikes);
+TESS_MUST_CHECK tess_status tess_de_check_fitted(const tess_decode_encoding *encoding,
+                                                 const tess_decode_spikes *spikes);
 // f32 or f64 [rows][columns] (columns 0: rank 1), host, contiguous.
-TESS_MUST_CHECK tess_status tess_decode_check_out(const tess_array *out, int64_t n_row,
-                                                  int64_t n_column);
-TESS_MUST_CHECK tess_status tess_decode_check_rows(int64_t first, int64_t n_row, int64_t n_time);
+TESS_MUST_CHECK tess_status tess_de_check_out(const tess_array *out, int64_t n_row,
+                                              int64_t n_column);
+TESS_MUST_CHECK tess_status tess_de_check_rows(int64_t first, int64_t n_row, int64_t n_time);
 
 // --- spikes.c ---
 
 // What was put right silently, for one warning per call.
-typedef struct tess_decode_notes {
+typedef struct tess_de_notes {
     int64_t n_unsorted; // electrodes
     int64_t unsorted_electrode;
     int64_t unsorted_spike;
     int64_t n_bad_time; // spikes dropped
     int64_t n_bad_mark;
-} tess_decode_notes;
+} tess_de_notes;
 
-typedef struct tess_decode_spike_rules {
+typedef struct tess_de_spike_rules {
     int32_t nan_policy;
     int32_t strict;
-} tess_decode_spike_rules;
+} tess_de_spike_rules;
 
 // One electrode's spikes with finite times, in time order.
-typedef struct tess_decode_ordered {
+typedef struct tess_de_ordered {
     int64_t n;
     const double *time;   // [n]
     const int64_t *index; // [n] into the caller's arrays; NULL: as they lie
-} tess_decode_ordered;
+} tess_de_ordered;
 
-TESS_MUST_CHECK tess_status tess_decode_order_spikes(
-    tess_decode_blocks *blocks, const tess_decode_spikes *spikes, int64_t electrode,
-    const tess_decode_spike_rules *rules, tess_decode_notes *notes, tess_decode_ordered *out);
+TESS_MUST_CHECK tess_status tess_de_order_spikes(tess_blocks *blocks,
+                                                 const tess_decode_spikes *spikes,
+                                                 int64_t electrode,
+                                                 const tess_de_spike_rules *rules,
+                                                 tess_de_notes *notes, tess_de_ordered *out);
 
 // Times and f64 marks of ordered spikes first..first+n-1; those with a non-finite mark are an error
 // or left out. Borrows the caller's arrays where it can.
-typedef struct tess_decode_taken {
+typedef struct tess_de_taken {
     int64_t n;
     const double *time;
     double *marks; // a copy; NULL for sorted spikes
-} tess_decode_taken;
+} tess_de_taken;
 
-TESS_MUST_CHECK tess_status tess_decode_take_spikes(
-    tess_decode_blocks *blocks, const tess_decode_spikes *spikes, int64_t electrode,
-    const tess_decode_ordered *ordered, int64_t first, int64_t n, bool with_marks,
-    const tess_decode_spike_rules *rules, tess_decode_notes *notes, tess_decode_taken *out);
+TESS_MUST_CHECK tess_status tess_de_take_spikes(tess_blocks *blocks,
+                                                const tess_decode_spikes *spikes, int64_t electrode,
+                                                const tess_de_ordered *ordered, int64_t first,
+                                                int64_t n, bool with_marks,
+                                                const tess_de_spike_rules *rules,
+                                                tess_de_notes *notes, tess_de_taken *out);
 
 // Warnings for what the notes counted. where: "training" or "decoding".
-void tess_decode_notes_log(tess_context *ctx, const tess_decode_notes *notes, const char *where);
+void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char *where);
 
 // First index i with time[i] >= value, and with time[i] > value.
-int64_t tess_decode_first_from(const double *time, int64_t n, double value);
-int64_t tess_decode_first_after(const double *time, int64_t n, double value);
+int64_t tess_de_first_from(const double *time, int64_t n, double value);
+int64_t tess_de_first_after(const double *time, int64_t n, double value);
 
 // Median step of rising times; 0 for fewer than two.
-TESS_MUST_CHECK tess_status tess_decode_median_step(tess_heap *heap, const double *time, int64_t n,
-                                                    double *step);
+TESS_MUST_CHECK tess_status tess_de_median_step(tess_heap *heap, const double *time, int64_t n,
+                                                double *step);
 
 // --- window.c ---
 
 // Where an observation's or training's spikes lie relative to a closed interval of time.
-typedef struct tess_decode_window {
+typedef struct tess_de_window {
     double begin_s;
     double end_s;
     int64_t n_in;
@@ -108,75 +110,75 @@ typedef struct tess_decode_window {
     int64_t silent_spikes;
     double silent_earliest_s;
     double silent_latest_s;
-} tess_decode_window;
+} tess_de_window;
 
-tess_decode_window tess_decode_window_open(double begin_s, double end_s);
+tess_de_window tess_de_window_open(double begin_s, double end_s);
 // Counts an electrode; [*first, *first + *n) are its spikes inside.
-void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
-                            const tess_decode_ordered *ordered, int64_t *first, int64_t *n);
+void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de_ordered *ordered,
+                        int64_t *first, int64_t *n);
 // Warns of electrodes whose spikes all lie to one side; fails when those of all electrodes do,
 // which is what clocks that disagree look like. name: "the training period".
-TESS_MUST_CHECK tess_status tess_decode_window_judge(tess_context *ctx,
-                                                     const tess_decode_window *window,
-                                                     const char *name);
+TESS_MUST_CHECK tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *window,
+                                                 const char *name);
 
 // --- selection.c ---
 
 // Training samples and spikes by the rule of config->membership, allocated in blocks; n_before and
 // n_after [n_electrode] of the caller.
-TESS_MUST_CHECK tess_status tess_decode_select(tess_context *ctx, tess_decode_blocks *blocks,
-                                               const tess_decode_environment *env,
-                                               const tess_decode_training *training,
-                                               const tess_decode_encoding_config *config,
-                                               int64_t *n_before, int64_t *n_after,
-                                               tess_decode_selection *out);
+TESS_MUST_CHECK tess_status tess_de_select(tess_context *ctx, tess_blocks *blocks,
+                                           const tess_decode_environment *env,
+                                           const tess_decode_training *training,
+                                           const tess_decode_encoding_config *config,
+                                           int64_t *n_before, int64_t *n_after,
+                                           tess_de_selection *out);
 
 // --- rows.c ---
 
-typedef struct tess_decode_row_request {
+typedef struct tess_de_row_request {
     const tess_decode_observation *observation;
     int64_t first;
     int64_t n_row;
     bool with_marks;
-    tess_decode_spike_rules rules;
+    tess_de_spike_rules rules;
     const int64_t *n_encoding_spike; // [n_electrode]: electrodes with 0 are left out; NULL: none is
-} tess_decode_row_request;
+} tess_de_row_request;
 
 // Spikes of a range of rows, without those of missing rows; counts of the window into report.
-TESS_MUST_CHECK tess_status tess_decode_collect_rows(tess_decode_blocks *blocks,
-                                                     const tess_decode_row_request *request,
-                                                     tess_decode_row_spikes *out,
-                                                     tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_collect_rows(tess_blocks *blocks,
+                                                 const tess_de_row_request *request,
+                                                 tess_de_row_spikes *out,
+                                                 tess_decode_likelihood_report *report);
 
 // --- observation.c ---
 
 // Shapes and times, without looking at spikes: cheap enough for every call.
-TESS_MUST_CHECK tess_status tess_decode_check_grid(const tess_decode_encoding *encoding,
-                                                   const tess_decode_observation *observation,
-                                                   bool local);
+TESS_MUST_CHECK tess_status tess_de_check_grid(const tess_decode_encoding *encoding,
+                                               const tess_decode_observation *observation,
+                                               bool local);
 // Everything a whole run needs checked before it starts: the grid, every spike of the window and
 // its mark. Warns of all that is odd, once, and prepares nothing.
-TESS_MUST_CHECK tess_status
-tess_decode_check_observation(tess_context *ctx, const tess_decode_encoding *encoding,
-                              const tess_decode_observation *observation, bool local);
+TESS_MUST_CHECK tess_status tess_de_check_observation(tess_context *ctx,
+                                                      const tess_decode_encoding *encoding,
+                                                      const tess_decode_observation *observation,
+                                                      bool local);
 // Decoding bin / position sample as configured, or from the two medians.
-TESS_MUST_CHECK tess_status tess_decode_bin_scale(tess_context *ctx,
-                                                  const tess_decode_encoding *encoding,
-                                                  const tess_decode_observation *observation,
-                                                  double *scale);
+TESS_MUST_CHECK tess_status tess_de_bin_scale(tess_context *ctx,
+                                              const tess_decode_encoding *encoding,
+                                              const tess_decode_observation *observation,
+                                              double *scale);
 
 // --- evaluate.c ---
 
 // As tess_decode_log_likelihood() and tess_decode_local_log_likelihood(), without warnings: for
-// callers that go chunk by chunk and have called tess_decode_check_observation().
-TESS_MUST_CHECK tess_status tess_decode_evaluate(tess_context *ctx,
-                                                 const tess_decode_encoding *encoding,
-                                                 const tess_decode_observation *observation,
-                                                 int64_t first, int64_t n_row, bool local,
-                                                 tess_array *out,
-                                                 tess_decode_likelihood_report *report);
+// callers that go chunk by chunk and have called tess_de_check_observation().
+TESS_MUST_CHECK tess_status tess_de_evaluate(tess_context *ctx,
+                                             const tess_decode_encoding *encoding,
+                                             const tess_decode_observation *observation,
+                                             int64_t first, int64_t n_row, bool local,
+                                             tess_array *out,
+                                             tess_decode_likelihood_report *report);
 // The warning about values on the absolute floor, if report has cause for one.
-void tess_decode_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
-                            const tess_decode_likelihood_report *report);
+void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
+                        const tess_decode_likelihood_report *report);
 
 #endif

@@ -17,10 +17,10 @@ static tess_status check(const tess_decode_observation *o, double rate, int64_t 
     if (o->n_time < 0 || (o->n_time > 0 && !o->time)) {
         TESS_FAIL(TESS_E_ARGUMENT, "time: %lld bins, but no times", (long long)o->n_time);
     }
-    TESS_TRY(tess_decode_check_rows(first, n_row, o->n_time));
-    TESS_TRY(tess_decode_check_out(out, n_row, 0));
-    TESS_TRY(tess_decode_check_times(o->time, o->n_time, "time"));
-    return tess_decode_check_spikes(&o->spikes, false);
+    TESS_TRY(tess_de_check_rows(first, n_row, o->n_time));
+    TESS_TRY(tess_de_check_out(out, n_row, 0));
+    TESS_TRY(tess_de_check_times(o->time, o->n_time, "time"));
+    return tess_de_check_spikes(&o->spikes, false);
 }
 
 static void put(tess_array *out, int64_t k, double value)
@@ -32,17 +32,16 @@ static void put(tess_array *out, int64_t k, double value)
     }
 }
 
-static tess_status count_and_put(tess_context *ctx, tess_decode_blocks *blocks,
-                                 const tess_decode_row_request *request, double rate,
-                                 tess_array *out)
+static tess_status count_and_put(tess_context *ctx, tess_blocks *blocks,
+                                 const tess_de_row_request *request, double rate, tess_array *out)
 {
     const tess_decode_observation *o = request->observation;
     tess_decode_likelihood_report report = {0};
-    tess_decode_row_spikes spikes;
+    tess_de_row_spikes spikes;
     double step_s = 0;
-    TESS_TRY(tess_decode_median_step(&ctx->heap, o->time, o->n_time, &step_s));
-    TESS_TRY(tess_decode_collect_rows(blocks, request, &spikes, &report));
-    int64_t *count = tess_decode_blocks_alloc(blocks, request->n_row, sizeof *count, "counts");
+    TESS_TRY(tess_de_median_step(&ctx->heap, o->time, o->n_time, &step_s));
+    TESS_TRY(tess_de_collect_rows(blocks, request, &spikes, &report));
+    int64_t *count = tess_blocks_alloc(blocks, request->n_row, sizeof *count, "counts");
     if (!count) {
         return TESS_E_MEMORY;
     }
@@ -70,13 +69,13 @@ tess_status tess_decode_no_spike_log_likelihood(tess_context *ctx,
     TESS_TRY(tess_struct_read(observation, &o, sizeof o, "observation"));
     TESS_TRY(check(&o, rate, first, n_row, out));
     // Only times count here, and one that is not finite lies in no bin.
-    const tess_decode_row_request request = {.observation = &o,
-                                             .first = first,
-                                             .n_row = n_row,
-                                             .rules = {.nan_policy = TESS_DECODE_NAN_DROP}};
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
+    const tess_de_row_request request = {.observation = &o,
+                                         .first = first,
+                                         .n_row = n_row,
+                                         .rules = {.nan_policy = TESS_DECODE_NAN_DROP}};
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
     const tess_status status = count_and_put(ctx, &blocks, &request, rate, out);
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }

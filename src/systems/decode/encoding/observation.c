@@ -9,15 +9,15 @@ static bool has_marks(const tess_decode_encoding *encoding)
     return encoding->info.n_feature != NULL;
 }
 
-tess_status tess_decode_check_grid(const tess_decode_encoding *encoding,
-                                   const tess_decode_observation *o, bool local)
+tess_status tess_de_check_grid(const tess_decode_encoding *encoding,
+                               const tess_decode_observation *o, bool local)
 {
     if (o->n_time < 0 || (o->n_time > 0 && !o->time)) {
         TESS_FAIL(TESS_E_ARGUMENT, "time: %lld bins, but no times", (long long)o->n_time);
     }
-    TESS_TRY(tess_decode_check_times(o->time, o->n_time, "time"));
-    TESS_TRY(tess_decode_check_spikes(&o->spikes, has_marks(encoding)));
-    TESS_TRY(tess_decode_check_fitted(encoding, &o->spikes));
+    TESS_TRY(tess_de_check_times(o->time, o->n_time, "time"));
+    TESS_TRY(tess_de_check_spikes(&o->spikes, has_marks(encoding)));
+    TESS_TRY(tess_de_check_fitted(encoding, &o->spikes));
     if (!local) {
         return TESS_OK;
     }
@@ -25,23 +25,22 @@ tess_status tess_decode_check_grid(const tess_decode_encoding *encoding,
         TESS_FAIL(TESS_E_ARGUMENT, "position and position_time are missing: the likelihood of a "
                                    "local state is evaluated where the animal is");
     }
-    TESS_TRY(
-        tess_decode_check_position(&o->position, tess_decode_environment_get_info(encoding->env)));
+    TESS_TRY(tess_de_check_position(&o->position, tess_decode_environment_get_info(encoding->env)));
     if (o->position.n_sample < 2) {
         TESS_FAIL(TESS_E_SHAPE, "position has 1 sample; at least 2 are needed to interpolate");
     }
     return TESS_OK;
 }
 
-tess_status tess_decode_bin_scale(tess_context *ctx, const tess_decode_encoding *encoding,
-                                  const tess_decode_observation *o, double *scale)
+tess_status tess_de_bin_scale(tess_context *ctx, const tess_decode_encoding *encoding,
+                              const tess_decode_observation *o, double *scale)
 {
     *scale = encoding->config.bin_scale;
     if (*scale > 0) {
         return TESS_OK;
     }
     double step_s = 0;
-    TESS_TRY(tess_decode_median_step(&ctx->heap, o->time, o->n_time, &step_s));
+    TESS_TRY(tess_de_median_step(&ctx->heap, o->time, o->n_time, &step_s));
     const bool known = step_s > 0 && encoding->info.bin_width_s > 0;
     *scale = known ? step_s / encoding->info.bin_width_s : 1;
     return TESS_OK;
@@ -52,7 +51,7 @@ static tess_status warn_width(tess_context *ctx, const tess_decode_encoding *enc
 {
     const double sample_s = encoding->info.bin_width_s;
     double step_s = 0;
-    TESS_TRY(tess_decode_median_step(&ctx->heap, o->time, o->n_time, &step_s));
+    TESS_TRY(tess_de_median_step(&ctx->heap, o->time, o->n_time, &step_s));
     const bool known = step_s > 0 && sample_s > 0;
     if (known && encoding->config.bin_scale == 1 && fabs(step_s / sample_s - 1) > 0.01) {
         tess_log_write(&ctx->log, TESS_LOG_WARNING,
@@ -79,30 +78,30 @@ static void warn_excluded(tess_context *ctx, const tess_decode_encoding *encodin
 
 static tess_status check_electrode(tess_context *ctx, const tess_decode_encoding *encoding,
                                    const tess_decode_observation *o, int64_t e,
-                                   tess_decode_notes *notes, tess_decode_window *window)
+                                   tess_de_notes *notes, tess_de_window *window)
 {
-    const tess_decode_spike_rules rules = {encoding->config.nan_policy, encoding->config.strict};
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
-    tess_decode_ordered ordered;
-    tess_decode_taken taken;
+    const tess_de_spike_rules rules = {encoding->config.nan_policy, encoding->config.strict};
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
+    tess_de_ordered ordered;
+    tess_de_taken taken;
     int64_t first = 0;
     int64_t n = 0;
-    tess_status status = tess_decode_order_spikes(&scratch, &o->spikes, e, &rules, notes, &ordered);
+    tess_status status = tess_de_order_spikes(&scratch, &o->spikes, e, &rules, notes, &ordered);
     if (status == TESS_OK) {
-        tess_decode_window_add(window, e, &ordered, &first, &n);
+        tess_de_window_add(window, e, &ordered, &first, &n);
         warn_excluded(ctx, encoding, e, n);
-        status = tess_decode_take_spikes(&scratch, &o->spikes, e, &ordered, first, n,
-                                         has_marks(encoding), &rules, notes, &taken);
+        status = tess_de_take_spikes(&scratch, &o->spikes, e, &ordered, first, n,
+                                     has_marks(encoding), &rules, notes, &taken);
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
-tess_status tess_decode_check_observation(tess_context *ctx, const tess_decode_encoding *encoding,
-                                          const tess_decode_observation *o, bool local)
+tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encoding *encoding,
+                                      const tess_decode_observation *o, bool local)
 {
-    TESS_TRY(tess_decode_check_grid(encoding, o, local));
+    TESS_TRY(tess_de_check_grid(encoding, o, local));
     if (o->spikes.n_electrode == 0) {
         tess_log_write(&ctx->log, TESS_LOG_WARNING,
                        "no electrodes at all: the likelihood is the same everywhere");
@@ -110,12 +109,12 @@ tess_status tess_decode_check_observation(tess_context *ctx, const tess_decode_e
     if (o->n_time == 0) {
         return TESS_OK;
     }
-    tess_decode_notes notes = {0};
-    tess_decode_window window = tess_decode_window_open(o->time[0], o->time[o->n_time - 1]);
+    tess_de_notes notes = {0};
+    tess_de_window window = tess_de_window_open(o->time[0], o->time[o->n_time - 1]);
     for (int64_t e = 0; e < o->spikes.n_electrode; e++) {
         TESS_TRY(check_electrode(ctx, encoding, o, e, &notes, &window));
     }
-    tess_decode_notes_log(ctx, &notes, "decoding");
+    tess_de_notes_log(ctx, &notes, "decoding");
     TESS_TRY(warn_width(ctx, encoding, o));
-    return tess_decode_window_judge(ctx, &window, "the decoding window");
+    return tess_de_window_judge(ctx, &window, "the decoding window");
 }

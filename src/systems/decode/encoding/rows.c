@@ -8,7 +8,7 @@
 // right.
 static int64_t bin_of(const double *time, int64_t n_time, double t)
 {
-    return n_time < 3 ? 0 : tess_decode_first_after(time + 1, n_time - 2, t);
+    return n_time < 3 ? 0 : tess_de_first_after(time + 1, n_time - 2, t);
 }
 
 void tess_decode_time_bin(const double *time, int64_t n_time, const double *spike_times,
@@ -23,7 +23,7 @@ void tess_decode_time_bin(const double *time, int64_t n_time, const double *spik
 
 // The spikes of rows first..first+n_row-1 among n_in that lie in the window from index begin on.
 static void range_of_rows(const tess_decode_observation *o, int64_t first, int64_t n_row,
-                          const tess_decode_ordered *ordered, int64_t *begin, int64_t *n_in)
+                          const tess_de_ordered *ordered, int64_t *begin, int64_t *n_in)
 {
     const int64_t last_with_spikes = o->n_time > 1 ? o->n_time - 2 : 0;
     const int64_t end_row = first + n_row;
@@ -33,26 +33,26 @@ static void range_of_rows(const tess_decode_observation *o, int64_t first, int64
         return;
     }
     if (first > 0) {
-        *begin = tess_decode_first_from(ordered->time, ordered->n, o->time[first]);
+        *begin = tess_de_first_from(ordered->time, ordered->n, o->time[first]);
     }
     const int64_t end = end_row > last_with_spikes
                             ? window_end
-                            : tess_decode_first_from(ordered->time, ordered->n, o->time[end_row]);
+                            : tess_de_first_from(ordered->time, ordered->n, o->time[end_row]);
     *n_in = end > *begin ? end - *begin : 0;
 }
 
 typedef struct collecting {
-    tess_decode_blocks *blocks;
-    const tess_decode_row_request *request;
-    tess_decode_notes notes;
-    tess_decode_window window;
+    tess_blocks *blocks;
+    const tess_de_row_request *request;
+    tess_de_notes notes;
+    tess_de_window window;
     const double **time;  // [n_electrode]
     const double **marks; // [n_electrode]
     int64_t *first;       // [n_electrode + 1]
     int64_t n_excluded;
 } collecting;
 
-static bool is_excluded(const tess_decode_row_request *request, int64_t e)
+static bool is_excluded(const tess_de_row_request *request, int64_t e)
 {
     return request->n_encoding_spike && request->n_encoding_spike[e] == 0;
 }
@@ -77,25 +77,25 @@ static int64_t drop_missing(const tess_decode_observation *o, int64_t n_feature,
 
 static tess_status collect_electrode(collecting *job, int64_t e)
 {
-    const tess_decode_row_request *request = job->request;
+    const tess_de_row_request *request = job->request;
     const tess_decode_observation *o = request->observation;
-    tess_decode_ordered ordered;
+    tess_de_ordered ordered;
     int64_t begin = 0;
     int64_t n = 0;
-    TESS_TRY(tess_decode_order_spikes(job->blocks, &o->spikes, e, &request->rules, &job->notes,
-                                      &ordered));
-    tess_decode_window_add(&job->window, e, &ordered, &begin, &n);
+    TESS_TRY(
+        tess_de_order_spikes(job->blocks, &o->spikes, e, &request->rules, &job->notes, &ordered));
+    tess_de_window_add(&job->window, e, &ordered, &begin, &n);
     range_of_rows(o, request->first, request->n_row, &ordered, &begin, &n);
     if (is_excluded(request, e)) {
         job->n_excluded += n;
         n = 0;
     }
-    tess_decode_taken taken;
-    TESS_TRY(tess_decode_take_spikes(job->blocks, &o->spikes, e, &ordered, begin, n,
-                                     request->with_marks, &request->rules, &job->notes, &taken));
+    tess_de_taken taken;
+    TESS_TRY(tess_de_take_spikes(job->blocks, &o->spikes, e, &ordered, begin, n,
+                                 request->with_marks, &request->rules, &job->notes, &taken));
     if (o->is_missing && taken.n > 0) {
         double *time =
-            tess_decode_blocks_copy(job->blocks, taken.time, taken.n, sizeof *time, "spike times");
+            tess_blocks_copy(job->blocks, taken.time, taken.n, sizeof *time, "spike times");
         if (!time) {
             return TESS_E_MEMORY;
         }
@@ -109,16 +109,16 @@ static tess_status collect_electrode(collecting *job, int64_t e)
     return TESS_OK;
 }
 
-static tess_status collect_all(collecting *job, tess_decode_row_spikes *out)
+static tess_status collect_all(collecting *job, tess_de_row_spikes *out)
 {
-    const tess_decode_row_request *request = job->request;
+    const tess_de_row_request *request = job->request;
     const tess_decode_observation *o = request->observation;
     const int64_t n_electrode = o->spikes.n_electrode;
     for (int64_t e = 0; e < n_electrode; e++) {
         TESS_TRY(collect_electrode(job, e));
     }
     const int64_t n_total = job->first[n_electrode];
-    int32_t *row = tess_decode_blocks_alloc(job->blocks, n_total, sizeof *row, "rows of spikes");
+    int32_t *row = tess_blocks_alloc(job->blocks, n_total, sizeof *row, "rows of spikes");
     if (!row) {
         return TESS_E_MEMORY;
     }
@@ -128,20 +128,18 @@ static tess_status collect_all(collecting *job, tess_decode_row_spikes *out)
             row[i] = (int32_t)(bin_of(o->time, o->n_time, t) - request->first);
         }
     }
-    *out = (tess_decode_row_spikes){.first = request->first,
-                                    .n_row = request->n_row,
-                                    .n_total = n_total,
-                                    .electrode_first = job->first,
-                                    .row = row,
-                                    .time = job->time,
-                                    .marks = request->with_marks ? job->marks : NULL};
+    *out = (tess_de_row_spikes){.first = request->first,
+                                .n_row = request->n_row,
+                                .n_total = n_total,
+                                .electrode_first = job->first,
+                                .row = row,
+                                .time = job->time,
+                                .marks = request->with_marks ? job->marks : NULL};
     return TESS_OK;
 }
 
-tess_status tess_decode_collect_rows(tess_decode_blocks *blocks,
-                                     const tess_decode_row_request *request,
-                                     tess_decode_row_spikes *out,
-                                     tess_decode_likelihood_report *report)
+tess_status tess_de_collect_rows(tess_blocks *blocks, const tess_de_row_request *request,
+                                 tess_de_row_spikes *out, tess_decode_likelihood_report *report)
 {
     const tess_decode_observation *o = request->observation;
     const int64_t n = o->spikes.n_electrode;
@@ -149,10 +147,10 @@ tess_status tess_decode_collect_rows(tess_decode_blocks *blocks,
     // Without time there is no window, and no row to collect.
     const double begin_s = o->n_time > 0 ? o->time[0] : (double)INFINITY;
     const double end_s = o->n_time > 0 ? o->time[o->n_time - 1] : -(double)INFINITY;
-    job.window = tess_decode_window_open(begin_s, end_s);
-    job.time = tess_decode_blocks_alloc(blocks, n, sizeof *job.time, "spikes of rows");
-    job.marks = tess_decode_blocks_alloc(blocks, n, sizeof *job.marks, "spikes of rows");
-    job.first = tess_decode_blocks_alloc(blocks, n + 1, sizeof *job.first, "spikes of rows");
+    job.window = tess_de_window_open(begin_s, end_s);
+    job.time = tess_blocks_alloc(blocks, n, sizeof *job.time, "spikes of rows");
+    job.marks = tess_blocks_alloc(blocks, n, sizeof *job.marks, "spikes of rows");
+    job.first = tess_blocks_alloc(blocks, n + 1, sizeof *job.first, "spikes of rows");
     if (!job.time || !job.marks || !job.first) {
         return TESS_E_MEMORY;
     }

@@ -102,13 +102,13 @@ static void copy_kept(const tess_decode_training *training, samples *s)
     }
 }
 
-static tess_status keep_samples(tess_context *ctx, tess_decode_blocks *keep,
-                                tess_decode_blocks *scratch, const tess_decode_environment *env,
+static tess_status keep_samples(tess_context *ctx, tess_blocks *keep, tess_blocks *scratch,
+                                const tess_decode_environment *env,
                                 const tess_decode_training *training, int strict, samples *s)
 {
     const int64_t n_place_dim = tess_decode_environment_get_info(env)->n_place_dim;
     const tess_decode_position *p = s->position = &training->position;
-    s->is_kept = tess_decode_blocks_alloc(scratch, p->n_sample, 1, "training samples");
+    s->is_kept = tess_blocks_alloc(scratch, p->n_sample, 1, "training samples");
     if (!s->is_kept) {
         return TESS_E_MEMORY;
     }
@@ -116,20 +116,20 @@ static tess_status keep_samples(tess_context *ctx, tess_decode_blocks *keep,
     TESS_TRY(mark_kept(ctx, training, strict, s));
     const size_t row_bytes = (size_t)p->n_dim * sizeof(double);
     const size_t place_bytes = (size_t)n_place_dim * sizeof(double);
-    s->time = tess_decode_blocks_alloc(scratch, s->n, sizeof(double), "training samples");
-    s->raw = tess_decode_blocks_alloc(scratch, s->n, row_bytes, "training samples");
-    s->run_begin_s = tess_decode_blocks_alloc(scratch, s->n_run, sizeof(double), "training runs");
-    s->run_end_s = tess_decode_blocks_alloc(scratch, s->n_run, sizeof(double), "training runs");
-    s->place = tess_decode_blocks_alloc(keep, s->n, place_bytes, "training positions");
+    s->time = tess_blocks_alloc(scratch, s->n, sizeof(double), "training samples");
+    s->raw = tess_blocks_alloc(scratch, s->n, row_bytes, "training samples");
+    s->run_begin_s = tess_blocks_alloc(scratch, s->n_run, sizeof(double), "training runs");
+    s->run_end_s = tess_blocks_alloc(scratch, s->n_run, sizeof(double), "training runs");
+    s->place = tess_blocks_alloc(keep, s->n, place_bytes, "training positions");
     if (training->weights) {
-        s->weights = tess_decode_blocks_alloc(keep, s->n, sizeof(double), "training weights");
+        s->weights = tess_blocks_alloc(keep, s->n, sizeof(double), "training weights");
     }
     if (!s->time || !s->raw || !s->run_begin_s || !s->run_end_s || !s->place ||
         (training->weights && !s->weights)) {
         return TESS_E_MEMORY;
     }
     copy_kept(training, s);
-    TESS_TRY(tess_decode_median_step(&ctx->heap, p->time, p->n_sample, &s->median_step_s));
+    TESS_TRY(tess_de_median_step(&ctx->heap, p->time, p->n_sample, &s->median_step_s));
     return tess_decode_place(env, s->raw, s->n, s->place);
 }
 
@@ -137,12 +137,12 @@ static tess_status keep_samples(tess_context *ctx, tess_decode_blocks *keep,
 // is picked twice, as the original does.
 static int64_t pick_in_runs(const samples *s, const double *time, int64_t n, int64_t *pick)
 {
-    const int64_t window_begin = tess_decode_first_from(time, n, s->time[0]);
-    const int64_t window_end = tess_decode_first_after(time, n, s->time[s->n - 1]);
+    const int64_t window_begin = tess_de_first_from(time, n, s->time[0]);
+    const int64_t window_end = tess_de_first_after(time, n, s->time[s->n - 1]);
     int64_t n_pick = 0;
     for (int64_t run = 0; run < s->n_run; run++) {
-        int64_t begin = tess_decode_first_from(time, n, s->run_begin_s[run]);
-        int64_t end = tess_decode_first_after(time, n, s->run_end_s[run]);
+        int64_t begin = tess_de_first_from(time, n, s->run_begin_s[run]);
+        int64_t end = tess_de_first_after(time, n, s->run_end_s[run]);
         begin = begin > window_begin ? begin : window_begin;
         end = end < window_end ? end : window_end;
         for (int64_t i = begin; i < end; i++) {
@@ -163,7 +163,7 @@ static int64_t pick_nearest(const samples *s, const double *time, int64_t n, int
     const int64_t n_sample = s->position->n_sample;
     int64_t n_pick = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t after = tess_decode_first_after(sample_s, n_sample, time[i]);
+        const int64_t after = tess_de_first_after(sample_s, n_sample, time[i]);
         int64_t nearest = after > 0 ? after - 1 : 0;
         if (after > 0 && after < n_sample &&
             sample_s[after] - time[i] <= time[i] - sample_s[after - 1]) {
@@ -180,12 +180,12 @@ static int64_t pick_nearest(const samples *s, const double *time, int64_t n, int
 }
 
 // Places of picked times, on the line through the training samples around them.
-static tess_status place_spikes(tess_decode_blocks *scratch, const tess_decode_environment *env,
+static tess_status place_spikes(tess_blocks *scratch, const tess_decode_environment *env,
                                 const samples *s, const double *time, int64_t n, double *place,
                                 double *weight)
 {
     const int64_t n_dim = s->position->n_dim;
-    double *raw = tess_decode_blocks_alloc(scratch, n, (size_t)n_dim * sizeof *raw, "positions");
+    double *raw = tess_blocks_alloc(scratch, n, (size_t)n_dim * sizeof *raw, "positions");
     if (!raw) {
         return TESS_E_MEMORY;
     }
@@ -211,7 +211,7 @@ static tess_status place_spikes(tess_decode_blocks *scratch, const tess_decode_e
 // A regression counts spikes at the samples that begin their bins; the last one begins none.
 static double begin_of_bin(const samples *s, double time)
 {
-    const int64_t after = tess_decode_first_after(s->time, s->n, time);
+    const int64_t after = tess_de_first_after(s->time, s->n, time);
     const int64_t last = s->n > 1 ? s->n - 2 : 0;
     const int64_t at = after > 0 ? after - 1 : 0;
     return s->time[at < last ? at : last];
@@ -222,15 +222,15 @@ typedef struct selecting {
     const tess_decode_spikes *spikes;
     const tess_decode_encoding_config *config;
     const samples *samples;
-    tess_decode_blocks *keep;
+    tess_blocks *keep;
     int64_t *n_spike;
     double **place;
     double **marks; // NULL: sorted spikes
     double **weight;
 } selecting;
 
-static tess_status keep_spikes(const selecting *job, tess_decode_blocks *scratch, int64_t e,
-                               const tess_decode_taken *taken)
+static tess_status keep_spikes(const selecting *job, tess_blocks *scratch, int64_t e,
+                               const tess_de_taken *taken)
 {
     const samples *s = job->samples;
     int64_t (*pick_by)(const samples *, const double *, int64_t, int64_t *) =
@@ -238,15 +238,15 @@ static tess_status keep_spikes(const selecting *job, tess_decode_blocks *scratch
     const int64_t n = pick_by(s, taken->time, taken->n, NULL);
     const int64_t n_place_dim = tess_decode_environment_get_info(job->env)->n_place_dim;
     const int64_t d = job->marks ? job->spikes->n_feature[e] : 0;
-    int64_t *pick = tess_decode_blocks_alloc(scratch, n, sizeof *pick, "training spikes");
-    double *time = tess_decode_blocks_alloc(scratch, n, sizeof *time, "training spikes");
-    double *place = tess_decode_blocks_alloc(job->keep, n, (size_t)n_place_dim * sizeof *place,
-                                             "positions of training spikes");
-    double *marks = tess_decode_blocks_alloc(job->keep, n, (size_t)d * sizeof *marks,
-                                             "features of training spikes");
+    int64_t *pick = tess_blocks_alloc(scratch, n, sizeof *pick, "training spikes");
+    double *time = tess_blocks_alloc(scratch, n, sizeof *time, "training spikes");
+    double *place = tess_blocks_alloc(job->keep, n, (size_t)n_place_dim * sizeof *place,
+                                      "positions of training spikes");
+    double *marks =
+        tess_blocks_alloc(job->keep, n, (size_t)d * sizeof *marks, "features of training spikes");
     double *weight = NULL;
     if (s->weights) {
-        weight = tess_decode_blocks_alloc(job->keep, n, sizeof *weight, "weights of spikes");
+        weight = tess_blocks_alloc(job->keep, n, sizeof *weight, "weights of spikes");
     }
     if (!pick || !time || !place || !marks || (s->weights && !weight)) {
         return TESS_E_MEMORY;
@@ -271,35 +271,34 @@ static tess_status keep_spikes(const selecting *job, tess_decode_blocks *scratch
 }
 
 static tess_status select_electrode(const selecting *job, tess_context *ctx, int64_t e,
-                                    tess_decode_notes *notes, tess_decode_window *window)
+                                    tess_de_notes *notes, tess_de_window *window)
 {
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
-    const tess_decode_spike_rules rules = {job->config->nan_policy, job->config->strict};
-    tess_decode_ordered ordered;
-    tess_decode_taken taken;
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
+    const tess_de_spike_rules rules = {job->config->nan_policy, job->config->strict};
+    tess_de_ordered ordered;
+    tess_de_taken taken;
     int64_t first = 0;
     int64_t n = 0;
-    tess_status status =
-        tess_decode_order_spikes(&scratch, job->spikes, e, &rules, notes, &ordered);
+    tess_status status = tess_de_order_spikes(&scratch, job->spikes, e, &rules, notes, &ordered);
     if (status == TESS_OK) {
-        tess_decode_window_add(window, e, &ordered, &first, &n);
-        status = tess_decode_take_spikes(&scratch, job->spikes, e, &ordered, 0, ordered.n,
-                                         job->marks != NULL, &rules, notes, &taken);
+        tess_de_window_add(window, e, &ordered, &first, &n);
+        status = tess_de_take_spikes(&scratch, job->spikes, e, &ordered, 0, ordered.n,
+                                     job->marks != NULL, &rules, notes, &taken);
     }
     if (status == TESS_OK) {
         status = keep_spikes(job, &scratch, e, &taken);
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
 static tess_status select_spikes(tess_context *ctx, const selecting *job, int64_t *n_before,
                                  int64_t *n_after)
 {
-    tess_decode_notes notes = {0};
+    tess_de_notes notes = {0};
     const samples *s = job->samples;
-    tess_decode_window window = tess_decode_window_open(s->time[0], s->time[s->n - 1]);
+    tess_de_window window = tess_de_window_open(s->time[0], s->time[s->n - 1]);
     for (int64_t e = 0; e < job->spikes->n_electrode; e++) {
         const int64_t before = window.n_before;
         const int64_t after = window.n_after;
@@ -308,36 +307,35 @@ static tess_status select_spikes(tess_context *ctx, const selecting *job, int64_
         n_before[e] = window.n_before - before;
         n_after[e] = window.n_after - after;
     }
-    tess_decode_notes_log(ctx, &notes, "training");
-    return tess_decode_window_judge(ctx, &window, "the training period");
+    tess_de_notes_log(ctx, &notes, "training");
+    return tess_de_window_judge(ctx, &window, "the training period");
 }
 
-tess_status tess_decode_select(tess_context *ctx, tess_decode_blocks *blocks,
-                               const tess_decode_environment *env,
-                               const tess_decode_training *training,
-                               const tess_decode_encoding_config *config, int64_t *n_before,
-                               int64_t *n_after, tess_decode_selection *out)
+tess_status tess_de_select(tess_context *ctx, tess_blocks *blocks,
+                           const tess_decode_environment *env, const tess_decode_training *training,
+                           const tess_decode_encoding_config *config, int64_t *n_before,
+                           int64_t *n_after, tess_de_selection *out)
 {
     const bool sorted = config->algorithm == TESS_DECODE_SORTED_SPIKES_KDE ||
                         config->algorithm == TESS_DECODE_SORTED_SPIKES_GLM;
     const int64_t n_electrode = training->spikes.n_electrode;
     samples s = {0};
     selecting job = {env, &training->spikes, config, &s, blocks, NULL, NULL, NULL, NULL};
-    job.n_spike = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(int64_t), "spike counts");
-    job.place = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike positions");
-    job.marks = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike features");
-    job.weight = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike weights");
+    job.n_spike = tess_blocks_alloc(blocks, n_electrode, sizeof(int64_t), "spike counts");
+    job.place = tess_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike positions");
+    job.marks = tess_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike features");
+    job.weight = tess_blocks_alloc(blocks, n_electrode, sizeof(double *), "spike weights");
     if (!job.n_spike || !job.place || !job.marks || !job.weight) {
         return TESS_E_MEMORY;
     }
     job.marks = sorted ? NULL : job.marks;
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     tess_status status = keep_samples(ctx, blocks, &scratch, env, training, config->strict, &s);
     if (status == TESS_OK) {
         status = select_spikes(ctx, &job, n_before, n_after);
     }
-    *out = (tess_decode_selection){
+    *out = (tess_de_selection){
         .n_sample = s.n,
         .n_dim = tess_decode_environment_get_info(env)->n_place_dim,
         .n_electrode = n_electrode,
@@ -349,6 +347,6 @@ tess_status tess_decode_select(tess_context *ctx, tess_decode_blocks *blocks,
         .spike_marks = job.marks,
         .spike_weight = s.weights ? job.weight : NULL,
     };
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

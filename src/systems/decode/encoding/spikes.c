@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-int64_t tess_decode_first_from(const double *time, int64_t n, double value)
+int64_t tess_de_first_from(const double *time, int64_t n, double value)
 {
     int64_t low = 0;
     int64_t high = n;
@@ -21,7 +21,7 @@ int64_t tess_decode_first_from(const double *time, int64_t n, double value)
     return low;
 }
 
-int64_t tess_decode_first_after(const double *time, int64_t n, double value)
+int64_t tess_de_first_after(const double *time, int64_t n, double value)
 {
     int64_t low = 0;
     int64_t high = n;
@@ -36,7 +36,7 @@ int64_t tess_decode_first_after(const double *time, int64_t n, double value)
     return low;
 }
 
-tess_status tess_decode_median_step(tess_heap *heap, const double *time, int64_t n, double *step)
+tess_status tess_de_median_step(tess_heap *heap, const double *time, int64_t n, double *step)
 {
     *step = 0;
     if (n < 2) {
@@ -56,14 +56,14 @@ tess_status tess_decode_median_step(tess_heap *heap, const double *time, int64_t
 }
 
 // The spikes that have a finite time, then by time; equal times keep their order.
-static tess_status reorder(tess_decode_blocks *blocks, const double *time, int64_t n,
-                           int64_t n_finite, tess_decode_ordered *out)
+static tess_status reorder(tess_blocks *blocks, const double *time, int64_t n, int64_t n_finite,
+                           tess_de_ordered *out)
 {
-    double *finite = tess_decode_blocks_alloc(blocks, n_finite, sizeof *finite, "spike times");
-    double *sorted = tess_decode_blocks_alloc(blocks, n_finite, sizeof *sorted, "spike times");
-    int64_t *place = tess_decode_blocks_alloc(blocks, n_finite, sizeof *place, "spike order");
-    int64_t *order = tess_decode_blocks_alloc(blocks, n_finite, sizeof *order, "spike order");
-    int64_t *scratch = tess_decode_blocks_alloc(blocks, n_finite, sizeof *scratch, "spike order");
+    double *finite = tess_blocks_alloc(blocks, n_finite, sizeof *finite, "spike times");
+    double *sorted = tess_blocks_alloc(blocks, n_finite, sizeof *sorted, "spike times");
+    int64_t *place = tess_blocks_alloc(blocks, n_finite, sizeof *place, "spike order");
+    int64_t *order = tess_blocks_alloc(blocks, n_finite, sizeof *order, "spike order");
+    int64_t *scratch = tess_blocks_alloc(blocks, n_finite, sizeof *scratch, "spike order");
     if (!finite || !sorted || !place || !order || !scratch) {
         return TESS_E_MEMORY;
     }
@@ -79,13 +79,13 @@ static tess_status reorder(tess_decode_blocks *blocks, const double *time, int64
         sorted[i] = finite[order[i]];
         scratch[i] = place[order[i]];
     }
-    *out = (tess_decode_ordered){.n = n_finite, .time = sorted, .index = scratch};
+    *out = (tess_de_ordered){.n = n_finite, .time = sorted, .index = scratch};
     return TESS_OK;
 }
 
-tess_status tess_decode_order_spikes(tess_decode_blocks *blocks, const tess_decode_spikes *spikes,
-                                     int64_t electrode, const tess_decode_spike_rules *rules,
-                                     tess_decode_notes *notes, tess_decode_ordered *out)
+tess_status tess_de_order_spikes(tess_blocks *blocks, const tess_decode_spikes *spikes,
+                                 int64_t electrode, const tess_de_spike_rules *rules,
+                                 tess_de_notes *notes, tess_de_ordered *out)
 {
     const double *time = spikes->times[electrode];
     const int64_t n = spikes->n_spike[electrode];
@@ -120,7 +120,7 @@ tess_status tess_decode_order_spikes(tess_decode_blocks *blocks, const tess_deco
     }
     notes->n_bad_time += n - n_finite;
     if (unsorted < 0 && n_finite == n) {
-        *out = (tess_decode_ordered){.n = n, .time = time, .index = NULL};
+        *out = (tess_de_ordered){.n = n, .time = time, .index = NULL};
         return TESS_OK;
     }
     return reorder(blocks, time, n, n_finite, out);
@@ -147,9 +147,9 @@ static int64_t bad_feature(const tess_decode_spikes *spikes, int64_t electrode, 
 
 // Spikes first..first+n-1 with good marks into room of the same size.
 static tess_status copy_good(const tess_decode_spikes *spikes, int64_t electrode,
-                             const tess_decode_ordered *ordered, int64_t first, int64_t n,
-                             const tess_decode_spike_rules *rules, tess_decode_taken *out,
-                             double *time, double *marks)
+                             const tess_de_ordered *ordered, int64_t first, int64_t n,
+                             const tess_de_spike_rules *rules, tess_de_taken *out, double *time,
+                             double *marks)
 {
     const int64_t d = spikes->n_feature[electrode];
     out->n = 0;
@@ -178,20 +178,18 @@ static tess_status copy_good(const tess_decode_spikes *spikes, int64_t electrode
     return TESS_OK;
 }
 
-tess_status tess_decode_take_spikes(tess_decode_blocks *blocks, const tess_decode_spikes *spikes,
-                                    int64_t electrode, const tess_decode_ordered *ordered,
-                                    int64_t first, int64_t n, bool with_marks,
-                                    const tess_decode_spike_rules *rules, tess_decode_notes *notes,
-                                    tess_decode_taken *out)
+tess_status tess_de_take_spikes(tess_blocks *blocks, const tess_decode_spikes *spikes,
+                                int64_t electrode, const tess_de_ordered *ordered, int64_t first,
+                                int64_t n, bool with_marks, const tess_de_spike_rules *rules,
+                                tess_de_notes *notes, tess_de_taken *out)
 {
-    *out = (tess_decode_taken){.n = n, .time = ordered->time + first};
+    *out = (tess_de_taken){.n = n, .time = ordered->time + first};
     if (!with_marks || n == 0) {
         return TESS_OK;
     }
     const int64_t d = spikes->n_feature[electrode];
-    double *time = tess_decode_blocks_alloc(blocks, n, sizeof *time, "spike times");
-    double *marks =
-        tess_decode_blocks_alloc(blocks, n, (size_t)d * sizeof *marks, "waveform features");
+    double *time = tess_blocks_alloc(blocks, n, sizeof *time, "spike times");
+    double *marks = tess_blocks_alloc(blocks, n, (size_t)d * sizeof *marks, "waveform features");
     if (!time || !marks) {
         return TESS_E_MEMORY;
     }
@@ -200,7 +198,7 @@ tess_status tess_decode_take_spikes(tess_decode_blocks *blocks, const tess_decod
     return TESS_OK;
 }
 
-void tess_decode_notes_log(tess_context *ctx, const tess_decode_notes *notes, const char *where)
+void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char *where)
 {
     if (notes->n_unsorted > 0) {
         tess_log_write(&ctx->log, TESS_LOG_WARNING,

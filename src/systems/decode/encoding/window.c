@@ -4,19 +4,19 @@
 
 #include <math.h>
 
-tess_decode_window tess_decode_window_open(double begin_s, double end_s)
+tess_de_window tess_de_window_open(double begin_s, double end_s)
 {
-    return (tess_decode_window){.begin_s = begin_s,
-                                .end_s = end_s,
-                                .earliest_s = (double)INFINITY,
-                                .latest_s = -(double)INFINITY};
+    return (tess_de_window){.begin_s = begin_s,
+                            .end_s = end_s,
+                            .earliest_s = (double)INFINITY,
+                            .latest_s = -(double)INFINITY};
 }
 
-void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
-                            const tess_decode_ordered *ordered, int64_t *first, int64_t *n)
+void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de_ordered *ordered,
+                        int64_t *first, int64_t *n)
 {
-    const int64_t begin = tess_decode_first_from(ordered->time, ordered->n, window->begin_s);
-    const int64_t end = tess_decode_first_after(ordered->time, ordered->n, window->end_s);
+    const int64_t begin = tess_de_first_from(ordered->time, ordered->n, window->begin_s);
+    const int64_t end = tess_de_first_after(ordered->time, ordered->n, window->end_s);
     *first = begin;
     *n = end > begin ? end - begin : 0;
     if (ordered->n == 0) {
@@ -41,8 +41,7 @@ void tess_decode_window_add(tess_decode_window *window, int64_t electrode,
     }
 }
 
-tess_status tess_decode_window_judge(tess_context *ctx, const tess_decode_window *w,
-                                     const char *name)
+tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, const char *name)
 {
     if (w->n_electrode > 0 && w->n_in == 0 &&
         (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {

@@ -23,13 +23,13 @@ static tess_mixture_config config_of(const tess_decode_encoding *encoding, int64
 
 // Marks and places of an electrode's spikes side by side.
 static tess_status fit_joint(tess_context *ctx, const tess_decode_encoding *encoding,
-                             tess_decode_blocks *scratch, int64_t e, tess_mixture *out)
+                             tess_blocks *scratch, int64_t e, tess_mixture *out)
 {
-    const tess_decode_selection *s = &encoding->selection;
+    const tess_de_selection *s = &encoding->selection;
     const int64_t d = s->n_feature[e];
     const int64_t width = d + s->n_dim;
     double *points =
-        tess_decode_blocks_alloc(scratch, s->n_spike[e], (size_t)width * sizeof *points, "points");
+        tess_blocks_alloc(scratch, s->n_spike[e], (size_t)width * sizeof *points, "points");
     if (!points) {
         return TESS_E_MEMORY;
     }
@@ -44,9 +44,9 @@ static tess_status fit_joint(tess_context *ctx, const tess_decode_encoding *enco
 }
 
 static tess_status fit_mixtures(tess_context *ctx, const tess_decode_encoding *encoding,
-                                tess_decode_gmm *gmm)
+                                tess_de_gmm *gmm)
 {
-    const tess_decode_selection *s = &encoding->selection;
+    const tess_de_selection *s = &encoding->selection;
     const tess_decode_encoding_config *c = &encoding->config;
     tess_mixture_config config =
         config_of(encoding, c->gmm_components_occupancy, 0, STREAM_OCCUPANCY);
@@ -56,10 +56,10 @@ static tess_status fit_mixtures(tess_context *ctx, const tess_decode_encoding *e
         config = config_of(encoding, c->gmm_components_gpi, e, STREAM_GROUND);
         TESS_TRY(tess_mixture_fit(ctx, s->spike_place[e], s->n_spike[e], s->n_dim, &config,
                                   &gmm->ground[e]));
-        tess_decode_blocks scratch;
-        tess_decode_blocks_init(&scratch, &ctx->heap);
+        tess_blocks scratch;
+        tess_blocks_init(&scratch, &ctx->heap);
         const tess_status status = fit_joint(ctx, encoding, &scratch, e, &gmm->joint[e]);
-        tess_decode_blocks_free(&scratch);
+        tess_blocks_free(&scratch);
         TESS_TRY(status);
         // As many as a joint evaluation wants: exponents, conditional means, a point.
         const int64_t width = s->n_feature[e] + s->n_dim;
@@ -71,7 +71,7 @@ static tess_status fit_mixtures(tess_context *ctx, const tess_decode_encoding *e
     return TESS_OK;
 }
 
-static void fill_bins(const tess_decode_encoding *encoding, tess_decode_gmm *gmm, double *occupancy,
+static void fill_bins(const tess_decode_encoding *encoding, tess_de_gmm *gmm, double *occupancy,
                       double *fields, double *scratch)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
@@ -83,28 +83,28 @@ static void fill_bins(const tess_decode_encoding *encoding, tess_decode_gmm *gmm
             const double log_g = tess_mixture_log(&gmm->ground[e], place, scratch);
             const double rate = gmm->mean_rates[e] * exp(log_g - gmm->log_occupancy[p]);
             fields[e * env->n_interior + p] = exp(log_g);
-            gmm->summed[p] += rate > TESS_DECODE_EPS ? rate : TESS_DECODE_EPS;
+            gmm->summed[p] += rate > TESS_DE_EPS ? rate : TESS_DE_EPS;
         }
     }
 }
 
 static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
-                       const tess_decode_selection *s)
+                       const tess_de_selection *s)
 {
-    tess_decode_blocks *blocks = &encoding->blocks;
+    tess_blocks *blocks = &encoding->blocks;
     const int64_t n_bin = encoding->info.n_interior;
     const int64_t n = s->n_electrode;
-    tess_decode_gmm *gmm = tess_decode_blocks_alloc(blocks, 1, sizeof *gmm, "mixture model");
-    double *occupancy = tess_decode_blocks_alloc(blocks, n_bin, sizeof(double), "occupancy");
-    double *fields = tess_decode_blocks_alloc(blocks, n * n_bin, sizeof(double), "place fields");
+    tess_de_gmm *gmm = tess_blocks_alloc(blocks, 1, sizeof *gmm, "mixture model");
+    double *occupancy = tess_blocks_alloc(blocks, n_bin, sizeof(double), "occupancy");
+    double *fields = tess_blocks_alloc(blocks, n * n_bin, sizeof(double), "place fields");
     if (!gmm || !occupancy || !fields) {
         return TESS_E_MEMORY;
     }
-    gmm->ground = tess_decode_blocks_alloc(blocks, n, sizeof *gmm->ground, "mixtures");
-    gmm->joint = tess_decode_blocks_alloc(blocks, n, sizeof *gmm->joint, "mixtures");
-    gmm->log_occupancy = tess_decode_blocks_alloc(blocks, n_bin, sizeof(double), "occupancy");
-    gmm->summed = tess_decode_blocks_alloc(blocks, n_bin, sizeof(double), "summed intensity");
-    gmm->mean_rates = tess_decode_blocks_alloc(blocks, n, sizeof(double), "mean rates");
+    gmm->ground = tess_blocks_alloc(blocks, n, sizeof *gmm->ground, "mixtures");
+    gmm->joint = tess_blocks_alloc(blocks, n, sizeof *gmm->joint, "mixtures");
+    gmm->log_occupancy = tess_blocks_alloc(blocks, n_bin, sizeof(double), "occupancy");
+    gmm->summed = tess_blocks_alloc(blocks, n_bin, sizeof(double), "summed intensity");
+    gmm->mean_rates = tess_blocks_alloc(blocks, n, sizeof(double), "mean rates");
     if (!gmm->ground || !gmm->joint || !gmm->log_occupancy || !gmm->summed || !gmm->mean_rates) {
         return TESS_E_MEMORY;
     }
@@ -112,11 +112,11 @@ static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
     gmm->n_dim = s->n_dim;
     for (int64_t e = 0; e < n; e++) {
         const double rate = (double)s->n_spike[e] / (double)s->n_sample;
-        gmm->mean_rates[e] = rate > TESS_DECODE_EPS ? rate : TESS_DECODE_EPS;
+        gmm->mean_rates[e] = rate > TESS_DE_EPS ? rate : TESS_DE_EPS;
     }
     encoding->model = gmm;
     TESS_TRY(fit_mixtures(ctx, encoding, gmm));
-    double *scratch = tess_decode_blocks_alloc(blocks, gmm->scratch_items, sizeof(double), "room");
+    double *scratch = tess_blocks_alloc(blocks, gmm->scratch_items, sizeof(double), "room");
     if (!scratch) {
         return TESS_E_MEMORY;
     }
@@ -130,7 +130,7 @@ static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
 
 static void release(tess_decode_encoding *encoding)
 {
-    tess_decode_gmm *gmm = encoding->model;
+    tess_de_gmm *gmm = encoding->model;
     if (!gmm) {
         return;
     }
@@ -148,12 +148,12 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)encoding->info.n_interior * 8 * 512; // a tile of spikes
 }
 
-const tess_decode_encoding_ops tess_decode_gmm_ops = {
+const tess_de_encoding_ops tess_de_gmm_ops = {
     .name = "clusterless_gmm",
     .fit = fit,
     .free = release,
-    .rows = tess_decode_gmm_rows,
-    .local_rows = tess_decode_gmm_local_rows,
-    .log_joint = tess_decode_gmm_log_joint,
+    .rows = tess_de_gmm_rows,
+    .local_rows = tess_de_gmm_local_rows,
+    .log_joint = tess_de_gmm_log_joint,
     .rows_bytes = rows_bytes,
 };

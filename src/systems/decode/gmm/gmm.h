@@ -5,7 +5,7 @@
 #include "numerics/mixture.h"
 #include "systems/decode/encoding/encoding.h"
 
-typedef struct tess_decode_gmm {
+typedef struct tess_de_gmm {
     int64_t n_electrode;
     int64_t n_dim;
     tess_mixture occupancy;
@@ -15,22 +15,22 @@ typedef struct tess_decode_gmm {
     double *summed;        // [P]
     double *mean_rates;    // [n_electrode], at least 1e-15
     int64_t scratch_items; // that one evaluation needs
-} tess_decode_gmm;
+} tess_de_gmm;
 
 // gmm_rows.c
-TESS_MUST_CHECK tess_status tess_decode_gmm_rows(tess_context *ctx,
-                                                 const tess_decode_encoding *encoding,
-                                                 const tess_decode_row_spikes *spikes, double scale,
-                                                 tess_array *out,
-                                                 tess_decode_likelihood_report *report);
-TESS_MUST_CHECK tess_status tess_decode_gmm_log_joint(tess_context *ctx,
-                                                      const tess_decode_encoding *encoding,
-                                                      int64_t electrode, const double *marks,
-                                                      int64_t n, tess_array *out,
-                                                      tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_gmm_rows(tess_context *ctx,
+                                             const tess_decode_encoding *encoding,
+                                             const tess_de_row_spikes *spikes, double scale,
+                                             tess_array *out,
+                                             tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_gmm_log_joint(tess_context *ctx,
+                                                  const tess_decode_encoding *encoding,
+                                                  int64_t electrode, const double *marks, int64_t n,
+                                                  tess_array *out,
+                                                  tess_decode_likelihood_report *report);
 // gmm_local.c
-TESS_MUST_CHECK tess_status tess_decode_gmm_local_rows(
-    tess_context *ctx, const tess_decode_encoding *encoding, const tess_decode_row_spikes *spikes,
+TESS_MUST_CHECK tess_status tess_de_gmm_local_rows(
+    tess_context *ctx, const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
     double scale, const double *row_place, const double *const *spike_place, tess_array *out,
     tess_decode_likelihood_report *report);
 

@@ -23,7 +23,7 @@ typedef struct local_job {
 static tess_status spike_block(void *arg, int64_t block, int32_t worker)
 {
     const local_job *job = arg;
-    const tess_decode_gmm *gmm = job->encoding->model;
+    const tess_de_gmm *gmm = job->encoding->model;
     const tess_mixture *m = &gmm->joint[job->electrode];
     const int64_t d = m->n_dim - gmm->n_dim;
     double *scratch = job->scratch + worker * gmm->scratch_items;
@@ -44,7 +44,7 @@ static tess_status spike_block(void *arg, int64_t block, int32_t worker)
 static tess_status row_block(void *arg, int64_t block, int32_t worker)
 {
     const local_job *job = arg;
-    const tess_decode_gmm *gmm = job->encoding->model;
+    const tess_de_gmm *gmm = job->encoding->model;
     double *scratch = job->scratch + worker * gmm->scratch_items;
     const int64_t end = (block + 1) * BLOCK < job->n ? (block + 1) * BLOCK : job->n;
     for (int64_t k = block * BLOCK; k < end; k++) {
@@ -62,15 +62,13 @@ static tess_status row_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-static tess_status add_spikes(tess_context *ctx, local_job *job,
-                              const tess_decode_row_spikes *spikes,
+static tess_status add_spikes(tess_context *ctx, local_job *job, const tess_de_row_spikes *spikes,
                               const double *const *spike_place, double *rows,
                               tess_decode_likelihood_report *report)
 {
-    const tess_decode_gmm *gmm = job->encoding->model;
-    const double floor = job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE
-                             ? TESS_DECODE_LOG_EPS
-                             : LOWEST_VALUE;
+    const tess_de_gmm *gmm = job->encoding->model;
+    const double floor =
+        job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
     for (int64_t e = 0; e < gmm->n_electrode; e++) {
         const int64_t first = spikes->electrode_first[e];
         job->electrode = e;
@@ -89,20 +87,19 @@ static tess_status add_spikes(tess_context *ctx, local_job *job,
     return TESS_OK;
 }
 
-static tess_status evaluate(tess_context *ctx, tess_decode_blocks *scratch,
-                            const tess_decode_encoding *encoding,
-                            const tess_decode_row_spikes *spikes, double scale,
-                            const double *row_place, const double *const *spike_place,
+static tess_status evaluate(tess_context *ctx, tess_blocks *scratch,
+                            const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                            double scale, const double *row_place, const double *const *spike_place,
                             tess_array *out, tess_decode_likelihood_report *report)
 {
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     const int64_t n = spikes->n_row;
     const int64_t most = n > spikes->n_total ? n : spikes->n_total;
     local_job job = {.encoding = encoding};
-    double *rows = tess_decode_blocks_alloc(scratch, n, sizeof *rows, "local rows");
-    job.values = tess_decode_blocks_alloc(scratch, most, sizeof *job.values, "local values");
-    job.scratch = tess_decode_blocks_alloc(
-        scratch, tess_pool_threads(ctx->pool) * gmm->scratch_items, sizeof *job.scratch, "room");
+    double *rows = tess_blocks_alloc(scratch, n, sizeof *rows, "local rows");
+    job.values = tess_blocks_alloc(scratch, most, sizeof *job.values, "local values");
+    job.scratch = tess_blocks_alloc(scratch, tess_pool_threads(ctx->pool) * gmm->scratch_items,
+                                    sizeof *job.scratch, "room");
     if (!rows || !job.values || !job.scratch) {
         return TESS_E_MEMORY;
     }
@@ -121,15 +118,15 @@ static tess_status evaluate(tess_context *ctx, tess_decode_blocks *scratch,
     return TESS_OK;
 }
 
-tess_status tess_decode_gmm_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                       const tess_decode_row_spikes *spikes, double scale,
-                                       const double *row_place, const double *const *spike_place,
-                                       tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_gmm_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                                   const tess_de_row_spikes *spikes, double scale,
+                                   const double *row_place, const double *const *spike_place,
+                                   tess_array *out, tess_decode_likelihood_report *report)
 {
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status =
         evaluate(ctx, &scratch, encoding, spikes, scale, row_place, spike_place, out, report);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

@@ -77,7 +77,7 @@ static double floor_of(const tess_decode_encoding *encoding, double most)
 {
     switch (encoding->info.floor) {
     case TESS_DECODE_FLOOR_ABSOLUTE:
-        return TESS_DECODE_LOG_EPS;
+        return TESS_DE_LOG_EPS;
     case TESS_DECODE_FLOOR_RELATIVE:
         return fmax(most - encoding->config.floor_nats, LOWEST_VALUE);
     default:
@@ -88,7 +88,7 @@ static double floor_of(const tess_decode_encoding *encoding, double most)
 static void spike_values(const tile_job *job, int64_t i, double *scratch)
 {
     const tess_decode_encoding *encoding = job->encoding;
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
     const tess_mixture *m = &gmm->joint[job->electrode];
     double *exponent = scratch;
@@ -118,7 +118,7 @@ static void spike_values(const tile_job *job, int64_t i, double *scratch)
 static tess_status tile_block(void *arg, int64_t block, int32_t worker)
 {
     const tile_job *job = arg;
-    const tess_decode_gmm *gmm = job->encoding->model;
+    const tess_de_gmm *gmm = job->encoding->model;
     const int64_t end = (block + 1) * SPIKES < job->n ? (block + 1) * SPIKES : job->n;
     for (int64_t i = block * SPIKES; i < end; i++) {
         spike_values(job, i, job->scratch + worker * gmm->scratch_items);
@@ -170,32 +170,32 @@ static tess_status electrode_values(tess_context *ctx, tile_job *job, const doub
     return TESS_OK;
 }
 
-static tess_status open_tile(tess_context *ctx, tess_decode_blocks *scratch,
+static tess_status open_tile(tess_context *ctx, tess_blocks *scratch,
                              const tess_decode_encoding *encoding, tile_job *job)
 {
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     *job = (tile_job){.encoding = encoding};
-    job->values = tess_decode_blocks_alloc(scratch, TILE * encoding->info.n_interior,
-                                           sizeof *job->values, "a tile of spikes");
-    job->n_floored = tess_decode_blocks_alloc(scratch, TILE, sizeof *job->n_floored, "counts");
-    job->scratch = tess_decode_blocks_alloc(
-        scratch, tess_pool_threads(ctx->pool) * gmm->scratch_items, sizeof *job->scratch, "room");
+    job->values = tess_blocks_alloc(scratch, TILE * encoding->info.n_interior, sizeof *job->values,
+                                    "a tile of spikes");
+    job->n_floored = tess_blocks_alloc(scratch, TILE, sizeof *job->n_floored, "counts");
+    job->scratch = tess_blocks_alloc(scratch, tess_pool_threads(ctx->pool) * gmm->scratch_items,
+                                     sizeof *job->scratch, "room");
     return job->values && job->n_floored && job->scratch ? TESS_OK : TESS_E_MEMORY;
 }
 
-tess_status tess_decode_gmm_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                 const tess_decode_row_spikes *spikes, double scale,
-                                 tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_gmm_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                             const tess_de_row_spikes *spikes, double scale, tess_array *out,
+                             tess_decode_likelihood_report *report)
 {
-    const tess_decode_gmm *gmm = encoding->model;
+    const tess_de_gmm *gmm = encoding->model;
     const int64_t n_bin = encoding->info.n_interior;
     for (int64_t k = 0; k < spikes->n_row; k++) {
         for (int64_t p = 0; p < n_bin; p++) {
             put(out, k * n_bin + p, -scale * gmm->summed[p], false);
         }
     }
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     tile_job job;
     tess_status status = open_tile(ctx, &scratch, encoding, &job);
     for (int64_t e = 0; e < gmm->n_electrode && status == TESS_OK; e++) {
@@ -205,22 +205,22 @@ tess_status tess_decode_gmm_rows(tess_context *ctx, const tess_decode_encoding *
             electrode_values(ctx, &job, spikes->marks[e], spikes->electrode_first[e + 1] - first,
                              spikes->row + first, out, report);
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
-tess_status tess_decode_gmm_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
-                                      int64_t electrode, const double *marks, int64_t n,
-                                      tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_gmm_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
+                                  int64_t electrode, const double *marks, int64_t n,
+                                  tess_array *out, tess_decode_likelihood_report *report)
 {
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     tile_job job;
     tess_status status = open_tile(ctx, &scratch, encoding, &job);
     job.electrode = electrode;
     if (status == TESS_OK) {
         status = electrode_values(ctx, &job, marks, n, NULL, out, report);
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

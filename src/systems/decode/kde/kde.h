@@ -2,12 +2,12 @@
 #ifndef TESS_SYSTEMS_DECODE_KDE_H
 #define TESS_SYSTEMS_DECODE_KDE_H
 
+#include "base/blocks.h"
 #include "stage/decode_likelihood.h"
-#include "systems/decode/blocks.h"
 #include "systems/decode/encoding/encoding.h"
 
 typedef struct kde_model {
-    tess_decode_blocks blocks;
+    tess_blocks blocks;
     tess_kde_model stage;
     tess_kde_electrode *electrodes; // of stage
     double *occupancy;              // [n_bin]
@@ -20,27 +20,27 @@ typedef struct kde_model {
 } kde_model;
 
 // Stages of this model run here: they take host pointers.
-static inline tess_device *tess_decode_kde_device(tess_context *ctx)
+static inline tess_device *tess_de_kde_device(tess_context *ctx)
 {
     return ctx->device->shares_host_memory ? ctx->device : &ctx->cpu;
 }
 
 // kde_fit.c
-TESS_MUST_CHECK tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
-                                                const tess_decode_selection *selection);
-void tess_decode_kde_free(tess_decode_encoding *encoding);
+TESS_MUST_CHECK tess_status tess_de_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
+                                            const tess_de_selection *selection);
+void tess_de_kde_free(tess_decode_encoding *encoding);
 
 // kde_rows.c
-TESS_MUST_CHECK tess_status tess_decode_kde_rows(tess_context *ctx,
-                                                 const tess_decode_encoding *encoding,
-                                                 const tess_decode_row_spikes *spikes, double scale,
-                                                 tess_array *out,
-                                                 tess_decode_likelihood_report *report);
-TESS_MUST_CHECK tess_status tess_decode_kde_log_joint(tess_context *ctx,
-                                                      const tess_decode_encoding *encoding,
-                                                      int64_t electrode, const double *marks,
-                                                      int64_t n, tess_array *out,
-                                                      tess_decode_likelihood_report *report);
-uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike);
+TESS_MUST_CHECK tess_status tess_de_kde_rows(tess_context *ctx,
+                                             const tess_decode_encoding *encoding,
+                                             const tess_de_row_spikes *spikes, double scale,
+                                             tess_array *out,
+                                             tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_kde_log_joint(tess_context *ctx,
+                                                  const tess_decode_encoding *encoding,
+                                                  int64_t electrode, const double *marks, int64_t n,
+                                                  tess_array *out,
+                                                  tess_decode_likelihood_report *report);
+uint64_t tess_de_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike);
 
 #endif

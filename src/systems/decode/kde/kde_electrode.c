@@ -14,20 +14,20 @@ static const int64_t MOST_KERNEL_ITEMS = 64 << 20;
 // Place kernels below this are 0: they would only make denormal products.
 static const double LEAST_KERNEL = 1e-30;
 
-double tess_decode_kde_waveform_std(const tess_decode_encoding *encoding, int64_t feature)
+double tess_de_kde_waveform_std(const tess_decode_encoding *encoding, int64_t feature)
 {
     const tess_decode_encoding_config *config = &encoding->config;
     const bool is_vector = config->waveform_std_values && config->n_waveform_std > 1;
     return encoding->waveform_std[is_vector ? feature : 0];
 }
 
-static const double *weights_of(const tess_decode_selection *s, int64_t electrode)
+static const double *weights_of(const tess_de_selection *s, int64_t electrode)
 {
     return s->spike_weight ? s->spike_weight[electrode] : NULL;
 }
 
-void tess_decode_kde_scale_places(const double *places, int64_t n_dim, const double *std,
-                                  const int64_t *kept, int64_t n, double *out)
+void tess_de_kde_scale_places(const double *places, int64_t n_dim, const double *std,
+                              const int64_t *kept, int64_t n, double *out)
 {
     for (int64_t d = 0; d < n_dim; d++) {
         for (int64_t i = 0; i < n; i++) {
@@ -37,14 +37,12 @@ void tess_decode_kde_scale_places(const double *places, int64_t n_dim, const dou
     }
 }
 
-static tess_status collect_electrode(tess_decode_blocks *blocks,
-                                     const tess_decode_encoding *encoding,
-                                     const tess_decode_selection *s, tess_decode_kde_spikes *out,
-                                     int64_t e)
+static tess_status collect_electrode(tess_blocks *blocks, const tess_decode_encoding *encoding,
+                                     const tess_de_selection *s, tess_de_kde_spikes *out, int64_t e)
 {
     const int64_t n_all = s->n_spike[e];
     const double *weights = weights_of(s, e);
-    out->kept[e] = tess_decode_blocks_alloc(blocks, n_all, sizeof **out->kept, "spikes");
+    out->kept[e] = tess_blocks_alloc(blocks, n_all, sizeof **out->kept, "spikes");
     if (!out->kept[e]) {
         return TESS_E_MEMORY;
     }
@@ -54,26 +52,23 @@ static tess_status collect_electrode(tess_decode_blocks *blocks,
             out->total[e] += weights ? weights[i] : 1;
         }
     }
-    out->place[e] =
-        tess_decode_blocks_alloc(blocks, s->n_dim * out->n[e], sizeof **out->place, "spikes");
+    out->place[e] = tess_blocks_alloc(blocks, s->n_dim * out->n[e], sizeof **out->place, "spikes");
     if (!out->place[e]) {
         return TESS_E_MEMORY;
     }
-    tess_decode_kde_scale_places(s->spike_place[e], s->n_dim, encoding->position_std, out->kept[e],
-                                 out->n[e], out->place[e]);
+    tess_de_kde_scale_places(s->spike_place[e], s->n_dim, encoding->position_std, out->kept[e],
+                             out->n[e], out->place[e]);
     return TESS_OK;
 }
 
-tess_status tess_decode_kde_collect(tess_decode_blocks *blocks,
-                                    const tess_decode_encoding *encoding,
-                                    const tess_decode_selection *selection,
-                                    tess_decode_kde_spikes *out)
+tess_status tess_de_kde_collect(tess_blocks *blocks, const tess_decode_encoding *encoding,
+                                const tess_de_selection *selection, tess_de_kde_spikes *out)
 {
     const int64_t n = selection->n_electrode;
-    out->n = tess_decode_blocks_alloc(blocks, n, sizeof *out->n, "spikes");
-    out->kept = tess_decode_blocks_alloc(blocks, n, sizeof *out->kept, "spikes");
-    out->place = tess_decode_blocks_alloc(blocks, n, sizeof *out->place, "spikes");
-    out->total = tess_decode_blocks_alloc(blocks, n, sizeof *out->total, "spikes");
+    out->n = tess_blocks_alloc(blocks, n, sizeof *out->n, "spikes");
+    out->kept = tess_blocks_alloc(blocks, n, sizeof *out->kept, "spikes");
+    out->place = tess_blocks_alloc(blocks, n, sizeof *out->place, "spikes");
+    out->total = tess_blocks_alloc(blocks, n, sizeof *out->total, "spikes");
     if (!out->n || !out->kept || !out->place || !out->total) {
         return TESS_E_MEMORY;
     }
@@ -86,9 +81,9 @@ tess_status tess_decode_kde_collect(tess_decode_blocks *blocks,
 // One electrode being filled.
 typedef struct filling {
     kde_model *kde;
-    tess_decode_blocks *scratch;
+    tess_blocks *scratch;
     const tess_decode_encoding *encoding;
-    const tess_decode_selection *selection;
+    const tess_de_selection *selection;
     const kde_plan *plan;
     tess_kde_electrode *to;
     int64_t electrode;
@@ -100,12 +95,12 @@ typedef struct filling {
 
 static void *take(filling *f, int64_t n, size_t item_bytes)
 {
-    return tess_decode_blocks_alloc(&f->kde->blocks, n, item_bytes, "encoding model");
+    return tess_blocks_alloc(&f->kde->blocks, n, item_bytes, "encoding model");
 }
 
 static void *take_scratch(filling *f, int64_t n, size_t item_bytes)
 {
-    return tess_decode_blocks_alloc(f->scratch, n, item_bytes, "encoding model");
+    return tess_blocks_alloc(f->scratch, n, item_bytes, "encoding model");
 }
 
 static double weight_of(const filling *f, int64_t i)
@@ -127,7 +122,7 @@ static tess_status sort_by_cell(filling *f)
     }
     for (int64_t i = 0; i < f->n; i++) {
         const double at[2] = {f->place[i], n_dim == 2 ? f->place[f->n + i] : 0};
-        cell[i] = tess_decode_kde_cell(f->plan, n_dim, at);
+        cell[i] = tess_de_kde_cell(f->plan, n_dim, at);
         cell[i] = cell[i] < 0 ? n_cell : cell[i];
         first[cell[i] + 1]++;
     }
@@ -169,13 +164,13 @@ static tess_status sort_by_cell(filling *f)
 static tess_status fill_line(filling *f, const float *base)
 {
     float *t = take(f, f->to->n_cell_spike, sizeof *t);
-    f->to->base = tess_decode_blocks_copy(&f->kde->blocks, base, f->to->n_cell_spike, sizeof *base,
-                                          "encoding model");
+    f->to->base = tess_blocks_copy(&f->kde->blocks, base, f->to->n_cell_spike, sizeof *base,
+                                   "encoding model");
     if (!t || !f->to->base) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < f->to->n_cell_spike; i++) {
-        t[i] = (float)tess_decode_kde_within(f->plan, f->place[i]);
+        t[i] = (float)tess_de_kde_within(f->plan, f->place[i]);
     }
     f->to->t = t;
     return TESS_OK;
@@ -212,7 +207,7 @@ static tess_status fill_moments(filling *f)
         const int64_t n = f->to->cell_first[c + 1] - first;
         for (int64_t i = first; i < first + n; i++) {
             const double at[2] = {f->place[i], n_dim == 2 ? f->place[f->n + i] : 0};
-            tess_decode_kde_basis(f->plan, n_dim, at, weight_of(f, i), moments);
+            tess_de_kde_basis(f->plan, n_dim, at, weight_of(f, i), moments);
             put_moments(grid, moments, i - first, n, basis + first * grid->n_column);
             base[i] = moments[0];
         }
@@ -282,7 +277,7 @@ static tess_status fill_marks(filling *f)
         for (int64_t i = 0; i < f->n; i++) {
             centre[k] += (from[f->kept[i] * n_feature + k] - centre[k]) / (double)(i + 1);
         }
-        scale[k] = SQRT_HALF / tess_decode_kde_waveform_std(f->encoding, k);
+        scale[k] = SQRT_HALF / tess_de_kde_waveform_std(f->encoding, k);
         for (int64_t i = 0; i < f->n; i++) {
             const double mark = (from[f->kept[i] * n_feature + k] - centre[k]) * scale[k];
             marks[k * f->n + i] = mark;
@@ -329,11 +324,10 @@ static tess_status fill_weights(filling *f)
     return TESS_OK;
 }
 
-tess_status tess_decode_kde_fill(kde_model *kde, tess_decode_blocks *scratch,
-                                 const tess_decode_encoding *encoding,
-                                 const tess_decode_selection *selection,
-                                 tess_decode_kde_spikes *spikes, const kde_plan *plan,
-                                 int64_t electrode)
+tess_status tess_de_kde_fill(kde_model *kde, tess_blocks *scratch,
+                             const tess_decode_encoding *encoding,
+                             const tess_de_selection *selection, tess_de_kde_spikes *spikes,
+                             const kde_plan *plan, int64_t electrode)
 {
     filling f = {.kde = kde,
                  .scratch = scratch,
@@ -354,8 +348,8 @@ tess_status tess_decode_kde_fill(kde_model *kde, tess_decode_blocks *scratch,
     }
     TESS_TRY(fill_marks(&f));
     TESS_TRY(fill_weights(&f));
-    f.to->place = tess_decode_blocks_copy(&kde->blocks, f.place, selection->n_dim * f.n,
-                                          sizeof *f.place, "encoding model");
+    f.to->place = tess_blocks_copy(&kde->blocks, f.place, selection->n_dim * f.n, sizeof *f.place,
+                                   "encoding model");
     if (!f.to->place) {
         return TESS_E_MEMORY;
     }

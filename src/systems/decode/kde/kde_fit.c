@@ -24,7 +24,7 @@ static const double LOG_SQRT_2PI = 0.91893853320467274178;
 typedef struct fit_task {
     tess_context *ctx;
     tess_decode_encoding *encoding;
-    const tess_decode_selection *selection;
+    const tess_de_selection *selection;
     kde_model *kde;
     const double *centres; // [n_bin][n_dim]
     double total_weight;   // of the samples
@@ -32,7 +32,7 @@ typedef struct fit_task {
 
 static void *take(fit_task *t, int64_t n, size_t item_bytes)
 {
-    return tess_decode_blocks_alloc(&t->kde->blocks, n, item_bytes, "encoding model");
+    return tess_blocks_alloc(&t->kde->blocks, n, item_bytes, "encoding model");
 }
 
 static double sum_of(const double *weights, int64_t n)
@@ -52,29 +52,29 @@ static const double *weights_of(const fit_task *t, int64_t electrode)
 // The ground intensity of one electrode, added to the sum.
 static tess_status add_ground(fit_task *t, int64_t electrode)
 {
-    const tess_decode_selection *s = t->selection;
+    const tess_de_selection *s = t->selection;
     kde_model *kde = t->kde;
     const int64_t n_bin = kde->stage.n_bin;
     const int64_t n = s->n_spike[electrode];
     const double *weights = weights_of(t, electrode);
     double *field = kde->place_fields + electrode * n_bin;
-    TESS_TRY(tess_decode_density(t->ctx, (tess_decode_mode)t->encoding->config.mode,
-                                 s->spike_place[electrode], weights, n, s->n_dim,
-                                 t->encoding->position_std, t->centres, n_bin, field));
+    TESS_TRY(tess_de_density(t->ctx, (tess_decode_mode)t->encoding->config.mode,
+                             s->spike_place[electrode], weights, n, s->n_dim,
+                             t->encoding->position_std, t->centres, n_bin, field));
     const double spikes = weights ? sum_of(weights, n) : (double)n;
     const double rate = t->total_weight > 0 ? spikes / t->total_weight : spikes;
     kde->mean_rates[electrode] = rate;
     for (int64_t p = 0; p < n_bin; p++) {
         const double pi = kde->occupancy[p];
-        const double ground = rate * (pi > 0 ? field[p] / pi : TESS_DECODE_EPS);
-        kde->intensity[p] += ground > TESS_DECODE_EPS ? ground : TESS_DECODE_EPS;
+        const double ground = rate * (pi > 0 ? field[p] / pi : TESS_DE_EPS);
+        kde->intensity[p] += ground > TESS_DE_EPS ? ground : TESS_DE_EPS;
     }
     return TESS_OK;
 }
 
 static tess_status fit_densities(fit_task *t)
 {
-    const tess_decode_selection *s = t->selection;
+    const tess_de_selection *s = t->selection;
     kde_model *kde = t->kde;
     const int64_t n_bin = kde->stage.n_bin;
     kde->occupancy = take(t, n_bin, sizeof(double));
@@ -85,9 +85,9 @@ static tess_status fit_densities(fit_task *t)
         return TESS_E_MEMORY;
     }
     t->total_weight = s->weights ? sum_of(s->weights, s->n_sample) : (double)s->n_sample;
-    TESS_TRY(tess_decode_density(t->ctx, (tess_decode_mode)t->encoding->config.mode, s->place,
-                                 s->weights, s->n_sample, s->n_dim, t->encoding->position_std,
-                                 t->centres, n_bin, kde->occupancy));
+    TESS_TRY(tess_de_density(t->ctx, (tess_decode_mode)t->encoding->config.mode, s->place,
+                             s->weights, s->n_sample, s->n_dim, t->encoding->position_std,
+                             t->centres, n_bin, kde->occupancy));
     for (int64_t p = 0; p < n_bin; p++) {
         kde->occupancy[p] = kde->occupancy[p] < LEAST_OCCUPANCY ? 0 : kde->occupancy[p];
     }
@@ -109,7 +109,7 @@ static void set_offset(const fit_task *t, int64_t electrode, double total, doubl
     }
     if (encoding->config.mark_density == TESS_DECODE_MARK_PROBABILITY) {
         for (int64_t f = 0; f < t->selection->n_feature[electrode]; f++) {
-            norm += log(tess_decode_kde_waveform_std(encoding, f)) + LOG_SQRT_2PI;
+            norm += log(tess_de_kde_waveform_std(encoding, f)) + LOG_SQRT_2PI;
         }
     }
     const double log_rate = log(kde->mean_rates[electrode]) - log(total) - norm;
@@ -119,7 +119,7 @@ static void set_offset(const fit_task *t, int64_t electrode, double total, doubl
     }
 }
 
-static tess_status fit_offsets(fit_task *t, const tess_decode_kde_spikes *spikes)
+static tess_status fit_offsets(fit_task *t, const tess_de_kde_spikes *spikes)
 {
     for (int64_t e = 0; e < t->selection->n_electrode; e++) {
         double *offset = take(t, t->kde->stage.n_bin, sizeof *offset);
@@ -133,7 +133,7 @@ static tess_status fit_offsets(fit_task *t, const tess_decode_kde_spikes *spikes
 }
 
 // How far below a spike's total weight its sums must be sure: where the floor is, and a bit more.
-static double depth_of(const kde_model *kde, const tess_decode_kde_spikes *spikes)
+static double depth_of(const kde_model *kde, const tess_de_kde_spikes *spikes)
 {
     double low = (double)INFINITY;
     double high = -(double)INFINITY;
@@ -155,21 +155,21 @@ static double depth_of(const kde_model *kde, const tess_decode_kde_spikes *spike
     return fmin(fmax(needed, LEAST_DEPTH), MOST_DEPTH);
 }
 
-static tess_status fit_electrodes(fit_task *t, tess_decode_blocks *scratch)
+static tess_status fit_electrodes(fit_task *t, tess_blocks *scratch)
 {
-    const tess_decode_selection *s = t->selection;
+    const tess_de_selection *s = t->selection;
     kde_model *kde = t->kde;
     double *bin_place = take(t, s->n_dim * kde->stage.n_bin, sizeof *bin_place);
     kde->electrodes = take(t, s->n_electrode, sizeof *kde->electrodes);
     if (!bin_place || !kde->electrodes) {
         return TESS_E_MEMORY;
     }
-    tess_decode_kde_scale_places(t->centres, s->n_dim, t->encoding->position_std, NULL,
-                                 kde->stage.n_bin, bin_place);
+    tess_de_kde_scale_places(t->centres, s->n_dim, t->encoding->position_std, NULL,
+                             kde->stage.n_bin, bin_place);
     kde->stage.bin_place = bin_place;
     kde->stage.electrodes = kde->electrodes;
-    tess_decode_kde_spikes spikes;
-    TESS_TRY(tess_decode_kde_collect(scratch, t->encoding, s, &spikes));
+    tess_de_kde_spikes spikes;
+    TESS_TRY(tess_de_kde_collect(scratch, t->encoding, s, &spikes));
     TESS_TRY(fit_offsets(t, &spikes));
     kde_plan plan = {.depth = depth_of(kde, &spikes)};
     if (!kde->stage.is_exact) {
@@ -177,11 +177,11 @@ static tess_status fit_electrodes(fit_task *t, tess_decode_blocks *scratch)
         const double bound = t->encoding->config.mode == TESS_DECODE_BOUNDED
                                  ? fmax(t->encoding->config.bound, LEAST_BOUND)
                                  : FAST_BOUND;
-        TESS_TRY(tess_decode_kde_plan(&kde->blocks, scratch, &places, bound, &kde->stage, &plan));
+        TESS_TRY(tess_de_kde_plan(&kde->blocks, scratch, &places, bound, &kde->stage, &plan));
         kde->stage.mark_reach = MARK_REACH;
     }
     for (int64_t e = 0; e < s->n_electrode; e++) {
-        TESS_TRY(tess_decode_kde_fill(kde, scratch, t->encoding, s, &spikes, &plan, e));
+        TESS_TRY(tess_de_kde_fill(kde, scratch, t->encoding, s, &spikes, &plan, e));
     }
     return TESS_OK;
 }
@@ -192,24 +192,23 @@ static void set_floor(const tess_decode_encoding *encoding, tess_kde_model *stag
                             ? TESS_KDE_FLOOR_RELATIVE
                             : TESS_KDE_FLOOR_ABSOLUTE;
     stage->floor_value =
-        encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DECODE_LOG_EPS : LOWEST_VALUE;
+        encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
     stage->floor_nats = encoding->config.floor_nats;
     // The original's rule gives them the floor; elsewhere they say nothing.
-    stage->unheard_value =
-        encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DECODE_LOG_EPS : 0;
+    stage->unheard_value = encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : 0;
 }
 
 static tess_status bind_single(tess_context *ctx, kde_model *kde)
 {
-    tess_device *device = tess_decode_kde_device(ctx);
+    tess_device *device = tess_de_kde_device(ctx);
     const tess_stage_decode_kde_bind args = {.model = &kde->stage, .bound = &kde->single};
     TESS_TRY(
         device->backend->enqueue(device->queue, TESS_STAGE_DECODE_KDE_BIND, &args, sizeof args));
     return device->backend->finish(device->queue);
 }
 
-tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
-                                const tess_decode_selection *selection)
+tess_status tess_de_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
+                            const tess_de_selection *selection)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
     kde_model *kde =
@@ -218,7 +217,7 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
         return TESS_E_MEMORY;
     }
     encoding->model = kde;
-    tess_decode_blocks_init(&kde->blocks, encoding->heap);
+    tess_blocks_init(&kde->blocks, encoding->heap);
     kde->stage.n_bin = env->n_interior;
     kde->stage.n_dim = selection->n_dim;
     kde->stage.n_electrode = selection->n_electrode;
@@ -231,10 +230,10 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
                      .kde = kde,
                      .centres = env->interior_centers};
     TESS_TRY(fit_densities(&task));
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status = fit_electrodes(&task, &scratch);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     TESS_TRY(status);
     TESS_TRY(bind_single(ctx, kde));
     encoding->info.occupancy = kde->occupancy;
@@ -245,13 +244,13 @@ tess_status tess_decode_kde_fit(tess_context *ctx, tess_decode_encoding *encodin
     return TESS_OK;
 }
 
-void tess_decode_kde_free(tess_decode_encoding *encoding)
+void tess_de_kde_free(tess_decode_encoding *encoding)
 {
     kde_model *kde = encoding->model;
     if (!kde) {
         return;
     }
-    tess_decode_blocks_free(&kde->blocks);
+    tess_blocks_free(&kde->blocks);
     tess_heap_free(encoding->heap, kde, sizeof *kde, TESS_TAG_RESULT);
     encoding->model = NULL;
 }

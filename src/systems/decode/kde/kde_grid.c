@@ -68,7 +68,7 @@ static int64_t along(const kde_plan *plan, int64_t k, double place)
     return at >= 0 && at < (double)plan->n_cell[k] ? (int64_t)at : -1;
 }
 
-int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place)
+int64_t tess_de_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place)
 {
     const int64_t row = along(plan, 0, place[plan->coordinate[0]]);
     if (n_dim == 1 || row < 0) {
@@ -78,14 +78,14 @@ int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *
     return column < 0 ? -1 : plan->id[row * plan->n_cell[1] + column];
 }
 
-double tess_decode_kde_within(const kde_plan *plan, double place)
+double tess_de_kde_within(const kde_plan *plan, double place)
 {
     const double centre = plan->low[0] + ((double)along(plan, 0, place) + 0.5) * plan->x.width;
     return 2 * (place - centre) / plan->x.width;
 }
 
-void tess_decode_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
-                           float *basis)
+void tess_de_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
+                       float *basis)
 {
     double of[2][TESS_KDE_MAX_ORDER];
     for (int64_t k = 0; k < n_dim; k++) {
@@ -155,7 +155,7 @@ static int64_t find(const double *value, int64_t n_value, double x)
 
 // What plans are chosen for. The coordinates of bins are by coordinate, not by axis.
 typedef struct search {
-    tess_decode_blocks *scratch;
+    tess_blocks *scratch;
     const kde_places *places;
     const tess_kde_model *stage;
     double bound;
@@ -182,7 +182,7 @@ static tess_status count_blocks(search *s, int64_t k)
     const tess_kde_model *stage = s->stage;
     const int64_t n_block = (s->n_value[k] + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK;
     const int64_t other = 1 - k;
-    char *has_bin = tess_decode_blocks_alloc(s->scratch, n_block * s->n_value[other], 1, "bins");
+    char *has_bin = tess_blocks_alloc(s->scratch, n_block * s->n_value[other], 1, "bins");
     if (!has_bin) {
         return TESS_E_MEMORY;
     }
@@ -241,7 +241,7 @@ static bool is_good_width(const search *s, double width, kde_plan *plan)
 }
 
 // Table and reach of one axis.
-static tess_status make_axis(tess_decode_blocks *blocks, const kde_plan *plan, int64_t k,
+static tess_status make_axis(tess_blocks *blocks, const kde_plan *plan, int64_t k,
                              const double *value, int64_t n_value, tess_kde_axis *axis)
 {
     const int64_t order = plan->x.order;
@@ -249,10 +249,10 @@ static tess_status make_axis(tess_decode_blocks *blocks, const kde_plan *plan, i
     axis->n_cell = n_cell;
     axis->n_value = n_value;
     axis->n_block = (n_value + TESS_KDE_BLOCK - 1) / TESS_KDE_BLOCK;
-    float *table = tess_decode_blocks_alloc(blocks, axis->n_block * n_cell * order * TESS_KDE_BLOCK,
-                                            sizeof *table, "place kernel");
-    int32_t *first = tess_decode_blocks_alloc(blocks, axis->n_block, sizeof *first, "cells");
-    int32_t *end = tess_decode_blocks_alloc(blocks, axis->n_block, sizeof *end, "cells");
+    float *table = tess_blocks_alloc(blocks, axis->n_block * n_cell * order * TESS_KDE_BLOCK,
+                                     sizeof *table, "place kernel");
+    int32_t *first = tess_blocks_alloc(blocks, axis->n_block, sizeof *first, "cells");
+    int32_t *end = tess_blocks_alloc(blocks, axis->n_block, sizeof *end, "cells");
     if (!table || !first || !end) {
         return TESS_E_MEMORY;
     }
@@ -284,13 +284,13 @@ static tess_status make_axis(tess_decode_blocks *blocks, const kde_plan *plan, i
 }
 
 // Which bin each pair of coordinates is.
-static tess_status make_bins(tess_decode_blocks *blocks, const search *s, const kde_plan *plan,
+static tess_status make_bins(tess_blocks *blocks, const search *s, const kde_plan *plan,
                              tess_kde_grid *grid)
 {
     const tess_kde_model *stage = s->stage;
     const int64_t n_column = stage->n_dim == 2 ? grid->axes[1].n_value : 1;
     const int64_t n_row = grid->axes[0].n_block * TESS_KDE_BLOCK;
-    int32_t *bins = tess_decode_blocks_alloc(blocks, n_column * n_row, sizeof *bins, "bins");
+    int32_t *bins = tess_blocks_alloc(blocks, n_column * n_row, sizeof *bins, "bins");
     if (!bins) {
         return TESS_E_MEMORY;
     }
@@ -309,11 +309,11 @@ static tess_status make_bins(tess_decode_blocks *blocks, const search *s, const 
     return TESS_OK;
 }
 
-static tess_status make_rows(tess_decode_blocks *blocks, const kde_plan *plan, tess_kde_grid *grid)
+static tess_status make_rows(tess_blocks *blocks, const kde_plan *plan, tess_kde_grid *grid)
 {
     const int64_t n_row = plan->n_cell[0];
-    int32_t *row_first = tess_decode_blocks_alloc(blocks, n_row + 1, sizeof *row_first, "cells");
-    int32_t *column = tess_decode_blocks_alloc(blocks, grid->n_cell, sizeof *column, "cells");
+    int32_t *row_first = tess_blocks_alloc(blocks, n_row + 1, sizeof *row_first, "cells");
+    int32_t *column = tess_blocks_alloc(blocks, grid->n_cell, sizeof *column, "cells");
     if (!row_first || !column) {
         return TESS_E_MEMORY;
     }
@@ -336,7 +336,7 @@ static tess_status make_rows(tess_decode_blocks *blocks, const kde_plan *plan, t
     return TESS_OK;
 }
 
-static tess_status make_grid(tess_decode_blocks *blocks, const search *s, kde_plan *plan,
+static tess_status make_grid(tess_blocks *blocks, const search *s, kde_plan *plan,
                              tess_kde_model *stage)
 {
     tess_kde_grid *grid = &stage->grid;
@@ -375,8 +375,8 @@ static tess_status take_numbers(const search *s, kde_plan *plan)
         (double)plan->n_cell[0] * (double)plan->n_cell[1] > MOST_CELLS) {
         return TESS_OK;
     }
-    plan->id = tess_decode_blocks_alloc(s->scratch, plan->n_cell[0] * plan->n_cell[1],
-                                        sizeof *plan->id, "cells");
+    plan->id =
+        tess_blocks_alloc(s->scratch, plan->n_cell[0] * plan->n_cell[1], sizeof *plan->id, "cells");
     return plan->id ? TESS_OK : TESS_E_MEMORY;
 }
 
@@ -393,7 +393,7 @@ static tess_status take_values(search *s)
 {
     const tess_kde_model *stage = s->stage;
     for (int64_t k = 0; k < stage->n_dim; k++) {
-        s->value[k] = tess_decode_blocks_alloc(s->scratch, stage->n_bin, sizeof(double), "bins");
+        s->value[k] = tess_blocks_alloc(s->scratch, stage->n_bin, sizeof(double), "bins");
         if (!s->value[k]) {
             return TESS_E_MEMORY;
         }
@@ -428,9 +428,8 @@ static tess_status find_plan(const search *s, kde_plan *plan)
     return TESS_OK;
 }
 
-tess_status tess_decode_kde_plan(tess_decode_blocks *blocks, tess_decode_blocks *scratch,
-                                 const kde_places *places, double bound, tess_kde_model *stage,
-                                 kde_plan *plan)
+tess_status tess_de_kde_plan(tess_blocks *blocks, tess_blocks *scratch, const kde_places *places,
+                             double bound, tess_kde_model *stage, kde_plan *plan)
 {
     plan->has_cells = false;
     if (stage->n_dim > 2 || stage->n_bin == 0) {

@@ -27,19 +27,18 @@ typedef struct kde_places {
 
 // Decides on cells for spikes at these places; fills stage->grid where there are any, in
 // blocks. The plan uses scratch.
-TESS_MUST_CHECK tess_status tess_decode_kde_plan(tess_decode_blocks *blocks,
-                                                 tess_decode_blocks *scratch,
-                                                 const kde_places *places, double bound,
-                                                 tess_kde_model *stage, kde_plan *plan);
+TESS_MUST_CHECK tess_status tess_de_kde_plan(tess_blocks *blocks, tess_blocks *scratch,
+                                             const kde_places *places, double bound,
+                                             tess_kde_model *stage, kde_plan *plan);
 
 // Cell of a place, or -1 if it is out of every bin's reach.
-int64_t tess_decode_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place);
+int64_t tess_de_kde_cell(const kde_plan *plan, int64_t n_dim, const double *place);
 
 // On a line: where in its cell a place is, from -1 to 1.
-double tess_decode_kde_within(const kde_plan *plan, double place);
+double tess_de_kde_within(const kde_plan *plan, double place);
 
 // basis[n_moment] of a place within its cell, weighted.
-void tess_decode_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
-                           float *basis);
+void tess_de_kde_basis(const kde_plan *plan, int64_t n_dim, const double *place, double weight,
+                       float *basis);
 
 #endif

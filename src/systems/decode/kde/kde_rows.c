@@ -31,7 +31,7 @@ static uint64_t values_bytes(const kde_model *kde, int64_t n_spike)
     return (uint64_t)(n * kde->stage.n_bin * value_bytes(kde));
 }
 
-uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike)
+uint64_t tess_de_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike)
 {
     const kde_model *kde = encoding->model;
     // A worker of the stage needs what a single spike does.
@@ -41,7 +41,7 @@ uint64_t tess_decode_kde_rows_bytes(const tess_decode_encoding *encoding, int64_
 static tess_status run_stage(tess_context *ctx, const kde_model *kde, const tess_kde_range *ranges,
                              int64_t n_range, tess_kde_counts *counts)
 {
-    tess_device *device = tess_decode_kde_device(ctx);
+    tess_device *device = tess_de_kde_device(ctx);
     const tess_stage_decode_kde args = {
         .model = &kde->stage, .ranges = ranges, .n_range = n_range, .counts = counts};
     TESS_TRY(device->backend->enqueue(device->queue, TESS_STAGE_DECODE_KDE, &args, sizeof args));
@@ -52,7 +52,7 @@ static tess_status run_stage(tess_context *ctx, const kde_model *kde, const tess
 typedef struct rows_task {
     tess_context *ctx;
     const kde_model *kde;
-    const tess_decode_row_spikes *spikes;
+    const tess_de_row_spikes *spikes;
     double scale;
     tess_array *out;
     tess_kde_range *ranges; // [n_electrode] of this part
@@ -65,7 +65,7 @@ typedef struct rows_task {
 } rows_task;
 
 // First spike of an electrode at or after a row.
-static int64_t spike_from(const tess_decode_row_spikes *s, int64_t electrode, int64_t row)
+static int64_t spike_from(const tess_de_row_spikes *s, int64_t electrode, int64_t row)
 {
     int64_t low = s->electrode_first[electrode];
     int64_t high = s->electrode_first[electrode + 1];
@@ -80,7 +80,7 @@ static int64_t spike_from(const tess_decode_row_spikes *s, int64_t electrode, in
     return low;
 }
 
-static int64_t spikes_between(const tess_decode_row_spikes *s, int64_t n_electrode, int64_t row,
+static int64_t spikes_between(const tess_de_row_spikes *s, int64_t n_electrode, int64_t row,
                               int64_t end_row)
 {
     int64_t n = 0;
@@ -161,7 +161,7 @@ static void write_row(const rows_task *t, int64_t row, const double *sum)
 static void sum_row(const rows_task *t, int64_t row, int64_t *next, double *sum)
 {
     const kde_model *kde = t->kde;
-    const tess_decode_row_spikes *s = t->spikes;
+    const tess_de_row_spikes *s = t->spikes;
     const int64_t n_bin = kde->stage.n_bin;
     for (int64_t p = 0; p < n_bin; p++) {
         sum[p] = -t->scale * kde->intensity[p];
@@ -252,21 +252,21 @@ static void report_counts(const kde_model *kde, const tess_kde_counts *counts,
     report->bound = kde->bound > report->bound ? kde->bound : report->bound;
 }
 
-tess_status tess_decode_kde_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                 const tess_decode_row_spikes *spikes, double scale,
-                                 tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_kde_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                             const tess_de_row_spikes *spikes, double scale, tess_array *out,
+                             tess_decode_likelihood_report *report)
 {
     const kde_model *kde = encoding->model;
     const int64_t n_electrode = kde->stage.n_electrode;
     rows_task task = {.ctx = ctx, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    task.ranges = tess_decode_blocks_alloc(&blocks, n_electrode, sizeof *task.ranges, "spikes");
-    task.first = tess_decode_blocks_alloc(&blocks, n_electrode, sizeof *task.first, "spikes");
-    task.sums = tess_decode_blocks_alloc(&blocks, ctx->n_thread * (kde->stage.n_bin + n_electrode),
-                                         sizeof *task.sums, "sums of rows");
-    task.values = tess_decode_blocks_alloc(&blocks, largest_part(&task) * kde->stage.n_bin,
-                                           (size_t)value_bytes(kde), "values of spikes");
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    task.ranges = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.ranges, "spikes");
+    task.first = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.first, "spikes");
+    task.sums = tess_blocks_alloc(&blocks, ctx->n_thread * (kde->stage.n_bin + n_electrode),
+                                  sizeof *task.sums, "sums of rows");
+    task.values = tess_blocks_alloc(&blocks, largest_part(&task) * kde->stage.n_bin,
+                                    (size_t)value_bytes(kde), "values of spikes");
     tess_status status = TESS_E_MEMORY;
     if (task.ranges && task.first && task.sums && task.values) {
         status = run_parts(&task);
@@ -278,7 +278,7 @@ tess_status tess_decode_kde_rows(tess_context *ctx, const tess_decode_encoding *
         }
         report_counts(kde, &task.counts, report);
     }
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }
 
@@ -316,9 +316,9 @@ static tess_status joint_parts(tess_context *ctx, const kde_model *kde, int64_t 
     return TESS_OK;
 }
 
-tess_status tess_decode_kde_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
-                                      int64_t electrode, const double *marks, int64_t n,
-                                      tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_kde_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
+                                  int64_t electrode, const double *marks, int64_t n,
+                                  tess_array *out, tess_decode_likelihood_report *report)
 {
     const kde_model *kde = encoding->model;
     tess_kde_counts counts = {0, 0};

@@ -17,7 +17,7 @@
 static const double LOWEST_VALUE = -700;
 
 // The queries of one electrode: marks and places in the points' units.
-static void scale_queries(const tess_decode_points *p, int32_t dtype, int64_t n_dim,
+static void scale_queries(const tess_de_points *p, int32_t dtype, int64_t n_dim,
                           const double *marks, const double *places, int64_t n, void *y)
 {
     const int64_t width = p->n_feature + n_dim;
@@ -36,14 +36,14 @@ static void scale_queries(const tess_decode_points *p, int32_t dtype, int64_t n_
 }
 
 // log sum over the electrode's encoding spikes for each of its n spikes.
-static tess_status joint_sums(tess_context *ctx, tess_decode_blocks *scratch,
-                              const struct tess_decode_local *local, int64_t electrode,
+static tess_status joint_sums(tess_context *ctx, tess_blocks *scratch,
+                              const struct tess_de_local *local, int64_t electrode,
                               const double *marks, const double *places, int64_t n, double *out)
 {
-    const tess_decode_points *p = &local->electrodes[electrode];
+    const tess_de_points *p = &local->electrodes[electrode];
     const int64_t width = p->n_feature + local->n_dim;
     const size_t item = tess_dtype_bytes((tess_dtype)local->dtype);
-    void *y = tess_decode_blocks_alloc(scratch, n, (size_t)width * item, "decoding spikes");
+    void *y = tess_blocks_alloc(scratch, n, (size_t)width * item, "decoding spikes");
     if (!y) {
         return TESS_E_MEMORY;
     }
@@ -56,43 +56,42 @@ static tess_status joint_sums(tess_context *ctx, tess_decode_blocks *scratch,
                                           .n_dim = width,
                                           .n_y = n,
                                           .dtype = local->dtype};
-    tess_device *device = tess_decode_kde_device(ctx);
+    tess_device *device = tess_de_kde_device(ctx);
     TESS_TRY(device->backend->enqueue(device->queue, TESS_STAGE_DECODE_JOINT, &args, sizeof args));
     return device->backend->finish(device->queue);
 }
 
 typedef struct local_job {
     tess_context *ctx;
-    tess_decode_blocks *scratch;
+    tess_blocks *scratch;
     const tess_decode_encoding *encoding;
-    const struct tess_decode_local *local;
-    const tess_decode_row_spikes *spikes;
+    const struct tess_de_local *local;
+    const tess_de_row_spikes *spikes;
     tess_decode_likelihood_report *report;
     double *rows; // [n_row]
 } local_job;
 
 static tess_status add_electrode(const local_job *job, int64_t e, const double *places)
 {
-    const tess_decode_row_spikes *spikes = job->spikes;
+    const tess_de_row_spikes *spikes = job->spikes;
     const int64_t first = spikes->electrode_first[e];
     const int64_t n = spikes->electrode_first[e + 1] - first;
-    const tess_decode_points *p = &job->local->electrodes[e];
+    const tess_de_points *p = &job->local->electrodes[e];
     if (n == 0) {
         return TESS_OK;
     }
-    double *sum = tess_decode_blocks_alloc(job->scratch, n, sizeof *sum, "local likelihood");
-    double *log_pi = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
+    double *sum = tess_blocks_alloc(job->scratch, n, sizeof *sum, "local likelihood");
+    double *log_pi = tess_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
     if (!sum || !log_pi) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->occupancy, places, n, log_pi));
+    TESS_TRY(tess_de_field_log(job->ctx, &job->local->occupancy, places, n, log_pi));
     if (p->n > 0) {
         TESS_TRY(
             joint_sums(job->ctx, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
     }
-    const double floor = job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE
-                             ? TESS_DECODE_LOG_EPS
-                             : LOWEST_VALUE;
+    const double floor =
+        job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
     for (int64_t i = 0; i < n; i++) {
         const bool possible = p->n > 0 && log_pi[i] > -(double)INFINITY;
         const double value = possible ? p->offset + sum[i] - log_pi[i] : floor;
@@ -109,13 +108,13 @@ static tess_status add_electrode(const local_job *job, int64_t e, const double *
 static tess_status subtract_ground(const local_job *job, const double *row_place, double scale)
 {
     const int64_t n = job->spikes->n_row;
-    double *log_pi = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
-    double *log_ground = tess_decode_blocks_alloc(job->scratch, n, sizeof *log_ground, "rates");
+    double *log_pi = tess_blocks_alloc(job->scratch, n, sizeof *log_pi, "occupancies");
+    double *log_ground = tess_blocks_alloc(job->scratch, n, sizeof *log_ground, "rates");
     if (!log_pi || !log_ground) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->occupancy, row_place, n, log_pi));
-    TESS_TRY(tess_decode_field_log(job->ctx, &job->local->ground, row_place, n, log_ground));
+    TESS_TRY(tess_de_field_log(job->ctx, &job->local->occupancy, row_place, n, log_pi));
+    TESS_TRY(tess_de_field_log(job->ctx, &job->local->ground, row_place, n, log_ground));
     for (int64_t k = 0; k < n; k++) {
         if (log_pi[k] > -(double)INFINITY) {
             job->rows[k] -= scale * exp(log_ground[k] - log_pi[k]);
@@ -128,7 +127,7 @@ static tess_status evaluate(local_job *job, double scale, const double *row_plac
                             const double *const *spike_place, tess_array *out)
 {
     const int64_t n_row = job->spikes->n_row;
-    job->rows = tess_decode_blocks_alloc(job->scratch, n_row, sizeof *job->rows, "local rows");
+    job->rows = tess_blocks_alloc(job->scratch, n_row, sizeof *job->rows, "local rows");
     if (!job->rows) {
         return TESS_E_MEMORY;
     }
@@ -147,19 +146,19 @@ static tess_status evaluate(local_job *job, double scale, const double *row_plac
     return TESS_OK;
 }
 
-tess_status tess_decode_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                       const tess_decode_row_spikes *spikes, double scale,
-                                       const double *row_place, const double *const *spike_place,
-                                       tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                                   const tess_de_row_spikes *spikes, double scale,
+                                   const double *row_place, const double *const *spike_place,
+                                   tess_array *out, tess_decode_likelihood_report *report)
 {
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     local_job job = {
         .ctx = ctx, .scratch = &scratch, .encoding = encoding, .spikes = spikes, .report = report};
-    tess_status status = tess_decode_local_get(ctx, encoding, &job.local);
+    tess_status status = tess_de_local_get(ctx, encoding, &job.local);
     if (status == TESS_OK) {
         status = evaluate(&job, scale, row_place, spike_place, out);
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

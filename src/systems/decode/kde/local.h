@@ -7,25 +7,25 @@
 #include "systems/decode/encoding/encoding.h"
 
 // A density over places: from the table where it knows, else pair by pair.
-typedef struct tess_decode_field {
+typedef struct tess_de_field {
     int64_t n_dim;
     double factor; // the density is multiplied by it
-    tess_decode_table table;
-    tess_decode_nearby nearby;
-} tess_decode_field;
+    tess_de_table table;
+    tess_de_nearby nearby;
+} tess_de_field;
 
 // Builds both, and checks the one against the other at some places.
-TESS_MUST_CHECK tess_status tess_decode_field_build(tess_context *ctx, tess_decode_blocks *blocks,
-                                                    const tess_decode_table_samples *samples,
-                                                    bool exact, tess_decode_field *out);
+TESS_MUST_CHECK tess_status tess_de_field_build(tess_context *ctx, tess_blocks *blocks,
+                                                const tess_de_table_samples *samples, bool exact,
+                                                tess_de_field *out);
 
 // log of factor * density at places [n][n_dim]; -inf below 1e-30, NaN at NaN. Any split of the
 // places gives the same bits.
-TESS_MUST_CHECK tess_status tess_decode_field_log(tess_context *ctx, const tess_decode_field *field,
-                                                  const double *places, int64_t n, double *out);
+TESS_MUST_CHECK tess_status tess_de_field_log(tess_context *ctx, const tess_de_field *field,
+                                              const double *places, int64_t n, double *out);
 
 // Encoding spikes of one electrode as points: marks, then places, in sqrt(2) bandwidths.
-typedef struct tess_decode_points {
+typedef struct tess_de_points {
     int64_t n;
     int64_t n_feature;
     double *centre; // [n_feature + n_dim]
@@ -33,21 +33,21 @@ typedef struct tess_decode_points {
     void *x;       // [n_feature + n_dim][n]
     void *bias;    // [n] log weights; NULL: all 0
     double offset; // log intensity = offset + log sum - log occupancy
-} tess_decode_points;
+} tess_de_points;
 
-struct tess_decode_local {
-    tess_decode_blocks blocks;
+struct tess_de_local {
+    tess_blocks blocks;
     int32_t dtype;
     int64_t n_dim;
-    tess_decode_field occupancy;
-    tess_decode_field ground;       // sum over electrodes of mean rate * place density
-    tess_decode_points *electrodes; // clusterless
-    tess_decode_field *units;       // sorted spikes: place density of each
+    tess_de_field occupancy;
+    tess_de_field ground;       // sum over electrodes of mean rate * place density
+    tess_de_points *electrodes; // clusterless
+    tess_de_field *units;       // sorted spikes: place density of each
 };
 
 // The encoding's, made if there is none yet. Any thread.
-TESS_MUST_CHECK tess_status tess_decode_local_get(tess_context *ctx,
-                                                  const tess_decode_encoding *encoding,
-                                                  const struct tess_decode_local **out);
+TESS_MUST_CHECK tess_status tess_de_local_get(tess_context *ctx,
+                                              const tess_decode_encoding *encoding,
+                                              const struct tess_de_local **out);
 
 #endif

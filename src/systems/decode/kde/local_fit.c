@@ -13,8 +13,7 @@ static double waveform_std(const tess_decode_encoding *encoding, int64_t feature
 }
 
 // Coordinate k of spike i: features first, then the place.
-static double raw_coordinate(const tess_decode_selection *s, int64_t electrode, int64_t i,
-                             int64_t k)
+static double raw_coordinate(const tess_de_selection *s, int64_t electrode, int64_t i, int64_t k)
 {
     const int64_t d = s->n_feature[electrode];
     return k < d ? s->spike_marks[electrode][i * d + k]
@@ -32,9 +31,9 @@ static void put(void *array, int32_t dtype, int64_t i, double value)
 
 // Centred before rounding: a shift of all marks must not cost precision.
 static void fill_points(const tess_decode_encoding *encoding, int64_t electrode, int32_t dtype,
-                        tess_decode_points *p)
+                        tess_de_points *p)
 {
-    const tess_decode_selection *s = &encoding->selection;
+    const tess_de_selection *s = &encoding->selection;
     const int64_t n_dim = p->n_feature + s->n_dim;
     p->offset = log(encoding->info.mean_rates[electrode]);
     for (int64_t k = 0; k < n_dim; k++) {
@@ -66,11 +65,11 @@ static void fill_points(const tess_decode_encoding *encoding, int64_t electrode,
     p->offset -= log(total);
 }
 
-static tess_status make_points(const tess_decode_encoding *encoding,
-                               struct tess_decode_local *local, int64_t electrode)
+static tess_status make_points(const tess_decode_encoding *encoding, struct tess_de_local *local,
+                               int64_t electrode)
 {
-    const tess_decode_selection *s = &encoding->selection;
-    tess_decode_points *p = &local->electrodes[electrode];
+    const tess_de_selection *s = &encoding->selection;
+    tess_de_points *p = &local->electrodes[electrode];
     p->n = s->n_spike[electrode];
     p->n_feature = s->n_feature[electrode];
     if (p->n == 0) {
@@ -78,11 +77,11 @@ static tess_status make_points(const tess_decode_encoding *encoding,
     }
     const int64_t n_dim = p->n_feature + s->n_dim;
     const size_t item = tess_dtype_bytes((tess_dtype)local->dtype);
-    p->centre = tess_decode_blocks_alloc(&local->blocks, n_dim, sizeof *p->centre, "centres");
-    p->scale = tess_decode_blocks_alloc(&local->blocks, n_dim, sizeof *p->scale, "scales");
-    p->x = tess_decode_blocks_alloc(&local->blocks, p->n, (size_t)n_dim * item, "encoding spikes");
+    p->centre = tess_blocks_alloc(&local->blocks, n_dim, sizeof *p->centre, "centres");
+    p->scale = tess_blocks_alloc(&local->blocks, n_dim, sizeof *p->scale, "scales");
+    p->x = tess_blocks_alloc(&local->blocks, p->n, (size_t)n_dim * item, "encoding spikes");
     if (s->spike_weight) {
-        p->bias = tess_decode_blocks_alloc(&local->blocks, p->n, item, "log weights");
+        p->bias = tess_blocks_alloc(&local->blocks, p->n, item, "log weights");
     }
     if (!p->centre || !p->scale || !p->x || (s->spike_weight && !p->bias)) {
         return TESS_E_MEMORY;
@@ -92,29 +91,28 @@ static tess_status make_points(const tess_decode_encoding *encoding,
 }
 
 static tess_status make_unit(tess_context *ctx, const tess_decode_encoding *encoding,
-                             struct tess_decode_local *local, int64_t unit)
+                             struct tess_de_local *local, int64_t unit)
 {
-    const tess_decode_selection *s = &encoding->selection;
-    const tess_decode_table_samples samples = {s->spike_place[unit],
-                                               s->spike_weight ? s->spike_weight[unit] : NULL,
-                                               s->n_spike[unit], s->n_dim, encoding->position_std};
-    return tess_decode_field_build(ctx, &local->blocks, &samples,
-                                   encoding->config.mode == TESS_DECODE_EXACT, &local->units[unit]);
+    const tess_de_selection *s = &encoding->selection;
+    const tess_de_table_samples samples = {s->spike_place[unit],
+                                           s->spike_weight ? s->spike_weight[unit] : NULL,
+                                           s->n_spike[unit], s->n_dim, encoding->position_std};
+    return tess_de_field_build(ctx, &local->blocks, &samples,
+                               encoding->config.mode == TESS_DECODE_EXACT, &local->units[unit]);
 }
 
 // All spikes of all electrodes, each with its share of the summed rate: one density instead of one
 // per electrode.
 static tess_status build_ground(tess_context *ctx, const tess_decode_encoding *encoding,
-                                tess_decode_blocks *scratch, struct tess_decode_local *local)
+                                tess_blocks *scratch, struct tess_de_local *local)
 {
-    const tess_decode_selection *s = &encoding->selection;
+    const tess_de_selection *s = &encoding->selection;
     int64_t n = 0;
     for (int64_t e = 0; e < s->n_electrode; e++) {
         n += s->n_spike[e];
     }
-    double *place =
-        tess_decode_blocks_alloc(scratch, n, (size_t)s->n_dim * sizeof *place, "spike places");
-    double *weights = tess_decode_blocks_alloc(scratch, n, sizeof *weights, "spike weights");
+    double *place = tess_blocks_alloc(scratch, n, (size_t)s->n_dim * sizeof *place, "spike places");
+    double *weights = tess_blocks_alloc(scratch, n, sizeof *weights, "spike weights");
     if (!place || !weights) {
         return TESS_E_MEMORY;
     }
@@ -135,24 +133,23 @@ static tess_status build_ground(tess_context *ctx, const tess_decode_encoding *e
             }
         }
     }
-    const tess_decode_table_samples samples = {place, weights, n, s->n_dim, encoding->position_std};
-    TESS_TRY(tess_decode_field_build(ctx, &local->blocks, &samples,
-                                     encoding->config.mode == TESS_DECODE_EXACT, &local->ground));
+    const tess_de_table_samples samples = {place, weights, n, s->n_dim, encoding->position_std};
+    TESS_TRY(tess_de_field_build(ctx, &local->blocks, &samples,
+                                 encoding->config.mode == TESS_DECODE_EXACT, &local->ground));
     local->ground.factor = total_rate;
     return TESS_OK;
 }
 
 static tess_status build(tess_context *ctx, const tess_decode_encoding *encoding,
-                         struct tess_decode_local *local)
+                         struct tess_de_local *local)
 {
-    const tess_decode_selection *s = &encoding->selection;
+    const tess_de_selection *s = &encoding->selection;
     const bool exact = encoding->config.mode == TESS_DECODE_EXACT;
     local->dtype = exact ? TESS_F64 : TESS_F32;
     local->n_dim = s->n_dim;
-    local->electrodes = tess_decode_blocks_alloc(&local->blocks, s->n_electrode,
-                                                 sizeof *local->electrodes, "electrodes");
-    local->units =
-        tess_decode_blocks_alloc(&local->blocks, s->n_electrode, sizeof *local->units, "units");
+    local->electrodes =
+        tess_blocks_alloc(&local->blocks, s->n_electrode, sizeof *local->electrodes, "electrodes");
+    local->units = tess_blocks_alloc(&local->blocks, s->n_electrode, sizeof *local->units, "units");
     if (!local->electrodes || !local->units) {
         return TESS_E_MEMORY;
     }
@@ -161,44 +158,44 @@ static tess_status build(tess_context *ctx, const tess_decode_encoding *encoding
         TESS_TRY(s->n_feature ? make_points(encoding, local, e)
                               : make_unit(ctx, encoding, local, e));
     }
-    const tess_decode_table_samples samples = {s->place, s->weights, s->n_sample, s->n_dim,
-                                               encoding->position_std};
-    TESS_TRY(tess_decode_field_build(ctx, &local->blocks, &samples, exact, &local->occupancy));
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    const tess_de_table_samples samples = {s->place, s->weights, s->n_sample, s->n_dim,
+                                           encoding->position_std};
+    TESS_TRY(tess_de_field_build(ctx, &local->blocks, &samples, exact, &local->occupancy));
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status = build_ground(ctx, encoding, &scratch, local);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
-void tess_decode_local_free(tess_heap *heap, struct tess_decode_local *local)
+void tess_de_local_free(tess_heap *heap, struct tess_de_local *local)
 {
     if (local) {
-        tess_decode_blocks_free(&local->blocks);
+        tess_blocks_free(&local->blocks);
         tess_heap_free(heap, local, sizeof *local, TESS_TAG_RESULT);
     }
 }
 
-tess_status tess_decode_local_get(tess_context *ctx, const tess_decode_encoding *encoding,
-                                  const struct tess_decode_local **out)
+tess_status tess_de_local_get(tess_context *ctx, const tess_decode_encoding *encoding,
+                              const struct tess_de_local **out)
 {
-    tess_decode_local_slot *slot = encoding->local;
-    struct tess_decode_local *local = atomic_load(slot);
+    tess_de_local_slot *slot = encoding->local;
+    struct tess_de_local *local = atomic_load(slot);
     if (!local) {
         local = tess_heap_alloc_zero(encoding->heap, sizeof *local, TESS_TAG_RESULT,
                                      "local likelihood");
         if (!local) {
             return TESS_E_MEMORY;
         }
-        tess_decode_blocks_init(&local->blocks, encoding->heap);
+        tess_blocks_init(&local->blocks, encoding->heap);
         const tess_status status = build(ctx, encoding, local);
-        struct tess_decode_local *none = NULL;
+        struct tess_de_local *none = NULL;
         if (status != TESS_OK) {
-            tess_decode_local_free(encoding->heap, local);
+            tess_de_local_free(encoding->heap, local);
             return status;
         }
         if (!atomic_compare_exchange_strong(slot, &none, local)) {
-            tess_decode_local_free(encoding->heap, local); // another thread was first
+            tess_de_local_free(encoding->heap, local); // another thread was first
             local = none;
         }
     }

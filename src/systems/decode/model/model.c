@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-tess_status tess_decode_model_new(tess_context *ctx, tess_decode_model **out)
+tess_status tess_de_model_new(tess_context *ctx, tess_decode_model **out)
 {
     *out = NULL;
     tess_decode_model *model =
@@ -15,7 +15,7 @@ tess_status tess_decode_model_new(tess_context *ctx, tess_decode_model **out)
         return TESS_E_MEMORY;
     }
     model->heap = &ctx->heap;
-    tess_decode_blocks_init(&model->memory, &ctx->heap);
+    tess_blocks_init(&model->memory, &ctx->heap);
     tess_decode_model_config_init(&model->config, sizeof model->config);
     tess_decode_training_init(&model->training, sizeof model->training);
     tess_decode_track_init(&model->track, sizeof model->track);
@@ -31,25 +31,25 @@ void tess_decode_model_destroy(tess_decode_model *model)
     tess_decode_detector_destroy(model->detector);
     tess_decode_encoding_destroy(model->encoding);
     tess_decode_environment_destroy(model->env);
-    tess_decode_blocks_free(&model->memory);
+    tess_blocks_free(&model->memory);
     tess_heap_free(model->heap, model, sizeof *model, TESS_TAG_RESULT);
 }
 
-tess_status tess_decode_model_copy(tess_decode_model *model, const void *items, int64_t n,
-                                   size_t item_bytes, const void **copy)
+tess_status tess_de_model_copy(tess_decode_model *model, const void *items, int64_t n,
+                               size_t item_bytes, const void **copy)
 {
     *copy = NULL;
     if (!items) {
         return TESS_OK;
     }
-    *copy = tess_decode_blocks_copy(&model->memory, items, n, item_bytes, "model");
+    *copy = tess_blocks_copy(&model->memory, items, n, item_bytes, "model");
     return *copy ? TESS_OK : TESS_E_MEMORY;
 }
 
 #define COPY(model, pointer, n)                                                                    \
-    tess_decode_model_copy((model), (pointer), (n), sizeof *(pointer), (const void **)&(pointer))
+    tess_de_model_copy((model), (pointer), (n), sizeof *(pointer), (const void **)&(pointer))
 
-tess_status tess_decode_model_spikes(tess_decode_model *model, const tess_decode_spikes *spikes)
+tess_status tess_de_model_spikes(tess_decode_model *model, const tess_decode_spikes *spikes)
 {
     tess_decode_spikes *own = &model->training.spikes;
     const int64_t n = spikes->n_electrode;
@@ -57,20 +57,20 @@ tess_status tess_decode_model_spikes(tess_decode_model *model, const tess_decode
     *own = *spikes;
     TESS_TRY(COPY(model, own->n_spike, n));
     TESS_TRY(COPY(model, own->n_feature, n));
-    const double **times = tess_decode_blocks_alloc(&model->memory, n, sizeof *times, "model");
-    const void **marks = tess_decode_blocks_alloc(&model->memory, n, sizeof *marks, "model");
+    const double **times = tess_blocks_alloc(&model->memory, n, sizeof *times, "model");
+    const void **marks = tess_blocks_alloc(&model->memory, n, sizeof *marks, "model");
     if (!times || !marks) {
         return TESS_E_MEMORY;
     }
     for (int64_t e = 0; e < n; e++) {
         const void *copy = NULL;
-        TESS_TRY(tess_decode_model_copy(model, spikes->times[e], spikes->n_spike[e], sizeof(double),
-                                        &copy));
+        TESS_TRY(
+            tess_de_model_copy(model, spikes->times[e], spikes->n_spike[e], sizeof(double), &copy));
         times[e] = copy;
         if (spikes->marks && spikes->n_feature) {
-            TESS_TRY(tess_decode_model_copy(model, spikes->marks[e],
-                                            spikes->n_spike[e] * spikes->n_feature[e], item,
-                                            &marks[e]));
+            TESS_TRY(tess_de_model_copy(model, spikes->marks[e],
+                                        spikes->n_spike[e] * spikes->n_feature[e], item,
+                                        &marks[e]));
         }
     }
     own->times = times;
@@ -95,7 +95,7 @@ static tess_status copy_training(tess_decode_model *model, const tess_decode_rec
 {
     tess_decode_training *own = &model->training;
     *own = info->training;
-    TESS_TRY(tess_decode_model_spikes(model, &info->training.spikes));
+    TESS_TRY(tess_de_model_spikes(model, &info->training.spikes));
     TESS_TRY(COPY(model, own->position.time, own->position.n_sample));
     TESS_TRY(COPY(model, own->position.position, own->position.n_sample * own->position.n_dim));
     TESS_TRY(COPY(model, own->is_training, own->position.n_sample));
@@ -162,7 +162,7 @@ static tess_status build_detector(tess_context *ctx, tess_decode_model *model)
     return tess_decode_detector_create(ctx, &own, &model->env, 1, &encoding, 1, &model->detector);
 }
 
-tess_status tess_decode_model_build(tess_context *ctx, tess_decode_model *model)
+tess_status tess_de_model_build(tess_context *ctx, tess_decode_model *model)
 {
     const tess_decode_model_config *config = &model->config;
     const tess_decode_position *position = &model->training.position;
@@ -203,7 +203,7 @@ static tess_status fit(tess_context *ctx, tess_decode_model *model,
         TESS_TRY(copy_track(model, track));
     }
     take_wishes(model, info);
-    return tess_decode_model_build(ctx, model);
+    return tess_de_model_build(ctx, model);
 }
 
 tess_status tess_decode_model_fit(tess_context *ctx, const tess_decode_recording *recording,
@@ -212,7 +212,7 @@ tess_status tess_decode_model_fit(tess_context *ctx, const tess_decode_recording
     tess_error_clear();
     *out = NULL;
     tess_decode_model *model = NULL;
-    TESS_TRY(tess_decode_model_new(ctx, &model));
+    TESS_TRY(tess_de_model_new(ctx, &model));
     tess_status status = TESS_OK;
     if (config) {
         status = tess_struct_read(config, &model->config, sizeof model->config, "config");

@@ -43,7 +43,7 @@ static void list_sections(tess_decode_model_config *config, section sections[N_S
 typedef struct saver {
     tess_context *ctx;
     const tess_decode_model *model;
-    tess_decode_blocks memory;
+    tess_blocks memory;
     tess_format_writer_input inputs[MAX_INPUTS];
     int64_t n_input;
 } saver;
@@ -70,9 +70,8 @@ static tess_status put_settings(saver *s)
     tess_decode_model_config config = s->model->config;
     section sections[N_SECTION];
     list_sections(&config, sections);
-    char *names =
-        tess_decode_blocks_alloc(&s->memory, MAX_SETTINGS, SETTING_CHARS, "names of settings");
-    char *values = tess_decode_blocks_alloc(&s->memory, MAX_SETTINGS, SETTING_CHARS, "settings");
+    char *names = tess_blocks_alloc(&s->memory, MAX_SETTINGS, SETTING_CHARS, "names of settings");
+    char *values = tess_blocks_alloc(&s->memory, MAX_SETTINGS, SETTING_CHARS, "settings");
     if (!names || !values) {
         return TESS_E_MEMORY;
     }
@@ -103,8 +102,8 @@ static tess_status put_spikes(saver *s)
         n_time += spikes->n_spike[e];
         n_mark += spikes->marks ? spikes->n_spike[e] * spikes->n_feature[e] : 0;
     }
-    double *times = tess_decode_blocks_alloc(&s->memory, n_time, sizeof *times, "spike times");
-    char *marks = tess_decode_blocks_alloc(&s->memory, n_mark, item, "spike marks");
+    double *times = tess_blocks_alloc(&s->memory, n_time, sizeof *times, "spike times");
+    char *marks = tess_blocks_alloc(&s->memory, n_mark, item, "spike marks");
     if (!times || !marks) {
         return TESS_E_MEMORY;
     }
@@ -183,9 +182,9 @@ tess_status tess_decode_model_save(tess_context *ctx, const tess_decode_model *m
 {
     tess_error_clear();
     saver s = {.ctx = ctx, .model = model};
-    tess_decode_blocks_init(&s.memory, &ctx->heap);
+    tess_blocks_init(&s.memory, &ctx->heap);
     const tess_status status = save(&s, path, overwrite);
-    tess_decode_blocks_free(&s.memory);
+    tess_blocks_free(&s.memory);
     return status;
 }
 
@@ -214,8 +213,7 @@ static tess_status take(loader *l, const char *name, tess_dtype dtype, const voi
     if (!entry) {
         return TESS_OK;
     }
-    void *data =
-        tess_decode_blocks_alloc(&l->model->memory, entry->n_item, tess_dtype_bytes(dtype), name);
+    void *data = tess_blocks_alloc(&l->model->memory, entry->n_item, tess_dtype_bytes(dtype), name);
     if (!data) {
         return TESS_E_MEMORY;
     }
@@ -262,8 +260,8 @@ static tess_status read_texts(loader *l, const char *name, const char **texts, i
     char *raw = NULL;
     char *out = NULL;
     if (status == TESS_OK) {
-        raw = tess_decode_blocks_alloc(&l->model->memory, width, (size_t)info->item_bytes, name);
-        out = tess_decode_blocks_alloc(&l->model->memory, width, SETTING_CHARS + 1, name);
+        raw = tess_blocks_alloc(&l->model->memory, width, (size_t)info->item_bytes, name);
+        out = tess_blocks_alloc(&l->model->memory, width, SETTING_CHARS + 1, name);
         status = raw && out
                      ? tess_source_read(source, 0, width, raw, (uint64_t)(width * info->item_bytes))
                      : TESS_E_MEMORY;
@@ -328,9 +326,8 @@ static tess_status split_spikes(loader *l, const double *times, int64_t n_time, 
     tess_decode_spikes *s = &l->model->training.spikes;
     const size_t item = s->mark_dtype == TESS_F32 ? sizeof(float) : sizeof(double);
     const int64_t n = s->n_electrode;
-    const double **time_at =
-        tess_decode_blocks_alloc(&l->model->memory, n, sizeof *time_at, "lists");
-    const void **mark_at = tess_decode_blocks_alloc(&l->model->memory, n, sizeof *mark_at, "lists");
+    const double **time_at = tess_blocks_alloc(&l->model->memory, n, sizeof *time_at, "lists");
+    const void **mark_at = tess_blocks_alloc(&l->model->memory, n, sizeof *mark_at, "lists");
     if (!time_at || !mark_at) {
         return TESS_E_MEMORY;
     }
@@ -374,8 +371,8 @@ static tess_status load_spikes(loader *l)
     s->mark_dtype = mark_entry && mark_entry->dtype == TESS_F32 ? TESS_F32 : TESS_F64;
     TESS_TRY(TAKE(l, "spike_marks", (tess_dtype)s->mark_dtype, marks, &n_mark));
     if (!s->n_feature) {
-        int64_t *none = tess_decode_blocks_alloc(&l->model->memory, s->n_electrode, sizeof *none,
-                                                 "feature counts");
+        int64_t *none =
+            tess_blocks_alloc(&l->model->memory, s->n_electrode, sizeof *none, "feature counts");
         if (!none) {
             return TESS_E_MEMORY;
         }
@@ -505,7 +502,7 @@ static tess_status load(tess_context *ctx, loader *l)
     TESS_TRY(load_training(l));
     TESS_TRY(load_environment(l));
     TESS_TRY(load_parameters(l));
-    TESS_TRY(tess_decode_model_build(ctx, l->model));
+    TESS_TRY(tess_de_model_build(ctx, l->model));
     return load_initial(l);
 }
 
@@ -515,7 +512,7 @@ tess_status tess_decode_model_load(tess_context *ctx, const char *path, tess_dec
     *out = NULL;
     loader l = {0};
     TESS_TRY(tess_bundle_open(ctx, path, &l.bundle));
-    tess_status status = tess_decode_model_new(ctx, &l.model);
+    tess_status status = tess_de_model_new(ctx, &l.model);
     if (status == TESS_OK) {
         status = load(ctx, &l);
     }

@@ -42,7 +42,7 @@ static tess_status check_detector(const tess_decode_detector *d)
         TESS_FAIL(TESS_E_ARGUMENT, "detector: has no encoding model to decode with");
     }
     for (int32_t i = 0; i < d->n_block; i++) {
-        if (d->blocks[i].kind == TESS_DECODE_COLUMNS_LOCAL) {
+        if (d->blocks[i].kind == TESS_DE_COLUMNS_LOCAL) {
             TESS_FAIL(TESS_E_UNSUPPORTED,
                       "detector: a Local state of one bin cannot be decoded online; set "
                       "local_position_std to 0 or more");
@@ -56,7 +56,7 @@ static tess_status check_detector(const tess_decode_detector *d)
 
 static void *take(tess_decode_online *online, int64_t n, size_t bytes)
 {
-    return tess_decode_blocks_alloc(&online->blocks, n, bytes, "online decoder");
+    return tess_blocks_alloc(&online->blocks, n, bytes, "online decoder");
 }
 
 static tess_status take_rings(tess_decode_online *online)
@@ -125,7 +125,7 @@ static size_t spike_scratch_bytes(const tess_decode_online *online)
 {
     size_t most = 1;
     for (int32_t k = 0; k < online->n_encoding; k++) {
-        const size_t bytes = tess_decode_kde_scratch_bytes(online->encodings[k].encoding);
+        const size_t bytes = tess_de_kde_scratch_bytes(online->encodings[k].encoding);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -151,7 +151,7 @@ static tess_status take_bins(tess_decode_online *online)
     online->values = take(online, online->n_value, sizeof(float));
     online->mark = take(online, most_features(online), sizeof(float));
     online->spike_scratch = take(online, (int64_t)spike_scratch_bytes(online), 1);
-    online->step_scratch = take(online, (int64_t)tess_decode_hmm_scratch_bytes(d->hmm), 1);
+    online->step_scratch = take(online, (int64_t)tess_de_hmm_scratch_bytes(d->hmm), 1);
     online->history = take(online, online->config.n_history, sizeof *online->history);
     if (!online->predicted || !online->order || !online->modifier || !online->sums ||
         !online->values || !online->mark || !online->spike_scratch || !online->step_scratch ||
@@ -182,7 +182,7 @@ static tess_status take_positions(tess_decode_online *online)
     }
     for (int32_t i = 0; i < d->n_block; i++) {
         const int32_t at = d->blocks[i].environment;
-        if (!tess_decode_is_modified(d, &d->blocks[i]) || online->interiors[at]) {
+        if (!tess_de_is_modified(d, &d->blocks[i]) || online->interiors[at]) {
             continue;
         }
         tess_decode_environment *env = d->environments[at];
@@ -263,7 +263,7 @@ static tess_status fill(tess_decode_online *online, const tess_decode_online_con
     TESS_TRY(take_positions(online));
     TESS_TRY(take_helpers(online));
     rewind_to(online, online->config.start_s);
-    return tess_decode_online_start(online);
+    return tess_de_online_start(online);
 }
 
 tess_status tess_decode_online_create(tess_context *ctx, const tess_decode_detector *detector,
@@ -279,7 +279,7 @@ tess_status tess_decode_online_create(tess_context *ctx, const tess_decode_detec
     }
     online->ctx = ctx;
     online->detector = detector;
-    tess_decode_blocks_init(&online->blocks, &ctx->heap);
+    tess_blocks_init(&online->blocks, &ctx->heap);
     const tess_status status = fill(online, config);
     if (status != TESS_OK) {
         tess_decode_online_destroy(online);
@@ -296,9 +296,9 @@ void tess_decode_online_destroy(tess_decode_online *online)
     }
     tess_context *ctx = online->ctx;
     if (online->helpers) {
-        tess_decode_online_stop(online);
+        tess_de_online_stop(online);
     }
-    tess_decode_blocks_free(&online->blocks);
+    tess_blocks_free(&online->blocks);
     tess_heap_free(&ctx->heap, online, sizeof *online, TESS_TAG_RESULT);
 }
 

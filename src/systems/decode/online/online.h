@@ -14,7 +14,7 @@
 #ifndef TESS_SYSTEMS_DECODE_ONLINE_H
 #define TESS_SYSTEMS_DECODE_ONLINE_H
 
-#include "systems/decode/blocks.h"
+#include "base/blocks.h"
 #include "systems/decode/states/detector.h"
 #include "tessera/decode/online.h"
 
@@ -94,7 +94,7 @@ struct tess_decode_online {
     tess_context *ctx;
     const tess_decode_detector *detector;
     tess_decode_online_config config;
-    tess_decode_blocks blocks;
+    tess_blocks blocks;
     int64_t n_electrode;
     online_ring *rings;
     online_encoding *encodings;
@@ -142,18 +142,18 @@ static inline void online_load_mark(float *to, const _Atomic float *from, int64_
 }
 
 // Values of one spike over all encodings (any thread, with its own scratch).
-void tess_decode_online_evaluate(const tess_decode_online *online, int64_t electrode,
-                                 const float *mark, void *scratch, float *values);
+void tess_de_online_evaluate(const tess_decode_online *online, int64_t electrode, const float *mark,
+                             void *scratch, float *values);
 
 // online_helper.c
-TESS_MUST_CHECK tess_status tess_decode_online_start(tess_decode_online *online);
-void tess_decode_online_stop(tess_decode_online *online);
+TESS_MUST_CHECK tess_status tess_de_online_start(tess_decode_online *online);
+void tess_de_online_stop(tess_decode_online *online);
 
 // online_credible.c: how many of the largest of n values add up to share of their sum. Reorders x.
-int64_t tess_decode_credible_size(double *x, int64_t n, double share);
+int64_t tess_de_credible_size(double *x, int64_t n, double share);
 
 // online_place.c: what position says about a bin's likelihood; ll [n_ll] is changed in place.
-TESS_MUST_CHECK tess_status tess_decode_online_modify(tess_decode_online *online, double time,
-                                                      float *ll);
+TESS_MUST_CHECK tess_status tess_de_online_modify(tess_decode_online *online, double time,
+                                                  float *ll);
 
 #endif

@@ -8,13 +8,12 @@
 
 static const double CREDIBLE_SHARE = 0.95;
 
-void tess_decode_online_evaluate(const tess_decode_online *online, int64_t electrode,
-                                 const float *mark, void *scratch, float *values)
+void tess_de_online_evaluate(const tess_decode_online *online, int64_t electrode, const float *mark,
+                             void *scratch, float *values)
 {
     for (int32_t k = 0; k < online->n_encoding; k++) {
         const online_encoding *e = &online->encodings[k];
-        tess_decode_kde_spike(online->ctx, e->encoding, electrode, mark, scratch,
-                              values + e->first);
+        tess_de_kde_spike(online->ctx, e->encoding, electrode, mark, scratch, values + e->first);
     }
 }
 
@@ -31,8 +30,7 @@ static const float *values_of(tess_decode_online *online, int64_t electrode, int
         }
     }
     online_load_mark(online->mark, ring->marks + at * ring->n_feature, ring->n_feature);
-    tess_decode_online_evaluate(online, electrode, online->mark, online->spike_scratch,
-                                online->values);
+    tess_de_online_evaluate(online, electrode, online->mark, online->spike_scratch, online->values);
     return online->values;
 }
 
@@ -68,8 +66,8 @@ static void fill_columns(const tess_decode_online *online, int64_t n_spike, floa
 {
     const tess_decode_detector *d = online->detector;
     for (int32_t i = 0; i < d->n_block; i++) {
-        const tess_decode_columns *b = &d->blocks[i];
-        if (b->kind == TESS_DECODE_COLUMNS_NO_SPIKE) {
+        const tess_de_columns *b = &d->blocks[i];
+        if (b->kind == TESS_DE_COLUMNS_NO_SPIKE) {
             const double rho = d->config.no_spike_rate * online->config.bin_width_s;
             ll[b->first] = (float)((double)n_spike * log(rho) - (double)online->n_electrode * rho);
             continue;
@@ -94,7 +92,7 @@ static void describe(tess_decode_online *online, online_slot *slot)
     }
     slot->bin.best_bin = best;
     memcpy(online->order, slot->posterior, (size_t)n * sizeof *online->order);
-    slot->bin.credible_size = tess_decode_credible_size(online->order, n, CREDIBLE_SHARE);
+    slot->bin.credible_size = tess_de_credible_size(online->order, n, CREDIBLE_SHARE);
 }
 
 static void note_latency(tess_decode_online *online, const tess_decode_online_bin *bin)
@@ -135,11 +133,11 @@ static tess_status close_bin(tess_decode_online *online)
         slot->bin.n_electrode_active += n_taken > 0;
     }
     fill_columns(online, slot->bin.n_spike, slot->ll);
-    TESS_TRY(tess_decode_online_modify(online, left, slot->ll));
+    TESS_TRY(tess_de_online_modify(online, left, slot->ll));
     const int64_t middle_ns = tess_now_ns();
     slot->bin.log_norm =
-        tess_decode_hmm_step(d->hmm, d->discrete_transition, slot->ll, online->predicted,
-                             slot->posterior, slot->states, online->step_scratch);
+        tess_de_hmm_step(d->hmm, d->discrete_transition, slot->ll, online->predicted,
+                         slot->posterior, slot->states, online->step_scratch);
     describe(online, slot);
     const int64_t end_ns = tess_now_ns();
     slot->bin.likelihood_s = 1e-9 * (double)(middle_ns - begin_ns);

@@ -16,7 +16,7 @@ static double middle_of(double a, double b, double c)
     return (b <= a) == (a <= c) ? a : c;
 }
 
-int64_t tess_decode_credible_size(double *x, int64_t n, double share)
+int64_t tess_de_credible_size(double *x, int64_t n, double share)
 {
     double wanted = 0;
     for (int64_t i = 0; i < n; i++) {

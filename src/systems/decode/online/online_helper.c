@@ -51,8 +51,8 @@ static int evaluate_next(online_helper *helper, int64_t electrode)
         return 1;
     }
     helper->rows[k] = (online_row){.electrode = electrode, .index = index};
-    tess_decode_online_evaluate(online, electrode, helper->mark, helper->scratch,
-                                helper->values + (int64_t)k * online->n_value);
+    tess_de_online_evaluate(online, electrode, helper->mark, helper->scratch,
+                            helper->values + (int64_t)k * online->n_value);
     atomic_store_explicit(&ring->entries[index & ring->mask].note,
                           (uint64_t)(index + 1) << 8 | (uint64_t)(k + 1), memory_order_release);
     return 1;
@@ -103,13 +103,13 @@ static int start_thread(online_helper *helper)
     return pthread_create(&helper->thread, NULL, help, helper) == 0;
 }
 
-tess_status tess_decode_online_start(tess_decode_online *online)
+tess_status tess_de_online_start(tess_decode_online *online)
 {
     atomic_store(&online->is_ending, 0);
     for (int32_t k = 0; k < online->n_helper; k++) {
         online_helper *helper = &online->helpers[k];
         if (!start_thread(helper)) {
-            tess_decode_online_stop(online);
+            tess_de_online_stop(online);
             TESS_FAIL(TESS_E_THREAD, "cannot start helper %d of the online decoder", k);
         }
         helper->has_thread = 1;
@@ -117,7 +117,7 @@ tess_status tess_decode_online_start(tess_decode_online *online)
     return TESS_OK;
 }
 
-void tess_decode_online_stop(tess_decode_online *online)
+void tess_de_online_stop(tess_decode_online *online)
 {
     atomic_store(&online->is_ending, 1);
     for (int32_t k = 0; k < online->n_helper; k++) {

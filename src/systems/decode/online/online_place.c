@@ -39,7 +39,7 @@ static tess_status find_animal(const tess_decode_online *online, int32_t environ
     return TESS_OK;
 }
 
-tess_status tess_decode_online_modify(tess_decode_online *online, double time, float *ll)
+tess_status tess_de_online_modify(tess_decode_online *online, double time, float *ll)
 {
     const tess_decode_detector *d = online->detector;
     double times[2];
@@ -56,8 +56,8 @@ tess_status tess_decode_online_modify(tess_decode_online *online, double time, f
         }
     }
     for (int32_t i = 0; i < d->n_block; i++) {
-        const tess_decode_columns *b = &d->blocks[i];
-        if (!tess_decode_is_modified(d, b)) {
+        const tess_de_columns *b = &d->blocks[i];
+        if (!tess_de_is_modified(d, b)) {
             continue;
         }
         int64_t animal = -1;
@@ -66,7 +66,7 @@ tess_status tess_decode_online_modify(tess_decode_online *online, double time, f
             continue;
         }
         const double *distance = online->distances[b->environment] + animal * b->n_column;
-        tess_decode_modifier_row(d, b, distance, animal, online->modifier);
+        tess_de_modifier_row(d, b, distance, animal, online->modifier);
         for (int64_t p = 0; p < b->n_column; p++) {
             ll[b->first + p] = (float)((double)ll[b->first + p] + online->modifier[p]);
         }

@@ -64,20 +64,19 @@ static void join_bins(const tess_decode_environment_info *info, const int32_t *n
     first[info->n_interior] = n;
 }
 
-tess_status tess_decode_grid_distances(tess_context *ctx, const tess_decode_environment *env,
-                                       double *out)
+tess_status tess_de_grid_distances(tess_context *ctx, const tess_decode_environment *env,
+                                   double *out)
 {
     const tess_decode_environment_info *info = &env->info;
     const int64_t n = info->n_interior;
     const char *what = "neighbours of position bins";
     tess_status status = TESS_E_MEMORY;
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    int32_t *number = tess_decode_blocks_alloc(&blocks, info->n_bin, sizeof *number, what);
-    int64_t *first = tess_decode_blocks_alloc(&blocks, n + 1, sizeof *first, what);
-    int32_t *to = tess_decode_blocks_alloc(&blocks, n * MAX_NEIGHBOURS, sizeof *to, what);
-    double *distance =
-        tess_decode_blocks_alloc(&blocks, n * MAX_NEIGHBOURS, sizeof *distance, what);
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    int32_t *number = tess_blocks_alloc(&blocks, info->n_bin, sizeof *number, what);
+    int64_t *first = tess_blocks_alloc(&blocks, n + 1, sizeof *first, what);
+    int32_t *to = tess_blocks_alloc(&blocks, n * MAX_NEIGHBOURS, sizeof *to, what);
+    double *distance = tess_blocks_alloc(&blocks, n * MAX_NEIGHBOURS, sizeof *distance, what);
     if (number && first && to && distance) {
         for (int64_t bin = 0; bin < info->n_bin; bin++) {
             number[bin] = -1;
@@ -86,23 +85,23 @@ tess_status tess_decode_grid_distances(tess_context *ctx, const tess_decode_envi
             number[info->interior_bin[p]] = (int32_t)p;
         }
         join_bins(info, number, first, to, distance);
-        const tess_decode_graph graph = {n, first, to, distance};
-        status = tess_decode_graph_distances(ctx, &graph, out);
+        const tess_de_graph graph = {n, first, to, distance};
+        status = tess_de_graph_distances(ctx, &graph, out);
     }
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }
 
 // Where a bin's centre is: its corridor and the way to either end.
 typedef struct on_track {
-    const tess_decode_track_edge *edge;
+    const tess_de_track_edge *edge;
     double to_end[2];
 } on_track;
 
 static on_track locate(const tess_decode_environment *env, int64_t p)
 {
     const int64_t bin = env->info.interior_bin[p];
-    const tess_decode_track_edge *edge = &env->track_edges[env->bin_track_edge[bin]];
+    const tess_de_track_edge *edge = &env->track_edges[env->bin_track_edge[bin]];
     const double offset = env->info.interior_centers[p] - edge->start;
     const int reversed = edge->first_node == edge->node[1];
     on_track place = {.edge = edge};
@@ -129,13 +128,13 @@ static double along_track(const on_track *a, const on_track *b, const double *no
 
 // Distances between the nodes of the track.
 static tess_status node_distances(tess_context *ctx, const tess_decode_environment *env,
-                                  tess_decode_blocks *blocks, double *out)
+                                  tess_blocks *blocks, double *out)
 {
     const int64_t n_edge = env->info.n_track_edge;
     const char *what = "nodes of the track graph";
-    int64_t *first = tess_decode_blocks_alloc(blocks, env->n_node + 1, sizeof *first, what);
-    int32_t *to = tess_decode_blocks_alloc(blocks, 2 * n_edge, sizeof *to, what);
-    double *distance = tess_decode_blocks_alloc(blocks, 2 * n_edge, sizeof *distance, what);
+    int64_t *first = tess_blocks_alloc(blocks, env->n_node + 1, sizeof *first, what);
+    int32_t *to = tess_blocks_alloc(blocks, 2 * n_edge, sizeof *to, what);
+    double *distance = tess_blocks_alloc(blocks, 2 * n_edge, sizeof *distance, what);
     if (!first || !to || !distance) {
         return TESS_E_MEMORY;
     }
@@ -143,7 +142,7 @@ static tess_status node_distances(tess_context *ctx, const tess_decode_environme
     for (int64_t v = 0; v < env->n_node; v++) {
         first[v] = n;
         for (int64_t e = 0; e < n_edge; e++) {
-            const tess_decode_track_edge *edge = &env->track_edges[e];
+            const tess_de_track_edge *edge = &env->track_edges[e];
             if (edge->node[0] == v || edge->node[1] == v) {
                 to[n] = (int32_t)(edge->node[0] + edge->node[1] - v);
                 distance[n++] = edge->span;
@@ -151,18 +150,18 @@ static tess_status node_distances(tess_context *ctx, const tess_decode_environme
         }
     }
     first[env->n_node] = n;
-    const tess_decode_graph graph = {env->n_node, first, to, distance};
-    return tess_decode_graph_distances(ctx, &graph, out);
+    const tess_de_graph graph = {env->n_node, first, to, distance};
+    return tess_de_graph_distances(ctx, &graph, out);
 }
 
-tess_status tess_decode_track_distances(tess_context *ctx, const tess_decode_environment *env,
-                                        double *out)
+tess_status tess_de_track_distances(tess_context *ctx, const tess_decode_environment *env,
+                                    double *out)
 {
     const int64_t n = env->info.n_interior;
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    double *nodes = tess_decode_blocks_alloc(&blocks, env->n_node * env->n_node, sizeof *nodes,
-                                             "distances of nodes");
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    double *nodes =
+        tess_blocks_alloc(&blocks, env->n_node * env->n_node, sizeof *nodes, "distances of nodes");
     tess_status status = nodes ? node_distances(ctx, env, &blocks, nodes) : TESS_E_MEMORY;
     for (int64_t p = 0; p < n && status == TESS_OK; p++) {
         const on_track a = locate(env, p);
@@ -172,7 +171,7 @@ tess_status tess_decode_track_distances(tess_context *ctx, const tess_decode_env
             out[q * n + p] = out[p * n + q];
         }
     }
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }
 
@@ -191,8 +190,8 @@ static tess_status make_distances(tess_context *ctx, tess_decode_environment *en
     if (!out) {
         return TESS_E_MEMORY;
     }
-    const tess_status status = env->info.is_track ? tess_decode_track_distances(ctx, env, out)
-                                                  : tess_decode_grid_distances(ctx, env, out);
+    const tess_status status = env->info.is_track ? tess_de_track_distances(ctx, env, out)
+                                                  : tess_de_grid_distances(ctx, env, out);
     if (status == TESS_OK) {
         env->distances = out;
     } else {

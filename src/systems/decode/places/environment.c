@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static tess_status check_bin_sizes(tess_decode_environment_plan *plan)
+static tess_status check_bin_sizes(tess_de_environment_plan *plan)
 {
     const double *given = plan->config.bin_size;
     for (int64_t i = 0; i < plan->n_dim; i++) {
@@ -20,7 +20,7 @@ static tess_status check_bin_sizes(tess_decode_environment_plan *plan)
     return TESS_OK;
 }
 
-static tess_status check_samples(const tess_decode_environment_plan *plan)
+static tess_status check_samples(const tess_de_environment_plan *plan)
 {
     if (plan->n_sample < 0 || (plan->n_sample > 0 && !plan->position)) {
         TESS_FAIL(TESS_E_ARGUMENT, "position: %lld samples, but no data",
@@ -43,7 +43,7 @@ static tess_status check_samples(const tess_decode_environment_plan *plan)
 }
 
 static tess_status check(const tess_decode_environment_config *given, const double *position,
-                         int64_t n_sample, int64_t n_dim, tess_decode_environment_plan *plan)
+                         int64_t n_sample, int64_t n_dim, tess_de_environment_plan *plan)
 {
     tess_decode_environment_config_init(&plan->config, sizeof plan->config);
     if (given) {
@@ -81,16 +81,16 @@ static void fill_centers(const tess_decode_environment_info *info, double *cente
     }
 }
 
-tess_status tess_decode_bins_make(tess_decode_environment *env)
+tess_status tess_de_bins_make(tess_decode_environment *env)
 {
     tess_decode_environment_info *info = &env->info;
     info->n_bin = 1;
     for (int64_t axis = 0; axis < info->n_place_dim; axis++) {
         info->n_bin *= info->grid_shape[axis];
     }
-    double *centers = tess_decode_blocks_alloc(&env->blocks, info->n_bin * info->n_place_dim,
-                                               sizeof *centers, "centres of position bins");
-    env->interior = tess_decode_blocks_alloc(&env->blocks, info->n_bin, 1, "interior bins");
+    double *centers = tess_blocks_alloc(&env->blocks, info->n_bin * info->n_place_dim,
+                                        sizeof *centers, "centres of position bins");
+    env->interior = tess_blocks_alloc(&env->blocks, info->n_bin, 1, "interior bins");
     if (!centers || !env->interior) {
         return TESS_E_MEMORY;
     }
@@ -136,11 +136,11 @@ static tess_status list_interior(tess_decode_environment *env)
     for (int64_t bin = 0; bin < info->n_bin; bin++) {
         info->n_interior += info->is_interior[bin];
     }
-    uint8_t *boundary = tess_decode_blocks_alloc(&env->blocks, info->n_bin, 1, "boundary bins");
+    uint8_t *boundary = tess_blocks_alloc(&env->blocks, info->n_bin, 1, "boundary bins");
     int64_t *bins =
-        tess_decode_blocks_alloc(&env->blocks, info->n_interior, sizeof *bins, "interior bins");
-    double *centers = tess_decode_blocks_alloc(&env->blocks, info->n_interior * d, sizeof *centers,
-                                               "interior bins");
+        tess_blocks_alloc(&env->blocks, info->n_interior, sizeof *bins, "interior bins");
+    double *centers =
+        tess_blocks_alloc(&env->blocks, info->n_interior * d, sizeof *centers, "interior bins");
     if (!boundary || !bins || !centers) {
         return TESS_E_MEMORY;
     }
@@ -155,7 +155,7 @@ static tess_status list_interior(tess_decode_environment *env)
     info->interior_centers = centers;
     info->is_boundary = boundary;
     if (d >= 2) {
-        tess_decode_mask_dilate(info->grid_shape, d, info->is_interior, boundary);
+        tess_de_mask_dilate(info->grid_shape, d, info->is_interior, boundary);
         for (int64_t bin = 0; bin < info->n_bin; bin++) {
             boundary[bin] = boundary[bin] && !info->is_interior[bin];
         }
@@ -163,11 +163,11 @@ static tess_status list_interior(tess_decode_environment *env)
     return TESS_OK;
 }
 
-static tess_status fill(tess_decode_environment *env, const tess_decode_environment_plan *plan)
+static tess_status fill(tess_decode_environment *env, const tess_de_environment_plan *plan)
 {
     const char *name = plan->config.name ? plan->config.name : "";
-    env->info.name = tess_decode_blocks_copy(&env->blocks, name, (int64_t)strlen(name) + 1, 1,
-                                             "name of an environment");
+    env->info.name = tess_blocks_copy(&env->blocks, name, (int64_t)strlen(name) + 1, 1,
+                                      "name of an environment");
     if (!env->info.name) {
         return TESS_E_MEMORY;
     }
@@ -177,8 +177,7 @@ static tess_status fill(tess_decode_environment *env, const tess_decode_environm
     for (int i = 0; i < TESS_DECODE_MAX_DIM; i++) {
         env->info.grid_shape[i] = 1;
     }
-    TESS_TRY(plan->config.track ? tess_decode_track_make(env, plan)
-                                : tess_decode_grid_make(env, plan));
+    TESS_TRY(plan->config.track ? tess_de_track_make(env, plan) : tess_de_grid_make(env, plan));
     TESS_TRY(apply_user_mask(env, &plan->config));
     return list_interior(env);
 }
@@ -190,7 +189,7 @@ tess_status tess_decode_environment_create(tess_context *ctx,
 {
     tess_error_clear();
     *out = NULL;
-    tess_decode_environment_plan plan;
+    tess_de_environment_plan plan;
     memset(&plan, 0, sizeof plan);
     TESS_TRY(check(config, position, n_sample, n_dim, &plan));
     tess_decode_environment *env =
@@ -199,7 +198,7 @@ tess_status tess_decode_environment_create(tess_context *ctx,
         return TESS_E_MEMORY;
     }
     env->heap = &ctx->heap;
-    tess_decode_blocks_init(&env->blocks, &ctx->heap);
+    tess_blocks_init(&env->blocks, &ctx->heap);
     pthread_mutex_init(&env->mutex, NULL);
     const tess_status status = fill(env, &plan);
     if (status != TESS_OK) {
@@ -215,7 +214,7 @@ void tess_decode_environment_destroy(tess_decode_environment *env)
     if (env) {
         const size_t bytes = (size_t)(env->info.n_interior * env->info.n_interior) * sizeof(double);
         tess_heap_free(env->heap, env->distances, bytes, TESS_TAG_RESULT);
-        tess_decode_blocks_free(&env->blocks);
+        tess_blocks_free(&env->blocks);
         pthread_mutex_destroy(&env->mutex);
         tess_heap_free(env->heap, env, sizeof *env, TESS_TAG_RESULT);
     }

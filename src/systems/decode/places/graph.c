@@ -20,7 +20,7 @@ typedef struct heap {
 
 typedef struct paths_job {
     tess_context *ctx;
-    const tess_decode_graph *graph;
+    const tess_de_graph *graph;
     double *out;
     heap_item *items; // [n_worker][capacity]
     int64_t capacity;
@@ -60,7 +60,7 @@ static heap_item heap_pop(heap *queue)
     return top;
 }
 
-static void paths_from(const tess_decode_graph *graph, int64_t source, heap *queue, double *row)
+static void paths_from(const tess_de_graph *graph, int64_t source, heap *queue, double *row)
 {
     for (int64_t v = 0; v < graph->n_node; v++) {
         row[v] = (double)INFINITY;
@@ -108,8 +108,7 @@ static void make_symmetric(int64_t n, double *out)
     }
 }
 
-tess_status tess_decode_graph_distances(tess_context *ctx, const tess_decode_graph *graph,
-                                        double *out)
+tess_status tess_de_graph_distances(tess_context *ctx, const tess_de_graph *graph, double *out)
 {
     const int64_t capacity = graph->first[graph->n_node] + 1;
     const size_t bytes = (size_t)(ctx->n_thread * capacity) * sizeof(heap_item);

@@ -19,8 +19,7 @@ static int has_nan(const double *row, int64_t n_dim)
 }
 
 // Smallest and largest value of an axis over the rows without NaN; 0 if there is no such row.
-static int64_t range_of_samples(const tess_decode_environment_plan *plan, int64_t axis,
-                                double range[2])
+static int64_t range_of_samples(const tess_de_environment_plan *plan, int64_t axis, double range[2])
 {
     int64_t n = 0;
     for (int64_t k = 0; k < plan->n_sample; k++) {
@@ -36,8 +35,7 @@ static int64_t range_of_samples(const tess_decode_environment_plan *plan, int64_
     return n;
 }
 
-static tess_status axis_range(const tess_decode_environment_plan *plan, int64_t axis,
-                              double range[2])
+static tess_status axis_range(const tess_de_environment_plan *plan, int64_t axis, double range[2])
 {
     const double *given = plan->config.position_range;
     if (given) {
@@ -66,7 +64,7 @@ static tess_status axis_range(const tess_decode_environment_plan *plan, int64_t 
 }
 
 // Equal steps from range[0] to range[1], one more bin on either side if padded.
-static tess_status make_axis(tess_decode_environment *env, const tess_decode_environment_plan *plan,
+static tess_status make_axis(tess_decode_environment *env, const tess_de_environment_plan *plan,
                              int64_t axis, double *n_total)
 {
     double range[2] = {0, 0};
@@ -81,8 +79,8 @@ static tess_status make_axis(tess_decode_environment *env, const tess_decode_env
                   plan->bin_size[axis], (long long)axis, range[1] - range[0], wanted, MAX_BINS);
     }
     const int64_t n = (int64_t)wanted;
-    double *edges = tess_decode_blocks_alloc(&env->blocks, n + 1 + 2 * pad, sizeof *edges,
-                                             "edges of position bins");
+    double *edges =
+        tess_blocks_alloc(&env->blocks, n + 1 + 2 * pad, sizeof *edges, "edges of position bins");
     if (!edges) {
         return TESS_E_MEMORY;
     }
@@ -102,7 +100,7 @@ static tess_status make_axis(tess_decode_environment *env, const tess_decode_env
 }
 
 static tess_status count_samples(const tess_decode_environment *env,
-                                 const tess_decode_environment_plan *plan, uint8_t *mask)
+                                 const tess_de_environment_plan *plan, uint8_t *mask)
 {
     const int64_t n_bin = env->info.n_bin;
     const size_t bytes = (size_t)n_bin * sizeof(int64_t);
@@ -112,7 +110,7 @@ static tess_status count_samples(const tess_decode_environment *env,
         return TESS_E_MEMORY;
     }
     for (int64_t k = 0; k < plan->n_sample; k++) {
-        const int64_t bin = tess_decode_histogram_bin(&env->info, plan->position + k * plan->n_dim);
+        const int64_t bin = tess_de_histogram_bin(&env->info, plan->position + k * plan->n_dim);
         if (bin >= 0) {
             counts[bin]++;
         }
@@ -125,8 +123,8 @@ static tess_status count_samples(const tess_decode_environment *env,
 }
 
 // Closes gaps of one bin, fills and widens as wished; never leaves the padding set.
-static tess_status smooth_mask(tess_decode_environment *env,
-                               const tess_decode_environment_plan *plan, uint8_t *mask)
+static tess_status smooth_mask(tess_decode_environment *env, const tess_de_environment_plan *plan,
+                               uint8_t *mask)
 {
     const int64_t *shape = env->info.grid_shape;
     const int64_t n_dim = plan->n_dim;
@@ -137,22 +135,22 @@ static tess_status smooth_mask(tess_decode_environment *env,
         return TESS_E_MEMORY;
     }
     uint8_t *other = (uint8_t *)(queue + n_bin);
-    tess_decode_mask_dilate(shape, n_dim, mask, other);
-    tess_decode_mask_erode(shape, n_dim, other, mask);
+    tess_de_mask_dilate(shape, n_dim, mask, other);
+    tess_de_mask_erode(shape, n_dim, other, mask);
     if (plan->config.fill_holes) {
-        tess_decode_mask_fill(shape, n_dim, mask, other, queue);
+        tess_de_mask_fill(shape, n_dim, mask, other, queue);
     }
     if (plan->config.dilate) {
-        tess_decode_mask_dilate(shape, n_dim, mask, other);
+        tess_de_mask_dilate(shape, n_dim, mask, other);
         memcpy(mask, other, (size_t)n_bin);
     }
-    tess_decode_mask_clear_rim(shape, n_dim, mask);
+    tess_de_mask_clear_rim(shape, n_dim, mask);
     tess_heap_free(env->heap, queue, bytes, TESS_TAG_SCRATCH);
     return TESS_OK;
 }
 
 static tess_status infer_interior(tess_decode_environment *env,
-                                  const tess_decode_environment_plan *plan, uint8_t *mask)
+                                  const tess_de_environment_plan *plan, uint8_t *mask)
 {
     TESS_TRY(count_samples(env, plan, mask));
     if (plan->n_dim >= 2) {
@@ -169,15 +167,14 @@ static tess_status infer_interior(tess_decode_environment *env,
     return TESS_OK;
 }
 
-tess_status tess_decode_grid_make(tess_decode_environment *env,
-                                  const tess_decode_environment_plan *plan)
+tess_status tess_de_grid_make(tess_decode_environment *env, const tess_de_environment_plan *plan)
 {
     double n_total = 1;
     env->info.n_place_dim = plan->n_dim;
     for (int64_t axis = 0; axis < plan->n_dim; axis++) {
         TESS_TRY(make_axis(env, plan, axis, &n_total));
     }
-    TESS_TRY(tess_decode_bins_make(env));
+    TESS_TRY(tess_de_bins_make(env));
     uint8_t *mask = env->interior;
     if (plan->config.is_track_interior) {
         return TESS_OK; // environment.c takes it over

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-int64_t tess_decode_count_below(const double *list, int64_t n, double x)
+int64_t tess_de_count_below(const double *list, int64_t n, double x)
 {
     int64_t low = 0;
     int64_t high = n;
@@ -20,7 +20,7 @@ int64_t tess_decode_count_below(const double *list, int64_t n, double x)
     return low;
 }
 
-int64_t tess_decode_histogram_bin(const tess_decode_environment_info *info, const double *point)
+int64_t tess_de_histogram_bin(const tess_decode_environment_info *info, const double *point)
 {
     int64_t bin = 0;
     for (int64_t axis = 0; axis < info->n_place_dim; axis++) {
@@ -30,7 +30,7 @@ int64_t tess_decode_histogram_bin(const tess_decode_environment_info *info, cons
         if (!(x >= edges[0] && x <= edges[n])) {
             return -1;
         }
-        const int64_t i = tess_decode_count_below(edges, n, x) - 1;
+        const int64_t i = tess_de_count_below(edges, n, x) - 1;
         bin = bin * n + i;
     }
     return bin;
@@ -41,7 +41,7 @@ int64_t tess_decode_histogram_bin(const tess_decode_environment_info *info, cons
 static int64_t axis_bin(const double *edges, int64_t n, double x)
 {
     const int64_t n_inner = n - 1;
-    const int64_t i = tess_decode_count_below(edges + 1, n_inner, x);
+    const int64_t i = tess_de_count_below(edges + 1, n_inner, x);
     return n_inner > 0 && x == edges[n_inner] ? i - 1 : i;
 }
 

@@ -35,7 +35,7 @@ static int first_axis(int64_t n_dim)
     return 3 - (int)n_dim;
 }
 
-void tess_decode_mask_dilate(const int64_t *shape, int64_t n_dim, const uint8_t *in, uint8_t *out)
+void tess_de_mask_dilate(const int64_t *shape, int64_t n_dim, const uint8_t *in, uint8_t *out)
 {
     const mask_grid grid = as_three(shape, n_dim);
     for (int64_t bin = 0; bin < grid.n_bin; bin++) {
@@ -49,7 +49,7 @@ void tess_decode_mask_dilate(const int64_t *shape, int64_t n_dim, const uint8_t 
     }
 }
 
-void tess_decode_mask_erode(const int64_t *shape, int64_t n_dim, const uint8_t *in, uint8_t *out)
+void tess_de_mask_erode(const int64_t *shape, int64_t n_dim, const uint8_t *in, uint8_t *out)
 {
     const mask_grid grid = as_three(shape, n_dim);
     for (int64_t bin = 0; bin < grid.n_bin; bin++) {
@@ -74,8 +74,8 @@ static int on_rim(const mask_grid *grid, int64_t bin, int first)
     return 0;
 }
 
-void tess_decode_mask_fill(const int64_t *shape, int64_t n_dim, uint8_t *mask, uint8_t *outside,
-                           int64_t *queue)
+void tess_de_mask_fill(const int64_t *shape, int64_t n_dim, uint8_t *mask, uint8_t *outside,
+                       int64_t *queue)
 {
     const mask_grid grid = as_three(shape, n_dim);
     const int first = first_axis(n_dim);
@@ -105,7 +105,7 @@ void tess_decode_mask_fill(const int64_t *shape, int64_t n_dim, uint8_t *mask, u
     }
 }
 
-void tess_decode_mask_clear_rim(const int64_t *shape, int64_t n_dim, uint8_t *mask)
+void tess_de_mask_clear_rim(const int64_t *shape, int64_t n_dim, uint8_t *mask)
 {
     const mask_grid grid = as_three(shape, n_dim);
     for (int64_t bin = 0; bin < grid.n_bin; bin++) {

@@ -51,10 +51,10 @@ static tess_status multiply(tess_context *ctx, const double *left, const double 
 static tess_status raise(tess_context *ctx, double *matrix, int64_t n, int64_t power)
 {
     tess_status status = TESS_OK;
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
-    double *square = tess_decode_blocks_alloc(&blocks, n * n, sizeof *square, "movement matrix");
-    double *spare = tess_decode_blocks_alloc(&blocks, n * n, sizeof *spare, "movement matrix");
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
+    double *square = tess_blocks_alloc(&blocks, n * n, sizeof *square, "movement matrix");
+    double *spare = tess_blocks_alloc(&blocks, n * n, sizeof *spare, "movement matrix");
     if (!square || !spare) {
         status = TESS_E_MEMORY;
     } else {
@@ -74,7 +74,7 @@ static tess_status raise(tess_context *ctx, double *matrix, int64_t n, int64_t p
             memcpy(result, spare, (size_t)(n * n) * sizeof *spare);
         }
     }
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }
 
@@ -91,7 +91,7 @@ static tess_status count_steps(const tess_decode_environment *env, const double 
         }
         double place[TESS_DECODE_MAX_DIM];
         TESS_TRY(tess_decode_place(env, position + k * env->info.n_dim, 1, place));
-        const int64_t bin = tess_decode_histogram_bin(&env->info, place);
+        const int64_t bin = tess_de_histogram_bin(&env->info, place);
         if (has_last && last >= 0 && bin >= 0) {
             const int64_t from = time_reversed ? bin : last;
             const int64_t to = time_reversed ? last : bin;

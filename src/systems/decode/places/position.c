@@ -33,7 +33,7 @@ static int64_t find_segment(const double *time, int64_t n_sample, double t, int6
             return k;
         }
     }
-    const int64_t k = tess_decode_count_below(time, n_sample, t) - 1;
+    const int64_t k = tess_de_count_below(time, n_sample, t) - 1;
     return k < 0 ? 0 : k > n_sample - 2 ? n_sample - 2 : k;
 }
 

@@ -43,8 +43,7 @@ static int64_t lower_node(const tess_decode_track *track, int64_t e)
     return pair[0] < pair[1] ? pair[0] : pair[1];
 }
 
-static tess_status set_edge(const tess_decode_track *track, int64_t given,
-                            tess_decode_track_edge *edge)
+static tess_status set_edge(const tess_decode_track *track, int64_t given, tess_de_track_edge *edge)
 {
     const int64_t *pair = track->edges + 2 * given;
     edge->node[0] = lower_node(track, given);
@@ -71,7 +70,7 @@ static tess_status set_edge(const tess_decode_track *track, int64_t given,
 // Edge ids: nodes ascending, at each node its edges in the order given, each edge once. An edge is
 // first met at its lower node, so this is a stable sort by lower nodes. first: [n_node + 1].
 static tess_status enumerate_edges(const tess_decode_track *track, int64_t *first,
-                                   tess_decode_track_edge *edges)
+                                   tess_de_track_edge *edges)
 {
     for (int64_t e = 0; e < track->n_edge; e++) {
         first[lower_node(track, e) + 1]++;
@@ -170,7 +169,7 @@ static tess_status place_edges(tess_decode_environment *env, const tess_decode_t
 {
     double at = 0;
     for (int64_t i = 0; i < track->n_edge; i++) {
-        tess_decode_track_edge *edge = &env->track_edges[env->track_order[i]];
+        tess_de_track_edge *edge = &env->track_edges[env->track_order[i]];
         const double spacing = track->n_spacing == 0   ? 0
                                : track->n_spacing == 1 ? track->edge_spacing[0]
                                : i < track->n_spacing  ? track->edge_spacing[i]
@@ -196,7 +195,7 @@ static double walk_line(const tess_decode_environment *env, double bin_size, dou
     double last = 0;
     for (int64_t i = 0; i < env->info.n_track_edge; i++) {
         const int64_t id = env->track_order[i];
-        const tess_decode_track_edge *edge = &env->track_edges[id];
+        const tess_de_track_edge *edge = &env->track_edges[id];
         const double n_piece = ceil(edge->span / bin_size);
         const int is_gap = i > 0 && fabs(edge->start - last) > SAME_PLACE;
         if (edges) {
@@ -230,9 +229,9 @@ static tess_status make_bins(tess_decode_environment *env, double bin_size)
     }
     const int64_t n_bin = (int64_t)n - 1;
     double *edges =
-        tess_decode_blocks_alloc(&env->blocks, n_bin + 1, sizeof *edges, "edges of position bins");
+        tess_blocks_alloc(&env->blocks, n_bin + 1, sizeof *edges, "edges of position bins");
     env->bin_track_edge =
-        tess_decode_blocks_alloc(&env->blocks, n_bin, sizeof *env->bin_track_edge, "track edges");
+        tess_blocks_alloc(&env->blocks, n_bin, sizeof *env->bin_track_edge, "track edges");
     if (!edges || !env->bin_track_edge) {
         return TESS_E_MEMORY;
     }
@@ -240,15 +239,14 @@ static tess_status make_bins(tess_decode_environment *env, double bin_size)
     env->info.n_place_dim = 1;
     env->info.grid_shape[0] = n_bin;
     env->info.bin_edges[0] = edges;
-    TESS_TRY(tess_decode_bins_make(env));
+    TESS_TRY(tess_de_bins_make(env));
     for (int64_t bin = 0; bin < n_bin; bin++) {
         env->interior[bin] = env->bin_track_edge[bin] >= 0;
     }
     return TESS_OK;
 }
 
-tess_status tess_decode_track_make(tess_decode_environment *env,
-                                   const tess_decode_environment_plan *plan)
+tess_status tess_de_track_make(tess_decode_environment *env, const tess_de_environment_plan *plan)
 {
     tess_decode_track track;
     tess_decode_track_init(&track, sizeof track);
@@ -259,13 +257,13 @@ tess_status tess_decode_track_make(tess_decode_environment *env,
     env->n_node = track.n_node;
     env->info.is_track = 1;
     env->info.n_track_edge = n;
-    tess_decode_blocks *blocks = &env->blocks;
+    tess_blocks *blocks = &env->blocks;
     const char *what = "track graph";
-    env->track_edges = tess_decode_blocks_alloc(blocks, n, sizeof *env->track_edges, what);
-    env->track_order = tess_decode_blocks_alloc(blocks, n, sizeof *env->track_order, what);
-    int64_t *pairs = tess_decode_blocks_alloc(blocks, 2 * n, sizeof *pairs, what);
-    int64_t *first = tess_decode_blocks_alloc(blocks, track.n_node + 1, sizeof *first, what);
-    int64_t *used = tess_decode_blocks_alloc(blocks, n, sizeof *used, what);
+    env->track_edges = tess_blocks_alloc(blocks, n, sizeof *env->track_edges, what);
+    env->track_order = tess_blocks_alloc(blocks, n, sizeof *env->track_order, what);
+    int64_t *pairs = tess_blocks_alloc(blocks, 2 * n, sizeof *pairs, what);
+    int64_t *first = tess_blocks_alloc(blocks, track.n_node + 1, sizeof *first, what);
+    int64_t *used = tess_blocks_alloc(blocks, n, sizeof *used, what);
     if (!env->track_edges || !env->track_order || !pairs || !first || !used) {
         return TESS_E_MEMORY;
     }

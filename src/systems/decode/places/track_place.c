@@ -13,7 +13,7 @@ static double distance(const double a[2], const double b[2])
 }
 
 // The point of a corridor next to q.
-static void project(const tess_decode_track_edge *edge, const double q[2], double at[2])
+static void project(const tess_de_track_edge *edge, const double q[2], double at[2])
 {
     const double *from = edge->position[0];
     const double dx = edge->position[1][0] - from[0];
@@ -59,7 +59,7 @@ tess_status tess_decode_linearize(const tess_decode_environment *env, const doub
         linear[k] = (double)NAN;
         if (!is_nan) {
             id = nearest_edge(env, q, at);
-            const tess_decode_track_edge *edge = &env->track_edges[id];
+            const tess_de_track_edge *edge = &env->track_edges[id];
             const int end = edge->first_node == edge->node[1];
             linear[k] = edge->start + distance(edge->position[end], at);
         }

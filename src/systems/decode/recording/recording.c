@@ -8,8 +8,8 @@
 
 static const char MEMORY[] = "a recording";
 
-tess_status tess_decode_input_need(const tess_decode_input *in, const char *name,
-                                   const tess_bundle_entry **entry)
+tess_status tess_de_input_need(const tess_de_input *in, const char *name,
+                               const tess_bundle_entry **entry)
 {
     *entry = tess_bundle_find(&in->bundle, name);
     if (*entry) {
@@ -28,8 +28,8 @@ tess_status tess_decode_input_need(const tess_decode_input *in, const char *name
               used + 64 >= sizeof found ? ", ..." : "");
 }
 
-tess_status tess_decode_input_vector(const tess_decode_input *in, const tess_bundle_entry *entry,
-                                     int64_t n, const char *one_per)
+tess_status tess_de_input_vector(const tess_de_input *in, const tess_bundle_entry *entry, int64_t n,
+                                 const char *one_per)
 {
     // A column is as good as a vector.
     const bool is_vector = entry->rank == 1 || (entry->rank == 2 && entry->shape[1] == 1);
@@ -44,42 +44,41 @@ tess_status tess_decode_input_vector(const tess_decode_input *in, const tess_bun
     return TESS_OK;
 }
 
-tess_status tess_decode_input_f64(tess_decode_input *in, const tess_bundle_entry *entry,
-                                  const double **out)
+tess_status tess_de_input_f64(tess_de_input *in, const tess_bundle_entry *entry, const double **out)
 {
     double *values =
-        tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
+        tess_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
     *out = values;
     return values ? tess_bundle_read_f64(&in->bundle, entry, values) : TESS_E_MEMORY;
 }
 
-tess_status tess_decode_input_i64(tess_decode_input *in, const tess_bundle_entry *entry,
-                                  const int64_t **out)
+tess_status tess_de_input_i64(tess_de_input *in, const tess_bundle_entry *entry,
+                              const int64_t **out)
 {
     int64_t *values =
-        tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
+        tess_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, MEMORY);
     *out = values;
     return values ? tess_bundle_read_i64(&in->bundle, entry, values) : TESS_E_MEMORY;
 }
 
-tess_status tess_decode_input_bool(tess_decode_input *in, const tess_bundle_entry *entry,
-                                   const uint8_t **out)
+tess_status tess_de_input_bool(tess_de_input *in, const tess_bundle_entry *entry,
+                               const uint8_t **out)
 {
-    uint8_t *values = tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, 1, MEMORY);
+    uint8_t *values = tess_blocks_alloc(&in->recording->blocks, entry->n_item, 1, MEMORY);
     *out = values;
     return values ? tess_bundle_read_bool(&in->bundle, entry, values) : TESS_E_MEMORY;
 }
 
-int32_t tess_decode_mark_dtype(const tess_bundle_entry *entry)
+int32_t tess_de_mark_dtype(const tess_bundle_entry *entry)
 {
     return entry->dtype == TESS_F32 ? TESS_F32 : TESS_F64;
 }
 
-tess_status tess_decode_input_marks(tess_decode_input *in, const tess_bundle_entry *entry,
-                                    int32_t dtype, void **out)
+tess_status tess_de_input_marks(tess_de_input *in, const tess_bundle_entry *entry, int32_t dtype,
+                                void **out)
 {
     const size_t item = tess_dtype_bytes((tess_dtype)dtype);
-    *out = tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, item, MEMORY);
+    *out = tess_blocks_alloc(&in->recording->blocks, entry->n_item, item, MEMORY);
     if (!*out) {
         return TESS_E_MEMORY;
     }
@@ -101,7 +100,7 @@ static void interpolate(const tess_decode_position *series, int64_t k, double t,
 }
 
 // The animal at every decoding time, where it was tracked; NaN elsewhere.
-static tess_status find_true_position(tess_decode_input *in)
+static tess_status find_true_position(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     const tess_decode_observation *seen = &info->observation;
@@ -109,8 +108,8 @@ static tess_status find_true_position(tess_decode_input *in)
     if (info->true_position || series->n_sample < 2) {
         return TESS_OK;
     }
-    double *out = tess_decode_blocks_alloc(&in->recording->blocks, seen->n_time * series->n_dim,
-                                           sizeof *out, MEMORY);
+    double *out = tess_blocks_alloc(&in->recording->blocks, seen->n_time * series->n_dim,
+                                    sizeof *out, MEMORY);
     if (!out) {
         return TESS_E_MEMORY;
     }
@@ -140,23 +139,23 @@ static tess_status find_true_position(tess_decode_input *in)
     return TESS_OK;
 }
 
-static tess_status read_layout(tess_decode_input *in, const char *path)
+static tess_status read_layout(tess_de_input *in, const char *path)
 {
     tess_decode_recording_info *info = &in->recording->info;
-    tess_decode_blocks *blocks = &in->recording->blocks;
+    tess_blocks *blocks = &in->recording->blocks;
 
     TESS_TRY(tess_bundle_open(in->ctx, path, &in->bundle));
     const bool is_nwb = tess_bundle_find(&in->bundle, "units/spike_times") != NULL;
     info->format = is_nwb ? "nwb" : strcmp(in->bundle.format, "npz") == 0 ? "npz" : "hdf5";
-    info->path = tess_decode_blocks_copy(blocks, path, (int64_t)strlen(path) + 1, 1, MEMORY);
+    info->path = tess_blocks_copy(blocks, path, (int64_t)strlen(path) + 1, 1, MEMORY);
     if (!info->path) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(is_nwb ? tess_decode_read_nwb(in) : tess_decode_read_arrays(in));
+    TESS_TRY(is_nwb ? tess_de_read_nwb(in) : tess_de_read_arrays(in));
     TESS_TRY(find_true_position(in));
     const char *notes = NULL;
     TESS_TRY(tess_text_finish(&in->notes, &notes));
-    info->notes = tess_decode_blocks_copy(blocks, notes, (int64_t)strlen(notes) + 1, 1, MEMORY);
+    info->notes = tess_blocks_copy(blocks, notes, (int64_t)strlen(notes) + 1, 1, MEMORY);
     return info->notes ? TESS_OK : TESS_E_MEMORY;
 }
 
@@ -165,8 +164,8 @@ tess_status tess_decode_recording_open(tess_context *ctx, const char *path,
 {
     tess_error_clear();
     *out = NULL;
-    tess_decode_input in = {.ctx = ctx};
-    TESS_TRY(tess_decode_recording_new(ctx, &in.recording));
+    tess_de_input in = {.ctx = ctx};
+    TESS_TRY(tess_de_recording_new(ctx, &in.recording));
     tess_text_init(&in.notes, &ctx->heap);
     const tess_status status = read_layout(&in, path);
     tess_bundle_close(&in.bundle);

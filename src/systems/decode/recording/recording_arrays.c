@@ -6,11 +6,11 @@
 #include <string.h>
 
 // Values [n][n_dim] of one row per time; a vector counts as [n][1]. n_dim 0: any up to the limit.
-static tess_status read_rows(tess_decode_input *in, const char *name, int64_t n, int64_t n_dim,
+static tess_status read_rows(tess_de_input *in, const char *name, int64_t n, int64_t n_dim,
                              const char *one_per, const double **out, int64_t *found_dim)
 {
     const tess_bundle_entry *entry = NULL;
-    TESS_TRY(tess_decode_input_need(in, name, &entry));
+    TESS_TRY(tess_de_input_need(in, name, &entry));
     const int64_t dim = entry->rank == 2 ? entry->shape[1] : 1;
     const char *path = in->bundle.path;
     if (entry->rank != 1 && entry->rank != 2) {
@@ -30,36 +30,36 @@ static tess_status read_rows(tess_decode_input *in, const char *name, int64_t n,
                   path, name, (long long)dim, (long long)n_dim);
     }
     *found_dim = dim;
-    return tess_decode_input_f64(in, entry, out);
+    return tess_de_input_f64(in, entry, out);
 }
 
-static tess_status read_position(tess_decode_input *in, const char *time_name,
+static tess_status read_position(tess_de_input *in, const char *time_name,
                                  const char *position_name, int64_t n_dim,
                                  tess_decode_position *out)
 {
     const tess_bundle_entry *entry = NULL;
     char one_per[96];
     snprintf(one_per, sizeof one_per, "one per value of '%s'", time_name);
-    TESS_TRY(tess_decode_input_need(in, time_name, &entry));
-    TESS_TRY(tess_decode_input_vector(in, entry, -1, ""));
+    TESS_TRY(tess_de_input_need(in, time_name, &entry));
+    TESS_TRY(tess_de_input_vector(in, entry, -1, ""));
     out->n_sample = entry->n_item;
-    TESS_TRY(tess_decode_input_f64(in, entry, &out->time));
+    TESS_TRY(tess_de_input_f64(in, entry, &out->time));
     return read_rows(in, position_name, out->n_sample, n_dim, one_per, &out->position, &out->n_dim);
 }
 
 // A flag per row, if the file has them.
-static tess_status read_flags(tess_decode_input *in, const char *name, int64_t n,
-                              const char *one_per, const uint8_t **out)
+static tess_status read_flags(tess_de_input *in, const char *name, int64_t n, const char *one_per,
+                              const uint8_t **out)
 {
     const tess_bundle_entry *entry = tess_bundle_find(&in->bundle, name);
     if (!entry) {
         return TESS_OK;
     }
-    TESS_TRY(tess_decode_input_vector(in, entry, n, one_per));
-    return tess_decode_input_bool(in, entry, out);
+    TESS_TRY(tess_de_input_vector(in, entry, n, one_per));
+    return tess_de_input_bool(in, entry, out);
 }
 
-static tess_status read_scalar(tess_decode_input *in, const char *name, double *out)
+static tess_status read_scalar(tess_de_input *in, const char *name, double *out)
 {
     const tess_bundle_entry *entry = tess_bundle_find(&in->bundle, name);
     if (!entry) {
@@ -73,7 +73,7 @@ static tess_status read_scalar(tess_decode_input *in, const char *name, double *
 }
 
 // Pairs of node numbers [n][2].
-static tess_status read_pairs(tess_decode_input *in, const tess_bundle_entry *entry, int64_t *n,
+static tess_status read_pairs(tess_de_input *in, const tess_bundle_entry *entry, int64_t *n,
                               const int64_t **out)
 {
     if (entry->rank != 2 || entry->shape[1] != 2) {
@@ -81,10 +81,10 @@ static tess_status read_pairs(tess_decode_input *in, const tess_bundle_entry *en
                   in->bundle.path, entry->name);
     }
     *n = entry->shape[0];
-    return tess_decode_input_i64(in, entry, out);
+    return tess_de_input_i64(in, entry, out);
 }
 
-static tess_status read_track(tess_decode_input *in)
+static tess_status read_track(tess_de_input *in)
 {
     static const char *const edge_names[] = {"edges", "edge_list", "graph_edges"};
     tess_decode_track *track = &in->recording->info.track;
@@ -101,10 +101,10 @@ static tess_status read_track(tess_decode_input *in)
         edges = tess_bundle_find(&in->bundle, edge_names[i]);
     }
     if (!edges) {
-        return tess_decode_input_need(in, "edges", &edges);
+        return tess_de_input_need(in, "edges", &edges);
     }
     track->n_node = nodes->shape[0];
-    TESS_TRY(tess_decode_input_f64(in, nodes, &track->node_position));
+    TESS_TRY(tess_de_input_f64(in, nodes, &track->node_position));
     TESS_TRY(read_pairs(in, edges, &track->n_edge, &track->edges));
     const tess_bundle_entry *order = tess_bundle_find(&in->bundle, "edge_order");
     if (order) {
@@ -112,27 +112,27 @@ static tess_status read_track(tess_decode_input *in)
     }
     const tess_bundle_entry *lengths = tess_bundle_find(&in->bundle, "edge_length");
     if (lengths) {
-        TESS_TRY(tess_decode_input_vector(in, lengths, track->n_edge, "one per edge"));
-        TESS_TRY(tess_decode_input_f64(in, lengths, &track->edge_length));
+        TESS_TRY(tess_de_input_vector(in, lengths, track->n_edge, "one per edge"));
+        TESS_TRY(tess_de_input_f64(in, lengths, &track->edge_length));
     }
     const tess_bundle_entry *spacing = tess_bundle_find(&in->bundle, "edge_spacing");
     if (spacing) {
         track->n_spacing = spacing->n_item;
-        TESS_TRY(tess_decode_input_f64(in, spacing, &track->edge_spacing));
+        TESS_TRY(tess_de_input_f64(in, spacing, &track->edge_spacing));
     }
     in->recording->info.has_track = 1;
     return TESS_OK;
 }
 
-static tess_status read_decoding(tess_decode_input *in)
+static tess_status read_decoding(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     tess_decode_observation *seen = &info->observation;
     const tess_bundle_entry *time = tess_bundle_find(&in->bundle, "time");
     if (time) {
-        TESS_TRY(tess_decode_input_vector(in, time, -1, ""));
+        TESS_TRY(tess_de_input_vector(in, time, -1, ""));
         seen->n_time = time->n_item;
-        TESS_TRY(tess_decode_input_f64(in, time, &seen->time));
+        TESS_TRY(tess_de_input_f64(in, time, &seen->time));
     } else {
         seen->n_time = info->training.position.n_sample;
         seen->time = info->training.position.time;
@@ -146,7 +146,7 @@ static tess_status read_decoding(tess_decode_input *in)
 }
 
 // What is known of the truth, and the recording's own wishes.
-static tess_status read_extras(tess_decode_input *in)
+static tess_status read_extras(tess_de_input *in)
 {
     static const char per_time[] = "one per value of 'time'";
     tess_decode_recording_info *info = &in->recording->info;
@@ -177,12 +177,12 @@ static tess_status read_extras(tess_decode_input *in)
     return TESS_OK;
 }
 
-tess_status tess_decode_read_arrays(tess_decode_input *in)
+tess_status tess_de_read_arrays(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     TESS_TRY(read_position(in, "position_time", "position", 0, &info->training.position));
     TESS_TRY(read_decoding(in));
     TESS_TRY(read_extras(in));
     TESS_TRY(read_track(in));
-    return tess_decode_read_spikes(in);
+    return tess_de_read_spikes(in);
 }

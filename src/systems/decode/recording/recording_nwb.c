@@ -32,7 +32,7 @@ typedef struct scale {
     double offset;
 } scale;
 
-static scale scale_of(tess_decode_input *in, const char *object, const unit_name *units,
+static scale scale_of(tess_de_input *in, const char *object, const unit_name *units,
                       const char *wanted)
 {
     char unit[64];
@@ -76,7 +76,7 @@ static bool is_position(const tess_bundle_entry *entry)
            entry->shape[0] > 1 && (entry->dtype == TESS_F32 || entry->dtype == TESS_F64);
 }
 
-static tess_status find_position(tess_decode_input *in, const tess_bundle_entry **out)
+static tess_status find_position(tess_de_input *in, const tess_bundle_entry **out)
 {
     *out = NULL;
     for (int64_t i = 0; i < in->bundle.n_entry; i++) {
@@ -101,15 +101,14 @@ static tess_status find_position(tess_decode_input *in, const tess_bundle_entry 
 }
 
 // timestamps, or starting_time with its rate.
-static tess_status read_time(tess_decode_input *in, const char *series, int64_t n,
-                             const double **out)
+static tess_status read_time(tess_de_input *in, const char *series, int64_t n, const double **out)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%.480s/timestamps", series);
     const tess_bundle_entry *entry = tess_bundle_find(&in->bundle, name);
     if (entry) {
-        TESS_TRY(tess_decode_input_vector(in, entry, n, "one per position sample"));
-        return tess_decode_input_f64(in, entry, out);
+        TESS_TRY(tess_de_input_vector(in, entry, n, "one per position sample"));
+        return tess_de_input_f64(in, entry, out);
     }
     double start = 0;
     double rate = 0;
@@ -122,7 +121,7 @@ static tess_status read_time(tess_decode_input *in, const char *series, int64_t 
                   in->bundle.path, series);
     }
     TESS_TRY(tess_bundle_read_f64(&in->bundle, entry, &start));
-    double *times = tess_decode_blocks_alloc(&in->recording->blocks, n, sizeof *times, "times");
+    double *times = tess_blocks_alloc(&in->recording->blocks, n, sizeof *times, "times");
     if (!times) {
         return TESS_E_MEMORY;
     }
@@ -133,11 +132,11 @@ static tess_status read_time(tess_decode_input *in, const char *series, int64_t 
     return TESS_OK;
 }
 
-static tess_status read_scaled(tess_decode_input *in, const tess_bundle_entry *entry, scale s,
+static tess_status read_scaled(tess_de_input *in, const tess_bundle_entry *entry, scale s,
                                const double **out)
 {
     double *values =
-        tess_decode_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, "values");
+        tess_blocks_alloc(&in->recording->blocks, entry->n_item, sizeof *values, "values");
     if (!values) {
         return TESS_E_MEMORY;
     }
@@ -149,7 +148,7 @@ static tess_status read_scaled(tess_decode_input *in, const tess_bundle_entry *e
     return TESS_OK;
 }
 
-static tess_status read_position(tess_decode_input *in)
+static tess_status read_position(tess_de_input *in)
 {
     tess_decode_position *position = &in->recording->info.training.position;
     const tess_bundle_entry *entry = NULL;
@@ -165,7 +164,7 @@ static tess_status read_position(tess_decode_input *in)
 }
 
 // A feature column has one row per spike and the same index as the spike times.
-static tess_status is_feature(tess_decode_input *in, const tess_bundle_entry *entry,
+static tess_status is_feature(tess_de_input *in, const tess_bundle_entry *entry,
                               const int64_t *ends, int64_t n_unit, int64_t n_spike, bool *out)
 {
     static const char *const others[] = {"units/spike_times", "units/obs_intervals",
@@ -191,7 +190,7 @@ static tess_status is_feature(tess_decode_input *in, const tess_bundle_entry *en
     const int64_t *its_ends = NULL;
     *out = entry->shape[0] == n_spike && index->n_item == n_unit;
     if (*out) {
-        TESS_TRY(tess_decode_input_i64(in, index, &its_ends));
+        TESS_TRY(tess_de_input_i64(in, index, &its_ends));
         *out = n_unit == 0 || memcmp(its_ends, ends, (size_t)n_unit * sizeof *ends) == 0;
     }
     if (!*out) {
@@ -208,7 +207,7 @@ typedef struct columns {
     int64_t n_feature;
 } columns;
 
-static tess_status read_columns(tess_decode_input *in, const int64_t *ends, int64_t n_unit,
+static tess_status read_columns(tess_de_input *in, const int64_t *ends, int64_t n_unit,
                                 int64_t n_spike, columns *out)
 {
     for (int64_t i = 0; i < in->bundle.n_entry; i++) {
@@ -234,10 +233,10 @@ static tess_status read_columns(tess_decode_input *in, const int64_t *ends, int6
 }
 
 // Feature columns side by side: [n_spike][n_feature].
-static double *join_columns(tess_decode_input *in, const columns *c, int64_t n_spike)
+static double *join_columns(tess_de_input *in, const columns *c, int64_t n_spike)
 {
-    double *marks = tess_decode_blocks_alloc(&in->recording->blocks, n_spike * c->n_feature,
-                                             sizeof *marks, "marks");
+    double *marks =
+        tess_blocks_alloc(&in->recording->blocks, n_spike * c->n_feature, sizeof *marks, "marks");
     double *at = marks;
     for (int64_t i = 0; marks && i < n_spike; i++) {
         for (int k = 0; k < c->n_column; k++) {
@@ -248,7 +247,7 @@ static double *join_columns(tess_decode_input *in, const columns *c, int64_t n_s
     return marks;
 }
 
-static tess_status check_ends(const tess_decode_input *in, const int64_t *ends, int64_t n_unit,
+static tess_status check_ends(const tess_de_input *in, const int64_t *ends, int64_t n_unit,
                               int64_t n_spike)
 {
     int64_t last = 0;
@@ -265,25 +264,25 @@ static tess_status check_ends(const tess_decode_input *in, const int64_t *ends, 
     return TESS_OK;
 }
 
-static tess_status read_units(tess_decode_input *in)
+static tess_status read_units(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     const tess_bundle_entry *times = tess_bundle_find(&in->bundle, "units/spike_times");
     const tess_bundle_entry *index = NULL;
     const int64_t *ends = NULL;
     const double *all_times = NULL;
-    tess_decode_spike_lists lists;
+    tess_de_spike_lists lists;
     columns c = {.n_column = 0};
 
-    TESS_TRY(tess_decode_input_need(in, "units/spike_times_index", &index));
-    TESS_TRY(tess_decode_input_vector(in, times, -1, ""));
-    TESS_TRY(tess_decode_input_vector(in, index, -1, ""));
-    TESS_TRY(tess_decode_input_i64(in, index, &ends));
+    TESS_TRY(tess_de_input_need(in, "units/spike_times_index", &index));
+    TESS_TRY(tess_de_input_vector(in, times, -1, ""));
+    TESS_TRY(tess_de_input_vector(in, index, -1, ""));
+    TESS_TRY(tess_de_input_i64(in, index, &ends));
     TESS_TRY(check_ends(in, ends, index->n_item, times->n_item));
-    TESS_TRY(tess_decode_input_f64(in, times, &all_times));
+    TESS_TRY(tess_de_input_f64(in, times, &all_times));
     TESS_TRY(read_columns(in, ends, index->n_item, times->n_item, &c));
-    TESS_TRY(tess_decode_recording_spikes(in->recording, &info->training.spikes, index->n_item,
-                                          TESS_F64, &lists));
+    TESS_TRY(tess_de_recording_spikes(in->recording, &info->training.spikes, index->n_item,
+                                      TESS_F64, &lists));
     const double *marks = c.n_column > 0 ? join_columns(in, &c, times->n_item) : NULL;
     if (c.n_column > 0 && !marks) {
         return TESS_E_MEMORY;
@@ -302,7 +301,7 @@ static tess_status read_units(tess_decode_input *in)
     return TESS_OK;
 }
 
-tess_status tess_decode_read_nwb(tess_decode_input *in)
+tess_status tess_de_read_nwb(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     TESS_TRY(read_position(in));

@@ -14,7 +14,7 @@ static void set_sizes(tess_decode_recording_info *info)
     info->track.struct_size = (uint32_t)sizeof info->track;
 }
 
-tess_status tess_decode_recording_new(tess_context *ctx, tess_decode_recording **out)
+tess_status tess_de_recording_new(tess_context *ctx, tess_decode_recording **out)
 {
     *out = NULL;
     tess_decode_recording *recording =
@@ -23,7 +23,7 @@ tess_status tess_decode_recording_new(tess_context *ctx, tess_decode_recording *
         return TESS_E_MEMORY;
     }
     recording->heap = &ctx->heap;
-    tess_decode_blocks_init(&recording->blocks, &ctx->heap);
+    tess_blocks_init(&recording->blocks, &ctx->heap);
     tess_decode_recording_info *info = &recording->info;
     info->path = "";
     info->format = "";
@@ -33,16 +33,16 @@ tess_status tess_decode_recording_new(tess_context *ctx, tess_decode_recording *
     return TESS_OK;
 }
 
-tess_status tess_decode_recording_spikes(tess_decode_recording *recording,
-                                         tess_decode_spikes *spikes, int64_t n_electrode,
-                                         int32_t mark_dtype, tess_decode_spike_lists *lists)
+tess_status tess_de_recording_spikes(tess_decode_recording *recording, tess_decode_spikes *spikes,
+                                     int64_t n_electrode, int32_t mark_dtype,
+                                     tess_de_spike_lists *lists)
 {
-    tess_decode_blocks *blocks = &recording->blocks;
+    tess_blocks *blocks = &recording->blocks;
     const char *what = "spikes of a recording";
-    lists->n_spike = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(int64_t), what);
-    lists->n_feature = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(int64_t), what);
-    lists->times = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(double *), what);
-    lists->marks = tess_decode_blocks_alloc(blocks, n_electrode, sizeof(void *), what);
+    lists->n_spike = tess_blocks_alloc(blocks, n_electrode, sizeof(int64_t), what);
+    lists->n_feature = tess_blocks_alloc(blocks, n_electrode, sizeof(int64_t), what);
+    lists->times = tess_blocks_alloc(blocks, n_electrode, sizeof(double *), what);
+    lists->marks = tess_blocks_alloc(blocks, n_electrode, sizeof(void *), what);
     if (!lists->n_spike || !lists->n_feature || !lists->times || !lists->marks) {
         return TESS_E_MEMORY;
     }
@@ -64,7 +64,7 @@ tess_decode_recording_get_info(const tess_decode_recording *recording)
 void tess_decode_recording_close(tess_decode_recording *recording)
 {
     if (recording) {
-        tess_decode_blocks_free(&recording->blocks);
+        tess_blocks_free(&recording->blocks);
         tess_heap_free(recording->heap, recording, sizeof *recording, TESS_TAG_RESULT);
     }
 }

@@ -12,7 +12,7 @@ static const char PROVENANCE[] =
 
 typedef struct output {
     tess_context *ctx;
-    tess_decode_blocks blocks; // joined copies
+    tess_blocks blocks; // joined copies
     tess_format_writer_input arrays[MAX_ARRAYS];
     int64_t n_array;
     double scalars[3];
@@ -77,7 +77,7 @@ static tess_status add_marks(output *out, const tess_decode_spikes *spikes, cons
     for (int64_t e = 0; e < spikes->n_electrode; e++) {
         n_value += spikes->n_spike[e] * spikes->n_feature[e];
     }
-    char *joined = tess_decode_blocks_alloc(&out->blocks, n_value, item, "marks");
+    char *joined = tess_blocks_alloc(&out->blocks, n_value, item, "marks");
     if (!joined) {
         return TESS_E_MEMORY;
     }
@@ -101,8 +101,7 @@ static tess_status add_marks(output *out, const tess_decode_spikes *spikes, cons
 static tess_status add_spikes(output *out, const tess_decode_spikes *spikes, const names *n)
 {
     const int64_t n_electrode = spikes->n_electrode;
-    int64_t *offsets =
-        tess_decode_blocks_alloc(&out->blocks, n_electrode + 1, sizeof *offsets, "offsets");
+    int64_t *offsets = tess_blocks_alloc(&out->blocks, n_electrode + 1, sizeof *offsets, "offsets");
     if (!offsets) {
         return TESS_E_MEMORY;
     }
@@ -110,7 +109,7 @@ static tess_status add_spikes(output *out, const tess_decode_spikes *spikes, con
         offsets[e + 1] = offsets[e] + spikes->n_spike[e];
     }
     double *times =
-        tess_decode_blocks_alloc(&out->blocks, offsets[n_electrode], sizeof *times, "spike times");
+        tess_blocks_alloc(&out->blocks, offsets[n_electrode], sizeof *times, "spike times");
     if (!times) {
         return TESS_E_MEMORY;
     }
@@ -145,7 +144,7 @@ static tess_status add_all_spikes(output *out, const tess_decode_recording_info 
     for (int64_t e = 0; e < seen->n_electrode; e++) {
         n_spike += seen->n_spike[e];
     }
-    int32_t *unit = tess_decode_blocks_alloc(&out->blocks, n_spike, sizeof *unit, "units");
+    int32_t *unit = tess_blocks_alloc(&out->blocks, n_spike, sizeof *unit, "units");
     if (!unit) {
         return TESS_E_MEMORY;
     }
@@ -205,12 +204,12 @@ tess_status tess_decode_recording_save(tess_context *ctx, const tess_decode_reco
 {
     tess_error_clear();
     output out = {.ctx = ctx};
-    tess_decode_blocks_init(&out.blocks, &ctx->heap);
+    tess_blocks_init(&out.blocks, &ctx->heap);
     tess_status status = collect(&out, &recording->info);
     if (status == TESS_OK) {
         out.arrays[0].provenance = PROVENANCE;
         status = tess_bundle_write(ctx, path, out.arrays, out.n_array, overwrite);
     }
-    tess_decode_blocks_free(&out.blocks);
+    tess_blocks_free(&out.blocks);
     return status;
 }

@@ -17,7 +17,7 @@ typedef struct flat_names {
 static const flat_names ENCODING = {"spike_times", "spike_offsets", "marks"};
 static const flat_names DECODING = {"decode_spike_times", "decode_spike_offsets", "decode_marks"};
 
-static tess_status check_offsets(const tess_decode_input *in, const flat_names *names,
+static tess_status check_offsets(const tess_de_input *in, const flat_names *names,
                                  const int64_t *offsets, int64_t n_electrode, int64_t n_spike)
 {
     const char *path = in->bundle.path;
@@ -39,7 +39,7 @@ static tess_status check_offsets(const tess_decode_input *in, const flat_names *
 }
 
 // Features of every electrode: the columns of marks, or n_feature where they differ.
-static tess_status read_feature_counts(tess_decode_input *in, const tess_bundle_entry *marks,
+static tess_status read_feature_counts(tess_de_input *in, const tess_bundle_entry *marks,
                                        const int64_t *offsets, int64_t n_electrode,
                                        int64_t *n_feature)
 {
@@ -62,7 +62,7 @@ static tess_status read_feature_counts(tess_decode_input *in, const tess_bundle_
                   "features of every electrode in 'n_feature'",
                   path, marks->name, (int)marks->rank);
     }
-    TESS_TRY(tess_decode_input_vector(in, counts, n_electrode, "one per electrode"));
+    TESS_TRY(tess_de_input_vector(in, counts, n_electrode, "one per electrode"));
     TESS_TRY(tess_bundle_read_i64(&in->bundle, counts, n_feature));
     int64_t n_value = 0;
     for (int64_t e = 0; e < n_electrode; e++) {
@@ -80,8 +80,7 @@ static tess_status read_feature_counts(tess_decode_input *in, const tess_bundle_
     return TESS_OK;
 }
 
-static tess_status read_flat(tess_decode_input *in, const flat_names *names,
-                             tess_decode_spikes *spikes)
+static tess_status read_flat(tess_de_input *in, const flat_names *names, tess_decode_spikes *spikes)
 {
     const tess_bundle_entry *times = NULL;
     const tess_bundle_entry *starts = NULL;
@@ -89,25 +88,25 @@ static tess_status read_flat(tess_decode_input *in, const flat_names *names,
     const int64_t *offsets = NULL;
     const double *all_times = NULL;
     char *all_marks = NULL;
-    tess_decode_spike_lists lists;
+    tess_de_spike_lists lists;
 
-    TESS_TRY(tess_decode_input_need(in, names->times, &times));
-    TESS_TRY(tess_decode_input_need(in, names->offsets, &starts));
-    TESS_TRY(tess_decode_input_vector(in, times, -1, ""));
-    TESS_TRY(tess_decode_input_vector(in, starts, -1, ""));
+    TESS_TRY(tess_de_input_need(in, names->times, &times));
+    TESS_TRY(tess_de_input_need(in, names->offsets, &starts));
+    TESS_TRY(tess_de_input_vector(in, times, -1, ""));
+    TESS_TRY(tess_de_input_vector(in, starts, -1, ""));
     const int64_t n_electrode = starts->n_item - 1;
     if (n_electrode < 0) {
         TESS_FAIL(TESS_E_SHAPE, "%s: data set '%s' is empty; expected electrodes + 1 values",
                   in->bundle.path, names->offsets);
     }
-    TESS_TRY(tess_decode_input_i64(in, starts, &offsets));
+    TESS_TRY(tess_de_input_i64(in, starts, &offsets));
     TESS_TRY(check_offsets(in, names, offsets, n_electrode, times->n_item));
-    TESS_TRY(tess_decode_input_f64(in, times, &all_times));
-    const int32_t dtype = marks ? tess_decode_mark_dtype(marks) : TESS_F64;
-    TESS_TRY(tess_decode_recording_spikes(in->recording, spikes, n_electrode, dtype, &lists));
+    TESS_TRY(tess_de_input_f64(in, times, &all_times));
+    const int32_t dtype = marks ? tess_de_mark_dtype(marks) : TESS_F64;
+    TESS_TRY(tess_de_recording_spikes(in->recording, spikes, n_electrode, dtype, &lists));
     if (marks) {
         TESS_TRY(read_feature_counts(in, marks, offsets, n_electrode, lists.n_feature));
-        TESS_TRY(tess_decode_input_marks(in, marks, dtype, (void **)&all_marks));
+        TESS_TRY(tess_de_input_marks(in, marks, dtype, (void **)&all_marks));
     } else {
         spikes->marks = NULL; // sorted spikes
     }
@@ -123,7 +122,7 @@ static tess_status read_flat(tess_decode_input *in, const flat_names *names,
     return TESS_OK;
 }
 
-static const tess_bundle_entry *find_electrode(const tess_decode_input *in, int64_t e,
+static const tess_bundle_entry *find_electrode(const tess_de_input *in, int64_t e,
                                                const char *suffix, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "e%lld_%s", (long long)e, suffix);
@@ -131,20 +130,20 @@ static const tess_bundle_entry *find_electrode(const tess_decode_input *in, int6
 }
 
 // One electrode's times and marks.
-static tess_status read_electrode(tess_decode_input *in, int64_t e, const char *times_suffix,
+static tess_status read_electrode(tess_de_input *in, int64_t e, const char *times_suffix,
                                   const char *marks_suffix, int32_t dtype,
-                                  tess_decode_spike_lists *lists)
+                                  tess_de_spike_lists *lists)
 {
     char name[NAME_BYTES];
     const tess_bundle_entry *marks = find_electrode(in, e, marks_suffix, name);
     if (!marks) {
-        return tess_decode_input_need(in, name, &marks);
+        return tess_de_input_need(in, name, &marks);
     }
     const tess_bundle_entry *times = find_electrode(in, e, times_suffix, name);
     if (!times) {
-        return tess_decode_input_need(in, name, &times);
+        return tess_de_input_need(in, name, &times);
     }
-    TESS_TRY(tess_decode_input_vector(in, times, -1, ""));
+    TESS_TRY(tess_de_input_vector(in, times, -1, ""));
     if (marks->rank != 2 || marks->shape[0] != times->n_item) {
         TESS_FAIL(TESS_E_SHAPE,
                   "%s: electrode %lld: %lld spike times but %lld feature rows in '%s'; expected "
@@ -153,28 +152,28 @@ static tess_status read_electrode(tess_decode_input *in, int64_t e, const char *
                   (long long)(marks->rank > 0 ? marks->shape[0] : 1), marks->name);
     }
     void *values = NULL;
-    TESS_TRY(tess_decode_input_f64(in, times, &lists->times[e]));
-    TESS_TRY(tess_decode_input_marks(in, marks, dtype, &values));
+    TESS_TRY(tess_de_input_f64(in, times, &lists->times[e]));
+    TESS_TRY(tess_de_input_marks(in, marks, dtype, &values));
     lists->marks[e] = values;
     lists->n_spike[e] = times->n_item;
     lists->n_feature[e] = marks->shape[1];
     return TESS_OK;
 }
 
-static tess_status read_ragged(tess_decode_input *in, const char *times_suffix,
+static tess_status read_ragged(tess_de_input *in, const char *times_suffix,
                                const char *marks_suffix, int64_t n_electrode,
                                tess_decode_spikes *spikes)
 {
     char name[NAME_BYTES];
     int32_t dtype = TESS_F32;
-    tess_decode_spike_lists lists;
+    tess_de_spike_lists lists;
     for (int64_t e = 0; e < n_electrode; e++) {
         const tess_bundle_entry *marks = find_electrode(in, e, marks_suffix, name);
-        if (!marks || tess_decode_mark_dtype(marks) != TESS_F32) {
+        if (!marks || tess_de_mark_dtype(marks) != TESS_F32) {
             dtype = TESS_F64;
         }
     }
-    TESS_TRY(tess_decode_recording_spikes(in->recording, spikes, n_electrode, dtype, &lists));
+    TESS_TRY(tess_de_recording_spikes(in->recording, spikes, n_electrode, dtype, &lists));
     for (int64_t e = 0; e < n_electrode; e++) {
         TESS_TRY(read_electrode(in, e, times_suffix, marks_suffix, dtype, &lists));
     }
@@ -182,11 +181,11 @@ static tess_status read_ragged(tess_decode_input *in, const char *times_suffix,
 }
 
 // The unit of every decoding spike, for scoring simulations.
-static tess_status read_units(tess_decode_input *in)
+static tess_status read_units(tess_de_input *in)
 {
     const tess_decode_spikes *spikes = &in->recording->info.observation.spikes;
     const tess_bundle_entry *entry = tess_bundle_find(&in->bundle, "unit");
-    tess_decode_blocks *blocks = &in->recording->blocks;
+    tess_blocks *blocks = &in->recording->blocks;
     const int64_t *units = NULL;
     int64_t n_spike = 0;
     if (!entry) {
@@ -195,11 +194,11 @@ static tess_status read_units(tess_decode_input *in)
     for (int64_t e = 0; e < spikes->n_electrode; e++) {
         n_spike += spikes->n_spike[e];
     }
-    TESS_TRY(tess_decode_input_vector(in, entry, n_spike, "one per decoding spike"));
-    TESS_TRY(tess_decode_input_i64(in, entry, &units));
-    int32_t *narrow = tess_decode_blocks_alloc(blocks, n_spike, sizeof *narrow, "units");
+    TESS_TRY(tess_de_input_vector(in, entry, n_spike, "one per decoding spike"));
+    TESS_TRY(tess_de_input_i64(in, entry, &units));
+    int32_t *narrow = tess_blocks_alloc(blocks, n_spike, sizeof *narrow, "units");
     const int32_t **list =
-        tess_decode_blocks_alloc(blocks, spikes->n_electrode, sizeof(int32_t *), "units");
+        tess_blocks_alloc(blocks, spikes->n_electrode, sizeof(int32_t *), "units");
     if (!narrow || !list) {
         return TESS_E_MEMORY;
     }
@@ -214,7 +213,7 @@ static tess_status read_units(tess_decode_input *in)
     return TESS_OK;
 }
 
-static tess_status check_electrodes(const tess_decode_input *in)
+static tess_status check_electrodes(const tess_de_input *in)
 {
     const tess_decode_recording_info *info = &in->recording->info;
     const int64_t expected = info->training.spikes.n_electrode;
@@ -228,7 +227,7 @@ static tess_status check_electrodes(const tess_decode_input *in)
     return TESS_OK;
 }
 
-tess_status tess_decode_read_spikes(tess_decode_input *in)
+tess_status tess_de_read_spikes(tess_de_input *in)
 {
     tess_decode_recording_info *info = &in->recording->info;
     tess_decode_spikes *decoding = &info->observation.spikes;

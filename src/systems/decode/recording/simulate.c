@@ -10,7 +10,7 @@ static const double WATCHED_BYTES = 8 << 20; // less is made before anybody look
 enum { LEAST_TRAINING = 1000 };
 
 // As long as the spikes ask for at the rate of the decoding period.
-static tess_status training_samples(const tess_decode_simulate_size *size, int64_t *n_training)
+static tess_status training_samples(const tess_de_simulate_size *size, int64_t *n_training)
 {
     const double n =
         (double)size->n_time * (double)size->encoding_spikes / (double)size->decoding_spikes;
@@ -26,31 +26,31 @@ static tess_status training_samples(const tess_decode_simulate_size *size, int64
 }
 
 static tess_status make_path(tess_context *ctx, tess_decode_recording *recording, uint64_t seed,
-                             tess_decode_path *path)
+                             tess_de_path *path)
 {
-    tess_decode_blocks *blocks = &recording->blocks;
+    tess_blocks *blocks = &recording->blocks;
     const int64_t n_row = path->n_sample - path->n_training;
-    path->position = tess_decode_blocks_alloc(blocks, path->n_sample * path->n_dim,
-                                              sizeof *path->position, "simulated position");
-    path->represented = tess_decode_blocks_alloc(blocks, n_row * path->n_dim,
-                                                 sizeof *path->represented, "simulated position");
-    path->is_replay = tess_decode_blocks_alloc(blocks, n_row, 1, "simulated replays");
+    path->position = tess_blocks_alloc(blocks, path->n_sample * path->n_dim, sizeof *path->position,
+                                       "simulated position");
+    path->represented = tess_blocks_alloc(blocks, n_row * path->n_dim, sizeof *path->represented,
+                                          "simulated position");
+    path->is_replay = tess_blocks_alloc(blocks, n_row, 1, "simulated replays");
     if (!path->position || !path->represented || !path->is_replay) {
         return TESS_E_MEMORY;
     }
-    return tess_decode_simulate_path(ctx, seed, path);
+    return tess_de_simulate_path(ctx, seed, path);
 }
 
-static tess_status fill_positions(tess_decode_recording *recording, const tess_decode_path *path)
+static tess_status fill_positions(tess_decode_recording *recording, const tess_de_path *path)
 {
     tess_decode_recording_info *info = &recording->info;
-    double *time = tess_decode_blocks_alloc(&recording->blocks, path->n_sample, sizeof *time,
-                                            "simulated time");
+    double *time =
+        tess_blocks_alloc(&recording->blocks, path->n_sample, sizeof *time, "simulated time");
     if (!time) {
         return TESS_E_MEMORY;
     }
     for (int64_t k = 0; k < path->n_sample; k++) {
-        time[k] = (double)k / TESS_DECODE_SIMULATE_HZ;
+        time[k] = (double)k / TESS_DE_SIMULATE_HZ;
     }
     tess_decode_position *training = &info->training.position;
     training->n_sample = path->n_training;
@@ -71,7 +71,7 @@ static tess_status fill_positions(tess_decode_recording *recording, const tess_d
 }
 
 // What the recording will hold, scratch aside.
-static double bytes_of(const tess_decode_path *path, const tess_decode_simulate_size *size)
+static double bytes_of(const tess_de_path *path, const tess_de_simulate_size *size)
 {
     const double n_row = (double)(path->n_sample - path->n_training);
     const double n_spike = (double)size->encoding_spikes + (double)size->decoding_spikes;
@@ -80,15 +80,15 @@ static double bytes_of(const tess_decode_path *path, const tess_decode_simulate_
 }
 
 static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config *config,
-                            const tess_decode_simulate_size *size, tess_decode_recording *recording)
+                            const tess_de_simulate_size *size, tess_decode_recording *recording)
 {
     tess_decode_recording_info *info = &recording->info;
     int64_t n_training = 0;
     TESS_TRY(training_samples(size, &n_training));
-    tess_decode_path path = {.maze = size->maze,
-                             .n_dim = tess_decode_maze_dims(size->maze),
-                             .n_sample = n_training + size->n_time,
-                             .n_training = n_training};
+    tess_de_path path = {.maze = size->maze,
+                         .n_dim = tess_de_maze_dims(size->maze),
+                         .n_sample = n_training + size->n_time,
+                         .n_training = n_training};
     const double bytes = bytes_of(&path, size);
     if (bytes > (double)ctx->memory_limit_bytes) {
         TESS_FAIL(TESS_E_LIMIT,
@@ -100,24 +100,23 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
     TESS_TRY(make_path(ctx, recording, (uint64_t)config->seed, &path));
     TESS_TRY(fill_positions(recording, &path));
     // A spike lies between two samples, so the last one of a period has none.
-    tess_decode_spike_job job = {.config = config,
-                                 .path = &path,
-                                 .n_electrode = size->n_electrode,
-                                 .n_feature = size->n_feature,
-                                 .first = 0,
-                                 .n = n_training - 1,
-                                 .n_total = size->encoding_spikes,
-                                 .begin_ns = begin_ns,
-                                 .is_watched = bytes > WATCHED_BYTES};
-    TESS_TRY(tess_decode_simulate_spikes(ctx, recording, &job, &info->training.spikes, NULL));
+    tess_de_spike_job job = {.config = config,
+                             .path = &path,
+                             .n_electrode = size->n_electrode,
+                             .n_feature = size->n_feature,
+                             .first = 0,
+                             .n = n_training - 1,
+                             .n_total = size->encoding_spikes,
+                             .begin_ns = begin_ns,
+                             .is_watched = bytes > WATCHED_BYTES};
+    TESS_TRY(tess_de_simulate_spikes(ctx, recording, &job, &info->training.spikes, NULL));
     job.first = n_training;
     job.n = size->n_time > 1 ? size->n_time - 1 : 1;
     job.n_total = size->decoding_spikes;
     job.period = 1;
-    TESS_TRY(
-        tess_decode_simulate_spikes(ctx, recording, &job, &info->observation.spikes, &info->unit));
+    TESS_TRY(tess_de_simulate_spikes(ctx, recording, &job, &info->observation.spikes, &info->unit));
     double extent[2];
-    tess_decode_maze_extent(size->maze, extent);
+    tess_de_maze_extent(size->maze, extent);
     // A hair wider, so that rounding adds no bin.
     info->place_bin_size =
         size->n_bin > 0 ? extent[0] / (double)size->n_bin * (1 + 1e-12) : size->place_bin_size;
@@ -130,14 +129,13 @@ tess_status tess_decode_simulate(tess_context *ctx, const tess_decode_simulate_c
     tess_error_clear();
     *out = NULL;
     tess_decode_simulate_config config;
-    tess_decode_simulate_size size;
-    TESS_TRY(tess_decode_simulate_check(given, &config, &size));
+    tess_de_simulate_size size;
+    TESS_TRY(tess_de_simulate_check(given, &config, &size));
     tess_decode_recording *recording = NULL;
-    TESS_TRY(tess_decode_recording_new(ctx, &recording));
+    TESS_TRY(tess_de_recording_new(ctx, &recording));
     recording->info.format = "simulation";
-    const tess_status status = size.is_profile
-                                   ? tess_decode_simulate_profile(recording, &config, &size)
-                                   : simulate(ctx, &config, &size, recording);
+    const tess_status status = size.is_profile ? tess_de_simulate_profile(recording, &config, &size)
+                                               : simulate(ctx, &config, &size, recording);
     if (status != TESS_OK) {
         tess_decode_recording_close(recording);
         return status;

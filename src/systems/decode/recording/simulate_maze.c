@@ -15,29 +15,27 @@ static const double W_BASE = 7;
 static const double LINE_CELL = 0.5;
 static const double PLANE_CELL = 1;
 
-int64_t tess_decode_maze_dims(int maze)
+int64_t tess_de_maze_dims(int maze)
 {
-    return maze == TESS_DECODE_MAZE_LINE ? 1 : 2;
+    return maze == TESS_DE_MAZE_LINE ? 1 : 2;
 }
 
-void tess_decode_maze_extent(int maze, double extent[2])
+void tess_de_maze_extent(int maze, double extent[2])
 {
-    extent[0] = maze == TESS_DECODE_MAZE_LINE ? LINE_CM
-                : maze == TESS_DECODE_MAZE_W  ? W_WIDTH
-                                              : BOX_CM;
-    extent[1] = maze == TESS_DECODE_MAZE_W ? W_HEIGHT : BOX_CM;
+    extent[0] = maze == TESS_DE_MAZE_LINE ? LINE_CM : maze == TESS_DE_MAZE_W ? W_WIDTH : BOX_CM;
+    extent[1] = maze == TESS_DE_MAZE_W ? W_HEIGHT : BOX_CM;
 }
 
-int tess_decode_maze_inside(int maze, const double *point)
+int tess_de_maze_inside(int maze, const double *point)
 {
     double extent[2];
-    tess_decode_maze_extent(maze, extent);
-    for (int64_t i = 0; i < tess_decode_maze_dims(maze); i++) {
+    tess_de_maze_extent(maze, extent);
+    for (int64_t i = 0; i < tess_de_maze_dims(maze); i++) {
         if (!(point[i] >= 0 && point[i] <= extent[i])) {
             return 0;
         }
     }
-    if (maze != TESS_DECODE_MAZE_W || point[1] <= W_BASE) {
+    if (maze != TESS_DE_MAZE_W || point[1] <= W_BASE) {
         return 1;
     }
     const double from_middle = fabs(point[0] - W_WIDTH / 2);
@@ -48,35 +46,34 @@ int tess_decode_maze_inside(int maze, const double *point)
 static int64_t cells_across(int maze, int axis)
 {
     double extent[2];
-    tess_decode_maze_extent(maze, extent);
-    return (int64_t)(extent[axis] / (maze == TESS_DECODE_MAZE_LINE ? LINE_CELL : PLANE_CELL));
+    tess_de_maze_extent(maze, extent);
+    return (int64_t)(extent[axis] / (maze == TESS_DE_MAZE_LINE ? LINE_CELL : PLANE_CELL));
 }
 
-int64_t tess_decode_maze_cells(int maze)
+int64_t tess_de_maze_cells(int maze)
 {
     const int64_t n = cells_across(maze, 0);
-    return maze == TESS_DECODE_MAZE_LINE ? n : n * cells_across(maze, 1);
+    return maze == TESS_DE_MAZE_LINE ? n : n * cells_across(maze, 1);
 }
 
 static int64_t cell_on_axis(int maze, int axis, double x)
 {
-    const double width = maze == TESS_DECODE_MAZE_LINE ? LINE_CELL : PLANE_CELL;
+    const double width = maze == TESS_DE_MAZE_LINE ? LINE_CELL : PLANE_CELL;
     const int64_t i = (int64_t)(x / width);
     const int64_t last = cells_across(maze, axis) - 1;
     return i > last ? last : i;
 }
 
-int64_t tess_decode_maze_cell(int maze, const double *point)
+int64_t tess_de_maze_cell(int maze, const double *point)
 {
     const int64_t i = cell_on_axis(maze, 0, point[0]);
-    return maze == TESS_DECODE_MAZE_LINE
-               ? i
-               : i * cells_across(maze, 1) + cell_on_axis(maze, 1, point[1]);
+    return maze == TESS_DE_MAZE_LINE ? i
+                                     : i * cells_across(maze, 1) + cell_on_axis(maze, 1, point[1]);
 }
 
-void tess_decode_maze_cell_center(int maze, int64_t cell, double *point)
+void tess_de_maze_cell_center(int maze, int64_t cell, double *point)
 {
-    if (maze == TESS_DECODE_MAZE_LINE) {
+    if (maze == TESS_DE_MAZE_LINE) {
         point[0] = ((double)cell + 0.5) * LINE_CELL;
         return;
     }
@@ -103,19 +100,19 @@ static double arm_y(int arm)
     return arm == 1 ? W_MIDDLE_HEIGHT : W_HEIGHT;
 }
 
-void tess_decode_maze_start(int maze, double *point)
+void tess_de_maze_start(int maze, double *point)
 {
     double extent[2];
-    tess_decode_maze_extent(maze, extent);
-    point[0] = maze == TESS_DECODE_MAZE_LINE ? 0 : extent[0] / 2;
-    point[1] = maze == TESS_DECODE_MAZE_W ? W_MIDDLE_HEIGHT - W_BASE : extent[1] / 2;
+    tess_de_maze_extent(maze, extent);
+    point[0] = maze == TESS_DE_MAZE_LINE ? 0 : extent[0] / 2;
+    point[1] = maze == TESS_DE_MAZE_W ? W_MIDDLE_HEIGHT - W_BASE : extent[1] / 2;
 }
 
-void tess_decode_maze_heading(int maze, const double *point, int64_t *leg, double heading[2])
+void tess_de_maze_heading(int maze, const double *point, int64_t *leg, double heading[2])
 {
     static const int visits[] = {1, 0, 1, 2};
     heading[0] = heading[1] = 0;
-    if (maze != TESS_DECODE_MAZE_W) {
+    if (maze != TESS_DE_MAZE_W) {
         return;
     }
     const int from = visits[*leg / 3 % 4];
@@ -157,14 +154,14 @@ static void w_sweep(const double draw[4], double way, double *point)
     }
 }
 
-void tess_decode_maze_sweep(int maze, const double draw[4], double way, double *point)
+void tess_de_maze_sweep(int maze, const double draw[4], double way, double *point)
 {
     double extent[2];
-    tess_decode_maze_extent(maze, extent);
-    if (maze == TESS_DECODE_MAZE_LINE) {
+    tess_de_maze_extent(maze, extent);
+    if (maze == TESS_DE_MAZE_LINE) {
         const double sign = draw[0] < 0.5 ? -1 : 1;
         point[0] = bounce(extent[0] * (draw[2] + 2) + sign * way, extent[0]);
-    } else if (maze == TESS_DECODE_MAZE_W) {
+    } else if (maze == TESS_DE_MAZE_W) {
         w_sweep(draw, way, point);
     } else {
         const double angle = 6.283185307179586 * draw[0];

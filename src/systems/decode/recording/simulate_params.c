@@ -33,17 +33,17 @@ static const tess_param params[] = {
 static const tess_param_table table = {"decode.simulate", params, sizeof params / sizeof *params};
 
 // In the order of the choices.
-static const tess_decode_simulate_size sizes[] = {
-    {1, TESS_DECODE_MAZE_LINE, 4, 2, 50, 100, 4 * 20, 4 * 10, 100, 0},
-    {1, TESS_DECODE_MAZE_LINE, 8, 2, 100, 200, 8 * 50, 8 * 30, 500, 0},
-    {1, TESS_DECODE_MAZE_LINE, 16, 2, 500, 500, 16 * 200, 16 * 100, 2000, 0},
-    {1, TESS_DECODE_MAZE_LINE, 32, 2, 1000, 1000, 32 * 500, 32 * 300, 5000, 0},
-    {1, TESS_DECODE_MAZE_LINE, 64, 2, 2000, 2000, 64 * 1000, 64 * 400, 10000, 0},
-    {0, TESS_DECODE_MAZE_LINE, 64, 4, 210000, 200, 1170000, 500000, 0, 0},
-    {0, TESS_DECODE_MAZE_W, 22, 4, 709321, 0, 22 * 20000, 22 * 20000, 0, 2},
-    {0, TESS_DECODE_MAZE_LINE, 48, 8, 900000, 400, 2000000, 2000000, 0, 0},
-    {0, TESS_DECODE_MAZE_LINE, 64, 4, 1800000, 500, 2000000, 3000000, 0, 0},
-    {0, TESS_DECODE_MAZE_BOX, 128, 10, 5000000, 0, 4000000, 4000000, 0, 1.4142135623730951},
+static const tess_de_simulate_size sizes[] = {
+    {1, TESS_DE_MAZE_LINE, 4, 2, 50, 100, 4 * 20, 4 * 10, 100, 0},
+    {1, TESS_DE_MAZE_LINE, 8, 2, 100, 200, 8 * 50, 8 * 30, 500, 0},
+    {1, TESS_DE_MAZE_LINE, 16, 2, 500, 500, 16 * 200, 16 * 100, 2000, 0},
+    {1, TESS_DE_MAZE_LINE, 32, 2, 1000, 1000, 32 * 500, 32 * 300, 5000, 0},
+    {1, TESS_DE_MAZE_LINE, 64, 2, 2000, 2000, 64 * 1000, 64 * 400, 10000, 0},
+    {0, TESS_DE_MAZE_LINE, 64, 4, 210000, 200, 1170000, 500000, 0, 0},
+    {0, TESS_DE_MAZE_W, 22, 4, 709321, 0, 22 * 20000, 22 * 20000, 0, 2},
+    {0, TESS_DE_MAZE_LINE, 48, 8, 900000, 400, 2000000, 2000000, 0, 0},
+    {0, TESS_DE_MAZE_LINE, 64, 4, 1800000, 500, 2000000, 3000000, 0, 0},
+    {0, TESS_DE_MAZE_BOX, 128, 10, 5000000, 0, 4000000, 4000000, 0, 1.4142135623730951},
 };
 
 const tess_param_table *tess_decode_simulate_params(void)
@@ -63,9 +63,8 @@ static void take(int64_t given, int64_t *value)
     *value = given > 0 ? given : *value;
 }
 
-tess_status tess_decode_simulate_check(const tess_decode_simulate_config *given,
-                                       tess_decode_simulate_config *config,
-                                       tess_decode_simulate_size *size)
+tess_status tess_de_simulate_check(const tess_decode_simulate_config *given,
+                                   tess_decode_simulate_config *config, tess_de_simulate_size *size)
 {
     tess_decode_simulate_config_init(config, sizeof *config);
     if (given) {

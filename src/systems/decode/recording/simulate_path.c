@@ -23,7 +23,7 @@ typedef struct stretch {
 
 static stretch make_stretch(int64_t first, double seconds, int64_t n_sample)
 {
-    int64_t n = (int64_t)(seconds * TESS_DECODE_SIMULATE_HZ);
+    int64_t n = (int64_t)(seconds * TESS_DE_SIMULATE_HZ);
     n = n < 1 ? 1 : n;
     return (stretch){first, first + n > n_sample ? n_sample - first : n};
 }
@@ -37,12 +37,12 @@ static double run_seconds(const tess_philox_stream *draw, double length)
 }
 
 // One way along the line, slow at its ends.
-static void run_along_line(tess_decode_path *path, stretch run, double seconds, int backwards)
+static void run_along_line(tess_de_path *path, stretch run, double seconds, int backwards)
 {
     double extent[2];
-    tess_decode_maze_extent(path->maze, extent);
+    tess_de_maze_extent(path->maze, extent);
     for (int64_t k = 0; k < run.n; k++) {
-        const double s = (double)k / (seconds * TESS_DECODE_SIMULATE_HZ);
+        const double s = (double)k / (seconds * TESS_DE_SIMULATE_HZ);
         const double x = extent[0] / 2 * (1 - cos(PI * (s < 1 ? s : 1)));
         path->position[run.first + k] = backwards ? extent[0] - x : x;
     }
@@ -56,21 +56,21 @@ typedef struct walker {
 } walker;
 
 // A velocity that forgets itself, about a heading, turned round at walls.
-static void walk_in_plane(tess_decode_path *path, stretch run, const tess_philox_stream *noise,
+static void walk_in_plane(tess_de_path *path, stretch run, const tess_philox_stream *noise,
                           walker *w)
 {
-    const double keep = exp(-1 / (WALK_TAU_S * TESS_DECODE_SIMULATE_HZ));
+    const double keep = exp(-1 / (WALK_TAU_S * TESS_DE_SIMULATE_HZ));
     const double kick = WALK_RMS * sqrt(1 - keep * keep);
     for (int64_t k = run.first; k < run.first + run.n; k++) {
         double z[2];
         double heading[2];
         tess_philox_normals(noise, 2 * (uint64_t)k, 2, z);
-        tess_decode_maze_heading(path->maze, w->at, &w->leg, heading);
+        tess_de_maze_heading(path->maze, w->at, &w->leg, heading);
         for (int i = 0; i < 2; i++) {
             w->v[i] = keep * w->v[i] + kick * z[i];
             const double before = w->at[i];
-            w->at[i] += (w->v[i] + WALK_RMS * heading[i]) / TESS_DECODE_SIMULATE_HZ;
-            if (!tess_decode_maze_inside(path->maze, w->at)) {
+            w->at[i] += (w->v[i] + WALK_RMS * heading[i]) / TESS_DE_SIMULATE_HZ;
+            if (!tess_de_maze_inside(path->maze, w->at)) {
                 w->at[i] = before;
                 w->v[i] = -w->v[i];
             }
@@ -79,7 +79,7 @@ static void walk_in_plane(tess_decode_path *path, stretch run, const tess_philox
     }
 }
 
-static void rest(tess_decode_path *path, stretch pause, const double *at)
+static void rest(tess_de_path *path, stretch pause, const double *at)
 {
     for (int64_t k = pause.first; k < pause.first + pause.n; k++) {
         memcpy(path->position + k * path->n_dim, at, (size_t)path->n_dim * sizeof *at);
@@ -87,11 +87,11 @@ static void rest(tess_decode_path *path, stretch pause, const double *at)
 }
 
 // Sweeps at 5 to 20 m/s for 60 to 200 ms, one every two seconds or so of a pause.
-static void replay(tess_decode_path *path, uint64_t seed, uint32_t item, stretch pause)
+static void replay(tess_de_path *path, uint64_t seed, uint32_t item, stretch pause)
 {
-    const tess_philox_stream draw = tess_philox_open(seed, item, TESS_DECODE_DRAW_REPLAY);
+    const tess_philox_stream draw = tess_philox_open(seed, item, TESS_DE_DRAW_REPLAY);
     const int64_t end = pause.first + pause.n;
-    double at_s = (double)pause.first / TESS_DECODE_SIMULATE_HZ;
+    double at_s = (double)pause.first / TESS_DE_SIMULATE_HZ;
     for (uint64_t event = 0;; event++) {
         double u[7];
         for (uint64_t i = 0; i < 7; i++) {
@@ -100,18 +100,17 @@ static void replay(tess_decode_path *path, uint64_t seed, uint32_t item, stretch
         at_s += REPLAY_EVERY_S * (0.5 + u[0]);
         const double seconds = 0.06 + 0.14 * u[1];
         const double speed = 500 + 1500 * u[2];
-        const int64_t first = (int64_t)(at_s * TESS_DECODE_SIMULATE_HZ);
-        const int64_t n = (int64_t)(seconds * TESS_DECODE_SIMULATE_HZ);
+        const int64_t first = (int64_t)(at_s * TESS_DE_SIMULATE_HZ);
+        const int64_t n = (int64_t)(seconds * TESS_DE_SIMULATE_HZ);
         if (first + n > end) {
             return;
         }
         for (int64_t k = first; k < first + n; k++) {
             const int64_t row = k - path->n_training;
             if (row >= 0) {
-                const double way = speed * (double)(k - first) / TESS_DECODE_SIMULATE_HZ;
+                const double way = speed * (double)(k - first) / TESS_DE_SIMULATE_HZ;
                 path->is_replay[row] = 1;
-                tess_decode_maze_sweep(path->maze, u + 3, way,
-                                       path->represented + row * path->n_dim);
+                tess_de_maze_sweep(path->maze, u + 3, way, path->represented + row * path->n_dim);
             }
         }
         at_s += seconds;
@@ -119,7 +118,7 @@ static void replay(tess_decode_path *path, uint64_t seed, uint32_t item, stretch
 }
 
 // Outside replays the animal represents where it is.
-static void represent(tess_decode_path *path, stretch now)
+static void represent(tess_de_path *path, stretch now)
 {
     const int64_t skip = now.first < path->n_training ? path->n_training - now.first : 0;
     if (skip < now.n) {
@@ -130,18 +129,18 @@ static void represent(tess_decode_path *path, stretch now)
     }
 }
 
-tess_status tess_decode_simulate_path(tess_context *ctx, uint64_t seed, tess_decode_path *path)
+tess_status tess_de_simulate_path(tess_context *ctx, uint64_t seed, tess_de_path *path)
 {
-    const tess_philox_stream noise = tess_philox_open(seed, 0, TESS_DECODE_DRAW_WALK);
-    const int on_line = path->maze == TESS_DECODE_MAZE_LINE;
+    const tess_philox_stream noise = tess_philox_open(seed, 0, TESS_DE_DRAW_WALK);
+    const int on_line = path->maze == TESS_DE_MAZE_LINE;
     double extent[2];
-    tess_decode_maze_extent(path->maze, extent);
+    tess_de_maze_extent(path->maze, extent);
     walker w = {{0, 0}, {0, 0}, 0};
-    tess_decode_maze_start(path->maze, w.at);
+    tess_de_maze_start(path->maze, w.at);
     int64_t k = 0;
     for (uint32_t i = 0; k < path->n_sample; i++) {
         TESS_TRY(tess_context_check_cancel(ctx));
-        const tess_philox_stream draw = tess_philox_open(seed, i, TESS_DECODE_DRAW_RUN);
+        const tess_philox_stream draw = tess_philox_open(seed, i, TESS_DE_DRAW_RUN);
         const double u = tess_philox_uniform(&draw, 0);
         const double pause_s = MAX_PAUSE_S * tess_philox_uniform(&draw, 1);
         const double run_s =

@@ -12,9 +12,9 @@ static const double DECODING_S = 20;
 static const double WAVEFORM_STD = 24;
 
 // n equal steps from 0 to end, as numpy.linspace.
-static double *new_ramp(tess_decode_blocks *blocks, int64_t n, double end)
+static double *new_ramp(tess_blocks *blocks, int64_t n, double end)
 {
-    double *out = tess_decode_blocks_alloc(blocks, n, sizeof *out, "simulated position");
+    double *out = tess_blocks_alloc(blocks, n, sizeof *out, "simulated position");
     if (out) {
         const double step = n > 1 ? end / (double)(n - 1) : 0;
         for (int64_t i = 0; i < n; i++) {
@@ -32,17 +32,16 @@ static int by_value(const void *a, const void *b)
 }
 
 static tess_status draw_spikes(tess_decode_recording *recording, tess_pcg64 *rng,
-                               const tess_decode_simulate_size *size, double mean, double duration,
+                               const tess_de_simulate_size *size, double mean, double duration,
                                tess_decode_spikes *spikes)
 {
-    tess_decode_spike_lists lists;
-    TESS_TRY(tess_decode_recording_spikes(recording, spikes, size->n_electrode, TESS_F64, &lists));
+    tess_de_spike_lists lists;
+    TESS_TRY(tess_de_recording_spikes(recording, spikes, size->n_electrode, TESS_F64, &lists));
     for (int64_t e = 0; e < size->n_electrode; e++) {
         const int64_t n = tess_pcg64_poisson(rng, mean);
-        double *times =
-            tess_decode_blocks_alloc(&recording->blocks, n, sizeof *times, "simulated spikes");
-        double *marks = tess_decode_blocks_alloc(&recording->blocks, n * size->n_feature,
-                                                 sizeof *marks, "simulated features");
+        double *times = tess_blocks_alloc(&recording->blocks, n, sizeof *times, "simulated spikes");
+        double *marks = tess_blocks_alloc(&recording->blocks, n * size->n_feature, sizeof *marks,
+                                          "simulated features");
         if (!times || !marks) {
             return TESS_E_MEMORY;
         }
@@ -71,9 +70,9 @@ static tess_status fill_position(tess_decode_recording *recording, int64_t n, do
     return position->time && position->position ? TESS_OK : TESS_E_MEMORY;
 }
 
-tess_status tess_decode_simulate_profile(tess_decode_recording *recording,
-                                         const tess_decode_simulate_config *config,
-                                         const tess_decode_simulate_size *size)
+tess_status tess_de_simulate_profile(tess_decode_recording *recording,
+                                     const tess_decode_simulate_config *config,
+                                     const tess_de_simulate_size *size)
 {
     tess_decode_recording_info *info = &recording->info;
     const double n_electrode = (double)size->n_electrode;

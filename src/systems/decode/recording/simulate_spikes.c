@@ -43,7 +43,7 @@ typedef struct electrode_out {
 
 typedef struct draw_job {
     tess_context *ctx;
-    const tess_decode_spike_job *job;
+    const tess_de_spike_job *job;
     cell_lists cells;
     int64_t first_electrode; // of a round
     double *natural;         // [n_electrode] spikes at the units' own rates
@@ -56,43 +56,42 @@ typedef struct draw_job {
     int64_t most;
 } draw_job;
 
-static const double *place_of(const tess_decode_path *path, int64_t k)
+static const double *place_of(const tess_de_path *path, int64_t k)
 {
     return k < path->n_training ? path->position + k * path->n_dim
                                 : path->represented + (k - path->n_training) * path->n_dim;
 }
 
-static int64_t weight_of(const tess_decode_path *path, int64_t k)
+static int64_t weight_of(const tess_de_path *path, int64_t k)
 {
     return k >= path->n_training && path->is_replay[k - path->n_training] ? REPLAY_WEIGHT : 1;
 }
 
-static tess_status list_cells(tess_decode_blocks *blocks, const tess_decode_spike_job *job,
-                              cell_lists *lists)
+static tess_status list_cells(tess_blocks *blocks, const tess_de_spike_job *job, cell_lists *lists)
 {
-    const tess_decode_path *path = job->path;
-    lists->n_cell = tess_decode_maze_cells(path->maze);
-    lists->first = tess_decode_blocks_alloc(blocks, lists->n_cell + 2, sizeof *lists->first,
-                                            "cells of a simulation");
+    const tess_de_path *path = job->path;
+    lists->n_cell = tess_de_maze_cells(path->maze);
+    lists->first =
+        tess_blocks_alloc(blocks, lists->n_cell + 2, sizeof *lists->first, "cells of a simulation");
     if (!lists->first) {
         return TESS_E_MEMORY;
     }
     int64_t n_entry = 0;
     int64_t *ends = lists->first + 1; // where each list ends, while it is filled
     for (int64_t k = job->first; k < job->first + job->n; k++) {
-        ends[tess_decode_maze_cell(path->maze, place_of(path, k)) + 1] += weight_of(path, k);
+        ends[tess_de_maze_cell(path->maze, place_of(path, k)) + 1] += weight_of(path, k);
         n_entry += weight_of(path, k);
     }
     for (int64_t c = 0; c < lists->n_cell; c++) {
         ends[c + 1] += ends[c];
     }
     lists->sample =
-        tess_decode_blocks_alloc(blocks, n_entry, sizeof *lists->sample, "cells of a simulation");
+        tess_blocks_alloc(blocks, n_entry, sizeof *lists->sample, "cells of a simulation");
     if (!lists->sample) {
         return TESS_E_MEMORY;
     }
     for (int64_t k = job->first; k < job->first + job->n; k++) {
-        const int64_t cell = tess_decode_maze_cell(path->maze, place_of(path, k));
+        const int64_t cell = tess_de_maze_cell(path->maze, place_of(path, k));
         for (int64_t i = 0; i < weight_of(path, k); i++) {
             lists->sample[ends[cell]++] = (int32_t)k;
         }
@@ -101,19 +100,19 @@ static tess_status list_cells(tess_decode_blocks *blocks, const tess_decode_spik
 }
 
 // Running sums of expected spikes over units and cells; returns the total.
-static double accumulate(const draw_job *d, const tess_decode_unit *units, int64_t n_unit,
+static double accumulate(const draw_job *d, const tess_de_unit *units, int64_t n_unit,
                          double *cumulative)
 {
-    const tess_decode_path *path = d->job->path;
+    const tess_de_path *path = d->job->path;
     double sum = 0;
     for (int64_t u = 0; u < n_unit; u++) {
         for (int64_t c = 0; c < d->cells.n_cell; c++) {
             const int64_t n = d->cells.first[c + 1] - d->cells.first[c];
             if (n > 0) {
                 double center[2];
-                tess_decode_maze_cell_center(path->maze, c, center);
-                sum += (double)n * tess_decode_unit_hz(&units[u], path->n_dim, center) /
-                       TESS_DECODE_SIMULATE_HZ;
+                tess_de_maze_cell_center(path->maze, c, center);
+                sum += (double)n * tess_de_unit_hz(&units[u], path->n_dim, center) /
+                       TESS_DE_SIMULATE_HZ;
             }
             cumulative[u * d->cells.n_cell + c] = sum;
         }
@@ -136,7 +135,7 @@ static int64_t find_above(const double *cumulative, int64_t n, double x)
     return low;
 }
 
-static uint32_t stream_item(const tess_decode_spike_job *job, int64_t electrode)
+static uint32_t stream_item(const tess_de_spike_job *job, int64_t electrode)
 {
     return (uint32_t)(2 * electrode) + job->period;
 }
@@ -160,8 +159,7 @@ static spike place_spike(const draw_job *d, const tess_philox_stream *draw, uint
     }
     int64_t k = begin + (int64_t)((double)(end - begin) * tess_philox_uniform(draw, at + 2));
     k = k < end ? k : end - 1;
-    s.time =
-        ((double)d->cells.sample[k] + tess_philox_uniform(draw, at + 3)) / TESS_DECODE_SIMULATE_HZ;
+    s.time = ((double)d->cells.sample[k] + tess_philox_uniform(draw, at + 3)) / TESS_DE_SIMULATE_HZ;
     return s;
 }
 
@@ -177,15 +175,15 @@ static int by_time(const void *a, const void *b)
 
 // Features of a spike; shape: room for n_feature.
 static void draw_marks(const draw_job *d, int64_t electrode, const spike *s,
-                       const tess_decode_unit *units, double *normals, double *shape, float *marks)
+                       const tess_de_unit *units, double *normals, double *shape, float *marks)
 {
-    const tess_decode_spike_job *job = d->job;
+    const tess_de_spike_job *job = d->job;
     const uint64_t seed = (uint64_t)job->config->seed;
     const uint32_t item = stream_item(job, electrode);
     const int64_t n = job->n_feature;
-    const tess_philox_stream noise = tess_philox_open(seed, item, TESS_DECODE_DRAW_NOISE);
-    const tess_philox_stream hash = tess_philox_open(seed, item, TESS_DECODE_DRAW_HASH);
-    const tess_philox_stream artefact = tess_philox_open(seed, item, TESS_DECODE_DRAW_ARTEFACT);
+    const tess_philox_stream noise = tess_philox_open(seed, item, TESS_DE_DRAW_NOISE);
+    const tess_philox_stream hash = tess_philox_open(seed, item, TESS_DE_DRAW_HASH);
+    const tess_philox_stream artefact = tess_philox_open(seed, item, TESS_DE_DRAW_ARTEFACT);
     tess_philox_normals(&noise, (uint64_t)s->index * (uint64_t)(n + 1), (size_t)(n + 1), normals);
     double amplitude;
     const double *direction = shape;
@@ -194,7 +192,7 @@ static void draw_marks(const draw_job *d, int64_t electrode, const spike *s,
         direction = units[s->unit].direction;
         amplitude = units[s->unit].amplitude + job->config->drift * s->time / 3600;
     } else {
-        tess_decode_simulate_direction(&hash, first + 1, n, shape);
+        tess_de_simulate_direction(&hash, first + 1, n, shape);
         amplitude = HASH_LEAST - HASH_MORE * log(1 - tess_philox_uniform(&hash, first));
     }
     if (job->config->artefacts > 0 &&
@@ -212,21 +210,20 @@ static tess_status draw_electrode(void *arg, int64_t block, int32_t worker)
 {
     const draw_job *d = arg;
     const int64_t e = d->first_electrode + block;
-    const tess_decode_spike_job *job = d->job;
+    const tess_de_spike_job *job = d->job;
     const uint64_t seed = (uint64_t)job->config->seed;
     const int64_t n_feature = job->n_feature;
     const electrode_out *out = &d->out[e];
-    double *cumulative = d->cumulative + worker * TESS_DECODE_MAX_UNITS * d->cells.n_cell;
-    double *directions = d->directions + worker * TESS_DECODE_MAX_UNITS * n_feature;
+    double *cumulative = d->cumulative + worker * TESS_DE_MAX_UNITS * d->cells.n_cell;
+    double *directions = d->directions + worker * TESS_DE_MAX_UNITS * n_feature;
     double *normals = d->normals + worker * (2 * n_feature + 1);
     spike *spikes = d->spikes + worker * d->most;
-    tess_decode_unit units[TESS_DECODE_MAX_UNITS];
+    tess_de_unit units[TESS_DE_MAX_UNITS];
     TESS_TRY(tess_context_check_cancel(d->ctx));
     const int64_t n_unit =
-        tess_decode_simulate_units(seed, e, job->path->maze, n_feature, directions, units);
+        tess_de_simulate_units(seed, e, job->path->maze, n_feature, directions, units);
     accumulate(d, units, n_unit, cumulative);
-    const tess_philox_stream draw =
-        tess_philox_open(seed, stream_item(job, e), TESS_DECODE_DRAW_SPIKE);
+    const tess_philox_stream draw = tess_philox_open(seed, stream_item(job, e), TESS_DE_DRAW_SPIKE);
     for (int64_t i = 0; i < out->n; i++) {
         spikes[i] = place_spike(d, &draw, (uint32_t)i, cumulative, n_unit);
     }
@@ -245,38 +242,38 @@ static tess_status draw_electrode(void *arg, int64_t block, int32_t worker)
 static tess_status count_electrode(void *arg, int64_t e, int32_t worker)
 {
     const draw_job *d = arg;
-    const tess_decode_spike_job *job = d->job;
-    tess_decode_unit units[TESS_DECODE_MAX_UNITS];
-    const int64_t n_unit = tess_decode_simulate_units(
-        (uint64_t)job->config->seed, e, job->path->maze, job->n_feature,
-        d->directions + worker * TESS_DECODE_MAX_UNITS * job->n_feature, units);
+    const tess_de_spike_job *job = d->job;
+    tess_de_unit units[TESS_DE_MAX_UNITS];
+    const int64_t n_unit =
+        tess_de_simulate_units((uint64_t)job->config->seed, e, job->path->maze, job->n_feature,
+                               d->directions + worker * TESS_DE_MAX_UNITS * job->n_feature, units);
     TESS_TRY(tess_context_check_cancel(d->ctx));
-    d->natural[e] = accumulate(d, units, n_unit,
-                               d->cumulative + worker * TESS_DECODE_MAX_UNITS * d->cells.n_cell);
+    d->natural[e] =
+        accumulate(d, units, n_unit, d->cumulative + worker * TESS_DE_MAX_UNITS * d->cells.n_cell);
     return TESS_OK;
 }
 
 // Shares the wanted spikes out among the electrodes, as active as their units make them, and takes
 // room for them in the recording.
 static tess_status share_out(draw_job *d, tess_decode_recording *recording,
-                             tess_decode_spike_lists *lists, int32_t **unit)
+                             tess_de_spike_lists *lists, int32_t **unit)
 {
-    const tess_decode_spike_job *job = d->job;
+    const tess_de_spike_job *job = d->job;
     double total = 0;
     for (int64_t e = 0; e < job->n_electrode; e++) {
         total += d->natural[e];
     }
     for (int64_t e = 0; e < job->n_electrode; e++) {
         const int64_t n = (int64_t)((double)job->n_total * (d->natural[e] / total) + 0.5);
-        tess_decode_blocks *blocks = &recording->blocks;
+        tess_blocks *blocks = &recording->blocks;
         electrode_out *out = &d->out[e];
         out->n = n;
-        out->times = tess_decode_blocks_alloc(blocks, n, sizeof *out->times, "simulated spikes");
-        out->marks = tess_decode_blocks_alloc(blocks, n * job->n_feature, sizeof *out->marks,
-                                              "simulated features");
-        out->unit = unit ? tess_decode_blocks_alloc(blocks, n, sizeof *out->unit,
-                                                    "units of simulated spikes")
-                         : NULL;
+        out->times = tess_blocks_alloc(blocks, n, sizeof *out->times, "simulated spikes");
+        out->marks =
+            tess_blocks_alloc(blocks, n * job->n_feature, sizeof *out->marks, "simulated features");
+        out->unit =
+            unit ? tess_blocks_alloc(blocks, n, sizeof *out->unit, "units of simulated spikes")
+                 : NULL;
         if (!out->times || !out->marks || (unit && !out->unit)) {
             return TESS_E_MEMORY;
         }
@@ -331,53 +328,52 @@ static tess_status draw_in_rounds(draw_job *d)
 }
 
 // With scratch in blocks that the caller frees.
-static tess_status draw_all(draw_job *d, tess_decode_blocks *scratch,
-                            tess_decode_recording *recording, tess_decode_spike_lists *lists,
-                            int32_t **unit)
+static tess_status draw_all(draw_job *d, tess_blocks *scratch, tess_decode_recording *recording,
+                            tess_de_spike_lists *lists, int32_t **unit)
 {
-    const tess_decode_spike_job *job = d->job;
+    const tess_de_spike_job *job = d->job;
     const int64_t n_worker = d->ctx->n_thread;
     const char *what = "simulation";
     TESS_TRY(list_cells(scratch, job, &d->cells));
-    d->natural = tess_decode_blocks_alloc(scratch, job->n_electrode, sizeof *d->natural, what);
-    d->out = tess_decode_blocks_alloc(scratch, job->n_electrode, sizeof *d->out, what);
-    d->cumulative = tess_decode_blocks_alloc(
-        scratch, n_worker * TESS_DECODE_MAX_UNITS * d->cells.n_cell, sizeof *d->cumulative, what);
-    d->directions = tess_decode_blocks_alloc(
-        scratch, n_worker * TESS_DECODE_MAX_UNITS * job->n_feature, sizeof *d->directions, what);
-    d->normals = tess_decode_blocks_alloc(scratch, n_worker * (2 * job->n_feature + 1),
-                                          sizeof *d->normals, what);
+    d->natural = tess_blocks_alloc(scratch, job->n_electrode, sizeof *d->natural, what);
+    d->out = tess_blocks_alloc(scratch, job->n_electrode, sizeof *d->out, what);
+    d->cumulative = tess_blocks_alloc(scratch, n_worker * TESS_DE_MAX_UNITS * d->cells.n_cell,
+                                      sizeof *d->cumulative, what);
+    d->directions = tess_blocks_alloc(scratch, n_worker * TESS_DE_MAX_UNITS * job->n_feature,
+                                      sizeof *d->directions, what);
+    d->normals =
+        tess_blocks_alloc(scratch, n_worker * (2 * job->n_feature + 1), sizeof *d->normals, what);
     if (!d->natural || !d->out || !d->cumulative || !d->directions || !d->normals) {
         return TESS_E_MEMORY;
     }
     TESS_TRY(tess_parallel_for(d->ctx->pool, job->n_electrode, count_electrode, d));
     TESS_TRY(share_out(d, recording, lists, unit));
-    d->spikes = tess_decode_blocks_alloc(scratch, n_worker * d->most, sizeof *d->spikes, what);
+    d->spikes = tess_blocks_alloc(scratch, n_worker * d->most, sizeof *d->spikes, what);
     if (!d->spikes) {
         return TESS_E_MEMORY;
     }
     return draw_in_rounds(d);
 }
 
-tess_status tess_decode_simulate_spikes(tess_context *ctx, tess_decode_recording *recording,
-                                        const tess_decode_spike_job *job,
-                                        tess_decode_spikes *spikes, const int32_t *const **unit)
+tess_status tess_de_simulate_spikes(tess_context *ctx, tess_decode_recording *recording,
+                                    const tess_de_spike_job *job, tess_decode_spikes *spikes,
+                                    const int32_t *const **unit)
 {
-    tess_decode_spike_lists lists;
+    tess_de_spike_lists lists;
     int32_t **units = NULL;
-    TESS_TRY(tess_decode_recording_spikes(recording, spikes, job->n_electrode, TESS_F32, &lists));
+    TESS_TRY(tess_de_recording_spikes(recording, spikes, job->n_electrode, TESS_F32, &lists));
     if (unit) {
-        units = tess_decode_blocks_alloc(&recording->blocks, job->n_electrode, sizeof *units,
-                                         "units of simulated spikes");
+        units = tess_blocks_alloc(&recording->blocks, job->n_electrode, sizeof *units,
+                                  "units of simulated spikes");
         if (!units) {
             return TESS_E_MEMORY;
         }
         *unit = (const int32_t *const *)units;
     }
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     draw_job d = {.ctx = ctx, .job = job};
     const tess_status status = draw_all(&d, &scratch, recording, &lists, units);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

@@ -21,15 +21,15 @@ static int64_t count_units(const tess_philox_stream *draw)
     const double end = exp(-EXTRA_UNITS);
     int64_t n = FIRST_UNITS;
     double product = tess_philox_uniform(draw, 0);
-    for (uint64_t i = 1; product > end && n < TESS_DECODE_MAX_UNITS; i++) {
+    for (uint64_t i = 1; product > end && n < TESS_DE_MAX_UNITS; i++) {
         n++;
         product *= tess_philox_uniform(draw, i);
     }
     return n;
 }
 
-void tess_decode_simulate_direction(const tess_philox_stream *draw, uint64_t first, int64_t n,
-                                    double *direction)
+void tess_de_simulate_direction(const tess_philox_stream *draw, uint64_t first, int64_t n,
+                                double *direction)
 {
     double largest = 0;
     for (int64_t f = 0; f < n; f++) {
@@ -49,21 +49,20 @@ void tess_decode_simulate_direction(const tess_philox_stream *draw, uint64_t fir
 static void draw_center(const tess_philox_stream *draw, uint64_t first, int maze, double *center)
 {
     double extent[2];
-    tess_decode_maze_extent(maze, extent);
+    tess_de_maze_extent(maze, extent);
     for (uint64_t i = 0; i < 1000; i++) {
         center[0] = extent[0] * tess_philox_uniform(draw, first + 2 * i);
         center[1] = extent[1] * tess_philox_uniform(draw, first + 2 * i + 1);
-        if (tess_decode_maze_inside(maze, center)) {
+        if (tess_de_maze_inside(maze, center)) {
             return;
         }
     }
 }
 
-int64_t tess_decode_simulate_units(uint64_t seed, int64_t electrode, int maze, int64_t n_feature,
-                                   double *directions, tess_decode_unit *units)
+int64_t tess_de_simulate_units(uint64_t seed, int64_t electrode, int maze, int64_t n_feature,
+                               double *directions, tess_de_unit *units)
 {
-    const tess_philox_stream draw =
-        tess_philox_open(seed, (uint32_t)electrode, TESS_DECODE_DRAW_UNIT);
+    const tess_philox_stream draw = tess_philox_open(seed, (uint32_t)electrode, TESS_DE_DRAW_UNIT);
     const int64_t n_unit = count_units(&draw);
     for (int64_t u = 0; u < n_unit; u++) {
         const uint64_t first = (uint64_t)(u + 1) * DRAWS_PER_UNIT;
@@ -73,13 +72,13 @@ int64_t tess_decode_simulate_units(uint64_t seed, int64_t electrode, int maze, i
         units[u].peak_hz = PEAK_HZ * exp(PEAK_LOG_SD * z[1]);
         units[u].direction = directions + u * n_feature;
         draw_center(&draw, first + 1, maze, units[u].center);
-        tess_decode_simulate_direction(&draw, first + DRAW_DIRECTION, n_feature,
-                                       directions + u * n_feature);
+        tess_de_simulate_direction(&draw, first + DRAW_DIRECTION, n_feature,
+                                   directions + u * n_feature);
     }
     return n_unit;
 }
 
-double tess_decode_unit_hz(const tess_decode_unit *unit, int64_t n_dim, const double *point)
+double tess_de_unit_hz(const tess_de_unit *unit, int64_t n_dim, const double *point)
 {
     double square = 0;
     for (int64_t i = 0; i < n_dim; i++) {

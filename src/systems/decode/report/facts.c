@@ -19,12 +19,12 @@ static int ascending(const void *a, const void *b)
 }
 
 // Distinct coordinates along one axis, and which of them each place has.
-static tess_status find_lines(tess_decode_facts *f, int32_t axis)
+static tess_status find_lines(tess_de_facts *f, int32_t axis)
 {
     const int64_t n = f->view->n_place;
     const double *center = f->view->center[axis];
-    double *sorted = tess_decode_blocks_copy(&f->memory, center, n, sizeof *sorted, MEMORY);
-    int64_t *line = tess_decode_blocks_alloc(&f->memory, n, sizeof *line, MEMORY);
+    double *sorted = tess_blocks_copy(&f->memory, center, n, sizeof *sorted, MEMORY);
+    int64_t *line = tess_blocks_alloc(&f->memory, n, sizeof *line, MEMORY);
     if (!sorted || !line) {
         return TESS_E_MEMORY;
     }
@@ -46,27 +46,25 @@ static tess_status find_lines(tess_decode_facts *f, int32_t axis)
     return TESS_OK;
 }
 
-static tess_status allocate(tess_decode_facts *f)
+static tess_status allocate(tess_de_facts *f)
 {
-    const tess_decode_view *v = f->view;
-    tess_decode_blocks *memory = &f->memory;
+    const tess_de_view *v = f->view;
+    tess_blocks *memory = &f->memory;
     bool is_complete = true;
     for (int32_t a = 0; a < v->n_axis; a++) {
         TESS_TRY(find_lines(f, a));
-        f->map[a] =
-            tess_decode_blocks_alloc(memory, f->n_column * f->n_line[a], sizeof(double), MEMORY);
-        f->truth_mean[a] = tess_decode_blocks_alloc(memory, f->n_column, sizeof(double), MEMORY);
+        f->map[a] = tess_blocks_alloc(memory, f->n_column * f->n_line[a], sizeof(double), MEMORY);
+        f->truth_mean[a] = tess_blocks_alloc(memory, f->n_column, sizeof(double), MEMORY);
         is_complete = is_complete && f->map[a] && f->truth_mean[a];
     }
-    f->state_mean =
-        tess_decode_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
-    f->occupancy = tess_decode_blocks_alloc(memory, v->n_state, sizeof(double), MEMORY);
-    f->errors = tess_decode_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
+    f->state_mean = tess_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
+    f->occupancy = tess_blocks_alloc(memory, v->n_state, sizeof(double), MEMORY);
+    f->errors = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
     is_complete = is_complete && f->state_mean && f->occupancy && f->errors;
     return is_complete ? TESS_OK : TESS_E_MEMORY;
 }
 
-void tess_decode_place_posterior(const tess_decode_view *view, const double *row, double *place)
+void tess_de_place_posterior(const tess_de_view *view, const double *row, double *place)
 {
     memset(place, 0, (size_t)view->n_place * sizeof *place);
     for (int64_t b = 0; b < view->n_state_bin; b++) {
@@ -76,7 +74,7 @@ void tess_decode_place_posterior(const tess_decode_view *view, const double *row
     }
 }
 
-static double squared_distance(const tess_decode_view *v, int64_t place, const double *point)
+static double squared_distance(const tess_de_view *v, int64_t place, const double *point)
 {
     double sum = 0;
     for (int32_t a = 0; a < v->n_axis; a++) {
@@ -87,9 +85,9 @@ static double squared_distance(const tess_decode_view *v, int64_t place, const d
 }
 
 // Error of the best place, and the mass of the places above the true one.
-static void score_row(tess_decode_facts *f, const double *place, const double *point)
+static void score_row(tess_de_facts *f, const double *place, const double *point)
 {
-    const tess_decode_view *v = f->view;
+    const tess_de_view *v = f->view;
     int64_t best = 0;
     int64_t nearest = 0;
     double total = 0;
@@ -110,16 +108,16 @@ static void score_row(tess_decode_facts *f, const double *place, const double *p
     }
     above /= total;
     f->errors[f->n_scored++] = sqrt(squared_distance(v, best, point));
-    const int64_t level = (int64_t)(above * TESS_DECODE_FACTS_LEVELS);
-    f->levels[level < TESS_DECODE_FACTS_LEVELS ? level : TESS_DECODE_FACTS_LEVELS - 1]++;
+    const int64_t level = (int64_t)(above * TESS_DE_FACTS_LEVELS);
+    f->levels[level < TESS_DE_FACTS_LEVELS ? level : TESS_DE_FACTS_LEVELS - 1]++;
     f->n_below_50 += above < 0.5;
     f->n_below_95 += above < 0.95;
 }
 
 // One row into the pictures. line has room for a marginal.
-static void draw_row(tess_decode_facts *f, int64_t column, const double *place, double *line)
+static void draw_row(tess_de_facts *f, int64_t column, const double *place, double *line)
 {
-    const tess_decode_view *v = f->view;
+    const tess_de_view *v = f->view;
     for (int32_t a = 0; a < v->n_axis; a++) {
         double *map = f->map[a] + column * f->n_line[a];
         memset(line, 0, (size_t)f->n_line[a] * sizeof *line);
@@ -140,18 +138,18 @@ typedef struct buffers {
     void *raw;
 } buffers;
 
-static tess_status gather_row(tess_decode_facts *f, const buffers *b, int64_t t, int64_t column)
+static tess_status gather_row(tess_de_facts *f, const buffers *b, int64_t t, int64_t column)
 {
-    const tess_decode_view *v = f->view;
+    const tess_de_view *v = f->view;
     double point[TESS_DECODE_MAX_DIM];
     bool is_known = v->truth[0] != NULL;
-    TESS_TRY(tess_decode_view_row(v->states, t, b->raw, b->states));
+    TESS_TRY(tess_de_view_row(v->states, t, b->raw, b->states));
     for (int32_t s = 0; s < v->n_state; s++) {
         f->state_mean[column * v->n_state + s] += b->states[s];
         f->occupancy[s] += b->states[s];
     }
-    TESS_TRY(tess_decode_view_row(v->posterior, t, b->raw, b->row));
-    tess_decode_place_posterior(v, b->row, b->place);
+    TESS_TRY(tess_de_view_row(v->posterior, t, b->raw, b->row));
+    tess_de_place_posterior(v, b->row, b->place);
     draw_row(f, column, b->place, b->line);
     for (int32_t a = 0; a < v->n_axis && is_known; a++) {
         point[a] = v->truth[a][t];
@@ -166,9 +164,9 @@ static tess_status gather_row(tess_decode_facts *f, const buffers *b, int64_t t,
     return TESS_OK;
 }
 
-static tess_status gather(tess_decode_facts *f, const buffers *b)
+static tess_status gather(tess_de_facts *f, const buffers *b)
 {
-    const tess_decode_view *v = f->view;
+    const tess_de_view *v = f->view;
     for (int64_t c = 0; c < f->n_column; c++) {
         const int64_t first = f->n_row * c / f->n_column;
         const int64_t end = f->n_row * (c + 1) / f->n_column;
@@ -190,23 +188,23 @@ static tess_status gather(tess_decode_facts *f, const buffers *b)
     return TESS_OK;
 }
 
-tess_status tess_decode_facts_gather(const tess_decode_view *view, tess_decode_facts *out)
+tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out)
 {
     memset(out, 0, sizeof *out);
-    tess_decode_blocks_init(&out->memory, &view->ctx->heap);
+    tess_blocks_init(&out->memory, &view->ctx->heap);
     out->view = view;
     const double values = (double)view->n_time * (double)view->n_state_bin;
     out->step = values > MAX_VALUES ? (int64_t)ceil(values / MAX_VALUES) : 1;
     out->n_row = (view->n_time + out->step - 1) / out->step;
-    out->n_column = out->n_row < TESS_DECODE_FACTS_COLUMNS ? out->n_row : TESS_DECODE_FACTS_COLUMNS;
+    out->n_column = out->n_row < TESS_DE_FACTS_COLUMNS ? out->n_row : TESS_DE_FACTS_COLUMNS;
     tess_status status = allocate(out);
     const int64_t n = view->n_state_bin > view->n_state ? view->n_state_bin : view->n_state;
-    tess_decode_blocks *memory = &out->memory;
-    const buffers b = {tess_decode_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_decode_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_decode_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_decode_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_decode_blocks_alloc(memory, n, sizeof(double), MEMORY)};
+    tess_blocks *memory = &out->memory;
+    const buffers b = {tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
+                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
+                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
+                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
+                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY)};
     if (status == TESS_OK && (!b.row || !b.place || !b.line || !b.states || !b.raw)) {
         status = TESS_E_MEMORY;
     }
@@ -214,17 +212,17 @@ tess_status tess_decode_facts_gather(const tess_decode_view *view, tess_decode_f
         status = gather(out, &b);
     }
     if (status != TESS_OK) {
-        tess_decode_facts_free(out);
+        tess_de_facts_free(out);
     }
     return status;
 }
 
-void tess_decode_facts_free(tess_decode_facts *facts)
+void tess_de_facts_free(tess_de_facts *facts)
 {
-    tess_decode_blocks_free(&facts->memory);
+    tess_blocks_free(&facts->memory);
 }
 
-double tess_decode_facts_error(const tess_decode_facts *facts, double q)
+double tess_de_facts_error(const tess_de_facts *facts, double q)
 {
     if (facts->n_scored == 0) {
         return (double)NAN;

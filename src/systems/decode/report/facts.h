@@ -4,11 +4,11 @@
 
 #include "systems/decode/report/view.h"
 
-enum { TESS_DECODE_FACTS_COLUMNS = 900, TESS_DECODE_FACTS_LEVELS = 20 };
+enum { TESS_DE_FACTS_COLUMNS = 900, TESS_DE_FACTS_LEVELS = 20 };
 
-typedef struct tess_decode_facts {
-    tess_decode_blocks memory;
-    const tess_decode_view *view;
+typedef struct tess_de_facts {
+    tess_blocks memory;
+    const tess_de_view *view;
     int64_t step;     // every step-th row was looked at
     int64_t n_row;    // rows looked at
     int64_t n_column; // groups of rows, in order of time: columns of the pictures
@@ -21,20 +21,19 @@ typedef struct tess_decode_facts {
     double *occupancy;                       // [n_state]
     double *errors;                          // [n_scored] ascending, cm
     int64_t n_scored;
-    int64_t levels[TESS_DECODE_FACTS_LEVELS]; // rows by the mass of the bins above the true one
+    int64_t levels[TESS_DE_FACTS_LEVELS]; // rows by the mass of the bins above the true one
     int64_t n_below_50; // rows whose true bin is in the smallest set with half the mass
     int64_t n_below_95;
-} tess_decode_facts;
+} tess_de_facts;
 
 // view must outlive the facts.
-TESS_MUST_CHECK tess_status tess_decode_facts_gather(const tess_decode_view *view,
-                                                     tess_decode_facts *out);
-void tess_decode_facts_free(tess_decode_facts *facts);
+TESS_MUST_CHECK tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out);
+void tess_de_facts_free(tess_de_facts *facts);
 
 // q-quantile of the errors; NaN if there are none.
-double tess_decode_facts_error(const tess_decode_facts *facts, double q);
+double tess_de_facts_error(const tess_de_facts *facts, double q);
 
 // Posterior over places, states summed; states of one bin are left out.
-void tess_decode_place_posterior(const tess_decode_view *view, const double *row, double *place);
+void tess_de_place_posterior(const tess_de_view *view, const double *row, double *place);
 
 #endif

@@ -1,6 +1,6 @@
 // The HTML report of a decoded result.
 #include "base/status.h"
-#include "runtime/html_plot.h"
+#include "page/html_plot.h"
 #include "systems/decode/recording/recording.h"
 #include "systems/decode/report/facts.h"
 
@@ -18,8 +18,8 @@ static const double BRIGHT_SHARE = 0.9;
 
 typedef struct page {
     tess_html html;
-    const tess_decode_view *view;
-    const tess_decode_facts *facts;
+    const tess_de_view *view;
+    const tess_de_facts *facts;
     const tess_decode_recording *recording;  // may be NULL
     const tess_decode_stream_report *report; // may be NULL
     char time_label[64];
@@ -39,8 +39,8 @@ static void fact(page *p, const char *name, const char *format, ...)
 
 static void write_facts(page *p)
 {
-    const tess_decode_view *v = p->view;
-    const tess_decode_facts *f = p->facts;
+    const tess_de_view *v = p->view;
+    const tess_de_facts *f = p->facts;
     tess_html_fact_begin(&p->html);
     fact(p, "time bins", "%lld", (long long)v->n_time);
     if (v->n_time > 0) {
@@ -52,8 +52,7 @@ static void write_facts(page *p)
     }
     if (f->n_scored > 0) {
         fact(p, "median error", "%.3g cm (90 %% below %.3g cm) over %lld bins",
-             tess_decode_facts_error(f, 0.5), tess_decode_facts_error(f, 0.9),
-             (long long)f->n_scored);
+             tess_de_facts_error(f, 0.5), tess_de_facts_error(f, 0.9), (long long)f->n_scored);
     }
     for (int32_t s = 0; s < v->n_state; s++) {
         char name[64];
@@ -72,7 +71,7 @@ static void write_facts(page *p)
 // Clock times have too many digits for the numbers of an axis: those count from the start.
 static tess_html_axis time_axis(page *p)
 {
-    const tess_decode_view *v = p->view;
+    const tess_de_view *v = p->view;
     const double first = v->n_time > 0 ? v->time[0] : 0;
     const double last = v->n_time > 0 ? v->time[v->n_time - 1] : 1;
     const double span = last > first ? last - first : 1;
@@ -99,9 +98,9 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double brightness(const tess_decode_facts *f, int32_t axis)
+static double brightness(const tess_de_facts *f, int32_t axis)
 {
-    double peaks[TESS_DECODE_FACTS_COLUMNS];
+    double peaks[TESS_DE_FACTS_COLUMNS];
     for (int64_t c = 0; c < f->n_column; c++) {
         peaks[c] = 0;
         for (int64_t i = 0; i < f->n_line[axis]; i++) {
@@ -117,8 +116,8 @@ static double brightness(const tess_decode_facts *f, int32_t axis)
 static void write_posterior(page *p)
 {
     static const char *const labels[] = {"x (cm)", "y (cm)", "z (cm)"};
-    const tess_decode_view *v = p->view;
-    const tess_decode_facts *f = p->facts;
+    const tess_de_view *v = p->view;
+    const tess_de_facts *f = p->facts;
     tess_html_heading(&p->html, "Posterior over place");
     for (int32_t a = 0; a < v->n_axis; a++) {
         const double bright = brightness(f, a);
@@ -138,17 +137,17 @@ static void write_posterior(page *p)
 
 static tess_status write_states(page *p)
 {
-    const tess_decode_view *v = p->view;
-    const tess_decode_facts *f = p->facts;
+    const tess_de_view *v = p->view;
+    const tess_de_facts *f = p->facts;
     const int32_t n_state = v->n_state < MAX_STATES ? v->n_state : MAX_STATES;
     char names[MAX_STATES][64];
     tess_html_series lines[MAX_STATES];
-    tess_decode_blocks memory;
-    tess_decode_blocks_init(&memory, &v->ctx->heap);
+    tess_blocks memory;
+    tess_blocks_init(&memory, &v->ctx->heap);
     double *values =
-        tess_decode_blocks_alloc(&memory, n_state * f->n_column, sizeof *values, "the report");
+        tess_blocks_alloc(&memory, n_state * f->n_column, sizeof *values, "the report");
     if (!values) {
-        tess_decode_blocks_free(&memory);
+        tess_blocks_free(&memory);
         return TESS_E_MEMORY;
     }
     for (int32_t s = 0; s < n_state; s++) {
@@ -163,15 +162,15 @@ static tess_status write_states(page *p)
     const tess_html_plot plot = {time_axis(p), {0, 1, "probability"}, HEIGHT / 2};
     tess_html_heading(&p->html, "States");
     tess_html_chart(&p->html, &plot, lines, n_state);
-    tess_decode_blocks_free(&memory);
+    tess_blocks_free(&memory);
     return TESS_OK;
 }
 
 static void write_errors(page *p)
 {
-    const tess_decode_facts *f = p->facts;
+    const tess_de_facts *f = p->facts;
     int64_t counts[N_ERROR_BIN] = {0};
-    const double high = tess_decode_facts_error(f, 0.99);
+    const double high = tess_de_facts_error(f, 0.99);
     if (f->n_scored == 0) {
         return;
     }
@@ -189,8 +188,8 @@ static void write_errors(page *p)
 
 static void write_calibration(page *p)
 {
-    enum { N = TESS_DECODE_FACTS_LEVELS };
-    const tess_decode_facts *f = p->facts;
+    enum { N = TESS_DE_FACTS_LEVELS };
+    const tess_de_facts *f = p->facts;
     double covered[N];
     double nominal[N];
     int64_t sum = 0;
@@ -214,8 +213,8 @@ static void write_calibration(page *p)
 // Spikes of every electrode per column, relative to the electrode's busiest column.
 static tess_status write_raster(page *p)
 {
-    const tess_decode_facts *f = p->facts;
-    const tess_decode_view *v = p->view;
+    const tess_de_facts *f = p->facts;
+    const tess_de_view *v = p->view;
     if (!p->recording || v->n_time < 2) {
         return TESS_OK;
     }
@@ -223,12 +222,11 @@ static tess_status write_raster(page *p)
     const int64_t n_row = spikes->n_electrode;
     const double first = v->time[0];
     const double span = v->time[v->n_time - 1] - first;
-    tess_decode_blocks memory;
-    tess_decode_blocks_init(&memory, &v->ctx->heap);
-    double *counts =
-        tess_decode_blocks_alloc(&memory, f->n_column * n_row, sizeof *counts, "the report");
+    tess_blocks memory;
+    tess_blocks_init(&memory, &v->ctx->heap);
+    double *counts = tess_blocks_alloc(&memory, f->n_column * n_row, sizeof *counts, "the report");
     if (!counts) {
-        tess_decode_blocks_free(&memory);
+        tess_blocks_free(&memory);
         return TESS_E_MEMORY;
     }
     double most = 1;
@@ -252,7 +250,7 @@ static tess_status write_raster(page *p)
     if (n_row > 0) {
         tess_html_image(&p->html, &plot, counts, f->n_column, n_row, 0, most, NULL, 0);
     }
-    tess_decode_blocks_free(&memory);
+    tess_blocks_free(&memory);
     return TESS_OK;
 }
 
@@ -260,14 +258,14 @@ static tess_status write_raster(page *p)
 static tess_status write_snapshot(page *p, int64_t t, double *row, double *place, double *grid,
                                   void *raw)
 {
-    const tess_decode_view *v = p->view;
-    const tess_decode_facts *f = p->facts;
+    const tess_de_view *v = p->view;
+    const tess_de_facts *f = p->facts;
     const int64_t n_x = f->n_line[0];
     const int64_t n_y = f->n_line[1];
     char caption[64];
     double most = 0;
-    TESS_TRY(tess_decode_view_row(v->posterior, t, raw, row));
-    tess_decode_place_posterior(v, row, place);
+    TESS_TRY(tess_de_view_row(v->posterior, t, raw, row));
+    tess_de_place_posterior(v, row, place);
     for (int64_t i = 0; i < n_x * n_y; i++) {
         grid[i] = (double)NAN;
     }
@@ -282,18 +280,18 @@ static tess_status write_snapshot(page *p, int64_t t, double *row, double *place
 
 static tess_status write_snapshots(page *p)
 {
-    const tess_decode_view *v = p->view;
+    const tess_de_view *v = p->view;
     if (v->n_axis != 2 || v->n_time == 0) {
         return TESS_OK;
     }
-    tess_decode_blocks memory;
-    tess_decode_blocks_init(&memory, &v->ctx->heap);
+    tess_blocks memory;
+    tess_blocks_init(&memory, &v->ctx->heap);
     const int64_t n_cell = p->facts->n_line[0] * p->facts->n_line[1];
     const char *what = "the report";
-    double *row = tess_decode_blocks_alloc(&memory, v->n_state_bin, sizeof *row, what);
-    double *place = tess_decode_blocks_alloc(&memory, v->n_place, sizeof *place, what);
-    double *grid = tess_decode_blocks_alloc(&memory, n_cell, sizeof *grid, what);
-    void *raw = tess_decode_blocks_alloc(&memory, v->n_state_bin, sizeof(double), what);
+    double *row = tess_blocks_alloc(&memory, v->n_state_bin, sizeof *row, what);
+    double *place = tess_blocks_alloc(&memory, v->n_place, sizeof *place, what);
+    double *grid = tess_blocks_alloc(&memory, n_cell, sizeof *grid, what);
+    void *raw = tess_blocks_alloc(&memory, v->n_state_bin, sizeof(double), what);
     tess_status status = row && place && grid && raw ? TESS_OK : TESS_E_MEMORY;
     tess_html_heading(&p->html, "Moments");
     tess_html_paragraph(&p->html, "Posterior over the plane, x to the right, y upwards; grey: "
@@ -304,7 +302,7 @@ static tess_status write_snapshots(page *p)
         status = write_snapshot(p, (2 * i + 1) * v->n_time / (2 * n), row, place, grid, raw);
     }
     tess_html_tiles_end(&p->html);
-    tess_decode_blocks_free(&memory);
+    tess_blocks_free(&memory);
     return status;
 }
 
@@ -370,7 +368,7 @@ static void write_warnings(page *p)
 static tess_status write_provenance(page *p)
 {
     char *text = NULL;
-    TESS_TRY(tess_decode_view_provenance(p->view, &text));
+    TESS_TRY(tess_de_view_provenance(p->view, &text));
     if (text) {
         tess_html_heading(&p->html, "Provenance");
         tess_html_code(&p->html, text);
@@ -405,12 +403,12 @@ tess_status tess_decode_report(tess_context *ctx, const char *result_path,
                                int overwrite)
 {
     tess_error_clear();
-    tess_decode_view view;
-    tess_decode_facts facts;
-    TESS_TRY(tess_decode_view_open(ctx, result_path, recording, &view));
-    tess_status status = tess_decode_facts_gather(&view, &facts);
+    tess_de_view view;
+    tess_de_facts facts;
+    TESS_TRY(tess_de_view_open(ctx, result_path, recording, &view));
+    tess_status status = tess_de_facts_gather(&view, &facts);
     if (status != TESS_OK) {
-        tess_decode_view_close(&view);
+        tess_de_view_close(&view);
         return status;
     }
     page p = {.view = &view, .facts = &facts, .recording = recording, .report = report};
@@ -420,7 +418,7 @@ tess_status tess_decode_report(tess_context *ctx, const char *result_path,
         status = tess_html_write(&p.html, path, overwrite);
     }
     tess_html_destroy(&p.html);
-    tess_decode_facts_free(&facts);
-    tess_decode_view_close(&view);
+    tess_de_facts_free(&facts);
+    tess_de_view_close(&view);
     return status;
 }

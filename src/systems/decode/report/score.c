@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(const tess_decode_facts *f, tess_decode_score *score)
+static void fill(const tess_de_facts *f, tess_decode_score *score)
 {
-    const tess_decode_view *v = f->view;
+    const tess_de_view *v = f->view;
     const double n = (double)f->n_scored;
     score->n_state = v->n_state < TESS_DECODE_SCORE_STATES ? v->n_state : TESS_DECODE_SCORE_STATES;
     score->n_time = v->n_time;
     score->n_scored = f->n_scored;
-    score->median_error = tess_decode_facts_error(f, 0.5);
-    score->percentile_90 = tess_decode_facts_error(f, 0.9);
+    score->median_error = tess_de_facts_error(f, 0.5);
+    score->percentile_90 = tess_de_facts_error(f, 0.9);
     score->coverage_50 = f->n_scored > 0 ? (double)f->n_below_50 / n : (double)NAN;
     score->coverage_95 = f->n_scored > 0 ? (double)f->n_below_95 / n : (double)NAN;
     score->log_evidence = v->log_evidence;
@@ -32,15 +32,15 @@ tess_status tess_decode_score_result(tess_context *ctx, const char *result_path,
 {
     tess_error_clear();
     tess_decode_score found = {.struct_size = sizeof found};
-    tess_decode_view view;
-    tess_decode_facts facts;
-    TESS_TRY(tess_decode_view_open(ctx, result_path, recording, &view));
-    const tess_status status = tess_decode_facts_gather(&view, &facts);
+    tess_de_view view;
+    tess_de_facts facts;
+    TESS_TRY(tess_de_view_open(ctx, result_path, recording, &view));
+    const tess_status status = tess_de_facts_gather(&view, &facts);
     if (status == TESS_OK) {
         fill(&facts, &found);
-        tess_decode_facts_free(&facts);
+        tess_de_facts_free(&facts);
         tess_struct_init(score, struct_size, &found, sizeof found);
     }
-    tess_decode_view_close(&view);
+    tess_de_view_close(&view);
     return status;
 }

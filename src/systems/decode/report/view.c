@@ -18,8 +18,7 @@ static const char MEMORY[] = "a result";
 enum { MAX_PROVENANCE = 16 << 20 };
 
 // File and data set of an array of the result.
-static void place_of(const tess_decode_view *v, const char *name, char path[1200],
-                     const char **dataset)
+static void place_of(const tess_de_view *v, const char *name, char path[1200], const char **dataset)
 {
     if (v->is_folder) {
         snprintf(path, 1200, "%s/%s.npy", v->path, name);
@@ -30,7 +29,7 @@ static void place_of(const tess_decode_view *v, const char *name, char path[1200
     }
 }
 
-static tess_status open_array(const tess_decode_view *v, const char *name, int32_t rank,
+static tess_status open_array(const tess_de_view *v, const char *name, int32_t rank,
                               tess_source **out)
 {
     char path[1200];
@@ -50,15 +49,15 @@ static tess_status open_array(const tess_decode_view *v, const char *name, int32
 }
 
 // A vector of n numbers (n < 0: any), as doubles.
-static tess_status read_vector(tess_decode_view *v, const char *name, int64_t n, int64_t *found,
+static tess_status read_vector(tess_de_view *v, const char *name, int64_t n, int64_t *found,
                                double **out)
 {
     tess_source *source = NULL;
     TESS_TRY(open_array(v, name, 1, &source));
     const tess_source_info info = *tess_source_get_info(source);
     const int64_t n_item = info.shape[0];
-    void *raw = tess_decode_blocks_alloc(&v->memory, n_item, (size_t)info.item_bytes, MEMORY);
-    *out = tess_decode_blocks_alloc(&v->memory, n_item, sizeof **out, MEMORY);
+    void *raw = tess_blocks_alloc(&v->memory, n_item, (size_t)info.item_bytes, MEMORY);
+    *out = tess_blocks_alloc(&v->memory, n_item, sizeof **out, MEMORY);
     tess_status status = raw && *out ? TESS_OK : TESS_E_MEMORY;
     if (status == TESS_OK && n >= 0 && n_item != n) {
         status = tess_error_set(TESS_E_SHAPE, "%s: data set '%s' has %lld values; expected %lld",
@@ -80,7 +79,7 @@ static tess_status read_vector(tess_decode_view *v, const char *name, int64_t n,
     return status;
 }
 
-static bool has_array(const tess_decode_view *v, const char *name)
+static bool has_array(const tess_de_view *v, const char *name)
 {
     tess_source *source = NULL;
     const bool is_there = open_array(v, name, 1, &source) == TESS_OK;
@@ -89,14 +88,13 @@ static bool has_array(const tess_decode_view *v, const char *name)
     return is_there;
 }
 
-static tess_status read_names(tess_decode_view *v)
+static tess_status read_names(tess_de_view *v)
 {
     tess_source *source = NULL;
     TESS_TRY(open_array(v, "states", 1, &source));
     const tess_source_info info = *tess_source_get_info(source);
     tess_status status = TESS_OK;
-    char *names =
-        tess_decode_blocks_alloc(&v->memory, info.shape[0] * info.item_bytes + 1, 1, MEMORY);
+    char *names = tess_blocks_alloc(&v->memory, info.shape[0] * info.item_bytes + 1, 1, MEMORY);
     if (!names) {
         status = TESS_E_MEMORY;
     } else if (info.dtype != TESS_BYTES || info.shape[0] < 1) {
@@ -122,7 +120,7 @@ static const char *axis_name(const char *prefix, int32_t axis, int32_t n_axis, c
     return text;
 }
 
-static int32_t count_axes(const tess_decode_view *v)
+static int32_t count_axes(const tess_de_view *v)
 {
     if (has_array(v, "position")) {
         return 1;
@@ -131,7 +129,7 @@ static int32_t count_axes(const tess_decode_view *v)
 }
 
 // Bins of states that have places, first to last, are the places; states of one bin have none.
-static tess_status read_places(tess_decode_view *v)
+static tess_status read_places(tess_de_view *v)
 {
     double *state = NULL;
     double *centers[TESS_DECODE_MAX_DIM] = {0};
@@ -141,7 +139,7 @@ static tess_status read_places(tess_decode_view *v)
         TESS_TRY(
             read_vector(v, axis_name("", a, v->n_axis, name), v->n_state_bin, NULL, &centers[a]));
     }
-    int64_t *place = tess_decode_blocks_alloc(&v->memory, v->n_state_bin, sizeof *place, MEMORY);
+    int64_t *place = tess_blocks_alloc(&v->memory, v->n_state_bin, sizeof *place, MEMORY);
     if (!place) {
         return TESS_E_MEMORY;
     }
@@ -161,7 +159,7 @@ static tess_status read_places(tess_decode_view *v)
     return TESS_OK;
 }
 
-static tess_status read_truth(tess_decode_view *v, const tess_decode_recording *recording)
+static tess_status read_truth(tess_de_view *v, const tess_decode_recording *recording)
 {
     char name[64];
     for (int32_t a = 0; a < v->n_axis; a++) {
@@ -178,7 +176,7 @@ static tess_status read_truth(tess_decode_view *v, const tess_decode_recording *
         return TESS_OK;
     }
     for (int32_t a = 0; a < v->n_axis; a++) {
-        double *values = tess_decode_blocks_alloc(&v->memory, v->n_time, sizeof *values, MEMORY);
+        double *values = tess_blocks_alloc(&v->memory, v->n_time, sizeof *values, MEMORY);
         if (!values) {
             return TESS_E_MEMORY;
         }
@@ -190,7 +188,7 @@ static tess_status read_truth(tess_decode_view *v, const tess_decode_recording *
     return TESS_OK;
 }
 
-static tess_status read_evidence(tess_decode_view *v)
+static tess_status read_evidence(tess_de_view *v)
 {
     char path[1200];
     const char *dataset = NULL;
@@ -211,7 +209,7 @@ static tess_status read_evidence(tess_decode_view *v)
     return TESS_OK;
 }
 
-static tess_status open_rows(tess_decode_view *v)
+static tess_status open_rows(tess_de_view *v)
 {
     TESS_TRY(open_array(v, "acausal_posterior", 2, &v->posterior));
     TESS_TRY(open_array(v, "acausal_state_probabilities", 2, &v->states));
@@ -230,7 +228,7 @@ static tess_status open_rows(tess_decode_view *v)
     return TESS_OK;
 }
 
-static tess_status read_result(tess_decode_view *v, const tess_decode_recording *recording)
+static tess_status read_result(tess_de_view *v, const tess_decode_recording *recording)
 {
     double *time = NULL;
     TESS_TRY(read_names(v));
@@ -243,8 +241,8 @@ static tess_status read_result(tess_decode_view *v, const tess_decode_recording 
     return read_evidence(v);
 }
 
-tess_status tess_decode_view_open(tess_context *ctx, const char *path,
-                                  const tess_decode_recording *recording, tess_decode_view *out)
+tess_status tess_de_view_open(tess_context *ctx, const char *path,
+                              const tess_decode_recording *recording, tess_de_view *out)
 {
     struct stat info;
     memset(out, 0, sizeof *out);
@@ -252,29 +250,29 @@ tess_status tess_decode_view_open(tess_context *ctx, const char *path,
         TESS_FAIL(TESS_E_ARGUMENT, "%.80s...: the name is too long", path);
     }
     out->ctx = ctx;
-    tess_decode_blocks_init(&out->memory, &ctx->heap);
+    tess_blocks_init(&out->memory, &ctx->heap);
     snprintf(out->path, sizeof out->path, "%s", path);
     out->is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     const tess_status status = read_result(out, recording);
     if (status != TESS_OK) {
-        tess_decode_view_close(out);
+        tess_de_view_close(out);
     }
     return status;
 }
 
-void tess_decode_view_close(tess_decode_view *view)
+void tess_de_view_close(tess_de_view *view)
 {
     if (view->ctx) {
         tess_source_close(view->posterior);
         tess_source_close(view->states);
-        tess_decode_blocks_free(&view->memory);
+        tess_blocks_free(&view->memory);
         memset(view, 0, sizeof *view);
     }
 }
 
 enum { RELEASE_BYTES = 1 << 20, RELEASE_STEP = 32 };
 
-tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch, double *out)
+tess_status tess_de_view_row(tess_source *source, int64_t row, void *scratch, double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
     const int64_t n = info->shape[1];
@@ -293,7 +291,7 @@ tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch
     return TESS_OK;
 }
 
-tess_status tess_decode_view_provenance(const tess_decode_view *view, char **text)
+tess_status tess_de_view_provenance(const tess_de_view *view, char **text)
 {
     *text = NULL;
     if (!view->is_folder) {

@@ -2,16 +2,16 @@
 #ifndef TESS_SYSTEMS_DECODE_VIEW_H
 #define TESS_SYSTEMS_DECODE_VIEW_H
 
+#include "base/blocks.h"
 #include "runtime/context.h"
-#include "systems/decode/blocks.h"
 #include "tessera/decode/stream.h"
 #include "tessera/io.h"
 
 #include <stdbool.h>
 
-typedef struct tess_decode_view {
+typedef struct tess_de_view {
     tess_context *ctx;
-    tess_decode_blocks memory;
+    tess_blocks memory;
     char path[1024];
     bool is_folder;
     int64_t n_time;
@@ -28,20 +28,20 @@ typedef struct tess_decode_view {
     double log_evidence;                       // NaN: not stored
     tess_source *posterior;                    // [n_time][n_state_bin]
     tess_source *states;                       // [n_time][n_state]
-} tess_decode_view;
+} tess_de_view;
 
 // recording (may be NULL) gives the true position where the result has none.
-TESS_MUST_CHECK tess_status tess_decode_view_open(tess_context *ctx, const char *path,
-                                                  const tess_decode_recording *recording,
-                                                  tess_decode_view *out);
+TESS_MUST_CHECK tess_status tess_de_view_open(tess_context *ctx, const char *path,
+                                              const tess_decode_recording *recording,
+                                              tess_de_view *out);
 // Safe on a zeroed struct.
-void tess_decode_view_close(tess_decode_view *view);
+void tess_de_view_close(tess_de_view *view);
 
 // Provenance of the result, JSON for tess_text_free(); *text NULL if there is none.
-TESS_MUST_CHECK tess_status tess_decode_view_provenance(const tess_decode_view *view, char **text);
+TESS_MUST_CHECK tess_status tess_de_view_provenance(const tess_de_view *view, char **text);
 
 // Row of a source as doubles; scratch has room for the row.
-TESS_MUST_CHECK tess_status tess_decode_view_row(tess_source *source, int64_t row, void *scratch,
-                                                 double *out);
+TESS_MUST_CHECK tess_status tess_de_view_row(tess_source *source, int64_t row, void *scratch,
+                                             double *out);
 
 #endif

@@ -12,8 +12,8 @@ static const int64_t MERGE_ABOVE = 100000;
 static const double MERGE_PART = 1.0 / 32;
 
 typedef struct glm_model {
-    tess_decode_rates rates;
-    tess_decode_spline spline;
+    tess_de_rates rates;
+    tess_de_spline spline;
     double *intercept; // [n_unit]
     double *term;      // [n_unit][n_term]
 } glm_model;
@@ -28,12 +28,12 @@ static double rate_at(const glm_model *model, int64_t unit, const int64_t *index
         eta += factor[k] * term[index[k]];
     }
     const double rate = exp(eta);
-    return rate > TESS_DECODE_EPS ? rate : TESS_DECODE_EPS;
+    return rate > TESS_DE_EPS ? rate : TESS_DE_EPS;
 }
 
 typedef struct fit_job {
-    const tess_decode_selection *selection;
-    const tess_decode_poisson_data *data;
+    const tess_de_selection *selection;
+    const tess_de_poisson_data *data;
     glm_model *model;
     double *scratch; // [workers][items + n_term]
     size_t items;
@@ -43,8 +43,8 @@ typedef struct fit_job {
 static tess_status fit_unit(void *arg, int64_t unit, int32_t worker)
 {
     const fit_job *job = arg;
-    const tess_decode_selection *s = job->selection;
-    const tess_decode_spline *spline = &job->model->spline;
+    const tess_de_selection *s = job->selection;
+    const tess_de_spline *spline = &job->model->spline;
     double *scratch = job->scratch + (size_t)worker * (job->items + (size_t)spline->n_term);
     double *spike_term = scratch + job->items;
     double total = 0;
@@ -56,7 +56,7 @@ static tess_status fit_unit(void *arg, int64_t unit, int32_t worker)
         int64_t index[TESS_SPLINE_TERMS];
         const double w = s->spike_weight ? s->spike_weight[unit][i] : 1;
         const double *place = s->spike_place[unit] + i * s->n_dim;
-        tess_decode_spline_terms(spline, tess_decode_spline_at(spline, place, factor), index);
+        tess_de_spline_terms(spline, tess_de_spline_at(spline, place, factor), index);
         for (int64_t k = 0; k < spline->n_local; k++) {
             spike_term[index[k]] += w * factor[k];
         }
@@ -64,9 +64,9 @@ static tess_status fit_unit(void *arg, int64_t unit, int32_t worker)
     }
     job->model->intercept[unit] = -(double)INFINITY; // a unit that never fires
     if (total > 0) {
-        const int n = tess_decode_poisson_fit(job->data, spike_term, total, scratch,
-                                              &job->model->intercept[unit],
-                                              job->model->term + unit * spline->n_term);
+        const int n =
+            tess_de_poisson_fit(job->data, spike_term, total, scratch, &job->model->intercept[unit],
+                                job->model->term + unit * spline->n_term);
         job->is_unfinished[unit] = n < 0;
     }
     return TESS_OK;
@@ -79,28 +79,27 @@ static void fill_fields(const tess_decode_encoding *encoding, glm_model *model)
         double factor[TESS_SPLINE_TERMS];
         int64_t index[TESS_SPLINE_TERMS];
         const double *place = env->interior_centers + p * env->n_place_dim;
-        tess_decode_spline_terms(&model->spline,
-                                 tess_decode_spline_at(&model->spline, place, factor), index);
+        tess_de_spline_terms(&model->spline, tess_de_spline_at(&model->spline, place, factor),
+                             index);
         for (int64_t e = 0; e < encoding->info.n_electrode; e++) {
             model->rates.field[e * env->n_interior + p] = rate_at(model, e, index, factor);
         }
     }
 }
 
-static tess_status fit_all(tess_context *ctx, tess_decode_encoding *encoding,
-                           tess_decode_blocks *scratch, const tess_decode_selection *s,
-                           glm_model *model)
+static tess_status fit_all(tess_context *ctx, tess_decode_encoding *encoding, tess_blocks *scratch,
+                           const tess_de_selection *s, glm_model *model)
 {
     const double spacing = encoding->config.glm_knot_spacing;
-    tess_decode_poisson_data data = {.penalty = encoding->config.glm_penalty};
-    TESS_TRY(tess_decode_poisson_prepare(scratch, scratch, &model->spline, s->place, s->weights,
-                                         s->n_sample, spacing * MERGE_PART, MERGE_ABOVE, &data));
+    tess_de_poisson_data data = {.penalty = encoding->config.glm_penalty};
+    TESS_TRY(tess_de_poisson_prepare(scratch, scratch, &model->spline, s->place, s->weights,
+                                     s->n_sample, spacing * MERGE_PART, MERGE_ABOVE, &data));
     fit_job job = {.selection = s, .data = &data, .model = model};
-    job.items = tess_decode_poisson_scratch_items(&model->spline);
-    job.scratch = tess_decode_blocks_alloc(
+    job.items = tess_de_poisson_scratch_items(&model->spline);
+    job.scratch = tess_blocks_alloc(
         scratch, tess_pool_threads(ctx->pool),
         (job.items + (size_t)model->spline.n_term) * sizeof *job.scratch, "regression");
-    job.is_unfinished = tess_decode_blocks_alloc(scratch, s->n_electrode, 1, "regression");
+    job.is_unfinished = tess_blocks_alloc(scratch, s->n_electrode, 1, "regression");
     if (!job.scratch || !job.is_unfinished) {
         return TESS_E_MEMORY;
     }
@@ -117,31 +116,31 @@ static tess_status fit_all(tess_context *ctx, tess_decode_encoding *encoding,
 }
 
 static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
-                       const tess_decode_selection *s)
+                       const tess_de_selection *s)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
-    tess_decode_blocks *blocks = &encoding->blocks;
-    glm_model *model = tess_decode_blocks_alloc(blocks, 1, sizeof *model, "sorted-spikes model");
+    tess_blocks *blocks = &encoding->blocks;
+    glm_model *model = tess_blocks_alloc(blocks, 1, sizeof *model, "sorted-spikes model");
     if (!model) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_rates_init(encoding, s, &model->rates));
-    TESS_TRY(tess_decode_spline_build(blocks, env, s->place, s->n_sample,
-                                      encoding->config.glm_knot_spacing, &model->spline));
+    TESS_TRY(tess_de_rates_init(encoding, s, &model->rates));
+    TESS_TRY(tess_de_spline_build(blocks, env, s->place, s->n_sample,
+                                  encoding->config.glm_knot_spacing, &model->spline));
     model->intercept =
-        tess_decode_blocks_alloc(blocks, s->n_electrode, sizeof *model->intercept, "coefficients");
-    model->term = tess_decode_blocks_alloc(
+        tess_blocks_alloc(blocks, s->n_electrode, sizeof *model->intercept, "coefficients");
+    model->term = tess_blocks_alloc(
         blocks, s->n_electrode, (size_t)model->spline.n_term * sizeof *model->term, "coefficients");
     if (!model->intercept || !model->term) {
         return TESS_E_MEMORY;
     }
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status = fit_all(ctx, encoding, &scratch, s, model);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     if (status == TESS_OK) {
         fill_fields(encoding, model);
-        tess_decode_rates_finish(encoding, &model->rates);
+        tess_de_rates_finish(encoding, &model->rates);
         encoding->model = model;
     }
     return status;
@@ -153,17 +152,17 @@ static void release(tess_decode_encoding *encoding)
 }
 
 static tess_status rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_decode_row_spikes *spikes, double scale, tess_array *out,
+                        const tess_de_row_spikes *spikes, double scale, tess_array *out,
                         tess_decode_likelihood_report *report)
 {
     (void)report;
     const glm_model *model = encoding->model;
-    return tess_decode_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
+    return tess_de_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
 }
 
 typedef struct local_job {
     const glm_model *model;
-    const tess_decode_row_groups *groups;
+    const tess_de_row_groups *groups;
     int64_t n_unit;
     double scale;
     const double *row_place;
@@ -182,8 +181,8 @@ static tess_status local_block(void *arg, int64_t block, int32_t worker)
         double factor[TESS_SPLINE_TERMS];
         int64_t index[TESS_SPLINE_TERMS];
         const double *place = job->row_place + k * model->spline.n_dim;
-        tess_decode_spline_terms(&model->spline,
-                                 tess_decode_spline_at(&model->spline, place, factor), index);
+        tess_de_spline_terms(&model->spline, tess_de_spline_at(&model->spline, place, factor),
+                             index);
         double expected = 0;
         for (int64_t e = 0; e < job->n_unit; e++) {
             rate[e] = rate_at(model, e, index, factor);
@@ -203,26 +202,26 @@ static tess_status local_block(void *arg, int64_t block, int32_t worker)
 }
 
 static tess_status local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                              const tess_decode_row_spikes *spikes, double scale,
+                              const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, const double *const *spike_place,
                               tess_array *out, tess_decode_likelihood_report *report)
 {
     (void)spike_place; // counts of a bin meet the rate at its time
     (void)report;
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const int64_t n_unit = encoding->info.n_electrode;
-    tess_decode_row_groups groups;
+    tess_de_row_groups groups;
     local_job job = {encoding->model, &groups, n_unit, scale, row_place, NULL, out};
-    tess_status status = tess_decode_group_rows(&scratch, spikes, n_unit, &groups);
-    job.rate = tess_decode_blocks_alloc(&scratch, tess_pool_threads(ctx->pool) * n_unit,
-                                        sizeof *job.rate, "rates");
+    tess_status status = tess_de_group_rows(&scratch, spikes, n_unit, &groups);
+    job.rate = tess_blocks_alloc(&scratch, tess_pool_threads(ctx->pool) * n_unit, sizeof *job.rate,
+                                 "rates");
     if (status == TESS_OK) {
         status = job.rate ? tess_parallel_for(ctx->pool, (spikes->n_row + ROWS - 1) / ROWS,
                                               local_block, &job)
                           : TESS_E_MEMORY;
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
@@ -232,7 +231,7 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)n_spike * 8; // spikes by row
 }
 
-const tess_decode_encoding_ops tess_decode_glm_ops = {
+const tess_de_encoding_ops tess_de_glm_ops = {
     .name = "sorted_spikes_glm",
     .fit = fit,
     .free = release,

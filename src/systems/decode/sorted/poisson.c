@@ -13,7 +13,7 @@ static const double SMALL_GAIN = 1e-13;
 
 // What one fit works with, cut from its scratch.
 typedef struct newton {
-    const tess_decode_poisson_data *data;
+    const tess_de_poisson_data *data;
     const double *spike_term;
     double spike_weight;
     int64_t n_free;
@@ -27,7 +27,7 @@ typedef struct newton {
     double expected;  // sum of expected counts
 } newton;
 
-size_t tess_decode_poisson_scratch_items(const tess_decode_spline *s)
+size_t tess_de_poisson_scratch_items(const tess_de_spline *s)
 {
     const size_t n = (size_t)s->n_free + 1;
     return 3 * n + n * n + 2 * (size_t)s->n_term + (size_t)s->n_term * (size_t)s->n_free;
@@ -35,7 +35,7 @@ size_t tess_decode_poisson_scratch_items(const tess_decode_spline *s)
 
 static void cut(newton *w, double *scratch)
 {
-    const tess_decode_spline *s = w->data->spline;
+    const tess_de_spline *s = w->data->spline;
     const int64_t n = w->n_free + 1;
     w->c = scratch;
     w->trial = w->c + n;
@@ -46,7 +46,7 @@ static void cut(newton *w, double *scratch)
     w->product = w->mean + s->n_term;
 }
 
-static void terms_of(const tess_decode_spline *s, const double *c, double *term)
+static void terms_of(const tess_de_spline *s, const double *c, double *term)
 {
     for (int64_t t = 0; t < s->n_term; t++) {
         double sum = 0;
@@ -69,13 +69,13 @@ static double eta_of(const double *factor, const double *term, int64_t n_local, 
 // The objective at coefficients whose terms are in w->term.
 static double objective(const newton *w, const double *c)
 {
-    const tess_decode_poisson_data *d = w->data;
-    const tess_decode_spline *s = d->spline;
+    const tess_de_poisson_data *d = w->data;
+    const tess_de_spline *s = d->spline;
     double expected = 0;
     for (int64_t cell = 0; cell < s->n_cell; cell++) {
         int64_t index[TESS_SPLINE_TERMS];
         double local[TESS_SPLINE_TERMS];
-        tess_decode_spline_terms(s, cell, index);
+        tess_de_spline_terms(s, cell, index);
         for (int64_t k = 0; k < s->n_local; k++) {
             local[k] = w->term[index[k]];
         }
@@ -98,7 +98,7 @@ static double objective(const newton *w, const double *c)
 // Adds a cell's curvature, given in its local terms, times the basis.
 static void add_product(newton *w, const int64_t *index, const double *block)
 {
-    const tess_decode_spline *s = w->data->spline;
+    const tess_de_spline *s = w->data->spline;
     for (int64_t a = 0; a < s->n_local; a++) {
         double *out = w->product + index[a] * s->n_free;
         for (int64_t b = 0; b < s->n_local; b++) {
@@ -114,8 +114,8 @@ static void add_product(newton *w, const int64_t *index, const double *block)
 // Expected counts, their mean terms and curvature at w->c.
 static void accumulate(newton *w)
 {
-    const tess_decode_poisson_data *d = w->data;
-    const tess_decode_spline *s = d->spline;
+    const tess_de_poisson_data *d = w->data;
+    const tess_de_spline *s = d->spline;
     memset(w->mean, 0, (size_t)s->n_term * sizeof *w->mean);
     memset(w->product, 0, (size_t)(s->n_term * s->n_free) * sizeof *w->product);
     w->expected = 0;
@@ -126,7 +126,7 @@ static void accumulate(newton *w)
         if (d->first[cell] == d->first[cell + 1]) {
             continue;
         }
-        tess_decode_spline_terms(s, cell, index);
+        tess_de_spline_terms(s, cell, index);
         for (int64_t k = 0; k < s->n_local; k++) {
             local[k] = w->term[index[k]];
         }
@@ -149,8 +149,8 @@ static void accumulate(newton *w)
 // Gradient and Hessian in the free coefficients.
 static void project(newton *w)
 {
-    const tess_decode_poisson_data *d = w->data;
-    const tess_decode_spline *s = d->spline;
+    const tess_de_poisson_data *d = w->data;
+    const tess_de_spline *s = d->spline;
     const int64_t n = w->n_free + 1;
     memset(w->gradient, 0, (size_t)n * sizeof *w->gradient);
     memset(w->hessian, 0, (size_t)(n * n) * sizeof *w->hessian);
@@ -217,8 +217,8 @@ static bool advance(newton *w, double slope, double *value)
     return false;
 }
 
-int tess_decode_poisson_fit(const tess_decode_poisson_data *data, const double *spike_term,
-                            double spike_weight, double *scratch, double *intercept, double *term)
+int tess_de_poisson_fit(const tess_de_poisson_data *data, const double *spike_term,
+                        double spike_weight, double *scratch, double *intercept, double *term)
 {
     newton w = {.data = data,
                 .spike_term = spike_term,

@@ -13,12 +13,12 @@ typedef struct merged {
 } merged;
 
 // Samples of the same small square become one at their mean, with their weight.
-static tess_status merge(tess_decode_blocks *scratch, const double *places, const double *weights,
+static tess_status merge(tess_blocks *scratch, const double *places, const double *weights,
                          int64_t n, int64_t n_dim, double width, merged *out)
 {
-    double *key = tess_decode_blocks_alloc(scratch, n, sizeof *key, "samples");
-    int64_t *order = tess_decode_blocks_alloc(scratch, n, sizeof *order, "samples");
-    int64_t *room = tess_decode_blocks_alloc(scratch, n, sizeof *room, "samples");
+    double *key = tess_blocks_alloc(scratch, n, sizeof *key, "samples");
+    int64_t *order = tess_blocks_alloc(scratch, n, sizeof *order, "samples");
+    int64_t *room = tess_blocks_alloc(scratch, n, sizeof *room, "samples");
     if (!key || !order || !room) {
         return TESS_E_MEMORY;
     }
@@ -52,21 +52,20 @@ static tess_status merge(tess_decode_blocks *scratch, const double *places, cons
     return TESS_OK;
 }
 
-static tess_status by_cell(tess_decode_blocks *blocks, tess_decode_blocks *scratch,
-                           const tess_decode_spline *s, const merged *m,
-                           tess_decode_poisson_data *out)
+static tess_status by_cell(tess_blocks *blocks, tess_blocks *scratch, const tess_de_spline *s,
+                           const merged *m, tess_de_poisson_data *out)
 {
-    int64_t *first = tess_decode_blocks_alloc(blocks, s->n_cell + 1, sizeof *first, "cells");
-    double *weight = tess_decode_blocks_alloc(blocks, m->n, sizeof *weight, "sample weights");
-    double *factor = tess_decode_blocks_alloc(blocks, m->n, (size_t)s->n_local * sizeof *factor,
-                                              "spline factors");
-    int64_t *cell = tess_decode_blocks_alloc(scratch, m->n, sizeof *cell, "cells");
+    int64_t *first = tess_blocks_alloc(blocks, s->n_cell + 1, sizeof *first, "cells");
+    double *weight = tess_blocks_alloc(blocks, m->n, sizeof *weight, "sample weights");
+    double *factor =
+        tess_blocks_alloc(blocks, m->n, (size_t)s->n_local * sizeof *factor, "spline factors");
+    int64_t *cell = tess_blocks_alloc(scratch, m->n, sizeof *cell, "cells");
     if (!first || !weight || !factor || !cell) {
         return TESS_E_MEMORY;
     }
     double factors[TESS_SPLINE_TERMS];
     for (int64_t i = 0; i < m->n; i++) {
-        cell[i] = tess_decode_spline_at(s, m->place + i * s->n_dim, factors);
+        cell[i] = tess_de_spline_at(s, m->place + i * s->n_dim, factors);
         first[cell[i] + 1]++;
     }
     for (int64_t c = 0; c < s->n_cell; c++) {
@@ -74,7 +73,7 @@ static tess_status by_cell(tess_decode_blocks *blocks, tess_decode_blocks *scrat
     }
     for (int64_t i = 0; i < m->n; i++) {
         const int64_t at = first[cell[i]]++;
-        (void)tess_decode_spline_at(s, m->place + i * s->n_dim, factor + at * s->n_local);
+        (void)tess_de_spline_at(s, m->place + i * s->n_dim, factor + at * s->n_local);
         weight[at] = m->weight[i];
     }
     memmove(first + 1, first, (size_t)s->n_cell * sizeof *first); // begins became ends
@@ -86,15 +85,15 @@ static tess_status by_cell(tess_decode_blocks *blocks, tess_decode_blocks *scrat
     return TESS_OK;
 }
 
-tess_status tess_decode_poisson_prepare(tess_decode_blocks *blocks, tess_decode_blocks *scratch,
-                                        const tess_decode_spline *spline, const double *places,
-                                        const double *weights, int64_t n_sample, double merge_width,
-                                        int64_t merge_above, tess_decode_poisson_data *out)
+tess_status tess_de_poisson_prepare(tess_blocks *blocks, tess_blocks *scratch,
+                                    const tess_de_spline *spline, const double *places,
+                                    const double *weights, int64_t n_sample, double merge_width,
+                                    int64_t merge_above, tess_de_poisson_data *out)
 {
     const int64_t d = spline->n_dim;
     merged m = {.n = n_sample};
-    m.place = tess_decode_blocks_alloc(scratch, n_sample, (size_t)d * sizeof *m.place, "samples");
-    m.weight = tess_decode_blocks_alloc(scratch, n_sample, sizeof *m.weight, "samples");
+    m.place = tess_blocks_alloc(scratch, n_sample, (size_t)d * sizeof *m.place, "samples");
+    m.weight = tess_blocks_alloc(scratch, n_sample, sizeof *m.weight, "samples");
     if (!m.place || !m.weight) {
         return TESS_E_MEMORY;
     }

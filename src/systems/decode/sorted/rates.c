@@ -7,17 +7,16 @@
 // Rows of one block of the pool.
 enum { ROWS = 64 };
 
-tess_status tess_decode_rates_init(tess_decode_encoding *encoding, const tess_decode_selection *s,
-                                   tess_decode_rates *rates)
+tess_status tess_de_rates_init(tess_decode_encoding *encoding, const tess_de_selection *s,
+                               tess_de_rates *rates)
 {
-    tess_decode_blocks *blocks = &encoding->blocks;
+    tess_blocks *blocks = &encoding->blocks;
     tess_decode_encoding_info *info = &encoding->info;
     const int64_t n_field = s->n_electrode * info->n_interior;
-    rates->field = tess_decode_blocks_alloc(blocks, n_field, sizeof(double), "place fields");
-    rates->log_field = tess_decode_blocks_alloc(blocks, n_field, sizeof(double), "place fields");
-    rates->summed =
-        tess_decode_blocks_alloc(blocks, info->n_interior, sizeof(double), "summed rates");
-    rates->mean = tess_decode_blocks_alloc(blocks, s->n_electrode, sizeof(double), "mean rates");
+    rates->field = tess_blocks_alloc(blocks, n_field, sizeof(double), "place fields");
+    rates->log_field = tess_blocks_alloc(blocks, n_field, sizeof(double), "place fields");
+    rates->summed = tess_blocks_alloc(blocks, info->n_interior, sizeof(double), "summed rates");
+    rates->mean = tess_blocks_alloc(blocks, s->n_electrode, sizeof(double), "mean rates");
     if (!rates->field || !rates->log_field || !rates->summed || !rates->mean) {
         return TESS_E_MEMORY;
     }
@@ -38,13 +37,13 @@ tess_status tess_decode_rates_init(tess_decode_encoding *encoding, const tess_de
     return TESS_OK;
 }
 
-void tess_decode_rates_finish(const tess_decode_encoding *encoding, tess_decode_rates *rates)
+void tess_de_rates_finish(const tess_decode_encoding *encoding, tess_de_rates *rates)
 {
     const int64_t n_bin = encoding->info.n_interior;
     for (int64_t e = 0; e < encoding->info.n_electrode; e++) {
         for (int64_t p = 0; p < n_bin; p++) {
             double *rate = &rates->field[e * n_bin + p];
-            *rate = *rate > TESS_DECODE_EPS ? *rate : TESS_DECODE_EPS; // NaN too
+            *rate = *rate > TESS_DE_EPS ? *rate : TESS_DE_EPS; // NaN too
             rates->log_field[e * n_bin + p] = log(*rate);
             rates->summed[p] += *rate;
         }
@@ -52,8 +51,8 @@ void tess_decode_rates_finish(const tess_decode_encoding *encoding, tess_decode_
 }
 
 typedef struct rows_job {
-    const tess_decode_rates *rates;
-    const tess_decode_row_groups *groups;
+    const tess_de_rates *rates;
+    const tess_de_row_groups *groups;
     int64_t n_bin;
     double scale;
     double *sums; // [workers][n_bin]
@@ -88,12 +87,12 @@ static tess_status rows_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-tess_status tess_decode_group_rows(tess_decode_blocks *blocks, const tess_decode_row_spikes *spikes,
-                                   int64_t n_unit, tess_decode_row_groups *out)
+tess_status tess_de_group_rows(tess_blocks *blocks, const tess_de_row_spikes *spikes,
+                               int64_t n_unit, tess_de_row_groups *out)
 {
     const int64_t n_row = spikes->n_row;
-    int64_t *first = tess_decode_blocks_alloc(blocks, n_row + 1, sizeof *first, "rows");
-    int32_t *unit = tess_decode_blocks_alloc(blocks, spikes->n_total, sizeof *unit, "units");
+    int64_t *first = tess_blocks_alloc(blocks, n_row + 1, sizeof *first, "rows");
+    int32_t *unit = tess_blocks_alloc(blocks, spikes->n_total, sizeof *unit, "units");
     if (!first || !unit) {
         return TESS_E_MEMORY;
     }
@@ -110,29 +109,27 @@ tess_status tess_decode_group_rows(tess_decode_blocks *blocks, const tess_decode
     }
     memmove(first + 1, first, (size_t)n_row * sizeof *first); // begins became ends
     first[0] = 0;
-    *out = (tess_decode_row_groups){.n_row = n_row, .first = first, .unit = unit};
+    *out = (tess_de_row_groups){.n_row = n_row, .first = first, .unit = unit};
     return TESS_OK;
 }
 
-tess_status tess_decode_rates_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                                   const tess_decode_rates *rates,
-                                   const tess_decode_row_spikes *spikes, double scale,
-                                   tess_array *out)
+tess_status tess_de_rates_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+                               const tess_de_rates *rates, const tess_de_row_spikes *spikes,
+                               double scale, tess_array *out)
 {
     const int64_t n_bin = encoding->info.n_interior;
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
-    tess_decode_row_groups groups;
-    tess_status status =
-        tess_decode_group_rows(&scratch, spikes, encoding->info.n_electrode, &groups);
-    double *sums = tess_decode_blocks_alloc(&scratch, tess_pool_threads(ctx->pool) * n_bin,
-                                            sizeof *sums, "sums of rows");
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
+    tess_de_row_groups groups;
+    tess_status status = tess_de_group_rows(&scratch, spikes, encoding->info.n_electrode, &groups);
+    double *sums = tess_blocks_alloc(&scratch, tess_pool_threads(ctx->pool) * n_bin, sizeof *sums,
+                                     "sums of rows");
     if (status == TESS_OK) {
         rows_job job = {rates, &groups, n_bin, scale, sums, out};
         status =
             sums ? tess_parallel_for(ctx->pool, (spikes->n_row + ROWS - 1) / ROWS, rows_block, &job)
                  : TESS_E_MEMORY;
     }
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }

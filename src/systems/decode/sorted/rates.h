@@ -5,36 +5,36 @@
 #include "systems/decode/encoding/encoding.h"
 
 // Rates at the bins, at least 1e-15 each.
-typedef struct tess_decode_rates {
+typedef struct tess_de_rates {
     double *field;     // [n_unit][P]
     double *log_field; // [n_unit][P]
     double *summed;    // [P]
     double *mean;      // [n_unit] spikes per sample, weighted
-} tess_decode_rates;
+} tess_de_rates;
 
 // Room for all of it in the encoding's blocks, mean rates filled in, and the info pointing to it.
-TESS_MUST_CHECK tess_status tess_decode_rates_init(tess_decode_encoding *encoding,
-                                                   const tess_decode_selection *selection,
-                                                   tess_decode_rates *rates);
+TESS_MUST_CHECK tess_status tess_de_rates_init(tess_decode_encoding *encoding,
+                                               const tess_de_selection *selection,
+                                               tess_de_rates *rates);
 // Floors the fields and makes logarithms and sum of them.
-void tess_decode_rates_finish(const tess_decode_encoding *encoding, tess_decode_rates *rates);
+void tess_de_rates_finish(const tess_decode_encoding *encoding, tess_de_rates *rates);
 
 // Spikes by row, then by unit.
-typedef struct tess_decode_row_groups {
+typedef struct tess_de_row_groups {
     int64_t n_row;
     int64_t *first; // [n_row + 1] into unit
     int32_t *unit;  // [n_total]
-} tess_decode_row_groups;
+} tess_de_row_groups;
 
-TESS_MUST_CHECK tess_status tess_decode_group_rows(tess_decode_blocks *blocks,
-                                                   const tess_decode_row_spikes *spikes,
-                                                   int64_t n_unit, tess_decode_row_groups *out);
+TESS_MUST_CHECK tess_status tess_de_group_rows(tess_blocks *blocks,
+                                               const tess_de_row_spikes *spikes, int64_t n_unit,
+                                               tess_de_row_groups *out);
 
 // out[k][p] = -scale summed[p] + sum over spikes of row k of log_field[unit][p].
-TESS_MUST_CHECK tess_status tess_decode_rates_rows(tess_context *ctx,
-                                                   const tess_decode_encoding *encoding,
-                                                   const tess_decode_rates *rates,
-                                                   const tess_decode_row_spikes *spikes,
-                                                   double scale, tess_array *out);
+TESS_MUST_CHECK tess_status tess_de_rates_rows(tess_context *ctx,
+                                               const tess_decode_encoding *encoding,
+                                               const tess_de_rates *rates,
+                                               const tess_de_row_spikes *spikes, double scale,
+                                               tess_array *out);
 
 #endif

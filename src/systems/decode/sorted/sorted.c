@@ -11,37 +11,36 @@
 #include <math.h>
 
 typedef struct sorted_model {
-    tess_decode_rates rates;
+    tess_de_rates rates;
 } sorted_model;
 
 static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
-                       const tess_decode_selection *s)
+                       const tess_de_selection *s)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
     const tess_decode_mode mode = (tess_decode_mode)encoding->config.mode;
     const int64_t n_bin = env->n_interior;
     sorted_model *model =
-        tess_decode_blocks_alloc(&encoding->blocks, 1, sizeof *model, "sorted-spikes model");
-    double *occupancy =
-        tess_decode_blocks_alloc(&encoding->blocks, n_bin, sizeof *occupancy, "occupancy");
+        tess_blocks_alloc(&encoding->blocks, 1, sizeof *model, "sorted-spikes model");
+    double *occupancy = tess_blocks_alloc(&encoding->blocks, n_bin, sizeof *occupancy, "occupancy");
     if (!model || !occupancy) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_rates_init(encoding, s, &model->rates));
-    TESS_TRY(tess_decode_density(ctx, mode, s->place, s->weights, s->n_sample, s->n_dim,
-                                 encoding->position_std, env->interior_centers, n_bin, occupancy));
+    TESS_TRY(tess_de_rates_init(encoding, s, &model->rates));
+    TESS_TRY(tess_de_density(ctx, mode, s->place, s->weights, s->n_sample, s->n_dim,
+                             encoding->position_std, env->interior_centers, n_bin, occupancy));
     for (int64_t e = 0; e < s->n_electrode; e++) {
         double *field = model->rates.field + e * n_bin;
         TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(tess_decode_density(
+        TESS_TRY(tess_de_density(
             ctx, mode, s->spike_place[e], s->spike_weight ? s->spike_weight[e] : NULL,
             s->n_spike[e], s->n_dim, encoding->position_std, env->interior_centers, n_bin, field));
         for (int64_t p = 0; p < n_bin; p++) {
-            const bool visited = occupancy[p] >= TESS_DECODE_LEAST_OCCUPANCY;
+            const bool visited = occupancy[p] >= TESS_DE_LEAST_OCCUPANCY;
             field[p] = visited ? model->rates.mean[e] * field[p] / occupancy[p] : 0;
         }
     }
-    tess_decode_rates_finish(encoding, &model->rates);
+    tess_de_rates_finish(encoding, &model->rates);
     encoding->info.occupancy = occupancy;
     encoding->model = model;
     return TESS_OK;
@@ -53,26 +52,25 @@ static void release(tess_decode_encoding *encoding)
 }
 
 static tess_status rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_decode_row_spikes *spikes, double scale, tess_array *out,
+                        const tess_de_row_spikes *spikes, double scale, tess_array *out,
                         tess_decode_likelihood_report *report)
 {
     (void)report;
     const sorted_model *model = encoding->model;
-    return tess_decode_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
+    return tess_de_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
 }
 
 // log rate of a unit's spikes, each at its row's place.
-static tess_status add_unit(tess_context *ctx, tess_decode_blocks *scratch,
-                            const tess_decode_encoding *encoding,
-                            const struct tess_decode_local *local,
-                            const tess_decode_row_spikes *spikes, int64_t e,
-                            const double *row_place, const double *log_pi, double *sum)
+static tess_status add_unit(tess_context *ctx, tess_blocks *scratch,
+                            const tess_decode_encoding *encoding, const struct tess_de_local *local,
+                            const tess_de_row_spikes *spikes, int64_t e, const double *row_place,
+                            const double *log_pi, double *sum)
 {
     const int64_t first = spikes->electrode_first[e];
     const int64_t n = spikes->electrode_first[e + 1] - first;
     const int64_t d = local->n_dim;
-    double *place = tess_decode_blocks_alloc(scratch, n, (size_t)d * sizeof *place, "places");
-    double *log_g = tess_decode_blocks_alloc(scratch, n, sizeof *log_g, "place densities");
+    double *place = tess_blocks_alloc(scratch, n, (size_t)d * sizeof *place, "places");
+    double *log_g = tess_blocks_alloc(scratch, n, sizeof *log_g, "place densities");
     if (!place || !log_g) {
         return TESS_E_MEMORY;
     }
@@ -81,33 +79,33 @@ static tess_status add_unit(tess_context *ctx, tess_decode_blocks *scratch,
             place[i * d + k] = row_place[spikes->row[first + i] * d + k];
         }
     }
-    TESS_TRY(tess_decode_field_log(ctx, &local->units[e], place, n, log_g));
+    TESS_TRY(tess_de_field_log(ctx, &local->units[e], place, n, log_g));
     const double log_rate = log(encoding->info.mean_rates[e]);
     for (int64_t i = 0; i < n; i++) {
         const int32_t row = spikes->row[first + i];
         const double value = log_rate + log_g[i] - log_pi[row];
-        const bool possible = log_pi[row] > -(double)INFINITY && value > TESS_DECODE_LOG_EPS;
-        sum[row] += possible ? value : TESS_DECODE_LOG_EPS;
+        const bool possible = log_pi[row] > -(double)INFINITY && value > TESS_DE_LOG_EPS;
+        sum[row] += possible ? value : TESS_DE_LOG_EPS;
     }
     return TESS_OK;
 }
 
-static tess_status local_sums(tess_context *ctx, tess_decode_blocks *scratch,
+static tess_status local_sums(tess_context *ctx, tess_blocks *scratch,
                               const tess_decode_encoding *encoding,
-                              const tess_decode_row_spikes *spikes, double scale,
+                              const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, tess_array *out)
 {
-    const struct tess_decode_local *local = NULL;
-    TESS_TRY(tess_decode_local_get(ctx, encoding, &local));
+    const struct tess_de_local *local = NULL;
+    TESS_TRY(tess_de_local_get(ctx, encoding, &local));
     const int64_t n = spikes->n_row;
-    double *log_pi = tess_decode_blocks_alloc(scratch, n, sizeof *log_pi, "occupancies");
-    double *log_ground = tess_decode_blocks_alloc(scratch, n, sizeof *log_ground, "rates");
-    double *sum = tess_decode_blocks_alloc(scratch, n, sizeof *sum, "local rows");
+    double *log_pi = tess_blocks_alloc(scratch, n, sizeof *log_pi, "occupancies");
+    double *log_ground = tess_blocks_alloc(scratch, n, sizeof *log_ground, "rates");
+    double *sum = tess_blocks_alloc(scratch, n, sizeof *sum, "local rows");
     if (!log_pi || !log_ground || !sum) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_decode_field_log(ctx, &local->occupancy, row_place, n, log_pi));
-    TESS_TRY(tess_decode_field_log(ctx, &local->ground, row_place, n, log_ground));
+    TESS_TRY(tess_de_field_log(ctx, &local->occupancy, row_place, n, log_pi));
+    TESS_TRY(tess_de_field_log(ctx, &local->ground, row_place, n, log_ground));
     for (int64_t e = 0; e < encoding->info.n_electrode; e++) {
         TESS_TRY(add_unit(ctx, scratch, encoding, local, spikes, e, row_place, log_pi, sum));
     }
@@ -125,16 +123,16 @@ static tess_status local_sums(tess_context *ctx, tess_decode_blocks *scratch,
 }
 
 static tess_status local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                              const tess_decode_row_spikes *spikes, double scale,
+                              const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, const double *const *spike_place,
                               tess_array *out, tess_decode_likelihood_report *report)
 {
     (void)spike_place; // counts of a bin meet the rate at its time
     (void)report;
-    tess_decode_blocks scratch;
-    tess_decode_blocks_init(&scratch, &ctx->heap);
+    tess_blocks scratch;
+    tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status = local_sums(ctx, &scratch, encoding, spikes, scale, row_place, out);
-    tess_decode_blocks_free(&scratch);
+    tess_blocks_free(&scratch);
     return status;
 }
 
@@ -144,7 +142,7 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)n_spike * 8; // spikes by row
 }
 
-const tess_decode_encoding_ops tess_decode_sorted_ops = {
+const tess_de_encoding_ops tess_de_sorted_ops = {
     .name = "sorted_spikes_kde",
     .fit = fit,
     .free = release,

@@ -42,8 +42,8 @@ static void range_of(const double *places, int64_t n, int64_t n_dim, int64_t k, 
     }
 }
 
-static tess_status make_axis(tess_decode_blocks *blocks, double edge_low, double edge_high,
-                             double spacing, double low, double high, tess_decode_spline_axis *out)
+static tess_status make_axis(tess_blocks *blocks, double edge_low, double edge_high, double spacing,
+                             double low, double high, tess_de_spline_axis *out)
 {
     const double wanted = ceil((edge_high - edge_low) / spacing);
     if (!(wanted < 2000)) {
@@ -52,9 +52,8 @@ static tess_status make_axis(tess_decode_blocks *blocks, double edge_low, double
                   wanted, edge_high - edge_low);
     }
     const int64_t n_point = (int64_t)wanted;
-    out->knot = tess_decode_blocks_alloc(blocks, n_point + 2, sizeof *out->knot, "knots");
-    double *scratch =
-        tess_decode_blocks_alloc(blocks, 2 * (n_point + 2), sizeof *scratch, "splines");
+    out->knot = tess_blocks_alloc(blocks, n_point + 2, sizeof *out->knot, "knots");
+    double *scratch = tess_blocks_alloc(blocks, 2 * (n_point + 2), sizeof *scratch, "splines");
     if (!out->knot || !scratch) {
         return TESS_E_MEMORY;
     }
@@ -68,7 +67,7 @@ static tess_status make_axis(tess_decode_blocks *blocks, double edge_low, double
     }
     out->knot[out->n_knot++] = high;
     const int64_t n = out->n_knot;
-    out->to_terms = tess_decode_blocks_alloc(blocks, 2 * n * n, sizeof *out->to_terms, "splines");
+    out->to_terms = tess_blocks_alloc(blocks, 2 * n * n, sizeof *out->to_terms, "splines");
     if (!out->to_terms) {
         return TESS_E_MEMORY;
     }
@@ -80,7 +79,7 @@ static tess_status make_axis(tess_decode_blocks *blocks, double edge_low, double
 }
 
 // Knot j before x, and the factors of values and second derivatives at j and j + 1.
-static int64_t axis_at(const tess_decode_spline_axis *axis, double x, double factor[4])
+static int64_t axis_at(const tess_de_spline_axis *axis, double x, double factor[4])
 {
     int64_t j = 0;
     int64_t end = axis->n_knot - 1;
@@ -105,13 +104,12 @@ static int64_t axis_at(const tess_decode_spline_axis *axis, double x, double fac
     return j;
 }
 
-int64_t tess_decode_spline_at(const tess_decode_spline *spline, const double *place,
-                              double *factors)
+int64_t tess_de_spline_at(const tess_de_spline *spline, const double *place, double *factors)
 {
     double first[4] = {1, 0, 0, 0};
     double last[4];
     int64_t cell = 0;
-    const tess_decode_spline_axis *axis = &spline->axes[spline->n_dim - 1];
+    const tess_de_spline_axis *axis = &spline->axes[spline->n_dim - 1];
     if (spline->n_dim == 2) {
         cell = axis_at(&spline->axes[0], place[0], first) * (axis->n_knot - 1);
     }
@@ -125,14 +123,14 @@ int64_t tess_decode_spline_at(const tess_decode_spline *spline, const double *pl
 }
 
 // The four terms of one axis between knots j and j + 1.
-static int64_t axis_term(const tess_decode_spline_axis *axis, int64_t j, int64_t a)
+static int64_t axis_term(const tess_de_spline_axis *axis, int64_t j, int64_t a)
 {
     return j + a % 2 + (a >= 2 ? axis->n_knot : 0);
 }
 
-void tess_decode_spline_terms(const tess_decode_spline *spline, int64_t cell, int64_t *terms)
+void tess_de_spline_terms(const tess_de_spline *spline, int64_t cell, int64_t *terms)
 {
-    const tess_decode_spline_axis *axis = &spline->axes[spline->n_dim - 1];
+    const tess_de_spline_axis *axis = &spline->axes[spline->n_dim - 1];
     const int64_t row = cell / (axis->n_knot - 1);
     const int64_t column = cell % (axis->n_knot - 1);
     for (int64_t i = 0; i < spline->n_local; i++) {
@@ -142,9 +140,9 @@ void tess_decode_spline_terms(const tess_decode_spline *spline, int64_t cell, in
 }
 
 // Entry of the map from values to terms, a product over the coordinates.
-static double map_entry(const tess_decode_spline *s, int64_t term, int64_t value)
+static double map_entry(const tess_de_spline *s, int64_t term, int64_t value)
 {
-    const tess_decode_spline_axis *axis = &s->axes[s->n_dim - 1];
+    const tess_de_spline_axis *axis = &s->axes[s->n_dim - 1];
     const int64_t n = axis->n_knot;
     double entry = axis->to_terms[term % (2 * n) * n + value % n];
     if (s->n_dim == 2) {
@@ -155,21 +153,20 @@ static double map_entry(const tess_decode_spline *s, int64_t term, int64_t value
 
 // Terms of a frame orthogonal to the mean: columns 1.. of a reflection that turns the mean into the
 // first axis.
-static tess_status make_basis(tess_decode_blocks *blocks, const double *places, int64_t n,
-                              tess_decode_spline *s)
+static tess_status make_basis(tess_blocks *blocks, const double *places, int64_t n,
+                              tess_de_spline *s)
 {
     const int64_t n_value = s->n_free + 1;
-    double *mean_term = tess_decode_blocks_alloc(blocks, s->n_term, sizeof *mean_term, "splines");
-    double *u = tess_decode_blocks_alloc(blocks, n_value, sizeof *u, "splines");
-    s->basis = tess_decode_blocks_alloc(blocks, s->n_term * s->n_free, sizeof *s->basis, "splines");
+    double *mean_term = tess_blocks_alloc(blocks, s->n_term, sizeof *mean_term, "splines");
+    double *u = tess_blocks_alloc(blocks, n_value, sizeof *u, "splines");
+    s->basis = tess_blocks_alloc(blocks, s->n_term * s->n_free, sizeof *s->basis, "splines");
     if (!mean_term || !u || !s->basis) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < n; i++) {
         double factors[TESS_SPLINE_TERMS];
         int64_t terms[TESS_SPLINE_TERMS];
-        tess_decode_spline_terms(s, tess_decode_spline_at(s, places + i * s->n_dim, factors),
-                                 terms);
+        tess_de_spline_terms(s, tess_de_spline_at(s, places + i * s->n_dim, factors), terms);
         for (int64_t k = 0; k < s->n_local; k++) {
             mean_term[terms[k]] += factors[k] / (double)n;
         }
@@ -198,11 +195,11 @@ static tess_status make_basis(tess_decode_blocks *blocks, const double *places, 
     return TESS_OK;
 }
 
-tess_status tess_decode_spline_build(tess_decode_blocks *blocks,
-                                     const tess_decode_environment_info *env, const double *places,
-                                     int64_t n, double spacing, tess_decode_spline *out)
+tess_status tess_de_spline_build(tess_blocks *blocks, const tess_decode_environment_info *env,
+                                 const double *places, int64_t n, double spacing,
+                                 tess_de_spline *out)
 {
-    *out = (tess_decode_spline){.n_dim = env->n_place_dim, .n_term = 1, .n_cell = 1, .n_local = 1};
+    *out = (tess_de_spline){.n_dim = env->n_place_dim, .n_term = 1, .n_cell = 1, .n_local = 1};
     if (env->n_place_dim > 2) {
         TESS_FAIL(TESS_E_UNSUPPORTED,
                   "sorted_spikes_glm: places have %lld coordinates; splines are "

@@ -108,15 +108,15 @@ tess_status tess_decode_all_bins(tess_context *ctx, const tess_decode_detector *
     const int64_t n_row = rows->rank > 0 ? rows->shape[0] : 0;
     TESS_TRY(check_rows("rows", rows, n_row, info->n_state_bin, rows->dtype));
     TESS_TRY(check_rows("out", out, n_row, info->n_all_bin, rows->dtype));
-    tess_decode_blocks memory;
-    tess_decode_blocks_init(&memory, &ctx->heap);
-    bin_run *runs = tess_decode_blocks_alloc(&memory, info->n_state_bin, sizeof *runs, "bins");
+    tess_blocks memory;
+    tess_blocks_init(&memory, &ctx->heap);
+    bin_run *runs = tess_blocks_alloc(&memory, info->n_state_bin, sizeof *runs, "bins");
     tess_status status = TESS_E_MEMORY;
     if (runs) {
         widen_job job = {.rows = rows, .out = out, .runs = runs, .n_run = find_runs(info, runs)};
         status =
             tess_parallel_for(ctx->pool, (n_row + ROW_BLOCK - 1) / ROW_BLOCK, widen_block, &job);
     }
-    tess_decode_blocks_free(&memory);
+    tess_blocks_free(&memory);
     return status;
 }

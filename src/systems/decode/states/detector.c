@@ -31,37 +31,36 @@ typedef struct tables {
 static tess_status take_memory(tess_decode_detector *d, const tess_decode_detector_config *config,
                                tables *t)
 {
-    tess_decode_blocks *m = &d->memory;
+    tess_blocks *m = &d->memory;
     const int64_t n = config->n_state;
     const int64_t n_bin = d->info.n_state_bin;
     const int64_t n_coefficient = config->n_coefficient * n * (n - 1);
     const char *what = "detector";
     const bool is_there =
-        (d->environments = tess_decode_blocks_alloc(m, d->n_environment, sizeof(void *), what)) &&
-        (d->encodings = tess_decode_blocks_alloc(m, d->n_encoding, sizeof(void *), what)) &&
-        (d->state_env = tess_decode_blocks_alloc(m, n, sizeof(void *), what)) &&
-        (d->blocks = tess_decode_blocks_alloc(m, n, sizeof *d->blocks, what)) &&
-        (d->discrete_initial = tess_decode_blocks_alloc(m, n, sizeof(double), what)) &&
-        (d->discrete_transition = tess_decode_blocks_alloc(m, n * n, sizeof(double), what)) &&
-        (d->coefficients = tess_decode_blocks_alloc(m, n_coefficient, sizeof(double), what)) &&
-        (d->initial = tess_decode_blocks_alloc(m, n_bin, sizeof(double), what)) &&
-        (t->names = tess_decode_blocks_alloc(m, names_bytes(config), 1, what)) &&
-        (t->state_names = tess_decode_blocks_alloc(m, n, sizeof(char *), what)) &&
-        (t->states = tess_decode_blocks_alloc(m, n, sizeof *t->states, what)) &&
-        (t->state_first = tess_decode_blocks_alloc(m, n + 1, sizeof(int64_t), what)) &&
-        (t->state_of_bin = tess_decode_blocks_alloc(m, n_bin, sizeof(int32_t), what)) &&
-        (t->all_index = tess_decode_blocks_alloc(m, n_bin, sizeof(int64_t), what)) &&
-        (t->ll_first = tess_decode_blocks_alloc(m, n, sizeof(int64_t), what));
+        (d->environments = tess_blocks_alloc(m, d->n_environment, sizeof(void *), what)) &&
+        (d->encodings = tess_blocks_alloc(m, d->n_encoding, sizeof(void *), what)) &&
+        (d->state_env = tess_blocks_alloc(m, n, sizeof(void *), what)) &&
+        (d->blocks = tess_blocks_alloc(m, n, sizeof *d->blocks, what)) &&
+        (d->discrete_initial = tess_blocks_alloc(m, n, sizeof(double), what)) &&
+        (d->discrete_transition = tess_blocks_alloc(m, n * n, sizeof(double), what)) &&
+        (d->coefficients = tess_blocks_alloc(m, n_coefficient, sizeof(double), what)) &&
+        (d->initial = tess_blocks_alloc(m, n_bin, sizeof(double), what)) &&
+        (t->names = tess_blocks_alloc(m, names_bytes(config), 1, what)) &&
+        (t->state_names = tess_blocks_alloc(m, n, sizeof(char *), what)) &&
+        (t->states = tess_blocks_alloc(m, n, sizeof *t->states, what)) &&
+        (t->state_first = tess_blocks_alloc(m, n + 1, sizeof(int64_t), what)) &&
+        (t->state_of_bin = tess_blocks_alloc(m, n_bin, sizeof(int32_t), what)) &&
+        (t->all_index = tess_blocks_alloc(m, n_bin, sizeof(int64_t), what)) &&
+        (t->ll_first = tess_blocks_alloc(m, n, sizeof(int64_t), what));
     return is_there ? TESS_OK : TESS_E_MEMORY;
 }
 
 static int32_t kind_of(const tess_decode_state *s, double local_position_std)
 {
     if (s->is_no_spike) {
-        return TESS_DECODE_COLUMNS_NO_SPIKE;
+        return TESS_DE_COLUMNS_NO_SPIKE;
     }
-    return s->is_local && local_position_std < 0 ? TESS_DECODE_COLUMNS_LOCAL
-                                                 : TESS_DECODE_COLUMNS_PLACES;
+    return s->is_local && local_position_std < 0 ? TESS_DE_COLUMNS_LOCAL : TESS_DE_COLUMNS_PLACES;
 }
 
 // The environment whose bins a state has; NULL for a state of one bin.
@@ -69,29 +68,29 @@ static tess_decode_environment *env_of(const tess_decode_detector_config *config
                                        tess_decode_environment *const *environments, int32_t state)
 {
     const tess_decode_state *s = &config->states[state];
-    return kind_of(s, config->local_position_std) == TESS_DECODE_COLUMNS_PLACES
+    return kind_of(s, config->local_position_std) == TESS_DE_COLUMNS_PLACES
                ? environments[s->environment]
                : NULL;
 }
 
 // The columns of a state, found among those of earlier states or added.
-static const tess_decode_columns *block_of(tess_decode_detector *d, const tess_decode_state *s)
+static const tess_de_columns *block_of(tess_decode_detector *d, const tess_decode_state *s)
 {
     const int32_t kind = kind_of(s, d->config.local_position_std);
-    tess_decode_columns wanted = {.kind = kind,
-                                  .environment = s->is_no_spike ? -1 : s->environment,
-                                  .encoding = s->is_no_spike ? -1 : s->encoding,
-                                  .has_kernel = s->is_local && kind == TESS_DECODE_COLUMNS_PLACES,
-                                  .first = d->info.n_ll,
-                                  .n_column = 1};
+    tess_de_columns wanted = {.kind = kind,
+                              .environment = s->is_no_spike ? -1 : s->environment,
+                              .encoding = s->is_no_spike ? -1 : s->encoding,
+                              .has_kernel = s->is_local && kind == TESS_DE_COLUMNS_PLACES,
+                              .first = d->info.n_ll,
+                              .n_column = 1};
     for (int32_t i = 0; i < d->n_block; i++) {
-        const tess_decode_columns *b = &d->blocks[i];
+        const tess_de_columns *b = &d->blocks[i];
         if (b->kind == wanted.kind && b->environment == wanted.environment &&
             b->encoding == wanted.encoding && b->has_kernel == wanted.has_kernel) {
             return b;
         }
     }
-    if (kind == TESS_DECODE_COLUMNS_PLACES) {
+    if (kind == TESS_DE_COLUMNS_PLACES) {
         wanted.n_column =
             tess_decode_environment_get_info(d->environments[s->environment])->n_interior;
     }
@@ -138,7 +137,7 @@ static void fill_parameters(tess_decode_detector *d, const tess_decode_detector_
 }
 
 static void copy_states(tess_decode_detector *d, const tess_decode_detector_config *config,
-                        const tess_decode_parts *parts, tables *t)
+                        const tess_de_parts *parts, tables *t)
 {
     for (int64_t i = 0; i < d->n_environment; i++) {
         d->environments[i] = parts->environments[i];
@@ -250,23 +249,23 @@ static tess_status make_hmm(tess_context *ctx, tess_decode_detector *d,
     if (!movements) {
         return TESS_E_MEMORY;
     }
-    const tess_decode_hmm_desc desc = {.n_state = config->n_state,
-                                       .exact = d->dtype == TESS_F64,
-                                       .env = d->state_env,
-                                       .movements = movements,
-                                       .ll_first = d->info.ll_first,
-                                       .n_ll = d->info.n_ll};
+    const tess_de_hmm_desc desc = {.n_state = config->n_state,
+                                   .exact = d->dtype == TESS_F64,
+                                   .env = d->state_env,
+                                   .movements = movements,
+                                   .ll_first = d->info.ll_first,
+                                   .n_ll = d->info.n_ll};
     tess_status status = movements_of(d, config, movements);
     if (status == TESS_OK) {
         d->movement_hash = hash_movements(d, movements);
-        status = tess_decode_hmm_create(ctx, &desc, &d->hmm);
+        status = tess_de_hmm_create(ctx, &desc, &d->hmm);
     }
     tess_heap_free(&ctx->heap, movements, bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
 static void count_bins(tess_decode_detector *d, const tess_decode_detector_config *config,
-                       const tess_decode_parts *parts)
+                       const tess_de_parts *parts)
 {
     for (int32_t i = 0; i < config->n_state; i++) {
         tess_decode_environment *env = env_of(config, parts->environments, i);
@@ -275,7 +274,7 @@ static void count_bins(tess_decode_detector *d, const tess_decode_detector_confi
 }
 
 static tess_status build(tess_context *ctx, tess_decode_detector *d,
-                         const tess_decode_detector_config *config, const tess_decode_parts *parts)
+                         const tess_decode_detector_config *config, const tess_de_parts *parts)
 {
     d->config = *config;
     d->n_environment = parts->n_environment;
@@ -286,7 +285,7 @@ static tess_status build(tess_context *ctx, tess_decode_detector *d,
     d->info.n_coefficient = config->n_coefficient;
     count_bins(d, config, parts);
     if (config->initial) {
-        TESS_TRY(tess_decode_check_initial(config->initial, d->info.n_state_bin));
+        TESS_TRY(tess_de_check_initial(config->initial, d->info.n_state_bin));
     }
     tables t;
     TESS_TRY(take_memory(d, config, &t));
@@ -311,18 +310,18 @@ tess_status tess_decode_detector_create(tess_context *ctx, const tess_decode_det
     tess_decode_detector_config config;
     tess_decode_detector_config_init(&config, sizeof config);
     TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
-    const tess_decode_parts parts = {.environments = environments,
-                                     .encodings = encodings,
-                                     .n_environment = environments ? n_environment : 0,
-                                     .n_encoding = encodings ? n_encoding : 0};
-    TESS_TRY(tess_decode_check_config(&config, &parts));
+    const tess_de_parts parts = {.environments = environments,
+                                 .encodings = encodings,
+                                 .n_environment = environments ? n_environment : 0,
+                                 .n_encoding = encodings ? n_encoding : 0};
+    TESS_TRY(tess_de_check_config(&config, &parts));
     tess_decode_detector *detector =
         tess_heap_alloc_zero(&ctx->heap, sizeof *detector, TESS_TAG_GENERAL, "detector");
     if (!detector) {
         return TESS_E_MEMORY;
     }
     detector->heap = &ctx->heap;
-    tess_decode_blocks_init(&detector->memory, &ctx->heap);
+    tess_blocks_init(&detector->memory, &ctx->heap);
     const tess_status status = build(ctx, detector, &config, &parts);
     if (status != TESS_OK) {
         tess_decode_detector_destroy(detector);
@@ -337,8 +336,8 @@ void tess_decode_detector_destroy(tess_decode_detector *detector)
     if (!detector) {
         return;
     }
-    tess_decode_hmm_destroy(detector->hmm);
-    tess_decode_blocks_free(&detector->memory);
+    tess_de_hmm_destroy(detector->hmm);
+    tess_blocks_free(&detector->memory);
     tess_heap_free(detector->heap, detector, sizeof *detector, TESS_TAG_GENERAL);
 }
 
@@ -371,8 +370,8 @@ static void softmax_row(const double *design, int64_t n_coefficient, const doubl
     }
 }
 
-void tess_decode_transition_rows(const tess_decode_detector *detector, const double *design,
-                                 int64_t first, int64_t n_row, double *out)
+void tess_de_transition_rows(const tess_decode_detector *detector, const double *design,
+                             int64_t first, int64_t n_row, double *out)
 {
     const int32_t n = detector->info.n_state;
     const int64_t n_coefficient = detector->info.n_coefficient;

@@ -3,27 +3,27 @@
 #ifndef TESS_SYSTEMS_DECODE_DETECTOR_H
 #define TESS_SYSTEMS_DECODE_DETECTOR_H
 
+#include "base/blocks.h"
 #include "base/hash.h"
-#include "systems/decode/blocks.h"
 #include "systems/decode/encoding/encoding.h"
 #include "systems/decode/states/hmm.h"
 
-typedef enum tess_decode_columns_kind {
-    TESS_DECODE_COLUMNS_PLACES = 0,  // every interior bin
-    TESS_DECODE_COLUMNS_LOCAL = 1,   // the animal's own position: one column
-    TESS_DECODE_COLUMNS_NO_SPIKE = 2 // one column
-} tess_decode_columns_kind;
+typedef enum tess_de_columns_kind {
+    TESS_DE_COLUMNS_PLACES = 0,  // every interior bin
+    TESS_DE_COLUMNS_LOCAL = 1,   // the animal's own position: one column
+    TESS_DE_COLUMNS_NO_SPIKE = 2 // one column
+} tess_de_columns_kind;
 
 // Likelihood columns first..first+n_column-1, shared by every state with the same environment,
 // encoding and kind.
-typedef struct tess_decode_columns {
-    int32_t kind;        // tess_decode_columns_kind
+typedef struct tess_de_columns {
+    int32_t kind;        // tess_de_columns_kind
     int32_t environment; // -1: none
     int32_t encoding;    // -1: none
     int32_t has_kernel;  // a Local state of many bins: the kernel of the animal's place is added
     int64_t first;
     int64_t n_column;
-} tess_decode_columns;
+} tess_de_columns;
 
 struct tess_decode_detector {
     tess_heap *heap;
@@ -34,49 +34,48 @@ struct tess_decode_detector {
     int64_t n_environment;
     int64_t n_encoding;
     tess_decode_environment **state_env; // [n_state], NULL for a state of one bin
-    tess_decode_columns *blocks;
+    tess_de_columns *blocks;
     int32_t n_block;
     int32_t dtype; // of likelihood and kept rows: TESS_F64 if an encoding is exact, else TESS_F32
-    tess_decode_hmm *hmm;
+    tess_de_hmm *hmm;
     tess_hash movement_hash; // tells the movements from others
     // What EM updates; info and config point here.
     double *discrete_initial;    // [n_state]
     double *discrete_transition; // [n_state][n_state]
     double *coefficients;        // [n_coefficient][n_state][n_state - 1]
     double *initial;             // [N_s]
-    tess_decode_blocks memory;   // of everything above
+    tess_blocks memory;          // of everything above
 };
 
 // The discrete transitions of rows first..first+n_row-1: out [n_row][S][S], row t drives t -> t+1.
-void tess_decode_transition_rows(const tess_decode_detector *detector, const double *design,
-                                 int64_t first, int64_t n_row, double *out);
+void tess_de_transition_rows(const tess_decode_detector *detector, const double *design,
+                             int64_t first, int64_t n_row, double *out);
 
 // The likelihood of rows first..first+n_row-1, modifiers and missing rows applied:
 // ll [n_row][n_ll] of the detector's dtype. scratch has room for [n_row][widest block].
 // In likelihood.c; has_nan: some position sample is NaN.
-TESS_MUST_CHECK tess_status tess_decode_likelihood_rows(tess_context *ctx,
-                                                        const tess_decode_detector *detector,
-                                                        const tess_decode_observation *observation,
-                                                        int has_nan, int64_t first, int64_t n_row,
-                                                        void *ll, void *scratch,
-                                                        tess_decode_likelihood_report *report);
+TESS_MUST_CHECK tess_status tess_de_likelihood_rows(tess_context *ctx,
+                                                    const tess_decode_detector *detector,
+                                                    const tess_decode_observation *observation,
+                                                    int has_nan, int64_t first, int64_t n_row,
+                                                    void *ll, void *scratch,
+                                                    tess_decode_likelihood_report *report);
 
 // modifiers.c: rows first..first+n_row-1 of ll [n_row][n_ll], changed in place. The first adds
 // penalty and kernel, the second makes missing rows 0.
-TESS_MUST_CHECK tess_status tess_decode_modify_rows(tess_context *ctx,
-                                                    const tess_decode_detector *detector,
-                                                    const tess_decode_observation *observation,
-                                                    int64_t first, int64_t n_row, void *ll);
-void tess_decode_clear_missing(const tess_decode_detector *detector,
-                               const tess_decode_observation *observation, int has_nan,
-                               int64_t first, int64_t n_row, void *ll);
+TESS_MUST_CHECK tess_status tess_de_modify_rows(tess_context *ctx,
+                                                const tess_decode_detector *detector,
+                                                const tess_decode_observation *observation,
+                                                int64_t first, int64_t n_row, void *ll);
+void tess_de_clear_missing(const tess_decode_detector *detector,
+                           const tess_decode_observation *observation, int has_nan, int64_t first,
+                           int64_t n_row, void *ll);
 // 1 if a block of columns has a penalty or a kernel; the row [n_column] it adds when the animal is
 // in an interior bin, distance [n_column] being the distances from there.
-int tess_decode_is_modified(const tess_decode_detector *d, const tess_decode_columns *b);
-void tess_decode_modifier_row(const tess_decode_detector *detector,
-                              const tess_decode_columns *block, const double *distance,
-                              int64_t animal, double *row);
+int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b);
+void tess_de_modifier_row(const tess_decode_detector *detector, const tess_de_columns *block,
+                          const double *distance, int64_t animal, double *row);
 // 1 if the observation's positions are needed by a state or a modifier.
-int tess_decode_needs_position(const tess_decode_detector *detector);
+int tess_de_needs_position(const tess_decode_detector *detector);
 
 #endif

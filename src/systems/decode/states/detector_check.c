@@ -44,7 +44,7 @@ static tess_status check_index(int32_t state, const tess_decode_state *s, const 
 }
 
 static tess_status check_state(int32_t index, const tess_decode_state *s,
-                               const tess_decode_parts *parts)
+                               const tess_de_parts *parts)
 {
     if (!s->name) {
         TESS_FAIL(TESS_E_ARGUMENT, "state %d: has no name", index);
@@ -99,8 +99,8 @@ static tess_status check_pointers(const tess_decode_detector_config *config)
     return TESS_OK;
 }
 
-tess_status tess_decode_check_config(const tess_decode_detector_config *config,
-                                     const tess_decode_parts *parts)
+tess_status tess_de_check_config(const tess_decode_detector_config *config,
+                                 const tess_de_parts *parts)
 {
     TESS_TRY(tess_params_check(tess_decode_detector_params(), config));
     TESS_TRY(check_pointers(config));
@@ -127,7 +127,7 @@ tess_status tess_decode_check_config(const tess_decode_detector_config *config,
     return TESS_OK;
 }
 
-tess_status tess_decode_check_initial(const double *initial, int64_t n_state_bin)
+tess_status tess_de_check_initial(const double *initial, int64_t n_state_bin)
 {
     return check_row("initial", -1, initial, n_state_bin);
 }

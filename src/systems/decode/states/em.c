@@ -3,10 +3,10 @@
 // The likelihood of all rows is kept between iterations if it fits half the memory limit.
 #include "systems/decode/states/em.h"
 
+#include "base/blocks.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/blocks.h"
 #include "systems/decode/states/engine.h"
 
 #include <float.h>
@@ -19,9 +19,9 @@ typedef struct em_run {
     tess_decode_em_config config;
     tess_decode_observation observation;
     tess_decode_outputs outputs;
-    tess_decode_engine_desc desc;
-    tess_decode_engine *engine;
-    tess_decode_blocks memory;
+    tess_de_engine_desc desc;
+    tess_de_engine *engine;
+    tess_blocks memory;
     int has_cache;  // of the likelihood
     double *causal; // [n_time][S], and so on
     double *predictive;
@@ -50,19 +50,19 @@ static tess_status check_config(const em_run *r)
     }
     TESS_TRY(check_list("stickiness", c->stickiness, n_state));
     TESS_TRY(check_list("prior_weight", c->prior_weight, n_state));
-    if (n_state > TESS_DECODE_MAX_STATE) {
+    if (n_state > TESS_DE_MAX_STATE) {
         TESS_FAIL(TESS_E_ARGUMENT, "n_state is %d; at most %d discrete states can be estimated",
-                  n_state, TESS_DECODE_MAX_STATE);
+                  n_state, TESS_DE_MAX_STATE);
     }
     return TESS_OK;
 }
 
-static double *hold_states(em_run *r, tess_decode_rows *rows)
+static double *hold_states(em_run *r, tess_de_rows *rows)
 {
     const int64_t n_state = r->detector->info.n_state;
-    double *states = tess_decode_blocks_alloc(&r->memory, r->observation.n_time * n_state,
-                                              sizeof *states, "state probabilities");
-    tess_decode_rows_of_memory(states, TESS_F64, n_state, rows);
+    double *states = tess_blocks_alloc(&r->memory, r->observation.n_time * n_state, sizeof *states,
+                                       "state probabilities");
+    tess_de_rows_of_memory(states, TESS_F64, n_state, rows);
     return states;
 }
 
@@ -83,11 +83,11 @@ static tess_status hold_likelihood(em_run *r)
     if ((double)n_item * (double)item > (double)(r->ctx->memory_limit_bytes / 2)) {
         return TESS_OK; // computed again in every iteration
     }
-    void *ll = tess_decode_blocks_alloc(&r->memory, n_item, item, "likelihood of all rows");
+    void *ll = tess_blocks_alloc(&r->memory, n_item, item, "likelihood of all rows");
     if (!ll) {
         return TESS_E_MEMORY;
     }
-    tess_decode_rows_of_memory(ll, dtype, width, &r->desc.ll);
+    tess_de_rows_of_memory(ll, dtype, width, &r->desc.ll);
     r->has_cache = 1;
     return TESS_OK;
 }
@@ -98,8 +98,8 @@ static tess_status prepare(em_run *r)
     tess_decode_predict_config_init(&predict, sizeof predict);
     predict.design = r->config.design;
     TESS_TRY(check_config(r));
-    TESS_TRY(tess_decode_predict_desc(r->ctx, r->detector, &r->observation, &predict, &r->outputs,
-                                      &r->desc));
+    TESS_TRY(tess_de_predict_desc(r->ctx, r->detector, &r->observation, &predict, &r->outputs,
+                                  &r->desc));
     r->desc.smooth = 1;
     r->causal = hold_states(r, &r->desc.causal_states);
     r->predictive = hold_states(r, &r->desc.predictive_states);
@@ -108,33 +108,33 @@ static tess_status prepare(em_run *r)
         return TESS_E_MEMORY;
     }
     TESS_TRY(hold_likelihood(r));
-    return tess_decode_engine_create(r->ctx, &r->desc, &r->engine);
+    return tess_de_engine_create(r->ctx, &r->desc, &r->engine);
 }
 
 static tess_status update_transitions(em_run *r)
 {
     tess_decode_detector *d = r->detector;
     const tess_decode_em_config *c = &r->config;
-    const tess_decode_em_step step = {.n_state = d->info.n_state,
-                                      .n_row = r->observation.n_time,
-                                      .causal = r->causal,
-                                      .predictive = r->predictive,
-                                      .acausal = r->acausal,
-                                      .concentration = c->concentration ? *c->concentration : 1,
-                                      .stickiness = c->stickiness,
-                                      .prior_weight = c->prior_weight,
-                                      .frozen = c->frozen_rows,
-                                      .n_coefficient = d->info.n_coefficient,
-                                      .design = c->design,
-                                      .regularization = c->regularization};
+    const tess_de_em_step step = {.n_state = d->info.n_state,
+                                  .n_row = r->observation.n_time,
+                                  .causal = r->causal,
+                                  .predictive = r->predictive,
+                                  .acausal = r->acausal,
+                                  .concentration = c->concentration ? *c->concentration : 1,
+                                  .stickiness = c->stickiness,
+                                  .prior_weight = c->prior_weight,
+                                  .frozen = c->frozen_rows,
+                                  .n_coefficient = d->info.n_coefficient,
+                                  .design = c->design,
+                                  .regularization = c->regularization};
     if (step.n_coefficient == 0) {
-        tess_decode_em_transition(step.n_state, step.n_row, step.causal, step.predictive,
-                                  step.acausal, step.concentration, step.stickiness,
-                                  step.prior_weight, step.frozen, d->discrete_transition);
+        tess_de_em_transition(step.n_state, step.n_row, step.causal, step.predictive, step.acausal,
+                              step.concentration, step.stickiness, step.prior_weight, step.frozen,
+                              d->discrete_transition);
         return TESS_OK;
     }
     int32_t n_failed = 0;
-    TESS_TRY(tess_decode_em_coefficients(r->ctx, &step, d->coefficients, &n_failed));
+    TESS_TRY(tess_de_em_coefficients(r->ctx, &step, d->coefficients, &n_failed));
     if (n_failed > 0) {
         tess_log_write(&r->ctx->log, TESS_LOG_WARNING,
                        "the coefficients of %d of %d transition rows could not be improved and "
@@ -166,9 +166,9 @@ static double relative_change(double before, double now)
 static tess_status iterate(em_run *r, double *log_evidence, int64_t *n_iteration)
 {
     for (int64_t k = 0; k < r->config.max_iterations; k++) {
-        TESS_TRY(tess_decode_engine_run(r->engine));
+        TESS_TRY(tess_de_engine_run(r->engine));
         if (k == 0 && r->has_cache) {
-            tess_decode_engine_reuse_likelihood(r->engine);
+            tess_de_engine_reuse_likelihood(r->engine);
         }
         const double evidence = r->engine->carry.log_evidence;
         const double change = k > 0 ? relative_change(log_evidence[k - 1], evidence) : 1;
@@ -211,10 +211,10 @@ static tess_status copy_likelihood(const em_run *r)
     if (!out || out->dtype == r->detector->dtype || !r->has_cache) {
         return TESS_OK; // written in place
     }
-    tess_decode_rows to;
-    tess_decode_rows_of_array(out, &to);
-    return tess_decode_rows_store(r->engine, &to, 0, r->observation.n_time, r->desc.ll.memory,
-                                  r->detector->dtype);
+    tess_de_rows to;
+    tess_de_rows_of_array(out, &to);
+    return tess_de_rows_store(r->engine, &to, 0, r->observation.n_time, r->desc.ll.memory,
+                              r->detector->dtype);
 }
 
 // The path of the parameters as they now are.
@@ -247,7 +247,7 @@ static tess_status run_em(em_run *r, double *log_evidence, int64_t *n_iteration)
     copy_states(r->predictive, n, r->outputs.predictive_state_probabilities);
     copy_states(r->acausal, n, r->outputs.acausal_state_probabilities);
     TESS_TRY(copy_likelihood(r));
-    tess_decode_predict_finish(r->engine, &r->outputs);
+    tess_de_predict_finish(r->engine, &r->outputs);
     return find_path(r);
 }
 
@@ -268,10 +268,10 @@ tess_status tess_decode_em(tess_context *ctx, tess_decode_detector *detector,
     TESS_TRY(tess_struct_read(outputs, &r.outputs, sizeof r.outputs, "outputs"));
     const uint32_t given_bytes = outputs->struct_size;
     *n_iteration = 0;
-    tess_decode_blocks_init(&r.memory, &ctx->heap);
+    tess_blocks_init(&r.memory, &ctx->heap);
     const tess_status status = run_em(&r, log_evidence, n_iteration);
-    tess_decode_engine_destroy(r.engine);
-    tess_decode_blocks_free(&r.memory);
+    tess_de_engine_destroy(r.engine);
+    tess_blocks_free(&r.memory);
     if (status == TESS_OK) {
         memcpy(outputs, &r.outputs,
                given_bytes < sizeof r.outputs ? given_bytes : sizeof r.outputs);

@@ -2,8 +2,8 @@
 //
 // Newton's method with a line search. Sums over time are taken in blocks of rows, in parallel, and
 // added up in their order.
+#include "base/blocks.h"
 #include "base/status.h"
-#include "systems/decode/blocks.h"
 #include "systems/decode/states/em.h"
 
 #include <float.h>
@@ -19,7 +19,7 @@ static const double LEAST_GAIN = 1e-14;
 // The regression of one row of the transition.
 typedef struct regression {
     tess_context *ctx;
-    const tess_decode_em_step *step;
+    const tess_de_em_step *step;
     int32_t from;
     int32_t n_free;      // S - 1
     int64_t n_parameter; // n_coefficient * n_free
@@ -84,8 +84,8 @@ static tess_status sum_block(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
     const regression *r = arg;
-    double log_p[TESS_DECODE_MAX_STATE];
-    double p[TESS_DECODE_MAX_STATE];
+    double log_p[TESS_DE_MAX_STATE];
+    double p[TESS_DE_MAX_STATE];
     double *sums = r->partial + block * r->block_items;
     memset(sums, 0, (size_t)r->block_items * sizeof *sums);
     const int64_t first = block * ROWS_PER_BLOCK;
@@ -233,25 +233,25 @@ static tess_status minimise(regression *r, double *x, double *l, int *found)
 // Expected steps from the state at every row, with the prior spread over all rows.
 static void fill_response(regression *r)
 {
-    const tess_decode_em_step *s = r->step;
+    const tess_de_em_step *s = r->step;
     const int32_t n_state = s->n_state;
-    double log_p[TESS_DECODE_MAX_STATE];
-    double p[TESS_DECODE_MAX_STATE];
-    double alpha[TESS_DECODE_MAX_STATE];
-    double prior[TESS_DECODE_MAX_STATE];
+    double log_p[TESS_DE_MAX_STATE];
+    double p[TESS_DE_MAX_STATE];
+    double alpha[TESS_DE_MAX_STATE];
+    double prior[TESS_DE_MAX_STATE];
     double total = 0;
     for (int64_t t = 0; t < r->n_sample; t++) {
         softmax_of(r, s->design + t * s->n_coefficient, log_p, p);
         for (int32_t j = 0; j < n_state; j++) {
             const int64_t next = (t + 1) * n_state + j;
-            const double steps = tess_decode_em_joint(p[j], s->causal[t * n_state + r->from],
-                                                      s->acausal[next], s->predictive[next]);
+            const double steps = tess_de_em_joint(p[j], s->causal[t * n_state + r->from],
+                                                  s->acausal[next], s->predictive[next]);
             r->response[t * n_state + j] = steps;
             total += steps;
         }
     }
-    tess_decode_em_prior(n_state, r->from, s->concentration, s->stickiness,
-                         s->prior_weight ? s->prior_weight[r->from] : 0, total, alpha, prior);
+    tess_de_em_prior(n_state, r->from, s->concentration, s->stickiness,
+                     s->prior_weight ? s->prior_weight[r->from] : 0, total, alpha, prior);
     for (int64_t t = 0; t < r->n_sample; t++) {
         r->totals[t] = 0;
         for (int32_t j = 0; j < n_state; j++) {
@@ -261,30 +261,30 @@ static void fill_response(regression *r)
     }
 }
 
-static tess_status take_memory(tess_decode_blocks *blocks, regression *r, double **x, double **l)
+static tess_status take_memory(tess_blocks *blocks, regression *r, double **x, double **l)
 {
     const int64_t n = r->n_parameter;
     const char *what = "transition coefficients";
     const size_t item = sizeof(double);
-    r->response = tess_decode_blocks_alloc(blocks, r->n_sample * r->step->n_state, item, what);
-    r->totals = tess_decode_blocks_alloc(blocks, r->n_sample, item, what);
-    r->partial = tess_decode_blocks_alloc(blocks, r->n_block * (1 + n + n * n), item, what);
-    r->gradient = tess_decode_blocks_alloc(blocks, n, item, what);
-    r->hessian = tess_decode_blocks_alloc(blocks, n * n, item, what);
-    r->trial = tess_decode_blocks_alloc(blocks, n, item, what);
-    r->move = tess_decode_blocks_alloc(blocks, n, item, what);
-    *x = tess_decode_blocks_alloc(blocks, n, item, what);
-    *l = tess_decode_blocks_alloc(blocks, n * n, item, what);
+    r->response = tess_blocks_alloc(blocks, r->n_sample * r->step->n_state, item, what);
+    r->totals = tess_blocks_alloc(blocks, r->n_sample, item, what);
+    r->partial = tess_blocks_alloc(blocks, r->n_block * (1 + n + n * n), item, what);
+    r->gradient = tess_blocks_alloc(blocks, n, item, what);
+    r->hessian = tess_blocks_alloc(blocks, n * n, item, what);
+    r->trial = tess_blocks_alloc(blocks, n, item, what);
+    r->move = tess_blocks_alloc(blocks, n, item, what);
+    *x = tess_blocks_alloc(blocks, n, item, what);
+    *l = tess_blocks_alloc(blocks, n * n, item, what);
     return r->response && r->totals && r->partial && r->gradient && r->hessian && r->trial &&
                    r->move && *x && *l
                ? TESS_OK
                : TESS_E_MEMORY;
 }
 
-static tess_status estimate(regression *r, tess_decode_blocks *blocks, double *coefficients,
+static tess_status estimate(regression *r, tess_blocks *blocks, double *coefficients,
                             int32_t *n_failed)
 {
-    const tess_decode_em_step *s = r->step;
+    const tess_de_em_step *s = r->step;
     const int64_t stride = (int64_t)s->n_state * r->n_free;
     double *x = NULL;
     double *l = NULL;
@@ -310,8 +310,8 @@ static tess_status estimate(regression *r, tess_decode_blocks *blocks, double *c
     return TESS_OK;
 }
 
-tess_status tess_decode_em_coefficients(tess_context *ctx, const tess_decode_em_step *step,
-                                        double *coefficients, int32_t *n_failed)
+tess_status tess_de_em_coefficients(tess_context *ctx, const tess_de_em_step *step,
+                                    double *coefficients, int32_t *n_failed)
 {
     *n_failed = 0;
     if (step->n_state < 2 || step->n_row < 2) {
@@ -323,9 +323,9 @@ tess_status tess_decode_em_coefficients(tess_context *ctx, const tess_decode_em_
                     .n_parameter = step->n_coefficient * (step->n_state - 1),
                     .n_sample = step->n_row - 1,
                     .n_block = (step->n_row - 1 + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK};
-    tess_decode_blocks blocks;
-    tess_decode_blocks_init(&blocks, &ctx->heap);
+    tess_blocks blocks;
+    tess_blocks_init(&blocks, &ctx->heap);
     const tess_status status = estimate(&r, &blocks, coefficients, n_failed);
-    tess_decode_blocks_free(&blocks);
+    tess_blocks_free(&blocks);
     return status;
 }

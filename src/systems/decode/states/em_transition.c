@@ -5,14 +5,13 @@
 static const double LEAST_PREDICTION = 1e-8;
 static const double LEAST_ALPHA = 1e-10;
 
-double tess_decode_em_joint(double transition, double causal, double acausal, double predictive)
+double tess_de_em_joint(double transition, double causal, double acausal, double predictive)
 {
     return predictive > LEAST_PREDICTION ? transition * causal * acausal / predictive : 0;
 }
 
-void tess_decode_em_prior(int32_t n_state, int32_t row, double concentration,
-                          const double *stickiness, double weight, double total, double *alpha,
-                          double *prior)
+void tess_de_em_prior(int32_t n_state, int32_t row, double concentration, const double *stickiness,
+                      double weight, double total, double *alpha, double *prior)
 {
     double sum = 0;
     for (int32_t j = 0; j < n_state; j++) {
@@ -42,15 +41,14 @@ static void update_row(int32_t n_state, double *alpha, const double *prior, doub
     }
 }
 
-void tess_decode_em_transition(int32_t n_state, int64_t n_row, const double *causal,
-                               const double *predictive, const double *acausal,
-                               double concentration, const double *stickiness,
-                               const double *prior_weight, const uint8_t *frozen,
-                               double *transition)
+void tess_de_em_transition(int32_t n_state, int64_t n_row, const double *causal,
+                           const double *predictive, const double *acausal, double concentration,
+                           const double *stickiness, const double *prior_weight,
+                           const uint8_t *frozen, double *transition)
 {
-    double counts[TESS_DECODE_MAX_STATE];
-    double alpha[TESS_DECODE_MAX_STATE];
-    double prior[TESS_DECODE_MAX_STATE];
+    double counts[TESS_DE_MAX_STATE];
+    double alpha[TESS_DE_MAX_STATE];
+    double prior[TESS_DE_MAX_STATE];
     for (int32_t i = 0; i < n_state; i++) {
         if (frozen && frozen[i]) {
             continue;
@@ -61,13 +59,13 @@ void tess_decode_em_transition(int32_t n_state, int64_t n_row, const double *cau
             counts[j] = 0;
             for (int64_t t = 0; t + 1 < n_row; t++) {
                 const int64_t next = (t + 1) * n_state + j;
-                counts[j] += tess_decode_em_joint(row[j], causal[t * n_state + i], acausal[next],
-                                                  predictive[next]);
+                counts[j] += tess_de_em_joint(row[j], causal[t * n_state + i], acausal[next],
+                                              predictive[next]);
             }
             total += counts[j];
         }
-        tess_decode_em_prior(n_state, i, concentration, stickiness,
-                             prior_weight ? prior_weight[i] : 0, total, alpha, prior);
+        tess_de_em_prior(n_state, i, concentration, stickiness, prior_weight ? prior_weight[i] : 0,
+                         total, alpha, prior);
         update_row(n_state, alpha, prior, counts);
         for (int32_t j = 0; j < n_state; j++) {
             row[j] = counts[j];

@@ -20,17 +20,17 @@ static double seconds_since(int64_t begin_ns)
     return (double)(tess_now_ns() - begin_ns) * 1e-9;
 }
 
-int tess_decode_engine_smooths(const tess_decode_engine *engine)
+int tess_de_engine_smooths(const tess_de_engine *engine)
 {
-    const tess_decode_engine_desc *desc = &engine->desc;
+    const tess_de_engine_desc *desc = &engine->desc;
     return desc->smooth || desc->acausal.dtype != 0 || desc->acausal_states.dtype != 0;
 }
 
 // Filtered rows stay where they are written anyway, if that place has their type.
-static const tess_decode_rows *choose_keep(const tess_decode_engine *e)
+static const tess_de_rows *choose_keep(const tess_de_engine *e)
 {
     const int32_t dtype = e->desc.detector->dtype;
-    if (!tess_decode_engine_smooths(e)) {
+    if (!tess_de_engine_smooths(e)) {
         return NULL;
     }
     if (e->desc.causal.dtype == dtype) {
@@ -42,7 +42,7 @@ static const tess_decode_rows *choose_keep(const tess_decode_engine *e)
     return e->desc.kept.dtype == dtype ? &e->desc.kept : NULL;
 }
 
-static tess_status check_desc(const tess_decode_engine_desc *desc)
+static tess_status check_desc(const tess_de_engine_desc *desc)
 {
     const tess_decode_observation *o = desc->observation;
     if (o->n_time < 1) {
@@ -58,7 +58,7 @@ static tess_status check_desc(const tess_decode_engine_desc *desc)
                   (long long)o->n_time, (long long)desc->detector->info.n_coefficient);
     }
     if (desc->given_ll.dtype == 0 && o->position.n_sample < 2 &&
-        tess_decode_needs_position(desc->detector)) {
+        tess_de_needs_position(desc->detector)) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "position: is missing (%lld samples); local states and penalties need the "
                   "animal's position with its times while decoding",
@@ -77,8 +77,8 @@ static int any_nan(const tess_decode_position *position)
     return 0;
 }
 
-tess_status tess_decode_engine_plan(tess_context *ctx, const tess_decode_engine_desc *desc,
-                                    tess_decode_engine *engine)
+tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *desc,
+                                tess_de_engine *engine)
 {
     TESS_TRY(check_desc(desc));
     memset(engine, 0, sizeof *engine);
@@ -86,10 +86,10 @@ tess_status tess_decode_engine_plan(tess_context *ctx, const tess_decode_engine_
     engine->desc = *desc;
     engine->n_time = desc->observation->n_time;
     engine->keep = choose_keep(engine);
-    return tess_decode_engine_choose(engine);
+    return tess_de_engine_choose(engine);
 }
 
-static tess_status take_memory(tess_decode_engine *e)
+static tess_status take_memory(tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
     const int64_t rows = e->chunk_rows;
@@ -97,7 +97,7 @@ static tess_status take_memory(tess_decode_engine *e)
     const int64_t n_state = d->info.n_state;
     const size_t item = item_bytes(d->dtype);
     const char *what = "rows of a chunk";
-    tess_decode_blocks *m = &e->memory;
+    tess_blocks *m = &e->memory;
     struct {
         void **at;
         int64_t n;
@@ -113,14 +113,14 @@ static tess_status take_memory(tess_decode_engine *e)
         {(void **)&e->states_buffer, 3 * rows * n_state, sizeof(double)},
         {(void **)&e->transition_buffer, e->needs.transition ? rows * n_state * n_state : 0,
          sizeof(double)},
-        {&e->convert_buffer, TESS_DECODE_CONVERT_BYTES / 8 + n_bin, sizeof(double)},
+        {&e->convert_buffer, TESS_DE_CONVERT_BYTES / 8 + n_bin, sizeof(double)},
         {(void **)&e->boundaries, e->needs.boundaries ? e->n_chunk * n_bin : 0, sizeof(double)},
         {(void **)&e->kept_hash, e->desc.is_checked ? e->n_chunk : 0, sizeof(tess_hash)},
         {&e->desc.kept.memory, e->needs.kept ? e->n_time * n_bin : 0, item},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].n > 0) {
-            *wanted[i].at = tess_decode_blocks_alloc(m, wanted[i].n, wanted[i].item, what);
+            *wanted[i].at = tess_blocks_alloc(m, wanted[i].n, wanted[i].item, what);
             if (!*wanted[i].at) {
                 return TESS_E_MEMORY;
             }
@@ -129,45 +129,45 @@ static tess_status take_memory(tess_decode_engine *e)
     return TESS_OK;
 }
 
-tess_status tess_decode_engine_create(tess_context *ctx, const tess_decode_engine_desc *desc,
-                                      tess_decode_engine **out)
+tess_status tess_de_engine_create(tess_context *ctx, const tess_de_engine_desc *desc,
+                                  tess_de_engine **out)
 {
     *out = NULL;
-    tess_decode_engine *engine =
+    tess_de_engine *engine =
         tess_heap_alloc_zero(&ctx->heap, sizeof *engine, TESS_TAG_PLAN, "decoding engine");
     if (!engine) {
         return TESS_E_MEMORY;
     }
-    tess_status status = tess_decode_engine_plan(ctx, desc, engine);
+    tess_status status = tess_de_engine_plan(ctx, desc, engine);
     engine->ctx = ctx;
-    tess_decode_blocks_init(&engine->memory, &ctx->heap);
+    tess_blocks_init(&engine->memory, &ctx->heap);
     if (status == TESS_OK) {
         status = take_memory(engine);
     }
     if (status == TESS_OK && engine->needs.kept) {
-        tess_decode_rows_of_memory(engine->desc.kept.memory, desc->detector->dtype,
-                                   desc->detector->info.n_state_bin, &engine->desc.kept);
+        tess_de_rows_of_memory(engine->desc.kept.memory, desc->detector->dtype,
+                               desc->detector->info.n_state_bin, &engine->desc.kept);
         engine->keep = &engine->desc.kept;
     }
     if (status != TESS_OK) {
-        tess_decode_engine_destroy(engine);
+        tess_de_engine_destroy(engine);
         return status;
     }
     engine->has_nan = desc->given_ll.dtype == 0 && any_nan(&desc->observation->position);
-    tess_decode_engine_rewind(engine);
+    tess_de_engine_rewind(engine);
     *out = engine;
     return TESS_OK;
 }
 
-void tess_decode_engine_destroy(tess_decode_engine *engine)
+void tess_de_engine_destroy(tess_de_engine *engine)
 {
     if (engine) {
-        tess_decode_blocks_free(&engine->memory);
+        tess_blocks_free(&engine->memory);
         tess_heap_free(&engine->ctx->heap, engine, sizeof *engine, TESS_TAG_PLAN);
     }
 }
 
-void tess_decode_engine_rewind(tess_decode_engine *engine)
+void tess_de_engine_rewind(tess_de_engine *engine)
 {
     const tess_decode_detector *d = engine->desc.detector;
     memcpy(engine->carry.predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
@@ -179,13 +179,13 @@ void tess_decode_engine_rewind(tess_decode_engine *engine)
     engine->report = (tess_decode_likelihood_report){.struct_size = sizeof engine->report};
 }
 
-void tess_decode_engine_reuse_likelihood(tess_decode_engine *engine)
+void tess_de_engine_reuse_likelihood(tess_de_engine *engine)
 {
     engine->desc.given_ll = engine->desc.ll;
     memset(&engine->desc.ll, 0, sizeof engine->desc.ll);
 }
 
-static void chunk_range(const tess_decode_engine *e, int64_t chunk, int64_t *first, int64_t *count)
+static void chunk_range(const tess_de_engine *e, int64_t chunk, int64_t *first, int64_t *count)
 {
     *first = chunk * e->chunk_rows;
     const int64_t left = e->n_time - *first;
@@ -193,7 +193,7 @@ static void chunk_range(const tess_decode_engine *e, int64_t chunk, int64_t *fir
 }
 
 // Where rows of the detector's type can be worked on: in place, or in a buffer.
-static void *work_rows(const tess_decode_engine *e, const tess_decode_rows *rows, int64_t first)
+static void *work_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first)
 {
     const int32_t dtype = e->desc.detector->dtype;
     if (rows && rows->memory && rows->dtype == dtype) {
@@ -203,13 +203,13 @@ static void *work_rows(const tess_decode_engine *e, const tess_decode_rows *rows
 }
 
 // NULL: not wanted.
-static void *work_predicted(const tess_decode_engine *e, int64_t first)
+static void *work_predicted(const tess_de_engine *e, int64_t first)
 {
-    const tess_decode_rows *rows = &e->desc.predictive;
+    const tess_de_rows *rows = &e->desc.predictive;
     return rows->dtype == 0 || e->needs.predicted ? e->predicted_buffer : work_rows(e, rows, first);
 }
 
-static double *state_rows(const tess_decode_engine *e, const tess_decode_rows *rows, int64_t first,
+static double *state_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first,
                           int which)
 {
     if (rows->memory && rows->dtype == TESS_F64) {
@@ -221,12 +221,11 @@ static double *state_rows(const tess_decode_engine *e, const tess_decode_rows *r
 }
 
 // Likelihood of a chunk into chunk->ll. filtered has room for scratch.
-static tess_status bring_likelihood(tess_decode_engine *e, int64_t first, int64_t count,
-                                    tess_decode_likelihood_report *report,
-                                    tess_decode_hmm_chunk *chunk)
+static tess_status bring_likelihood(tess_de_engine *e, int64_t first, int64_t count,
+                                    tess_decode_likelihood_report *report, tess_de_hmm_chunk *chunk)
 {
-    const tess_decode_rows *given = &e->desc.given_ll;
-    const tess_decode_rows *wanted = &e->desc.ll;
+    const tess_de_rows *given = &e->desc.given_ll;
+    const tess_de_rows *wanted = &e->desc.ll;
     const int32_t dtype = e->desc.detector->dtype;
     const int64_t begin_ns = tess_now_ns();
     if (given->dtype != 0) {
@@ -237,7 +236,7 @@ static tess_status bring_likelihood(tess_decode_engine *e, int64_t first, int64_
                 (char *)given->memory + (size_t)(first * given->width) * item_bytes(given->dtype);
             return TESS_OK;
         }
-        TESS_TRY(tess_decode_rows_load(given, first, count, e->ll_buffer));
+        TESS_TRY(tess_de_rows_load(given, first, count, e->ll_buffer));
         e->store_s += seconds_since(begin_ns);
         return TESS_OK;
     }
@@ -248,38 +247,38 @@ static tess_status bring_likelihood(tess_decode_engine *e, int64_t first, int64_
     chunk->ll = ll;
     chunk->ll_dtype = dtype;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.likelihood");
-    TESS_TRY(tess_decode_likelihood_rows(e->ctx, e->desc.detector, e->desc.observation, e->has_nan,
-                                         first, count, ll, chunk->filtered, report));
+    TESS_TRY(tess_de_likelihood_rows(e->ctx, e->desc.detector, e->desc.observation, e->has_nan,
+                                     first, count, ll, chunk->filtered, report));
     tess_span_end(&span, 0, 0);
     e->likelihood_s += seconds_since(begin_ns);
     return TESS_OK;
 }
 
-static void bring_transition(tess_decode_engine *e, int64_t first, int64_t count,
-                             tess_decode_hmm_chunk *chunk)
+static void bring_transition(tess_de_engine *e, int64_t first, int64_t count,
+                             tess_de_hmm_chunk *chunk)
 {
     const tess_decode_detector *d = e->desc.detector;
     chunk->transition = d->discrete_transition;
     chunk->transition_stride = 0;
     if (e->transition_buffer) {
-        tess_decode_transition_rows(d, e->desc.design, first, count, e->transition_buffer);
+        tess_de_transition_rows(d, e->desc.design, first, count, e->transition_buffer);
         chunk->transition = e->transition_buffer;
         chunk->transition_stride = (int64_t)d->info.n_state * d->info.n_state;
     }
 }
 
-static tess_status filter(tess_decode_engine *e, const tess_decode_hmm_chunk *chunk,
-                          tess_decode_hmm_carry *carry)
+static tess_status filter(tess_de_engine *e, const tess_de_hmm_chunk *chunk,
+                          tess_de_hmm_carry *carry)
 {
     const int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.filter");
-    TESS_TRY(tess_decode_hmm_filter(e->ctx, e->desc.detector->hmm, chunk, carry));
+    TESS_TRY(tess_de_hmm_filter(e->ctx, e->desc.detector->hmm, chunk, carry));
     tess_span_end(&span, 0, 0);
     e->filter_s += seconds_since(begin_ns);
     return TESS_OK;
 }
 
-static tess_hash hash_rows(const tess_decode_engine *e, const void *rows, int64_t count)
+static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t count)
 {
     const tess_decode_detector *d = e->desc.detector;
     return tess_hash_bytes(tess_hash_default(), rows,
@@ -287,35 +286,33 @@ static tess_hash hash_rows(const tess_decode_engine *e, const void *rows, int64_
 }
 
 // What a forward step made, to where it is wanted.
-static tess_status store_forward(tess_decode_engine *e, int64_t first,
-                                 const tess_decode_hmm_chunk *chunk)
+static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk)
 {
-    const tess_decode_engine_desc *desc = &e->desc;
+    const tess_de_engine_desc *desc = &e->desc;
     const int32_t dtype = desc->detector->dtype;
     const int64_t n = chunk->n_row;
     const int64_t begin_ns = tess_now_ns();
-    TESS_TRY(tess_decode_rows_store(e, &desc->ll, first, n, chunk->ll, chunk->ll_dtype));
-    TESS_TRY(tess_decode_rows_store(e, &desc->causal, first, n, chunk->filtered, dtype));
-    TESS_TRY(tess_decode_rows_store(e, &desc->predictive, first, n, chunk->predicted, dtype));
-    TESS_TRY(
-        tess_decode_rows_store(e, &desc->causal_states, first, n, chunk->causal_states, TESS_F64));
-    TESS_TRY(tess_decode_rows_store(e, &desc->predictive_states, first, n, chunk->predictive_states,
-                                    TESS_F64));
+    TESS_TRY(tess_de_rows_store(e, &desc->ll, first, n, chunk->ll, chunk->ll_dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->causal, first, n, chunk->filtered, dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->predictive, first, n, chunk->predicted, dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->causal_states, first, n, chunk->causal_states, TESS_F64));
+    TESS_TRY(tess_de_rows_store(e, &desc->predictive_states, first, n, chunk->predictive_states,
+                                TESS_F64));
     if (e->keep && e->keep != &desc->causal) {
-        TESS_TRY(tess_decode_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
+        TESS_TRY(tess_de_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
     }
     e->store_s += seconds_since(begin_ns);
     return TESS_OK;
 }
 
-tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk)
+tess_status tess_de_engine_forward(tess_de_engine *engine, int64_t chunk)
 {
     const tess_decode_detector *d = engine->desc.detector;
     int64_t first;
     int64_t count;
     chunk_range(engine, chunk, &first, &count);
-    const tess_decode_rows *target = engine->keep ? engine->keep : &engine->desc.causal;
-    tess_decode_hmm_chunk work = {
+    const tess_de_rows *target = engine->keep ? engine->keep : &engine->desc.causal;
+    tess_de_hmm_chunk work = {
         .n_row = count,
         .dtype = d->dtype,
         .filtered = work_rows(engine, target, first),
@@ -343,30 +340,30 @@ tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk
 }
 
 // The filtered rows of a chunk once more, from the vector noted at its first row.
-static tess_status make_again(tess_decode_engine *e, int64_t chunk, int64_t first,
-                              tess_decode_hmm_chunk *work)
+static tess_status make_again(tess_de_engine *e, int64_t chunk, int64_t first,
+                              tess_de_hmm_chunk *work)
 {
     const int64_t n_bin = e->desc.detector->info.n_state_bin;
     tess_decode_likelihood_report counted = {.struct_size = sizeof counted};
-    tess_decode_hmm_carry carry = {.predicted = e->again, .n_row = first, .first_impossible = -1};
+    tess_de_hmm_carry carry = {.predicted = e->again, .n_row = first, .first_impossible = -1};
     memcpy(e->again, e->boundaries + chunk * n_bin, (size_t)n_bin * sizeof(double));
     TESS_TRY(bring_likelihood(e, first, work->n_row, &counted, work));
     TESS_TRY(filter(e, work, &carry));
     e->n_recomputed++;
     if (e->keep && e->keep == &e->desc.causal) { // damaged where it is a result
-        return tess_decode_rows_store(e, e->keep, first, work->n_row, work->filtered, work->dtype);
+        return tess_de_rows_store(e, e->keep, first, work->n_row, work->filtered, work->dtype);
     }
     return TESS_OK;
 }
 
-static tess_status bring_filtered(tess_decode_engine *e, int64_t chunk, int64_t first,
-                                  tess_decode_hmm_chunk *work)
+static tess_status bring_filtered(tess_de_engine *e, int64_t chunk, int64_t first,
+                                  tess_de_hmm_chunk *work)
 {
     if (!e->keep) {
         return make_again(e, chunk, first, work);
     }
     const int64_t begin_ns = tess_now_ns();
-    TESS_TRY(tess_decode_rows_load(e->keep, first, work->n_row, work->filtered));
+    TESS_TRY(tess_de_rows_load(e->keep, first, work->n_row, work->filtered));
     e->store_s += seconds_since(begin_ns);
     if (e->kept_hash &&
         !tess_hash_equal(e->kept_hash[chunk], hash_rows(e, work->filtered, work->n_row))) {
@@ -375,34 +372,34 @@ static tess_status bring_filtered(tess_decode_engine *e, int64_t chunk, int64_t 
     return TESS_OK;
 }
 
-tess_status tess_decode_engine_backward(tess_decode_engine *engine, int64_t chunk)
+tess_status tess_de_engine_backward(tess_de_engine *engine, int64_t chunk)
 {
-    const tess_decode_engine_desc *desc = &engine->desc;
+    const tess_de_engine_desc *desc = &engine->desc;
     const tess_decode_detector *d = desc->detector;
     int64_t first;
     int64_t count;
     chunk_range(engine, chunk, &first, &count);
-    tess_decode_hmm_chunk work = {
+    tess_de_hmm_chunk work = {
         .n_row = count, .dtype = d->dtype, .filtered = work_rows(engine, &desc->acausal, first)};
     bring_transition(engine, first, count, &work);
     TESS_TRY(bring_filtered(engine, chunk, first, &work));
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
     int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&engine->ctx->tracer, "decode.smooth");
-    TESS_TRY(tess_decode_hmm_smooth(engine->ctx, d->hmm, &work, chunk == engine->n_chunk - 1,
-                                    engine->next));
+    TESS_TRY(
+        tess_de_hmm_smooth(engine->ctx, d->hmm, &work, chunk == engine->n_chunk - 1, engine->next));
     tess_span_end(&span, 0, 0);
     engine->smoother_s += seconds_since(begin_ns);
     begin_ns = tess_now_ns();
-    TESS_TRY(tess_decode_rows_store(engine, &desc->acausal, first, count, work.filtered, d->dtype));
-    TESS_TRY(tess_decode_rows_store(engine, &desc->acausal_states, first, count,
-                                    work.acausal_states, TESS_F64));
+    TESS_TRY(tess_de_rows_store(engine, &desc->acausal, first, count, work.filtered, d->dtype));
+    TESS_TRY(tess_de_rows_store(engine, &desc->acausal_states, first, count, work.acausal_states,
+                                TESS_F64));
     engine->store_s += seconds_since(begin_ns);
     return TESS_OK;
 }
 
-tess_status tess_decode_engine_poll(tess_decode_engine *engine, const char *stage, int64_t done,
-                                    int64_t total)
+tess_status tess_de_engine_poll(tess_de_engine *engine, const char *stage, int64_t done,
+                                int64_t total)
 {
     tess_context *ctx = engine->ctx;
     TESS_TRY(tess_context_check_cancel(ctx));
@@ -433,23 +430,23 @@ tess_status tess_decode_engine_poll(tess_decode_engine *engine, const char *stag
     return TESS_OK;
 }
 
-tess_status tess_decode_engine_run(tess_decode_engine *engine)
+tess_status tess_de_engine_run(tess_de_engine *engine)
 {
-    tess_decode_engine_rewind(engine);
+    tess_de_engine_rewind(engine);
     for (int64_t c = 0; c < engine->n_chunk; c++) {
-        TESS_TRY(tess_decode_engine_poll(engine, "decode.likelihood", c * engine->chunk_rows,
-                                         engine->n_time));
-        TESS_TRY(tess_decode_engine_forward(engine, c));
+        TESS_TRY(tess_de_engine_poll(engine, "decode.likelihood", c * engine->chunk_rows,
+                                     engine->n_time));
+        TESS_TRY(tess_de_engine_forward(engine, c));
     }
-    TESS_TRY(tess_decode_engine_poll(engine, "decode.likelihood", engine->n_time, engine->n_time));
-    if (!tess_decode_engine_smooths(engine)) {
+    TESS_TRY(tess_de_engine_poll(engine, "decode.likelihood", engine->n_time, engine->n_time));
+    if (!tess_de_engine_smooths(engine)) {
         return TESS_OK;
     }
     engine->begin_ns = tess_now_ns();
     for (int64_t c = engine->n_chunk - 1; c >= 0; c--) {
-        TESS_TRY(tess_decode_engine_backward(engine, c));
-        TESS_TRY(tess_decode_engine_poll(engine, "decode.smooth",
-                                         engine->n_time - c * engine->chunk_rows, engine->n_time));
+        TESS_TRY(tess_de_engine_backward(engine, c));
+        TESS_TRY(tess_de_engine_poll(engine, "decode.smooth",
+                                     engine->n_time - c * engine->chunk_rows, engine->n_time));
     }
     return TESS_OK;
 }

@@ -12,7 +12,7 @@
 #include "systems/decode/states/detector.h"
 
 // Rows of an array [n_time][width], wherever they lie. All zero: not wanted.
-typedef struct tess_decode_rows {
+typedef struct tess_de_rows {
     int32_t dtype; // TESS_F32 or TESS_F64; 0: not wanted
     int32_t reserved;
     int64_t width;
@@ -20,13 +20,13 @@ typedef struct tess_decode_rows {
     void *self;
     tess_status (*read)(void *self, int64_t first, int64_t count, void *dst);
     tess_status (*write)(void *self, int64_t first, int64_t count, const void *src);
-} tess_decode_rows;
+} tess_de_rows;
 
 // Rows in memory; array NULL: not wanted.
-void tess_decode_rows_of_array(const tess_array *array, tess_decode_rows *rows);
-void tess_decode_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_decode_rows *rows);
+void tess_de_rows_of_array(const tess_array *array, tess_de_rows *rows);
+void tess_de_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_de_rows *rows);
 
-typedef struct tess_decode_engine_desc {
+typedef struct tess_de_engine_desc {
     const tess_decode_detector *detector;
     const tess_decode_observation *observation; // only n_time is used with given_ll
     const double *design;                       // [n_time][n_coefficient] or NULL
@@ -37,27 +37,27 @@ typedef struct tess_decode_engine_desc {
     int32_t is_checked;      // kept rows may have been overwritten by an earlier process: they are
                              // checked, and made again from the boundary where they have
     int32_t likelihood_only; // nothing is filtered; the evidence is NaN
-    tess_decode_rows given_ll; // [n_ll] known already
-    tess_decode_rows ll;       // [n_ll] out
-    tess_decode_rows acausal;  // [N_s]
-    tess_decode_rows causal;
-    tess_decode_rows predictive;
-    tess_decode_rows kept; // [N_s] filtered rows, where neither acausal nor causal rows are of the
-                           // detector's dtype; not wanted: recomputed on the way back
-    tess_decode_rows acausal_states; // [S]
-    tess_decode_rows causal_states;
-    tess_decode_rows predictive_states;
-} tess_decode_engine_desc;
+    tess_de_rows given_ll;   // [n_ll] known already
+    tess_de_rows ll;         // [n_ll] out
+    tess_de_rows acausal;    // [N_s]
+    tess_de_rows causal;
+    tess_de_rows predictive;
+    tess_de_rows kept; // [N_s] filtered rows, where neither acausal nor causal rows are of the
+                       // detector's dtype; not wanted: recomputed on the way back
+    tess_de_rows acausal_states; // [S]
+    tess_de_rows causal_states;
+    tess_de_rows predictive_states;
+} tess_de_engine_desc;
 
-typedef struct tess_decode_engine {
+typedef struct tess_de_engine {
     tess_context *ctx;
-    tess_decode_engine_desc desc;
+    tess_de_engine_desc desc;
     int64_t n_time;
     int64_t n_chunk;
     int64_t chunk_rows; // of every chunk but the last
     uint64_t memory_bytes;
     uint64_t limit_bytes;
-    tess_decode_hmm_carry carry; // after the last forward step
+    tess_de_hmm_carry carry; // after the last forward step
     double *boundaries; // [n_chunk][N_s] predicted at the first row of each chunk; NULL: not needed
     tess_hash *kept_hash; // [n_chunk] of the kept rows; NULL unless checked
     double *next;         // [N_s]: smoothed row after the next backward step's chunk; at the
@@ -69,8 +69,8 @@ typedef struct tess_decode_engine {
     double store_s; // rows read and written
     int64_t n_recomputed;
     // Its own.
-    const tess_decode_rows *keep; // where filtered rows are kept; NULL: nowhere
-    struct {                      // what must be held, where results do not have room for it
+    const tess_de_rows *keep; // where filtered rows are kept; NULL: nowhere
+    struct {                  // what must be held, where results do not have room for it
         bool ll;
         bool rows;
         bool predicted;
@@ -87,59 +87,58 @@ typedef struct tess_decode_engine {
     double *transition_buffer; // [chunk_rows][S][S]; NULL: stationary
     void *convert_buffer;
     double *again; // [N_s]: carry of a chunk that is made again
-    tess_decode_blocks memory;
+    tess_blocks memory;
     int64_t begin_ns;
     int64_t last_progress_ns;
-} tess_decode_engine;
+} tess_de_engine;
 
 // Checks everything, chooses chunks within the memory limit and takes the memory.
-TESS_MUST_CHECK tess_status tess_decode_engine_create(tess_context *ctx,
-                                                      const tess_decode_engine_desc *desc,
-                                                      tess_decode_engine **out);
+TESS_MUST_CHECK tess_status tess_de_engine_create(tess_context *ctx,
+                                                  const tess_de_engine_desc *desc,
+                                                  tess_de_engine **out);
 // The plan alone: n_chunk, chunk_rows, memory_bytes and limit_bytes of *engine.
-TESS_MUST_CHECK tess_status tess_decode_engine_plan(tess_context *ctx,
-                                                    const tess_decode_engine_desc *desc,
-                                                    tess_decode_engine *engine);
-void tess_decode_engine_destroy(tess_decode_engine *engine);
+TESS_MUST_CHECK tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *desc,
+                                                tess_de_engine *engine);
+void tess_de_engine_destroy(tess_de_engine *engine);
 
 // 1 if there is a backward pass.
-int tess_decode_engine_smooths(const tess_decode_engine *engine);
+int tess_de_engine_smooths(const tess_de_engine *engine);
 
 // Back to the first row, with the detector's present parameters.
-void tess_decode_engine_rewind(tess_decode_engine *engine);
+void tess_de_engine_rewind(tess_de_engine *engine);
 // One chunk forward, in order from 0; one chunk backward, in order from n_chunk-1.
-TESS_MUST_CHECK tess_status tess_decode_engine_forward(tess_decode_engine *engine, int64_t chunk);
-TESS_MUST_CHECK tess_status tess_decode_engine_backward(tess_decode_engine *engine, int64_t chunk);
+TESS_MUST_CHECK tess_status tess_de_engine_forward(tess_de_engine *engine, int64_t chunk);
+TESS_MUST_CHECK tess_status tess_de_engine_backward(tess_de_engine *engine, int64_t chunk);
 // Rewinds and does all of it.
-TESS_MUST_CHECK tess_status tess_decode_engine_run(tess_decode_engine *engine);
+TESS_MUST_CHECK tess_status tess_de_engine_run(tess_de_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
-void tess_decode_engine_reuse_likelihood(tess_decode_engine *engine);
+void tess_de_engine_reuse_likelihood(tess_de_engine *engine);
 
 // Progress and cancel, between pieces of work; done counts rows of the stage.
-TESS_MUST_CHECK tess_status tess_decode_engine_poll(tess_decode_engine *engine, const char *stage,
-                                                    int64_t done, int64_t total);
+TESS_MUST_CHECK tess_status tess_de_engine_poll(tess_de_engine *engine, const char *stage,
+                                                int64_t done, int64_t total);
 
 // engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
 // and n_time are set.
-TESS_MUST_CHECK tess_status tess_decode_engine_choose(tess_decode_engine *engine);
+TESS_MUST_CHECK tess_status tess_de_engine_choose(tess_de_engine *engine);
 
 // engine_rows.c: rows in and out, converted where the types differ.
-TESS_MUST_CHECK tess_status tess_decode_rows_store(const tess_decode_engine *engine,
-                                                   const tess_decode_rows *rows, int64_t first,
-                                                   int64_t count, const void *src, int32_t dtype);
-TESS_MUST_CHECK tess_status tess_decode_rows_load(const tess_decode_rows *rows, int64_t first,
-                                                  int64_t count, void *dst);
-enum { TESS_DECODE_CONVERT_BYTES = 1 << 20 };
+TESS_MUST_CHECK tess_status tess_de_rows_store(const tess_de_engine *engine,
+                                               const tess_de_rows *rows, int64_t first,
+                                               int64_t count, const void *src, int32_t dtype);
+TESS_MUST_CHECK tess_status tess_de_rows_load(const tess_de_rows *rows, int64_t first,
+                                              int64_t count, void *dst);
+enum { TESS_DE_CONVERT_BYTES = 1 << 20 };
 
 // predict.c: an engine's description for arrays, with everything checked. EM starts from it.
-TESS_MUST_CHECK tess_status tess_decode_predict_desc(tess_context *ctx,
-                                                     const tess_decode_detector *detector,
-                                                     const tess_decode_observation *observation,
-                                                     const tess_decode_predict_config *config,
-                                                     tess_decode_outputs *outputs,
-                                                     tess_decode_engine_desc *desc);
+TESS_MUST_CHECK tess_status tess_de_predict_desc(tess_context *ctx,
+                                                 const tess_decode_detector *detector,
+                                                 const tess_decode_observation *observation,
+                                                 const tess_decode_predict_config *config,
+                                                 tess_decode_outputs *outputs,
+                                                 tess_de_engine_desc *desc);
 // Evidence and counts of a finished engine into outputs, and warnings into the log.
-void tess_decode_engine_warn(const tess_decode_engine *engine);
-void tess_decode_predict_finish(const tess_decode_engine *engine, tess_decode_outputs *outputs);
+void tess_de_engine_warn(const tess_de_engine *engine);
+void tess_de_predict_finish(const tess_de_engine *engine, tess_decode_outputs *outputs);
 
 #endif

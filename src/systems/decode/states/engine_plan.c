@@ -11,22 +11,22 @@ static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
 static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
 static const uint64_t WATCHED_BYTES = UINT64_C(8) << 20;
 
-static uint64_t item_bytes(const tess_decode_engine *e)
+static uint64_t item_bytes(const tess_de_engine *e)
 {
     return e->desc.detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
 }
 
 // 1 if work can be done where the rows are wanted.
-static bool is_direct(const tess_decode_engine *e, const tess_decode_rows *rows)
+static bool is_direct(const tess_de_engine *e, const tess_de_rows *rows)
 {
     return rows->memory && rows->dtype == e->desc.detector->dtype;
 }
 
-static void find_needs(tess_decode_engine *e)
+static void find_needs(tess_de_engine *e)
 {
-    const tess_decode_engine_desc *desc = &e->desc;
-    const bool smooths = tess_decode_engine_smooths(e);
-    const tess_decode_rows *forward = e->keep ? e->keep : &desc->causal;
+    const tess_de_engine_desc *desc = &e->desc;
+    const bool smooths = tess_de_engine_smooths(e);
+    const tess_de_rows *forward = e->keep ? e->keep : &desc->causal;
     e->needs.ll = desc->given_ll.dtype != 0 ? !desc->given_ll.memory : !is_direct(e, &desc->ll);
     e->needs.rows = !is_direct(e, forward) || (smooths && !is_direct(e, &desc->acausal));
     e->needs.predicted = desc->predictive.dtype != 0 && !is_direct(e, &desc->predictive);
@@ -35,7 +35,7 @@ static void find_needs(tess_decode_engine *e)
 }
 
 // What the buffers hold for one row.
-static uint64_t row_bytes(const tess_decode_engine *e)
+static uint64_t row_bytes(const tess_de_engine *e)
 {
     const tess_decode_detector_info *info = &e->desc.detector->info;
     const uint64_t n_state = (uint64_t)info->n_state;
@@ -46,7 +46,7 @@ static uint64_t row_bytes(const tess_decode_engine *e)
     bytes += e->needs.rows ? wide : 0;
     bytes += e->needs.predicted ? wide : 0;
     bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
-    if (tess_decode_needs_position(e->desc.detector)) {
+    if (tess_de_needs_position(e->desc.detector)) {
         bytes += (2 * TESS_DECODE_MAX_DIM + 1) * sizeof(double);
     }
     return bytes;
@@ -68,7 +68,7 @@ static int64_t spikes_before(const double *times, int64_t n, double time)
 }
 
 // Most spikes, and most bytes of their times and marks, in any chunk of so many rows.
-static void count_spikes(const tess_decode_engine *e, int64_t rows, int64_t *most, uint64_t *bytes)
+static void count_spikes(const tess_de_engine *e, int64_t rows, int64_t *most, uint64_t *bytes)
 {
     const tess_decode_observation *o = e->desc.observation;
     *most = 0;
@@ -93,7 +93,7 @@ static void count_spikes(const tess_decode_engine *e, int64_t rows, int64_t *mos
 }
 
 // What evaluating the likelihood of a chunk holds besides the rows.
-static uint64_t likelihood_bytes(const tess_decode_engine *e, int64_t rows)
+static uint64_t likelihood_bytes(const tess_de_engine *e, int64_t rows)
 {
     const tess_decode_detector *d = e->desc.detector;
     if (e->desc.given_ll.dtype != 0) {
@@ -113,14 +113,14 @@ static uint64_t likelihood_bytes(const tess_decode_engine *e, int64_t rows)
     return most + bytes;
 }
 
-static uint64_t distance_bytes(const tess_decode_engine *e)
+static uint64_t distance_bytes(const tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
     uint64_t bytes = 0;
     for (int32_t i = 0; e->desc.given_ll.dtype == 0 && i < d->n_block; i++) {
-        const tess_decode_columns *b = &d->blocks[i];
+        const tess_de_columns *b = &d->blocks[i];
         if (b->has_kernel ||
-            (b->kind == TESS_DECODE_COLUMNS_PLACES && d->config.non_local_position_penalty > 0)) {
+            (b->kind == TESS_DE_COLUMNS_PLACES && d->config.non_local_position_penalty > 0)) {
             bytes += (uint64_t)b->n_column * (uint64_t)b->n_column * sizeof(double);
         }
     }
@@ -128,16 +128,16 @@ static uint64_t distance_bytes(const tess_decode_engine *e)
 }
 
 // Everything the engine holds with chunks of so many rows.
-static uint64_t total_bytes(const tess_decode_engine *e, int64_t rows)
+static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
 {
     const uint64_t n_chunk = (uint64_t)((e->n_time + rows - 1) / rows);
     const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
     return (uint64_t)rows * row_bytes(e) + likelihood_bytes(e, rows) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
-           tess_decode_hmm_room_bytes(e->desc.detector->hmm) + TESS_DECODE_CONVERT_BYTES;
+           tess_de_hmm_room_bytes(e->desc.detector->hmm) + TESS_DE_CONVERT_BYTES;
 }
 
-static tess_status too_small(const tess_decode_engine *e, uint64_t base, uint64_t least)
+static tess_status too_small(const tess_de_engine *e, uint64_t base, uint64_t least)
 {
     TESS_FAIL(TESS_E_LIMIT,
               "memory limit of %llu MiB is too small: decoding takes at least %llu MiB and the "
@@ -148,11 +148,11 @@ static tess_status too_small(const tess_decode_engine *e, uint64_t base, uint64_
 }
 
 // Filtered rows that no result has room for: held whole if that is cheap, else made again.
-static void hold_filtered(tess_decode_engine *e, uint64_t *budget)
+static void hold_filtered(tess_de_engine *e, uint64_t *budget)
 {
     const uint64_t bytes =
         (uint64_t)e->n_time * (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
-    if (tess_decode_engine_smooths(e) && !e->keep && bytes <= *budget / 2) {
+    if (tess_de_engine_smooths(e) && !e->keep && bytes <= *budget / 2) {
         e->needs.kept = true;
         e->needs.boundaries = e->desc.is_checked;
         *budget -= bytes;
@@ -160,7 +160,7 @@ static void hold_filtered(tess_decode_engine *e, uint64_t *budget)
     }
 }
 
-tess_status tess_decode_engine_choose(tess_decode_engine *engine)
+tess_status tess_de_engine_choose(tess_de_engine *engine)
 {
     const tess_context *ctx = engine->ctx;
     const bool is_strict = engine->desc.is_strict && ctx->memory_limit_is_set;

@@ -8,16 +8,16 @@ static size_t item_bytes(int32_t dtype)
     return dtype == TESS_F64 ? sizeof(double) : sizeof(float);
 }
 
-void tess_decode_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_decode_rows *rows)
+void tess_de_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_de_rows *rows)
 {
-    *rows = (tess_decode_rows){.dtype = dtype, .width = width, .memory = memory};
+    *rows = (tess_de_rows){.dtype = dtype, .width = width, .memory = memory};
 }
 
-void tess_decode_rows_of_array(const tess_array *array, tess_decode_rows *rows)
+void tess_de_rows_of_array(const tess_array *array, tess_de_rows *rows)
 {
     memset(rows, 0, sizeof *rows);
     if (array) {
-        tess_decode_rows_of_memory(array->data, array->dtype, array->shape[1], rows);
+        tess_de_rows_of_memory(array->data, array->dtype, array->shape[1], rows);
     }
 }
 
@@ -37,8 +37,8 @@ static void convert(const void *src, int32_t from, void *dst, int32_t to, size_t
     }
 }
 
-tess_status tess_decode_rows_store(const tess_decode_engine *engine, const tess_decode_rows *rows,
-                                   int64_t first, int64_t count, const void *src, int32_t dtype)
+tess_status tess_de_rows_store(const tess_de_engine *engine, const tess_de_rows *rows,
+                               int64_t first, int64_t count, const void *src, int32_t dtype)
 {
     if (rows->dtype == 0) {
         return TESS_OK;
@@ -55,7 +55,7 @@ tess_status tess_decode_rows_store(const tess_decode_engine *engine, const tess_
     if (rows->dtype == dtype) {
         return rows->write(rows->self, first, count, src);
     }
-    int64_t step = (int64_t)(TESS_DECODE_CONVERT_BYTES / row_bytes);
+    int64_t step = (int64_t)(TESS_DE_CONVERT_BYTES / row_bytes);
     step = step > 0 ? step : 1;
     for (int64_t at = 0; at < count; at += step) {
         const int64_t n = count - at < step ? count - at : step;
@@ -69,8 +69,7 @@ tess_status tess_decode_rows_store(const tess_decode_engine *engine, const tess_
     return TESS_OK;
 }
 
-tess_status tess_decode_rows_load(const tess_decode_rows *rows, int64_t first, int64_t count,
-                                  void *dst)
+tess_status tess_de_rows_load(const tess_de_rows *rows, int64_t first, int64_t count, void *dst)
 {
     if (!rows->memory) {
         return rows->read(rows->self, first, count, dst);

@@ -21,17 +21,16 @@ static int64_t bins_of(const tess_decode_environment *env)
 }
 
 // The part of a movement's matrix over all bins that joins interior bins.
-static tess_status operator_of_any(tess_context *ctx, tess_decode_hmm *hmm,
+static tess_status operator_of_any(tess_context *ctx, tess_de_hmm *hmm,
                                    const tess_decode_movement *movement,
                                    tess_decode_environment *from, tess_decode_environment *to,
-                                   tess_decode_operator *out)
+                                   tess_de_operator *out)
 {
     const tess_decode_environment_info *a = tess_decode_environment_get_info(from);
     const tess_decode_environment_info *b = tess_decode_environment_get_info(to);
-    tess_decode_blocks temporary;
-    tess_decode_blocks_init(&temporary, hmm->blocks.heap);
-    double *all =
-        tess_decode_blocks_alloc(&temporary, a->n_bin * b->n_bin, sizeof *all, "movement");
+    tess_blocks temporary;
+    tess_blocks_init(&temporary, hmm->blocks.heap);
+    double *all = tess_blocks_alloc(&temporary, a->n_bin * b->n_bin, sizeof *all, "movement");
     tess_status status = TESS_E_MEMORY;
     if (all) {
         status = tess_decode_movement_matrix(ctx, movement, from, to, all);
@@ -44,16 +43,16 @@ static tess_status operator_of_any(tess_context *ctx, tess_decode_hmm *hmm,
                     all[a->interior_bin[i] * b->n_bin + b->interior_bin[j]];
             }
         }
-        status = tess_decode_operator_of_matrix(&hmm->blocks, all, a->n_interior, b->n_interior,
-                                                hmm->is_exact, out);
+        status = tess_de_operator_of_matrix(&hmm->blocks, all, a->n_interior, b->n_interior,
+                                            hmm->is_exact, out);
     }
-    tess_decode_blocks_free(&temporary);
+    tess_blocks_free(&temporary);
     return status;
 }
 
 // Finds or makes the link from state i to state j.
-static tess_status link_states(tess_context *ctx, tess_decode_hmm *hmm,
-                               const tess_decode_hmm_desc *desc, int32_t i, int32_t j)
+static tess_status link_states(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_desc *desc,
+                               int32_t i, int32_t j)
 {
     const int32_t n_state = desc->n_state;
     const tess_decode_movement *movement = &desc->movements[i * n_state + j];
@@ -81,11 +80,11 @@ static tess_status link_states(tess_context *ctx, tess_decode_hmm *hmm,
             return TESS_OK;
         }
     }
-    tess_decode_operator *op = &hmm->operators[hmm->model.n_operator];
+    tess_de_operator *op = &hmm->operators[hmm->model.n_operator];
     const tess_decode_environment_info *info = tess_decode_environment_get_info(from);
     if (movement->kind == TESS_DECODE_RANDOM_WALK && from == to && !info->is_track &&
         !movement->use_manifold) {
-        TESS_TRY(tess_decode_operator_of_walk(&hmm->blocks, info, movement, hmm->is_exact, op));
+        TESS_TRY(tess_de_operator_of_walk(&hmm->blocks, info, movement, hmm->is_exact, op));
     } else {
         TESS_TRY(operator_of_any(ctx, hmm, movement, from, to, op));
     }
@@ -94,7 +93,7 @@ static tess_status link_states(tess_context *ctx, tess_decode_hmm *hmm,
 }
 
 // Gives every operator its place in the scratch.
-static void place_cells(tess_decode_hmm *hmm)
+static void place_cells(tess_de_hmm *hmm)
 {
     tess_hmm_model *m = &hmm->model;
     int64_t at = tess_hmm_cells_at(m->n_bin, m->n_ll, m->n_state);
@@ -110,18 +109,18 @@ static void place_cells(tess_decode_hmm *hmm)
     m->n_scratch = at;
 }
 
-static tess_status fill(tess_context *ctx, tess_decode_hmm *hmm, const tess_decode_hmm_desc *desc)
+static tess_status fill(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_desc *desc)
 {
     const int32_t n_state = desc->n_state;
     const int64_t n_pair = (int64_t)n_state * n_state;
-    tess_decode_blocks *blocks = &hmm->blocks;
-    hmm->first = tess_decode_blocks_alloc(blocks, n_state + 1, sizeof *hmm->first, "states");
+    tess_blocks *blocks = &hmm->blocks;
+    hmm->first = tess_blocks_alloc(blocks, n_state + 1, sizeof *hmm->first, "states");
     hmm->ll_first =
-        tess_decode_blocks_copy(blocks, desc->ll_first, n_state, sizeof *hmm->ll_first, "states");
-    hmm->link = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->link, "states");
-    hmm->operators = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->operators, "states");
-    hmm->forward = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
-    hmm->backward = tess_decode_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
+        tess_blocks_copy(blocks, desc->ll_first, n_state, sizeof *hmm->ll_first, "states");
+    hmm->link = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->link, "states");
+    hmm->operators = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->operators, "states");
+    hmm->forward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
+    hmm->backward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
     if (!hmm->first || !hmm->ll_first || !hmm->link || !hmm->operators || !hmm->forward ||
         !hmm->backward) {
         return TESS_E_MEMORY;
@@ -146,28 +145,27 @@ static tess_status fill(tess_context *ctx, tess_decode_hmm *hmm, const tess_deco
     return ctx->cpu.backend->queue_create(ctx->cpu.handle, &hmm->queue);
 }
 
-tess_status tess_decode_hmm_create(tess_context *ctx, const tess_decode_hmm_desc *desc,
-                                   tess_decode_hmm **out)
+tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_hmm_desc *desc, tess_de_hmm **out)
 {
     *out = NULL;
-    tess_decode_hmm *hmm =
+    tess_de_hmm *hmm =
         tess_heap_alloc_zero(&ctx->heap, sizeof *hmm, TESS_TAG_RESULT, "hidden Markov model");
     if (!hmm) {
         return TESS_E_MEMORY;
     }
     hmm->ctx = ctx;
     hmm->is_exact = desc->exact;
-    tess_decode_blocks_init(&hmm->blocks, &ctx->heap);
+    tess_blocks_init(&hmm->blocks, &ctx->heap);
     const tess_status status = fill(ctx, hmm, desc);
     if (status != TESS_OK) {
-        tess_decode_hmm_destroy(hmm);
+        tess_de_hmm_destroy(hmm);
         return status;
     }
     *out = hmm;
     return TESS_OK;
 }
 
-void tess_decode_hmm_destroy(tess_decode_hmm *hmm)
+void tess_de_hmm_destroy(tess_de_hmm *hmm)
 {
     if (!hmm) {
         return;
@@ -175,32 +173,31 @@ void tess_decode_hmm_destroy(tess_decode_hmm *hmm)
     if (hmm->queue) {
         hmm->ctx->cpu.backend->queue_destroy(hmm->queue);
     }
-    tess_decode_blocks_free(&hmm->blocks);
+    tess_blocks_free(&hmm->blocks);
     tess_heap_free(&hmm->ctx->heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
 }
 
 // Rows of a stage that are run at once: a cancelled call should not take seconds to end.
 static const int64_t ROWS_AT_ONCE = 4096;
 
-int64_t tess_decode_hmm_bins(const tess_decode_hmm *hmm)
+int64_t tess_de_hmm_bins(const tess_de_hmm *hmm)
 {
     return hmm->model.n_bin;
 }
 
-size_t tess_decode_hmm_scratch_bytes(const tess_decode_hmm *hmm)
+size_t tess_de_hmm_scratch_bytes(const tess_de_hmm *hmm)
 {
     return (size_t)hmm->model.n_scratch * sizeof(double);
 }
 
-size_t tess_decode_hmm_room_bytes(const tess_decode_hmm *hmm)
+size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm)
 {
     const tess_hmm_model *m = &hmm->model;
     return (size_t)((1 + TESS_HMM_LANES) * m->n_scratch + tess_hmm_ahead_items(m) + ROWS_AT_ONCE) *
            sizeof(double);
 }
 
-tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage, const void *args,
-                                  size_t bytes)
+tess_status tess_de_hmm_stage(const tess_de_hmm *hmm, int32_t stage, const void *args, size_t bytes)
 {
     const tess_backend *backend = hmm->ctx->cpu.backend;
     TESS_TRY(backend->enqueue(hmm->queue, stage, args, bytes));
@@ -213,7 +210,7 @@ static size_t bytes_to(int32_t dtype, int64_t width, int64_t row)
     return (size_t)(row * width) * tess_dtype_bytes((tess_dtype)dtype);
 }
 
-static void note_rows(const double *log_norm, int64_t n_row, tess_decode_hmm_carry *carry)
+static void note_rows(const double *log_norm, int64_t n_row, tess_de_hmm_carry *carry)
 {
     for (int64_t t = 0; t < n_row; t++) {
         carry->log_evidence += log_norm[t];
@@ -234,9 +231,9 @@ typedef struct stage_room {
     double *log_norm; // [ROWS_AT_ONCE]; NULL: of the filter only
 } stage_room;
 
-static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm_chunk *chunk,
+static tess_status filter_rows(const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk,
                                int64_t first, int64_t n_row, const stage_room *room,
-                               tess_decode_hmm_carry *carry)
+                               tess_de_hmm_carry *carry)
 {
     const tess_hmm_model *m = &hmm->model;
     const int64_t states = first * m->n_state;
@@ -257,22 +254,21 @@ static tess_status filter_rows(const tess_decode_hmm *hmm, const tess_decode_hmm
         .predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL,
         .log_norm = room->log_norm,
         .ahead = room->ahead};
-    TESS_TRY(tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
+    TESS_TRY(tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
     note_rows(room->log_norm, n_row, carry);
     return TESS_OK;
 }
 
-tess_status tess_decode_hmm_filter(tess_context *ctx, const tess_decode_hmm *hmm,
-                                   const tess_decode_hmm_chunk *chunk, tess_decode_hmm_carry *carry)
+tess_status tess_de_hmm_filter(tess_context *ctx, const tess_de_hmm *hmm,
+                               const tess_de_hmm_chunk *chunk, tess_de_hmm_carry *carry)
 {
-    tess_decode_blocks temporary;
-    tess_decode_blocks_init(&temporary, &ctx->heap);
+    tess_blocks temporary;
+    tess_blocks_init(&temporary, &ctx->heap);
     const tess_hmm_model *m = &hmm->model;
     const stage_room room = {
-        .scratch = tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "filter"),
-        .ahead =
-            tess_decode_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "filter"),
-        .log_norm = tess_decode_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof(double), "filter")};
+        .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "filter"),
+        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "filter"),
+        .log_norm = tess_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof(double), "filter")};
     tess_status status = room.scratch && room.ahead && room.log_norm ? TESS_OK : TESS_E_MEMORY;
     for (int64_t first = 0; status == TESS_OK && first < chunk->n_row; first += ROWS_AT_ONCE) {
         const int64_t left = chunk->n_row - first;
@@ -282,22 +278,21 @@ tess_status tess_decode_hmm_filter(tess_context *ctx, const tess_decode_hmm *hmm
                                  &room, carry);
         }
     }
-    tess_decode_blocks_free(&temporary);
+    tess_blocks_free(&temporary);
     return status;
 }
 
-tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm,
-                                   const tess_decode_hmm_chunk *chunk, int is_last, double *next)
+tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
+                               const tess_de_hmm_chunk *chunk, int is_last, double *next)
 {
     const tess_hmm_model *m = &hmm->model;
-    tess_decode_blocks temporary;
-    tess_decode_blocks_init(&temporary, &ctx->heap);
+    tess_blocks temporary;
+    tess_blocks_init(&temporary, &ctx->heap);
     const stage_room room = {
-        .scratch = tess_decode_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "smoother"),
-        .ahead = tess_decode_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double),
-                                          "smoother"),
-        .lanes = tess_decode_blocks_alloc(&temporary, TESS_HMM_LANES * m->n_scratch, sizeof(double),
-                                          "smoother")};
+        .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "smoother"),
+        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "smoother"),
+        .lanes = tess_blocks_alloc(&temporary, TESS_HMM_LANES * m->n_scratch, sizeof(double),
+                                   "smoother")};
     tess_status status = room.scratch && room.ahead && room.lanes ? TESS_OK : TESS_E_MEMORY;
     for (int64_t end = chunk->n_row; status == TESS_OK && end > 0;) {
         const int64_t first = end > ROWS_AT_ONCE ? end - ROWS_AT_ONCE : 0;
@@ -317,16 +312,16 @@ tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm
             .lanes = room.lanes};
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
-            status = tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
+            status = tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
         }
         end = first;
     }
-    tess_decode_blocks_free(&temporary);
+    tess_blocks_free(&temporary);
     return status;
 }
 
-double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition, const float *ll,
-                            double *predicted, double *filtered, double *states, void *scratch)
+double tess_de_hmm_step(const tess_de_hmm *hmm, const double *transition, const float *ll,
+                        double *predicted, double *filtered, double *states, void *scratch)
 {
     double log_norm = 0;
     const tess_stage_decode_hmm_filter args = {.model = &hmm->model,
@@ -341,6 +336,6 @@ double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition
                                                .causal_states = states,
                                                .log_norm = &log_norm};
     const tess_status status =
-        tess_decode_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
+        tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
     return status == TESS_OK ? log_norm : (double)NAN;
 }

@@ -9,26 +9,25 @@
 #include "runtime/context.h"
 #include "tessera/decode/detector.h"
 
-typedef struct tess_decode_hmm tess_decode_hmm;
+typedef struct tess_de_hmm tess_de_hmm;
 
 // States and movements. An environment is NULL for a state of one bin.
-typedef struct tess_decode_hmm_desc {
+typedef struct tess_de_hmm_desc {
     int32_t n_state;
     int32_t exact;                         // 1: kernels cut only where f64 is zero
     tess_decode_environment *const *env;   // [n_state]
     const tess_decode_movement *movements; // [n_state][n_state]
     const int64_t *ll_first;               // [n_state] first column in a row of ll
     int64_t n_ll;
-} tess_decode_hmm_desc;
+} tess_de_hmm_desc;
 
-TESS_MUST_CHECK tess_status tess_decode_hmm_create(tess_context *ctx,
-                                                   const tess_decode_hmm_desc *desc,
-                                                   tess_decode_hmm **out);
-void tess_decode_hmm_destroy(tess_decode_hmm *hmm);
-int64_t tess_decode_hmm_bins(const tess_decode_hmm *hmm); // N_s
+TESS_MUST_CHECK tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_hmm_desc *desc,
+                                               tess_de_hmm **out);
+void tess_de_hmm_destroy(tess_de_hmm *hmm);
+int64_t tess_de_hmm_bins(const tess_de_hmm *hmm); // N_s
 
 // Rows first..first+n_row-1 of a recording.
-typedef struct tess_decode_hmm_chunk {
+typedef struct tess_de_hmm_chunk {
     int64_t n_row;
     const void *ll; // [n_row][n_ll]
     int32_t ll_dtype;
@@ -40,45 +39,44 @@ typedef struct tess_decode_hmm_chunk {
     double *causal_states;     // [n_row][S] or NULL
     double *predictive_states; // [n_row][S] or NULL
     double *acausal_states;    // [n_row][S] out of smooth, or NULL
-} tess_decode_hmm_chunk;
+} tess_de_hmm_chunk;
 
 // What goes from one chunk to the next in time.
-typedef struct tess_decode_hmm_carry {
+typedef struct tess_de_hmm_carry {
     double *predicted;        // [N_s]: of the first row at start, of the row after at the end
     double log_evidence;      // running sum
     int64_t n_row;            // rows so far
     int64_t n_impossible;     // rows at which every u was zero
     int64_t first_impossible; // -1: none
-} tess_decode_hmm_carry;
+} tess_de_hmm_carry;
 
-TESS_MUST_CHECK tess_status tess_decode_hmm_filter(tess_context *ctx, const tess_decode_hmm *hmm,
-                                                   const tess_decode_hmm_chunk *chunk,
-                                                   tess_decode_hmm_carry *carry);
+TESS_MUST_CHECK tess_status tess_de_hmm_filter(tess_context *ctx, const tess_de_hmm *hmm,
+                                               const tess_de_hmm_chunk *chunk,
+                                               tess_de_hmm_carry *carry);
 
 // next [N_s] f64: smoothed row after the chunk on entry (ignored when is_last), first smoothed row
 // of the chunk on return.
-TESS_MUST_CHECK tess_status tess_decode_hmm_smooth(tess_context *ctx, const tess_decode_hmm *hmm,
-                                                   const tess_decode_hmm_chunk *chunk, int is_last,
-                                                   double *next);
+TESS_MUST_CHECK tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
+                                               const tess_de_hmm_chunk *chunk, int is_last,
+                                               double *next);
 
 // The whole most likely path (rule 4.3: backward scores, ties to the lowest index). ll of all rows.
-TESS_MUST_CHECK tess_status tess_decode_hmm_path(tess_context *ctx, const tess_decode_hmm *hmm,
-                                                 const tess_decode_hmm_chunk *chunk,
-                                                 const double *initial, int64_t *path);
+TESS_MUST_CHECK tess_status tess_de_hmm_path(tess_context *ctx, const tess_de_hmm *hmm,
+                                             const tess_de_hmm_chunk *chunk, const double *initial,
+                                             int64_t *path);
 
 // One filter step for the online decoder; no allocation. u = predicted * exp(ll - max); on return
 // filtered [N_s] and predicted for the next row. Returns the row's log norm.
-double tess_decode_hmm_step(const tess_decode_hmm *hmm, const double *transition, const float *ll,
-                            double *predicted, double *filtered, double *states, void *scratch);
-size_t tess_decode_hmm_scratch_bytes(const tess_decode_hmm *hmm);
+double tess_de_hmm_step(const tess_de_hmm *hmm, const double *transition, const float *ll,
+                        double *predicted, double *filtered, double *states, void *scratch);
+size_t tess_de_hmm_scratch_bytes(const tess_de_hmm *hmm);
 // What filter and smoother take while they run, besides the caller's rows.
-size_t tess_decode_hmm_room_bytes(const tess_decode_hmm *hmm);
+size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm);
 
 // M-step of the stationary discrete transitions (4.5) from marginals [n_row][S].
-void tess_decode_em_transition(int32_t n_state, int64_t n_row, const double *causal,
-                               const double *predictive, const double *acausal,
-                               double concentration, const double *stickiness,
-                               const double *prior_weight, const uint8_t *frozen,
-                               double *transition);
+void tess_de_em_transition(int32_t n_state, int64_t n_row, const double *causal,
+                           const double *predictive, const double *acausal, double concentration,
+                           const double *stickiness, const double *prior_weight,
+                           const uint8_t *frozen, double *transition);
 
 #endif

@@ -5,22 +5,22 @@
 #include "systems/decode/states/hmm.h"
 #include "systems/decode/states/transition.h"
 
-struct tess_decode_hmm {
+struct tess_de_hmm {
     tess_context *ctx;
     tess_backend_queue *queue; // its own: an online decoder may run beside other calls
-    tess_decode_blocks blocks;
+    tess_blocks blocks;
     int is_exact;
     tess_hmm_model model; // points to what follows
     int64_t *first;
     int64_t *ll_first;
     int32_t *link;
-    tess_decode_operator *operators;
+    tess_de_operator *operators;
     tess_hmm_operator *forward;
     tess_hmm_operator *backward;
 };
 
 // Runs a stage on the processor and waits for it.
-TESS_MUST_CHECK tess_status tess_decode_hmm_stage(const tess_decode_hmm *hmm, int32_t stage,
-                                                  const void *args, size_t bytes);
+TESS_MUST_CHECK tess_status tess_de_hmm_stage(const tess_de_hmm *hmm, int32_t stage,
+                                              const void *args, size_t bytes);
 
 #endif

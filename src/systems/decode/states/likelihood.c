@@ -25,11 +25,11 @@ static void copy_columns(const tess_decode_detector *d, int64_t n_row, int64_t n
 }
 
 // An earlier block with the same values before modifiers, or NULL.
-static const tess_decode_columns *twin_of(const tess_decode_detector *d, int32_t block)
+static const tess_de_columns *twin_of(const tess_decode_detector *d, int32_t block)
 {
-    const tess_decode_columns *b = &d->blocks[block];
-    for (int32_t i = 0; b->kind == TESS_DECODE_COLUMNS_PLACES && i < block; i++) {
-        const tess_decode_columns *other = &d->blocks[i];
+    const tess_de_columns *b = &d->blocks[block];
+    for (int32_t i = 0; b->kind == TESS_DE_COLUMNS_PLACES && i < block; i++) {
+        const tess_de_columns *other = &d->blocks[i];
         if (other->kind == b->kind && other->encoding == b->encoding) {
             return other;
         }
@@ -54,21 +54,21 @@ static void add_report(const tess_decode_likelihood_report *add,
 }
 
 static tess_status compute_block(tess_context *ctx, const tess_decode_detector *d,
-                                 const tess_decode_columns *b,
+                                 const tess_de_columns *b,
                                  const tess_decode_observation *observation, int64_t first,
                                  int64_t n_row, void *out, tess_decode_likelihood_report *report)
 {
     const int64_t shape[2] = {n_row, b->n_column};
-    const int32_t rank = b->kind == TESS_DECODE_COLUMNS_PLACES ? 2 : 1;
+    const int32_t rank = b->kind == TESS_DE_COLUMNS_PLACES ? 2 : 1;
     tess_array array;
     TESS_TRY(tess_array_init(&array, out, (tess_dtype)d->dtype, rank, shape));
-    if (b->kind == TESS_DECODE_COLUMNS_NO_SPIKE) {
+    if (b->kind == TESS_DE_COLUMNS_NO_SPIKE) {
         return tess_decode_no_spike_log_likelihood(ctx, observation, d->config.no_spike_rate, first,
                                                    n_row, &array);
     }
     const tess_decode_encoding *encoding = d->encodings[b->encoding];
     tess_decode_likelihood_report own = {.struct_size = sizeof own};
-    if (b->kind == TESS_DECODE_COLUMNS_LOCAL) {
+    if (b->kind == TESS_DE_COLUMNS_LOCAL) {
         return tess_decode_local_log_likelihood(ctx, encoding, observation, first, n_row, &array,
                                                 &own);
     }
@@ -77,15 +77,15 @@ static tess_status compute_block(tess_context *ctx, const tess_decode_detector *
     return TESS_OK;
 }
 
-tess_status tess_decode_likelihood_rows(tess_context *ctx, const tess_decode_detector *detector,
-                                        const tess_decode_observation *observation, int has_nan,
-                                        int64_t first, int64_t n_row, void *ll, void *scratch,
-                                        tess_decode_likelihood_report *report)
+tess_status tess_de_likelihood_rows(tess_context *ctx, const tess_decode_detector *detector,
+                                    const tess_decode_observation *observation, int has_nan,
+                                    int64_t first, int64_t n_row, void *ll, void *scratch,
+                                    tess_decode_likelihood_report *report)
 {
     const int64_t width = detector->info.n_ll;
     for (int32_t i = 0; i < detector->n_block; i++) {
-        const tess_decode_columns *b = &detector->blocks[i];
-        const tess_decode_columns *twin = twin_of(detector, i);
+        const tess_de_columns *b = &detector->blocks[i];
+        const tess_de_columns *twin = twin_of(detector, i);
         if (twin) {
             copy_columns(detector, n_row, b->n_column, ll, width, twin->first, ll, b->first);
             continue;
@@ -97,7 +97,7 @@ tess_status tess_decode_likelihood_rows(tess_context *ctx, const tess_decode_det
             copy_columns(detector, n_row, b->n_column, scratch, b->n_column, 0, ll, b->first);
         }
     }
-    TESS_TRY(tess_decode_modify_rows(ctx, detector, observation, first, n_row, ll));
-    tess_decode_clear_missing(detector, observation, has_nan, first, n_row, ll);
+    TESS_TRY(tess_de_modify_rows(ctx, detector, observation, first, n_row, ll));
+    tess_de_clear_missing(detector, observation, has_nan, first, n_row, ll);
     return TESS_OK;
 }

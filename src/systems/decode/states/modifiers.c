@@ -12,7 +12,7 @@ enum { BLOCK_ROWS = 256 };
 // One block of columns being modified, rows in parallel.
 typedef struct modify_job {
     const tess_decode_detector *detector;
-    const tess_decode_columns *block;
+    const tess_de_columns *block;
     const double *distances; // [P][P]
     const int64_t *animal;   // [n_row] interior bin, -1: unknown
     double *rows;            // [n_worker][P] scratch
@@ -20,22 +20,22 @@ typedef struct modify_job {
     int64_t n_row;
 } modify_job;
 
-int tess_decode_needs_position(const tess_decode_detector *detector)
+int tess_de_needs_position(const tess_decode_detector *detector)
 {
     for (int32_t i = 0; i < detector->n_block; i++) {
-        const tess_decode_columns *b = &detector->blocks[i];
-        const bool is_penalised = b->kind == TESS_DECODE_COLUMNS_PLACES && !b->has_kernel &&
+        const tess_de_columns *b = &detector->blocks[i];
+        const bool is_penalised = b->kind == TESS_DE_COLUMNS_PLACES && !b->has_kernel &&
                                   detector->config.non_local_position_penalty > 0;
-        if (b->kind == TESS_DECODE_COLUMNS_LOCAL || b->has_kernel || is_penalised) {
+        if (b->kind == TESS_DE_COLUMNS_LOCAL || b->has_kernel || is_penalised) {
             return 1;
         }
     }
     return 0;
 }
 
-int tess_decode_is_modified(const tess_decode_detector *d, const tess_decode_columns *b)
+int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b)
 {
-    return b->kind == TESS_DECODE_COLUMNS_PLACES &&
+    return b->kind == TESS_DE_COLUMNS_PLACES &&
            (b->has_kernel || d->config.non_local_position_penalty > 0);
 }
 
@@ -73,9 +73,8 @@ static void kernel_row(double std, const double *distance, int64_t animal, int64
     }
 }
 
-void tess_decode_modifier_row(const tess_decode_detector *detector,
-                              const tess_decode_columns *block, const double *distance,
-                              int64_t animal, double *row)
+void tess_de_modifier_row(const tess_decode_detector *detector, const tess_de_columns *block,
+                          const double *distance, int64_t animal, double *row)
 {
     if (block->has_kernel) {
         kernel_row(detector->config.local_position_std, distance, animal, block->n_column, row);
@@ -114,8 +113,8 @@ static tess_status modify_block(void *arg, int64_t block, int32_t worker)
             continue;
         }
         if (animal != made_for) {
-            tess_decode_modifier_row(job->detector, job->block, job->distances + animal * n, animal,
-                                     row);
+            tess_de_modifier_row(job->detector, job->block, job->distances + animal * n, animal,
+                                 row);
             made_for = animal;
         }
         add_row(job, t, row);
@@ -199,7 +198,7 @@ static tess_status animal_bins(tess_context *ctx, const tess_decode_environment 
 }
 
 static tess_status modify(tess_context *ctx, const tess_decode_detector *d,
-                          const tess_decode_columns *b, const tess_decode_observation *observation,
+                          const tess_de_columns *b, const tess_decode_observation *observation,
                           int64_t first, int64_t n_row, void *ll)
 {
     tess_decode_environment *env = d->environments[b->environment];
@@ -226,21 +225,21 @@ static tess_status modify(tess_context *ctx, const tess_decode_detector *d,
     return status;
 }
 
-tess_status tess_decode_modify_rows(tess_context *ctx, const tess_decode_detector *detector,
-                                    const tess_decode_observation *observation, int64_t first,
-                                    int64_t n_row, void *ll)
+tess_status tess_de_modify_rows(tess_context *ctx, const tess_decode_detector *detector,
+                                const tess_decode_observation *observation, int64_t first,
+                                int64_t n_row, void *ll)
 {
     for (int32_t i = 0; i < detector->n_block; i++) {
-        if (tess_decode_is_modified(detector, &detector->blocks[i])) {
+        if (tess_de_is_modified(detector, &detector->blocks[i])) {
             TESS_TRY(modify(ctx, detector, &detector->blocks[i], observation, first, n_row, ll));
         }
     }
     return TESS_OK;
 }
 
-void tess_decode_clear_missing(const tess_decode_detector *detector,
-                               const tess_decode_observation *observation, int has_nan,
-                               int64_t first, int64_t n_row, void *ll)
+void tess_de_clear_missing(const tess_decode_detector *detector,
+                           const tess_decode_observation *observation, int has_nan, int64_t first,
+                           int64_t n_row, void *ll)
 {
     const size_t row_bytes = (size_t)detector->info.n_ll *
                              (detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float));

@@ -14,12 +14,12 @@ static const uint64_t SHARE_OF_LIMIT = 4;
 
 typedef struct path_job {
     tess_context *ctx;
-    const tess_decode_hmm *hmm;
-    const tess_decode_hmm_chunk *chunk;
+    const tess_de_hmm *hmm;
+    const tess_de_hmm_chunk *chunk;
     tess_hmm_model model; // with logarithms
     tess_hmm_operator *forward;
     tess_hmm_operator *backward;
-    tess_decode_blocks blocks;
+    tess_blocks blocks;
     double *scratch;
     double *transition; // logarithms, [1 or n_row][S][S]
     double *scores;     // [block_rows][N_s]
@@ -28,16 +28,16 @@ typedef struct path_job {
     int64_t n_block;
 } path_job;
 
-static double *logs_of(tess_decode_blocks *blocks, const double *x, int64_t n)
+static double *logs_of(tess_blocks *blocks, const double *x, int64_t n)
 {
-    double *y = tess_decode_blocks_alloc(blocks, n, sizeof *y, "most likely path");
+    double *y = tess_blocks_alloc(blocks, n, sizeof *y, "most likely path");
     for (int64_t i = 0; y && i < n; i++) {
         y[i] = log(x[i]);
     }
     return y;
 }
 
-static tess_status take_operator_logs(tess_decode_blocks *blocks, tess_hmm_operator *op)
+static tess_status take_operator_logs(tess_blocks *blocks, tess_hmm_operator *op)
 {
     op->table = logs_of(blocks, op->table, op->n_table);
     if (!op->table) {
@@ -58,18 +58,18 @@ static tess_status take_operator_logs(tess_decode_blocks *blocks, tess_hmm_opera
 static tess_status take_logs(path_job *job)
 {
     const tess_hmm_model *m = &job->hmm->model;
-    const tess_decode_hmm_chunk *chunk = job->chunk;
+    const tess_de_hmm_chunk *chunk = job->chunk;
     const int64_t n_pair = (int64_t)m->n_state * m->n_state;
     job->model = *m;
-    job->forward = tess_decode_blocks_copy(&job->blocks, m->forward, m->n_operator,
-                                           sizeof *job->forward, "most likely path");
-    job->backward = tess_decode_blocks_copy(&job->blocks, m->backward, m->n_operator,
-                                            sizeof *job->backward, "most likely path");
+    job->forward = tess_blocks_copy(&job->blocks, m->forward, m->n_operator, sizeof *job->forward,
+                                    "most likely path");
+    job->backward = tess_blocks_copy(&job->blocks, m->backward, m->n_operator,
+                                     sizeof *job->backward, "most likely path");
     job->scratch =
-        tess_decode_blocks_alloc(&job->blocks, m->n_scratch, sizeof(double), "most likely path");
+        tess_blocks_alloc(&job->blocks, m->n_scratch, sizeof(double), "most likely path");
     const int64_t n_row = chunk->transition_stride == 0 ? 1 : chunk->n_row;
     job->transition =
-        tess_decode_blocks_alloc(&job->blocks, n_row * n_pair, sizeof(double), "most likely path");
+        tess_blocks_alloc(&job->blocks, n_row * n_pair, sizeof(double), "most likely path");
     if (!job->forward || !job->backward || !job->scratch || !job->transition) {
         return TESS_E_MEMORY;
     }
@@ -100,17 +100,17 @@ static tess_status take_scores(path_job *job)
         job->block_rows = (int64_t)ceil(sqrt((double)n_row));
     }
     job->n_block = (n_row + job->block_rows - 1) / job->block_rows;
-    job->scores = tess_decode_blocks_alloc(&job->blocks, job->block_rows * n_bin, sizeof(double),
-                                           "scores of the most likely path");
-    job->ends = tess_decode_blocks_alloc(&job->blocks, (job->n_block + 1) * n_bin, sizeof(double),
-                                         "scores of the most likely path");
+    job->scores = tess_blocks_alloc(&job->blocks, job->block_rows * n_bin, sizeof(double),
+                                    "scores of the most likely path");
+    job->ends = tess_blocks_alloc(&job->blocks, (job->n_block + 1) * n_bin, sizeof(double),
+                                  "scores of the most likely path");
     return job->scores && job->ends ? TESS_OK : TESS_E_MEMORY;
 }
 
 // Scores of a block's rows; only its first row's if scores is NULL.
 static tess_status score_block(path_job *job, int64_t block, double *scores)
 {
-    const tess_decode_hmm_chunk *chunk = job->chunk;
+    const tess_de_hmm_chunk *chunk = job->chunk;
     const tess_hmm_model *m = &job->model;
     const int64_t first = block * job->block_rows;
     const int64_t left = chunk->n_row - first;
@@ -140,13 +140,13 @@ static tess_status score_block(path_job *job, int64_t block, double *scores)
                                                .scores = scores,
                                                .first = end};
     TESS_TRY(tess_context_check_cancel(job->ctx));
-    return tess_decode_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_SCORES, &args, sizeof args);
+    return tess_de_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_SCORES, &args, sizeof args);
 }
 
 // Follows the best next bins through a block; *at is the bin of the row before it.
 static tess_status trace_block(const path_job *job, int64_t block, int64_t *at, int64_t *path)
 {
-    const tess_decode_hmm_chunk *chunk = job->chunk;
+    const tess_de_hmm_chunk *chunk = job->chunk;
     const tess_hmm_model *m = &job->model;
     const int64_t begin = block * job->block_rows;
     const int64_t end =
@@ -165,7 +165,7 @@ static tess_status trace_block(const path_job *job, int64_t block, int64_t *at, 
                                               .scores = job->scores + (first - begin) * m->n_bin,
                                               .from = *at,
                                               .path = path + first};
-    TESS_TRY(tess_decode_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_TRACE, &args, sizeof args));
+    TESS_TRY(tess_de_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_TRACE, &args, sizeof args));
     *at = path[end - 1];
     return TESS_OK;
 }
@@ -213,16 +213,15 @@ static tess_status find_path(path_job *job, const double *initial, int64_t *path
     return TESS_OK;
 }
 
-tess_status tess_decode_hmm_path(tess_context *ctx, const tess_decode_hmm *hmm,
-                                 const tess_decode_hmm_chunk *chunk, const double *initial,
-                                 int64_t *path)
+tess_status tess_de_hmm_path(tess_context *ctx, const tess_de_hmm *hmm,
+                             const tess_de_hmm_chunk *chunk, const double *initial, int64_t *path)
 {
     if (chunk->n_row == 0) {
         return TESS_OK;
     }
     path_job job = {.ctx = ctx, .hmm = hmm, .chunk = chunk};
-    tess_decode_blocks_init(&job.blocks, &ctx->heap);
+    tess_blocks_init(&job.blocks, &ctx->heap);
     const tess_status status = find_path(&job, initial, path);
-    tess_decode_blocks_free(&job.blocks);
+    tess_blocks_free(&job.blocks);
     return status;
 }

@@ -65,29 +65,29 @@ static tess_status check_arrays(const tess_decode_detector *d,
     return TESS_OK;
 }
 
-tess_status tess_decode_predict_desc(tess_context *ctx, const tess_decode_detector *detector,
-                                     const tess_decode_observation *observation,
-                                     const tess_decode_predict_config *config,
-                                     tess_decode_outputs *outputs, tess_decode_engine_desc *desc)
+tess_status tess_de_predict_desc(tess_context *ctx, const tess_decode_detector *detector,
+                                 const tess_decode_observation *observation,
+                                 const tess_decode_predict_config *config,
+                                 tess_decode_outputs *outputs, tess_de_engine_desc *desc)
 {
     (void)ctx;
     TESS_TRY(check_arrays(detector, config, outputs, observation->n_time));
-    *desc = (tess_decode_engine_desc){.detector = detector,
-                                      .observation = observation,
-                                      .design = config->design,
-                                      .n_chunk = config->n_chunk};
-    tess_decode_rows_of_array(config->log_likelihood, &desc->given_ll);
-    tess_decode_rows_of_array(outputs->log_likelihood, &desc->ll);
-    tess_decode_rows_of_array(outputs->acausal_posterior, &desc->acausal);
-    tess_decode_rows_of_array(outputs->causal_posterior, &desc->causal);
-    tess_decode_rows_of_array(outputs->predictive_posterior, &desc->predictive);
-    tess_decode_rows_of_array(outputs->acausal_state_probabilities, &desc->acausal_states);
-    tess_decode_rows_of_array(outputs->causal_state_probabilities, &desc->causal_states);
-    tess_decode_rows_of_array(outputs->predictive_state_probabilities, &desc->predictive_states);
+    *desc = (tess_de_engine_desc){.detector = detector,
+                                  .observation = observation,
+                                  .design = config->design,
+                                  .n_chunk = config->n_chunk};
+    tess_de_rows_of_array(config->log_likelihood, &desc->given_ll);
+    tess_de_rows_of_array(outputs->log_likelihood, &desc->ll);
+    tess_de_rows_of_array(outputs->acausal_posterior, &desc->acausal);
+    tess_de_rows_of_array(outputs->causal_posterior, &desc->causal);
+    tess_de_rows_of_array(outputs->predictive_posterior, &desc->predictive);
+    tess_de_rows_of_array(outputs->acausal_state_probabilities, &desc->acausal_states);
+    tess_de_rows_of_array(outputs->causal_state_probabilities, &desc->causal_states);
+    tess_de_rows_of_array(outputs->predictive_state_probabilities, &desc->predictive_states);
     return TESS_OK;
 }
 
-void tess_decode_engine_warn(const tess_decode_engine *engine)
+void tess_de_engine_warn(const tess_de_engine *engine)
 {
     const tess_decode_likelihood_report *r = &engine->report;
     const tess_decode_detector *d = engine->desc.detector;
@@ -115,27 +115,27 @@ void tess_decode_engine_warn(const tess_decode_engine *engine)
     }
 }
 
-void tess_decode_predict_finish(const tess_decode_engine *engine, tess_decode_outputs *outputs)
+void tess_de_predict_finish(const tess_de_engine *engine, tess_decode_outputs *outputs)
 {
     outputs->log_evidence = engine->carry.log_evidence;
     outputs->n_impossible = engine->carry.n_impossible;
     outputs->first_impossible = engine->carry.first_impossible;
     outputs->likelihood = engine->report;
-    tess_decode_engine_warn(engine);
+    tess_de_engine_warn(engine);
 }
 
 // The most likely path needs the likelihood of all rows at once.
-static tess_status find_path(tess_context *ctx, const tess_decode_engine_desc *desc, int64_t *path)
+static tess_status find_path(tess_context *ctx, const tess_de_engine_desc *desc, int64_t *path)
 {
     const tess_decode_detector *d = desc->detector;
-    const tess_decode_rows *ll = desc->given_ll.dtype != 0 ? &desc->given_ll : &desc->ll;
+    const tess_de_rows *ll = desc->given_ll.dtype != 0 ? &desc->given_ll : &desc->ll;
     const int64_t n_time = desc->observation->n_time;
     const int64_t n_state = d->info.n_state;
-    tess_decode_hmm_chunk chunk = {.n_row = n_time,
-                                   .ll = ll->memory,
-                                   .ll_dtype = ll->dtype,
-                                   .dtype = d->dtype,
-                                   .transition = d->discrete_transition};
+    tess_de_hmm_chunk chunk = {.n_row = n_time,
+                               .ll = ll->memory,
+                               .ll_dtype = ll->dtype,
+                               .dtype = d->dtype,
+                               .transition = d->discrete_transition};
     double *transition = NULL;
     const size_t bytes = (size_t)(n_time * n_state * n_state) * sizeof(double);
     if (d->info.n_coefficient > 0) {
@@ -143,18 +143,18 @@ static tess_status find_path(tess_context *ctx, const tess_decode_engine_desc *d
         if (!transition) {
             return TESS_E_MEMORY;
         }
-        tess_decode_transition_rows(d, desc->design, 0, n_time, transition);
+        tess_de_transition_rows(d, desc->design, 0, n_time, transition);
         chunk.transition = transition;
         chunk.transition_stride = n_state * n_state;
     }
-    const tess_status status = tess_decode_hmm_path(ctx, d->hmm, &chunk, d->initial, path);
+    const tess_status status = tess_de_hmm_path(ctx, d->hmm, &chunk, d->initial, path);
     tess_heap_free(&ctx->heap, transition, bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
 // Room for the likelihood of all rows, where a path is wanted and nobody brought it.
 static tess_status hold_likelihood(tess_context *ctx, const tess_decode_outputs *outputs,
-                                   tess_decode_engine_desc *desc, tess_decode_blocks *memory)
+                                   tess_de_engine_desc *desc, tess_blocks *memory)
 {
     const tess_decode_detector *d = desc->detector;
     if (!outputs->most_likely_bin || desc->given_ll.dtype != 0 || desc->ll.dtype != 0) {
@@ -172,11 +172,11 @@ static tess_status hold_likelihood(tess_context *ctx, const tess_decode_outputs 
                   (unsigned long long)(ctx->memory_limit_bytes >> 20),
                   (unsigned long long)(((uint64_t)items * item >> 19) + 2));
     }
-    void *ll = tess_decode_blocks_alloc(memory, items, item, "likelihood of all rows");
+    void *ll = tess_blocks_alloc(memory, items, item, "likelihood of all rows");
     if (!ll) {
         return TESS_E_MEMORY;
     }
-    tess_decode_rows_of_memory(ll, d->dtype, d->info.n_ll, &desc->ll);
+    tess_de_rows_of_memory(ll, d->dtype, d->info.n_ll, &desc->ll);
     return TESS_OK;
 }
 
@@ -189,18 +189,18 @@ static bool wants_likelihood_only(const tess_decode_outputs *o)
            !o->predictive_state_probabilities;
 }
 
-static tess_status predict(tess_context *ctx, tess_decode_engine_desc *desc,
-                           tess_decode_outputs *outputs, tess_decode_blocks *memory)
+static tess_status predict(tess_context *ctx, tess_de_engine_desc *desc,
+                           tess_decode_outputs *outputs, tess_blocks *memory)
 {
     desc->likelihood_only = wants_likelihood_only(outputs);
     TESS_TRY(hold_likelihood(ctx, outputs, desc, memory));
-    tess_decode_engine *engine = NULL;
-    TESS_TRY(tess_decode_engine_create(ctx, desc, &engine));
-    tess_status status = tess_decode_engine_run(engine);
+    tess_de_engine *engine = NULL;
+    TESS_TRY(tess_de_engine_create(ctx, desc, &engine));
+    tess_status status = tess_de_engine_run(engine);
     if (status == TESS_OK) {
-        tess_decode_predict_finish(engine, outputs);
+        tess_de_predict_finish(engine, outputs);
     }
-    tess_decode_engine_destroy(engine);
+    tess_de_engine_destroy(engine);
     if (status == TESS_OK && outputs->most_likely_bin) {
         status = find_path(ctx, desc, outputs->most_likely_bin);
     }
@@ -225,12 +225,12 @@ tess_status tess_decode_predict(tess_context *ctx, const tess_decode_detector *d
     tess_decode_outputs_init(&wanted, sizeof wanted);
     TESS_TRY(tess_struct_read(outputs, &wanted, sizeof wanted, "outputs"));
     const uint32_t given_bytes = outputs->struct_size;
-    tess_decode_engine_desc desc;
-    TESS_TRY(tess_decode_predict_desc(ctx, detector, &seen, &own, &wanted, &desc));
-    tess_decode_blocks memory;
-    tess_decode_blocks_init(&memory, &ctx->heap);
+    tess_de_engine_desc desc;
+    TESS_TRY(tess_de_predict_desc(ctx, detector, &seen, &own, &wanted, &desc));
+    tess_blocks memory;
+    tess_blocks_init(&memory, &ctx->heap);
     const tess_status status = predict(ctx, &desc, &wanted, &memory);
-    tess_decode_blocks_free(&memory);
+    tess_blocks_free(&memory);
     if (status == TESS_OK) {
         memcpy(outputs, &wanted, given_bytes < sizeof wanted ? given_bytes : sizeof wanted);
         outputs->struct_size = given_bytes;

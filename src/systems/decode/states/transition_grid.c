@@ -83,7 +83,7 @@ static int64_t cell_of(const tess_decode_environment_info *env, const grid_plan 
 static void reach(const grid_layout *grid, int axis, int64_t low, int64_t high, const uint8_t *set,
                   uint8_t *out)
 {
-    const int64_t step = tess_decode_grid_step(grid, axis);
+    const int64_t step = tess_de_grid_step(grid, axis);
     memset(out, 0, (size_t)grid->n_cell);
     for (int64_t line = 0; line < grid->n_line; line++) {
         for (int64_t i = 0; i < grid->n[grid->n_axis - 1]; i++) {
@@ -91,7 +91,7 @@ static void reach(const grid_layout *grid, int axis, int64_t low, int64_t high, 
             if (!set[cell]) {
                 continue;
             }
-            const int64_t at = tess_decode_grid_index(grid, axis, line, i);
+            const int64_t at = tess_de_grid_index(grid, axis, line, i);
             const int64_t from = at + low > 0 ? at + low : 0;
             const int64_t to = at + high < grid->n[axis] - 1 ? at + high : grid->n[axis] - 1;
             for (int64_t k = from; k <= to; k++) {
@@ -141,9 +141,9 @@ static void make_passes(const grid_plan *plan, grid_layout *grid, const int64_t 
         }
         first[p] = tiles->n;
         if (axis == n_axis - 1) {
-            tess_decode_grid_along(grid, steps, held, want, tiles);
+            tess_de_grid_along(grid, steps, held, want, tiles);
         } else {
-            tess_decode_grid_across(grid, axis, steps, held, want, tiles);
+            tess_de_grid_across(grid, axis, steps, held, want, tiles);
         }
         memcpy(held, want, (size_t)grid->n_cell);
     }
@@ -151,7 +151,7 @@ static void make_passes(const grid_plan *plan, grid_layout *grid, const int64_t 
 }
 
 typedef struct walk_build {
-    tess_decode_blocks *blocks;
+    tess_blocks *blocks;
     const tess_decode_environment_info *env;
     grid_layout grid; // with the steps of one direction
     double *table;
@@ -169,20 +169,19 @@ static tess_status prepare(const tess_decode_movement *movement, int is_exact, d
         grid->steps[a].middle = build->n_table + env->grid_shape[a] - 1 + GRID_TILE;
         build->n_table += 2 * (env->grid_shape[a] + GRID_TILE);
     }
-    build->table =
-        tess_decode_blocks_alloc(build->blocks, build->n_table, sizeof(double), "movement");
+    build->table = tess_blocks_alloc(build->blocks, build->n_table, sizeof(double), "movement");
     if (!build->table) {
         return TESS_E_MEMORY;
     }
     for (int a = 0; a < grid->n_axis; a++) {
         grid->steps[a].table = build->table;
-        fill_steps(env, movement, a, tess_decode_least_step(is_exact), sign, &grid->steps[a]);
+        fill_steps(env, movement, a, tess_de_least_step(is_exact), sign, &grid->steps[a]);
     }
     return TESS_OK;
 }
 
 // Every plan's work; the best goes to *best.
-static tess_status choose(walk_build *build, tess_decode_blocks *temporary, grid_plan *best,
+static tess_status choose(walk_build *build, tess_blocks *temporary, grid_plan *best,
                           int64_t *best_cost)
 {
     const tess_decode_environment_info *env = build->env;
@@ -200,10 +199,9 @@ static tess_status choose(walk_build *build, tess_decode_blocks *temporary, grid
             }
         }
         lay_out(env, &plan, &build->grid);
-        int64_t *cells =
-            tess_decode_blocks_alloc(temporary, env->n_interior, sizeof *cells, "movement");
+        int64_t *cells = tess_blocks_alloc(temporary, env->n_interior, sizeof *cells, "movement");
         uint8_t *sets =
-            tess_decode_blocks_alloc(temporary, (2 + n_axis) * build->grid.n_cell, 1, "movement");
+            tess_blocks_alloc(temporary, (2 + n_axis) * build->grid.n_cell, 1, "movement");
         if (!cells || !sets) {
             return TESS_E_MEMORY;
         }
@@ -222,7 +220,7 @@ static tess_status choose(walk_build *build, tess_decode_blocks *temporary, grid
 }
 
 // The operator without its row sums.
-static tess_status compile(walk_build *build, const grid_plan *plan, tess_decode_blocks *temporary,
+static tess_status compile(walk_build *build, const grid_plan *plan, tess_blocks *temporary,
                            tess_hmm_operator *op)
 {
     const tess_decode_environment_info *env = build->env;
@@ -230,9 +228,9 @@ static tess_status compile(walk_build *build, const grid_plan *plan, tess_decode
     const int n_axis = build->grid.n_axis;
     grid_layout *grid = &build->grid;
     lay_out(env, plan, grid);
-    int64_t *cells = tess_decode_blocks_alloc(temporary, n, sizeof *cells, "movement");
-    uint8_t *sets = tess_decode_blocks_alloc(temporary, (2 + n_axis) * grid->n_cell, 1, "movement");
-    int32_t *index = tess_decode_blocks_alloc(build->blocks, n, sizeof *index, "movement");
+    int64_t *cells = tess_blocks_alloc(temporary, n, sizeof *cells, "movement");
+    uint8_t *sets = tess_blocks_alloc(temporary, (2 + n_axis) * grid->n_cell, 1, "movement");
+    int32_t *index = tess_blocks_alloc(build->blocks, n, sizeof *index, "movement");
     if (!cells || !sets || !index) {
         return TESS_E_MEMORY;
     }
@@ -243,7 +241,7 @@ static tess_status compile(walk_build *build, const grid_plan *plan, tess_decode
     grid_tiles tiles = {0};
     int64_t first[TESS_DECODE_MAX_DIM + 1];
     make_passes(plan, grid, cells, n, sets, &tiles, first);
-    tiles.tiles = tess_decode_blocks_alloc(build->blocks, tiles.n, sizeof *tiles.tiles, "movement");
+    tiles.tiles = tess_blocks_alloc(build->blocks, tiles.n, sizeof *tiles.tiles, "movement");
     if (!tiles.tiles) {
         return TESS_E_MEMORY;
     }
@@ -265,12 +263,11 @@ static tess_status compile(walk_build *build, const grid_plan *plan, tess_decode
 }
 
 // 1 / Z of every interior bin, 0 where nothing can be reached.
-static tess_status invert_row_sums(const walk_build *build, tess_decode_blocks *temporary,
-                                   double *inverse)
+static tess_status invert_row_sums(const walk_build *build, tess_blocks *temporary, double *inverse)
 {
     const tess_decode_environment_info *env = build->env;
-    double *sums = tess_decode_blocks_alloc(temporary, env->n_bin, sizeof *sums, "movement");
-    double *line = tess_decode_blocks_alloc(temporary, env->n_bin, sizeof *line, "movement");
+    double *sums = tess_blocks_alloc(temporary, env->n_bin, sizeof *sums, "movement");
+    double *line = tess_blocks_alloc(temporary, env->n_bin, sizeof *line, "movement");
     if (!sums || !line) {
         return TESS_E_MEMORY;
     }
@@ -305,13 +302,12 @@ static tess_status invert_row_sums(const walk_build *build, tess_decode_blocks *
     return TESS_OK;
 }
 
-static tess_status build_walk(tess_decode_blocks *blocks, tess_decode_blocks *temporary,
+static tess_status build_walk(tess_blocks *blocks, tess_blocks *temporary,
                               const tess_decode_environment_info *env,
                               const tess_decode_movement *movement, int is_exact,
-                              tess_decode_operator *out)
+                              tess_de_operator *out)
 {
-    double *inverse =
-        tess_decode_blocks_alloc(blocks, env->n_interior, sizeof *inverse, "movement");
+    double *inverse = tess_blocks_alloc(blocks, env->n_interior, sizeof *inverse, "movement");
     if (!inverse) {
         return TESS_E_MEMORY;
     }
@@ -331,15 +327,14 @@ static tess_status build_walk(tess_decode_blocks *blocks, tess_decode_blocks *te
     return TESS_OK;
 }
 
-tess_status tess_decode_operator_of_walk(tess_decode_blocks *blocks,
-                                         const tess_decode_environment_info *env,
-                                         const tess_decode_movement *movement, int is_exact,
-                                         tess_decode_operator *out)
+tess_status tess_de_operator_of_walk(tess_blocks *blocks, const tess_decode_environment_info *env,
+                                     const tess_decode_movement *movement, int is_exact,
+                                     tess_de_operator *out)
 {
     memset(out, 0, sizeof *out);
-    tess_decode_blocks temporary;
-    tess_decode_blocks_init(&temporary, blocks->heap);
+    tess_blocks temporary;
+    tess_blocks_init(&temporary, blocks->heap);
     const tess_status status = build_walk(blocks, &temporary, env, movement, is_exact, out);
-    tess_decode_blocks_free(&temporary);
+    tess_blocks_free(&temporary);
     return status;
 }

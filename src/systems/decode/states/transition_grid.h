@@ -28,9 +28,9 @@ typedef struct grid_layout {
 } grid_layout;
 
 // Cells from one index to the next along an axis of the layout.
-int64_t tess_decode_grid_step(const grid_layout *grid, int axis);
+int64_t tess_de_grid_step(const grid_layout *grid, int axis);
 // Index along an axis of the i-th cell of a line.
-int64_t tess_decode_grid_index(const grid_layout *grid, int axis, int64_t line, int64_t i);
+int64_t tess_de_grid_index(const grid_layout *grid, int axis, int64_t line, int64_t i);
 
 typedef struct grid_tiles {
     tess_tile_sum *tiles; // NULL: counted only
@@ -39,10 +39,10 @@ typedef struct grid_tiles {
 } grid_tiles;
 
 // Tiles that give every wanted cell its sum over the cells held, in a pass along the last axis...
-void tess_decode_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
-                            const uint8_t *want, grid_tiles *tiles);
+void tess_de_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
+                        const uint8_t *want, grid_tiles *tiles);
 // ... or along another one.
-void tess_decode_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
-                             const uint8_t *held, const uint8_t *want, grid_tiles *tiles);
+void tess_de_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
+                         const uint8_t *held, const uint8_t *want, grid_tiles *tiles);
 
 #endif

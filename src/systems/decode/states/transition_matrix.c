@@ -9,7 +9,7 @@
 // Columns of a block: two of the longest common vectors.
 enum { WIDTH = 16 };
 
-double tess_decode_least_step(int is_exact)
+double tess_de_least_step(int is_exact)
 {
     return is_exact ? 0 : (double)FLT_MIN;
 }
@@ -97,12 +97,12 @@ static void walk(const matrix_view *m, matrix_build *build)
     }
 }
 
-static tess_status compile(tess_decode_blocks *blocks, const matrix_view *m, tess_hmm_operator *op)
+static tess_status compile(tess_blocks *blocks, const matrix_view *m, tess_hmm_operator *op)
 {
     matrix_build build = {0};
     walk(m, &build);
-    build.tiles = tess_decode_blocks_alloc(blocks, build.n_tile, sizeof *build.tiles, "movement");
-    build.table = tess_decode_blocks_alloc(blocks, build.n_table, sizeof *build.table, "movement");
+    build.tiles = tess_blocks_alloc(blocks, build.n_tile, sizeof *build.tiles, "movement");
+    build.table = tess_blocks_alloc(blocks, build.n_table, sizeof *build.table, "movement");
     if (!build.tiles || !build.table) {
         return TESS_E_MEMORY;
     }
@@ -116,11 +116,10 @@ static tess_status compile(tess_decode_blocks *blocks, const matrix_view *m, tes
     return TESS_OK;
 }
 
-tess_status tess_decode_operator_of_matrix(tess_decode_blocks *blocks, const double *matrix,
-                                           int64_t n_in, int64_t n_out, int is_exact,
-                                           tess_decode_operator *out)
+tess_status tess_de_operator_of_matrix(tess_blocks *blocks, const double *matrix, int64_t n_in,
+                                       int64_t n_out, int is_exact, tess_de_operator *out)
 {
-    const double least = tess_decode_least_step(is_exact);
+    const double least = tess_de_least_step(is_exact);
     const matrix_view straight = {matrix, n_in, n_out, n_out, 1, least};
     const matrix_view transposed = {matrix, n_out, n_in, 1, n_out, least};
     memset(out, 0, sizeof *out);

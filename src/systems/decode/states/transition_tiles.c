@@ -4,7 +4,7 @@
 // What a tile costs besides its terms, in vector operations.
 enum { TILE_OVERHEAD = 24 };
 
-int64_t tess_decode_grid_step(const grid_layout *grid, int axis)
+int64_t tess_de_grid_step(const grid_layout *grid, int axis)
 {
     int64_t step = axis == grid->n_axis - 1 ? 1 : grid->pitch;
     for (int a = axis + 1; a + 1 < grid->n_axis; a++) {
@@ -13,7 +13,7 @@ int64_t tess_decode_grid_step(const grid_layout *grid, int axis)
     return step;
 }
 
-int64_t tess_decode_grid_index(const grid_layout *grid, int axis, int64_t line, int64_t i)
+int64_t tess_de_grid_index(const grid_layout *grid, int axis, int64_t line, int64_t i)
 {
     if (axis == grid->n_axis - 1) {
         return i;
@@ -154,8 +154,8 @@ static void along_band(const grid_layout *grid, const grid_steps *steps, const u
     }
 }
 
-void tess_decode_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
-                            const uint8_t *want, grid_tiles *tiles)
+void tess_de_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
+                        const uint8_t *want, grid_tiles *tiles)
 {
     for (int64_t line = 0; line < grid->n_line; line += GRID_TILE) {
         const int64_t n_line = least(GRID_TILE, grid->n_line - line);
@@ -212,10 +212,10 @@ static void across_box(const grid_steps *steps, const uint8_t *held, const uint8
     }
 }
 
-void tess_decode_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
-                             const uint8_t *held, const uint8_t *want, grid_tiles *tiles)
+void tess_de_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
+                         const uint8_t *held, const uint8_t *want, grid_tiles *tiles)
 {
-    const int64_t step = tess_decode_grid_step(grid, axis);
+    const int64_t step = tess_de_grid_step(grid, axis);
     const int64_t n = grid->n[axis];
     const int64_t n_outer = grid->n_line * grid->pitch / (n * step);
     for (int64_t outer = 0; outer < n_outer; outer++) {

@@ -15,7 +15,7 @@
 
 enum { POSITION_ROWS = 65536 };
 
-int tess_decode_result_is_folder(const char *path)
+int tess_de_result_is_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -31,7 +31,7 @@ static uint64_t layout_bytes(const tess_format_layout *item)
     return bytes;
 }
 
-uint64_t tess_decode_result_bytes(const tess_decode_result *result)
+uint64_t tess_de_result_bytes(const tess_de_result *result)
 {
     uint64_t bytes = UINT64_C(1) << 20; // headers, names, attributes
     for (int64_t i = 0; i < result->n_item; i++) {
@@ -64,19 +64,19 @@ static tess_status open_file(const char *path, int *fd)
     return TESS_OK;
 }
 
-static tess_status path_of_item(tess_decode_result *r, int64_t i, const char **path)
+static tess_status path_of_item(tess_de_result *r, int64_t i, const char **path)
 {
-    char text[TESS_DECODE_RESULT_PATH + 128];
+    char text[TESS_DE_RESULT_PATH + 128];
     snprintf(text, sizeof text, "%s/%s.npy", r->work_path, r->layout[i].dataset);
-    *path = tess_decode_blocks_copy(&r->memory, text, (int64_t)strlen(text) + 1, 1, "names");
+    *path = tess_blocks_copy(&r->memory, text, (int64_t)strlen(text) + 1, 1, "names");
     return *path ? TESS_OK : TESS_E_MEMORY;
 }
 
 // One .npy file: header, room, and data if they are known.
-static tess_status create_npy(tess_decode_result *r, int64_t i)
+static tess_status create_npy(tess_de_result *r, int64_t i)
 {
     tess_format_layout *layout = &r->layout[i];
-    tess_decode_result_item *item = &r->items[i];
+    tess_de_result_item *item = &r->items[i];
     TESS_TRY(path_of_item(r, i, &item->path));
     char header[TESS_NPY_HEADER_MAX_BYTES];
     const size_t n = tess_npy_header_make(header, sizeof header, (tess_dtype)layout->dtype,
@@ -94,7 +94,7 @@ static tess_status create_npy(tess_decode_result *r, int64_t i)
     return tess_file_resize(item->fd, item->path, n + layout_bytes(layout));
 }
 
-static tess_status create_folder(tess_decode_result *r, const char *provenance)
+static tess_status create_folder(tess_de_result *r, const char *provenance)
 {
     if (mkdir(r->work_path, 0777) != 0 && errno != EEXIST) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot create the folder: %s", r->work_path, strerror(errno));
@@ -102,12 +102,12 @@ static tess_status create_folder(tess_decode_result *r, const char *provenance)
     for (int64_t i = 0; i < r->n_item; i++) {
         TESS_TRY(create_npy(r, i));
     }
-    char path[TESS_DECODE_RESULT_PATH + 32];
+    char path[TESS_DE_RESULT_PATH + 32];
     snprintf(path, sizeof path, "%s/provenance.json", r->work_path);
     return tess_file_write_text(path, provenance, 1);
 }
 
-static tess_status create_file(tess_decode_result *r, const char *provenance)
+static tess_status create_file(tess_de_result *r, const char *provenance)
 {
     if (!r->format->lay_out) {
         TESS_FAIL(TESS_E_UNSUPPORTED,
@@ -117,10 +117,10 @@ static tess_status create_file(tess_decode_result *r, const char *provenance)
     return r->format->lay_out(&r->ctx->host, r->work_path, r->layout, r->n_item, provenance);
 }
 
-static tess_status open_items(tess_decode_result *r)
+static tess_status open_items(tess_de_result *r)
 {
     for (int64_t i = 0; i < r->n_item; i++) {
-        tess_decode_result_item *item = &r->items[i];
+        tess_de_result_item *item = &r->items[i];
         if (r->is_folder && item->fd < 0) {
             TESS_TRY(path_of_item(r, i, &item->path));
             TESS_TRY(open_file(item->path, &item->fd));
@@ -143,7 +143,7 @@ static tess_status open_items(tess_decode_result *r)
 
 static tess_status write_rows(void *self, int64_t first, int64_t count, const void *src)
 {
-    const tess_decode_result_item *item = self;
+    const tess_de_result_item *item = self;
     return tess_file_write_at(item->fd, item->path, src,
                               (size_t)((uint64_t)count * item->row_bytes),
                               item->offset + (uint64_t)first * item->row_bytes);
@@ -151,13 +151,13 @@ static tess_status write_rows(void *self, int64_t first, int64_t count, const vo
 
 static tess_status read_rows(void *self, int64_t first, int64_t count, void *dst)
 {
-    const tess_decode_result_item *item = self;
+    const tess_de_result_item *item = self;
     return tess_file_read_at(item->fd, item->path, dst, (size_t)((uint64_t)count * item->row_bytes),
                              item->offset + (uint64_t)first * item->row_bytes);
 }
 
 // Places of rows first.. along each axis; raw has room for [n][n_dim], place for [n][n_place_dim].
-static tess_status true_places(const tess_decode_result *r, int64_t first, int64_t n, double *raw,
+static tess_status true_places(const tess_de_result *r, int64_t first, int64_t n, double *raw,
                                double *place)
 {
     const tess_decode_environment *env = r->detector->environments[0];
@@ -172,7 +172,7 @@ static tess_status true_places(const tess_decode_result *r, int64_t first, int64
 }
 
 // The first of the true position's axes among the items.
-static int64_t first_true_item(const tess_decode_result *r)
+static int64_t first_true_item(const tess_de_result *r)
 {
     int64_t i = 0;
     while (strncmp(r->layout[i].dataset, "true_", 5) != 0) {
@@ -181,7 +181,7 @@ static int64_t first_true_item(const tess_decode_result *r)
     return i;
 }
 
-static tess_status write_true_position(tess_decode_result *r)
+static tess_status write_true_position(tess_de_result *r)
 {
     if (r->n_true_axis == 0) {
         return TESS_OK;
@@ -210,8 +210,8 @@ static tess_status write_true_position(tess_decode_result *r)
     return status;
 }
 
-tess_status tess_decode_result_create(tess_decode_result *result, const char *work_path,
-                                      const char *provenance)
+tess_status tess_de_result_create(tess_de_result *result, const char *work_path,
+                                  const char *provenance)
 {
     snprintf(result->work_path, sizeof result->work_path, "%s", work_path);
     TESS_TRY(result->is_folder ? create_folder(result, provenance)
@@ -219,7 +219,7 @@ tess_status tess_decode_result_create(tess_decode_result *result, const char *wo
     TESS_TRY(open_items(result));
     TESS_TRY(write_true_position(result));
     // The names, too, must outlive a crash that a checkpoint outlives.
-    char folder[TESS_DECODE_RESULT_PATH];
+    char folder[TESS_DE_RESULT_PATH];
     snprintf(folder, sizeof folder, "%s", work_path);
     char *slash = strrchr(folder, '/');
     if (slash) {
@@ -229,8 +229,8 @@ tess_status tess_decode_result_create(tess_decode_result *result, const char *wo
     return result->is_folder ? sync_folder(work_path) : TESS_OK;
 }
 
-tess_status tess_decode_result_reopen(tess_decode_result *result, const char *work_path,
-                                      const uint64_t *offsets)
+tess_status tess_de_result_reopen(tess_de_result *result, const char *work_path,
+                                  const uint64_t *offsets)
 {
     snprintf(result->work_path, sizeof result->work_path, "%s", work_path);
     for (int64_t i = 0; i < result->n_item; i++) {
@@ -239,7 +239,7 @@ tess_status tess_decode_result_reopen(tess_decode_result *result, const char *wo
     return open_items(result);
 }
 
-static int64_t find_item(const tess_decode_result *r, const char *name)
+static int64_t find_item(const tess_de_result *r, const char *name)
 {
     for (int64_t i = 0; i < r->n_item; i++) {
         if (strcmp(r->layout[i].dataset, name) == 0) {
@@ -252,8 +252,8 @@ static int64_t find_item(const tess_decode_result *r, const char *name)
 // Distinct columns to the bins of every state.
 static tess_status write_likelihood(void *self, int64_t first, int64_t count, const void *src)
 {
-    const tess_decode_result_item *item = self;
-    const tess_decode_result *r = item->result;
+    const tess_de_result_item *item = self;
+    const tess_de_result *r = item->result;
     const tess_decode_detector_info *info = &r->detector->info;
     const size_t bytes = (size_t)(item->row_bytes / (uint64_t)info->n_state_bin);
     for (int64_t at = 0; at < count; at += r->expand_rows) {
@@ -272,7 +272,7 @@ static tess_status write_likelihood(void *self, int64_t first, int64_t count, co
     return TESS_OK;
 }
 
-void tess_decode_result_rows(tess_decode_result *result, const char *name, tess_decode_rows *rows)
+void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows *rows)
 {
     memset(rows, 0, sizeof *rows);
     const int64_t i = find_item(result, name);
@@ -280,22 +280,22 @@ void tess_decode_result_rows(tess_decode_result *result, const char *name, tess_
         return;
     }
     const bool is_likelihood = strcmp(name, "log_likelihood") == 0;
-    *rows = (tess_decode_rows){.dtype = result->layout[i].dtype,
-                               .width = is_likelihood ? result->detector->info.n_ll
-                                                      : result->layout[i].shape[1],
-                               .self = &result->items[i],
-                               .read = read_rows,
-                               .write = is_likelihood ? write_likelihood : write_rows};
+    *rows = (tess_de_rows){.dtype = result->layout[i].dtype,
+                           .width = is_likelihood ? result->detector->info.n_ll
+                                                  : result->layout[i].shape[1],
+                           .self = &result->items[i],
+                           .read = read_rows,
+                           .write = is_likelihood ? write_likelihood : write_rows};
 }
 
-tess_status tess_decode_result_put(tess_decode_result *result, const char *name, const void *data)
+tess_status tess_de_result_put(tess_de_result *result, const char *name, const void *data)
 {
     const int64_t i = find_item(result, name);
     return tess_file_write_at(result->items[i].fd, result->items[i].path, data,
                               (size_t)layout_bytes(&result->layout[i]), result->items[i].offset);
 }
 
-tess_status tess_decode_result_sync(tess_decode_result *result)
+tess_status tess_de_result_sync(tess_de_result *result)
 {
     for (int64_t i = 0; i < (result->is_folder ? result->n_item : 1); i++) {
         TESS_TRY(tess_file_sync(result->items[i].fd, result->items[i].path));
@@ -303,7 +303,7 @@ tess_status tess_decode_result_sync(tess_decode_result *result)
     return TESS_OK;
 }
 
-static void close_items(tess_decode_result *r)
+static void close_items(tess_de_result *r)
 {
     for (int64_t i = 0; i < (r->is_folder ? r->n_item : 1); i++) {
         if (r->items[i].fd >= 0) {
@@ -333,10 +333,10 @@ static void remove_folder(const char *path)
 }
 
 // A folder cannot replace another in one step: the old one steps aside first.
-static tess_status name_folder(tess_decode_result *r, int overwrite)
+static tess_status name_folder(tess_de_result *r, int overwrite)
 {
     TESS_TRY(sync_folder(r->work_path));
-    char aside[TESS_DECODE_RESULT_PATH + 64];
+    char aside[TESS_DE_RESULT_PATH + 64];
     snprintf(aside, sizeof aside, "%s.tmp.%ld.00000000", r->path, (long)getpid());
     const bool has_old = access(r->path, F_OK) == 0;
     if (has_old && !overwrite) {
@@ -355,16 +355,16 @@ static tess_status name_folder(tess_decode_result *r, int overwrite)
     return status;
 }
 
-tess_status tess_decode_result_commit(tess_decode_result *result, int overwrite)
+tess_status tess_de_result_commit(tess_de_result *result, int overwrite)
 {
-    TESS_TRY(tess_decode_result_sync(result));
+    TESS_TRY(tess_de_result_sync(result));
     TESS_TRY(result->is_folder ? name_folder(result, overwrite)
                                : tess_file_rename(result->work_path, result->path, overwrite));
     result->work_path[0] = '\0';
     return TESS_OK;
 }
 
-void tess_decode_result_discard(tess_decode_result *result)
+void tess_de_result_discard(tess_de_result *result)
 {
     if (result->work_path[0] && result->is_folder) {
         remove_folder(result->work_path);
@@ -374,10 +374,10 @@ void tess_decode_result_discard(tess_decode_result *result)
     result->work_path[0] = '\0';
 }
 
-void tess_decode_result_close(tess_decode_result *result)
+void tess_de_result_close(tess_de_result *result)
 {
     if (result->ctx) {
         close_items(result);
-        tess_decode_blocks_free(&result->memory);
+        tess_blocks_free(&result->memory);
     }
 }

@@ -27,64 +27,62 @@
 #include "tessera/decode/stream.h"
 #include "tessera/sys/format.h"
 
-enum { TESS_DECODE_RESULT_PATH = 1024, TESS_DECODE_RESULT_ITEMS = 96 };
+enum { TESS_DE_RESULT_PATH = 1024, TESS_DE_RESULT_ITEMS = 96 };
 
 // One data set and, once the file is there, how to reach its rows.
-typedef struct tess_decode_result_item {
+typedef struct tess_de_result_item {
     int fd;
     const char *path; // for messages
     uint64_t row_bytes;
     uint64_t offset;
-    struct tess_decode_result *result;
-} tess_decode_result_item;
+    struct tess_de_result *result;
+} tess_de_result_item;
 
-typedef struct tess_decode_result {
+typedef struct tess_de_result {
     tess_context *ctx;
     const tess_decode_detector *detector;
     const tess_decode_observation *observation;
     int is_folder;
-    const tess_format *format;               // of a file
-    char path[TESS_DECODE_RESULT_PATH];      // the final name
-    char work_path[TESS_DECODE_RESULT_PATH]; // what is being written; "" if nothing is
-    tess_format_layout layout[TESS_DECODE_RESULT_ITEMS];
-    tess_decode_result_item items[TESS_DECODE_RESULT_ITEMS];
+    const tess_format *format;           // of a file
+    char path[TESS_DE_RESULT_PATH];      // the final name
+    char work_path[TESS_DE_RESULT_PATH]; // what is being written; "" if nothing is
+    tess_format_layout layout[TESS_DE_RESULT_ITEMS];
+    tess_de_result_item items[TESS_DE_RESULT_ITEMS];
     int64_t n_item;
     int64_t n_true_axis;         // true positions are written as soon as the file is there
     const double *true_position; // [T][n_dim] given, or NULL: interpolated
     void *expand_buffer;         // [n][N_s] likelihood spread over states
     int64_t expand_rows;
-    tess_decode_blocks memory;
-} tess_decode_result;
+    tess_blocks memory;
+} tess_de_result;
 
 // Everything that will be in the result. result_items.c.
-TESS_MUST_CHECK tess_status tess_decode_result_describe(tess_context *ctx,
-                                                        const tess_decode_detector *detector,
-                                                        const tess_decode_observation *observation,
-                                                        const tess_decode_stream_config *config,
-                                                        tess_decode_result *result);
-void tess_decode_result_close(tess_decode_result *result);
+TESS_MUST_CHECK tess_status tess_de_result_describe(tess_context *ctx,
+                                                    const tess_decode_detector *detector,
+                                                    const tess_decode_observation *observation,
+                                                    const tess_decode_stream_config *config,
+                                                    tess_de_result *result);
+void tess_de_result_close(tess_de_result *result);
 // 1 if path ends like a folder: no suffix, or a slash.
-int tess_decode_result_is_folder(const char *path);
+int tess_de_result_is_folder(const char *path);
 
 // Bytes of data in all.
-uint64_t tess_decode_result_bytes(const tess_decode_result *result);
+uint64_t tess_de_result_bytes(const tess_de_result *result);
 // Lays everything out under work_path, anew. provenance is JSON.
-TESS_MUST_CHECK tess_status tess_decode_result_create(tess_decode_result *result,
-                                                      const char *work_path,
-                                                      const char *provenance);
+TESS_MUST_CHECK tess_status tess_de_result_create(tess_de_result *result, const char *work_path,
+                                                  const char *provenance);
 // Takes up what an earlier process laid out; offsets are those of create().
-TESS_MUST_CHECK tess_status tess_decode_result_reopen(tess_decode_result *result,
-                                                      const char *work_path,
-                                                      const uint64_t *offsets);
+TESS_MUST_CHECK tess_status tess_de_result_reopen(tess_de_result *result, const char *work_path,
+                                                  const uint64_t *offsets);
 // Rows of a data set; not wanted (all zero) if there is none of this name.
-void tess_decode_result_rows(tess_decode_result *result, const char *name, tess_decode_rows *rows);
+void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows *rows);
 // The whole of a small data set.
-TESS_MUST_CHECK tess_status tess_decode_result_put(tess_decode_result *result, const char *name,
-                                                   const void *data);
-TESS_MUST_CHECK tess_status tess_decode_result_sync(tess_decode_result *result);
+TESS_MUST_CHECK tess_status tess_de_result_put(tess_de_result *result, const char *name,
+                                               const void *data);
+TESS_MUST_CHECK tess_status tess_de_result_sync(tess_de_result *result);
 // Durable under its final name.
-TESS_MUST_CHECK tess_status tess_decode_result_commit(tess_decode_result *result, int overwrite);
+TESS_MUST_CHECK tess_status tess_de_result_commit(tess_de_result *result, int overwrite);
 // Removes what was not committed.
-void tess_decode_result_discard(tess_decode_result *result);
+void tess_de_result_discard(tess_de_result *result);
 
 #endif

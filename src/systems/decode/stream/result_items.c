@@ -10,19 +10,19 @@
 static const char *const AXIS_PREFIX[TESS_DECODE_MAX_DIM] = {"x_", "y_", "z_"};
 
 // "env0_" + "x_" + "position"; the axis is named only where there are several.
-static const char *name_of(tess_decode_result *r, const char *prefix, int64_t axis, int64_t n_axis,
+static const char *name_of(tess_de_result *r, const char *prefix, int64_t axis, int64_t n_axis,
                            const char *name)
 {
     char text[96];
     snprintf(text, sizeof text, "%s%s%s", prefix, n_axis > 1 ? AXIS_PREFIX[axis] : "", name);
-    return tess_decode_blocks_copy(&r->memory, text, (int64_t)strlen(text) + 1, 1, "names");
+    return tess_blocks_copy(&r->memory, text, (int64_t)strlen(text) + 1, 1, "names");
 }
 
 // dims decides on rank; data NULL: room only.
-static tess_status add(tess_decode_result *r, const char *name, const char *dims, int32_t dtype,
+static tess_status add(tess_de_result *r, const char *name, const char *dims, int32_t dtype,
                        int64_t n0, int64_t n1, const void *data, const char *units)
 {
-    if (!name || !dims || r->n_item == TESS_DECODE_RESULT_ITEMS) {
+    if (!name || !dims || r->n_item == TESS_DE_RESULT_ITEMS) {
         return name && dims ? tess_error_set(TESS_E_SHAPE, "more environments than a file takes")
                             : TESS_E_MEMORY;
     }
@@ -41,14 +41,14 @@ static tess_status add(tess_decode_result *r, const char *name, const char *dims
     return TESS_OK;
 }
 
-static tess_status add_text(tess_decode_result *r, const char *name, const char *dims,
+static tess_status add_text(tess_de_result *r, const char *name, const char *dims,
                             const char *const *texts, int64_t n)
 {
     size_t width = 1;
     for (int64_t i = 0; i < n; i++) {
         width = strlen(texts[i]) > width ? strlen(texts[i]) : width;
     }
-    char *chars = tess_decode_blocks_alloc(&r->memory, n, width, "names");
+    char *chars = tess_blocks_alloc(&r->memory, n, width, "names");
     if (!chars) {
         return TESS_E_MEMORY;
     }
@@ -61,9 +61,9 @@ static tess_status add_text(tess_decode_result *r, const char *name, const char 
 }
 
 // 0, 1, ...: the coordinate of an axis that has no other.
-static tess_status add_count(tess_decode_result *r, const char *name, int64_t n)
+static tess_status add_count(tess_de_result *r, const char *name, int64_t n)
 {
-    int64_t *values = tess_decode_blocks_alloc(&r->memory, n, sizeof *values, "coordinates");
+    int64_t *values = tess_blocks_alloc(&r->memory, n, sizeof *values, "coordinates");
     if (!values) {
         return TESS_E_MEMORY;
     }
@@ -73,13 +73,12 @@ static tess_status add_count(tess_decode_result *r, const char *name, int64_t n)
     return add(r, name, name, TESS_I64, n, 0, values, NULL);
 }
 
-static tess_status add_states(tess_decode_result *r)
+static tess_status add_states(tess_de_result *r)
 {
     const tess_decode_detector *d = r->detector;
     const int64_t n = d->info.n_state;
-    const char **environments =
-        tess_decode_blocks_alloc(&r->memory, n, sizeof *environments, "names");
-    int64_t *groups = tess_decode_blocks_alloc(&r->memory, n, sizeof *groups, "encoding groups");
+    const char **environments = tess_blocks_alloc(&r->memory, n, sizeof *environments, "names");
+    int64_t *groups = tess_blocks_alloc(&r->memory, n, sizeof *groups, "encoding groups");
     if (!environments || !groups) {
         return TESS_E_MEMORY;
     }
@@ -113,7 +112,7 @@ static int64_t place_dims(const tess_decode_detector *d)
     return most;
 }
 
-static tess_status add_state_bins(tess_decode_result *r)
+static tess_status add_state_bins(tess_de_result *r)
 {
     const tess_decode_detector_info *info = &r->detector->info;
     const int64_t n_bin = info->n_state_bin;
@@ -122,7 +121,7 @@ static tess_status add_state_bins(tess_decode_result *r)
     TESS_TRY(add(r, "state_ind", "state_bins", TESS_I32, n_bin, 0, info->state_of_bin, NULL));
     TESS_TRY(add(r, "all_index", "state_bins", TESS_I64, n_bin, 0, info->all_index, NULL));
     for (int64_t axis = 0; axis < n_axis; axis++) {
-        double *centers = tess_decode_blocks_alloc(&r->memory, n_bin, sizeof *centers, "centres");
+        double *centers = tess_blocks_alloc(&r->memory, n_bin, sizeof *centers, "centres");
         if (!centers) {
             return TESS_E_MEMORY;
         }
@@ -143,11 +142,10 @@ static tess_status add_state_bins(tess_decode_result *r)
     return TESS_OK;
 }
 
-static tess_status add_axis(tess_decode_result *r, const char *prefix, const char *bins,
+static tess_status add_axis(tess_de_result *r, const char *prefix, const char *bins,
                             const tess_decode_environment_info *env, int64_t axis)
 {
-    double *centers =
-        tess_decode_blocks_alloc(&r->memory, env->n_bin, sizeof *centers, "bin centres");
+    double *centers = tess_blocks_alloc(&r->memory, env->n_bin, sizeof *centers, "bin centres");
     if (!centers) {
         return TESS_E_MEMORY;
     }
@@ -160,7 +158,7 @@ static tess_status add_axis(tess_decode_result *r, const char *prefix, const cha
     return add(r, edges, edges, TESS_F64, env->grid_shape[axis] + 1, 0, env->bin_edges[axis], "cm");
 }
 
-static tess_status add_environment(tess_decode_result *r, int64_t index)
+static tess_status add_environment(tess_de_result *r, int64_t index)
 {
     const tess_decode_environment_info *env =
         tess_decode_environment_get_info(r->detector->environments[index]);
@@ -184,7 +182,7 @@ static tess_status add_environment(tess_decode_result *r, int64_t index)
 }
 
 // The animal, where one environment's coordinates are everybody's and its position is known.
-static tess_status add_true_position(tess_decode_result *r, const tess_decode_stream_config *config)
+static tess_status add_true_position(tess_de_result *r, const tess_decode_stream_config *config)
 {
     const tess_decode_detector *d = r->detector;
     const tess_decode_position *position = &r->observation->position;
@@ -207,7 +205,7 @@ static tess_status add_true_position(tess_decode_result *r, const tess_decode_st
     return TESS_OK;
 }
 
-static tess_status add_rows(tess_decode_result *r, const tess_decode_stream_config *config)
+static tess_status add_rows(tess_de_result *r, const tess_decode_stream_config *config)
 {
     const int64_t n_time = r->observation->n_time;
     const int64_t n_bin = r->detector->info.n_state_bin;
@@ -237,20 +235,19 @@ static tess_status add_rows(tess_decode_result *r, const tess_decode_stream_conf
 }
 
 // The likelihood is stored once per distinct column and written once per state bin.
-static tess_status make_expand_buffer(tess_decode_result *r,
-                                      const tess_decode_stream_config *config)
+static tess_status make_expand_buffer(tess_de_result *r, const tess_decode_stream_config *config)
 {
     const tess_decode_detector_info *info = &r->detector->info;
     if (!(config->want & TESS_DECODE_WANT_LOG_LIKELIHOOD)) {
         return TESS_OK;
     }
-    r->expand_rows = TESS_DECODE_CONVERT_BYTES / (info->n_state_bin * (int64_t)sizeof(double)) + 1;
-    r->expand_buffer = tess_decode_blocks_alloc(&r->memory, r->expand_rows * info->n_state_bin,
-                                                sizeof(double), "likelihood rows");
+    r->expand_rows = TESS_DE_CONVERT_BYTES / (info->n_state_bin * (int64_t)sizeof(double)) + 1;
+    r->expand_buffer = tess_blocks_alloc(&r->memory, r->expand_rows * info->n_state_bin,
+                                         sizeof(double), "likelihood rows");
     return r->expand_buffer ? TESS_OK : TESS_E_MEMORY;
 }
 
-static tess_status describe(tess_decode_result *r, const tess_decode_stream_config *config)
+static tess_status describe(tess_de_result *r, const tess_decode_stream_config *config)
 {
     const int64_t n_time = r->observation->n_time;
     TESS_TRY(add(r, "time", "time", TESS_F64, n_time, 0, r->observation->time, "s"));
@@ -264,22 +261,21 @@ static tess_status describe(tess_decode_result *r, const tess_decode_stream_conf
     return make_expand_buffer(r, config);
 }
 
-tess_status tess_decode_result_describe(tess_context *ctx, const tess_decode_detector *detector,
-                                        const tess_decode_observation *observation,
-                                        const tess_decode_stream_config *config,
-                                        tess_decode_result *result)
+tess_status tess_de_result_describe(tess_context *ctx, const tess_decode_detector *detector,
+                                    const tess_decode_observation *observation,
+                                    const tess_decode_stream_config *config, tess_de_result *result)
 {
     memset(result, 0, sizeof *result);
     result->ctx = ctx;
     result->detector = detector;
     result->observation = observation;
-    tess_decode_blocks_init(&result->memory, &ctx->heap);
-    for (int i = 0; i < TESS_DECODE_RESULT_ITEMS; i++) {
+    tess_blocks_init(&result->memory, &ctx->heap);
+    for (int i = 0; i < TESS_DE_RESULT_ITEMS; i++) {
         result->items[i].fd = -1;
     }
     const tess_status status = describe(result, config);
     if (status != TESS_OK) {
-        tess_decode_result_close(result);
+        tess_de_result_close(result);
     }
     return status;
 }

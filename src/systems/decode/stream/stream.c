@@ -45,10 +45,10 @@ static tess_status check_config(const tess_decode_stream_config *config)
     return TESS_OK;
 }
 
-static tess_status name_result(tess_decode_stream_run *run)
+static tess_status name_result(tess_de_stream_run *run)
 {
-    tess_decode_result *r = &run->result;
-    r->is_folder = tess_decode_result_is_folder(run->config.path);
+    tess_de_result *r = &run->result;
+    r->is_folder = tess_de_result_is_folder(run->config.path);
     snprintf(r->path, sizeof r->path, "%s", run->config.path);
     for (size_t n = strlen(r->path); n > 1 && r->path[n - 1] == '/'; n--) {
         r->path[n - 1] = '\0';
@@ -69,7 +69,7 @@ static tess_status name_result(tess_decode_stream_run *run)
 // Everything but files: what is asked for makes sense.
 static tess_status begin(tess_context *ctx, const tess_decode_detector *detector,
                          const tess_decode_observation *observation,
-                         const tess_decode_stream_config *config, tess_decode_stream_run *run)
+                         const tess_decode_stream_config *config, tess_de_stream_run *run)
 {
     memset(run, 0, sizeof *run);
     run->ctx = ctx;
@@ -88,38 +88,37 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
     if (run->observation.n_time < 1) {
         TESS_FAIL(TESS_E_ARGUMENT, "time: is empty; at least one row is needed");
     }
-    TESS_TRY(
-        tess_decode_result_describe(ctx, detector, &run->observation, &run->config, &run->result));
+    TESS_TRY(tess_de_result_describe(ctx, detector, &run->observation, &run->config, &run->result));
     TESS_TRY(name_result(run));
-    run->report.output_bytes = tess_decode_result_bytes(&run->result);
+    run->report.output_bytes = tess_de_result_bytes(&run->result);
     return TESS_OK;
 }
 
-static int needs_spill(const tess_decode_stream_run *run)
+static int needs_spill(const tess_de_stream_run *run)
 {
     return run->detector->dtype != run->config.dtype;
 }
 
-static uint64_t spill_bytes(const tess_decode_stream_run *run)
+static uint64_t spill_bytes(const tess_de_stream_run *run)
 {
     return needs_spill(run) ? (uint64_t)run->observation.n_time * run->spill.row_bytes : 0;
 }
 
-static void folder_of(const char *path, char folder[TESS_DECODE_RESULT_PATH])
+static void folder_of(const char *path, char folder[TESS_DE_RESULT_PATH])
 {
-    snprintf(folder, TESS_DECODE_RESULT_PATH, "%s", path);
+    snprintf(folder, TESS_DE_RESULT_PATH, "%s", path);
     char *slash = strrchr(folder, '/');
     if (!slash) {
-        snprintf(folder, TESS_DECODE_RESULT_PATH, ".");
+        snprintf(folder, TESS_DE_RESULT_PATH, ".");
     } else {
         slash[slash == folder ? 1 : 0] = '\0';
     }
 }
 
 // Said before hours of work. On resume the file has most of its blocks already.
-static tess_status check_disk(tess_decode_stream_run *run)
+static tess_status check_disk(tess_de_stream_run *run)
 {
-    char folder[TESS_DECODE_RESULT_PATH];
+    char folder[TESS_DE_RESULT_PATH];
     struct statvfs disk;
     folder_of(run->result.path, folder);
     if (statvfs(folder, &disk) != 0) {
@@ -140,46 +139,46 @@ static tess_status check_disk(tess_decode_stream_run *run)
 
 static tess_status read_spill(void *self, int64_t first, int64_t count, void *dst)
 {
-    const tess_decode_result_item *item = self;
+    const tess_de_result_item *item = self;
     return tess_file_read_at(item->fd, item->path, dst, (size_t)((uint64_t)count * item->row_bytes),
                              (uint64_t)first * item->row_bytes);
 }
 
 static tess_status write_spill(void *self, int64_t first, int64_t count, const void *src)
 {
-    const tess_decode_result_item *item = self;
+    const tess_de_result_item *item = self;
     return tess_file_write_at(item->fd, item->path, src,
                               (size_t)((uint64_t)count * item->row_bytes),
                               (uint64_t)first * item->row_bytes);
 }
 
-static void describe_engine(tess_decode_stream_run *run, tess_decode_engine_desc *desc)
+static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
 {
-    tess_decode_result *r = &run->result;
-    *desc = (tess_decode_engine_desc){.detector = run->detector,
-                                      .observation = &run->observation,
-                                      .design = run->config.design,
-                                      .n_chunk = run->config.n_chunk,
-                                      .chunk_rows =
-                                          run->journal.is_found ? run->journal.mark.chunk_rows : 0,
-                                      .is_strict = 1,
-                                      .is_checked = run->is_kept};
-    tess_decode_result_rows(r, "acausal_posterior", &desc->acausal);
-    tess_decode_result_rows(r, "acausal_state_probabilities", &desc->acausal_states);
-    tess_decode_result_rows(r, "causal_posterior", &desc->causal);
-    tess_decode_result_rows(r, "causal_state_probabilities", &desc->causal_states);
-    tess_decode_result_rows(r, "predictive_posterior", &desc->predictive);
-    tess_decode_result_rows(r, "predictive_state_probabilities", &desc->predictive_states);
-    tess_decode_result_rows(r, "log_likelihood", &desc->ll);
+    tess_de_result *r = &run->result;
+    *desc = (tess_de_engine_desc){.detector = run->detector,
+                                  .observation = &run->observation,
+                                  .design = run->config.design,
+                                  .n_chunk = run->config.n_chunk,
+                                  .chunk_rows =
+                                      run->journal.is_found ? run->journal.mark.chunk_rows : 0,
+                                  .is_strict = 1,
+                                  .is_checked = run->is_kept};
+    tess_de_result_rows(r, "acausal_posterior", &desc->acausal);
+    tess_de_result_rows(r, "acausal_state_probabilities", &desc->acausal_states);
+    tess_de_result_rows(r, "causal_posterior", &desc->causal);
+    tess_de_result_rows(r, "causal_state_probabilities", &desc->causal_states);
+    tess_de_result_rows(r, "predictive_posterior", &desc->predictive);
+    tess_de_result_rows(r, "predictive_state_probabilities", &desc->predictive_states);
+    tess_de_result_rows(r, "log_likelihood", &desc->ll);
     const size_t item = run->detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
     run->spill.row_bytes = (uint64_t)run->detector->info.n_state_bin * item;
     run->spill.path = run->spill_path;
     if (needs_spill(run)) {
-        desc->kept = (tess_decode_rows){.dtype = run->detector->dtype,
-                                        .width = run->detector->info.n_state_bin,
-                                        .self = &run->spill,
-                                        .read = read_spill,
-                                        .write = write_spill};
+        desc->kept = (tess_de_rows){.dtype = run->detector->dtype,
+                                    .width = run->detector->info.n_state_bin,
+                                    .self = &run->spill,
+                                    .read = read_spill,
+                                    .write = write_spill};
     }
 }
 
@@ -191,22 +190,22 @@ static dev_t device_of(const char *path)
 
 // What is being written lies in the checkpoint folder, or beside the result where that is another
 // file system or there is no folder: naming it must not copy it.
-static void choose_work_path(const tess_decode_stream_run *run, char path[TESS_DECODE_RESULT_PATH])
+static void choose_work_path(const tess_de_stream_run *run, char path[TESS_DE_RESULT_PATH])
 {
-    const tess_decode_result *r = &run->result;
-    char folder[TESS_DECODE_RESULT_PATH];
+    const tess_de_result *r = &run->result;
+    char folder[TESS_DE_RESULT_PATH];
     folder_of(r->path, folder);
     if (!run->is_kept) {
-        snprintf(path, TESS_DECODE_RESULT_PATH, "%.900s.tmp.%ld.00000001", r->path, (long)getpid());
+        snprintf(path, TESS_DE_RESULT_PATH, "%.900s.tmp.%ld.00000001", r->path, (long)getpid());
     } else if (device_of(folder) == device_of(run->journal.folder)) {
-        snprintf(path, TESS_DECODE_RESULT_PATH, "%s/partial%s", run->journal.folder,
+        snprintf(path, TESS_DE_RESULT_PATH, "%s/partial%s", run->journal.folder,
                  r->is_folder ? "" : ".h5");
     } else {
-        snprintf(path, TESS_DECODE_RESULT_PATH, "%.900s.partial", r->path);
+        snprintf(path, TESS_DE_RESULT_PATH, "%.900s.partial", r->path);
     }
 }
 
-static tess_status open_spill(tess_decode_stream_run *run)
+static tess_status open_spill(tess_de_stream_run *run)
 {
     if (!needs_spill(run)) {
         return TESS_OK;
@@ -228,58 +227,57 @@ static tess_status open_spill(tess_decode_stream_run *run)
     return TESS_OK;
 }
 
-static tess_status open_result(tess_decode_stream_run *run)
+static tess_status open_result(tess_de_stream_run *run)
 {
-    char work_path[TESS_DECODE_RESULT_PATH];
+    char work_path[TESS_DE_RESULT_PATH];
     choose_work_path(run, work_path);
     if (run->journal.is_found) {
-        uint64_t offsets[TESS_DECODE_RESULT_ITEMS];
+        uint64_t offsets[TESS_DE_RESULT_ITEMS];
         if (run->journal.mark.n_item != run->result.n_item) {
             TESS_FAIL(TESS_E_MISMATCH, "%s: its result has other data sets; remove the folder",
                       run->journal.path);
         }
-        TESS_TRY(
-            tess_decode_journal_restore(&run->journal, run->engine, offsets, run->result.n_item));
-        return tess_decode_result_reopen(&run->result, work_path, offsets);
+        TESS_TRY(tess_de_journal_restore(&run->journal, run->engine, offsets, run->result.n_item));
+        return tess_de_result_reopen(&run->result, work_path, offsets);
     }
     tess_temp_file_sweep(run->result.path);
     char *provenance = NULL;
     size_t bytes = 0;
-    TESS_TRY(tess_decode_stream_provenance(run, 0, &provenance, &bytes));
-    const tess_status status = tess_decode_result_create(&run->result, work_path, provenance);
+    TESS_TRY(tess_de_stream_provenance(run, 0, &provenance, &bytes));
+    const tess_status status = tess_de_result_create(&run->result, work_path, provenance);
     tess_heap_free(&run->ctx->heap, provenance, bytes, TESS_TAG_RESULT);
     return status;
 }
 
-static tess_status save(tess_decode_stream_run *run, int is_backward, int64_t chunk)
+static tess_status save(tess_de_stream_run *run, int is_backward, int64_t chunk)
 {
-    const tess_decode_engine *e = run->engine;
-    const tess_decode_mark mark = {.is_backward = is_backward,
-                                   .chunk = chunk,
-                                   .chunk_rows = e->chunk_rows,
-                                   .n_chunk = e->n_chunk,
-                                   .n_item = run->result.n_item,
-                                   .log_evidence = e->carry.log_evidence,
-                                   .n_row = e->carry.n_row,
-                                   .n_impossible = e->carry.n_impossible,
-                                   .first_impossible = e->carry.first_impossible,
-                                   .report = e->report};
+    const tess_de_engine *e = run->engine;
+    const tess_de_mark mark = {.is_backward = is_backward,
+                               .chunk = chunk,
+                               .chunk_rows = e->chunk_rows,
+                               .n_chunk = e->n_chunk,
+                               .n_item = run->result.n_item,
+                               .log_evidence = e->carry.log_evidence,
+                               .n_row = e->carry.n_row,
+                               .n_impossible = e->carry.n_impossible,
+                               .first_impossible = e->carry.first_impossible,
+                               .report = e->report};
     // The rows first: a checkpoint must never speak of rows the disk does not have.
-    TESS_TRY(tess_decode_result_sync(&run->result));
+    TESS_TRY(tess_de_result_sync(&run->result));
     if (run->spill.fd >= 0) {
         TESS_TRY(tess_file_sync(run->spill.fd, run->spill_path));
     }
     char *meta = NULL;
     size_t bytes = 0;
-    TESS_TRY(tess_decode_stream_provenance(run, 1, &meta, &bytes));
+    TESS_TRY(tess_de_stream_provenance(run, 1, &meta, &bytes));
     const tess_status status =
-        tess_decode_journal_save(&run->journal, &run->id, &mark, e, &run->result, meta);
+        tess_de_journal_save(&run->journal, &run->id, &mark, e, &run->result, meta);
     tess_heap_free(&run->ctx->heap, meta, bytes, TESS_TAG_RESULT);
     return status;
 }
 
 // A checkpoint that cannot be written is only a warning, unless it is the third in a row.
-static tess_status checkpoint(tess_decode_stream_run *run, int is_backward, int64_t chunk)
+static tess_status checkpoint(tess_de_stream_run *run, int is_backward, int64_t chunk)
 {
     const int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&run->ctx->tracer, "checkpoint");
@@ -303,7 +301,7 @@ static tess_status checkpoint(tess_decode_stream_run *run, int is_backward, int6
 
 // Due by time; but never more than one hundredth of the run goes into checkpoints, unless the
 // caller wants one after every chunk.
-static bool is_due(const tess_decode_stream_run *run)
+static bool is_due(const tess_de_stream_run *run)
 {
     const double since_s = (double)(tess_now_ns() - run->last_save_ns) * 1e-9;
     const double every_s = run->config.checkpoint_every_s;
@@ -312,8 +310,7 @@ static bool is_due(const tess_decode_stream_run *run)
 }
 
 // What is done so far is kept when the run stops: a failure of that is not worth more words.
-static tess_status stop(tess_decode_stream_run *run, tess_status status, int is_backward,
-                        int64_t chunk)
+static tess_status stop(tess_de_stream_run *run, tess_status status, int is_backward, int64_t chunk)
 {
     char message[TESS_MESSAGE_BYTES];
     tess_error_copy_out(message);
@@ -324,17 +321,17 @@ static tess_status stop(tess_decode_stream_run *run, tess_status status, int is_
     return status;
 }
 
-static tess_status go_forward(tess_decode_stream_run *run, int64_t first)
+static tess_status go_forward(tess_de_stream_run *run, int64_t first)
 {
-    tess_decode_engine *e = run->engine;
+    tess_de_engine *e = run->engine;
     for (int64_t c = first; c < e->n_chunk; c++) {
         const int64_t done = c * e->chunk_rows;
-        tess_status status = tess_decode_engine_poll(e, "decode.likelihood", done, e->n_time);
+        tess_status status = tess_de_engine_poll(e, "decode.likelihood", done, e->n_time);
         if (status != TESS_OK) {
             return stop(run, status, 0, c);
         }
         // A chunk that stopped half way has not moved the carry: it is done again.
-        status = tess_decode_engine_forward(e, c);
+        status = tess_de_engine_forward(e, c);
         if (status != TESS_OK) {
             return stop(run, status, 0, c);
         }
@@ -342,19 +339,19 @@ static tess_status go_forward(tess_decode_stream_run *run, int64_t first)
             TESS_TRY(checkpoint(run, 0, c + 1));
         }
     }
-    TESS_TRY(tess_decode_engine_poll(e, "decode.likelihood", e->n_time, e->n_time));
+    TESS_TRY(tess_de_engine_poll(e, "decode.likelihood", e->n_time, e->n_time));
     // From here on filtered rows are overwritten: the vectors they can be made from must be safe.
     return run->is_kept ? checkpoint(run, 1, e->n_chunk - 1) : TESS_OK;
 }
 
-static tess_status go_backward(tess_decode_stream_run *run, int64_t first)
+static tess_status go_backward(tess_de_stream_run *run, int64_t first)
 {
-    tess_decode_engine *e = run->engine;
+    tess_de_engine *e = run->engine;
     e->begin_ns = tess_now_ns();
     for (int64_t c = first; c >= 0; c--) {
-        TESS_TRY(tess_decode_engine_backward(e, c));
+        TESS_TRY(tess_de_engine_backward(e, c));
         const tess_status status =
-            tess_decode_engine_poll(e, "decode.smooth", e->n_time - c * e->chunk_rows, e->n_time);
+            tess_de_engine_poll(e, "decode.smooth", e->n_time - c * e->chunk_rows, e->n_time);
         if (status != TESS_OK) {
             return stop(run, status, 1, c - 1);
         }
@@ -365,9 +362,9 @@ static tess_status go_backward(tess_decode_stream_run *run, int64_t first)
     return TESS_OK;
 }
 
-static void fill_report(tess_decode_stream_run *run)
+static void fill_report(tess_de_stream_run *run)
 {
-    const tess_decode_engine *e = run->engine;
+    const tess_de_engine *e = run->engine;
     tess_decode_stream_report *r = &run->report;
     r->resumed = run->journal.is_found;
     r->n_chunk = e->n_chunk;
@@ -385,38 +382,37 @@ static void fill_report(tess_decode_stream_run *run)
     r->likelihood = e->report;
 }
 
-static tess_status finish(tess_decode_stream_run *run)
+static tess_status finish(tess_de_stream_run *run)
 {
-    TESS_TRY(
-        tess_decode_result_put(&run->result, "log_evidence", &run->engine->carry.log_evidence));
+    TESS_TRY(tess_de_result_put(&run->result, "log_evidence", &run->engine->carry.log_evidence));
     fill_report(run);
-    TESS_TRY(tess_decode_stream_write_details(run));
-    TESS_TRY(tess_decode_result_commit(&run->result, run->config.overwrite));
-    tess_decode_journal_finish(&run->journal);
-    tess_decode_engine_warn(run->engine);
+    TESS_TRY(tess_de_stream_write_details(run));
+    TESS_TRY(tess_de_result_commit(&run->result, run->config.overwrite));
+    tess_de_journal_finish(&run->journal);
+    tess_de_engine_warn(run->engine);
     return TESS_OK;
 }
 
-static tess_status take_folder(tess_decode_stream_run *run)
+static tess_status take_folder(tess_de_stream_run *run)
 {
-    tess_decode_identity_make(run->ctx, run->detector, &run->observation, &run->config, &run->id);
-    tess_decode_identity_text(&run->id, run->id_text);
+    tess_de_identity_make(run->ctx, run->detector, &run->observation, &run->config, &run->id);
+    tess_de_identity_text(&run->id, run->id_text);
     if (!run->config.checkpoint_dir) {
         return TESS_OK;
     }
     run->is_kept = 1;
-    return tess_decode_journal_open(run->ctx, run->config.checkpoint_dir, &run->id,
-                                    run->config.resume, &run->journal);
+    return tess_de_journal_open(run->ctx, run->config.checkpoint_dir, &run->id, run->config.resume,
+                                &run->journal);
 }
 
 // A result that is there already: complete (a run killed after naming it), to be replaced, or in
 // the way.
-static tess_status look_at_result(tess_decode_stream_run *run)
+static tess_status look_at_result(tess_de_stream_run *run)
 {
     if (access(run->result.path, F_OK) != 0) {
         return TESS_OK;
     }
-    if (run->config.resume && tess_decode_stream_is_finished(run)) {
+    if (run->config.resume && tess_de_stream_is_finished(run)) {
         run->report.was_finished = 1;
         run->report.resumed = 1;
         return TESS_OK;
@@ -428,16 +424,16 @@ static tess_status look_at_result(tess_decode_stream_run *run)
     return TESS_OK;
 }
 
-static tess_status compute(tess_decode_stream_run *run)
+static tess_status compute(tess_de_stream_run *run)
 {
-    tess_decode_engine_desc desc;
+    tess_de_engine_desc desc;
     describe_engine(run, &desc);
     TESS_TRY(check_disk(run));
-    TESS_TRY(tess_decode_engine_create(run->ctx, &desc, &run->engine));
+    TESS_TRY(tess_de_engine_create(run->ctx, &desc, &run->engine));
     TESS_TRY(open_spill(run));
     TESS_TRY(open_result(run));
     run->last_save_ns = tess_now_ns();
-    const tess_decode_mark *mark = &run->journal.mark;
+    const tess_de_mark *mark = &run->journal.mark;
     const int is_backward = run->journal.is_found && mark->is_backward;
     if (!is_backward) {
         TESS_TRY(go_forward(run, run->journal.is_found ? mark->chunk : 0));
@@ -446,26 +442,26 @@ static tess_status compute(tess_decode_stream_run *run)
     return finish(run);
 }
 
-static void end(tess_decode_stream_run *run, tess_status status)
+static void end(tess_de_stream_run *run, tess_status status)
 {
     char message[TESS_MESSAGE_BYTES];
     tess_error_copy_out(message);
     if (run->engine && status != TESS_OK) {
         fill_report(run);
     }
-    tess_decode_engine_destroy(run->engine);
-    tess_decode_result_close(&run->result);
+    tess_de_engine_destroy(run->engine);
+    tess_de_result_close(&run->result);
     if (run->result.ctx && !run->is_kept && status != TESS_OK) {
-        tess_decode_result_discard(&run->result);
+        tess_de_result_discard(&run->result);
     }
     if (run->spill.fd >= 0) {
         close(run->spill.fd);
     }
-    tess_decode_journal_close(&run->journal);
+    tess_de_journal_close(&run->journal);
     tess_error_copy_in(message);
 }
 
-static void give_report(const tess_decode_stream_run *run, tess_decode_stream_report *report)
+static void give_report(const tess_de_stream_run *run, tess_decode_stream_report *report)
 {
     if (report) {
         const uint32_t bytes = report->struct_size;
@@ -487,7 +483,7 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
 {
     tess_error_clear();
     TESS_TRY(check_report(report));
-    tess_decode_stream_run *run =
+    tess_de_stream_run *run =
         tess_heap_alloc_zero(&ctx->heap, sizeof *run, TESS_TAG_PLAN, "prediction");
     if (!run) {
         return TESS_E_MEMORY;
@@ -500,7 +496,7 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
         status = look_at_result(run);
     }
     if (status == TESS_OK && run->report.was_finished) {
-        tess_decode_journal_finish(&run->journal);
+        tess_de_journal_finish(&run->journal);
     } else if (status == TESS_OK) {
         status = compute(run);
     }
@@ -517,18 +513,18 @@ tess_status tess_decode_stream_plan(tess_context *ctx, const tess_decode_detecto
 {
     tess_error_clear();
     TESS_TRY(check_report(report));
-    tess_decode_stream_run *run =
+    tess_de_stream_run *run =
         tess_heap_alloc_zero(&ctx->heap, sizeof *run, TESS_TAG_PLAN, "prediction");
     if (!run) {
         return TESS_E_MEMORY;
     }
-    tess_decode_engine engine;
+    tess_de_engine engine;
     tess_status status = begin(ctx, detector, observation, config, run);
     if (status == TESS_OK) {
-        tess_decode_engine_desc desc;
+        tess_de_engine_desc desc;
         run->is_kept = run->config.checkpoint_dir != NULL;
         describe_engine(run, &desc);
-        status = tess_decode_engine_plan(ctx, &desc, &engine);
+        status = tess_de_engine_plan(ctx, &desc, &engine);
     }
     if (status == TESS_OK) {
         run->report.n_chunk = engine.n_chunk;

@@ -4,18 +4,18 @@
 
 #include "systems/decode/stream/stream_journal.h"
 
-typedef struct tess_decode_stream_run {
+typedef struct tess_de_stream_run {
     tess_context *ctx;
     const tess_decode_detector *detector;
     tess_decode_observation observation;
     tess_decode_stream_config config;
-    tess_decode_identity id;
+    tess_de_identity id;
     char id_text[33];
-    tess_decode_result result;
-    tess_decode_journal journal;
-    tess_decode_engine *engine;
-    tess_decode_result_item spill; // filtered rows, where the result has no room for them; fd -1
-    char spill_path[TESS_DECODE_RESULT_PATH];
+    tess_de_result result;
+    tess_de_journal journal;
+    tess_de_engine *engine;
+    tess_de_result_item spill; // filtered rows, where the result has no room for them; fd -1
+    char spill_path[TESS_DE_RESULT_PATH];
     int is_kept; // what was written survives a failure: there is a checkpoint folder
     char started[32];
     int64_t begin_ns;
@@ -23,16 +23,15 @@ typedef struct tess_decode_stream_run {
     double save_cost_s;
     int64_t n_failed; // checkpoints in a row that could not be written
     tess_decode_stream_report report;
-} tess_decode_stream_run;
+} tess_de_stream_run;
 
 // stream_provenance.c. With details: what changes from run to run of the same computation, for the
 // file beside the result; without: what does not, for the result itself.
-TESS_MUST_CHECK tess_status tess_decode_stream_provenance(const tess_decode_stream_run *run,
-                                                          int with_details, char **text,
-                                                          size_t *bytes);
+TESS_MUST_CHECK tess_status tess_de_stream_provenance(const tess_de_stream_run *run,
+                                                      int with_details, char **text, size_t *bytes);
 // "<result>.json", beside it.
-TESS_MUST_CHECK tess_status tess_decode_stream_write_details(const tess_decode_stream_run *run);
+TESS_MUST_CHECK tess_status tess_de_stream_write_details(const tess_de_stream_run *run);
 // 1 if a complete result of this very computation has its name already.
-int tess_decode_stream_is_finished(tess_decode_stream_run *run);
+int tess_de_stream_is_finished(tess_de_stream_run *run);
 
 #endif

@@ -92,9 +92,9 @@ static tess_hash spikes_hash(const tess_decode_spikes *spikes)
     return hash;
 }
 
-void tess_decode_identity_make(const tess_context *ctx, const tess_decode_detector *detector,
-                               const tess_decode_observation *observation,
-                               const tess_decode_stream_config *config, tess_decode_identity *id)
+void tess_de_identity_make(const tess_context *ctx, const tess_decode_detector *detector,
+                           const tess_decode_observation *observation,
+                           const tess_decode_stream_config *config, tess_de_identity *id)
 {
     const tess_decode_position *position = &observation->position;
     const tess_decode_recording_info *recording = config->recording;
@@ -120,8 +120,8 @@ void tess_decode_identity_make(const tess_context *ctx, const tess_decode_detect
     id->hash_kind = (int64_t)tess_hash_default();
 }
 
-tess_status tess_decode_identity_compare(const tess_decode_identity *found,
-                                         const tess_decode_identity *own, const char *path)
+tess_status tess_de_identity_compare(const tess_de_identity *found, const tess_de_identity *own,
+                                     const char *path)
 {
     const char *remedy = "remove the folder, or run with the model, data and settings it was made "
                          "with";
@@ -167,7 +167,7 @@ tess_status tess_decode_identity_compare(const tess_decode_identity *found,
     return TESS_OK;
 }
 
-void tess_decode_identity_text(const tess_decode_identity *id, char text[33])
+void tess_de_identity_text(const tess_de_identity *id, char text[33])
 {
     tess_hash_text(tess_hash_bytes(tess_hash_default(), id, sizeof *id), text);
 }

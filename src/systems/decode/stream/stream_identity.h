@@ -8,7 +8,7 @@
 #include "tessera/decode/stream.h"
 
 // Plain bytes, stored in checkpoints as they are.
-typedef struct tess_decode_identity {
+typedef struct tess_de_identity {
     char version[16];
     char backend[16];
     char settings[96]; // "want=3;dtype=f32"
@@ -22,18 +22,17 @@ typedef struct tess_decode_identity {
     int64_t n_time;
     int64_t n_state_bin;
     int64_t hash_kind;
-} tess_decode_identity;
+} tess_de_identity;
 
-void tess_decode_identity_make(const tess_context *ctx, const tess_decode_detector *detector,
-                               const tess_decode_observation *observation,
-                               const tess_decode_stream_config *config, tess_decode_identity *id);
+void tess_de_identity_make(const tess_context *ctx, const tess_decode_detector *detector,
+                           const tess_decode_observation *observation,
+                           const tess_decode_stream_config *config, tess_de_identity *id);
 
 // TESS_E_MISMATCH naming what differs; path is what found was read from.
-TESS_MUST_CHECK tess_status tess_decode_identity_compare(const tess_decode_identity *found,
-                                                         const tess_decode_identity *own,
-                                                         const char *path);
+TESS_MUST_CHECK tess_status tess_de_identity_compare(const tess_de_identity *found,
+                                                     const tess_de_identity *own, const char *path);
 
 // 32 hexadecimal digits that stand for all of it: in the provenance of results.
-void tess_decode_identity_text(const tess_decode_identity *id, char text[33]);
+void tess_de_identity_text(const tess_de_identity *id, char text[33]);
 
 #endif

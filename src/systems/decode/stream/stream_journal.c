@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static tess_status read_mark(tess_decode_journal *journal, const tess_decode_identity *id)
+static tess_status read_mark(tess_de_journal *journal, const tess_de_identity *id)
 {
     tess_checkpoint checkpoint;
     tess_status status = tess_checkpoint_open(journal->ctx, journal->path, &checkpoint);
@@ -16,28 +16,27 @@ static tess_status read_mark(tess_decode_journal *journal, const tess_decode_ide
         tess_error_append("; remove the folder to start afresh");
         return status;
     }
-    tess_decode_identity found;
+    tess_de_identity found;
     status = tess_checkpoint_get(&checkpoint, "identity", &found, sizeof found);
     if (status == TESS_OK) {
-        status = tess_decode_identity_compare(&found, id, journal->path);
+        status = tess_de_identity_compare(&found, id, journal->path);
     }
     if (status == TESS_OK) {
         status = tess_checkpoint_get(&checkpoint, "mark", &journal->mark, sizeof journal->mark);
     }
     tess_checkpoint_close(&checkpoint);
-    const tess_decode_mark *m = &journal->mark;
+    const tess_de_mark *m = &journal->mark;
     if (status == TESS_OK &&
         (m->chunk_rows < 1 || m->n_chunk != (id->n_time + m->chunk_rows - 1) / m->chunk_rows ||
          m->chunk < -1 || m->chunk > m->n_chunk || m->n_item < 1 ||
-         m->n_item > TESS_DECODE_RESULT_ITEMS)) {
+         m->n_item > TESS_DE_RESULT_ITEMS)) {
         TESS_FAIL(TESS_E_FORMAT, "%s: its counts make no sense; remove the folder to start afresh",
                   journal->path);
     }
     return status;
 }
 
-static tess_status open_folder(tess_decode_journal *journal, const tess_decode_identity *id,
-                               int resume)
+static tess_status open_folder(tess_de_journal *journal, const tess_de_identity *id, int resume)
 {
     TESS_TRY(tess_folder_lock(journal->folder, &journal->lock_fd));
     tess_temp_file_sweep(journal->path);
@@ -51,9 +50,8 @@ static tess_status open_folder(tess_decode_journal *journal, const tess_decode_i
     return journal->is_found ? read_mark(journal, id) : TESS_OK;
 }
 
-tess_status tess_decode_journal_open(tess_context *ctx, const char *folder,
-                                     const tess_decode_identity *id, int resume,
-                                     tess_decode_journal *journal)
+tess_status tess_de_journal_open(tess_context *ctx, const char *folder, const tess_de_identity *id,
+                                 int resume, tess_de_journal *journal)
 {
     memset(journal, 0, sizeof *journal);
     journal->ctx = ctx;
@@ -65,22 +63,21 @@ tess_status tess_decode_journal_open(tess_context *ctx, const char *folder,
     snprintf(journal->path, sizeof journal->path, "%s/decode.predict.000001.ckpt", folder);
     const tess_status status = open_folder(journal, id, resume);
     if (status != TESS_OK) {
-        tess_decode_journal_close(journal);
+        tess_de_journal_close(journal);
     }
     return status;
 }
 
 // Chunks whose first row's vector is known.
-static int64_t chunks_done(const tess_decode_mark *mark)
+static int64_t chunks_done(const tess_de_mark *mark)
 {
     return mark->is_backward ? mark->n_chunk : mark->chunk;
 }
 
-tess_status tess_decode_journal_restore(const tess_decode_journal *journal,
-                                        tess_decode_engine *engine, uint64_t *offsets,
-                                        int64_t n_item)
+tess_status tess_de_journal_restore(const tess_de_journal *journal, tess_de_engine *engine,
+                                    uint64_t *offsets, int64_t n_item)
 {
-    const tess_decode_mark *mark = &journal->mark;
+    const tess_de_mark *mark = &journal->mark;
     const size_t vector = (size_t)engine->desc.detector->info.n_state_bin * sizeof(double);
     const size_t n_done = (size_t)chunks_done(mark);
     tess_checkpoint checkpoint;
@@ -109,13 +106,13 @@ tess_status tess_decode_journal_restore(const tess_decode_journal *journal,
     return status;
 }
 
-static tess_status add_parts(tess_checkpoint_writer *writer, const tess_decode_identity *id,
-                             const tess_decode_mark *mark, const tess_decode_engine *engine,
-                             const tess_decode_result *result, const char *meta)
+static tess_status add_parts(tess_checkpoint_writer *writer, const tess_de_identity *id,
+                             const tess_de_mark *mark, const tess_de_engine *engine,
+                             const tess_de_result *result, const char *meta)
 {
     const size_t vector = (size_t)engine->desc.detector->info.n_state_bin * sizeof(double);
     const size_t n_done = (size_t)chunks_done(mark);
-    uint64_t offsets[TESS_DECODE_RESULT_ITEMS];
+    uint64_t offsets[TESS_DE_RESULT_ITEMS];
     for (int64_t i = 0; i < result->n_item; i++) {
         offsets[i] = result->layout[i].offset;
     }
@@ -139,9 +136,9 @@ static tess_status add_parts(tess_checkpoint_writer *writer, const tess_decode_i
     return TESS_OK;
 }
 
-tess_status tess_decode_journal_save(tess_decode_journal *journal, const tess_decode_identity *id,
-                                     const tess_decode_mark *mark, const tess_decode_engine *engine,
-                                     const tess_decode_result *result, const char *meta)
+tess_status tess_de_journal_save(tess_de_journal *journal, const tess_de_identity *id,
+                                 const tess_de_mark *mark, const tess_de_engine *engine,
+                                 const tess_de_result *result, const char *meta)
 {
     tess_checkpoint_writer writer;
     TESS_TRY(tess_checkpoint_create(journal->ctx, journal->path, &writer));
@@ -153,7 +150,7 @@ tess_status tess_decode_journal_save(tess_decode_journal *journal, const tess_de
     return tess_checkpoint_commit(&writer);
 }
 
-void tess_decode_journal_finish(tess_decode_journal *journal)
+void tess_de_journal_finish(tess_de_journal *journal)
 {
     if (journal->lock_fd < 0) {
         return;
@@ -169,7 +166,7 @@ void tess_decode_journal_finish(tess_decode_journal *journal)
     rmdir(journal->folder); // stays if the user keeps other things there
 }
 
-void tess_decode_journal_close(tess_decode_journal *journal)
+void tess_de_journal_close(tess_de_journal *journal)
 {
     if (journal->ctx && journal->lock_fd >= 0) {
         close(journal->lock_fd);

@@ -21,7 +21,7 @@ static void write_hash(tess_json *json, const char *key, tess_hash hash)
     tess_json_text(json, key, text);
 }
 
-static void write_settings(tess_json *json, const tess_decode_stream_run *run)
+static void write_settings(tess_json *json, const tess_de_stream_run *run)
 {
     const tess_decode_detector *d = run->detector;
     tess_json_object_begin(json, "settings");
@@ -40,7 +40,7 @@ static void write_settings(tess_json *json, const tess_decode_stream_run *run)
     tess_json_object_end(json);
 }
 
-static void write_inputs(tess_json *json, const tess_decode_stream_run *run)
+static void write_inputs(tess_json *json, const tess_de_stream_run *run)
 {
     const tess_decode_recording_info *recording = run->config.recording;
     const char *path = recording && recording->path ? recording->path : "";
@@ -56,7 +56,7 @@ static void write_inputs(tess_json *json, const tess_decode_stream_run *run)
     tess_json_array_end(json);
 }
 
-static void write_details(tess_json *json, const tess_decode_stream_run *run)
+static void write_details(tess_json *json, const tess_de_stream_run *run)
 {
     const tess_context *ctx = run->ctx;
     char now[32];
@@ -81,8 +81,8 @@ static void write_details(tess_json *json, const tess_decode_stream_run *run)
     tess_json_real(json, "checkpoint_s", run->report.checkpoint_s);
 }
 
-tess_status tess_decode_stream_provenance(const tess_decode_stream_run *run, int with_details,
-                                          char **text, size_t *bytes)
+tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_details, char **text,
+                                      size_t *bytes)
 {
     *text = NULL;
     tess_json *json = NULL;
@@ -112,12 +112,12 @@ tess_status tess_decode_stream_provenance(const tess_decode_stream_run *run, int
     return status;
 }
 
-tess_status tess_decode_stream_write_details(const tess_decode_stream_run *run)
+tess_status tess_de_stream_write_details(const tess_de_stream_run *run)
 {
-    char path[TESS_DECODE_RESULT_PATH + 8];
+    char path[TESS_DE_RESULT_PATH + 8];
     char *text = NULL;
     size_t bytes = 0;
-    TESS_TRY(tess_decode_stream_provenance(run, 1, &text, &bytes));
+    TESS_TRY(tess_de_stream_provenance(run, 1, &text, &bytes));
     snprintf(path, sizeof path, "%s.json", run->result.path);
     const tess_status status = tess_file_write_text(path, text, 1);
     tess_heap_free(&run->ctx->heap, text, bytes, TESS_TAG_RESULT);
@@ -127,7 +127,7 @@ tess_status tess_decode_stream_write_details(const tess_decode_stream_run *run)
 // The text of DIR/provenance.json into a fixed buffer; the identity stands near its start.
 static int folder_has(const char *folder, const char *wanted)
 {
-    char path[TESS_DECODE_RESULT_PATH + 32];
+    char path[TESS_DE_RESULT_PATH + 32];
     char text[2048];
     snprintf(path, sizeof path, "%s/provenance.json", folder);
     FILE *file = fopen(path, "rb");
@@ -140,9 +140,9 @@ static int folder_has(const char *folder, const char *wanted)
     return strstr(text, wanted) != NULL;
 }
 
-static void read_evidence(tess_decode_stream_run *run)
+static void read_evidence(tess_de_stream_run *run)
 {
-    char path[TESS_DECODE_RESULT_PATH + 32];
+    char path[TESS_DE_RESULT_PATH + 32];
     tess_bundle bundle;
     snprintf(path, sizeof path, "%s%s", run->result.path,
              run->result.is_folder ? "/log_evidence.npy" : "");
@@ -156,9 +156,9 @@ static void read_evidence(tess_decode_stream_run *run)
     tess_bundle_close(&bundle);
 }
 
-int tess_decode_stream_is_finished(tess_decode_stream_run *run)
+int tess_de_stream_is_finished(tess_de_stream_run *run)
 {
-    const tess_decode_result *r = &run->result;
+    const tess_de_result *r = &run->result;
     char wanted[64];
     int is_finished = 0;
     if (access(r->path, F_OK) != 0) {

@@ -1,6 +1,6 @@
 #include "systems/xpcs/report/chart.h"
 
-#include "runtime/html_parts.h"
+#include "page/html_parts.h"
 
 #include <math.h>
 #include <stdio.h>

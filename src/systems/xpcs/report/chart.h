@@ -2,7 +2,7 @@
 #ifndef TESS_XPCS_REPORT_CHART_H
 #define TESS_XPCS_REPORT_CHART_H
 
-#include "runtime/html.h"
+#include "page/html.h"
 
 #include <stdbool.h>
 

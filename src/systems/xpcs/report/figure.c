@@ -1,8 +1,8 @@
 // A picture file per angle: measured, fitted and residual side by side.
 #include "base/file.h"
 #include "base/status.h"
-#include "runtime/html_parts.h"
-#include "runtime/png.h"
+#include "page/html_parts.h"
+#include "page/png.h"
 #include "systems/xpcs/report/canvas.h"
 #include "systems/xpcs/report/maps.h"
 

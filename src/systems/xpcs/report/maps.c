@@ -2,8 +2,8 @@
 
 #include "base/status.h"
 #include "numerics/order.h"
-#include "runtime/colour.h"
-#include "runtime/png.h"
+#include "page/colour.h"
+#include "page/png.h"
 
 #include <math.h>
 #include <stdio.h>

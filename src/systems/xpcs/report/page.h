@@ -2,7 +2,7 @@
 #ifndef TESS_XPCS_REPORT_PAGE_H
 #define TESS_XPCS_REPORT_PAGE_H
 
-#include "runtime/html_parts.h"
+#include "page/html_parts.h"
 #include "systems/xpcs/report/maps.h"
 #include "tessera/xpcs/report.h"
 

@@ -1,5 +1,5 @@
 // Tables of the report: parameters with their errors, correlations, angles, minima.
-#include "runtime/colour.h"
+#include "page/colour.h"
 #include "systems/xpcs/report/chart.h"
 #include "systems/xpcs/report/page.h"
 
