@@ -102,6 +102,13 @@ TESS_API void tess_run_destroy(tess_run *run);
 TESS_API TESS_MUST_CHECK tess_status tess_checkpoint_describe(tess_context *ctx, const char *path,
                                                               char **text);
 
+/**
+ * Removes the checkpoints in a folder and what lies there with them: for callers that asked a
+ * computation to leave them (keep_finished) until its results were written. TESS_E_LOCKED while a
+ * run is at work there. The folder itself goes too unless other files are in it.
+ */
+TESS_API TESS_MUST_CHECK tess_status tess_checkpoint_clear(tess_context *ctx, const char *folder);
+
 TESS_END_DECLS
 
 #endif

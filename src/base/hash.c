@@ -86,6 +86,13 @@ tess_hash tess_hash_bytes(tess_hash_kind kind, const void *data, size_t bytes)
     return (tess_hash){crc32c(data, bytes), 0};
 }
 
+void tess_hash_mix(tess_hash *hash, const void *data, size_t bytes)
+{
+    const tess_hash pair[2] = {*hash,
+                               tess_hash_bytes(tess_hash_default(), bytes > 0 ? data : "", bytes)};
+    *hash = tess_hash_bytes(tess_hash_default(), pair, sizeof pair);
+}
+
 int tess_hash_equal(tess_hash a, tess_hash b)
 {
     return a.low == b.low && a.high == b.high;

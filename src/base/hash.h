@@ -23,6 +23,9 @@ int tess_hash_supported(tess_hash_kind kind);
 // Hash of bytes. kind must be supported.
 tess_hash tess_hash_bytes(tess_hash_kind kind, const void *data, size_t bytes);
 
+// The hash so far and the hash of what is added, hashed: order and lengths count. Starts from zero.
+void tess_hash_mix(tess_hash *hash, const void *data, size_t bytes);
+
 int tess_hash_equal(tess_hash a, tess_hash b);
 
 // 32 hexadecimal digits and a zero.

@@ -148,6 +148,12 @@ static tess_status check_header(const file_header *header, const char *path)
     if (header->byte_order != BYTE_ORDER_MARK) {
         TESS_FAIL(TESS_E_FORMAT, "%s: written on a machine of the other byte order", path);
     }
+    if (header->version > 0 && header->version < TESS_CHECKPOINT_VERSION) {
+        TESS_FAIL(TESS_E_MISMATCH,
+                  "%s: written by an earlier Tessera (checkpoint version %u, this one reads %d): "
+                  "finish it with that one, or remove the folder to start afresh",
+                  path, header->version, TESS_CHECKPOINT_VERSION);
+    }
     if (header->version > TESS_CHECKPOINT_VERSION || header->version == 0) {
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: checkpoint version %u is newer than this library reads (%d): use the "

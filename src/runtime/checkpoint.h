@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "runtime/context.h"
 
-enum { TESS_CHECKPOINT_VERSION = 1 };
+enum { TESS_CHECKPOINT_VERSION = 2 };
 
 typedef struct tess_checkpoint_writer {
     tess_context *ctx;

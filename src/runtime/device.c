@@ -63,7 +63,7 @@ tess_status tess_device_adopt(tess_device *device, void *stream, tess_backend_qu
         *queue = device->adopted;
         return TESS_OK;
     }
-    if (device->backend->struct_size < sizeof(tess_backend) || !device->backend->queue_adopt) {
+    if (!device->backend->queue_adopt) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "stream: device '%s' has no streams of its callers",
                   device->info.id);
     }

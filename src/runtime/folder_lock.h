@@ -1,12 +1,9 @@
-// One process at a time in a checkpoint folder.
+// The lock of a checkpoint folder under its old name, until every system goes through work.h.
 #ifndef TESS_RUNTIME_FOLDER_LOCK_H
 #define TESS_RUNTIME_FOLDER_LOCK_H
 
-#include "tessera/base.h"
+#include "runtime/work_folder.h"
 
-// Creates the folder if it is missing and holds FOLDER/lock, which names pid and host. The kernel
-// drops the lock with the process, however that ends: a stale one cannot stay. TESS_E_LOCKED if
-// another process holds it. *fd is -1 after failure; close it to let go.
-TESS_MUST_CHECK tess_status tess_folder_lock(const char *folder, int *fd);
+#define tess_folder_lock tess_work_folder_lock
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/status.h"
 #include "runtime/source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void write_shape(tess_json *json, const char *key, int32_t rank, const int64_t *shape)
@@ -108,4 +110,16 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     }
     tess_json_destroy(json);
     return status;
+}
+
+bool tess_provenance_is_of(tess_context *ctx, const char *path, const char identity[33])
+{
+    char *text = NULL;
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "\"identity\": \"%s\"", identity);
+    const bool is_read = tess_file_provenance(ctx, path, &text) == TESS_OK;
+    const bool is_of = is_read && text && strstr(text, wanted) != NULL;
+    tess_text_free(text);
+    tess_error_clear();
+    return is_of;
 }

@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "runtime/plan.h"
 
+#include <stdbool.h>
+
 typedef struct tess_provenance {
     const tess_plan *plan;
     const tess_source *source; // NULL: none
@@ -20,5 +22,9 @@ typedef struct tess_provenance {
 TESS_MUST_CHECK tess_status tess_provenance_make(tess_context *ctx,
                                                  const tess_provenance *provenance, char **text,
                                                  size_t *bytes);
+
+// True if the file at path says that it is the result of the computation of this digest
+// (tess_identity_digest()). A file that is not there, not ours or damaged is none.
+bool tess_provenance_is_of(tess_context *ctx, const char *path, const char identity[33]);
 
 #endif

@@ -1,18 +1,20 @@
 #include "runtime/plan.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "runtime/identity.h"
-#include "runtime/journal.h"
 #include "runtime/pipeline.h"
 #include "runtime/provenance.h"
+#include "runtime/run_identity.h"
+#include "runtime/run_tiles.h"
+#include "runtime/sink.h"
 #include "runtime/source.h"
+#include "runtime/watch.h"
+#include "runtime/work.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const int64_t PROGRESS_EVERY_NS = 50000000;
 
 // Buffers of one tile in flight. Which exist depends on the device and the source: a mapped file
 // on the CPU needs none for its input.
@@ -45,8 +47,10 @@ struct tess_run {
     slot slots[4];
     block host;
     block device;
-    tess_journal journal;
-    bool has_journal;
+    tess_identity id;
+    tess_work work;
+    tess_run_tiles tiles;
+    tess_watch watch;
     tess_provenance provenance;
     char *provenance_text;
     size_t provenance_bytes;
@@ -54,9 +58,6 @@ struct tess_run {
     int64_t first_item; // where this execution begins
     int64_t items_done; // written, in order
     int64_t begin_ns;
-    int64_t last_progress_ns;
-    int64_t last_save_ns;
-    double save_cost_s; // of the last checkpoint
     tess_run_report report;
 };
 
@@ -219,6 +220,41 @@ static tess_status refresh_provenance(tess_run *run)
     return TESS_OK;
 }
 
+static const char SPOOL[] = "spool.npy";
+
+static tess_status check_tiles(void *self, const tess_checkpoint *found, const char *path)
+{
+    tess_run *run = self;
+    return tess_run_tiles_load(&run->tiles, found, run->plan->info.n_item, path);
+}
+
+// Takes the checkpoint folder; where an earlier run got to is where this one begins.
+static tess_status open_work(tess_run *run)
+{
+    static const char *const files[] = {SPOOL, NULL};
+    const tess_work_config config = {.name = run->plan->ops->name,
+                                     .what = "run",
+                                     .folder = run->checkpoint_dir,
+                                     .resume = run->config.resume,
+                                     .every_s = run->config.checkpoint_every_s,
+                                     .keep = run->config.keep_checkpoints,
+                                     .files = files,
+                                     .check = check_tiles,
+                                     .self = run};
+    TESS_TRY(tess_work_open(run->ctx, &config, &run->id, &run->work));
+    if (!tess_work_is_kept(&run->work)) {
+        return TESS_OK;
+    }
+    char spool[1024];
+    const bool is_found = run->work.is_found;
+    run->first_item = tess_run_tiles_end(&run->tiles);
+    run->provenance.resumed = run->first_item > 0;
+    tess_work_path(&run->work, SPOOL, spool);
+    tess_work_forget(&run->work);
+    TESS_TRY(tess_sink_attach_spool(run->sink, spool, is_found, run->first_item));
+    return is_found ? tess_run_tiles_verify(&run->tiles, tess_sink_spool(run->sink)) : TESS_OK;
+}
+
 static tess_status fill_run(tess_run *run, const tess_run_config *config)
 {
     TESS_TRY(copy_config(run, config));
@@ -230,19 +266,9 @@ static tess_status fill_run(tess_run *run, const tess_run_config *config)
     if (run->source && (run->checkpoint_dir || !tess_source_in_memory(run->source))) {
         TESS_TRY(tess_source_fingerprint(run->source, &run->provenance.fingerprint));
     }
-    tess_identity id;
-    tess_identity_make(run->ctx, run->plan, run->provenance.fingerprint, &id);
-    tess_identity_text(&id, run->provenance.identity);
-    if (run->checkpoint_dir) {
-        TESS_TRY(tess_journal_open(run->ctx, run->plan, run->provenance.fingerprint,
-                                   run->checkpoint_dir, run->config.resume,
-                                   run->config.keep_checkpoints, run->sink, &run->journal,
-                                   &run->first_item));
-        run->has_journal = true;
-        run->provenance.resumed = run->first_item > 0;
-    } else if (run->config.resume) {
-        TESS_FAIL(TESS_E_ARGUMENT, "resume: needs the checkpoint folder of the earlier run");
-    }
+    tess_run_identity_make(run->ctx, run->plan, run->provenance.fingerprint, &run->id);
+    tess_identity_digest(&run->id, run->provenance.identity);
+    TESS_TRY(open_work(run));
     run->items_done = run->first_item;
     TESS_TRY(make_slots(run));
     return refresh_provenance(run);
@@ -265,7 +291,9 @@ tess_status tess_run_create(tess_context *ctx, const tess_plan *plan, tess_sourc
     run->plan = plan;
     run->source = source;
     run->sink = sink;
-    run->journal.lock_fd = -1;
+    run->work.lock_fd = -1;
+    tess_run_tiles_init(&run->tiles, &ctx->heap);
+    tess_text_init(&run->id.text, &ctx->heap);
     const tess_status status = fill_run(run, config);
     if (status != TESS_OK) {
         tess_run_destroy(run);
@@ -282,7 +310,9 @@ void tess_run_destroy(tess_run *run)
     }
     tess_heap *heap = &run->ctx->heap;
     free_slots(run);
-    tess_journal_close(&run->journal);
+    tess_work_close(&run->work);
+    tess_run_tiles_free(&run->tiles);
+    tess_identity_free(&run->id);
     if (run->checkpoint_dir) {
         tess_heap_free(heap, run->checkpoint_dir, strlen(run->checkpoint_dir) + 1, TESS_TAG_PLAN);
     }
@@ -369,31 +399,19 @@ static tess_status compute_tile(void *self, int64_t tile, int32_t index)
     return TESS_OK;
 }
 
-// Due by time; but never more than one hundredth of the run goes into checkpoints, unless the
-// caller wants one after every tile.
-static bool checkpoint_is_due(const tess_run *run)
+static tess_status write_state(void *self, tess_checkpoint_writer *writer)
 {
-    if (!run->has_journal) {
-        return false;
-    }
-    const double since_s = (double)(tess_now_ns() - run->last_save_ns) * 1e-9;
-    const double every_s = run->config.checkpoint_every_s;
-    return every_s == 0 || (since_s >= every_s && since_s >= 100 * run->save_cost_s);
+    tess_run *run = self;
+    // The data first: a checkpoint must never speak of tiles the disk does not have.
+    const tess_spool *spool = tess_sink_spool(run->sink);
+    TESS_TRY(tess_file_sync(spool->fd, spool->path));
+    return tess_run_tiles_save(&run->tiles, writer);
 }
 
-static tess_status save_checkpoint(tess_run *run)
+static void save_checkpoint(tess_run *run)
 {
-    tess_span span = tess_span_begin(&run->ctx->tracer, "checkpoint");
-    const int64_t begin_ns = tess_now_ns();
-    TESS_TRY(refresh_provenance(run));
-    const int64_t number = run->journal.number;
-    TESS_TRY(tess_journal_save(&run->journal, run->sink, run->provenance_text));
-    run->last_save_ns = tess_now_ns();
-    run->save_cost_s = (double)(run->last_save_ns - begin_ns) * 1e-9;
-    run->report.n_checkpoint += run->journal.number - number; // a failed one is only logged
-    run->report.checkpoint_s += run->save_cost_s;
-    tess_span_end(&span, 0, 0);
-    return TESS_OK;
+    const double n_item = (double)run->plan->info.n_item;
+    tess_work_save(&run->work, (double)run->items_done / n_item, write_state, run);
 }
 
 static tess_status write_tile(void *self, int64_t tile, int32_t index)
@@ -414,41 +432,13 @@ static tess_status write_tile(void *self, int64_t tile, int32_t index)
     tess_span span = tess_span_begin(&run->ctx->tracer, "write");
     TESS_TRY(tess_sink_write(run->sink, first, count, s->host_out, bytes));
     tess_span_end(&span, (double)bytes, 0);
-    if (run->has_journal) {
-        TESS_TRY(tess_journal_note(&run->journal, first, count, s->host_out));
+    if (tess_work_is_kept(&run->work)) {
+        TESS_TRY(
+            tess_run_tiles_note(&run->tiles, first, count, s->host_out, run->plan->out_item_bytes));
     }
     run->items_done = first + count;
-    return checkpoint_is_due(run) ? save_checkpoint(run) : TESS_OK;
-}
-
-static tess_status report_progress(tess_run *run, int64_t done)
-{
-    const tess_plan_info *info = &run->plan->info;
-    const int64_t now_ns = tess_now_ns();
-    if (!run->ctx->progress ||
-        (now_ns - run->last_progress_ns < PROGRESS_EVERY_NS && done < info->n_item)) {
-        return TESS_OK;
-    }
-    run->last_progress_ns = now_ns;
-    uint64_t memory = 0;
-    uint64_t peak = 0;
-    tess_context_memory(run->ctx, &memory, &peak);
-    const int64_t here = done - run->first_item;
-    tess_progress progress = {.struct_size = sizeof progress,
-                              .strategy = info->strategy,
-                              .stage = run->plan->ops->name,
-                              .unit = run->plan->ops->unit,
-                              .done = done,
-                              .total = info->n_item,
-                              .done_bytes = (uint64_t)done * run->plan->in_item_bytes,
-                              .elapsed_s = (double)(now_ns - run->begin_ns) * 1e-9,
-                              .remaining_s = -1,
-                              .memory_bytes = memory};
-    if (here > 0) {
-        progress.remaining_s = progress.elapsed_s * (double)(info->n_item - done) / (double)here;
-    }
-    if (run->ctx->progress(run->ctx->progress_user, &progress) != 0) {
-        TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
+    if (tess_work_is_due(&run->work, false)) {
+        save_checkpoint(run);
     }
     return TESS_OK;
 }
@@ -456,35 +446,21 @@ static tess_status report_progress(tess_run *run, int64_t done)
 static tess_status poll_tile(void *self, int64_t tile)
 {
     tess_run *run = self;
-    TESS_TRY(tess_context_check_cancel(run->ctx));
     int64_t first;
     int64_t count;
     tile_range(run, tile, &first, &count);
-    return report_progress(run, first);
-}
-
-// What a stopped run leaves behind, without hiding why it stopped.
-static void keep_what_is_done(tess_run *run)
-{
-    char message[TESS_MESSAGE_BYTES];
-    tess_error_copy_out(message);
-    if (run->has_journal && run->journal.n_tile > 0 && save_checkpoint(run) != TESS_OK) {
-        tess_log_write(&run->ctx->log, TESS_LOG_WARNING, "%s", tess_last_error());
-    }
-    tess_error_copy_in(message);
+    return tess_watch_poll(&run->watch, first, run->plan->info.n_item);
 }
 
 static tess_status finish_run(tess_run *run)
 {
-    TESS_TRY(report_progress(run, run->plan->info.n_item));
+    TESS_TRY(tess_watch_poll(&run->watch, run->plan->info.n_item, run->plan->info.n_item));
     TESS_TRY(refresh_provenance(run));
     TESS_TRY(tess_sink_set_provenance(run->sink, run->provenance_text));
     tess_span span = tess_span_begin(&run->ctx->tracer, "commit");
     TESS_TRY(tess_sink_commit(run->sink));
     tess_span_end(&span, 0, 0);
-    if (run->has_journal) {
-        tess_journal_finish(&run->journal);
-    }
+    tess_work_end(&run->work);
     return TESS_OK;
 }
 
@@ -500,8 +476,12 @@ tess_status tess_run_execute(tess_run *run)
     }
     tess_error_clear();
     run->begin_ns = tess_now_ns();
-    run->last_save_ns = run->begin_ns;
-    run->last_progress_ns = 0;
+    run->work.last_save_ns = run->begin_ns;
+    const int64_t n_saved = run->work.n_saved;
+    const double saved_s = run->work.saved_s;
+    tess_watch_begin(&run->watch, run->ctx, run->plan->ops->name, run->plan->ops->unit,
+                     run->first_item, UINT64_MAX, (tess_strategy)info->strategy);
+    run->watch.item_bytes = run->plan->in_item_bytes;
     memset(&run->report, 0, sizeof run->report);
     run->report.first_item = run->first_item;
     tess_pipeline pipeline = {.self = run,
@@ -515,9 +495,11 @@ tess_status tess_run_execute(tess_run *run)
     if (status == TESS_OK) {
         status = finish_run(run);
     }
-    if (status != TESS_OK) {
-        keep_what_is_done(run);
+    if (status != TESS_OK && tess_work_is_kept(&run->work) && run->tiles.n > 0) {
+        save_checkpoint(run); // what is done, whatever stopped the rest
     }
+    run->report.n_checkpoint = run->work.n_saved - n_saved;
+    run->report.checkpoint_s = run->work.saved_s - saved_s;
     run->report.elapsed_s = (double)(tess_now_ns() - run->begin_ns) * 1e-9;
     run->report.read_wait_s = (double)pipeline.read_wait_ns * 1e-9;
     return status;
@@ -535,7 +517,7 @@ tess_status tess_run_get_report(const tess_run *run, tess_run_report *report, si
     all.resumed = run->provenance.resumed;
     all.items_done = run->items_done;
     tess_context_memory(run->ctx, &now, &all.peak_heap_bytes);
-    snprintf(all.checkpoint_path, sizeof all.checkpoint_path, "%s", run->journal.newest);
+    snprintf(all.checkpoint_path, sizeof all.checkpoint_path, "%s", run->work.newest);
     memcpy(report, &all, struct_size);
     return TESS_OK;
 }

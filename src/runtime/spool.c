@@ -88,7 +88,10 @@ tess_status tess_spool_open_kept(const char *path, const tess_array *shape, int 
     if (snprintf(spool->path, sizeof spool->path, "%s", path) >= (int)sizeof spool->path) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", path);
     }
-    const int flags = O_RDWR | O_CLOEXEC | (resume ? 0 : O_CREAT | O_TRUNC);
+    if (!resume) {
+        unlink(path); // whatever bears the name: a link would lead elsewhere
+    }
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (resume ? 0 : O_CREAT | O_EXCL);
     do {
         spool->fd = open(path, flags, 0600);
     } while (spool->fd < 0 && errno == EINTR);

@@ -21,7 +21,9 @@ void tess_watch_begin(tess_watch *watch, tess_context *ctx, const char *stage, c
 tess_status tess_watch_poll(tess_watch *watch, int64_t done, int64_t total)
 {
     tess_context *ctx = watch->ctx;
-    TESS_TRY(tess_context_check_cancel(ctx));
+    if (done < total) { // what is all done is too late to stop
+        TESS_TRY(tess_context_check_cancel(ctx));
+    }
     const int64_t now = tess_now_ns();
     if (!watch->is_watched || (done < total && now - watch->last_ns < EVERY_NS)) {
         return TESS_OK;
@@ -39,6 +41,7 @@ tess_status tess_watch_poll(tess_watch *watch, int64_t done, int64_t total)
         .unit = watch->unit,
         .done = done,
         .total = total,
+        .done_bytes = (uint64_t)done * watch->item_bytes,
         .elapsed_s = elapsed_s,
         .remaining_s = own > 0 ? elapsed_s * (double)(total - done) / (double)own : -1,
         .memory_bytes = memory_bytes};

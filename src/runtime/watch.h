@@ -13,7 +13,8 @@ typedef struct tess_watch {
     bool is_watched; // large enough for the callback
     int64_t begin_ns;
     int64_t last_ns;
-    int64_t first; // what was done before this run
+    int64_t first;       // what was done before this run
+    uint64_t item_bytes; // of one unit, for the rate; 0: not told
 } tess_watch;
 
 // bytes: of the samples worked on; under 8 MiB the callback is not called.

@@ -809,7 +809,7 @@ FIELD(tess_format, texts, 104);
 FIELD(tess_format, add, 112);
 
 // tessera/sys/backend.h
-SIZE(tess_backend, 144);
+SIZE(tess_backend, 152);
 FIELD(tess_backend, struct_size, 0);
 FIELD(tess_backend, abi, 4);
 FIELD(tess_backend, name, 8);
@@ -829,6 +829,7 @@ FIELD(tess_backend, enqueue, 112);
 FIELD(tess_backend, finish, 120);
 FIELD(tess_backend, benchmark, 128);
 FIELD(tess_backend, queue_adopt, 136);
+FIELD(tess_backend, stage_name, 144);
 
 // tessera/decode/environment.h
 SIZE(tess_decode_track, 80);

@@ -1,6 +1,5 @@
 // Runs and their journal: stop at any tile, go on, get the same bytes; refuse what does not fit.
 #include "base/status.h"
-#include "runtime/journal.h"
 #include "runtime/plan.h"
 #include "tessera/run.h"
 #include "unit.h"

@@ -44,7 +44,8 @@ struct tess_backend {
     /** In queue order; host pointers must stay valid until finish. */
     tess_status (*copy)(tess_backend_queue *queue, void *dst, tess_space dst_space, const void *src,
                         tess_space src_space, size_t bytes);
-    /** TESS_OK, or TESS_E_UNSUPPORTED with the reason recorded, naming stage and device. */
+    /** TESS_OK, or TESS_E_UNSUPPORTED with the reason recorded, naming stage and device. args NULL
+     *  asks whether there is such a stage at all. */
     tess_status (*supports)(tess_backend_device *device, int32_t stage, const void *args);
     /** Device scratch the stage wants in its args; 0 if none. */
     size_t (*scratch_bytes)(tess_backend_device *device, int32_t stage, const void *args);
@@ -61,6 +62,9 @@ struct tess_backend {
     /** A queue over a stream that belongs to the caller (a cudaStream_t; NULL is the default
      *  stream). Destroying it leaves the stream alone. */
     tess_status (*queue_adopt)(tess_backend_device *device, void *stream, tess_backend_queue **out);
+
+    /** "autoreject.ptp"; NULL for a stage that the backend does not have. */
+    const char *(*stage_name)(int32_t stage);
 };
 
 /** Exported by backend modules as "tess_backend_entry". */

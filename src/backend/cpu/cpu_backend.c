@@ -221,6 +221,12 @@ static tess_status supports(tess_backend_device *device, int32_t stage, const vo
     return TESS_OK;
 }
 
+static const char *stage_name(int32_t stage)
+{
+    const cpu_stage *found = find_stage(stage);
+    return found ? found->name : NULL;
+}
+
 static size_t scratch_bytes(tess_backend_device *device, int32_t stage, const void *args)
 {
     (void)device;
@@ -275,6 +281,7 @@ const tess_backend tess_backend_cpu = {
     .enqueue = enqueue,
     .finish = finish,
     .benchmark = tess_cpu_benchmark,
+    .stage_name = stage_name,
 };
 
 int64_t tess_isa_list(const tess_context *ctx, tess_isa_info *infos, int64_t capacity)

@@ -385,7 +385,16 @@ tess_status unknown_stage(const tess_backend_device *device, int32_t stage)
 tess_status supports(tess_backend_device *device, int32_t stage, const void *args)
 {
     const tess_cuda_stage *found = find_stage(stage);
-    return found == nullptr ? unknown_stage(device, stage) : found->supports(device, args);
+    if (found == nullptr) {
+        return unknown_stage(device, stage);
+    }
+    return args == nullptr ? TESS_OK : found->supports(device, args);
+}
+
+const char *stage_name(int32_t stage)
+{
+    const tess_cuda_stage *found = find_stage(stage);
+    return found == nullptr ? nullptr : found->name;
 }
 
 size_t scratch_bytes(tess_backend_device *device, int32_t stage, const void *args)
@@ -463,6 +472,7 @@ const tess_backend table = {
     finish,
     tess_cuda_benchmark,
     queue_adopt,
+    stage_name,
 };
 
 const tess_module_info module_info = {
