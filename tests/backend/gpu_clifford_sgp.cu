@@ -348,8 +348,7 @@ void check_point(const test_case &c, bool is_norm, uint64_t seed)
     (void)ddgz.get(d_gz);
     (void)ddx.get(d_x);
     // Too small an r, or signs that change with the last bits, make difference quotients worthless.
-    const bool is_definite =
-        strpbrk(c.signs, "-0") == nullptr || c.metric == TESS_CLIFFORD_NORM_EUCLID;
+    const bool is_definite = !strpbrk(c.signs, "-0") || c.metric == TESS_CLIFFORD_NORM_EUCLID;
     if (c.n < 5 || (is_norm && !is_definite && c.dtype != TESS_F64)) {
         return;
     }
