@@ -249,7 +249,10 @@ void tess_work_save(tess_work *work, double done, tess_work_write_fn write, void
     const int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&work->ctx->tracer, "checkpoint");
     tess_error_copy_out(message); // a run that stops keeps its own words
-    path_of(work, work->number + 1, path);
+    // One that alone is kept gives its name to the next.
+    const bool is_replaced = work->config.keep == 1 && work->number > 0;
+    const int64_t number = is_replaced ? work->number : work->number + 1;
+    path_of(work, number, path);
     atomic_store(&work->ctx->checkpoint_wanted, 0);
     const tess_status status = write_one(work, path, done, write, self);
     tess_span_end(&span, 0, 0);
@@ -259,9 +262,9 @@ void tess_work_save(tess_work *work, double done, tess_work_write_fn write, void
     if (status == TESS_OK) {
         work->n_failed = 0;
         work->n_saved++;
-        work->number++;
+        work->number = number;
         snprintf(work->newest, sizeof work->newest, "%s", path);
-        path_of(work, work->number - work->config.keep, path);
+        path_of(work, number - work->config.keep, path);
         unlink(path);
     } else if (work->n_failed++ == 0) { // once: a full disk would say it every time
         tess_log_write(&work->ctx->log, TESS_LOG_WARNING,

@@ -28,7 +28,8 @@ typedef struct tess_work_config {
     int32_t resume; // 0: a checkpoint there is TESS_E_EXISTS; 1: go on with it; 2: the same, but
                     // one of another computation is removed, with a warning
     double every_s; // between checkpoints; 0: whenever there is a chance
-    int64_t keep;   // newest checkpoints that stay; 1 where files beside them are overwritten
+    int64_t keep;   // newest checkpoints that stay; 1 where files beside them are overwritten: a
+                    // new one then takes the name of the old
     const char *const *files; // names of further files in the folder, NULL at the end; static
     // Whether a checkpoint of this computation makes sense; TESS_E_FORMAT: the one before is tried.
     // May be NULL.
