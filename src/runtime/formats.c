@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HEAD_BYTES = 4096 };
@@ -144,11 +145,12 @@ static tess_status hand_out(tess_context *ctx, char *text, size_t bytes, char **
     return status;
 }
 
-// .npy has no room for metadata: it lies beside the file.
-static tess_status sidecar_provenance(tess_context *ctx, const char *path, char **text)
+// .npy has no room for metadata: it lies beside the file; that of a folder of them lies within.
+static tess_status sidecar_provenance(tess_context *ctx, const char *path, const char *end,
+                                      char **text)
 {
-    char sidecar[1040];
-    snprintf(sidecar, sizeof sidecar, "%.1023s.json", path);
+    char sidecar[1056];
+    snprintf(sidecar, sizeof sidecar, "%.1023s%s", path, end);
     if (access(sidecar, F_OK) != 0) {
         return TESS_OK;
     }
@@ -178,9 +180,13 @@ tess_status tess_file_provenance(tess_context *ctx, const char *path, char **tex
     tess_error_clear();
     *text = NULL;
     const tess_format *table = NULL;
+    struct stat there;
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
+        return sidecar_provenance(ctx, path, "/provenance.json", text);
+    }
     TESS_TRY(tess_format_of_file(ctx, path, &table));
     if (!table->provenance) {
-        return sidecar_provenance(ctx, path, text);
+        return sidecar_provenance(ctx, path, ".json", text);
     }
     char *found = NULL;
     size_t bytes = 0;
