@@ -72,7 +72,8 @@ static tess_status judge_stranger(tess_work *work, tess_status status)
 }
 
 // The newest checkpoint that is whole. A damaged one is passed over with a warning; one that
-// belongs to another computation is never skipped.
+// belongs to another computation is never skipped. Without any, the files beside them are not
+// written over.
 static tess_status take_newest(tess_work *work, const tess_work_listing *listing)
 {
     char path[1024];
@@ -95,6 +96,11 @@ static tess_status take_newest(tess_work *work, const tess_work_listing *listing
         }
         tess_log_write(&work->ctx->log, TESS_LOG_WARNING, "%s; trying an older checkpoint",
                        tess_last_error());
+    }
+    if (!work->config.files) {
+        tess_log_write(&work->ctx->log, TESS_LOG_WARNING,
+                       "%s: no checkpoint in it is whole, starting afresh", work->folder);
+        return TESS_OK;
     }
     TESS_FAIL(TESS_E_FORMAT, "%s: no checkpoint in it is whole; remove the folder to start afresh",
               work->folder);

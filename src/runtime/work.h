@@ -31,8 +31,8 @@ typedef struct tess_work_config {
     int64_t keep;   // newest checkpoints that stay; 1 where files beside them are overwritten: a
                     // new one then takes the name of the old
     const char *const *files; // names of further files in the folder, NULL at the end; static
-    // Whether a checkpoint of this computation makes sense; TESS_E_FORMAT: the one before is tried.
-    // May be NULL.
+    // Whether a checkpoint of this computation makes sense; TESS_E_FORMAT: the one before is tried,
+    // and after the last the work begins afresh unless it has further files. May be NULL.
     tess_status (*check)(void *self, const tess_checkpoint *found, const char *path);
     void *self;
 } tess_work_config;

@@ -284,6 +284,36 @@ static void a_failed_checkpoint_leaves_the_one_before(void **state)
     tess_work_close(&work);
 }
 
+static void damaged_checkpoints_are_passed_over(void **state)
+{
+    (void)state;
+    const char *folder = unit_path("work");
+    tess_work work;
+    leave_checkpoints(folder, 2, "a=1");
+    unit_write_file(unit_path("work/unit.work.000002.ckpt"), "x", 1);
+    assert_ok(open_work(folder, 1, new_id("a=1", "x"), &work));
+    assert_int_equal(state_of(&work), 1);
+    assert_contains(lines, "trying an older checkpoint");
+    tess_work_close(&work);
+    // None is left: what lies beside them is not written over, where anything does.
+    unit_write_file(unit_path("work/unit.work.000001.ckpt"), "x", 1);
+    assert_fails(open_work(folder, 1, new_id("a=1", "x"), &work), TESS_E_FORMAT,
+                 "no checkpoint in it is whole; remove the folder");
+    tess_work_config config = config_of(folder, 1);
+    config.files = NULL;
+    assert_ok(tess_work_open(ctx, &config, new_id("a=1", "x"), &work));
+    assert_false(work.is_found);
+    assert_contains(lines, "no checkpoint in it is whole, starting afresh");
+    int64_t number = 7;
+    tess_work_save(&work, 0.5, put_state, &number);
+    tess_work_close(&work);
+    assert_ok(tess_work_open(ctx, &config, new_id("a=1", "x"), &work));
+    assert_int_equal(state_of(&work), 7);
+    tess_work_end(&work);
+    tess_work_close(&work);
+    assert_false(unit_exists(folder));
+}
+
 static void clear_removes_what_checkpoints_name(void **state)
 {
     (void)state;
@@ -311,6 +341,7 @@ int main(void)
         cmocka_unit_test(links_in_the_folder_are_not_followed),
         cmocka_unit_test(a_checkpoint_is_due_by_time_by_wish_and_at_the_end),
         cmocka_unit_test(a_failed_checkpoint_leaves_the_one_before),
+        cmocka_unit_test(damaged_checkpoints_are_passed_over),
         cmocka_unit_test(clear_removes_what_checkpoints_name),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
