@@ -1,7 +1,7 @@
 // Stage clifford.fcgp on a GPU against sums in f64 on the host, on fresh random inputs; --bench
 // measures. run_clifford_on_gpu.sh builds and runs it.
 
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 #include "gpu_clifford_fcgp.cuh"
 
 #include <string>
@@ -227,65 +227,62 @@ const vector<int> cl13 = {1, -1, -1, -1};
 const vector<int> cl301 = {0, 1, 1, 1};
 const vector<int> cl41 = {1, 1, 1, 1, -1};
 const int32_t f32 = TESS_F32, f64 = TESS_F64, f16 = TESS_F16, bf16 = TESS_BF16;
-const int32_t gelu = TESS_CLIFFORD_GELU, euclid = TESS_CLIFFORD_NORM_EUCLID;
+const int32_t gelu = TESS_CLIFFORD_GELU, sigmoid = TESS_CLIFFORD_SIGMOID;
+const int32_t euclid = TESS_CLIFFORD_NORM_EUCLID, by_size = TESS_CLIFFORD_NORM_ABS;
+const int32_t clamp = TESS_CLIFFORD_NORM_CLAMP;
 const int32_t highest = TESS_CLIFFORD_HIGHEST, high = TESS_CLIFFORD_HIGH;
 const problem small[] = {
-    {"f64", cl30, 37, 28, 28, f64, f64, gelu, 1, euclid, highest, plain, all_paths, false,
-     false},
-    {"f64 saved", cl30, 5, 7, 7, f64, f64, gelu, 1, euclid, highest, plain, all_paths, true,
-     false},
-    {"f64 cl13 abs", cl13, 9, 11, 11, f64, f64, TESS_CLIFFORD_GELU_TANH, 1,
-     TESS_CLIFFORD_NORM_ABS, highest, channel_last, all_paths, false, false},
-    {"f64 cl301 clamp", cl301, 9, 6, 9, f64, f64, TESS_CLIFFORD_SIGMOID, 1,
-     TESS_CLIFFORD_NORM_CLAMP, highest, padded, all_paths, true, false},
+    {"f64", cl30, 37, 28, 28, f64, f64, gelu, 1, euclid, highest, plain, all_paths, false, false},
+    {"f64 saved", cl30, 5, 7, 7, f64, f64, gelu, 1, euclid, highest, plain, all_paths, true, false},
+    {"f64 cl13 abs", cl13, 9, 11, 11, f64, f64, TESS_CLIFFORD_GELU_TANH, 1, by_size, highest,
+     channel_last, all_paths, false, false},
+    {"f64 cl301 clamp", cl301, 9, 6, 9, f64, f64, sigmoid, 1, clamp, highest, padded, all_paths,
+     true, false},
     {"f64 cl20 mask", cl20, 70, 130, 3, f64, f64, TESS_CLIFFORD_RELU, 0, euclid, highest, plain,
      0x155, false, false},
-    {"f32 highest", cl30, 130, 72, 72, f32, f32, gelu, 1, euclid, highest, plain, all_paths,
-     true, false},
+    {"f32 highest", cl30, 130, 72, 72, f32, f32, gelu, 1, euclid, highest, plain, all_paths, true,
+     false},
     {"f32 highest tiny", cl30, 1, 1, 1, f32, f32, gelu, 1, euclid, highest, padded, all_paths,
      true, false},
-    {"f32 cl41", cl41, 3, 5, 5, f32, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, highest, plain,
-     all_paths, true, false},
-    {"bf16 cl13", cl13, 17, 24, 24, bf16, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, highest, plain,
-     all_paths, true, false},
-    {"f32 high", cl30, 130, 64, 64, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
+    {"f32 cl41", cl41, 3, 5, 5, f32, f32, gelu, 1, by_size, highest, plain, all_paths, true, false},
+    {"bf16 cl13", cl13, 17, 24, 24, bf16, f32, gelu, 1, by_size, highest, plain, all_paths, true,
      false},
-    {"f32 high odd", cl30, 67, 37, 37, f32, f32, gelu, 1, euclid, high, padded, all_paths,
-     false, false},
+    {"f32 high", cl30, 130, 64, 64, f32, f32, gelu, 1, euclid, high, plain, all_paths, true, false},
+    {"f32 high odd", cl30, 67, 37, 37, f32, f32, gelu, 1, euclid, high, padded, all_paths, false,
+     false},
     {"f32 high wide", cl30, 70, 72, 104, f32, f32, gelu, 1, euclid, high, plain, 0xf7fff, true,
      false},
     {"f32 high ranges", cl30, 66, 40, 40, f32, f32, TESS_CLIFFORD_IDENTITY, 1, euclid, high, plain,
      all_paths, true, true},
-    {"f32 high last", cl30, 20, 28, 28, f32, f32, gelu, 0, euclid, high, channel_last,
-     all_paths, false, false},
-    {"f32 high cl13", cl13, 40, 24, 24, f32, f32, gelu, 1, TESS_CLIFFORD_NORM_ABS, high, plain,
-     all_paths, true, false},
-    {"f32 high cl301", cl301, 33, 20, 28, f32, f32, TESS_CLIFFORD_SIGMOID, 1,
-     TESS_CLIFFORD_NORM_CLAMP, high, padded, 0x2fffffffe, false, false},
+    {"f32 high last", cl30, 20, 28, 28, f32, f32, gelu, 0, euclid, high, channel_last, all_paths,
+     false, false},
+    {"f32 high cl13", cl13, 40, 24, 24, f32, f32, gelu, 1, by_size, high, plain, all_paths, true,
+     false},
+    {"f32 high cl301", cl301, 33, 20, 28, f32, f32, sigmoid, 1, clamp, high, padded, 0x2fffffffe,
+     false, false},
     {"f32 high cl41", cl41, 20, 12, 12, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
      false},
-    {"f32 high 2d", cl20, 130, 136, 136, f32, f32, gelu, 1, euclid, high, plain, all_paths,
-     true, false},
-    {"bf16 mixed", cl30, 130, 64, 64, bf16, f32, gelu, 1, euclid, highest, plain, all_paths,
-     true, false},
-    {"f16", cl30, 64, 32, 32, f16, f16, gelu, 1, euclid, highest, plain, all_paths, false,
+    {"f32 high 2d", cl20, 130, 136, 136, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
      false},
-    {"f16 2d odd", cl20, 33, 17, 17, f16, f16, gelu, 1, euclid, highest, padded, all_paths,
-     true, false},
+    {"bf16 mixed", cl30, 130, 64, 64, bf16, f32, gelu, 1, euclid, highest, plain, all_paths, true,
+     false},
+    {"f16", cl30, 64, 32, 32, f16, f16, gelu, 1, euclid, highest, plain, all_paths, false, false},
+    {"f16 2d odd", cl20, 33, 17, 17, f16, f16, gelu, 1, euclid, highest, padded, all_paths, true,
+     false},
 };
 
 // Enough tiles for every stage of the pipelines, two chunks of rows, rows longer than a block.
 const problem large[] = {
     {"f32 high chunks", cl41, 300, 104, 104, f32, f32, gelu, 1, euclid, high, plain, all_paths,
      false, false},
-    {"f32 high long", cl30, 40, 520, 520, f32, f32, gelu, 1, euclid, high, plain, all_paths,
-     true, false},
+    {"f32 high long", cl30, 40, 520, 520, f32, f32, gelu, 1, euclid, high, plain, all_paths, true,
+     false},
     {"f32 high 300x320", cl30, 300, 320, 320, f32, f32, gelu, 1, euclid, high, plain, all_paths,
      true, false},
     {"f32 high 1100x96", cl30, 1100, 96, 96, f32, f32, gelu, 1, euclid, high, plain, all_paths,
      false, false},
-    {"bf16 200x256", cl30, 200, 256, 256, bf16, bf16, gelu, 1, euclid, highest, plain,
-     all_paths, true, false},
+    {"bf16 200x256", cl30, 200, 256, 256, bf16, bf16, gelu, 1, euclid, highest, plain, all_paths,
+     true, false},
     {"f32 highest 200x200", cl30, 200, 200, 200, f32, f32, gelu, 1, euclid, highest, plain,
      all_paths, false, false},
 };
@@ -378,20 +375,20 @@ void bench(const problem &c, int repeats)
 
 // clang-format off
 const problem measured[] = {
-    {"3d 4096x512 high", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
+    {"3d 4096x512 high", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
+    {"3d 4096x512 no z", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     false, false},
+    {"3d 4096x512 bf16", cl30, 4096, 512, 512, bf16, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
+    {"2d 4096x512 high", cl20, 4096, 512, 512, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
+    {"3d 4096x128 high", cl30, 4096, 128, 128, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
+    {"3d 16384x32 high", cl30, 16384, 32, 32, f32, f32, gelu, 1, euclid, high, plain, all_paths,
+     true, false},
+    {"3d 2048x256 highest", cl30, 2048, 256, 256, f32, f32, gelu, 1, euclid, highest, plain,
      all_paths, true, false},
-    {"3d 4096x512 no z", cl30, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
-     all_paths, false, false},
-    {"3d 4096x512 bf16", cl30, 4096, 512, 512, bf16, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH,
-     plain, all_paths, true, false},
-    {"2d 4096x512 high", cl20, 4096, 512, 512, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
-     all_paths, true, false},
-    {"3d 4096x128 high", cl30, 4096, 128, 128, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
-     all_paths, true, false},
-    {"3d 16384x32 high", cl30, 16384, 32, 32, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGH, plain,
-     all_paths, true, false},
-    {"3d 2048x256 highest", cl30, 2048, 256, 256, f32, f32, gelu, 1, euclid, TESS_CLIFFORD_HIGHEST,
-     plain, all_paths, true, false},
 };
 // clang-format on
 

@@ -5,7 +5,7 @@
 #include "gpu_clifford_arrays.h"
 #include "gpu_clifford_reference.h"
 
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 #include <cstdlib>
 #include <string>
@@ -343,8 +343,7 @@ void check_point(const test_case &c, bool is_norm, uint64_t seed)
     if (is_norm && !(c.options & without_statistics)) {
         compare(c, "norm r", dr, r, slack_for(c) * allowed_for(wide), r);
     }
-    numbers d_gz;
-    numbers d_x;
+    numbers d_gz, d_x;
     (void)ddgz.get(d_gz);
     (void)ddx.get(d_x);
     // Too small an r, or signs that change with the last bits, make difference quotients worthless.

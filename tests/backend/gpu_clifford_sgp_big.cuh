@@ -6,7 +6,7 @@
 #include "gpu_clifford_arrays.h"
 
 #include "backend/cuda/clifford/common/clifford.cuh"
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 namespace
 {

@@ -1,82 +1,12 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include "base/status.h"
-#include "stage/autoreject.h"
-#include "stage/autoreject_global.h"
-#include "stage/autoreject_interpolation.h"
-#include "stage/autoreject_local.h"
-#include "stage/autoreject_ransac.h"
-#include "stage/autoreject_threshold.h"
-#include "stage/clifford.h"
-#include "stage/decode_hmm.h"
-#include "stage/decode_joint.h"
-#include "stage/decode_likelihood.h"
-#include "stage/xpcs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// Stages this backend has, and their scratch. A new stage is a line here and a file beside.
-typedef struct cpu_stage {
-    int32_t id;
-    const char *name;
-    size_t args_bytes;
-    tess_status (*run)(tess_backend_device *device, const void *args);
-} cpu_stage;
-
-static const cpu_stage stages[] = {
-    {TESS_STAGE_AUTOREJECT_PTP, "autoreject.ptp", sizeof(tess_stage_autoreject_ptp),
-     tess_cpu_autoreject_ptp},
-    {TESS_STAGE_AUTOREJECT_AUGMENT, "autoreject.augment", sizeof(tess_stage_autoreject_augment),
-     tess_cpu_autoreject_augment},
-    {TESS_STAGE_AUTOREJECT_REPAIR, "autoreject.repair", sizeof(tess_stage_autoreject_repair),
-     tess_cpu_autoreject_repair},
-    {TESS_STAGE_AUTOREJECT_DOTS, "autoreject.dots", sizeof(tess_stage_autoreject_dots),
-     tess_cpu_autoreject_dots},
-    {TESS_STAGE_AUTOREJECT_MAP, "autoreject.map", sizeof(tess_stage_autoreject_map),
-     tess_cpu_autoreject_map},
-    {TESS_STAGE_AUTOREJECT_INTAKE, "autoreject.intake", sizeof(tess_stage_autoreject_intake),
-     tess_cpu_autoreject_intake},
-    {TESS_STAGE_AUTOREJECT_CURVE, "autoreject.curve", sizeof(tess_stage_autoreject_curve),
-     tess_cpu_autoreject_curve},
-    {TESS_STAGE_AUTOREJECT_RANSAC, "autoreject.ransac", sizeof(tess_stage_autoreject_ransac),
-     tess_cpu_autoreject_ransac},
-    {TESS_STAGE_AUTOREJECT_GLOBAL, "autoreject.global", sizeof(tess_stage_autoreject_global),
-     tess_cpu_autoreject_global},
-    {TESS_STAGE_AUTOREJECT_LOCAL, "autoreject.local", sizeof(tess_stage_autoreject_local),
-     tess_cpu_autoreject_local},
-    {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
-    {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
-     tess_cpu_decode_kde_bind},
-    {TESS_STAGE_DECODE_HMM_FILTER, "decode.filter", sizeof(tess_stage_decode_hmm_filter),
-     tess_cpu_decode_hmm_filter},
-    {TESS_STAGE_DECODE_HMM_SMOOTH, "decode.smooth", sizeof(tess_stage_decode_hmm_smooth),
-     tess_cpu_decode_hmm_smooth},
-    {TESS_STAGE_DECODE_HMM_SCORES, "decode.scores", sizeof(tess_stage_decode_hmm_scores),
-     tess_cpu_decode_hmm_scores},
-    {TESS_STAGE_DECODE_HMM_TRACE, "decode.trace", sizeof(tess_stage_decode_hmm_trace),
-     tess_cpu_decode_hmm_trace},
-    {TESS_STAGE_DECODE_JOINT, "decode.joint", sizeof(tess_stage_decode_joint),
-     tess_cpu_decode_joint},
-    {TESS_STAGE_XPCS_PASS, "xpcs.pass", sizeof(tess_stage_xpcs_pass), tess_cpu_xpcs_pass},
-    {TESS_STAGE_XPCS_MODEL, "xpcs.model", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
-    {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
-     tess_cpu_xpcs_simulate},
-    {TESS_STAGE_CLIFFORD_FCGP, "clifford.fcgp", sizeof(tess_stage_clifford_fcgp),
-     tess_cpu_clifford_fcgp},
-    {TESS_STAGE_CLIFFORD_LAYER, "clifford.layer", sizeof(tess_stage_clifford_layer),
-     tess_cpu_clifford_layer},
-    {TESS_STAGE_CLIFFORD_LINEAR, "clifford.linear", sizeof(tess_stage_clifford_linear),
-     tess_cpu_clifford_linear},
-    {TESS_STAGE_CLIFFORD_SUM, "clifford.sum", sizeof(tess_stage_clifford_sum),
-     tess_cpu_clifford_sum},
-    {TESS_STAGE_CLIFFORD_GATE, "clifford.gate", sizeof(tess_stage_clifford_gate),
-     tess_cpu_clifford_gate},
-    {TESS_STAGE_CLIFFORD_NORM, "clifford.norm", sizeof(tess_stage_clifford_norm),
-     tess_cpu_clifford_norm},
-    {TESS_STAGE_CLIFFORD_SGP, "clifford.sgp", sizeof(tess_stage_clifford_sgp),
-     tess_cpu_clifford_sgp},
-};
+static const tess_cpu_stage_table *const systems[] = {&tess_cpu_autoreject, &tess_cpu_clifford,
+                                                      &tess_cpu_decode, &tess_cpu_xpcs};
 
 // Work is done when it is enqueued; the queue only remembers the first failure.
 struct tess_backend_queue {
@@ -85,11 +15,13 @@ struct tess_backend_queue {
     char message[TESS_MESSAGE_BYTES];
 };
 
-static const cpu_stage *find_stage(int32_t id)
+static const tess_cpu_stage *find_stage(int32_t id)
 {
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        if (stages[i].id == id) {
-            return &stages[i];
+    for (size_t s = 0; s < sizeof systems / sizeof *systems; s++) {
+        for (size_t i = 0; i < systems[s]->n_stage; i++) {
+            if (systems[s]->stages[i].id == id) {
+                return &systems[s]->stages[i];
+            }
         }
     }
     return NULL;
@@ -241,10 +173,11 @@ static tess_status enqueue(tess_backend_queue *queue, int32_t stage, const void 
     if (queue->status != TESS_OK) {
         return TESS_OK; // reported by finish; nothing after a failure runs
     }
-    const cpu_stage *found = find_stage(stage);
+    const tess_cpu_stage *found = find_stage(stage);
     if (!found || args_bytes != found->args_bytes) {
-        TESS_FAIL(TESS_E_INTERNAL, "stage 0x%04x: unknown, or its arguments have %zu bytes",
-                  (unsigned)stage, args_bytes);
+        TESS_FAIL(TESS_E_INTERNAL, "stage 0x%04x (%s): its arguments have %zu bytes, not %zu",
+                  (unsigned)stage, found ? found->name : "not of the CPU", args_bytes,
+                  found ? found->args_bytes : 0);
     }
     queue->status = found->run(queue->device, args);
     if (queue->status != TESS_OK) {

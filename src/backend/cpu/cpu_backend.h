@@ -12,45 +12,23 @@ struct tess_backend_device {
     const tess_kernels *kernels;
 };
 
-// One function per stage; args is the stage's struct.
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_ptp(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_augment(tess_backend_device *device,
-                                                        const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_repair(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_dots(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_map(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_intake(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_curve(tess_backend_device *device,
-                                                      const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_ransac(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_global(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_autoreject_local(tess_backend_device *device,
-                                                      const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_kde_bind(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_scores(tess_backend_device *device,
-                                                       const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_trace(tess_backend_device *device,
-                                                      const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_decode_joint(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_xpcs_model(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_xpcs_simulate(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_sum(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_fcgp(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_layer(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_linear(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_gate(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_norm(tess_backend_device *device, const void *args);
-TESS_MUST_CHECK tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args);
+// The stages of a system; <system>/stages.c has the table, <system>/*.c the functions.
+typedef struct tess_cpu_stage {
+    int32_t id;
+    const char *name; // "autoreject.ptp"
+    size_t args_bytes;
+    tess_status (*run)(tess_backend_device *device, const void *args);
+} tess_cpu_stage;
+
+typedef struct tess_cpu_stage_table {
+    const tess_cpu_stage *stages;
+    size_t n_stage;
+} tess_cpu_stage_table;
+
+extern const tess_cpu_stage_table tess_cpu_autoreject;
+extern const tess_cpu_stage_table tess_cpu_clifford;
+extern const tess_cpu_stage_table tess_cpu_decode;
+extern const tess_cpu_stage_table tess_cpu_xpcs;
 
 // Measures what the cores and the memory can do (cpu_probe.c).
 TESS_MUST_CHECK tess_status tess_cpu_benchmark(tess_backend_device *device,

@@ -16,12 +16,8 @@
 namespace
 {
 
-const tess_cuda_stage *const stages[] = {
-    &tess_cuda_stage_autoreject_ptp,  &tess_cuda_stage_clifford_fcgp,
-    &tess_cuda_stage_clifford_gate,   &tess_cuda_stage_clifford_norm,
-    &tess_cuda_stage_clifford_sgp,    &tess_cuda_stage_clifford_sum,
-    &tess_cuda_stage_clifford_linear,
-};
+const tess_cuda_stage *const *const systems[] = {tess_cuda_autoreject, tess_cuda_clifford,
+                                                 tess_cuda_decode, tess_cuda_xpcs};
 
 // Oldest architecture in this file, as 10 * major + minor. nvcc lists them in rising order.
 constexpr int compiled_archs[] = {__CUDA_ARCH_LIST__};
@@ -366,9 +362,11 @@ tess_status copy(tess_backend_queue *queue, void *dst, tess_space dst_space, con
 
 const tess_cuda_stage *find_stage(int32_t id)
 {
-    for (const tess_cuda_stage *stage : stages) {
-        if (stage->id == id) {
-            return stage;
+    for (const tess_cuda_stage *const *stages : systems) {
+        for (; *stages != nullptr; stages++) {
+            if ((*stages)->id == id) {
+                return *stages;
+            }
         }
     }
     return nullptr;

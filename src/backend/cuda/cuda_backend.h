@@ -23,7 +23,8 @@ struct tess_backend_queue {
     char message[320];     // its sentence
 };
 
-// One stage. Adding one: a .cu file that defines such a constant, and a line in cuda_backend.cu.
+// One stage. Adding one: a .cu file in the folder of its system that defines such a constant, and a
+// line in its stages.h and stages.cu.
 struct tess_cuda_stage {
     int32_t id;
     const char *name; // "autoreject.ptp": how messages call it
@@ -35,13 +36,11 @@ struct tess_cuda_stage {
     cudaError_t (*launch)(cudaStream_t stream, const void *args);
 };
 
-extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
-extern const tess_cuda_stage tess_cuda_stage_clifford_fcgp;
-extern const tess_cuda_stage tess_cuda_stage_clifford_gate;
-extern const tess_cuda_stage tess_cuda_stage_clifford_norm;
-extern const tess_cuda_stage tess_cuda_stage_clifford_sgp;
-extern const tess_cuda_stage tess_cuda_stage_clifford_sum;
-extern const tess_cuda_stage tess_cuda_stage_clifford_linear;
+// The stages of a system, ended by a null pointer: <system>/stages.cu.
+extern const tess_cuda_stage *const tess_cuda_autoreject[];
+extern const tess_cuda_stage *const tess_cuda_clifford[];
+extern const tess_cuda_stage *const tess_cuda_decode[];
+extern const tess_cuda_stage *const tess_cuda_xpcs[];
 
 // Makes a device current for one call and gives the thread back as it was found.
 class device_scope

@@ -5,7 +5,7 @@
 // short rows, a whole block for long ones. Minimum and maximum never round, so neither the order of
 // the reduction nor the group's size shows in the result.
 
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/autoreject/stages.h"
 #include "stage/autoreject.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // full occupancy keep the memory busy; rows are read a second time out of the cache.
 
 #include "backend/cuda/clifford/common/norm.cuh"
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 namespace clifford
 {

@@ -1,6 +1,6 @@
 // Sums of arrays of multivectors on CUDA, with conversion between types.
 
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 #include "stage/clifford.h"
 
 #include <cuda_bf16.h>

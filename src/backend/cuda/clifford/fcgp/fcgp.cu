@@ -1,7 +1,7 @@
 // Stage clifford.fcgp on CUDA: which way a problem goes.
 
 #include "backend/cuda/clifford/fcgp/fcgp.cuh"
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 namespace
 {

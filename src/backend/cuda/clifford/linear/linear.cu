@@ -1,7 +1,7 @@
 // Stage clifford.linear on CUDA: which path computes it, and what it needs.
 
 #include "backend/cuda/clifford/linear/linear.h"
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 #include <algorithm>
 

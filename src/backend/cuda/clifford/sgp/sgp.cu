@@ -4,7 +4,7 @@
 #include "backend/cuda/clifford/common/table.cuh"
 #include "backend/cuda/clifford/sgp/sgp.cuh"
 #include "backend/cuda/clifford/sgp/sgp_split.cuh"
-#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/clifford/stages.h"
 
 namespace clifford
 {

@@ -1,0 +1,164 @@
+// RANSAC on the CPU: 8 channels of one epoch are a block.
+#include "stage/autoreject_ransac.h"
+
+#include "backend/cpu/autoreject/stages.h"
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = TESS_RANSAC_ROWS, TILE = TESS_RANSAC_TILE };
+
+// Epochs that are tiled at a time: small enough to stay in the caches until they are used, enough
+// for many threads.
+enum { TILED_BYTES = 4 << 20, LEAST_TILED = 8 };
+
+typedef struct ransac_job {
+    tess_context *ctx;
+    const tess_kernels *kernels;
+    const tess_stage_autoreject_ransac *args;
+    int64_t n_group;     // of 8 channels
+    int64_t n_tile;      // of 16 samples
+    int64_t first;       // epoch that is tiled
+    double *w;           // [n_group][n_resample][n_from][8]; what is past the last channel is 0
+    double *tiles;       // [n_tiled][n_tile][n_chan][16]
+    double *predictions; // of each worker: [8][n_resample][16]
+} ransac_job;
+
+// Weights of a group lie in the order in which they are used.
+static tess_status pack_group(void *arg, int64_t group, int32_t worker)
+{
+    (void)worker;
+    const ransac_job *job = arg;
+    const tess_stage_autoreject_ransac *a = job->args;
+    double *to = job->w + group * a->n_resample * a->n_from * ROWS;
+    for (int64_t r = 0; r < a->n_resample; r++) {
+        const double *w = a->w + r * a->n_chan * a->n_from;
+        for (int64_t i = 0; i < a->n_from; i++) {
+            for (int64_t k = 0; k < ROWS; k++) {
+                const int64_t c = group * ROWS + k;
+                *to++ = c < a->n_chan ? w[c * a->n_from + i] : 0;
+            }
+        }
+    }
+    return TESS_OK;
+}
+
+// An epoch's samples as tiles [n_chan][16], zeros past the end: all groups read them in order.
+static tess_status tile_epoch(void *arg, int64_t tiled, int32_t worker)
+{
+    (void)worker;
+    const ransac_job *job = arg;
+    const tess_stage_autoreject_ransac *a = job->args;
+    const int64_t stride = a->n_chan * TILE;
+    for (int64_t c = 0; c < a->n_chan; c++) {
+        const int64_t row = a->channels ? a->channels[c] : c;
+        const double *x = a->x + (job->first + tiled) * a->stride_epoch + row * a->stride_chan;
+        double *to = job->tiles + tiled * job->n_tile * stride + c * TILE;
+        for (int64_t t = 0; t < a->n_time; t += TILE, to += stride) {
+            const int64_t n = a->n_time - t < TILE ? a->n_time - t : TILE;
+            memcpy(to, x + t, (size_t)n * sizeof *x);
+            memset(to + n, 0, (size_t)(TILE - n) * sizeof *x);
+        }
+    }
+    return TESS_OK;
+}
+
+static double in_order(const double lanes[TILE])
+{
+    double sum = 0;
+    for (int64_t t = 0; t < TILE; t++) {
+        sum += lanes[t];
+    }
+    return sum;
+}
+
+static tess_status ransac_block(void *arg, int64_t block, int32_t worker)
+{
+    const ransac_job *job = arg;
+    const tess_stage_autoreject_ransac *a = job->args;
+    const tess_kernels *kernels = job->kernels;
+    TESS_TRY(tess_context_check_cancel(job->ctx));
+    const int64_t tiled = block / job->n_group, group = block % job->n_group;
+    const int64_t epoch = job->first + tiled;
+    const int64_t first = group * ROWS;
+    const int64_t n_row = a->n_chan - first < ROWS ? a->n_chan - first : ROWS;
+    const double *w = job->w + group * a->n_resample * a->n_from * ROWS;
+    const double *samples = job->tiles + tiled * job->n_tile * a->n_chan * TILE;
+    double *predictions = job->predictions + worker * a->n_resample * ROWS * TILE;
+    double median[TILE], sums[ROWS][3][TILE];
+    memset(sums, 0, sizeof sums);
+    for (int64_t tile = 0; tile < job->n_tile; tile++, samples += a->n_chan * TILE) {
+        kernels->ransac_predict(w, a->from, (size_t)a->n_from, (size_t)a->n_resample, samples,
+                                predictions);
+        for (int64_t k = 0; k < n_row; k++) {
+            kernels->ransac_median(predictions + k * a->n_resample * TILE, (size_t)a->n_resample,
+                                   median);
+            kernels->ransac_sums(samples + (first + k) * TILE, median, sums[k][0]);
+        }
+    }
+    for (int64_t k = 0; k < n_row; k++) {
+        const double xp = in_order(sums[k][0]), xx = in_order(sums[k][1]);
+        a->out[epoch * a->n_chan + first + k] = xp / (sqrt(xx) * sqrt(in_order(sums[k][2])));
+        a->power[epoch * a->n_chan + first + k] = xx;
+    }
+    return TESS_OK;
+}
+
+// One block of memory for weights, samples and what workers need; 0 if it cannot be counted.
+static uint64_t memory_bytes(const ransac_job *job, int64_t n_tiled, uint64_t n_worker, uint64_t *w,
+                             uint64_t *tiles)
+{
+    const tess_stage_autoreject_ransac *a = job->args;
+    const uint64_t row = (uint64_t)job->n_tile * TILE;
+    uint64_t predictions = 0, all = 0;
+    const bool is_counted =
+        tess_mul_u64((uint64_t)(job->n_group * ROWS * a->n_from), (uint64_t)a->n_resample, w) &&
+        tess_mul_u64((uint64_t)(n_tiled * a->n_chan), row, tiles) &&
+        tess_mul_u64(n_worker * ROWS * TILE, (uint64_t)a->n_resample, &predictions) &&
+        tess_add_u64(*w, *tiles, &all) && tess_add_u64(all, predictions, &all) &&
+        tess_mul_u64(all, sizeof(double), &all);
+    return is_counted ? all : 0;
+}
+
+static tess_status correlate_tiled(ransac_job *job, int64_t n_tiled)
+{
+    tess_pool *pool = job->ctx->pool;
+    TESS_TRY(tess_parallel_for(pool, n_tiled, tile_epoch, job));
+    return tess_parallel_for(pool, n_tiled * job->n_group, ransac_block, job);
+}
+
+tess_status tess_cpu_autoreject_ransac(tess_backend_device *device, const void *args)
+{
+    const tess_stage_autoreject_ransac *a = args;
+    tess_context *ctx = device->ctx;
+    ransac_job job = {.ctx = ctx,
+                      .kernels = device->kernels,
+                      .args = a,
+                      .n_group = (a->n_chan + ROWS - 1) / ROWS,
+                      .n_tile = (a->n_time + TILE - 1) / TILE};
+    uint64_t w_items = 0, tile_items = 0;
+    const int64_t fitting = TILED_BYTES / (int64_t)sizeof(double) / (a->n_chan * a->n_time);
+    const int64_t wished = fitting > LEAST_TILED ? fitting : LEAST_TILED;
+    const int64_t n_tiled = wished < a->n_epoch ? wished : a->n_epoch;
+    const uint64_t bytes =
+        memory_bytes(&job, n_tiled, (uint64_t)tess_pool_threads(ctx->pool), &w_items, &tile_items);
+    if (bytes == 0) {
+        TESS_FAIL(TESS_E_MEMORY, "n_resample: %lld subsets need more memory than can be addressed",
+                  (long long)a->n_resample);
+    }
+    job.w = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "predictions of RANSAC");
+    if (!job.w) {
+        return TESS_E_MEMORY;
+    }
+    job.tiles = job.w + w_items;
+    job.predictions = job.tiles + tile_items;
+    tess_status status = tess_parallel_for(ctx->pool, job.n_group, pack_group, &job);
+    for (; status == TESS_OK && job.first < a->n_epoch; job.first += n_tiled) {
+        const int64_t left = a->n_epoch - job.first;
+        status = correlate_tiled(&job, left < n_tiled ? left : n_tiled);
+    }
+    tess_heap_free(&ctx->heap, job.w, bytes, TESS_TAG_SCRATCH);
+    return status;
+}

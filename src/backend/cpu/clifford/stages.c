@@ -1,0 +1,22 @@
+#include "backend/cpu/clifford/stages.h"
+
+#include "stage/clifford.h"
+
+static const tess_cpu_stage stages[] = {
+    {TESS_STAGE_CLIFFORD_FCGP, "clifford.fcgp", sizeof(tess_stage_clifford_fcgp),
+     tess_cpu_clifford_fcgp},
+    {TESS_STAGE_CLIFFORD_LAYER, "clifford.layer", sizeof(tess_stage_clifford_layer),
+     tess_cpu_clifford_layer},
+    {TESS_STAGE_CLIFFORD_LINEAR, "clifford.linear", sizeof(tess_stage_clifford_linear),
+     tess_cpu_clifford_linear},
+    {TESS_STAGE_CLIFFORD_SUM, "clifford.sum", sizeof(tess_stage_clifford_sum),
+     tess_cpu_clifford_sum},
+    {TESS_STAGE_CLIFFORD_GATE, "clifford.gate", sizeof(tess_stage_clifford_gate),
+     tess_cpu_clifford_gate},
+    {TESS_STAGE_CLIFFORD_NORM, "clifford.norm", sizeof(tess_stage_clifford_norm),
+     tess_cpu_clifford_norm},
+    {TESS_STAGE_CLIFFORD_SGP, "clifford.sgp", sizeof(tess_stage_clifford_sgp),
+     tess_cpu_clifford_sgp},
+};
+
+const tess_cpu_stage_table tess_cpu_clifford = {stages, sizeof stages / sizeof *stages};

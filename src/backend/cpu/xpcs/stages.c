@@ -1,0 +1,12 @@
+#include "backend/cpu/xpcs/stages.h"
+
+#include "stage/xpcs.h"
+
+static const tess_cpu_stage stages[] = {
+    {TESS_STAGE_XPCS_PASS, "xpcs.pass", sizeof(tess_stage_xpcs_pass), tess_cpu_xpcs_pass},
+    {TESS_STAGE_XPCS_MODEL, "xpcs.model", sizeof(tess_stage_xpcs_model), tess_cpu_xpcs_model},
+    {TESS_STAGE_XPCS_SIMULATE, "xpcs.simulate", sizeof(tess_stage_xpcs_simulate),
+     tess_cpu_xpcs_simulate},
+};
+
+const tess_cpu_stage_table tess_cpu_xpcs = {stages, sizeof stages / sizeof *stages};

@@ -1,0 +1,9 @@
+// The stages of autoreject on NVIDIA GPUs.
+#ifndef TESS_CUDA_AUTOREJECT_STAGES_H
+#define TESS_CUDA_AUTOREJECT_STAGES_H
+
+#include "backend/cuda/cuda_backend.h"
+
+extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
+
+#endif
