@@ -8,38 +8,24 @@
 
 enum { TILE = 16, HALF = 8, BLOCK = 64, BATCH = 16 };
 
-static inline v_f64 load_part(const double *p, size_t width)
-{
-    return width == v_len_f64() ? v_load_f64(p) : v_load_n_f64(p, width, 0);
-}
-
-static inline void store_part(double *p, size_t width, v_f64 v)
-{
-    if (width == v_len_f64()) {
-        v_store_f64(p, v);
-    } else {
-        v_store_n_f64(p, width, v);
-    }
-}
-
 // squares[i][.] of the i-th set bit's row in the lanes t and t + HALF; x, median, sum and squares
 // point at lane t.
 static inline void squares_of(const double *x, uint64_t bits, const double *inverse, size_t width,
                               const double *median, double *sum, double *squares)
 {
-    const v_f64 m0 = load_part(median, width), m1 = load_part(median + HALF, width);
-    v_f64 s0 = load_part(sum, width), s1 = load_part(sum + HALF, width);
+    const v_f64 m0 = v_take_f64(median, width), m1 = v_take_f64(median + HALF, width);
+    v_f64 s0 = v_take_f64(sum, width), s1 = v_take_f64(sum + HALF, width);
     for (; bits; bits &= bits - 1) {
         const double *row = x + (ptrdiff_t)__builtin_ctzll(bits) * TILE;
-        s0 = v_add_f64(s0, load_part(row, width));
-        s1 = v_add_f64(s1, load_part(row + HALF, width));
+        s0 = v_add_f64(s0, v_take_f64(row, width));
+        s1 = v_add_f64(s1, v_take_f64(row + HALF, width));
         const v_f64 by = v_set1_f64(*inverse++);
         const v_f64 r0 = v_fnma_f64(s0, by, m0), r1 = v_fnma_f64(s1, by, m1);
-        store_part(squares, width, v_fma_f64(r1, r1, v_mul_f64(r0, r0)));
+        v_put_f64(squares, width, v_fma_f64(r1, r1, v_mul_f64(r0, r0)));
         squares += HALF;
     }
-    store_part(sum, width, s0);
-    store_part(sum + HALF, width, s1);
+    v_put_f64(sum, width, s0);
+    v_put_f64(sum + HALF, width, s1);
 }
 
 // sse[i] += the sum of squares[i][.], i < n. squares has room for a multiple of 8 rows.
@@ -50,8 +36,8 @@ static inline void add_rows(const double *squares, size_t n, size_t width, doubl
         v_row_sums_f64(squares + i * HALF, total);
         for (size_t j = 0; j < 8 && i + j < n; j += width) {
             const size_t left = n - i - j < width ? n - i - j : width;
-            const v_f64 sum = v_add_f64(load_part(sse + i + j, left), load_part(total + j, left));
-            store_part(sse + i + j, left, sum);
+            const v_f64 sum = v_add_f64(v_take_f64(sse + i + j, left), v_take_f64(total + j, left));
+            v_put_f64(sse + i + j, left, sum);
         }
     }
 }

@@ -4,11 +4,6 @@
 #include "kernels/isa.h"
 #include "kernels/simd/vec.h"
 
-static inline v_f64 load_up_to(const double *x, size_t n, double fill)
-{
-    return n >= v_len_f64() ? v_load_f64(x) : v_load_n_f64(x, n, fill);
-}
-
 // The four sums over the terms; a macro, because vectors of SVE cannot be returned in a struct.
 #define SERIES(x, beta)                                                                            \
     v_f64 s1 = v_set1_f64(0), s2 = s1, s3 = s1, s4 = s1;                                           \
@@ -44,13 +39,15 @@ void TESS_KFN(field_dots)(const double *restrict point, const double *restrict p
     const v_f64 one = v_set1_f64(1), minus_one = v_set1_f64(-1);
     for (size_t j = 0; j < n; j += v_len_f64()) {
         const size_t left = n - j;
-        const v_f64 fx = load_up_to(place + j, left, 0);
-        const v_f64 fy = load_up_to(place + stride + j, left, 0);
-        const v_f64 fz = load_up_to(place + 2 * stride + j, left, 0);
-        const v_f64 mx = load_up_to(normal + j, left, 0);
-        const v_f64 my = load_up_to(normal + stride + j, left, 0);
-        const v_f64 mz = load_up_to(normal + 2 * stride + j, left, 0);
-        const v_f64 inverse = v_div_f64(one, v_mul_f64(l, load_up_to(length + j, left, 1)));
+        const v_f64 fx = v_take_f64(place + j, left);
+        const v_f64 fy = v_take_f64(place + stride + j, left);
+        const v_f64 fz = v_take_f64(place + 2 * stride + j, left);
+        const v_f64 mx = v_take_f64(normal + j, left);
+        const v_f64 my = v_take_f64(normal + stride + j, left);
+        const v_f64 mz = v_take_f64(normal + 2 * stride + j, left);
+        const v_f64 lengths =
+            left >= v_len_f64() ? v_load_f64(length + j) : v_load_n_f64(length + j, left, 1);
+        const v_f64 inverse = v_div_f64(one, v_mul_f64(l, lengths));
         const v_f64 cosine = v_fma_f64(ez, fz, v_fma_f64(ey, fy, v_mul_f64(ex, fx)));
         const v_f64 x = v_min_f64(v_max_f64(cosine, minus_one), one);
         const v_f64 n1c2 = v_fma_f64(nz, fz, v_fma_f64(ny, fy, v_mul_f64(nx, fx)));
@@ -67,10 +64,6 @@ void TESS_KFN(field_dots)(const double *restrict point, const double *restrict p
         d = v_fma_f64(v_sub_f64(v_add_f64(n1n2, p1), p2), s3, d);
         d = v_fma_f64(v_mul_f64(v_fnma_f64(x, n1c1, n1c2), v_fnma_f64(x, n2c2, n2c1)), s4, d);
         d = v_mul_f64(d, v_mul_f64(v_set1_f64(TESS_FIELD_UNIT), inverse));
-        if (left >= v_len_f64()) {
-            v_store_f64(out + j, d);
-        } else {
-            v_store_n_f64(out + j, left, d);
-        }
+        v_put_f64(out + j, left, d);
     }
 }

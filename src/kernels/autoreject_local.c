@@ -5,37 +5,18 @@
 
 enum { TILE = 16 };
 
-// Lanes of a vector that a tile fills.
-static inline size_t lanes(void)
-{
-    return v_len_f64() < TILE ? v_len_f64() : TILE;
-}
-
-static inline v_f64 load(const double *x)
-{
-    return v_len_f64() <= TILE ? v_load_f64(x) : v_load_n_f64(x, TILE, 0);
-}
-
-static inline void store(double *x, v_f64 v)
-{
-    if (v_len_f64() <= TILE) {
-        v_store_f64(x, v);
-    } else {
-        v_store_n_f64(x, TILE, v);
-    }
-}
-
 void TESS_KFN(local_sse)(const double *restrict sum, double count, const double *restrict median,
                          size_t n_row, double *restrict sse)
 {
     const v_f64 n = v_set1_f64(count);
-    for (size_t t = 0; t < TILE; t += lanes()) {
-        v_f64 a = load(sse + t);
+    for (size_t t = 0; t < TILE; t += v_part_f64(TILE)) {
+        v_f64 a = v_take_f64(sse + t, TILE);
         for (size_t r = 0; r < n_row; r++) {
             const size_t at = r * TILE + t;
-            const v_f64 error = v_sub_f64(v_div_f64(load(sum + at), n), load(median + at));
+            const v_f64 error =
+                v_sub_f64(v_div_f64(v_take_f64(sum + at, TILE), n), v_take_f64(median + at, TILE));
             a = v_fma_f64(error, error, a);
         }
-        store(sse + t, a);
+        v_put_f64(sse + t, TILE, a);
     }
 }

@@ -26,34 +26,6 @@ static const float SMALLEST_GAP = 1.0f / 64;
 // from the mean, over their number.
 static const float NORMAL_GAP = 3.14f;
 
-static inline v_f64 load_f64(const double *p, size_t width)
-{
-    return width == v_len_f64() ? v_load_f64(p) : v_load_n_f64(p, width, 0);
-}
-
-static inline v_f32 load_f32(const float *p, size_t width)
-{
-    return width == v_len_f32() ? v_load_f32(p) : v_load_n_f32(p, width, 0);
-}
-
-static inline void store_f64(double *p, size_t width, v_f64 v)
-{
-    if (width == v_len_f64()) {
-        v_store_f64(p, v);
-    } else {
-        v_store_n_f64(p, width, v);
-    }
-}
-
-static inline void store_f32(float *p, size_t width, v_f32 v)
-{
-    if (width == v_len_f32()) {
-        v_store_f32(p, v);
-    } else {
-        v_store_n_f32(p, width, v);
-    }
-}
-
 // How many of the n rows are below the pivot.
 static inline v_f32 count_below(const float *x, size_t n, size_t width, v_f32 pivot)
 {
@@ -62,13 +34,13 @@ static inline v_f32 count_below(const float *x, size_t n, size_t width, v_f32 pi
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
         const float *row = x + i * TILE;
-        c0 = v_add_where_f32(v_lt_f32(load_f32(row, width), pivot), c0, one);
-        c1 = v_add_where_f32(v_lt_f32(load_f32(row + TILE, width), pivot), c1, one);
-        c2 = v_add_where_f32(v_lt_f32(load_f32(row + 2 * TILE, width), pivot), c2, one);
-        c3 = v_add_where_f32(v_lt_f32(load_f32(row + 3 * TILE, width), pivot), c3, one);
+        c0 = v_add_where_f32(v_lt_f32(v_take_f32(row, width), pivot), c0, one);
+        c1 = v_add_where_f32(v_lt_f32(v_take_f32(row + TILE, width), pivot), c1, one);
+        c2 = v_add_where_f32(v_lt_f32(v_take_f32(row + 2 * TILE, width), pivot), c2, one);
+        c3 = v_add_where_f32(v_lt_f32(v_take_f32(row + 3 * TILE, width), pivot), c3, one);
     }
     for (; i < n; i++) {
-        c0 = v_add_where_f32(v_lt_f32(load_f32(x + i * TILE, width), pivot), c0, one);
+        c0 = v_add_where_f32(v_lt_f32(v_take_f32(x + i * TILE, width), pivot), c0, one);
     }
     return v_add_f32(v_add_f32(c0, c1), v_add_f32(c2, c3));
 }
@@ -79,11 +51,11 @@ static inline void moments_of(const float *x, size_t n, size_t width, v_f32 *mea
     const v_f32 by = v_set1_f32(1 / (float)n);
     v_f32 sum = v_set1_f32(0), off = sum;
     for (size_t i = 0; i < n; i++) {
-        sum = v_add_f32(sum, load_f32(x + i * TILE, width));
+        sum = v_add_f32(sum, v_take_f32(x + i * TILE, width));
     }
     *mean = v_mul_f32(sum, by);
     for (size_t i = 0; i < n; i++) {
-        off = v_add_f32(off, v_abs_f32(v_sub_f32(load_f32(x + i * TILE, width), *mean)));
+        off = v_add_f32(off, v_abs_f32(v_sub_f32(v_take_f32(x + i * TILE, width), *mean)));
     }
     *distance = v_mul_f32(off, by);
 }
@@ -113,7 +85,7 @@ static inline void guess_part(const float *x, size_t n, size_t width, float *gap
     const v_f32 zero = v_set1_f32(0), one = v_set1_f32(1);
     const v_f32 k = v_set1_f32((float)(n / 2)), many = v_set1_f32(sqrtf((float)n));
     v_f32 low = minus_inf, high = inf, n_low = zero, n_high = v_set1_f32((float)n);
-    v_f32 gap = load_f32(gaps, width), pivot = load_f32(lows, width);
+    v_f32 gap = v_take_f32(gaps, width), pivot = v_take_f32(lows, width);
     v_mask_f32 is_fine;
     start_part(x, n, width, &pivot, &gap);
     v_f32 reach = gap;
@@ -141,9 +113,9 @@ static inline void guess_part(const float *x, size_t n, size_t width, float *gap
         reach = v_add_f32(reach, reach);
         pivot = v_select_f32(v_lt_f32(zero, to_do), next, pivot);
     }
-    store_f32(lows, width, v_select_f32(is_fine, low, pivot));
-    store_f32(highs, width, v_select_f32(is_fine, high, pivot));
-    store_f32(gaps, width, gap);
+    v_put_f32(lows, width, v_select_f32(is_fine, low, pivot));
+    v_put_f32(highs, width, v_select_f32(is_fine, high, pivot));
+    v_put_f32(gaps, width, gap);
 }
 
 // Of the rows in index: how many are below the pivot, the largest of these, the smallest of the
@@ -156,15 +128,15 @@ static inline void tally(const double *x, const int32_t *index, size_t n, size_t
     v_f64 b0 = v_set1_f64(-(double)INFINITY), b1 = b0, a0 = v_set1_f64((double)INFINITY), a1 = a0;
     size_t i = 0;
     for (; i + 2 <= n; i += 2) {
-        const v_f64 x0 = load_f64(x + (ptrdiff_t)index[i] * TILE, width);
-        const v_f64 x1 = load_f64(x + (ptrdiff_t)index[i + 1] * TILE, width);
+        const v_f64 x0 = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
+        const v_f64 x1 = v_take_f64(x + (ptrdiff_t)index[i + 1] * TILE, width);
         const v_mask_f64 m0 = v_lt_f64(x0, pivot), m1 = v_lt_f64(x1, pivot);
         c0 = v_add_where_f64(m0, c0, one), c1 = v_add_where_f64(m1, c1, one);
         b0 = v_select_f64(m0, v_max_f64(b0, x0), b0), b1 = v_select_f64(m1, v_max_f64(b1, x1), b1);
         a0 = v_select_f64(m0, a0, v_min_f64(a0, x0)), a1 = v_select_f64(m1, a1, v_min_f64(a1, x1));
     }
     if (i < n) {
-        const v_f64 x0 = load_f64(x + (ptrdiff_t)index[i] * TILE, width);
+        const v_f64 x0 = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
         const v_mask_f64 m0 = v_lt_f64(x0, pivot);
         c0 = v_add_where_f64(m0, c0, one);
         b0 = v_select_f64(m0, v_max_f64(b0, x0), b0);
@@ -179,7 +151,7 @@ static inline void tally(const double *x, const int32_t *index, size_t n, size_t
 static inline int settle_part(const double *x, const int32_t *index, size_t n, size_t width,
                               const double *lows, const double *highs, double *median)
 {
-    const v_f64 low = load_f64(lows, width), high = load_f64(highs, width);
+    const v_f64 low = v_take_f64(lows, width), high = v_take_f64(highs, width);
     const v_f64 one = v_set1_f64(1), zero = v_set1_f64(0), k = v_set1_f64((double)(n / 2));
     v_f64 n_low = zero, n_high = zero, n_low1 = zero, n_high1 = zero;
     v_f64 below = v_set1_f64(-(double)INFINITY), above = v_set1_f64((double)INFINITY);
@@ -187,8 +159,8 @@ static inline int settle_part(const double *x, const int32_t *index, size_t n, s
     for (size_t i = 0; i < n; i += 2) {
         // The last of an odd number is taken twice, and counted once.
         const size_t j = i + 1 < n ? i + 1 : i;
-        const v_f64 a = load_f64(x + (ptrdiff_t)index[i] * TILE, width);
-        const v_f64 b = load_f64(x + (ptrdiff_t)index[j] * TILE, width);
+        const v_f64 a = v_take_f64(x + (ptrdiff_t)index[i] * TILE, width);
+        const v_f64 b = v_take_f64(x + (ptrdiff_t)index[j] * TILE, width);
         const v_f64 step = i + 1 < n ? one : zero;
         const v_mask_f64 a_low = v_lt_f64(a, low), a_below = v_lt_f64(a, high);
         const v_mask_f64 b_low = v_lt_f64(b, low), b_below = v_lt_f64(b, high);
@@ -215,7 +187,7 @@ static inline int settle_part(const double *x, const int32_t *index, size_t n, s
         off = v_select_f64(is_wide, one, sum);
     }
     // Of two zeros any may be the middle; adding +0 leaves one of them.
-    store_f64(median, width, v_add_f64(result, zero));
+    v_put_f64(median, width, v_add_f64(result, zero));
     return !v_any_f64(v_lt_f64(zero, v_abs_f64(off)));
 }
 
@@ -250,7 +222,7 @@ static inline void median_part(const double *x, const int32_t *index, size_t n, 
     const v_f64 half = v_set1_f64(0.5), zero = v_set1_f64(0), one = v_set1_f64(1);
     const v_f64 k = v_set1_f64((double)(n / 2));
     v_f64 low = minus_inf, high = inf, n_low = zero, n_high = v_set1_f64((double)n);
-    v_f64 reach = load_f64(gaps, width), pivot = load_f64(pivots, width);
+    v_f64 reach = v_take_f64(gaps, width), pivot = v_take_f64(pivots, width);
     v_f64 result = pivot;
     for (unsigned pass = 0;; pass++) {
         v_f64 count, below, above;
@@ -282,7 +254,7 @@ static inline void median_part(const double *x, const int32_t *index, size_t n, 
         next = v_select_f64(v_lt_f64(high, next), high, next);
         pivot = v_select_f64(is_done, pivot, next);
     }
-    store_f64(median, width, v_add_f64(result, zero));
+    v_put_f64(median, width, v_add_f64(result, zero));
 }
 
 void TESS_KFN(autoreject_median)(const double *restrict x, const int32_t *restrict index, size_t n,

@@ -19,20 +19,6 @@ typedef struct mix_block {
     double x[MIX_INPUTS * 2 * V_MAX_BYTES / sizeof(double)];
 } mix_block;
 
-static inline v_f64 load_up_to(const double *x, size_t n)
-{
-    return n >= v_len_f64() ? v_load_f64(x) : n > 0 ? v_load_n_f64(x, n, 0) : v_set1_f64(0);
-}
-
-static inline void store_up_to(double *y, size_t n, v_f64 v)
-{
-    if (n >= v_len_f64()) {
-        v_store_f64(y, v);
-    } else if (n > 0) {
-        v_store_n_f64(y, n, v);
-    }
-}
-
 static inline size_t minus(size_t a, size_t b)
 {
     return a > b ? a - b : 0;
@@ -63,15 +49,15 @@ static inline double *out_row(const mix_block *b, size_t row)
 #define START(k)                                                                                   \
     double *const out##k = out_row(b, row + (k));                                                  \
     fetch_next(out##k, b->left);                                                                   \
-    v_f64 a##k = b->is_first ? v_set1_f64(0) : load_up_to(out##k, b->left);                        \
-    v_f64 c##k = b->is_first ? v_set1_f64(0) : load_up_to(out##k + step, minus(b->left, step));
+    v_f64 a##k = b->is_first ? v_set1_f64(0) : v_take_f64(out##k, b->left);                        \
+    v_f64 c##k = b->is_first ? v_set1_f64(0) : v_take_f64(out##k + step, minus(b->left, step));
 #define ADD(k)                                                                                     \
     const v_f64 w##k = v_set1_f64(w[(k)*b->w_stride]);                                             \
     a##k = v_fma_f64(w##k, x0, a##k);                                                              \
     c##k = v_fma_f64(w##k, x1, c##k);
 #define KEEP(k)                                                                                    \
-    store_up_to(out##k, b->left, a##k);                                                            \
-    store_up_to(out##k + step, minus(b->left, step), c##k);
+    v_put_f64(out##k, b->left, a##k);                                                              \
+    v_put_f64(out##k + step, minus(b->left, step), c##k);
 
 #define MIX_ROWS(n_row)                                                                            \
     static void mix_##n_row(const mix_block *b, size_t row)                                        \
@@ -142,8 +128,8 @@ void TESS_KFN(mix_f64)(const double *restrict w, size_t w_stride, size_t n_row,
                 b.column[i] = column ? (size_t)column[first + i] : at;
                 const double *row = x + at * x_stride + t;
                 fetch_next(row, b.left);
-                v_store_f64(b.x + i * 2 * step, load_up_to(row, b.left));
-                v_store_f64(b.x + (i * 2 + 1) * step, load_up_to(row + step, minus(b.left, step)));
+                v_store_f64(b.x + i * 2 * step, v_take_f64(row, b.left));
+                v_store_f64(b.x + (i * 2 + 1) * step, v_take_f64(row + step, minus(b.left, step)));
             }
             mix_all_rows(&b, n_row);
             first += b.n;

@@ -8,32 +8,12 @@
 
 enum { TILE = TESS_RANSAC_TILE, ROWS = TESS_RANSAC_ROWS };
 
-// Lanes of a vector that a tile fills.
-static inline size_t lanes(void)
-{
-    return v_len_f64() < TILE ? v_len_f64() : TILE;
-}
-
-static inline v_f64 load(const double *x)
-{
-    return v_len_f64() <= TILE ? v_load_f64(x) : v_load_n_f64(x, TILE, 0);
-}
-
-static inline void store(double *x, v_f64 v)
-{
-    if (v_len_f64() <= TILE) {
-        v_store_f64(x, v);
-    } else {
-        v_store_n_f64(x, TILE, v);
-    }
-}
-
 #define ROWS_4(X) X(0) X(1) X(2) X(3)
 #define ROWS_8(X) ROWS_4(X) X(4) X(5) X(6) X(7)
 
 #define START_1(k) v_f64 a##k = v_set1_f64(0);
 #define ADD_1(k) a##k = v_fma_f64(v_set1_f64(w[k]), x0, a##k);
-#define KEEP_1(k) store(out + (k)*out_row, a##k);
+#define KEEP_1(k) v_put_f64(out + (k)*out_row, TILE, a##k);
 #define START_2(k) v_f64 a##k = v_set1_f64(0), b##k = v_set1_f64(0);
 #define ADD_2(k)                                                                                   \
     const v_f64 w##k = v_set1_f64(w[k]);                                                           \
@@ -49,7 +29,7 @@ static inline void predict_1(const double *restrict w, const int32_t *restrict f
 {
     ROWS_8(START_1)
     for (size_t i = 0; i < n_from; i++, w += ROWS) {
-        const v_f64 x0 = load(x + (size_t)from[i] * TILE);
+        const v_f64 x0 = v_take_f64(x + (size_t)from[i] * TILE, TILE);
         ROWS_8(ADD_1)
     }
     ROWS_8(KEEP_1)
@@ -98,13 +78,14 @@ void TESS_KFN(ransac_predict)(const double *restrict w, const int32_t *restrict 
 
 static inline void exchange(double *a, double *b)
 {
-    const v_f64 va = load(a), vb = load(b);
-    store(a, v_min_f64(va, vb));
-    store(b, v_max_f64(va, vb));
+    const v_f64 va = v_take_f64(a, TILE), vb = v_take_f64(b, TILE);
+    v_put_f64(a, TILE, v_min_f64(va, vb));
+    v_put_f64(b, TILE, v_max_f64(va, vb));
 }
 
 // n rows of one vector ascending; items past them are infinite, so that they stay behind.
-#define LOAD(i) v_f64 x##i = (i) < n ? load(x + (i)*TILE) : v_set1_f64((double)INFINITY);
+#define LOAD(i)                                                                                    \
+    v_f64 x##i = (i) < n ? v_take_f64(x + (i)*TILE, TILE) : v_set1_f64((double)INFINITY);
 #define EXCHANGE(i, j)                                                                             \
     {                                                                                              \
         const v_f64 low = v_min_f64(x##i, x##j);                                                   \
@@ -113,7 +94,7 @@ static inline void exchange(double *a, double *b)
     }
 #define STORE(i)                                                                                   \
     if ((i) < n) {                                                                                 \
-        store(x + (i)*TILE, x##i);                                                                 \
+        v_put_f64(x + (i)*TILE, TILE, x##i);                                                       \
     }
 #define SORT(most)                                                                                 \
     static inline void sort_##most(double *restrict x, const size_t n)                             \
@@ -173,21 +154,24 @@ static inline v_f64 ranked(const double *a, size_t n_a, const double *b, size_t 
 {
     v_f64 best = v_set1_f64((double)INFINITY), other = best;
     if (k <= n_b) {
-        best = load(b + (k - 1) * TILE);
+        best = v_take_f64(b + (k - 1) * TILE, TILE);
     }
     if (k <= n_a) {
-        other = load(a + (k - 1) * TILE);
+        other = v_take_f64(a + (k - 1) * TILE, TILE);
     }
     size_t i = k > n_b ? k - n_b : 1;
     const size_t end = k - 1 < n_a ? k - 1 : n_a;
     for (; i + 1 <= end; i += 2) {
-        const v_f64 c = v_max_f64(load(a + (i - 1) * TILE), load(b + (k - i - 1) * TILE));
-        const v_f64 d = v_max_f64(load(a + i * TILE), load(b + (k - i - 2) * TILE));
+        const v_f64 c = v_max_f64(v_take_f64(a + (i - 1) * TILE, TILE),
+                                  v_take_f64(b + (k - i - 1) * TILE, TILE));
+        const v_f64 d =
+            v_max_f64(v_take_f64(a + i * TILE, TILE), v_take_f64(b + (k - i - 2) * TILE, TILE));
         best = v_min_f64(best, c);
         other = v_min_f64(other, d);
     }
     if (i == end) {
-        const v_f64 c = v_max_f64(load(a + (i - 1) * TILE), load(b + (k - i - 1) * TILE));
+        const v_f64 c = v_max_f64(v_take_f64(a + (i - 1) * TILE, TILE),
+                                  v_take_f64(b + (k - i - 1) * TILE, TILE));
         best = v_min_f64(best, c);
     }
     return v_min_f64(best, other);
@@ -196,7 +180,7 @@ static inline v_f64 ranked(const double *a, size_t n_a, const double *b, size_t 
 void TESS_KFN(ransac_median)(double *restrict x, size_t n, double *restrict out)
 {
     const size_t half = n - n / 2;
-    for (size_t t = 0; t < TILE; t += lanes()) {
+    for (size_t t = 0; t < TILE; t += v_part_f64(TILE)) {
         double *a = x + t, *b = a + half * TILE;
         sort(a, half);
         sort(b, n - half);
@@ -205,18 +189,18 @@ void TESS_KFN(ransac_median)(double *restrict x, size_t n, double *restrict out)
             const v_f64 next = ranked(a, half, b, n - half, half + 1);
             middle = v_mul_f64(v_add_f64(middle, next), v_set1_f64(0.5));
         }
-        store(out + t, middle);
+        v_put_f64(out + t, TILE, middle);
     }
 }
 
 void TESS_KFN(ransac_sums)(const double *restrict x, const double *restrict p,
                            double *restrict sums)
 {
-    for (size_t t = 0; t < TILE; t += lanes()) {
-        const v_f64 vx = load(x + t), vp = load(p + t);
+    for (size_t t = 0; t < TILE; t += v_part_f64(TILE)) {
+        const v_f64 vx = v_take_f64(x + t, TILE), vp = v_take_f64(p + t, TILE);
         double *xp = sums + t, *xx = xp + TILE, *pp = xx + TILE;
-        store(xp, v_fma_f64(vx, vp, load(xp)));
-        store(xx, v_fma_f64(vx, vx, load(xx)));
-        store(pp, v_fma_f64(vp, vp, load(pp)));
+        v_put_f64(xp, TILE, v_fma_f64(vx, vp, v_take_f64(xp, TILE)));
+        v_put_f64(xx, TILE, v_fma_f64(vx, vx, v_take_f64(xx, TILE)));
+        v_put_f64(pp, TILE, v_fma_f64(vp, vp, v_take_f64(pp, TILE)));
     }
 }

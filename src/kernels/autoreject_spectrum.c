@@ -40,31 +40,6 @@ static void lay_out(spectrum *s, double *a, size_t n, double *work)
     s->lanes = s->sweeps + 3 * tess_spectrum_sweeps(n);
 }
 
-static inline double sum_lanes(v_f64 a)
-{
-    double lane[V_MAX_BYTES / sizeof(double)];
-    v_store_f64(lane, a);
-    double sum = 0;
-    for (size_t i = 0; i < v_len_f64(); i++) {
-        sum += lane[i];
-    }
-    return sum;
-}
-
-static inline v_f64 load_up_to(const double *x, size_t n)
-{
-    return n >= v_len_f64() ? v_load_f64(x) : v_load_n_f64(x, n, 0);
-}
-
-static inline void store_up_to(double *y, size_t n, v_f64 v)
-{
-    if (n >= v_len_f64()) {
-        v_store_f64(y, v);
-    } else {
-        v_store_n_f64(y, n, v);
-    }
-}
-
 static double dot(const double *x, const double *y, size_t n)
 {
     const size_t step = v_len_f64();
@@ -75,9 +50,9 @@ static double dot(const double *x, const double *y, size_t n)
         s1 = v_fma_f64(v_load_f64(x + i + step), v_load_f64(y + i + step), s1);
     }
     for (; i < n; i += step) {
-        s0 = v_fma_f64(load_up_to(x + i, n - i), load_up_to(y + i, n - i), s0);
+        s0 = v_fma_f64(v_take_f64(x + i, n - i), v_take_f64(y + i, n - i), s0);
     }
-    return sum_lanes(v_add_f64(s0, s1));
+    return v_ordered_sum_f64(v_add_f64(s0, s1));
 }
 
 // y -= by * x
@@ -86,8 +61,8 @@ static void subtract(double by, const double *x, size_t n, double *y)
     const v_f64 factor = v_set1_f64(by);
     for (size_t i = 0; i < n; i += v_len_f64()) {
         const size_t left = n - i;
-        store_up_to(y + i, left,
-                    v_fnma_f64(factor, load_up_to(x + i, left), load_up_to(y + i, left)));
+        v_put_f64(y + i, left,
+                  v_fnma_f64(factor, v_take_f64(x + i, left), v_take_f64(y + i, left)));
     }
 }
 
@@ -109,11 +84,11 @@ typedef struct pass {
     const v_f64 u##k = v_set1_f64(p->u[first + (k)]);                                              \
     v_f64 sum##k = v_set1_f64(0);
 #define STEP(k)                                                                                    \
-    const v_f64 x##k = v_fnma_f64(w##k, v, v_fnma_f64(v##k, w, load_up_to(row##k + j, left)));     \
-    store_up_to(row##k + j, left, x##k);                                                           \
+    const v_f64 x##k = v_fnma_f64(w##k, v, v_fnma_f64(v##k, w, v_take_f64(row##k + j, left)));     \
+    v_put_f64(row##k + j, left, x##k);                                                             \
     sum##k = v_fma_f64(x##k, u, sum##k);                                                           \
     product = v_fma_f64(x##k, u##k, product);
-#define SUM_UP(k) edge(p, first, first + (k), sum_lanes(sum##k));
+#define SUM_UP(k) edge(p, first, first + (k), v_ordered_sum_f64(sum##k));
 
 // Columns from the first row of a block to the diagonal, and what the row's other columns gave.
 static inline void edge(const pass *p, size_t first, size_t r, double sum)
@@ -135,11 +110,11 @@ static inline void edge(const pass *p, size_t first, size_t r, double sum)
         ROWS_##n_row(PREPARE);                                                                     \
         for (size_t j = 0; j < first; j += v_len_f64()) {                                          \
             const size_t left = first - j;                                                         \
-            const v_f64 v = load_up_to(p->v + j, left), w = load_up_to(p->w + j, left);            \
-            const v_f64 u = load_up_to(p->u + j, left);                                            \
-            v_f64 product = load_up_to(p->product + j, left);                                      \
+            const v_f64 v = v_take_f64(p->v + j, left), w = v_take_f64(p->w + j, left);            \
+            const v_f64 u = v_take_f64(p->u + j, left);                                            \
+            v_f64 product = v_take_f64(p->product + j, left);                                      \
             ROWS_##n_row(STEP);                                                                    \
-            store_up_to(p->product + j, left, product);                                            \
+            v_put_f64(p->product + j, left, product);                                              \
         }                                                                                          \
         ROWS_##n_row(SUM_UP)                                                                       \
     }

@@ -1,8 +1,6 @@
 // Gates for one dtype; included by clifford_gate.c only.
 #include "kernels/simd/dtype.h"
 
-#include "kernels/clifford_load.h"
-
 #define ROWS T_NAME(tess_cl_rows)
 #define GATE T_NAME(tess_cl_gate)
 

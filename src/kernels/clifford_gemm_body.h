@@ -160,7 +160,7 @@ void TESS_KFN(T_NAME(clifford_gemm_pack))(const SCALAR *restrict x, size_t n_col
     for (size_t j = 0; j < n_col; j += 2 * step, b += 2 * step * depth) {
         const size_t left = n_col - j;
         const size_t right = left > step ? left - step : 0;
-        V(store)(b, left >= step ? V(load)(x + j) : V(load_n)(x + j, left, 0));
+        V(store)(b, V(take)(x + j, left));
         V(store)
         (b + step, right >= step ? V(load)(x + j + step)
                    : right > 0   ? V(load_n)(x + j + step, right, 0)

@@ -4,8 +4,6 @@
 // without a branch inside but for the metric.
 #include "kernels/simd/dtype.h"
 
-#include "kernels/clifford_load.h"
-
 #define ROWS T_NAME(tess_cl_rows)
 #define NORM T_NAME(tess_cl_norm)
 

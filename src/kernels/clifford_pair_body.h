@@ -1,8 +1,6 @@
 // Pairs for one dtype; included by clifford_pair.c only.
 #include "kernels/simd/dtype.h"
 
-#include "kernels/clifford_load.h"
-
 #define ROWS T_NAME(tess_cl_rows)
 #define PAIR T_NAME(tess_cl_pair)
 

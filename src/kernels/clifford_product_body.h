@@ -1,8 +1,6 @@
 // Products for one dtype; included by clifford_product.c only.
 #include "kernels/simd/dtype.h"
 
-#include "kernels/clifford_load.h"
-
 #define ROWS T_NAME(tess_cl_rows)
 #define PRODUCT T_NAME(tess_cl_product)
 

@@ -9,32 +9,6 @@
 // Items that stay in the first-level cache between two loops over them.
 enum { BLOCK = 256 };
 
-// Lanes in order.
-static inline double sum_lanes(v_f64 a)
-{
-    double lane[V_MAX_BYTES / sizeof(double)];
-    v_store_f64(lane, a);
-    double sum = 0;
-    for (size_t i = 0; i < v_len_f64(); i++) {
-        sum += lane[i];
-    }
-    return sum;
-}
-
-static inline v_f64 load_up_to(const double *x, size_t n)
-{
-    return n >= v_len_f64() ? v_load_f64(x) : v_load_n_f64(x, n, 0);
-}
-
-static inline void store_up_to(double *y, size_t n, v_f64 v)
-{
-    if (n >= v_len_f64()) {
-        v_store_f64(y, v);
-    } else {
-        v_store_n_f64(y, n, v);
-    }
-}
-
 // y = WORD(i, n left) for all i, and the sum of y over four accumulators; lanes past the end are 0.
 #define MAP_AND_SUM(WORD, y, n, sum)                                                               \
     do {                                                                                           \
@@ -53,16 +27,16 @@ static inline void store_up_to(double *y, size_t n, v_f64 v)
         }                                                                                          \
         for (; i < (n); i += step) {                                                               \
             const v_f64 y0 = WORD(i, (n)-i);                                                       \
-            store_up_to((y) + i, (n)-i, y0);                                                       \
+            v_put_f64((y) + i, (n)-i, y0);                                                         \
             s0 = v_add_f64(s0, y0);                                                                \
         }                                                                                          \
-        *(sum) = sum_lanes(v_add_f64(v_add_f64(s0, s1), v_add_f64(s2, s3)));                       \
+        *(sum) = v_ordered_sum_f64(v_add_f64(v_add_f64(s0, s1), v_add_f64(s2, s3)));               \
     } while (0)
 
 void TESS_KFN(hmm_multiply)(const double *restrict a, const double *restrict b, size_t n,
                             double *restrict y, double *restrict sum)
 {
-#define WORD(i, left) v_mul_f64(load_up_to(a + (i), (left)), load_up_to(b + (i), (left)))
+#define WORD(i, left) v_mul_f64(v_take_f64(a + (i), (left)), v_take_f64(b + (i), (left)))
     MAP_AND_SUM(WORD, y, n, sum);
 #undef WORD
 }
@@ -76,7 +50,7 @@ static inline v_f64 quotient(v_f64 a, v_f64 b)
 void TESS_KFN(hmm_divide)(const double *restrict a, const double *restrict b, size_t n,
                           double *restrict y, double *restrict sum)
 {
-#define WORD(i, left) quotient(load_up_to(a + (i), (left)), load_up_to(b + (i), (left)))
+#define WORD(i, left) quotient(v_take_f64(a + (i), (left)), v_take_f64(b + (i), (left)))
     MAP_AND_SUM(WORD, y, n, sum);
 #undef WORD
 }
@@ -95,7 +69,7 @@ void TESS_KFN(hmm_keep_f32)(double *restrict x, size_t n, double by, float *rest
     const v_f64 least = v_set1_f64((double)FLT_MIN);
     const size_t step = v_len_f64();
     for (size_t i = 0; i < n; i += step) {
-        store_up_to(x + i, n - i, scaled(load_up_to(x + i, n - i), factor, least));
+        v_put_f64(x + i, n - i, scaled(v_take_f64(x + i, n - i), factor, least));
     }
     for (size_t i = 0; i < n; i++) {
         kept[i] = (float)x[i];
@@ -110,7 +84,7 @@ void TESS_KFN(hmm_keep_f64)(double *restrict x, size_t n, double by, double *res
     const v_f64 least = v_set1_f64(DBL_MIN);
     const size_t step = v_len_f64();
     for (size_t i = 0; i < n; i += step) {
-        store_up_to(kept + i, n - i, scaled(load_up_to(x + i, n - i), factor, least));
+        v_put_f64(kept + i, n - i, scaled(v_take_f64(x + i, n - i), factor, least));
     }
     TESS_KFN(hmm_take_f64)(kept, n, x, sum);
 }
@@ -118,7 +92,7 @@ void TESS_KFN(hmm_keep_f64)(double *restrict x, size_t n, double by, double *res
 void TESS_KFN(hmm_take_f64)(const double *restrict kept, size_t n, double *restrict x,
                             double *restrict sum)
 {
-#define WORD(i, left) load_up_to(kept + (i), (left))
+#define WORD(i, left) v_take_f64(kept + (i), (left))
     MAP_AND_SUM(WORD, x, n, sum);
 #undef WORD
 }
@@ -134,7 +108,7 @@ void TESS_KFN(hmm_take_f32)(const float *restrict kept, size_t n, double *restri
         for (size_t i = 0; i < count; i++) {
             wide[i] = (double)kept[first + i];
         }
-#define WORD(i, left) load_up_to(wide + (i), (left))
+#define WORD(i, left) v_take_f64(wide + (i), (left))
         MAP_AND_SUM(WORD, x + first, count, &part);
 #undef WORD
         total += part;
@@ -147,8 +121,8 @@ void TESS_KFN(hmm_add_scaled)(double by, const double *restrict x, size_t n, dou
     const v_f64 factor = v_set1_f64(by);
     const size_t step = v_len_f64();
     for (size_t i = 0; i < n; i += step) {
-        const v_f64 sum = v_fma_f64(factor, load_up_to(x + i, n - i), load_up_to(y + i, n - i));
-        store_up_to(y + i, n - i, sum);
+        const v_f64 sum = v_fma_f64(factor, v_take_f64(x + i, n - i), v_take_f64(y + i, n - i));
+        v_put_f64(y + i, n - i, sum);
     }
 }
 

@@ -26,7 +26,7 @@ void TESS_KFN(T_NAME(hmm_exp))(const SCALAR *restrict x, size_t n, double shift,
             y[i] = (double)x[i] - shift;
         }
         for (size_t i = first; i < end; i += step) {
-            store_up_to(y + i, end - i, v_exp_f64(load_up_to(y + i, end - i)));
+            v_put_f64(y + i, end - i, v_exp_f64(v_take_f64(y + i, end - i)));
         }
     }
 }

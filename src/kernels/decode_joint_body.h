@@ -42,7 +42,7 @@ static inline SCALAR V(joint_exponents)(const SCALAR *restrict x, size_t stride,
                            : zero;
         for (size_t k = 0; k < n_dim; k++) {
             const SCALAR *row = x + k * stride + i;
-            const VF value = left < step ? V(load_n)(row, left, 0) : V(load)(row);
+            const VF value = V(take)(row, left);
             const VF difference = V(sub)(value, V(set1)(y[k]));
             a = V(fnma)(difference, difference, a);
         }

@@ -3,23 +3,9 @@
 // Rows of a tile share the loads of x. Terms are taken in order, so that the bits are the same for
 // every vector length. Rows past the last repeat it and are not stored.
 
-static inline v_f64 TILE(load)(const double *x, size_t n)
-{
-    return n == v_len_f64() ? v_load_f64(x) : v_load_n_f64(x, n, 0);
-}
-
 static inline v_f64 TILE(start)(const tess_tile_sum *t, const double *out, size_t n)
 {
-    return t->add ? TILE(load)(out, n) : v_set1_f64(NOTHING);
-}
-
-static inline void TILE(put)(double *out, size_t n, v_f64 v)
-{
-    if (n == v_len_f64()) {
-        v_store_f64(out, v);
-    } else {
-        v_store_n_f64(out, n, v);
-    }
+    return t->add ? v_take_f64(out, n) : v_set1_f64(NOTHING);
 }
 
 // Four rows of one whole vector of columns.
@@ -103,9 +89,9 @@ static inline void TILE(row_1)(const tess_tile_sum *t, const double *restrict w,
 {
     v_f64 a = TILE(start)(t, out, n);
     for (ptrdiff_t k = 0; k < t->n_term; k++) {
-        a = TERM(v_set1_f64(w[k * t->w_term]), TILE(load)(x + k * t->x_term, n), a);
+        a = TERM(v_set1_f64(w[k * t->w_term]), v_take_f64(x + k * t->x_term, n), a);
     }
-    TILE(put)(out, n, a);
+    v_put_f64(out, n, a);
 }
 
 static inline void TILE(one_row)(const tess_tile_sum *t, const double *restrict w,

@@ -20,7 +20,7 @@ void TESS_KFN(probe_read)(const void *restrict x, size_t bytes, uint64_t *restri
         d = v_xor_u64(d, v_bits_f64(v_load_f64(item + i + 3 * step)));
     }
     for (; i < n; i += step) {
-        const v_f64 v = n - i >= step ? v_load_f64(item + i) : v_load_n_f64(item + i, n - i, 0);
+        const v_f64 v = v_take_f64(item + i, n - i);
         a = v_xor_u64(a, v_bits_f64(v));
     }
 

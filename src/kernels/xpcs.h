@@ -16,6 +16,12 @@ enum {
     TESS_XP_N_OUTER = 28
 };
 
+// Columns of a run with its padding.
+static inline size_t tess_xp_padded(size_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
 // Which part of the sums of an angle is wanted.
 enum { TESS_XP_COST = 0, TESS_XP_GRADIENT = 1, TESS_XP_HESSIAN = 2 };
 

@@ -17,21 +17,17 @@
 // Lanes of a sum that a vector fills.
 static inline size_t T_NAME(lanes)(void)
 {
-    return V(len)() < XP_LANES ? V(len)() : XP_LANES;
+    return V(part)(XP_LANES);
 }
 
 static inline VF T_NAME(load)(const SCALAR *p)
 {
-    return V(len)() <= XP_LANES ? V(load)(p) : V(load_n)(p, XP_LANES, 0);
+    return V(take)(p, XP_LANES);
 }
 
 static inline void T_NAME(store)(SCALAR *p, VF v)
 {
-    if (V(len)() <= XP_LANES) {
-        V(store)(p, v);
-    } else {
-        V(store_n)(p, XP_LANES, v);
-    }
+    V(put)(p, XP_LANES, v);
 }
 #define LOAD T_NAME(load)
 #define STORE T_NAME(store)
@@ -109,13 +105,13 @@ static inline size_t T_NAME(ordinary_from)(const PAIRS *pairs, size_t n, SCALAR 
         c += 16;
     }
     const int is_ordinary = c < n && pairs->b[c] * amplitude < far && last >= small && last < far;
-    return is_ordinary ? c : padded(n);
+    return is_ordinary ? c : tess_xp_padded(n);
 }
 
 void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double amplitude,
                                    int power, SCALAR *restrict m, SCALAR *restrict t)
 {
-    const size_t width = padded(n);
+    const size_t width = tess_xp_padded(n);
     const SCALAR a = (SCALAR)fabs(amplitude);
     const size_t first = T_NAME(ordinary_from)(pairs, n, a);
     T_NAME(points)(pairs, 0, first, a, power, 0, m, t);

@@ -2,33 +2,7 @@
 // once per ISA.
 
 #include "kernels/isa.h"
-#include "kernels/simd/vec.h"
-
-enum { LANES = TESS_XP_LANES };
-
-static inline size_t padded(size_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
-static inline size_t lanes(void)
-{
-    return v_len_f64() < LANES ? v_len_f64() : LANES;
-}
-
-static inline v_f64 load(const double *p)
-{
-    return v_len_f64() <= LANES ? v_load_f64(p) : v_load_n_f64(p, LANES, 0);
-}
-
-static inline void store(double *p, v_f64 v)
-{
-    if (v_len_f64() <= LANES) {
-        v_store_f64(p, v);
-    } else {
-        v_store_n_f64(p, LANES, v);
-    }
-}
+#include "kernels/xpcs_lanes.h"
 
 // by a a^T, upper triangle into rows of the given numbers.
 static inline void square_sums(const double (*a)[TESS_XP_ROW], const double *by, size_t n,
@@ -108,7 +82,7 @@ void TESS_KFN(xpcs_outer)(const tess_xp_pairs_f64 *restrict pairs,
     static const int uv[] = {3, 9, 14}, u_phi[] = {6, 12, 17};
     static const int vv[] = {18, 19, 20, 22, 23, 25}, v_phi[] = {21, 24, 26};
     double rows[32 * LANES] __attribute__((aligned(64))) = {0};
-    const size_t width = padded(n);
+    const size_t width = tess_xp_padded(n);
     const double(*u)[TESS_XP_ROW] = pairs->u, (*v)[TESS_XP_ROW] = pairs->v;
     for (size_t at = 0; at < LANES; at += lanes()) {
         double *part = rows + at;
@@ -161,8 +135,8 @@ void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t
 {
     double rows[16 * LANES] __attribute__((aligned(64))) = {0};
     for (size_t at = 0; at < LANES; at += lanes()) {
-        static_first_sums(pairs, padded(n), at, rows + at);
-        static_second_sums(pairs, padded(n), at, rows + at);
+        static_first_sums(pairs, tess_xp_padded(n), at, rows + at);
+        static_second_sums(pairs, tess_xp_padded(n), at, rows + at);
     }
     totals_of(rows, TESS_XP_N_STATIC_SUM, sums);
 }

@@ -10,11 +10,6 @@
 // Loops that are written once and built for constant flags.
 #define XP_INLINE static inline __attribute__((always_inline))
 
-static inline size_t padded(size_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 #define T_BITS 64
 #include "kernels/xpcs_body.h"
 
@@ -25,7 +20,7 @@ void TESS_KFN(xpcs_sums_f64)(const tess_xp_pairs_f64 *restrict pairs,
                              const tess_xp_terms_f64 *restrict terms, size_t n, int want,
                              double *restrict sums, tess_xp_angle_sums_f64 *restrict angles)
 {
-    angle_sums_f64(pairs, terms, padded(n), want, sums, angles);
+    angle_sums_f64(pairs, terms, tess_xp_padded(n), want, sums, angles);
 }
 
 // Sf, Sfy, P and R have one factor of the scale, Sff and Q two, S1 and Sy none.
@@ -45,7 +40,7 @@ void TESS_KFN(xpcs_sums_f32)(const tess_xp_pairs_f32 *restrict pairs,
     float rows[TESS_XP_N_SUM][16] __attribute__((aligned(64)));
     const size_t n_row = want == TESS_XP_COST ? 6 : TESS_XP_N_SUM;
     memset(rows, 0, n_row * sizeof rows[0]);
-    angle_sums_f32(pairs, terms, padded(n), want, rows[0], angles);
+    angle_sums_f32(pairs, terms, tess_xp_padded(n), want, rows[0], angles);
     for (size_t r = 0; r < n_row; r++) {
         v_add_widened(rows[r], unscale[r], sums + 8 * r);
     }
@@ -122,7 +117,7 @@ static inline void shear_pairs(const tess_xp_source *s, size_t c, tess_xp_pairs_
 
 void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs_f64 *restrict out)
 {
-    const size_t step = lanes_f64(), width = padded(s->n), tail = width - s->n;
+    const size_t step = lanes_f64(), width = tess_xp_padded(s->n), tail = width - s->n;
     for (size_t c = 0; c < s->n; c += step) {
         diffusion_pairs(s, c, out);
         if (s->shear) {
@@ -143,7 +138,7 @@ void TESS_KFN(xpcs_centre_f64)(const double *restrict y, size_t n, double mean, 
     const size_t step = lanes_f64();
     const v_f64 shift = v_set1_f64(mean);
     v_prefetch_ahead(y, n * sizeof *y);
-    for (size_t c = 0; c < padded(n); c += step) {
+    for (size_t c = 0; c < tess_xp_padded(n); c += step) {
         store_f64(g + c, c < n ? v_sub_f64(load_some(y + c, n - c, mean), shift) : v_set1_f64(0));
     }
 }
@@ -154,7 +149,7 @@ void TESS_KFN(xpcs_centre_f32)(const float *restrict y, size_t n, double mean, d
     for (size_t c = 0; c < n; c++) {
         g[c] = (double)y[c] - mean;
     }
-    memset(g + n, 0, (padded(n) - n) * sizeof *g);
+    memset(g + n, 0, (tess_xp_padded(n) - n) * sizeof *g);
 }
 
 void TESS_KFN(xpcs_mask)(const double *restrict by, const double *restrict frames, double row,
@@ -174,7 +169,7 @@ void TESS_KFN(xpcs_mask)(const double *restrict by, const double *restrict frame
         store_f64(w + c, v_select_f64(v_isnan_f64(y), zero, weight));
         store_f64(g + c, v_select_f64(v_isnan_f64(y), zero, y));
     }
-    memset(w + n, 0, (padded(n) - n) * sizeof *w);
+    memset(w + n, 0, (tess_xp_padded(n) - n) * sizeof *w);
 }
 
 void TESS_KFN(xpcs_weigh)(const double *restrict w, size_t n, double *restrict g,
@@ -183,7 +178,7 @@ void TESS_KFN(xpcs_weigh)(const double *restrict w, size_t n, double *restrict g
     double lanes[TESS_XP_LANES * 8] = {0};
     for (size_t at = 0; at < TESS_XP_LANES; at += lanes_f64()) {
         v_f64 sum = v_set1_f64(0);
-        for (size_t c = at; c < padded(n); c += TESS_XP_LANES) {
+        for (size_t c = at; c < tess_xp_padded(n); c += TESS_XP_LANES) {
             const v_f64 y = load_f64(g + c), weighted = v_mul_f64(load_f64(w + c), y);
             store_f64(g + c, weighted);
             sum = v_fma_f64(weighted, y, sum);
@@ -197,7 +192,7 @@ void TESS_KFN(xpcs_weigh)(const double *restrict w, size_t n, double *restrict g
 
 void TESS_KFN(xpcs_narrow)(const double *restrict x, size_t n, float *restrict y)
 {
-    for (size_t c = 0; c < padded(n); c += 16) {
+    for (size_t c = 0; c < tess_xp_padded(n); c += 16) {
         v_narrow_16(x + c, y + c);
     }
 }
@@ -205,7 +200,7 @@ void TESS_KFN(xpcs_narrow)(const double *restrict x, size_t n, float *restrict y
 void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t n,
                                  tess_xp_pairs_f32 *restrict out)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const double e = pairs->e[c] * TESS_XP_SCALE_F32;
         out->e[c] = (float)(e < TESS_XP_LEAST_F32 ? 0 : e);
     }
@@ -221,7 +216,7 @@ void TESS_KFN(xpcs_widen)(const tess_xp_angle_sums_f32 *restrict angles, size_t 
                           tess_xp_angle_sums_f64 *restrict out)
 {
     for (size_t k = 0; k < 6; k++) {
-        for (size_t c = 0; c < padded(n); c++) {
+        for (size_t c = 0; c < tess_xp_padded(n); c++) {
             out->a[k][c] = (double)angles->a[k][c] / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32);
         }
     }

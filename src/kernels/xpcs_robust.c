@@ -2,30 +2,10 @@
 
 #include "kernels/isa.h"
 #include "kernels/simd/math.h"
+#include "kernels/xpcs_lanes.h"
 
 #include <float.h>
 #include <math.h>
-
-enum { LANES = TESS_XP_LANES };
-
-static inline size_t lanes(void)
-{
-    return v_len_f64() < LANES ? v_len_f64() : LANES;
-}
-
-static inline v_f64 load(const double *p)
-{
-    return v_len_f64() <= LANES ? v_load_f64(p) : v_load_n_f64(p, LANES, 0);
-}
-
-static inline void store(double *p, v_f64 v)
-{
-    if (v_len_f64() <= LANES) {
-        v_store_f64(p, v);
-    } else {
-        v_store_n_f64(p, LANES, v);
-    }
-}
 
 // By the C library, lane by lane: the loss that needs it is rare.
 static inline v_f64 arctangent(v_f64 x)
@@ -107,7 +87,7 @@ void TESS_KFN(xpcs_robust)(const tess_xp_robust *restrict loss, const double *re
     const v_f64 by = v_set1_f64(loss->inverse_variance / (loss->f_scale * loss->f_scale));
     for (size_t at = 0; at < LANES; at += lanes()) {
         v_f64 rho_sum = v_set1_f64(0), square_sum = rho_sum;
-        for (size_t c = at; c < (n + 15) / 16 * 16; c += LANES) {
+        for (size_t c = at; c < tess_xp_padded(n); c += LANES) {
             const v_f64 model = v_fma_f64(contrast, load(m + c), offset);
             const v_f64 error = v_sub_f64(model, load(g + c)), weight = load(w + c);
             const v_f64 weighted = v_mul_f64(weight, error);

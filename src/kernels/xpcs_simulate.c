@@ -4,30 +4,12 @@
 #include "kernels/isa.h"
 #include "kernels/simd/math.h"
 #include "kernels/xpcs_constants.h"
+#include "kernels/xpcs_lanes.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { RUN = TESS_XP_RUN, LANES = TESS_XP_LANES };
-
-static inline size_t lanes(void)
-{
-    return v_len_f64() < LANES ? v_len_f64() : LANES;
-}
-
-static inline v_f64 load(const double *p)
-{
-    return v_len_f64() <= LANES ? v_load_f64(p) : v_load_n_f64(p, LANES, 0);
-}
-
-static inline void store(double *p, v_f64 v)
-{
-    if (v_len_f64() <= LANES) {
-        v_store_f64(p, v);
-    } else {
-        v_store_n_f64(p, LANES, v);
-    }
-}
+enum { RUN = TESS_XP_RUN };
 
 static inline uint64_t splitmix64(uint64_t x)
 {
@@ -116,7 +98,7 @@ static void sum_head(const double *y, size_t width, double mean, double *head)
 void TESS_KFN(xpcs_simulate_f64)(const tess_xp_simulation *restrict s, const double *restrict m,
                                  double *restrict y, double *restrict head)
 {
-    const size_t width = (s->n + 15) / 16 * 16;
+    const size_t width = tess_xp_padded(s->n);
     noisy(s, m, width, y);
     make_holes(s, width, y);
     sum_head(y, width, s->mean, head);
@@ -126,7 +108,7 @@ void TESS_KFN(xpcs_simulate_f32)(const tess_xp_simulation *restrict s, const dou
                                  float *restrict y, double *restrict head)
 {
     double wide[RUN] __attribute__((aligned(64)));
-    const size_t width = (s->n + 15) / 16 * 16;
+    const size_t width = tess_xp_padded(s->n);
     noisy(s, m, width, wide);
     make_holes(s, width, wide);
     for (size_t c = 0; c < width; c++) {

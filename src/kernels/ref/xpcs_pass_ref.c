@@ -16,11 +16,6 @@ static double total(const double *x)
     return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
 }
 
-static size_t padded(size_t n)
-{
-    return (n + 15) / 16 * 16;
-}
-
 // Distance, and its slope by the difference where it is rounded off.
 static double integral(const double *sums, size_t i, size_t j, double eps, double *slope)
 {
@@ -45,7 +40,7 @@ static void clear_pair(tess_xp_pairs_f64 *out, size_t c)
 void TESS_KFN(xpcs_pairs)(const tess_xp_source *restrict s, tess_xp_pairs_f64 *restrict out)
 {
     double exponent[RUN];
-    for (size_t c = 0; c < padded(s->n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(s->n); c++) {
         clear_pair(out, c);
     }
     for (size_t c = 0; c < s->n; c++) {
@@ -112,7 +107,7 @@ void TESS_KFN(xpcs_sums_f32)(const tess_xp_pairs_f32 *restrict pairs,
 void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t n,
                                  tess_xp_pairs_f32 *restrict out)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const double e = pairs->e[c] * TESS_XP_SCALE_F32;
         out->e[c] = (float)(e < TESS_XP_LEAST_F32 ? 0 : e);
         out->b[c] = (float)pairs->b[c];
@@ -126,7 +121,7 @@ void TESS_KFN(xpcs_narrow_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t
 
 void TESS_KFN(xpcs_narrow)(const double *restrict x, size_t n, float *restrict y)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         y[c] = (float)x[c];
     }
 }
@@ -135,7 +130,7 @@ void TESS_KFN(xpcs_widen)(const tess_xp_angle_sums_f32 *restrict angles, size_t 
                           tess_xp_angle_sums_f64 *restrict out)
 {
     for (size_t k = 0; k < 6; k++) {
-        for (size_t c = 0; c < padded(n); c++) {
+        for (size_t c = 0; c < tess_xp_padded(n); c++) {
             out->a[k][c] = (double)angles->a[k][c] / (TESS_XP_SCALE_F32 * TESS_XP_SCALE_F32);
         }
     }
@@ -143,14 +138,14 @@ void TESS_KFN(xpcs_widen)(const tess_xp_angle_sums_f32 *restrict angles, size_t 
 
 void TESS_KFN(xpcs_centre_f64)(const double *restrict y, size_t n, double mean, double *restrict g)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         g[c] = c < n ? y[c] - mean : 0;
     }
 }
 
 void TESS_KFN(xpcs_centre_f32)(const float *restrict y, size_t n, double mean, double *restrict g)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         g[c] = c < n ? (double)y[c] - mean : 0;
     }
 }
@@ -158,7 +153,7 @@ void TESS_KFN(xpcs_centre_f32)(const float *restrict y, size_t n, double mean, d
 void TESS_KFN(xpcs_mask)(const double *restrict by, const double *restrict frames, double row,
                          size_t n, double *restrict w, double *restrict g)
 {
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const int is_there = c < n && !isnan(g[c]);
         const double pair = is_there && frames ? row * frames[c] : row;
         w[c] = is_there ? (by ? by[c] * pair : pair) : 0;
@@ -170,7 +165,7 @@ void TESS_KFN(xpcs_weigh)(const double *restrict w, size_t n, double *restrict g
                           double *restrict square)
 {
     lanes sum = {0};
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const double y = g[c];
         g[c] = w[c] * y;
         sum[c % 8] = fma(g[c], y, sum[c % 8]);
@@ -226,7 +221,7 @@ void TESS_KFN(xpcs_robust)(const tess_xp_robust *restrict loss, const double *re
 {
     lanes rho_sum = {0}, square_sum = {0};
     const double scale = loss->inverse_variance / (loss->f_scale * loss->f_scale);
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const double error = fma(loss->contrast, m[c], loss->offset) - g[c];
         const double weighted = w[c] * error, square = weighted * error;
         double rho[3];
@@ -245,7 +240,7 @@ void TESS_KFN(xpcs_outer)(const tess_xp_pairs_f64 *restrict pairs,
                           double *restrict h)
 {
     lanes s[TESS_XP_N_OUTER] = {{0}};
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const size_t lane = c % 8;
         size_t at = 0;
         for (int k = 0; k < 3; k++) {
@@ -281,7 +276,7 @@ void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t
                                  double *restrict sums)
 {
     lanes s[TESS_XP_N_STATIC_SUM] = {{0}};
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const size_t lane = c % 8;
         const double e = pairs->e[c];
         s[0][lane] += e;
@@ -303,7 +298,7 @@ void TESS_KFN(xpcs_static_pairs)(const tess_xp_pairs_f64 *restrict pairs, size_t
 static void static_sums(const tess_xp_pairs_f64 *pairs, const double *g, size_t n, double *sums)
 {
     lanes s[4] = {{0}};
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const size_t lane = c % 8;
         s[0][lane] = fma(pairs->e[c], g[c], s[0][lane]);
         for (int k = 0; k < 3; k++) {

@@ -44,7 +44,7 @@ void TESS_KFN(T_NAME(xpcs_points))(const PAIRS *restrict pairs, size_t n, double
                                    int power, SCALAR *restrict m, SCALAR *restrict t)
 {
     const SCALAR a = (SCALAR)fabs(amplitude), inverse = a > 0 ? 1 / a : 0;
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         SCALAR s, d;
         T_NAME(sinc)(a * pairs->b[c], inverse * pairs->inverse[c], &s, &d);
         SCALAR factor = pairs->e[c] * s;
@@ -89,7 +89,7 @@ static void T_NAME(angle_sums)(const PAIRS *pairs, const TERMS *terms, size_t n,
                                T_NAME(lanes) * s, ANGLE_SUMS *angles)
 {
     T_NAME(lanes) *p = s + 6, *q = p + 7, *r = q + 7;
-    for (size_t c = 0; c < padded(n); c++) {
+    for (size_t c = 0; c < tess_xp_padded(n); c++) {
         const size_t lane = c % LANES;
         const SCALAR m = terms->m[c], g = terms->g[c];
         const SCALAR x = terms->w ? terms->w[c] * m : m;

@@ -76,7 +76,7 @@ void TESS_KFN(xpcs_simulate_f64)(const tess_xp_simulation *restrict s, const dou
                                  double *restrict y, double *restrict head)
 {
     double sums[3][LANES] = {{0}};
-    for (size_t c = 0; c < (s->n + 15) / 16 * 16; c++) {
+    for (size_t c = 0; c < tess_xp_padded(s->n); c++) {
         y[c] = is_hole(s, c) ? (double)NAN : noisy(s, m[c], c);
         add_to_head(y[c], s->mean, c % LANES, sums);
     }
@@ -87,7 +87,7 @@ void TESS_KFN(xpcs_simulate_f32)(const tess_xp_simulation *restrict s, const dou
                                  float *restrict y, double *restrict head)
 {
     double sums[3][LANES] = {{0}};
-    for (size_t c = 0; c < (s->n + 15) / 16 * 16; c++) {
+    for (size_t c = 0; c < tess_xp_padded(s->n); c++) {
         y[c] = is_hole(s, c) ? NAN : (float)noisy(s, m[c], c);
         add_to_head((double)y[c], s->mean, c % LANES, sums);
     }

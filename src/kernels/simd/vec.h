@@ -4,6 +4,8 @@
 //   v_len_T()                    lanes; a value, not a constant (SVE)
 //   v_load_T(p)  v_store_T(p, v)                  no alignment needed
 //   v_load_n_T(p, n, fill)  v_store_n_T(p, n, v)  the first n < v_len lanes; touches no more memory
+//   v_part_T(n)                  lanes that n items fill: n, at most v_len
+//   v_take_T(p, n)  v_put_T(p, n, v)  that part of n items, whole vectors and tails alike; 0 behind
 //   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_sqrt_T  v_abs_T
 //   v_fma_T(a, b, c) = a * b + c     v_fnma_T(a, b, c) = c - a * b     rounded once
 //   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
@@ -13,6 +15,7 @@
 //   v_mask_or_T  v_any_T(mask)  v_select_T(mask, where_set, where_clear)
 //   v_add_where_T(mask, a, b)    a + b where the mask is set, a elsewhere
 //   v_hmin_T  v_hmax_T  v_hsum_T   across the lanes, the sum in any order
+//   v_ordered_sum_f64            across the lanes, from the first to the last
 //   v_bits_T(v) -> U  v_from_bits_T(u)  v_set1_U  v_add_U  v_and_U  v_or_U  v_xor_U
 //   v_shl_U(u, count)  v_shr_U(u, count)   zeros come in
 //   v_test_T(u, bits)            mask of (u & bits) != 0
@@ -59,6 +62,38 @@ static inline void v_prefetch_ahead(const void *p, size_t bytes)
     for (size_t line = 0; line < bytes && V_ASKS; line += 64) {
         __builtin_prefetch((const void *)(ahead + line), 0, 3);
     }
+}
+
+#define V_PARTS(T, SCALAR)                                                                         \
+    static inline size_t v_part_##T(size_t n)                                                      \
+    {                                                                                              \
+        return v_len_##T() < n ? v_len_##T() : n;                                                  \
+    }                                                                                              \
+    static inline v_##T v_take_##T(const SCALAR *p, size_t n)                                      \
+    {                                                                                              \
+        return n >= v_len_##T() ? v_load_##T(p) : v_load_n_##T(p, n, 0);                           \
+    }                                                                                              \
+    static inline void v_put_##T(SCALAR *p, size_t n, v_##T v)                                     \
+    {                                                                                              \
+        if (n >= v_len_##T()) {                                                                    \
+            v_store_##T(p, v);                                                                     \
+        } else {                                                                                   \
+            v_store_n_##T(p, n, v);                                                                \
+        }                                                                                          \
+    }
+V_PARTS(f32, float)
+V_PARTS(f64, double)
+#undef V_PARTS
+
+static inline double v_ordered_sum_f64(v_f64 a)
+{
+    double lane[V_MAX_BYTES / sizeof(double)];
+    v_store_f64(lane, a);
+    double sum = 0;
+    for (size_t i = 0; i < v_len_f64(); i++) {
+        sum += lane[i];
+    }
+    return sum;
 }
 
 #ifndef V_HAS_STREAM
