@@ -1,82 +1,16 @@
-// Items of arrays, gates and sums over rows: what the kernels of clifford share.
+// Packs of items, gates and sums over rows: what the kernels of clifford share.
 #ifndef TESS_CLIFFORD_CUH
 #define TESS_CLIFFORD_CUH
 
 #include "backend/cuda/clifford/common/device.cuh"
+#include "backend/cuda/clifford/common/types.cuh"
 #include "stage/clifford.h"
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cmath>
 #include <cstring>
 
 namespace clifford
 {
-
-// 16-bit types are computed in f32.
-template <typename T>
-struct compute_of {
-    using type = float;
-};
-template <>
-struct compute_of<double> {
-    using type = double;
-};
-
-__device__ __forceinline__ float widen(float value)
-{
-    return value;
-}
-
-__device__ __forceinline__ double widen(double value)
-{
-    return value;
-}
-
-__device__ __forceinline__ float widen(__nv_bfloat16 value)
-{
-    return __bfloat162float(value);
-}
-
-__device__ __forceinline__ float widen(__half value)
-{
-    return __half2float(value);
-}
-
-__device__ __forceinline__ void narrow(float value, float &item)
-{
-    item = value;
-}
-
-__device__ __forceinline__ void narrow(double value, double &item)
-{
-    item = value;
-}
-
-__device__ __forceinline__ void narrow(float value, __nv_bfloat16 &item)
-{
-    item = __float2bfloat16_rn(value);
-}
-
-__device__ __forceinline__ void narrow(float value, __half &item)
-{
-    item = __float2half_rn(value);
-}
-
-__device__ __forceinline__ void narrow_pair(float first, float second, __nv_bfloat16 *items)
-{
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
-    items[0] = pair.x;
-    items[1] = pair.y;
-}
-
-__device__ __forceinline__ void narrow_pair(float first, float second, __half *items)
-{
-    const __half2 pair = __floats2half2_rn(first, second);
-    items[0] = pair.x;
-    items[1] = pair.y;
-}
 
 // V neighbouring items as they lie in memory.
 template <typename T, int V>
@@ -164,7 +98,7 @@ __device__ __forceinline__ pack<T, V> narrow_pack(const C (&values)[V])
     } else {
 #pragma unroll
         for (int v = 0; v < V; v++) {
-            narrow(values[v], items.at[v]);
+            items.at[v] = narrow<T>(values[v]);
         }
     }
     return items;
@@ -205,10 +139,10 @@ __device__ __forceinline__ void store_item(void *data, int32_t dtype, int64_t i,
     } else {
         switch (dtype) {
         case TESS_BF16:
-            narrow(value, static_cast<__nv_bfloat16 *>(data)[i]);
+            static_cast<__nv_bfloat16 *>(data)[i] = narrow<__nv_bfloat16>(value);
             break;
         case TESS_F16:
-            narrow(value, static_cast<__half *>(data)[i]);
+            static_cast<__half *>(data)[i] = narrow<__half>(value);
             break;
         default:
             static_cast<float *>(data)[i] = value;

@@ -15,6 +15,7 @@
 #define TESS_CLIFFORD_MATRIX_CUH
 
 #include "backend/cuda/clifford/common/boxes.h"
+#include "backend/cuda/clifford/common/cluster.cuh"
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/matrix_store.cuh"
 #include "backend/cuda/clifford/common/rounds.cuh"
@@ -60,7 +61,7 @@ struct extents {
 };
 
 // Store: trivially copyable; store(place, sum, room) takes a warpgroup's sums of 64 rows, as
-// clifford_wgmma says where they lie; room: the warpgroup's shared memory for them.
+// wgmma.cuh says where they lie; room: the warpgroup's shared memory for them.
 template <typename Store>
 struct arguments {
     CUtensorMap a, b;
@@ -130,9 +131,9 @@ __device__ __forceinline__ void copy_part(uint32_t to, const CUtensorMap *map, i
         const int x = turned ? outer + first : inner;
         const int y = turned ? inner : outer + first;
         if constexpr (parts == 1) {
-            clifford_wgmma::copy_box(at, map, x, y, layer, barrier);
+            copy_box(at, map, x, y, layer, barrier);
         } else {
-            clifford_wgmma::copy_box_cluster(at, map, x, y, layer, barrier, uint16_t(mask));
+            copy_box_cluster(at, map, x, y, layer, barrier, uint16_t(mask));
         }
     }
 }
@@ -200,17 +201,17 @@ __device__ __forceinline__ void multiply_stage(float (&sum)[slabs][S::columns / 
     constexpr uint64_t a_step = turned_a ? 128 : 2; // 16 of the inner axis
     constexpr uint64_t b_step = turned_b ? 128 : 2;
     constexpr uint64_t slab_step = slice_rows * S::row_bytes / 16;
-    const uint64_t a = turned_a ? clifford_wgmma::turned_descriptor(map.a(s), turned_bytes)
-                                : clifford_wgmma::tile_descriptor(map.a(s));
-    const uint64_t b = turned_b ? clifford_wgmma::turned_descriptor(map.b(s), turned_bytes)
-                                : clifford_wgmma::tile_descriptor(map.b(s));
+    const uint64_t a =
+        turned_a ? turned_descriptor(map.a(s), turned_bytes) : tile_descriptor(map.a(s));
+    const uint64_t b =
+        turned_b ? turned_descriptor(map.b(s), turned_bytes) : tile_descriptor(map.b(s));
     group_fence();
 #pragma unroll
     for (int k = 0; k < S::inner / 16; k++) {
 #pragma unroll
         for (int slab = 0; slab < slabs; slab++) {
-            clifford_wgmma::multiply_half<turned_a, turned_b>(
-                sum[slab], a + slab * slab_step + k * a_step, b + k * b_step);
+            group_multiply_half<turned_a, turned_b>(sum[slab], a + slab * slab_step + k * a_step,
+                                                    b + k * b_step);
         }
     }
     group_commit();
@@ -271,7 +272,7 @@ __device__ __forceinline__ void multiply_tiles(const arguments<Store> &p, const 
         }
     }
     if (threadIdx.x % 128 == 0) {
-        clifford_wgmma::wait_boxes_read<0>();
+        wait_bulk_out_read();
     }
 }
 
@@ -286,8 +287,8 @@ __global__ void __launch_bounds__(S::threads, 1)
     const int cluster = int(blockIdx.x) / S::cluster;
     const int n_cluster = int(gridDim.x) / S::cluster;
     if (threadIdx.x == 0) {
-        clifford_wgmma::prefetch_map(&p.a);
-        clifford_wgmma::prefetch_map(&p.b);
+        prefetch_map(&p.a);
+        prefetch_map(&p.b);
         for (int s = 0; s < S::stages; s++) {
             barrier_init(map.full(s), 1);
             barrier_init(map.empty(s), S::senders);

@@ -3,6 +3,7 @@
 #ifndef TESS_CLIFFORD_MATRIX_STORE_CUH
 #define TESS_CLIFFORD_MATRIX_STORE_CUH
 
+#include "backend/cuda/clifford/common/box_copies.cuh"
 #include "backend/cuda/clifford/common/wgmma.cuh"
 
 #include <cuda_fp16.h>
@@ -28,22 +29,6 @@ __device__ __forceinline__ int slice_row()
     return int(threadIdx.x) % 128 / 32 * 16 + int(threadIdx.x) % 32 / 4;
 }
 
-__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, float)
-{
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(to), "f"(first), "f"(second)
-                 : "memory");
-}
-
-__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __half)
-{
-    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_half(first, second)) : "memory");
-}
-
-__device__ __forceinline__ void sync_warpgroup()
-{
-    asm volatile("bar.sync %0, 128;\n" ::"r"(threadIdx.x / 128 + 1) : "memory");
-}
-
 // Where a slice lies in shared memory, and goes to: rows of 128 bytes, swizzled.
 struct slice {
     uint32_t from;
@@ -63,13 +48,13 @@ __device__ __forceinline__ void send_slice(const CUtensorMap &map, const slice &
         return;
     }
     if (how == leaving::added) {
-        clifford_wgmma::add_box(&map, one.column, one.row, one.result, one.from);
+        add_box(&map, one.column, one.row, one.result, one.from);
     } else if (how == leaving::kept) {
-        clifford_wgmma::store_box_kept(&map, one.column, one.row, one.result, one.from);
+        store_box_kept(&map, one.column, one.row, one.result, one.from);
     } else {
-        clifford_wgmma::store_box(&map, one.column, one.row, one.result, one.from);
+        store_box(&map, one.column, one.row, one.result, one.from);
     }
-    clifford_wgmma::commit_boxes();
+    commit_bulk_out();
 }
 
 // Sums as items of type T, a slice at a time; scale: of a thread's two rows. send(slice): called by
@@ -84,9 +69,9 @@ __device__ __forceinline__ void store_sums(const place &where, const float (&sum
     for (int s = 0; s < 2 * n / columns; s++) {
         const uint32_t to = room + uint32_t(s % room_slices * slice_bytes);
         if (threadIdx.x % 128 == 0) {
-            clifford_wgmma::wait_boxes_read<room_slices - 1>();
+            wait_bulk_out_read<room_slices - 1>();
         }
-        sync_warpgroup();
+        group_sync(int(threadIdx.x / 128));
 #pragma unroll
         for (int j = 0; j < columns / 8; j++) {
             const float *pair = &sum[4 * (s * columns / 8 + j)];
@@ -99,7 +84,7 @@ __device__ __forceinline__ void store_sums(const place &where, const float (&sum
             }
         }
         fence_async_proxy();
-        sync_warpgroup();
+        group_sync(int(threadIdx.x / 128));
         send(slice{to, where.result, where.row, where.column + s * columns});
     }
 }

@@ -104,7 +104,7 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void *from, uint32_
 }
 
 // Copies of whole runs the other way. A thread's copies since its last commit are a group; it waits
-// until all its groups have been read from shared memory, or have arrived.
+// until all but the newest groups have been read from shared memory, which may be written again.
 __device__ __forceinline__ void copy_bulk_out(void *to, uint32_t from, uint32_t bytes)
 {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\n" ::"l"(to),
@@ -117,9 +117,10 @@ __device__ __forceinline__ void commit_bulk_out()
     asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
 }
 
+template <int newest = 0>
 __device__ __forceinline__ void wait_bulk_out_read()
 {
-    asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group.read %0;\n" ::"n"(newest) : "memory");
 }
 
 // Ordinary writes to shared memory before, reads by the copy engine or wgmma after.
@@ -223,6 +224,24 @@ __device__ __forceinline__ uint32_t pack_bfloat16(float a, float b)
     uint32_t bits;
     memcpy(&bits, &both, sizeof(bits));
     return bits;
+}
+
+// Writes two items of the type to shared memory.
+__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, float)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};\n" ::"r"(to), "f"(first), "f"(second)
+                 : "memory");
+}
+
+__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __half)
+{
+    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_half(first, second)) : "memory");
+}
+
+__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __nv_bfloat16)
+{
+    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_bfloat16(first, second))
+                 : "memory");
 }
 
 // Takes both scales from a sum of products of scaled items: sum * 2^(a + b - 2 * half_exponent), in

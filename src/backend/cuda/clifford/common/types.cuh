@@ -1,4 +1,4 @@
-// Items of clifford's arrays on the device: loads and stores that compute in f32 or f64.
+// Types of the items of clifford's arrays, and how they are widened and rounded.
 #ifndef TESS_CLIFFORD_TYPES_CUH
 #define TESS_CLIFFORD_TYPES_CUH
 
@@ -7,17 +7,17 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-namespace clifford_types
+namespace clifford
 {
 
-// The type that items of type T are computed in.
+// The type that items of type T are computed in: f32 for 16 bits.
 template <typename T>
-struct computed {
+struct compute_of {
     using type = float;
 };
 
 template <>
-struct computed<double> {
+struct compute_of<double> {
     using type = double;
 };
 
@@ -59,6 +59,21 @@ __device__ __forceinline__ __nv_bfloat16 narrow<__nv_bfloat16, float>(float valu
     return __float2bfloat16_rn(value);
 }
 
+// Two at once, which one instruction can.
+__device__ __forceinline__ void narrow_pair(float first, float second, __nv_bfloat16 *items)
+{
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+    items[0] = pair.x;
+    items[1] = pair.y;
+}
+
+__device__ __forceinline__ void narrow_pair(float first, float second, __half *items)
+{
+    const __half2 pair = __floats2half2_rn(first, second);
+    items[0] = pair.x;
+    items[1] = pair.y;
+}
+
 // Calls visit(T{}, W{}) with the types of activations and weights.
 template <typename Visit>
 auto with_types(int32_t dtype, int32_t weight_dtype, Visit visit)
@@ -76,6 +91,6 @@ auto with_types(int32_t dtype, int32_t weight_dtype, Visit visit)
     }
 }
 
-} // namespace clifford_types
+} // namespace clifford
 
 #endif

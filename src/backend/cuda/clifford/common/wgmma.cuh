@@ -1,27 +1,62 @@
-// The matrix instruction of Hopper's warpgroups: operands in shared memory, sums in registers.
+// The matrix instructions of Hopper's warpgroups (wgmma): operands in shared memory, sums in
+// registers. Only sm_90a has them: elsewhere these functions do nothing, and
+// TESS_CLIFFORD_HAS_GROUPS is 0.
 //
-// 128 threads multiply 64 rows with 256 (128, 64) columns over 32 bytes of the inner axis. Both
-// operands lie as tiles of rows of 128 bytes in the copy engine's 128-byte swizzle, inner axis
-// dense, or turned: rows (columns) dense. Sums of thread t: rows 16 (t / 32) + t % 32 / 4 and 8
-// further, columns 8 j + 2 (t % 4) and the next: sum[4 j + 2 (second row) + (next column)].
+// 128 threads multiply 64 rows with 256, 128 or 64 columns over 16 items of the inner axis.
+// Operands lie as tiles of rows of 128 bytes in the copy engine's swizzle (swizzle_128), from a
+// multiple of 1024 bytes on, inner axis dense, or turned: rows (columns) dense. Sums of thread t:
+// rows 16 (t / 32) + t % 32 / 4 and 8 further, columns 8 j + 2 (t % 4) and the next: sum[4 j + 2
+// (second row) + (next column)], which is mma's c for 8 columns after 8. Products run until
+// group_wait, and between group_fence and group_wait nobody else touches their sums.
 #ifndef TESS_CLIFFORD_WGMMA_CUH
 #define TESS_CLIFFORD_WGMMA_CUH
 
-#include "backend/cuda/clifford/common/cluster.cuh"
-#include "backend/cuda/clifford/common/warpgroup.cuh"
+#include "backend/cuda/clifford/common/mma.cuh"
 
-#include <cuda.h>
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define TESS_CLIFFORD_HAS_GROUPS 1
+#else
+#define TESS_CLIFFORD_HAS_GROUPS 0
+#endif
 
-namespace clifford_wgmma
+namespace clifford_mma
 {
 
-constexpr int sums_per_thread = 128;
+// After fence registers are the instructions', commit closes a set of them, wait<n> leaves at most
+// the n newest sets unfinished.
+__device__ __forceinline__ void group_fence()
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void group_commit()
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
+#endif
+}
+
+template <int newest>
+__device__ __forceinline__ void group_wait()
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile("wgmma.wait_group.sync.aligned %0;\n" ::"n"(newest) : "memory");
+#endif
+}
+
+// A barrier of the threads of one of the block's warpgroups.
+__device__ __forceinline__ void group_sync(int group)
+{
+    asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
+}
 
 // Registers per thread of a warpgroup from here on; all its warps say so.
 template <int registers>
 __device__ __forceinline__ void give_registers()
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#if TESS_CLIFFORD_HAS_GROUPS
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(registers));
 #endif
 }
@@ -29,9 +64,31 @@ __device__ __forceinline__ void give_registers()
 template <int registers>
 __device__ __forceinline__ void take_registers()
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#if TESS_CLIFFORD_HAS_GROUPS
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(registers));
 #endif
+}
+
+// How the instruction finds a tile: its address, 1024 bytes from eight rows to the next eight, the
+// swizzle. Adding 2 moves 16 items along the inner axis.
+__device__ __forceinline__ uint64_t tile_descriptor(uint32_t address)
+{
+    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 |
+           uint64_t(1) << 62;
+}
+
+// The same of a turned tile: 64 rows (columns) are one row of 128 bytes; `stride` bytes to the next
+// 64. Adding 128 moves 16 items along the inner axis.
+__device__ __forceinline__ uint64_t turned_descriptor(uint32_t address, uint32_t stride)
+{
+    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(stride >> 4) << 16 |
+           uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
+}
+
+// Fragments of mma as sums of 128 columns.
+__device__ __forceinline__ float (&as_group_sums(float (&c)[16][4]))[64]
+{
+    return reinterpret_cast<float(&)[64]>(c);
 }
 
 // clang-format off
@@ -42,7 +99,7 @@ __device__ __forceinline__ void take_registers()
     CL_WGMMA_REGISTERS_32 "," \
     "%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
     "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
-#define CL_WGMMA_REGISTERS \
+#define CL_WGMMA_REGISTERS_128 \
     CL_WGMMA_REGISTERS_64 "," \
     "%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79," \
     "%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,%91,%92,%93,%94,%95," \
@@ -67,7 +124,7 @@ __device__ __forceinline__ void take_registers()
     "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), \
     "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), \
     "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
-#define CL_WGMMA_SUMS(d) \
+#define CL_WGMMA_SUMS_128(d) \
     CL_WGMMA_SUMS_64(d), \
     "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), \
     "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]), \
@@ -85,206 +142,165 @@ __device__ __forceinline__ void take_registers()
     "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
     "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), \
     "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
+// The text of a product: keeps is whether the sums are added to.
+#define CL_WGMMA(columns, types, registers, keep, operands) \
+    "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keep ", 0;\n" \
+    "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." types " {" registers "}, " operands ";\n}\n"
 // clang-format on
 
-// How the instruction finds a tile: its address, 1024 bytes from eight rows to the next eight, the
-// swizzle. Adding 2 moves 32 bytes along the inner axis.
-__device__ __forceinline__ uint64_t tile_descriptor(uint32_t address)
-{
-    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(1) << 16 | uint64_t(1024 >> 4) << 32 |
-           uint64_t(1) << 62;
-}
-
-// sum = a b, or sum += a b with keep. T is __half or __nv_bfloat16.
+// d = a b, or d += a b with keep. T is __half or __nv_bfloat16.
 template <typename T>
-__device__ __forceinline__ void multiply(float (&d)[sums_per_thread], uint64_t a, uint64_t b,
-                                         int keep);
-
-template <>
-__device__ __forceinline__ void multiply<__half>(float (&d)[sums_per_thread], uint64_t a,
-                                                 uint64_t b, int keep)
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
-                 "}, %128, %129, keeps, 1, 1, 0, 0;\n}\n"
-                 : CL_WGMMA_SUMS(d)
-                 : "l"(a), "l"(b), "r"(keep));
-#endif
-}
-
-template <>
-__device__ __forceinline__ void multiply<__nv_bfloat16>(float (&d)[sums_per_thread], uint64_t a,
-                                                        uint64_t b, int keep)
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" CL_WGMMA_REGISTERS
-                 "}, %128, %129, keeps, 1, 1, 0, 0;\n}\n"
-                 : CL_WGMMA_SUMS(d)
-                 : "l"(a), "l"(b), "r"(keep));
-#endif
-}
+__device__ __forceinline__ void group_multiply(float (&d)[128], uint64_t a, uint64_t b, int keep);
+template <typename T>
+__device__ __forceinline__ void group_multiply(float (&d)[64], uint64_t a, uint64_t b, int keep);
 
 // The same with a held as fragments of mma, one per warp, and b turned.
 template <typename T>
-__device__ __forceinline__ void multiply_held(float (&d)[sums_per_thread], const uint32_t (&a)[4],
-                                              uint64_t b, int keep);
+__device__ __forceinline__ void group_multiply_held(float (&d)[128], const uint32_t (&a)[4],
+                                                    uint64_t b, int keep);
+template <typename T>
+__device__ __forceinline__ void group_multiply_held(float (&d)[64], const uint32_t (&a)[4],
+                                                    uint64_t b, int keep);
 
 template <>
-__device__ __forceinline__ void multiply_held<__half>(float (&d)[sums_per_thread],
-                                                      const uint32_t (&a)[4], uint64_t b, int keep)
+__device__ __forceinline__ void group_multiply<__half>(float (&d)[128], uint64_t a, uint64_t b,
+                                                       int keep)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %133, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
-                 "}, {%128,%129,%130,%131}, %132, keeps, 1, 1, 1;\n}\n"
-                 : CL_WGMMA_SUMS(d)
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(
+        CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "%130", "%128, %129, keeps, 1, 1, 0, 0")
+        : CL_WGMMA_SUMS_128(d)
+        : "l"(a), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void group_multiply<__nv_bfloat16>(float (&d)[128], uint64_t a,
+                                                              uint64_t b, int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("256", "bf16.bf16", CL_WGMMA_REGISTERS_128, "%130",
+                          "%128, %129, keeps, 1, 1, 0, 0")
+                 : CL_WGMMA_SUMS_128(d)
+                 : "l"(a), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void group_multiply<__half>(float (&d)[64], uint64_t a, uint64_t b,
+                                                       int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(
+        CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "%66", "%64, %65, keeps, 1, 1, 0, 0")
+        : CL_WGMMA_SUMS_64(d)
+        : "l"(a), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void group_multiply<__nv_bfloat16>(float (&d)[64], uint64_t a,
+                                                              uint64_t b, int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(
+        CL_WGMMA("128", "bf16.bf16", CL_WGMMA_REGISTERS_64, "%66", "%64, %65, keeps, 1, 1, 0, 0")
+        : CL_WGMMA_SUMS_64(d)
+        : "l"(a), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void group_multiply_held<__half>(float (&d)[128], const uint32_t (&a)[4],
+                                                            uint64_t b, int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "%133",
+                          "{%128,%129,%130,%131}, %132, keeps, 1, 1, 1")
+                 : CL_WGMMA_SUMS_128(d)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 #endif
 }
 
 template <>
-__device__ __forceinline__ void multiply_held<__nv_bfloat16>(float (&d)[sums_per_thread],
-                                                             const uint32_t (&a)[4], uint64_t b,
-                                                             int keep)
+__device__ __forceinline__ void
+group_multiply_held<__nv_bfloat16>(float (&d)[128], const uint32_t (&a)[4], uint64_t b, int keep)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %133, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" CL_WGMMA_REGISTERS
-                 "}, {%128,%129,%130,%131}, %132, keeps, 1, 1, 1;\n}\n"
-                 : CL_WGMMA_SUMS(d)
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("256", "bf16.bf16", CL_WGMMA_REGISTERS_128, "%133",
+                          "{%128,%129,%130,%131}, %132, keeps, 1, 1, 1")
+                 : CL_WGMMA_SUMS_128(d)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 #endif
 }
 
-// sum = a b, or sum += a b with keep, for 64 columns and a held as above.
-__device__ __forceinline__ void multiply_held_half(float (&d)[32], const uint32_t (&a)[4],
-                                                   uint64_t b, int keep)
+template <>
+__device__ __forceinline__ void group_multiply_held<__half>(float (&d)[64], const uint32_t (&a)[4],
+                                                            uint64_t b, int keep)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, %37, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_32
-                 "}, {%32,%33,%34,%35}, %36, keeps, 1, 1, 0;\n}\n"
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "%69",
+                          "{%64,%65,%66,%67}, %68, keeps, 1, 1, 1")
+                 : CL_WGMMA_SUMS_64(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+#endif
+}
+
+template <>
+__device__ __forceinline__ void
+group_multiply_held<__nv_bfloat16>(float (&d)[64], const uint32_t (&a)[4], uint64_t b, int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("128", "bf16.bf16", CL_WGMMA_REGISTERS_64, "%69",
+                          "{%64,%65,%66,%67}, %68, keeps, 1, 1, 1")
+                 : CL_WGMMA_SUMS_64(d)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+#endif
+}
+
+// f16 with a held and b not turned: 64 columns.
+__device__ __forceinline__ void group_multiply_held_half(float (&d)[32], const uint32_t (&a)[4],
+                                                         uint64_t b, int keep)
+{
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("64", "f16.f16", CL_WGMMA_REGISTERS_32, "%37",
+                          "{%32,%33,%34,%35}, %36, keeps, 1, 1, 0")
                  : CL_WGMMA_SUMS_32(d)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 #endif
 }
 
-// The descriptor of a turned tile: 64 rows (columns) are one row of 128 bytes; `stride` bytes to
-// the next 64. Adding 128 moves 16 items along the inner axis.
-__device__ __forceinline__ uint64_t turned_descriptor(uint32_t address, uint32_t stride)
-{
-    return uint64_t((address & 0x3ffff) >> 4) | uint64_t(stride >> 4) << 16 |
-           uint64_t(1024 >> 4) << 32 | uint64_t(1) << 62;
-}
-
-// sum += a b for f16: 256 or 128 columns, and either operand may be turned.
+// d += a b for f16, and either operand may be turned.
 template <bool turned_a, bool turned_b>
-__device__ __forceinline__ void multiply_half(float (&d)[128], uint64_t a, uint64_t b)
+__device__ __forceinline__ void group_multiply_half(float (&d)[128], uint64_t a, uint64_t b)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" CL_WGMMA_REGISTERS
-                 "}, %128, %129, keeps, 1, 1, %130, %131;\n}\n"
-                 : CL_WGMMA_SUMS(d)
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(CL_WGMMA("256", "f16.f16", CL_WGMMA_REGISTERS_128, "1",
+                          "%128, %129, keeps, 1, 1, %130, %131")
+                 : CL_WGMMA_SUMS_128(d)
                  : "l"(a), "l"(b), "n"(int(turned_a)), "n"(int(turned_b)));
 #endif
 }
 
 template <bool turned_a, bool turned_b>
-__device__ __forceinline__ void multiply_half(float (&d)[64], uint64_t a, uint64_t b)
+__device__ __forceinline__ void group_multiply_half(float (&d)[64], uint64_t a, uint64_t b)
 {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("{\n.reg .pred keeps;\nsetp.ne.b32 keeps, 1, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {" CL_WGMMA_REGISTERS_64
-                 "}, %64, %65, keeps, 1, 1, %66, %67;\n}\n"
-                 : CL_WGMMA_SUMS_64(d)
-                 : "l"(a), "l"(b), "n"(int(turned_a)), "n"(int(turned_b)));
+#if TESS_CLIFFORD_HAS_GROUPS
+    asm volatile(
+        CL_WGMMA("128", "f16.f16", CL_WGMMA_REGISTERS_64, "1", "%64, %65, keeps, 1, 1, %66, %67")
+        : CL_WGMMA_SUMS_64(d)
+        : "l"(a), "l"(b), "n"(int(turned_a)), "n"(int(turned_b)));
 #endif
 }
 
+#undef CL_WGMMA
 #undef CL_WGMMA_REGISTERS_32
 #undef CL_WGMMA_REGISTERS_64
-#undef CL_WGMMA_REGISTERS
+#undef CL_WGMMA_REGISTERS_128
 #undef CL_WGMMA_SUMS_32
 #undef CL_WGMMA_SUMS_64
-#undef CL_WGMMA_SUMS
+#undef CL_WGMMA_SUMS_128
 
-// Asks for a map, a kernel's argument, before the first copy needs it.
-__device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
-{
-    asm volatile("prefetch.tensormap [%0];\n" ::"l"(map) : "memory");
-}
-
-// A box of an array, in the swizzle above, completing on the barrier; items outside the array are
-// zero. To this block, or with a mask to the same place and barrier in several of the cluster.
-__device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map, int x, int y, int z,
-                                         uint32_t barrier)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3, %4}], [%5];\n" ::"r"(to),
-                 "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier)
-                 : "memory");
-}
-
-__device__ __forceinline__ void copy_box_cluster(uint32_t to, const CUtensorMap *map, int x, int y,
-                                                 int z, uint32_t barrier, uint16_t mask)
-{
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;\n" ::"r"(to),
-                 "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(mask)
-                 : "memory");
-#endif
-}
-
-// A box from shared memory into an array, or added to it; items outside the array are left out. One
-// thread starts and commits its copies and waits: for shared memory to be read, or for all to be
-// done.
-__device__ __forceinline__ void store_box(const CUtensorMap *map, int x, int y, int z,
-                                          uint32_t from)
-{
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
-                 "[%0, {%1, %2, %3}], [%4];\n" ::"l"(map),
-                 "r"(x), "r"(y), "r"(z), "r"(from)
-                 : "memory");
-}
-
-// The same for what the next kernel reads: the second-level cache gives up everything else first.
-__device__ __forceinline__ void store_box_kept(const CUtensorMap *map, int x, int y, int z,
-                                               uint32_t from)
-{
-    asm volatile("{\n"
-                 ".reg .b64 kept;\n"
-                 "createpolicy.fractional.L2::evict_last.b64 kept, 1.0;\n"
-                 "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
-                 "[%0, {%1, %2, %3}], [%4], kept;\n"
-                 "}\n" ::"l"(map),
-                 "r"(x), "r"(y), "r"(z), "r"(from)
-                 : "memory");
-}
-
-__device__ __forceinline__ void add_box(const CUtensorMap *map, int x, int y, int z, uint32_t from)
-{
-    asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.tile.bulk_group "
-                 "[%0, {%1, %2, %3}], [%4];\n" ::"l"(map),
-                 "r"(x), "r"(y), "r"(z), "r"(from)
-                 : "memory");
-}
-
-__device__ __forceinline__ void commit_boxes()
-{
-    asm volatile("cp.async.bulk.commit_group;\n" ::: "memory");
-}
-
-// Shared memory of all but the newest groups may be written again.
-template <int newest>
-__device__ __forceinline__ void wait_boxes_read()
-{
-    asm volatile("cp.async.bulk.wait_group.read %0;\n" ::"n"(newest) : "memory");
-}
-
-} // namespace clifford_wgmma
+} // namespace clifford_mma
 
 #endif

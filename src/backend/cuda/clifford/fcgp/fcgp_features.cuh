@@ -190,7 +190,7 @@ __device__ __forceinline__ void store_features(T *to, bool are_packs, int64_t st
 #pragma unroll
     for (int v = 0; v < V; v++) {
         if (n0 + v < n) {
-            narrow(f.at[v], to[v * stride]);
+            to[v * stride] = narrow<T>(f.at[v]);
         }
     }
 }

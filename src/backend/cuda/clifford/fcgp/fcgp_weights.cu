@@ -230,10 +230,11 @@ __global__ void __launch_bounds__(threads) narrow_kernel(const __grid_constant__
          i += int64_t(gridDim.x) * threads) {
         const int64_t line = i / p.n_out;
         const int64_t path = line / p.n_in;
-        narrow(__ldcg(p.from + i),
-               static_cast<W *>(
-                   p.to.data)[path * p.to.stride[0] + (line - path * p.n_in) * p.to.stride[1] +
-                              (i - line * p.n_out) * p.to.stride[2]]);
+        const int64_t in = line - path * p.n_in;
+        const int64_t out = i - line * p.n_out;
+        static_cast<W *>(
+            p.to.data)[path * p.to.stride[0] + in * p.to.stride[1] + out * p.to.stride[2]] =
+            narrow<W>(__ldcg(p.from + i));
     }
 }
 

@@ -9,7 +9,10 @@
 namespace
 {
 
-using namespace clifford_types;
+using clifford::compute_of;
+using clifford::narrow;
+using clifford::widen;
+using clifford::with_types;
 
 constexpr int lanes = 32;
 constexpr int rows_at_once = 8;
@@ -65,7 +68,7 @@ __global__ void __launch_bounds__(lanes) sum_chunks_kernel(const bias_args p)
     for (int m = 0; m < p.n_part; m++) {
         sum += p.partial[m * p.n_n + n];
     }
-    static_cast<W *>(p.to)[n * p.stride_to] = narrow<W>(typename computed<W>::type(sum));
+    static_cast<W *>(p.to)[n * p.stride_to] = narrow<W>(typename compute_of<W>::type(sum));
 }
 
 int64_t chunk_rows(const tess_cl_problem &p)

@@ -12,7 +12,9 @@
 //     one may be some tiles behind the other, so that one stores while the other multiplies.
 // Blocks stay and take one set of rows after another.
 
+#include "backend/cuda/clifford/common/box_copies.cuh"
 #include "backend/cuda/clifford/common/boxes.h"
+#include "backend/cuda/clifford/common/cluster.cuh"
 #include "backend/cuda/clifford/common/rounds.cuh"
 #include "backend/cuda/clifford/common/wgmma.cuh"
 #include "backend/cuda/clifford/linear/linear_held.cuh"
@@ -172,10 +174,9 @@ __device__ __forceinline__ void copy_weights(const f32_args &p, const f32_map &m
             for (int step = 0; step < steps; step++, at.next()) {
                 barrier_wait(map.w_empty(at.stage), at.parity ^ 1);
                 barrier_expect(map.w_full(at.stage), S::stage_bytes);
-                clifford_wgmma::copy_box_cluster(
-                    map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
-                    p.first_inner + step * S::inner, column, grade, map.w_full(at.stage),
-                    uint16_t((1 << S::cluster) - 1));
+                copy_box_cluster(map.w(at.stage) + uint32_t(walk.rank * own * S::row_bytes), &p.w,
+                                 p.first_inner + step * S::inner, column, grade,
+                                 map.w_full(at.stage), uint16_t((1 << S::cluster) - 1));
             }
         }
     }
@@ -202,12 +203,11 @@ multiply_columns(group_sums &sum, const clifford_held::fragments<steps * f32_sha
 #pragma unroll
     for (int step = 0; step < steps; step++, at.next()) {
         barrier_wait(map.w_full(at.stage), at.parity);
-        const uint64_t b = clifford_wgmma::tile_descriptor(map.w(at.stage));
+        const uint64_t b = tile_descriptor(map.w(at.stage));
         group_fence();
 #pragma unroll
         for (int k = 0; k < S::k_steps; k++) {
-            clifford_wgmma::multiply_held_half(sum, rows[step * S::k_steps + k], b + 2 * k,
-                                               step + k > 0);
+            group_multiply_held_half(sum, rows[step * S::k_steps + k], b + 2 * k, step + k > 0);
         }
         group_commit();
         group_wait<1>();
@@ -218,11 +218,6 @@ multiply_columns(group_sums &sum, const clifford_held::fragments<steps * f32_sha
     }
     group_wait<0>();
     release(map, before);
-}
-
-__device__ __forceinline__ void group_barrier(int group)
-{
-    asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
 }
 
 __device__ __forceinline__ float4 load_four(uint32_t at)
@@ -402,12 +397,12 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
             const int column = across * S::columns;
             const float own = source[column + thread % S::columns];
             multiply_columns<steps>(sum, held, map, at);
-            group_barrier(group); // what the columns before had is not read any more
+            group_sync(group); // what the columns before had is not read any more
             clifford::store_shared(thread < S::columns
                                        ? map.column_factor(group, thread)
                                        : map.column_bias(group, thread - S::columns),
                                    own);
-            group_barrier(group);
+            group_sync(group);
             store_columns(p, map, where, column, group, of_row, policy, sum);
         }
     }
@@ -416,7 +411,7 @@ __device__ __forceinline__ void multiply_sets(const f32_args &p, const f32_map &
 __device__ __forceinline__ void init_barriers(const f32_args &p, const f32_map &map)
 {
     using S = f32_shape;
-    clifford_wgmma::prefetch_map(&p.w);
+    prefetch_map(&p.w);
     for (int s = 0; s < S::stages; s++) {
         barrier_init(map.w_full(s), 1);
         barrier_init(map.w_empty(s), S::groups * S::cluster);
@@ -456,11 +451,11 @@ __global__ void __cluster_dims__(f32_shape::cluster, 1, 1) __launch_bounds__(f32
     cluster_sync();
     const int warp = int(threadIdx.x) / 32 - S::warps;
     if (warp < 0) {
-        clifford_wgmma::take_registers<S::multiply_registers>();
+        take_registers<S::multiply_registers>();
         clifford::wait_for_previous();
         multiply_sets<steps>(p, map, walk_of_block());
     } else {
-        clifford_wgmma::give_registers<S::other_registers>();
+        give_registers<S::other_registers>();
         if (warp == 0) {
             copy_rows(p, map, walk_of_block());
         } else if (threadIdx.x == (S::warps + 1) * 32) {

@@ -14,7 +14,10 @@
 namespace
 {
 
-using namespace clifford_types;
+using clifford::compute_of;
+using clifford::narrow;
+using clifford::widen;
+using clifford::with_types;
 
 // Threads are 16 x 16; each has two groups of four rows and one of four columns.
 constexpr int threads = 256;
@@ -155,7 +158,7 @@ template <typename TA, typename TB, typename TC, typename TW>
 __global__ void __launch_bounds__(threads, sizeof(TA) == 8 ? 1 : 2)
     product_kernel(const __grid_constant__ product_args p)
 {
-    using C = typename computed<TA>::type;
+    using C = typename compute_of<TA>::type;
     constexpr int depth = tile_l<C>;
     // Sums of many f32 products lose bits: every 256 the sum so far is put aside.
     constexpr int tiles_per_sum = 256 / depth;
@@ -346,7 +349,7 @@ cudaError_t launch_rows(cudaStream_t stream, const tess_stage_clifford_linear &a
 template <typename T, typename W>
 cudaError_t launch_weights(cudaStream_t stream, const tess_stage_clifford_linear &a)
 {
-    using C = typename computed<T>::type;
+    using C = typename compute_of<T>::type;
     const chunks cut = chunks_of(a.problem);
     product_args p = product_of(a);
     set_side(p.a, p.stride_a, a.x, true);
@@ -394,7 +397,7 @@ cudaError_t clifford_linear_gather(cudaStream_t stream, const tess_stage_cliffor
     const int64_t n_thread = g.n_m * g.n_n / (quads ? 4 : 1);
     const dim3 grid(unsigned((n_thread - 1) / threads + 1), unsigned(p.algebra->n_grade));
     return with_types(p.dtype, p.weight_dtype, [&](auto t, auto w) {
-        using C = typename computed<decltype(t)>::type;
+        using C = typename compute_of<decltype(t)>::type;
         return clifford::launch_early(quads ? gather_kernel<decltype(w), C, 4>
                                             : gather_kernel<decltype(w), C, 1>,
                                       grid, threads, 0, stream, g);

@@ -15,7 +15,8 @@ namespace
 {
 
 using namespace clifford_mma;
-using namespace clifford_types;
+using clifford::narrow;
+using clifford::widen;
 
 constexpr int prepare_threads = 256;
 constexpr int prepare_warps = prepare_threads / 32;

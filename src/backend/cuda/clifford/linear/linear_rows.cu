@@ -6,9 +6,9 @@
 // the inner axis, whatever tile the row is in.
 
 #include "backend/cuda/clifford/common/device.cuh"
-#include "backend/cuda/clifford/common/groups.cuh"
 #include "backend/cuda/clifford/common/mma.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
+#include "backend/cuda/clifford/common/wgmma.cuh"
 #include "backend/cuda/clifford/linear/linear_tensor.h"
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace
 {
 
 using namespace clifford_mma;
-using namespace clifford_types;
+using clifford::narrow;
+using clifford::widen;
 
 constexpr int inner_tile = 64; // items: rows of 128 bytes
 
@@ -110,12 +111,12 @@ template <class S, typename M>
 __device__ __forceinline__ void multiply_stage(warp_sums<S> &sum, uint32_t tile_a, uint32_t tile_b)
 {
 #if TESS_CLIFFORD_HAS_GROUPS
-    const uint64_t a = rows_of_inner(tile_a - threadIdx.x / 32 % 4 * 2048);
-    const uint64_t b = rows_of_inner(tile_b);
+    const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
+    const uint64_t b = tile_descriptor(tile_b);
     group_fence();
 #pragma unroll
     for (int step = 0; step < inner_tile / 16; step++) {
-        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step, true);
+        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step, true);
     }
     group_commit();
     group_wait<0>();
@@ -136,15 +137,15 @@ __device__ __forceinline__ void multiply_stage_exact(warp_sums<S> &whole, uint32
 {
     warp_sums<S> sum;
 #if TESS_CLIFFORD_HAS_GROUPS
-    const uint64_t a = rows_of_inner(tile_a - threadIdx.x / 32 % 4 * 2048);
-    const uint64_t b = rows_of_inner(tile_b);
+    const uint64_t a = tile_descriptor(tile_a - threadIdx.x / 32 % 4 * 2048);
+    const uint64_t b = tile_descriptor(tile_b);
     constexpr int rest = S::copy_bytes / 16;
     group_fence();
 #pragma unroll
     for (int step = 0; step < inner_tile / 16; step++) {
-        group_multiply<M>(sum[0], a + 2 * step + rest, b + 2 * step, step > 0);
-        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step + rest, true);
-        group_multiply<M>(sum[0], a + 2 * step, b + 2 * step, true);
+        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step + rest, b + 2 * step, step > 0);
+        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step + rest, true);
+        group_multiply<M>(as_group_sums(sum[0]), a + 2 * step, b + 2 * step, true);
     }
     group_commit();
     group_wait<0>();

@@ -1,7 +1,7 @@
 // x^T grad_out over chunks of rows with the matrix units: grad_weight of stage clifford.linear.
 // See linear_scales.cuh for the scales of rows.
 
-#include "backend/cuda/clifford/common/groups.cuh"
+#include "backend/cuda/clifford/common/wgmma.cuh"
 #include "backend/cuda/clifford/linear/linear_scales.cuh"
 
 namespace
@@ -54,8 +54,8 @@ __device__ __forceinline__ void multiply_step(sums_tile_of_warp &sum, const uint
 {
     constexpr int half_bytes = sums_shape<1>::half_bytes;
 #if TESS_CLIFFORD_HAS_GROUPS
-    group_multiply_held<M>(sum, a, rows_of_columns(tile_b + uint32_t(step * 2048), half_bytes),
-                           add);
+    group_multiply_held<M>(as_group_sums(sum), a,
+                           turned_descriptor(tile_b + uint32_t(step * 2048), half_bytes), add);
 #else
     const int lane = int(threadIdx.x) % 32;
 #pragma unroll

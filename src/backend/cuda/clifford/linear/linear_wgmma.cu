@@ -6,7 +6,9 @@
 // of a block starts copies four tiles ahead, two warpgroups multiply 64 rows each. Blocks stay and
 // take one set of rows after another, so that copies of the next go on while sums are stored.
 
+#include "backend/cuda/clifford/common/box_copies.cuh"
 #include "backend/cuda/clifford/common/boxes.h"
+#include "backend/cuda/clifford/common/cluster.cuh"
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/rounds.cuh"
 #include "backend/cuda/clifford/common/types.cuh"
@@ -17,7 +19,7 @@ namespace
 {
 
 using namespace clifford_mma;
-using namespace clifford_types;
+using clifford::widen;
 
 struct wgmma_shape {
     static constexpr int rows = 128; // of a block
@@ -117,12 +119,11 @@ __device__ __forceinline__ void copy_tiles(const rows_args &p, const stage_map &
             for (int step = 0; step < p.n_step; step++, at.next()) {
                 barrier_wait(map.empty(at.stage), at.parity ^ 1);
                 barrier_expect(map.full(at.stage), S::stage_bytes);
-                clifford_wgmma::copy_box(map.a(at.stage), &p.a, step * S::inner, int(where.row),
-                                         where.component, map.full(at.stage));
-                clifford_wgmma::copy_box_cluster(
-                    map.w(at.stage) + uint32_t(w.rank * half * S::row_bytes), &p.w, step * S::inner,
-                    column, p.grade[where.component], map.full(at.stage),
-                    uint16_t((1 << S::cluster) - 1));
+                copy_box(map.a(at.stage), &p.a, step * S::inner, int(where.row), where.component,
+                         map.full(at.stage));
+                copy_box_cluster(map.w(at.stage) + uint32_t(w.rank * half * S::row_bytes), &p.w,
+                                 step * S::inner, column, p.grade[where.component],
+                                 map.full(at.stage), uint16_t((1 << S::cluster) - 1));
             }
         }
     }
@@ -149,22 +150,6 @@ struct slice_bias {
     }
 };
 
-__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __nv_bfloat16)
-{
-    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_bfloat16(first, second))
-                 : "memory");
-}
-
-__device__ __forceinline__ void put_pair(uint32_t to, float first, float second, __half)
-{
-    asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(to), "r"(pack_half(first, second)) : "memory");
-}
-
-__device__ __forceinline__ void group_sync(int group)
-{
-    asm volatile("bar.sync %0, 128;\n" ::"r"(group + 1) : "memory");
-}
-
 // Factors of two columns, which a thread brings for all of its warpgroup.
 struct column_factors {
     float at[S::columns / 128];
@@ -185,7 +170,7 @@ template <typename T>
 __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &map,
                                            const place &where, int first_column, int group,
                                            const column_factors &factors, slice_bias<T> &bias,
-                                           const float (&sum)[clifford_wgmma::sums_per_thread])
+                                           const float (&sum)[S::columns / 2])
 {
     constexpr int columns = slice_bias<T>::columns;
     const int lane = int(threadIdx.x) % 32;
@@ -199,7 +184,7 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
     for (int slice = 0; slice < S::columns / columns; slice++) {
         const uint32_t to = map.sums(group, slice % S::slices);
         if (leads) {
-            clifford_wgmma::wait_boxes_read<S::slices - 1>();
+            wait_bulk_out_read<S::slices - 1>();
         }
         group_sync(group);
 #pragma unroll
@@ -225,11 +210,11 @@ __device__ __forceinline__ void store_sums(const rows_args &p, const stage_map &
             const int x = first_column + slice * columns;
             const int y = int(where.row) + group * 64;
             if (p.add) {
-                clifford_wgmma::add_box(&p.c, x, y, where.component, to);
+                add_box(&p.c, x, y, where.component, to);
             } else {
-                clifford_wgmma::store_box(&p.c, x, y, where.component, to);
+                store_box(&p.c, x, y, where.component, to);
             }
-            clifford_wgmma::commit_boxes();
+            commit_bulk_out();
         }
     }
 }
@@ -246,7 +231,7 @@ template <typename T>
 __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_map &map, walk w)
 {
     const int group = int(threadIdx.x) / 128;
-    float sum[clifford_wgmma::sums_per_thread];
+    float sum[S::columns / 2];
     round_count<S::stages> at;
     const int n_tile = p.n_across * (w.first < p.n_set ? (p.n_set - 1 - w.first) / w.step + 1 : 0);
     clifford::wait_for_previous();
@@ -259,13 +244,12 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
         bias.load(p, where, column);
         for (int step = 0; step < p.n_step; step++, at.next()) {
             barrier_wait(map.full(at.stage), at.parity);
-            const uint64_t a =
-                clifford_wgmma::tile_descriptor(map.a(at.stage) + uint32_t(group) * 64 * 128);
-            const uint64_t b = clifford_wgmma::tile_descriptor(map.w(at.stage));
+            const uint64_t a = tile_descriptor(map.a(at.stage) + uint32_t(group) * 64 * 128);
+            const uint64_t b = tile_descriptor(map.w(at.stage));
             group_fence();
 #pragma unroll
             for (int k = 0; k < S::row_bytes / 32; k++) {
-                clifford_wgmma::multiply<T>(sum, a + 2 * k, b + 2 * k, step + k > 0);
+                group_multiply<T>(sum, a + 2 * k, b + 2 * k, step + k > 0);
             }
             group_commit();
             group_wait<1>();
@@ -279,15 +263,15 @@ __device__ __forceinline__ void multiply_tiles(const rows_args &p, const stage_m
         store_sums<T>(p, map, where, column, group, factors, bias, sum);
     }
     if (threadIdx.x % 128 == 0) {
-        clifford_wgmma::wait_boxes_read<0>();
+        wait_bulk_out_read();
     }
 }
 
 __device__ __forceinline__ void init_barriers(const rows_args &p, const stage_map &map)
 {
-    clifford_wgmma::prefetch_map(&p.a);
-    clifford_wgmma::prefetch_map(&p.w);
-    clifford_wgmma::prefetch_map(&p.c);
+    prefetch_map(&p.a);
+    prefetch_map(&p.w);
+    prefetch_map(&p.c);
     for (int s = 0; s < S::stages; s++) {
         barrier_init(map.full(s), 1);
         barrier_init(map.empty(s), S::consumers * S::cluster);
@@ -307,10 +291,10 @@ __global__ void __cluster_dims__(S::cluster, 1, 1) __launch_bounds__(groups_thre
     }
     cluster_sync();
     if (threadIdx.x < S::consumers * 128) {
-        clifford_wgmma::take_registers<232>();
+        take_registers<232>();
         multiply_tiles<T>(p, map, w);
     } else {
-        clifford_wgmma::give_registers<40>();
+        give_registers<40>();
         if (threadIdx.x % 128 == 0) {
             copy_tiles(p, map, w);
         }

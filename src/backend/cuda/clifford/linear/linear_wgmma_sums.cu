@@ -6,7 +6,9 @@
 // block starts copies four tiles ahead; two warpgroups have 64 rows each, take x as fragments,
 // because those can be scaled, and grad_out from where it lies.
 
+#include "backend/cuda/clifford/common/box_copies.cuh"
 #include "backend/cuda/clifford/common/boxes.h"
+#include "backend/cuda/clifford/common/cluster.cuh"
 #include "backend/cuda/clifford/common/device.cuh"
 #include "backend/cuda/clifford/common/rounds.cuh"
 #include "backend/cuda/clifford/common/wgmma.cuh"
@@ -34,6 +36,9 @@ struct group_sums_shape {
     static constexpr int shared_bytes = stages * stage_bytes + most_rows * 2 + 2 * stages * 8;
     static_assert(shared_bytes <= clifford::max_shared_bytes);
 };
+
+// Of a thread of a warpgroup, which has 64 rows of m.
+using group_sums = float[group_sums_shape::n / 2];
 
 struct group_sums_args {
     CUtensorMap a, b;
@@ -102,42 +107,41 @@ __device__ __forceinline__ void copy_rows(const group_sums_args &args, const gro
         barrier_expect(full, S::stage_bytes);
 #pragma unroll
         for (int box = 0; box < S::m / 64; box++) {
-            clifford_wgmma::copy_box(map.a(to.stage) + uint32_t(box * S::box_bytes), &args.a,
-                                     int(at.m0) + box * 64, row, at.component, full);
+            copy_box(map.a(to.stage) + uint32_t(box * S::box_bytes), &args.a, int(at.m0) + box * 64,
+                     row, at.component, full);
         }
 #pragma unroll
         for (int own = 0; own < n_own; own++) {
             const int box = at.rank * n_own + own;
-            clifford_wgmma::copy_box_cluster(map.b(to.stage) + uint32_t(box * S::box_bytes),
-                                             &args.b, int(at.n0) + box * 64, row, at.component,
-                                             full, uint16_t((1 << S::cluster) - 1));
+            copy_box_cluster(map.b(to.stage) + uint32_t(box * S::box_bytes), &args.b,
+                             int(at.n0) + box * 64, row, at.component, full,
+                             uint16_t((1 << S::cluster) - 1));
         }
     }
 }
 
 // A stage; its products are left running.
 template <typename M, bool scaled>
-__device__ __forceinline__ void multiply_stage(float (&sum)[clifford_wgmma::sums_per_thread],
-                                               turned_fragments &held, uint32_t half_a, uint32_t b,
-                                               const __half *scales, int keep)
+__device__ __forceinline__ void multiply_stage(group_sums &sum, turned_fragments &held,
+                                               uint32_t half_a, uint32_t b, const __half *scales,
+                                               int keep)
 {
     held.load(half_a);
     if (scaled) {
         held.scale(scales);
     }
-    const uint64_t tile_b = clifford_wgmma::turned_descriptor(b, group_sums_shape::box_bytes);
+    const uint64_t tile_b = turned_descriptor(b, group_sums_shape::box_bytes);
     group_fence();
 #pragma unroll
     for (int step = 0; step < 4; step++) {
-        clifford_wgmma::multiply_held<M>(sum, held.a[step], tile_b + 128 * step, keep + step > 0);
+        group_multiply_held<M>(sum, held.a[step], tile_b + 128 * step, keep + step > 0);
     }
     group_commit();
 }
 
 template <typename M, bool scaled>
 __device__ __forceinline__ void multiply_rows(const group_sums_map &map, const __half *scales,
-                                              int n_stage,
-                                              float (&sum)[clifford_wgmma::sums_per_thread])
+                                              int n_stage, group_sums &sum)
 {
     using S = group_sums_shape;
     const uint32_t own_half = threadIdx.x / 128 * S::box_bytes;
@@ -189,7 +193,7 @@ __device__ __forceinline__ void sum_chunk(const clifford_sums_args &p, const gro
                              p.b.exponent + first, at.n_row, largest);
         consumers_sync();
     }
-    float sum[clifford_wgmma::sums_per_thread];
+    group_sums sum;
     multiply_rows<M, scaled>(map, scales, at.n_stage(), sum);
     store_partial<S::n>(p, p.partial + at.z * p.n_m * p.n_n, sum, at.m0 + threadIdx.x / 32 * 16,
                         at.n0, unscale_of(largest, scaled ? 0 : half_exponent));
@@ -205,8 +209,8 @@ __global__ void __cluster_dims__(group_sums_shape::cluster, 1, 1)
     const group_sums_map map = {shared_address(shared)};
     const group_sums_place at(args);
     if (threadIdx.x == 0) {
-        clifford_wgmma::prefetch_map(&args.a);
-        clifford_wgmma::prefetch_map(&args.b);
+        prefetch_map(&args.a);
+        prefetch_map(&args.b);
         for (int s = 0; s < S::stages; s++) {
             barrier_init(map.full(s), 1);
             barrier_init(map.empty(s), S::consumers * S::cluster);
@@ -216,11 +220,11 @@ __global__ void __cluster_dims__(group_sums_shape::cluster, 1, 1)
     cluster_sync();
     clifford::wait_for_previous();
     if (threadIdx.x < S::consumers * 128) {
-        clifford_wgmma::take_registers<232>();
+        take_registers<232>();
         sum_chunk<M, scaled>(args.p, map, at,
                              reinterpret_cast<__half *>(shared + S::stages * S::stage_bytes));
     } else {
-        clifford_wgmma::give_registers<40>();
+        give_registers<40>();
         if (threadIdx.x % 128 == 0) {
             copy_rows(args, map, at);
         }

@@ -211,7 +211,7 @@ struct stream_group {
         const sgp_args &a = args.a;
         let_next_start();
         if (S::by_maps && threadIdx.x < sizeof(args.maps) / sizeof(args.maps[0])) {
-            clifford_wgmma::prefetch_map(&args.maps[threadIdx.x]);
+            clifford_mma::prefetch_map(&args.maps[threadIdx.x]);
         }
         weights.expect(a);
 #pragma unroll 1 // of what happens once, instructions have to be fetched

@@ -3,7 +3,7 @@
 #ifndef TESS_CLIFFORD_SGP_STREAM_RING_CUH
 #define TESS_CLIFFORD_SGP_STREAM_RING_CUH
 
-#include "backend/cuda/clifford/common/wgmma.cuh"
+#include "backend/cuda/clifford/common/box_copies.cuh"
 #include "backend/cuda/clifford/sgp/sgp_rows.cuh"
 
 namespace clifford
@@ -192,7 +192,7 @@ struct stream_ring {
                                          uint32_t to, uint32_t barrier) const
     {
         if constexpr (S::by_maps) {
-            clifford_wgmma::copy_box(to, &args.maps[m], 0, row, 0, barrier);
+            clifford_mma::copy_box(to, &args.maps[m], 0, row, 0, barrier);
         } else {
             const tess_cl_view &view = m == 0 ? args.a.x : m == 1 ? args.a.y : args.a.gz;
             const T *from = static_cast<const T *>(view.data) + int64_t(row) * view.stride[1];
@@ -231,7 +231,7 @@ struct stream_ring {
             return;
         }
         if constexpr (S::by_maps) {
-            clifford_wgmma::store_box(&args.maps[m], 0, row, 0, from);
+            clifford_mma::store_box(&args.maps[m], 0, row, 0, from);
         } else {
             T *to = static_cast<T *>(view.data) + int64_t(row) * view.stride[1];
 #pragma unroll
