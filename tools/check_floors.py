@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
-"""Who may include whom: reads every #include and compares it with the floors of the house.
+"""Who may know whom: compares every #include, and with a build every call, with the floors.
 
-Usage: check_floors.py [ROOT]      (exit 1 and one line per violation)
+Usage: check_floors.py [--build DIR] [ROOT]      (exit 1 and one line per violation)
 
     5  cli  python  bench                     public headers only
-    4  systems/*                              numerics, page, runtime, stage, base; no other system
-    3  numerics  io  page  backend/cpu        runtime, base (+ stage; + kernels for backend/cpu)
+    4  systems/*                              numerics, page, document, runtime, stage, base;
+                                              no other system
+    3  numerics  io  page  document  backend/cpu
+                                              runtime, base (+ stage; + kernels for backend/cpu)
     3' backend/cuda                           public headers and stage only
     2  runtime                                base, stage
     1  kernels   stage                        base types; no allocation, threads, log or I/O
     0  base                                   C11, POSIX
 
-include/tessera is visible to all. src/tessera.c alone may reach across floors 2 to 4.
+include/tessera is visible to all. src/tessera.c alone may reach across floors 2 to 4. A public
+header does not tell where its functions are defined: calls are checked by the symbols of the
+object files, and those of floor 5 go to exported functions.
 """
 
+import argparse
 import re
 import sys
 from pathlib import Path
+
+from objects import read_objects
 
 # Folder -> folders its files may include besides their own and include/tessera.
 MAY_INCLUDE = {
@@ -27,17 +34,24 @@ MAY_INCLUDE = {
     "src/numerics": {"src/base", "src/stage", "src/runtime"},
     "src/io": {"src/base", "src/runtime"},
     "src/page": {"src/base", "src/runtime"},
+    "src/document": {"src/base", "src/runtime"},
     "src/backend/cpu": {"src/base", "src/stage", "src/runtime", "src/kernels"},
     "src/backend/cuda": {"src/stage"},
-    "src/systems": {"src/base", "src/stage", "src/runtime", "src/numerics", "src/page"},
+    "src/systems": {
+        "src/base", "src/stage", "src/runtime", "src/numerics", "src/page", "src/document",
+    },
     "src/tessera.c": {
-        "src/base", "src/runtime", "src/io", "src/numerics", "src/backend/cpu", "src/systems",
+        "src/base", "src/runtime", "src/io", "src/document", "src/numerics", "src/backend/cpu",
+        "src/systems",
     },
     "cli": set(),
     "python": set(),
     "bench": set(),
     "examples": set(),
 }
+
+# The ways in: they call what the library exports.
+ENTRANCES = {"cli", "python", "bench", "examples"}
 
 # Kernels are pure functions: what these headers offer has no place in them.
 FORBIDDEN_IN_KERNELS = {
@@ -127,13 +141,40 @@ def check(root):
     return problems
 
 
+def check_calls(root, build):
+    """All calls of a build that break a rule, as lines."""
+    root = root.resolve()
+    objects = [each for each in read_objects(root, build) if folder_of(each.source)]
+    exported = set((root / "tests/abi/symbols.txt").read_text(encoding="utf-8").split())
+    homes = {}
+    for each in objects:
+        for name in each.defined:
+            homes.setdefault(name, set()).add(each.source)
+    problems = set()
+    for each in objects:
+        folder = folder_of(each.source)
+        for name in each.undefined:
+            for home in homes.get(name, ()):
+                is_public = folder in ENTRANCES and name in exported
+                if not is_public and not allowed(folder, home):
+                    problems.add(f"{each.source}: {folder} may not call {name} of {home}")
+    return sorted(problems)
+
+
 def main():
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
-    problems = check(root)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--build", type=Path, help="check the calls of this build instead")
+    options = parser.parse_args()
+    if options.build:
+        problems = check_calls(options.root, options.build)
+    else:
+        problems = check(options.root)
     for problem in problems:
         print(problem)
     if problems:
-        print(f"{len(problems)} includes break the floors; see CONTRIBUTING.md, 'The house'")
+        what = "calls" if options.build else "includes"
+        print(f"{len(problems)} {what} break the floors; see CONTRIBUTING.md, 'The house'")
     return 1 if problems else 0
 
 

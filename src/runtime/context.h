@@ -8,12 +8,13 @@
 #include "base/span.h"
 #include "runtime/pool.h"
 #include "tessera/context.h"
+#include "tessera/device.h"
 #include "tessera/sys/backend.h"
 #include "tessera/sys/format.h"
 
 #include <stdatomic.h>
 
-enum { TESS_MAX_BACKENDS = 4, TESS_MAX_FORMATS = 16 };
+enum { TESS_MAX_BACKENDS = 4, TESS_MAX_FORMATS = 16, TESS_MAX_ISAS = 8 };
 
 // What is linked in.
 typedef struct tess_builtins {
@@ -57,9 +58,11 @@ struct tess_context {
     const char *n_thread_origin;
     uint64_t memory_limit_bytes;
     const char *memory_limit_origin;
-    bool memory_limit_is_set; // by somebody, not derived from the machine
-    char wanted_isa[16];      // "": the best
-    const char *isa;          // set by the CPU backend
+    bool memory_limit_is_set;          // by somebody, not derived from the machine
+    char wanted_isa[16];               // "": the best
+    const char *isa;                   // set by the CPU backend
+    tess_isa_info isas[TESS_MAX_ISAS]; // likewise
+    int32_t n_isa;
     char device_reason[192];
     bool device_is_auto; // found, not asked for
     bool profile;

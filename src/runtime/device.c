@@ -56,6 +56,14 @@ const char *tess_device_why_not(tess_context *ctx, const char *backend)
     return why;
 }
 
+int64_t tess_isa_list(const tess_context *ctx, tess_isa_info *infos, int64_t capacity)
+{
+    for (int32_t i = 0; i < ctx->n_isa && i < capacity; i++) {
+        infos[i] = ctx->isas[i];
+    }
+    return ctx->n_isa;
+}
+
 tess_status tess_device_adopt(tess_device *device, void *stream, tess_backend_queue **queue)
 {
     *queue = NULL;

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { MAX_DEVICES = 16, MAX_ISAS = 8 };
+enum { MAX_DEVICES = 16 };
 
 void tess_text_free(char *text)
 {
@@ -105,16 +105,15 @@ static void write_choices(tess_json *json, const tess_context *ctx)
     tess_json_text(json, "device_reason", ctx->device_reason);
     tess_json_object_end(json);
 
-    tess_isa_info isas[MAX_ISAS];
-    const int64_t n = tess_isa_list(ctx, isas, MAX_ISAS);
     tess_json_array_begin(json, "isa");
-    for (int64_t i = 0; i < n && i < MAX_ISAS; i++) {
+    for (int32_t i = 0; i < ctx->n_isa; i++) {
+        const tess_isa_info *isa = &ctx->isas[i];
         tess_json_object_begin(json, NULL);
-        tess_json_text(json, "name", isas[i].name);
-        tess_json_bool(json, "built", isas[i].built);
-        tess_json_bool(json, "usable", isas[i].usable);
-        tess_json_bool(json, "chosen", isas[i].chosen);
-        tess_json_int(json, "vector_bytes", isas[i].vector_bytes);
+        tess_json_text(json, "name", isa->name);
+        tess_json_bool(json, "built", isa->built);
+        tess_json_bool(json, "usable", isa->usable);
+        tess_json_bool(json, "chosen", isa->chosen);
+        tess_json_int(json, "vector_bytes", isa->vector_bytes);
         tess_json_object_end(json);
     }
     tess_json_array_end(json);

@@ -1,19 +1,19 @@
 """tools/check_floors.py notices each kind of violation, and only those."""
 
-import importlib.util
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "check_floors.py"
-spec = importlib.util.spec_from_file_location("check_floors", TOOL)
-check_floors = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(check_floors)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import check_floors
+from objects import Object
 
 HEADERS = [
     "include/tessera/base.h", "include/tessera/sys/backend.h", "src/base/status.h",
     "src/base/memory.h", "src/stage/decode.h", "src/kernels/kernels.h", "src/runtime/pool.h",
-    "src/numerics/lstsq.h", "src/io/npy.h", "src/backend/cpu/cpu_backend.h",
+    "src/numerics/lstsq.h", "src/io/npy.h", "src/document/tree.h", "src/backend/cpu/cpu_backend.h",
     "src/backend/cuda/launch.cuh", "src/systems/decode/decode.h", "src/systems/xpcs/xpcs.h",
     "cli/opt.h", "python/ext/core.h",
 ]
@@ -28,6 +28,7 @@ GOOD = [
     ("src/backend/cuda/a.cu", '"tessera/sys/backend.h"'),
     ("src/systems/decode/a.c", '"systems/decode/decode.h"'),
     ("src/systems/decode/a.c", '"numerics/lstsq.h"'), ("src/tessera.c", '"io/npy.h"'),
+    ("src/systems/decode/a.c", '"document/tree.h"'),
     ("src/tessera.c", '"backend/cpu/cpu_backend.h"'), ("cli/a.c", '"opt.h"'),
     ("cli/a.c", '"tessera/base.h"'), ("python/ext/a.c", '"core.h"'),
 ]
@@ -38,7 +39,8 @@ BAD = [
     ("src/kernels/a.c", '"base/memory.h"'), ("src/kernels/a.c", '"runtime/pool.h"'),
     ("src/runtime/a.c", '"kernels/kernels.h"'), ("src/runtime/a.c", '"io/npy.h"'),
     ("src/runtime/a.c", '"systems/decode/decode.h"'), ("src/io/a.c", '"stage/decode.h"'),
-    ("src/io/a.c", '"numerics/lstsq.h"'), ("src/numerics/a.c", '"kernels/kernels.h"'),
+    ("src/io/a.c", '"numerics/lstsq.h"'), ("src/document/a.c", '"io/npy.h"'),
+    ("src/numerics/a.c", '"kernels/kernels.h"'),
     ("src/backend/cpu/a.c", '"io/npy.h"'), ("src/backend/cuda/a.cu", '"base/status.h"'),
     ("src/backend/cuda/a.cu", '"runtime/pool.h"'),
     ("src/systems/decode/a.c", '"systems/xpcs/xpcs.h"'),
@@ -48,6 +50,21 @@ BAD = [
     ("cli/a.c", '"../src/runtime/pool.h"'), ("python/ext/a.c", '"runtime/pool.h"'),
     ("src/runtime/a.c", '"no/such/file.h"'), ("src/runtime/a.c", "SOME_MACRO"),
     ("src/elsewhere/a.c", "<stdio.h>"),
+]
+
+
+# Who calls whom, and whether what is called is exported.
+GOOD_CALLS = [
+    ("src/runtime/a.c", "src/base/b.c", False), ("src/systems/xpcs/a.c", "src/page/b.c", False),
+    ("src/systems/xpcs/a.c", "src/systems/xpcs/fit/b.c", False), ("cli/a.c", "cli/b.c", False),
+    ("cli/a.c", "src/systems/xpcs/b.c", True), ("src/tessera.c", "src/systems/xpcs/b.c", True),
+    ("tests/unit/a.c", "src/io/b.c", False),
+]
+
+BAD_CALLS = [
+    ("src/runtime/a.c", "src/backend/cpu/b.c", True), ("src/io/a.c", "src/tessera.c", True),
+    ("src/systems/xpcs/a.c", "src/io/b.c", True), ("cli/a.c", "src/base/b.c", False),
+    ("src/systems/xpcs/a.c", "src/systems/decode/b.c", True),
 ]
 
 
@@ -73,6 +90,30 @@ class Floors(unittest.TestCase):
                 problems = self.problems_of(path, include)
                 self.assertEqual(len(problems), 1, problems)
                 self.assertTrue(problems[0].startswith(path), problems)
+
+    def calls_of(self, caller, home, is_exported):
+        objects = [
+            Object(Path(caller), frozenset(), frozenset({"tess_f", "malloc"})),
+            Object(Path(home), frozenset({"tess_f"}), frozenset()),
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "tests/abi").mkdir(parents=True)
+            (root / "tests/abi/symbols.txt").write_text("tess_f\n" if is_exported else "")
+            with mock.patch.object(check_floors, "read_objects", return_value=objects):
+                return check_floors.check_calls(root, root)
+
+    def test_allowed_calls_pass(self):
+        for call in GOOD_CALLS:
+            with self.subTest(call=call):
+                self.assertEqual(self.calls_of(*call), [])
+
+    def test_each_bad_call_is_named(self):
+        for call in BAD_CALLS:
+            with self.subTest(call=call):
+                problems = self.calls_of(*call)
+                self.assertEqual(len(problems), 1, problems)
+                self.assertIn("tess_f", problems[0])
 
 
 if __name__ == "__main__":

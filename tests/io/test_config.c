@@ -1,6 +1,6 @@
 // Configuration files against a small set of tables.
 
-#include "io/config.h"
+#include "document/config.h"
 #include "io_support.h"
 
 #include <inttypes.h>

@@ -69,6 +69,24 @@ static void list_usable(char *text, size_t capacity)
     }
 }
 
+// The context tells users; it cannot ask the kernels itself.
+static void tell_isas(tess_context *ctx)
+{
+    size_t n_set = 0;
+    const tess_kernels *const *sets = tess_kernels_built(&n_set);
+    ctx->n_isa = n_set < TESS_MAX_ISAS ? (int32_t)n_set : TESS_MAX_ISAS;
+    for (int32_t i = 0; i < ctx->n_isa; i++) {
+        const int usable = tess_kernels_usable(sets[i]);
+        ctx->isas[i] =
+            (tess_isa_info){.name = sets[i]->isa,
+                            .built = 1,
+                            .usable = usable,
+                            .chosen = strcmp(sets[i]->isa, ctx->isa) == 0,
+                            // asking an SVE set for its length needs SVE
+                            .vector_bytes = usable ? (int32_t)sets[i]->vector_bytes() : 0};
+    }
+}
+
 static tess_status device_open(void *user, int32_t index, const tess_host *host,
                                tess_backend_device **out)
 {
@@ -94,6 +112,7 @@ static tess_status device_open(void *user, int32_t index, const tess_host *host,
     device->ctx = ctx;
     device->kernels = kernels;
     ctx->isa = kernels->isa;
+    tell_isas(ctx);
     *out = device;
     return TESS_OK;
 }
@@ -216,19 +235,3 @@ const tess_backend tess_backend_cpu = {
     .benchmark = tess_cpu_benchmark,
     .stage_name = stage_name,
 };
-
-int64_t tess_isa_list(const tess_context *ctx, tess_isa_info *infos, int64_t capacity)
-{
-    size_t n_set = 0;
-    const tess_kernels *const *sets = tess_kernels_built(&n_set);
-    for (size_t i = 0; i < n_set && (int64_t)i < capacity; i++) {
-        const int usable = tess_kernels_usable(sets[i]);
-        infos[i] = (tess_isa_info){.name = sets[i]->isa,
-                                   .built = 1,
-                                   .usable = usable,
-                                   .chosen = strcmp(sets[i]->isa, ctx->isa) == 0,
-                                   // asking an SVE set for its length needs SVE
-                                   .vector_bytes = usable ? (int32_t)sets[i]->vector_bytes() : 0};
-    }
-    return (int64_t)n_set;
-}

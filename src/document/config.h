@@ -1,6 +1,6 @@
 // Loading a configuration against given tables. The public functions are in tessera/config.h.
-#ifndef TESS_IO_CONFIG_H
-#define TESS_IO_CONFIG_H
+#ifndef TESS_DOCUMENT_CONFIG_H
+#define TESS_DOCUMENT_CONFIG_H
 
 #include "base/memory.h"
 #include "tessera/config.h"

@@ -1,7 +1,7 @@
-#include "io/config.h"
+#include "document/config.h"
 
 #include "base/status.h"
-#include "io/config_check.h"
+#include "document/config_check.h"
 
 #include <string.h>
 

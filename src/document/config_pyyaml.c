@@ -3,7 +3,7 @@
 // PyYAML follows YAML 1.1: 1e-3 without a point is text there, no and off are booleans, 010 is
 // eight. We go by the tables, so the two can differ; the user should hear of it.
 
-#include "io/config_check.h"
+#include "document/config_check.h"
 
 #include <string.h>
 

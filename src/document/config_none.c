@@ -1,7 +1,7 @@
 // Neither libyaml nor jansson was found when the library was built.
 
 #include "base/status.h"
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 
 tess_status tess_tree_parse(tess_tree *tree, const char *text, size_t bytes)
 {

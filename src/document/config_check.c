@@ -1,4 +1,4 @@
-#include "io/config_check.h"
+#include "document/config_check.h"
 
 #include "base/guess.h"
 #include "base/status.h"

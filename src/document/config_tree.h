@@ -2,8 +2,8 @@
 //
 // Whichever parser is linked (YAML, or JSON alone) fills the tree; the tables judge it. Nodes live
 // in blocks that are freed together.
-#ifndef TESS_IO_CONFIG_TREE_H
-#define TESS_IO_CONFIG_TREE_H
+#ifndef TESS_DOCUMENT_CONFIG_TREE_H
+#define TESS_DOCUMENT_CONFIG_TREE_H
 
 #include "base/memory.h"
 #include "tessera/sys/document.h"

@@ -1,8 +1,6 @@
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 
-#include "base/file.h"
 #include "base/status.h"
-#include "io/format_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -115,34 +113,4 @@ const char *tess_place_text(const char *path, tess_place place, char text[TESS_P
         snprintf(text, TESS_PLACE_CHARS, "%s", shown);
     }
     return text;
-}
-
-tess_status tess_tree_load(tess_tree *tree)
-{
-    tess_infile file;
-    TESS_TRY(tess_infile_open(tree->path, &file));
-    tess_status status = TESS_OK;
-    char *text = NULL;
-    const size_t bytes = (size_t)file.bytes;
-    if (file.bytes > TESS_CONFIG_MAX_BYTES) {
-        status =
-            tess_error_set(TESS_E_CONFIG, "%s: %" PRIu64 " bytes; a configuration has at most %d",
-                           tree->path, file.bytes, TESS_CONFIG_MAX_BYTES);
-        goto done;
-    }
-    text = tess_heap_alloc(tree->heap, bytes, TESS_TAG_IO, "a configuration file");
-    if (text == NULL) {
-        status = TESS_E_MEMORY;
-        goto done;
-    }
-    status = tess_file_read_at(file.fd, tree->path, text, bytes, 0);
-    if (status == TESS_OK) {
-        status = tess_tree_parse(tree, text, bytes);
-    }
-done:
-    if (text != NULL) {
-        tess_heap_free(tree->heap, text, bytes, TESS_TAG_IO);
-    }
-    tess_infile_close(&file);
-    return status;
 }

@@ -2,7 +2,7 @@
 // so later messages name keys.
 
 #include "base/status.h"
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 
 #include <inttypes.h>
 #include <jansson.h>

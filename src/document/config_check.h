@@ -1,9 +1,9 @@
 // A configuration tree judged by the parameter tables.
-#ifndef TESS_IO_CONFIG_CHECK_H
-#define TESS_IO_CONFIG_CHECK_H
+#ifndef TESS_DOCUMENT_CONFIG_CHECK_H
+#define TESS_DOCUMENT_CONFIG_CHECK_H
 
 #include "base/text.h"
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 #include "tessera/param.h"
 
 // A parameter the file sets. Lives in the tree's memory.

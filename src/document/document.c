@@ -1,7 +1,7 @@
 // tessera/sys/document.h: a tree on its own, for those who judge it themselves.
 
 #include "base/status.h"
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 #include "runtime/context.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 // stand on a stack of fixed depth.
 
 #include "base/status.h"
-#include "io/config_tree.h"
+#include "document/config_tree.h"
 
 #include <inttypes.h>
 #include <string.h>

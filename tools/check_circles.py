@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Circles: files that need each other can only be read, tested and changed together.
+
+Usage: check_circles.py [--build DIR] [ROOT]      (exit 1 and one line per circle)
+
+Python files need what they import, at the top or inside a function, except for types alone
+(TYPE_CHECKING). With a build, C files need those that define what they call, by the symbols of
+the object files; the files of a library, the command and the extension are told apart by that.
+"""
+
+import argparse
+import ast
+import sys
+from pathlib import Path
+
+from objects import read_objects
+
+# Circles that stay, each with its reason; at most three.
+ALLOWED = {}
+MOST_ALLOWED = 3
+
+C_FOLDERS = ("src", "cli", "python/ext")
+
+
+def is_for_types(node):
+    """Whether an if statement is `if TYPE_CHECKING:`."""
+    names = {inner.id for inner in ast.walk(node.test) if isinstance(inner, ast.Name)}
+    names |= {inner.attr for inner in ast.walk(node.test) if isinstance(inner, ast.Attribute)}
+    return "TYPE_CHECKING" in names
+
+
+def imports(tree):
+    """Import statements wherever they stand, but for those for types alone."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and is_for_types(node):
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def modules(root):
+    """Files of the package by module name; a package is its __init__.py."""
+    found = {}
+    for file in sorted((root / "python").rglob("*.py*")):
+        parts = list(file.relative_to(root / "python").with_suffix("").parts)
+        if file.suffix not in (".py", ".pyi"):
+            continue
+        if parts[-1] == "__init__":
+            parts.pop()
+        found[".".join(parts)] = file
+    return found
+
+
+def targets(node, module, is_package, known):
+    """Modules of ours that an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names if alias.name in known]
+    base = node.module or ""
+    if node.level:
+        parts = module.split(".")
+        kept = parts[: len(parts) - node.level + is_package]
+        base = ".".join([*kept, *([base] if base else [])])
+    names = [f"{base}.{alias.name}" for alias in node.names]
+    return [name if name in known else base for name in names if name in known or base in known]
+
+
+def python_graph(root):
+    """Which file of the package imports which."""
+    known = modules(root)
+    graph = {}
+    for module, file in known.items():
+        is_package = file.name == "__init__.py"
+        needs = graph.setdefault(str(file.relative_to(root)), set())
+        for node in imports(ast.parse(file.read_text(encoding="utf-8"))):
+            for name in targets(node, module, is_package, known):
+                needs.add(str(known[name].relative_to(root)))
+    return graph
+
+
+def c_graph(root, build):
+    """Which C file calls which, by symbols."""
+    objects = [
+        each for each in read_objects(root, build) if str(each.source).startswith(C_FOLDERS)
+    ]
+    homes = {}
+    for each in objects:
+        for name in each.defined:
+            homes.setdefault(name, set()).add(str(each.source))
+    graph = {}
+    for each in objects:
+        needs = graph.setdefault(str(each.source), set())
+        for name in each.undefined:
+            needs |= homes.get(name, set())
+    return graph
+
+
+def circles(graph):
+    """Strongly connected parts of more than one file (Tarjan, without recursion)."""
+    index, low, on_stack, stack, found = {}, {}, set(), [], []
+    for start in sorted(graph):
+        if start in index:
+            continue
+        work = [(start, iter(sorted(graph[start])))]
+        index[start] = low[start] = len(index)
+        stack.append(start)
+        on_stack.add(start)
+        while work:
+            node, children = work[-1]
+            child = next(children, None)
+            if child is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    part = stack[stack.index(node) :]
+                    del stack[stack.index(node) :]
+                    on_stack -= set(part)
+                    if len(part) > 1:
+                        found.append(tuple(sorted(part)))
+            elif child not in index:
+                index[child] = low[child] = len(index)
+                stack.append(child)
+                on_stack.add(child)
+                work.append((child, iter(sorted(graph.get(child, ())))))
+            elif child in on_stack:
+                low[node] = min(low[node], index[child])
+    return sorted(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--build", type=Path, help="check the C files of this build as well")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    found = circles(python_graph(root))
+    if options.build:
+        found += circles(c_graph(root, options.build))
+    for circle in found:
+        print(f"circle of {len(circle)} files: {' '.join(circle)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
