@@ -85,6 +85,18 @@ PyObject *core_job_run(core_job *job, const core_state *state, core_context *con
     Py_END_ALLOW_THREADS return report;
 }
 
+// Room for a data set. Texts come as bytes, along an axis of their own.
+static core_array *array_for(const core_state *state, const tess_source_info *info)
+{
+    int64_t shape[TESS_MAX_RANK + 1];
+    memcpy(shape, info->shape, (size_t)info->rank * sizeof *shape);
+    if (info->dtype != TESS_BYTES && info->dtype != TESS_UCS4) {
+        return core_array_create(state, info->dtype, info->item_bytes, info->rank, shape);
+    }
+    shape[info->rank] = info->item_bytes;
+    return core_array_create(state, TESS_U8, 1, info->rank + 1, shape);
+}
+
 PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                          PyObject *keywords)
 {
@@ -116,12 +128,13 @@ PyObject *core_read_file(PyObject *module, PyObject *const *args, Py_ssize_t n_a
         goto done;
     }
     const tess_source_info *info = tess_source_get_info(source);
-    array = core_array_create(state, info->dtype, info->item_bytes, info->rank, info->shape);
+    array = array_for(state, info);
     if (!array || core_call_begin(&call, state, context, NULL) < 0) {
         Py_CLEAR(array);
         goto done;
     }
-    const uint64_t bytes = (uint64_t)tess_array_items(&array->view) * (uint64_t)info->item_bytes;
+    const uint64_t bytes =
+        (uint64_t)tess_array_items(&array->view) * (uint64_t)array->view.item_bytes;
     status = tess_source_read(source, 0, info->rank ? info->shape[0] : 1, array->view.data, bytes);
     if (core_call_end(&call, status) < 0) {
         Py_CLEAR(array);

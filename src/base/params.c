@@ -273,14 +273,13 @@ void tess_param_get_text(const tess_param *param, const void *config, char *text
         snprintf(text, capacity, "%" PRIu64, *(const uint64_t *)field);
         break;
     case TESS_PARAM_REAL: {
-        snprintf(text, capacity, "%.17g", value);
         double short_value = 0;
         const char *end = NULL;
         char short_text[NUMBER_CHARS];
         snprintf(short_text, sizeof short_text, "%g", value);
-        if (parse_real(short_text, &short_value, &end) && short_value == value) {
-            snprintf(text, capacity, "%s", short_text);
-        }
+        const bool is_exact = parse_real(short_text, &short_value, &end) && short_value == value;
+        // Written once: what is left behind the end of a text goes into files of fixed texts.
+        snprintf(text, capacity, "%.*g", is_exact ? 6 : 17, value);
         char *comma = strchr(text, ',');
         if (comma) {
             *comma = '.';

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import inspect
@@ -85,6 +86,47 @@ def test_version_is_the_headers() -> None:
     found = re.search(r'#define TESS_VERSION "(.*)"', header.read_text())
     assert found is not None
     assert tessera.__version__ == found[1]
+
+
+# Modules whose reading of data can run code.
+RUNNING = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+
+
+def _runs_data(node: ast.AST) -> bool:
+    """Whether a line may take data for code, or lets NumPy or others do so."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        return any(name.split(".")[0] in RUNNING for name in names)
+    if not isinstance(node, ast.Call):
+        return False
+    name = ast.unparse(node.func)
+    safe = {word.arg for word in node.keywords if ast.unparse(word) in ("weights_only=True",)}
+    return (
+        name in ("__import__", "compile", "eval", "exec")
+        or name.endswith("read_pickle")
+        or (name in ("yaml.load", "yaml.unsafe_load", "yaml.full_load", "torch.load") and not safe)
+        or any(
+            word.arg == "allow_pickle" and ast.unparse(word.value) != "False"
+            for word in node.keywords
+        )
+    )
+
+
+def test_data_are_never_code() -> None:
+    for line in (
+        "import pickle",
+        "from joblib import load",
+        "np.load(name, allow_pickle=True)",
+        "x = eval(text)",
+        "yaml.load(file)",
+        "torch.load(file)",
+    ):
+        assert any(map(_runs_data, ast.walk(ast.parse(line)))), line
+    for file in PACKAGE_DIR.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            assert not _runs_data(node), f"{file}: {ast.unparse(node)}"
 
 
 def test_import_is_quick() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tessera import _core
 from tessera._lib import Session
+from tessera._npz import replacing
 from tessera.autoreject._fit import Settings, TypeFit, make_model, type_fits
 from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._sensors import Sensors
@@ -196,7 +197,9 @@ def save(ar: AutoReject, fname: _PathLike) -> None:
     if plain["consensus"] is None:  # the original expects its default to be written out
         plain["consensus"] = np.linspace(0, 1, 11)
         plain["tessera"]["is_default_consensus"] = True
-    _h5io().write_hdf5(fname, plain, title="autoreject", overwrite=True)
+    h5io = _h5io()
+    with replacing(fname) as name:
+        h5io.write_hdf5(name, plain, title="autoreject", overwrite=True)
 
 
 def _save_json(ar: AutoReject, fname: _PathLike) -> None:

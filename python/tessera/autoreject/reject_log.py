@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tessera._npz import read_npz, write_npz
+
 __all__ = ["RejectLog", "read_reject_log"]
 
 _PathLike = str | os.PathLike[str]
@@ -113,18 +115,12 @@ class RejectLog:
             raise ValueError(
                 f"{path} already exists. Please set overwrite=True if you want to overwrite it."
             )
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with open(temporary, "wb") as file:
-                np.savez_compressed(
-                    file,
-                    ch_names=np.array(self.ch_names),
-                    bad_epochs=self.bad_epochs,
-                    labels=self.labels,
-                )
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        arrays = {
+            "ch_names": np.array(self.ch_names),
+            "bad_epochs": self.bad_epochs,
+            "labels": self.labels,
+        }
+        write_npz(path, arrays, compress=True)
 
     def plot(
         self,
@@ -261,10 +257,10 @@ def read_reject_log(fname: _PathLike) -> RejectLog:
     -------
     RejectLog
     """
-    with np.load(fname, allow_pickle=False) as file:
-        missing = {"ch_names", "bad_epochs", "labels"} - set(file.files)
-        if missing:
-            raise ValueError(f"{fname}: no reject log, it lacks {', '.join(sorted(missing))}")
-        names = file["ch_names"]
-        texts = [n.decode() if isinstance(n, bytes) else str(n) for n in names.tolist()]
-        return RejectLog(file["bad_epochs"], file["labels"], texts)
+    arrays = read_npz(fname)
+    missing = {"ch_names", "bad_epochs", "labels"} - arrays.keys()
+    if missing:
+        raise ValueError(f"{fname}: no reject log, it lacks {', '.join(sorted(missing))}")
+    names = arrays["ch_names"].tolist()
+    texts = [n.decode() if isinstance(n, bytes) else str(n) for n in names]
+    return RejectLog(arrays["bad_epochs"], arrays["labels"], texts)

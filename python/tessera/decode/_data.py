@@ -119,3 +119,21 @@ def choice(value: str, allowed: Iterable[str], name: str) -> str:
     if value not in names:
         raise ArgumentError(f"{name}: {value!r} does not exist; choose one of {', '.join(names)}")
     return value
+
+
+def same_kind(value: Any, like: Any, name: str) -> None:
+    """Refuse a value that is not of the type and shape of another."""
+    if isinstance(like, list | tuple):
+        if type(value) is not type(like) or len(value) != len(like):
+            raise ShapeError(f"{name}: expected {len(like)} entries, got {value!r:.60}")
+        for item, other in zip(value, like, strict=True):
+            same_kind(item, other, name)
+    elif isinstance(like, np.ndarray):
+        array = np.asarray(value)
+        if array.shape != like.shape or not np.can_cast(array.dtype, like.dtype, "same_kind"):
+            raise ShapeError(
+                f"{name}: expected {like.dtype} of shape {like.shape}, got {array.dtype} of "
+                f"{array.shape}"
+            )
+    elif type(value) is not type(like):
+        raise DTypeError(f"{name}: expected {type(like).__name__}, got {type(value).__name__}")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError
+from tessera._core import ArgumentError, DTypeError, ShapeError
 from tessera._lib import Session, default
-from tessera.decode._data import Array, Floats, vector
+from tessera.decode import _data
+from tessera.decode._data import Array, Floats
 from tessera.decode.environment import Environment
 
 CLUSTERLESS = {
@@ -65,6 +66,13 @@ def _scalar(value: Any) -> bool:
     return bool(np.ndim(value) == 0)
 
 
+def _split(flat: Array, counts: Array, name: str) -> list[Array]:
+    """Cut what electrodes have one after another."""
+    if flat.ndim != 1 or counts.ndim != 1 or np.any(counts < 0) or counts.sum() != len(flat):
+        raise ShapeError(f"{name}: {flat.shape} values for {counts.sum()} of all electrodes")
+    return np.split(flat, np.cumsum(counts)[:-1]) if len(counts) else []
+
+
 class EncodingModel(Mapping[str, Any]):
     """A fitted encoding model; a mapping with the names of the original.
 
@@ -108,7 +116,7 @@ class EncodingModel(Mapping[str, Any]):
         for name in _BANDWIDTHS:
             vectors[name] = None
             if name in options and not _scalar(options[name]):
-                vectors[name] = vector(options.pop(name), name)
+                vectors[name] = _data.vector(options.pop(name), name)
         known = {param["name"] for param in _core.param_tables()["decode.encoding"]}
         unknown = sorted(options.keys() - known)
         if unknown:
@@ -140,6 +148,53 @@ class EncodingModel(Mapping[str, Any]):
         for name in ("handle", "info"):
             state.pop(name, None)
         return state
+
+    def _state(self) -> dict[str, Any]:
+        """Return what a file holds; electrodes one after another, as the command's files do."""
+        training = dict(self.training)
+        times, marks = training.pop("spike_times"), training.pop("marks")
+        flat = [] if marks is None else [array.reshape(-1) for array in marks]
+        return {
+            "environment": self.environment,
+            "options": self.options,
+            **training,
+            "n_spike": np.array([len(each) for each in times], dtype=np.int64),
+            "spike_times": np.concatenate([np.zeros(0), *times]),
+            "n_feature": None
+            if marks is None
+            else np.array([array.shape[1] for array in marks], dtype=np.int64),
+            "spike_marks": None if marks is None else np.concatenate(flat or [np.zeros(0)]),
+        }
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> EncodingModel:
+        n_spike, n_feature = state.pop("n_spike"), state.pop("n_feature")
+        marks = state.pop("spike_marks")
+        training: dict[str, Any] = {
+            "spike_times": _split(state.pop("spike_times"), n_spike, "spike_times"),
+            "marks": None,
+        }
+        if marks is not None:
+            parts = _split(marks, n_spike * n_feature, "spike_marks")
+            training["marks"] = _data.features(
+                [part.reshape(n, f) for part, n, f in zip(parts, n_spike, n_feature, strict=True)]
+            )
+        environment, options = state.pop("environment"), state.pop("options")
+        model = cls(environment, {**state, **training}, options)
+        model._check()
+        return model
+
+    def _check(self) -> None:
+        """Refuse what cannot be fitted, before it is asked for."""
+        training = self.training
+        n = len(_data.vector(training["position_time"], "position_time"))
+        _data.same_length(_data.position(training["position"]), n, "position", "position_time")
+        for name in ("is_training", "weights"):
+            if training[name] is not None:
+                each = _data.vector(training[name], name)
+                _data.same_length(each, n, name, "position_time")
+        if not isinstance(self.environment, Environment) or not isinstance(self.options, dict):
+            raise DTypeError("an encoding model has an environment and options")
 
     def _bandwidth(self, name: str) -> Floats:
         value = self.options.get(name, default("decode.encoding", name))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tessera._core import FormatError
+from tessera._npz import read_npz, replacing, write_npz
 from tessera.decode.results import Results
 
 _DIMS, _COORD, _ATTR = "dims:", "coord:", "attr:"
@@ -17,28 +18,30 @@ def save_results(results: Any, filename: str | Path) -> None:
     """Write netCDF for an xarray.Dataset, .npz for :class:`Results`."""
     if not isinstance(results, Results):
         names = [name for name in ("state_bins",) if name in results.indexes]
-        results.reset_index(names).to_netcdf(filename)
+        with replacing(filename) as name:
+            results.reset_index(names).to_netcdf(name)
         return
     arrays: dict[str, Any] = dict(results.data_vars)
     arrays |= {_DIMS + name: np.asarray(dims) for name, dims in results.dims.items()}
     arrays |= {_COORD + name: value for name, value in results.coords.items()}
     arrays |= {_ATTR + name: value for name, value in results.attrs.items()}
-    with open(filename, "wb") as file:
-        np.savez(file, **arrays)
+    write_npz(filename, arrays)
 
 
 def _load_npz(filename: str | Path) -> Results:
     variables: dict[str, Any] = {}
     coords: dict[str, Any] = {}
     attrs: dict[str, Any] = {}
-    with np.load(filename) as file:
-        for name in file.files:
-            if name.startswith(_COORD):
-                coords[name.removeprefix(_COORD)] = file[name]
-            elif name.startswith(_ATTR):
-                attrs[name.removeprefix(_ATTR)] = file[name]
-            elif not name.startswith(_DIMS):
-                variables[name] = (tuple(file[_DIMS + name].tolist()), file[name])
+    arrays = read_npz(filename)
+    for name, array in arrays.items():
+        if name.startswith(_COORD):
+            coords[name.removeprefix(_COORD)] = array
+        elif name.startswith(_ATTR):
+            attrs[name.removeprefix(_ATTR)] = array
+        elif not name.startswith(_DIMS):
+            if _DIMS + name not in arrays:
+                raise FormatError(f"{filename}: no results, the axes of {name!r} have no names")
+            variables[name] = (tuple(arrays[_DIMS + name].tolist()), array)
     return Results(variables, coords, attrs)
 
 

@@ -202,6 +202,30 @@ class Design:
             return np.ascontiguousarray(build_design_matrices([self._patsy], data)[0])
         return self._ours(data)
 
+    def _state(self) -> dict[str, Any]:
+        """Return what a file holds: the formula and the knots its first covariates fixed."""
+        if self._patsy is not None:
+            raise ArgumentError(
+                f"formula {self.formula!r} was evaluated by patsy, whose state a model file cannot "
+                "hold; sums of covariates and bs() are built in"
+            )
+        knots = [getattr(column, "knots", None) for column in self._columns]
+        return {"formula": self.formula, "matrix": self.matrix, "knots": knots}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Design:
+        design = cls.__new__(cls)
+        design.formula, design._patsy = state["formula"], None
+        design.matrix = _data.reals(state["matrix"], "matrix")
+        try:
+            design._intercept, design._columns = _parse(design.formula)
+        except _ForeignError:
+            raise ArgumentError(f"formula {design.formula!r} is not built in") from None
+        for column, knots in zip(design._columns, state["knots"], strict=True):
+            if isinstance(column, _Spline) and knots is not None:
+                column.knots = _data.vector(knots, "knots")
+        return design
+
 
 def _patsy_design(formula: str, data: Any) -> Any:
     try:

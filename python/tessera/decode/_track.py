@@ -13,6 +13,8 @@ from tessera.decode._data import Floats
 
 Ints = npt.NDArray[np.int64]
 
+_NETWORKX = ("Graph", "DiGraph")  # classes of networkx that files hold
+
 
 class TrackArrays(NamedTuple):
     """A track the way the library takes it."""
@@ -62,6 +64,16 @@ class TrackGraph:
 
     def __repr__(self) -> str:
         return f"TrackGraph of {len(self.nodes)} nodes and {len(self.edges)} edges"
+
+    def _state(self) -> dict[str, Any]:
+        return {"nodes": dict(self.nodes), "edges": dict(self.edges)}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> TrackGraph:
+        graph = cls.__new__(cls)
+        graph.nodes, graph.edges = _Table(state["nodes"]), _Table(state["edges"])
+        _read_graph(graph)
+        return graph
 
 
 def make_track_graph(
@@ -150,3 +162,32 @@ def track_arrays(graph: Any, edge_order: Any, edge_spacing: Any) -> TrackArrays:
         None if edge_order is None else _rows(edge_order, index, "edge_order"),
         _spacing(edge_spacing),
     )
+
+
+def graph_state(graph: Any) -> Any:
+    """Return a graph of networkx as plain data; anything else as it is."""
+    name = type(graph).__name__
+    if not type(graph).__module__.startswith("networkx.") or name not in _NETWORKX:
+        return graph
+    return {
+        "networkx": name,
+        "nodes": {node: dict(data) for node, data in graph.nodes(data=True)},
+        "edges": {(a, b): dict(data) for a, b, data in graph.edges(data=True)},
+    }
+
+
+def graph_from_state(state: Any) -> Any:
+    """Make a graph again; without networkx a :class:`TrackGraph`, which serves as well."""
+    if not isinstance(state, dict):
+        return state
+    plain = TrackGraph._from_state(state)
+    if state["networkx"] not in _NETWORKX:
+        raise ValueError(f"track_graph: {state['networkx']!r} is no graph of networkx")
+    try:
+        import networkx as nx
+    except ImportError:
+        return plain
+    graph = getattr(nx, state["networkx"])()
+    graph.add_nodes_from(plain.nodes.items())
+    graph.add_edges_from((a, b, data) for (a, b), data in plain.edges.items())
+    return graph

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, ShapeError
+from tessera._core import ArgumentError, DTypeError, ShapeError
 from tessera._lib import Session, default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._plane import delinearize
-from tessera.decode._track import TrackGraph, make_track_graph, track_arrays
+from tessera.decode._track import (
+    TrackGraph,
+    graph_from_state,
+    graph_state,
+    make_track_graph,
+    track_arrays,
+)
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
 
@@ -304,16 +309,53 @@ class Environment:
 
         return plot_grid(self, ax=ax)
 
+    def _state(self) -> dict[str, Any]:
+        """Return what a file holds: the parameters, the positions and the bins."""
+        state = self.__getstate__()
+        for name in _ON_DEMAND:
+            state.pop(name, None)
+        state["track_graph"] = graph_state(self.track_graph)
+        return state
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Environment:
+        """Make the bins again; those of the state must be of the same kind."""
+        names = [each.name for each in fields(cls)]
+        environment = cls(**{name: state.pop(name) for name in names})
+        environment.track_graph = graph_from_state(environment.track_graph)
+        if "_position" in state:
+            environment.fit_place_grid(state.pop("_position"))
+        for name, value in state.items():
+            _data.same_kind(value, environment.__dict__[name], name)
+            environment.__dict__[name] = value
+        return environment
+
     def save_environment(self, filename: str | Path = "environment.pkl") -> None:
-        """Write a pickle."""
-        Path(filename).write_bytes(pickle.dumps(self))
+        """Write the environment to a file: arrays in an .npz, whatever its name; no pickle.
+
+        Parameters
+        ----------
+        filename : path
+            Where to; an existing file is replaced.
+        """
+        from tessera.decode._model_file import save
+
+        save(self, filename)
 
     @classmethod
     def load_environment(cls, filename: str | Path = "environment.pkl") -> Environment:
-        """Read a pickle written by :meth:`save_environment`."""
-        loaded = pickle.loads(Path(filename).read_bytes())
+        """Read a file of :meth:`save_environment`; nothing in it is run.
+
+        Parameters
+        ----------
+        filename : path
+            Where from.
+        """
+        from tessera.decode._model_file import load
+
+        loaded = load(filename)
         if not isinstance(loaded, cls):
-            raise TypeError(f"{filename} holds a {type(loaded).__name__}, not an Environment")
+            raise DTypeError(f"{filename} holds a {type(loaded).__name__}, not an Environment")
         return loaded
 
 

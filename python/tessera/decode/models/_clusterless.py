@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from tessera._lib import default
 from tessera._progress import ProgressLike
-from tessera.decode import _data
 from tessera.decode._data import Array
 from tessera.decode._encoding import CLUSTERLESS
 from tessera.decode.models._detector import OWN, DetectorBase
@@ -75,6 +73,10 @@ class ClusterlessDetector(DetectorBase):
         Results do not depend on it.
     """
 
+    _algorithm_name = "clusterless_algorithm"
+    _algorithms = CLUSTERLESS
+    _bandwidths = ("waveform_std", "position_std")
+
     def __init__(
         self,
         discrete_initial_conditions: Any = None,
@@ -107,15 +109,7 @@ class ClusterlessDetector(DetectorBase):
         memory_limit: int | str | None = None,
         threads: int | None = None,
     ) -> None:
-        given = dict(locals())
-        given.pop("self")
-        given.pop("__class__", None)
-        _data.choice(clusterless_algorithm, CLUSTERLESS, "clusterless_algorithm")
-        if clusterless_algorithm_params is None:
-            given["clusterless_algorithm_params"] = {
-                name: default("decode.encoding", name) for name in ("waveform_std", "position_std")
-            }
-        self._assign(given)
+        self._take(locals())
 
     def fit_encoding_model(
         self,
@@ -131,21 +125,15 @@ class ClusterlessDetector(DetectorBase):
         progress: ProgressLike = None,
     ) -> None:
         """Fit the encoding models alone; see :meth:`fit`."""
-        training = {
-            "position_time": _data.vector(position_time, "position_time"),
-            "position": _data.position(position),
-            "spike_times": _data.spike_times(spike_times),
-            "marks": _data.features(spike_waveform_features),
-            "weights": None if weights is None else _data.vector(weights, "weights"),
-        }
-        algorithm = CLUSTERLESS[self.clusterless_algorithm]  # type: ignore[attr-defined]
-        params = self.clusterless_algorithm_params  # type: ignore[attr-defined]
         self._fit_encodings(
-            self._encoding_options(algorithm, params),
-            training,
+            position_time,
+            position,
+            spike_times,
+            spike_waveform_features,
             is_training,
             encoding_group_labels,
             environment_labels,
+            weights,
             progress,
         )
 

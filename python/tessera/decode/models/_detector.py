@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tessera._core import ArgumentError
+from tessera._core import ArgumentError, DTypeError
 from tessera._lib import default, warn
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
@@ -43,8 +42,20 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
 
     _kind: ClassVar[int | None] = None
     _sorted: ClassVar[bool] = False
+    _algorithm_name: ClassVar[str]  # of the parameter; that of its options ends in _params
+    _algorithms: ClassVar[dict[str, str]]  # the library's by the original's name
+    _bandwidths: ClassVar[tuple[str, ...]]  # options that have a default
 
     # --- parameters
+
+    def _take(self, given: dict[str, Any]) -> None:
+        """Take over the arguments of ``__init__``, which are its local variables."""
+        given = {name: given[name] for name in given if name not in ("self", "__class__")}
+        _data.choice(given[self._algorithm_name], self._algorithms, self._algorithm_name)
+        params = f"{self._algorithm_name}_params"
+        if given[params] is None:
+            given[params] = {name: default("decode.encoding", name) for name in self._bandwidths}
+        self._assign(given)
 
     def _assign(self, given: dict[str, Any]) -> None:
         """Make every argument an attribute; None is what the ready-made model says."""
@@ -108,13 +119,15 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
             if values[name] is None:
                 values[name] = value
 
-    def _encoding_options(self, algorithm: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _encoding_options(self) -> dict[str, Any]:
         """Put together what the algorithm's own dict and the model's parameters say."""
         chosen = {
             name: getattr(self, name)
             for name in _ENCODING_OPTIONS
             if getattr(self, name) is not None
         }
+        algorithm = self._algorithms[getattr(self, self._algorithm_name)]
+        params = getattr(self, f"{self._algorithm_name}_params")
         return encoding_options(algorithm, {**(params or {}), **chosen})
 
     # --- fit
@@ -126,7 +139,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         encoding_group_labels: Any = None,
         environment_labels: Any = None,
         discrete_transition_covariate_data: Any = None,
-    ) -> Self:
+    ) -> None:
         """Make bins, initial conditions and transitions."""
         self._check_parameters()
         points = _data.position(position)
@@ -138,19 +151,29 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         self.initialize_continuous_state_transition(
             None, points, is_training, encoding_group_labels, environment_labels
         )
-        return self
 
     def _fit_encodings(
         self,
-        options: dict[str, Any],
-        training: dict[str, Any],
+        position_time: Any,
+        position: Any,
+        spike_times: Sequence[Any],
+        features: Sequence[Any] | None,
         is_training: Any,
         encoding_group_labels: Any,
         environment_labels: Any,
-        progress: ProgressLike,
+        weights: Any = None,
+        progress: ProgressLike = None,
     ) -> None:
         """Fit one encoding model for every environment and group that a state uses."""
-        points = training["position"]
+        points = _data.position(position)
+        training: dict[str, Any] = {
+            "position_time": _data.vector(position_time, "position_time"),
+            "position": points,
+            "spike_times": _data.spike_times(spike_times),
+            "marks": None if features is None else _data.features(features),
+            "weights": None if weights is None else _data.vector(weights, "weights"),
+        }
+        options = self._encoding_options()
         n = len(points)
         trained = _data.mask(is_training, "is_training")
         _data.same_length(trained, n, "is_training", "position_time")
@@ -226,28 +249,54 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
 
     # --- files
 
+    def _state(self) -> dict[str, Any]:
+        """Return what a file holds: the parameters, and all that fitting and the user made."""
+        parameters = self.get_params()
+        state = self.__getstate__()
+        fitted = {name: value for name, value in state.items() if name not in parameters}
+        return {"parameters": parameters, "fitted": fitted}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        model = cls(**state["parameters"])
+        model.set_params(**state["parameters"])  # None, too, which to __init__ is the default
+        for name, value in state["fitted"].items():
+            if hasattr(cls, name) or not name.isidentifier():
+                raise ArgumentError(f"{name!r} is not what fitting makes")
+            model.__dict__[name] = value
+        model._check_fitted()
+        return model
+
     def save_model(self, filename: str | Path = "model.pkl") -> None:
-        """Write the model with its training data as a pickle.
+        """Write the model with its training data: arrays in an .npz, whatever its name; no pickle.
+
+        Files of ready-made models are those of the command, too (``tessera decode predict
+        --model-file``).
 
         Parameters
         ----------
         filename : path
-            Where to.
+            Where to; an existing file is replaced.
         """
-        with open(filename, "wb") as file:
-            pickle.dump(self, file, protocol=pickle.HIGHEST_PROTOCOL)
+        from tessera.decode import _command_model, _model_file
+
+        _model_file.save(self, filename, _command_model.put)
 
     @staticmethod
     def load_model(filename: str | Path = "model.pkl") -> Any:
-        """Read a model written by :meth:`save_model`; load only files you trust.
+        """Read a model of :meth:`save_model` or of the command; nothing in a file is run.
 
         Parameters
         ----------
         filename : path
-            Where from.
+            Where from: .npz or, of the command, HDF5. Pickles are refused.
         """
-        with open(filename, "rb") as file:
-            return pickle.load(file)
+        from tessera.decode import _command_model, _model_file
+
+        loaded = _model_file.load(filename, _command_model.load)
+        if not isinstance(loaded, DetectorBase):
+            raise DTypeError(f"{filename} holds a {type(loaded).__name__}, not a model")
+        return loaded
 
     @staticmethod
     def save_results(results: Any, filename: str | Path = "results.nc") -> None:

@@ -67,14 +67,7 @@ class EstimateMixin(PredictMixin):
         info = _core.decode_detector_info(detector)
         if estimate_initial:
             inner = np.array(info["initial"])
-            initial = self.initial_conditions_.copy()
-            initial[self.is_track_interior_state_bins_] = inner
-            self.initial_conditions_ = initial
-            self.discrete_initial_conditions = np.array(info["discrete_initial"])
-            of_bin = self.discrete_initial_conditions[self.state_ind_]
-            self.continuous_initial_conditions_ = np.divide(
-                initial, of_bin, out=np.zeros_like(initial), where=~np.isclose(of_bin, 0)
-            )
+            self._set_initial_conditions(np.array(info["discrete_initial"]), inner)
         if estimate_transition:
             if self.discrete_transition_coefficients_ is None:
                 self.discrete_state_transitions_ = np.array(info["discrete_transition"])

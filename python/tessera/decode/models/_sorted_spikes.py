@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from tessera._lib import default
 from tessera._progress import ProgressLike
-from tessera.decode import _data
 from tessera.decode._data import Array
 from tessera.decode._encoding import SORTED
 from tessera.decode.models._detector import OWN, DetectorBase
@@ -28,6 +26,9 @@ class SortedSpikesDetector(DetectorBase):
     """
 
     _sorted = True
+    _algorithm_name = "sorted_spikes_algorithm"
+    _algorithms = SORTED
+    _bandwidths = ("position_std",)
 
     def __init__(
         self,
@@ -61,15 +62,7 @@ class SortedSpikesDetector(DetectorBase):
         memory_limit: int | str | None = None,
         threads: int | None = None,
     ) -> None:
-        given = dict(locals())
-        given.pop("self")
-        given.pop("__class__", None)
-        _data.choice(sorted_spikes_algorithm, SORTED, "sorted_spikes_algorithm")
-        if sorted_spikes_algorithm_params is None:
-            given["sorted_spikes_algorithm_params"] = {
-                "position_std": default("decode.encoding", "position_std")
-            }
-        self._assign(given)
+        self._take(locals())
 
     def fit_place_fields(
         self,
@@ -84,21 +77,15 @@ class SortedSpikesDetector(DetectorBase):
         progress: ProgressLike = None,
     ) -> None:
         """Fit the encoding models alone; see :meth:`fit`."""
-        training = {
-            "position_time": _data.vector(position_time, "position_time"),
-            "position": _data.position(position),
-            "spike_times": _data.spike_times(spike_times),
-            "marks": None,
-            "weights": None if weights is None else _data.vector(weights, "weights"),
-        }
-        algorithm = SORTED[self.sorted_spikes_algorithm]  # type: ignore[attr-defined]
-        params = self.sorted_spikes_algorithm_params  # type: ignore[attr-defined]
         self._fit_encodings(
-            self._encoding_options(algorithm, params),
-            training,
+            position_time,
+            position,
+            spike_times,
+            None,
             is_training,
             encoding_group_labels,
             environment_labels,
+            weights,
             progress,
         )
 

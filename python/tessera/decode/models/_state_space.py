@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, ShapeError
+from tessera._core import ArgumentError, DTypeError, ShapeError
 from tessera._lib import Session, default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
@@ -161,6 +161,17 @@ class StateSpace(Estimator):
         discrete = np.asarray(self.discrete_initial_conditions, dtype=np.float64)
         self.initial_conditions_ = self.continuous_initial_conditions_ * discrete[self.state_ind_]
 
+    def _set_initial_conditions(self, discrete: Floats, inner: Floats) -> None:
+        """Take over the probability of every state, and of every interior bin."""
+        initial = self.initial_conditions_.copy()
+        initial[self.is_track_interior_state_bins_] = inner
+        of_bin = discrete[self.state_ind_]
+        self.discrete_initial_conditions = discrete
+        self.initial_conditions_ = initial
+        self.continuous_initial_conditions_ = np.divide(
+            initial, of_bin, out=np.zeros_like(initial), where=~np.isclose(of_bin, 0)
+        )
+
     def initialize_discrete_state_transition(self, covariate_data: Any = None) -> None:
         """Make the transitions of the discrete states.
 
@@ -286,6 +297,44 @@ class StateSpace(Estimator):
         if not state.get("_moves_given", True):
             state["_moves"] = None
         return state
+
+    def _check_fitted(self) -> None:
+        """Refuse a fitted state, out of a file, whose parts do not go together."""
+        if "encoding_model_" not in self.__dict__:
+            return
+        wanted = StateSpace.__new__(type(self))
+        wanted.__dict__.update(self.get_params())
+        wanted.initialize_state_index()
+        wanted.initialize_initial_conditions()
+        for name in wanted.__dict__.keys() - self.get_params().keys():
+            _data.same_kind(self.__dict__[name], wanted.__dict__[name], name)
+        n = self.n_discrete_states_
+        transition = _data.reals(self.discrete_state_transitions_, "discrete_state_transitions_")
+        design, coefficients = self._design, self.discrete_transition_coefficients_
+        matrix = self.discrete_transition_design_matrix_
+        n_time = 0
+        if coefficients is not None:
+            n_time, n_coefficient = _data.position(matrix, "design matrix").shape
+            _data.same_kind(coefficients, np.zeros((n_coefficient, n, n - 1)), "coefficients")
+        if transition.shape not in ((n, n), (n_time, n, n)):
+            raise ShapeError(f"discrete_state_transitions_: {transition.shape} for {n} states")
+        if not isinstance(design, Design | None):
+            raise DTypeError(f"_design: expected a Design, got {type(design).__name__}")
+        if self._moves is not None:
+            _data.same_kind(self._moves, np.zeros((self.n_state_bins_,) * 2), "movement")
+        for (i, j), counted in self._counted.items():
+            shape = (self.bin_sizes_[i], self.bin_sizes_[j])
+            _data.same_kind(counted, np.broadcast_to(0.0, shape), "movement")
+        keys = {
+            (each.environment_name, each.encoding_group)
+            for each in self.observation_models
+            if not each.is_no_spike
+        }
+        if self.encoding_model_.keys() != keys:
+            raise ArgumentError(f"encoding_model_: {list(self.encoding_model_)} for {keys}")
+        for (place, _), model in self.encoding_model_.items():
+            if model.environment is not self.environments[self._index(place)]:
+                raise ArgumentError(f"encoding_model_: one of {place!r} is of another environment")
 
     def _specs(self) -> list[Spec]:
         specs: list[Spec] = []

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define SCHEMA "tessera.decode.model/1"
+#define PYTHON_SCHEMA "tessera.decode.python/1" // objects of classes only Python has
 
 enum { MAX_INPUTS = 40, SETTING_CHARS = 64, MAX_SETTINGS = 96 };
 
@@ -301,6 +302,12 @@ static tess_status load_settings(loader *l)
     int64_t n = 0;
     int64_t n_value = 0;
     TESS_TRY(read_texts(l, "schema", &schema, &n));
+    if (n == 1 && strcmp(schema, PYTHON_SCHEMA) == 0) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: a model of Python that the command has no equal for (several environments, "
+                  "movements of its own, not fitted, ...); decode with it in Python: load_model()",
+                  l->bundle.path);
+    }
     if (n != 1 || strcmp(schema, SCHEMA) != 0) {
         TESS_FAIL(TESS_E_VERSION, "%s: is '%.60s'; this version reads " SCHEMA, l->bundle.path,
                   n > 0 ? schema : "");
