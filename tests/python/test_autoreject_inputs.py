@@ -19,6 +19,7 @@ from tessera.autoreject import (
     AutoReject,
     Ransac,
     _AutoReject,
+    _device,
     _GlobalAutoReject,
     backends,
     fit_array,
@@ -326,9 +327,9 @@ class TestBackends:
         if backends.detect_hardware()["cuda"]:
             pytest.skip("there is a GPU")
         # A GPU that is promised and then not there.
-        monkeypatch.setattr(backends, "_hardware", backends.detect_hardware() | {"cuda": True})
-        monkeypatch.setattr(backends, "_WORTHWHILE_BYTES", 0)
-        assert backends.resolve_device("auto", 1) == "auto"
+        monkeypatch.setattr(_device, "_hardware", backends.detect_hardware() | {"cuda": True})
+        monkeypatch.setattr(_device, "_WORTHWHILE_BYTES", 0)
+        assert _device.resolve_device("auto", 1) == "auto"
         assert backends.get_backend("auto").name == "cuda"
         params: dict[str, Any] = {"cv": 4, "random_state": 1, "verbose": False}
         want = fit_array(dirty(), sphere(12), **params, device="cpu").threshes_
@@ -348,13 +349,13 @@ class TestBackends:
 
     def test_device_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("TESSERA_DEVICE", raising=False)
-        assert backends.resolve_device("cpu") == "cpu"
-        assert backends.resolve_device("cuda:1") == "cuda:1"
-        assert backends.resolve_device("auto", 1) == "cpu"
+        assert _device.resolve_device("cpu") == "cpu"
+        assert _device.resolve_device("cuda:1") == "cuda:1"
+        assert _device.resolve_device("auto", 1) == "cpu"
         monkeypatch.setenv("TESSERA_DEVICE", "cuda:1")
-        assert backends.resolve_device("auto", 1) == "cuda:1"
+        assert _device.resolve_device("auto", 1) == "cuda:1"
         with pytest.raises(ValueError, match="device"):
-            backends.resolve_device(3)  # type: ignore[arg-type]
+            _device.resolve_device(3)  # type: ignore[arg-type]
 
 
 def test_words_that_do_not_exist() -> None:

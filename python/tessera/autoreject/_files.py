@@ -15,6 +15,7 @@ from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._sensors import Sensors
 
 if TYPE_CHECKING:
+    from tessera.autoreject._learn import FitMixin
     from tessera.autoreject.autoreject import AutoReject
 
 _PathLike = str | os.PathLike[str]
@@ -113,7 +114,7 @@ def set_state(ar: AutoReject, state: dict[str, Any]) -> None:
         setattr(ar, name, value)
 
 
-def all_of(ar: AutoReject, fits: list[TypeFit], names: list[str]) -> list[TypeFit]:
+def all_of(ar: FitMixin, fits: list[TypeFit], names: list[str]) -> list[TypeFit]:
     """Add to matched fits what only reports and files need: errors, curves, losses."""
     for fit in fits:
         channels = [names[k] for k in fit.channels]
@@ -131,7 +132,7 @@ def all_of(ar: AutoReject, fits: list[TypeFit], names: list[str]) -> list[TypeFi
     return fits
 
 
-def model_parts(ar: AutoReject) -> dict[str, Any]:
+def model_parts(ar: FitMixin) -> dict[str, Any]:
     """Return the options of a fit for a model of the library's."""
     n_epoch, hz, n_time = getattr(ar, "_shape", (0, 0.0, 0))
     losses = [loss for loss in ar.loss_.values() if loss is not None]

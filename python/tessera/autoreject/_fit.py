@@ -11,7 +11,7 @@ import numpy as np
 
 from tessera import _core
 from tessera._lib import Session, warn
-from tessera.autoreject import backends
+from tessera.autoreject import _device
 from tessera.autoreject._arguments import bars, check_folds, fold_masks, threads_of
 from tessera.autoreject._epochs import Recording
 from tessera.autoreject._sensors import Ints, Sensors
@@ -67,13 +67,13 @@ class Settings:
 
     def run(self, function: Callable[[_core.Context], _Result], n_bytes: int = 0) -> _Result:
         """Call function with a context; under 'auto' a device that fails is replaced by the CPU."""
-        device = backends.resolve_device(self.device, n_bytes)
+        device = _device.resolve_device(self.device, n_bytes)
         try:
             return self._run_on(device, function)
         except (_core.DeviceError, _core.MemoryLimitError) as error:
             if device != "auto":
                 raise
-            backends.fall_back(device, error)
+            _device.fall_back(device, error)
             return self._run_on("cpu", function)
 
     def _run_on(self, device: str, function: Callable[[_core.Context], _Result]) -> _Result:

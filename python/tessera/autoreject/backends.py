@@ -6,13 +6,14 @@ TESSERA_BACKEND (cpu, cuda, auto) chooses; AUTOREJECT_BACKEND is understood as w
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
-from tessera import _core
-from tessera._lib import Session, warn
+from tessera.autoreject import _device
+from tessera.autoreject._device import detect_hardware, get_backend_names
+from tessera.autoreject._ptp import ptp
+from tessera.autoreject.autoreject import AutoReject
 
 __all__ = [
     "Backend",
@@ -25,122 +26,7 @@ __all__ = [
     "is_device_array",
 ]
 
-# Below this a transfer costs more than the GPU saves.
-_WORTHWHILE_BYTES = 64 << 20
-_FOREIGN = {"numpy": "cpu", "numba": "cpu", "torch": "cuda", "jax": "cuda"}
-_NAMES = ("cpu", "cuda", "auto")
-
-_hardware: dict[str, Any] | None = None
 _backends: dict[str | None, Backend] = {}
-_noticed: set[str] = set()
-
-
-def _simd_of(context: Any) -> str:
-    return str(context.info["isa"])
-
-
-def detect_hardware() -> dict[str, Any]:
-    """Say what there is to compute with. Never raises; the answer is kept.
-
-    Returns
-    -------
-    dict
-        ``cpu`` (True), ``cuda``, ``cuda_device`` (name or None), ``cuda_memory`` (bytes),
-        ``cuda_fp64``, ``simd`` (the best instruction set), ``threads``.
-    """
-    global _hardware  # noqa: PLW0603
-    if _hardware is None:
-        found: dict[str, Any] = {
-            "cpu": True,
-            "cuda": False,
-            "cuda_device": None,
-            "cuda_memory": 0,
-            "cuda_fp64": False,
-            "simd": "unknown",
-            "threads": os.cpu_count() or 1,
-        }
-        try:
-            with Session() as context:
-                found["simd"] = _simd_of(context)
-                found["threads"] = context.info["threads"]
-                for device in _core.devices(context):
-                    if device["backend"] == "cuda" and not found["cuda"]:
-                        found["cuda"] = found["cuda_fp64"] = True
-                        found["cuda_device"] = device["name"]
-                        found["cuda_memory"] = device["memory_bytes"]
-        except Exception as error:
-            found["error"] = str(error)
-        _hardware = found
-    return dict(_hardware)
-
-
-def get_backend_names() -> list[str]:
-    """Return the names of the backends that can be used here; 'cpu' is always among them."""
-    return ["cuda", "cpu"] if detect_hardware()["cuda"] else ["cpu"]
-
-
-def _notice(key: str, message: str) -> None:
-    """Warn once."""
-    if key not in _noticed:
-        _noticed.add(key)
-        warn(message)
-
-
-def _from_environment() -> str | None:
-    name = os.environ.get("TESSERA_BACKEND")
-    if name:
-        return name.lower()
-    name = os.environ.get("AUTOREJECT_BACKEND")
-    if not name:
-        return None
-    name = name.lower()
-    if name in _FOREIGN:
-        ours = _FOREIGN[name]
-        _notice(
-            f"AUTOREJECT_BACKEND={name}",
-            f"AUTOREJECT_BACKEND={name}: Tessera has no {name}; its backend '{ours}' is used where "
-            f"there is one",
-        )
-        return ours
-    return name
-
-
-def _usable(name: str | None, n_bytes: int | None) -> str:
-    """Return 'cpu' or 'cuda' for a name; what cannot be had becomes 'cpu', with a warning."""
-    names = get_backend_names()
-    if name is None or name == "auto":
-        worthwhile = n_bytes is None or n_bytes >= _WORTHWHILE_BYTES
-        return "cuda" if "cuda" in names and worthwhile else "cpu"
-    ours = _FOREIGN.get(name, name)
-    if ours not in _NAMES:
-        _notice(name, f"backend {name!r} does not exist; 'cpu' is used ({', '.join(_NAMES)} exist)")
-        return "cpu"
-    if ours not in names:
-        _notice(name, f"backend {name!r} is not available here; 'cpu' is used")
-        return "cpu"
-    return ours
-
-
-def resolve_device(device: str, n_bytes: int = 0) -> str:
-    """Return the device of a ``device=`` argument: names stay, 'auto' is decided.
-
-    Where a GPU is worthwhile it stays 'auto', which tells the library that nobody insists.
-    """
-    if not isinstance(device, str):
-        raise _core.ArgumentError(
-            f"device: expected text such as 'auto' or 'cuda:1', got {device!r}"
-        )
-    if device != "auto":
-        return device
-    name = _from_environment()
-    if name is None and os.environ.get("TESSERA_DEVICE"):
-        return os.environ["TESSERA_DEVICE"]
-    return "cpu" if _usable(name, n_bytes) == "cpu" else "auto"
-
-
-def fall_back(device: str, error: Exception) -> None:
-    """Say once why the CPU does what a device was chosen for."""
-    _notice(f"{device}: {error}", f"{device} cannot do this, the CPU does it instead: {error}")
 
 
 class DeviceArray:
@@ -233,8 +119,6 @@ class Backend:
 
     def ptp(self, data: Any, axis: int = -1, *, keep_on_device: bool = False) -> Any:
         """Return the largest minus the smallest value along an axis."""
-        from tessera.autoreject._ptp import ptp
-
         values = self.to_numpy(data)
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
@@ -274,17 +158,15 @@ def get_backend(prefer: str | None = None) -> Backend:
     Backend
     """
     if prefer not in _backends:
-        name = prefer.lower() if prefer is not None else _from_environment()
-        _backends[prefer] = Backend(_usable(name, None))
+        name = prefer.lower() if prefer is not None else _device.from_environment()
+        _backends[prefer] = Backend(_device.usable(name, None))
     return _backends[prefer]
 
 
 def clear_backend_cache() -> None:
     """Forget what was detected and warned of."""
-    global _hardware  # noqa: PLW0603
-    _hardware = None
+    _device.forget()
     _backends.clear()
-    _noticed.clear()
 
 
 class GPUPipeline:
@@ -301,8 +183,6 @@ class GPUPipeline:
     """
 
     def __init__(self, device: str = "auto", **params: Any) -> None:
-        from tessera.autoreject.autoreject import AutoReject
-
         self.device = device
         self.autoreject = AutoReject(device=device, **params)
 

@@ -13,11 +13,6 @@ in modules of the original's names.
 
 from __future__ import annotations
 
-from tessera.device import (
-    benchmark_device_performance,
-    configure_optimal_device,
-    get_device_status,
-)
 from tessera.xpcs._arguments import parameters
 from tessera.xpcs._compat import (
     NLSQWrapper,
@@ -33,6 +28,11 @@ from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._result import Result
 from tessera.xpcs._simulate import simulate, simulate_file
+from tessera.xpcs.device import (
+    benchmark_device_performance,
+    configure_optimal_device,
+    get_device_status,
+)
 
 __all__ = [
     "ConfigManager",

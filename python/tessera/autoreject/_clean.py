@@ -1,0 +1,390 @@
+"""What an AutoReject does with epochs once it has learnt: votes, repair, report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera._lib import warn
+from tessera.autoreject import _files
+from tessera.autoreject._epochs import EpochsFile, Recording, check_epochs, recording_of
+from tessera.autoreject._fit import TypeFit, make_model, repair, run_log
+from tessera.autoreject._learn import FitMixin
+from tessera.autoreject._sensors import Sensors, default_picks, resolve_picks
+from tessera.autoreject.reject_log import RejectLog
+
+_PathLike = str | os.PathLike[str]
+
+_UNFITTED = "Please run autoreject.fit() method first"
+_FOREIGN = (
+    "You are passing channels which were not present at fit-time. Please fit it again, this time "
+    "with the correct channels: "
+)
+
+
+class TransformMixin(FitMixin):
+    """Using a fit."""
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_interpolate_"):
+            raise _core.ArgumentError(_UNFITTED)
+
+    def _fits_for(self, sensors: Sensors, picks: Any = None) -> list[TypeFit]:
+        """Match what was fitted with the channels of some epochs, by name."""
+        index = {name: k for k, name in enumerate(sensors.names)}
+        missing = [name for name in self.threshes_ if name not in index]
+        if missing:
+            raise _core.ArgumentError(
+                f"{_FOREIGN}these were fitted and are missing now: {', '.join(missing[:12])}"
+            )
+        if picks is None and self.picks is None:
+            wanted = default_picks(sensors)
+        elif picks is None:
+            wanted = np.zeros(0, np.int64)
+        else:
+            wanted = resolve_picks(sensors, picks)
+        foreign = [sensors.names[k] for k in wanted if sensors.names[k] not in self.threshes_]
+        if foreign:
+            raise _core.ArgumentError(_FOREIGN + ", ".join(foreign[:12]))
+        allowed = None if picks is None else set(wanted.tolist())
+        fits = []
+        for kind, local in self.local_reject_.items():
+            channels = sorted(index[name] for name in local.threshes_)
+            if allowed is not None:
+                channels = [k for k in channels if k in allowed]
+            if channels:
+                thresholds = [self.threshes_[sensors.names[k]] for k in channels]
+                fits.append(
+                    TypeFit(
+                        kind,
+                        np.array(channels, np.int64),
+                        np.array(thresholds),
+                        consensus=self.consensus_[kind],
+                        n_interpolate=self.n_interpolate_[kind],
+                    )
+                )
+        return fits
+
+    def get_reject_log(self, epochs: Any, picks: Any = None) -> RejectLog:
+        """Say which channel is bad in which epoch, without changing anything.
+
+        Parameters
+        ----------
+        epochs : mne.Epochs or EpochsFile
+            With the channels of the fit.
+        picks : str, list, slice or None
+            Some of the fitted channels; None: all.
+
+        Returns
+        -------
+        RejectLog
+        """
+        self._check_fitted()
+        check_epochs(epochs)
+        return self._log(recording_of(epochs), picks)
+
+    def _log(self, recording: Recording, picks: Any = None) -> RejectLog:
+        self._warn_of_other_shape(recording)
+        fits = self._fits_for(recording.sensors, picks)
+        labels, bad_epochs, notes = run_log(recording, fits, self._settings())
+        if self.verbose is not False:
+            for note in dict.fromkeys(notes):
+                warn(note)
+        return RejectLog(bad_epochs, labels, recording.sensors.names)
+
+    def _warn_of_other_shape(self, recording: Recording) -> None:
+        if self.verbose is False or not hasattr(self, "_shape"):
+            return
+        _, hz, n_time = self._shape
+        for got, had, what in (
+            (recording.sampling_hz, hz, "samples per second"),
+            (recording.n_time, n_time, "samples"),
+        ):
+            if got and had and got != had:
+                warn(
+                    f"these epochs have {got:g} {what}, those of the fit had {had:g}; thresholds "
+                    f"of peak-to-peak amplitudes are used as they are"
+                )
+
+    def transform(
+        self,
+        epochs: Any,
+        return_log: bool = False,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+    ) -> Any:
+        """Drop bad epochs and repair bad channels of the others.
+
+        Parameters
+        ----------
+        epochs : mne.Epochs
+            Not changed.
+        return_log : bool, default False
+            Return the log, too.
+        reject_log : RejectLog or None
+            Decisions to carry out, possibly edited; None: :meth:`get_reject_log`.
+        drop : bool, default True
+            False keeps bad epochs; their channels labelled 2 are repaired as well.
+        drop_partial : bool, default False
+            Drop epochs that keep bad channels after repair, too.
+        report : path or None
+            HTML report to write; replaced if it exists.
+
+        Returns
+        -------
+        epochs : mne.Epochs
+            A copy without bad epochs; the drop log says 'AUTOREJECT'.
+        log : RejectLog
+            If return_log.
+        """
+        self._check_fitted()
+        check_epochs(epochs)
+        if isinstance(epochs, EpochsFile):
+            raise _core.ArgumentError(
+                "epochs of a file are not changed in memory; use transform_file(epochs, path)"
+            )
+        recording = recording_of(epochs)
+        log = self._given_log(recording, reject_log)
+        dropped = _dropped(log, drop, drop_partial)
+        out = epochs.copy()
+        if dropped.any():
+            out.drop(np.flatnonzero(dropped), reason="AUTOREJECT", verbose=False)
+        elif self.verbose is not False and drop:
+            print(
+                "No bad epochs were found for your data. Returning a copy of the data you wanted "
+                "to clean. Interpolation may have been done."
+            )
+        if not (out._data.flags.c_contiguous and out._data.dtype == np.float64):
+            out._data = np.ascontiguousarray(out._data, np.float64)
+        self._repair(recording.sensors, out._data, log, ~dropped)
+        self._warn_of_nothing_left(dropped)
+        if report is not None:
+            self._report(recording, log, report, overwrite=True)
+        return (out, log) if return_log else out
+
+    def transform_array(
+        self,
+        X: Any,  # noqa: N803
+        return_log: bool = False,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+    ) -> Any:
+        """Do the same for an array with the channels of :meth:`fit_array`.
+
+        Parameters
+        ----------
+        X : array, shape (n_epochs, n_channels, n_times)
+            Not changed.
+        return_log : bool, default False
+            Return the log, too.
+        reject_log : RejectLog or None
+            Decisions to carry out; None: those of the fit's thresholds.
+        drop : bool, default True
+            False keeps bad epochs.
+        drop_partial : bool, default False
+            Drop epochs that keep bad channels after repair, too.
+
+        Returns
+        -------
+        X : array
+            Kept epochs, in the type of X if that is a floating point one.
+        log : RejectLog
+            If return_log.
+        """
+        self._check_fitted()
+        if not hasattr(self, "_sensors"):
+            raise _core.ArgumentError("transform_array: this was not fitted by fit_array")
+        data = np.asarray(X)
+        recording = Recording(self._sensors, data, self._shape[1])
+        log = self._given_log(recording, reject_log)
+        dropped = _dropped(log, drop, drop_partial)
+        # Taking the kept epochs copies them; large epochs should not be copied twice.
+        kept = np.ascontiguousarray(data[~dropped], np.float64)
+        self._repair(self._sensors, kept, log, ~dropped)
+        self._warn_of_nothing_left(dropped)
+        if data.dtype.kind == "f":
+            kept = kept.astype(data.dtype, copy=False)
+        return (kept, log) if return_log else kept
+
+    def transform_file(
+        self,
+        epochs: EpochsFile,
+        output: _PathLike,
+        return_log: bool = False,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        overwrite: bool = False,
+        double_precision: bool = False,
+    ) -> Any:
+        """Repair epochs of a file into another one, within the memory limit.
+
+        Parameters
+        ----------
+        epochs : EpochsFile
+            Of :func:`read_epochs`.
+        output : path
+            .fif, .fif.gz, .npy or .npz.
+        return_log : bool, default False
+            Return the log, too.
+        drop : bool, default True
+            False keeps bad epochs.
+        drop_partial : bool, default False
+            Drop epochs that keep bad channels after repair, too.
+        overwrite : bool, default False
+            Replace output if it exists.
+        double_precision : bool, default False
+            Of the samples in a FIF file.
+
+        Returns
+        -------
+        path : Path
+            Of the output.
+        log : RejectLog
+            If return_log.
+        """
+        self._check_fitted()
+        recording = recording_of(epochs)
+        settings = self._settings()
+        fits = self._fits_for(recording.sensors)
+        options = {
+            "keep_bad": not drop,
+            "drop_partial": drop_partial,
+            "double_precision": double_precision,
+        }
+
+        def call(context: _core.Context) -> RejectLog:
+            opened = recording.open(context, settings.precision)
+            model = make_model(context, recording.sensors, fits, settings)
+            handle = _core.autoreject_log(context, model, opened)
+            _core.autoreject_transform(
+                context, model, opened, handle, output, options, overwrite=overwrite
+            )
+            info = _core.autoreject_log_info(handle)
+            labels = np.array(info["labels"], np.float64)
+            labels[labels < 0] = np.nan
+            return RejectLog(info["bad_epochs"], labels, recording.sensors.names)
+
+        log = settings.run(call, recording.n_bytes)
+        return (Path(output), log) if return_log else Path(output)
+
+    def fit_transform(
+        self,
+        epochs: Any,
+        return_log: bool = False,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+    ) -> Any:
+        """Fit and transform the same epochs.
+
+        Parameters
+        ----------
+        epochs : mne.Epochs
+            Not changed.
+        return_log, drop, drop_partial, report
+            As :meth:`transform` takes them.
+
+        Returns
+        -------
+        epochs : mne.Epochs
+            A copy without bad epochs.
+        log : RejectLog
+            If return_log.
+        """
+        return self.fit(epochs).transform(
+            epochs, return_log, drop=drop, drop_partial=drop_partial, report=report
+        )
+
+    def _given_log(self, recording: Recording, log: RejectLog | None) -> RejectLog:
+        if log is None:
+            return self._log(recording)
+        if not isinstance(log, RejectLog):
+            raise _core.ArgumentError(
+                f"reject_log must be an instance of RejectLog, got {type(log)}"
+            )
+        shape = (recording.n_epoch, len(recording.sensors.names))
+        if log.labels.shape != shape:
+            raise _core.ShapeError(
+                f"reject_log has {log.labels.shape[0]} epochs and {log.labels.shape[1]} channels, "
+                f"the epochs have {shape[0]} and {shape[1]}"
+            )
+        self._fits_for(recording.sensors)
+        return log
+
+    def _repair(self, sensors: Sensors, data: Any, log: RejectLog, kept: Any) -> None:
+        """Repair the kept epochs, which are what data holds."""
+        index = {name: k for k, name in enumerate(sensors.names)}
+        picks = np.array(sorted(index[name] for name in self.threshes_), np.int64)
+        bad = log.labels[kept] == 2
+        repair(sensors, data, picks, bad, self._settings())
+
+    def _warn_of_nothing_left(self, dropped: Any) -> None:
+        if dropped.all():
+            warn("all epochs are bad: the result is empty. See the reject log for the reasons")
+
+    def report(
+        self,
+        epochs: Any,
+        path: _PathLike,
+        *,
+        reject_log: RejectLog | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write an HTML report of the fit: one file, nothing from elsewhere.
+
+        Parameters
+        ----------
+        epochs : mne.Epochs or EpochsFile
+            That the report is about.
+        path : path
+            Of the report.
+        reject_log : RejectLog or None
+            None: :meth:`get_reject_log`.
+        overwrite : bool, default False
+            Replace an existing file.
+
+        Returns
+        -------
+        Path
+        """
+        self._check_fitted()
+        check_epochs(epochs)
+        recording = recording_of(epochs)
+        return self._report(recording, self._given_log(recording, reject_log), path, overwrite)
+
+    def _report(
+        self, recording: Recording, log: RejectLog, path: _PathLike, overwrite: bool
+    ) -> Path:
+        settings = self._settings()
+        fits = _files.all_of(self, self._fits_for(recording.sensors), recording.sensors.names)
+        labels = np.where(np.isnan(log.labels), -1, log.labels).astype(np.int8)
+
+        def call(context: _core.Context) -> None:
+            opened = recording.open(context, settings.precision)
+            more = _files.model_parts(self)
+            model = make_model(context, recording.sensors, fits, settings, more)
+            handle = _core.autoreject_log_create(
+                context, labels, log.bad_epochs.astype(np.uint8), list(log.ch_names)
+            )
+            _core.autoreject_report(context, model, handle, opened, path, overwrite=overwrite)
+
+        settings.run(call, recording.n_bytes)
+        return Path(path)
+
+
+def _dropped(log: RejectLog, drop: bool, drop_partial: bool) -> Any:
+    dropped = log.bad_epochs.copy() if drop else np.zeros(len(log.bad_epochs), bool)
+    if drop_partial:
+        dropped |= (log.labels == 1).any(axis=1)
+    return dropped
