@@ -40,10 +40,11 @@ typedef struct tess_context_config {
     void *log_user;
     tess_progress_fn progress; /* NULL: none */
     void *progress_user;
-    int32_t log_level;      /* tess_log_level; default TESS_LOG_WARNING */
-    int32_t profile;        /* 1: keep span totals for tess_context_profile_text() */
-    const char *trace_path; /* non-NULL: Chrome trace written by tess_context_destroy() or
-                               tess_context_trace_write() */
+    int32_t log_level;        /* tess_log_level; default TESS_LOG_WARNING */
+    int32_t profile;          /* 1: keep span totals for tess_context_profile_text() */
+    const char *trace_path;   /* non-NULL: Chrome trace written by tess_context_destroy() or
+                                 tess_context_trace_write() */
+    const char *command_line; /* what was typed, for the provenance of outputs; NULL: none */
 } tess_context_config;
 
 TESS_API void tess_context_config_init(tess_context_config *config, size_t struct_size);

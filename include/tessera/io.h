@@ -78,9 +78,16 @@ TESS_API TESS_MUST_CHECK tess_status tess_file_list(tess_context *ctx, const cha
                                                     const char **format, tess_dataset_fn visit,
                                                     void *user);
 
-/** Provenance stored with a result, as JSON text for tess_text_free(); *text NULL if none. */
+/** Provenance stored with a file of any format that Tessera writes, as JSON text for
+ *  tess_text_free(); *text NULL if none. */
 TESS_API TESS_MUST_CHECK tess_status tess_file_provenance(tess_context *ctx, const char *path,
                                                           char **text);
+
+/** Text into a file that appears whole or not at all. stage non-NULL: its first line is the comment
+ *  "# tessera_provenance {...}", which says what made it; for formats with such comments. */
+TESS_API TESS_MUST_CHECK tess_status tess_text_save(tess_context *ctx, const char *path,
+                                                    const char *stage, const char *text,
+                                                    int overwrite);
 
 typedef struct tess_sink_config {
     uint32_t struct_size;

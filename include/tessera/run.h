@@ -50,7 +50,7 @@ typedef struct tess_run_config {
     const char *checkpoint_dir; /* NULL: no checkpoints; created if missing */
     double checkpoint_every_s;  /* default 60; 0: after every tile */
     int64_t keep_checkpoints;   /* newest kept; default 2 */
-    const char *command_line;   /* for provenance; NULL: "" */
+    const char *command_line;   /* for provenance; NULL: the context's */
 } tess_run_config;
 
 TESS_API void tess_run_config_init(tess_run_config *config, size_t struct_size);

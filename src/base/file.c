@@ -1,12 +1,12 @@
 #include "base/file.h"
 
-#include "base/clock.h"
 #include "base/status.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,20 +117,42 @@ tess_status tess_file_resize(int fd, const char *path, uint64_t bytes)
     return result == 0 ? TESS_OK : write_error(path, "set its length");
 }
 
-tess_status tess_temp_file_create(const char *final_path, unsigned mode, tess_temp_file *out)
+// Four digits for the machine: one that shares the disk may have a process of the same number.
+static unsigned host_digits(void)
 {
-    out->fd = -1;
-    out->path[0] = '\0';
-    if (snprintf(out->final_path, sizeof out->final_path, "%s", final_path) >=
-        (int)sizeof out->final_path - 40) {
+    char name[256] = "";
+    unsigned digits = 0;
+    (void)gethostname(name, sizeof name - 1);
+    for (const char *c = name; *c; c++) {
+        digits = digits * 31 + (unsigned char)*c;
+    }
+    return digits & 0xffff;
+}
+
+tess_status tess_temp_name(const char *final_path, char *name, size_t capacity)
+{
+    static atomic_uint n_name;
+    const unsigned number = atomic_fetch_add(&n_name, 1) & 0xffff;
+    if ((size_t)snprintf(name, capacity, "%s.tmp.%ld.%04x%04x", final_path, (long)getpid(),
+                         host_digits(), number) >= capacity) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", final_path);
     }
-    for (unsigned attempt = 0; attempt < 16; attempt++) {
-        const unsigned random = (unsigned)(tess_now_ns() >> 4) * 2654435761u + attempt;
-        snprintf(out->path, sizeof out->path, "%s.tmp.%ld.%08x", final_path, (long)getpid(),
-                 random);
+    return TESS_OK;
+}
+
+tess_status tess_temp_file_create(const char *final_path, unsigned mode, tess_temp_file *out)
+{
+    *out = (tess_temp_file){.fd = -1};
+    tess_temp_file_sweep(final_path);
+    for (int attempt = 0; attempt < 16; attempt++) {
+        const tess_status status = tess_temp_name(final_path, out->path, sizeof out->path);
+        if (status != TESS_OK) {
+            out->path[0] = '\0';
+            return status;
+        }
         out->fd = open(out->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
         if (out->fd >= 0) {
+            snprintf(out->final_path, sizeof out->final_path, "%s", final_path);
             return TESS_OK;
         }
         if (errno != EEXIST && errno != EINTR) {
@@ -261,20 +283,41 @@ void tess_temp_file_discard(tess_temp_file *file)
     }
 }
 
-// The pid in "<name>.tmp.<pid>.<8 hex digits>", where <name> is or begins with base and a dot;
-// 0 for other names.
+// The pid in a name that tess_temp_name() makes on this machine of base, or of base, a dot and
+// more; 0 for other names.
 static long owner_of_temporary(const char *entry, const char *base)
 {
     const size_t n = strlen(base);
     const char *mark = strstr(entry, ".tmp.");
+    char host[8];
     if (strncmp(entry, base, n) != 0 || entry[n] != '.' || !mark || mark < entry + n) {
         return 0;
     }
     char *end = NULL;
     const long pid = strtol(mark + 5, &end, 10);
-    const bool is_ours =
-        pid > 0 && *end == '.' && strspn(end + 1, "0123456789abcdef") == 8 && end[9] == '\0';
+    snprintf(host, sizeof host, ".%04x", host_digits());
+    const bool is_ours = pid > 0 && strncmp(end, host, 5) == 0 &&
+                         strspn(end + 1, "0123456789abcdef") == 8 && end[9] == '\0';
     return is_ours ? pid : 0;
+}
+
+// A file, or a folder of files.
+static void remove_temporary(int directory, const char *name)
+{
+    if (unlinkat(directory, name, 0) == 0 || (errno != EISDIR && errno != EPERM)) {
+        return;
+    }
+    const int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *inside = fd >= 0 ? fdopendir(fd) : NULL;
+    for (struct dirent *entry; inside && (entry = readdir(inside)) != NULL;) {
+        unlinkat(dirfd(inside), entry->d_name, 0);
+    }
+    if (inside) {
+        closedir(inside);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+    unlinkat(directory, name, AT_REMOVEDIR);
 }
 
 void tess_temp_file_sweep(const char *final_path)
@@ -293,7 +336,7 @@ void tess_temp_file_sweep(const char *final_path)
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
         const long pid = owner_of_temporary(entry->d_name, slash ? slash + 1 : final_path);
         if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
-            unlinkat(dirfd(directory), entry->d_name, 0);
+            remove_temporary(dirfd(directory), entry->d_name);
         }
     }
     closedir(directory);
@@ -301,10 +344,14 @@ void tess_temp_file_sweep(const char *final_path)
 
 tess_status tess_file_write_text(const char *path, const char *text, int overwrite)
 {
+    return tess_file_write_whole(path, text, strlen(text), overwrite);
+}
+
+tess_status tess_file_write_whole(const char *path, const void *bytes, size_t n, int overwrite)
+{
     tess_temp_file file;
-    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &file));
-    const tess_status status = tess_file_write_at(file.fd, file.path, text, strlen(text), 0);
+    const tess_status status = tess_file_write_at(file.fd, file.path, bytes, n, 0);
     if (status != TESS_OK) {
         tess_temp_file_discard(&file);
         return status;

@@ -21,11 +21,12 @@ TESS_MUST_CHECK tess_status tess_file_write_at(int fd, const char *path, const v
 // A file under a temporary name in the directory of its final one.
 typedef struct tess_temp_file {
     int fd;          // -1: closed
-    char path[1024]; // "<final>.tmp.<pid>.<random>"
+    char path[1024]; // as tess_temp_name() makes it
     char final_path[1024];
 } tess_temp_file;
 
-// mode 0600 for private state, 0666 (less the umask) for results.
+// mode 0600 for private state, 0666 (less the umask) for results. Sweeps what killed processes left
+// of the same file.
 TESS_MUST_CHECK tess_status tess_temp_file_create(const char *final_path, unsigned mode,
                                                   tess_temp_file *out);
 // fdatasync, close, rename, fsync of the directory. On failure the temporary is removed and the
@@ -34,8 +35,12 @@ TESS_MUST_CHECK tess_status tess_temp_file_commit(tess_temp_file *file, int over
 // Closes and removes what was not committed. Safe to call twice.
 void tess_temp_file_discard(tess_temp_file *file);
 
-// Removes temporaries of final_path, and of files named after it (final_path.json ...), whose
-// process is gone from this machine: what a killed run left.
+// "<final>.tmp.<pid>.<host and number>": a name beside the final one that no other process and no
+// other call gives. TESS_E_CREATE where it is too long.
+TESS_MUST_CHECK tess_status tess_temp_name(const char *final_path, char *name, size_t capacity);
+
+// Removes files and folders of such names, of final_path and of files named after it
+// (final_path.json ...), whose process is gone from this machine: what a killed run left.
 void tess_temp_file_sweep(const char *final_path);
 
 // Renames path to final_path as above, for files written elsewhere (the directory is synced).
@@ -44,7 +49,9 @@ TESS_MUST_CHECK tess_status tess_file_rename(const char *path, const char *final
 TESS_MUST_CHECK tess_status tess_file_sync(int fd, const char *path);
 TESS_MUST_CHECK tess_status tess_file_resize(int fd, const char *path, uint64_t bytes);
 
-// Whole small text written atomically.
+// A whole small file, or text, written atomically.
+TESS_MUST_CHECK tess_status tess_file_write_whole(const char *path, const void *bytes, size_t n,
+                                                  int overwrite);
 TESS_MUST_CHECK tess_status tess_file_write_text(const char *path, const char *text, int overwrite);
 
 // Makes a folder and every folder on the way to it, as far as they are not there.

@@ -109,13 +109,18 @@ static void write_event(tess_json *json, const tess_tracer *tracer, const tess_s
     tess_json_object_end(json);
 }
 
-tess_status tess_tracer_write(tess_tracer *tracer, const char *path)
+tess_status tess_tracer_write(tess_tracer *tracer, const char *path, const char *origin)
 {
     tess_json *json = NULL;
     TESS_TRY(tess_json_create_on(tracer->heap, 0, &json));
     pthread_mutex_lock(&tracer->mutex);
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "displayTimeUnit", "ms");
+    if (origin) {
+        tess_json_object_begin(json, "otherData"); // where viewers look for what was traced
+        tess_json_raw(json, "tessera_provenance", origin);
+        tess_json_object_end(json);
+    }
     tess_json_int(json, "dropped_events", tracer->n_dropped);
     tess_json_array_begin(json, "traceEvents");
     for (int64_t i = 0; tracer->events && i < tracer->n_event; i++) {

@@ -58,6 +58,7 @@ tess_span tess_span_begin(tess_tracer *tracer, const char *name);
 void tess_span_end(tess_span *span, double bytes, double flops);
 
 // Chrome trace-event JSON (opens in Perfetto and Chromium), written atomically.
-TESS_MUST_CHECK tess_status tess_tracer_write(tess_tracer *tracer, const char *path);
+TESS_MUST_CHECK tess_status tess_tracer_write(tess_tracer *tracer, const char *path,
+                                              const char *origin);
 
 #endif

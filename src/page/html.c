@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "page/html_parts.h"
+#include "runtime/origin.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -74,14 +75,38 @@ static void element(tess_html *html, const char *tag, const char *text)
     tess_text_printf(&html->text, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
-void tess_html_begin(tess_html *html, tess_heap *heap, const char *title)
+// JSON inside a comment: nothing in it ends the comment or looks like an element.
+static void write_origin(tess_html *html, tess_context *ctx, const char *stage)
 {
-    tess_text_init(&html->text, heap);
+    char *origin = NULL;
+    size_t bytes = 0;
+    if (tess_origin_make(ctx, &(tess_origin){.stage = stage, .with_run = true}, &origin, &bytes) !=
+        TESS_OK) {
+        html->text.no_memory = true;
+        return;
+    }
+    tess_text_add(&html->text, "<!-- " TESS_ORIGIN_NAME " ");
+    for (const char *c = origin; *c; c++) {
+        const bool is_plain = *c != '<' && *c != '>' && !(*c == '-' && c > origin && c[-1] == '-');
+        if (is_plain) {
+            tess_text_append(&html->text, c, 1);
+        } else {
+            tess_text_printf(&html->text, "\\u%04x", (unsigned)*c);
+        }
+    }
+    tess_text_add(&html->text, " -->\n");
+    tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
+}
+
+void tess_html_begin(tess_html *html, tess_context *ctx, const char *stage, const char *title)
+{
+    tess_text_init(&html->text, &ctx->heap);
     tess_text_add(&html->text,
                   "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                   "style-src 'unsafe-inline'; img-src data:\">\n");
+    write_origin(html, ctx, stage);
     element(html, "title", title);
     tess_text_add(&html->text, "<style>");
     tess_text_add(&html->text, STYLE);

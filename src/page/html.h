@@ -3,12 +3,14 @@
 #define TESS_PAGE_HTML_H
 
 #include "base/text.h"
+#include "runtime/context.h"
 
 typedef struct tess_html {
     tess_text text;
 } tess_html;
 
-void tess_html_begin(tess_html *html, tess_heap *heap, const char *title);
+// stage: what the page reports on, for its provenance.
+void tess_html_begin(tess_html *html, tess_context *ctx, const char *stage, const char *title);
 void tess_html_destroy(tess_html *html);
 
 void tess_html_heading(tess_html *html, const char *heading);

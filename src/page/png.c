@@ -2,6 +2,7 @@
 
 #include "base/crc32.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "runtime/pack.h"
 
 #include <stdbool.h>
@@ -16,7 +17,8 @@ enum {
     COLOURED = 2, // kinds of pixels
     INDEXED = 3,
     FILTER_NONE = 0,
-    FILTER_UP = 2
+    FILTER_UP = 2,
+    TEXT_FLAGS = 4 // not packed, no method, no language, no translation
 };
 
 static void put_u32(uint8_t *at, uint64_t value)
@@ -32,7 +34,7 @@ static uint8_t *put_chunk(uint8_t *at, const char *type, const void *data, size_
     put_u32(at, bytes);
     memcpy(at + 4, type, 4);
     if (bytes > 0) {
-        memcpy(at + 8, data, bytes);
+        memmove(at + 8, data, bytes);
     }
     put_u32(at + 8 + bytes, tess_crc32_bytes(0, at + 4, bytes + 4));
     return at + CHUNK_EXTRA_BYTES + bytes;
@@ -52,12 +54,30 @@ static void filter(const tess_png *picture, int64_t row_bytes, uint8_t *rows)
     }
 }
 
+// A text in UTF-8 under the name of provenance.
+static size_t origin_bytes(const tess_png *picture)
+{
+    return picture->origin ? sizeof TESS_ORIGIN_NAME + TEXT_FLAGS + strlen(picture->origin) : 0;
+}
+
+static uint8_t *put_origin(uint8_t *at, const tess_png *picture)
+{
+    const size_t n_name = sizeof TESS_ORIGIN_NAME; // with its zero
+    const size_t bytes = origin_bytes(picture);
+    uint8_t *data = at + 8;
+    memcpy(data, TESS_ORIGIN_NAME, n_name);
+    memset(data + n_name, 0, TEXT_FLAGS);
+    memcpy(data + n_name + TEXT_FLAGS, picture->origin, bytes - n_name - TEXT_FLAGS);
+    return put_chunk(at, "iTXt", data, bytes);
+}
+
 static tess_status assemble(tess_heap *heap, const tess_png *picture, const uint8_t *packed,
                             size_t packed_bytes, uint8_t **file, size_t *bytes)
 {
     static const uint8_t signature[SIGNATURE_BYTES] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     *bytes = SIGNATURE_BYTES + HEADER_BYTES + packed_bytes + 3 * CHUNK_EXTRA_BYTES +
-             (picture->palette ? PALETTE_BYTES + CHUNK_EXTRA_BYTES : 0);
+             (picture->palette ? PALETTE_BYTES + CHUNK_EXTRA_BYTES : 0) +
+             (picture->origin ? origin_bytes(picture) + CHUNK_EXTRA_BYTES : 0);
     *file = tess_heap_alloc(heap, *bytes, TESS_TAG_IO, "a picture");
     if (!*file) {
         return TESS_E_MEMORY;
@@ -67,6 +87,9 @@ static tess_status assemble(tess_heap *heap, const tess_png *picture, const uint
     put_u32(header + 4, (uint64_t)picture->height);
     memcpy(*file, signature, SIGNATURE_BYTES);
     uint8_t *at = put_chunk(*file + SIGNATURE_BYTES, "IHDR", header, HEADER_BYTES);
+    if (picture->origin) {
+        at = put_origin(at, picture);
+    }
     if (picture->palette) {
         at = put_chunk(at, "PLTE", picture->palette, PALETTE_BYTES);
     }

@@ -42,7 +42,6 @@ tess_status tess_bundle_begin(tess_context *ctx, const char *path,
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
     // The format writes by name: reserve a temporary one and let it fill that file.
-    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &out->file));
     const tess_status status = out->format->write_many(&ctx->host, out->file.path, inputs, n_input);
     if (status != TESS_OK) {
@@ -77,6 +76,19 @@ tess_status tess_bundle_write(tess_context *ctx, const char *path,
     tess_bundle_writer writer;
     TESS_TRY(tess_bundle_begin(ctx, path, inputs, n_input, overwrite, &writer));
     return tess_bundle_commit(&writer);
+}
+
+tess_status tess_bundle_write_from(tess_context *ctx, const tess_origin *origin, const char *path,
+                                   tess_format_writer_input *inputs, int64_t n_input, int overwrite)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    TESS_TRY(tess_origin_make(ctx, origin, &text, &bytes));
+    inputs[0].provenance = text;
+    const tess_status status = tess_bundle_write(ctx, path, inputs, n_input, overwrite);
+    inputs[0].provenance = NULL;
+    tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return status;
 }
 
 static tess_status grow(tess_bundle *bundle)

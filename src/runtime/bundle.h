@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "runtime/context.h"
+#include "runtime/origin.h"
 #include "tessera/io.h"
 #include "tessera/sys/format.h"
 
@@ -14,6 +15,12 @@
 TESS_MUST_CHECK tess_status tess_bundle_write(tess_context *ctx, const char *path,
                                               const tess_format_writer_input *inputs,
                                               int64_t n_input, int overwrite);
+
+// The same, with where the file comes from as the provenance of the first.
+TESS_MUST_CHECK tess_status tess_bundle_write_from(tess_context *ctx, const tess_origin *origin,
+                                                   const char *path,
+                                                   tess_format_writer_input *inputs,
+                                                   int64_t n_input, int overwrite);
 
 // The same array by array, for those that are not all in memory at once. Ends with commit, or with
 // discard, which is safe after a failed begin or commit.

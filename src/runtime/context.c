@@ -5,6 +5,7 @@
 #include "base/struct_read.h"
 #include "runtime/budget.h"
 #include "runtime/device.h"
+#include "runtime/origin.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,17 +60,26 @@ static void register_builtins(tess_context *ctx, const tess_builtins *builtins)
     }
 }
 
+static tess_status keep_text(tess_context *ctx, const char *text, char **kept)
+{
+    *kept = text ? tess_heap_strdup(&ctx->heap, text, TESS_TAG_CONTEXT) : NULL;
+    return !text || *kept ? TESS_OK : TESS_E_MEMORY;
+}
+
+static void free_text(tess_context *ctx, char *text)
+{
+    if (text) {
+        tess_heap_free(&ctx->heap, text, strlen(text) + 1, TESS_TAG_CONTEXT);
+    }
+}
+
 // Everything that can fail once the context exists.
 static tess_status fill(tess_context *ctx, const tess_context_config *config)
 {
     TESS_TRY(tess_tracer_init(&ctx->tracer, &ctx->heap, config->profile != 0,
                               config->trace_path != NULL));
-    if (config->trace_path) {
-        ctx->trace_path = tess_heap_strdup(&ctx->heap, config->trace_path, TESS_TAG_CONTEXT);
-        if (!ctx->trace_path) {
-            return TESS_E_MEMORY;
-        }
-    }
+    TESS_TRY(keep_text(ctx, config->trace_path, &ctx->trace_path));
+    TESS_TRY(keep_text(ctx, config->command_line, &ctx->command_line));
     tess_machine_read(&ctx->machine);
     TESS_TRY(tess_budget_threads(&ctx->machine, config->n_thread, &ctx->n_thread,
                                  &ctx->n_thread_origin));
@@ -142,9 +152,8 @@ void tess_context_destroy(tess_context *ctx)
     tess_device_close(&ctx->cpu);
     tess_pool_destroy(ctx->pool);
     tess_heap_free(&ctx->heap, ctx->profile_text, ctx->profile_bytes, TESS_TAG_CONTEXT);
-    if (ctx->trace_path) {
-        tess_heap_free(&ctx->heap, ctx->trace_path, strlen(ctx->trace_path) + 1, TESS_TAG_CONTEXT);
-    }
+    free_text(ctx, ctx->trace_path);
+    free_text(ctx, ctx->command_line);
     if (ctx->tracer.heap) {
         tess_tracer_destroy(&ctx->tracer);
     }
@@ -206,7 +215,16 @@ void tess_context_memory(const tess_context *ctx, uint64_t *now_bytes, uint64_t 
 tess_status tess_context_trace_write(tess_context *ctx)
 {
     tess_error_clear();
-    return ctx->trace_path ? tess_tracer_write(&ctx->tracer, ctx->trace_path) : TESS_OK;
+    char *origin = NULL;
+    size_t bytes = 0;
+    if (!ctx->trace_path) {
+        return TESS_OK;
+    }
+    TESS_TRY(
+        tess_origin_make(ctx, &(tess_origin){.stage = "trace", .with_run = true}, &origin, &bytes));
+    const tess_status status = tess_tracer_write(&ctx->tracer, ctx->trace_path, origin);
+    tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
+    return status;
 }
 
 tess_status tess_json_create(tess_context *ctx, int indent, tess_json **out)

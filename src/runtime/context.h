@@ -69,6 +69,7 @@ struct tess_context {
     char *profile_text;
     size_t profile_bytes;
     char *trace_path;
+    char *command_line;
 
     tess_backend_slot backends[TESS_MAX_BACKENDS];
     int32_t n_backend;

@@ -2,7 +2,9 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/module.h"
+#include "runtime/origin.h"
 #include "runtime/source.h"
+#include "runtime/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,6 +177,43 @@ static tess_status sidecar_provenance(tess_context *ctx, const char *path, const
     return hand_out(ctx, buffer, (size_t)bytes + 1, text);
 }
 
+// The first bytes of a file, unpacked if they are packed.
+static tess_status read_reach(tess_context *ctx, int fd, const char *path, uint64_t bytes,
+                              char *reach, size_t *n)
+{
+    static const uint8_t gzip[2] = {0x1f, 0x8b};
+    *n = bytes < TESS_ORIGIN_REACH ? (size_t)bytes : TESS_ORIGIN_REACH;
+    TESS_TRY(tess_file_read_at(fd, path, reach, *n, 0));
+    if (*n < sizeof gzip || memcmp(reach, gzip, sizeof gzip) != 0) {
+        return TESS_OK;
+    }
+    tess_unpacker *unpacker = NULL;
+    TESS_TRY(tess_unpacker_open(&ctx->heap, fd, path, 0, bytes, &unpacker));
+    const tess_status status = tess_unpacker_read(unpacker, reach, TESS_ORIGIN_REACH, n);
+    tess_unpacker_close(unpacker);
+    return status;
+}
+
+// Of files that are no arrays: pages, models, tables, recordings.
+static tess_status embedded_provenance(tess_context *ctx, const char *path, char **text)
+{
+    int fd = -1;
+    uint64_t bytes = 0;
+    size_t n = 0;
+    size_t length = 0;
+    TESS_TRY(tess_file_open_read(path, &fd, &bytes, NULL));
+    char *reach = tess_heap_alloc(&ctx->heap, TESS_ORIGIN_REACH, TESS_TAG_IO, "provenance");
+    tess_status status = reach ? read_reach(ctx, fd, path, bytes, reach, &n) : TESS_E_MEMORY;
+    const char *found = status == TESS_OK ? tess_origin_find(reach, n, &length) : NULL;
+    if (found) {
+        *text = strndup(found, length);
+        status = *text ? TESS_OK : tess_error_set(TESS_E_MEMORY, "no memory for provenance");
+    }
+    tess_heap_free(&ctx->heap, reach, TESS_ORIGIN_REACH, TESS_TAG_IO);
+    close(fd);
+    return status;
+}
+
 tess_status tess_file_provenance(tess_context *ctx, const char *path, char **text)
 {
     tess_error_clear();
@@ -184,7 +223,12 @@ tess_status tess_file_provenance(tess_context *ctx, const char *path, char **tex
     if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
         return sidecar_provenance(ctx, path, "/provenance.json", text);
     }
-    TESS_TRY(tess_format_of_file(ctx, path, &table));
+    const tess_status known = tess_format_of_file(ctx, path, &table);
+    if (known == TESS_E_FORMAT) {
+        tess_error_clear();
+        return embedded_provenance(ctx, path, text);
+    }
+    TESS_TRY(known);
     if (!table->provenance) {
         return sidecar_provenance(ctx, path, ".json", text);
     }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "runtime/source.h"
 
 #include <stdio.h>
@@ -54,15 +55,6 @@ static void write_settings(tess_json *json, const char *settings)
     tess_json_object_end(json);
 }
 
-static void write_machine(tess_json *json, const tess_context *ctx)
-{
-    tess_json_text(json, "device", ctx->device->info.id);
-    tess_json_text(json, "device_name", ctx->device->info.name);
-    tess_json_text(json, "isa", ctx->isa);
-    tess_json_int(json, "threads", ctx->n_thread);
-    tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);
-}
-
 tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, char **text,
                                  size_t *bytes)
 {
@@ -76,14 +68,11 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     char now[32];
     tess_utc_text(now, sizeof now);
     tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.provenance/1");
-    tess_json_text(json, "tessera", TESS_VERSION);
-    tess_json_text(json, "commit", tess_build_commit());
-    tess_json_text(json, "stage", p->plan->ops->name);
+    tess_origin_head(json, p->plan->ops->name);
     tess_json_text(json, "identity", p->identity);
-    tess_json_text(json, "command_line", p->command_line);
+    tess_json_text(json, "command_line", tess_origin_command(ctx, p->command_line));
     write_settings(json, p->plan->settings);
-    write_machine(json, ctx);
+    tess_origin_machine(json, ctx);
     tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
     tess_json_text(json, "strategy_reason", plan->reason);
     tess_json_int(json, "items", plan->n_item);

@@ -107,7 +107,6 @@ static tess_status fill_file_sink(tess_sink *sink, const char *path, const tess_
     }
     TESS_TRY(tess_format_for_writing(ctx, path, &sink->format));
     TESS_TRY(refuse_existing(sink)); // said now rather than after hours of work
-    tess_temp_file_sweep(path);
     return tess_spool_create(path, &sink->array, &sink->spool);
 }
 

@@ -78,11 +78,11 @@ static void trace_is_json_with_every_event(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, trace_many, &tracer), 0);
     }
     // Writing while others record is allowed.
-    assert_ok(tess_tracer_write(&tracer, unit_path("trace.json")));
+    assert_ok(tess_tracer_write(&tracer, unit_path("trace.json"), NULL));
     for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
         pthread_join(threads[i], NULL);
     }
-    assert_ok(tess_tracer_write(&tracer, unit_path("trace.json")));
+    assert_ok(tess_tracer_write(&tracer, unit_path("trace.json"), NULL));
     char *text = unit_read_file(unit_path("trace.json"), NULL);
     size_t at = 0;
     if (!unit_is_json(text, &at)) {
@@ -122,7 +122,8 @@ static void a_trace_that_cannot_be_written_says_so(void **state)
     (void)state;
     tess_tracer tracer;
     assert_ok(tess_tracer_init(&tracer, &heap, false, true));
-    assert_fails(tess_tracer_write(&tracer, unit_path("no/folder.json")), TESS_E_CREATE, "no/");
+    assert_fails(tess_tracer_write(&tracer, unit_path("no/folder.json"), NULL), TESS_E_CREATE,
+                 "no/");
     tess_tracer_destroy(&tracer);
     unit_allocator allocator;
     unit_allocator_init(&allocator, 1);

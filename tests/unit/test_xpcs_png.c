@@ -42,7 +42,7 @@ static void pixels_come_back(void **state)
         }
         uint8_t *png = NULL;
         size_t bytes = 0;
-        const tess_png picture = {width, height, rgb, NULL};
+        const tess_png picture = {.width = width, .height = height, .pixels = rgb};
         assert_ok(tess_png_encode(&ctx->heap, &picture, &png, &bytes));
         png_image image;
         png_decode(png, bytes, &image);
@@ -63,7 +63,7 @@ static void palettes_colour_pixels(void **state)
     for (int i = 0; i < 256 * 3; i++) {
         palette[i] = (uint8_t)(i * 31);
     }
-    const tess_png picture = {3, 2, pixels, palette};
+    const tess_png picture = {.width = 3, .height = 2, .pixels = pixels, .palette = palette};
     uint8_t *png = NULL;
     size_t bytes = 0;
     assert_ok(tess_png_encode(&ctx->heap, &picture, &png, &bytes));
@@ -105,8 +105,8 @@ static void sizes_are_checked(void **state)
     uint8_t rgb[3] = {0};
     uint8_t *png = NULL;
     size_t bytes = 0;
-    const tess_png flat = {0, 1, rgb, NULL};
-    const tess_png high = {1, 1 << 20, rgb, NULL};
+    const tess_png flat = {.width = 0, .height = 1, .pixels = rgb};
+    const tess_png high = {.width = 1, .height = 1 << 20, .pixels = rgb};
     assert_fails(tess_png_encode(&ctx->heap, &flat, &png, &bytes), TESS_E_ARGUMENT, "0 x 1");
     assert_fails(tess_png_encode(&ctx->heap, &high, &png, &bytes), TESS_E_ARGUMENT, "1 x 1048576");
 }

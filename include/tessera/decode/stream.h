@@ -26,7 +26,7 @@ typedef struct tess_decode_stream_config {
     const char *checkpoint_dir; /* NULL: none */
     double checkpoint_every_s;  /* 60; 0: after every chunk */
     int64_t n_chunk;            /* 0: from the memory limit; changes no result */
-    const char *command_line;   /* for provenance; NULL: "" */
+    const char *command_line;   /* for provenance; NULL: the context's */
     const double *design;       /* [T][n_coefficient]; NULL: stationary */
     const tess_decode_recording_info *recording; /* true position for the file; may be NULL */
 } tess_decode_stream_config;

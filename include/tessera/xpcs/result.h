@@ -139,7 +139,7 @@ typedef struct tess_xpcs_write_config {
     int32_t figures;          /* 1: PNG maps of measured, fitted and residual */
     int32_t hdf5;             /* result.h5 with everything: 0 no, 1 yes, -1: if HDF5 is there */
     int32_t report;           /* 1: report.html */
-    const char *command_line; /* for provenance; NULL: "" */
+    const char *command_line; /* for provenance; NULL: the context's */
 } tess_xpcs_write_config;
 
 TESS_API void tess_xpcs_write_config_init(tess_xpcs_write_config *config, size_t struct_size);

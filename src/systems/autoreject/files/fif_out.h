@@ -56,7 +56,8 @@ void tess_ar_fif_set_f32(uint8_t *bytes, double value);
 
 // fif_write_info.c: measurement info and what belongs to it.
 TESS_MUST_CHECK tess_status tess_ar_fif_write_info(tess_ar_fif_out *out,
-                                                   tess_autoreject_epochs *epochs);
+                                                   tess_autoreject_epochs *epochs,
+                                                   const char *provenance);
 // fif_write.c with a limit on the bytes of samples in a part.
 TESS_MUST_CHECK tess_status tess_ar_fif_write_parts(tess_context *ctx,
                                                     tess_autoreject_epochs *epochs,

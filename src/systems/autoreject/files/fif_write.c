@@ -328,11 +328,8 @@ static tess_status write_part(writer *w, tess_ar_fif_out *out, int64_t part)
     tess_ar_fif_put_block(out, TESS_AR_FIF_BLOCK_START, TESS_AR_FIF_B_MEAS);
     put_id(w, out, measurement, TESS_AR_FIF_BLOCK_ID);
     put_id(w, out, measurement, TESS_AR_FIF_PARENT_BLOCK_ID);
-    TESS_TRY(tess_ar_fif_write_info(out, w->epochs));
+    TESS_TRY(tess_ar_fif_write_info(out, w->epochs, w->config->provenance));
     tess_ar_fif_put_block(out, TESS_AR_FIF_BLOCK_START, TESS_AR_FIF_B_PROCESSED);
-    if (w->config->provenance) { // a place where MNE looks for nothing
-        tess_ar_fif_put_text(out, TESS_AR_FIF_COMMENT, w->config->provenance);
-    }
     tess_ar_fif_put_block(out, TESS_AR_FIF_BLOCK_START, TESS_AR_FIF_B_EPOCHS);
     put_annotations(w, out);
     TESS_TRY(put_events(w, out, first, n));

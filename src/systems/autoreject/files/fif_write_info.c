@@ -1,6 +1,7 @@
 // The measurement info of a file that is written: the source's own, or made from the sensors.
 #include "base/status.h"
 #include "base/text.h"
+#include "runtime/origin.h"
 #include "systems/autoreject/files/fif_out.h"
 
 #include <math.h>
@@ -18,6 +19,8 @@ typedef struct info_out {
     tess_autoreject_epochs *epochs;
     const tess_ar_fif_source *source; // NULL: not a FIF file
     channel_out *channels;
+    const char *provenance; // NULL: none
+    bool is_edited;
     bool has_long_names;
     int64_t n_record; // records and blocks of channels copied so far
     int64_t n_block;
@@ -271,6 +274,41 @@ static tess_status put_bads(tess_ar_fif_out *out, const info_out *w)
     return status;
 }
 
+// MNE keeps the description of a measurement, whatever it does with the file. One that is there
+// stays, without the provenance of the source.
+static tess_status put_description(tess_ar_fif_out *out, const info_out *w)
+{
+    const tess_ar_fif_source *source = w->source;
+    const tess_ar_fif_tag *tag =
+        source ? tess_ar_fif_tag_in(source->file, source->info_block, TESS_AR_FIF_COMMENT, NULL)
+               : NULL;
+    char none[] = "";
+    char *old = none;
+    const char *chars = NULL;
+    tess_text text;
+    if (!w->provenance) {
+        return TESS_OK;
+    }
+    if (tag) {
+        TESS_TRY(tess_ar_fif_read_text(source->file, tag, w->epochs, &old));
+    }
+    const char *end = strstr(old, TESS_ORIGIN_NAME);
+    size_t n = end ? (size_t)(end - old) : strlen(old);
+    while (n > 0 && old[n - 1] == '\n') {
+        n--;
+    }
+    tess_text_init(&text, &out->ctx->heap);
+    tess_text_append(&text, old, n);
+    tess_text_add(&text, n > 0 ? "\n" TESS_ORIGIN_NAME " " : TESS_ORIGIN_NAME " ");
+    tess_text_add(&text, w->provenance);
+    const tess_status status = tess_text_finish(&text, &chars);
+    if (status == TESS_OK) {
+        tess_ar_fif_put_text(out, TESS_AR_FIF_COMMENT, chars);
+    }
+    tess_text_destroy(&text);
+    return status;
+}
+
 static tess_status make_info(tess_ar_fif_out *out, info_out *w)
 {
     const tess_autoreject_sensors *sensors = &w->epochs->sensors;
@@ -300,6 +338,7 @@ static tess_status make_info(tess_ar_fif_out *out, info_out *w)
         put_long(out, &sensors->channels[c], w->channels[c].record);
     }
     TESS_TRY(put_bads(out, w));
+    TESS_TRY(put_description(out, w));
     tess_ar_fif_put_block(out, TESS_AR_FIF_BLOCK_END, TESS_AR_FIF_B_MEAS_INFO);
     return TESS_OK;
 }
@@ -310,7 +349,11 @@ static bool edit_tag(void *user, tess_ar_fif_out *out, const tess_ar_fif_tag *ta
     info_out *w = user;
     const tess_ar_fif_file *file = w->source->file;
     const bool is_own = tag->block == w->source->info_block;
-    if (tag->kind != TESS_AR_FIF_CH_INFO || !is_own || w->n_record >= w->epochs->sensors.n_chan) {
+    if (tag->kind == TESS_AR_FIF_COMMENT && is_own) {
+        return w->provenance != NULL; // written anew at the end
+    }
+    if (!w->is_edited || tag->kind != TESS_AR_FIF_CH_INFO || !is_own ||
+        w->n_record >= w->epochs->sensors.n_chan) {
         return false;
     }
     channel_out *channel = &w->channels[w->n_record];
@@ -327,6 +370,9 @@ static bool edit_block(void *user, tess_ar_fif_out *out, int64_t block)
 {
     info_out *w = user;
     const int32_t kind = w->source->file->blocks[block].kind;
+    if (!w->is_edited) {
+        return false;
+    }
     if (kind == TESS_AR_FIF_B_CH_INFO && w->n_block < w->n_record) {
         put_long(out, &w->epochs->sensors.channels[w->n_block], w->channels[w->n_block].record);
         w->n_block++;
@@ -339,11 +385,17 @@ static bool edit_block(void *user, tess_ar_fif_out *out, int64_t block)
 static void edit_end(void *user, tess_ar_fif_out *out, int64_t block)
 {
     info_out *w = user;
-    if (block == w->source->info_block) {
+    tess_status status = TESS_OK;
+    if (block != w->source->info_block) {
+        return;
+    }
+    if (w->is_edited) {
         put_points(out, &w->epochs->sensors);
-        if (put_bads(out, w) != TESS_OK) {
-            out->status = TESS_E_MEMORY;
-        }
+        status = put_bads(out, w);
+    }
+    status = status == TESS_OK ? put_description(out, w) : status;
+    if (status != TESS_OK && out->status == TESS_OK) {
+        out->status = status;
     }
 }
 
@@ -384,7 +436,8 @@ static tess_status copy_info(tess_ar_fif_out *out, info_out *w)
 {
     const tess_ar_fif_file *file = w->source->file;
     const tess_ar_fif_edit edit = {w, edit_block, edit_tag, edit_end};
-    tess_ar_fif_copy_block(out, file, w->source->info_block, is_edited(w) ? &edit : NULL);
+    w->is_edited = is_edited(w);
+    tess_ar_fif_copy_block(out, file, w->source->info_block, &edit);
     const int64_t history = tess_ar_fif_block_in(file, 0, TESS_AR_FIF_B_HISTORY, -1);
     if (history >= 0) {
         tess_ar_fif_copy_block(out, file, history, NULL);
@@ -392,10 +445,11 @@ static tess_status copy_info(tess_ar_fif_out *out, info_out *w)
     return TESS_OK;
 }
 
-tess_status tess_ar_fif_write_info(tess_ar_fif_out *out, tess_autoreject_epochs *epochs)
+tess_status tess_ar_fif_write_info(tess_ar_fif_out *out, tess_autoreject_epochs *epochs,
+                                   const char *provenance)
 {
     const size_t bytes = (size_t)epochs->sensors.n_chan * sizeof(channel_out);
-    info_out w = {.epochs = epochs, .source = epochs->fif};
+    info_out w = {.epochs = epochs, .source = epochs->fif, .provenance = provenance};
     w.channels = tess_heap_alloc_zero(&out->ctx->heap, bytes, TESS_TAG_IO, "channels");
     if (!w.channels) {
         return TESS_E_MEMORY;

@@ -1,6 +1,7 @@
 // Writing epochs: what all formats have in common, and plain arrays.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/origin.h"
 #include "runtime/spool.h"
 #include "systems/autoreject/files/recording.h"
 #include "systems/autoreject/progress.h"
@@ -183,11 +184,31 @@ static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, 
     return status;
 }
 
+static tess_status write_epochs(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
+                                const tess_autoreject_write_config *config, int64_t n_kept)
+{
+    const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
+    if (ends_with(path, ".fif") || ends_with(path, ".fif.gz")) {
+        return tess_ar_fif_write(ctx, epochs, path, config);
+    }
+    if (ends_with(path, ".npy")) {
+        return write_npy(ctx, epochs, path, config, shape);
+    }
+    if (ends_with(path, ".npz")) {
+        return write_npz(ctx, epochs, path, config, shape);
+    }
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .npy or .npz", path);
+}
+
 tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epochs *epochs,
                                          const char *path,
                                          const tess_autoreject_write_config *given)
 {
     tess_error_clear();
+    const char *input = epochs->info.path;
+    const tess_origin origin = {.stage = "autoreject.epochs", .inputs = {input[0] ? input : NULL}};
+    char *text = NULL;
+    size_t bytes = 0;
     tess_autoreject_write_config config;
     tess_autoreject_write_config_init(&config, sizeof config);
     if (given) {
@@ -199,15 +220,11 @@ tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epoc
                   (long long)epochs->info.n_epoch);
     }
     TESS_TRY(check_not_input(epochs, path));
-    if (ends_with(path, ".fif") || ends_with(path, ".fif.gz")) {
-        return tess_ar_fif_write(ctx, epochs, path, &config);
+    if (!config.provenance) {
+        TESS_TRY(tess_origin_make(ctx, &origin, &text, &bytes));
+        config.provenance = text;
     }
-    const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
-    if (ends_with(path, ".npy")) {
-        return write_npy(ctx, epochs, path, &config, shape);
-    }
-    if (ends_with(path, ".npz")) {
-        return write_npz(ctx, epochs, path, &config, shape);
-    }
-    TESS_FAIL(TESS_E_ARGUMENT, "%s: epochs are written as .fif, .fif.gz, .npy or .npz", path);
+    const tess_status status = write_epochs(ctx, epochs, path, &config, n_kept);
+    tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return status;
 }

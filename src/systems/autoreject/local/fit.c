@@ -377,6 +377,8 @@ static tess_status run(fit *f, tess_autoreject_epochs *epochs,
     TESS_TRY(tess_ar_setup_make(f->ctx, epochs, config, thresholds_only, f->model, &f->setup));
     TESS_TRY(check_memory(f));
     TESS_TRY(describe_model(f));
+    TESS_TRY(tess_ar_model_origin(
+        f->model, thresholds_only ? "autoreject.thresholds" : "autoreject.fit", epochs->info.path));
     TESS_TRY(tess_ar_fit_journal_open(f->ctx, &f->setup, f->model, &f->journal));
     TESS_TRY(fit_groups(f));
     tess_ar_fit_journal_finish(&f->journal);

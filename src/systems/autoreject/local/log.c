@@ -278,6 +278,11 @@ static tess_status compute(votes *v, tess_autoreject_log **out)
     const char **names = NULL;
     const int64_t n_chan = v->epochs->sensors.n_chan;
     TESS_TRY(tess_ar_log_new(v->ctx, info->n_epoch, n_chan, out, &labels, &bad_epochs, &names));
+    (*out)->input =
+        tess_blocks_copy(&(*out)->memory, info->path, (int64_t)strlen(info->path) + 1, 1, "names");
+    if (!(*out)->input) {
+        return TESS_E_MEMORY;
+    }
     memset(labels, -1, (size_t)(info->n_epoch * n_chan));
     for (int64_t c = 0; c < n_chan; c++) {
         const char *name = v->epochs->sensors.channels[c].name;

@@ -26,7 +26,8 @@ static uint32_t *wide_names(tess_blocks *memory, const tess_autoreject_log_info 
 }
 
 static tess_status save(tess_context *ctx, tess_blocks *memory,
-                        const tess_autoreject_log_info *info, const char *path, int overwrite)
+                        const tess_autoreject_log_info *info, const char *input, const char *path,
+                        int overwrite)
 {
     const int64_t n = info->n_epoch * info->n_chan;
     const int64_t shape[2] = {info->n_epoch, info->n_chan};
@@ -45,7 +46,9 @@ static tess_status save(tess_context *ctx, tess_blocks *memory,
     tess_bundle_input(&inputs[2], "ch_names", TESS_UCS4, 1, shape + 1, names);
     inputs[2].item_bytes = (int64_t)(width * sizeof *names);
     inputs[2].data_bytes = (uint64_t)info->n_chan * width * sizeof *names;
-    return tess_bundle_write(ctx, path, inputs, 3, overwrite);
+    const tess_origin origin = {.stage = "autoreject.log",
+                                .inputs = {input && input[0] ? input : NULL}};
+    return tess_bundle_write_from(ctx, &origin, path, inputs, 3, overwrite);
 }
 
 tess_status tess_autoreject_log_save(tess_context *ctx, const tess_autoreject_log *log,
@@ -54,7 +57,7 @@ tess_status tess_autoreject_log_save(tess_context *ctx, const tess_autoreject_lo
     tess_error_clear();
     tess_blocks memory;
     tess_blocks_init(&memory, &ctx->heap);
-    const tess_status status = save(ctx, &memory, &log->info, path, overwrite);
+    const tess_status status = save(ctx, &memory, &log->info, log->input, path, overwrite);
     tess_blocks_free(&memory);
     return status;
 }

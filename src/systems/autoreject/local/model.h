@@ -15,10 +15,14 @@ struct tess_autoreject_model {
     tess_text notes;
     tess_autoreject_model_info info;
     tess_autoreject_type_fit types[TESS_AUTOREJECT_N_SOLVABLE];
+    const char *origin; // provenance, in memory; NULL: none
 };
 
 // A model without types.
 TESS_MUST_CHECK tess_status tess_ar_model_new(tess_context *ctx, tess_autoreject_model **out);
+// Says what made the model; input may be NULL or "".
+TESS_MUST_CHECK tess_status tess_ar_model_origin(tess_autoreject_model *model, const char *stage,
+                                                 const char *input);
 // Adds a sentence to info.notes.
 void tess_ar_model_note(tess_autoreject_model *model, const char *format, ...) TESS_PRINTF(2, 3);
 // Copies names, picks, grids and origin into the model's memory.
@@ -44,6 +48,7 @@ struct tess_autoreject_log {
     tess_blocks memory;
     tess_text notes;
     tess_autoreject_log_info info;
+    const char *input; // path of the epochs, in memory; NULL: not known
 };
 
 // An empty log of this size, and its arrays to fill.

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json_read.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "systems/autoreject/local/model.h"
 #include "tessera/sys/json.h"
 
@@ -105,10 +106,12 @@ static void put_type(tess_json *json, const tess_autoreject_model_info *info,
     tess_json_object_end(json);
 }
 
-static void put_model(tess_json *json, const tess_autoreject_model_info *info)
+static void put_model(tess_json *json, const tess_autoreject_model *model)
 {
+    const tess_autoreject_model_info *info = &model->info;
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", SCHEMA);
+    tess_json_raw(json, TESS_ORIGIN_NAME, model->origin);
     tess_json_text(json, "tessera_version", info->tessera_version);
     put_options(json, info);
     tess_json_int(json, "n_epoch", info->n_epoch);
@@ -137,7 +140,7 @@ tess_status tess_autoreject_model_save(tess_context *ctx, const tess_autoreject_
     tess_error_clear();
     tess_json *json = NULL;
     TESS_TRY(tess_json_create(ctx, 1, &json));
-    put_model(json, &model->info);
+    put_model(json, model);
     const char *text = NULL;
     tess_status status = tess_json_finish(json, &text);
     if (status == TESS_OK) {
@@ -404,6 +407,23 @@ static tess_status read_model(const loader *l, const tess_json_value *root)
     return tess_ar_model_check(l->model, l->path);
 }
 
+// Kept as it stands: a model that is saved again comes from where it came from.
+static tess_status read_origin(loader *l, const char *text, size_t bytes)
+{
+    size_t n = 0;
+    const char *found = tess_origin_find(text, bytes, &n);
+    if (!found) {
+        return TESS_OK;
+    }
+    char *kept = tess_blocks_alloc(&l->model->memory, (int64_t)n + 1, 1, "provenance");
+    if (!kept) {
+        return TESS_E_MEMORY;
+    }
+    memcpy(kept, found, n);
+    l->model->origin = kept;
+    return TESS_OK;
+}
+
 static tess_status load(loader *l, const char *path)
 {
     int fd = -1;
@@ -424,7 +444,8 @@ static tess_status load(loader *l, const char *path)
     TESS_TRY(status);
     const tess_json_value *root = NULL;
     TESS_TRY(tess_json_parse(&l->memory, path, text, (size_t)bytes, &root));
-    return read_model(l, root);
+    TESS_TRY(read_model(l, root));
+    return read_origin(l, text, (size_t)bytes);
 }
 
 tess_status tess_autoreject_model_load(tess_context *ctx, const char *path,

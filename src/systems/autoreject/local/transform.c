@@ -1,6 +1,7 @@
 // Repairs the surviving epochs by a reject log and leaves out the others.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/origin.h"
 #include "systems/autoreject/interpolation/apply.h"
 #include "systems/autoreject/local/bins.h"
 #include "systems/autoreject/local/model.h"
@@ -227,7 +228,18 @@ static tess_status write_file(transform *t, const char *path)
     config.drop = t->drop;
     config.edit = repair;
     config.user = t;
-    return tess_autoreject_epochs_write(t->ctx, t->epochs, path, &config);
+    const char *input = t->epochs->info.path;
+    const tess_origin origin = {.stage = "autoreject.transform",
+                                .inputs = {input[0] ? input : NULL},
+                                .tables = {tess_autoreject_transform_params()},
+                                .values = {&t->config}};
+    char *text = NULL;
+    size_t bytes = 0;
+    TESS_TRY(tess_origin_make(t->ctx, &origin, &text, &bytes));
+    config.provenance = text;
+    const tess_status status = tess_autoreject_epochs_write(t->ctx, t->epochs, path, &config);
+    tess_heap_free(&t->ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return status;
 }
 
 static tess_status run(transform *t, const tess_autoreject_log *log, tess_array *out,

@@ -195,6 +195,13 @@ static tess_status fit(tess_context *ctx, tess_decode_model *model,
 {
     TESS_TRY(copy_config(model, info->training.position.n_dim));
     TESS_TRY(copy_training(model, info));
+    if (info->path && info->path[0]) {
+        model->input = tess_blocks_copy(&model->memory, info->path, (int64_t)strlen(info->path) + 1,
+                                        1, "names");
+        if (!model->input) {
+            return TESS_E_MEMORY;
+        }
+    }
     const tess_decode_track *track = model->config.environment.track;
     if (!track && info->has_track) {
         track = &info->track;

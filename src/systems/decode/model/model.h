@@ -9,6 +9,7 @@
 struct tess_decode_model {
     tess_heap *heap;
     tess_blocks memory;              // of all copies below
+    const char *input;               // the recording's path; NULL: not known
     tess_decode_model_config config; // its pointers are copies
     tess_decode_training training;   // likewise
     tess_decode_track track;         // the environment's, if it has one

@@ -175,7 +175,8 @@ static tess_status save(saver *s, const char *path, int overwrite)
     put(s, "weights", TESS_F64, n, 0, t->weights);
     put_environment(s);
     put_parameters(s);
-    return tess_bundle_write(s->ctx, path, s->inputs, s->n_input, overwrite);
+    const tess_origin origin = {.stage = "decode.model", .inputs = {s->model->input}};
+    return tess_bundle_write_from(s->ctx, &origin, path, s->inputs, s->n_input, overwrite);
 }
 
 tess_status tess_decode_model_save(tess_context *ctx, const tess_decode_model *model,

@@ -10,6 +10,8 @@ struct tess_decode_recording {
     tess_heap *heap;
     tess_blocks blocks; // everything info points to, allocated with blocks_alloc()
     tess_decode_recording_info info;
+    bool is_simulated; // by these settings
+    tess_decode_simulate_config simulation;
 };
 
 // An empty recording: every struct of the info is initialised, path and format are "". Free with

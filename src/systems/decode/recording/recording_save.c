@@ -7,9 +7,6 @@
 
 enum { MAX_ARRAYS = 32 };
 
-static const char PROVENANCE[] =
-    "{\"schema\": \"tessera.decode.recording/1\", \"tessera\": \"" TESS_VERSION "\"}";
-
 typedef struct output {
     tess_context *ctx;
     tess_blocks blocks; // joined copies
@@ -207,8 +204,14 @@ tess_status tess_decode_recording_save(tess_context *ctx, const tess_decode_reco
     tess_blocks_init(&out.blocks, &ctx->heap);
     tess_status status = collect(&out, &recording->info);
     if (status == TESS_OK) {
-        out.arrays[0].provenance = PROVENANCE;
-        status = tess_bundle_write(ctx, path, out.arrays, out.n_array, overwrite);
+        const tess_origin made = {.stage = "decode.simulate",
+                                  .tables = {tess_decode_simulate_params()},
+                                  .values = {&recording->simulation}};
+        const char *input = recording->info.path;
+        const tess_origin copied = {.stage = "decode.recording",
+                                    .inputs = {input && input[0] ? input : NULL}};
+        status = tess_bundle_write_from(ctx, recording->is_simulated ? &made : &copied, path,
+                                        out.arrays, out.n_array, overwrite);
     }
     tess_blocks_free(&out.blocks);
     return status;

@@ -134,6 +134,8 @@ tess_status tess_decode_simulate(tess_context *ctx, const tess_decode_simulate_c
     tess_decode_recording *recording = NULL;
     TESS_TRY(tess_de_recording_new(ctx, &recording));
     recording->info.format = "simulation";
+    recording->is_simulated = true;
+    recording->simulation = config;
     const tess_status status = size.is_profile ? tess_de_simulate_profile(recording, &config, &size)
                                                : simulate(ctx, &config, &size, recording);
     if (status != TESS_OK) {

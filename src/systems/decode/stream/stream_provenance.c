@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
+#include "runtime/origin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +32,8 @@ static void write_settings(tess_json *json, const tess_de_stream_run *run)
                                         tess_decode_encoding_params()};
     const void *configs[] = {&d->config, d->n_encoding > 0 ? &d->encodings[0]->config : NULL};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        for (int64_t i = 0; configs[t] && i < tables[t]->n_param; i++) {
-            char text[64];
-            tess_param_get_text(&tables[t]->params[i], configs[t], text, sizeof text);
-            tess_json_text(json, tables[t]->params[i].name, text);
+        if (configs[t]) {
+            tess_origin_settings(json, tables[t], configs[t]);
         }
     }
     tess_json_object_end(json);
@@ -61,7 +60,7 @@ static void write_details(tess_json *json, const tess_de_stream_run *run)
     const tess_context *ctx = run->ctx;
     char now[32];
     tess_utc_text(now, sizeof now);
-    tess_json_text(json, "command_line", run->config.command_line ? run->config.command_line : "");
+    tess_json_text(json, "command_line", tess_origin_command(ctx, run->config.command_line));
     tess_json_text(json, "device", ctx->cpu.info.id);
     tess_json_text(json, "device_name", ctx->cpu.info.name);
     tess_json_text(json, "isa", ctx->isa);
@@ -88,10 +87,7 @@ tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_de
     tess_json *json = NULL;
     TESS_TRY(tess_json_create_on(&run->ctx->heap, 2, &json));
     tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.provenance/1");
-    tess_json_text(json, "tessera", TESS_VERSION);
-    tess_json_text(json, "commit", tess_build_commit());
-    tess_json_text(json, "stage", "decode.predict");
+    tess_origin_head(json, "decode.predict");
     tess_json_text(json, "identity", run->id_text);
     write_settings(json, run);
     tess_json_int(json, "items", run->observation.n_time);

@@ -123,7 +123,8 @@ static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks
     tess_bundle_input(&inputs[4], "c2_exp", (tess_dtype)writer->file->info.dtype, 3,
                       (int64_t[]){ring->n, n, n}, matrices);
     TESS_TRY(text_input(memory, "cache_metadata_json", text, &inputs[5]));
-    return tess_bundle_write(writer->ctx, writer->path, inputs, N_MEMBER, 1);
+    const tess_origin origin = {.stage = "xpcs.cache", .inputs = {writer->file->path}};
+    return tess_bundle_write_from(writer->ctx, &origin, writer->path, inputs, N_MEMBER, 1);
 }
 
 static tess_status write_list(const tess_xp_cache_writer *writer, const char *name,

@@ -25,6 +25,8 @@ typedef struct writing {
     tess_format_packing packing;
     tess_blocks memory;
     tess_bundle_writer file;
+    char *origin; // provenance
+    size_t origin_bytes;
     int64_t n_frame;   // of the file
     int64_t n_at_once; // matrices that are made together
     float *matrices;   // [n_at_once][n_frame][n_frame]
@@ -150,6 +152,7 @@ static tess_status begin_aps_u(writing *w, const char *path, int overwrite)
     tess_bundle_input(&in[n++], "xpcs/twotime/config/avg_frame", TESS_I64, 0, NULL, &one);
     tess_bundle_input(&in[n++], "entry/instrument/detector_1/frame_time", TESS_F64, 0, NULL,
                       &w->settings.model.dt_s);
+    in[0].provenance = w->origin;
     return tess_bundle_begin(w->ctx, path, in, n, overwrite, &w->file);
 }
 
@@ -169,6 +172,7 @@ static tess_status begin_legacy(writing *w, const char *path, int overwrite)
     tess_bundle_input(&in[n++], "xpcs/dqlist", TESS_F64, 2, shape, info->q);
     tess_bundle_input(&in[n++], "xpcs/dphilist", TESS_F64, 2, shape, info->phi);
     tess_bundle_input(&in[n++], "xpcs/qphi_bin_to_process", TESS_I64, 1, shape + 1, bins);
+    in[0].provenance = w->origin;
     return tess_bundle_begin(w->ctx, path, in, n, overwrite, &w->file);
 }
 
@@ -287,6 +291,10 @@ static tess_status take_matrices(writing *w)
 
 static tess_status write_hdf5(writing *w, const char *path, int overwrite)
 {
+    const tess_origin origin = {.stage = "xpcs.simulate",
+                                .tables = {tess_xpcs_simulation_params(), tess_xpcs_model_params()},
+                                .values = {&w->settings, &w->settings.model}};
+    TESS_TRY(tess_origin_make(w->ctx, &origin, &w->origin, &w->origin_bytes));
     TESS_TRY(take_matrices(w));
     TESS_TRY(w->layout == TESS_XPCS_APS_U ? begin_aps_u(w, path, overwrite)
                                           : begin_legacy(w, path, overwrite));
@@ -351,6 +359,7 @@ tess_status tess_xpcs_simulate_file(tess_context *ctx, const tess_xpcs_simulatio
                                           : write_hdf5(&w, path, overwrite);
     }
     tess_heap_free(&ctx->heap, w.matrices, (size_t)w.bytes, TESS_TAG_IO);
+    tess_heap_free(&ctx->heap, w.origin, w.origin_bytes, TESS_TAG_RESULT);
     tess_blocks_free(&w.memory);
     tess_xpcs_data_destroy(w.with_t0);
     tess_xpcs_data_destroy(w.data);

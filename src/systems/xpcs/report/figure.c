@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "page/html_parts.h"
 #include "page/png.h"
+#include "runtime/origin.h"
 #include "systems/xpcs/report/canvas.h"
 #include "systems/xpcs/report/maps.h"
 
@@ -159,17 +160,26 @@ static void draw(figure *f, const tess_xpcs_result_info *info, int64_t angle, in
     }
 }
 
-static tess_status write_bytes(const char *path, const uint8_t *bytes, size_t n, int overwrite)
+static tess_status write_picture(tess_context *ctx, const figure *f, const char *path,
+                                 int overwrite)
 {
-    tess_temp_file file;
-    tess_temp_file_sweep(path); // what a killed process left
-    TESS_TRY(tess_temp_file_create(path, 0666, &file));
-    const tess_status status = tess_file_write_at(file.fd, file.path, bytes, n, 0);
-    if (status != TESS_OK) {
-        tess_temp_file_discard(&file);
-        return status;
+    const char *input = f->data->info.path;
+    const tess_origin origin = {.stage = "xpcs.figure",
+                                .inputs = {input && input[0] ? input : NULL}};
+    char *text = NULL;
+    size_t text_bytes = 0;
+    TESS_TRY(tess_origin_make(ctx, &origin, &text, &text_bytes));
+    const tess_png picture = {f->canvas.width, f->canvas.height, f->canvas.pixels,
+                              f->canvas.palette, text};
+    uint8_t *file = NULL;
+    size_t bytes = 0;
+    tess_status status = tess_png_encode(&ctx->heap, &picture, &file, &bytes);
+    if (status == TESS_OK) {
+        status = tess_file_write_whole(path, file, bytes, overwrite);
+        tess_heap_free(&ctx->heap, file, bytes, TESS_TAG_IO);
     }
-    return tess_temp_file_commit(&file, overwrite);
+    tess_heap_free(&ctx->heap, text, text_bytes, TESS_TAG_RESULT);
+    return status;
 }
 
 static tess_status write_figure(const tess_xp_sweep *sweep, const tess_xp_maps *maps, int64_t angle,
@@ -185,14 +195,7 @@ static tess_status write_figure(const tess_xp_sweep *sweep, const tess_xp_maps *
                                    TOP + f.size + BOTTOM, &f.canvas));
     set_palette(&f);
     draw(&f, setup->info, angle, n_panel);
-    const tess_png picture = {f.canvas.width, f.canvas.height, f.canvas.pixels, f.canvas.palette};
-    uint8_t *file = NULL;
-    size_t bytes = 0;
-    tess_status status = tess_png_encode(heap, &picture, &file, &bytes);
-    if (status == TESS_OK) {
-        status = write_bytes(path, file, bytes, overwrite);
-        tess_heap_free(heap, file, bytes, TESS_TAG_IO);
-    }
+    const tess_status status = write_picture(setup->ctx, &f, path, overwrite);
     tess_xp_canvas_destroy(&f.canvas);
     return status;
 }

@@ -124,7 +124,7 @@ tess_status tess_xp_maps_png(const tess_xp_maps *maps, tess_xp_map which, uint8_
         }
     }
     tess_xp_maps_palette(which, palette);
-    const tess_png picture = {side, side, pixels, palette};
+    const tess_png picture = {.width = side, .height = side, .pixels = pixels, .palette = palette};
     const tess_status status = tess_png_encode(maps->heap, &picture, file, bytes);
     tess_heap_free(maps->heap, pixels, (size_t)(side * side), TESS_TAG_GENERAL);
     return status;

@@ -35,6 +35,7 @@ void tess_xp_record_parameters(tess_json *json, const tess_xp_record *record)
 {
     const tess_xpcs_result_info *info = record->info;
     tess_json_object_begin(json, NULL);
+    tess_xp_put_provenance(json, record);
     tess_json_text(json, "timestamp", record->timestamp);
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_json_real(json, "chi_squared", info->chi2);
@@ -94,6 +95,7 @@ void tess_xp_record_analysis(tess_json *json, const tess_xp_record *record)
 {
     const tess_xpcs_result_info *info = record->info;
     tess_json_object_begin(json, NULL);
+    tess_xp_put_provenance(json, record);
     tess_json_text(json, "method", "nlsq");
     tess_json_text(json, "timestamp", record->timestamp);
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
@@ -182,6 +184,7 @@ void tess_xp_record_convergence(tess_json *json, const tess_xp_record *record)
 {
     const tess_xpcs_result_info *info = record->info;
     tess_json_object_begin(json, NULL);
+    tess_xp_put_provenance(json, record);
     put_convergence(json, info);
     tess_xp_put_lines(json, "recovery_actions", info->recovery);
     tess_json_text(json, "quality_flag", tess_xpcs_quality_name((tess_xpcs_quality)info->quality));

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "tessera/run.h"
 
 #include <stdio.h>
@@ -233,12 +234,41 @@ static void put_numbers(tess_json *json, const tess_xpcs_result_info *info)
     tess_json_int(json, "passes", info->n_pass);
 }
 
+static void put_provenance(tess_json *json, const char *key, const tess_xpcs_result_info *info)
+{
+    tess_json_object_begin(json, key);
+    tess_origin_head(json, "xpcs.fit");
+    tess_json_text(json, "identity", info->config_hash);
+    tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
+    tess_xp_put_method(json, info);
+    tess_json_int(json, "items", info->n_used);
+    tess_json_text(json, "unit", "points");
+    tess_json_array_begin(json, "inputs");
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "name", tess_xp_data_name(info));
+    tess_json_text(json, "fingerprint", info->data_fingerprint);
+    tess_json_object_end(json);
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+}
+
+void tess_xp_record_provenance(tess_json *json, const tess_xp_record *record)
+{
+    put_provenance(json, NULL, record->info);
+}
+
+void tess_xp_put_provenance(tess_json *json, const tess_xp_record *record)
+{
+    put_provenance(json, TESS_ORIGIN_NAME, record->info);
+}
+
 void tess_xp_record_whole(tess_json *json, const tess_xp_record *record)
 {
     const tess_xpcs_result_info *info = record->info;
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", SCHEMA);
     tess_json_text(json, "tessera", info->tessera_version);
+    tess_xp_put_provenance(json, record);
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_xp_put_method(json, info);
     tess_json_text(json, "convergence_status",
@@ -260,28 +290,6 @@ void tess_xp_record_whole(tess_json *json, const tess_xp_record *record)
     tess_json_text(json, "data_fingerprint", info->data_fingerprint);
     tess_json_text(json, "config_hash", info->config_hash);
     tess_xp_put_run(json, record);
-    tess_json_object_end(json);
-}
-
-void tess_xp_record_provenance(tess_json *json, const tess_xp_record *record)
-{
-    const tess_xpcs_result_info *info = record->info;
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.provenance/1");
-    tess_json_text(json, "tessera", info->tessera_version);
-    tess_json_text(json, "commit", tess_build_commit());
-    tess_json_text(json, "stage", "xpcs.fit");
-    tess_json_text(json, "identity", info->config_hash);
-    tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
-    tess_xp_put_method(json, info);
-    tess_json_int(json, "items", info->n_used);
-    tess_json_text(json, "unit", "points");
-    tess_json_array_begin(json, "inputs");
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "name", tess_xp_data_name(info));
-    tess_json_text(json, "fingerprint", info->data_fingerprint);
-    tess_json_object_end(json);
-    tess_json_array_end(json);
     tess_json_object_end(json);
 }
 

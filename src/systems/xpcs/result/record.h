@@ -53,6 +53,8 @@ void tess_xp_put_lines(tess_json *json, const char *key, const char *lines);
 void tess_xp_put_parameter_details(tess_json *json, const tess_xpcs_result_info *info);
 void tess_xp_put_per_angle(tess_json *json, const tess_xpcs_result_info *info);
 void tess_xp_put_method(tess_json *json, const tess_xpcs_result_info *info);
+// Where the result comes from, as a member of a file that has no other place for it.
+void tess_xp_put_provenance(tess_json *json, const tess_xp_record *record);
 void tess_xp_put_run(tess_json *json, const tess_xp_record *record);
 
 #endif

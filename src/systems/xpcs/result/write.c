@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/origin.h"
 #include "runtime/source.h"
 #include "systems/xpcs/report/maps.h"
 #include "systems/xpcs/report/page.h"
@@ -162,7 +163,7 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
     }
     w.has_surfaces =
         w.config.surfaces > 0 || (w.config.surfaces < 0 && data->info.n_point < SURFACE_POINTS);
-    tess_xp_record_init(&w.record, info, w.config.command_line);
+    tess_xp_record_init(&w.record, info, tess_origin_command(ctx, w.config.command_line));
     TESS_TRY(path_of(&w, "nlsq", path));
     TESS_TRY(tess_file_make_folders(path));
     TESS_TRY(check_absent(&w));

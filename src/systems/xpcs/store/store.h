@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "systems/xpcs/store/tiles.h"
+#include "systems/xpcs/store/txc2_layout.h"
 #include "tessera/xpcs/data.h"
 #include "tessera/xpcs/fit.h"
 #include "tessera/xpcs/simulate.h"
@@ -45,6 +46,7 @@ struct tess_xpcs_data {
     char *notes;
     size_t notes_bytes;
     char *path;
+    char origin[TESS_XP_TXC2_ORIGIN]; // provenance of the .txc2 file they were read from, or ""
 };
 
 // Data with room for everything, angles and tables; records are taken for IN_MEMORY (zeroed) only.

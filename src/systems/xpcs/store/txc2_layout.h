@@ -8,7 +8,8 @@ enum {
     TESS_XP_TXC2_VERSION = 1,
     TESS_XP_TXC2_ALIGN = 4096,
     TESS_XP_TXC2_BYTE_ORDER = 0x01020304,
-    TESS_XP_TXC2_MOST_NOTES = 1 << 20
+    TESS_XP_TXC2_MOST_NOTES = 1 << 20,
+    TESS_XP_TXC2_ORIGIN = TESS_XP_TXC2_ALIGN - 184 // bytes that are left of the header
 };
 
 #define TESS_XP_TXC2_MAGIC "TESSTXC2"
@@ -38,8 +39,8 @@ typedef struct tess_xp_txc2_header {
     uint64_t records_bytes;
     tess_hash fingerprint;
     tess_hash tables_hash;
-    unsigned char zeros[TESS_XP_TXC2_ALIGN - 184];
-    tess_hash header_hash; // of everything before
+    char origin[TESS_XP_TXC2_ORIGIN]; // provenance behind its name; zeros to the end
+    tess_hash header_hash;            // of everything before
 } tess_xp_txc2_header;
 
 _Static_assert(sizeof(tess_xp_txc2_header) == TESS_XP_TXC2_ALIGN, "the header is one page");

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "systems/xpcs/store/txc2.h"
-#include "systems/xpcs/store/txc2_layout.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +149,7 @@ static tess_status take_tables(opening *o, const unsigned char *buffer)
         return TESS_E_MEMORY;
     }
     memcpy(o->file->leaf_hash, buffer + angle_bytes, leaf_bytes);
+    memcpy(data->origin, h->origin, sizeof data->origin - 1);
     const char *notes = (const char *)buffer + angle_bytes + leaf_bytes;
     const size_t length = strnlen(notes, (size_t)h->notes_bytes);
     if (length > 0) {

@@ -2,12 +2,13 @@
 #include "base/file.h"
 #include "base/span.h"
 #include "base/status.h"
+#include "runtime/origin.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/store/txc2.h"
-#include "systems/xpcs/store/txc2_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,6 +61,26 @@ static void fill_header(saving *s)
     h->tables_bytes =
         (uint64_t)h->n_angle * 32 + (uint64_t)h->n_leaf * sizeof(tess_hash) + h->notes_bytes;
     h->records_offset = tess_xp_txc2_records_offset(h->tables_bytes);
+}
+
+// Provenance, unless the name of the input leaves no room for it.
+static tess_status fill_origin(tess_context *ctx, saving *s)
+{
+    const char *input = s->data->info.path;
+    const tess_origin origin = {.stage = "xpcs.data", .inputs = {input && input[0] ? input : NULL}};
+    tess_xp_txc2_header *h = &s->header;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (s->data->origin[0]) { // a copy comes from where its source came from
+        memcpy(h->origin, s->data->origin, sizeof h->origin);
+        return TESS_OK;
+    }
+    TESS_TRY(tess_origin_make(ctx, &origin, &text, &bytes));
+    if (bytes + sizeof TESS_ORIGIN_NAME < sizeof h->origin) {
+        snprintf(h->origin, sizeof h->origin, "%s %s", TESS_ORIGIN_NAME, text);
+    }
+    tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
+    return TESS_OK;
 }
 
 static void fill_tables(saving *s)
@@ -159,6 +180,7 @@ static tess_status save(tess_context *ctx, saving *s)
 static tess_status save_to(tess_context *ctx, saving *s, int overwrite)
 {
     fill_header(s);
+    TESS_TRY(fill_origin(ctx, s));
     const size_t bytes = (size_t)s->header.tables_bytes;
     s->tables = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "tables of a file");
     if (!s->tables) {
@@ -182,7 +204,6 @@ tess_status tess_xpcs_data_save(tess_context *ctx, tess_xpcs_data *data, const c
         TESS_FAIL(TESS_E_EXISTS, "%s: exists; choose another name or allow to overwrite it", path);
     }
     tess_temp_file file;
-    tess_temp_file_sweep(path); // what a killed process left
     TESS_TRY(tess_temp_file_create(path, 0666, &file));
     saving *s = tess_heap_alloc_zero(&ctx->heap, sizeof *s, TESS_TAG_IO, "header of a file");
     tess_status status = s ? TESS_OK : TESS_E_MEMORY;
