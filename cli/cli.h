@@ -26,8 +26,6 @@ typedef struct cli_xpcs_values {
     int strict;
     int force_cpu;
     int no_jit;
-    int simulated;
-    int force;
     int lenient;
     int minimal;
     const char *method;
@@ -140,9 +138,13 @@ typedef struct cli_command {
     int64_t n_option;
     const tess_param_table *(*params[CLI_MAX_TABLE])(void); // system options, then NULLs
     const char *summary;                                    // one line without full stop
-    const char *output;                                     // help of -o; NULL: an array
-    const char *examples;                                   // lines; NULL only where run is
-    int (*run)(cli *c);                                     // NULL: not in this version
+    path_role operand_roles[2];
+    const char *output;         // help of -o; NULL: an array
+    path_role output_role;      // of -o; PATH_UNSAID: a file
+    const char *output_endings; // of -o, as in opt_def; "" among them: no suffix
+    const char *output_names;   // "a|b": what appears in the folder -o names
+    const char *examples;       // lines; NULL only where run is
+    int (*run)(cli *c);         // NULL: not in this version
 } cli_command;
 
 struct cli {
@@ -193,6 +195,9 @@ int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);
 
 // Numbers joined by commas; free() *out. Exit code.
 int cli_parse_reals(const cli *c, const char *option, const char *text, double **out, int64_t *n);
+
+// Completes the paths of the command line by those of the environment.
+void session_paths(cli *c);
 
 // Reads configuration, resolves the settings of the command's tables into the structs of systems
 // (one per table; NULL if there is none), creates c->ctx.

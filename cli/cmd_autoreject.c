@@ -2,77 +2,21 @@
 
 #include "autoreject.h"
 #include "job.h"
-#include "text.h"
-
-#include <string.h>
-#include <sys/stat.h>
-
-static int is_same_file(const char *a, const char *b)
-{
-    struct stat first;
-    struct stat second;
-    return strcmp(a, b) == 0 || (stat(a, &first) == 0 && stat(b, &second) == 0 &&
-                                 first.st_dev == second.st_dev && first.st_ino == second.st_ino);
-}
-
-// A result that replaces what it was made from, or another result, is lost work.
-static int check_names_differ(const cli *c)
-{
-    const char *const outputs[] = {c->values.output, c->values.save_model, c->values.log,
-                                   c->values.report, c->values.trace,      c->values.log_file};
-    const char *const inputs[] = {c->operands[0],    c->values.model_file, c->values.events,
-                                  c->values.montage, c->values.use_log,    c->values.config};
-    const size_t n = sizeof outputs / sizeof *outputs;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; outputs[i] && k < sizeof inputs / sizeof *inputs; k++) {
-            if (inputs[k] && is_same_file(outputs[i], inputs[k])) {
-                return cli_usage_error(c,
-                                       "%s is read, it cannot be written, too; give the result "
-                                       "another name",
-                                       outputs[i]);
-            }
-        }
-        for (size_t k = 0; outputs[i] && k < i; k++) {
-            if (outputs[k] && is_same_file(outputs[i], outputs[k])) {
-                return cli_usage_error(c, "%s is named for two results; give them different names",
-                                       outputs[i]);
-            }
-        }
-    }
-    return 0;
-}
+#include "paths.h"
 
 // Everything that can be refused before any work is.
 static int check_targets(const cli *c)
 {
     CLI_TRY(job_check_options(c));
-    CLI_TRY(check_names_differ(c));
-    if (c->values.log && !text_ends_with(c->values.log, ".npz") &&
-        !text_ends_with(c->values.log, ".h5")) {
-        return cli_usage_error(c, "--log: %s: reject logs are written as .npz", c->values.log);
-    }
-    CLI_TRY(job_check_target(c, c->values.output));
-    CLI_TRY(job_check_target(c, c->values.save_model));
-    CLI_TRY(job_check_target(c, c->values.log));
-    return job_check_target(c, c->values.report);
+    return paths_check_target(c, c->values.output); // with --resume, too: a fit has one model
 }
 
-// Epochs go to the formats that hold them; said before a fit that may take hours.
 static int check_epochs_target(const cli *c)
 {
-    static const char *const endings[] = {".fif", ".fif.gz", ".npy", ".npz"};
-    for (size_t i = 0; c->values.output && i < sizeof endings / sizeof *endings; i++) {
-        if (text_ends_with(c->values.output, endings[i])) {
-            return check_targets(c);
-        }
+    if (!c->values.output && !c->values.dry_run) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the repaired epochs go?");
     }
-    if (!c->values.output && c->values.dry_run) {
-        return check_targets(c);
-    }
-    return c->values.output
-               ? cli_usage_error(c, "-o %s: epochs are written as .fif, .fif.gz, .npy or .npz",
-                                 c->values.output)
-               : cli_usage_error(c, "-o FILE is missing: where shall the repaired epochs go?");
+    return check_targets(c);
 }
 
 static int save_model(cli *c, autoreject_job *j, const char *path)

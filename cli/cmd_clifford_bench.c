@@ -190,7 +190,6 @@ static int bench(cli *c, bench_sweep *s)
     tess_clifford_config_init(&config, sizeof config);
     CLI_TRY(clifford_read_algebra(c, 0, "+++", &algebra));
     CLI_TRY(read_sweep(c, s));
-    CLI_TRY(job_check_target(c, c->values.report));
     CLI_TRY(session_open(c, (void *const[]){&config}));
     CLI_CALL(tess_clifford_op_init(&s->op, sizeof s->op, kind_of(c), &algebra.metric, &config,
                                    UINT64_MAX));

@@ -3,7 +3,8 @@
 #include "cli.h"
 #include "job.h"
 
-#include <errno.h>
+#include <tessera/io.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,25 +89,36 @@ static int print_yaml(void *user, const settings *values, const void *target)
     return 0;
 }
 
+static int print_defaults(FILE *file)
+{
+    yaml_out out = {.file = file, .with_help = 1};
+    fprintf(file, "# Settings of Tessera %s, each with its default.\n", tess_version());
+    return for_each_table(NULL, NULL, print_yaml, &out);
+}
+
 int cmd_config_init(cli *c)
 {
-    yaml_out out = {.file = stdout, .with_help = 1};
-    const char *path = c->values.output;
+    char *text = NULL;
+    size_t bytes = 0;
 
-    if (path) {
-        out.file = fopen(path, c->values.overwrite ? "we" : "wxe");
-        if (!out.file && errno == EEXIST) {
-            return console_fail(73, "%s exists; give --overwrite to replace it", path);
-        }
-        if (!out.file) {
-            return console_fail(73, "cannot create %s: %s", path, strerror(errno));
-        }
+    if (!c->values.output) {
+        return print_defaults(stdout);
     }
-    fprintf(out.file, "# Settings of Tessera %s, each with its default.\n", tess_version());
-    int code = for_each_table(NULL, NULL, print_yaml, &out);
-    if (path && fclose(out.file) != 0) {
-        code = console_fail(74, "cannot write %s: %s", path, strerror(errno));
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) {
+        return console_fail(71, "out of memory");
     }
+    int code = print_defaults(file);
+    fclose(file);
+    if (code == 0) {
+        code = session_context(c, NULL, NULL, &c->ctx);
+    }
+    if (code == 0) {
+        const tess_status status =
+            tess_text_save(c->ctx, c->values.output, "config", text, c->values.overwrite);
+        code = status == TESS_OK ? 0 : console_status(status);
+    }
+    free(text);
     return code;
 }
 

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 // Prints the facts gathered so far, as text or as one JSON object.
 static int print_facts(cli *c, decode_job *j, const char *schema)
@@ -55,20 +54,6 @@ static int write_report(cli *c, decode_job *j)
     return 0;
 }
 
-// A name without a suffix is that of a folder of .npy files, which may be there already.
-static int check_result(const cli *c)
-{
-    struct stat there;
-    const char *path = c->values.output;
-
-    if (path && stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
-        return c->values.overwrite
-                   ? 0
-                   : console_fail(73, "%s exists; give --overwrite to replace it", path);
-    }
-    return job_check_target(c, path);
-}
-
 // Everything that can be refused before any work is.
 static int check_prediction(cli *c, double *share)
 {
@@ -77,10 +62,6 @@ static int check_prediction(cli *c, double *share)
     CLI_TRY(decode_parse_want(c, c->values.want, &want));
     CLI_TRY(need_output(c, "result"));
     CLI_TRY(job_check_options(c));
-    if (!c->values.resume) {
-        CLI_TRY(check_result(c));
-    }
-    CLI_TRY(job_check_target(c, c->values.report));
     if (c->values.verify) {
         CLI_TRY(decode_parse_share(c, c->values.verify, share));
     }
@@ -117,7 +98,6 @@ int cmd_decode_run(cli *c)
 static int run_fit(cli *c, decode_job *j)
 {
     CLI_TRY(need_output(c, "model"));
-    CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(decode_open_session(c, j));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_fit(c, j));

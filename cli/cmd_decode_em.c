@@ -114,7 +114,6 @@ static int run(cli *c, decode_job *j, em_result *result)
     if (!c->values.output) {
         return cli_usage_error(c, "-o FILE is missing: where shall the model go?");
     }
-    CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(decode_open_session(c, j));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)

@@ -52,7 +52,6 @@ static int run_simulate(cli *c, tess_decode_recording **recording)
     if (!c->values.output) {
         return cli_usage_error(c, "-o FILE is missing: where shall the recording go?");
     }
-    CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(take_size(c));
     CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_CALL(tess_decode_simulate(c->ctx, &config, recording));
@@ -73,7 +72,6 @@ static int run_report(cli *c, decode_job *j)
     if (!c->values.output) {
         return cli_usage_error(c, "-o FILE is missing: where shall the report go?");
     }
-    CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(session_open(c, NULL));
     if (c->values.recording) {
         CLI_TRY(decode_open_recording(c, j, c->values.recording));

@@ -201,10 +201,6 @@ static int run_ptp(cli *c, ptp_command *p)
 
     tess_autoreject_ptp_config_init(&config, sizeof config);
     CLI_TRY(job_check_options(c));
-    if (!c->values.resume) {
-        CLI_TRY(job_check_target(c, c->values.output));
-    }
-    CLI_TRY(job_check_target(c, c->values.report));
     CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_TRY(open_input(c, p));
     CLI_CALL(tess_autoreject_ptp_plan_create(c->ctx, p->input, &config, &p->j.plan));

@@ -6,9 +6,7 @@
 #include <tessera/autoreject.h>
 #include <tessera/io.h>
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static tess_dtype simulated_dtype(const tess_autoreject_simulate_config *config)
 {
@@ -42,24 +40,30 @@ static int print_json(cli *c, const job *j, const tess_autoreject_simulate_confi
 // Names and places of the electrodes, as a montage that the other commands read.
 static int write_positions(const cli *c, const tess_autoreject_simulate_config *config)
 {
-    double *at = malloc((size_t)config->n_chan * 3 * sizeof *at);
-    if (!at) {
-        return console_fail(71, "no memory for %lld positions", (long long)config->n_chan);
+    enum { LINE = 96 }; // a name and three numbers
+    const size_t n_chan = (size_t)config->n_chan;
+    double *at = malloc(n_chan * 3 * sizeof *at);
+    char *text = malloc(n_chan * LINE + 1);
+    size_t used = 0;
+
+    if (!at || !text) {
+        free(at);
+        free(text);
+        return console_fail(71, "no memory for %zu positions", n_chan);
     }
-    const tess_status status = tess_autoreject_simulated_positions(config->n_chan, at);
-    FILE *file = status == TESS_OK ? fopen(c->values.positions, "w") : NULL;
-    int failed = file == NULL;
-    for (int64_t k = 0; file && k < config->n_chan; k++) {
-        fprintf(file, "E%03lld,%.9g,%.9g,%.9g\n", (long long)(k + 1), at[3 * k], at[3 * k + 1],
-                at[3 * k + 2]);
+    tess_status status = tess_autoreject_simulated_positions(config->n_chan, at);
+    for (size_t k = 0; status == TESS_OK && k < n_chan; k++) {
+        used += (size_t)snprintf(text + used, LINE, "E%03zu,%.9g,%.9g,%.9g\n", k + 1, at[3 * k],
+                                 at[3 * k + 1], at[3 * k + 2]);
     }
-    if (file) {
-        failed = ferror(file) != 0;
-        failed |= fclose(file) != 0;
+    if (status == TESS_OK) {
+        status = tess_text_save(c->ctx, c->values.positions, "autoreject.simulate", text,
+                                c->values.overwrite);
     }
     free(at);
-    return failed ? console_fail(74, "cannot write %s: %s", c->values.positions, strerror(errno))
-                  : 0;
+    free(text);
+    CLI_CALL(status);
+    return 0;
 }
 
 static int run_simulate(cli *c, job *j, tess_sink **sink)
@@ -74,10 +78,6 @@ static int run_simulate(cli *c, job *j, tess_sink **sink)
         return cli_usage_error(c, "-o FILE is missing: where shall the epochs go?");
     }
     CLI_TRY(job_check_options(c));
-    if (!c->values.resume) {
-        CLI_TRY(job_check_target(c, c->values.output));
-        CLI_TRY(job_check_target(c, c->values.positions));
-    }
     CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_CALL(tess_autoreject_simulate_plan_create(c->ctx, &config, &j->plan));
     CLI_TRY(job_announce(c, j));

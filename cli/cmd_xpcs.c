@@ -4,18 +4,14 @@
 
 #include "job.h"
 #include "signals.h"
-#include "text.h"
 
 #include <tessera/device.h>
+#include <tessera/io.h>
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-static const char default_folder[] = "homodyne_results";
 
 // The parameter of a name or alias; -1 if there is none.
 static int64_t find_param(const tess_xpcs_param_info *params, int64_t n, const char *name,
@@ -117,82 +113,29 @@ static int check_method(const cli *c, const xpcs_job *j)
     return 0;
 }
 
-static const char *choose_folder(const cli *c, const xpcs_job *j)
-{
-    const char *configured = tess_xpcs_settings_get_info(j->settings)->output_folder;
-
-    if (c->values.output) {
-        return c->values.output;
-    }
-    return configured[0] ? configured : default_folder;
-}
-
-// The folder, or the nearest above it that is there, takes files.
-static int check_writable(const char *folder)
-{
-    char *path = strdup(folder[0] ? folder : ".");
-    int failed = 0;
-
-    if (!path) {
-        return console_fail(71, "no memory for the name %s", folder);
-    }
-    while ((failed = access(path, W_OK | X_OK)) != 0 && errno == ENOENT) {
-        char *slash = strrchr(path, '/');
-        if (strcmp(path, ".") == 0) {
-            break; // the folder one is in was removed
-        }
-        if (slash) {
-            slash[slash == path] = '\0';
-        } else {
-            strcpy(path, ".");
-        }
-    }
-    const int code = errno;
-    free(path);
-    return failed
-               ? console_fail(73, "%s: no results can be written there: %s", folder, strerror(code))
-               : 0;
-}
-
-// Hours of work end there, so that it is looked at before them.
-static int check_folder(const cli *c, const char *folder)
+// Without --overwrite the results of another fit stay, whatever the folder holds besides.
+static int check_absent(const cli *c, const char *folder)
 {
     struct stat there;
-
-    if (stat(folder, &there) == 0 && !S_ISDIR(there.st_mode)) {
-        return console_fail(73, "%s is a file; name a folder for the results", folder);
-    }
-    CLI_TRY(check_writable(folder));
     char *first = malloc(strlen(folder) + 32);
+
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
     }
     sprintf(first, "%s/nlsq/parameters.json", folder);
     const int is_there = stat(first, &there) == 0;
     free(first);
-    if (is_there && !c->values.overwrite) {
-        return console_fail(73, "%s holds results; give --overwrite to replace them", folder);
-    }
-    return job_check_target(c, c->values.report);
-}
-
-static const char *choose_data(const cli *c, const xpcs_job *j)
-{
-    if (c->n_operand > 0) {
-        return c->operands[0];
-    }
-    if (c->values.xpcs.data_file) {
-        return c->values.xpcs.data_file;
-    }
-    return tess_xpcs_settings_get_info(j->settings)->data_path;
+    return is_there && !c->values.overwrite
+               ? console_fail(73, "%s holds results; give --overwrite to replace them", folder)
+               : 0;
 }
 
 // A folder of the configuration is gone on with where it fits; one of --checkpoint when asked to.
-static int take_checkpoints(cli *c, xpcs_job *j)
+static void take_checkpoints(const cli *c, xpcs_job *j)
 {
     tess_xpcs_fit_config *config = &j->fit_config;
 
-    if (c->values.checkpoint) {
+    if (c->values.checkpoint != config->checkpoint_dir) {
         config->checkpoint_dir = c->values.checkpoint;
         config->resume = c->values.resume;
         config->keep_checkpoints = c->run_values.keep_checkpoints;
@@ -200,27 +143,6 @@ static int take_checkpoints(cli *c, xpcs_job *j)
         config->resume = 1;
     }
     config->checkpoint_every_s = c->run_values.checkpoint_every;
-    c->values.checkpoint = config->checkpoint_dir;
-    return job_check_options(c);
-}
-
-// Under a temporary name first: a file is there whole or not at all.
-static int write_text(const char *path, const char *text)
-{
-    char *temporary = malloc(strlen(path) + 8);
-    if (!temporary) {
-        return console_fail(71, "no memory for the name %s", path);
-    }
-    sprintf(temporary, "%s.part", path);
-    FILE *file = fopen(temporary, "we");
-    int failed = !file || fputs(text, file) < 0 || fputc('\n', file) < 0;
-    failed = (file && fclose(file) != 0) || failed;
-    failed = failed || rename(temporary, path) != 0;
-    if (failed) {
-        remove(temporary);
-    }
-    free(temporary);
-    return failed ? console_fail(74, "%s: cannot be written: %s", path, strerror(errno)) : 0;
 }
 
 // The summary beside the original's files; JSON is YAML, too.
@@ -237,11 +159,14 @@ static int write_summary(cli *c, const xpcs_job *j, const char *folder)
         return console_fail(71, "no memory for the name %s", folder);
     }
     sprintf(path, "%s/homodyne_results.%s", folder, format);
-    const tess_status status = tess_xpcs_result_json(c->ctx, j->result, &text);
-    const int code = status == TESS_OK ? write_text(path, text) : console_status(status);
+    tess_status status = tess_xpcs_result_json(c->ctx, j->result, &text);
+    if (status == TESS_OK) {
+        status = tess_text_save(c->ctx, path, NULL, text, c->values.overwrite);
+    }
     tess_text_free(text);
     free(path);
-    return code;
+    CLI_CALL(status);
+    return 0;
 }
 
 // Parameters are written first, so that something was kept.
@@ -264,13 +189,11 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     const cli_xpcs_values *v = &c->values.xpcs;
     const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
     tess_xpcs_write_config config;
-    char *line = text_command_line(c->argc, c->argv);
 
     tess_xpcs_write_config_init(&config, sizeof config);
     config.overwrite = c->values.overwrite;
     config.figures = v->save_plots || info->save_plots == 1;
     config.report = !c->values.report; // one page is enough
-    config.command_line = line;
     if (v->no_surfaces) {
         config.surfaces = 0;
     } else if (v->save_surfaces || (v->output_format && strcmp(v->output_format, "npz") == 0)) {
@@ -278,7 +201,6 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     }
     const tess_status status =
         tess_xpcs_result_write(c->ctx, j->result, j->data, &j->model, folder, &config);
-    free(line);
     if (status == TESS_CANCELLED) {
         return explain_cut(c, folder);
     }
@@ -316,15 +238,16 @@ static int run_fit(cli *c, xpcs_job *j)
 {
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(check_method(c, j));
-    const char *folder = choose_folder(c, j);
-    const char *path = choose_data(c, j);
-    CLI_TRY(check_folder(c, folder));
-    if (!path[0]) {
+    const char *folder = c->values.output;
+    const char *path = c->n_operand > 0 ? c->operands[0] : c->values.xpcs.data_file;
+    CLI_TRY(check_absent(c, folder));
+    if (!path) {
         return cli_usage_error(c, "no data: name a file, or experimental_data.file_path in the "
                                   "configuration");
     }
     CLI_TRY(take_starts(c, j));
-    CLI_TRY(take_checkpoints(c, j));
+    take_checkpoints(c, j);
+    CLI_TRY(job_check_options(c));
     CLI_TRY(xpcs_open_data(c, j, path));
     CLI_TRY(xpcs_announce(c, j));
     if (c->values.dry_run) {

@@ -5,9 +5,9 @@
 #include "xpcs.h"
 
 #include <tessera/device.h>
+#include <tessera/io.h>
 #include <tessera/xpcs/settings.h>
 
-#include <errno.h>
 #include <string.h>
 
 // "static" is what the original calls it.
@@ -53,17 +53,7 @@ static int write_text(cli *c, const char *text)
         fputs(text, stdout);
         return 0;
     }
-    FILE *file = fopen(path, c->values.xpcs.force ? "we" : "wxe");
-    if (!file && errno == EEXIST) {
-        return console_fail(73, "%s exists; give --force to replace it", path);
-    }
-    if (!file) {
-        return console_fail(73, "cannot create %s: %s", path, strerror(errno));
-    }
-    const int failed = fputs(text, file) < 0;
-    if (fclose(file) != 0 || failed) {
-        return console_fail(74, "cannot write %s: %s", path, strerror(errno));
-    }
+    CLI_CALL(tess_text_save(c->ctx, path, "xpcs.config", text, c->values.overwrite));
     console_note("wrote %s; fill in what is null, then 'tessera xpcs config validate %s'", path,
                  path);
     return 0;

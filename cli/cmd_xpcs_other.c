@@ -93,7 +93,6 @@ static int run_simulate(cli *c, xpcs_job *j)
     if (!output) {
         return cli_usage_error(c, "-o FILE is missing: where shall the correlations go?");
     }
-    CLI_TRY(job_check_target(c, output));
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(complete_simulation(c, j));
     const int layout =
@@ -142,7 +141,6 @@ static int run_convert(cli *c, xpcs_job *j)
     if (!c->values.output || !text_ends_with(c->values.output, ".txc2")) {
         return cli_usage_error(c, "-o FILE.txc2 is missing: where shall the tiles go?");
     }
-    CLI_TRY(job_check_target(c, c->values.output));
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(xpcs_open_data(c, j, c->operands[0]));
     CLI_TRY(

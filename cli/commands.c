@@ -5,52 +5,47 @@
 #include <string.h>
 
 static const opt_def output_options[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", NULL,
-     "write the result here; the format follows the name: .npy, .npz, .h5"},
-    {"overwrite", 0, OPT_FLAG, AT(overwrite), NULL, NULL, "replace files that exist"},
+    PATH("output", 'o', output, PATH_WRITE, CLI_ARRAY_ENDINGS,
+         "write the result here; the format follows the name: .npy, .npz, .h5"),
+    FLAG("overwrite", overwrite, "replace files that exist"),
 };
 
 static const opt_def input_options[] = {
-    {"dataset", 0, OPT_TEXT, AT(dataset), "NAME", NULL,
-     "member or path inside the input file; needed when there are several"},
-    {"allow-truncated", 0, OPT_FLAG, AT(allow_truncated), NULL, NULL,
-     "use the whole epochs of a file that ends too early"},
+    TEXT("dataset", dataset, "NAME",
+         "member or path inside the input file; needed when there are several"),
+    FLAG("allow-truncated", allow_truncated, "use the whole epochs of a file that ends too early"),
 };
 
 static const opt_def report_options[] = {
-    {"report", 0, OPT_TEXT, AT(report), "FILE", NULL, "write a one-file HTML report"},
+    PATH("report", 0, report, PATH_WRITE, NULL, "write a one-file HTML report"),
 };
 
 static const opt_def engine_options[] = {
-    {"device", 0, OPT_TEXT, AT(device), "NAME", NULL, "cpu, cuda, cuda:1 or auto"},
-    {"isa", 0, OPT_TEXT, AT(isa), "NAME", NULL,
-     "instruction set of the CPU kernels; 'tessera sysinfo' lists them"},
-    {"config", 0, OPT_TEXT, AT(config), "FILE", NULL, "read settings from a YAML or JSON file"},
-    {"profile", 0, OPT_FLAG, AT(profile), NULL, NULL,
-     "print time, bandwidth and share of the measured peak per stage"},
-    {"trace", 0, OPT_TEXT, AT(trace), "FILE", NULL, "write a Chrome trace"},
-    {"log-file", 0, OPT_TEXT, AT(log_file), "FILE", NULL, "append the log to this file"},
+    TEXT("device", device, "NAME", "cpu, cuda, cuda:1 or auto"),
+    TEXT("isa", isa, "NAME", "instruction set of the CPU kernels; 'tessera sysinfo' lists them"),
+    PATH("config", 0, config, PATH_READ, NULL, "read settings from a YAML or JSON file"),
+    FLAG("profile", profile, "print time, bandwidth and share of the measured peak per stage"),
+    PATH("trace", 0, trace, PATH_REPLACE, NULL, "write a Chrome trace"),
+    PATH("log-file", 0, log_file, PATH_APPEND, NULL, "append the log to this file"),
 };
 
 static const opt_def run_options[] = {
-    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "DIR", NULL,
-     "keep finished work in this directory"},
-    {"resume", 0, OPT_FLAG, AT(resume), NULL, NULL,
-     "continue from --checkpoint DIR if it holds this run"},
-    {"dry-run", 0, OPT_FLAG, AT(dry_run), NULL, NULL, "print the plan and stop"},
-    {"progress", 0, OPT_MAYBE_TEXT, AT(progress), NULL, "auto|bar|plain|json|none",
-     "how to show progress on stderr; auto draws a bar on a terminal only"},
-    {"no-progress", 0, OPT_FLAG, AT(no_progress), NULL, NULL, "same as --progress=none"},
+    PATH("checkpoint", 0, checkpoint, PATH_OWN, NULL, "keep finished work in this directory"),
+    FLAG("resume", resume, "continue from --checkpoint DIR if it holds this run"),
+    FLAG("dry-run", dry_run, "print the plan and stop"),
+    OPTION("progress", 0, OPT_MAYBE_TEXT, progress, "auto|bar|plain|json|none",
+           "how to show progress on stderr; auto draws a bar on a terminal only"),
+    FLAG("no-progress", no_progress, "same as --progress=none"),
 };
 
 static const opt_def json_options[] = {
-    {"json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON object on stdout"},
+    FLAG("json", json, "print one JSON object on stdout"),
 };
 
 static const opt_def talk_options[] = {
-    {"verbose", 'v', OPT_COUNT, AT(verbose), NULL, NULL, "say more; -vv says everything"},
-    {"quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "say nothing but errors"},
-    {"help", 'h', OPT_FLAG, AT(help), NULL, NULL, "print this help"},
+    OPTION("verbose", 'v', OPT_COUNT, verbose, NULL, "say more; -vv says everything"),
+    OPTION("quiet", 'q', OPT_FLAG, quiet, NULL, "say nothing but errors"),
+    OPTION("help", 'h', OPT_FLAG, help, NULL, "print this help"),
 };
 
 const cli_command *cli_commands(int64_t *n_command)
@@ -155,9 +150,16 @@ void cli_build_options(cli *c, const cli_command *command)
     }
     if (command->groups & CLI_OUTPUT) {
         opt_add_defs(list, result, output_options, COUNT(output_options), &c->values);
+        opt_item *output = &list->items[list->n_item - COUNT(output_options)];
         if (command->output) {
-            opt_item *output = &list->items[list->n_item - COUNT(output_options)];
             snprintf(output->help, sizeof output->help, "%s", command->output);
+        }
+        if (command->output_role != PATH_UNSAID) {
+            output->role = command->output_role;
+            snprintf(output->metavar, sizeof output->metavar, "%s", opt_path_metavar(output->role));
+        }
+        if (command->output_endings) {
+            output->endings = command->output_endings;
         }
     }
     if (command->groups & CLI_REPORT) {

@@ -5,7 +5,29 @@
 #include "cli.h"
 
 #define AT(field) offsetof(cli_values, field)
+// Rows of options. One that names a file or folder is a PATH, which cannot go without a role.
+#define OPTION(name, letter, kind, field, choices, help)                                           \
+    {                                                                                              \
+        name, letter, kind, AT(field), NULL, choices, help, PATH_UNSAID, NULL                      \
+    }
+#define FLAG(name, field, help) OPTION(name, 0, OPT_FLAG, field, NULL, help)
+#define CHOICE(name, field, choices, help) OPTION(name, 0, OPT_TEXT, field, choices, help)
+#define TEXT(name, field, metavar, help)                                                           \
+    {                                                                                              \
+        name, 0, OPT_TEXT, AT(field), metavar, NULL, help, PATH_UNSAID, NULL                       \
+    }
+#define PATH(name, letter, field, role, endings, help)                                             \
+    {                                                                                              \
+        name, letter, OPT_TEXT, AT(field), NULL, NULL, help, role, endings                         \
+    }
+
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+// Names of files of arrays; those that hold several.
+#define CLI_BUNDLE_ENDINGS ".npz|.h5|.hdf5|.hdf|.nc"
+#define CLI_ARRAY_ENDINGS ".npy|" CLI_BUNDLE_ENDINGS
+// Where any name is right.
+#define CLI_ANY_ENDING ""
+
 #define OWN_OPTIONS(array) .options = (array), .n_option = COUNT(array)
 
 typedef struct cli_command_list {

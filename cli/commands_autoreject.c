@@ -6,89 +6,49 @@
 
 // How epochs are taken from a file.
 #define EPOCHS_OPTIONS                                                                             \
-    {"picks",                                                                                      \
-     0,                                                                                            \
-     OPT_TEXT,                                                                                     \
-     AT(picks),                                                                                    \
-     "LIST",                                                                                       \
-     NULL,                                                                                         \
-     "channels by name or type, separated by commas (default: all that can be solved)"},           \
-        {"bads", 0, OPT_TEXT, AT(bads), "LIST", NULL, "channels to mark bad besides the file's"},  \
-        {"montage",                                                                                \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(montage),                                                                              \
-         "FILE",                                                                                   \
-         NULL,                                                                                     \
-         "positions by channel name, or 1005 for the geometric 10-05 rule"},                       \
-        {"types",                                                                                  \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(types),                                                                                \
-         "LIST",                                                                                   \
-         NULL,                                                                                     \
-         "types by name where the file is wrong, such as eog=HEOG,VEOG;misc=Aux1"},                \
-        {"events",                                                                                 \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(events),                                                                               \
-         "FILE",                                                                                   \
-         NULL,                                                                                     \
-         "events of a continuous recording: -eve.fif, .txt, .tsv or .npy"},                        \
-        {"event", 0, OPT_TEXT, AT(event), "LIST", NULL, "names or codes of the events to keep"},   \
-        {"stim", 0, OPT_TEXT, AT(stim), "NAME", NULL, "the trigger channel"},                      \
-        {"baseline",                                                                               \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(baseline),                                                                             \
-         "A,B",                                                                                    \
-         NULL,                                                                                     \
-         "seconds whose mean is subtracted, such as -0.2,0; or none"},                             \
-    {                                                                                              \
-        "dataset", 0, OPT_TEXT, AT(dataset), "NAME", NULL,                                         \
-            "member or path inside .npz and HDF5 files"                                            \
-    }
+    TEXT("picks", picks, "LIST",                                                                   \
+         "channels by name or type, separated by commas (default: all that can be solved)"),       \
+        TEXT("bads", bads, "LIST", "channels to mark bad besides the file's"),                     \
+        PATH("montage", 0, montage, PATH_READ, NULL,                                               \
+             "positions by channel name, or 1005 for the geometric 10-05 rule"),                   \
+        TEXT("types", types, "LIST",                                                               \
+             "types by name where the file is wrong, such as eog=HEOG,VEOG;misc=Aux1"),            \
+        PATH("events", 0, events, PATH_READ, NULL,                                                 \
+             "events of a continuous recording: -eve.fif, .txt, .tsv or .npy"),                    \
+        TEXT("event", event, "LIST", "names or codes of the events to keep"),                      \
+        TEXT("stim", stim, "NAME", "the trigger channel"),                                         \
+        TEXT("baseline", baseline, "A,B",                                                          \
+             "seconds whose mean is subtracted, such as -0.2,0; or none"),                         \
+        TEXT("dataset", dataset, "NAME", "member or path inside .npz and HDF5 files")
 
 #define GRID_OPTIONS                                                                               \
-    {"consensus",                                                                                  \
-     0,                                                                                            \
-     OPT_TEXT,                                                                                     \
-     AT(consensus),                                                                                \
-     "LIST",                                                                                       \
-     NULL,                                                                                         \
-     "fractions of bad channels to try (default 0,0.1,...,1)"},                                    \
-        {"n-interpolate",                                                                          \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(n_interpolate),                                                                        \
-         "LIST",                                                                                   \
-         NULL,                                                                                     \
-         "numbers of repaired channels to try (default 1,4,32)"},                                  \
-    {                                                                                              \
-        "log", 0, OPT_TEXT, AT(log), "FILE", NULL, "write the reject log here, .npz"               \
-    }
+    TEXT("consensus", consensus, "LIST",                                                           \
+         "fractions of bad channels to try (default 0,0.1,...,1)"),                                \
+        TEXT("n-interpolate", n_interpolate, "LIST",                                               \
+             "numbers of repaired channels to try (default 1,4,32)"),                              \
+        PATH("log", 0, log, PATH_WRITE, CLI_BUNDLE_ENDINGS, "write the reject log here, .npz")
 
 static const opt_def autoreject_epochs_options[] = {EPOCHS_OPTIONS};
 static const opt_def autoreject_fit_options[] = {EPOCHS_OPTIONS, GRID_OPTIONS};
 static const opt_def autoreject_fit_transform_options[] = {
     EPOCHS_OPTIONS,
     GRID_OPTIONS,
-    {"save-model", 0, OPT_TEXT, AT(save_model), "FILE", NULL, "write the model here, .json"},
+    PATH("save-model", 0, save_model, PATH_WRITE, NULL, "write the model here, .json"),
 };
 static const opt_def autoreject_transform_options[] = {
-    {"model", 'm', OPT_TEXT, AT(model_file), "FILE", NULL,
-     "the model, as 'tessera autoreject fit' wrote it"},
-    {"use-log", 0, OPT_TEXT, AT(use_log), "FILE", NULL,
-     "repair and drop by this reject log, such as an edited one"},
-    {"log", 0, OPT_TEXT, AT(log), "FILE", NULL, "write the reject log here, .npz"},
+    PATH("model", 'm', model_file, PATH_READ, NULL,
+         "the model, as 'tessera autoreject fit' wrote it"),
+    PATH("use-log", 0, use_log, PATH_READ, NULL,
+         "repair and drop by this reject log, such as an edited one"),
+    PATH("log", 0, log, PATH_WRITE, CLI_BUNDLE_ENDINGS, "write the reject log here, .npz"),
     EPOCHS_OPTIONS,
 };
 static const opt_def autoreject_simulate_options[] = {
-    {"positions", 0, OPT_TEXT, AT(positions), "FILE", NULL,
-     "write names and positions of the electrodes here, a montage as CSV"},
+    PATH("positions", 0, positions, PATH_WRITE, NULL,
+         "write names and positions of the electrodes here, a montage as CSV"),
 };
 static const opt_def autoreject_curve_options[] = {
-    {"thresholds", 0, OPT_TEXT, AT(thresholds), "LIST", NULL, "values to try, separated by commas"},
+    TEXT("thresholds", thresholds, "LIST", "values to try, separated by commas"),
     EPOCHS_OPTIONS,
 };
 
@@ -97,11 +57,13 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_fit_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "learn thresholds, consensus and number of repairs from epochs",
      .output = "write the model here, .json",
+     .output_endings = CLI_ANY_ENDING,
      .examples = "tessera autoreject fit subject-epo.fif -o model.json --report fit.html\n"
                  "tessera autoreject fit rest.edf --montage 1005 --window 2 -o model.json\n"
                  "tessera autoreject fit big.npz -o model.json --memory-limit 4G --checkpoint work "
@@ -111,18 +73,21 @@ static const cli_command commands[] = {
      .operands = "INPUT -m MODEL -o FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_transform_options),
      .params = {tess_autoreject_transform_params, tess_autoreject_epochs_params},
      .summary = "repair bad channels and leave out bad epochs by a model",
      .output =
          "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
+     .output_endings = ".fif|.fif.gz|.npy|.npz",
      .examples = "tessera autoreject transform subject-epo.fif -m model.json -o clean-epo.fif\n",
      .run = cmd_autoreject_transform},
     {.name = "autoreject fit-transform",
      .operands = "INPUT -o FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_fit_transform_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_transform_params,
@@ -130,6 +95,7 @@ static const cli_command commands[] = {
      .summary = "fit, then transform the same epochs",
      .output =
          "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
+     .output_endings = ".fif|.fif.gz|.npy|.npz",
      .examples = "tessera autoreject fit-transform subject-epo.fif -o clean-epo.fif --report "
                  "clean.html\n",
      .run = cmd_autoreject_fit_transform},
@@ -137,17 +103,20 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "one peak-to-peak threshold per channel",
      .output = "write the thresholds here, a model as .json",
+     .output_endings = CLI_ANY_ENDING,
      .examples = "tessera autoreject thresholds subject-epo.fif --n-split 100\n",
      .run = cmd_autoreject_thresholds},
     {.name = "autoreject global",
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_global_params, tess_autoreject_epochs_params},
@@ -158,6 +127,7 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_curve_options),
      .params = {tess_autoreject_global_params, tess_autoreject_epochs_params},
@@ -169,6 +139,7 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_ransac_params, tess_autoreject_epochs_params},
@@ -179,6 +150,7 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_epochs_params},
@@ -189,6 +161,7 @@ static const cli_command commands[] = {
      .operands = "INPUT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_INPUT | CLI_REPORT,
      .params = {tess_autoreject_ptp_params},
      .summary = "peak-to-peak amplitude of every channel of every epoch",

@@ -5,31 +5,25 @@
 #include <tessera/clifford.h>
 
 #define SIGNATURE_OPTION                                                                           \
-    {                                                                                              \
-        "signature", 0, OPT_TEXT, AT(clifford.signature), "SIGNATURE", NULL,                       \
-            "squares of the symbols, such as +++ or 0+++, counts such as 3,0,1, or pga, sta, cga"  \
-    }
+    TEXT("signature", clifford.signature, "SIGNATURE",                                             \
+         "squares of the symbols, such as +++ or 0+++, counts such as 3,0,1, or pga, sta, cga")
 
 static const opt_def table_options[] = {
     SIGNATURE_OPTION,
-    {"product", 0, OPT_TEXT, AT(clifford.product), NULL,
-     "geometric|outer|left|right|inner|scalar|commutator",
-     "which terms to list (default geometric)"},
-    {"terms", 0, OPT_FLAG, AT(clifford.terms), NULL, NULL, "list every term k i j sign path"},
+    CHOICE("product", clifford.product, "geometric|outer|left|right|inner|scalar|commutator",
+           "which terms to list (default geometric)"),
+    FLAG("terms", clifford.terms, "list every term k i j sign path"),
 };
 
 static const opt_def bench_options[] = {
     SIGNATURE_OPTION,
-    {"op", 0, OPT_TEXT, AT(clifford.operation), NULL, "gate|norm|sgp|fcgp|linear|layer|fc_layer",
-     "what to time (default sgp)"},
-    {"batch", 0, OPT_TEXT, AT(clifford.batch), "LIST", NULL,
-     "numbers of rows (default 1024,2048,4096,8192)"},
-    {"features", 0, OPT_TEXT, AT(clifford.features), "LIST", NULL,
-     "numbers of features (default 128,256,512,1024)"},
-    {"dtype", 0, OPT_TEXT, AT(dtype), NULL, "f32|f64|bf16|f16", "element type (default f32)"},
-    {"seconds", 0, OPT_TEXT, AT(clifford.seconds), "X", NULL,
-     "time spent on each median (default 0.2)"},
-    {"overwrite", 0, OPT_FLAG, AT(overwrite), NULL, NULL, "replace a report that exists"},
+    CHOICE("op", clifford.operation, "gate|norm|sgp|fcgp|linear|layer|fc_layer",
+           "what to time (default sgp)"),
+    TEXT("batch", clifford.batch, "LIST", "numbers of rows (default 1024,2048,4096,8192)"),
+    TEXT("features", clifford.features, "LIST", "numbers of features (default 128,256,512,1024)"),
+    CHOICE("dtype", dtype, "f32|f64|bf16|f16", "element type (default f32)"),
+    TEXT("seconds", clifford.seconds, "X", "time spent on each median (default 0.2)"),
+    FLAG("overwrite", overwrite, "replace a report that exists"),
 };
 
 static const opt_def check_options[] = {SIGNATURE_OPTION};
@@ -38,6 +32,7 @@ static const cli_command commands[] = {
     {.name = "clifford table",
      .operands = "SIGNATURE",
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      OWN_OPTIONS(table_options),
      .summary = "components, grade paths and product of an algebra",
      .examples = "tessera clifford table +++\n"
@@ -47,6 +42,7 @@ static const cli_command commands[] = {
     {.name = "clifford bench",
      .operands = "[SIGNATURE]",
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      .groups = CLI_ENGINE | CLI_REPORT,
      OWN_OPTIONS(bench_options),
      .params = {tess_clifford_params},
@@ -58,6 +54,7 @@ static const cli_command commands[] = {
     {.name = "clifford check",
      .operands = "[SIGNATURE...]",
      .max_operand = CLI_ANY_OPERAND,
+     .operand_roles = {PATH_NONE, PATH_NONE},
      .groups = CLI_ENGINE,
      OWN_OPTIONS(check_options),
      .params = {tess_clifford_check_params},

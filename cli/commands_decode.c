@@ -5,37 +5,32 @@
 #include <tessera/decode.h>
 
 #define WANT_OPTION                                                                                \
-    {                                                                                              \
-        "want", 0, OPT_TEXT, AT(want), "LIST", NULL,                                               \
-            "more to write besides posterior and state probabilities: filter, predictive, "        \
-            "predictive-posterior, log-likelihood, separated by commas"                            \
-    }
+    TEXT("want", want, "LIST",                                                                     \
+         "more to write besides posterior and state probabilities: filter, predictive, "           \
+         "predictive-posterior, log-likelihood, separated by commas")
 #define DTYPE_OPTION                                                                               \
-    {                                                                                              \
-        "dtype", 0, OPT_TEXT, AT(dtype), NULL, "f32|f64",                                          \
-            "type of the numbers in the result (default f32)"                                      \
-    }
+    CHOICE("dtype", dtype, "f32|f64", "type of the numbers in the result (default f32)")
 
 static const opt_def decode_run_options[] = {
     WANT_OPTION,
     DTYPE_OPTION,
-    {"verify", 0, OPT_TEXT, AT(verify), "SHARE", NULL,
-     "compute this share of the bins (such as 1%) again in exact mode and print the largest "
-     "difference"},
+    TEXT("verify", verify, "SHARE",
+         "compute this share of the bins (such as 1%) again in exact mode and print the largest "
+         "difference"),
 };
 static const opt_def decode_predict_options[] = {
-    {"model-file", 0, OPT_TEXT, AT(model_file), "FILE", NULL,
-     "the model, as 'tessera decode fit' or 'em' wrote it"},
+    PATH("model-file", 0, model_file, PATH_READ, NULL,
+         "the model, as 'tessera decode fit' or 'em' wrote it"),
     WANT_OPTION,
     DTYPE_OPTION,
 };
 static const opt_def decode_em_options[] = {
-    {"model-file", 0, OPT_TEXT, AT(model_file), "FILE", NULL,
-     "start from this model instead of fitting one"},
+    PATH("model-file", 0, model_file, PATH_READ, NULL,
+         "start from this model instead of fitting one"),
 };
 static const opt_def decode_report_options[] = {
-    {"recording", 0, OPT_TEXT, AT(recording), "FILE", NULL,
-     "the recording the result was decoded from, for spikes and true position"},
+    PATH("recording", 0, recording, PATH_READ, NULL,
+         "the recording the result was decoded from, for spikes and true position"),
 };
 
 static const cli_command commands[] = {
@@ -43,12 +38,17 @@ static const cli_command commands[] = {
      .operands = "RECORDING",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(decode_run_options),
      .params = {tess_decode_model_params, tess_decode_environment_params,
                 tess_decode_encoding_params, tess_decode_detector_params,
                 tess_decode_predict_params},
      .summary = "fit a model to a recording and decode position from its spikes",
+     .output =
+         "write the result here: .h5 or .nc, or a folder of .npy files (a name without suffix)",
+     .output_role = PATH_RESULT,
+     .output_endings = "|.h5|.hdf5|.hdf|.nc",
      .examples = "tessera decode run day.npz -o result.h5 --report result.html\n"
                  "tessera decode run day.nwb -o result.h5 --model non-local --mode bounded:1e-6\n"
                  "tessera decode run day.npz -o result.h5 --checkpoint work --resume\n",
@@ -57,39 +57,53 @@ static const cli_command commands[] = {
      .operands = "RECORDING",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      .params = {tess_decode_model_params, tess_decode_environment_params,
                 tess_decode_encoding_params, tess_decode_detector_params},
      .summary = "fit a model and keep it in a file",
+     .output = "write the model here: .npz or .h5",
+     .output_endings = CLI_BUNDLE_ENDINGS,
      .examples = "tessera decode fit run-epoch.npz -o model.npz\n",
      .run = cmd_decode_fit},
     {.name = "decode predict",
      .operands = "RECORDING",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(decode_predict_options),
      .params = {tess_decode_predict_params},
      .summary = "decode a recording with a model from a file",
+     .output =
+         "write the result here: .h5 or .nc, or a folder of .npy files (a name without suffix)",
+     .output_role = PATH_RESULT,
+     .output_endings = "|.h5|.hdf5|.hdf|.nc",
      .examples = "tessera decode predict sleep-epoch.npz --model-file model.npz -o sleep.h5\n",
      .run = cmd_decode_predict},
     {.name = "decode em",
      .operands = "RECORDING",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(decode_em_options),
      .params = {tess_decode_model_params, tess_decode_environment_params,
                 tess_decode_encoding_params, tess_decode_detector_params, tess_decode_em_params},
      .summary = "improve a model's transitions by expectation maximisation",
+     .output = "write the model here: .npz or .h5",
+     .output_endings = CLI_BUNDLE_ENDINGS,
      .examples = "tessera decode em day.npz -o model.npz --max-iterations 10\n",
      .run = cmd_decode_em},
     {.name = "decode simulate",
      .operands = "[SIZE] -o FILE",
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      .params = {tess_decode_simulate_params},
      .summary = "a recording of simulated spikes with known truth",
+     .output = "write the recording here: .npz or .h5",
+     .output_endings = CLI_BUNDLE_ENDINGS,
      .examples = "tessera decode simulate medium -o medium.npz\n"
                  "tessera decode simulate day-1d -o day.h5 --seed 7\n",
      .run = cmd_decode_simulate},
@@ -97,9 +111,12 @@ static const cli_command commands[] = {
      .operands = "RESULT",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(decode_report_options),
      .summary = "a one-file HTML report of a decoded result",
+     .output = "write the report here",
+     .output_endings = CLI_ANY_ENDING,
      .examples = "tessera decode report result.h5 --recording day.npz -o result.html\n",
      .run = cmd_decode_report},
 };

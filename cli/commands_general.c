@@ -3,27 +3,27 @@
 #include "commands.h"
 
 static const opt_def device_options[] = {
-    {"benchmark", 0, OPT_FLAG, AT(benchmark), NULL, NULL,
-     "measure bandwidth and floating-point ceilings"},
+    FLAG("benchmark", benchmark, "measure bandwidth and floating-point ceilings"),
 };
 static const opt_def sysinfo_options[] = {
-    {"paths", 0, OPT_FLAG, AT(paths), NULL, NULL, "include file system paths"},
+    FLAG("paths", paths, "include file system paths"),
 };
 static const opt_def show_options[] = {
-    {"origin", 0, OPT_FLAG, AT(origin), NULL, NULL, "say where each value came from"},
+    FLAG("origin", origin, "say where each value came from"),
 };
 static const opt_def demo_options[] = {
-    {"dir", 0, OPT_TEXT, AT(dir), "DIR", NULL, "where to write (default ./tessera-demo)"},
+    PATH("dir", 0, dir, PATH_INTO, NULL, "where to write (default ./tessera-demo)"),
 };
 static const opt_def help_options[] = {
-    {"all", 0, OPT_FLAG, AT(all), NULL, NULL, "print the help of every command"},
-    {"markdown", 0, OPT_FLAG, AT(markdown), NULL, NULL, "with --all: as Markdown"},
+    FLAG("all", all, "print the help of every command"),
+    FLAG("markdown", markdown, "with --all: as Markdown"),
 };
 
 static const cli_command commands[] = {
     {.name = "demo",
      .operands = "[SYSTEM]",
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      .groups = CLI_TEXT_ONLY,
      OWN_OPTIONS(demo_options),
      .summary = "make data, run, write an HTML report; offline, under a minute",
@@ -32,6 +32,7 @@ static const cli_command commands[] = {
     {.name = "bench",
      .operands = "[CASE...]",
      .max_operand = CLI_ANY_OPERAND,
+     .operand_roles = {PATH_NONE, PATH_NONE},
      .groups = CLI_ENGINE,
      .summary = "time our stages, with share of the measured read bandwidth",
      .examples = "tessera bench\ntessera bench ptp-f32-long --threads 1 --json\n",
@@ -57,18 +58,22 @@ static const cli_command commands[] = {
      .operands = "FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .summary = "data sets and provenance of a file, or what a checkpoint holds",
      .examples = "tessera info ptp.npy\n",
      .run = cmd_info},
     {.name = "config init",
      .groups = CLI_OUTPUT | CLI_TEXT_ONLY,
      .summary = "print a configuration file with every setting and its default",
+     .output = "write here instead",
+     .output_endings = CLI_ANY_ENDING,
      .examples = "tessera config init -o run.yaml\n",
      .run = cmd_config_init},
     {.name = "config validate",
      .operands = "FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .summary = "check a configuration file",
      .examples = "tessera config validate run.yaml\n",
      .run = cmd_config_validate},
@@ -82,6 +87,7 @@ static const cli_command commands[] = {
      .operands = "A [B]",
      .min_operand = 1,
      .max_operand = 2,
+     .operand_roles = {PATH_READ, PATH_READ},
      .summary = "compare two files, or one with the defaults; exit 1 if they differ",
      .examples = "tessera config diff run.yaml\n",
      .run = cmd_config_diff},
@@ -89,6 +95,7 @@ static const cli_command commands[] = {
      .operands = "bash|zsh|fish",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      .groups = CLI_TEXT_ONLY,
      .summary = "print a shell completion script",
      .examples = "source <(tessera completion bash)\n",
@@ -96,6 +103,7 @@ static const cli_command commands[] = {
     {.name = "cite",
      .operands = "[SYSTEM]",
      .max_operand = 1,
+     .operand_roles = {PATH_NONE},
      .groups = CLI_TEXT_ONLY,
      .summary = "BibTeX entries of Tessera and of the methods",
      .examples = "tessera cite autoreject >> paper.bib\n",
@@ -103,7 +111,7 @@ static const cli_command commands[] = {
     {.name = "help",
      .operands = "[TOPIC]",
      .max_operand = 2,
-     .groups = CLI_TEXT_ONLY,
+     .operand_roles = {PATH_NONE, PATH_NONE},
      OWN_OPTIONS(help_options),
      .summary = "help on a command, 'environment' or 'exit-codes'",
      .examples = "tessera help autoreject ptp\ntessera help environment\n",

@@ -6,122 +6,89 @@
 
 // What is taken from a file, beside the scalars of table xpcs.data.
 #define DATA_OPTIONS                                                                               \
-    {"phi-ranges",                                                                                 \
-     0,                                                                                            \
-     OPT_TEXT,                                                                                     \
-     AT(xpcs.phi_ranges),                                                                          \
-     "LIST",                                                                                       \
-     NULL,                                                                                         \
-     "angles to take in degrees, such as -10:10,85:95; 170:-170 wraps"},                           \
-        {"bad-frames",                                                                             \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(xpcs.bad_frames),                                                                      \
-         "LIST",                                                                                   \
-         NULL,                                                                                     \
-         "frames to ignore, counted from 1"},                                                      \
-        {"c2-path",                                                                                \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(xpcs.c2_path),                                                                         \
-         "NAME",                                                                                   \
-         NULL,                                                                                     \
-         "data set of a file of unknown layout, (P,N,N) or (N,N); with --q, --phi and --dt"},      \
-        {"phi", 0, OPT_TEXT, AT(xpcs.phi), "LIST", NULL, "angles of its matrices in degrees"},     \
-        {"angles-last", 0, OPT_FLAG, AT(xpcs.angles_last), NULL, NULL, "it is (N,N,P)"},           \
-        {"sigma-dataset",                                                                          \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(xpcs.sigma_dataset),                                                                   \
-         "NAME",                                                                                   \
-         NULL,                                                                                     \
-         "data set with the standard deviation of every point"},                                   \
-        {"cache",                                                                                  \
-         0,                                                                                        \
-         OPT_TEXT,                                                                                 \
-         AT(xpcs.cache),                                                                           \
-         "DIR",                                                                                    \
-         NULL,                                                                                     \
-         "keep what was read from HDF5 as .npz in this directory"},                                \
-    {                                                                                              \
-        "no-cache", 0, OPT_FLAG, AT(xpcs.no_cache), NULL, NULL, "neither read nor write a cache"   \
-    }
+    TEXT("phi-ranges", xpcs.phi_ranges, "LIST",                                                    \
+         "angles to take in degrees, such as -10:10,85:95; 170:-170 wraps"),                       \
+        TEXT("bad-frames", xpcs.bad_frames, "LIST", "frames to ignore, counted from 1"),           \
+        TEXT("c2-path", xpcs.c2_path, "NAME",                                                      \
+             "data set of a file of unknown layout, (P,N,N) or (N,N); with --q, --phi and --dt"),  \
+        TEXT("phi", xpcs.phi, "LIST", "angles of its matrices in degrees"),                        \
+        FLAG("angles-last", xpcs.angles_last, "it is (N,N,P)"),                                    \
+        TEXT("sigma-dataset", xpcs.sigma_dataset, "NAME",                                          \
+             "data set with the standard deviation of every point"),                               \
+        PATH("cache", 0, xpcs.cache, PATH_INTO, NULL,                                              \
+             "keep what was read from HDF5 as .npz in this directory"),                            \
+        FLAG("no-cache", xpcs.no_cache, "neither read nor write a cache")
 
 static const opt_def data_options[] = {DATA_OPTIONS};
 
 static const opt_def fit_options[] = {
-    {"data-file", 0, OPT_TEXT, AT(xpcs.data_file), "FILE", NULL,
-     "the data, instead of the operand or the configuration's file_path"},
-    {"output-dir", 0, OPT_TEXT, AT(output), "DIR", NULL, "same as --output"},
-    {"static-mode", 0, OPT_FLAG, AT(xpcs.static_mode), NULL, NULL,
-     "same as --mode static_anisotropic"},
-    {"laminar-flow", 0, OPT_FLAG, AT(xpcs.laminar_flow), NULL, NULL, "same as --mode laminar_flow"},
-    {"method", 0, OPT_TEXT, AT(xpcs.method), NULL, "nlsq|cmc|both",
-     "nlsq fits; sampling is not in this version"},
-    {"max-iterations", 0, OPT_TEXT, AT(xpcs.max_iterations), "N", NULL,
-     "most evaluations; same as --max-nfev"},
-    {"tolerance", 0, OPT_TEXT, AT(xpcs.tolerance), "X", NULL, "sets ftol, xtol and gtol at once"},
-    {"initial-d0", 0, OPT_TEXT, AT(xpcs.starts[0]), "X", NULL, "start of D0 in Å²/s"},
-    {"initial-alpha", 0, OPT_TEXT, AT(xpcs.starts[1]), "X", NULL, "start of alpha"},
-    {"initial-d-offset", 0, OPT_TEXT, AT(xpcs.starts[2]), "X", NULL, "start of D_offset in Å²/s"},
-    {"initial-gamma-dot-t0", 0, OPT_TEXT, AT(xpcs.starts[3]), "X", NULL,
-     "start of gamma_dot_t0 in 1/s"},
-    {"initial-beta", 0, OPT_TEXT, AT(xpcs.starts[4]), "X", NULL, "start of beta"},
-    {"initial-gamma-dot-offset", 0, OPT_TEXT, AT(xpcs.starts[5]), "X", NULL,
-     "start of gamma_dot_t_offset in 1/s"},
-    {"initial-phi0", 0, OPT_TEXT, AT(xpcs.starts[6]), "X", NULL, "start of phi0 in degrees"},
-    {"fix", 0, OPT_TEXT, AT(xpcs.fixed), "LIST", NULL,
-     "parameters that are not fitted, such as beta=0,phi0=2.5"},
-    {"save-plots", 0, OPT_FLAG, AT(xpcs.save_plots), NULL, NULL,
-     "draw measured, fitted and residual maps of every angle as PNG"},
-    {"save-surfaces", 0, OPT_FLAG, AT(xpcs.save_surfaces), NULL, NULL,
-     "write fitted_data.npz also beyond 1e7 points"},
-    {"no-surfaces", 0, OPT_FLAG, AT(xpcs.no_surfaces), NULL, NULL, "write no fitted_data.npz"},
-    {"output-format", 0, OPT_TEXT, AT(xpcs.output_format), NULL, "yaml|json|npz",
-     "also write the summary homodyne_results.* in this format"},
-    {"strict", 0, OPT_FLAG, AT(xpcs.strict), NULL, NULL,
-     "exit with 1 if the fit did not converge or has warnings"},
-    {"force-cpu", 0, OPT_FLAG, AT(xpcs.force_cpu), NULL, NULL, "same as --device cpu"},
-    {"no-jit", 0, OPT_FLAG, AT(xpcs.no_jit), NULL, NULL,
-     "accepted; nothing is compiled at run time"},
+    PATH("data-file", 0, xpcs.data_file, PATH_READ, NULL,
+         "the data, instead of the operand or the configuration's file_path"),
+    PATH("output-dir", 0, output, PATH_INTO, NULL, "same as --output"),
+    FLAG("static-mode", xpcs.static_mode, "same as --mode static_anisotropic"),
+    FLAG("laminar-flow", xpcs.laminar_flow, "same as --mode laminar_flow"),
+    CHOICE("method", xpcs.method, "nlsq|cmc|both", "nlsq fits; sampling is not in this version"),
+    TEXT("max-iterations", xpcs.max_iterations, "N", "most evaluations; same as --max-nfev"),
+    TEXT("tolerance", xpcs.tolerance, "X", "sets ftol, xtol and gtol at once"),
+    TEXT("initial-d0", xpcs.starts[0], "X", "start of D0 in Å²/s"),
+    TEXT("initial-alpha", xpcs.starts[1], "X", "start of alpha"),
+    TEXT("initial-d-offset", xpcs.starts[2], "X", "start of D_offset in Å²/s"),
+    TEXT("initial-gamma-dot-t0", xpcs.starts[3], "X", "start of gamma_dot_t0 in 1/s"),
+    TEXT("initial-beta", xpcs.starts[4], "X", "start of beta"),
+    TEXT("initial-gamma-dot-offset", xpcs.starts[5], "X", "start of gamma_dot_t_offset in 1/s"),
+    TEXT("initial-phi0", xpcs.starts[6], "X", "start of phi0 in degrees"),
+    TEXT("fix", xpcs.fixed, "LIST", "parameters that are not fitted, such as beta=0,phi0=2.5"),
+    FLAG("save-plots", xpcs.save_plots,
+         "draw measured, fitted and residual maps of every angle as PNG"),
+    FLAG("save-surfaces", xpcs.save_surfaces, "write fitted_data.npz also beyond 1e7 points"),
+    FLAG("no-surfaces", xpcs.no_surfaces, "write no fitted_data.npz"),
+    CHOICE("output-format", xpcs.output_format, "yaml|json|npz",
+           "also write the summary homodyne_results.* in this format"),
+    FLAG("strict", xpcs.strict, "exit with 1 if the fit did not converge or has warnings"),
+    FLAG("force-cpu", xpcs.force_cpu, "same as --device cpu"),
+    FLAG("no-jit", xpcs.no_jit, "accepted; nothing is compiled at run time"),
     DATA_OPTIONS,
 };
 
 static const opt_def simulate_options[] = {
-    {"layout", 0, OPT_TEXT, AT(xpcs.layout), NULL, "aps-u|aps-legacy|txc2",
-     "layout of the file (default aps-u, or txc2 by the name)"},
-    {"filter", 0, OPT_TEXT, AT(xpcs.filter), NULL, "lzf|deflate|none",
-     "compression of HDF5 files (default lzf)"},
-    {"theta", 0, OPT_TEXT, AT(xpcs.theta), "LIST", NULL,
-     "D0,alpha,D_offset[,gamma_dot_t0,beta,gamma_dot_t_offset,phi0] (default: published values)"},
-    {"phi", 0, OPT_TEXT, AT(xpcs.phi), "LIST", NULL, "angles in degrees (default: -90 to 90)"},
-    {"contrasts", 0, OPT_TEXT, AT(xpcs.contrasts), "LIST", NULL, "contrast of each angle"},
-    {"offsets", 0, OPT_TEXT, AT(xpcs.offsets), "LIST", NULL, "offset of each angle"},
-    {"bad-frames", 0, OPT_TEXT, AT(xpcs.bad_frames), "LIST", NULL,
-     "frames that are NaN, counted from 1"},
+    CHOICE("layout", xpcs.layout, "aps-u|aps-legacy|txc2",
+           "layout of the file (default aps-u, or txc2 by the name)"),
+    CHOICE("filter", xpcs.filter, "lzf|deflate|none", "compression of HDF5 files (default lzf)"),
+    TEXT("theta", xpcs.theta, "LIST",
+         "D0,alpha,D_offset[,gamma_dot_t0,beta,gamma_dot_t_offset,phi0] (default: published "
+         "values)"),
+    TEXT("phi", xpcs.phi, "LIST", "angles in degrees (default: -90 to 90)"),
+    TEXT("contrasts", xpcs.contrasts, "LIST", "contrast of each angle"),
+    TEXT("offsets", xpcs.offsets, "LIST", "offset of each angle"),
+    TEXT("bad-frames", xpcs.bad_frames, "LIST", "frames that are NaN, counted from 1"),
 };
 
 static const opt_def config_options[] = {
-    {"mode", 0, OPT_TEXT, AT(xpcs.mode), NULL,
-     "static|static_isotropic|static_anisotropic|laminar_flow",
-     "generate: for this analysis_mode (default laminar_flow)"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", NULL, "generate: write here"},
-    {"force", 0, OPT_FLAG, AT(xpcs.force), NULL, NULL, "generate: replace the file if it exists"},
-    {"minimal", 0, OPT_FLAG, AT(xpcs.minimal), NULL, NULL,
-     "generate: only what every configuration needs"},
-    {"lenient", 0, OPT_FLAG, AT(xpcs.lenient), NULL, NULL,
-     "validate, show: unknown keys are warnings instead of errors"},
+    CHOICE("mode", xpcs.mode, "static|static_isotropic|static_anisotropic|laminar_flow",
+           "generate: for this analysis_mode (default laminar_flow)"),
+    PATH("output", 'o', output, PATH_WRITE, NULL, "generate: write here"),
+    FLAG("force", overwrite, "generate: replace the file if it exists"),
+    FLAG("minimal", xpcs.minimal, "generate: only what every configuration needs"),
+    FLAG("lenient", xpcs.lenient, "validate, show: unknown keys are warnings instead of errors"),
 };
+
+// What a fit writes into its folder, pictures aside.
+#define RESULT_NAMES                                                                               \
+    "report.html|result.h5|homodyne_results.json|homodyne_results.yaml|nlsq/fitted_data.npz|"      \
+    "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json"
 
 static const cli_command commands[] = {
     {.name = "xpcs fit",
      .operands = "[INPUT] [--config FILE]",
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(fit_options),
      .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
      .summary = "fit diffusion and shear to two-time correlations",
      .output = "folder of the results (default: the configuration's, else ./homodyne_results)",
+     .output_role = PATH_INTO,
+     .output_names = RESULT_NAMES,
      .examples = "tessera xpcs fit run42.hdf --gap 2e6 -o run42 --report run42.html\n"
                  "tessera xpcs fit --config homodyne_config.yaml --save-plots\n"
                  "tessera xpcs fit big.txc2 --gap 2e6 -o big --memory-limit 1G --checkpoint work "
@@ -134,6 +101,7 @@ static const cli_command commands[] = {
      .params = {tess_xpcs_simulation_params, tess_xpcs_model_params},
      .summary = "a file of correlations with known parameters",
      .output = "write the correlations here: .hdf, .h5 or .txc2",
+     .output_endings = ".hdf|.h5|.hdf5|.txc2",
      .examples = "tessera xpcs simulate -o run.hdf --mode static_anisotropic --n-frame 200\n"
                  "tessera xpcs simulate -o big.txc2 --n-angle 23 --n-frame 2000 --sigma 0.02\n",
      .run = cmd_xpcs_simulate},
@@ -141,6 +109,7 @@ static const cli_command commands[] = {
      .operands = "FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
      .summary = "layout, bins, q and phi, and times of a file",
      .examples = "tessera xpcs inspect run42.hdf\n",
@@ -149,28 +118,33 @@ static const cli_command commands[] = {
      .operands = "INPUT -o FILE",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(data_options),
      .params = {tess_xpcs_model_params, tess_xpcs_data_params},
      .summary = "rewrite correlations as .txc2, which is fitted in constant memory",
      .output = "write the tiles here, .txc2",
+     .output_endings = ".txc2",
      .examples = "tessera xpcs convert run42.hdf -o run42.txc2 --gap 2e6\n",
      .run = cmd_xpcs_convert},
     {.name = "xpcs plot",
      .operands = "INPUT -o DIR",
      .min_operand = 1,
      .max_operand = 1,
+     .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(data_options),
      .params = {tess_xpcs_model_params, tess_xpcs_data_params},
      .summary = "draw the measured maps of a file",
      .output = "folder of the pictures",
+     .output_role = PATH_INTO,
      .examples = "tessera xpcs plot run42.hdf -o pictures\n",
      .run = cmd_xpcs_plot},
     {.name = "xpcs config",
      .operands = "generate|validate|show [FILE]",
      .min_operand = 1,
      .max_operand = 2,
+     .operand_roles = {PATH_NONE, PATH_READ},
      OWN_OPTIONS(config_options),
      .summary = "write, check or show a configuration in the schema of homodyne",
      .examples = "tessera xpcs config generate --mode laminar_flow -o run42.yaml\n"

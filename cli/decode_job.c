@@ -214,13 +214,9 @@ static int announce(cli *c, const tess_decode_stream_report *plan, int64_t n_tim
 static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
                       const tess_decode_observation *observation)
 {
-    char *line = text_command_line(c->argc, c->argv);
-
-    config->command_line = line;
     j->report = (tess_decode_stream_report){.struct_size = sizeof j->report};
     const tess_status status = tess_decode_stream(c->ctx, tess_decode_model_detector(j->model),
                                                   observation, config, &j->report);
-    free(line);
     console_erase_bar();
     if (status == TESS_CANCELLED) {
         return job_explain_cancel(c, 0, 0);

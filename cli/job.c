@@ -2,17 +2,15 @@
 
 #include "job.h"
 
+#include "paths.h"
 #include "signals.h"
 #include "text.h"
 
 #include <tessera/device.h>
 #include <tessera/io.h>
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 int job_check_options(const cli *c)
 {
@@ -20,44 +18,6 @@ int job_check_options(const cli *c)
         return cli_usage_error(c, "--resume needs --checkpoint DIR, where the work was kept");
     }
     return 0;
-}
-
-// Hours of work end in this folder, so that it is looked at before them.
-static int check_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash ? (size_t)(slash - path) + 1 : 2;
-    char *folder = malloc(length + 1);
-    if (!folder) {
-        return console_fail(71, "no memory for the name %s", path);
-    }
-    memcpy(folder, slash ? path : "./", length);
-    folder[length] = '\0';
-    const int failure = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
-    free(folder);
-    return failure == 0
-               ? 0
-               : console_fail(73, "%s: cannot create a file there: %s", path, strerror(failure));
-}
-
-int job_check_target(const cli *c, const char *path)
-{
-    struct stat there;
-    if (!path) {
-        return 0;
-    }
-    if (!*path) {
-        return console_fail(73, "a result without a name; give that of a file");
-    }
-    // A finished result takes the place of what has its name: a device or pipe would be gone.
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
-        return console_fail(73, "%s is %s, which a result would replace; give the name of a file",
-                            path, S_ISDIR(there.st_mode) ? "a folder" : "no regular file");
-    }
-    if (!c->values.overwrite && access(path, F_OK) == 0) {
-        return console_fail(73, "%s exists; give --overwrite to replace it", path);
-    }
-    return check_folder(path);
 }
 
 int job_find_finished(cli *c, job *j, tess_source *source, int *finished)
@@ -69,7 +29,7 @@ int job_find_finished(cli *c, job *j, tess_source *source, int *finished)
     CLI_CALL(tess_run_is_finished(c->ctx, j->plan, source, c->values.output, c->values.checkpoint,
                                   finished));
     if (!*finished) {
-        return job_check_target(c, c->values.output);
+        return paths_check_target(c, c->values.output);
     }
     CLI_CALL(tess_file_provenance(c->ctx, c->values.output, &j->found));
     j->report.resumed = 1;
@@ -215,17 +175,13 @@ int job_explain_cancel(const cli *c, int64_t done, int64_t total)
 static int create_run(cli *c, job *j, tess_source *source, tess_sink *sink)
 {
     tess_run_config config;
-    char *line = text_command_line(c->argc, c->argv);
 
     tess_run_config_init(&config, sizeof config);
     config.resume = c->values.resume;
     config.checkpoint_dir = c->values.checkpoint;
     config.checkpoint_every_s = c->run_values.checkpoint_every;
     config.keep_checkpoints = c->run_values.keep_checkpoints;
-    config.command_line = line;
-    const tess_status status = tess_run_create(c->ctx, j->plan, source, sink, &config, &j->run);
-    free(line);
-    CLI_CALL(status);
+    CLI_CALL(tess_run_create(c->ctx, j->plan, source, sink, &config, &j->run));
     return 0;
 }
 

@@ -17,10 +17,6 @@ typedef struct job {
 // Options that make no sense together; call before any work.
 int job_check_options(const cli *c);
 
-// Refuses a file that exists, unless --overwrite; what is no regular file; and a folder that does
-// not exist or cannot be written to. path may be NULL.
-int job_check_target(const cli *c, const char *path);
-
 // With --resume: whether the output is there already as the finished result of this very job, left
 // by a run that was killed at its very end. An output of anything else is refused.
 int job_find_finished(cli *c, job *j, tess_source *source, int *finished);

@@ -2,6 +2,7 @@
 
 #include "cli.h"
 
+#include "paths.h"
 #include "signals.h"
 
 #include <stdarg.h>
@@ -81,13 +82,15 @@ static int unknown_command(int argc, char **argv)
 
 int cli_usage_error(const cli *c, const char *format, ...)
 {
-    char message[512];
+    char *message = NULL;
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    const int n = vasprintf(&message, format, arguments);
     va_end(arguments);
-    return console_fail(2, "%s (see 'tessera %s --help')", message, c->command->name);
+    console_fail(2, "%s (see 'tessera %s --help')", n < 0 ? format : message, c->command->name);
+    free(n < 0 ? NULL : message);
+    return 2;
 }
 
 static int check_operands(const cli *c)
@@ -121,6 +124,8 @@ static int run_command(cli *c, int argc, char **argv)
     }
     console_set_quiet(c->values.quiet);
     CLI_TRY(check_operands(c));
+    session_paths(c);
+    CLI_TRY(paths_check(c));
     const int code = command->run(c);
     const int close_code = session_close(c);
     return code != 0 ? code : close_code;

@@ -7,6 +7,15 @@
 #include <assert.h>
 #include <string.h>
 
+const char *opt_role_name(path_role role)
+{
+    static const char *const names[] = {
+        [PATH_UNSAID] = NULL,     [PATH_NONE] = NULL,         [PATH_READ] = "read",
+        [PATH_WRITE] = "write",   [PATH_REPLACE] = "replace", [PATH_APPEND] = "append",
+        [PATH_RESULT] = "result", [PATH_INTO] = "into",       [PATH_OWN] = "own"};
+    return names[role];
+}
+
 static opt_item *append(opt_list *list, const char *group, const char *name)
 {
     assert(list->n_item < OPT_CAPACITY);
@@ -17,6 +26,19 @@ static opt_item *append(opt_list *list, const char *group, const char *name)
     return item;
 }
 
+const char *opt_path_metavar(path_role role)
+{
+    return role == PATH_INTO || role == PATH_OWN ? "DIR" : "FILE";
+}
+
+static const char *def_metavar(const opt_def *def)
+{
+    if (def->role != PATH_UNSAID) {
+        return opt_path_metavar(def->role);
+    }
+    return def->choices ? def->choices : (def->metavar ? def->metavar : "");
+}
+
 void opt_add_defs(opt_list *list, const char *group, const opt_def *defs, int64_t n_def, void *base)
 {
     for (int64_t i = 0; i < n_def; i++) {
@@ -25,9 +47,10 @@ void opt_add_defs(opt_list *list, const char *group, const opt_def *defs, int64_
         item->kind = defs[i].kind;
         item->target = (char *)base + defs[i].offset;
         item->choices = defs[i].choices;
-        snprintf(item->metavar, sizeof item->metavar, "%s",
-                 defs[i].choices ? defs[i].choices : (defs[i].metavar ? defs[i].metavar : ""));
+        snprintf(item->metavar, sizeof item->metavar, "%s", def_metavar(&defs[i]));
         snprintf(item->help, sizeof item->help, "%s", defs[i].help);
+        item->role = defs[i].role;
+        item->endings = defs[i].endings;
     }
 }
 

@@ -8,6 +8,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+// What is done with the file or folder that a value names. Every option and operand that names one
+// says so: the command looks at all of them before it opens any.
+typedef enum path_role {
+    PATH_UNSAID,  // of an option: no path
+    PATH_NONE,    // of an operand: no path
+    PATH_READ,    // a file, or a folder of arrays
+    PATH_WRITE,   // a file, replaced only if the user allows it
+    PATH_REPLACE, // a file, replaced if it is of the same kind
+    PATH_APPEND,  // a file that grows
+    PATH_RESULT,  // a file, or where the name has no suffix a folder that is the result
+    PATH_INTO,    // a folder that files are put into, among others
+    PATH_OWN      // a folder of the run alone
+} path_role;
+
 typedef enum opt_kind {
     OPT_FLAG,      // target is int, set to 1
     OPT_COUNT,     // target is int, counted up
@@ -21,9 +35,11 @@ typedef struct opt_def {
     char letter;      // 0: none
     opt_kind kind;
     size_t offset;       // of the target in the struct
-    const char *metavar; // "FILE"; NULL for flags and choices
+    const char *metavar; // "LIST"; NULL for flags, choices and paths
     const char *choices; // "a|b|c" or NULL; "c:" takes a number
     const char *help;    // no full stop
+    path_role role;
+    const char *endings; // ".npz|.h5": how the name of a file that is written may end; NULL: any
 } opt_def;
 
 // One option as parser, help and completion see it, whichever table it came from.
@@ -36,6 +52,8 @@ typedef struct opt_item {
     char metavar[96];
     const char *choices;
     char help[320];
+    path_role role;
+    const char *endings;
 } opt_item;
 
 enum { OPT_CAPACITY = 128 };
@@ -58,6 +76,12 @@ void opt_add_params(opt_list *list, const char *group, settings *values, int64_t
 // for argc entries. Returns 0, or 2 after printing what is wrong. help_hint names the command.
 int opt_parse(const opt_list *list, int argc, char **argv, const char *help_hint, char **operands,
               int *n_operand);
+
+// "read", "write" ...; NULL where there is no path.
+const char *opt_role_name(path_role role);
+
+// "FILE" or "DIR".
+const char *opt_path_metavar(path_role role);
 
 // "--name METAVAR" as --help shows it.
 void opt_spelling(const opt_item *item, char *text, size_t capacity);

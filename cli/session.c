@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include "signals.h"
+#include "text.h"
 
 #include <tessera/param.h>
 
@@ -74,7 +75,11 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
     config.progress_user = &c->bar;
     config.profile = c->values.profile;
     config.trace_path = c->values.trace;
-    CLI_CALL(tess_context_create(&config, out));
+    char *line = text_command_line(c->argc, c->argv);
+    config.command_line = line;
+    const tess_status status = tess_context_create(&config, out);
+    free(line);
+    CLI_CALL(status);
     return 0;
 }
 
@@ -90,15 +95,24 @@ static void report_choices(const cli *c)
                  info.memory_limit_origin, info.isa, info.device, info.device_reason);
 }
 
-int session_open(cli *c, void *const *systems)
+void session_paths(cli *c)
 {
-    if (!c->values.trace) {
-        c->values.trace = getenv("TESSERA_TRACE");
+    const char *trace = getenv("TESSERA_TRACE");
+
+    if (!(c->command->groups & CLI_ENGINE)) {
+        return;
+    }
+    if (!c->values.trace && trace && trace[0]) {
+        c->values.trace = trace;
     }
     if (c->forced_profile) {
         c->values.profile = 1;
         c->values.trace = c->values.trace ? c->values.trace : "tessera-trace.json";
     }
+}
+
+int session_open(cli *c, void *const *systems)
+{
     progress_init(&c->bar, c->values.progress, c->values.no_progress || c->values.quiet);
     CLI_TRY(open_log_file(c));
     CLI_TRY(settings_files_load(&c->files, c->values.config, 1));

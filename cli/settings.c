@@ -106,7 +106,7 @@ static int load_file(settings_files *files, const char *path, tess_config **out)
     return 0;
 }
 
-static void find_user_file(char *path, size_t capacity)
+void settings_user_file(char *path, size_t capacity)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
@@ -128,7 +128,7 @@ int settings_files_load(settings_files *files, const char *path, int everything)
     files->everything = everything;
     files->file_path = path;
     if (everything) {
-        find_user_file(files->user_path, sizeof files->user_path);
+        settings_user_file(files->user_path, sizeof files->user_path);
         files->file_path = path ? path : getenv("TESSERA_CONFIG");
     }
     if (files->file_path && !files->file_path[0]) {

@@ -40,6 +40,8 @@ void settings_init(settings *values, const tess_param_table *table);
 // Reads path. With everything set, also the user's file if there is one, TESSERA_CONFIG when path
 // is NULL, and later the environment; without it the file is looked at alone. Exit code.
 int settings_files_load(settings_files *files, const char *path, int everything);
+// The user's own file; "" if there is none.
+void settings_user_file(char *path, size_t capacity);
 void settings_files_close(settings_files *files);
 
 // Lays files, environment and flags over what the table's struct holds; files NULL: flags alone.

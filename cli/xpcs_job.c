@@ -3,6 +3,7 @@
 #include "xpcs.h"
 
 #include "job.h"
+#include "paths.h"
 #include "text.h"
 
 #include <math.h>
@@ -99,6 +100,23 @@ static void take_machine(cli *c, const tess_xpcs_settings_info *info, char threa
     }
 }
 
+// What the command line leaves open is where the configuration says.
+static int take_paths(cli *c, const tess_xpcs_settings_info *info)
+{
+    cli_values *v = &c->values;
+
+    if (c->command->run == cmd_xpcs_fit) {
+        const char *configured = info->output_folder[0] ? info->output_folder : "homodyne_results";
+        v->output = v->output ? v->output : configured;
+        v->checkpoint = v->checkpoint ? v->checkpoint : info->fit.checkpoint_dir;
+        if (!v->xpcs.data_file && c->n_operand == 0 && info->data_path[0]) {
+            v->xpcs.data_file = info->data_path;
+        }
+    }
+    v->xpcs.cache = v->xpcs.cache ? v->xpcs.cache : info->data.cache_folder;
+    return paths_check(c);
+}
+
 static int fill_structs(cli *c, xpcs_job *j, int has_config)
 {
     void *const structs[] = {&j->model, &j->data_config, &j->fit_config, &j->simulation};
@@ -128,6 +146,7 @@ int xpcs_open_session(cli *c, xpcs_job *j)
     CLI_TRY(load_settings(c, j));
     const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
     take_machine(c, info, threads, limit);
+    CLI_TRY(take_paths(c, info));
     c->values.config = NULL; // it is the original's, not Tessera's
     j->model = info->model;
     j->data_config = info->data;
