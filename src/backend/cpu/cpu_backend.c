@@ -174,7 +174,7 @@ static tess_status supports(tess_backend_device *device, int32_t stage, const vo
 
 static const char *stage_name(int32_t stage)
 {
-    const cpu_stage *found = find_stage(stage);
+    const tess_cpu_stage *found = find_stage(stage);
     return found ? found->name : NULL;
 }
 

@@ -145,7 +145,8 @@ __device__ __forceinline__ float (&as_group_sums(float (&c)[16][4]))[64]
 // The text of a product: keeps is whether the sums are added to.
 #define CL_WGMMA(columns, types, registers, keep, operands) \
     "{\n.reg .pred keeps;\nsetp.ne.b32 keeps, " keep ", 0;\n" \
-    "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." types " {" registers "}, " operands ";\n}\n"
+    "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." types " {" registers "}, " operands \
+    ";\n}\n"
 // clang-format on
 
 // d = a b, or d += a b with keep. T is __half or __nv_bfloat16.
