@@ -66,10 +66,9 @@ TESS_CPU_CL_DECLARE(f64, double)
 // Items of scratch that load and target need per block of rows.
 size_t tess_cpu_cl_block_items(const tess_cl_problem *problem, int64_t n_feature);
 
-// The backward pass of products whose few features are computed in f64 (few.c).
-int tess_cpu_cl_is_few(const tess_cl_problem *problem);
-TESS_MUST_CHECK tess_status tess_cpu_cl_few(tess_backend_device *device,
-                                            const tess_stage_clifford_sgp *a);
+// The stage clifford.sgp in the type of its arrays (sgp_rows.c).
+TESS_MUST_CHECK tess_status tess_cpu_cl_sgp_run(tess_backend_device *device,
+                                                const tess_stage_clifford_sgp *a);
 
 // The product of gated rows with its norm, ready for any worker. What a call of *_rows needs beside
 // its arguments are scratch_bytes of the caller's, 64-byte aligned.

@@ -1,200 +1,156 @@
-// Products of gated multivectors on the CPU, in chunks of rows, each gone through in blocks that
-// stay in the first-level cache. Backward, a chunk has a gradient of the weights of its own. These
-// add up as a tree.
+// The stage of products: rows in the type they come in, but f32 of few features backward in f64.
+//
+// The norm of a row over a handful of features is small now and then, and its gradient magnifies
+// what was rounded on the way: plain f32 loses a digit. Few features cost little, so their rows are
+// widened, tile by tile, and go through as f64.
 #include "backend/cpu/clifford/clifford.h"
-
-#include "base/checked.h"
 #include "base/status.h"
 
 #include <string.h>
 
-enum {
-    FORWARD_BYTES = 32 << 10, // a chunk of the forward pass has rows of so many, or one block
-    CHUNK_ROWS = 32,          // a chunk has at least so many rows
-    MOST_CHUNKS = 64,         // and a call at most so many chunks,
-    GRADIENT_BYTES = 8 << 20  // whose gradients take at most this, or of two chunks
-};
+enum { FEW_FEATURES = 32, TILE_ITEMS = 1 << 16, FEWEST_ROWS = 16 };
 
-// Results from this size on are written past the caches: nobody finds them there anyway, and memory
-// need not be read for them first. 15 % faster at 64 MiB.
-enum { STREAM_BYTES = 32 << 20 };
+// The activations of the pass.
+enum { FEW_X, FEW_Y, FEW_GRAD_OUT, FEW_GRAD_X, FEW_GRAD_Y, FEW_N };
 
-typedef struct sgp_job {
-    tess_cpu_cl_sgp sgp;
-    const tess_stage_clifford_sgp *args;
-    unsigned char *scratch; // [workers][worker_bytes]
-    size_t worker_bytes;
-    size_t block_items;
-    int64_t chunk_rows;
-    int64_t n_chunk;
-    void *gradients; // [n_chunk][gradient_items], NULL: not wanted
-    size_t gradient_items;
-} sgp_job;
+typedef struct few_job {
+    tess_stage_clifford_sgp wide; // of a tile
+    tess_cl_view views[FEW_N];    // of the caller
+    double *rows[FEW_N];          // [component][tile_rows][feature]
+    double *weight;               // [feature][path]
+    double *part;                 // gradient of the weight of a tile
+    double *sum;
+    int64_t tile_rows;
+    int64_t first_row;
+    int which; // that a conversion is of
+} few_job;
 
-static size_t item_bytes(const tess_cl_problem *problem)
+static int is_few(const tess_cl_problem *problem)
 {
-    return tess_cpu_cl_is_f64(problem) ? sizeof(double) : sizeof(float);
+    return problem->pass == TESS_CLIFFORD_BACKWARD && problem->dtype == TESS_F32 &&
+           problem->normalize && problem->n_out <= FEW_FEATURES;
 }
 
-// A row of gates, or of tau.
-static size_t row_items(const tess_cpu_cl_sgp *sgp)
+static int64_t item_at(const tess_cl_view *view, int64_t k, int64_t row, int64_t n)
 {
-    return (size_t)sgp->block_rows * sgp->stride;
+    return k * view->stride[0] + row * view->stride[1] + n * view->stride[2];
 }
 
-#define T_BITS 32
-#include "backend/cpu/clifford/sgp_body.h"
-
-#define T_BITS 64
-#include "backend/cpu/clifford/sgp_body.h"
-
-tess_status tess_cpu_cl_sgp_open(tess_backend_device *device, const tess_cl_problem *problem,
-                                 const tess_cl_view *weight, tess_cpu_cl_sgp *sgp)
+// One component of the rows of a tile, in or out.
+static tess_status convert(void *arg, int64_t k, int32_t worker)
 {
-    const int n_list = problem->pass == TESS_CLIFFORD_FORWARD ? 1 : TESS_CL_N_FORM;
-    const size_t item = item_bytes(problem);
-    *sgp = (tess_cpu_cl_sgp){.kernels = device->kernels,
-                             .problem = problem,
-                             .code = tess_cpu_cl_code(problem),
-                             .block_rows = tess_cpu_cl_block_rows(problem, problem->n_out),
-                             .stride = tess_cpu_cl_stride(problem->n_out)};
-    // The product, and gates.
-    sgp->scratch_bytes = (tess_cpu_cl_block_items(problem, problem->n_out) + row_items(sgp)) * item;
-    tess_cpu_cl_grades(problem, &sgp->grades);
-    const size_t list_bytes = ((size_t)n_list * sizeof(tess_cl_list) + 63) / 64 * 64;
-    uint64_t bytes;
-    if (!tess_mul_u64((uint64_t)problem->algebra->n_path * item, sgp->stride, &bytes) ||
-        !tess_add_u64(bytes, list_bytes, &bytes) || bytes > SIZE_MAX) {
-        TESS_FAIL(TESS_E_MEMORY, "clifford: %lld features are too many for the packed weights",
-                  (long long)problem->n_out);
+    (void)worker;
+    const few_job *job = arg;
+    const tess_cl_view *view = &job->views[job->which];
+    const int64_t n_feature = job->wide.problem.n_out;
+    float *items = view->data;
+    for (int64_t b = 0; b < job->wide.problem.n_row; b++) {
+        double *row = job->rows[job->which] + (k * job->tile_rows + b) * n_feature;
+        for (int64_t n = 0; n < n_feature; n++) {
+            const int64_t at = item_at(view, k, job->first_row + b, n);
+            if (job->which < FEW_GRAD_X) {
+                row[n] = (double)items[at];
+            } else {
+                items[at] = (float)row[n];
+            }
+        }
     }
-    sgp->memory_bytes = (size_t)bytes;
-    sgp->memory = tess_heap_alloc(&device->ctx->heap, sgp->memory_bytes, TESS_TAG_SCRATCH,
-                                  "weights of a product");
-    if (!sgp->memory) {
-        return TESS_E_MEMORY;
-    }
-    tess_cl_list *lists = sgp->memory;
-    for (int form = 0; form < n_list; form++) {
-        tess_cpu_cl_list(problem->algebra, problem->path_mask, (tess_cl_form)form, &lists[form]);
-        sgp->lists[form] = &lists[form];
-    }
-    void *packed = (unsigned char *)sgp->memory + list_bytes;
-    if (tess_cpu_cl_is_f64(problem)) {
-        pack_weights_f64(problem, weight, sgp->stride, packed);
-    } else {
-        pack_weights_f32(problem, weight, sgp->stride, packed);
-    }
-    sgp->weight = packed;
     return TESS_OK;
 }
 
-void tess_cpu_cl_sgp_close(tess_backend_device *device, tess_cpu_cl_sgp *sgp)
+static tess_status convert_all(tess_backend_device *device, few_job *job, int from, int to)
 {
-    tess_heap_free(&device->ctx->heap, sgp->memory, sgp->memory_bytes, TESS_TAG_SCRATCH);
-}
-
-// Long enough that rows which are asked for ahead are mostly the worker's own.
-static void cut_forward_chunks(sgp_job *job)
-{
-    const tess_cl_problem *problem = job->sgp.problem;
-    const size_t row_items = (size_t)problem->algebra->n_component * job->sgp.stride;
-    const int64_t row_bytes = (int64_t)(row_items * item_bytes(problem));
-    const int64_t rows = FORWARD_BYTES / row_bytes;
-    job->chunk_rows = rows > job->sgp.block_rows ? rows : job->sgp.block_rows;
-    job->n_chunk = (problem->n_row + job->chunk_rows - 1) / job->chunk_rows;
-}
-
-// Fixed by the shape: the sums must not depend on who adds them.
-static void cut_chunks(sgp_job *job)
-{
-    const tess_cl_problem *problem = job->sgp.problem;
-    if (problem->pass == TESS_CLIFFORD_FORWARD) {
-        cut_forward_chunks(job);
-        return;
-    }
-    job->gradient_items = (size_t)problem->algebra->n_path * job->sgp.stride;
-    const int64_t fit = GRADIENT_BYTES / (int64_t)(job->gradient_items * item_bytes(problem));
-    const int64_t most = fit < 2 ? 2 : fit > MOST_CHUNKS ? MOST_CHUNKS : fit;
-    const int64_t even = (problem->n_row + most - 1) / most;
-    job->chunk_rows = even > CHUNK_ROWS ? even : CHUNK_ROWS;
-    job->n_chunk = (problem->n_row + job->chunk_rows - 1) / job->chunk_rows;
-    job->n_chunk = job->n_chunk > 0 ? job->n_chunk : 1; // without rows the gradient is 0
-}
-
-static void end_span(tess_span *span, const tess_cl_problem *problem)
-{
-    const tess_clifford_algebra *algebra = problem->algebra;
-    const double points = (double)problem->n_row * (double)problem->n_out;
-    const double bytes = (double)tess_dtype_bytes((tess_dtype)problem->dtype);
-    const int is_forward = problem->pass == TESS_CLIFFORD_FORWARD;
-    const double flops = is_forward ? 2.0 * algebra->n_term + algebra->n_pair
-                                    : 8.0 * algebra->n_term + 3.0 * algebra->n_pair;
-    tess_span_end(span, points * bytes * algebra->n_component * (is_forward ? 3 : 5),
-                  points * flops);
-}
-
-static tess_status run(tess_backend_device *device, sgp_job *job)
-{
-    const tess_cl_problem *problem = job->sgp.problem;
-    tess_pool *pool = device->ctx->pool;
-    const int is_f64 = tess_cpu_cl_is_f64(problem);
-    tess_span span = tess_span_begin(&device->ctx->tracer, "clifford.sgp");
-    tess_status status;
-    if (problem->pass == TESS_CLIFFORD_FORWARD) {
-        status = tess_parallel_for(pool, job->n_chunk,
-                                   is_f64 ? forward_chunk_f64 : forward_chunk_f32, job);
-    } else {
-        status = tess_parallel_for(pool, job->n_chunk,
-                                   is_f64 ? backward_chunk_f64 : backward_chunk_f32, job);
-        if (status == TESS_OK && job->gradients) {
-            status = tess_parallel_for(pool, problem->algebra->n_path,
-                                       is_f64 ? add_gradients_f64 : add_gradients_f32, job);
+    for (job->which = from; job->which < to; job->which++) {
+        if (job->views[job->which].data) {
+            TESS_TRY(tess_parallel_for(device->ctx->pool, job->wide.problem.algebra->n_component,
+                                       convert, job));
         }
     }
-    end_span(&span, problem);
+    return TESS_OK;
+}
+
+static tess_status run_tiles(tess_backend_device *device, few_job *job, int64_t n_row)
+{
+    const int64_t n_weight = job->wide.problem.n_out * job->wide.problem.algebra->n_path;
+    for (job->first_row = 0; job->first_row < n_row; job->first_row += job->tile_rows) {
+        const int64_t left = n_row - job->first_row;
+        job->wide.problem.n_row = left < job->tile_rows ? left : job->tile_rows;
+        TESS_TRY(convert_all(device, job, FEW_X, FEW_GRAD_X));
+        TESS_TRY(tess_cpu_cl_sgp_run(device, &job->wide));
+        TESS_TRY(convert_all(device, job, FEW_GRAD_X, FEW_N));
+        for (int64_t i = 0; job->wide.grad_weight.data && i < n_weight; i++) {
+            job->sum[i] += job->part[i];
+        }
+    }
+    return TESS_OK;
+}
+
+static void copy_weight(const tess_cl_view *view, int32_t dtype, int64_t n_feature, int64_t n_path,
+                        double *wide, int is_out)
+{
+    for (int64_t i = 0; view->data && i < n_feature * n_path; i++) {
+        const int64_t at = i / n_path * view->stride[0] + i % n_path * view->stride[1];
+        if (is_out) {
+            tess_cpu_cl_write(view->data, at, dtype, wide[i]);
+        } else {
+            wide[i] = tess_cpu_cl_read(view->data, at, dtype);
+        }
+    }
+}
+
+// The stage of a tile, in memory of its own.
+static void prepare(few_job *job, const tess_stage_clifford_sgp *a, double *memory)
+{
+    const int64_t n_path = a->problem.algebra->n_path, n = a->problem.n_out;
+    const int64_t plane = job->tile_rows * n;
+    const tess_cl_view *const views[FEW_N] = {&a->x, &a->y, &a->grad_out, &a->grad_x, &a->grad_y};
+    tess_cl_view *const wide[FEW_N] = {&job->wide.x, &job->wide.y, &job->wide.grad_out,
+                                       &job->wide.grad_x, &job->wide.grad_y};
+    job->wide.problem = a->problem;
+    job->wide.problem.dtype = job->wide.problem.weight_dtype = TESS_F64;
+    for (int i = 0; i < FEW_N; i++) {
+        job->views[i] = *views[i];
+        job->rows[i] = memory + i * a->problem.algebra->n_component * plane;
+        if (views[i]->data) {
+            *wide[i] = (tess_cl_view){.data = job->rows[i], .stride = {plane, n, 1}};
+        }
+    }
+    job->weight = memory + FEW_N * a->problem.algebra->n_component * plane;
+    job->part = job->weight + n * n_path;
+    job->sum = job->part + n * n_path;
+    memset(job->sum, 0, (size_t)(n * n_path) * sizeof *job->sum);
+    copy_weight(&a->weight, a->problem.weight_dtype, n, n_path, job->weight, 0);
+    if (a->weight.data) {
+        job->wide.weight = (tess_cl_view){.data = job->weight, .stride = {n_path, 1, 0}};
+    }
+    if (a->grad_weight.data) {
+        job->wide.grad_weight = (tess_cl_view){.data = job->part, .stride = {n_path, 1, 0}};
+    }
+}
+
+static tess_status run_widened(tess_backend_device *device, const tess_stage_clifford_sgp *a)
+{
+    const int64_t n_path = a->problem.algebra->n_path, n = a->problem.n_out;
+    const int64_t fit = TILE_ITEMS / (a->problem.algebra->n_component * n);
+    few_job job = {.tile_rows = fit < FEWEST_ROWS ? FEWEST_ROWS : fit};
+    const int64_t items = FEW_N * a->problem.algebra->n_component * job.tile_rows * n;
+    const size_t bytes = (size_t)(items + 3 * n * n_path) * sizeof(double);
+    double *memory =
+        tess_heap_alloc(&device->ctx->heap, bytes, TESS_TAG_SCRATCH, "rows of few features");
+    if (!memory) {
+        return TESS_E_MEMORY;
+    }
+    prepare(&job, a, memory);
+    const tess_status status = run_tiles(device, &job, a->problem.n_row);
+    if (status == TESS_OK) {
+        copy_weight(&a->grad_weight, a->problem.weight_dtype, n, n_path, job.sum, 1);
+    }
+    tess_heap_free(&device->ctx->heap, memory, bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
 tess_status tess_cpu_clifford_sgp(tess_backend_device *device, const void *args)
 {
     const tess_stage_clifford_sgp *a = args;
-    const tess_cl_problem *problem = &a->problem;
-    if (tess_cpu_cl_is_few(problem)) {
-        return tess_cpu_cl_few(device, a);
-    }
-    tess_heap *heap = &device->ctx->heap;
-    const size_t item = item_bytes(problem);
-    sgp_job job = {.args = a, .block_items = tess_cpu_cl_block_items(problem, problem->n_out)};
-    TESS_TRY(tess_cpu_cl_sgp_open(device, problem, &a->weight, &job.sgp));
-    const double bytes_out = (double)problem->n_row * (double)problem->n_out *
-                             problem->algebra->n_component * (double)item;
-    job.sgp.is_large = bytes_out >= STREAM_BYTES && tess_cpu_cl_is_direct(problem, &a->out);
-    // Rows of x, y and the result; or of x, y, grad_out, h and the two gradients, and two slopes
-    // and tau.
-    job.worker_bytes = job.sgp.scratch_bytes + 3 * job.block_items * item;
-    if (problem->pass != TESS_CLIFFORD_FORWARD) {
-        job.worker_bytes += (3 * job.block_items + 3 * row_items(&job.sgp)) * item;
-    }
-    cut_chunks(&job);
-    const size_t bytes = job.worker_bytes * (size_t)tess_pool_threads(device->ctx->pool);
-    const size_t gradient_bytes = (size_t)job.n_chunk * job.gradient_items * item;
-    tess_status status = TESS_E_MEMORY;
-    job.scratch = tess_heap_alloc(heap, bytes, TESS_TAG_SCRATCH, "rows of multivectors");
-    if (!job.scratch) {
-        goto done;
-    }
-    if (problem->pass == TESS_CLIFFORD_BACKWARD && a->grad_weight.data) {
-        job.gradients =
-            tess_heap_alloc(heap, gradient_bytes, TESS_TAG_SCRATCH, "gradients of weights");
-        if (!job.gradients) {
-            goto done;
-        }
-    }
-    status = run(device, &job);
-done:
-    tess_heap_free(heap, job.gradients, gradient_bytes, TESS_TAG_SCRATCH);
-    tess_heap_free(heap, job.scratch, bytes, TESS_TAG_SCRATCH);
-    tess_cpu_cl_sgp_close(device, &job.sgp);
-    return status;
+    return is_few(&a->problem) ? run_widened(device, a) : tess_cpu_cl_sgp_run(device, a);
 }

@@ -1,6 +1,7 @@
 // Gradients of the inputs from the gradient of z.
 #include "base/status.h"
 #include "systems/clifford/op/rows.h"
+#include "systems/clifford/op/run.h"
 #include "systems/clifford/op/stages.h"
 
 // The linear map's part: gradients from that of its result. adds: to the gradient of x that is
@@ -176,5 +177,5 @@ tess_status tess_clifford_backward(tess_context *ctx, const tess_clifford_op *op
     TESS_TRY(tess_cl_operands_take(&operands, CL_GRADIENT, gradients, "gradients"));
     operands.arrays[CL_GZ] = gz;
     operands.arrays[CL_STATISTICS] = statistics;
-    return tess_cl_run(ctx, op, &operands, call);
+    return tess_cl_run(ctx, op, &operands, tess_cl_backward_work, call);
 }

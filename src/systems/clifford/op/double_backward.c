@@ -1,6 +1,7 @@
 // Second derivatives, composed from the stages of the first (README.md, twice backward).
 #include "base/status.h"
 #include "systems/clifford/op/rows.h"
+#include "systems/clifford/op/run.h"
 
 // What a product is given and gives, for the rows of a tile. Cotangents may be absent (zero).
 typedef struct product {
@@ -262,5 +263,5 @@ tess_status tess_clifford_double_backward(tess_context *ctx, const tess_clifford
     TESS_TRY(tess_cl_operands_take(&operands, CL_RESULT, results, "results"));
     operands.arrays[CL_GZ] = gz;
     operands.arrays[CL_DGZ] = dgz;
-    return tess_cl_run(ctx, op, &operands, call);
+    return tess_cl_run(ctx, op, &operands, tess_cl_double_work, call);
 }

@@ -1,6 +1,6 @@
 // z from the inputs.
 #include "base/status.h"
-#include "systems/clifford/op/job.h"
+#include "systems/clifford/op/run.h"
 #include "systems/clifford/op/stages.h"
 
 // The linear map of a layer, then the product with it. Where the caller does not keep the map's
@@ -77,5 +77,5 @@ tess_status tess_clifford_forward(tess_context *ctx, const tess_clifford_op *op,
     operands.arrays[CL_Z] = z;
     operands.arrays[CL_STATISTICS] = statistics;
     operands.arrays[CL_LINEAR_OUT] = linear_out;
-    return tess_cl_run(ctx, op, &operands, call);
+    return tess_cl_run(ctx, op, &operands, tess_cl_forward_work, call);
 }

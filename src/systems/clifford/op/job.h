@@ -22,15 +22,6 @@ typedef struct tess_cl_job {
 
 typedef tess_status (*tess_cl_work)(tess_cl_job *job);
 
-tess_status tess_cl_forward_work(tess_cl_job *job);
-tess_status tess_cl_backward_work(tess_cl_job *job);
-tess_status tess_cl_double_work(tess_cl_job *job);
-
-// Checks everything and does the work of the pass.
-TESS_MUST_CHECK tess_status tess_cl_run(tess_context *ctx, const tess_clifford_op *op,
-                                        const tess_cl_operands *operands,
-                                        const tess_clifford_call *call);
-
 void tess_cl_job_init(tess_cl_job *job, tess_context *ctx, const tess_clifford_op *op,
                       const tess_cl_sizes *sizes);
 // views[operand] of an array.
@@ -42,11 +33,6 @@ tess_cl_view tess_cl_view_like(const tess_cl_job *job, int operand, void *data);
 // NULL.
 TESS_MUST_CHECK tess_status tess_cl_job_run(tess_cl_job *job, tess_cl_work work,
                                             const tess_clifford_call *call);
-
-// staging.c. For arrays on the host and a device with memory of its own.
-TESS_MUST_CHECK tess_status tess_cl_run_staged(tess_context *ctx, const tess_clifford_op *op,
-                                               const tess_cl_operands *operands,
-                                               const tess_cl_sizes *sizes, tess_cl_work work);
 
 // For the work. Memory of the workspace, 256-byte aligned, given back by setting used_bytes back.
 void *tess_cl_take(tess_cl_job *job, size_t bytes);

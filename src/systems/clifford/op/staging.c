@@ -1,6 +1,6 @@
 // Host arrays on a device with memory of its own: up, compute, down.
+#include "systems/clifford/op/staging.h"
 #include "base/status.h"
-#include "systems/clifford/op/job.h"
 
 enum { ALIGN = 256 };
 
@@ -91,7 +91,7 @@ static tess_status download(const staging *s, int operand)
     return is_packed ? repack(s, operand, true) : TESS_OK;
 }
 
-static tess_status run(staging *s, tess_cl_work work)
+static tess_status work_on_copies(staging *s, tess_cl_work work)
 {
     TESS_TRY(take_memory(s));
     for (int i = 0; i < CL_N_OPERAND; i++) {
@@ -114,7 +114,7 @@ tess_status tess_cl_run_staged(tess_context *ctx, const tess_clifford_op *op,
 {
     staging s = {.ctx = ctx, .operands = operands};
     tess_cl_job_init(&s.job, ctx, op, sizes);
-    const tess_status status = run(&s, work);
+    const tess_status status = work_on_copies(&s, work);
     const tess_device *device = ctx->device;
     if (s.block) {
         if (status != TESS_OK) {

@@ -1,6 +1,6 @@
 // How much memory a pass wants beside its arrays.
 #include "base/status.h"
-#include "systems/clifford/op/job.h"
+#include "systems/clifford/op/run.h"
 
 // Whether a pass may be asked for it, or may be given it.
 static bool belongs_to(tess_clifford_pass pass, int operand)
