@@ -23,7 +23,7 @@ import re
 import sys
 from pathlib import Path
 
-from objects import read_objects
+from objects import calls, read_objects
 
 # Folder -> folders its files may include besides their own and include/tessera.
 MAY_INCLUDE = {
@@ -144,20 +144,13 @@ def check(root):
 def check_calls(root, build):
     """All calls of a build that break a rule, as lines."""
     root = root.resolve()
-    objects = [each for each in read_objects(root, build) if folder_of(each.source)]
     exported = set((root / "tests/abi/symbols.txt").read_text(encoding="utf-8").split())
-    homes = {}
-    for each in objects:
-        for name in each.defined:
-            homes.setdefault(name, set()).add(each.source)
     problems = set()
-    for each in objects:
-        folder = folder_of(each.source)
-        for name in each.undefined:
-            for home in homes.get(name, ()):
-                is_public = folder in ENTRANCES and name in exported
-                if not is_public and not allowed(folder, home):
-                    problems.add(f"{each.source}: {folder} may not call {name} of {home}")
+    for caller, name, home in calls(read_objects(root, build)):
+        folder = folder_of(caller)
+        is_public = folder in ENTRANCES and name in exported
+        if folder is not None and not is_public and not allowed(folder, home):
+            problems.add(f"{caller}: {folder} may not call {name} of {home}")
     return sorted(problems)
 
 

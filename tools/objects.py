@@ -42,3 +42,20 @@ def read_objects(root, build):
         Object(source, frozenset(defined[path]), frozenset(undefined[path]))
         for path, source in sources.items()
     ]
+
+
+def calls(objects):
+    """(caller, name, home) of every call from one source to another of the same program.
+
+    What is linked with what: the sources of src/ with each other, those of any other folder with
+    its own and with src/.
+    """
+    homes = {}
+    for each in objects:
+        for name in each.defined:
+            homes.setdefault(name, []).append(each.source)
+    for each in objects:
+        for name in each.undefined:
+            for home in homes.get(name, ()):
+                if home != each.source and home.parts[0] in (each.source.parts[0], "src"):
+                    yield each.source, name, home

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-PyObject *core_text(const char *text)
-{
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogateescape");
-}
-
-int core_put(PyObject *dict, const char *key, PyObject *value)
-{
-    const int failed = !value || PyDict_SetItemString(dict, key, value) < 0;
-    Py_XDECREF(value);
-    return failed ? -1 : 0;
-}
-
 static int index_of(const core_signature *signature, PyObject *keyword)
 {
     for (int i = 0; i < signature->n_name; i++) {

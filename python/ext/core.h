@@ -77,12 +77,14 @@ int core_to_config(const core_state *state, PyObject *options, const tess_param_
 // Every parameter table of the library as Python data.
 PyObject *core_param_tables(PyObject *module, PyObject *unused);
 
+// --- text.c
+
 // Text of the library, which is UTF-8 except for what came from odd file names.
 PyObject *core_text(const char *text);
 // Puts a new reference (may be NULL: an error is set) into a dict.
 int core_put(PyObject *dict, const char *key, PyObject *value);
 
-// --- array_type.c, array_input.c, array_dlpack.c
+// --- array_type.c, array_make.c, array_input.c, array_dlpack.c
 
 // An array view with what keeps its memory alive: a block of its own, a buffer, or a tensor lent
 // by DLPack; or the object whose memory it shows.
