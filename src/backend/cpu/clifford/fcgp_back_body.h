@@ -1,4 +1,4 @@
-// The backward pass of blocks of rows for one dtype; included by clifford_fcgp_body.h only, whose
+// The backward pass of blocks of rows for one dtype; included by fcgp_body.h only, whose
 // names it uses.
 
 // The gradient of the product from that of the result.

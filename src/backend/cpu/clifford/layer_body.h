@@ -1,4 +1,4 @@
-// The product of rows with their linear map for one dtype; included by clifford_layer.c only.
+// The product of rows with their linear map for one dtype; included by layer.c only.
 #include "kernels/simd/dtype.h"
 
 #define ROWS T_NAME(tess_cl_rows)

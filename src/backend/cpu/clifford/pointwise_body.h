@@ -1,4 +1,4 @@
-// Blocks of gated or normalised rows for one dtype; included by clifford_pointwise.c only.
+// Blocks of gated or normalised rows for one dtype; included by pointwise.c only.
 #include "kernels/simd/dtype.h"
 
 #define ROWS T_NAME(tess_cl_rows)

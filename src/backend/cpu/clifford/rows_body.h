@@ -1,4 +1,4 @@
-// Rows of views for one dtype; included by clifford_rows.c only.
+// Rows of views for one dtype; included by rows.c only.
 #include "kernels/simd/dtype.h"
 
 #define ROWS T_NAME(tess_cl_rows)

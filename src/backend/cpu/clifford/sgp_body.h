@@ -1,4 +1,4 @@
-// Blocks of rows of the product for one dtype; included by clifford_sgp.c only.
+// Blocks of rows of the product for one dtype; included by sgp.c only.
 #include "kernels/simd/dtype.h"
 
 #define ROWS T_NAME(tess_cl_rows)

@@ -62,7 +62,7 @@ TESS_MUST_CHECK tess_status tess_ar_local_search(tess_context *ctx,
                                                  const tess_ar_local_request *request,
                                                  tess_ar_local_result *result);
 
-// folds.c: n_fold contiguous folds as masks; TESS_E_SHAPE in the original's words when there are
+// votes.c: n_fold contiguous folds as masks; TESS_E_SHAPE in the original's words when there are
 // more folds than epochs.
 TESS_MUST_CHECK tess_status tess_ar_contiguous_folds(int64_t n_epoch, int64_t n_fold,
                                                      uint8_t *folds);

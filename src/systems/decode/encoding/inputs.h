@@ -12,11 +12,11 @@
 
 // --- check.c ---
 
-// Reads a caller's config, defaults filled in (given NULL: all of them), every range checked.
 // decode's stages are the CPU's: a device somebody asked for is refused, one that was found is told
 // of and left alone.
 TESS_MUST_CHECK tess_status tess_decode_check_device(tess_context *ctx);
 
+// Reads a caller's config, defaults filled in (given NULL: all of them), every range checked.
 TESS_MUST_CHECK tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
                                                           tess_decode_encoding_config *config);
 // Pointers, counts and dtypes; no value is looked at.
