@@ -57,3 +57,14 @@ function(tess_add_floor name)
     target_link_libraries(tess_${name} PRIVATE tess_flags Threads::Threads)
     set_property(GLOBAL APPEND PROPERTY TESS_FLOORS tess_${name})
 endfunction()
+
+# Every file of the folder that matches the patterns must be in the list named first: one that was
+# forgotten would otherwise vanish without a word.
+function(tess_all_listed listed)
+    file(GLOB forgotten CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${ARGN})
+    list(REMOVE_ITEM forgotten ${${listed}})
+    if(forgotten)
+        list(JOIN forgotten " " forgotten)
+        message(FATAL_ERROR "${CMAKE_CURRENT_LIST_FILE} lists no ${forgotten}")
+    endif()
+endfunction()
