@@ -167,11 +167,11 @@ class Data:
         if missing:
             raise _core.ArgumentError(f"data: {', '.join(sorted(missing))} is missing")
         settings = settings_of(config)
-        model: dict[str, Any] = settings.model if settings is not None else {}
+        model_options: dict[str, Any] = settings.model if settings is not None else {}
         t = np.asarray(data.get("t1", ()), np.float64)
         if t.ndim == 2:
             t = t[:, 0] if t[0, 0] == t[0, -1] else t[0]
-        dt = float(data.get("dt") or model.get("dt") or (t[1] - t[0] if len(t) > 1 else 0))
+        dt = float(data.get("dt") or model_options.get("dt") or (t[1] - t[0] if len(t) > 1 else 0))
         has_t0 = len(t) == 0 or abs(t[0]) < 0.5 * dt
         phi = np.atleast_1d(np.asarray(data["phi_angles_list"], np.float64))
         q = np.atleast_1d(np.asarray(data["wavevector_q_list"], np.float64))
@@ -184,9 +184,9 @@ class Data:
             phi,
             q if len(q) == len(phi) else float(q[0]),
             dt=dt,
-            gap=float(data.get("L") or model.get("gap") or 0) or None,
+            gap=float(data.get("L") or model_options.get("gap") or 0) or None,
             sigma=None if sigma is None or np.ndim(sigma) == 0 else sigma,
-            keep_t0=bool(model.get("keep_t0", False)),
+            keep_t0=bool(model_options.get("keep_t0", False)),
             without_t0=not has_t0,
             **options,
         )

@@ -41,20 +41,20 @@ class _Request:
         settings = settings_of(config)
         self.data: Data = as_data(data, settings)
         self.settings: Settings | None = settings or self.data.settings
-        model, self.options = split_options(function, options, "xpcs.model", "xpcs.fit")
-        self.model: dict[str, Any] = dict(defaults("xpcs.model"))
+        given, self.options = split_options(function, options, "xpcs.model", "xpcs.fit")
+        self.model_options: dict[str, Any] = dict(defaults("xpcs.model"))
         if self.settings is not None:
-            self.model |= self.settings.model
-        self.model |= {name: value for name, value in model.items() if value is not None}
-        self.model["dt"] = self.model["dt"] or self.data.dt
-        self.model["gap"] = self.model["gap"] or self.data.gap
-        self.model["keep_t0"] = self.data.keep_t0
-        self.mode: str = self.model["mode"]
+            self.model_options |= self.settings.model
+        self.model_options |= {name: value for name, value in given.items() if value is not None}
+        self.model_options["dt"] = self.model_options["dt"] or self.data.dt
+        self.model_options["gap"] = self.model_options["gap"] or self.data.gap
+        self.model_options["keep_t0"] = self.data.keep_t0
+        self.mode: str = self.model_options["mode"]
 
     def handles(self) -> dict[str, Any]:
         return {
             "data": self.data._handle,
-            "model": self.model,
+            "model": self.model_options,
             "options": self.options,
             "settings": None if self.settings is None else self.settings._handle,
         }
@@ -250,7 +250,7 @@ def fit(
             if checkpoint is not None and isinstance(error, KeyboardInterrupt | _core.Cancelled):
                 error.add_note(f"To continue: fit the same data with checkpoint={checkpoint!r}")
             raise
-    result = Result(handle, request.data, request.model)
+    result = Result(handle, request.data, request.model_options)
     if not result.success:
         warn(f"{result.convergence_status}: {result.message}")
     return result

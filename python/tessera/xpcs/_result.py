@@ -64,10 +64,10 @@ class Result:
         Minima found by several starts: ``n_start``, ``cost``, ``theta``.
     """
 
-    def __init__(self, handle: _core.Handle, data: Data, model: dict[str, Any]) -> None:
+    def __init__(self, handle: _core.Handle, data: Data, model_options: dict[str, Any]) -> None:
         self._handle = handle
         self.data = data
-        self.model_options = dict(model)
+        self.model_options = dict(model_options)
         info = _core.xpcs_result_info(handle)
         self._info = info
         self._take_vectors(info)

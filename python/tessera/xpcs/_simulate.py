@@ -35,13 +35,13 @@ def _request(
     for values in (angles, *lists.values()):
         if values is not None:
             own.setdefault("n_angle", len(values))
-    simulation, model = split_options(function, own, "xpcs.simulate", "xpcs.model")
+    simulation, model_options = split_options(function, own, "xpcs.simulate", "xpcs.model")
     if params is not None:
-        model.setdefault("mode", mode_of(params))
-    mode = model.get("mode", defaults("xpcs.model")["mode"])
+        model_options.setdefault("mode", mode_of(params))
+    mode = model_options.get("mode", defaults("xpcs.model")["mode"])
     return {
         "options": simulation,
-        "model": model,
+        "model": model_options,
         "theta": None if params is None else theta_of(params, mode),
         "phi": angles,
         "bad_frames": indices(bad_frames),

@@ -263,9 +263,7 @@ def benchmark_device_performance(
         "test_size": test_size,
     }
     for mode, flop in _FLOP.items():
-        data = simulate(
-            mode=mode, n_angle=_ANGLES, n_frame=n_frame, dt=0.1, gap=2e6, dtype="f32"
-        )
+        data = simulate(mode=mode, n_angle=_ANGLES, n_frame=n_frame, dt=0.1, gap=2e6, dtype="f32")
         theta = np.array([p["start"] for p in parameters(mode)])
         found["n_points"] = data.n_used
         found[mode] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,3 +34,23 @@ def conditional_posterior(results: Any, states: Sequence[str]) -> Any:
         total = total.unstack("state_bins")
     axes = [dim for dim in total.dims if str(dim).endswith("position")]
     return total / total.sum(axes)
+
+
+class MovingMixin:
+    """Models with states in which the represented position moves by itself."""
+
+    _moving: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def get_conditional_non_local_posterior(cls, results: Any) -> Any:
+        """Return the posterior of position, given that the state is one of the moving ones."""
+        return conditional_posterior(results, cls._moving)
+
+
+class StatesMixin:
+    """Models whose states share the bins."""
+
+    @staticmethod
+    def get_posterior(results: Any) -> Any:
+        """Return the posterior summed over position, (time, state)."""
+        return sum_over_position(results)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tessera.decode.models import _ready
-from tessera.decode.models._posteriors import conditional_posterior
+from tessera.decode.models._posteriors import MovingMixin
 from tessera.decode.models.base import ClusterlessDetector, SortedSpikesDetector
 
 __all__ = ["NonLocalClusterlessDetector", "NonLocalSortedSpikesDetector"]
@@ -13,23 +11,15 @@ __all__ = ["NonLocalClusterlessDetector", "NonLocalSortedSpikesDetector"]
 _NON_LOCAL = ("Non-Local Continuous", "Non-Local Fragmented")
 
 
-class NonLocalSortedSpikesDetector(SortedSpikesDetector):
+class NonLocalSortedSpikesDetector(MovingMixin, SortedSpikesDetector):
     """Four states; parameters as in :class:`SortedSpikesDetector`."""
 
     _kind = _ready.NON_LOCAL
-
-    @staticmethod
-    def get_conditional_non_local_posterior(results: Any) -> Any:
-        """Return the posterior of position, given that the state is one of the moving ones."""
-        return conditional_posterior(results, _NON_LOCAL)
+    _moving = _NON_LOCAL
 
 
-class NonLocalClusterlessDetector(ClusterlessDetector):
+class NonLocalClusterlessDetector(MovingMixin, ClusterlessDetector):
     """Four states; parameters as in :class:`ClusterlessDetector`."""
 
     _kind = _ready.NON_LOCAL
-
-    @staticmethod
-    def get_conditional_non_local_posterior(results: Any) -> Any:
-        """Return the posterior of position, given that the state is one of the moving ones."""
-        return conditional_posterior(results, _NON_LOCAL)
+    _moving = _NON_LOCAL
