@@ -59,6 +59,8 @@ int autoreject_print(cli *c, autoreject_job *j, const char *schema);
 // A name out of a file, filled up to width columns: shortened, and without power over terminals.
 void autoreject_print_name(const char *name, int width);
 void autoreject_print_epochs(const autoreject_job *j);
+// Thresholds and choices of each type of channel.
+void autoreject_print_types(const tess_autoreject_model_info *info);
 void autoreject_write_epochs(tess_json *json, const autoreject_job *j);
 
 #endif

@@ -76,7 +76,7 @@ void autoreject_print_epochs(const autoreject_job *j)
     }
 }
 
-static void print_types(const tess_autoreject_model_info *info)
+void autoreject_print_types(const tess_autoreject_model_info *info)
 {
     for (int64_t t = 0; t < info->n_type; t++) {
         const tess_autoreject_type_fit *fit = &info->types[t];
@@ -213,7 +213,7 @@ int autoreject_print(cli *c, autoreject_job *j, const char *schema)
     if (!c->values.json) {
         autoreject_print_epochs(j);
         if (j->model) {
-            print_types(tess_autoreject_model_get_info(j->model));
+            autoreject_print_types(tess_autoreject_model_get_info(j->model));
         }
         if (j->log) {
             print_log(tess_autoreject_log_get_info(j->log));

@@ -182,6 +182,9 @@ enum { CLI_MAX_COMMAND = 64, CLI_WORD_BYTES = 32 };
 // "config" of "config show".
 void cli_first_word(const cli_command *command, char word[CLI_WORD_BYTES]);
 
+// What the help calls an operand: "B" is number 1 of "A [B]".
+void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_BYTES]);
+
 // 1 if the word is the first of two-word commands, such as "config".
 int cli_is_group(const char *word);
 
@@ -189,6 +192,9 @@ int cli_is_group(const char *word);
 void cli_print_overview(FILE *file);
 void cli_print_group_help(FILE *file, const char *group);
 void cli_print_command_help(FILE *file, cli *c, const cli_command *command);
+
+// The whole table, for programs. Exit code.
+int cli_print_table(cli *c);
 
 // Prints the error with a pointer to the command's --help; returns 2.
 int cli_usage_error(const cli *c, const char *format, ...) TESS_PRINTF(2, 3);

@@ -225,6 +225,9 @@ int cmd_help(cli *c)
 {
     char topic[96];
 
+    if (c->values.json) {
+        return cli_print_table(c);
+    }
     if (c->values.all) {
         return print_all(c, c->values.markdown);
     }

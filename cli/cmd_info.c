@@ -2,6 +2,7 @@
 
 #include "cli.h"
 #include "decode.h"
+#include "info.h"
 #include "job.h"
 #include "outline.h"
 #include "text.h"
@@ -10,10 +11,10 @@
 #include <tessera/io.h>
 #include <tessera/run.h>
 
-#include <errno.h>
-#include <stdlib.h>
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // Result files carry their checkpoint nature in the first bytes.
 static int is_checkpoint(const char *path)
@@ -104,19 +105,6 @@ static int count_dataset(void *user, const tess_dataset_info *info)
     return 0;
 }
 
-// What was stored with the file, or NULL; something that is not JSON is left out.
-static tess_status read_provenance(cli *c, const char *path, char **text)
-{
-    const tess_status status = tess_file_provenance(c->ctx, path, text);
-
-    if (status == TESS_OK && *text && !json_is_valid(*text)) {
-        console_note("the provenance stored with %s is not JSON and is left out", path);
-        tess_text_free(*text);
-        *text = NULL;
-    }
-    return status;
-}
-
 // What a recording holds. A file that only looks like one is no failure of the listing.
 static void show_recording(cli *c, const listing *l, const char *path)
 {
@@ -175,13 +163,8 @@ static int show_text(cli *c, const char *path)
            l.n_dataset == 1 ? "" : "s");
     CLI_CALL(tess_file_list(c->ctx, path, &format, visit_dataset, &l));
     show_meaning(c, &l, path);
-    CLI_CALL(read_provenance(c, path, &provenance));
-    if (provenance) {
-        printf("provenance\n");
-        outline_print(stdout, provenance);
-    } else {
-        printf("no provenance\n");
-    }
+    CLI_CALL(info_provenance(c, path, &provenance));
+    info_print_provenance(provenance);
     tess_text_free(provenance);
     return 0;
 }
@@ -202,7 +185,7 @@ static int show_json(cli *c, const char *path)
     tess_json_text(l.json, "format", format);
     if (status == TESS_OK) {
         show_meaning(c, &l, path);
-        status = read_provenance(c, path, &provenance);
+        status = info_provenance(c, path, &provenance);
     }
     tess_json_raw(l.json, "provenance", provenance);
     tess_json_object_end(l.json);
@@ -212,31 +195,143 @@ static int show_json(cli *c, const char *path)
     return code;
 }
 
-// A folder of .npy files may be a result of decode.
-static int show_folder(cli *c, const char *path)
+tess_status info_provenance(cli *c, const char *path, char **text)
 {
-    tess_decode_score score;
+    const tess_status status = tess_file_provenance(c->ctx, path, text);
+
+    if (status == TESS_OK && *text && !json_is_valid(*text)) {
+        console_note("the provenance stored with %s is not JSON and is left out", path);
+        tess_text_free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+void info_print_provenance(const char *text)
+{
+    if (text) {
+        printf("provenance\n");
+        outline_print(stdout, text);
+    } else {
+        printf("no provenance\n");
+    }
+}
+
+static int write_other(cli *c, const char *path, const char *format, const char *provenance)
+{
     tess_json *json = NULL;
 
-    if (tess_decode_score_result(c->ctx, path, NULL, &score, sizeof score) != TESS_OK) {
-        return console_fail(66, "%s: is a folder, and not a result of decode (%s)", path,
-                            tess_last_error());
-    }
-    if (!c->values.json) {
-        printf("%s: folder, %lld time bins decoded\n", path, (long long)score.n_time);
-        decode_print_score(&score);
-        return 0;
-    }
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "schema", "tessera.info/1");
     tess_json_text(json, "path", path);
-    tess_json_text(json, "format", "folder");
-    decode_write_score(json, &score);
+    tess_json_text(json, "format", format);
+    tess_json_raw(json, "provenance", provenance);
     tess_json_object_end(json);
     const int code = job_print_json(json);
     tess_json_destroy(json);
     return code;
+}
+
+// Files that are no arrays. *is_known 0: nor anything else that is known here.
+static int show_other(cli *c, const char *path, int *is_known)
+{
+    const char *kind = info_kind(path);
+    char *provenance = NULL;
+    int code = 0;
+
+    *is_known = 0;
+    if (!kind) {
+        return 0;
+    }
+    CLI_CALL(info_provenance(c, path, &provenance));
+    *is_known = provenance || strcmp(kind, "text") != 0;
+    if (*is_known && c->values.json) {
+        code = write_other(c, path, kind, provenance);
+    } else if (*is_known) {
+        printf("%s: %s\n", path, kind);
+        info_print_kind(c, kind, path);
+        info_print_provenance(provenance);
+    }
+    tess_text_free(provenance);
+    return code;
+}
+
+static int show_file(cli *c, const char *path)
+{
+    int is_known = 0;
+
+    if (is_checkpoint(path)) {
+        return show_checkpoint(c, path);
+    }
+    CLI_TRY(show_other(c, path, &is_known));
+    if (is_known) {
+        return 0;
+    }
+    return c->values.json ? show_json(c, path) : show_text(c, path);
+}
+
+// A folder of .npy files that decode wrote.
+static int show_result_folder(cli *c, const char *path, const tess_decode_score *score)
+{
+    tess_json *json = NULL;
+    char *provenance = NULL;
+
+    CLI_CALL(info_provenance(c, path, &provenance));
+    if (!c->values.json) {
+        printf("%s: folder, %lld time bins decoded\n", path, (long long)score->n_time);
+        decode_print_score(score);
+        info_print_provenance(provenance);
+        tess_text_free(provenance);
+        return 0;
+    }
+    const tess_status status = tess_json_create(c->ctx, 2, &json);
+    if (status == TESS_OK) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "schema", "tessera.info/1");
+        tess_json_text(json, "path", path);
+        tess_json_text(json, "format", "folder");
+        decode_write_score(json, score);
+        tess_json_raw(json, "provenance", provenance);
+        tess_json_object_end(json);
+    }
+    const int code = status == TESS_OK ? job_print_json(json) : console_status(status);
+    tess_text_free(provenance);
+    tess_json_destroy(json);
+    return code;
+}
+
+// The file that says what a folder is: the newest checkpoint, or the summary of a fit.
+static int find_speaker(const char *path, char speaker[PATH_MAX])
+{
+    static const char fit[] = "nlsq/analysis_results_nlsq.json";
+    char newest[256] = "";
+    DIR *folder = opendir(path);
+
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        if (text_ends_with(entry->d_name, ".ckpt") && strcmp(entry->d_name, newest) > 0) {
+            snprintf(newest, sizeof newest, "%s", entry->d_name);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    snprintf(speaker, PATH_MAX, "%.3800s/%s", path, newest[0] ? newest : fit);
+    return access(speaker, R_OK) == 0;
+}
+
+static int show_folder(cli *c, const char *path)
+{
+    tess_decode_score score;
+    char speaker[PATH_MAX];
+
+    if (tess_decode_score_result(c->ctx, path, NULL, &score, sizeof score) == TESS_OK) {
+        return show_result_folder(c, path, &score);
+    }
+    if (find_speaker(path, speaker)) {
+        return show_file(c, speaker);
+    }
+    return console_fail(66, "%s: is a folder, and neither a result nor a checkpoint", path);
 }
 
 static int is_folder(const char *path)
@@ -250,11 +345,5 @@ int cmd_info(cli *c)
     const char *path = c->operands[0];
 
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
-    if (is_folder(path)) {
-        return show_folder(c, path);
-    }
-    if (is_checkpoint(path)) {
-        return show_checkpoint(c, path);
-    }
-    return c->values.json ? show_json(c, path) : show_text(c, path);
+    return is_folder(path) ? show_folder(c, path) : show_file(c, path);
 }

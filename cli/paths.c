@@ -38,18 +38,6 @@ static void add(look *l, path_role role, const char *path, const char *endings, 
     place_locate(path, &item->at);
 }
 
-// The word of "INPUT -o FILE" or "A [B]" that stands for an operand.
-static void operand_label(const cli_command *command, int index, char label[PATHS_LABEL])
-{
-    const char *at = command->operands;
-    for (int i = 0; i < index && *at; i++) {
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    at += strspn(at, "[");
-    snprintf(label, PATHS_LABEL, "%.*s", (int)strcspn(at, " ]."), at);
-}
-
 static void gather_options(look *l)
 {
     const opt_list *list = &l->c->options;
@@ -77,8 +65,8 @@ static void gather(look *l)
 
     for (int i = 0; i < c->n_operand && i < 2; i++) {
         if (c->command->operand_roles[i] == PATH_READ) {
-            char label[PATHS_LABEL];
-            operand_label(c->command, i, label);
+            char label[CLI_WORD_BYTES];
+            cli_operand_word(c->command, i, label);
             add(l, PATH_READ, c->operands[i], NULL, label);
         }
     }

@@ -6,6 +6,7 @@
 #include "text.h"
 
 #include <tessera/param.h>
+#include <tessera/sys/json.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,6 +49,36 @@ static int open_log_file(cli *c)
         return console_fail(73, "--log-file %s: %s", c->values.log_file, strerror(errno));
     }
     setvbuf(c->log_file, NULL, _IOLBF, BUFSIZ);
+    return 0;
+}
+
+// The first line of a log says whose it is.
+static int head_log_file(cli *c)
+{
+    char *line = c->log_file ? text_command_line(c->argc, c->argv) : NULL;
+    tess_json *json = NULL;
+    const char *text = NULL;
+
+    if (!line) {
+        return 0;
+    }
+    tess_status status = tess_json_create(c->ctx, 0, &json);
+    if (status == TESS_OK) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "schema", "tessera.provenance/1");
+        tess_json_text(json, "tessera", tess_version());
+        tess_json_text(json, "commit", tess_build_commit());
+        tess_json_text(json, "stage", "log");
+        tess_json_text(json, "command_line", line);
+        tess_json_object_end(json);
+        status = tess_json_finish(json, &text);
+    }
+    if (status == TESS_OK) {
+        fprintf(c->log_file, "# tessera_provenance %s\n", text);
+    }
+    tess_json_destroy(json);
+    free(line);
+    CLI_CALL(status);
     return 0;
 }
 
@@ -122,6 +153,7 @@ int session_open(cli *c, void *const *systems)
     }
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
     signals_watch(c->ctx);
+    CLI_TRY(head_log_file(c));
     report_choices(c);
     return 0;
 }

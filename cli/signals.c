@@ -52,6 +52,8 @@ void signals_install(void)
     sigaction(SIGPIPE, &action, NULL);
     action.sa_handler = on_checkpoint;
     sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = SIG_IGN; // a file over its limit is a failed write, and no end
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 void signals_watch(tess_context *ctx)

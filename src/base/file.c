@@ -359,6 +359,18 @@ tess_status tess_file_write_whole(const char *path, const void *bytes, size_t n,
     return tess_temp_file_commit(&file, overwrite);
 }
 
+tess_status tess_file_check_distinct(const char *input, const char *output)
+{
+    struct stat in;
+    struct stat out;
+    if (input && input[0] && stat(input, &in) == 0 && stat(output, &out) == 0 &&
+        in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "%s: is the file %s, which is read; give the result another name", output, input);
+    }
+    return TESS_OK;
+}
+
 static tess_status make_folder(const char *path)
 {
     struct stat found;

@@ -54,6 +54,10 @@ TESS_MUST_CHECK tess_status tess_file_write_whole(const char *path, const void *
                                                   int overwrite);
 TESS_MUST_CHECK tess_status tess_file_write_text(const char *path, const char *text, int overwrite);
 
+// TESS_E_ARGUMENT if output is the very file that input names, by whatever name or link: no result
+// takes the place of what it is made from. input NULL or "": there is none.
+TESS_MUST_CHECK tess_status tess_file_check_distinct(const char *input, const char *output);
+
 // Makes a folder and every folder on the way to it, as far as they are not there.
 TESS_MUST_CHECK tess_status tess_file_make_folders(const char *path);
 

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const char SCHEMA[] = "tessera.provenance/1";
+
 void tess_origin_head(tess_json *json, const char *stage)
 {
-    tess_json_text(json, "schema", "tessera.provenance/1");
+    tess_json_text(json, "schema", SCHEMA);
     tess_json_text(json, "tessera", TESS_VERSION);
     tess_json_text(json, "commit", tess_build_commit());
     tess_json_text(json, "stage", stage);
@@ -124,7 +126,11 @@ static size_t object_length(const char *text, size_t n)
 const char *tess_origin_find(const char *bytes, size_t n, size_t *length)
 {
     const size_t n_name = strlen(TESS_ORIGIN_NAME);
-    enum { GAP = 8 }; // quotes, colon, blank, zeros
+    enum { GAP = 8, HEAD = 64 }; // quotes, colon, blank, zeros
+    if (n > 0 && bytes[0] == '{' && memmem(bytes, n < HEAD ? n : HEAD, SCHEMA, strlen(SCHEMA))) {
+        *length = object_length(bytes, n); // the file is nothing else
+        return *length > 0 ? bytes : NULL;
+    }
     for (size_t at = 0; at + n_name + GAP < n; at++) {
         if (bytes[at] != TESS_ORIGIN_NAME[0] || memcmp(bytes + at, TESS_ORIGIN_NAME, n_name) != 0) {
             continue;

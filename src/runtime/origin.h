@@ -35,7 +35,8 @@ void tess_origin_machine(tess_json *json, const tess_context *ctx);
 // What was typed: the caller's, else the context's, else "".
 const char *tess_origin_command(const tess_context *ctx, const char *command_line);
 
-// The object behind the name among the first bytes of a file; NULL if there is none.
+// The object behind the name among the first bytes of a file, or all of them where the file is
+// nothing but provenance; NULL if there is none.
 const char *tess_origin_find(const char *bytes, size_t n, size_t *length);
 
 #endif

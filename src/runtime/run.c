@@ -177,6 +177,10 @@ static tess_status check_ends(const tess_run *run)
     if (!same_shape(&found, &run->plan->out)) {
         TESS_FAIL(TESS_E_SHAPE, "sink: its shape or type is not that of the plan's output");
     }
+    if (run->source && tess_sink_path(run->sink)) {
+        return tess_file_check_distinct(tess_source_get_info(run->source)->path,
+                                        tess_sink_path(run->sink));
+    }
     return TESS_OK;
 }
 

@@ -137,6 +137,11 @@ void tess_sink_array(const tess_sink *sink, tess_array *array)
     *array = sink->array;
 }
 
+const char *tess_sink_path(const tess_sink *sink)
+{
+    return sink->path;
+}
+
 tess_spool *tess_sink_spool(tess_sink *sink)
 {
     return &sink->spool;

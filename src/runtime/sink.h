@@ -13,6 +13,9 @@ void tess_sink_array(const tess_sink *sink, tess_array *array);
 TESS_MUST_CHECK tess_status tess_sink_attach_spool(tess_sink *sink, const char *path, int resume,
                                                    int64_t done);
 
+// Where the output will be; NULL for memory sinks.
+const char *tess_sink_path(const tess_sink *sink);
+
 // The spool of the sink; fd -1 for memory sinks without one.
 tess_spool *tess_sink_spool(tess_sink *sink);
 

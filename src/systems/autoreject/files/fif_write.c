@@ -1,4 +1,5 @@
 // Epochs written as FIF, in parts below 2 GiB that appear together.
+#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/fif_out.h"
 #include "systems/autoreject/progress.h"
@@ -369,10 +370,11 @@ static tess_status commit(writer *w, tess_ar_fif_out *outs)
 
 static tess_status check_free(const writer *w)
 {
-    for (int64_t p = 0; p < w->n_part && !w->config->overwrite; p++) {
+    for (int64_t p = 0; p < w->n_part; p++) {
         char path[PATH_BYTES];
         part_path(w, p, path);
-        if (access(path, F_OK) == 0) {
+        TESS_TRY(tess_file_check_distinct(w->epochs->info.path, path));
+        if (!w->config->overwrite && access(path, F_OK) == 0) {
             TESS_FAIL(TESS_E_EXISTS, "%s: exists already; use overwrite, or another name", path);
         }
     }

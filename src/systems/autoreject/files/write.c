@@ -1,4 +1,5 @@
 // Writing epochs: what all formats have in common, and plain arrays.
+#include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/origin.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHUNK_BYTES = 8 << 20 };
@@ -20,19 +20,6 @@ static bool ends_with(const char *path, const char *ending)
     const size_t n = strlen(path);
     const size_t n_ending = strlen(ending);
     return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
-}
-
-// The input is never written to.
-static tess_status check_not_input(const tess_autoreject_epochs *epochs, const char *path)
-{
-    struct stat in;
-    struct stat out;
-    if (stat(epochs->info.path, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev &&
-        in.st_ino == out.st_ino) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%s: is the file the epochs are read from; give another name",
-                  path);
-    }
-    return TESS_OK;
 }
 
 static int64_t count_kept(const tess_autoreject_epochs *epochs,
@@ -219,7 +206,7 @@ tess_status tess_autoreject_epochs_write(tess_context *ctx, tess_autoreject_epoc
         TESS_FAIL(TESS_E_SHAPE, "%s: all %lld epochs are dropped; there is nothing to write", path,
                   (long long)epochs->info.n_epoch);
     }
-    TESS_TRY(check_not_input(epochs, path));
+    TESS_TRY(tess_file_check_distinct(epochs->info.path, path));
     if (!config.provenance) {
         TESS_TRY(tess_origin_make(ctx, &origin, &text, &bytes));
         config.provenance = text;

@@ -1,4 +1,5 @@
 // The HTML report of a fit: what was chosen, what was rejected, and what it did to the averages.
+#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/report/page.h"
 
@@ -122,6 +123,7 @@ static tess_status check(const tess_autoreject_model *model, const tess_autoreje
     const tess_autoreject_log_info *info = tess_autoreject_log_get_info(log);
     if (epochs) {
         const tess_autoreject_epochs_info *e = tess_autoreject_epochs_get_info(epochs);
+        TESS_TRY(tess_file_check_distinct(e->path, path));
         if (e->n_epoch != info->n_epoch || e->sensors->n_chan != info->n_chan) {
             TESS_FAIL(TESS_E_SHAPE,
                       "log has %lld epochs x %lld channels but the epochs %lld x %lld; give the "

@@ -1,4 +1,5 @@
 // Writing recordings: our own layout, as named arrays of one .npz or HDF5 file.
+#include "base/file.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "systems/decode/recording/recording.h"
@@ -200,6 +201,7 @@ tess_status tess_decode_recording_save(tess_context *ctx, const tess_decode_reco
                                        const char *path, int overwrite)
 {
     tess_error_clear();
+    TESS_TRY(tess_file_check_distinct(recording->info.path, path));
     output out = {.ctx = ctx};
     tess_blocks_init(&out.blocks, &ctx->heap);
     tess_status status = collect(&out, &recording->info);

@@ -1,4 +1,5 @@
 // The HTML report of a decoded result.
+#include "base/file.h"
 #include "base/status.h"
 #include "page/html_plot.h"
 #include "systems/decode/recording/recording.h"
@@ -405,6 +406,8 @@ tess_status tess_decode_report(tess_context *ctx, const char *result_path,
     tess_error_clear();
     tess_de_view view;
     tess_de_facts facts;
+    TESS_TRY(tess_file_check_distinct(result_path, path));
+    TESS_TRY(tess_file_check_distinct(recording ? recording->info.path : NULL, path));
     TESS_TRY(tess_de_view_open(ctx, result_path, recording, &view));
     tess_status status = tess_de_facts_gather(&view, &facts);
     if (status != TESS_OK) {

@@ -24,6 +24,7 @@ tess_status tess_xp_cache_begin(tess_xp_cache_writer *writer)
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(writer->path, '/') - writer->path),
              writer->path);
     TESS_TRY(tess_file_make_folders(folder[0] ? folder : "/"));
+    TESS_TRY(tess_file_check_distinct(writer->file->path, writer->path));
     return tess_spool_create(writer->path, &shape, &writer->spool);
 }
 

@@ -217,6 +217,7 @@ static tess_status check_paths(const tess_xpcs_data *data, const char *folder, i
     char path[1000];
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         TESS_TRY(figure_path(data, folder, a, path, sizeof path));
+        TESS_TRY(tess_file_check_distinct(data->info.path, path));
         if (!overwrite && access(path, F_OK) == 0) {
             TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
         }

@@ -1,6 +1,7 @@
 // The HTML report of a fit: what was found, how well it fits, and where it does not.
 #include "systems/xpcs/report/page.h"
 
+#include "base/file.h"
 #include "base/status.h"
 #include "systems/xpcs/result/record.h"
 #include "tessera/run.h"
@@ -200,6 +201,7 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
                   : !model ? "model"
                            : "path");
     }
+    TESS_TRY(tess_file_check_distinct(data->info.path, path));
     if (!overwrite && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }

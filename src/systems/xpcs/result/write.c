@@ -43,7 +43,7 @@ static tess_status path_of(const writing *w, const char *name, char path[PATH_BY
     return TESS_OK;
 }
 
-// Before any work: without overwrite none of the files is there.
+// Before any work: none of the files is that of the data, and without overwrite none is there.
 static tess_status check_absent(const writing *w)
 {
     const struct {
@@ -52,10 +52,11 @@ static tess_status check_absent(const writing *w)
     } files[] = {{"nlsq/parameters.json", true},          {"nlsq/analysis_results_nlsq.json", true},
                  {"nlsq/convergence_metrics.json", true}, {"nlsq/fitted_data.npz", w->has_surfaces},
                  {"result.h5", w->config.hdf5 != 0},      {"report.html", w->config.report != 0}};
-    for (size_t i = 0; i < sizeof files / sizeof *files && !w->config.overwrite; i++) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_BYTES];
         TESS_TRY(path_of(w, files[i].name, path));
-        if (files[i].is_wanted && access(path, F_OK) == 0) {
+        TESS_TRY(tess_file_check_distinct(w->data->info.path, path));
+        if (files[i].is_wanted && !w->config.overwrite && access(path, F_OK) == 0) {
             TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
         }
     }

@@ -200,6 +200,7 @@ tess_status tess_xpcs_data_save(tess_context *ctx, tess_xpcs_data *data, const c
                                 int overwrite)
 {
     tess_error_clear();
+    TESS_TRY(tess_file_check_distinct(data->info.path, path));
     if (!overwrite && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists; choose another name or allow to overwrite it", path);
     }
