@@ -40,7 +40,7 @@ static void repair(uint8_t *bytes, size_t size)
 static void read_leaves(tess_xpcs_data *data, bool is_streamed)
 {
     tess_xp_reader reader;
-    if (tess_xp_reader_open(data, 2, is_streamed, &reader) == TESS_OK) {
+    if (tess_xp_reader_open(data->ctx, data, 2, is_streamed, &reader) == TESS_OK) {
         const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
         for (int64_t leaf = 0; leaf < n_leaf; leaf++) {
             const unsigned char *records = NULL;

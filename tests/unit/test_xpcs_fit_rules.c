@@ -104,7 +104,8 @@ static void run_engine(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_
     stopper s = {n_pass};
     assert_ok(tess_xp_problem_open(ctx, data, model, config, &problem));
     assert_ok(tess_xp_plan_make(ctx, data, problem.n_param, &problem.config, &plan));
-    const tess_xp_pass_setup setup = {.data = data,
+    const tess_xp_pass_setup setup = {.device = ctx->device,
+                                      .data = data,
                                       .model = &problem.model,
                                       .f_scale = 1,
                                       .inverse_variance = problem.weights.inverse_variance,

@@ -71,7 +71,7 @@ static void check_same_records(tess_xpcs_data *want, tess_xpcs_data *data, int64
     tess_xp_reader reader;
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
     assert_int_equal(n_leaf, tess_xp_tiles_n_leaf(&want->tiles));
-    assert_ok(tess_xp_reader_open(data, per_chunk, false, &reader));
+    assert_ok(tess_xp_reader_open(data->ctx, data, per_chunk, false, &reader));
     for (int64_t leaf = 0; leaf < n_leaf; leaf += per_chunk) {
         const int64_t n = n_leaf - leaf < per_chunk ? n_leaf - leaf : per_chunk;
         const unsigned char *records = NULL;

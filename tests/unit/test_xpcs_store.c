@@ -77,7 +77,7 @@ static void check_records(tess_xpcs_data *data, const xp_matrices *m, int64_t fi
 {
     const int64_t n_angle = data->tiles.n_angle;
     tess_xp_reader reader;
-    assert_ok(tess_xp_reader_open(data, 3, false, &reader));
+    assert_ok(tess_xp_reader_open(data->ctx, data, 3, false, &reader));
     for (int64_t t = 0; t < data->tiles.n_tile; t++) {
         const tess_xp_tile tile = tess_xp_tiles_at(&data->tiles, t);
         const unsigned char *records = NULL;
@@ -436,7 +436,7 @@ static void large_data_go_to_a_scratch_file(void **state)
     assert_true(tess_hash_equal(data->fingerprint, want->fingerprint));
     for (int is_streamed = 0; is_streamed < 2; is_streamed++) {
         tess_xp_reader reader;
-        assert_ok(tess_xp_reader_open(data, 5, is_streamed, &reader));
+        assert_ok(tess_xp_reader_open(data->ctx, data, 5, is_streamed, &reader));
         const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
         for (int pass = 0; pass < 3; pass++) {
             for (int64_t leaf = 0; leaf < n_leaf; leaf += 5) {

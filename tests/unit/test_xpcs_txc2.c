@@ -28,8 +28,8 @@ static void check_same(tess_xpcs_data *want, tess_xpcs_data *got, bool is_stream
     assert_memory_equal(a->n_finite, b->n_finite, bytes);
     tess_xp_reader one;
     tess_xp_reader two;
-    assert_ok(tess_xp_reader_open(want, per_chunk, false, &one));
-    assert_ok(tess_xp_reader_open(got, per_chunk, is_streamed, &two));
+    assert_ok(tess_xp_reader_open(want->ctx, want, per_chunk, false, &one));
+    assert_ok(tess_xp_reader_open(got->ctx, got, per_chunk, is_streamed, &two));
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&want->tiles);
     for (int pass = 0; pass < 3; pass++) {
         for (int64_t leaf = 0; leaf < n_leaf; leaf += per_chunk) {
@@ -143,7 +143,7 @@ static tess_status read_through(tess_context *ctx, const char *path, bool is_str
     tess_status status = tess_xp_txc2_open(ctx, path, &data);
     if (status == TESS_OK) {
         tess_xp_reader reader;
-        assert_ok(tess_xp_reader_open(data, 2, is_streamed, &reader));
+        assert_ok(tess_xp_reader_open(data->ctx, data, 2, is_streamed, &reader));
         const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
         for (int64_t leaf = 0; leaf < n_leaf && status == TESS_OK; leaf += 2) {
             const unsigned char *records = NULL;
@@ -266,7 +266,7 @@ static void files_cut_while_open(void **state)
         tess_xpcs_data *data = NULL;
         assert_ok(tess_xp_txc2_open(ctx, path, &data));
         tess_xp_reader reader;
-        assert_ok(tess_xp_reader_open(data, 1, is_streamed, &reader));
+        assert_ok(tess_xp_reader_open(data->ctx, data, 1, is_streamed, &reader));
         reader.max_retries = 3;
         const unsigned char *records = NULL;
         assert_ok(tess_xp_reader_get(&reader, 0, 1, &records));
@@ -322,7 +322,7 @@ static void reads_are_tried_again(void **state)
         tess_xpcs_data *data = NULL;
         assert_ok(tess_xp_txc2_open(ctx, path, &data));
         tess_xp_reader reader;
-        assert_ok(tess_xp_reader_open(data, 1, is_streamed, &reader));
+        assert_ok(tess_xp_reader_open(data->ctx, data, 1, is_streamed, &reader));
         reader.max_retries = 3;
         const unsigned char *records = NULL;
         const int64_t last = tess_xp_tiles_n_leaf(&data->tiles) - 1;

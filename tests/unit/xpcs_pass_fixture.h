@@ -30,7 +30,8 @@ static inline void fixture_open(fixture *f, int64_t leaves_per_chunk)
     for (int a = 0; a < MAX_ANGLE; a++) {
         f->ones[a] = 1;
     }
-    f->setup = (tess_xp_pass_setup){.data = f->data,
+    f->setup = (tess_xp_pass_setup){.device = f->ctx->device,
+                                    .data = f->data,
                                     .model = &f->model,
                                     .f_scale = 1,
                                     .inverse_variance = f->ones,

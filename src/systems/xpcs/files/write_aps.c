@@ -208,7 +208,7 @@ static tess_status take_leaves(const writing *w, tess_xpcs_data *data, int64_t f
     const int64_t n_tile = is_row ? tiles->row_tile[1] : tiles->n_tile;
     const int64_t per_chunk = CHUNK_LEAVES * TESS_STAGE_XPCS_LEAF;
     tess_xp_reader reader;
-    TESS_TRY(tess_xp_reader_open(data, CHUNK_LEAVES, false, &reader));
+    TESS_TRY(tess_xp_reader_open(data->ctx, data, CHUNK_LEAVES, false, &reader));
     tess_status status = TESS_OK;
     for (int64_t t = 0; t < n_tile && status == TESS_OK; t += per_chunk) {
         const int64_t end = t + per_chunk < tiles->n_tile ? t + per_chunk : tiles->n_tile;

@@ -1,12 +1,12 @@
 // A fit from data to result.
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "systems/xpcs/fit/covariance.h"
 #include "systems/xpcs/fit/engine.h"
 #include "systems/xpcs/fit/journal.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
-#include "systems/xpcs/run_stage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 
 typedef struct fit {
     tess_context *ctx;
+    tess_device *device;
     tess_xp_problem problem;
     tess_xp_plan plan;
     tess_xp_pass pass;
@@ -28,7 +29,8 @@ static tess_status open_pass(fit *f)
 {
     const tess_xp_problem *p = &f->problem;
     TESS_TRY(tess_xp_plan_make(f->ctx, p->data, p->n_param, &p->config, &f->plan));
-    const tess_xp_pass_setup setup = {.data = p->data,
+    const tess_xp_pass_setup setup = {.device = f->device,
+                                      .data = p->data,
                                       .model = &p->model,
                                       .loss = TESS_XPCS_LOSS_LINEAR,
                                       .f_scale = p->config.f_scale,
@@ -164,7 +166,7 @@ static tess_status fill_texts(fit *f)
     tess_xp_identity id;
     TESS_TRY(tess_text_finish(&p->warnings, &warnings));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_WARNINGS, warnings));
-    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, f->ctx->cpu.info.id));
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, f->device->info.id));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_PATH, p->data->info.path));
     tess_hash_text(p->data->fingerprint, hash);
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_FINGERPRINT, hash));
@@ -218,7 +220,8 @@ static tess_status make_result(fit *f)
 static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *model,
                        const tess_xpcs_fit_config *config)
 {
-    TESS_TRY(tess_xp_check_device(f->ctx, "fit"));
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
+    TESS_TRY(tess_stage_choose(f->ctx, stages, 1, "fit", &f->device));
     TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
     tess_xp_model_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));

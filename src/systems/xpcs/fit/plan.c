@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -125,8 +126,8 @@ static tess_status probe_leaves(tess_context *ctx, const tess_xp_pass_setup *set
     return status;
 }
 
-static tess_status probe(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
-                         bool is_masking, double *pass_s)
+static tess_status probe(tess_context *ctx, tess_device *device, tess_xpcs_data *data,
+                         const tess_xpcs_model *model, bool is_masking, double *pass_s)
 {
     int64_t n_param = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)model->mode, &n_param);
@@ -142,7 +143,8 @@ static tess_status probe(tess_context *ctx, tess_xpcs_data *data, const tess_xpc
     for (int64_t a = 0; a < data->info.n_angle; a++) {
         ones[a] = 1;
     }
-    const tess_xp_pass_setup setup = {.data = data,
+    const tess_xp_pass_setup setup = {.device = device,
+                                      .data = data,
                                       .model = model,
                                       .f_scale = 1,
                                       .inverse_variance = ones,
@@ -163,7 +165,10 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
     tess_xpcs_fit_config own;
     tess_xpcs_model constants;
     tess_xpcs_fit_plan result = {0};
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
     tess_xp_plan inner;
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(ctx, stages, 1, "fit", &device));
     tess_xpcs_fit_config_init(&own, sizeof own);
     if (config) {
         TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));
@@ -180,7 +185,7 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
     result.n_tile = data->tiles.n_tile;
     result.tiles_per_chunk = inner.leaves_per_chunk * TESS_STAGE_XPCS_LEAF;
     memcpy(result.reason, inner.reason, sizeof result.reason);
-    TESS_TRY(probe(ctx, data, &constants, own.bad_chunk == 1, &result.pass_s));
+    TESS_TRY(probe(ctx, device, data, &constants, own.bad_chunk == 1, &result.pass_s));
     tess_struct_init(plan, struct_size, &result, sizeof result);
     return TESS_OK;
 }

@@ -1,17 +1,18 @@
 // The sums of one point as they are, for optimisers of one's own.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/scaling.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
-#include "systems/xpcs/run_stage.h"
 
 #include <string.h>
 
 // Everything that is closed at the end.
 typedef struct accumulation {
     tess_context *ctx;
+    tess_device *device;
     tess_xpcs_data *data;
     tess_xpcs_model model;
     tess_xpcs_fit_config config;
@@ -84,7 +85,8 @@ static tess_status open_pass(accumulation *at, const double *theta)
     TESS_TRY(tess_xp_weights_create(at->ctx, at->data, &at->config, phi0, &at->weights));
     tess_xp_plan plan;
     TESS_TRY(tess_xp_plan_make(at->ctx, at->data, n_param, &at->config, &plan));
-    const tess_xp_pass_setup setup = {.data = at->data,
+    const tess_xp_pass_setup setup = {.device = at->device,
+                                      .data = at->data,
                                       .model = &at->model,
                                       .loss = at->config.loss,
                                       .f_scale = at->config.f_scale,
@@ -196,8 +198,9 @@ tess_status tess_xpcs_accumulate(tess_context *ctx, tess_xpcs_data *data,
     }
     tess_xpcs_sums want = {.struct_size = sizeof want};
     TESS_TRY(tess_struct_read(sums, &want, sizeof want, "sums"));
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
     accumulation at = {.ctx = ctx, .data = data};
-    TESS_TRY(tess_xp_check_device(ctx, "pass"));
+    TESS_TRY(tess_stage_choose(ctx, stages, 1, "pass", &at.device));
     TESS_TRY(read_config(config, &at.config));
     TESS_TRY(tess_xp_model_for_data(model, &data->info, &at.model));
     TESS_TRY(tess_xp_theta_check(&at.model, theta));

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
-#include "systems/xpcs/run_stage.h"
 
 // Points a thread is given before cancel is polled: about 50 ms.
 static const int64_t POINTS_PER_CALL = 1 << 21;
@@ -80,6 +80,7 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
                               tess_xp_pass *pass)
 {
     *pass = (tess_xp_pass){.ctx = ctx,
+                           .device = setup->device,
                            .model = *setup->model,
                            .loss = setup->loss,
                            .strategy = setup->strategy,
@@ -96,9 +97,8 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
         status = take_memory(pass);
     }
     if (status == TESS_OK) {
-        status = tess_xp_reader_open(setup->data, pass->leaves_per_chunk, setup->is_streamed,
+        status = tess_xp_reader_open(ctx, setup->data, pass->leaves_per_chunk, setup->is_streamed,
                                      &pass->reader);
-        pass->reader.ctx = ctx;
         pass->reader.max_retries = setup->max_retries;
     }
     if (status != TESS_OK) {
@@ -161,7 +161,7 @@ static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
                                        .is_mixed = point->is_mixed,
                                        .ignore_sigma = pass->ignore_sigma,
                                        .f_scale = pass->f_scale};
-    return tess_xp_run_stage(pass->ctx, TESS_STAGE_XPCS_PASS, &args, sizeof args);
+    return tess_stage_run(pass->device, TESS_STAGE_XPCS_PASS, &args, sizeof args);
 }
 
 static int64_t tiles_before(const tess_xp_pass *pass)

@@ -37,6 +37,7 @@ typedef struct tess_xp_point {
 
 typedef struct tess_xp_pass {
     tess_context *ctx;
+    tess_device *device;
     tess_xpcs_data *data;
     tess_xpcs_model model;
     int32_t loss;
@@ -70,6 +71,7 @@ typedef struct tess_xp_pass {
 } tess_xp_pass;
 
 typedef struct tess_xp_pass_setup {
+    tess_device *device; // that has TESS_STAGE_XPCS_PASS
     tess_xpcs_data *data;
     const tess_xpcs_model *model;
     int32_t loss;

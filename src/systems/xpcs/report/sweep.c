@@ -230,8 +230,7 @@ static tess_status sweep_all(worker *w)
     const int64_t wanted = CHUNK_BYTES / leaf_bytes;
     const int64_t leaves = wanted < 1 ? 1 : wanted < n_leaf ? wanted : n_leaf;
     tess_xp_reader reader;
-    TESS_TRY(tess_xp_reader_open(setup->data, leaves, false, &reader));
-    reader.ctx = setup->ctx;
+    TESS_TRY(tess_xp_reader_open(setup->ctx, setup->data, leaves, false, &reader));
     tess_span span = tess_span_begin(&setup->ctx->tracer, "xpcs.report.sweep");
     const tess_status status = sweep_chunks(w, &reader, leaves);
     tess_span_end(&span, (double)setup->data->info.bytes, 0);

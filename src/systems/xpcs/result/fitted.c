@@ -1,7 +1,7 @@
 #include "systems/xpcs/result/fitted.h"
 
 #include "base/status.h"
-#include "systems/xpcs/run_stage.h"
+#include "runtime/stage.h"
 
 static tess_status check(const tess_xpcs_result_info *info, const tess_xpcs_data *data,
                          const tess_xpcs_model *model)
@@ -26,8 +26,10 @@ tess_status tess_xp_fitted_open(tess_context *ctx, const tess_xpcs_result_info *
                                 const tess_xpcs_data *data, const tess_xpcs_model *model,
                                 tess_xp_fitted *out)
 {
+    static const int32_t stages[] = {TESS_STAGE_XPCS_MODEL};
     *out = (tess_xp_fitted){.ctx = ctx, .info = info};
     TESS_TRY(check(info, data, model));
+    TESS_TRY(tess_stage_choose(ctx, stages, 1, "fitted surface", &out->device));
     TESS_TRY(tess_xp_model_for_data(model, tess_xpcs_data_get_info(data), &out->model));
     if (out->model.mode != info->mode || out->model.kernel != info->kernel) {
         TESS_FAIL(TESS_E_MISMATCH,
@@ -66,5 +68,5 @@ tess_status tess_xp_fitted_rows(const tess_xp_fitted *fitted, int64_t angle, int
                                          .n_param =
                                              (int32_t)tess_xp_n_param((tess_xpcs_mode)info->mode),
                                          .power = tess_xp_power((tess_xpcs_kernel)info->kernel)};
-    return tess_xp_run_stage(fitted->ctx, TESS_STAGE_XPCS_MODEL, &stage, sizeof stage);
+    return tess_stage_run(fitted->device, TESS_STAGE_XPCS_MODEL, &stage, sizeof stage);
 }

@@ -7,6 +7,7 @@
 
 typedef struct tess_xp_fitted {
     tess_context *ctx;
+    tess_device *device;
     const tess_xpcs_result_info *info;
     tess_xpcs_model model; // with what the fit took from the file
     tess_xp_grids grids;

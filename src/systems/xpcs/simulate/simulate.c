@@ -5,9 +5,9 @@
 #include "base/span.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/model/grids.h"
-#include "systems/xpcs/run_stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct simulation {
     uint8_t *is_bad; // [n_frame]; NULL: none
 } simulation;
 
-static tess_status make(tess_xp_generator *self, tess_context *ctx, const tess_xp_tiles *tiles,
+static tess_status make(tess_xp_generator *self, tess_device *device, const tess_xp_tiles *tiles,
                         int64_t first_leaf, int64_t n_leaf, unsigned char *records)
 {
     simulation *s = (simulation *)(void *)self;
@@ -51,7 +51,7 @@ static tess_status make(tess_xp_generator *self, tess_context *ctx, const tess_x
         .nan_fraction = s->settings.nan_fraction,
         .n_param = (int32_t)s->grids.n_param,
         .power = tess_xp_power((tess_xpcs_kernel)s->settings.model.kernel)};
-    return tess_xp_run_stage(ctx, TESS_STAGE_XPCS_SIMULATE, &args, sizeof args);
+    return tess_stage_run(device, TESS_STAGE_XPCS_SIMULATE, &args, sizeof args);
 }
 
 static void destroy(tess_xp_generator *self)
@@ -172,11 +172,15 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     TESS_TRY(tess_params_check(tess_xpcs_simulation_params(), &settings));
     TESS_TRY(tess_params_check(tess_xpcs_model_params(), &settings.model));
     TESS_TRY(tess_xp_model_check(&settings.model));
+    static const int32_t stages[] = {TESS_STAGE_XPCS_SIMULATE};
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(ctx, stages, 1, "simulation", &device));
     simulation *s = tess_heap_alloc_zero(&ctx->heap, sizeof *s, TESS_TAG_PLAN, "simulation");
     if (!s) {
         return TESS_E_MEMORY;
     }
-    s->generator = (tess_xp_generator){.make = make, .destroy = destroy};
+    s->generator = (tess_xp_generator){
+        .stage = TESS_STAGE_XPCS_SIMULATE, .device = device, .make = make, .destroy = destroy};
     s->ctx = ctx;
     s->settings = settings;
     s->n_angle = settings.n_angle;
@@ -288,7 +292,7 @@ static tess_status measure_all(simulation *s, tess_xpcs_data *data)
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&s->ctx->tracer, "xpcs.simulate");
     tess_status status =
-        tess_xp_reader_open(data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
+        tess_xp_reader_open(s->ctx, data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
     if (status == TESS_OK) {
         status = measure(s, data, &reader, sums);
     }
@@ -322,7 +326,7 @@ static tess_status keep(simulation *s, tess_xpcs_data *data)
     TESS_TRY(tess_xp_data_take_records(data));
     for (int64_t leaf = 0; leaf < all; leaf += per_chunk) {
         const int64_t n = per_chunk < all - leaf ? per_chunk : all - leaf;
-        TESS_TRY(make(&s->generator, s->ctx, &data->tiles, leaf, n,
+        TESS_TRY(make(&s->generator, s->generator.device, &data->tiles, leaf, n,
                       data->records + tess_xp_tiles_leaf_offset(&data->tiles, leaf)));
         TESS_TRY(tess_context_check_cancel(s->ctx));
     }

@@ -95,8 +95,7 @@ static tess_status check_all(check *c)
     const uint64_t leaf_bytes = c->data->info.bytes / (uint64_t)all + 1;
     const int64_t per_chunk = (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
     tess_watch watch;
-    TESS_TRY(tess_xp_reader_open(c->data, per_chunk, true, &c->reader));
-    c->reader.ctx = c->ctx;
+    TESS_TRY(tess_xp_reader_open(c->ctx, c->data, per_chunk, true, &c->reader));
     tess_watch_begin(&watch, c->ctx, "xpcs.check", "leaves", 0, c->data->info.bytes,
                      TESS_STRATEGY_CHUNKED);
     for (int64_t leaf = 0; leaf < all; leaf += per_chunk) {

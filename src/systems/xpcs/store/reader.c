@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "systems/xpcs/store/ahead.h"
 #include "systems/xpcs/store/store.h"
 #include "systems/xpcs/store/txc2.h"
@@ -37,13 +38,26 @@ uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chu
     return is_read(data, is_streamed) ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
 }
 
-tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk, bool is_streamed,
-                                tess_xp_reader *reader)
+static tess_status choose_device(tess_xp_reader *reader)
+{
+    const tess_xp_generator *generator = reader->data->generator;
+    if (!generator) {
+        return TESS_OK;
+    }
+    reader->device = generator->device;
+    return reader->ctx == reader->data->ctx ? TESS_OK
+                                            : tess_stage_choose(reader->ctx, &generator->stage, 1,
+                                                                "simulation", &reader->device);
+}
+
+tess_status tess_xp_reader_open(tess_context *ctx, tess_xpcs_data *data, int64_t leaves_per_chunk,
+                                bool is_streamed, tess_xp_reader *reader)
 {
     *reader = (tess_xp_reader){.data = data,
-                               .ctx = data->ctx,
+                               .ctx = ctx,
                                .leaves_per_chunk = leaves_per_chunk,
                                .is_streamed = is_read(data, is_streamed)};
+    TESS_TRY(choose_device(reader));
     reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, is_streamed);
     if (reader->buffer_bytes == 0) {
         return TESS_OK;
@@ -157,8 +171,8 @@ static tess_status get_once(tess_xp_reader *reader, int64_t first_leaf, int64_t 
         return TESS_OK; // still there
     }
     reader->n_leaf = 0;
-    TESS_TRY(data->generator->make(data->generator, reader->ctx, &data->tiles, first_leaf, n_leaf,
-                                   reader->buffer));
+    TESS_TRY(data->generator->make(data->generator, reader->device, &data->tiles, first_leaf,
+                                   n_leaf, reader->buffer));
     reader->first_leaf = first_leaf;
     reader->n_leaf = n_leaf;
     return TESS_OK;

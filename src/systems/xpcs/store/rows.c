@@ -139,9 +139,8 @@ static void interpolate_diagonal(const rows_job *job)
 static tess_status run(const rows_job *job)
 {
     tess_xp_reader reader;
-    tess_status status = tess_xp_reader_open(job->data, CHUNK_LEAVES, false, &reader);
+    tess_status status = tess_xp_reader_open(job->ctx, job->data, CHUNK_LEAVES, false, &reader);
     if (status == TESS_OK) {
-        reader.ctx = job->ctx;
         status = take_all(job, &reader);
     }
     tess_xp_reader_close(&reader);

@@ -87,9 +87,8 @@ tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *st
     scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&ctx->tracer, stage);
-    tess_status status = tess_xp_reader_open(data, leaves_per_chunk(data), false, &reader);
+    tess_status status = tess_xp_reader_open(ctx, data, leaves_per_chunk(data), false, &reader);
     if (status == TESS_OK) {
-        reader.ctx = ctx;
         reader.max_retries = 2;
         status = scan_all(ctx, data, &reader, stage, &job);
     }

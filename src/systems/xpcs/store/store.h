@@ -23,8 +23,10 @@ typedef struct tess_xp_found {
 
 // Records that are made when they are asked for.
 typedef struct tess_xp_generator {
-    // ctx: of the call that needs them, which need not be the data's.
-    tess_status (*make)(struct tess_xp_generator *self, tess_context *ctx,
+    int32_t stage;       // that makes them
+    tess_device *device; // of the data's context, that has it
+    // device: of the call that needs them, whose context need not be the data's.
+    tess_status (*make)(struct tess_xp_generator *self, tess_device *device,
                         const tess_xp_tiles *tiles, int64_t first_leaf, int64_t n_leaf,
                         unsigned char *records);
     void (*destroy)(struct tess_xp_generator *self);
@@ -137,7 +139,8 @@ bool tess_xp_is_bad_read(tess_status status);
 // is filled (files: the next stretch is brought in while this one is worked on).
 typedef struct tess_xp_reader {
     tess_xpcs_data *data;
-    tess_context *ctx; // of the call: makes records, stops retries; the data's unless set
+    tess_context *ctx;   // of the call: stops retries
+    tess_device *device; // makes records that are made when asked for; NULL: none are
     int64_t leaves_per_chunk;
     unsigned char *buffer; // of two chunks where records are read, of one where they are made
     uint64_t buffer_bytes;
@@ -155,8 +158,10 @@ typedef struct tess_xp_reader {
 // Bytes a reader would take for chunks of this many leaves.
 uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk,
                               bool is_streamed);
-TESS_MUST_CHECK tess_status tess_xp_reader_open(tess_xpcs_data *data, int64_t leaves_per_chunk,
-                                                bool is_streamed, tess_xp_reader *reader);
+// ctx: of the call, which need not be the data's.
+TESS_MUST_CHECK tess_status tess_xp_reader_open(tess_context *ctx, tess_xpcs_data *data,
+                                                int64_t leaves_per_chunk, bool is_streamed,
+                                                tess_xp_reader *reader);
 // Records of leaves first..first+count-1 (count <= leaves_per_chunk), valid until the next call. A
 // failing read is tried max_retries times more, after longer and longer pauses.
 TESS_MUST_CHECK tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf,

@@ -168,9 +168,8 @@ static tess_status save(tess_context *ctx, saving *s)
     TESS_TRY(reserve(s));
     tess_xp_reader reader;
     tess_status status =
-        tess_xp_reader_open(s->data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
+        tess_xp_reader_open(ctx, s->data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
     if (status == TESS_OK) {
-        reader.ctx = ctx;
         status = write_records(s, &reader);
     }
     tess_xp_reader_close(&reader);
