@@ -320,7 +320,7 @@ static void stopped_fits_go_on(void **state)
     config.checkpoint_every_s = 0;
     assert_fails(fit_file(ctx, path, &s.model, &config, &result), TESS_CANCELLED, "");
     assert_true(stops.is_done);
-    assert_true(unit_exists(unit_path("stopped/tessera_xpcs_000001.ckpt")));
+    assert_true(unit_exists(unit_path("stopped/xpcs.fit.000001.ckpt")));
     // Other losses are another fit.
     tess_xpcs_data *data = simulated(plain, &s);
     config.resume = 1;

@@ -427,6 +427,36 @@ static tess_status run_pass(tess_xp_engine *e)
     return status;
 }
 
+double tess_xp_engine_done(const tess_xp_engine *e)
+{
+    enum { RUN = 20, FINISH = 4, REPLICATE = 4 }; // passes that such fits take
+    const tess_xp_state *head = e->head;
+    const tess_xpcs_fit_config *config = &e->problem->config;
+    const int64_t n_replicate = config->uncertainty == 1 ? config->n_bootstrap : 0;
+    const double part = e->every > 0 ? 1 / (double)e->every : 0;
+    const double done =
+        (double)head->n_pass + part * (double)head->n_coarse +
+        (double)e->pass->next_leaf / (double)tess_xp_tiles_n_leaf(&e->problem->data->tiles);
+    int64_t left = FINISH + n_replicate * REPLICATE;
+    switch (head->phase) {
+    case TESS_XP_PHASE_FIT:
+    case TESS_XP_PHASE_REFINE:
+        left += RUN * (head->n_order - head->index);
+        break;
+    case TESS_XP_PHASE_FINISH:
+        break;
+    case TESS_XP_PHASE_BOOTSTRAP:
+        left = (n_replicate - head->index) * REPLICATE;
+        break;
+    case TESS_XP_PHASE_DONE:
+        return 1;
+    default:
+        left += RUN;
+        break;
+    }
+    return done / (done + (double)left);
+}
+
 tess_status tess_xp_engine_run(tess_xp_engine *e)
 {
     while (e->head->phase != TESS_XP_PHASE_DONE) {

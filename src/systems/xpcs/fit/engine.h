@@ -148,6 +148,8 @@ void tess_xp_engine_destroy(tess_xp_engine *engine);
 TESS_MUST_CHECK tess_status tess_xp_engine_begin(tess_xp_engine *engine);
 // From the state as it is to its end.
 TESS_MUST_CHECK tess_status tess_xp_engine_run(tess_xp_engine *engine);
+// How much of the fit is done, 0 to 1: a guess, since nobody knows how many passes are left.
+double tess_xp_engine_done(const tess_xp_engine *engine);
 
 // Inside.
 

@@ -2,9 +2,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "runtime/work.h"
 #include "systems/xpcs/fit/covariance.h"
 #include "systems/xpcs/fit/engine.h"
-#include "systems/xpcs/fit/journal.h"
+#include "systems/xpcs/fit/identity.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
 
@@ -19,10 +20,14 @@ typedef struct fit {
     tess_xp_plan plan;
     tess_xp_pass pass;
     tess_xp_engine engine;
-    tess_xp_journal journal;
+    tess_identity id;
+    char settings[33]; // what of it is not the data's
+    tess_work work;
+    int64_t last_iteration; // that a checkpoint has
+    double resumed_from;    // how much of the fit an earlier run had done
+    bool is_resumed;
     tess_xpcs_result *result;
     int64_t begin_ns;
-    bool is_resumed;
 } fit;
 
 static tess_status open_pass(fit *f)
@@ -44,30 +49,90 @@ static tess_status open_pass(fit *f)
     return tess_xp_pass_open(f->ctx, &setup, &f->pass);
 }
 
+// In the middle of a pass: what follows in block "tree" is the partial sums.
+typedef struct pass_mark {
+    int64_t next_leaf;
+    int64_t n_sum;
+    int64_t n_level;
+} pass_mark;
+
+static tess_status write_state(void *self, tess_checkpoint_writer *writer)
+{
+    const fit *f = self;
+    const tess_xp_pass *pass = &f->pass;
+    const pass_mark mark = {.next_leaf = pass->next_leaf,
+                            .n_sum = pass->n_sum,
+                            .n_level = tess_xp_tree_levels(pass->next_leaf)};
+    TESS_TRY(tess_checkpoint_add(writer, "state", f->engine.state, f->engine.state_bytes));
+    TESS_TRY(tess_checkpoint_add(writer, "pass", &mark, sizeof mark));
+    return tess_checkpoint_add(writer, "tree", pass->tree.sums,
+                               (size_t)(mark.n_level * mark.n_sum) * sizeof(double));
+}
+
+// The state as an earlier run left it.
+static tess_status read_state(void *self, const tess_checkpoint *found, const char *path)
+{
+    fit *f = self;
+    tess_xp_pass *pass = &f->pass;
+    pass_mark mark;
+    TESS_TRY(tess_checkpoint_get(found, "done", &f->resumed_from, sizeof f->resumed_from));
+    TESS_TRY(tess_checkpoint_get(found, "state", f->engine.state, f->engine.state_bytes));
+    TESS_TRY(tess_checkpoint_get(found, "pass", &mark, sizeof mark));
+    if (mark.next_leaf < 0 || mark.next_leaf >= tess_xp_tiles_n_leaf(&pass->data->tiles) ||
+        mark.n_sum != pass->n_sum || mark.n_level != tess_xp_tree_levels(mark.next_leaf)) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: how far a pass has come makes no sense", path);
+    }
+    TESS_TRY(tess_checkpoint_get(found, "tree", pass->tree.sums,
+                                 (size_t)(mark.n_level * mark.n_sum) * sizeof(double)));
+    pass->next_leaf = pass->tree.n_leaf = mark.next_leaf;
+    return TESS_OK;
+}
+
+static void save(fit *f)
+{
+    tess_work_save(&f->work, tess_xp_engine_done(&f->engine), write_state, f);
+    f->last_iteration = f->engine.head->n_iteration;
+}
+
 static tess_status checkpoint(void *self, tess_xp_engine *engine, bool is_mid_pass)
 {
     (void)is_mid_pass;
     fit *f = self;
-    const int64_t iteration = engine->head->n_iteration;
-    if (f->journal.is_kept && tess_xp_journal_is_due(&f->journal, iteration)) {
-        tess_xp_journal_save(&f->journal, engine->state, &f->pass, iteration);
+    const int64_t n_new = engine->head->n_iteration - f->last_iteration;
+    if (tess_work_is_due(&f->work, n_new >= f->problem.config.checkpoint_iterations)) {
+        save(f);
     }
+    return TESS_OK;
+}
+
+static tess_status open_work(fit *f)
+{
+    const tess_xpcs_fit_config *config = &f->problem.config;
+    const bool is_kept = config->checkpoint_dir && !config->fast;
+    const tess_work_config setup = {.name = "xpcs.fit",
+                                    .what = "fit",
+                                    .folder = is_kept ? config->checkpoint_dir : NULL,
+                                    .resume = is_kept ? config->resume : 0,
+                                    .every_s = config->checkpoint_every_s,
+                                    .keep =
+                                        config->keep_checkpoints > 0 ? config->keep_checkpoints : 1,
+                                    .check = read_state,
+                                    .self = f};
+    TESS_TRY(tess_xp_identity_make(f->device, &f->problem, &f->id, f->settings));
+    TESS_TRY(tess_work_open(f->ctx, &setup, &f->id, &f->work));
+    f->is_resumed = f->work.is_found;
+    tess_work_forget(&f->work);
     return TESS_OK;
 }
 
 static tess_status begin(fit *f)
 {
-    const tess_xp_problem *p = &f->problem;
     TESS_TRY(tess_xp_engine_create(f->ctx, &f->problem, &f->pass, &f->engine));
     f->engine.checkpoint = checkpoint;
     f->engine.self = f;
-    if (!p->config.fast) {
-        TESS_TRY(tess_xp_journal_open(f->ctx, p->data, &p->model, &p->config, f->engine.state_bytes,
-                                      &f->journal));
-    }
-    f->is_resumed = f->journal.is_found;
-    return f->is_resumed ? tess_xp_journal_restore(&f->journal, f->engine.state, &f->pass)
-                         : tess_xp_engine_begin(&f->engine);
+    TESS_TRY(open_work(f));
+    f->last_iteration = f->engine.head->n_iteration;
+    return f->is_resumed ? TESS_OK : tess_xp_engine_begin(&f->engine);
 }
 
 static void fill_options(fit *f)
@@ -89,7 +154,7 @@ static void fill_options(fit *f)
     info->dt_s = p->model.dt_s;
     info->gap_angstrom = p->model.gap_angstrom;
     info->seed = p->config.seed;
-    info->n_checkpoint = f->journal.n_saved;
+    info->n_checkpoint = f->work.n_saved;
 }
 
 static void fill_counts(fit *f)
@@ -163,18 +228,13 @@ static tess_status fill_texts(fit *f)
     const tess_xp_problem *p = &f->problem;
     char hash[33];
     const char *warnings = NULL;
-    tess_xp_identity id;
     TESS_TRY(tess_text_finish(&p->warnings, &warnings));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_WARNINGS, warnings));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_DEVICE, f->device->info.id));
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_PATH, p->data->info.path));
     tess_hash_text(p->data->fingerprint, hash);
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_FINGERPRINT, hash));
-    tess_xp_identity_make(f->ctx, p->data, &p->model, &p->config, 0, &id);
-    const tess_hash parts[2] = {
-        id.vectors, tess_hash_bytes(tess_hash_default(), id.settings, sizeof id.settings)};
-    tess_hash_text(tess_hash_bytes(tess_hash_default(), parts, sizeof parts), hash);
-    return tess_xp_result_set_text(f->result, TESS_XP_TEXT_CONFIG_HASH, hash);
+    return tess_xp_result_set_text(f->result, TESS_XP_TEXT_CONFIG_HASH, f->settings);
 }
 
 static void fill_times(fit *f)
@@ -184,8 +244,8 @@ static void fill_times(fit *f)
     const double sums = f->pass.seconds - f->pass.reader.read_s;
     info->seconds[0] = f->pass.reader.read_s;
     info->seconds[1] = sums;
-    info->seconds[2] = fmax(all - f->pass.seconds - f->journal.saved_s, 0);
-    info->seconds[3] = f->journal.saved_s;
+    info->seconds[2] = fmax(all - f->pass.seconds - f->work.saved_s, 0);
+    info->seconds[3] = f->work.saved_s;
     info->seconds[4] = all;
     const double n_full = (double)f->engine.head->n_pass;
     const double n_part = (double)f->engine.head->n_coarse / fmax((double)f->engine.every, 1);
@@ -233,9 +293,7 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
     }
     TESS_TRY(status);
     TESS_TRY(make_result(f));
-    if (f->journal.is_kept) {
-        tess_xp_journal_finish(&f->journal);
-    }
+    tess_work_end(&f->work);
     return TESS_OK;
 }
 
@@ -251,7 +309,8 @@ tess_status tess_xpcs_fit(tess_context *ctx, tess_xpcs_data *data, const tess_xp
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.fit");
     const tess_status status = run(&f, data, model, config);
     tess_span_end(&span, (double)data->info.bytes * (double)f.pass.n_pass, 0);
-    tess_xp_journal_close(&f.journal);
+    tess_work_close(&f.work);
+    tess_identity_free(&f.id);
     tess_xp_engine_destroy(&f.engine);
     tess_xp_pass_close(&f.pass);
     tess_xp_problem_close(&f.problem);
