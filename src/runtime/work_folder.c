@@ -57,14 +57,17 @@ static tess_status hold(const char *folder, const char *path, int *fd)
     }
 }
 
-static tess_status write_holder(const char *path, int fd)
+// A courtesy to whoever is refused: the lock holds without it, on a full disk too.
+static void write_holder(const char *path, int fd)
 {
     char host[64] = "";
     char text[128];
     gethostname(host, sizeof host - 1);
     const int n = snprintf(text, sizeof text, "pid %ld on %s", (long)getpid(), host);
-    TESS_TRY(tess_file_resize(fd, path, 0));
-    return tess_file_write_at(fd, path, text, (size_t)n, 0);
+    if (tess_file_resize(fd, path, 0) != TESS_OK ||
+        tess_file_write_at(fd, path, text, (size_t)n, 0) != TESS_OK) {
+        tess_error_clear();
+    }
 }
 
 tess_status tess_work_folder_lock(const char *folder, int *fd)
@@ -76,11 +79,10 @@ tess_status tess_work_folder_lock(const char *folder, int *fd)
     }
     char path[1024];
     snprintf(path, sizeof path, "%s/lock", folder);
-    tess_status status = hold(folder, path, fd);
+    const tess_status status = hold(folder, path, fd);
     if (status == TESS_OK) {
-        status = write_holder(path, *fd);
-    }
-    if (status != TESS_OK && *fd >= 0) {
+        write_holder(path, *fd);
+    } else if (*fd >= 0) {
         close(*fd);
         *fd = -1;
     }
