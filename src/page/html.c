@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "page/html_parts.h"
-#include "runtime/origin.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,12 +75,13 @@ static void element(tess_html *html, const char *tag, const char *text)
 }
 
 // JSON inside a comment: nothing in it ends the comment or looks like an element.
-static void write_origin(tess_html *html, tess_context *ctx, const char *stage)
+static void write_origin(tess_html *html, tess_context *ctx, const tess_origin *given)
 {
+    tess_origin with_run = *given;
     char *origin = NULL;
     size_t bytes = 0;
-    if (tess_origin_make(ctx, &(tess_origin){.stage = stage, .with_run = true}, &origin, &bytes) !=
-        TESS_OK) {
+    with_run.with_run = true;
+    if (tess_origin_make(ctx, &with_run, &origin, &bytes) != TESS_OK) {
         html->text.no_memory = true;
         return;
     }
@@ -98,7 +98,8 @@ static void write_origin(tess_html *html, tess_context *ctx, const char *stage)
     tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
 }
 
-void tess_html_begin(tess_html *html, tess_context *ctx, const char *stage, const char *title)
+void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *origin,
+                     const char *title)
 {
     tess_text_init(&html->text, &ctx->heap);
     tess_text_add(&html->text,
@@ -106,7 +107,7 @@ void tess_html_begin(tess_html *html, tess_context *ctx, const char *stage, cons
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                   "style-src 'unsafe-inline'; img-src data:\">\n");
-    write_origin(html, ctx, stage);
+    write_origin(html, ctx, origin);
     element(html, "title", title);
     tess_text_add(&html->text, "<style>");
     tess_text_add(&html->text, STYLE);

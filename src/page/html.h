@@ -3,14 +3,15 @@
 #define TESS_PAGE_HTML_H
 
 #include "base/text.h"
-#include "runtime/context.h"
+#include "runtime/origin.h"
 
 typedef struct tess_html {
     tess_text text;
 } tess_html;
 
-// stage: what the page reports on, for its provenance.
-void tess_html_begin(tess_html *html, tess_context *ctx, const char *stage, const char *title);
+// origin: what the page reports on, for its provenance.
+void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *origin,
+                     const char *title);
 void tess_html_destroy(tess_html *html);
 
 void tess_html_heading(tess_html *html, const char *heading);

@@ -67,6 +67,9 @@ static void write_origin(tess_json *json, const tess_context *ctx, const tess_or
 {
     tess_json_object_begin(json, NULL);
     tess_origin_head(json, origin->stage);
+    if (origin->identity) {
+        tess_json_text(json, "identity", origin->identity);
+    }
     write_inputs(json, origin);
     if (origin->tables[0]) {
         tess_json_object_begin(json, "settings");

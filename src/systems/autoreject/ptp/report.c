@@ -195,7 +195,8 @@ tess_status tess_autoreject_ptp_report(tess_context *ctx, const tess_array *ptp,
     summary s;
     TESS_TRY(summarise(&ctx->heap, ptp, &s));
     tess_html html;
-    tess_html_begin(&html, ctx, "autoreject.ptp.report", "Peak-to-peak amplitudes");
+    tess_html_begin(&html, ctx, &(tess_origin){.stage = "autoreject.ptp.report"},
+                    "Peak-to-peak amplitudes");
     write_facts(&html, &s);
     tess_html_heading(&html, "Epochs and channels");
     tess_html_heat_map(&html, s.values, s.n_epoch, s.n_chan, quantile(s.sorted, s.n_finite, 0.01),

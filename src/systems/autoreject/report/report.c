@@ -144,7 +144,8 @@ tess_status tess_autoreject_report(tess_context *ctx, const tess_autoreject_mode
                          .model = tess_autoreject_model_get_info(model),
                          .log = tess_autoreject_log_get_info(log),
                          .epochs = epochs};
-    tess_html_begin(&page.html, ctx, "autoreject.report", "Rejection and repair of epochs");
+    tess_html_begin(&page.html, ctx, &(tess_origin){.stage = "autoreject.report"},
+                    "Rejection and repair of epochs");
     write_summary(&page);
     if (page.model->notes[0] || page.log->notes[0]) {
         tess_html_heading(&page.html, "Notes");

@@ -159,7 +159,8 @@ tess_status tess_clifford_bench_report(tess_context *ctx, const tess_clifford_op
         s.columns[j] = timings[j].n_feature;
     }
     tess_html html;
-    tess_html_begin(&html, ctx, "clifford.bench", "Clifford operations: times and memory");
+    tess_html_begin(&html, ctx, &(tess_origin){.stage = "clifford.bench"},
+                    "Clifford operations: times and memory");
     facts(&html, ctx, op, dtype);
     for (size_t map = 0; map < sizeof maps / sizeof *maps; map++) {
         draw(&html, &s, map);

@@ -415,7 +415,7 @@ tess_status tess_decode_report(tess_context *ctx, const char *result_path,
         return status;
     }
     page p = {.view = &view, .facts = &facts, .recording = recording, .report = report};
-    tess_html_begin(&p.html, ctx, "decode.report", "Decoded position");
+    tess_html_begin(&p.html, ctx, &(tess_origin){.stage = "decode.report"}, "Decoded position");
     status = write_page(&p);
     if (status == TESS_OK) {
         status = tess_html_write(&p.html, path, overwrite);

@@ -218,7 +218,8 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
     char title[256];
     snprintf(title, sizeof title, "Two-time correlations: %.180s",
              info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "fit");
-    tess_html_begin(&page.html, ctx, "xpcs.report", title);
+    const tess_origin origin = {.stage = "xpcs.report"};
+    tess_html_begin(&page.html, ctx, &origin, title);
     tess_status status = write_page(&page);
     if (status == TESS_OK) {
         status = tess_html_write(&page.html, path, overwrite);
