@@ -113,19 +113,53 @@ static int check_method(const cli *c, const xpcs_job *j)
     return 0;
 }
 
+// The file that is written first, for free(); NULL: no memory.
+static char *first_file(const char *folder)
+{
+    char *path = malloc(strlen(folder) + 32);
+    if (path) {
+        sprintf(path, "%s/nlsq/parameters.json", folder);
+    }
+    return path;
+}
+
+// What is there already: with --resume a result of this very fit, whose writing goes on.
+static int check_own(cli *c, xpcs_job *j, const char *path)
+{
+    struct stat there;
+    int is_own = 1;
+
+    if (path && c->values.resume && !c->values.overwrite && stat(path, &there) == 0) {
+        CLI_TRY(job_status(
+            c, tess_xpcs_fit_is_of(c->ctx, j->data, &j->model, &j->fit_config, path, &is_own)));
+    }
+    return is_own ? 0
+                  : console_fail(73, "%s is of another fit; give --overwrite to replace it", path);
+}
+
+static int check_results(cli *c, xpcs_job *j, const char *folder)
+{
+    char *first = first_file(folder);
+    if (!first) {
+        return console_fail(71, "no memory for the name %s", folder);
+    }
+    const int code = check_own(c, j, first);
+    free(first);
+    return code ? code : check_own(c, j, c->values.report);
+}
+
 // Without --overwrite the results of another fit stay, whatever the folder holds besides.
 static int check_absent(const cli *c, const char *folder)
 {
     struct stat there;
-    char *first = malloc(strlen(folder) + 32);
+    char *first = first_file(folder);
 
     if (!first) {
         return console_fail(71, "no memory for the name %s", folder);
     }
-    sprintf(first, "%s/nlsq/parameters.json", folder);
     const int is_there = stat(first, &there) == 0;
     free(first);
-    return is_there && !c->values.overwrite
+    return is_there && !c->values.overwrite && !c->values.resume
                ? console_fail(73, "%s holds results; give --overwrite to replace them", folder)
                : 0;
 }
@@ -143,6 +177,7 @@ static void take_checkpoints(const cli *c, xpcs_job *j)
         config->resume = 1;
     }
     config->checkpoint_every_s = c->run_values.checkpoint_every;
+    config->keep_finished = 1; // until the results are written
 }
 
 // The summary beside the original's files; JSON is YAML, too.
@@ -161,7 +196,8 @@ static int write_summary(cli *c, const xpcs_job *j, const char *folder)
     sprintf(path, "%s/homodyne_results.%s", folder, format);
     tess_status status = tess_xpcs_result_json(c->ctx, j->result, &text);
     if (status == TESS_OK) {
-        status = tess_text_save(c->ctx, path, NULL, text, c->values.overwrite);
+        status = tess_text_save(c->ctx, path, NULL, text,
+                                c->values.overwrite || c->values.resume); // the folder is ours
     }
     tess_text_free(text);
     free(path);
@@ -174,7 +210,7 @@ static int explain_cut(const cli *c, const char *folder)
 {
     const int number = signals_caught();
 
-    if (signals_pipe_closed() || !number) {
+    if (signals_pipe_closed() || !number || c->values.checkpoint) {
         return job_status(c, TESS_CANCELLED);
     }
     console_erase_bar();
@@ -191,7 +227,7 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     tess_xpcs_write_config config;
 
     tess_xpcs_write_config_init(&config, sizeof config);
-    config.overwrite = c->values.overwrite;
+    config.overwrite = c->values.overwrite ? 1 : 2 * c->values.resume;
     config.figures = v->save_plots || info->save_plots == 1;
     config.report = !c->values.report; // one page is enough
     if (v->no_surfaces) {
@@ -208,7 +244,7 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     CLI_TRY(write_summary(c, j, folder));
     if (c->values.report) {
         CLI_TRY(job_status(c, tess_xpcs_report(c->ctx, j->result, j->data, &j->model,
-                                               c->values.report, c->values.overwrite)));
+                                               c->values.report, config.overwrite)));
         console_note("report written to %s", c->values.report);
     }
     console_note("results written to %s", folder);
@@ -234,6 +270,25 @@ static int verdict(const cli *c, const xpcs_job *j)
                : 0;
 }
 
+static void tell_resumed(const xpcs_job *j)
+{
+    const tess_xpcs_result_info *info = tess_xpcs_result_get_info(j->result);
+
+    if (info->resumed) {
+        console_note("resumed from %.0f %%", 100 * info->resumed_from);
+    }
+}
+
+// Nothing is lost without them any more.
+static void forget_checkpoints(cli *c, const xpcs_job *j)
+{
+    const char *folder = j->fit_config.fast ? NULL : j->fit_config.checkpoint_dir;
+
+    if (folder && tess_checkpoint_clear(c->ctx, folder) != TESS_OK) {
+        console_note("%s; remove %s by hand", tess_last_error(), folder);
+    }
+}
+
 static int run_fit(cli *c, xpcs_job *j)
 {
     CLI_TRY(xpcs_open_session(c, j));
@@ -249,13 +304,16 @@ static int run_fit(cli *c, xpcs_job *j)
     take_checkpoints(c, j);
     CLI_TRY(job_check_options(c));
     CLI_TRY(xpcs_open_data(c, j, path));
+    CLI_TRY(check_results(c, j, folder));
     CLI_TRY(xpcs_announce(c, j));
     if (c->values.dry_run) {
         return 0;
     }
     CLI_TRY(job_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
+    tell_resumed(j);
     CLI_TRY(write_results(c, j, folder));
     CLI_TRY(xpcs_print_fit(c, j, folder));
+    forget_checkpoints(c, j);
     return verdict(c, j);
 }
 

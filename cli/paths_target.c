@@ -157,8 +157,10 @@ static int check_log(const char *path)
 
 int paths_check_item(const cli *c, const paths_item *item)
 {
-    const int is_output = strcmp(item->label, "-o") == 0;
-    const int may_exist = c->values.overwrite || (is_output && c->values.resume);
+    // Those that the command itself tells from others when it resumes.
+    const int is_known = strcmp(item->label, "-o") == 0 ||
+                         (c->command->run == cmd_xpcs_fit && item->path == c->values.report);
+    const int may_exist = c->values.overwrite || (is_known && c->values.resume);
 
     switch (item->role) {
     case PATH_WRITE:

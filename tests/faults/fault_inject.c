@@ -1,8 +1,8 @@
 // Makes the k-th call of one kind fail. Loaded with LD_PRELOAD in front of the command.
 //
 //   TESS_FAULT_KIND    malloc (all allocators), open, read (and pread), write (and pwrite), fsync,
-//                      fdatasync, rename, link, ftruncate, mmap, madvise, close, mkdir,
-//                      opendir, pthread_create; any (all but malloc)
+//                      fdatasync, rename, link, unlink (and unlinkat, rmdir), ftruncate, mmap,
+//                      madvise, close, mkdir, opendir, pthread_create; any (all but malloc)
 //   TESS_FAULT_AT      k, counted from 1; 0 only counts
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
 //   TESS_FAULT_MODE    once, from (this call and all later ones), short (read and write move half),
@@ -40,6 +40,7 @@ typedef enum fault_kind {
     KIND_FDATASYNC,
     KIND_RENAME,
     KIND_LINK,
+    KIND_UNLINK,
     KIND_FTRUNCATE,
     KIND_MMAP,
     KIND_MADVISE,
@@ -52,9 +53,9 @@ typedef enum fault_kind {
 } fault_kind;
 
 static const char *const kind_names[KIND_COUNT] = {
-    "",          "malloc", "open",    "read",           "write", "fsync",
-    "fdatasync", "rename", "link",    "ftruncate",      "mmap",  "madvise",
-    "close",     "mkdir",  "opendir", "pthread_create", "any"};
+    "",          "malloc", "open",  "read",    "write",          "fsync",
+    "fdatasync", "rename", "link",  "unlink",  "ftruncate",      "mmap",
+    "madvise",   "close",  "mkdir", "opendir", "pthread_create", "any"};
 
 typedef enum fault_mode { MODE_ONCE, MODE_FROM, MODE_SHORT, MODE_KILL } fault_mode;
 
@@ -381,6 +382,27 @@ EXPORTED int link(const char *from, const char *to)
     typedef int (*link_fn)(const char *, const char *);
     NEXT(link_fn, "link")
     return is_hit(KIND_LINK) ? -1 : next(from, to);
+}
+
+EXPORTED int unlink(const char *path)
+{
+    typedef int (*unlink_fn)(const char *);
+    NEXT(unlink_fn, "unlink")
+    return is_hit(KIND_UNLINK) ? -1 : next(path);
+}
+
+EXPORTED int unlinkat(int folder, const char *path, int flags)
+{
+    typedef int (*unlinkat_fn)(int, const char *, int);
+    NEXT(unlinkat_fn, "unlinkat")
+    return is_hit(KIND_UNLINK) ? -1 : next(folder, path, flags);
+}
+
+EXPORTED int rmdir(const char *path)
+{
+    typedef int (*rmdir_fn)(const char *);
+    NEXT(rmdir_fn, "rmdir")
+    return is_hit(KIND_UNLINK) ? -1 : next(path);
 }
 
 typedef int (*ftruncate_fn)(int, off_t);

@@ -64,7 +64,11 @@ class Command:
         return self.directory / name
 
     def with_fault(self, fault, *words):
-        """Runs ptp under the injector; returns the result and the numbers of calls and faults."""
+        """Runs ptp as :meth:`faulty` does."""
+        return self.faulty(fault, "autoreject", "ptp", *words, "-q")
+
+    def faulty(self, fault, *words):
+        """Runs the command under the injector; the result, and how many calls and faults."""
         report = self.directory / "fault.report"
         report.unlink(missing_ok=True)
         environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
@@ -72,7 +76,7 @@ class Command:
         if sanitizer() == "address":
             options = self.environment.get("ASAN_OPTIONS", "")
             environment["ASAN_OPTIONS"] = options + ":verify_asan_link_order=0"
-        result = self.ptp(*words, environment=environment)
+        result = self(*words, environment=environment)
         counts = report.read_text().split() if report.exists() else ("0", "0")
         report.unlink(missing_ok=True)
         return result, int(counts[0]), int(counts[1])

@@ -89,7 +89,9 @@ typedef struct tess_xpcs_fit_config {
     int64_t n_scaling;          /* items of contrast and offset where the caller does not know the
                                    angles: checked against n_angle; 0: n_angle */
     int32_t has_sigma;          /* 1: sigma was given, even if it equals the default */
-    int32_t reserved;
+    int32_t keep_finished;      /* 1: a finished fit leaves a checkpoint from which a resume has
+                                   its result at once, to the bit, until results are written and
+                                   tess_checkpoint_clear() is called; 0: it leaves none */
 } tess_xpcs_fit_config;
 
 TESS_API void tess_xpcs_fit_config_init(tess_xpcs_fit_config *config, size_t struct_size);
@@ -104,6 +106,15 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_fit(tess_context *ctx, tess_xpcs_
                                                    const tess_xpcs_model *model,
                                                    const tess_xpcs_fit_config *config,
                                                    tess_xpcs_result **out);
+
+/**
+ * Whether the file at path is a result of this very fit: same data, settings and version, as its
+ * provenance says. For callers that resume and find results there.
+ */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_fit_is_of(tess_context *ctx, tess_xpcs_data *data,
+                                                         const tess_xpcs_model *model,
+                                                         const tess_xpcs_fit_config *config,
+                                                         const char *path, int *is_of);
 
 /** What a fit would need: strategy, memory, time of a pass; computes nothing but a probe. */
 typedef struct tess_xpcs_fit_plan {

@@ -7,7 +7,7 @@
 TESS_BEGIN_DECLS
 
 /** One self-contained HTML page: maps per angle, g2 cuts, convergence, parameters with errors and
- *  correlations, quality, warnings. */
+ *  correlations, quality, warnings. overwrite as in tess_xpcs_write_config. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_report(tess_context *ctx,
                                                       const tess_xpcs_result *result,
                                                       tess_xpcs_data *data,

@@ -122,6 +122,8 @@ typedef struct tess_xpcs_result_info {
     const double *bootstrap_sd; /* [n_param] with block_bootstrap, else NULL */
     const double *bootstrap;    /* [n_bootstrap][n_param] */
     int64_t n_bootstrap;
+    const char *identity; /* 32 digits that tell this fit of these data from any other */
+    double resumed_from;  /* how much of the fit an earlier run had done, 0 to 1: a guess */
 } tess_xpcs_result_info;
 
 TESS_API const tess_xpcs_result_info *tess_xpcs_result_get_info(const tess_xpcs_result *result);
@@ -134,7 +136,8 @@ TESS_API const char *tess_xpcs_param_status_name(tess_xpcs_param_status status);
 /** What goes into a result folder besides the numbers. */
 typedef struct tess_xpcs_write_config {
     uint32_t struct_size;
-    int32_t overwrite;
+    int32_t overwrite;        /* 1: replace what is there; 2: complete what a run of this very fit
+                                 left when it was stopped, and nothing else */
     int32_t surfaces;         /* 0 none, 1 always, -1: below 1e7 points */
     int32_t figures;          /* 1: PNG maps of measured, fitted and residual */
     int32_t hdf5;             /* result.h5 with everything: 0 no, 1 yes, -1: if HDF5 is there */

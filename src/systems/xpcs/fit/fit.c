@@ -1,6 +1,7 @@
 // A fit from data to result.
 #include "base/clock.h"
 #include "base/status.h"
+#include "runtime/provenance.h"
 #include "runtime/stage.h"
 #include "runtime/work.h"
 #include "systems/xpcs/fit/covariance.h"
@@ -26,6 +27,7 @@ typedef struct fit {
     int64_t last_iteration; // that a checkpoint has
     double resumed_from;    // how much of the fit an earlier run had done
     bool is_resumed;
+    bool is_kept_finished; // the newest checkpoint is that of the whole fit
     tess_xpcs_result *result;
     int64_t begin_ns;
 } fit;
@@ -90,7 +92,9 @@ static tess_status read_state(void *self, const tess_checkpoint *found, const ch
 
 static void save(fit *f)
 {
-    tess_work_save(&f->work, tess_xp_engine_done(&f->engine), write_state, f);
+    const double done = tess_xp_engine_done(&f->engine);
+    tess_work_save(&f->work, done, write_state, f);
+    f->is_kept_finished = done == 1 && f->work.n_failed == 0;
     f->last_iteration = f->engine.head->n_iteration;
 }
 
@@ -121,6 +125,7 @@ static tess_status open_work(fit *f)
     TESS_TRY(tess_xp_identity_make(f->device, &f->problem, &f->id, f->settings));
     TESS_TRY(tess_work_open(f->ctx, &setup, &f->id, &f->work));
     f->is_resumed = f->work.is_found;
+    f->is_kept_finished = f->is_resumed && f->resumed_from == 1;
     tess_work_forget(&f->work);
     return TESS_OK;
 }
@@ -148,6 +153,7 @@ static void fill_options(fit *f)
     info->precision = p->config.precision;
     info->strategy = f->plan.strategy;
     info->resumed = f->is_resumed;
+    info->resumed_from = f->is_resumed ? f->resumed_from : 0;
     info->n_frame = p->data->info.n_frame;
     info->n_point = p->data->info.n_point;
     info->n_free = tess_xp_problem_n_free(p);
@@ -234,7 +240,9 @@ static tess_status fill_texts(fit *f)
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_PATH, p->data->info.path));
     tess_hash_text(p->data->fingerprint, hash);
     TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_FINGERPRINT, hash));
-    return tess_xp_result_set_text(f->result, TESS_XP_TEXT_CONFIG_HASH, f->settings);
+    TESS_TRY(tess_xp_result_set_text(f->result, TESS_XP_TEXT_CONFIG_HASH, f->settings));
+    tess_identity_digest(&f->id, hash);
+    return tess_xp_result_set_text(f->result, TESS_XP_TEXT_IDENTITY, hash);
 }
 
 static void fill_times(fit *f)
@@ -277,11 +285,16 @@ static tess_status make_result(fit *f)
     return TESS_OK;
 }
 
+static tess_status choose_device(tess_context *ctx, tess_device **device)
+{
+    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
+    return tess_stage_choose(ctx, stages, 1, "fit", device);
+}
+
 static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *model,
                        const tess_xpcs_fit_config *config)
 {
-    static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
-    TESS_TRY(tess_stage_choose(f->ctx, stages, 1, "fit", &f->device));
+    TESS_TRY(choose_device(f->ctx, &f->device));
     TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
     tess_xp_model_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));
@@ -292,8 +305,14 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
                           "checkpoints, leaves out what cannot be read");
     }
     TESS_TRY(status);
+    const bool keeps = f->problem.config.keep_finished && tess_work_is_kept(&f->work);
+    if (keeps && !f->is_kept_finished) {
+        save(f);
+    }
     TESS_TRY(make_result(f));
-    tess_work_end(&f->work);
+    if (!keeps) {
+        tess_work_end(&f->work);
+    }
     return TESS_OK;
 }
 
@@ -319,5 +338,30 @@ tess_status tess_xpcs_fit(tess_context *ctx, tess_xpcs_data *data, const tess_xp
     } else {
         tess_xpcs_result_destroy(f.result);
     }
+    return status;
+}
+
+tess_status tess_xpcs_fit_is_of(tess_context *ctx, tess_xpcs_data *data,
+                                const tess_xpcs_model *model, const tess_xpcs_fit_config *config,
+                                const char *path, int *is_of)
+{
+    tess_error_clear();
+    if (!ctx || !data || !path) {
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: NULL", !ctx ? "context" : !data ? "data" : "path");
+    }
+    tess_device *device = NULL;
+    tess_xp_problem problem;
+    tess_identity id;
+    char text[33];
+    *is_of = 0;
+    TESS_TRY(choose_device(ctx, &device));
+    TESS_TRY(tess_xp_problem_begin(ctx, data, model, config, &problem));
+    const tess_status status = tess_xp_identity_make(device, &problem, &id, text);
+    if (status == TESS_OK) {
+        tess_identity_digest(&id, text);
+        *is_of = tess_provenance_is_of(ctx, path, text);
+    }
+    tess_identity_free(&id);
+    tess_xp_problem_close(&problem);
     return status;
 }

@@ -185,9 +185,6 @@ static tess_status weigh(tess_xp_problem *p)
     tess_xpcs_fit_config_init(&defaults, sizeof defaults);
     p->sigma_is_default = p->config.sigma_mode == TESS_XPCS_SIGMA_CONSTANT &&
                           p->config.sigma == defaults.sigma && !p->config.has_sigma;
-    if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
-        p->config.shear_weights = 0;
-    }
     return tess_xp_weights_create(p->ctx, p->data, &p->config, phi0, &p->weights);
 }
 
@@ -212,8 +209,8 @@ static tess_status mask(tess_xp_problem *p)
     return TESS_OK;
 }
 
-static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
-                           const tess_xpcs_fit_config *config)
+static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *model,
+                                 const tess_xpcs_fit_config *config)
 {
     tess_xpcs_fit_config_init(&p->config, sizeof p->config);
     if (config) {
@@ -221,7 +218,14 @@ static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
     }
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_model_for_data(model, &p->data->info, &p->model));
-    TESS_TRY(mask(p));
+    if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
+        p->config.shear_weights = 0;
+    }
+    return mask(p);
+}
+
+static tess_status prepare(tess_xp_problem *p)
+{
     TESS_TRY(take_params(p));
     if (p->model.mode == TESS_XPCS_LAMINAR_FLOW && !p->is_fixed[PHI0]) {
         leave_saddle(p);
@@ -232,13 +236,25 @@ static tess_status prepare(tess_xp_problem *p, const tess_xpcs_model *model,
     return open_scaling(p);
 }
 
+tess_status tess_xp_problem_begin(tess_context *ctx, tess_xpcs_data *data,
+                                  const tess_xpcs_model *model, const tess_xpcs_fit_config *config,
+                                  tess_xp_problem *problem)
+{
+    *problem = (tess_xp_problem){.ctx = ctx, .data = data, .n_angle = data->info.n_angle};
+    tess_text_init(&problem->warnings, &ctx->heap);
+    const tess_status status = take_settings(problem, model, config);
+    if (status != TESS_OK) {
+        tess_xp_problem_close(problem);
+    }
+    return status;
+}
+
 tess_status tess_xp_problem_open(tess_context *ctx, tess_xpcs_data *data,
                                  const tess_xpcs_model *model, const tess_xpcs_fit_config *config,
                                  tess_xp_problem *problem)
 {
-    *problem = (tess_xp_problem){.ctx = ctx, .data = data, .n_angle = data->info.n_angle};
-    tess_text_init(&problem->warnings, &ctx->heap);
-    const tess_status status = prepare(problem, model, config);
+    TESS_TRY(tess_xp_problem_begin(ctx, data, model, config, problem));
+    const tess_status status = prepare(problem);
     if (status != TESS_OK) {
         tess_xp_problem_close(problem);
     }

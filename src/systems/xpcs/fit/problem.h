@@ -32,6 +32,12 @@ typedef struct tess_xp_problem {
     tess_text warnings; // a sentence per line
 } tess_xp_problem;
 
+// Only what is needed to tell which fit it is: settings and model, with what they take from the
+// data, of which unreadable parts are masked. Ends with close.
+TESS_MUST_CHECK tess_status tess_xp_problem_begin(tess_context *ctx, tess_xpcs_data *data,
+                                                  const tess_xpcs_model *model,
+                                                  const tess_xpcs_fit_config *config,
+                                                  tess_xp_problem *problem);
 // config may be NULL. Reads the data where estimates are wanted.
 TESS_MUST_CHECK tess_status tess_xp_problem_open(tess_context *ctx, tess_xpcs_data *data,
                                                  const tess_xpcs_model *model,

@@ -86,7 +86,7 @@ static void publish(tess_xpcs_result *r)
     info->bootstrap_sd = r->bootstrap_sd;
     info->bootstrap = r->bootstrap;
     info->message = info->warnings = info->recovery = info->device = "";
-    info->data_path = info->data_fingerprint = info->config_hash = "";
+    info->data_path = info->data_fingerprint = info->config_hash = info->identity = "";
     info->tessera_version = TESS_VERSION;
 }
 
@@ -132,8 +132,8 @@ tess_status tess_xp_result_set_text(tess_xpcs_result *r, tess_xp_result_text whi
                                     const char *text)
 {
     const char **const places[] = {
-        &r->info.message,   &r->info.warnings,         &r->info.recovery,   &r->info.device,
-        &r->info.data_path, &r->info.data_fingerprint, &r->info.config_hash};
+        &r->info.message,   &r->info.warnings,         &r->info.recovery,    &r->info.device,
+        &r->info.data_path, &r->info.data_fingerprint, &r->info.config_hash, &r->info.identity};
     char *copy = tess_heap_strdup(&r->ctx->heap, text ? text : "", TESS_TAG_RESULT);
     if (!copy) {
         return TESS_E_MEMORY;

@@ -11,7 +11,7 @@ struct tess_xpcs_result {
     void *block;                // all numbers
     size_t block_bytes;
     const char *names[TESS_XPCS_MAX_PARAM];
-    char *texts[7]; // message, warnings, recovery, device, path, fingerprint, hash
+    char *texts[8]; // message, warnings, recovery, device, path, fingerprint, hash, identity
 
     // The arrays of info, to be filled.
     double *theta;
@@ -61,7 +61,8 @@ typedef enum tess_xp_result_text {
     TESS_XP_TEXT_DEVICE = 3,
     TESS_XP_TEXT_PATH = 4,
     TESS_XP_TEXT_FINGERPRINT = 5,
-    TESS_XP_TEXT_CONFIG_HASH = 6
+    TESS_XP_TEXT_CONFIG_HASH = 6,
+    TESS_XP_TEXT_IDENTITY = 7
 } tess_xp_result_text;
 
 // Copies the text; NULL: "".

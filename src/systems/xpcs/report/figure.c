@@ -6,6 +6,7 @@
 #include "runtime/origin.h"
 #include "systems/xpcs/report/canvas.h"
 #include "systems/xpcs/report/maps.h"
+#include "systems/xpcs/result/record.h"
 
 #include <errno.h>
 #include <math.h>
@@ -160,12 +161,12 @@ static void draw(figure *f, const tess_xpcs_result_info *info, int64_t angle, in
     }
 }
 
-static tess_status write_picture(tess_context *ctx, const figure *f, const char *path,
-                                 int overwrite)
+static tess_status write_picture(tess_context *ctx, const figure *f, const char *identity,
+                                 const char *path, int overwrite)
 {
     const char *input = f->data->info.path;
-    const tess_origin origin = {.stage = "xpcs.figure",
-                                .inputs = {input && input[0] ? input : NULL}};
+    const tess_origin origin = {
+        .stage = "xpcs.figure", .identity = identity, .inputs = {input && input[0] ? input : NULL}};
     char *text = NULL;
     size_t text_bytes = 0;
     TESS_TRY(tess_origin_make(ctx, &origin, &text, &text_bytes));
@@ -195,7 +196,8 @@ static tess_status write_figure(const tess_xp_sweep *sweep, const tess_xp_maps *
                                    TOP + f.size + BOTTOM, &f.canvas));
     set_palette(&f);
     draw(&f, setup->info, angle, n_panel);
-    const tess_status status = write_picture(setup->ctx, &f, path, overwrite);
+    const char *identity = setup->info ? setup->info->identity : NULL;
+    const tess_status status = write_picture(setup->ctx, &f, identity, path, overwrite);
     tess_xp_canvas_destroy(&f.canvas);
     return status;
 }
@@ -221,6 +223,18 @@ static tess_status check_paths(const tess_xpcs_data *data, const char *folder, i
         if (!overwrite && access(path, F_OK) == 0) {
             TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
         }
+    }
+    return TESS_OK;
+}
+
+// All pictures of a group are there, of this very fit.
+static tess_status find_group(const tess_xp_sweep_setup *setup, const char *folder, bool *is_there)
+{
+    char path[1000];
+    *is_there = setup->info != NULL;
+    for (int64_t k = 0; k < setup->n_angle && *is_there; k++) {
+        TESS_TRY(figure_path(setup->data, folder, setup->first_angle + k, path, sizeof path));
+        *is_there = tess_xp_is_written(setup->ctx, setup->info, path);
     }
     return TESS_OK;
 }
@@ -273,7 +287,13 @@ tess_status tess_xp_figures_of(tess_context *ctx, const tess_xpcs_result_info *i
                                                first + group < n_angle ? group : n_angle - first,
                                            .side = SIDE,
                                            .stage = "xpcs.figures"};
-        TESS_TRY(write_group(&setup, folder, overwrite));
+        bool is_there = false;
+        if (overwrite == 2) {
+            TESS_TRY(find_group(&setup, folder, &is_there));
+        }
+        if (!is_there) {
+            TESS_TRY(write_group(&setup, folder, overwrite != 0));
+        }
     }
     return TESS_OK;
 }

@@ -36,7 +36,7 @@ enum { TESS_XP_FIGURE_NAME = 96 };
 void tess_xp_figure_name(const tess_xpcs_data_info *info, int64_t angle,
                          char name[TESS_XP_FIGURE_NAME]);
 
-// tess_xpcs_figures() of an info, which may be NULL.
+// tess_xpcs_figures() of an info, which may be NULL. overwrite 2: those of this very fit stay.
 TESS_MUST_CHECK tess_status tess_xp_figures_of(tess_context *ctx, const tess_xpcs_result_info *info,
                                                tess_xpcs_data *data, const tess_xpcs_model *model,
                                                const char *folder, int overwrite);

@@ -202,7 +202,10 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
                            : "path");
     }
     TESS_TRY(tess_file_check_distinct(data->info.path, path));
-    if (!overwrite && access(path, F_OK) == 0) {
+    if (overwrite == 2 && tess_xp_is_written(ctx, info, path)) {
+        return TESS_OK;
+    }
+    if (overwrite != 1 && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
     const tess_xp_sweep_setup setup = {.ctx = ctx,
@@ -218,11 +221,11 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
     char title[256];
     snprintf(title, sizeof title, "Two-time correlations: %.180s",
              info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "fit");
-    const tess_origin origin = {.stage = "xpcs.report"};
+    const tess_origin origin = {.stage = "xpcs.report", .identity = info->identity};
     tess_html_begin(&page.html, ctx, &origin, title);
     tess_status status = write_page(&page);
     if (status == TESS_OK) {
-        status = tess_html_write(&page.html, path, overwrite);
+        status = tess_html_write(&page.html, path, overwrite == 1);
     }
     tess_html_destroy(&page.html);
     tess_xp_sweep_free(&sweep);

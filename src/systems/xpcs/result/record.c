@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/origin.h"
+#include "runtime/provenance.h"
 #include "tessera/run.h"
 
 #include <stdio.h>
@@ -17,6 +18,11 @@ void tess_xp_record_init(tess_xp_record *record, const tess_xpcs_result_info *in
 {
     *record = (tess_xp_record){.info = info, .command_line = command_line};
     tess_utc_text(record->timestamp, sizeof record->timestamp);
+}
+
+bool tess_xp_is_written(tess_context *ctx, const tess_xpcs_result_info *info, const char *path)
+{
+    return info->identity && info->identity[0] && tess_provenance_is_of(ctx, path, info->identity);
 }
 
 void tess_xp_choice(const char *param, int32_t value, char text[32])
@@ -238,7 +244,7 @@ static void put_provenance(tess_json *json, const char *key, const tess_xpcs_res
 {
     tess_json_object_begin(json, key);
     tess_origin_head(json, "xpcs.fit");
-    tess_json_text(json, "identity", info->config_hash);
+    tess_json_text(json, "identity", info->identity);
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_xp_put_method(json, info);
     tess_json_int(json, "items", info->n_used);

@@ -27,6 +27,7 @@ typedef struct writing {
     const char *folder;
     tess_xpcs_write_config config;
     bool has_surfaces;
+    bool is_resumed; // files of this very fit stay
 } writing;
 
 void tess_xpcs_write_config_init(tess_xpcs_write_config *config, size_t struct_size)
@@ -39,6 +40,28 @@ static tess_status path_of(const writing *w, const char *name, char path[PATH_BY
 {
     if (snprintf(path, PATH_BYTES, "%s/%s", w->folder, name) >= PATH_BYTES) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", w->folder);
+    }
+    return TESS_OK;
+}
+
+// An earlier run left it: it is whole, as every file that has its name.
+static bool is_done(const writing *w, const char *path)
+{
+    if (!w->is_resumed || !tess_xp_is_written(w->ctx, w->record.info, path)) {
+        return false;
+    }
+    tess_temp_file_sweep(path);
+    return true;
+}
+
+// The first file tells whose the folder is. What else an earlier fit left there is replaced.
+static tess_status find_own(writing *w)
+{
+    char path[PATH_BYTES];
+    if (w->config.overwrite == 2) {
+        TESS_TRY(path_of(w, "nlsq/parameters.json", path));
+        w->is_resumed = tess_xp_is_written(w->ctx, w->record.info, path);
+        w->config.overwrite = w->is_resumed;
     }
     return TESS_OK;
 }
@@ -88,6 +111,9 @@ static tess_status write_text(const writing *w, const char *name, tess_xp_record
     char *text = NULL;
     size_t bytes = 0;
     TESS_TRY(path_of(w, name, path));
+    if (is_done(w, path)) {
+        return TESS_OK;
+    }
     TESS_TRY(tess_xp_record_text(w->ctx, writer, &w->record, &text, &bytes));
     const tess_status status = tess_file_write_text(path, text, w->config.overwrite);
     tess_heap_free(&w->ctx->heap, text, bytes, TESS_TAG_RESULT);
@@ -96,22 +122,24 @@ static tess_status write_text(const writing *w, const char *name, tess_xp_record
 
 static tess_status write_archives(const writing *w)
 {
-    char path[PATH_BYTES];
+    char npz[PATH_BYTES];
+    char h5[PATH_BYTES];
+    TESS_TRY(path_of(w, "nlsq/fitted_data.npz", npz));
+    TESS_TRY(path_of(w, "result.h5", h5));
+    const bool wants_npz = w->has_surfaces && !is_done(w, npz);
+    const bool wants_h5 = w->config.hdf5 && !is_done(w, h5);
     tess_xp_surfaces surfaces = {0};
-    tess_status status = path_of(w, "nlsq/fitted_data.npz", path);
-    if (status == TESS_OK && w->has_surfaces) {
-        status = tess_xp_surfaces_make(w->ctx, w->record.info, w->data, w->model, path, &surfaces);
-        if (status == TESS_OK) {
-            status = tess_xp_write_fitted_data(w->ctx, &w->record, w->data, &surfaces, path,
-                                               w->config.overwrite);
-        }
+    tess_status status = TESS_OK;
+    if (wants_npz || (wants_h5 && w->has_surfaces)) {
+        status = tess_xp_surfaces_make(w->ctx, w->record.info, w->data, w->model, npz, &surfaces);
     }
-    if (status == TESS_OK && w->config.hdf5) {
-        status = path_of(w, "result.h5", path);
-        if (status == TESS_OK) {
-            status = tess_xp_write_hdf5(w->ctx, &w->record, w->has_surfaces ? &surfaces : NULL,
-                                        path, w->config.overwrite);
-        }
+    if (status == TESS_OK && wants_npz) {
+        status = tess_xp_write_fitted_data(w->ctx, &w->record, w->data, &surfaces, npz,
+                                           w->config.overwrite);
+    }
+    if (status == TESS_OK && wants_h5) {
+        status = tess_xp_write_hdf5(w->ctx, &w->record, w->has_surfaces ? &surfaces : NULL, h5,
+                                    w->config.overwrite);
     }
     tess_xp_surfaces_free(&surfaces);
     return status;
@@ -123,12 +151,13 @@ static tess_status write_pictures(const writing *w)
     if (w->config.figures) {
         TESS_TRY(path_of(w, "nlsq", path));
         TESS_TRY(tess_xp_figures_of(w->ctx, w->record.info, w->data, w->model, path,
-                                    w->config.overwrite));
+                                    w->is_resumed ? 2 : w->config.overwrite));
     }
     if (w->config.report) {
         TESS_TRY(path_of(w, "report.html", path));
-        TESS_TRY(tess_xp_report_of(w->ctx, w->record.info, w->data, w->model, path,
-                                   w->config.overwrite));
+        return is_done(w, path) ? TESS_OK
+                                : tess_xp_report_of(w->ctx, w->record.info, w->data, w->model, path,
+                                                    w->config.overwrite);
     }
     return TESS_OK;
 }
@@ -167,6 +196,7 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
     tess_xp_record_init(&w.record, info, tess_origin_command(ctx, w.config.command_line));
     TESS_TRY(path_of(&w, "nlsq", path));
     TESS_TRY(tess_file_make_folders(path));
+    TESS_TRY(find_own(&w));
     TESS_TRY(check_absent(&w));
     // What hours of work found comes first, and is there even if the rest finds no room.
     TESS_TRY(write_text(&w, "nlsq/parameters.json", tess_xp_record_parameters));
