@@ -166,7 +166,8 @@ static double relative_change(double before, double now)
 static tess_status iterate(em_run *r, double *log_evidence, int64_t *n_iteration)
 {
     for (int64_t k = 0; k < r->config.max_iterations; k++) {
-        TESS_TRY(tess_de_engine_run(r->engine));
+        tess_de_engine_rewind(r->engine);
+        TESS_TRY(tess_de_engine_run(r->engine, NULL, NULL));
         if (k == 0 && r->has_cache) {
             tess_de_engine_reuse_likelihood(r->engine);
         }

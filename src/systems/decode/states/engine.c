@@ -3,12 +3,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "tessera/run.h"
 
 #include <math.h>
 #include <string.h>
-
-static const int64_t PROGRESS_EVERY_NS = 50000000;
 
 static size_t item_bytes(int32_t dtype)
 {
@@ -106,6 +103,7 @@ static tess_status take_memory(tess_de_engine *e)
         {(void **)&e->carry.predicted, n_bin, sizeof(double)},
         {(void **)&e->next, n_bin, sizeof(double)},
         {(void **)&e->again, n_bin, sizeof(double)},
+        {(void **)&e->before, n_bin, sizeof(double)},
         {&e->ll_buffer, e->needs.ll ? rows * d->info.n_ll : 0,
          item_bytes(e->desc.given_ll.dtype != 0 ? e->desc.given_ll.dtype : d->dtype)},
         {&e->row_buffer, e->needs.rows ? rows * n_bin : 0, item},
@@ -170,12 +168,12 @@ void tess_de_engine_destroy(tess_de_engine *engine)
 void tess_de_engine_rewind(tess_de_engine *engine)
 {
     const tess_decode_detector *d = engine->desc.detector;
+    engine->at = (tess_de_position){.is_backward = 0, .chunk = 0};
     memcpy(engine->carry.predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
     engine->carry.log_evidence = 0;
     engine->carry.n_row = 0;
     engine->carry.n_impossible = 0;
     engine->carry.first_impossible = -1;
-    engine->begin_ns = tess_now_ns();
     engine->report = (tess_decode_likelihood_report){.struct_size = sizeof engine->report};
 }
 
@@ -305,7 +303,7 @@ static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de
     return TESS_OK;
 }
 
-tess_status tess_de_engine_forward(tess_de_engine *engine, int64_t chunk)
+static tess_status forward(tess_de_engine *engine, int64_t chunk)
 {
     const tess_decode_detector *d = engine->desc.detector;
     int64_t first;
@@ -323,10 +321,8 @@ tess_status tess_de_engine_forward(tess_de_engine *engine, int64_t chunk)
         memcpy(engine->boundaries + chunk * d->info.n_state_bin, engine->carry.predicted,
                (size_t)d->info.n_state_bin * sizeof(double));
     }
-    tess_decode_likelihood_report counted = engine->report;
-    TESS_TRY(bring_likelihood(engine, first, count, &counted, &work));
+    TESS_TRY(bring_likelihood(engine, first, count, &engine->report, &work));
     TESS_TRY(tess_context_check_cancel(engine->ctx));
-    engine->report = counted; // not before: a chunk that stops here is done again
     if (engine->desc.likelihood_only) {
         engine->carry.log_evidence = (double)NAN;
         return store_forward(engine, first, &work);
@@ -372,7 +368,7 @@ static tess_status bring_filtered(tess_de_engine *e, int64_t chunk, int64_t firs
     return TESS_OK;
 }
 
-tess_status tess_de_engine_backward(tess_de_engine *engine, int64_t chunk)
+static tess_status backward(tess_de_engine *engine, int64_t chunk)
 {
     const tess_de_engine_desc *desc = &engine->desc;
     const tess_decode_detector *d = desc->detector;
@@ -398,55 +394,67 @@ tess_status tess_de_engine_backward(tess_de_engine *engine, int64_t chunk)
     return TESS_OK;
 }
 
-tess_status tess_de_engine_poll(tess_de_engine *engine, const char *stage, int64_t done,
-                                int64_t total)
+// Rows of the present pass before engine->at.
+static int64_t rows_done(const tess_de_engine *e)
 {
-    tess_context *ctx = engine->ctx;
-    TESS_TRY(tess_context_check_cancel(ctx));
-    const int64_t now = tess_now_ns();
-    const bool is_last = done == total;
-    if (!ctx->progress || !engine->is_watched ||
-        (!is_last && now - engine->last_progress_ns < PROGRESS_EVERY_NS)) {
-        return TESS_OK;
+    const int64_t rows = (e->at.chunk + e->at.is_backward) * e->chunk_rows;
+    const int64_t before = rows < e->n_time ? rows : e->n_time;
+    return e->at.is_backward ? e->n_time - before : before;
+}
+
+double tess_de_engine_done(const tess_de_engine *engine)
+{
+    const double n_pass = tess_de_engine_smooths(engine) ? 2 : 1;
+    const double rows = (double)rows_done(engine) / (double)engine->n_time;
+    return ((double)engine->at.is_backward + rows) / n_pass;
+}
+
+// The chunk at hand, or nothing of it: where it fails, what carries on is as before.
+static tess_status step(tess_de_engine *e)
+{
+    const tess_de_hmm_carry carry = e->carry;
+    const tess_decode_likelihood_report report = e->report;
+    double *carried = e->at.is_backward ? e->next : e->carry.predicted;
+    const size_t bytes = (size_t)e->desc.detector->info.n_state_bin * sizeof *carried;
+    memcpy(e->before, carried, bytes);
+    const tess_status status =
+        e->at.is_backward ? backward(e, e->at.chunk) : forward(e, e->at.chunk);
+    if (status != TESS_OK) {
+        e->carry = carry;
+        e->report = report;
+        memcpy(carried, e->before, bytes);
+        return status;
     }
-    engine->last_progress_ns = now;
-    const double elapsed_s = (double)(now - engine->begin_ns) * 1e-9;
-    uint64_t memory_bytes = 0;
-    uint64_t peak_bytes = 0;
-    tess_context_memory(ctx, &memory_bytes, &peak_bytes);
-    const tess_progress progress = {
-        .struct_size = sizeof progress,
-        .strategy = engine->n_chunk > 1 ? TESS_STRATEGY_LARGE : TESS_STRATEGY_STANDARD,
-        .stage = stage,
-        .unit = "rows",
-        .done = done,
-        .total = total,
-        .elapsed_s = elapsed_s,
-        .remaining_s = done > 0 ? elapsed_s * (double)(total - done) / (double)done : -1,
-        .memory_bytes = memory_bytes};
-    if (ctx->progress(ctx->progress_user, &progress) != 0) {
-        TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
+    e->at.chunk += e->at.is_backward ? -1 : 1;
+    if (e->at.chunk == e->n_chunk && tess_de_engine_smooths(e)) {
+        e->at = (tess_de_position){.is_backward = 1, .chunk = e->n_chunk - 1};
     }
     return TESS_OK;
 }
 
-tess_status tess_de_engine_run(tess_de_engine *engine)
+static void watch_pass(tess_de_engine *e)
 {
-    tess_de_engine_rewind(engine);
-    for (int64_t c = 0; c < engine->n_chunk; c++) {
-        TESS_TRY(tess_de_engine_poll(engine, "decode.likelihood", c * engine->chunk_rows,
-                                     engine->n_time));
-        TESS_TRY(tess_de_engine_forward(engine, c));
-    }
-    TESS_TRY(tess_de_engine_poll(engine, "decode.likelihood", engine->n_time, engine->n_time));
-    if (!tess_de_engine_smooths(engine)) {
-        return TESS_OK;
-    }
-    engine->begin_ns = tess_now_ns();
-    for (int64_t c = engine->n_chunk - 1; c >= 0; c--) {
-        TESS_TRY(tess_de_engine_backward(engine, c));
-        TESS_TRY(tess_de_engine_poll(engine, "decode.smooth",
-                                     engine->n_time - c * engine->chunk_rows, engine->n_time));
+    const tess_decode_detector *d = e->desc.detector;
+    tess_watch_begin(&e->watch, e->ctx, e->at.is_backward ? "decode.smooth" : "decode.likelihood",
+                     "rows", rows_done(e),
+                     (uint64_t)e->n_time * (uint64_t)d->info.n_state_bin * item_bytes(d->dtype),
+                     e->n_chunk > 1 ? TESS_STRATEGY_LARGE : TESS_STRATEGY_STANDARD);
+}
+
+tess_status tess_de_engine_run(tess_de_engine *engine, void (*after_chunk)(void *self), void *self)
+{
+    const tess_de_position *at = &engine->at;
+    while (at->chunk >= 0 && at->chunk < engine->n_chunk) {
+        const int64_t pass = at->is_backward;
+        watch_pass(engine);
+        while (at->is_backward == pass && at->chunk >= 0 && at->chunk < engine->n_chunk) {
+            TESS_TRY(tess_watch_poll(&engine->watch, rows_done(engine), engine->n_time));
+            TESS_TRY(step(engine));
+            if (after_chunk) {
+                after_chunk(self);
+            }
+        }
+        TESS_TRY(tess_watch_poll(&engine->watch, engine->n_time, engine->n_time));
     }
     return TESS_OK;
 }

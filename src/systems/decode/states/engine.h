@@ -9,6 +9,7 @@
 #define TESS_SYSTEMS_DECODE_ENGINE_H
 
 #include "base/hash.h"
+#include "runtime/watch.h"
 #include "systems/decode/states/detector.h"
 
 // Rows of an array [n_time][width], wherever they lie. All zero: not wanted.
@@ -49,9 +50,16 @@ typedef struct tess_de_engine_desc {
     tess_de_rows predictive_states;
 } tess_de_engine_desc;
 
+// What comes next. After the last chunk backward: chunk -1.
+typedef struct tess_de_position {
+    int64_t is_backward;
+    int64_t chunk;
+} tess_de_position;
+
 typedef struct tess_de_engine {
     tess_context *ctx;
     tess_de_engine_desc desc;
+    tess_de_position at; // with carry and next as they are before it, also where it failed
     int64_t n_time;
     int64_t n_chunk;
     int64_t chunk_rows; // of every chunk but the last
@@ -78,18 +86,18 @@ typedef struct tess_de_engine {
         bool boundaries;
         bool kept; // filtered rows of the whole recording: they fit the limit
     } needs;
-    int32_t has_nan;           // among the positions
-    int32_t is_watched;        // large enough for progress calls
+    int32_t has_nan; // among the positions
+    int32_t reserved;
     void *ll_buffer;           // [chunk_rows][n_ll]
     void *row_buffer;          // [chunk_rows][N_s]
     void *predicted_buffer;    // [chunk_rows][N_s]
     double *states_buffer;     // [3][chunk_rows][S]
     double *transition_buffer; // [chunk_rows][S][S]; NULL: stationary
     void *convert_buffer;
-    double *again; // [N_s]: carry of a chunk that is made again
+    double *again;  // [N_s]: carry of a chunk that is made again
+    double *before; // [N_s]: carry or next before the step under way
     tess_blocks memory;
-    int64_t begin_ns;
-    int64_t last_progress_ns;
+    tess_watch watch;
 } tess_de_engine;
 
 // Checks everything, chooses chunks within the memory limit and takes the memory.
@@ -106,17 +114,14 @@ int tess_de_engine_smooths(const tess_de_engine *engine);
 
 // Back to the first row, with the detector's present parameters.
 void tess_de_engine_rewind(tess_de_engine *engine);
-// One chunk forward, in order from 0; one chunk backward, in order from n_chunk-1.
-TESS_MUST_CHECK tess_status tess_de_engine_forward(tess_de_engine *engine, int64_t chunk);
-TESS_MUST_CHECK tess_status tess_de_engine_backward(tess_de_engine *engine, int64_t chunk);
-// Rewinds and does all of it.
-TESS_MUST_CHECK tess_status tess_de_engine_run(tess_de_engine *engine);
+// Goes on from engine->at to the end. after_chunk (may be NULL) is called with self whenever a
+// chunk is done and engine->at has moved on.
+TESS_MUST_CHECK tess_status tess_de_engine_run(tess_de_engine *engine,
+                                               void (*after_chunk)(void *self), void *self);
+// 0 to 1: how much of both passes lies before engine->at.
+double tess_de_engine_done(const tess_de_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
 void tess_de_engine_reuse_likelihood(tess_de_engine *engine);
-
-// Progress and cancel, between pieces of work; done counts rows of the stage.
-TESS_MUST_CHECK tess_status tess_de_engine_poll(tess_de_engine *engine, const char *stage,
-                                                int64_t done, int64_t total);
 
 // engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
 // and n_time are set.

@@ -9,7 +9,6 @@
 static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
 static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
-static const uint64_t WATCHED_BYTES = UINT64_C(8) << 20;
 
 static uint64_t item_bytes(const tess_de_engine *e)
 {
@@ -174,7 +173,6 @@ tess_status tess_de_engine_choose(tess_de_engine *engine)
     hold_filtered(engine, &budget);
     const int64_t n_time = engine->n_time;
     const uint64_t width = (uint64_t)engine->desc.detector->info.n_state_bin * item_bytes(engine);
-    engine->is_watched = (uint64_t)n_time * width >= WATCHED_BYTES;
     int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(engine)));
     if (engine->desc.n_chunk > 0) {
         rows = (n_time + engine->desc.n_chunk - 1) / engine->desc.n_chunk;

@@ -196,7 +196,7 @@ static tess_status predict(tess_context *ctx, tess_de_engine_desc *desc,
     TESS_TRY(hold_likelihood(ctx, outputs, desc, memory));
     tess_de_engine *engine = NULL;
     TESS_TRY(tess_de_engine_create(ctx, desc, &engine));
-    tess_status status = tess_de_engine_run(engine);
+    tess_status status = tess_de_engine_run(engine, NULL, NULL);
     if (status == TESS_OK) {
         tess_de_predict_finish(engine, outputs);
     }

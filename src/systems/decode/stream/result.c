@@ -53,13 +53,25 @@ static tess_status sync_folder(const char *path)
     return TESS_OK;
 }
 
-static tess_status open_file(const char *path, int *fd)
+tess_status tess_de_result_open(const char *path, int is_new, unsigned mode, int *fd)
 {
+    struct stat info;
+    const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    if (is_new) {
+        unlink(path); // what bears the name of ours is ours, and another may have its bytes
+    }
     do {
-        *fd = open(path, O_RDWR | O_CLOEXEC);
+        *fd = open(path, is_new ? flags | O_CREAT | O_EXCL : flags, mode);
     } while (*fd < 0 && errno == EINTR);
     if (*fd < 0) {
-        TESS_FAIL(TESS_E_NOT_FOUND, "%s: cannot open: %s", path, strerror(errno));
+        TESS_FAIL(is_new ? TESS_E_CREATE : TESS_E_NOT_FOUND, "%s: cannot %s: %s", path,
+                  is_new ? "create" : "open",
+                  errno == ELOOP ? "it is a link; remove it" : strerror(errno));
+    }
+    if (fstat(*fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink > 1) {
+        close(*fd);
+        *fd = -1;
+        TESS_FAIL(TESS_E_CREATE, "%s: is not a plain file of one name; remove it", path);
     }
     return TESS_OK;
 }
@@ -81,10 +93,7 @@ static tess_status create_npy(tess_de_result *r, int64_t i)
     char header[TESS_NPY_HEADER_MAX_BYTES];
     const size_t n = tess_npy_header_make(header, sizeof header, (tess_dtype)layout->dtype,
                                           layout->item_bytes, layout->rank, layout->shape);
-    item->fd = open(item->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (item->fd < 0) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", item->path, strerror(errno));
-    }
+    TESS_TRY(tess_de_result_open(item->path, 1, 0666, &item->fd));
     TESS_TRY(tess_file_write_at(item->fd, item->path, header, n, 0));
     layout->offset = n;
     if (layout->data) {
@@ -96,7 +105,9 @@ static tess_status create_npy(tess_de_result *r, int64_t i)
 
 static tess_status create_folder(tess_de_result *r, const char *provenance)
 {
-    if (mkdir(r->work_path, 0777) != 0 && errno != EEXIST) {
+    struct stat there;
+    if (mkdir(r->work_path, 0777) != 0 &&
+        (errno != EEXIST || lstat(r->work_path, &there) != 0 || !S_ISDIR(there.st_mode))) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot create the folder: %s", r->work_path, strerror(errno));
     }
     for (int64_t i = 0; i < r->n_item; i++) {
@@ -114,6 +125,7 @@ static tess_status create_file(tess_de_result *r, const char *provenance)
                   "%s: results go to HDF5 files (.h5) or folders of .npy files (no suffix)",
                   r->path);
     }
+    unlink(r->work_path); // a killed run's: the file is to be a new one
     return r->format->lay_out(&r->ctx->host, r->work_path, r->layout, r->n_item, provenance);
 }
 
@@ -123,12 +135,12 @@ static tess_status open_items(tess_de_result *r)
         tess_de_result_item *item = &r->items[i];
         if (r->is_folder && item->fd < 0) {
             TESS_TRY(path_of_item(r, i, &item->path));
-            TESS_TRY(open_file(item->path, &item->fd));
+            TESS_TRY(tess_de_result_open(item->path, 0, 0, &item->fd));
         } else if (!r->is_folder) {
             item->path = r->work_path;
             item->fd = r->items[0].fd;
             if (i == 0) {
-                TESS_TRY(open_file(r->work_path, &item->fd));
+                TESS_TRY(tess_de_result_open(r->work_path, 0, 0, &item->fd));
             }
         }
         item->result = r;

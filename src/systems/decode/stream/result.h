@@ -66,6 +66,10 @@ void tess_de_result_close(tess_de_result *result);
 // 1 if path ends like a folder: no suffix, or a slash.
 int tess_de_result_is_folder(const char *path);
 
+// A file of ours for reading and writing, anew or as it is: never what a link leads to.
+TESS_MUST_CHECK tess_status tess_de_result_open(const char *path, int is_new, unsigned mode,
+                                                int *fd);
+
 // Bytes of data in all.
 uint64_t tess_de_result_bytes(const tess_de_result *result);
 // Lays everything out under work_path, anew. provenance is JSON.

@@ -8,14 +8,15 @@
 #include "runtime/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { MAX_FAILURES = 3, ALL_WANTS = 15 };
+enum { ALL_WANTS = 15 };
+
+static const char *const FILES[] = {"partial.h5", "partial", "filtered.rows", NULL};
 
 void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t struct_size)
 {
@@ -75,7 +76,7 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
     run->ctx = ctx;
     run->detector = detector;
     run->spill.fd = -1;
-    run->journal.lock_fd = -1;
+    run->work.lock_fd = -1;
     run->begin_ns = tess_now_ns();
     run->report.struct_size = sizeof run->report;
     tess_utc_text(run->started, sizeof run->started);
@@ -126,7 +127,7 @@ static tess_status check_disk(tess_de_stream_run *run)
     }
     const uint64_t needed = run->report.output_bytes + spill_bytes(run);
     run->report.disk_free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
-    if (!run->journal.is_found && needed > run->report.disk_free_bytes) {
+    if (!run->work.is_found && needed > run->report.disk_free_bytes) {
         TESS_FAIL(
             TESS_E_IO,
             "%s: the result needs %llu bytes, the disk has %llu free; choose another disk, or "
@@ -159,10 +160,9 @@ static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
                                   .observation = &run->observation,
                                   .design = run->config.design,
                                   .n_chunk = run->config.n_chunk,
-                                  .chunk_rows =
-                                      run->journal.is_found ? run->journal.mark.chunk_rows : 0,
+                                  .chunk_rows = run->work.is_found ? run->mark.chunk_rows : 0,
                                   .is_strict = 1,
-                                  .is_checked = run->is_kept};
+                                  .is_checked = run->config.checkpoint_dir != NULL};
     tess_de_result_rows(r, "acausal_posterior", &desc->acausal);
     tess_de_result_rows(r, "acausal_state_probabilities", &desc->acausal_states);
     tess_de_result_rows(r, "causal_posterior", &desc->causal);
@@ -195,11 +195,10 @@ static void choose_work_path(const tess_de_stream_run *run, char path[TESS_DE_RE
     const tess_de_result *r = &run->result;
     char folder[TESS_DE_RESULT_PATH];
     folder_of(r->path, folder);
-    if (!run->is_kept) {
+    if (!tess_work_is_kept(&run->work)) {
         snprintf(path, TESS_DE_RESULT_PATH, "%.900s.tmp.%ld.00000001", r->path, (long)getpid());
-    } else if (device_of(folder) == device_of(run->journal.folder)) {
-        snprintf(path, TESS_DE_RESULT_PATH, "%s/partial%s", run->journal.folder,
-                 r->is_folder ? "" : ".h5");
+    } else if (device_of(folder) == device_of(run->work.folder)) {
+        tess_work_path(&run->work, r->is_folder ? "partial" : "partial.h5", path);
     } else {
         snprintf(path, TESS_DE_RESULT_PATH, "%.900s.partial", r->path);
     }
@@ -210,35 +209,37 @@ static tess_status open_spill(tess_de_stream_run *run)
     if (!needs_spill(run)) {
         return TESS_OK;
     }
-    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | (run->journal.is_found ? 0 : O_TRUNC);
-    if (run->is_kept) {
-        snprintf(run->spill_path, sizeof run->spill_path, "%s/filtered.rows", run->journal.folder);
+    if (tess_work_is_kept(&run->work)) {
+        tess_work_path(&run->work, "filtered.rows", run->spill_path);
     } else {
         snprintf(run->spill_path, sizeof run->spill_path, "%.900s.tmp.%ld.00000002",
                  run->result.path, (long)getpid());
     }
-    run->spill.fd = open(run->spill_path, flags, 0600);
-    if (run->spill.fd < 0) {
-        TESS_FAIL(TESS_E_CREATE, "%s: cannot create: %s", run->spill_path, strerror(errno));
-    }
-    if (!run->is_kept) {
+    TESS_TRY(tess_de_result_open(run->spill_path, !run->work.is_found, 0600, &run->spill.fd));
+    if (!tess_work_is_kept(&run->work)) {
         unlink(run->spill_path); // nobody needs its name
     }
     return TESS_OK;
+}
+
+static tess_status go_on(tess_de_stream_run *run, const char *work_path)
+{
+    uint64_t offsets[TESS_DE_RESULT_ITEMS];
+    const tess_checkpoint *found = &run->work.found;
+    TESS_TRY(tess_checkpoint_get(found, "offsets", offsets,
+                                 (size_t)run->result.n_item * sizeof *offsets));
+    TESS_TRY(tess_de_engine_restore(run->engine, found, &run->mark));
+    run->report.resumed = 1;
+    tess_work_forget(&run->work);
+    return tess_de_result_reopen(&run->result, work_path, offsets);
 }
 
 static tess_status open_result(tess_de_stream_run *run)
 {
     char work_path[TESS_DE_RESULT_PATH];
     choose_work_path(run, work_path);
-    if (run->journal.is_found) {
-        uint64_t offsets[TESS_DE_RESULT_ITEMS];
-        if (run->journal.mark.n_item != run->result.n_item) {
-            TESS_FAIL(TESS_E_MISMATCH, "%s: its result has other data sets; remove the folder",
-                      run->journal.path);
-        }
-        TESS_TRY(tess_de_journal_restore(&run->journal, run->engine, offsets, run->result.n_item));
-        return tess_de_result_reopen(&run->result, work_path, offsets);
+    if (run->work.is_found) {
+        return go_on(run, work_path);
     }
     tess_temp_file_sweep(run->result.path);
     char *provenance = NULL;
@@ -249,124 +250,44 @@ static tess_status open_result(tess_de_stream_run *run)
     return status;
 }
 
-static tess_status save(tess_de_stream_run *run, int is_backward, int64_t chunk)
+static tess_status write_state(void *self, tess_checkpoint_writer *writer)
 {
-    const tess_de_engine *e = run->engine;
-    const tess_de_mark mark = {.is_backward = is_backward,
-                               .chunk = chunk,
-                               .chunk_rows = e->chunk_rows,
-                               .n_chunk = e->n_chunk,
-                               .n_item = run->result.n_item,
-                               .log_evidence = e->carry.log_evidence,
-                               .n_row = e->carry.n_row,
-                               .n_impossible = e->carry.n_impossible,
-                               .first_impossible = e->carry.first_impossible,
-                               .report = e->report};
+    tess_de_stream_run *run = self;
+    uint64_t offsets[TESS_DE_RESULT_ITEMS];
     // The rows first: a checkpoint must never speak of rows the disk does not have.
     TESS_TRY(tess_de_result_sync(&run->result));
     if (run->spill.fd >= 0) {
         TESS_TRY(tess_file_sync(run->spill.fd, run->spill_path));
     }
-    char *meta = NULL;
-    size_t bytes = 0;
-    TESS_TRY(tess_de_stream_provenance(run, 1, &meta, &bytes));
-    const tess_status status =
-        tess_de_journal_save(&run->journal, &run->id, &mark, e, &run->result, meta);
-    tess_heap_free(&run->ctx->heap, meta, bytes, TESS_TAG_RESULT);
-    return status;
+    for (int64_t i = 0; i < run->result.n_item; i++) {
+        offsets[i] = run->result.layout[i].offset;
+    }
+    TESS_TRY(tess_checkpoint_add(writer, "offsets", offsets,
+                                 (size_t)run->result.n_item * sizeof *offsets));
+    return tess_de_engine_write(run->engine, writer);
 }
 
-// A checkpoint that cannot be written is only a warning, unless it is the third in a row.
-static tess_status checkpoint(tess_de_stream_run *run, int is_backward, int64_t chunk)
+static void save(tess_de_stream_run *run)
 {
-    const int64_t begin_ns = tess_now_ns();
-    tess_span span = tess_span_begin(&run->ctx->tracer, "checkpoint");
-    const tess_status status = save(run, is_backward, chunk);
-    tess_span_end(&span, 0, 0);
-    run->last_save_ns = tess_now_ns();
-    run->save_cost_s = (double)(run->last_save_ns - begin_ns) * 1e-9;
-    run->report.checkpoint_s += run->save_cost_s;
-    if (status == TESS_OK) {
-        run->n_failed = 0;
-        run->report.n_checkpoint++;
-        return TESS_OK;
-    }
-    if (++run->n_failed >= MAX_FAILURES) {
-        return status;
-    }
-    tess_log_write(&run->ctx->log, TESS_LOG_WARNING,
-                   "checkpoint not written (%s); the previous one stands", tess_last_error());
-    return TESS_OK;
+    tess_work_save(&run->work, tess_de_engine_done(run->engine), write_state, run);
 }
 
-// Due by time; but never more than one hundredth of the run goes into checkpoints, unless the
-// caller wants one after every chunk.
-static bool is_due(const tess_de_stream_run *run)
+static void after_chunk(void *self)
 {
-    const double since_s = (double)(tess_now_ns() - run->last_save_ns) * 1e-9;
-    const double every_s = run->config.checkpoint_every_s;
-    return run->is_kept &&
-           (every_s == 0 || (since_s >= every_s && since_s >= 100 * run->save_cost_s));
-}
-
-// What is done so far is kept when the run stops: a failure of that is not worth more words.
-static tess_status stop(tess_de_stream_run *run, tess_status status, int is_backward, int64_t chunk)
-{
-    char message[TESS_MESSAGE_BYTES];
-    tess_error_copy_out(message);
-    if (run->is_kept && status == TESS_CANCELLED) {
-        (void)(checkpoint(run, is_backward, chunk) == TESS_OK);
+    tess_de_stream_run *run = self;
+    const tess_de_position *at = &run->engine->at;
+    // From the turn on filtered rows are overwritten, and have to be made again without a
+    // checkpoint that knows them all.
+    const bool is_turn = at->is_backward && at->chunk == run->engine->n_chunk - 1;
+    if (tess_work_is_due(&run->work, is_turn)) {
+        save(run);
     }
-    tess_error_copy_in(message);
-    return status;
-}
-
-static tess_status go_forward(tess_de_stream_run *run, int64_t first)
-{
-    tess_de_engine *e = run->engine;
-    for (int64_t c = first; c < e->n_chunk; c++) {
-        const int64_t done = c * e->chunk_rows;
-        tess_status status = tess_de_engine_poll(e, "decode.likelihood", done, e->n_time);
-        if (status != TESS_OK) {
-            return stop(run, status, 0, c);
-        }
-        // A chunk that stopped half way has not moved the carry: it is done again.
-        status = tess_de_engine_forward(e, c);
-        if (status != TESS_OK) {
-            return stop(run, status, 0, c);
-        }
-        if (c + 1 < e->n_chunk && is_due(run)) {
-            TESS_TRY(checkpoint(run, 0, c + 1));
-        }
-    }
-    TESS_TRY(tess_de_engine_poll(e, "decode.likelihood", e->n_time, e->n_time));
-    // From here on filtered rows are overwritten: the vectors they can be made from must be safe.
-    return run->is_kept ? checkpoint(run, 1, e->n_chunk - 1) : TESS_OK;
-}
-
-static tess_status go_backward(tess_de_stream_run *run, int64_t first)
-{
-    tess_de_engine *e = run->engine;
-    e->begin_ns = tess_now_ns();
-    for (int64_t c = first; c >= 0; c--) {
-        TESS_TRY(tess_de_engine_backward(e, c));
-        const tess_status status =
-            tess_de_engine_poll(e, "decode.smooth", e->n_time - c * e->chunk_rows, e->n_time);
-        if (status != TESS_OK) {
-            return stop(run, status, 1, c - 1);
-        }
-        if (c > 0 && is_due(run)) {
-            TESS_TRY(checkpoint(run, 1, c - 1));
-        }
-    }
-    return TESS_OK;
 }
 
 static void fill_report(tess_de_stream_run *run)
 {
     const tess_de_engine *e = run->engine;
     tess_decode_stream_report *r = &run->report;
-    r->resumed = run->journal.is_found;
     r->n_chunk = e->n_chunk;
     r->rows_per_chunk = e->chunk_rows;
     r->memory_bytes = e->memory_bytes;
@@ -377,6 +298,8 @@ static void fill_report(tess_de_stream_run *run)
     r->filter_s = e->filter_s;
     r->smoother_s = e->smoother_s;
     r->write_s = e->store_s;
+    r->n_checkpoint = run->work.n_saved;
+    r->checkpoint_s = run->work.saved_s;
     r->n_impossible = e->carry.n_impossible;
     r->first_impossible = e->carry.first_impossible;
     r->likelihood = e->report;
@@ -388,34 +311,46 @@ static tess_status finish(tess_de_stream_run *run)
     fill_report(run);
     TESS_TRY(tess_de_stream_write_details(run));
     TESS_TRY(tess_de_result_commit(&run->result, run->config.overwrite));
-    tess_de_journal_finish(&run->journal);
+    tess_work_end(&run->work);
     tess_de_engine_warn(run->engine);
     return TESS_OK;
 }
 
-static tess_status take_folder(tess_de_stream_run *run)
+static void identify(tess_de_stream_run *run)
 {
-    tess_de_identity_make(run->ctx, run->detector, &run->observation, &run->config, &run->id);
-    tess_de_identity_text(&run->id, run->id_text);
-    if (!run->config.checkpoint_dir) {
-        return TESS_OK;
+    const tess_decode_recording_info *recording = run->config.recording;
+    const int64_t n_time = run->observation.n_time;
+    char settings[64];
+    tess_hash truth = {0, 0};
+    if (recording && recording->true_position) {
+        tess_de_mix_doubles(&truth, recording->true_position,
+                            n_time * recording->observation.position.n_dim);
     }
-    run->is_kept = 1;
-    return tess_de_journal_open(run->ctx, run->config.checkpoint_dir, &run->id, run->config.resume,
-                                &run->journal);
+    snprintf(settings, sizeof settings, "want=%d;dtype=%s", run->config.want,
+             tess_dtype_name((tess_dtype)run->config.dtype));
+    tess_de_fingerprint_make(run->detector, &run->observation, run->config.design,
+                             &run->fingerprint);
+    tess_identity_init(&run->id, run->ctx, "decode.predict", run->ctx->cpu.backend->name);
+    tess_identity_add(&run->id, "settings were '*', are '*'", settings);
+    tess_de_fingerprint_add(&run->fingerprint, &run->id);
+    tess_identity_add_hash(&run->id, "the true positions differ from those of this run", truth);
+    tess_identity_digest(&run->id, run->id_text);
 }
 
 // A result that is there already: complete (a run killed after naming it), to be replaced, or in
 // the way.
 static tess_status look_at_result(tess_de_stream_run *run)
 {
+    const char *folder = run->config.checkpoint_dir;
     if (access(run->result.path, F_OK) != 0) {
         return TESS_OK;
     }
     if (run->config.resume && tess_de_stream_is_finished(run)) {
         run->report.was_finished = 1;
         run->report.resumed = 1;
-        return TESS_OK;
+        tess_temp_file_sweep(run->result.path);
+        return folder && access(folder, F_OK) == 0 ? tess_checkpoint_clear(run->ctx, folder)
+                                                   : TESS_OK;
     }
     if (!run->config.overwrite) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
@@ -424,22 +359,53 @@ static tess_status look_at_result(tess_de_stream_run *run)
     return TESS_OK;
 }
 
-static tess_status compute(tess_de_stream_run *run)
+static tess_status check_found(void *self, const tess_checkpoint *found, const char *path)
+{
+    tess_de_stream_run *run = self;
+    if (tess_checkpoint_size(found, "offsets") != (size_t)run->result.n_item * sizeof(uint64_t)) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: its result has other data sets", path);
+    }
+    return tess_de_mark_read(found, path, run->observation.n_time, &run->mark);
+}
+
+static tess_status open_work(tess_de_stream_run *run)
+{
+    const tess_work_config config = {.name = "decode.predict",
+                                     .what = "run",
+                                     .folder = run->config.checkpoint_dir,
+                                     .resume = run->config.resume,
+                                     .every_s = run->config.checkpoint_every_s,
+                                     .keep = 1,
+                                     .files = FILES,
+                                     .check = check_found,
+                                     .self = run};
+    return tess_work_open(run->ctx, &config, &run->id, &run->work);
+}
+
+static tess_status prepare(tess_de_stream_run *run)
 {
     tess_de_engine_desc desc;
+    TESS_TRY(open_work(run));
     describe_engine(run, &desc);
     TESS_TRY(check_disk(run));
     TESS_TRY(tess_de_engine_create(run->ctx, &desc, &run->engine));
     TESS_TRY(open_spill(run));
-    TESS_TRY(open_result(run));
-    run->last_save_ns = tess_now_ns();
-    const tess_de_mark *mark = &run->journal.mark;
-    const int is_backward = run->journal.is_found && mark->is_backward;
-    if (!is_backward) {
-        TESS_TRY(go_forward(run, run->journal.is_found ? mark->chunk : 0));
+    return open_result(run);
+}
+
+static tess_status compute(tess_de_stream_run *run)
+{
+    TESS_TRY(prepare(run));
+    run->work.last_save_ns = tess_now_ns();
+    tess_status status = tess_de_engine_run(run->engine, after_chunk, run);
+    if (status == TESS_OK) {
+        status = finish(run);
     }
-    TESS_TRY(go_backward(run, is_backward ? mark->chunk : run->engine->n_chunk - 1));
-    return finish(run);
+    if (status != TESS_OK && tess_work_is_kept(&run->work) &&
+        tess_de_engine_done(run->engine) > 0) {
+        save(run); // what is done, whatever stopped the rest
+    }
+    return status;
 }
 
 static void end(tess_de_stream_run *run, tess_status status)
@@ -451,13 +417,14 @@ static void end(tess_de_stream_run *run, tess_status status)
     }
     tess_de_engine_destroy(run->engine);
     tess_de_result_close(&run->result);
-    if (run->result.ctx && !run->is_kept && status != TESS_OK) {
+    if (run->result.ctx && !tess_work_is_kept(&run->work) && status != TESS_OK) {
         tess_de_result_discard(&run->result);
     }
     if (run->spill.fd >= 0) {
         close(run->spill.fd);
     }
-    tess_de_journal_close(&run->journal);
+    tess_work_close(&run->work);
+    tess_identity_free(&run->id);
     tess_error_copy_in(message);
 }
 
@@ -490,14 +457,10 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
     }
     tess_status status = begin(ctx, detector, observation, config, run);
     if (status == TESS_OK) {
-        status = take_folder(run);
-    }
-    if (status == TESS_OK) {
+        identify(run);
         status = look_at_result(run);
     }
-    if (status == TESS_OK && run->report.was_finished) {
-        tess_de_journal_finish(&run->journal);
-    } else if (status == TESS_OK) {
+    if (status == TESS_OK && !run->report.was_finished) {
         status = compute(run);
     }
     end(run, status);
@@ -522,7 +485,6 @@ tess_status tess_decode_stream_plan(tess_context *ctx, const tess_decode_detecto
     tess_status status = begin(ctx, detector, observation, config, run);
     if (status == TESS_OK) {
         tess_de_engine_desc desc;
-        run->is_kept = run->config.checkpoint_dir != NULL;
         describe_engine(run, &desc);
         status = tess_de_engine_plan(ctx, &desc, &engine);
     }

@@ -1,27 +1,35 @@
 // A streamed prediction under way: what stream.c and its parts share.
+//
+// Besides its checkpoint the folder of the work holds
+//
+//   DIR/partial.h5 or DIR/partial   the result so far
+//   DIR/filtered.rows               filtered rows, where the result has no room for them
+//
+// Rows are durable before a checkpoint speaks of them.
 #ifndef TESS_SYSTEMS_DECODE_STREAM_H
 #define TESS_SYSTEMS_DECODE_STREAM_H
 
-#include "systems/decode/stream/stream_journal.h"
+#include "runtime/work.h"
+#include "systems/decode/states/engine_state.h"
+#include "systems/decode/states/fingerprint.h"
+#include "systems/decode/stream/result.h"
 
 typedef struct tess_de_stream_run {
     tess_context *ctx;
     const tess_decode_detector *detector;
     tess_decode_observation observation;
     tess_decode_stream_config config;
-    tess_de_identity id;
+    tess_de_fingerprint fingerprint;
+    tess_identity id;
     char id_text[33];
+    tess_work work;
+    tess_de_mark mark; // of work.found
     tess_de_result result;
-    tess_de_journal journal;
     tess_de_engine *engine;
     tess_de_result_item spill; // filtered rows, where the result has no room for them; fd -1
     char spill_path[TESS_DE_RESULT_PATH];
-    int is_kept; // what was written survives a failure: there is a checkpoint folder
     char started[32];
     int64_t begin_ns;
-    int64_t last_save_ns;
-    double save_cost_s;
-    int64_t n_failed; // checkpoints in a row that could not be written
     tess_decode_stream_report report;
 } tess_de_stream_run;
 

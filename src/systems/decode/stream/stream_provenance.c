@@ -10,10 +10,10 @@
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "runtime/origin.h"
+#include "runtime/provenance.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static void write_hash(tess_json *json, const char *key, tess_hash hash)
 {
@@ -47,10 +47,10 @@ static void write_inputs(tess_json *json, const tess_de_stream_run *run)
     tess_json_array_begin(json, "inputs");
     tess_json_object_begin(json, NULL);
     tess_json_text(json, "name", slash ? slash + 1 : path); // folders stay private
-    write_hash(json, "model", run->id.model);
-    write_hash(json, "time", run->id.time);
-    write_hash(json, "spikes", run->id.spikes);
-    write_hash(json, "position", run->id.position);
+    write_hash(json, "model", run->fingerprint.model);
+    write_hash(json, "time", run->fingerprint.time);
+    write_hash(json, "spikes", run->fingerprint.spikes);
+    write_hash(json, "position", run->fingerprint.position);
     tess_json_object_end(json);
     tess_json_array_end(json);
 }
@@ -120,22 +120,6 @@ tess_status tess_de_stream_write_details(const tess_de_stream_run *run)
     return status;
 }
 
-// The text of DIR/provenance.json into a fixed buffer; the identity stands near its start.
-static int folder_has(const char *folder, const char *wanted)
-{
-    char path[TESS_DE_RESULT_PATH + 32];
-    char text[2048];
-    snprintf(path, sizeof path, "%s/provenance.json", folder);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        return 0;
-    }
-    const size_t n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    return strstr(text, wanted) != NULL;
-}
-
 static void read_evidence(tess_de_stream_run *run)
 {
     char path[TESS_DE_RESULT_PATH + 32];
@@ -154,25 +138,10 @@ static void read_evidence(tess_de_stream_run *run)
 
 int tess_de_stream_is_finished(tess_de_stream_run *run)
 {
-    const tess_de_result *r = &run->result;
-    char wanted[64];
-    int is_finished = 0;
-    if (access(r->path, F_OK) != 0) {
+    if (!tess_provenance_is_of(run->ctx, run->result.path, run->id_text)) {
         return 0;
     }
-    snprintf(wanted, sizeof wanted, "\"identity\": \"%s\"", run->id_text);
-    if (r->is_folder) {
-        is_finished = folder_has(r->path, wanted);
-    } else {
-        char *provenance = NULL;
-        if (tess_file_provenance(run->ctx, r->path, &provenance) == TESS_OK) {
-            is_finished = provenance && strstr(provenance, wanted) != NULL;
-            tess_text_free(provenance);
-        }
-    }
-    if (is_finished) {
-        read_evidence(run);
-    }
-    tess_error_clear(); // a file that is not ours, or a damaged one, is not our result
-    return is_finished;
+    read_evidence(run);
+    tess_error_clear();
+    return 1;
 }
