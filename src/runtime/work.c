@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "runtime/provenance.h"
 #include "runtime/work_folder.h"
 #include "tessera/run.h"
 
@@ -328,4 +329,17 @@ tess_status tess_checkpoint_clear(tess_context *ctx, const char *folder)
     }
     close(lock_fd);
     return status;
+}
+
+tess_status tess_work_is_finished(tess_context *ctx, const tess_identity *id, const char *path,
+                                  const char *folder, int *finished)
+{
+    char digest[33];
+    tess_identity_digest(id, digest);
+    *finished = access(path, F_OK) == 0 && tess_provenance_is_of(ctx, path, digest);
+    if (!*finished) {
+        return TESS_OK;
+    }
+    tess_temp_file_sweep(path);
+    return folder && access(folder, F_OK) == 0 ? tess_checkpoint_clear(ctx, folder) : TESS_OK;
 }

@@ -89,4 +89,11 @@ void tess_work_end(tess_work *work);
 // Lets go of the folder, leaving it as it is. Accepts a zeroed one.
 void tess_work_close(tess_work *work);
 
+// Whether what has this path is already the complete result of the computation, as its provenance
+// says: left by a run that was killed after naming it. Then what else that run may have left, in
+// folder (may be NULL) too, is removed. Asked before the work is opened.
+TESS_MUST_CHECK tess_status tess_work_is_finished(tess_context *ctx, const tess_identity *id,
+                                                  const char *path, const char *folder,
+                                                  int *finished);
+
 #endif
