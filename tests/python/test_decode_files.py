@@ -16,6 +16,7 @@ import pytest
 import tessera
 import tessera.decode as td
 from decode_data import Spikes, make_plane, make_spikes
+from helpers import run_python
 from tessera.decode import _model_file
 from tessera.decode._plain import Writer
 
@@ -267,6 +268,20 @@ def test_what_estimation_and_the_user_changed(tmp_path: Path) -> None:
 def test_before_fitting(tmp_path: Path) -> None:
     model = td.NonLocalSortedSpikesDetector(sampling_frequency=250.0)
     _same(model, _loaded(model, tmp_path))
+    provenance = tessera.info(tmp_path / "model.npz")["provenance"]
+    assert provenance["stage"] == "decode.model"
+    assert provenance["tessera"] == tessera.__version__
+
+
+def test_leftovers_of_killed_processes_are_swept(tmp_path: Path) -> None:
+    """The library removes what Python's writers left, by the name they have in common."""
+    path = tmp_path / "epochs.npy"
+    code = "import os, sys\nfrom tessera._npz import replacing\n"
+    code += "with replacing(sys.argv[1]) as name:\n    open(name, 'w').close()\n    os._exit(9)\n"
+    assert run_python(code, arguments=[str(path)]).returncode == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    tessera.autoreject.simulate(epochs=2, channels=2, samples=9, output=path)
+    assert [each.name for each in tmp_path.iterdir() if ".tmp." in each.name] == []
 
 
 def test_environments(tmp_path: Path) -> None:

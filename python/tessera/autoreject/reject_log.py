@@ -120,7 +120,7 @@ class RejectLog:
             "bad_epochs": self.bad_epochs,
             "labels": self.labels,
         }
-        write_npz(path, arrays, compress=True)
+        write_npz(path, arrays, "autoreject.log", compress=True)
 
     def plot(
         self,

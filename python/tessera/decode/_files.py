@@ -25,7 +25,7 @@ def save_results(results: Any, filename: str | Path) -> None:
     arrays |= {_DIMS + name: np.asarray(dims) for name, dims in results.dims.items()}
     arrays |= {_COORD + name: value for name, value in results.coords.items()}
     arrays |= {_ATTR + name: value for name, value in results.attrs.items()}
-    write_npz(filename, arrays)
+    write_npz(filename, arrays, "decode.predict")
 
 
 def _load_npz(filename: str | Path) -> Results:

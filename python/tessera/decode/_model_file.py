@@ -62,7 +62,7 @@ def save(
     Reader(text, writer.arrays.__getitem__).root()
     tree = text.encode()
     writer.put(np.frombuffer(_digest(tree) + tree, dtype=np.uint8), _TREE)
-    write_npz(filename, writer.arrays)
+    write_npz(filename, writer.arrays, "decode.model")
 
 
 def load(filename: str | Path, foreign: Callable[[Read], Any] | None = None) -> Any:
