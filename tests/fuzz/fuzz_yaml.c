@@ -1,7 +1,7 @@
 // Configuration files: parsing, the tables' judgement, and applying what was accepted.
 
-#include "fuzz_file.h"
 #include "document/config.h"
+#include "fuzz_file.h"
 
 #include <stdlib.h>
 #include <string.h>
