@@ -106,7 +106,7 @@ static inline void hand_story(hand_result *r)
     r->info.data_path = "/secret/folder/run<script>07.h5";
     r->info.data_fingerprint = "00112233445566778899aabbccddeeff";
     r->info.config_hash = "c0ffee";
-    r->info.identity = "00112233445566778899aabbccddeeff";
+    r->info.identity = "0123456789abcdef0123456789abcdef";
     r->info.tessera_version = "1.2.3";
     r->info.bootstrap_sd = r->bootstrap_sd;
     r->info.bootstrap = r->bootstrap;
