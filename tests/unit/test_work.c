@@ -240,6 +240,7 @@ static void a_checkpoint_is_due_by_time_by_wish_and_at_the_end(void **state)
     tess_work_save(&work, 0.5, put_state, &number);
     assert_false(tess_work_is_due(&work, false));
     assert_false(tess_work_is_due(&work, true));
+    work.save_cost_s = 0; // whatever the disk of the day takes
     work.last_save_ns -= INT64_C(2000000000);
     assert_true(tess_work_is_due(&work, true)); // a second is enough for a milestone
     assert_false(tess_work_is_due(&work, false));
