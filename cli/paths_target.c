@@ -157,9 +157,10 @@ static int check_log(const char *path)
 
 int paths_check_item(const cli *c, const paths_item *item)
 {
-    // Those that the command itself tells from others when it resumes.
+    // What the command itself tells from others when it resumes; those that fill a folder know
+    // their report, too.
     const int is_known = strcmp(item->label, "-o") == 0 ||
-                         (c->command->run == cmd_xpcs_fit && item->path == c->values.report);
+                         (c->command->output_role == PATH_INTO && item->path == c->values.report);
     const int may_exist = c->values.overwrite || (is_known && c->values.resume);
 
     switch (item->role) {
