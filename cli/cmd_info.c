@@ -20,7 +20,7 @@
 static int is_checkpoint(const char *path)
 {
     char head[8] = {0};
-    FILE *file = fopen(path, "rbe");
+    FILE *file = text_open_file(path);
 
     if (!file) {
         return 0;

@@ -167,6 +167,7 @@ void cli_build_options(cli *c, const cli_command *command)
         }
         if (command->output_role != PATH_UNSAID) {
             output->role = command->output_role;
+            output->endings = NULL;
             snprintf(output->metavar, sizeof output->metavar, "%s", opt_path_metavar(output->role));
         }
         if (command->output_endings) {

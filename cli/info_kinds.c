@@ -24,7 +24,7 @@ static char *read_text(const char *path)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *from = fopen(path, "rbe");
+    FILE *from = text_open_file(path);
     FILE *to = open_memstream(&text, &bytes);
     char piece[4096];
 
@@ -59,7 +59,7 @@ static void print_page(cli *c, const char *path)
 static void print_picture(cli *c, const char *path)
 {
     unsigned char head[24] = {0};
-    FILE *file = fopen(path, "rbe");
+    FILE *file = text_open_file(path);
     const size_t n = file ? fread(head, 1, sizeof head, file) : 0;
     (void)c;
 
@@ -168,7 +168,7 @@ static int is_text(const char *head, size_t n)
 const char *info_kind(const char *path)
 {
     char head[HEAD] = "";
-    FILE *file = fopen(path, "rbe");
+    FILE *file = text_open_file(path);
     const size_t n = file ? fread(head, 1, sizeof head, file) : 0;
 
     if (file) {

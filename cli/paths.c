@@ -218,6 +218,12 @@ static int check_pairs(look *l)
 static int look_at_all(look *l)
 {
     gather(l);
+    for (int i = 0; i < l->n; i++) {
+        if (l->items[i].role != PATH_READ && !l->items[i].path[0]) {
+            return console_fail(73, "%s: a result without a name; give that of a file or folder",
+                                l->items[i].label);
+        }
+    }
     CLI_TRY(check_pairs(l));
     for (int i = 0; i < l->n; i++) {
         CLI_TRY(paths_check_item(l->c, &l->items[i]));

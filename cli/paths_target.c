@@ -2,6 +2,8 @@
 
 #include "paths.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -61,7 +63,12 @@ static int check_folder(const paths_item *item)
     struct stat there;
     const place *p = &item->at;
 
-    if (p->inode == 0 || strlen(item->path) > MAX_OUTPUT) {
+    size_t longest = 0;
+    for (const char *at = p->rest; *at; at += strcspn(at, "/")) {
+        at += *at == '/';
+        longest = strcspn(at, "/") > longest ? strcspn(at, "/") : longest;
+    }
+    if (p->inode == 0 || strlen(item->path) > MAX_OUTPUT || longest > NAME_MAX) {
         return console_fail(73, "%s %.80s: no folder can be made there", item->label, item->path);
     }
     if (stat(p->real, &there) != 0) {
@@ -100,9 +107,6 @@ static int check_file(const cli *c, const char *path, int may_exist)
 {
     struct stat there;
 
-    if (!*path) {
-        return console_fail(73, "a result without a name; give that of a file");
-    }
     // A finished result takes the place of what has its name: a device or pipe would be gone.
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
         return console_fail(73, "%s is %s, which a result would replace; give the name of a file",
@@ -122,7 +126,7 @@ int paths_check_target(const cli *c, const char *path)
 // A name without suffix is that of a folder, which may be there already.
 static int check_result_folder(const cli *c, const paths_item *item, int may_exist)
 {
-    if (!item->path[0] || item->at.rest[0]) {
+    if (item->at.rest[0]) {
         return check_file(c, item->path, may_exist);
     }
     CLI_TRY(check_folder(item));
@@ -134,7 +138,7 @@ static int is_trace(const char *path)
 {
     static const char start[] = "{\"displayTimeUnit\"";
     char head[sizeof start] = "";
-    FILE *file = fopen(path, "rbe");
+    FILE *file = text_open_file(path);
     const size_t n = file ? fread(head, 1, sizeof start - 1, file) : 0;
 
     if (file) {

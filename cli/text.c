@@ -2,8 +2,11 @@
 
 #include "text.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void text_bytes(char *text, size_t capacity, uint64_t bytes)
 {
@@ -78,6 +81,21 @@ static char *append_word(char *at, const char *word)
     }
     *at++ = '\'';
     return at;
+}
+
+FILE *text_open_file(const char *path)
+{
+    struct stat there;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = NULL;
+
+    if (fd >= 0 && fstat(fd, &there) == 0 && S_ISREG(there.st_mode)) {
+        file = fdopen(fd, "rb");
+    }
+    if (fd >= 0 && !file) {
+        close(fd);
+    }
+    return file;
 }
 
 char *text_command_line(int argc, char *const *argv)

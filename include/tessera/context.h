@@ -42,8 +42,8 @@ typedef struct tess_context_config {
     void *progress_user;
     int32_t log_level;        /* tess_log_level; default TESS_LOG_WARNING */
     int32_t profile;          /* 1: keep span totals for tess_context_profile_text() */
-    const char *trace_path;   /* non-NULL: Chrome trace written by tess_context_destroy() or
-                                 tess_context_trace_write() */
+    const char *trace_path;   /* non-NULL: Chrome trace written by tess_context_trace_write(), or if
+                                 that is never called by tess_context_destroy() */
     const char *command_line; /* what was typed, for the provenance of outputs; NULL: none */
 } tess_context_config;
 

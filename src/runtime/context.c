@@ -139,7 +139,7 @@ void tess_context_destroy(tess_context *ctx)
     if (!ctx) {
         return;
     }
-    if (ctx->trace_path && ctx->device) {
+    if (ctx->trace_path && ctx->device && !ctx->trace_is_written) {
         // Nobody is left to hear of a failure but the log.
         char message[TESS_MESSAGE_BYTES];
         tess_error_copy_out(message);
@@ -222,6 +222,7 @@ tess_status tess_context_trace_write(tess_context *ctx)
     }
     TESS_TRY(
         tess_origin_make(ctx, &(tess_origin){.stage = "trace", .with_run = true}, &origin, &bytes));
+    ctx->trace_is_written = true;
     const tess_status status = tess_tracer_write(&ctx->tracer, ctx->trace_path, origin);
     tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
     return status;

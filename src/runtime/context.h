@@ -69,6 +69,7 @@ struct tess_context {
     char *profile_text;
     size_t profile_bytes;
     char *trace_path;
+    bool trace_is_written; // by the caller, who heard of failures
     char *command_line;
 
     tess_backend_slot backends[TESS_MAX_BACKENDS];

@@ -130,7 +130,9 @@ const char *tess_origin_find(const char *bytes, size_t n, size_t *length)
 {
     const size_t n_name = strlen(TESS_ORIGIN_NAME);
     enum { GAP = 8, HEAD = 64 }; // quotes, colon, blank, zeros
-    if (n > 0 && bytes[0] == '{' && memmem(bytes, n < HEAD ? n : HEAD, SCHEMA, strlen(SCHEMA))) {
+    const size_t head = n < HEAD ? n : HEAD;
+    if (n > 0 && bytes[0] == '{' && memmem(bytes, head, SCHEMA, strlen(SCHEMA)) &&
+        !memmem(bytes, head, TESS_ORIGIN_NAME, n_name)) {
         *length = object_length(bytes, n); // the file is nothing else
         return *length > 0 ? bytes : NULL;
     }

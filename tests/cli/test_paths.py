@@ -65,7 +65,7 @@ LINES = {
     "xpcs config": ["generate", "-o", "new/c.yaml"],
     "clifford bench": ["++", "--batch", "8", "--features", "8", "--seconds", "0.001", "--report",
                        "new/r.html", *ENGINE],
-    "clifford check": ["++", "--rows", "4", "--features", "4", *ENGINE],
+    "clifford check": ["++", "--rows", "4", "--features", "8", *ENGINE],
     "demo": ["clifford", "--dir", "new/demo"],
     "bench": ["ptp-f32-cached", *ENGINE],
     "device": ENGINE,
@@ -294,3 +294,231 @@ def test_paths_of_the_environment_count(tessera, tmp_path, epochs):
     assert "TESSERA_CONFIG c.yaml" in result.stderr
     (tmp_path / "c.yaml").unlink()
     assert content(tmp_path) == before
+
+
+# ---- Outputs that cannot be, inputs that are not ------------------------------------------------
+
+
+def with_output(command, name):
+    """The command's line, writing to this name with -o."""
+    words = list(LINES[command])
+    if "-o" in words:
+        words[words.index("-o") + 1] = name
+    else:
+        words += ["-o", name]
+    return [*command.split(), *words]
+
+
+WRITERS = [n for n in LINES if "--output" in options(n, FILES + FOLDERS)]
+
+
+def output_of(command):
+    return next(o for o in COMMANDS[command]["options"] if o["name"] == "output")
+
+
+def ending_of(command):
+    return next((e for e in output_of(command)["endings"] if e), "")
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_outputs_that_cannot_be_are_refused_before_the_work(command, inputs):
+    folder, end = inputs.directory, ending_of(command)
+    is_folder = output_of(command)["path"] == "into"
+    (folder / f"folder{end or '.x'}").mkdir()
+    (folder / f"file{end}").write_bytes(b"precious")
+    os.mkfifo(folder / f"fifo{end}")
+    cases = {"deep/" * 240 + f"x{end}": 73, "n" * 300 + end: 73, f"fifo{end}": 73}
+    if is_folder:
+        cases |= {f"file{end}": 73, f"file{end}/in": 73, "/dev/null": 73}
+    else:
+        cases |= {f"nowhere/x{end}": 73, f"folder{end or '.x'}": 73, f"file{end}/x{end}": 73,
+                  "": 73, f"file{end}": 73}
+    if end:
+        cases |= {"x.unknown": 2, "x.": 2}
+    before = content(folder)
+    for name, code in cases.items():
+        result = inputs(*with_output(command, name))
+        assert result.returncode == code, (name[:40], result.stderr)
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_a_folder_one_may_not_write_to_is_found_before_the_work(command, inputs):
+    closed = inputs.directory / "closed"
+    closed.mkdir(mode=0o555)
+    user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    for parent in closed.parents:
+        if user and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o055)
+    result = inputs(*with_output(command, f"closed/x{ending_of(command)}"), **user)
+    assert result.returncode == 73, result.stderr
+    assert "Permission denied" in result.stderr
+
+
+# How an input is named on a line that is right but for it.
+INPUTS = [(c, w) for c, words in LINES.items() for w in words
+          if w in ("x.npz", "head.csv", "model.json", "rec.npz", "decode.npz", "result.h5", "run.hdf")]
+INPUTS += [("info", "x.npz"), ("config validate", "run.yaml"), ("config diff", "run.yaml"),
+           ("xpcs config", "run.yaml")]
+BARE = {"info": ["x.npz"], "config validate": ["run.yaml"], "config diff": ["run.yaml"],
+        "xpcs config": ["validate", "run.yaml"]}
+
+
+@pytest.mark.parametrize(("command", "name"), sorted(set(INPUTS)))
+def test_inputs_that_are_none(command, name, inputs):
+    folder = inputs.directory
+    end = Path(name).suffix
+    (folder / f"folder{end}").mkdir()
+    (folder / f"empty{end}").write_bytes(b"")
+    os.mkfifo(folder / f"fifo{end}")
+    line = LINES[command] if name != "run.yaml" and command in LINES else BARE[command]
+    before = content(folder)
+    for other, codes in ((f"missing{end}", {66}), (f"folder{end}", {66}), (f"fifo{end}", {66}),
+                         ("/dev/null", {66}), ("deep/" * 900 + "x", {66}), (f"empty{end}", {65})):
+        if command in ("config validate", "config diff", "xpcs config"):
+            codes = codes - {65} | {0, 1, 78} if other.startswith("empty") else codes
+        result = inputs(*command.split(), *[other if w == name else w for w in line])
+        assert result.returncode in codes, (other[:40], result.stderr)
+        assert len([w for w in result.stderr.splitlines() if "warning" not in w]) <= 2
+        written = {n: b for n, b in content(folder).items() if not n.startswith("new/")}
+        assert written == before
+        assert leftovers(folder) == []
+        shutil.rmtree(folder / "new")
+        (folder / "new").mkdir()
+
+
+# ---- What is written ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [n for n in LINES if n not in SLOW])
+def test_everything_written_says_what_made_it(command, inputs):
+    folder = inputs.directory
+    before = set(content(folder))
+    result = inputs(*command.split(), *LINES[command])
+    assert result.returncode == 0, result.stderr
+    new = [name for name in files_below(folder) if name not in before]
+    assert leftovers(folder) == []
+    for word in LINES[command]:
+        if word.startswith("new/") and "work" not in word:
+            assert any(n.startswith(word) for n in new), f"{word} was not written"
+    for name in new:
+        if name.endswith("_list.txt"):  # of a cache: numbers alone, as the original reads them
+            continue
+        result = inputs("info", name, "--json")
+        assert result.returncode == 0, (name, result.stderr)
+        provenance = json.loads(result.stdout)["provenance"]
+        if name.endswith(".npy") and provenance is None:
+            result = inputs("info", str(Path(name).parent), "--json")  # a folder of arrays
+            provenance = json.loads(result.stdout)["provenance"]
+        assert provenance["schema"] == "tessera.provenance/1", name
+        assert provenance["tessera"] == TABLE["version"], name
+        assert provenance["stage"], name
+        text = inputs("info", name)
+        assert text.returncode == 0 and "no provenance" not in text.stdout or ".npy" in name
+
+
+def test_the_table_knows_what_a_fit_writes(inputs):
+    words = [w for w in LINES["xpcs fit"] if w not in ("--report", "new/r.html")]
+    assert inputs("xpcs", "fit", *words).returncode == 0
+    assert inputs("xpcs", "fit", *words, "--overwrite", "--output-format", "yaml").returncode == 0
+    found = {n for n in files_below(inputs.directory / "new/fit") if not n.endswith(".png")}
+    assert found == set(COMMANDS["xpcs fit"]["output_names"])
+
+
+def injected(inputs, fault, *words):
+    if not INJECTOR.exists():
+        pytest.fail(f"{INJECTOR} is missing: build the target tess_fault_inject")
+    report = inputs.directory / "fault.report"
+    report.unlink(missing_ok=True)
+    environment = {f"TESS_FAULT_{key.upper()}": str(value) for key, value in fault.items()}
+    environment |= {"LD_PRELOAD": str(INJECTOR), "TESS_FAULT_REPORT": str(report)}
+    if b"__asan_init" in BINARY.read_bytes():
+        environment["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
+    result = inputs(*words, environment=environment)
+    counts = report.read_text().split() if report.exists() else ("0", "0")
+    report.unlink(missing_ok=True)
+    return result, int(counts[0]), int(counts[1])
+
+
+FULL = [n for n in LINES if n not in SLOW | {"clifford bench", "clifford check"}]
+
+
+def forced(command):
+    names = [o["name"] for o in COMMANDS[command]["options"]]
+    return [f"--{name}" for name in ("overwrite", "force") if name in names]
+
+
+@pytest.mark.parametrize("command", FULL)
+def test_a_full_disk_leaves_what_was_there(command, inputs):
+    folder = inputs.directory
+    words = [*command.split(), *LINES[command], "-q"]
+    fault = {"kind": "write", "error": "ENOSPC", "mode": "from"}
+    result, _, _ = injected(inputs, fault | {"at": 1}, *words)
+    check_clean(folder, result, "nothing there, no write")
+    assert not [n for n in content(folder / "new") if not n.startswith(("l.log", "work"))]
+    shutil.rmtree(folder / "new")
+    (folder / "new").mkdir()
+    result, n_write, _ = injected(inputs, {"kind": "write", "at": 0}, *words)
+    assert result.returncode == 0, result.stderr
+    whole = content(folder)
+    for at in sorted({1, 2, n_write // 2, n_write - 1, n_write} - {0}):
+        result, _, n_fault = injected(inputs, fault | {"at": at}, *words, *forced(command))
+        label = f"write {at} of {n_write}"
+        if n_fault == 0:  # a cache is there now, or what is said of times is shorter
+            assert at > 1, label
+            continue
+        check_clean(folder, result, label)
+        now = content(folder)
+        for name in whole:
+            if at == 1 and not name.endswith(".log"):
+                assert now[name] == whole[name], f"{label}: {name} has changed"
+            elif now[name] != whole[name]:
+                assert inputs("info", name).returncode == 0, f"{label}: {name} is damaged"
+        for kept in folder.glob("new/work"):
+            shutil.rmtree(kept)
+
+
+def check_clean(folder, result, label):
+    """Exit code of a full disk, a message that says so, nothing half written."""
+    assert result.returncode == 74, f"{label}: {result.returncode} {result.stderr}"
+    assert "No space left" in result.stderr, label
+    assert leftovers(folder) == [], label
+
+
+@pytest.mark.parametrize("command", FULL)
+def test_the_next_run_sweeps_what_a_killed_one_left(command, inputs):
+    words = [w for w in LINES[command] if w not in ("--checkpoint", "new/work")]
+    words = [*command.split(), *words, "-q"]
+    result, n_write, _ = injected(inputs, {"kind": "write", "at": 0}, *words)
+    assert result.returncode == 0, result.stderr
+    n_left = 0
+    for at in {1, 2, n_write // 3, n_write // 2, n_write} - {0}:
+        injected(inputs, {"kind": "write", "at": at, "mode": "kill"}, *words, *forced(command))
+        n_left += len(leftovers(inputs.directory))
+        shutil.rmtree(inputs.directory / "new/cache", ignore_errors=True)
+    assert n_left > 0 or command == "xpcs inspect"
+    result = inputs(*words, *forced(command))
+    assert result.returncode == 0, result.stderr
+    assert leftovers(inputs.directory) == []
+
+
+def test_temporaries_of_the_living_and_of_others_stay(tessera, epochs, tmp_path):
+    words = ["autoreject", "ptp", "epochs.npy", "-o", "p.npy", "-q"]
+    names = [f"p.npy.tmp.{os.getpid()}.00000000", "p.npy.tmp.1.zz", "p.npy.tmp", "p.npyx.tmp.9.0"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"theirs")
+    assert tessera(*words).returncode == 0
+    assert all((tmp_path / name).exists() for name in names)
+
+
+def test_a_file_over_its_limit_is_no_signal(tessera, epochs, tmp_path):
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    result = tessera("autoreject", "ptp", "epochs.npy", "-o", "p.npy", "-q", preexec_fn=limit)
+    assert result.returncode == 74
+    assert "File too large" in result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["epochs.npy"]

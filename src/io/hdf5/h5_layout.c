@@ -140,8 +140,7 @@ tess_status tess_h5_lay_out(const tess_host *host, const char *path, tess_format
 {
     tess_h5_lock();
     const hid_t file = tess_h5_create_file(path);
-    tess_status status =
-        file >= 0 ? TESS_OK : tess_h5_fail(host, TESS_E_CREATE, path, "cannot create");
+    tess_status status = file >= 0 ? TESS_OK : tess_h5_fail_create(host, path);
     if (status == TESS_OK &&
         (tess_h5_put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||
          (provenance != NULL && tess_h5_put_text(file, TESS_H5_PROVENANCE, provenance) < 0) ||

@@ -87,6 +87,8 @@ tess_status tess_h5_add(const tess_host *host, const char *temporary_path,
 
 // A new file whose data sets can be mapped; negative if it cannot be created.
 hid_t tess_h5_create_file(const char *path);
+// The message and status of one that could not be.
+TESS_MUST_CHECK tess_status tess_h5_fail_create(const tess_host *host, const char *path);
 // A text attribute of variable length.
 herr_t tess_h5_put_text(hid_t object, const char *name, const char *text);
 

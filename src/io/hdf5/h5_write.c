@@ -3,6 +3,7 @@
 #include "h5_support.h"
 
 #include <string.h>
+#include <unistd.h>
 
 // Data start at multiples of this, so that they can be mapped.
 enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512 };
@@ -101,12 +102,19 @@ hid_t tess_h5_create_file(const char *path)
     return file;
 }
 
+tess_status tess_h5_fail_create(const tess_host *host, const char *path)
+{
+    // A file that is there could be created; it was written to in vain, as on a full disk.
+    const tess_status status = access(path, W_OK) == 0 ? TESS_E_IO : TESS_E_CREATE;
+    return tess_h5_fail(host, status, path, "cannot create");
+}
+
 static tess_status write_file(const tess_host *host, const char *path,
                               const tess_format_writer_input *inputs, int64_t n_input)
 {
     const hid_t file = tess_h5_create_file(path);
     if (file < 0) {
-        return tess_h5_fail(host, TESS_E_CREATE, path, "cannot create");
+        return tess_h5_fail_create(host, path);
     }
     tess_status status = TESS_OK;
     if (tess_h5_put_text(file, TESS_H5_SCHEMA, TESS_H5_SCHEMA_TEXT) < 0 ||

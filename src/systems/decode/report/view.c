@@ -247,7 +247,7 @@ tess_status tess_de_view_open(tess_context *ctx, const char *path,
     struct stat info;
     memset(out, 0, sizeof *out);
     if (strlen(path) >= sizeof out->path) {
-        TESS_FAIL(TESS_E_ARGUMENT, "%.80s...: the name is too long", path);
+        TESS_FAIL(TESS_E_NOT_FOUND, "%.80s...: the name is too long", path);
     }
     out->ctx = ctx;
     tess_blocks_init(&out->memory, &ctx->heap);

@@ -32,7 +32,7 @@ static tess_status load_file(tess_xpcs_settings *settings, const char *path)
 {
     const size_t length = strlen(path);
     if (length >= sizeof settings->path) {
-        TESS_FAIL(TESS_E_CONFIG, "%.80s...: the name of the configuration is too long", path);
+        TESS_FAIL(TESS_E_NOT_FOUND, "%.80s...: the name of the configuration is too long", path);
     }
     snprintf(settings->path, sizeof settings->path, "%s", path);
     settings->is_json = length >= 5 && strcasecmp(path + length - 5, ".json") == 0;

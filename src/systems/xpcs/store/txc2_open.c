@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct opening {
     tess_context *ctx;
@@ -219,12 +220,16 @@ static tess_status open_all(opening *o, const char *path)
 bool tess_xp_txc2_probe(const char *path)
 {
     char magic[sizeof TESS_XP_TXC2_MAGIC - 1];
-    FILE *file = fopen(path, "rbe");
-    const bool is_it = file && fread(magic, 1, sizeof magic, file) == sizeof magic &&
+    int fd = -1;
+    uint64_t bytes = 0;
+    const bool is_it = tess_file_open_read(path, &fd, &bytes, NULL) == TESS_OK &&
+                       bytes >= sizeof magic &&
+                       tess_file_read_at(fd, path, magic, sizeof magic, 0) == TESS_OK &&
                        memcmp(magic, TESS_XP_TXC2_MAGIC, sizeof magic) == 0;
-    if (file) {
-        fclose(file);
+    if (fd >= 0) {
+        close(fd);
     }
+    tess_error_clear(); // whoever opens it for what it is says what is wrong
     return is_it;
 }
 
