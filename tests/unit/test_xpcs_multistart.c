@@ -2,6 +2,7 @@
 #include "xpcs_fit_fixture.h"
 
 #include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/phases.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // this does not.
 #include "base/rng.h"
 #include "base/status.h"
-#include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,12 +37,12 @@ tess_status tess_xp_bootstrap_begin(tess_xp_engine *e, int64_t replicate)
     e->head->phase = TESS_XP_PHASE_BOOTSTRAP;
     e->head->index = replicate;
     memcpy(e->offset, e->final.offset, bytes);
-    if (tess_xp_engine_is_robust(e)) {
+    if (tess_xp_step_is_robust(e)) {
         memcpy(e->contrast, e->final.contrast, bytes);
     } else {
-        tess_xp_engine_weigh(e, e->final.contrast);
+        tess_xp_step_weigh(e, e->final.contrast);
     }
-    return tess_xp_engine_begin_run(e, e->final_theta);
+    return tess_xp_step_begin_run(e, e->final_theta);
 }
 
 tess_status tess_xp_bootstrap_fitted(tess_xp_engine *e)

@@ -41,7 +41,7 @@ static void find_statuses(errors *x)
     }
     const bool is_series = p->scaling.mode == TESS_XPCS_SCALING_FOURIER;
     for (int64_t a = 0; a < p->n_angle; a++) {
-        if (!tess_xp_engine_is_robust(x->engine)) {
+        if (!tess_xp_step_is_robust(x->engine)) {
             r->contrast_status[a] = x->engine->final.contrast_status[a];
             r->offset_status[a] = x->engine->final.offset_status[a];
         } else if (p->scaling.n_basis == 0) {
@@ -383,7 +383,7 @@ tess_status tess_xp_covariance_fill(const tess_xp_engine *engine, tess_xpcs_resu
     result->signal = 0;
     find_statuses(&x);
     const tess_status status =
-        tess_xp_engine_is_robust(engine) ? fill_explicit(&x) : fill_reduced(&x);
+        tess_xp_step_is_robust(engine) ? fill_explicit(&x) : fill_reduced(&x);
     if (status == TESS_OK) {
         conclude(&x);
     }

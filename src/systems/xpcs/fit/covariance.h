@@ -2,8 +2,8 @@
 #ifndef TESS_XPCS_FIT_COVARIANCE_H
 #define TESS_XPCS_FIT_COVARIANCE_H
 
-#include "systems/xpcs/fit/engine.h"
 #include "systems/xpcs/fit/result.h"
+#include "systems/xpcs/fit/step.h"
 
 // From the last pass of a fit: statuses, covariance and correlation, standard deviations and
 // condition of the result, whose chi2 and dof are known.

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "numerics/cholesky.h"
 #include "stage/xpcs.h"
-#include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,8 +31,8 @@ typedef struct plan {
 // put there. to: where they go.
 static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
 {
-    const int64_t n = tess_xp_engine_n_x(e);
-    const double gap = near_bound * sqrt(tess_xp_engine_variance(e));
+    const int64_t n = tess_xp_step_n_x(e);
+    const double gap = near_bound * sqrt(tess_xp_step_variance(e));
     const double stiffness = sqrt(fmax(e->hessian[i * (n + 1)], 0));
     if (e->gradient[i] > 0 && (e->x[i] - e->lower[i]) * stiffness <= gap) {
         *to = e->lower[i];
@@ -55,7 +55,7 @@ static double curvature(const tess_xp_engine *e, int64_t i)
 static void make_system(tess_xp_engine *e, const double *step, const double *scale, double *matrix,
                         double *right)
 {
-    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t n = tess_xp_step_n_x(e);
     for (int64_t i = 0; i < n; i++) {
         right[i] = e->gradient[i];
         for (int64_t j = 0; j < n; j++) {
@@ -72,7 +72,7 @@ static void make_system(tess_xp_engine *e, const double *step, const double *sca
 // Step [n] from x.
 static plan make_plan(tess_xp_engine *e)
 {
-    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t n = tess_xp_step_n_x(e);
     double *matrix = e->trial_hessian;
     double *solution = e->trial_gradient;
     double *scale = e->work;
@@ -99,7 +99,7 @@ static plan make_plan(tess_xp_engine *e)
     for (int64_t i = 0; i < n; i++) {
         square += right[i] * solution[i];
     }
-    const double variance = tess_xp_engine_variance(e);
+    const double variance = tess_xp_step_variance(e);
     const double part = pow(shorter, (double)e->head->n_rejected);
     made.size = variance > 0 ? sqrt(fmax(square, 0) / variance) : 0;
     for (int64_t i = 0; i < n && made.size <= large_step; i++) {
@@ -114,7 +114,7 @@ static plan make_plan(tess_xp_engine *e)
 // and Shanno's update of B = Hessian + secant. A step that was not taken teaches as well.
 static void learn(tess_xp_engine *e)
 {
-    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t n = tess_xp_step_n_x(e);
     const double *step = e->step;
     double *bs = e->work;
     double ys = 0;
@@ -141,7 +141,7 @@ static void learn(tess_xp_engine *e)
 static void aim(tess_xp_engine *e, bool is_step)
 {
     const tess_xp_problem *p = e->problem;
-    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t n = tess_xp_step_n_x(e);
     const int64_t m = n - p->n_free;
     memcpy(e->theta, e->kept_theta, (size_t)p->n_param * sizeof *e->theta);
     memcpy(e->contrast, e->kept.contrast, (size_t)p->n_angle * sizeof *e->contrast);
@@ -154,8 +154,8 @@ static void aim(tess_xp_engine *e, bool is_step)
     for (int64_t i = 0; i < n; i++) {
         e->x[i] += e->step[i];
     }
-    tess_xp_engine_aim(e, e->x);
-    for (int64_t a = 0; a < p->n_angle && !tess_xp_engine_is_robust(e); a++) {
+    tess_xp_step_aim(e, e->x);
+    for (int64_t a = 0; a < p->n_angle && !tess_xp_step_is_robust(e); a++) {
         for (int64_t i = 0; i < p->n_free; i++) {
             e->contrast[a] += e->kept.response[a * p->n_param + p->free_index[i]] * e->step[m + i];
         }
@@ -167,7 +167,7 @@ static tess_status lay_out_kept(tess_xp_engine *e)
 {
     memcpy(e->contrast, e->kept.contrast, (size_t)e->problem->n_angle * sizeof *e->contrast);
     memcpy(e->offset, e->kept.offset, (size_t)e->problem->n_angle * sizeof *e->offset);
-    return tess_xp_engine_lay_out(e, e->kept_theta);
+    return tess_xp_step_lay_out(e, e->kept_theta);
 }
 
 tess_status tess_xp_finish_begin(tess_xp_engine *e)
@@ -182,7 +182,7 @@ tess_status tess_xp_finish_begin(tess_xp_engine *e)
         return TESS_OK;
     }
     TESS_TRY(lay_out_kept(e));
-    const int64_t n = tess_xp_engine_n_x(e);
+    const int64_t n = tess_xp_step_n_x(e);
     memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
     (void)make_plan(e);
     aim(e, true);
@@ -197,7 +197,7 @@ static tess_status conclude(tess_xp_engine *e)
     head->final_cost = head->kept_cost;
     head->final_status = head->status;
     head->chi2 =
-        tess_xp_engine_is_robust(e) ? e->final_sums[e->pass->n_sum - 1] : 2 * head->kept_cost;
+        tess_xp_step_is_robust(e) ? e->final_sums[e->pass->n_sum - 1] : 2 * head->kept_cost;
     if (e->problem->config.uncertainty == 1 && head->status > 0 && e->problem->n_free > 0) {
         return tess_xp_bootstrap_begin(e, 0);
     }
@@ -208,7 +208,7 @@ static tess_status conclude(tess_xp_engine *e)
 // The Hessian of the last pass was weighed with the contrasts that came out of it.
 static bool is_exact(const tess_xp_engine *e)
 {
-    for (int64_t a = 0; a < e->problem->n_angle && !tess_xp_engine_is_robust(e); a++) {
+    for (int64_t a = 0; a < e->problem->n_angle && !tess_xp_step_is_robust(e); a++) {
         const double c = e->kept.contrast[a];
         if (fabs(e->contrast[a] - c) > same_contrast * fabs(c)) {
             return false;
@@ -221,17 +221,17 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
 {
     tess_xp_state *head = e->head;
     double cost = 0;
-    tess_xp_engine_evaluate(e, &cost);
+    tess_xp_step_evaluate(e, &cost);
     head->n_finish++;
     const bool is_taken = !head->is_step || cost <= head->kept_cost * (1 + same_cost);
     if (head->status > 0) {
-        tess_xp_engine_note(e, cost, head->gradient_norm, 0, 0, is_taken);
+        tess_xp_step_note(e, cost, head->gradient_norm, 0, 0, is_taken);
     }
     if (head->is_step) {
         learn(e);
     }
     if (is_taken) {
-        tess_xp_engine_keep(e, cost);
+        tess_xp_step_keep(e, cost);
         memcpy(e->final_sums, e->sums, (size_t)e->pass->n_sum * sizeof *e->sums);
     }
     head->n_rejected = is_taken ? 0 : head->n_rejected + 1;

@@ -7,6 +7,7 @@
 #include "systems/xpcs/fit/covariance.h"
 #include "systems/xpcs/fit/engine.h"
 #include "systems/xpcs/fit/identity.h"
+#include "systems/xpcs/fit/phases.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
 
@@ -195,7 +196,7 @@ static void fill_angles(fit *f)
         const double w = p->weights.inverse_variance[a];
         // The sum of weights is that of 1 / sigma^2 wherever the points have their own.
         const double s1 = tess_xp_angle_sums(&f->pass, e->final_sums, a)[0];
-        const bool is_robust = tess_xp_engine_is_robust(e);
+        const bool is_robust = tess_xp_step_is_robust(e);
         r->contrast[a] = e->final.contrast[a];
         r->offset[a] = e->final.offset[a];
         r->phi[a] = p->data->info.phi[a];

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef TESS_XPCS_FIT_QUALITY_H
 #define TESS_XPCS_FIT_QUALITY_H
 
-#include "systems/xpcs/fit/engine.h"
 #include "systems/xpcs/fit/result.h"
+#include "systems/xpcs/fit/step.h"
 
 // Convergence, quality, message and recovery of the result, which is complete otherwise; warnings
 // go to the problem.

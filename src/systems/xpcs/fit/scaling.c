@@ -152,23 +152,6 @@ void tess_xp_reduced_bind(tess_xp_reduced *reduced, void *block, int64_t n_angle
     reduced->offset_status = reduced->contrast_status + n_angle;
 }
 
-tess_xp_moments tess_xp_moments_of(const double *six, double mean)
-{
-    const double s1 = six[TESS_XP_S1];
-    if (!(s1 > 0)) {
-        return (tess_xp_moments){.y = mean};
-    }
-    const double m = six[TESS_XP_SF] / s1;
-    const double y = six[TESS_XP_SY] / s1;
-    return (tess_xp_moments){.s1 = s1,
-                             .m = m,
-                             .y = mean + y,
-                             .sff = fmax(six[TESS_XP_SFF] - m * six[TESS_XP_SF], 0),
-                             .syy = fmax(six[TESS_XP_SYY] - y * six[TESS_XP_SY], 0),
-                             .sfy = six[TESS_XP_SFY] - m * six[TESS_XP_SY],
-                             .raw_sff = six[TESS_XP_SFF]};
-}
-
 // Cost of an angle and its part of the gradient; the scaling is known.
 static double angle_cost(const tess_xp_moments *t, double contrast, double offset)
 {
@@ -235,5 +218,16 @@ void tess_xp_scaling_reduce(const tess_xp_scaling *s, const double *sums, const 
         tess_xp_series_project(s, sums, before, out);
     } else {
         tess_xp_pairs_project(s, sums, before, out);
+    }
+}
+
+void tess_xp_scaling_inverse(const tess_xp_scaling *s, const double *sums,
+                             const tess_xp_reduced *reduced, double *inverse)
+{
+    memset(inverse, 0, (size_t)(4 * s->n_angle * s->n_angle) * sizeof *inverse);
+    if (s->mode == TESS_XPCS_SCALING_FOURIER) {
+        tess_xp_series_inverse(s, sums, inverse);
+    } else {
+        tess_xp_pairs_inverse(s, sums, reduced, inverse);
     }
 }

@@ -183,14 +183,3 @@ void tess_xp_series_inverse(const tess_xp_scaling *s, const double *sums, double
         }
     }
 }
-
-void tess_xp_scaling_inverse(const tess_xp_scaling *s, const double *sums,
-                             const tess_xp_reduced *reduced, double *inverse)
-{
-    memset(inverse, 0, (size_t)(4 * s->n_angle * s->n_angle) * sizeof *inverse);
-    if (s->mode == TESS_XPCS_SCALING_FOURIER) {
-        tess_xp_series_inverse(s, sums, inverse);
-    } else {
-        tess_xp_pairs_inverse(s, sums, reduced, inverse);
-    }
-}

@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "numerics/cholesky.h"
 #include "numerics/order.h"
-#include "systems/xpcs/fit/engine.h"
+#include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static tess_status begin_fit(tess_xp_engine *e)
     const bool is_fit = e->head->phase == TESS_XP_PHASE_FIT;
     e->head->is_mixed = is_fit && e->problem->config.precision == 1;
     e->head->is_coarse = is_fit && e->every > 0;
-    return tess_xp_engine_begin_run(e, e->head->phase == TESS_XP_PHASE_REFINE ? c->end : c->theta);
+    return tess_xp_step_begin_run(e, e->head->phase == TESS_XP_PHASE_REFINE ? c->end : c->theta);
 }
 
 static tess_status begin_order(tess_xp_engine *e, tess_xp_phase phase, int64_t n_order)
@@ -142,7 +142,7 @@ tess_status tess_xp_search_costed(tess_xp_engine *e)
         return TESS_OK;
     }
     if (isfinite(head->kept_cost)) {
-        tess_xp_engine_weigh(e, e->kept.contrast);
+        tess_xp_step_weigh(e, e->kept.contrast);
     }
     const int64_t n = rank_unfitted(e);
     return begin_order(e, TESS_XP_PHASE_FIT,
@@ -194,7 +194,7 @@ static void find_deviations(tess_xp_engine *e, double *sd)
     tess_cholesky_inverse(matrix, n, inverse);
     for (int64_t i = 0; i < n; i++) {
         sd[e->problem->free_index[i]] =
-            sqrt(inverse[i * (n + 1)] / e->hessian[i * (n + 1)] * tess_xp_engine_variance(e));
+            sqrt(inverse[i * (n + 1)] / e->hessian[i * (n + 1)] * tess_xp_step_variance(e));
     }
 }
 
@@ -308,7 +308,7 @@ static tess_status conclude(tess_xp_engine *e)
     const size_t bytes = (size_t)e->problem->n_angle * sizeof *e->contrast;
     memcpy(e->contrast, e->kept.contrast, bytes);
     memcpy(e->offset, e->kept.offset, bytes);
-    return tess_xp_engine_begin_run(e, e->kept_theta);
+    return tess_xp_step_begin_run(e, e->kept_theta);
 }
 
 // Nothing came to an end: other starts.
@@ -341,7 +341,7 @@ static bool is_doubtful(const tess_xp_engine *e)
     const bool is_estimated = config->sigma_mode == TESS_XPCS_SIGMA_ESTIMATE ||
                               config->sigma_mode == TESS_XPCS_SIGMA_PER_LAG;
     return e->head->phase == TESS_XP_PHASE_FIT && config->n_start == 1 && !e->problem->has_start &&
-           is_estimated && e->head->tried == 0 && tess_xp_engine_variance(e) > doubtful_chi2;
+           is_estimated && e->head->tried == 0 && tess_xp_step_variance(e) > doubtful_chi2;
 }
 
 static tess_status try_more(tess_xp_engine *e)

@@ -15,16 +15,6 @@
 // Maps of so many angles are shown in full; more angles share their pixels.
 enum { FULL_SIDE = 400, FULL_ANGLES = 12, LEAST_SIDE = 64 };
 
-void tess_xp_printf(tess_html *html, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    tess_html_escaped(html, text);
-}
-
 static void fact(tess_xp_page *page, const char *name, const char *format, ...) TESS_PRINTF(3, 4);
 
 static void fact(tess_xp_page *page, const char *name, const char *format, ...)

@@ -90,22 +90,6 @@ const tess_xpcs_settings_info *tess_xpcs_settings_get_info(const tess_xpcs_setti
     return &settings->info;
 }
 
-const tess_xp_value *tess_xp_value_of(const tess_xpcs_settings *settings, const char *path)
-{
-    for (int64_t i = settings->n_value - 1; i >= 0; i--) {
-        if (settings->values[i]->n_shadow == 0 && strcmp(settings->values[i]->path, path) == 0) {
-            return settings->values[i];
-        }
-    }
-    return NULL;
-}
-
-const tess_xp_value *tess_xp_said(const tess_xpcs_settings *settings, const char *path)
-{
-    const tess_xp_value *value = tess_xp_value_of(settings, path);
-    return value != NULL && !value->is_null ? value : NULL;
-}
-
 // Whether a value is that of the key, or of something inside it.
 static bool is_inside(const char *path, const char *key)
 {

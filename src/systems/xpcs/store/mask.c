@@ -20,11 +20,6 @@ typedef struct check {
     bool is_new; // something was lost besides what was before
 } check;
 
-bool tess_xp_is_bad_read(tess_status status)
-{
-    return status == TESS_E_IO || status == TESS_E_FORMAT;
-}
-
 tess_hash tess_xp_data_identity(const tess_xpcs_data *data)
 {
     if (data->n_lost == 0) {

@@ -13,6 +13,11 @@
 static const int64_t FIRST_PAUSE_NS = 20 * 1000 * 1000;
 static const int64_t LONGEST_PAUSE_NS = 1000 * 1000 * 1000;
 
+bool tess_xp_is_bad_read(tess_status status)
+{
+    return status == TESS_E_IO || status == TESS_E_FORMAT;
+}
+
 static uint64_t chunk_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk)
 {
     // No record is longer than the first.
