@@ -2,8 +2,8 @@
 #include "base/blocks.h"
 #include "base/json_read.h"
 #include "runtime/bundle.h"
+#include "systems/xpcs/report/folder.h"
 #include "systems/xpcs/result/record.h"
-#include "systems/xpcs/result/write.h"
 #include "xpcs_result.h"
 
 #include <signal.h>

@@ -10,6 +10,7 @@
 #include "systems/xpcs/fit/phases.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/fit/quality.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -297,7 +298,7 @@ static tess_status run(fit *f, tess_xpcs_data *data, const tess_xpcs_model *mode
 {
     TESS_TRY(choose_device(f->ctx, &f->device));
     TESS_TRY(tess_xp_problem_open(f->ctx, data, model, config, &f->problem));
-    tess_xp_model_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
+    tess_xp_constants_warn(f->ctx, &f->problem.model, data->info.q, data->info.n_angle);
     TESS_TRY(open_pass(f));
     TESS_TRY(begin(f));
     const tess_status status = tess_xp_engine_run(&f->engine);

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -173,7 +174,7 @@ tess_status tess_xpcs_fit_get_plan(tess_context *ctx, tess_xpcs_data *data,
     if (config) {
         TESS_TRY(tess_struct_read(config, &own, sizeof own, "config"));
     }
-    TESS_TRY(tess_xp_model_for_data(model, &data->info, &constants));
+    TESS_TRY(tess_xp_constants_for_data(model, &data->info, &constants));
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &own));
     const int64_t n_param = tess_xp_n_param((tess_xpcs_mode)constants.mode);
     TESS_TRY(tess_xp_plan_make(ctx, data, n_param, &own, &inner));

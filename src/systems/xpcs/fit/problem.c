@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -217,7 +218,7 @@ static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *mode
         TESS_TRY(tess_struct_read(config, &p->config, sizeof p->config, "config"));
     }
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
-    TESS_TRY(tess_xp_model_for_data(model, &p->data->info, &p->model));
+    TESS_TRY(tess_xp_constants_for_data(model, &p->data->info, &p->model));
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;
     }

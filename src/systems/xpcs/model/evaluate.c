@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <string.h>
 
@@ -10,7 +11,7 @@ tess_status tess_xp_evaluation_open(tess_context *ctx, const tess_xpcs_model *mo
                                     int64_t n_frame, tess_xp_evaluation *out)
 {
     *out = (tess_xp_evaluation){.angles = {.struct_size = sizeof out->angles}};
-    TESS_TRY(tess_xp_model_read(model, &out->model));
+    TESS_TRY(tess_xp_constants_read(model, &out->model));
     TESS_TRY(tess_xp_theta_check(&out->model, theta));
     if (angles) {
         TESS_TRY(tess_struct_read(angles, &out->angles, sizeof out->angles, "angles"));

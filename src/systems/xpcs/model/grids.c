@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 
@@ -42,7 +43,7 @@ tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model
                                  tess_xp_grids *out)
 {
     *out = (tess_xp_grids){0};
-    TESS_TRY(tess_xp_model_check(model));
+    TESS_TRY(tess_xp_constants_check(model));
     uint64_t bytes = 0;
     if (n_frame < 1 || !tess_mul_u64((uint64_t)n_frame, 16 * sizeof(double), &bytes)) {
         TESS_FAIL(TESS_E_SHAPE, "n_frame: %lld; at least one frame is needed", (long long)n_frame);

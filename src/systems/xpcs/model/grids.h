@@ -28,23 +28,6 @@ typedef struct tess_xp_rate {
 
 tess_xp_rate tess_xp_rate_at(tess_parts log_t, const double *amplitude_exponent_offset);
 
-// A caller's model as this version knows it, checked.
-TESS_MUST_CHECK tess_status tess_xp_model_read(const tess_xpcs_model *given,
-                                               tess_xpcs_model *model);
-// The same for data: dt and gap where they are 0, and keep_t0, are the data's.
-TESS_MUST_CHECK tess_status tess_xp_model_for_data(const tess_xpcs_model *given,
-                                                   const tess_xpcs_data_info *info,
-                                                   tess_xpcs_model *model);
-// mode, kernel, dt and, for laminar flow, gap; messages say how to give them.
-TESS_MUST_CHECK tess_status tess_xp_model_check(const tess_xpcs_model *model);
-TESS_MUST_CHECK tess_status tess_xp_theta_check(const tess_xpcs_model *model, const double *theta);
-// q > 0 and phi, both finite.
-TESS_MUST_CHECK tess_status tess_xp_angles_check(const double *phi, const double *q,
-                                                 int64_t n_angle);
-// Lines in the log about constants that are legal but odd.
-void tess_xp_model_warn(tess_context *ctx, const tess_xpcs_model *model, const double *q,
-                        int64_t n_angle);
-
 // Checks the model's constants (dt, gap, mode, kernel) and takes memory for n_frame frames.
 TESS_MUST_CHECK tess_status tess_xp_grids_create(tess_context *ctx, const tess_xpcs_model *model,
                                                  int64_t n_frame, tess_xp_grids *out);

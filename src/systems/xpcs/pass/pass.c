@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "runtime/stage.h"
 #include "runtime/watch.h"
+#include "systems/xpcs/settings/constants.h"
 
 // Points a thread is given before cancel is polled: about 50 ms.
 static const int64_t POINTS_PER_CALL = 1 << 21;

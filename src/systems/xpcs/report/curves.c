@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "systems/xpcs/report/chart.h"
 #include "systems/xpcs/report/page.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ tess_status tess_xp_page_rates(tess_xp_page *page)
     const bool has_shear = info->mode == TESS_XPCS_LAMINAR_FLOW;
     const int64_t n = info->n_frame;
     tess_xpcs_model model;
-    TESS_TRY(tess_xp_model_for_data(page->model, &page->data->info, &model));
+    TESS_TRY(tess_xp_constants_for_data(page->model, &page->data->info, &model));
     tess_blocks memory;
     tess_blocks_init(&memory, &page->ctx->heap);
     double *values = tess_blocks_alloc(&memory, 3 * n, sizeof *values, "the report's rates");

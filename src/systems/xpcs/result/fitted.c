@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "runtime/stage.h"
+#include "systems/xpcs/settings/constants.h"
 
 static tess_status check(const tess_xpcs_result_info *info, const tess_xpcs_data *data,
                          const tess_xpcs_model *model)
@@ -30,7 +31,7 @@ tess_status tess_xp_fitted_open(tess_context *ctx, const tess_xpcs_result_info *
     *out = (tess_xp_fitted){.ctx = ctx, .info = info};
     TESS_TRY(check(info, data, model));
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "fitted surface", &out->device));
-    TESS_TRY(tess_xp_model_for_data(model, tess_xpcs_data_get_info(data), &out->model));
+    TESS_TRY(tess_xp_constants_for_data(model, tess_xpcs_data_get_info(data), &out->model));
     if (out->model.mode != info->mode || out->model.kernel != info->kernel) {
         TESS_FAIL(TESS_E_MISMATCH,
                   "model: %s, kernel %s, but the fit was %s, kernel %s; give the "

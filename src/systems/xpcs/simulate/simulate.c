@@ -8,6 +8,7 @@
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/model/grids.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <math.h>
 #include <string.h>
@@ -171,7 +172,7 @@ static tess_status open(tess_context *ctx, const tess_xpcs_simulation *given, si
     }
     TESS_TRY(tess_params_check(tess_xpcs_simulation_params(), &settings));
     TESS_TRY(tess_params_check(tess_xpcs_model_params(), &settings.model));
-    TESS_TRY(tess_xp_model_check(&settings.model));
+    TESS_TRY(tess_xp_constants_check(&settings.model));
     static const int32_t stages[] = {TESS_STAGE_XPCS_SIMULATE};
     tess_device *device = NULL;
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "simulation", &device));

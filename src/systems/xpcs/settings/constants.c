@@ -1,8 +1,8 @@
-// What a model is given.
+#include "systems/xpcs/settings/constants.h"
+
 #include "base/log.h"
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/xpcs/model/grids.h"
 
 #include <math.h>
 
@@ -31,7 +31,7 @@ static tess_status check_gap(double gap)
     return TESS_OK;
 }
 
-tess_status tess_xp_model_check(const tess_xpcs_model *model)
+tess_status tess_xp_constants_check(const tess_xpcs_model *model)
 {
     if (!tess_xpcs_mode_name((tess_xpcs_mode)model->mode)) {
         TESS_FAIL(TESS_E_RANGE,
@@ -57,19 +57,19 @@ tess_status tess_xp_model_check(const tess_xpcs_model *model)
     return model->mode == TESS_XPCS_LAMINAR_FLOW ? check_gap(model->gap_angstrom) : TESS_OK;
 }
 
-tess_status tess_xp_model_read(const tess_xpcs_model *given, tess_xpcs_model *model)
+tess_status tess_xp_constants_read(const tess_xpcs_model *given, tess_xpcs_model *model)
 {
     tess_xpcs_model_init(model, sizeof *model);
     if (!given) {
         TESS_FAIL(TESS_E_ARGUMENT, "model: NULL; fill one with tess_xpcs_model_init()");
     }
     TESS_TRY(tess_struct_read(given, model, sizeof *model, "model"));
-    TESS_TRY(tess_xp_model_check(model));
+    TESS_TRY(tess_xp_constants_check(model));
     return tess_params_check(tess_xpcs_model_params(), model);
 }
 
-tess_status tess_xp_model_for_data(const tess_xpcs_model *given, const tess_xpcs_data_info *info,
-                                   tess_xpcs_model *model)
+tess_status tess_xp_constants_for_data(const tess_xpcs_model *given,
+                                       const tess_xpcs_data_info *info, tess_xpcs_model *model)
 {
     tess_xpcs_model_init(model, sizeof *model);
     if (given) {
@@ -82,7 +82,7 @@ tess_status tess_xp_model_for_data(const tess_xpcs_model *given, const tess_xpcs
         model->gap_angstrom = info->gap_angstrom;
     }
     model->keep_t0 = info->keep_t0;
-    TESS_TRY(tess_xp_model_check(model));
+    TESS_TRY(tess_xp_constants_check(model));
     return tess_params_check(tess_xpcs_model_params(), model);
 }
 
@@ -134,8 +134,8 @@ static void warn_outside(tess_context *ctx, const char *what, double value, doub
     }
 }
 
-void tess_xp_model_warn(tess_context *ctx, const tess_xpcs_model *model, const double *q,
-                        int64_t n_angle)
+void tess_xp_constants_warn(tess_context *ctx, const tess_xpcs_model *model, const double *q,
+                            int64_t n_angle)
 {
     warn_outside(ctx, "dt", model->dt_s, 1e-6, 1e3, "s");
     if (model->mode == TESS_XPCS_LAMINAR_FLOW) {

@@ -1,9 +1,9 @@
 // The public calls: of results, and of their pages and pictures.
 #include "base/status.h"
+#include "systems/xpcs/report/folder.h"
 #include "systems/xpcs/report/maps.h"
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/result/record.h"
-#include "systems/xpcs/result/write.h"
 
 static tess_status info_of(const tess_xpcs_result *result, const tess_xpcs_result_info **info)
 {

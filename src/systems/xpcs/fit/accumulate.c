@@ -6,6 +6,7 @@
 #include "systems/xpcs/fit/scaling.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
+#include "systems/xpcs/settings/constants.h"
 
 #include <string.h>
 
@@ -202,7 +203,7 @@ tess_status tess_xpcs_accumulate(tess_context *ctx, tess_xpcs_data *data,
     accumulation at = {.ctx = ctx, .data = data};
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "pass", &at.device));
     TESS_TRY(read_config(config, &at.config));
-    TESS_TRY(tess_xp_model_for_data(model, &data->info, &at.model));
+    TESS_TRY(tess_xp_constants_for_data(model, &data->info, &at.model));
     TESS_TRY(tess_xp_theta_check(&at.model, theta));
     TESS_TRY(tess_xp_data_mask(ctx, data, &at.config));
     tess_status status = open_pass(&at, theta);

@@ -1,6 +1,6 @@
 // A folder of results.
-#ifndef TESS_XPCS_RESULT_WRITE_H
-#define TESS_XPCS_RESULT_WRITE_H
+#ifndef TESS_XPCS_REPORT_FOLDER_H
+#define TESS_XPCS_REPORT_FOLDER_H
 
 #include "runtime/context.h"
 #include "tessera/xpcs/result.h"

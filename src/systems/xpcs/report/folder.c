@@ -1,4 +1,4 @@
-#include "systems/xpcs/result/write.h"
+#include "systems/xpcs/report/folder.h"
 
 #include "base/file.h"
 #include "base/status.h"
