@@ -289,7 +289,7 @@ static tess_status describe(opening *o)
     return tess_xp_data_set_path(data, o->file->path);
 }
 
-static tess_status fill(opening *o)
+static tess_status read_all(opening *o)
 {
     const tess_xp_selection *s = &o->wanted;
     TESS_TRY(select(o));
@@ -345,7 +345,7 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
     tess_text_init(&o.notes, &ctx->heap);
     tess_status status = tess_xp_file_open(ctx, path, &config, &o.file);
     if (status == TESS_OK) {
-        status = fill(&o);
+        status = read_all(&o);
     }
     clean_up(&o);
     if (status != TESS_OK) {

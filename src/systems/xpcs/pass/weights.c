@@ -13,8 +13,8 @@ static void invert(double *values, int64_t n)
     }
 }
 
-static tess_status fill(tess_xp_weights *w, tess_xpcs_data *data,
-                        const tess_xpcs_fit_config *config)
+static tess_status weigh_points(tess_xp_weights *w, tess_xpcs_data *data,
+                                const tess_xpcs_fit_config *config)
 {
     const int64_t n_angle = data->info.n_angle;
     for (int64_t a = 0; a < n_angle; a++) {
@@ -81,7 +81,7 @@ tess_status tess_xp_weights_create(tess_context *ctx, tess_xpcs_data *data,
     out->inverse_variance = out->block;
     out->lag_weight = is_per_lag ? out->block + info->n_angle : NULL;
     out->ignore_sigma = info->has_sigma && !is_dataset;
-    const tess_status status = fill(out, data, config);
+    const tess_status status = weigh_points(out, data, config);
     if (status != TESS_OK) {
         tess_xp_weights_destroy(out);
         return status;

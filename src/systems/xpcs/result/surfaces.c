@@ -133,8 +133,8 @@ static tess_status write_all(tess_xp_surfaces *s, const block *b, const tess_xp_
     return tess_watch_poll(&watch, s->n_angle * s->n_frame, s->n_angle * s->n_frame);
 }
 
-static tess_status fill(tess_xp_surfaces *s, const tess_xp_fitted *fitted,
-                        const tess_xp_noise *noise)
+static tess_status spool_rows(tess_xp_surfaces *s, const tess_xp_fitted *fitted,
+                              const tess_xp_noise *noise)
 {
     static const char what[] = "rows of matrices";
     const int64_t wanted = BLOCK_BYTES / (s->n_frame * (int64_t)sizeof(double));
@@ -197,7 +197,7 @@ static tess_status make(tess_xp_surfaces *s, const tess_xpcs_result_info *info,
         status = tess_xp_noise_open(info, data, &noise);
     }
     if (status == TESS_OK) {
-        status = fill(s, &fitted, &noise);
+        status = spool_rows(s, &fitted, &noise);
     }
     tess_xp_noise_close(&noise);
     if (status == TESS_OK) {

@@ -334,7 +334,7 @@ static tess_status keep(simulation *s, tess_xpcs_data *data)
     return tess_xp_data_seal(data);
 }
 
-static tess_status fill(simulation *s, tess_xpcs_data *data, int32_t in_memory)
+static tess_status make_data(simulation *s, tess_xpcs_data *data, int32_t in_memory)
 {
     data->info.layout = "simulation";
     data->info.dt_s = s->settings.model.dt_s;
@@ -365,7 +365,7 @@ tess_status tess_xpcs_simulate(tess_context *ctx, const tess_xpcs_simulation *gi
         return status;
     }
     data->generator = &s->generator;
-    status = fill(s, data, in_memory);
+    status = make_data(s, data, in_memory);
     if (status != TESS_OK) {
         tess_xpcs_data_destroy(data);
         return status;

@@ -22,7 +22,7 @@ static uint64_t record_bytes(const tess_xp_tiles *tiles, int64_t width)
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-static tess_status fill(tess_xp_tiles *tiles, int64_t *row_tile, int64_t *row_offset)
+static tess_status lay_out_rows(tess_xp_tiles *tiles, int64_t *row_tile, int64_t *row_offset)
 {
     const uint64_t full_bytes = record_bytes(tiles, RUN);
     int64_t n_tile = 0;
@@ -71,7 +71,7 @@ tess_status tess_xp_tiles_create(tess_context *ctx, int64_t n_angle, int64_t n_f
     }
     out->row_tile = block;
     out->row_offset = block + n_frame;
-    const tess_status status = fill(out, block, block + n_frame);
+    const tess_status status = lay_out_rows(out, block, block + n_frame);
     if (status != TESS_OK) {
         tess_xp_tiles_destroy(ctx, out);
     }
