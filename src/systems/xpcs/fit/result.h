@@ -1,45 +1,8 @@
-// The inside of tess_xpcs_result.
+// Room for what a fit found.
 #ifndef TESS_XPCS_FIT_RESULT_H
 #define TESS_XPCS_FIT_RESULT_H
 
-#include "runtime/context.h"
-#include "tessera/xpcs/result.h"
-
-struct tess_xpcs_result {
-    tess_context *ctx;
-    tess_xpcs_result_info info; // its pointers lead into what follows
-    void *block;                // all numbers
-    size_t block_bytes;
-    const char *names[TESS_XPCS_MAX_PARAM];
-    char *texts[8]; // message, warnings, recovery, device, path, fingerprint, hash, identity
-
-    // The arrays of info, to be filled.
-    double *theta;
-    double *sd;
-    double *contrast;
-    double *contrast_sd;
-    double *offset;
-    double *offset_sd;
-    double *covariance;
-    double *correlation;
-    double *start;
-    double *lower;
-    double *upper;
-    double *phi;
-    double *q;
-    double *sigma;
-    double *reduced_chi2_angle;
-    double *bootstrap_sd;
-    double *bootstrap;
-    int64_t *n_used_angle;
-    int32_t *status;
-    int32_t *contrast_status;
-    int32_t *offset_status;
-    tess_xpcs_trace *trace;
-    tess_xpcs_basin *basins;
-
-    double signal; // of the covariance: squares of contrasts by their errors at fixed theta, summed
-};
+#include "systems/xpcs/xpcs.h"
 
 typedef struct tess_xp_result_sizes {
     int32_t mode;

@@ -1,55 +1,10 @@
-// The inside of tess_xpcs_data: records of tiles, wherever they lie.
+// Data: records of tiles, wherever they lie.
 #ifndef TESS_XPCS_STORE_STORE_H
 #define TESS_XPCS_STORE_STORE_H
 
-#include "base/hash.h"
 #include "systems/xpcs/store/tiles.h"
-#include "systems/xpcs/store/txc2_layout.h"
-#include "tessera/xpcs/data.h"
-#include "tessera/xpcs/fit.h"
+#include "systems/xpcs/xpcs.h"
 #include "tessera/xpcs/simulate.h"
-
-#include <stdbool.h>
-
-// What was found in the matrix of an angle.
-typedef struct tess_xp_found {
-    int64_t n_wanted;   // pairs that were not left out on purpose
-    int64_t n_negative; // finite samples below 0
-    double least;       // of the finite samples
-    double largest;
-    double near_mean; // of the shortest lag that is used; NaN: no finite sample there
-    bool is_dropped;
-} tess_xp_found;
-
-// Records that are made when they are asked for.
-typedef struct tess_xp_generator {
-    int32_t stage;       // that makes them
-    tess_device *device; // of the data's context, that has it
-    // device: of the call that needs them, whose context need not be the data's.
-    tess_status (*make)(struct tess_xp_generator *self, tess_device *device,
-                        const tess_xp_tiles *tiles, int64_t first_leaf, int64_t n_leaf,
-                        unsigned char *records);
-    void (*destroy)(struct tess_xp_generator *self);
-} tess_xp_generator;
-
-struct tess_xpcs_data {
-    tess_context *ctx;
-    tess_xpcs_data_info info;
-    tess_xp_tiles tiles;
-    unsigned char *records;       // IN_MEMORY; while a scratch file is filled, its mapping
-    uint64_t record_bytes;        // that were taken for them
-    struct tess_xp_txc2 *file;    // IN_FILE
-    int64_t n_lost;               // points that are in it, but masked: they cannot be read
-    tess_xp_generator *generator; // GENERATED
-    tess_hash fingerprint; // of angles and samples wherever they lie; of a simulation's settings
-    double *tables;        // [4][n_made] behind info: phi, q, mean, n_finite (as integers)
-    tess_xp_found *found;  // [n_made]; NULL: filled otherwise than by matrices
-    int64_t n_made;        // angles that there is room for
-    char *notes;
-    size_t notes_bytes;
-    char *path;
-    char origin[TESS_XP_TXC2_ORIGIN]; // provenance of the .txc2 file they were read from, or ""
-};
 
 // Data with room for everything, angles and tables; records are taken for IN_MEMORY (zeroed) only.
 // phi, q [n_angle] are copied; NULL where the caller fills tables.
