@@ -2,12 +2,14 @@
 
 #include "decode.h"
 #include "job.h"
+#include "paths.h"
 
 #include <stdlib.h>
 
 typedef struct em_result {
     double *log_evidence; // owned: [max_iterations]
     int64_t n_iteration;
+    int was_finished; // the model was there already
 } em_result;
 
 static int show_iteration(void *user, int64_t iteration, double log_evidence, double change)
@@ -37,16 +39,11 @@ static int set_priors(const decode_job *j, tess_decode_model_defaults *defaults,
     return 0;
 }
 
-static int run_em(cli *c, decode_job *j, em_result *result)
+static int run_em(cli *c, decode_job *j, const tess_decode_observation *seen, em_result *result)
 {
-    const tess_decode_observation *seen =
-        &tess_decode_recording_get_info(j->recording)->observation;
-    tess_decode_model_defaults defaults;
     tess_decode_outputs outputs;
 
-    CLI_TRY(set_priors(j, &defaults, &j->em));
     tess_decode_outputs_init(&outputs, sizeof outputs);
-    j->em.iteration = show_iteration;
     result->log_evidence = calloc((size_t)j->em.max_iterations, sizeof *result->log_evidence);
     if (!result->log_evidence) {
         return console_fail(71, "no memory for %lld iterations", (long long)j->em.max_iterations);
@@ -59,7 +56,44 @@ static int run_em(cli *c, decode_job *j, em_result *result)
         return job_explain_cancel(c, 0, 0);
     }
     CLI_CALL(status);
+    CLI_CALL(tess_decode_model_save(c->ctx, j->model, c->values.output, c->values.overwrite));
+    if (c->values.checkpoint) {
+        CLI_CALL(tess_checkpoint_clear(c->ctx, c->values.checkpoint));
+    }
     return 0;
+}
+
+// With --resume: the model may be there already, left by a run that was killed at its very end.
+static int find_finished(cli *c, decode_job *j, const tess_decode_observation *seen,
+                         em_result *result)
+{
+    CLI_CALL(tess_decode_em_is_finished(c->ctx, tess_decode_model_detector(j->model), seen, &j->em,
+                                        c->values.output, &result->was_finished));
+    if (!result->was_finished) {
+        return paths_check_target(c, c->values.output);
+    }
+    console_note("%s is complete already: nothing was left to do", c->values.output);
+    tess_decode_model_destroy(j->model);
+    j->model = NULL;
+    return decode_load_model(c, j, c->values.output);
+}
+
+static int estimate(cli *c, decode_job *j, em_result *result)
+{
+    const tess_decode_observation *seen =
+        &tess_decode_recording_get_info(j->recording)->observation;
+    tess_decode_model_defaults defaults;
+
+    CLI_TRY(set_priors(j, &defaults, &j->em));
+    j->em.iteration = show_iteration;
+    j->em.checkpoint_dir = c->values.checkpoint;
+    j->em.checkpoint_every_s = c->run_values.checkpoint_every;
+    j->em.resume = c->values.resume;
+    j->em.keep_finished = 1; // until the model is in its file
+    if (c->values.resume) {
+        CLI_TRY(find_finished(c, j, seen, result));
+    }
+    return result->was_finished ? 0 : run_em(c, j, seen, result);
 }
 
 static void print_text(const cli *c, decode_job *j, const em_result *result)
@@ -69,7 +103,9 @@ static void print_text(const cli *c, decode_job *j, const em_result *result)
 
     decode_print_recording(tess_decode_recording_get_info(j->recording));
     decode_print_model(j);
-    printf("iterations     %lld\n", (long long)result->n_iteration);
+    if (!result->was_finished) {
+        printf("iterations     %lld\n", (long long)result->n_iteration);
+    }
     if (result->n_iteration > 0) {
         printf("log evidence   %.10g at first, %.10g at last\n", result->log_evidence[0],
                result->log_evidence[result->n_iteration - 1]);
@@ -96,6 +132,7 @@ static int print_json(cli *c, decode_job *j, const em_result *result)
     decode_write_model(json, j);
     tess_json_object_begin(json, "em");
     tess_json_text(json, "path", c->values.output);
+    tess_json_bool(json, "was_finished", result->was_finished);
     tess_json_int(json, "n_iteration", result->n_iteration);
     tess_json_array_begin(json, "log_evidence");
     for (int64_t i = 0; i < result->n_iteration; i++) {
@@ -109,17 +146,44 @@ static int print_json(cli *c, decode_job *j, const em_result *result)
     return code;
 }
 
+static int print_plan(cli *c, const decode_job *j)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
+    tess_json *json = NULL;
+
+    if (!c->values.json) {
+        printf("plan: at most %lld iterations over %lld bins\n", (long long)j->em.max_iterations,
+               (long long)info->observation.n_time);
+        return 0;
+    }
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.plan/1");
+    tess_json_text(json, "command", c->command->name);
+    tess_json_object_begin(json, "plan");
+    tess_json_int(json, "n_item", info->observation.n_time);
+    tess_json_int(json, "max_iterations", j->em.max_iterations);
+    tess_json_object_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
 static int run(cli *c, decode_job *j, em_result *result)
 {
-    if (!c->values.output) {
+    if (!c->values.output && !c->values.dry_run) {
         return cli_usage_error(c, "-o FILE is missing: where shall the model go?");
     }
+    CLI_TRY(job_check_options(c));
     CLI_TRY(decode_open_session(c, j));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
+    if (c->values.dry_run) {
+        return print_plan(c, j);
+    }
     CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)
                                  : decode_fit(c, j));
-    CLI_TRY(run_em(c, j, result));
-    CLI_CALL(tess_decode_model_save(c->ctx, j->model, c->values.output, c->values.overwrite));
+    CLI_TRY(estimate(c, j, result));
     if (c->values.json) {
         return print_json(c, j, result);
     }

@@ -203,6 +203,9 @@ enum {
     EM_PRIOR_WEIGHT,
     EM_FROZEN_ROWS,
     EM_ITERATION,
+    EM_CHECKPOINT,
+    EM_CHECKPOINT_EVERY,
+    EM_RESUME,
     EM_PROGRESS,
     EM_COUNT
 };
@@ -243,7 +246,7 @@ static int per_state(const core_state *state, const char *name, int64_t n, int64
 }
 
 static int read_em(const core_state *state, PyObject *const *values,
-                   const tess_decode_detector_info *info, decode_data *data,
+                   const tess_decode_detector_info *info, decode_data *data, PyObject **path,
                    tess_decode_em_config *config)
 {
     int64_t n_concentration = 0;
@@ -263,7 +266,10 @@ static int read_em(const core_state *state, PyObject *const *values,
         decode_mask(state, values[EM_FROZEN_ROWS], "frozen_discrete_transition_rows", "states",
                     info->n_state, data->keep, &config->frozen_rows) < 0 ||
         per_state(state, "discrete_transition_stickiness", n_stickiness, info->n_state) < 0 ||
-        per_state(state, "discrete_transition_prior_weight", n_weight, info->n_state) < 0) {
+        per_state(state, "discrete_transition_prior_weight", n_weight, info->n_state) < 0 ||
+        core_to_path(values[EM_CHECKPOINT], path, &config->checkpoint_dir) < 0 ||
+        core_to_real(values[EM_CHECKPOINT_EVERY], &config->checkpoint_every_s) < 0 ||
+        core_to_flag(values[EM_RESUME], &config->resume) < 0) {
         return -1;
     }
     return 0;
@@ -287,9 +293,9 @@ static tess_status run_em(core_call *call, tess_decode_detector *model, PyObject
 static PyObject *em(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, PyObject *keywords)
 {
     static const char *const names[] = {
-        "context",     "detector",  "observation",   "want",       "dtype",
-        "options",     "design",    "concentration", "stickiness", "prior_weight",
-        "frozen_rows", "iteration", "progress"};
+        "context",    "detector",         "observation", "want",         "dtype",       "options",
+        "design",     "concentration",    "stickiness",  "prior_weight", "frozen_rows", "iteration",
+        "checkpoint", "checkpoint_every", "resume",      "progress"};
     static const core_signature signature = {"decode_em", names, EM_COUNT, 4, 4};
     const core_state *state = PyModule_GetState(module);
     PyObject *values[EM_COUNT];
@@ -307,9 +313,11 @@ static PyObject *em(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, P
     tess_decode_outputs outputs;
     core_array *evidence = NULL;
     PyObject *dict = NULL;
+    PyObject *path_bytes = NULL;
     int64_t n_iteration = 0;
     core_call call;
-    if (read_em(state, values, tess_decode_detector_get_info(model), &data, &config) == 0) {
+    if (read_em(state, values, tess_decode_detector_get_info(model), &data, &path_bytes, &config) ==
+        0) {
         evidence = decode_result(state, TESS_F64, 1, config.max_iterations, 0);
         dict = evidence ? make_outputs(state, values[EM_WANT], values[EM_DTYPE], model, data.n_time,
                                        &outputs)
@@ -325,6 +333,7 @@ static PyObject *em(PyObject *module, PyObject *const *args, Py_ssize_t n_arg, P
         Py_CLEAR(dict);
     }
     decode_data_free(&data);
+    Py_XDECREF(path_bytes);
     if (!dict || core_put(dict, "n_iteration", PyLong_FromLongLong(n_iteration)) < 0 ||
         core_put(dict, "marginal_log_likelihoods", Py_NewRef((PyObject *)evidence)) < 0) {
         Py_CLEAR(dict);

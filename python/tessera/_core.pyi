@@ -496,6 +496,9 @@ def decode_em(
     prior_weight: ArrayLike | None = None,
     frozen_rows: ArrayLike | None = None,
     iteration: Callable[[int, float, float], object] | None = None,
+    checkpoint: _Path | None = None,
+    checkpoint_every: float | None = None,
+    resume: bool | None = None,
     progress: _ProgressFn | None = None,
 ) -> dict[str, Any]: ...
 def decode_simulate(

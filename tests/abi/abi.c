@@ -1038,7 +1038,7 @@ FIELD(tess_decode_predict_config, reserved, 4);
 FIELD(tess_decode_predict_config, n_chunk, 8);
 FIELD(tess_decode_predict_config, design, 16);
 FIELD(tess_decode_predict_config, log_likelihood, 24);
-SIZE(tess_decode_em_config, 96);
+SIZE(tess_decode_em_config, 120);
 FIELD(tess_decode_em_config, struct_size, 0);
 FIELD(tess_decode_em_config, estimate_initial_conditions, 4);
 FIELD(tess_decode_em_config, estimate_discrete_transition, 8);
@@ -1053,6 +1053,10 @@ FIELD(tess_decode_em_config, frozen_rows, 64);
 FIELD(tess_decode_em_config, design, 72);
 FIELD(tess_decode_em_config, iteration, 80);
 FIELD(tess_decode_em_config, user, 88);
+FIELD(tess_decode_em_config, checkpoint_dir, 96);
+FIELD(tess_decode_em_config, checkpoint_every_s, 104);
+FIELD(tess_decode_em_config, resume, 112);
+FIELD(tess_decode_em_config, keep_finished, 116);
 
 // tessera/decode/recording.h
 SIZE(tess_decode_recording_info, 416);

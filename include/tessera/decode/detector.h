@@ -166,6 +166,12 @@ typedef struct tess_decode_em_config {
     /* Called after every iteration; non-zero stops with TESS_CANCELLED. NULL: none. */
     int (*iteration)(void *user, int64_t iteration, double log_evidence, double change);
     void *user;
+    const char *checkpoint_dir; /* NULL: none */
+    double checkpoint_every_s;  /* 60; 0: whenever there is a chance */
+    int32_t resume;             /* 1: continue from checkpoint_dir if it holds this very estimate,
+                                   whose detector was as it is now */
+    int32_t keep_finished;      /* 1: the checkpoint stays until tess_checkpoint_clear(), so that
+                                   nothing is lost before the model is in its file */
 } tess_decode_em_config;
 
 TESS_API void tess_decode_em_config_init(tess_decode_em_config *config, size_t struct_size);
@@ -185,6 +191,16 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_em(tess_context *ctx,
                                                     const tess_decode_em_config *config,
                                                     tess_decode_outputs *outputs,
                                                     double *log_evidence, int64_t *n_iteration);
+
+/**
+ * Whether the model file at path already holds what this estimate would give, as its provenance
+ * says; the detector is as it is before. Then what a killed run may have left in
+ * config->checkpoint_dir is removed. For callers that resume and find the file there.
+ */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_em_is_finished(
+    tess_context *ctx, const tess_decode_detector *detector,
+    const tess_decode_observation *observation, const tess_decode_em_config *config,
+    const char *path, int *finished);
 
 TESS_END_DECLS
 

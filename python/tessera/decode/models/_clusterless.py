@@ -382,7 +382,9 @@ class ClusterlessDetector(DetectorBase):
         store_log_likelihood : bool
             Keep the likelihood as ``log_likelihood_``.
         **kwargs
-            return_outputs, progress and memory_budget as in :meth:`predict`.
+            return_outputs, progress and memory_budget as in :meth:`predict`; checkpoint, a folder
+            from which a stopped estimate goes on with the same bits, checkpoint_every, seconds
+            between two, and resume, True to go on.
 
         Returns
         -------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -86,6 +88,7 @@ class EstimateMixin(PredictMixin):
         options: dict[str, Any],
         memory_budget: int | str | None,
         progress: ProgressLike,
+        checkpoint: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Iterate in the library and take over what it estimated."""
         detector = self._detector()
@@ -101,6 +104,7 @@ class EstimateMixin(PredictMixin):
                 design=self._design_for(None, len(observation["time"])),
                 iteration=_log_iteration,
                 progress=callback(progress),
+                **(checkpoint or {}),
                 **self._prior(),
             )
         self._adopt(
@@ -131,6 +135,9 @@ class EstimateMixin(PredictMixin):
         save_log_likelihood_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | None = None,
+        resume: bool = False,
     ) -> Any:
         self._chunks(n_chunks, len(observation["time"]))
         if encoding_update_damping:
@@ -151,11 +158,17 @@ class EstimateMixin(PredictMixin):
             "tolerance": tolerance,
         }
         # Clusterless models of the original ignore the weights: there is nothing to update.
+        kept = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
         if estimate_encoding_model and self._sorted and _LOCAL in self.state_names:
+            if checkpoint is not None:
+                raise ArgumentError(
+                    "checkpoint: not while place fields are fitted again between iterations; "
+                    "pass estimate_encoding_model=False"
+                )
             least = (float(min_encoding_local_mass), float(min_encoding_local_ess))
             found = self._alternate(observation, want, options, least, memory_budget, progress)
         else:
-            found = self._maximise(observation, want, options, memory_budget, progress)
+            found = self._maximise(observation, want, options, memory_budget, progress, kept)
         if store_log_likelihood:
             self.log_likelihood_ = self._by_state(found["log_likelihood"])
         evidence = found["marginal_log_likelihoods"]

@@ -141,7 +141,7 @@ void tess_decode_predict_config_init(tess_decode_predict_config *config, size_t 
 
 void tess_decode_em_config_init(tess_decode_em_config *config, size_t struct_size)
 {
-    tess_decode_em_config defaults = {0};
+    tess_decode_em_config defaults = {.checkpoint_every_s = 60};
     tess_params_defaults(&em_table, &defaults);
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }

@@ -175,7 +175,11 @@ static tess_status save(saver *s, const char *path, int overwrite)
     put(s, "weights", TESS_F64, n, 0, t->weights);
     put_environment(s);
     put_parameters(s);
-    const tess_origin origin = {.stage = "decode.model", .inputs = {s->model->input}};
+    // By its identity a resumed estimate knows that its model is there already.
+    const char *identity = s->model->detector->estimated_by;
+    const tess_origin origin = {.stage = identity[0] ? "decode.em" : "decode.model",
+                                .identity = identity[0] ? identity : NULL,
+                                .inputs = {s->model->input}};
     return tess_bundle_write_from(s->ctx, &origin, path, s->inputs, s->n_input, overwrite);
 }
 

@@ -44,6 +44,7 @@ struct tess_decode_detector {
     double *discrete_transition; // [n_state][n_state]
     double *coefficients;        // [n_coefficient][n_state][n_state - 1]
     double *initial;             // [N_s]
+    char estimated_by[33];       // identity of the EM that did; "": none
     tess_blocks memory;          // of everything above
 };
 

@@ -341,18 +341,16 @@ static void identify(tess_de_stream_run *run)
 // the way.
 static tess_status look_at_result(tess_de_stream_run *run)
 {
-    const char *folder = run->config.checkpoint_dir;
-    if (access(run->result.path, F_OK) != 0) {
+    if (run->config.resume) {
+        TESS_TRY(tess_work_is_finished(run->ctx, &run->id, run->result.path,
+                                       run->config.checkpoint_dir, &run->report.was_finished));
+    }
+    if (run->report.was_finished) {
+        run->report.resumed = 1;
+        tess_de_stream_read_evidence(run);
         return TESS_OK;
     }
-    if (run->config.resume && tess_de_stream_is_finished(run)) {
-        run->report.was_finished = 1;
-        run->report.resumed = 1;
-        tess_temp_file_sweep(run->result.path);
-        return folder && access(folder, F_OK) == 0 ? tess_checkpoint_clear(run->ctx, folder)
-                                                   : TESS_OK;
-    }
-    if (!run->config.overwrite) {
+    if (!run->config.overwrite && access(run->result.path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
                   run->result.path);
     }

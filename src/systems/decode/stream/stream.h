@@ -39,7 +39,7 @@ TESS_MUST_CHECK tess_status tess_de_stream_provenance(const tess_de_stream_run *
                                                       int with_details, char **text, size_t *bytes);
 // "<result>.json", beside it.
 TESS_MUST_CHECK tess_status tess_de_stream_write_details(const tess_de_stream_run *run);
-// 1 if a complete result of this very computation has its name already.
-int tess_de_stream_is_finished(tess_de_stream_run *run);
+// The evidence that a complete result holds, into the report.
+void tess_de_stream_read_evidence(tess_de_stream_run *run);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "runtime/origin.h"
-#include "runtime/provenance.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,13 +119,14 @@ tess_status tess_de_stream_write_details(const tess_de_stream_run *run)
     return status;
 }
 
-static void read_evidence(tess_de_stream_run *run)
+void tess_de_stream_read_evidence(tess_de_stream_run *run)
 {
     char path[TESS_DE_RESULT_PATH + 32];
     tess_bundle bundle;
     snprintf(path, sizeof path, "%s%s", run->result.path,
              run->result.is_folder ? "/log_evidence.npy" : "");
     if (tess_bundle_open(run->ctx, path, &bundle) != TESS_OK) {
+        tess_error_clear();
         return;
     }
     const tess_bundle_entry *entry = tess_bundle_find(&bundle, "log_evidence");
@@ -134,14 +134,4 @@ static void read_evidence(tess_de_stream_run *run)
         (void)(tess_bundle_read_f64(&bundle, entry, &run->report.log_evidence) == TESS_OK);
     }
     tess_bundle_close(&bundle);
-}
-
-int tess_de_stream_is_finished(tess_de_stream_run *run)
-{
-    if (!tess_provenance_is_of(run->ctx, run->result.path, run->id_text)) {
-        return 0;
-    }
-    read_evidence(run);
-    tess_error_clear();
-    return 1;
 }
