@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import logging
 import pickle
 from pathlib import Path
 from typing import Any
@@ -295,6 +296,48 @@ def test_estimate_parameters(spikes: Spikes) -> None:
     assert np.allclose(kept.initial_conditions_, 0.5 / N_BINS)
 
 
+def test_a_stopped_estimate_goes_on(spikes: Spikes, tmp_path: Path) -> None:
+    def estimate(**options: Any) -> tuple[Any, Any]:
+        model = td.ContFragClusterlessClassifier()
+        args = spikes.fit_args()
+        found = model.estimate_parameters(
+            *args, time=spikes.time[:500], max_iter=4, tolerance=0, **options
+        )
+        return model, found
+
+    right, want = estimate()
+    folder = tmp_path / "work"
+    seen: list[int] = []
+
+    class Stop(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            if str(record.msg).startswith("iteration"):
+                seen.append(int(record.getMessage().split()[1].rstrip(",")))
+                if seen == [0, 1]:
+                    raise KeyboardInterrupt
+            return True
+
+    logger = logging.getLogger("tessera")
+    stop = Stop()
+    logger.addFilter(stop)
+    logger.setLevel(logging.INFO)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            estimate(checkpoint=folder)
+        assert list(folder.glob("*.ckpt"))
+        model, found = estimate(checkpoint=folder, resume=True)
+    finally:
+        logger.removeFilter(stop)
+        logger.setLevel(logging.NOTSET)
+    assert seen == [0, 1, 2, 3]
+    assert not folder.exists()
+    for name in ("discrete_state_transitions_", "initial_conditions_"):
+        assert np.array_equal(getattr(model, name), getattr(right, name))
+    assert np.array_equal(found["acausal_posterior"], want["acausal_posterior"], equal_nan=True)
+    got = found.attrs["marginal_log_likelihoods"]
+    assert np.array_equal(got, want.attrs["marginal_log_likelihoods"])
+
+
 def test_frozen_rows(spikes: Spikes) -> None:
     model = td.NonLocalClusterlessDetector()
     assert tuple(model.frozen_discrete_transition_rows) == (1,)
@@ -319,6 +362,8 @@ def test_place_fields_are_estimated_with_a_local_state(spikes: Spikes) -> None:
     assert np.array_equal(model.encoding_model_["", 0]["place_fields"], fields)
     with pytest.raises(ValueError, match="encoding_update_damping"):
         model.estimate_parameters(*args, time=spikes.time, encoding_update_damping=0.5)
+    with pytest.raises(ValueError, match="estimate_encoding_model=False"):
+        model.estimate_parameters(*args, time=spikes.time, checkpoint="work")
 
 
 def test_covariates(spikes: Spikes) -> None:
