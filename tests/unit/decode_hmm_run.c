@@ -73,7 +73,7 @@ void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_l
         const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
         const tess_de_hmm_chunk chunk =
             chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_de_hmm_filter(ctx, r->hmm, &chunk, &r->end));
+        assert_ok(tess_de_hmm_filter(ctx, ctx->device, r->hmm, &chunk, &r->end));
     }
     memcpy(r->causal, r->filtered, (size_t)(r->n_row * r->n_bin) * item);
     for (int64_t c = n_chunk - 1; c >= 0; c--) {
@@ -81,7 +81,7 @@ void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_l
         const int64_t n = first + chunk_rows < r->n_row ? chunk_rows : r->n_row - first;
         const tess_de_hmm_chunk chunk =
             chunk_of(r, ll, ll_dtype, n_ll, transition, stride, first, n);
-        assert_ok(tess_de_hmm_smooth(ctx, r->hmm, &chunk, c == n_chunk - 1, r->next));
+        assert_ok(tess_de_hmm_smooth(ctx, ctx->device, r->hmm, &chunk, c == n_chunk - 1, r->next));
     }
 }
 

@@ -7,21 +7,6 @@
 
 #define LL(value) ((long long)(value))
 
-tess_status tess_decode_check_device(tess_context *ctx)
-{
-    if (ctx->device == &ctx->cpu) {
-        return TESS_OK;
-    }
-    if (!ctx->device_is_auto) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "device '%s' has none of decode's stages yet; use --device cpu (device=\"cpu\")",
-                  ctx->device->info.id);
-    }
-    tess_log_write(&ctx->log, TESS_LOG_INFO, "decode runs on the CPU: %s has no stages for it yet",
-                   ctx->device->info.id);
-    return TESS_OK;
-}
-
 tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
                                           tess_decode_encoding_config *config)
 {

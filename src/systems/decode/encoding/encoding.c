@@ -99,7 +99,7 @@ static tess_status select_training(tess_context *ctx, tess_decode_encoding *enco
                                &info->bin_width_s);
 }
 
-static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
+static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                        const tess_decode_training *training)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
@@ -121,7 +121,7 @@ static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
         tess_log_write(&ctx->log, TESS_LOG_WARNING,
                        "no electrodes at all: the likelihood will be the same everywhere");
     }
-    return encoding->ops->fit(ctx, encoding, &encoding->selection);
+    return encoding->ops->fit(ctx, device, encoding, &encoding->selection);
 }
 
 tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environment *env,
@@ -134,8 +134,10 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     tess_decode_encoding_config config;
     tess_decode_training training;
     tess_decode_training_init(&training, sizeof training);
-    TESS_TRY(tess_decode_check_device(ctx));
     TESS_TRY(tess_de_check_encoding_config(given_config, &config));
+    const tess_de_encoding_ops *ops = ops_of(config.algorithm);
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(ctx, ops->stages, ops->n_stage, "fit", &device));
     TESS_TRY(tess_struct_read(given, &training, sizeof training, "training"));
     const tess_decode_environment_info *info = tess_decode_environment_get_info(env);
     TESS_TRY(tess_de_check_spikes(&training.spikes, !is_sorted(&config)));
@@ -150,9 +152,9 @@ tess_status tess_decode_encoding_create(tess_context *ctx, tess_decode_environme
     encoding->heap = &ctx->heap;
     encoding->env = env;
     encoding->config = config;
-    encoding->ops = ops_of(config.algorithm);
+    encoding->ops = ops;
     tess_blocks_init(&encoding->blocks, &ctx->heap);
-    const tess_status status = fit(ctx, encoding, &training);
+    const tess_status status = fit(ctx, device, encoding, &training);
     if (status != TESS_OK) {
         tess_decode_encoding_destroy(encoding);
         return status;

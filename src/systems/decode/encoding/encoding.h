@@ -7,7 +7,7 @@
 
 #include "base/blocks.h"
 #include "base/memory.h"
-#include "runtime/context.h"
+#include "runtime/stage.h"
 #include "tessera/decode/encoding.h"
 
 #include <stdatomic.h>
@@ -44,24 +44,29 @@ typedef struct tess_de_row_spikes {
 } tess_de_row_spikes;
 
 typedef struct tess_de_encoding_ops {
-    const char *name; // "clusterless_kde"
-    // Fills encoding->model and the densities of encoding->info from the selection.
-    tess_status (*fit)(tess_context *ctx, tess_decode_encoding *encoding,
+    const char *name;      // "clusterless_kde"
+    const int32_t *stages; // it is made of; NULL: code of its own
+    int64_t n_stage;
+    // Fills encoding->model and the densities of encoding->info from the selection. This and the
+    // calls below run their stages on a device that has them all.
+    tess_status (*fit)(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                        const tess_de_selection *selection);
     void (*free)(tess_decode_encoding *encoding);
     // out[n_row][P] (f32 or f64 by dtype), -scale * Lambda and all spikes of the range added.
-    tess_status (*rows)(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_de_row_spikes *spikes, double scale, tess_array *out,
-                        tess_decode_likelihood_report *report);
+    tess_status (*rows)(tess_context *ctx, tess_device *device,
+                        const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                        double scale, tess_array *out, tess_decode_likelihood_report *report);
     // out[n_row]: the same at row_place [n_row][n_dim] (ground term) and at each spike's own
     // place (spike term, laid out as spikes->row).
-    tess_status (*local_rows)(tess_context *ctx, const tess_decode_encoding *encoding,
+    tess_status (*local_rows)(tess_context *ctx, tess_device *device,
+                              const tess_decode_encoding *encoding,
                               const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, const double *const *spike_place,
                               tess_array *out, tess_decode_likelihood_report *report);
     // log lambda of n marks [n][D] f64 of one electrode, floored: out [n][P]. NULL for sorted.
-    tess_status (*log_joint)(tess_context *ctx, const tess_decode_encoding *encoding,
-                             int64_t electrode, const double *marks, int64_t n, tess_array *out,
+    tess_status (*log_joint)(tess_context *ctx, tess_device *device,
+                             const tess_decode_encoding *encoding, int64_t electrode,
+                             const double *marks, int64_t n, tess_array *out,
                              tess_decode_likelihood_report *report);
     // Bytes that rows() holds for n_spike spikes besides its arguments: for plans.
     uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
@@ -91,7 +96,8 @@ extern const tess_de_encoding_ops tess_de_sorted_ops; // sorted.c
 extern const tess_de_encoding_ops tess_de_glm_ops;    // glm.c
 
 // The KDE's own local_rows, in local.c.
-tess_status tess_de_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
+                                   const tess_decode_encoding *encoding,
                                    const tess_de_row_spikes *spikes, double scale,
                                    const double *row_place, const double *const *spike_place,
                                    tess_array *out, tess_decode_likelihood_report *report);

@@ -79,10 +79,10 @@ static void clear_rows(const uint8_t *is_missing, tess_array *out)
     }
 }
 
-static tess_status evaluate(tess_context *ctx, tess_blocks *blocks,
-                            const tess_decode_encoding *encoding, const tess_decode_observation *o,
-                            int64_t first, int64_t n_row, bool local, tess_array *out,
-                            tess_decode_likelihood_report *report)
+static tess_status collect(tess_context *ctx, tess_device *device, tess_blocks *blocks,
+                           const tess_decode_encoding *encoding, const tess_decode_observation *o,
+                           int64_t first, int64_t n_row, bool local, tess_array *out,
+                           tess_decode_likelihood_report *report)
 {
     const bool exclude = encoding->info.floor != TESS_DECODE_FLOOR_ABSOLUTE;
     const tess_de_row_request request = {
@@ -96,22 +96,24 @@ static tess_status evaluate(tess_context *ctx, tess_blocks *blocks,
     TESS_TRY(tess_de_bin_scale(ctx, encoding, o, &report->bin_scale));
     TESS_TRY(tess_de_collect_rows(blocks, &request, &spikes, report));
     if (!local) {
-        TESS_TRY(encoding->ops->rows(ctx, encoding, &spikes, report->bin_scale, out, report));
+        TESS_TRY(
+            encoding->ops->rows(ctx, device, encoding, &spikes, report->bin_scale, out, report));
     } else {
         places at;
         TESS_TRY(find_places(blocks, encoding, o, &spikes, &at));
-        TESS_TRY(encoding->ops->local_rows(ctx, encoding, &spikes, report->bin_scale, at.row,
-                                           at.spike, out, report));
+        TESS_TRY(encoding->ops->local_rows(ctx, device, encoding, &spikes, report->bin_scale,
+                                           at.row, at.spike, out, report));
         clear_rows(at.is_missing, out);
     }
     clear_rows(o->is_missing ? o->is_missing + first : NULL, out);
     return TESS_OK;
 }
 
-tess_status tess_de_evaluate(tess_context *ctx, const tess_decode_encoding *encoding,
-                             const tess_decode_observation *observation, int64_t first,
-                             int64_t n_row, bool local, tess_array *out,
-                             tess_decode_likelihood_report *report)
+static tess_status evaluate(tess_context *ctx, tess_device *device,
+                            const tess_decode_encoding *encoding,
+                            const tess_decode_observation *observation, int64_t first,
+                            int64_t n_row, bool local, tess_array *out,
+                            tess_decode_likelihood_report *report)
 {
     TESS_TRY(tess_context_check_cancel(ctx));
     if (n_row == 0) {
@@ -120,7 +122,7 @@ tess_status tess_de_evaluate(tess_context *ctx, const tess_decode_encoding *enco
     tess_blocks blocks;
     tess_blocks_init(&blocks, &ctx->heap);
     const tess_status status =
-        evaluate(ctx, &blocks, encoding, observation, first, n_row, local, out, report);
+        collect(ctx, device, &blocks, encoding, observation, first, n_row, local, out, report);
     tess_blocks_free(&blocks);
     return status;
 }
@@ -141,12 +143,12 @@ void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
                    100 * share, (long long)report->n_flat_spike, (long long)report->n_spike);
 }
 
-// The public calls: everything is checked before anything is computed.
-static tess_status likelihood(tess_context *ctx, const tess_decode_encoding *encoding,
-                              const tess_decode_observation *given, int64_t first, int64_t n_row,
-                              bool local, tess_array *out, tess_decode_likelihood_report *report)
+// Everything is checked before anything is computed.
+tess_status tess_de_likelihood(tess_context *ctx, tess_device *device,
+                               const tess_decode_encoding *encoding,
+                               const tess_decode_observation *given, int64_t first, int64_t n_row,
+                               bool local, tess_array *out, tess_decode_likelihood_report *report)
 {
-    tess_error_clear();
     tess_decode_observation o;
     tess_decode_observation_init(&o, sizeof o);
     TESS_TRY(tess_struct_read(given, &o, sizeof o, "observation"));
@@ -159,7 +161,7 @@ static tess_status likelihood(tess_context *ctx, const tess_decode_encoding *enc
     }
     tess_decode_likelihood_report counts = {.struct_size = sizeof counts,
                                             .bound = encoding->info.bound};
-    TESS_TRY(tess_de_evaluate(ctx, encoding, &o, first, n_row, local, out, &counts));
+    TESS_TRY(evaluate(ctx, device, encoding, &o, first, n_row, local, out, &counts));
     if (report) {
         tess_struct_init(report, report->struct_size, &counts, sizeof counts);
     } else {
@@ -168,12 +170,22 @@ static tess_status likelihood(tess_context *ctx, const tess_decode_encoding *enc
     return TESS_OK;
 }
 
+static tess_status choose(tess_context *ctx, const tess_decode_encoding *encoding,
+                          tess_device **device)
+{
+    const tess_de_encoding_ops *ops = encoding->ops;
+    return tess_stage_choose(ctx, ops->stages, ops->n_stage, "likelihood", device);
+}
+
 tess_status tess_decode_log_likelihood(tess_context *ctx, const tess_decode_encoding *encoding,
                                        const tess_decode_observation *observation, int64_t first,
                                        int64_t n_row, tess_array *out,
                                        tess_decode_likelihood_report *report)
 {
-    return likelihood(ctx, encoding, observation, first, n_row, false, out, report);
+    tess_error_clear();
+    tess_device *device = NULL;
+    TESS_TRY(choose(ctx, encoding, &device));
+    return tess_de_likelihood(ctx, device, encoding, observation, first, n_row, false, out, report);
 }
 
 tess_status tess_decode_local_log_likelihood(tess_context *ctx,
@@ -182,7 +194,10 @@ tess_status tess_decode_local_log_likelihood(tess_context *ctx,
                                              int64_t first, int64_t n_row, tess_array *out,
                                              tess_decode_likelihood_report *report)
 {
-    return likelihood(ctx, encoding, observation, first, n_row, true, out, report);
+    tess_error_clear();
+    tess_device *device = NULL;
+    TESS_TRY(choose(ctx, encoding, &device));
+    return tess_de_likelihood(ctx, device, encoding, observation, first, n_row, true, out, report);
 }
 
 static tess_status check_joint(const tess_decode_encoding *encoding, int64_t electrode,
@@ -227,7 +242,9 @@ tess_status tess_decode_log_joint(tess_context *ctx, const tess_decode_encoding 
                                   int64_t electrode, const tess_array *marks, tess_array *out)
 {
     tess_error_clear();
+    tess_device *device = NULL;
     TESS_TRY(check_joint(encoding, electrode, marks));
+    TESS_TRY(choose(ctx, encoding, &device));
     const int64_t n = marks->shape[0];
     TESS_TRY(tess_de_check_out(out, n, encoding->info.n_interior));
     if (n == 0) {
@@ -241,7 +258,8 @@ tess_status tess_decode_log_joint(tess_context *ctx, const tess_decode_encoding 
     tess_decode_likelihood_report counts = {.struct_size = sizeof counts};
     tess_status status = read_marks(marks, electrode, values);
     if (status == TESS_OK) {
-        status = encoding->ops->log_joint(ctx, encoding, electrode, values, n, out, &counts);
+        status =
+            encoding->ops->log_joint(ctx, device, encoding, electrode, values, n, out, &counts);
     }
     tess_heap_free(&ctx->heap, values, bytes, TESS_TAG_SCRATCH);
     return status;

@@ -12,10 +12,6 @@
 
 // --- check.c ---
 
-// decode's stages are the CPU's: a device somebody asked for is refused, one that was found is told
-// of and left alone.
-TESS_MUST_CHECK tess_status tess_decode_check_device(tess_context *ctx);
-
 // Reads a caller's config, defaults filled in (given NULL: all of them), every range checked.
 TESS_MUST_CHECK tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
                                                           tess_decode_encoding_config *config);
@@ -169,14 +165,14 @@ TESS_MUST_CHECK tess_status tess_de_bin_scale(tess_context *ctx,
 
 // --- evaluate.c ---
 
-// As tess_decode_log_likelihood() and tess_decode_local_log_likelihood(), without warnings: for
-// callers that go chunk by chunk and have called tess_de_check_observation().
-TESS_MUST_CHECK tess_status tess_de_evaluate(tess_context *ctx,
-                                             const tess_decode_encoding *encoding,
-                                             const tess_decode_observation *observation,
-                                             int64_t first, int64_t n_row, bool local,
-                                             tess_array *out,
-                                             tess_decode_likelihood_report *report);
+// As tess_decode_log_likelihood() and tess_decode_local_log_likelihood(), on a device that has the
+// algorithm's stages: for callers that go chunk by chunk.
+TESS_MUST_CHECK tess_status tess_de_likelihood(tess_context *ctx, tess_device *device,
+                                               const tess_decode_encoding *encoding,
+                                               const tess_decode_observation *observation,
+                                               int64_t first, int64_t n_row, bool local,
+                                               tess_array *out,
+                                               tess_decode_likelihood_report *report);
 // The warning about values on the absolute floor, if report has cause for one.
 void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
                         const tess_decode_likelihood_report *report);

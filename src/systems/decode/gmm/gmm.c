@@ -88,9 +88,10 @@ static void fill_bins(const tess_decode_encoding *encoding, tess_de_gmm *gmm, do
     }
 }
 
-static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
+static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                        const tess_de_selection *s)
 {
+    (void)device;
     tess_blocks *blocks = &encoding->blocks;
     const int64_t n_bin = encoding->info.n_interior;
     const int64_t n = s->n_electrode;

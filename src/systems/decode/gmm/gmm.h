@@ -18,20 +18,20 @@ typedef struct tess_de_gmm {
 } tess_de_gmm;
 
 // gmm_rows.c
-TESS_MUST_CHECK tess_status tess_de_gmm_rows(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_de_gmm_rows(tess_context *ctx, tess_device *device,
                                              const tess_decode_encoding *encoding,
                                              const tess_de_row_spikes *spikes, double scale,
                                              tess_array *out,
                                              tess_decode_likelihood_report *report);
-TESS_MUST_CHECK tess_status tess_de_gmm_log_joint(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_de_gmm_log_joint(tess_context *ctx, tess_device *device,
                                                   const tess_decode_encoding *encoding,
                                                   int64_t electrode, const double *marks, int64_t n,
                                                   tess_array *out,
                                                   tess_decode_likelihood_report *report);
 // gmm_local.c
 TESS_MUST_CHECK tess_status tess_de_gmm_local_rows(
-    tess_context *ctx, const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
-    double scale, const double *row_place, const double *const *spike_place, tess_array *out,
-    tess_decode_likelihood_report *report);
+    tess_context *ctx, tess_device *device, const tess_decode_encoding *encoding,
+    const tess_de_row_spikes *spikes, double scale, const double *row_place,
+    const double *const *spike_place, tess_array *out, tess_decode_likelihood_report *report);
 
 #endif

@@ -118,11 +118,13 @@ static tess_status evaluate(tess_context *ctx, tess_blocks *scratch,
     return TESS_OK;
 }
 
-tess_status tess_de_gmm_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+tess_status tess_de_gmm_local_rows(tess_context *ctx, tess_device *device,
+                                   const tess_decode_encoding *encoding,
                                    const tess_de_row_spikes *spikes, double scale,
                                    const double *row_place, const double *const *spike_place,
                                    tess_array *out, tess_decode_likelihood_report *report)
 {
+    (void)device;
     tess_blocks scratch;
     tess_blocks_init(&scratch, &ctx->heap);
     const tess_status status =

@@ -183,10 +183,11 @@ static tess_status open_tile(tess_context *ctx, tess_blocks *scratch,
     return job->values && job->n_floored && job->scratch ? TESS_OK : TESS_E_MEMORY;
 }
 
-tess_status tess_de_gmm_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                             const tess_de_row_spikes *spikes, double scale, tess_array *out,
-                             tess_decode_likelihood_report *report)
+tess_status tess_de_gmm_rows(tess_context *ctx, tess_device *device,
+                             const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                             double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
+    (void)device;
     const tess_de_gmm *gmm = encoding->model;
     const int64_t n_bin = encoding->info.n_interior;
     for (int64_t k = 0; k < spikes->n_row; k++) {
@@ -209,10 +210,12 @@ tess_status tess_de_gmm_rows(tess_context *ctx, const tess_decode_encoding *enco
     return status;
 }
 
-tess_status tess_de_gmm_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
-                                  int64_t electrode, const double *marks, int64_t n,
-                                  tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_gmm_log_joint(tess_context *ctx, tess_device *device,
+                                  const tess_decode_encoding *encoding, int64_t electrode,
+                                  const double *marks, int64_t n, tess_array *out,
+                                  tess_decode_likelihood_report *report)
 {
+    (void)device;
     tess_blocks scratch;
     tess_blocks_init(&scratch, &ctx->heap);
     tile_job job;

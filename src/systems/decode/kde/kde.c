@@ -1,8 +1,15 @@
 // The clusterless KDE behind the calls every encoding algorithm offers.
 #include "systems/decode/kde/kde.h"
 
+#include "stage/decode_joint.h"
+
+static const int32_t stages[] = {TESS_STAGE_DECODE_KDE, TESS_STAGE_DECODE_KDE_BIND,
+                                 TESS_STAGE_DECODE_JOINT};
+
 const tess_de_encoding_ops tess_de_kde_ops = {
     .name = "clusterless_kde",
+    .stages = stages,
+    .n_stage = sizeof stages / sizeof *stages,
     .fit = tess_de_kde_fit,
     .free = tess_de_kde_free,
     .rows = tess_de_kde_rows,

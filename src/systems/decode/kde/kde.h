@@ -19,24 +19,19 @@ typedef struct kde_model {
     int32_t n_thread;      // of the context it was made in: for plans
 } kde_model;
 
-// Stages of this model run here: they take host pointers.
-static inline tess_device *tess_de_kde_device(tess_context *ctx)
-{
-    return ctx->device->shares_host_memory ? ctx->device : &ctx->cpu;
-}
-
 // kde_fit.c
-TESS_MUST_CHECK tess_status tess_de_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
+TESS_MUST_CHECK tess_status tess_de_kde_fit(tess_context *ctx, tess_device *device,
+                                            tess_decode_encoding *encoding,
                                             const tess_de_selection *selection);
 void tess_de_kde_free(tess_decode_encoding *encoding);
 
 // kde_rows.c
-TESS_MUST_CHECK tess_status tess_de_kde_rows(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_de_kde_rows(tess_context *ctx, tess_device *device,
                                              const tess_decode_encoding *encoding,
                                              const tess_de_row_spikes *spikes, double scale,
                                              tess_array *out,
                                              tess_decode_likelihood_report *report);
-TESS_MUST_CHECK tess_status tess_de_kde_log_joint(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_de_kde_log_joint(tess_context *ctx, tess_device *device,
                                                   const tess_decode_encoding *encoding,
                                                   int64_t electrode, const double *marks, int64_t n,
                                                   tess_array *out,

@@ -198,16 +198,7 @@ static void set_floor(const tess_decode_encoding *encoding, tess_kde_model *stag
     stage->unheard_value = encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : 0;
 }
 
-static tess_status bind_single(tess_context *ctx, kde_model *kde)
-{
-    tess_device *device = tess_de_kde_device(ctx);
-    const tess_stage_decode_kde_bind args = {.model = &kde->stage, .bound = &kde->single};
-    TESS_TRY(
-        device->backend->enqueue(device->queue, TESS_STAGE_DECODE_KDE_BIND, &args, sizeof args));
-    return device->backend->finish(device->queue);
-}
-
-tess_status tess_de_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
+tess_status tess_de_kde_fit(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                             const tess_de_selection *selection)
 {
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
@@ -235,7 +226,8 @@ tess_status tess_de_kde_fit(tess_context *ctx, tess_decode_encoding *encoding,
     const tess_status status = fit_electrodes(&task, &scratch);
     tess_blocks_free(&scratch);
     TESS_TRY(status);
-    TESS_TRY(bind_single(ctx, kde));
+    const tess_stage_decode_kde_bind bind = {.model = &kde->stage, .bound = &kde->single};
+    TESS_TRY(tess_stage_run(device, TESS_STAGE_DECODE_KDE_BIND, &bind, sizeof bind));
     encoding->info.occupancy = kde->occupancy;
     encoding->info.mean_rates = kde->mean_rates;
     encoding->info.summed_ground_intensity = kde->intensity;

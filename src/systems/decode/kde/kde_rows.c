@@ -38,19 +38,18 @@ uint64_t tess_de_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_
     return values_bytes(kde, n_spike) + (uint64_t)kde->n_thread * kde->single.scratch_bytes;
 }
 
-static tess_status run_stage(tess_context *ctx, const kde_model *kde, const tess_kde_range *ranges,
-                             int64_t n_range, tess_kde_counts *counts)
+static tess_status run_stage(tess_device *device, const kde_model *kde,
+                             const tess_kde_range *ranges, int64_t n_range, tess_kde_counts *counts)
 {
-    tess_device *device = tess_de_kde_device(ctx);
     const tess_stage_decode_kde args = {
         .model = &kde->stage, .ranges = ranges, .n_range = n_range, .counts = counts};
-    TESS_TRY(device->backend->enqueue(device->queue, TESS_STAGE_DECODE_KDE, &args, sizeof args));
-    return device->backend->finish(device->queue);
+    return tess_stage_run(device, TESS_STAGE_DECODE_KDE, &args, sizeof args);
 }
 
 // A call of rows(), and the part of it at hand.
 typedef struct rows_task {
     tess_context *ctx;
+    tess_device *device;
     const kde_model *kde;
     const tess_de_row_spikes *spikes;
     double scale;
@@ -125,7 +124,7 @@ static tess_status part_values(rows_task *t)
             .values = t->values + n_value * kde->stage.n_bin * value_bytes(kde)};
         n_value += t->ranges[e].n_spike;
     }
-    return run_stage(t->ctx, kde, t->ranges, kde->stage.n_electrode, &t->counts);
+    return run_stage(t->device, kde, t->ranges, kde->stage.n_electrode, &t->counts);
 }
 
 static void add_values(const rows_task *t, int64_t electrode, int64_t spike, double *sum)
@@ -252,13 +251,14 @@ static void report_counts(const kde_model *kde, const tess_kde_counts *counts,
     report->bound = kde->bound > report->bound ? kde->bound : report->bound;
 }
 
-tess_status tess_de_kde_rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                             const tess_de_row_spikes *spikes, double scale, tess_array *out,
-                             tess_decode_likelihood_report *report)
+tess_status tess_de_kde_rows(tess_context *ctx, tess_device *device,
+                             const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                             double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
     const kde_model *kde = encoding->model;
     const int64_t n_electrode = kde->stage.n_electrode;
-    rows_task task = {.ctx = ctx, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
+    rows_task task = {
+        .ctx = ctx, .device = device, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
     tess_blocks blocks;
     tess_blocks_init(&blocks, &ctx->heap);
     task.ranges = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.ranges, "spikes");
@@ -297,9 +297,9 @@ static void copy_values(const kde_model *kde, const void *values, int64_t n, int
 }
 
 // Values in the stage's own dtype, part by part, into an out of either.
-static tess_status joint_parts(tess_context *ctx, const kde_model *kde, int64_t electrode,
-                               const double *marks, int64_t n, void *values, tess_array *out,
-                               tess_kde_counts *counts)
+static tess_status joint_parts(tess_context *ctx, tess_device *device, const kde_model *kde,
+                               int64_t electrode, const double *marks, int64_t n, void *values,
+                               tess_array *out, tess_kde_counts *counts)
 {
     const int64_t at_once = spikes_at_once(kde);
     const int64_t n_feature = kde->electrodes[electrode].n_feature;
@@ -310,15 +310,16 @@ static tess_status joint_parts(tess_context *ctx, const kde_model *kde, int64_t 
                                       .marks = marks + first * n_feature,
                                       .values = values};
         TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(run_stage(ctx, kde, &range, 1, counts));
+        TESS_TRY(run_stage(device, kde, &range, 1, counts));
         copy_values(kde, values, range.n_spike * kde->stage.n_bin, first * kde->stage.n_bin, out);
     }
     return TESS_OK;
 }
 
-tess_status tess_de_kde_log_joint(tess_context *ctx, const tess_decode_encoding *encoding,
-                                  int64_t electrode, const double *marks, int64_t n,
-                                  tess_array *out, tess_decode_likelihood_report *report)
+tess_status tess_de_kde_log_joint(tess_context *ctx, tess_device *device,
+                                  const tess_decode_encoding *encoding, int64_t electrode,
+                                  const double *marks, int64_t n, tess_array *out,
+                                  tess_decode_likelihood_report *report)
 {
     const kde_model *kde = encoding->model;
     tess_kde_counts counts = {0, 0};
@@ -328,7 +329,8 @@ tess_status tess_de_kde_log_joint(tess_context *ctx, const tess_decode_encoding 
         if (!values) {
             return TESS_E_MEMORY;
         }
-        const tess_status status = joint_parts(ctx, kde, electrode, marks, n, values, out, &counts);
+        const tess_status status =
+            joint_parts(ctx, device, kde, electrode, marks, n, values, out, &counts);
         tess_heap_free(&ctx->heap, values, bytes, TESS_TAG_SCRATCH);
         TESS_TRY(status);
     } else {

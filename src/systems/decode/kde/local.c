@@ -36,7 +36,7 @@ static void scale_queries(const tess_de_points *p, int32_t dtype, int64_t n_dim,
 }
 
 // log sum over the electrode's encoding spikes for each of its n spikes.
-static tess_status joint_sums(tess_context *ctx, tess_blocks *scratch,
+static tess_status joint_sums(tess_device *device, tess_blocks *scratch,
                               const struct tess_de_local *local, int64_t electrode,
                               const double *marks, const double *places, int64_t n, double *out)
 {
@@ -56,13 +56,12 @@ static tess_status joint_sums(tess_context *ctx, tess_blocks *scratch,
                                           .n_dim = width,
                                           .n_y = n,
                                           .dtype = local->dtype};
-    tess_device *device = tess_de_kde_device(ctx);
-    TESS_TRY(device->backend->enqueue(device->queue, TESS_STAGE_DECODE_JOINT, &args, sizeof args));
-    return device->backend->finish(device->queue);
+    return tess_stage_run(device, TESS_STAGE_DECODE_JOINT, &args, sizeof args);
 }
 
 typedef struct local_job {
     tess_context *ctx;
+    tess_device *device;
     tess_blocks *scratch;
     const tess_decode_encoding *encoding;
     const struct tess_de_local *local;
@@ -88,7 +87,7 @@ static tess_status add_electrode(const local_job *job, int64_t e, const double *
     TESS_TRY(tess_de_field_log(job->ctx, &job->local->occupancy, places, n, log_pi));
     if (p->n > 0) {
         TESS_TRY(
-            joint_sums(job->ctx, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
+            joint_sums(job->device, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
     }
     const double floor =
         job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
@@ -146,15 +145,20 @@ static tess_status evaluate(local_job *job, double scale, const double *row_plac
     return TESS_OK;
 }
 
-tess_status tess_de_kde_local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
+                                   const tess_decode_encoding *encoding,
                                    const tess_de_row_spikes *spikes, double scale,
                                    const double *row_place, const double *const *spike_place,
                                    tess_array *out, tess_decode_likelihood_report *report)
 {
     tess_blocks scratch;
     tess_blocks_init(&scratch, &ctx->heap);
-    local_job job = {
-        .ctx = ctx, .scratch = &scratch, .encoding = encoding, .spikes = spikes, .report = report};
+    local_job job = {.ctx = ctx,
+                     .device = device,
+                     .scratch = &scratch,
+                     .encoding = encoding,
+                     .spikes = spikes,
+                     .report = report};
     tess_status status = tess_de_local_get(ctx, encoding, &job.local);
     if (status == TESS_OK) {
         status = evaluate(&job, scale, row_place, spike_place, out);

@@ -249,7 +249,18 @@ static void rewind_to(tess_decode_online *online, double start_s)
     }
 }
 
-static tess_status fill(tess_decode_online *online, const tess_decode_online_config *given)
+static tess_status take_device(tess_decode_online *online)
+{
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(online->ctx, tess_de_hmm_stages, 1, "live decoder", &device));
+    tess_backend_queue *queue = NULL;
+    TESS_TRY(device->backend->queue_create(device->handle, &queue));
+    online->device = *device;
+    online->device.queue = queue;
+    return TESS_OK;
+}
+
+static tess_status take_all(tess_decode_online *online, const tess_decode_online_config *given)
 {
     tess_decode_online_config_init(&online->config, sizeof online->config);
     if (given) {
@@ -257,6 +268,7 @@ static tess_status fill(tess_decode_online *online, const tess_decode_online_con
     }
     TESS_TRY(tess_params_check(tess_decode_online_params(), &online->config));
     TESS_TRY(check_detector(online->detector));
+    TESS_TRY(take_device(online));
     TESS_TRY(take_rings(online));
     TESS_TRY(take_encodings(online));
     TESS_TRY(take_bins(online));
@@ -280,7 +292,7 @@ tess_status tess_decode_online_create(tess_context *ctx, const tess_decode_detec
     online->ctx = ctx;
     online->detector = detector;
     tess_blocks_init(&online->blocks, &ctx->heap);
-    const tess_status status = fill(online, config);
+    const tess_status status = take_all(online, config);
     if (status != TESS_OK) {
         tess_decode_online_destroy(online);
         return status;
@@ -297,6 +309,9 @@ void tess_decode_online_destroy(tess_decode_online *online)
     tess_context *ctx = online->ctx;
     if (online->helpers) {
         tess_de_online_stop(online);
+    }
+    if (online->device.queue) {
+        online->device.backend->queue_destroy(online->device.queue);
     }
     tess_blocks_free(&online->blocks);
     tess_heap_free(&ctx->heap, online, sizeof *online, TESS_TAG_RESULT);

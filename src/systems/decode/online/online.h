@@ -92,6 +92,7 @@ typedef struct online_slot {
 
 struct tess_decode_online {
     tess_context *ctx;
+    tess_device device; // with a queue of its own: other calls may run beside
     const tess_decode_detector *detector;
     tess_decode_online_config config;
     tess_blocks blocks;

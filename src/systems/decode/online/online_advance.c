@@ -136,8 +136,8 @@ static tess_status close_bin(tess_decode_online *online)
     TESS_TRY(tess_de_online_modify(online, left, slot->ll));
     const int64_t middle_ns = tess_now_ns();
     slot->bin.log_norm =
-        tess_de_hmm_step(d->hmm, d->discrete_transition, slot->ll, online->predicted,
-                         slot->posterior, slot->states, online->step_scratch);
+        tess_de_hmm_step(&online->device, d->hmm, d->discrete_transition, slot->ll,
+                         online->predicted, slot->posterior, slot->states, online->step_scratch);
     describe(online, slot);
     const int64_t end_ns = tess_now_ns();
     slot->bin.likelihood_s = 1e-9 * (double)(middle_ns - begin_ns);

@@ -115,9 +115,10 @@ static tess_status fit_all(tess_context *ctx, tess_decode_encoding *encoding, te
     return TESS_OK;
 }
 
-static tess_status fit(tess_context *ctx, tess_decode_encoding *encoding,
+static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                        const tess_de_selection *s)
 {
+    (void)device;
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
     tess_blocks *blocks = &encoding->blocks;
     glm_model *model = tess_blocks_alloc(blocks, 1, sizeof *model, "sorted-spikes model");
@@ -151,10 +152,11 @@ static void release(tess_decode_encoding *encoding)
     encoding->model = NULL; // all of it is in the encoding's blocks
 }
 
-static tess_status rows(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_de_row_spikes *spikes, double scale, tess_array *out,
-                        tess_decode_likelihood_report *report)
+static tess_status rows(tess_context *ctx, tess_device *device,
+                        const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
+                        double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
+    (void)device;
     (void)report;
     const glm_model *model = encoding->model;
     return tess_de_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
@@ -201,11 +203,13 @@ static tess_status local_block(void *arg, int64_t block, int32_t worker)
     return TESS_OK;
 }
 
-static tess_status local_rows(tess_context *ctx, const tess_decode_encoding *encoding,
+static tess_status local_rows(tess_context *ctx, tess_device *device,
+                              const tess_decode_encoding *encoding,
                               const tess_de_row_spikes *spikes, double scale,
                               const double *row_place, const double *const *spike_place,
                               tess_array *out, tess_decode_likelihood_report *report)
 {
+    (void)device;
     (void)spike_place; // counts of a bin meet the rate at its time
     (void)report;
     tess_blocks scratch;

@@ -106,8 +106,8 @@ static tess_status prepare(tess_de_em_run *r)
         return TESS_E_MEMORY;
     }
     TESS_TRY(hold_likelihood(r));
-    tess_de_em_identify(r->ctx, r->detector, &r->observation, &r->config, r->ctx->cpu.backend->name,
-                        &r->id);
+    tess_de_em_identify(r->ctx, r->detector, &r->observation, &r->config,
+                        r->desc.device->backend->name, &r->id);
     TESS_TRY(tess_de_em_open_work(r));
     TESS_TRY(tess_de_engine_create(r->ctx, &r->desc, &r->engine));
     return tess_de_em_go_on(r);
@@ -357,10 +357,12 @@ tess_status tess_decode_em_is_finished(tess_context *ctx, const tess_decode_dete
 {
     tess_error_clear();
     tess_de_em_run r = {.ctx = ctx};
+    tess_device *device = NULL;
     tess_identity id;
     *finished = 0;
     TESS_TRY(read_arguments(observation, config, &r));
-    tess_de_em_identify(ctx, detector, &r.observation, &r.config, ctx->cpu.backend->name, &id);
+    TESS_TRY(tess_de_engine_device(ctx, detector, &device));
+    tess_de_em_identify(ctx, detector, &r.observation, &r.config, device->backend->name, &id);
     const tess_status status =
         tess_work_is_finished(ctx, &id, path, r.config.checkpoint_dir, finished);
     tess_identity_free(&id);

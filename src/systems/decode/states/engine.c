@@ -74,6 +74,35 @@ static int any_nan(const tess_decode_position *position)
     return 0;
 }
 
+// Adds the stages of a list that are not there yet.
+static int64_t add_stages(int32_t *stages, int64_t n, const int32_t *more, int64_t n_more)
+{
+    for (int64_t k = 0; k < n_more; k++) {
+        bool is_new = true;
+        for (int64_t i = 0; i < n; i++) {
+            is_new &= stages[i] != more[k];
+        }
+        if (is_new) {
+            stages[n++] = more[k];
+        }
+    }
+    return n;
+}
+
+tess_status tess_de_engine_device(tess_context *ctx, const tess_decode_detector *detector,
+                                  tess_device **device)
+{
+    int32_t stages[16]; // decode has fewer
+    int64_t n = add_stages(stages, 0, tess_de_hmm_stages, 2);
+    for (int64_t i = 0; i < detector->n_encoding; i++) {
+        const tess_decode_encoding *encoding = detector->encodings[i];
+        if (encoding) {
+            n = add_stages(stages, n, encoding->ops->stages, encoding->ops->n_stage);
+        }
+    }
+    return tess_stage_choose(ctx, stages, n, "decoding", device);
+}
+
 tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *desc,
                                 tess_de_engine *engine)
 {
@@ -245,8 +274,8 @@ static tess_status bring_likelihood(tess_de_engine *e, int64_t first, int64_t co
     chunk->ll = ll;
     chunk->ll_dtype = dtype;
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.likelihood");
-    TESS_TRY(tess_de_likelihood_rows(e->ctx, e->desc.detector, e->desc.observation, e->has_nan,
-                                     first, count, ll, chunk->filtered, report));
+    TESS_TRY(tess_de_likelihood_rows(e->ctx, e->desc.device, e->desc.detector, e->desc.observation,
+                                     e->has_nan, first, count, ll, chunk->filtered, report));
     tess_span_end(&span, 0, 0);
     e->likelihood_s += seconds_since(begin_ns);
     return TESS_OK;
@@ -270,7 +299,7 @@ static tess_status filter(tess_de_engine *e, const tess_de_hmm_chunk *chunk,
 {
     const int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&e->ctx->tracer, "decode.filter");
-    TESS_TRY(tess_de_hmm_filter(e->ctx, e->desc.detector->hmm, chunk, carry));
+    TESS_TRY(tess_de_hmm_filter(e->ctx, e->desc.device, e->desc.detector->hmm, chunk, carry));
     tess_span_end(&span, 0, 0);
     e->filter_s += seconds_since(begin_ns);
     return TESS_OK;
@@ -382,8 +411,8 @@ static tess_status backward(tess_de_engine *engine, int64_t chunk)
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
     int64_t begin_ns = tess_now_ns();
     tess_span span = tess_span_begin(&engine->ctx->tracer, "decode.smooth");
-    TESS_TRY(
-        tess_de_hmm_smooth(engine->ctx, d->hmm, &work, chunk == engine->n_chunk - 1, engine->next));
+    TESS_TRY(tess_de_hmm_smooth(engine->ctx, desc->device, d->hmm, &work,
+                                chunk == engine->n_chunk - 1, engine->next));
     tess_span_end(&span, 0, 0);
     engine->smoother_s += seconds_since(begin_ns);
     begin_ns = tess_now_ns();

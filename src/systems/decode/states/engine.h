@@ -28,6 +28,7 @@ void tess_de_rows_of_array(const tess_array *array, tess_de_rows *rows);
 void tess_de_rows_of_memory(void *memory, int32_t dtype, int64_t width, tess_de_rows *rows);
 
 typedef struct tess_de_engine_desc {
+    tess_device *device; // by tess_de_engine_device()
     const tess_decode_detector *detector;
     const tess_decode_observation *observation; // only n_time is used with given_ll
     const double *design;                       // [n_time][n_coefficient] or NULL
@@ -100,6 +101,10 @@ typedef struct tess_de_engine {
     tess_watch watch;
 } tess_de_engine;
 
+// The device that has all stages of likelihood, filter and smoother.
+TESS_MUST_CHECK tess_status tess_de_engine_device(tess_context *ctx,
+                                                  const tess_decode_detector *detector,
+                                                  tess_device **device);
 // Checks everything, chooses chunks within the memory limit and takes the memory.
 TESS_MUST_CHECK tess_status tess_de_engine_create(tess_context *ctx,
                                                   const tess_de_engine_desc *desc,

@@ -109,7 +109,7 @@ static void place_cells(tess_de_hmm *hmm)
     m->n_scratch = at;
 }
 
-static tess_status fill(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_desc *desc)
+static tess_status link_all(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_desc *desc)
 {
     const int32_t n_state = desc->n_state;
     const int64_t n_pair = (int64_t)n_state * n_state;
@@ -142,7 +142,7 @@ static tess_status fill(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_d
         }
     }
     place_cells(hmm);
-    return ctx->cpu.backend->queue_create(ctx->cpu.handle, &hmm->queue);
+    return TESS_OK;
 }
 
 tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_hmm_desc *desc, tess_de_hmm **out)
@@ -153,10 +153,9 @@ tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_hmm_desc *desc, 
     if (!hmm) {
         return TESS_E_MEMORY;
     }
-    hmm->ctx = ctx;
     hmm->is_exact = desc->exact;
     tess_blocks_init(&hmm->blocks, &ctx->heap);
-    const tess_status status = fill(ctx, hmm, desc);
+    const tess_status status = link_all(ctx, hmm, desc);
     if (status != TESS_OK) {
         tess_de_hmm_destroy(hmm);
         return status;
@@ -170,12 +169,12 @@ void tess_de_hmm_destroy(tess_de_hmm *hmm)
     if (!hmm) {
         return;
     }
-    if (hmm->queue) {
-        hmm->ctx->cpu.backend->queue_destroy(hmm->queue);
-    }
+    tess_heap *heap = hmm->blocks.heap;
     tess_blocks_free(&hmm->blocks);
-    tess_heap_free(&hmm->ctx->heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
+    tess_heap_free(heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
 }
+
+const int32_t tess_de_hmm_stages[2] = {TESS_STAGE_DECODE_HMM_FILTER, TESS_STAGE_DECODE_HMM_SMOOTH};
 
 // Rows of a stage that are run at once: a cancelled call should not take seconds to end.
 static const int64_t ROWS_AT_ONCE = 4096;
@@ -195,13 +194,6 @@ size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm)
     const tess_hmm_model *m = &hmm->model;
     return (size_t)((1 + TESS_HMM_LANES) * m->n_scratch + tess_hmm_ahead_items(m) + ROWS_AT_ONCE) *
            sizeof(double);
-}
-
-tess_status tess_de_hmm_stage(const tess_de_hmm *hmm, int32_t stage, const void *args, size_t bytes)
-{
-    const tess_backend *backend = hmm->ctx->cpu.backend;
-    TESS_TRY(backend->enqueue(hmm->queue, stage, args, bytes));
-    return backend->finish(hmm->queue);
 }
 
 // Bytes before a row.
@@ -231,9 +223,9 @@ typedef struct stage_room {
     double *log_norm; // [ROWS_AT_ONCE]; NULL: of the filter only
 } stage_room;
 
-static tess_status filter_rows(const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk,
-                               int64_t first, int64_t n_row, const stage_room *room,
-                               tess_de_hmm_carry *carry)
+static tess_status filter_rows(tess_device *device, const tess_de_hmm *hmm,
+                               const tess_de_hmm_chunk *chunk, int64_t first, int64_t n_row,
+                               const stage_room *room, tess_de_hmm_carry *carry)
 {
     const tess_hmm_model *m = &hmm->model;
     const int64_t states = first * m->n_state;
@@ -254,12 +246,12 @@ static tess_status filter_rows(const tess_de_hmm *hmm, const tess_de_hmm_chunk *
         .predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL,
         .log_norm = room->log_norm,
         .ahead = room->ahead};
-    TESS_TRY(tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
+    TESS_TRY(tess_stage_run(device, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args));
     note_rows(room->log_norm, n_row, carry);
     return TESS_OK;
 }
 
-tess_status tess_de_hmm_filter(tess_context *ctx, const tess_de_hmm *hmm,
+tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                const tess_de_hmm_chunk *chunk, tess_de_hmm_carry *carry)
 {
     tess_blocks temporary;
@@ -274,15 +266,15 @@ tess_status tess_de_hmm_filter(tess_context *ctx, const tess_de_hmm *hmm,
         const int64_t left = chunk->n_row - first;
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
-            status = filter_rows(hmm, chunk, first, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE,
-                                 &room, carry);
+            status = filter_rows(device, hmm, chunk, first,
+                                 left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, &room, carry);
         }
     }
     tess_blocks_free(&temporary);
     return status;
 }
 
-tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
+tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                const tess_de_hmm_chunk *chunk, int is_last, double *next)
 {
     const tess_hmm_model *m = &hmm->model;
@@ -312,7 +304,7 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
             .lanes = room.lanes};
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
-            status = tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
+            status = tess_stage_run(device, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);
         }
         end = first;
     }
@@ -320,8 +312,9 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
     return status;
 }
 
-double tess_de_hmm_step(const tess_de_hmm *hmm, const double *transition, const float *ll,
-                        double *predicted, double *filtered, double *states, void *scratch)
+double tess_de_hmm_step(tess_device *device, const tess_de_hmm *hmm, const double *transition,
+                        const float *ll, double *predicted, double *filtered, double *states,
+                        void *scratch)
 {
     double log_norm = 0;
     const tess_stage_decode_hmm_filter args = {.model = &hmm->model,
@@ -336,6 +329,6 @@ double tess_de_hmm_step(const tess_de_hmm *hmm, const double *transition, const 
                                                .causal_states = states,
                                                .log_norm = &log_norm};
     const tess_status status =
-        tess_de_hmm_stage(hmm, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
+        tess_stage_run(device, TESS_STAGE_DECODE_HMM_FILTER, &args, sizeof args);
     return status == TESS_OK ? log_norm : (double)NAN;
 }

@@ -6,7 +6,7 @@
 #ifndef TESS_SYSTEMS_DECODE_HMM_H
 #define TESS_SYSTEMS_DECODE_HMM_H
 
-#include "runtime/context.h"
+#include "runtime/stage.h"
 #include "tessera/decode/detector.h"
 
 typedef struct tess_de_hmm tess_de_hmm;
@@ -50,25 +50,32 @@ typedef struct tess_de_hmm_carry {
     int64_t first_impossible; // -1: none
 } tess_de_hmm_carry;
 
-TESS_MUST_CHECK tess_status tess_de_hmm_filter(tess_context *ctx, const tess_de_hmm *hmm,
+// Filter and smoother run on a device that has both stages, the path on one that has its two.
+extern const int32_t tess_de_hmm_stages[2];
+extern const int32_t tess_de_hmm_path_stages[2];
+
+TESS_MUST_CHECK tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device,
+                                               const tess_de_hmm *hmm,
                                                const tess_de_hmm_chunk *chunk,
                                                tess_de_hmm_carry *carry);
 
 // next [N_s] f64: smoothed row after the chunk on entry (ignored when is_last), first smoothed row
 // of the chunk on return.
-TESS_MUST_CHECK tess_status tess_de_hmm_smooth(tess_context *ctx, const tess_de_hmm *hmm,
+TESS_MUST_CHECK tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device,
+                                               const tess_de_hmm *hmm,
                                                const tess_de_hmm_chunk *chunk, int is_last,
                                                double *next);
 
 // The whole most likely path (rule 4.3: backward scores, ties to the lowest index). ll of all rows.
-TESS_MUST_CHECK tess_status tess_de_hmm_path(tess_context *ctx, const tess_de_hmm *hmm,
-                                             const tess_de_hmm_chunk *chunk, const double *initial,
-                                             int64_t *path);
+TESS_MUST_CHECK tess_status tess_de_hmm_path(tess_context *ctx, tess_device *device,
+                                             const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk,
+                                             const double *initial, int64_t *path);
 
 // One filter step for the online decoder; no allocation. u = predicted * exp(ll - max); on return
 // filtered [N_s] and predicted for the next row. Returns the row's log norm.
-double tess_de_hmm_step(const tess_de_hmm *hmm, const double *transition, const float *ll,
-                        double *predicted, double *filtered, double *states, void *scratch);
+double tess_de_hmm_step(tess_device *device, const tess_de_hmm *hmm, const double *transition,
+                        const float *ll, double *predicted, double *filtered, double *states,
+                        void *scratch);
 size_t tess_de_hmm_scratch_bytes(const tess_de_hmm *hmm);
 // What filter and smoother take while they run, besides the caller's rows.
 size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm);

@@ -6,8 +6,6 @@
 #include "systems/decode/states/transition.h"
 
 struct tess_de_hmm {
-    tess_context *ctx;
-    tess_backend_queue *queue; // its own: an online decoder may run beside other calls
     tess_blocks blocks;
     int is_exact;
     tess_hmm_model model; // points to what follows
@@ -18,9 +16,5 @@ struct tess_de_hmm {
     tess_hmm_operator *forward;
     tess_hmm_operator *backward;
 };
-
-// Runs a stage on the processor and waits for it.
-TESS_MUST_CHECK tess_status tess_de_hmm_stage(const tess_de_hmm *hmm, int32_t stage,
-                                              const void *args, size_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 #include "systems/decode/states/detector.h"
 
 #include "base/status.h"
+#include "systems/decode/encoding/inputs.h"
 
 #include <string.h>
 
@@ -53,8 +54,8 @@ static void add_report(const tess_decode_likelihood_report *add,
     report->bin_scale = add->bin_scale;
 }
 
-static tess_status compute_block(tess_context *ctx, const tess_decode_detector *d,
-                                 const tess_de_columns *b,
+static tess_status compute_block(tess_context *ctx, tess_device *device,
+                                 const tess_decode_detector *d, const tess_de_columns *b,
                                  const tess_decode_observation *observation, int64_t first,
                                  int64_t n_row, void *out, tess_decode_likelihood_report *report)
 {
@@ -69,15 +70,17 @@ static tess_status compute_block(tess_context *ctx, const tess_decode_detector *
     const tess_decode_encoding *encoding = d->encodings[b->encoding];
     tess_decode_likelihood_report own = {.struct_size = sizeof own};
     if (b->kind == TESS_DE_COLUMNS_LOCAL) {
-        return tess_decode_local_log_likelihood(ctx, encoding, observation, first, n_row, &array,
-                                                &own);
+        return tess_de_likelihood(ctx, device, encoding, observation, first, n_row, true, &array,
+                                  &own);
     }
-    TESS_TRY(tess_decode_log_likelihood(ctx, encoding, observation, first, n_row, &array, &own));
+    TESS_TRY(
+        tess_de_likelihood(ctx, device, encoding, observation, first, n_row, false, &array, &own));
     add_report(&own, report);
     return TESS_OK;
 }
 
-tess_status tess_de_likelihood_rows(tess_context *ctx, const tess_decode_detector *detector,
+tess_status tess_de_likelihood_rows(tess_context *ctx, tess_device *device,
+                                    const tess_decode_detector *detector,
                                     const tess_decode_observation *observation, int has_nan,
                                     int64_t first, int64_t n_row, void *ll, void *scratch,
                                     tess_decode_likelihood_report *report)
@@ -91,8 +94,8 @@ tess_status tess_de_likelihood_rows(tess_context *ctx, const tess_decode_detecto
             continue;
         }
         const bool is_whole = b->n_column == width;
-        TESS_TRY(compute_block(ctx, detector, b, observation, first, n_row, is_whole ? ll : scratch,
-                               report));
+        TESS_TRY(compute_block(ctx, device, detector, b, observation, first, n_row,
+                               is_whole ? ll : scratch, report));
         if (!is_whole) {
             copy_columns(detector, n_row, b->n_column, scratch, b->n_column, 0, ll, b->first);
         }

@@ -14,6 +14,7 @@ static const uint64_t SHARE_OF_LIMIT = 4;
 
 typedef struct path_job {
     tess_context *ctx;
+    tess_device *device;
     const tess_de_hmm *hmm;
     const tess_de_hmm_chunk *chunk;
     tess_hmm_model model; // with logarithms
@@ -140,7 +141,7 @@ static tess_status score_block(path_job *job, int64_t block, double *scores)
                                                .scores = scores,
                                                .first = end};
     TESS_TRY(tess_context_check_cancel(job->ctx));
-    return tess_de_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_SCORES, &args, sizeof args);
+    return tess_stage_run(job->device, TESS_STAGE_DECODE_HMM_SCORES, &args, sizeof args);
 }
 
 // Follows the best next bins through a block; *at is the bin of the row before it.
@@ -165,7 +166,7 @@ static tess_status trace_block(const path_job *job, int64_t block, int64_t *at, 
                                               .scores = job->scores + (first - begin) * m->n_bin,
                                               .from = *at,
                                               .path = path + first};
-    TESS_TRY(tess_de_hmm_stage(job->hmm, TESS_STAGE_DECODE_HMM_TRACE, &args, sizeof args));
+    TESS_TRY(tess_stage_run(job->device, TESS_STAGE_DECODE_HMM_TRACE, &args, sizeof args));
     *at = path[end - 1];
     return TESS_OK;
 }
@@ -213,13 +214,16 @@ static tess_status find_path(path_job *job, const double *initial, int64_t *path
     return TESS_OK;
 }
 
-tess_status tess_de_hmm_path(tess_context *ctx, const tess_de_hmm *hmm,
+const int32_t tess_de_hmm_path_stages[2] = {TESS_STAGE_DECODE_HMM_SCORES,
+                                            TESS_STAGE_DECODE_HMM_TRACE};
+
+tess_status tess_de_hmm_path(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                              const tess_de_hmm_chunk *chunk, const double *initial, int64_t *path)
 {
     if (chunk->n_row == 0) {
         return TESS_OK;
     }
-    path_job job = {.ctx = ctx, .hmm = hmm, .chunk = chunk};
+    path_job job = {.ctx = ctx, .device = device, .hmm = hmm, .chunk = chunk};
     tess_blocks_init(&job.blocks, &ctx->heap);
     const tess_status status = find_path(&job, initial, path);
     tess_blocks_free(&job.blocks);

@@ -70,9 +70,11 @@ tess_status tess_de_predict_desc(tess_context *ctx, const tess_decode_detector *
                                  const tess_decode_predict_config *config,
                                  tess_decode_outputs *outputs, tess_de_engine_desc *desc)
 {
-    (void)ctx;
+    tess_device *device = NULL;
     TESS_TRY(check_arrays(detector, config, outputs, observation->n_time));
-    *desc = (tess_de_engine_desc){.detector = detector,
+    TESS_TRY(tess_de_engine_device(ctx, detector, &device));
+    *desc = (tess_de_engine_desc){.device = device,
+                                  .detector = detector,
                                   .observation = observation,
                                   .design = config->design,
                                   .n_chunk = config->n_chunk};
@@ -127,6 +129,8 @@ void tess_de_predict_finish(const tess_de_engine *engine, tess_decode_outputs *o
 // The most likely path needs the likelihood of all rows at once.
 static tess_status find_path(tess_context *ctx, const tess_de_engine_desc *desc, int64_t *path)
 {
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(ctx, tess_de_hmm_path_stages, 2, "path", &device));
     const tess_decode_detector *d = desc->detector;
     const tess_de_rows *ll = desc->given_ll.dtype != 0 ? &desc->given_ll : &desc->ll;
     const int64_t n_time = desc->observation->n_time;
@@ -147,7 +151,7 @@ static tess_status find_path(tess_context *ctx, const tess_de_engine_desc *desc,
         chunk.transition = transition;
         chunk.transition_stride = n_state * n_state;
     }
-    const tess_status status = tess_de_hmm_path(ctx, d->hmm, &chunk, d->initial, path);
+    const tess_status status = tess_de_hmm_path(ctx, device, d->hmm, &chunk, d->initial, path);
     tess_heap_free(&ctx->heap, transition, bytes, TESS_TAG_SCRATCH);
     return status;
 }

@@ -156,7 +156,8 @@ static tess_status write_spill(void *self, int64_t first, int64_t count, const v
 static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
 {
     tess_de_result *r = &run->result;
-    *desc = (tess_de_engine_desc){.detector = run->detector,
+    *desc = (tess_de_engine_desc){.device = run->device,
+                                  .detector = run->detector,
                                   .observation = &run->observation,
                                   .design = run->config.design,
                                   .n_chunk = run->config.n_chunk,
@@ -330,7 +331,7 @@ static void identify(tess_de_stream_run *run)
              tess_dtype_name((tess_dtype)run->config.dtype));
     tess_de_fingerprint_make(run->detector, &run->observation, run->config.design,
                              &run->fingerprint);
-    tess_identity_init(&run->id, run->ctx, "decode.predict", run->ctx->cpu.backend->name);
+    tess_identity_init(&run->id, run->ctx, "decode.predict", run->device->backend->name);
     tess_identity_add(&run->id, "settings were '*', are '*'", settings);
     tess_de_fingerprint_add(&run->fingerprint, &run->id);
     tess_identity_add_hash(&run->id, "the true positions differ from those of this run", truth);
@@ -454,6 +455,9 @@ tess_status tess_decode_stream(tess_context *ctx, const tess_decode_detector *de
         return TESS_E_MEMORY;
     }
     tess_status status = begin(ctx, detector, observation, config, run);
+    if (status == TESS_OK) {
+        status = tess_de_engine_device(ctx, detector, &run->device);
+    }
     if (status == TESS_OK) {
         identify(run);
         status = look_at_result(run);

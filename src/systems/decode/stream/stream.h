@@ -16,6 +16,7 @@
 
 typedef struct tess_de_stream_run {
     tess_context *ctx;
+    tess_device *device; // NULL: only a plan is made
     const tess_decode_detector *detector;
     tess_decode_observation observation;
     tess_decode_stream_config config;

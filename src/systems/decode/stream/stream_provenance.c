@@ -60,8 +60,8 @@ static void write_details(tess_json *json, const tess_de_stream_run *run)
     char now[32];
     tess_utc_text(now, sizeof now);
     tess_json_text(json, "command_line", tess_origin_command(ctx, run->config.command_line));
-    tess_json_text(json, "device", ctx->cpu.info.id);
-    tess_json_text(json, "device_name", ctx->cpu.info.name);
+    tess_json_text(json, "device", run->device->info.id);
+    tess_json_text(json, "device_name", run->device->info.name);
     tess_json_text(json, "isa", ctx->isa);
     tess_json_int(json, "threads", ctx->n_thread);
     tess_json_uint(json, "memory_limit_bytes", ctx->memory_limit_bytes);
