@@ -421,7 +421,7 @@ static void progress_is_told_and_can_stop(void **state)
         tess_decode_recording *recording = NULL;
         const tess_status status = tess_decode_simulate(ctx, &config, &recording);
         assert_int_equal(status, stop_after ? TESS_CANCELLED : TESS_OK);
-        assert_int_equal(w.n_call, stop_after ? 1 : 6);
+        assert_in_range(w.n_call, stop_after ? 1 : 2, stop_after ? 1 : 6); // every 50 ms at most
         assert_int_equal(w.total, 40);
         assert_int_equal(w.done, stop_after ? 8 : 40);
         tess_decode_recording_close(recording);

@@ -1,10 +1,7 @@
 // Simulated recordings: a period to train on, then one to decode.
 #include "systems/decode/recording/simulate.h"
 
-#include "base/clock.h"
 #include "base/status.h"
-
-static const double WATCHED_BYTES = 8 << 20; // less is made before anybody looks
 
 // Fewer training samples than this are no training.
 enum { LEAST_TRAINING = 1000 };
@@ -96,7 +93,9 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                   "fewer spikes, features or time bins, or raise the limit",
                   bytes / 1e9, (double)ctx->memory_limit_bytes / 1e9);
     }
-    const int64_t begin_ns = tess_now_ns();
+    tess_watch watch;
+    tess_watch_begin(&watch, ctx, "decode.simulate", "electrodes", 0, (uint64_t)bytes,
+                     TESS_STRATEGY_STANDARD);
     TESS_TRY(make_path(ctx, recording, (uint64_t)config->seed, &path));
     TESS_TRY(fill_positions(recording, &path));
     // A spike lies between two samples, so the last one of a period has none.
@@ -107,8 +106,7 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                              .first = 0,
                              .n = n_training - 1,
                              .n_total = size->encoding_spikes,
-                             .begin_ns = begin_ns,
-                             .is_watched = bytes > WATCHED_BYTES};
+                             .watch = &watch};
     TESS_TRY(tess_de_simulate_spikes(ctx, recording, &job, &info->training.spikes, NULL));
     job.first = n_training;
     job.n = size->n_time > 1 ? size->n_time - 1 : 1;

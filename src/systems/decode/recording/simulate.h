@@ -7,6 +7,7 @@
 #define TESS_SYSTEMS_DECODE_SIMULATE_H
 
 #include "base/rng.h"
+#include "runtime/watch.h"
 #include "systems/decode/recording/recording.h"
 
 #define TESS_DE_SIMULATE_HZ 500.0
@@ -108,9 +109,8 @@ typedef struct tess_de_spike_job {
     int64_t first;
     int64_t n;
     int64_t n_total;
-    uint32_t period;  // 0 training, 1 decoding
-    int64_t begin_ns; // of the simulation, for progress
-    int is_watched;   // large enough for progress calls
+    uint32_t period;   // 0 training, 1 decoding
+    tess_watch *watch; // over both periods
 } tess_de_spike_job;
 
 // unit, if not NULL, becomes the list of units [n_electrode] -> [n_spike].

@@ -4,7 +4,6 @@
 // spikes expected there, then one of the samples at which the animal represents that cell, then a
 // time within the sample. Each is a function of electrode and index, so electrodes are made on any
 // thread and a spike does not depend on the others.
-#include "base/clock.h"
 #include "base/status.h"
 #include "systems/decode/recording/simulate.h"
 
@@ -289,30 +288,6 @@ static tess_status share_out(draw_job *d, tess_decode_recording *recording,
     return TESS_OK;
 }
 
-static tess_status report(const draw_job *d, int64_t n_done)
-{
-    tess_context *ctx = d->ctx;
-    const int64_t done = d->job->period * d->job->n_electrode + n_done;
-    const int64_t total = 2 * d->job->n_electrode;
-    if (!ctx->progress || !d->job->is_watched) {
-        return TESS_OK;
-    }
-    const double elapsed_s = (double)(tess_now_ns() - d->job->begin_ns) * 1e-9;
-    const tess_progress progress = {.struct_size = sizeof progress,
-                                    .stage = "decode.simulate",
-                                    .unit = "electrodes",
-                                    .done = done,
-                                    .total = total,
-                                    .elapsed_s = elapsed_s,
-                                    .remaining_s =
-                                        elapsed_s * (double)(total - done) / (double)done,
-                                    .memory_bytes = atomic_load(&ctx->heap.now_bytes)};
-    if (ctx->progress(ctx->progress_user, &progress) != 0) {
-        TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
-    }
-    return TESS_OK;
-}
-
 // In rounds of a few electrodes per thread, so that progress can be told.
 static tess_status draw_in_rounds(draw_job *d)
 {
@@ -322,7 +297,8 @@ static tess_status draw_in_rounds(draw_job *d)
         const int64_t n = n_electrode - first < n_round ? n_electrode - first : n_round;
         d->first_electrode = first;
         TESS_TRY(tess_parallel_for(d->ctx->pool, n, draw_electrode, d));
-        TESS_TRY(report(d, first + n));
+        TESS_TRY(tess_watch_poll(d->job->watch, d->job->period * n_electrode + first + n,
+                                 2 * n_electrode));
     }
     return TESS_OK;
 }
