@@ -11,7 +11,7 @@
 
 enum {
     TEMPORARY = 28, // what ".tmp.<pid>.<random>" adds to a name
-    MAX_OUTPUT = 1023 - TEMPORARY
+    MAX_OUTPUT = 900 // bytes of a path: writers add names of their own
 };
 
 static int has_ending(const char *path, const char *ending, size_t n)

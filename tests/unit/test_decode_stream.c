@@ -362,7 +362,7 @@ static void test_plan_and_bad_arguments(void **state)
     assert_false(unit_exists(config.path));
     config.path = unit_path("plan.npz");
     assert_fails(tess_decode_stream(ctx, m.detector, &m.observation, &config, NULL),
-                 TESS_E_UNSUPPORTED, "results go to HDF5 files");
+                 TESS_E_ARGUMENT, "results go to HDF5 files");
     config.path = unit_path("plan.h5");
     config.resume = 1;
     assert_fails(tess_decode_stream(ctx, m.detector, &m.observation, &config, NULL),

@@ -40,6 +40,17 @@ uint64_t tess_de_result_bytes(const tess_de_result *result)
     return bytes;
 }
 
+void tess_de_folder_of(const char *path, char folder[TESS_DE_RESULT_PATH])
+{
+    snprintf(folder, TESS_DE_RESULT_PATH, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) {
+        slash[slash == folder ? 1 : 0] = '\0';
+    } else {
+        strcpy(folder, ".");
+    }
+}
+
 static tess_status sync_folder(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -120,11 +131,6 @@ static tess_status create_folder(tess_de_result *r, const char *provenance)
 
 static tess_status create_file(tess_de_result *r, const char *provenance)
 {
-    if (!r->format->lay_out) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "%s: results go to HDF5 files (.h5) or folders of .npy files (no suffix)",
-                  r->path);
-    }
     unlink(r->work_path); // a killed run's: the file is to be a new one
     return r->format->lay_out(&r->ctx->host, r->work_path, r->layout, r->n_item, provenance);
 }
@@ -232,12 +238,8 @@ tess_status tess_de_result_create(tess_de_result *result, const char *work_path,
     TESS_TRY(write_true_position(result));
     // The names, too, must outlive a crash that a checkpoint outlives.
     char folder[TESS_DE_RESULT_PATH];
-    snprintf(folder, sizeof folder, "%s", work_path);
-    char *slash = strrchr(folder, '/');
-    if (slash) {
-        slash[slash == folder ? 1 : 0] = '\0';
-    }
-    TESS_TRY(sync_folder(slash ? folder : "."));
+    tess_de_folder_of(work_path, folder);
+    TESS_TRY(sync_folder(folder));
     return result->is_folder ? sync_folder(work_path) : TESS_OK;
 }
 
@@ -327,6 +329,12 @@ static void close_items(tess_de_result *r)
     }
 }
 
+static bool is_ours(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".json") == 0);
+}
+
 // Removes a folder of ours: .npy and .json files, and itself if nothing else is in it.
 static void remove_folder(const char *path)
 {
@@ -335,8 +343,7 @@ static void remove_folder(const char *path)
         return;
     }
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        const char *dot = strrchr(entry->d_name, '.');
-        if (dot && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".json") == 0)) {
+        if (is_ours(entry->d_name)) {
             unlinkat(dirfd(folder), entry->d_name, 0);
         }
     }
@@ -344,26 +351,72 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-// A folder cannot replace another in one step: the old one steps aside first.
-static tess_status name_folder(tess_de_result *r, int overwrite)
+tess_status tess_de_result_check_folder(const char *path)
 {
-    TESS_TRY(sync_folder(r->work_path));
-    char aside[TESS_DE_RESULT_PATH + 64];
-    snprintf(aside, sizeof aside, "%s.tmp.%ld.00000000", r->path, (long)getpid());
-    const bool has_old = access(r->path, F_OK) == 0;
-    if (has_old && !overwrite) {
-        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", r->path);
+    char stranger[256] = "";
+    bool is_result = false;
+    bool is_empty = true;
+    DIR *folder = opendir(path);
+    if (!folder) {
+        TESS_FAIL(TESS_E_CREATE, "%s: cannot be replaced by a folder of results: %s", path,
+                  strerror(errno));
     }
-    if (has_old && rename(r->path, aside) != 0) {
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        is_empty = false;
+        is_result = is_result || strcmp(entry->d_name, "provenance.json") == 0;
+        if (!is_ours(entry->d_name)) {
+            snprintf(stranger, sizeof stranger, "%s", entry->d_name);
+        }
+    }
+    closedir(folder);
+    if (!is_empty && (!is_result || stranger[0])) {
+        TESS_FAIL(TESS_E_EXISTS,
+                  "%s: is a folder with other things than a result (%s); choose "
+                  "another name",
+                  path, stranger[0] ? stranger : "no provenance.json");
+    }
+    return TESS_OK;
+}
+
+// Where the two cannot change places in one step, the old folder steps aside first. Its name is not
+// that of a temporary: after a crash in between it is all there is.
+static tess_status step_aside(const tess_de_result *r)
+{
+    char aside[TESS_DE_RESULT_PATH + 64];
+    snprintf(aside, sizeof aside, "%s.old.%ld", r->path, (long)getpid());
+    if (rename(r->path, aside) != 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot move the old folder aside: %s", r->path,
                   strerror(errno));
     }
     const tess_status status = tess_file_rename(r->work_path, r->path, 1);
-    if (has_old && status == TESS_OK) {
+    if (status == TESS_OK) {
         remove_folder(aside);
-    } else if (has_old) {
+    } else {
         (void)rename(aside, r->path);
     }
+    return status;
+}
+
+static tess_status name_folder(const tess_de_result *r, int overwrite)
+{
+    TESS_TRY(sync_folder(r->work_path));
+    if (access(r->path, F_OK) != 0) {
+        return tess_file_rename(r->work_path, r->path, 1);
+    }
+    if (!overwrite) {
+        TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", r->path);
+    }
+    TESS_TRY(tess_de_result_check_folder(r->path));
+    if (renameat2(AT_FDCWD, r->work_path, AT_FDCWD, r->path, RENAME_EXCHANGE) != 0) {
+        return step_aside(r);
+    }
+    char folder[TESS_DE_RESULT_PATH];
+    tess_de_folder_of(r->path, folder);
+    const tess_status status = sync_folder(folder);
+    remove_folder(r->work_path); // the old one
     return status;
 }
 

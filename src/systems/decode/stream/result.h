@@ -84,6 +84,11 @@ void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows 
 TESS_MUST_CHECK tess_status tess_de_result_put(tess_de_result *result, const char *name,
                                                const void *data);
 TESS_MUST_CHECK tess_status tess_de_result_sync(tess_de_result *result);
+// TESS_E_EXISTS if the folder of this name holds anything but a result: replacing it would take
+// that away, too.
+TESS_MUST_CHECK tess_status tess_de_result_check_folder(const char *path);
+// The folder a path lies in.
+void tess_de_folder_of(const char *path, char folder[TESS_DE_RESULT_PATH]);
 // Durable under its final name.
 TESS_MUST_CHECK tess_status tess_de_result_commit(tess_de_result *result, int overwrite);
 // Removes what was not committed.

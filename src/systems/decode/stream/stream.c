@@ -26,9 +26,11 @@ void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t st
 
 static tess_status check_config(const tess_decode_stream_config *config)
 {
-    if (!config->path || !config->path[0] || strlen(config->path) > 900) {
-        TESS_FAIL(TESS_E_ARGUMENT, "path: is %s; the name of the result is needed",
-                  !config->path || !config->path[0] ? "empty" : "too long");
+    if (!config->path || !config->path[0]) {
+        TESS_FAIL(TESS_E_ARGUMENT, "path: is empty; the name of the result is needed");
+    }
+    if (strlen(config->path) > 900) {
+        TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", config->path);
     }
     if (config->dtype != TESS_F32 && config->dtype != TESS_F64) {
         TESS_FAIL(TESS_E_DTYPE, "dtype: results are f32 or f64");
@@ -59,7 +61,7 @@ static tess_status name_result(tess_de_stream_run *run)
     }
     TESS_TRY(tess_format_for_writing(run->ctx, r->path, &r->format));
     if (!r->format->lay_out) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
+        TESS_FAIL(TESS_E_ARGUMENT,
                   "%s: results go to HDF5 files (.h5) or to folders of .npy files (a name without "
                   "suffix)",
                   r->path);
@@ -105,23 +107,12 @@ static uint64_t spill_bytes(const tess_de_stream_run *run)
     return needs_spill(run) ? (uint64_t)run->observation.n_time * run->spill.row_bytes : 0;
 }
 
-static void folder_of(const char *path, char folder[TESS_DE_RESULT_PATH])
-{
-    snprintf(folder, TESS_DE_RESULT_PATH, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (!slash) {
-        snprintf(folder, TESS_DE_RESULT_PATH, ".");
-    } else {
-        slash[slash == folder ? 1 : 0] = '\0';
-    }
-}
-
 // Said before hours of work. On resume the file has most of its blocks already.
 static tess_status check_disk(tess_de_stream_run *run)
 {
     char folder[TESS_DE_RESULT_PATH];
     struct statvfs disk;
-    folder_of(run->result.path, folder);
+    tess_de_folder_of(run->result.path, folder);
     if (statvfs(folder, &disk) != 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot write there: %s", folder, strerror(errno));
     }
@@ -191,18 +182,20 @@ static dev_t device_of(const char *path)
 
 // What is being written lies in the checkpoint folder, or beside the result where that is another
 // file system or there is no folder: naming it must not copy it.
-static void choose_work_path(const tess_de_stream_run *run, char path[TESS_DE_RESULT_PATH])
+static tess_status choose_work_path(const tess_de_stream_run *run, char path[TESS_DE_RESULT_PATH])
 {
     const tess_de_result *r = &run->result;
     char folder[TESS_DE_RESULT_PATH];
-    folder_of(r->path, folder);
+    tess_de_folder_of(r->path, folder);
     if (!tess_work_is_kept(&run->work)) {
-        snprintf(path, TESS_DE_RESULT_PATH, "%.900s.tmp.%ld.00000001", r->path, (long)getpid());
-    } else if (device_of(folder) == device_of(run->work.folder)) {
+        return tess_temp_name(r->path, path, TESS_DE_RESULT_PATH);
+    }
+    if (device_of(folder) == device_of(run->work.folder)) {
         tess_work_path(&run->work, r->is_folder ? "partial" : "partial.h5", path);
     } else {
         snprintf(path, TESS_DE_RESULT_PATH, "%.900s.partial", r->path);
     }
+    return TESS_OK;
 }
 
 static tess_status open_spill(tess_de_stream_run *run)
@@ -213,8 +206,7 @@ static tess_status open_spill(tess_de_stream_run *run)
     if (tess_work_is_kept(&run->work)) {
         tess_work_path(&run->work, "filtered.rows", run->spill_path);
     } else {
-        snprintf(run->spill_path, sizeof run->spill_path, "%.900s.tmp.%ld.00000002",
-                 run->result.path, (long)getpid());
+        TESS_TRY(tess_temp_name(run->result.path, run->spill_path, sizeof run->spill_path));
     }
     TESS_TRY(tess_de_result_open(run->spill_path, !run->work.is_found, 0600, &run->spill.fd));
     if (!tess_work_is_kept(&run->work)) {
@@ -238,7 +230,7 @@ static tess_status go_on(tess_de_stream_run *run, const char *work_path)
 static tess_status open_result(tess_de_stream_run *run)
 {
     char work_path[TESS_DE_RESULT_PATH];
-    choose_work_path(run, work_path);
+    TESS_TRY(choose_work_path(run, work_path));
     if (run->work.is_found) {
         return go_on(run, work_path);
     }
@@ -342,6 +334,8 @@ static void identify(tess_de_stream_run *run)
 // the way.
 static tess_status look_at_result(tess_de_stream_run *run)
 {
+    const tess_decode_recording_info *recording = run->config.recording;
+    TESS_TRY(tess_file_check_distinct(recording ? recording->path : NULL, run->result.path));
     if (run->config.resume) {
         TESS_TRY(tess_work_is_finished(run->ctx, &run->id, run->result.path,
                                        run->config.checkpoint_dir, &run->report.was_finished));
@@ -355,7 +349,7 @@ static tess_status look_at_result(tess_de_stream_run *run)
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
                   run->result.path);
     }
-    return TESS_OK;
+    return run->result.is_folder ? tess_de_result_check_folder(run->result.path) : TESS_OK;
 }
 
 static tess_status check_found(void *self, const tess_checkpoint *found, const char *path)
