@@ -318,7 +318,7 @@ FIELD(tess_autoreject_fit_config, folds, 96);
 FIELD(tess_autoreject_fit_config, eeg_origin, 104);
 FIELD(tess_autoreject_fit_config, checkpoint_dir, 112);
 FIELD(tess_autoreject_fit_config, resume, 120);
-FIELD(tess_autoreject_fit_config, reserved, 124);
+FIELD(tess_autoreject_fit_config, keep_finished, 124);
 FIELD(tess_autoreject_fit_config, checkpoint_every_s, 128);
 SIZE(tess_autoreject_type_fit, 112);
 FIELD(tess_autoreject_type_fit, struct_size, 0);

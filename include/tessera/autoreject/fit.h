@@ -43,8 +43,10 @@ typedef struct tess_autoreject_fit_config {
     const double *eeg_origin; /* [3] centre the spline positions are taken from; NULL: 0, 0, 0 */
     const char *checkpoint_dir; /* NULL: none */
     int32_t resume;             /* 1: continue from checkpoint_dir if it holds this very fit */
-    int32_t reserved;
-    double checkpoint_every_s; /* 60; 0: after every tile */
+    int32_t keep_finished;      /* 1: the checkpoint of a finished fit stays, and a resume gives the
+                                   model at once; for callers that remove it with
+                                   tess_checkpoint_clear() when their results are on the disk */
+    double checkpoint_every_s;  /* 60; 0: after every tile */
 } tess_autoreject_fit_config;
 
 TESS_API void tess_autoreject_fit_config_init(tess_autoreject_fit_config *config,

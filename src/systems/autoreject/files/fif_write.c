@@ -1,8 +1,8 @@
 // Epochs written as FIF, in parts below 2 GiB that appear together.
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/watch.h"
 #include "systems/autoreject/files/fif_out.h"
-#include "systems/autoreject/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ typedef struct writer {
     double *samples; // [chunk_epochs][n_chan][n_time]
     uint8_t *bytes;  // one row as it is stored
     double *cal;     // [n_chan]
-    tess_ar_progress progress;
+    tess_watch progress;
     int64_t n_written;
 } writer;
 
@@ -180,7 +180,7 @@ static tess_status copy_samples(writer *w, tess_ar_fif_out *out, int64_t first, 
         while (k + count < n && count < w->chunk_epochs && kept[k + count] == kept[k] + count) {
             count++;
         }
-        TESS_TRY(tess_ar_progress_poll(&w->progress, w->n_written, w->n_kept));
+        TESS_TRY(tess_watch_poll(&w->progress, w->n_written, w->n_kept));
         TESS_TRY(
             tess_autoreject_epochs_read(w->ctx, w->epochs, kept[k], count, NULL, 0, w->samples));
         if (w->config->edit) {
@@ -458,8 +458,8 @@ tess_status tess_ar_fif_write_parts(tess_context *ctx, tess_autoreject_epochs *e
         w.cal[c] = source ? source->cal[c] : 1;
     }
     if (status == TESS_OK) {
-        tess_ar_progress_begin(&w.progress, ctx, "autoreject.write", "epochs", 0,
-                               (uint64_t)w.n_kept * (uint64_t)n_chan * row_bytes, true);
+        tess_watch_begin(&w.progress, ctx, "autoreject.write", "epochs", 0,
+                         (uint64_t)w.n_kept * (uint64_t)n_chan * row_bytes, TESS_STRATEGY_CHUNKED);
         status = write_all(&w);
     }
     tess_heap_free(&ctx->heap, w.cal, cal_bytes, TESS_TAG_IO);

@@ -4,8 +4,8 @@
 #include "base/struct_read.h"
 #include "runtime/origin.h"
 #include "runtime/spool.h"
+#include "runtime/watch.h"
 #include "systems/autoreject/files/recording.h"
-#include "systems/autoreject/progress.h"
 #include "tessera/io.h"
 
 #include <errno.h>
@@ -74,9 +74,10 @@ static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
                              double *samples, const target *to)
 {
     const int64_t n_epoch = epochs->info.n_epoch;
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, ctx, "autoreject.write", "epochs", 0,
-                           (uint64_t)(to->n_kept * to->epoch_samples) * sizeof(double), true);
+    tess_watch progress;
+    tess_watch_begin(&progress, ctx, "autoreject.write", "epochs", 0,
+                     (uint64_t)(to->n_kept * to->epoch_samples) * sizeof(double),
+                     TESS_STRATEGY_CHUNKED);
     int64_t n_done = 0;
     for (int64_t e = 0; e < n_epoch;) {
         int64_t n = 0;
@@ -87,7 +88,7 @@ static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
             e++;
             continue;
         }
-        TESS_TRY(tess_ar_progress_poll(&progress, n_done, to->n_kept));
+        TESS_TRY(tess_watch_poll(&progress, n_done, to->n_kept));
         TESS_TRY(tess_autoreject_epochs_read(ctx, epochs, e, n, NULL, 0, samples));
         if (config->edit) {
             TESS_TRY(config->edit(config->user, e, n, samples));
@@ -96,7 +97,7 @@ static tess_status copy_runs(tess_context *ctx, tess_autoreject_epochs *epochs,
         e += n;
         n_done += n;
     }
-    return tess_ar_progress_poll(&progress, n_done, to->n_kept);
+    return tess_watch_poll(&progress, n_done, to->n_kept);
 }
 
 static tess_status copy_epochs(tess_context *ctx, tess_autoreject_epochs *epochs,

@@ -1,9 +1,9 @@
 // The global objective at every threshold: one order of the epochs, prefix sums over it.
 #include "base/checked.h"
 #include "base/status.h"
+#include "runtime/watch.h"
 #include "stage/autoreject_global.h"
 #include "systems/autoreject/global/global.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
 
 #include <math.h>
@@ -123,10 +123,10 @@ static void add_groups(double *errors, int64_t n_group, int64_t n)
 
 static tess_status add_tiles(tess_ar_store *store, global_curves *c)
 {
-    tess_ar_progress progress;
+    tess_watch progress;
     const uint64_t bytes = (uint64_t)store->n_tile * store->tile_items * sizeof(double);
-    tess_ar_progress_begin(&progress, c->ctx, "autoreject.global", "tiles", 0, bytes,
-                           store->scratch_fd >= 0);
+    tess_watch_begin(&progress, c->ctx, "autoreject.global", "tiles", 0, bytes,
+                     tess_ar_store_strategy(store));
     tess_stage_autoreject_global args = {.order = c->order,
                                          .folds = c->folds,
                                          .first = c->first,
@@ -141,7 +141,7 @@ static tess_status add_tiles(tess_ar_store *store, global_curves *c)
     const double flops = 5.0 * (double)c->first[c->n_fold] * (double)store->n_chan * TESS_AR_TILE *
                          (c->train ? 2 : 1);
     for (int64_t k = 0; k < store->n_tile; k++) {
-        TESS_TRY(tess_ar_progress_poll(&progress, k, store->n_tile));
+        TESS_TRY(tess_watch_poll(&progress, k, store->n_tile));
         TESS_TRY(tess_ar_store_tile(store, k, &args.x));
         tess_span span = tess_span_begin(&c->ctx->tracer, "autoreject.global");
         TESS_TRY(tess_ar_run_stage(c->ctx, TESS_STAGE_AUTOREJECT_GLOBAL, &args, sizeof args));
@@ -151,7 +151,7 @@ static tess_status add_tiles(tess_ar_store *store, global_curves *c)
     if (c->train) {
         add_groups(c->train, c->n_group, c->first[c->n_fold]);
     }
-    return tess_ar_progress_poll(&progress, store->n_tile, store->n_tile);
+    return tess_watch_poll(&progress, store->n_tile, store->n_tile);
 }
 
 // With the samples rearranged in memory or in a file, whatever the limit leaves room for.

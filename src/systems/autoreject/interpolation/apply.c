@@ -135,8 +135,7 @@ static tess_status run_batch(repair_run *run, int64_t end)
     return tess_ar_run_stage(run->ctx, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args);
 }
 
-static tess_status run_batches(repair_run *run, tess_ar_progress *progress, int64_t done,
-                               int64_t total)
+static tess_status run_batches(repair_run *run, tess_watch *progress, int64_t done, int64_t total)
 {
     const repair_list *list = &run->list;
     while (run->first < list->n_repair) {
@@ -144,15 +143,14 @@ static tess_status run_batches(repair_run *run, tess_ar_progress *progress, int6
         TESS_TRY(run_batch(run, end));
         run->first = end;
         if (progress) {
-            TESS_TRY(tess_ar_progress_poll(progress, done + list->epoch[end - 1] + 1, total));
+            TESS_TRY(tess_watch_poll(progress, done + list->epoch[end - 1] + 1, total));
         }
     }
     return TESS_OK;
 }
 
 // Room for the weights of any batch, and for each worker's work.
-static tess_status run_list(repair_run *run, tess_ar_progress *progress, int64_t done,
-                            int64_t total)
+static tess_status run_list(repair_run *run, tess_watch *progress, int64_t done, int64_t total)
 {
     tess_heap *heap = &run->ctx->heap;
     int64_t most = 0; // bad channels of a batch
@@ -181,7 +179,7 @@ static tess_status run_list(repair_run *run, tess_ar_progress *progress, int64_t
 }
 
 tess_status tess_ar_repair_samples(tess_context *ctx, tess_ar_repairer *repairer,
-                                   const tess_ar_samples *samples, tess_ar_progress *progress,
+                                   const tess_ar_samples *samples, tess_watch *progress,
                                    int64_t done, int64_t total)
 {
     repair_run run = {.ctx = ctx, .repairer = repairer, .samples = samples};

@@ -2,8 +2,8 @@
 #ifndef TESS_AUTOREJECT_APPLY_H
 #define TESS_AUTOREJECT_APPLY_H
 
+#include "runtime/watch.h"
 #include "systems/autoreject/interpolation/repair.h"
-#include "systems/autoreject/progress.h"
 
 typedef struct tess_ar_samples {
     double *x; // [n_epoch][.][width], last axis contiguous, strides in items
@@ -23,7 +23,7 @@ typedef struct tess_ar_samples {
 // all of them are.
 TESS_MUST_CHECK tess_status tess_ar_repair_samples(tess_context *ctx, tess_ar_repairer *repairer,
                                                    const tess_ar_samples *samples,
-                                                   tess_ar_progress *progress, int64_t done,
+                                                   tess_watch *progress, int64_t done,
                                                    int64_t total);
 
 #endif

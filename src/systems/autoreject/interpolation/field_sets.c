@@ -1,7 +1,7 @@
 #include "systems/autoreject/interpolation/field_sets.h"
 
 #include "base/status.h"
-#include "systems/autoreject/progress.h"
+#include "runtime/watch.h"
 
 #include <string.h>
 
@@ -111,13 +111,14 @@ static tess_status compute(const tess_ar_field_sets *sets, const uint64_t *words
 static tess_status compute_all(const tess_ar_field_sets *sets, const uint64_t *words, int64_t n_set,
                                double *const *to)
 {
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, sets->field.ctx, "autoreject.mapping", "sets", 0,
-                           (uint64_t)(n_set * sets->field.n) * (uint64_t)sets->field.n * 8, false);
+    tess_watch progress;
+    tess_watch_begin(&progress, sets->field.ctx, "autoreject.mapping", "sets", 0,
+                     (uint64_t)(n_set * sets->field.n) * (uint64_t)sets->field.n * 8,
+                     TESS_STRATEGY_LARGE);
     for (int64_t i = 0; i < n_set; i += SETS_AT_ONCE) {
         const int64_t count = n_set - i < SETS_AT_ONCE ? n_set - i : SETS_AT_ONCE;
         TESS_TRY(compute(sets, words + i * sets->n_word, count, to + i));
-        TESS_TRY(tess_ar_progress_poll(&progress, i + count, n_set));
+        TESS_TRY(tess_watch_poll(&progress, i + count, n_set));
     }
     return TESS_OK;
 }

@@ -78,7 +78,7 @@ static void collect(const tess_autoreject_sensors *sensors, const uint8_t *is_pi
 
 static tess_status repair_group(tess_context *ctx, const tess_autoreject_sensors *sensors,
                                 const tess_autoreject_interpolation_config *config, const group *g,
-                                const uint8_t *bad, tess_array *x, tess_ar_progress *progress)
+                                const uint8_t *bad, tess_array *x, tess_watch *progress)
 {
     tess_ar_repairer *repairer = NULL;
     TESS_TRY(tess_ar_repairer_create(ctx, sensors, g->channels, g->n, config, &repairer));
@@ -113,9 +113,9 @@ tess_status tess_autoreject_interpolate(tess_context *ctx, const tess_autoreject
     }
     group g = {.channels = lists, .rows = (int32_t *)(lists + n)};
     uint8_t *is_picked = (uint8_t *)(g.rows + n);
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, ctx, "autoreject.repair", "epochs", 0,
-                           (uint64_t)tess_array_items(x) * sizeof(double), false);
+    tess_watch progress;
+    tess_watch_begin(&progress, ctx, "autoreject.repair", "epochs", 0,
+                     (uint64_t)tess_array_items(x) * sizeof(double), TESS_STRATEGY_LARGE);
     tess_status status = check_marks(sensors, picks, n_pick, bad, x->shape[0], is_picked);
     for (int is_meg = 0; status == TESS_OK && is_meg < 2; is_meg++) {
         collect(sensors, is_picked, bad, x->shape[0], is_meg == 1, &g);

@@ -1,23 +1,32 @@
 // A fit: for each type of channel, one pass over the samples, thresholds, the local search.
 #include "base/clock.h"
 #include "base/status.h"
-#include "systems/autoreject/local/fit_journal.h"
+#include "runtime/work.h"
+#include "systems/autoreject/epochs/identity.h"
+#include "systems/autoreject/local/fit_state.h"
 #include "systems/autoreject/local/local.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { READ = 0, THRESHOLDS = 1, LOCAL = 2, ALL = 3 }; // of info.seconds
+// Where a group stands, of its work as a whole, after reading and after its thresholds.
+static const double READ_SHARE = 0.05;
+static const double LOCAL_SHARE = 0.6;
 
 typedef struct fit {
     tess_context *ctx;
     tess_ar_setup setup;
     tess_autoreject_model *model;
-    tess_ar_fit_journal journal;
+    tess_identity id;
+    tess_work work;
+    tess_ar_fit_state found; // of the checkpoint to go on from
     // Of the group at work.
     int64_t group;
+    int64_t n_note; // characters of the notes before it
     int32_t phase;
+    int64_t n_tile_all; // of the search at work
     tess_ar_memory_plan plan;
     tess_ar_repairer *repairer;
     const double *leave_one_out;
@@ -27,6 +36,27 @@ typedef struct fit {
 static void add_seconds(fit *f, int part, int64_t begin_ns)
 {
     f->model->info.seconds[part] += (double)(tess_now_ns() - begin_ns) * 1e-9;
+}
+
+// The samples of each group.
+static const char *const FILES[] = {
+    "samples.0.tiles", "samples.1.tiles", "samples.2.tiles", "samples.3.tiles",
+    "samples.4.tiles", "samples.5.tiles", "samples.6.tiles", NULL};
+_Static_assert(sizeof FILES / sizeof *FILES == TESS_AUTOREJECT_N_SOLVABLE + 1, "one a group");
+
+// share: of the group's work that is done.
+static void save(fit *f, tess_ar_fit_mark mark, const tess_ar_store *store, const void *search,
+                 double share)
+{
+    const tess_ar_group *groups = f->setup.groups;
+    double done = mark.group < f->setup.n_group ? share * (double)groups[mark.group].n_chan : 0;
+    for (int64_t g = 0; g < mark.group; g++) {
+        done += (double)groups[g].n_chan;
+    }
+    mark.n_note = f->n_note;
+    tess_ar_fit_state state = {
+        .setup = &f->setup, .model = f->model, .mark = mark, .store = store, .search = search};
+    tess_work_save(&f->work, done / (double)f->setup.n_pick, tess_ar_fit_state_write, &state);
 }
 
 static bool can_predict(const fit *f)
@@ -55,34 +85,31 @@ static tess_status open_repairer(fit *f)
 // Peak-to-peaks of an earlier run; the samples themselves lie in its file.
 static tess_status reopen_store(fit *f, const tess_ar_store_request *request)
 {
-    const size_t bytes = (size_t)f->journal.mark.n_delta * sizeof(double);
+    const size_t bytes = (size_t)f->found.mark.n_delta * sizeof(double);
     TESS_TRY(tess_ar_store_reopen(f->ctx, request, &f->store));
-    TESS_TRY(tess_checkpoint_get(&f->journal.found, "delta", f->store.delta, bytes));
-    if (f->store.delta_augmented) {
-        TESS_TRY(
-            tess_checkpoint_get(&f->journal.found, "deltaaug", f->store.delta_augmented, bytes));
-    }
-    return TESS_OK;
+    TESS_TRY(tess_checkpoint_get(&f->work.found, "delta", f->store.delta, bytes));
+    return f->store.delta_augmented
+               ? tess_checkpoint_get(&f->work.found, "deltaaug", f->store.delta_augmented, bytes)
+               : TESS_OK;
 }
 
 // What was read again must be what the checkpoint was made of.
 static tess_status compare_samples(fit *f)
 {
-    const tess_ar_fit_mark *mark = &f->journal.mark;
-    const size_t bytes = (size_t)mark->n_delta * sizeof(double);
+    const size_t bytes = (size_t)f->found.mark.n_delta * sizeof(double);
     if (bytes == 0) {
         return TESS_OK;
     }
     double *delta = tess_heap_alloc(&f->ctx->heap, bytes, TESS_TAG_SCRATCH, "peak-to-peaks");
     tess_status status = delta ? TESS_OK : TESS_E_MEMORY;
     if (status == TESS_OK) {
-        status = tess_checkpoint_get(&f->journal.found, "delta", delta, bytes);
+        status = tess_checkpoint_get(&f->work.found, "delta", delta, bytes);
     }
     if (status == TESS_OK && memcmp(delta, f->store.delta, bytes) != 0) {
         status = tess_error_set(TESS_E_MISMATCH,
                                 "%s: the samples differ from those of this run; remove the folder "
                                 "to start afresh",
-                                f->journal.path);
+                                f->work.newest);
     }
     tess_heap_free(&f->ctx->heap, delta, bytes, TESS_TAG_SCRATCH);
     return status;
@@ -90,48 +117,56 @@ static tess_status compare_samples(fit *f)
 
 static bool is_resumed(const fit *f)
 {
-    return f->journal.is_found && f->journal.mark.group == f->group;
+    return f->work.is_found && f->found.mark.group == f->group;
 }
 
 static tess_status open_store(fit *f)
 {
     const tess_ar_group *group = &f->setup.groups[f->group];
+    const bool is_kept = tess_work_is_kept(&f->work);
+    char path[1024];
+    tess_work_path(&f->work, FILES[f->group], path);
     const tess_ar_store_request request = {.epochs = f->setup.epochs,
                                            .channels = group->channels,
                                            .n_chan = group->n_chan,
                                            .leave_one_out = f->leave_one_out,
-                                           .folder = f->journal.is_kept ? f->journal.folder : NULL,
+                                           .folder = is_kept ? f->work.folder : NULL,
                                            .memory_bytes = f->plan.store_bytes,
-                                           .kept_path =
-                                               f->journal.is_kept ? f->journal.samples_path : NULL};
-    if (is_resumed(f) && f->journal.mark.has_file) {
+                                           .kept_path = is_kept ? path : NULL};
+    if (is_resumed(f) && f->found.mark.has_file) {
         return reopen_store(f, &request);
     }
     TESS_TRY(tess_ar_store_create(f->ctx, &request, &f->store));
     if (is_resumed(f)) {
         return compare_samples(f);
     }
-    const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_READ};
-    return f->journal.is_kept && f->store.scratch_fd >= 0
-               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, NULL)
-               : TESS_OK;
+    if (is_kept && f->store.scratch_fd >= 0) {
+        const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_READ};
+        save(f, mark, &f->store, NULL, READ_SHARE);
+    }
+    return TESS_OK;
 }
 
 // After every tile of a search.
 static tess_status keep(void *user, int64_t n_tile_done, const void *state, size_t bytes)
 {
     fit *f = user;
+    const bool is_local = f->phase == TESS_AR_FIT_LOCAL;
+    const double begin = is_local ? LOCAL_SHARE : READ_SHARE;
+    const double end = is_local || f->setup.thresholds_only ? 1 : LOCAL_SHARE;
     const tess_ar_fit_mark mark = {
         .group = f->group, .phase = f->phase, .tiles = n_tile_done, .state_bytes = (int64_t)bytes};
-    return tess_ar_fit_journal_is_due(&f->journal)
-               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, state)
-               : TESS_OK;
+    if (tess_work_is_due(&f->work, false)) {
+        save(f, mark, &f->store, state,
+             begin + (end - begin) * (double)n_tile_done / (double)f->n_tile_all);
+    }
+    return TESS_OK;
 }
 
 // The state to go on from in this phase; NULL: from the start. Free it with the mark's size.
 static tess_status take_state(fit *f, void **state)
 {
-    const tess_ar_fit_mark *mark = &f->journal.mark;
+    const tess_ar_fit_mark *mark = &f->found.mark;
     *state = NULL;
     if (!is_resumed(f) || mark->phase != f->phase || mark->state_bytes == 0) {
         return TESS_OK;
@@ -141,7 +176,7 @@ static tess_status take_state(fit *f, void **state)
     if (!*state) {
         return TESS_E_MEMORY;
     }
-    return tess_checkpoint_get(&f->journal.found, "state", *state, (size_t)mark->state_bytes);
+    return tess_checkpoint_get(&f->work.found, "state", *state, (size_t)mark->state_bytes);
 }
 
 static tess_status take_thresholds(fit *f, const tess_ar_threshold_result *result)
@@ -159,8 +194,8 @@ static tess_status take_thresholds(fit *f, const tess_ar_threshold_result *resul
 static tess_status find_thresholds(fit *f)
 {
     f->phase = TESS_AR_FIT_THRESHOLDS;
-    if (is_resumed(f) && f->journal.mark.phase == TESS_AR_FIT_LOCAL) {
-        return tess_ar_fit_journal_restore(&f->journal, f->group, false, f->model);
+    if (is_resumed(f) && f->found.mark.phase == TESS_AR_FIT_LOCAL) {
+        return tess_ar_fit_state_restore(&f->found, &f->work.found, f->group, false);
     }
     const tess_autoreject_fit_config *config = &f->setup.config;
     void *state = NULL;
@@ -173,11 +208,12 @@ static tess_status find_thresholds(fit *f)
         .n_split = config->n_split,
         .seed = (uint32_t)config->seed,
         .memory_bytes = f->plan.search_bytes,
-        .keep = f->journal.is_kept ? keep : NULL,
+        .keep = keep,
         .user = f,
+        .n_tile_all = &f->n_tile_all,
         .resume_state = state,
-        .resume_bytes = state ? (size_t)f->journal.mark.state_bytes : 0,
-        .resume_tiles = state ? f->journal.mark.tiles : 0};
+        .resume_bytes = state ? (size_t)f->found.mark.state_bytes : 0,
+        .resume_tiles = state ? f->found.mark.tiles : 0};
     tess_ar_threshold_result result = {0};
     if (status == TESS_OK) {
         status = tess_ar_search_thresholds(f->ctx, &request, &result);
@@ -186,7 +222,7 @@ static tess_status find_thresholds(fit *f)
         status = take_thresholds(f, &result);
         tess_ar_threshold_result_destroy(&result);
     }
-    tess_heap_free(&f->ctx->heap, state, (size_t)f->journal.mark.state_bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(&f->ctx->heap, state, (size_t)f->found.mark.state_bytes, TESS_TAG_SCRATCH);
     return status;
 }
 
@@ -230,12 +266,12 @@ static tess_status search_pairs(fit *f, const int8_t *labels, const int64_t *cou
                                            .folds = s->folds,
                                            .n_fold = s->n_fold,
                                            .memory_bytes = f->plan.search_bytes,
-                                           .keep = f->journal.is_kept ? keep : NULL,
+                                           .keep = keep,
                                            .user = f,
                                            .resume_state = state,
                                            .resume_bytes =
-                                               state ? (size_t)f->journal.mark.state_bytes : 0,
-                                           .resume_tiles = state ? f->journal.mark.tiles : 0};
+                                               state ? (size_t)f->found.mark.state_bytes : 0,
+                                           .resume_tiles = state ? f->found.mark.tiles : 0};
     tess_ar_local_result result = {.loss = loss};
     TESS_TRY(tess_ar_local_search(f->ctx, &request, &result));
     take_choice(f, &result);
@@ -252,24 +288,16 @@ static tess_status find_pair(fit *f)
     int64_t *counts = tess_blocks_alloc(&memory, n_epoch, sizeof *counts, "votes");
     void *state = NULL;
     f->phase = TESS_AR_FIT_LOCAL;
+    f->n_tile_all = f->store.n_tile;
     tess_status status = labels && counts ? take_state(f, &state) : TESS_E_MEMORY;
     if (status == TESS_OK) {
         tess_ar_votes(f->store.delta, f->model->types[f->group].thresholds, n_epoch, n_chan, labels,
                       counts);
         status = search_pairs(f, labels, counts, state);
     }
-    tess_heap_free(&f->ctx->heap, state, (size_t)f->journal.mark.state_bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(&f->ctx->heap, state, (size_t)f->found.mark.state_bytes, TESS_TAG_SCRATCH);
     tess_blocks_free(&memory);
     return status;
-}
-
-// Between the searches: thresholds are worth keeping.
-static tess_status keep_thresholds(fit *f)
-{
-    const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_LOCAL};
-    return !is_resumed(f) && tess_ar_fit_journal_is_due(&f->journal)
-               ? tess_ar_fit_journal_save(&f->journal, mark, &f->store, NULL)
-               : TESS_OK;
 }
 
 static tess_status fit_group(fit *f)
@@ -284,32 +312,51 @@ static tess_status fit_group(fit *f)
     TESS_TRY(find_thresholds(f));
     add_seconds(f, THRESHOLDS, begin_ns);
     if (!f->setup.thresholds_only) {
-        TESS_TRY(keep_thresholds(f));
+        if (!is_resumed(f) && tess_work_is_due(&f->work, true)) {
+            const tess_ar_fit_mark mark = {.group = f->group, .phase = TESS_AR_FIT_LOCAL};
+            save(f, mark, &f->store, NULL, LOCAL_SHARE);
+        }
         begin_ns = tess_now_ns();
         TESS_TRY(find_pair(f));
         add_seconds(f, LOCAL, begin_ns);
     }
-    if (f->journal.is_kept && f->group + 1 < f->setup.n_group) {
-        const tess_ar_fit_mark mark = {.group = f->group + 1};
-        return tess_ar_fit_journal_save(&f->journal, mark, NULL, NULL);
-    }
     return TESS_OK;
+}
+
+// The last one too if its result is to outlive the call.
+static void keep_group(fit *f)
+{
+    f->n_note = (int64_t)f->model->notes.used;
+    if (!tess_work_is_kept(&f->work) ||
+        (f->group + 1 == f->setup.n_group && !f->setup.config.keep_finished)) {
+        return;
+    }
+    char path[1024];
+    save(f, (tess_ar_fit_mark){.group = f->group + 1}, NULL, NULL, 0);
+    if (f->work.n_failed == 0) { // no checkpoint speaks of the samples any more
+        tess_work_path(&f->work, FILES[f->group], path);
+        unlink(path);
+    }
 }
 
 static tess_status fit_groups(fit *f)
 {
+    if (f->work.is_found) {
+        TESS_TRY(tess_ar_fit_state_restore_notes(&f->found, &f->work.found));
+    }
+    f->n_note = (int64_t)f->model->notes.used;
     for (f->group = 0; f->group < f->setup.n_group; f->group++) {
-        tess_status status = TESS_OK;
-        if (f->journal.is_found && f->journal.mark.group > f->group) {
-            status = tess_ar_fit_journal_restore(&f->journal, f->group, true, f->model);
-        } else {
-            status = fit_group(f);
-            tess_ar_store_close(&f->store);
-            tess_ar_repairer_destroy(f->repairer);
-            f->repairer = NULL;
-            tess_ar_fit_journal_forget(&f->journal);
+        if (f->work.is_found && f->found.mark.group > f->group) {
+            TESS_TRY(tess_ar_fit_state_restore(&f->found, &f->work.found, f->group, true));
+            continue;
         }
+        const tess_status status = fit_group(f);
+        tess_ar_store_close(&f->store);
+        tess_ar_repairer_destroy(f->repairer);
+        f->repairer = NULL;
         TESS_TRY(status);
+        tess_work_forget(&f->work);
+        keep_group(f);
     }
     return TESS_OK;
 }
@@ -370,6 +417,50 @@ static tess_status check_memory(const fit *f)
     return TESS_OK;
 }
 
+// What tells this fit from others.
+static tess_status identify(fit *f)
+{
+    const tess_ar_setup *s = &f->setup;
+    const tess_param_table *const table = tess_autoreject_fit_params();
+    const void *const config = &s->config;
+    tess_hash grids = {0, 0};
+    tess_hash folds = {0, 0};
+    tess_hash_mix(&grids, s->consensus, (size_t)s->n_consensus * sizeof *s->consensus);
+    tess_hash_mix(&grids, s->n_interpolate, (size_t)s->n_n_interpolate * sizeof *s->n_interpolate);
+    tess_hash_mix(&folds, s->folds, s->folds ? (size_t)(s->n_fold * s->epochs->info.n_epoch) : 0);
+    tess_identity_init(&f->id, f->ctx, "autoreject.fit", f->ctx->cpu.backend->name);
+    tess_identity_add_settings(&f->id, s->thresholds_only ? "thresholds" : "fit", &table, &config,
+                               1, NULL);
+    tess_identity_add_hash(&f->id, "consensus or n_interpolate differ from those of this run",
+                           grids);
+    tess_identity_add_hash(&f->id, "the folds differ from those of this run", folds);
+    tess_hash origin = {0, 0};
+    if (s->config.eeg_origin) {
+        tess_hash_mix(&origin, s->config.eeg_origin, 3 * sizeof *s->config.eeg_origin);
+    }
+    tess_identity_add_hash(&f->id, "eeg_origin differs from that of this run", origin);
+    return tess_ar_identity_add_epochs(&f->id, f->ctx, s->epochs, s->picks, s->n_pick);
+}
+
+static tess_status open_work(fit *f)
+{
+    const tess_autoreject_fit_config *config = &f->setup.config;
+    const tess_work_config work = {.name = "autoreject.fit",
+                                   .what = "run",
+                                   .folder = config->checkpoint_dir,
+                                   .resume = config->resume,
+                                   .every_s = config->checkpoint_every_s,
+                                   .keep = 1,
+                                   .files = FILES,
+                                   .check = tess_ar_fit_state_check,
+                                   .self = &f->found};
+    f->found = (tess_ar_fit_state){.setup = &f->setup, .model = f->model};
+    if (config->checkpoint_dir) {
+        TESS_TRY(identify(f));
+    }
+    return tess_work_open(f->ctx, &work, &f->id, &f->work);
+}
+
 static tess_status run(fit *f, tess_autoreject_epochs *epochs,
                        const tess_autoreject_fit_config *config, bool thresholds_only)
 {
@@ -379,9 +470,15 @@ static tess_status run(fit *f, tess_autoreject_epochs *epochs,
     TESS_TRY(describe_model(f));
     TESS_TRY(tess_ar_model_origin(
         f->model, thresholds_only ? "autoreject.thresholds" : "autoreject.fit", epochs->info.path));
-    TESS_TRY(tess_ar_fit_journal_open(f->ctx, &f->setup, f->model, &f->journal));
+    TESS_TRY(open_work(f));
     TESS_TRY(fit_groups(f));
-    tess_ar_fit_journal_finish(&f->journal);
+    if (!f->setup.config.keep_finished) {
+        tess_work_end(&f->work);
+    }
+    TESS_TRY(fit_groups(f));
+    if (!f->setup.config.keep_finished) {
+        tess_work_end(&f->work);
+    }
     add_seconds(f, ALL, begin_ns);
     return f->model->notes.no_memory ? tess_error_set(TESS_E_MEMORY, "notes: out of memory")
                                      : TESS_OK;
@@ -393,10 +490,11 @@ static tess_status fit_model(tess_context *ctx, tess_autoreject_epochs *epochs,
 {
     tess_error_clear();
     *out = NULL;
-    fit f = {.ctx = ctx, .store = {.scratch_fd = -1}, .journal = {.lock_fd = -1}};
+    fit f = {.ctx = ctx, .store = {.scratch_fd = -1}};
     TESS_TRY(tess_ar_model_new(ctx, &f.model));
     const tess_status status = run(&f, epochs, config, thresholds_only);
-    tess_ar_fit_journal_close(&f.journal);
+    tess_work_close(&f.work);
+    tess_identity_free(&f.id);
     tess_ar_setup_free(&f.setup);
     if (status != TESS_OK) {
         tess_autoreject_model_destroy(f.model);

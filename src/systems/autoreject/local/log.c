@@ -1,11 +1,11 @@
 // The reject log: made from a model, from a caller's table, saved and loaded.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/watch.h"
 #include "stage/autoreject.h"
 #include "systems/autoreject/local/bins.h"
 #include "systems/autoreject/local/model.h"
 #include "systems/autoreject/local/setup.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
 
 #include <math.h>
@@ -186,14 +186,14 @@ static tess_status read_delta(votes *v)
         tess_blocks_alloc(&v->memory, info->n_epoch * v->n, sizeof *v->delta, "peak-to-peaks");
     double *samples = tess_heap_alloc(&v->ctx->heap, bytes, TESS_TAG_TILE, "a block of epochs");
     tess_status status = v->delta && samples ? TESS_OK : TESS_E_MEMORY;
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, v->ctx, "autoreject.log", "epochs", 0,
-                           (uint64_t)info->n_epoch * epoch_bytes, true);
+    tess_watch progress;
+    tess_watch_begin(&progress, v->ctx, "autoreject.log", "epochs", 0,
+                     (uint64_t)info->n_epoch * epoch_bytes, TESS_STRATEGY_CHUNKED);
     for (int64_t e = 0; status == TESS_OK && e < info->n_epoch; e += block) {
         const int64_t count = block < info->n_epoch - e ? block : info->n_epoch - e;
         status = block_delta(v, e, count, samples);
         if (status == TESS_OK) {
-            status = tess_ar_progress_poll(&progress, e + count, info->n_epoch);
+            status = tess_watch_poll(&progress, e + count, info->n_epoch);
         }
     }
     tess_heap_free(&v->ctx->heap, samples, bytes, TESS_TAG_TILE);

@@ -1,8 +1,8 @@
 // The local search: squared errors of every cell, tile by tile, and the choice.
+#include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
 #include "systems/autoreject/local/bins.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
 
 #include <math.h>
@@ -267,12 +267,12 @@ static tess_status go_over_tiles(search *s)
         memcpy(s->total, q->resume_state, state_bytes);
         done = q->resume_tiles;
     }
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, s->ctx, "autoreject.local", "tiles", done,
-                           (uint64_t)store->n_tile * store->tile_items * sizeof(double),
-                           store->scratch_fd >= 0);
+    tess_watch progress;
+    tess_watch_begin(&progress, s->ctx, "autoreject.local", "tiles", done,
+                     (uint64_t)store->n_tile * store->tile_items * sizeof(double),
+                     tess_ar_store_strategy(store));
     while (done < store->n_tile) {
-        TESS_TRY(tess_ar_progress_poll(&progress, done, store->n_tile));
+        TESS_TRY(tess_watch_poll(&progress, done, store->n_tile));
         const int64_t n = least(s->group, store->n_tile - done);
         const double *x = NULL;
         TESS_TRY(tess_ar_store_tiles(store, done, n, &x));
@@ -286,7 +286,7 @@ static tess_status go_over_tiles(search *s)
             TESS_TRY(q->keep(q->user, done, s->total, state_bytes));
         }
     }
-    return tess_ar_progress_poll(&progress, done, store->n_tile);
+    return tess_watch_poll(&progress, done, store->n_tile);
 }
 
 // No cell is left: says which rule removed them.

@@ -200,9 +200,9 @@ static tess_status fill_array(transform *t, tess_array *out)
     int64_t block = (int64_t)(BLOCK_BYTES / epoch_bytes);
     block = block < 1 ? 1 : block;
     double *at = out->data;
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, t->ctx, "autoreject.transform", "epochs", 0,
-                           (uint64_t)n_epoch * epoch_bytes, false);
+    tess_watch progress;
+    tess_watch_begin(&progress, t->ctx, "autoreject.transform", "epochs", 0,
+                     (uint64_t)n_epoch * epoch_bytes, TESS_STRATEGY_LARGE);
     for (int64_t e = 0; e < n_epoch;) {
         int64_t n = 0;
         while (e + n < n_epoch && n < block && !t->drop[e + n]) {
@@ -214,7 +214,7 @@ static tess_status fill_array(transform *t, tess_array *out)
             at += n * epoch_items;
         }
         e += n > 0 ? n : 1;
-        TESS_TRY(tess_ar_progress_poll(&progress, e, n_epoch));
+        TESS_TRY(tess_watch_poll(&progress, e, n_epoch));
     }
     return TESS_OK;
 }

@@ -1,8 +1,8 @@
 // One pass over the epochs: how well every channel agrees with its prediction.
 #include "base/status.h"
 #include "runtime/pipeline.h"
+#include "runtime/watch.h"
 #include "stage/autoreject_ransac.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/ransac/ransac.h"
 #include "systems/autoreject/run_stage.h"
 
@@ -20,7 +20,7 @@ static const double WORK_OF_MEDIAN = 60;
 typedef struct pass {
     ransac *r;
     tess_autoreject_ransac_result *result;
-    tess_ar_progress progress;
+    tess_watch progress;
     int64_t n_epoch;
     int64_t n_time;
     int64_t batch;           // epochs
@@ -184,7 +184,7 @@ static tess_status write_nothing(void *self, int64_t k, int32_t slot)
 static tess_status poll(void *self, int64_t k)
 {
     pass *p = self;
-    return tess_ar_progress_poll(&p->progress, k * p->batch, p->n_epoch);
+    return tess_watch_poll(&p->progress, k * p->batch, p->n_epoch);
 }
 
 static tess_status refuse_nonfinite(const pass *p)
@@ -220,7 +220,7 @@ static tess_status run(pass *p)
     for (int64_t c = 0; p->result->bad && c < p->r->n_chan; c++) {
         p->result->bad[c] = (double)p->n_bad[c] > p->r->config.unbroken_time * (double)p->n_epoch;
     }
-    return tess_ar_progress_poll(&p->progress, p->n_epoch, p->n_epoch);
+    return tess_watch_poll(&p->progress, p->n_epoch, p->n_epoch);
 }
 
 // Epochs of a batch: enough work, not too much memory.
@@ -268,9 +268,9 @@ tess_status tess_ar_ransac_correlate(ransac *r, tess_autoreject_ransac_result *r
     p.n_bad = (int64_t *)(p.power + n_row);
     p.samples[0] = (double *)(p.n_bad + r->n_chan);
     p.samples[1] = p.samples[0] + slot_items;
-    tess_ar_progress_begin(&p.progress, r->ctx, "autoreject.ransac", "epochs", 0,
-                           (uint64_t)(p.n_epoch * r->n_chan * p.n_time) * sizeof(double),
-                           !r->epochs->array.data);
+    tess_watch_begin(&p.progress, r->ctx, "autoreject.ransac", "epochs", 0,
+                     (uint64_t)(p.n_epoch * r->n_chan * p.n_time) * sizeof(double),
+                     r->epochs->array.data ? TESS_STRATEGY_LARGE : TESS_STRATEGY_CHUNKED);
     const tess_status status = run(&p);
     tess_heap_free(heap, buffer, bytes, TESS_TAG_TILE);
     return status;

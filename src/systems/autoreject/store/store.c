@@ -104,7 +104,7 @@ static tess_status open_scratch(tess_ar_store *store, const tess_ar_store_reques
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", path);
     }
     store->scratch_fd = request->kept_path
-                            ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                            ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
                             : mkostemp(path, O_CLOEXEC);
     if (store->scratch_fd < 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot create the file of rearranged samples: %s", path,

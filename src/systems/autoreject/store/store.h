@@ -10,6 +10,7 @@
 
 #include "systems/autoreject/epochs/epochs.h"
 #include "systems/autoreject/interpolation/repair.h"
+#include "tessera/run.h"
 
 enum { TESS_AR_TILE = 16 };
 
@@ -55,6 +56,12 @@ TESS_MUST_CHECK tess_status tess_ar_store_reopen(tess_context *ctx,
                                                  const tess_ar_store_request *request,
                                                  tess_ar_store *out);
 void tess_ar_store_close(tess_ar_store *store);
+
+// How the tiles lie, for those who watch.
+static inline tess_strategy tess_ar_store_strategy(const tess_ar_store *store)
+{
+    return store->scratch_fd >= 0 ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_LARGE;
+}
 
 // Tile k: [n_epoch][n_chan][TESS_AR_TILE], valid until the next call. Asks for the next one and
 // gives back those before when the tiles lie in a file; TESS_E_IO where it cannot be read.

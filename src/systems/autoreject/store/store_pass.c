@@ -2,8 +2,8 @@
 
 #include "base/file.h"
 #include "runtime/pipeline.h"
+#include "runtime/watch.h"
 #include "stage/autoreject_local.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ typedef struct pass {
     tess_context *ctx;
     tess_ar_store *store;
     const tess_ar_store_request *request;
-    tess_ar_progress progress;
+    tess_watch progress;
     int64_t block_epochs;
     int64_t epoch_items;
     int32_t n_slot;
@@ -200,7 +200,7 @@ static tess_status write_block(void *self, int64_t block, int32_t slot)
 static tess_status poll(void *self, int64_t block)
 {
     pass *p = self;
-    return tess_ar_progress_poll(&p->progress, block * p->block_epochs, p->store->n_epoch);
+    return tess_watch_poll(&p->progress, block * p->block_epochs, p->store->n_epoch);
 }
 
 static tess_status refuse_nonfinite(const pass *p)
@@ -245,7 +245,7 @@ static tess_status run(pass *p)
     if (p->n_bad_epoch > 0) {
         return refuse_nonfinite(p);
     }
-    return tess_ar_progress_poll(&p->progress, n_epoch, n_epoch);
+    return tess_watch_poll(&p->progress, n_epoch, n_epoch);
 }
 
 // The parts of the memory of a pass.
@@ -281,9 +281,9 @@ tess_status tess_ar_store_pass(tess_ar_store *store, const tess_ar_store_request
         return TESS_E_MEMORY;
     }
     share_out(&p, memory, is_file);
-    tess_ar_progress_begin(&p.progress, store->ctx, "autoreject.read", "epochs", 0,
-                           (uint64_t)store->n_epoch * (uint64_t)p.epoch_items * sizeof(double),
-                           is_file);
+    tess_watch_begin(&p.progress, store->ctx, "autoreject.read", "epochs", 0,
+                     (uint64_t)store->n_epoch * (uint64_t)p.epoch_items * sizeof(double),
+                     is_file ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_LARGE);
     const tess_status status = run(&p);
     tess_heap_free(heap, memory, bytes, TESS_TAG_TILE);
     return status;

@@ -3,9 +3,9 @@
 
 #include "base/status.h"
 #include "numerics/order.h"
+#include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_threshold.h"
-#include "systems/autoreject/progress.h"
 #include "systems/autoreject/run_stage.h"
 
 #include <string.h>
@@ -176,7 +176,7 @@ static tess_status pass_tiles(const ar_pass *pass, int64_t k, int64_t n_tile)
 
 // Tiles are counted over all passes: done is where to go on.
 static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64_t done,
-                            tess_ar_progress *progress)
+                            tess_watch *progress)
 {
     ar_search *search = pass->search;
     const tess_ar_threshold_request *request = search->request;
@@ -189,7 +189,7 @@ static tess_status run_pass(ar_pass *pass, int64_t number, int64_t n_pass, int64
     }
     for (int64_t k = done > begin ? done - begin : 0; k < n_tile;) {
         const int64_t n = n_tile - k < search->batch ? n_tile - k : search->batch;
-        TESS_TRY(tess_ar_progress_poll(progress, begin + k, n_pass * n_tile));
+        TESS_TRY(tess_watch_poll(progress, begin + k, n_pass * n_tile));
         TESS_TRY(pass_tiles(pass, k, n));
         k += n;
         if (k == n_tile) {
@@ -212,10 +212,13 @@ static tess_status run_passes(ar_search *search, tess_ar_splitter *splitter)
         (request->n_split + search->split_group - 1) / search->split_group;
     const int64_t n_pass = n_chan_group * n_split_group;
     const int64_t done = request->resume_state ? request->resume_tiles : 0;
-    tess_ar_progress progress;
-    tess_ar_progress_begin(&progress, search->ctx, "autoreject.thresholds", "tiles", done,
-                           (uint64_t)store->n_tile * store->tile_items * sizeof(double),
-                           store->scratch_fd >= 0);
+    tess_watch progress;
+    tess_watch_begin(&progress, search->ctx, "autoreject.thresholds", "tiles", done,
+                     (uint64_t)store->n_tile * store->tile_items * sizeof(double),
+                     tess_ar_store_strategy(store));
+    if (request->n_tile_all) {
+        *request->n_tile_all = n_pass * store->n_tile;
+    }
     for (int64_t number = 0; number < n_pass; number++) {
         ar_pass pass = {.search = search,
                         .first_chan = number % n_chan_group * search->chan_group,
@@ -231,7 +234,7 @@ static tess_status run_passes(ar_search *search, tess_ar_splitter *splitter)
             TESS_TRY(run_pass(&pass, number, n_pass, done, &progress));
         }
     }
-    return tess_ar_progress_poll(&progress, n_pass * store->n_tile, n_pass * store->n_tile);
+    return tess_watch_poll(&progress, n_pass * store->n_tile, n_pass * store->n_tile);
 }
 
 static tess_status search_all(ar_search *search, tess_ar_threshold_result *out)
