@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "runtime/budget.h"
 #include "runtime/source.h"
+#include "runtime/stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,7 +109,8 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     const uint64_t held = request->source ? tess_source_held_bytes(request->source) : 0;
     const uint64_t base =
         (strict || resident < spare ? resident : spare) + request->fixed_bytes + held;
-    const uint64_t per_item = held_per_item(plan, in_memory && ctx->device->shares_host_memory);
+    const uint64_t per_item =
+        held_per_item(plan, in_memory && tess_plan_device(plan, ctx)->shares_host_memory);
     info->limit_bytes = ctx->memory_limit_bytes;
     info->n_slot = SLOTS;
 
@@ -139,11 +141,31 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     return TESS_OK;
 }
 
+static tess_status choose_device(tess_context *ctx, tess_plan *plan)
+{
+    const tess_plan_ops *ops = plan->ops;
+    if (ops->n_stage > 0) {
+        tess_device *device = NULL;
+        TESS_TRY(tess_stage_choose(ctx, ops->stages, ops->n_stage, ops->name, &device));
+        plan->is_on_cpu = device == &ctx->cpu;
+        return TESS_OK;
+    }
+    plan->is_on_cpu = true;
+    if (ctx->device != &ctx->cpu && !ctx->device_is_auto) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "device '%s' has no stages for %s, which runs on the CPU alone; use --device cpu "
+                  "(device=\"cpu\")",
+                  ctx->device->info.id, ops->name);
+    }
+    return TESS_OK;
+}
+
 static tess_status fill_plan(tess_context *ctx, const tess_plan_request *request, tess_plan *plan)
 {
     plan->heap = &ctx->heap;
     plan->ops = request->ops;
     plan->out = request->out;
+    TESS_TRY(choose_device(ctx, plan));
     plan->info.struct_size = sizeof plan->info;
     plan->info.n_item = request->out.shape[0];
     TESS_TRY(item_bytes_of(&plan->out, &plan->out_item_bytes));

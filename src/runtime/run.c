@@ -38,6 +38,7 @@ typedef struct block {
 struct tess_run {
     tess_context *ctx;
     const tess_plan *plan;
+    tess_device *device;
     tess_source *source;
     tess_sink *sink;
     tess_run_config config;
@@ -45,8 +46,8 @@ struct tess_run {
     char *command_line;
 
     slot slots[4];
-    block host;
-    block device;
+    block host_block;
+    block device_block;
     tess_identity id;
     tess_work work;
     tess_run_tiles tiles;
@@ -72,7 +73,7 @@ static bool reads_into_buffers(const tess_run *run)
     if (!run->source) {
         return false;
     }
-    return !tess_source_get_info(run->source)->is_mapped || !run->ctx->device->shares_host_memory;
+    return !tess_source_get_info(run->source)->is_mapped || !run->device->shares_host_memory;
 }
 
 // Bytes one slot needs of the run's two blocks.
@@ -88,7 +89,7 @@ static slot_bytes bytes_of_slot(const tess_run *run)
     const size_t items = (size_t)run->plan->info.items_per_tile;
     const size_t in = items * (size_t)run->plan->in_item_bytes;
     const size_t out = items * (size_t)run->plan->out_item_bytes;
-    const bool on_device = !run->ctx->device->shares_host_memory;
+    const bool on_device = !run->device->shares_host_memory;
     return (slot_bytes){.host_in = reads_into_buffers(run) ? in : 0,
                         .host_out = out,
                         .device_in = on_device ? in : 0,
@@ -102,7 +103,7 @@ static size_t cost_of(size_t bytes)
 
 static tess_status open_block(tess_run *run, tess_space space, size_t bytes, block *out)
 {
-    const tess_device *device = run->ctx->device;
+    const tess_device *device = run->device;
     if (bytes == 0) {
         return TESS_OK;
     }
@@ -116,7 +117,7 @@ static tess_status open_block(tess_run *run, tess_space space, size_t bytes, blo
 static void close_block(tess_run *run, block *b)
 {
     if (b->base) {
-        const tess_device *device = run->ctx->device;
+        const tess_device *device = run->device;
         tess_arena_close(&b->arena);
         device->backend->memory_free(device->handle, b->space, b->base, b->bytes);
     }
@@ -125,23 +126,23 @@ static void close_block(tess_run *run, block *b)
 // One block per memory space, cut into the buffers of all slots for the whole run.
 static tess_status make_slots(tess_run *run)
 {
-    const tess_device *device = run->ctx->device;
+    const tess_device *device = run->device;
     const slot_bytes bytes = bytes_of_slot(run);
     const size_t n_slot = (size_t)run->plan->info.n_slot;
     // Devices other than the CPU want host memory that they can reach by themselves.
     const tess_space space = device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_PINNED;
     TESS_TRY(open_block(run, space, n_slot * (cost_of(bytes.host_in) + cost_of(bytes.host_out)),
-                        &run->host));
+                        &run->host_block));
     TESS_TRY(open_block(run, TESS_SPACE_DEVICE,
                         n_slot * (cost_of(bytes.device_in) + cost_of(bytes.device_out)),
-                        &run->device));
+                        &run->device_block));
     for (size_t i = 0; i < n_slot; i++) {
         slot *s = &run->slots[i];
         TESS_TRY(device->backend->queue_create(device->handle, &s->queue));
-        s->host_in = tess_arena_take(&run->host.arena, bytes.host_in);
-        s->host_out = tess_arena_take(&run->host.arena, bytes.host_out);
-        s->device_in = tess_arena_take(&run->device.arena, bytes.device_in);
-        s->device_out = tess_arena_take(&run->device.arena, bytes.device_out);
+        s->host_in = tess_arena_take(&run->host_block.arena, bytes.host_in);
+        s->host_out = tess_arena_take(&run->host_block.arena, bytes.host_out);
+        s->device_in = tess_arena_take(&run->device_block.arena, bytes.device_in);
+        s->device_out = tess_arena_take(&run->device_block.arena, bytes.device_out);
     }
     return TESS_OK;
 }
@@ -150,11 +151,11 @@ static void free_slots(tess_run *run)
 {
     for (size_t i = 0; i < sizeof run->slots / sizeof *run->slots; i++) {
         if (run->slots[i].queue) {
-            run->ctx->device->backend->queue_destroy(run->slots[i].queue);
+            run->device->backend->queue_destroy(run->slots[i].queue);
         }
     }
-    close_block(run, &run->host);
-    close_block(run, &run->device);
+    close_block(run, &run->host_block);
+    close_block(run, &run->device_block);
 }
 
 static bool same_shape(const tess_array *a, const tess_array *b)
@@ -293,6 +294,7 @@ tess_status tess_run_create(tess_context *ctx, const tess_plan *plan, tess_sourc
     }
     run->ctx = ctx;
     run->plan = plan;
+    run->device = tess_plan_device(plan, ctx);
     run->source = source;
     run->sink = sink;
     run->work.lock_fd = -1;
@@ -352,7 +354,7 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
     tess_status status;
     if (s->host_in) {
         // While a device computes, the threads have nothing else to do; on the CPU they do.
-        status = run->ctx->device->shares_host_memory
+        status = run->device->shares_host_memory
                      ? tess_source_read(run->source, first, count, s->host_in, bytes)
                      : tess_source_read_with(run->source, run->ctx->pool, first, count, s->host_in);
         tess_source_release(run->source, first, count);
@@ -376,15 +378,17 @@ static tess_status compute_tile(void *self, int64_t tile, int32_t index)
 {
     tess_run *run = self;
     slot *s = &run->slots[index];
-    const tess_device *device = run->ctx->device;
+    const tess_device *device = run->device;
     int64_t first;
     int64_t count;
     tile_range(run, tile, &first, &count);
     const size_t in_bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
     const size_t out_bytes = (size_t)count * (size_t)run->plan->out_item_bytes;
     tess_span span = tess_span_begin(&run->ctx->tracer, run->plan->ops->name);
+    tess_device own = *device;
+    own.queue = s->queue;
     tess_tile work = {
-        .first = first, .count = count, .in = s->in, .out = s->host_out, .queue = s->queue};
+        .first = first, .count = count, .in = s->in, .out = s->host_out, .device = &own};
     if (!device->shares_host_memory) {
         work.in.data = s->device_in;
         work.in.space = TESS_SPACE_DEVICE;
@@ -426,7 +430,7 @@ static tess_status write_tile(void *self, int64_t tile, int32_t index)
     int64_t count;
     tile_range(run, tile, &first, &count);
     const size_t bytes = (size_t)count * (size_t)run->plan->out_item_bytes;
-    TESS_TRY(run->ctx->device->backend->finish(s->queue));
+    TESS_TRY(run->device->backend->finish(s->queue));
     if (run->source && !s->host_in) {
         tess_source_release(run->source, first, count);
     }
@@ -476,7 +480,7 @@ tess_status tess_run_execute(tess_run *run)
     run->first_item = run->items_done;
     for (int64_t i = 0; i < info->n_slot; i++) {
         // A failure nobody fetched belongs to the execution before.
-        (void)!run->ctx->device->backend->finish(run->slots[i].queue);
+        (void)!run->device->backend->finish(run->slots[i].queue);
     }
     tess_error_clear();
     run->begin_ns = tess_now_ns();

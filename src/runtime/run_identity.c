@@ -16,7 +16,7 @@ static void add_shape(tess_identity *id, const char *sentence, const tess_array 
 void tess_run_identity_make(tess_context *ctx, const tess_plan *plan, tess_hash fingerprint,
                             tess_identity *id)
 {
-    tess_identity_init(id, ctx, plan->ops->name, ctx->device->backend->name);
+    tess_identity_init(id, ctx, plan->ops->name, tess_plan_device(plan, ctx)->backend->name);
     tess_identity_add(id, "settings were '*', are '*'", plan->settings);
     add_shape(id, "the input had another shape or type", &plan->in);
     tess_identity_add_hash(id,

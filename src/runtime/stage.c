@@ -47,8 +47,23 @@ tess_status tess_stage_start(tess_device *device, int32_t stage, const void *arg
     return device->backend->enqueue(device->queue, stage, args, args_bytes);
 }
 
+tess_status tess_stage_finish(tess_device *device)
+{
+    return device->backend->finish(device->queue);
+}
+
 tess_status tess_stage_run(tess_device *device, int32_t stage, const void *args, size_t args_bytes)
 {
     TESS_TRY(tess_stage_start(device, stage, args, args_bytes));
-    return device->backend->finish(device->queue);
+    return tess_stage_finish(device);
+}
+
+tess_status tess_stage_run_apart(tess_device *device, int32_t stage, const void *args,
+                                 size_t args_bytes)
+{
+    tess_device own = *device;
+    TESS_TRY(device->backend->queue_create(device->handle, &own.queue));
+    const tess_status status = tess_stage_run(&own, stage, args, args_bytes);
+    device->backend->queue_destroy(own.queue);
+    return status;
 }

@@ -22,8 +22,14 @@ TESS_MUST_CHECK tess_status tess_stage_choose(tess_context *ctx, const int32_t *
 TESS_MUST_CHECK tess_status tess_stage_start(tess_device *device, int32_t stage, const void *args,
                                              size_t args_bytes);
 
+// Waits for all that was started; the first failure among it.
+TESS_MUST_CHECK tess_status tess_stage_finish(tess_device *device);
+
 // Starts a stage and waits for it.
 TESS_MUST_CHECK tess_status tess_stage_run(tess_device *device, int32_t stage, const void *args,
                                            size_t args_bytes);
+// The same in a queue of its own: several threads may call at once.
+TESS_MUST_CHECK tess_status tess_stage_run_apart(tess_device *device, int32_t stage,
+                                                 const void *args, size_t args_bytes);
 
 #endif

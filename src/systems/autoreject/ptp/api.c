@@ -1,5 +1,6 @@
 // Public one-shot functions: check, act, return; no mathematics.
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "systems/autoreject/ptp/ptp.h"
 
 // Below this a call is over before anybody could want to stop it: no pipeline is set up.
@@ -40,11 +41,13 @@ static tess_status run_at_once(tess_context *ctx, const tess_array *x,
     if (stop_if_not_finite && out->space == TESS_SPACE_DEVICE) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "nonfinite: 'error' needs arrays in host memory");
     }
-    tess_backend_queue *queue = ctx->device->queue;
+    tess_device *device = NULL;
+    TESS_TRY(tess_stage_choose(ctx, tess_ar_ptp_ops.stages, tess_ar_ptp_ops.n_stage,
+                               tess_ar_ptp_ops.name, &device));
     tess_span span = tess_span_begin(&ctx->tracer, tess_ar_ptp_ops.name);
     TESS_TRY(tess_context_check_cancel(ctx));
-    TESS_TRY(tess_ar_ptp_stage(ctx, queue, x, out->data));
-    TESS_TRY(ctx->device->backend->finish(queue));
+    TESS_TRY(tess_ar_ptp_stage(device, x, out->data));
+    TESS_TRY(tess_stage_finish(device));
     tess_span_end(&span, (double)(tess_array_items(x) * x->item_bytes), 0);
     if (!stop_if_not_finite) {
         return TESS_OK;

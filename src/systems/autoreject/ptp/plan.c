@@ -1,7 +1,6 @@
 // How a ptp computation over a source is cut into tiles.
 #include "base/status.h"
 #include "runtime/source.h"
-#include "stage/autoreject.h"
 #include "systems/autoreject/ptp/ptp.h"
 
 #include <string.h>
@@ -20,20 +19,6 @@ static tess_status plan_request(const tess_source *source, const tess_autoreject
     return tess_array_init(&request->out, NULL, (tess_dtype)x.dtype, 2, x.shape);
 }
 
-// Asks the device before any work is done; pointers are not known yet.
-static tess_status check_device(tess_context *ctx, const tess_source *source)
-{
-    tess_array x;
-    tess_source_array(source, &x);
-    const tess_stage_autoreject_ptp stage = {.n_epoch = x.shape[0],
-                                             .n_chan = x.shape[1],
-                                             .n_time = x.shape[2],
-                                             .stride_epoch = x.stride[0],
-                                             .stride_chan = x.stride[1],
-                                             .dtype = x.dtype};
-    return ctx->device->backend->supports(ctx->device->handle, TESS_STAGE_AUTOREJECT_PTP, &stage);
-}
-
 tess_status tess_autoreject_ptp_plan_create(tess_context *ctx, const tess_source *source,
                                             const tess_autoreject_ptp_config *given,
                                             tess_plan **out)
@@ -44,7 +29,6 @@ tess_status tess_autoreject_ptp_plan_create(tess_context *ctx, const tess_source
     tess_plan_request request;
     TESS_TRY(tess_ar_check_ptp_config(given, &config));
     TESS_TRY(plan_request(source, &config, &request));
-    TESS_TRY(check_device(ctx, source));
     TESS_TRY(tess_plan_create(ctx, &request, out));
 
     const ptp_settings settings = {.nonfinite = config.nonfinite};

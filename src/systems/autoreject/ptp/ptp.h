@@ -27,8 +27,7 @@ TESS_MUST_CHECK tess_status tess_ar_check_finite(const void *ptp, tess_dtype dty
                                                  int64_t first_epoch, int64_t n_epoch,
                                                  int64_t n_chan);
 
-// run.c: the stage over one array the device can reach, waited for.
-TESS_MUST_CHECK tess_status tess_ar_ptp_stage(tess_context *ctx, tess_backend_queue *queue,
-                                              const tess_array *x, void *out);
+// run.c: starts the stage over one array the device can reach.
+TESS_MUST_CHECK tess_status tess_ar_ptp_stage(tess_device *device, const tess_array *x, void *out);
 
 #endif

@@ -228,9 +228,6 @@ tess_status tess_autoreject_simulate_plan_create(tess_context *ctx,
     memset(&settings, 0, sizeof settings);
     TESS_TRY(tess_ar_check_simulate_config(given, &settings.config));
     const tess_autoreject_simulate_config *config = &settings.config;
-    if (!ctx->device->shares_host_memory) {
-        TESS_FAIL(TESS_E_UNSUPPORTED, "simulate: runs on the CPU only; use device 'cpu'");
-    }
     const int64_t shape[3] = {config->n_epoch, config->n_chan, config->n_time};
     tess_plan_request request = {.ops = &tess_ar_simulate_ops};
     TESS_TRY(tess_array_init(&request.out, NULL, config->dtype_index == 0 ? TESS_F32 : TESS_F64, 3,
