@@ -25,6 +25,7 @@ static inline tess_ar_store store_of(tess_context *ctx, const double *x, int64_t
                                      int64_t n_chan, int64_t n_time)
 {
     tess_ar_store store = {.ctx = ctx,
+                           .device = ctx->device,
                            .n_epoch = n_epoch,
                            .n_chan = n_chan,
                            .n_time = n_time,

@@ -35,7 +35,8 @@ static void vote(tess_context *ctx, problem *p, double quantile)
 {
     const int64_t n = p->data.n_epoch;
     const int64_t n_chan = p->data.n_chan;
-    const tess_ar_store_request request = {.epochs = p->data.epochs,
+    const tess_ar_store_request request = {.device = ctx->device,
+                                           .epochs = p->data.epochs,
                                            .channels = p->channels,
                                            .n_chan = n_chan,
                                            .memory_bytes = UINT64_MAX};
@@ -50,7 +51,8 @@ static void vote(tess_context *ctx, problem *p, double quantile)
         p->thresholds[c] = column[(int64_t)(quantile * (double)(n - 1))];
     }
     free(column);
-    tess_ar_votes(store.delta, p->thresholds, n, n_chan, p->labels, p->counts);
+    assert_ok(
+        tess_ar_votes(ctx->device, store.delta, p->thresholds, n, n_chan, p->labels, p->counts));
     tess_ar_store_close(&store);
 }
 
@@ -69,7 +71,8 @@ static problem make(tess_context *ctx, int64_t n_epoch, int64_t n_chan, int64_t 
     p.folds = malloc((size_t)(n_fold * n_epoch));
     assert_ok(tess_ar_contiguous_folds(n_epoch, n_fold, p.folds));
     vote(ctx, &p, 0.8);
-    assert_ok(tess_ar_repairer_create(ctx, &p.data.sensors, p.channels, n_chan, NULL, &p.repairer));
+    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &p.data.sensors, p.channels, n_chan, NULL,
+                                      &p.repairer));
     return p;
 }
 
@@ -101,7 +104,8 @@ static tess_ar_local_request request_of(const problem *p, tess_ar_store *store)
 
 static void open_store(tess_context *ctx, const problem *p, uint64_t memory, tess_ar_store *store)
 {
-    const tess_ar_store_request request = {.epochs = p->data.epochs,
+    const tess_ar_store_request request = {.device = ctx->device,
+                                           .epochs = p->data.epochs,
                                            .channels = p->channels,
                                            .n_chan = p->data.n_chan,
                                            .folder = unit_path("."),

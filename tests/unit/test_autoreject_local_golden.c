@@ -74,13 +74,14 @@ static golden open_golden(tess_context *ctx, const char *file)
     g.labels = malloc((size_t)(n * g.data.n_chan));
     g.counts = malloc((size_t)n * sizeof *g.counts);
     assert_ok(tess_ar_contiguous_folds(n, g.n_fold, g.folds));
-    const tess_ar_store_request request = {.epochs = g.data.epochs,
+    const tess_ar_store_request request = {.device = ctx->device,
+                                           .epochs = g.data.epochs,
                                            .channels = g.channels,
                                            .n_chan = g.data.n_chan,
                                            .memory_bytes = UINT64_MAX};
     assert_ok(tess_ar_store_create(ctx, &request, &g.store));
-    assert_ok(tess_ar_repairer_create(ctx, &g.data.sensors, g.channels, g.data.n_chan, NULL,
-                                      &g.repairer));
+    assert_ok(tess_ar_repairer_create(ctx, ctx->device, &g.data.sensors, g.channels, g.data.n_chan,
+                                      NULL, &g.repairer));
     return g;
 }
 
@@ -106,8 +107,8 @@ static void check_votes(tess_context *ctx, golden *g)
     int64_t *counts = golden_i64(ctx, g->file, "counts", NULL);
     int64_t *labels_cv = golden_i64(ctx, g->file, "labels_cv", NULL);
     assert_memory_equal(g->store.delta, delta, (size_t)n * sizeof *delta);
-    tess_ar_votes(g->store.delta, thresholds, g->data.n_epoch, g->data.n_chan, g->labels,
-                  g->counts);
+    assert_ok(tess_ar_votes(g->store.device, g->store.delta, thresholds, g->data.n_epoch,
+                            g->data.n_chan, g->labels, g->counts));
     for (int64_t i = 0; i < n; i++) {
         assert_int_equal(g->labels[i], votes[i]);
     }

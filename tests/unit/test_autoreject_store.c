@@ -11,7 +11,8 @@ static tess_ar_store_request request_of(ar_data *d, int64_t *channels, uint64_t 
     for (int64_t c = 0; c < d->n_chan; c++) {
         channels[c] = c;
     }
-    return (tess_ar_store_request){.epochs = d->epochs,
+    return (tess_ar_store_request){.device = d->epochs->ctx->device,
+                                   .epochs = d->epochs,
                                    .channels = channels,
                                    .n_chan = d->n_chan,
                                    .folder = unit_path("."),
@@ -174,7 +175,9 @@ static void the_worst_channels_are_repaired(void **state)
     static const double thresholds[5] = {3, 3, 3, 3, 3};
     int8_t labels[10];
     int64_t counts[2];
-    tess_ar_votes(&delta[0][0], thresholds, 2, 5, labels, counts);
+    tess_context *ctx = unit_context(1, 0);
+    assert_ok(tess_ar_votes(ctx->device, &delta[0][0], thresholds, 2, 5, labels, counts));
+    tess_context_destroy(ctx);
     static const int8_t votes[10] = {0, 1, 1, 1, 0, 0, 0, 0, 1, 1};
     assert_memory_equal(labels, votes, sizeof votes);
     assert_int_equal(counts[0], 3);

@@ -10,6 +10,8 @@
 static const tess_cpu_stage stages[] = {
     {TESS_STAGE_AUTOREJECT_PTP, "autoreject.ptp", sizeof(tess_stage_autoreject_ptp),
      tess_cpu_autoreject_ptp},
+    {TESS_STAGE_AUTOREJECT_VOTES, "autoreject.votes", sizeof(tess_stage_autoreject_votes),
+     tess_cpu_autoreject_votes},
     {TESS_STAGE_AUTOREJECT_AUGMENT, "autoreject.augment", sizeof(tess_stage_autoreject_augment),
      tess_cpu_autoreject_augment},
     {TESS_STAGE_AUTOREJECT_REPAIR, "autoreject.repair", sizeof(tess_stage_autoreject_repair),

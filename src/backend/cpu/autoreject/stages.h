@@ -5,6 +5,8 @@
 #include "backend/cpu/cpu_backend.h"
 
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_ptp(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_autoreject_votes(tess_backend_device *device,
+                                                      const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_augment(tess_backend_device *device,
                                                         const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_autoreject_repair(tess_backend_device *device,

@@ -1,5 +1,6 @@
 // Epochs over an array of the caller.
 #include "base/status.h"
+#include "runtime/resident.h"
 #include "systems/autoreject/epochs/epochs.h"
 
 #include <math.h>
@@ -27,9 +28,9 @@ static void convert_row(const void *src, int32_t dtype, int64_t stride, int64_t 
 #undef CONVERT
 }
 
-static const char *row_of(const tess_array *x, int64_t epoch, int64_t channel)
+static char *row_of(const tess_array *x, int64_t epoch, int64_t channel)
 {
-    return (const char *)x->data +
+    return (char *)x->data +
            (epoch * x->stride[0] + channel * x->stride[1]) * (int64_t)x->item_bytes;
 }
 
@@ -52,19 +53,25 @@ static tess_status read_host(const tess_autoreject_epochs *epochs, int64_t first
     return TESS_OK;
 }
 
-// Rows of an epoch travel as they are and are converted here.
+// Rows of an epoch travel as they are, neighbours together, and are converted here.
 static tess_status read_device_epoch(tess_context *ctx, const tess_autoreject_epochs *epochs,
                                      int64_t epoch, const int64_t *channels, int64_t n_channel,
                                      char *rows, double *dst)
 {
     const tess_array *x = &epochs->array;
-    const tess_backend *backend = ctx->device->backend;
     const size_t row_bytes = (size_t)(x->shape[2] * x->item_bytes);
-    for (int64_t i = 0; i < n_channel; i++) {
-        TESS_TRY(backend->copy(ctx->device->queue, rows + (size_t)i * row_bytes, TESS_SPACE_HOST,
-                               row_of(x, epoch, channels[i]), TESS_SPACE_DEVICE, row_bytes));
+    for (int64_t i = 0, n = 1; i < n_channel; i += n, n = 1) {
+        char *first = row_of(x, epoch, channels[i]);
+        while (i + n < n_channel &&
+               row_of(x, epoch, channels[i + n]) == first + (size_t)n * row_bytes) {
+            n++;
+        }
+        const tess_resident there = {.device = ctx->device,
+                                     .data = first,
+                                     .bytes = (size_t)n * row_bytes,
+                                     .is_borrowed = true};
+        TESS_TRY(tess_resident_fetch(&there, rows + (size_t)i * row_bytes, there.bytes));
     }
-    TESS_TRY(backend->finish(ctx->device->queue));
     for (int64_t i = 0; i < n_channel; i++, dst += x->shape[2]) {
         const double scale = epochs->calibration ? epochs->calibration[channels[i]] : 1;
         convert_row(rows + (size_t)i * row_bytes, x->dtype, 1, x->shape[2], scale, dst);

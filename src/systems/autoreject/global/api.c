@@ -3,7 +3,6 @@
 #include "base/status.h"
 #include "systems/autoreject/global/global.h"
 #include "systems/autoreject/local/local.h"
-#include "systems/autoreject/run_stage.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -115,13 +114,15 @@ tess_status tess_autoreject_global(tess_context *ctx, tess_autoreject_epochs *ep
 {
     tess_error_clear();
     tess_autoreject_global_config config;
-    TESS_TRY(tess_ar_check_device(ctx, "global threshold"));
+    tess_device *device = NULL;
+    TESS_TRY(tess_ar_global_device(ctx, "search for a global threshold", &device));
     TESS_TRY(tess_ar_global_check(epochs, channels, n_channel, given, &config));
     uint8_t *folds = NULL;
     size_t bytes = 0;
     tess_status status = make_folds(ctx, epochs->info.n_epoch, config.n_fold, &folds, &bytes);
     if (status == TESS_OK) {
-        const global_request request = {.epochs = epochs,
+        const global_request request = {.device = device,
+                                        .epochs = epochs,
                                         .channels = channels,
                                         .n_chan = n_channel,
                                         .decim = config.decim,
@@ -165,7 +166,8 @@ tess_status tess_autoreject_validation_curve(tess_context *ctx, tess_autoreject_
                                              double *test)
 {
     tess_error_clear();
-    TESS_TRY(tess_ar_check_device(ctx, "validation curve"));
+    tess_device *device = NULL;
+    TESS_TRY(tess_ar_global_device(ctx, "validation curve", &device));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_channel));
     TESS_TRY(tess_ar_global_check_thresholds(thresholds, n_threshold));
     uint8_t *made = NULL;
@@ -173,7 +175,8 @@ tess_status tess_autoreject_validation_curve(tess_context *ctx, tess_autoreject_
     tess_status status = folds ? tess_ar_global_check_folds(folds, n_fold, epochs->info.n_epoch)
                                : make_folds(ctx, epochs->info.n_epoch, n_fold, &made, &bytes);
     if (status == TESS_OK) {
-        const global_request request = {.epochs = epochs,
+        const global_request request = {.device = device,
+                                        .epochs = epochs,
                                         .channels = channels,
                                         .n_chan = n_channel,
                                         .decim = 1,

@@ -1,9 +1,18 @@
 // What the global threshold and its validation curve are given.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
+#include "stage/autoreject_global.h"
+#include "stage/autoreject_local.h"
 #include "systems/autoreject/global/global.h"
 
 #include <math.h>
+
+tess_status tess_ar_global_device(tess_context *ctx, const char *what, tess_device **device)
+{
+    static const int32_t stages[] = {TESS_STAGE_AUTOREJECT_INTAKE, TESS_STAGE_AUTOREJECT_GLOBAL};
+    return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
+}
 
 tess_status tess_ar_global_check(const tess_autoreject_epochs *epochs, const int64_t *channels,
                                  int64_t n_channel, const tess_autoreject_global_config *given,

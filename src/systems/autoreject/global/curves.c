@@ -1,10 +1,10 @@
 // The global objective at every threshold: one order of the epochs, prefix sums over it.
 #include "base/checked.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_global.h"
 #include "systems/autoreject/global/global.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ static tess_status add_tiles(tess_ar_store *store, global_curves *c)
         TESS_TRY(tess_watch_poll(&progress, k, store->n_tile));
         TESS_TRY(tess_ar_store_tile(store, k, &args.x));
         tess_span span = tess_span_begin(&c->ctx->tracer, "autoreject.global");
-        TESS_TRY(tess_ar_run_stage(c->ctx, TESS_STAGE_AUTOREJECT_GLOBAL, &args, sizeof args));
+        TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_GLOBAL, &args, sizeof args));
         tess_span_end(&span, (double)store->tile_items * sizeof(double), flops);
     }
     add_groups(c->test, c->n_group, c->first[c->n_fold]);
@@ -162,7 +162,8 @@ static tess_status from_epochs(const global_request *request, tess_autoreject_ep
     const uint64_t scratch = (uint64_t)tess_pool_threads(c->ctx->pool) * (uint64_t)c->n_epoch *
                              (2 * TESS_AR_TILE * sizeof(double) + sizeof(int32_t));
     const uint64_t own = c->memory_bytes + scratch;
-    const tess_ar_store_request store_request = {.epochs = epochs,
+    const tess_ar_store_request store_request = {.device = request->device,
+                                                 .epochs = epochs,
                                                  .channels = request->channels,
                                                  .n_chan = request->n_chan,
                                                  .memory_bytes = limit > own ? limit - own : 0};

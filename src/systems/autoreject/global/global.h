@@ -24,6 +24,7 @@ typedef struct global_curves {
 } global_curves;
 
 typedef struct global_request {
+    tess_device *device; // of tess_ar_global_device()
     tess_autoreject_epochs *epochs;
     const int64_t *channels;
     int64_t n_chan;
@@ -43,6 +44,9 @@ double tess_ar_global_loss(const global_curves *curves, const double *errors, in
                            int64_t n_kept);
 
 // check.c
+// what: for messages.
+TESS_MUST_CHECK tess_status tess_ar_global_device(tess_context *ctx, const char *what,
+                                                  tess_device **device);
 TESS_MUST_CHECK tess_status tess_ar_global_check(const tess_autoreject_epochs *epochs,
                                                  const int64_t *channels, int64_t n_channel,
                                                  const tess_autoreject_global_config *given,

@@ -2,14 +2,20 @@
 
 #include "base/span.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "stage/autoreject_interpolation.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <string.h>
 
 // Weights and samples of a batch: enough for the threads, little enough to stop soon.
 static const int64_t BATCH_WEIGHTS = 1 << 20;
 static const int64_t BATCH_SAMPLES = 1 << 25;
+
+tess_status tess_ar_repair_device(tess_context *ctx, const char *what, tess_device **device)
+{
+    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES, TESS_STAGE_AUTOREJECT_REPAIR};
+    return tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, what, device);
+}
 
 // The epochs of a call that have bad channels, as lists.
 typedef struct repair_list {
@@ -132,7 +138,8 @@ static tess_status run_batch(repair_run *run, int64_t end)
                                                .width = s->width,
                                                .stride_epoch = s->stride_epoch,
                                                .stride_chan = s->stride_chan};
-    return tess_ar_run_stage(run->ctx, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args);
+    return tess_stage_run(tess_ar_repairer_device(run->repairer), TESS_STAGE_AUTOREJECT_REPAIR,
+                          &args, sizeof args);
 }
 
 static tess_status run_batches(repair_run *run, tess_watch *progress, int64_t done, int64_t total)

@@ -5,6 +5,10 @@
 #include "runtime/watch.h"
 #include "systems/autoreject/interpolation/repair.h"
 
+// The device of a computation that repairs samples. what: for messages.
+TESS_MUST_CHECK tess_status tess_ar_repair_device(tess_context *ctx, const char *what,
+                                                  tess_device **device);
+
 typedef struct tess_ar_samples {
     double *x; // [n_epoch][.][width], last axis contiguous, strides in items
     int64_t n_epoch;

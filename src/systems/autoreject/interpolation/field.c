@@ -2,10 +2,10 @@
 
 #include "base/span.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 #include "systems/autoreject/interpolation/coils.h"
 #include "systems/autoreject/interpolation/positions.h"
 #include "systems/autoreject/interpolation/projection.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,20 +22,6 @@ static const double NOISE_GRAD = 5e-13;
 // Share of the eigenvalues' sum that a mapping may leave out.
 static const double MISS = 1e-4;
 enum { TERMS_FAST = 49, TERMS_ACCURATE = 99 };
-
-// A stage on a queue of its own: several threads may map at once.
-static tess_status run_alone(tess_context *ctx, int32_t stage, const void *args, size_t bytes)
-{
-    const tess_backend *backend = ctx->cpu.backend;
-    tess_backend_queue *queue = NULL;
-    TESS_TRY(backend->queue_create(ctx->cpu.handle, &queue));
-    tess_status status = backend->enqueue(queue, stage, args, bytes);
-    if (status == TESS_OK) {
-        status = backend->finish(queue);
-    }
-    backend->queue_destroy(queue);
-    return status;
-}
 
 // Points of all coils, as the stage wants them.
 typedef struct points {
@@ -103,9 +89,9 @@ static void close_up(points *p)
     p->stride = p->n;
 }
 
-static tess_status dots_of(tess_context *ctx, const tess_autoreject_sensors *sensors,
-                           const int64_t *channels, int64_t n,
-                           const tess_autoreject_interpolation_config *config, points *p,
+static tess_status dots_of(tess_context *ctx, tess_device *device,
+                           const tess_autoreject_sensors *sensors, const int64_t *channels,
+                           int64_t n, const tess_autoreject_interpolation_config *config, points *p,
                            double *dots)
 {
     double centre[3];
@@ -130,14 +116,15 @@ static tess_status dots_of(tess_context *ctx, const tess_autoreject_sensors *sen
         .linear = config->meg_accurate != 0};
     tess_span span = tess_span_begin(&ctx->tracer, "autoreject.dots");
     const tess_status status =
-        tess_ar_run_stage(ctx, TESS_STAGE_AUTOREJECT_DOTS, &args, sizeof args);
+        tess_stage_run(device, TESS_STAGE_AUTOREJECT_DOTS, &args, sizeof args);
     tess_span_end(&span, 0, (double)p->n * (double)p->n * (double)args.n_term * 11);
     return status;
 }
 
-tess_status tess_ar_field_dots(tess_context *ctx, const tess_autoreject_sensors *sensors,
-                               const int64_t *channels, int64_t n,
-                               const tess_autoreject_interpolation_config *config, double *dots)
+tess_status tess_ar_field_dots(tess_context *ctx, tess_device *device,
+                               const tess_autoreject_sensors *sensors, const int64_t *channels,
+                               int64_t n, const tess_autoreject_interpolation_config *config,
+                               double *dots)
 {
     const int64_t capacity = n * TESS_AR_COIL_POINTS;
     const size_t bytes =
@@ -152,7 +139,7 @@ tess_status tess_ar_field_dots(tess_context *ctx, const tess_autoreject_sensors 
                 .weight = block + 7 * capacity,
                 .first = (int64_t *)(block + 8 * capacity),
                 .stride = capacity};
-    const tess_status status = dots_of(ctx, sensors, channels, n, config, &p, dots);
+    const tess_status status = dots_of(ctx, device, sensors, channels, n, config, &p, dots);
     tess_heap_free(&ctx->heap, block, bytes, TESS_TAG_SCRATCH);
     return status;
 }
@@ -167,12 +154,12 @@ static size_t vector_bytes(const tess_ar_field *field)
     return (size_t)(field->n_vector * field->n) * sizeof(double);
 }
 
-tess_status tess_ar_field_create(tess_context *ctx, const tess_autoreject_sensors *sensors,
-                                 const int64_t *channels, int64_t n,
-                                 const tess_autoreject_interpolation_config *config,
+tess_status tess_ar_field_create(tess_context *ctx, tess_device *device,
+                                 const tess_autoreject_sensors *sensors, const int64_t *channels,
+                                 int64_t n, const tess_autoreject_interpolation_config *config,
                                  tess_ar_field *field)
 {
-    *field = (tess_ar_field){.ctx = ctx, .n = n};
+    *field = (tess_ar_field){.ctx = ctx, .device = device, .n = n};
     field->n_vector = tess_ar_projector_count(sensors);
     field->dots = tess_heap_alloc(&ctx->heap, dots_bytes(field), TESS_TAG_PLAN, "dot products");
     field->scale = tess_heap_alloc(&ctx->heap, (size_t)n * sizeof(double), TESS_TAG_PLAN,
@@ -186,7 +173,7 @@ tess_status tess_ar_field_create(tess_context *ctx, const tess_autoreject_sensor
         field->scale[i] = 1 / (is_mag ? NOISE_MAG : NOISE_GRAD);
     }
     tess_ar_projector_vectors(sensors, channels, n, field->vectors);
-    return tess_ar_field_dots(ctx, sensors, channels, n, config, field->dots);
+    return tess_ar_field_dots(ctx, device, sensors, channels, n, config, field->dots);
 }
 
 void tess_ar_field_destroy(tess_ar_field *field)
@@ -222,7 +209,8 @@ tess_status tess_ar_field_map(const tess_ar_field *field, tess_ar_map *maps, int
                                             .n_chan = field->n,
                                             .miss = MISS};
     tess_span span = tess_span_begin(&ctx->tracer, "autoreject.mapping");
-    const tess_status status = run_alone(ctx, TESS_STAGE_AUTOREJECT_MAP, &args, sizeof args);
+    const tess_status status =
+        tess_stage_run_apart(field->device, TESS_STAGE_AUTOREJECT_MAP, &args, sizeof args);
     tess_span_end(&span, 0, flops);
     tess_heap_free(&ctx->heap, basis, bytes, TESS_TAG_SCRATCH);
     return status;

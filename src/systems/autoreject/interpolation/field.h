@@ -8,6 +8,7 @@
 
 typedef struct tess_ar_field {
     tess_context *ctx;
+    tess_device *device;
     int64_t n;
     double *dots;  // [n][n] dot products of lead fields
     double *scale; // [n] 1 / standard deviation of the noise
@@ -16,7 +17,7 @@ typedef struct tess_ar_field {
 } tess_ar_field;
 
 // channels[n] are mag and grad. destroy() also after a failure.
-TESS_MUST_CHECK tess_status tess_ar_field_create(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_ar_field_create(tess_context *ctx, tess_device *device,
                                                  const tess_autoreject_sensors *sensors,
                                                  const int64_t *channels, int64_t n,
                                                  const tess_autoreject_interpolation_config *config,
@@ -24,7 +25,7 @@ TESS_MUST_CHECK tess_status tess_ar_field_create(tess_context *ctx,
 void tess_ar_field_destroy(tess_ar_field *field);
 
 // The dot products alone, dots [n][n].
-TESS_MUST_CHECK tess_status tess_ar_field_dots(tess_context *ctx,
+TESS_MUST_CHECK tess_status tess_ar_field_dots(tess_context *ctx, tess_device *device,
                                                const tess_autoreject_sensors *sensors,
                                                const int64_t *channels, int64_t n,
                                                const tess_autoreject_interpolation_config *config,

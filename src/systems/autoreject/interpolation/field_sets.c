@@ -8,13 +8,14 @@
 // Sets per call of the stage: enough for the threads, few enough to stop in a fifth of a second.
 enum { SETS_AT_ONCE = 32 };
 
-tess_status tess_ar_field_sets_create(tess_context *ctx, const tess_autoreject_sensors *sensors,
+tess_status tess_ar_field_sets_create(tess_context *ctx, tess_device *device,
+                                      const tess_autoreject_sensors *sensors,
                                       const int64_t *channels, int64_t n,
                                       const tess_autoreject_interpolation_config *config,
                                       tess_ar_field_sets *sets)
 {
     *sets = (tess_ar_field_sets){.n_word = tess_ar_set_words(n)};
-    return tess_ar_field_create(ctx, sensors, channels, n, config, &sets->field);
+    return tess_ar_field_create(ctx, device, sensors, channels, n, config, &sets->field);
 }
 
 void tess_ar_field_sets_destroy(tess_ar_field_sets *sets)

@@ -21,8 +21,9 @@ typedef struct tess_ar_field_sets {
 } tess_ar_field_sets;
 
 TESS_MUST_CHECK tess_status tess_ar_field_sets_create(
-    tess_context *ctx, const tess_autoreject_sensors *sensors, const int64_t *channels, int64_t n,
-    const tess_autoreject_interpolation_config *config, tess_ar_field_sets *sets);
+    tess_context *ctx, tess_device *device, const tess_autoreject_sensors *sensors,
+    const int64_t *channels, int64_t n, const tess_autoreject_interpolation_config *config,
+    tess_ar_field_sets *sets);
 void tess_ar_field_sets_destroy(tess_ar_field_sets *sets);
 
 // As tess_ar_repairer_...

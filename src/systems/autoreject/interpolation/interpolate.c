@@ -76,12 +76,13 @@ static void collect(const tess_autoreject_sensors *sensors, const uint8_t *is_pi
     }
 }
 
-static tess_status repair_group(tess_context *ctx, const tess_autoreject_sensors *sensors,
+static tess_status repair_group(tess_context *ctx, tess_device *device,
+                                const tess_autoreject_sensors *sensors,
                                 const tess_autoreject_interpolation_config *config, const group *g,
                                 const uint8_t *bad, tess_array *x, tess_watch *progress)
 {
     tess_ar_repairer *repairer = NULL;
-    TESS_TRY(tess_ar_repairer_create(ctx, sensors, g->channels, g->n, config, &repairer));
+    TESS_TRY(tess_ar_repairer_create(ctx, device, sensors, g->channels, g->n, config, &repairer));
     const tess_ar_samples samples = {.x = x->data,
                                      .n_epoch = x->shape[0],
                                      .width = x->shape[2],
@@ -102,7 +103,9 @@ tess_status tess_autoreject_interpolate(tess_context *ctx, const tess_autoreject
                                         const tess_autoreject_interpolation_config *config,
                                         tess_array *x)
 {
+    tess_device *device = NULL;
     tess_error_clear();
+    TESS_TRY(tess_ar_repair_device(ctx, "repair", &device));
     TESS_TRY(check_samples(sensors, x));
     TESS_TRY(tess_ar_check_channels(sensors, picks, n_pick, "picks"));
     const int64_t n = sensors->n_chan;
@@ -120,7 +123,7 @@ tess_status tess_autoreject_interpolate(tess_context *ctx, const tess_autoreject
     for (int is_meg = 0; status == TESS_OK && is_meg < 2; is_meg++) {
         collect(sensors, is_picked, bad, x->shape[0], is_meg == 1, &g);
         if (g.has_bad) {
-            status = repair_group(ctx, sensors, config, &g, bad, x, &progress);
+            status = repair_group(ctx, device, sensors, config, &g, bad, x, &progress);
         }
     }
     tess_heap_free(&ctx->heap, lists, bytes, TESS_TAG_SCRATCH);

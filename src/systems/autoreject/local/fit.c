@@ -74,8 +74,8 @@ static tess_status open_repairer(fit *f)
     if (!is_needed) {
         return TESS_OK;
     }
-    TESS_TRY(tess_ar_repairer_create(f->ctx, &f->setup.epochs->sensors, group->channels,
-                                     group->n_chan, &config, &f->repairer));
+    TESS_TRY(tess_ar_repairer_create(f->ctx, f->setup.device, &f->setup.epochs->sensors,
+                                     group->channels, group->n_chan, &config, &f->repairer));
     if (f->setup.config.augment && can_predict(f)) {
         TESS_TRY(tess_ar_repairer_leave_one_out(f->repairer, &f->leave_one_out));
     }
@@ -126,7 +126,8 @@ static tess_status open_store(fit *f)
     const bool is_kept = tess_work_is_kept(&f->work);
     char path[1024];
     tess_work_path(&f->work, FILES[f->group], path);
-    const tess_ar_store_request request = {.epochs = f->setup.epochs,
+    const tess_ar_store_request request = {.device = f->setup.device,
+                                           .epochs = f->setup.epochs,
                                            .channels = group->channels,
                                            .n_chan = group->n_chan,
                                            .leave_one_out = f->leave_one_out,
@@ -291,8 +292,11 @@ static tess_status find_pair(fit *f)
     f->n_tile_all = f->store.n_tile;
     tess_status status = labels && counts ? take_state(f, &state) : TESS_E_MEMORY;
     if (status == TESS_OK) {
-        tess_ar_votes(f->store.delta, f->model->types[f->group].thresholds, n_epoch, n_chan, labels,
-                      counts);
+        status =
+            tess_ar_votes(f->setup.device, f->store.delta, f->model->types[f->group].thresholds,
+                          n_epoch, n_chan, labels, counts);
+    }
+    if (status == TESS_OK) {
         status = search_pairs(f, labels, counts, state);
     }
     tess_heap_free(&f->ctx->heap, state, (size_t)f->found.mark.state_bytes, TESS_TAG_SCRATCH);
@@ -428,7 +432,7 @@ static tess_status identify(fit *f)
     tess_hash_mix(&grids, s->consensus, (size_t)s->n_consensus * sizeof *s->consensus);
     tess_hash_mix(&grids, s->n_interpolate, (size_t)s->n_n_interpolate * sizeof *s->n_interpolate);
     tess_hash_mix(&folds, s->folds, s->folds ? (size_t)(s->n_fold * s->epochs->info.n_epoch) : 0);
-    tess_identity_init(&f->id, f->ctx, "autoreject.fit", f->ctx->cpu.backend->name);
+    tess_identity_init(&f->id, f->ctx, "autoreject.fit", s->device->backend->name);
     tess_identity_add_settings(&f->id, s->thresholds_only ? "thresholds" : "fit", &table, &config,
                                1, NULL);
     tess_identity_add_hash(&f->id, "consensus or n_interpolate differ from those of this run",
@@ -471,10 +475,6 @@ static tess_status run(fit *f, tess_autoreject_epochs *epochs,
     TESS_TRY(tess_ar_model_origin(
         f->model, thresholds_only ? "autoreject.thresholds" : "autoreject.fit", epochs->info.path));
     TESS_TRY(open_work(f));
-    TESS_TRY(fit_groups(f));
-    if (!f->setup.config.keep_finished) {
-        tess_work_end(&f->work);
-    }
     TESS_TRY(fit_groups(f));
     if (!f->setup.config.keep_finished) {
         tess_work_end(&f->work);

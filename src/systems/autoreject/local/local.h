@@ -8,9 +8,11 @@
 // Fewest channels that a good prediction needs.
 enum { TESS_AR_LEAST_SOURCES = 4 };
 
-// labels[e][c] = delta > threshold; counts[e] = number of ones.
-void tess_ar_votes(const double *delta, const double *thresholds, int64_t n_epoch, int64_t n_chan,
-                   int8_t *labels, int64_t *counts);
+// labels[e][c] = delta > threshold; counts[e] = number of ones; TESS_STAGE_AUTOREJECT_VOTES over
+// arrays of the host.
+TESS_MUST_CHECK tess_status tess_ar_votes(tess_device *device, const double *delta,
+                                          const double *thresholds, int64_t n_epoch, int64_t n_chan,
+                                          int8_t *labels, int64_t *counts);
 
 // Of the channels labelled 1, the n_interpolate with the largest delta (ties: larger index first)
 // become 2. Applied again it adds to what is 2 already: the original's carry-over.

@@ -1,9 +1,10 @@
 // The local search: squared errors of every cell, tile by tile, and the choice.
+#include "base/status.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_local.h"
 #include "systems/autoreject/local/bins.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,7 +199,7 @@ static tess_status repair_batch(search *s, double *x, int64_t n_tile, int64_t fi
                                                    .width = TILE,
                                                    .stride_epoch = store->n_chan * TILE,
                                                    .stride_chan = TILE};
-        TESS_TRY(tess_ar_run_stage(s->ctx, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
+        TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_REPAIR, &args, sizeof args));
     }
     const double products = (double)(r->first[end] - row) * (double)store->n_chan * TILE;
     tess_span_end(&span, 0, 2 * products * (double)n_tile);
@@ -242,7 +243,7 @@ static tess_status add_errors(search *s, const double *x, int64_t n_tile)
                                               .n_level = s->bins.n_level,
                                               .n_fold = s->request->n_fold};
     tess_span span = tess_span_begin(&s->ctx->tracer, "autoreject.local");
-    TESS_TRY(tess_ar_run_stage(s->ctx, TESS_STAGE_AUTOREJECT_LOCAL, &args, sizeof args));
+    TESS_TRY(tess_stage_run(store->device, TESS_STAGE_AUTOREJECT_LOCAL, &args, sizeof args));
     const double items = (double)store->tile_items * (double)n_tile;
     tess_span_end(&span, items * sizeof(double), items * (double)s->request->n_n_interpolate);
     for (int64_t b = 0; b < n_tile * s->n_block; b++) {

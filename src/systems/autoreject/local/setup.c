@@ -3,8 +3,12 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
+#include "stage/autoreject.h"
+#include "stage/autoreject_local.h"
+#include "stage/autoreject_threshold.h"
+#include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/local/local.h"
-#include "systems/autoreject/run_stage.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
@@ -280,9 +284,20 @@ static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
     }
 }
 
+static tess_status choose_device(tess_ar_setup *s)
+{
+    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES,       TESS_STAGE_AUTOREJECT_INTAKE,
+                                     TESS_STAGE_AUTOREJECT_AUGMENT, TESS_STAGE_AUTOREJECT_CURVE,
+                                     TESS_STAGE_AUTOREJECT_VOTES,   TESS_STAGE_AUTOREJECT_REPAIR,
+                                     TESS_STAGE_AUTOREJECT_LOCAL};
+    enum { N_STAGE = sizeof stages / sizeof *stages, N_LOCAL = 3 };
+    return tess_stage_choose(s->ctx, stages, s->thresholds_only ? N_STAGE - N_LOCAL : N_STAGE,
+                             s->thresholds_only ? "search for thresholds" : "fit", &s->device);
+}
+
 static tess_status make(tess_ar_setup *s, const tess_autoreject_fit_config *config)
 {
-    TESS_TRY(tess_ar_check_device(s->ctx, "fit"));
+    TESS_TRY(choose_device(s));
     tess_autoreject_fit_config_init(&s->config, sizeof s->config);
     if (config) {
         TESS_TRY(tess_struct_read(config, &s->config, sizeof s->config, "config"));

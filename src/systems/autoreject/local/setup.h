@@ -6,6 +6,7 @@
 
 typedef struct tess_ar_setup {
     tess_context *ctx;
+    tess_device *device;
     tess_autoreject_epochs *epochs;
     tess_autoreject_fit_config config;
     bool thresholds_only;

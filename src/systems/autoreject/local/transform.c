@@ -21,6 +21,7 @@ typedef struct kind {
 
 typedef struct transform {
     tess_context *ctx;
+    tess_device *device;
     const tess_autoreject_model *model;
     tess_autoreject_epochs *epochs;
     tess_autoreject_transform_config config;
@@ -148,8 +149,8 @@ static tess_status open_repairers(transform *t)
             }
         }
         if (is_needed) {
-            TESS_TRY(tess_ar_repairer_create(t->ctx, &t->epochs->sensors, own->channels, own->n,
-                                             &config, &own->repairer));
+            TESS_TRY(tess_ar_repairer_create(t->ctx, t->device, &t->epochs->sensors, own->channels,
+                                             own->n, &config, &own->repairer));
         }
     }
     return TESS_OK;
@@ -259,6 +260,7 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
     if (!out && !path) {
         return TESS_OK; // only how many are kept
     }
+    TESS_TRY(tess_ar_repair_device(t->ctx, "transform", &t->device));
     TESS_TRY(open_repairers(t));
     if (path) {
         return write_file(t, path);

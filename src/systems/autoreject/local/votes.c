@@ -1,18 +1,50 @@
 // Votes, repairs and folds: the rules of the reject log.
 #include "base/status.h"
+#include "runtime/resident.h"
+#include "runtime/stage.h"
+#include "stage/autoreject.h"
 #include "systems/autoreject/local/local.h"
 
-void tess_ar_votes(const double *delta, const double *thresholds, int64_t n_epoch, int64_t n_chan,
-                   int8_t *labels, int64_t *counts)
+typedef struct vote_arrays {
+    tess_resident delta;
+    tess_resident thresholds;
+    tess_resident votes;
+    tess_resident counts;
+} vote_arrays;
+
+static tess_status vote(tess_device *device, vote_arrays *at, const double *delta,
+                        const double *thresholds, int64_t n_epoch, int64_t n_chan, int8_t *labels,
+                        int64_t *counts)
 {
-    for (int64_t e = 0; e < n_epoch; e++) {
-        counts[e] = 0;
-        for (int64_t c = 0; c < n_chan; c++) {
-            const int8_t vote = delta[e * n_chan + c] > thresholds[c];
-            labels[e * n_chan + c] = vote;
-            counts[e] += vote;
-        }
-    }
+    const size_t n = (size_t)(n_epoch * n_chan);
+    TESS_TRY(tess_resident_from(device, delta, n * sizeof *delta, &at->delta));
+    TESS_TRY(tess_resident_from(device, thresholds, (size_t)n_chan * sizeof *thresholds,
+                                &at->thresholds));
+    TESS_TRY(tess_resident_create(device, n, &at->votes));
+    TESS_TRY(tess_resident_create(device, (size_t)n_epoch * sizeof *counts, &at->counts));
+    const tess_stage_autoreject_votes args = {.delta = at->delta.data,
+                                              .thresholds = at->thresholds.data,
+                                              .votes = at->votes.data,
+                                              .counts = at->counts.data,
+                                              .n_epoch = n_epoch,
+                                              .n_chan = n_chan,
+                                              .stride_epoch = n_chan};
+    TESS_TRY(tess_stage_start(device, TESS_STAGE_AUTOREJECT_VOTES, &args, sizeof args));
+    TESS_TRY(tess_resident_fetch(&at->votes, labels, n));
+    return tess_resident_fetch(&at->counts, counts, (size_t)n_epoch * sizeof *counts);
+}
+
+tess_status tess_ar_votes(tess_device *device, const double *delta, const double *thresholds,
+                          int64_t n_epoch, int64_t n_chan, int8_t *labels, int64_t *counts)
+{
+    vote_arrays at = {0};
+    const tess_status status =
+        vote(device, &at, delta, thresholds, n_epoch, n_chan, labels, counts);
+    tess_resident_free(&at.delta);
+    tess_resident_free(&at.thresholds);
+    tess_resident_free(&at.votes);
+    tess_resident_free(&at.counts);
+    return status;
 }
 
 // The channel labelled 1 that comes first: largest delta, then largest index. -1: none.

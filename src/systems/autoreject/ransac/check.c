@@ -1,8 +1,10 @@
 // All validation of RANSAC.
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/stage.h"
+#include "stage/autoreject_ransac.h"
+#include "systems/autoreject/interpolation/repair.h"
 #include "systems/autoreject/ransac/ransac.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 
@@ -73,7 +75,8 @@ tess_status tess_ar_ransac_check(tess_context *ctx, tess_autoreject_epochs *epoc
     if (given) {
         TESS_TRY(tess_struct_read(given, &r->config, sizeof r->config, "config"));
     }
-    TESS_TRY(tess_ar_check_device(ctx, "RANSAC"));
+    static const int32_t stages[] = {TESS_AR_REPAIRER_STAGES, TESS_STAGE_AUTOREJECT_RANSAC};
+    TESS_TRY(tess_stage_choose(ctx, stages, sizeof stages / sizeof *stages, "RANSAC", &r->device));
     TESS_TRY(tess_params_check(tess_autoreject_ransac_params(), &r->config));
     TESS_TRY(tess_ar_check_distinct(epochs, channels, n_chan));
     TESS_TRY(check_types(r));

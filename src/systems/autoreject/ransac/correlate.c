@@ -1,10 +1,10 @@
 // One pass over the epochs: how well every channel agrees with its prediction.
 #include "base/status.h"
 #include "runtime/pipeline.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_ransac.h"
 #include "systems/autoreject/ransac/ransac.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static tess_status run_stage(pass *p, int64_t k)
     const double items = (double)args.n_epoch * (double)r->n_chan * (double)p->n_time;
     tess_span span = tess_span_begin(&r->ctx->tracer, "autoreject.ransac");
     const tess_status status =
-        tess_ar_run_stage(r->ctx, TESS_STAGE_AUTOREJECT_RANSAC, &args, sizeof args);
+        tess_stage_run(r->device, TESS_STAGE_AUTOREJECT_RANSAC, &args, sizeof args);
     tess_span_end(&span, items * sizeof(double),
                   2 * items * (double)r->n_from * (double)r->config.n_resample);
     return status;

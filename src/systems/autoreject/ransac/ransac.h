@@ -7,6 +7,7 @@
 
 typedef struct ransac {
     tess_context *ctx;
+    tess_device *device;
     tess_autoreject_epochs *epochs;
     const int64_t *channels; // [n_chan] of the epochs
     int64_t n_chan;

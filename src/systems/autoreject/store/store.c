@@ -34,6 +34,7 @@ static tess_status describe(tess_context *ctx, const tess_ar_store_request *requ
 {
     const tess_autoreject_epochs_info *info = &request->epochs->info;
     *store = (tess_ar_store){.ctx = ctx,
+                             .device = request->device,
                              .n_epoch = info->n_epoch,
                              .n_chan = request->n_chan,
                              .n_time = info->n_time,

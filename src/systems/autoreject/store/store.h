@@ -16,6 +16,7 @@ enum { TESS_AR_TILE = 16 };
 
 typedef struct tess_ar_store {
     tess_context *ctx;
+    tess_device *device; // of the stages that fill it and go over it
     int64_t n_epoch;
     int64_t n_chan;
     int64_t n_time;
@@ -32,6 +33,7 @@ typedef struct tess_ar_store {
 } tess_ar_store;
 
 typedef struct tess_ar_store_request {
+    tess_device *device; // chosen with TESS_STAGE_AUTOREJECT_INTAKE
     tess_autoreject_epochs *epochs;
     const int64_t *channels; // [n_chan] of the epochs
     int64_t n_chan;

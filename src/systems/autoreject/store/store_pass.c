@@ -1,10 +1,11 @@
 #include "systems/autoreject/store/store_pass.h"
 
 #include "base/file.h"
+#include "base/status.h"
 #include "runtime/pipeline.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_local.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <math.h>
 
@@ -169,7 +170,7 @@ static tess_status compute_block(void *self, int64_t block, int32_t slot)
         .n_time = s->n_time,
         .tile_stride = p->pieces[slot] ? count * s->n_chan * TESS_AR_TILE : (int64_t)s->tile_items};
     tess_span span = tess_span_begin(&p->ctx->tracer, "autoreject.intake");
-    TESS_TRY(tess_ar_run_stage(p->ctx, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
+    TESS_TRY(tess_stage_run(s->device, TESS_STAGE_AUTOREJECT_INTAKE, &args, sizeof args));
     const double items = (double)(count * p->epoch_items);
     tess_span_end(&span, 2 * items * sizeof(double), w ? 2 * items * (double)s->n_chan : 0);
     return look_for_nonfinite(p, p->samples[slot], first, count);

@@ -3,10 +3,10 @@
 
 #include "base/status.h"
 #include "numerics/order.h"
+#include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject_interpolation.h"
 #include "stage/autoreject_threshold.h"
-#include "systems/autoreject/run_stage.h"
 
 #include <string.h>
 
@@ -105,7 +105,7 @@ static tess_status augment_tiles(const ar_pass *pass, const double *tiles, int64
                                                 .out_stride_row = n_epoch * TESS_AR_TILE};
     tess_span span = tess_span_begin(&search->ctx->tracer, "autoreject.augment");
     const tess_status status =
-        tess_ar_run_stage(search->ctx, TESS_STAGE_AUTOREJECT_AUGMENT, &args, sizeof args);
+        tess_stage_run(search->store->device, TESS_STAGE_AUTOREJECT_AUGMENT, &args, sizeof args);
     const double n_item = (double)n_epoch * TESS_AR_TILE;
     tess_span_end(&span, 8 * n_item * (double)(store->n_chan + pass->n_chan),
                   2 * n_item * (double)store->n_chan * (double)pass->n_chan);
@@ -147,7 +147,7 @@ static tess_status curve_tiles(const ar_pass *pass, const double *tiles, int64_t
     }
     tess_span span = tess_span_begin(&search->ctx->tracer, "autoreject.curve");
     const tess_status status =
-        tess_ar_run_stage(search->ctx, TESS_STAGE_AUTOREJECT_CURVE, &args, sizeof args);
+        tess_stage_run(search->store->device, TESS_STAGE_AUTOREJECT_CURVE, &args, sizeof args);
     const double n_curve = (double)n_chan * (double)pass->n_split * (double)search->n_train;
     const double n_item = (double)n_chan * (double)search->n_row * TESS_AR_TILE;
     tess_span_end(&span, 8 * (double)n_tile * (2 * n_curve + n_item),
