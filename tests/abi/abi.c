@@ -415,13 +415,15 @@ FIELD(tess_autoreject_log_info, channel_names, 24);
 FIELD(tess_autoreject_log_info, labels, 32);
 FIELD(tess_autoreject_log_info, bad_epochs, 40);
 FIELD(tess_autoreject_log_info, notes, 48);
-SIZE(tess_autoreject_transform_config, 24);
+SIZE(tess_autoreject_transform_config, 40);
 FIELD(tess_autoreject_transform_config, struct_size, 0);
 FIELD(tess_autoreject_transform_config, keep_bad, 4);
 FIELD(tess_autoreject_transform_config, drop_partial, 8);
 FIELD(tess_autoreject_transform_config, double_precision, 12);
 FIELD(tess_autoreject_transform_config, overwrite, 16);
-FIELD(tess_autoreject_transform_config, reserved, 20);
+FIELD(tess_autoreject_transform_config, resume, 20);
+FIELD(tess_autoreject_transform_config, checkpoint_dir, 24);
+FIELD(tess_autoreject_transform_config, checkpoint_every_s, 32);
 
 // tessera/xpcs/data.h to simulate.h
 SIZE(tess_xpcs_angle_range, 16);

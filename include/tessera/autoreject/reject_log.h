@@ -49,8 +49,11 @@ typedef struct tess_autoreject_transform_config {
     int32_t keep_bad;     /* 1: bad epochs stay */
     int32_t drop_partial; /* 1: epochs with bad channels that are not repaired are dropped too */
     int32_t double_precision; /* of a FIF file */
-    int32_t overwrite;        /* not in the table */
-    int32_t reserved;
+    /* Not in the table. */
+    int32_t overwrite;
+    int32_t resume; /* 1: continue from checkpoint_dir if it holds this very transform */
+    const char *checkpoint_dir; /* where repaired epochs are kept until all are; NULL: nowhere */
+    double checkpoint_every_s;  /* 60; 0: after every block of epochs */
 } tess_autoreject_transform_config;
 
 TESS_API void tess_autoreject_transform_config_init(tess_autoreject_transform_config *config,

@@ -186,5 +186,6 @@ void tess_autoreject_transform_config_init(tess_autoreject_transform_config *con
 {
     tess_autoreject_transform_config defaults = {0};
     tess_params_defaults(&transform_table, &defaults);
+    defaults.checkpoint_every_s = 60;
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }

@@ -443,7 +443,9 @@ static tess_status identify(fit *f)
         tess_hash_mix(&origin, s->config.eeg_origin, 3 * sizeof *s->config.eeg_origin);
     }
     tess_identity_add_hash(&f->id, "eeg_origin differs from that of this run", origin);
-    return tess_ar_identity_add_epochs(&f->id, f->ctx, s->epochs, s->picks, s->n_pick);
+    TESS_TRY(tess_ar_identity_add_epochs(&f->id, f->ctx, s->epochs, s->picks, s->n_pick));
+    tess_ar_identity_add_file(&f->id, s->epochs);
+    return TESS_OK;
 }
 
 static tess_status open_work(fit *f)

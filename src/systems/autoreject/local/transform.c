@@ -1,7 +1,12 @@
 // Repairs the surviving epochs by a reject log and leaves out the others.
+#include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/origin.h"
+#include "runtime/run_tiles.h"
+#include "runtime/watch.h"
+#include "runtime/work.h"
+#include "systems/autoreject/epochs/identity.h"
 #include "systems/autoreject/interpolation/apply.h"
 #include "systems/autoreject/local/bins.h"
 #include "systems/autoreject/local/model.h"
@@ -28,9 +33,17 @@ typedef struct transform {
     tess_blocks memory;
     uint8_t *drop; // [n_epoch]
     uint8_t *bad;  // [n_epoch][n_chan] 1: predict
+    int64_t *kept; // [n_kept] epochs
     int64_t n_kept;
     kind kinds[N_KIND];
+    // With a checkpoint folder the repaired epochs lie there until all of them do.
+    tess_identity id;
+    tess_work work;
+    tess_spool spool;
+    tess_run_tiles tiles; // of the spool
 } transform;
+
+static const char SPOOL[] = "spool.npy";
 
 static tess_status check_log(const transform *t, const tess_autoreject_log_info *log)
 {
@@ -130,7 +143,9 @@ static tess_status read_log(transform *t, const tess_autoreject_log_info *log,
         if (is_bad) {
             leave_hopeless(t, e);
         }
-        t->n_kept += !t->drop[e];
+        if (!t->drop[e]) {
+            t->kept[t->n_kept++] = e;
+        }
     }
     return TESS_OK;
 }
@@ -157,9 +172,8 @@ static tess_status open_repairers(transform *t)
 }
 
 // Repairs epochs first..first+count-1 of all channels in place.
-static tess_status repair(void *user, int64_t first, int64_t count, double *samples)
+static tess_status repair(transform *t, int64_t first, int64_t count, double *samples)
 {
-    transform *t = user;
     const int64_t n_chan = t->epochs->sensors.n_chan;
     const int64_t n_time = t->epochs->info.n_time;
     for (int k = 0; k < N_KIND; k++) {
@@ -193,31 +207,185 @@ static tess_status check_out(const transform *t, const tess_array *out)
     return TESS_OK;
 }
 
-static tess_status fill_array(transform *t, tess_array *out)
+// ---- Checkpoints ------------------------------------------------------------------------------
+
+static tess_status identify(transform *t)
 {
-    const int64_t n_epoch = t->epochs->info.n_epoch;
-    const int64_t epoch_items = t->epochs->sensors.n_chan * t->epochs->info.n_time;
-    const size_t epoch_bytes = (size_t)epoch_items * sizeof(double);
-    int64_t block = (int64_t)(BLOCK_BYTES / epoch_bytes);
-    block = block < 1 ? 1 : block;
-    double *at = out->data;
-    tess_watch progress;
-    tess_watch_begin(&progress, t->ctx, "autoreject.transform", "epochs", 0,
-                     (uint64_t)n_epoch * epoch_bytes, TESS_STRATEGY_LARGE);
-    for (int64_t e = 0; e < n_epoch;) {
-        int64_t n = 0;
-        while (e + n < n_epoch && n < block && !t->drop[e + n]) {
-            n++;
-        }
-        if (n > 0) {
-            TESS_TRY(tess_autoreject_epochs_read(t->ctx, t->epochs, e, n, NULL, 0, at));
-            TESS_TRY(repair(t, e, n, at));
-            at += n * epoch_items;
-        }
-        e += n > 0 ? n : 1;
-        TESS_TRY(tess_watch_poll(&progress, e, n_epoch));
+    const tess_autoreject_interpolation_config interpolation =
+        tess_ar_model_interpolation(&t->model->info);
+    const tess_param_table *const tables[] = {tess_autoreject_transform_params(),
+                                              tess_autoreject_interpolation_params()};
+    const void *const configs[] = {&t->config, &interpolation};
+    const int64_t n_chan = t->epochs->sensors.n_chan;
+    tess_hash hash = {0, 0};
+    tess_hash_mix(&hash, t->drop, (size_t)t->epochs->info.n_epoch);
+    tess_hash_mix(&hash, t->bad, (size_t)(t->epochs->info.n_epoch * n_chan));
+    for (int k = 0; k < N_KIND; k++) {
+        tess_hash_mix(&hash, t->kinds[k].channels, (size_t)t->kinds[k].n * sizeof(int64_t));
+    }
+    if (interpolation.eeg_origin) {
+        tess_hash_mix(&hash, interpolation.eeg_origin, 3 * sizeof *interpolation.eeg_origin);
+    }
+    int64_t *all = tess_blocks_alloc(&t->memory, n_chan, sizeof *all, "channels");
+    if (!all) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t c = 0; c < n_chan; c++) {
+        all[c] = c;
+    }
+    tess_identity_init(&t->id, t->ctx, "autoreject.transform", t->device->backend->name);
+    tess_identity_add_settings(&t->id, NULL, tables, configs, 2, NULL);
+    tess_identity_add_hash(&t->id, "model or reject log differ from those of this run", hash);
+    TESS_TRY(tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan));
+    tess_ar_identity_add_file(&t->id, t->epochs);
+    return TESS_OK;
+}
+
+static tess_status check_tiles(void *self, const tess_checkpoint *found, const char *path)
+{
+    transform *t = self;
+    return tess_run_tiles_load(&t->tiles, found, t->n_kept, path);
+}
+
+static tess_status open_work(transform *t)
+{
+    static const char *const files[] = {SPOOL, NULL};
+    const tess_work_config config = {.name = "autoreject.transform",
+                                     .what = "transform",
+                                     .folder = t->n_kept > 0 ? t->config.checkpoint_dir : NULL,
+                                     .resume = t->n_kept > 0 ? t->config.resume : 0,
+                                     .every_s = t->config.checkpoint_every_s,
+                                     .keep = 2,
+                                     .files = files,
+                                     .check = check_tiles,
+                                     .self = t};
+    if (config.folder) {
+        TESS_TRY(identify(t));
+    }
+    TESS_TRY(tess_work_open(t->ctx, &config, &t->id, &t->work));
+    if (!tess_work_is_kept(&t->work)) {
+        return TESS_OK;
+    }
+    char path[1024];
+    tess_array shape;
+    const bool is_found = t->work.is_found;
+    const int64_t size[3] = {t->n_kept, t->epochs->sensors.n_chan, t->epochs->info.n_time};
+    tess_work_path(&t->work, SPOOL, path);
+    tess_work_forget(&t->work);
+    TESS_TRY(tess_array_init(&shape, NULL, TESS_F64, 3, size));
+    TESS_TRY(tess_spool_open_kept(path, &shape, is_found, &t->spool));
+    return is_found ? tess_run_tiles_verify(&t->tiles, &t->spool) : TESS_OK;
+}
+
+static tess_status write_state(void *self, tess_checkpoint_writer *writer)
+{
+    const transform *t = self;
+    // The data first: a checkpoint must never speak of epochs the disk does not have.
+    TESS_TRY(tess_file_sync(t->spool.fd, t->spool.path));
+    return tess_run_tiles_save(&t->tiles, writer);
+}
+
+static void save(transform *t)
+{
+    const double done = (double)tess_run_tiles_end(&t->tiles) / (double)t->n_kept;
+    tess_work_save(&t->work, done, write_state, t);
+}
+
+static tess_status keep(transform *t, int64_t first, int64_t count, const double *samples)
+{
+    if (!tess_work_is_kept(&t->work)) {
+        (void)tess_work_is_due(&t->work, false); // says so where one is wished for
+        return TESS_OK;
+    }
+    TESS_TRY(tess_spool_write(&t->spool, first, count, samples));
+    TESS_TRY(tess_run_tiles_note(&t->tiles, first, count, samples, t->spool.item_bytes));
+    if (tess_work_is_due(&t->work, false)) {
+        save(t);
     }
     return TESS_OK;
+}
+
+// ---- The epochs -------------------------------------------------------------------------------
+
+// Kept epochs from..., as many neighbours as a block takes.
+static int64_t block_at(const transform *t, int64_t from, int64_t most)
+{
+    int64_t n = 1;
+    while (from + n < t->n_kept && n < most && t->kept[from + n] == t->kept[from] + n) {
+        n++;
+    }
+    return n;
+}
+
+// All kept epochs from the first that is not in the spool: into out [n_kept][n_chan][n_time], or
+// through buffer, which has room for a block.
+static tess_status repair_all(transform *t, int64_t block, double *out, double *buffer)
+{
+    const int64_t epoch_items = t->epochs->sensors.n_chan * t->epochs->info.n_time;
+    const int64_t first = tess_run_tiles_end(&t->tiles);
+    tess_watch watch;
+    tess_watch_begin(&watch, t->ctx, "autoreject.transform", "epochs", first,
+                     (uint64_t)(t->n_kept * epoch_items) * sizeof(double), TESS_STRATEGY_LARGE);
+    if (out && first > 0) {
+        TESS_TRY(tess_spool_read(&t->spool, 0, first, out));
+    }
+    for (int64_t k = first; k < t->n_kept;) {
+        const int64_t n = block_at(t, k, block);
+        double *at = out ? out + k * epoch_items : buffer;
+        TESS_TRY(tess_autoreject_epochs_read(t->ctx, t->epochs, t->kept[k], n, NULL, 0, at));
+        TESS_TRY(repair(t, t->kept[k], n, at));
+        TESS_TRY(keep(t, k, n, at));
+        k += n;
+        TESS_TRY(tess_watch_poll(&watch, k, t->n_kept));
+    }
+    return TESS_OK;
+}
+
+static tess_status repair_epochs(transform *t, double *out)
+{
+    const size_t epoch_bytes =
+        (size_t)(t->epochs->sensors.n_chan * t->epochs->info.n_time) * sizeof(double);
+    const int64_t most = (int64_t)(BLOCK_BYTES / epoch_bytes);
+    const int64_t block = most < 1 ? 1 : most;
+    const size_t bytes = out ? 0 : (size_t)block * epoch_bytes;
+    double *buffer =
+        out ? NULL : tess_heap_alloc(&t->ctx->heap, bytes, TESS_TAG_TILE, "a block of epochs");
+    tess_status status = TESS_E_MEMORY;
+    if (out || buffer) {
+        status = repair_all(t, block, out, buffer);
+    }
+    tess_heap_free(&t->ctx->heap, buffer, bytes, TESS_TAG_TILE);
+    // What is done, whatever stopped the rest; a file is still to be written.
+    if (tess_work_is_kept(&t->work) && t->tiles.n > 0 && (status != TESS_OK || !out)) {
+        save(t);
+    }
+    return status;
+}
+
+// ---- The file ---------------------------------------------------------------------------------
+
+// Repairs what the writer has read.
+static tess_status edit(void *user, int64_t first, int64_t count, double *samples)
+{
+    transform *t = user;
+    (void)tess_work_is_due(&t->work, false); // says that none is kept, where one is wished for
+    return repair(t, first, count, samples);
+}
+
+// Repaired epochs out of the spool; writers ask for neighbours that are kept, and all channels.
+static tess_status read_spool(tess_context *ctx, void *impl, int64_t first, int64_t count,
+                              const int64_t *channels, int64_t n_channel, double *dst)
+{
+    const transform *t = impl;
+    (void)ctx;
+    (void)channels;
+    (void)n_channel;
+    int64_t place = 0;
+    while (t->kept[place] < first) {
+        place++;
+    }
+    TESS_ASSERT(n_channel == t->epochs->sensors.n_chan && t->kept[place] == first);
+    return tess_spool_read(&t->spool, place, count, dst);
 }
 
 static tess_status write_file(transform *t, const char *path)
@@ -227,8 +395,6 @@ static tess_status write_file(transform *t, const char *path)
     config.overwrite = t->config.overwrite;
     config.double_precision = t->config.double_precision;
     config.drop = t->drop;
-    config.edit = repair;
-    config.user = t;
     const char *input = t->epochs->info.path;
     const tess_origin origin = {.stage = "autoreject.transform",
                                 .inputs = {input[0] ? input : NULL},
@@ -236,9 +402,17 @@ static tess_status write_file(transform *t, const char *path)
                                 .values = {&t->config}};
     char *text = NULL;
     size_t bytes = 0;
+    tess_autoreject_epochs repaired = *t->epochs;
+    if (tess_work_is_kept(&t->work)) {
+        TESS_TRY(repair_epochs(t, NULL));
+        repaired.reader = (tess_ar_reader){.impl = t, .read = read_spool};
+    } else {
+        config.edit = edit;
+        config.user = t;
+    }
     TESS_TRY(tess_origin_make(t->ctx, &origin, &text, &bytes));
     config.provenance = text;
-    const tess_status status = tess_autoreject_epochs_write(t->ctx, t->epochs, path, &config);
+    const tess_status status = tess_autoreject_epochs_write(t->ctx, &repaired, path, &config);
     tess_heap_free(&t->ctx->heap, text, bytes, TESS_TAG_RESULT);
     return status;
 }
@@ -251,7 +425,8 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
     uint8_t *is_fitted = tess_blocks_alloc(&t->memory, n_chan, 1, "channels");
     t->drop = tess_blocks_alloc(&t->memory, n_epoch, 1, "dropped epochs");
     t->bad = tess_blocks_alloc(&t->memory, n_epoch * n_chan, 1, "channels to repair");
-    if (!is_fitted || !t->drop || !t->bad) {
+    t->kept = tess_blocks_alloc(&t->memory, n_epoch, sizeof *t->kept, "epochs that stay");
+    if (!is_fitted || !t->drop || !t->bad || !t->kept) {
         return TESS_E_MEMORY;
     }
     TESS_TRY(check_log(t, &log->info));
@@ -261,12 +436,26 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
         return TESS_OK; // only how many are kept
     }
     TESS_TRY(tess_ar_repair_device(t->ctx, "transform", &t->device));
-    TESS_TRY(open_repairers(t));
-    if (path) {
-        return write_file(t, path);
+    if (out) {
+        TESS_TRY(check_out(t, out));
     }
-    TESS_TRY(check_out(t, out));
-    return fill_array(t, out);
+    TESS_TRY(open_repairers(t));
+    TESS_TRY(open_work(t));
+    TESS_TRY(out ? repair_epochs(t, out->data) : write_file(t, path));
+    tess_work_end(&t->work);
+    return TESS_OK;
+}
+
+static void release(transform *t)
+{
+    for (int k = 0; k < N_KIND; k++) {
+        tess_ar_repairer_destroy(t->kinds[k].repairer);
+    }
+    tess_work_close(&t->work);
+    tess_spool_close(&t->spool);
+    tess_run_tiles_free(&t->tiles);
+    tess_identity_free(&t->id);
+    tess_blocks_free(&t->memory);
 }
 
 tess_status tess_autoreject_transform(tess_context *ctx, const tess_autoreject_model *model,
@@ -276,7 +465,7 @@ tess_status tess_autoreject_transform(tess_context *ctx, const tess_autoreject_m
                                       tess_array *out, const char *path, int64_t *n_kept)
 {
     tess_error_clear();
-    transform t = {.ctx = ctx, .model = model, .epochs = epochs};
+    transform t = {.ctx = ctx, .model = model, .epochs = epochs, .spool = {.fd = -1}};
     tess_autoreject_transform_config_init(&t.config, sizeof t.config);
     if (config) {
         TESS_TRY(tess_struct_read(config, &t.config, sizeof t.config, "config"));
@@ -285,11 +474,9 @@ tess_status tess_autoreject_transform(tess_context *ctx, const tess_autoreject_m
         TESS_FAIL(TESS_E_ARGUMENT, "out, path: one of them is filled, not both");
     }
     tess_blocks_init(&t.memory, &ctx->heap);
+    tess_run_tiles_init(&t.tiles, &ctx->heap);
     const tess_status status = run(&t, log, out, path);
-    for (int k = 0; k < N_KIND; k++) {
-        tess_ar_repairer_destroy(t.kinds[k].repairer);
-    }
-    tess_blocks_free(&t.memory);
+    release(&t);
     if (n_kept) {
         *n_kept = t.n_kept;
     }
