@@ -2,8 +2,8 @@
 #ifndef TESS_AUTOREJECT_FIELD_SETS_H
 #define TESS_AUTOREJECT_FIELD_SETS_H
 
+#include "systems/autoreject/interpolation/bad_set.h"
 #include "systems/autoreject/interpolation/field.h"
-#include "systems/autoreject/interpolation/repair.h"
 
 typedef struct tess_ar_field_set {
     uint64_t *words; // owned, one block with the weights behind

@@ -170,11 +170,6 @@ tess_status tess_ar_repairer_leave_one_out(tess_ar_repairer *r, const double **w
     return TESS_OK;
 }
 
-int64_t tess_ar_set_words(int64_t n)
-{
-    return (n + 63) / 64;
-}
-
 tess_status tess_ar_repairer_prepare(tess_ar_repairer *r, const tess_ar_bad_set *sets,
                                      int64_t n_set)
 {

@@ -4,6 +4,7 @@
 
 #include "runtime/context.h"
 #include "stage/autoreject_interpolation.h"
+#include "systems/autoreject/interpolation/bad_set.h"
 #include "tessera/autoreject/interpolation.h"
 
 #include <stdbool.h>
@@ -32,12 +33,6 @@ bool tess_ar_repairer_can(const tess_ar_repairer *repairer);
 // first call computes it (on the pool).
 TESS_MUST_CHECK tess_status tess_ar_repairer_leave_one_out(tess_ar_repairer *repairer,
                                                            const double **weights);
-
-// A set of bad channels as bits, tess_ar_set_words(n) words.
-typedef struct tess_ar_bad_set {
-    const uint64_t *words;
-} tess_ar_bad_set;
-int64_t tess_ar_set_words(int64_t n);
 
 // Makes the weights of these sets available. EEG: nothing to do, they are cheap. MEG: an eigenvalue
 // problem each, once per distinct set, on the pool; progress goes through the context.

@@ -30,6 +30,7 @@ typedef struct tess_ar_montage {
 // Reads a file by the format its name tells. Positions become metres in our axes.
 TESS_MUST_CHECK tess_status tess_ar_montage_open(tess_context *ctx, const char *path,
                                                  tess_ar_montage *out);
+// places.c
 void tess_ar_montage_close(tess_ar_montage *montage);
 TESS_MUST_CHECK tess_status tess_ar_montage_add(tess_ar_montage *montage, const char *name,
                                                 const double position[3]);

@@ -21,8 +21,11 @@ typedef struct tess_ar_page {
 #define TESS_AR_REPAIRED "#2b8cbe"
 #define TESS_AR_IGNORED "#d9d9d9"
 
+// page.c
 // Share of the epochs in which a channel is labelled bad or interpolated.
 double tess_ar_bad_share(const tess_autoreject_log_info *log, int64_t channel);
+// A channel's name for the page: short enough for a table, without control characters.
+void tess_ar_page_name(tess_ar_page *page, const char *name);
 
 void tess_ar_page_matrix(tess_ar_page *page);
 void tess_ar_page_loss(tess_ar_page *page);
@@ -31,8 +34,5 @@ void tess_ar_page_topography(tess_ar_page *page);
 void tess_ar_page_dropped(tess_ar_page *page);
 // Reads the epochs once.
 TESS_MUST_CHECK tess_status tess_ar_page_averages(tess_ar_page *page);
-
-// A channel's name for the page: short enough for a table, without control characters.
-void tess_ar_page_name(tess_ar_page *page, const char *name);
 
 #endif
