@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/ucs4.h"
+#include "runtime/provenance.h"
 #include "runtime/source.h"
 
 #include <math.h>
@@ -85,7 +86,8 @@ tess_status tess_bundle_write_from(tess_context *ctx, const tess_origin *origin,
     size_t bytes = 0;
     TESS_TRY(tess_origin_make(ctx, origin, &text, &bytes));
     inputs[0].provenance = text;
-    const tess_status status = tess_bundle_write(ctx, path, inputs, n_input, overwrite);
+    const tess_status status = tess_bundle_write(
+        ctx, path, inputs, n_input, tess_provenance_overwrite(ctx, path, text, overwrite));
     inputs[0].provenance = NULL;
     tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
     return status;

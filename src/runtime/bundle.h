@@ -16,7 +16,8 @@ TESS_MUST_CHECK tess_status tess_bundle_write(tess_context *ctx, const char *pat
                                               const tess_format_writer_input *inputs,
                                               int64_t n_input, int overwrite);
 
-// The same, with where the file comes from as the provenance of the first.
+// The same, with where the file comes from as the provenance of the first. overwrite may be 2
+// (runtime/provenance.h).
 TESS_MUST_CHECK tess_status tess_bundle_write_from(tess_context *ctx, const tess_origin *origin,
                                                    const char *path,
                                                    tess_format_writer_input *inputs,

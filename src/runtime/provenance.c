@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void write_shape(tess_json *json, const char *key, int32_t rank, const int64_t *shape)
 {
@@ -111,4 +112,18 @@ bool tess_provenance_is_of(tess_context *ctx, const char *path, const char ident
     tess_text_free(text);
     tess_error_clear();
     return is_of;
+}
+
+int tess_provenance_overwrite(tess_context *ctx, const char *path, const char *provenance,
+                              int overwrite)
+{
+    static const char key[] = "\"identity\": \"";
+    char identity[33] = "";
+    const char *at = provenance ? strstr(provenance, key) : NULL;
+    if (overwrite != 2) {
+        return overwrite;
+    }
+    snprintf(identity, sizeof identity, "%s", at ? at + sizeof key - 1 : "");
+    return access(path, F_OK) == 0 && strlen(identity) == 32 &&
+           tess_provenance_is_of(ctx, path, identity);
 }

@@ -27,4 +27,10 @@ TESS_MUST_CHECK tess_status tess_provenance_make(tess_context *ctx,
 // (tess_identity_digest()). A file that is not there, not ours or damaged is none.
 bool tess_provenance_is_of(tess_context *ctx, const char *path, const char identity[33]);
 
+// What a writer that was told to overwrite 0 no, 1 yes or 2 only what says that it is this very
+// result may do with what has its name: 0 or 1. provenance: what it is about to write, with the
+// identity in it.
+int tess_provenance_overwrite(tess_context *ctx, const char *path, const char *provenance,
+                              int overwrite);
+
 #endif

@@ -184,7 +184,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_picks(const tess_autoreject
 /** Writes epochs as FIF that MNE reads (.fif, .fif.gz), or .npy or .npz of all channels. */
 typedef struct tess_autoreject_write_config {
     uint32_t struct_size;
-    int32_t overwrite;
+    int32_t overwrite;        /* 1: replace; 2: replace what has the identity of provenance */
     int32_t double_precision; /* 1: f64 samples; otherwise FIF and f32 arrays stay f32 */
     int32_t reserved;
     const uint8_t *drop;     /* [n_epoch] 1: left out; NULL: none */

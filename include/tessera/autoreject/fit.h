@@ -142,7 +142,9 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_model_create(
     tess_context *ctx, const tess_autoreject_model_info *info, tess_autoreject_model **out);
 
 /** A plain JSON file: thresholds, choice, loss, names, options, versions. The same fit gives the
- *  same bytes, whatever it was stopped by and however long it took. */
+ *  same bytes, whatever it was stopped by and however long it took. overwrite: 0 a file of this
+ * name is TESS_E_EXISTS; 1 it is replaced; 2 it is replaced if it says that it is this very model,
+ * left by a run that was stopped. */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_model_save(tess_context *ctx,
                                                                 const tess_autoreject_model *model,
                                                                 const char *path, int overwrite);

@@ -36,7 +36,8 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_compute(tess_context *c
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_create(
     tess_context *ctx, const tess_autoreject_log_info *info, tess_autoreject_log **out);
 
-/** .npz with ch_names, bad_epochs and labels (NaN: not considered), as the original writes. */
+/** .npz with ch_names, bad_epochs and labels (NaN: not considered), as the original writes.
+ *  overwrite as of models (fit.h). */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_save(tess_context *ctx,
                                                               const tess_autoreject_log *log,
                                                               const char *path, int overwrite);
@@ -51,7 +52,8 @@ typedef struct tess_autoreject_transform_config {
     int32_t double_precision; /* of a FIF file */
     /* Not in the table. */
     int32_t overwrite;
-    int32_t resume; /* 1: continue from checkpoint_dir if it holds this very transform */
+    int32_t resume; /* 1: continue from checkpoint_dir if it holds this very transform, and do
+                       nothing if the file is there already as its result */
     const char *checkpoint_dir; /* where repaired epochs are kept until all are; NULL: nowhere */
     double checkpoint_every_s;  /* 60; 0: after every block of epochs */
 } tess_autoreject_transform_config;

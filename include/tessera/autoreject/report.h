@@ -13,6 +13,7 @@ TESS_BEGIN_DECLS
  *
  * epochs      in  for averages and topography; NULL leaves them out.
  * provenance  in  JSON; may be NULL.
+ * overwrite   in  as of models (fit.h).
  */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_report(
     tess_context *ctx, const tess_autoreject_model *model, const tess_autoreject_log *log,

@@ -1,6 +1,7 @@
 // Epochs written as FIF, in parts below 2 GiB that appear together.
 #include "base/file.h"
 #include "base/status.h"
+#include "runtime/provenance.h"
 #include "runtime/watch.h"
 #include "systems/autoreject/files/fif_out.h"
 
@@ -350,11 +351,18 @@ static tess_status write_part(writer *w, tess_ar_fif_out *out, int64_t part)
     return tess_ar_fif_out_finish(out);
 }
 
+// A run that was stopped may have left some of the parts.
+static int may_replace(const writer *w, const char *path)
+{
+    return tess_provenance_overwrite(w->ctx, path, w->config->provenance, w->config->overwrite);
+}
+
 // The first part gets its name last: until then a reader finds the old file or none.
 static tess_status commit(writer *w, tess_ar_fif_out *outs)
 {
     for (int64_t p = w->n_part - 1; p >= 0; p--) {
-        const tess_status status = tess_temp_file_commit(&outs[p].temp, w->config->overwrite);
+        const tess_status status =
+            tess_temp_file_commit(&outs[p].temp, may_replace(w, outs[p].temp.final_path));
         if (status == TESS_OK) {
             continue;
         }
@@ -374,7 +382,7 @@ static tess_status check_free(const writer *w)
         char path[PATH_BYTES];
         part_path(w, p, path);
         TESS_TRY(tess_file_check_distinct(w->epochs->info.path, path));
-        if (!w->config->overwrite && access(path, F_OK) == 0) {
+        if (access(path, F_OK) == 0 && !may_replace(w, path)) {
             TESS_FAIL(TESS_E_EXISTS, "%s: exists already; use overwrite, or another name", path);
         }
     }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/origin.h"
+#include "runtime/provenance.h"
 #include "runtime/spool.h"
 #include "runtime/watch.h"
 #include "systems/autoreject/files/recording.h"
@@ -173,12 +174,13 @@ static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, 
 }
 
 static tess_status write_epochs(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
-                                const tess_autoreject_write_config *config, int64_t n_kept)
+                                tess_autoreject_write_config *config, int64_t n_kept)
 {
     const int64_t shape[3] = {n_kept, epochs->sensors.n_chan, epochs->info.n_time};
     if (ends_with(path, ".fif") || ends_with(path, ".fif.gz")) {
         return tess_ar_fif_write(ctx, epochs, path, config);
     }
+    config->overwrite = tess_provenance_overwrite(ctx, path, config->provenance, config->overwrite);
     if (ends_with(path, ".npy")) {
         return write_npy(ctx, epochs, path, config, shape);
     }

@@ -372,7 +372,10 @@ static tess_status describe_model(fit *f)
     tess_autoreject_model_info *info = &f->model->info;
     const int64_t n_chan = s->epochs->sensors.n_chan;
     const char **names = tess_blocks_alloc(&f->model->memory, n_chan, sizeof *names, "model");
-    if (!names) {
+    f->model->stage = s->thresholds_only ? "autoreject.thresholds" : "autoreject.fit";
+    f->model->input = tess_blocks_copy(&f->model->memory, epochs->path,
+                                       (int64_t)strlen(epochs->path) + 1, 1, "model");
+    if (!names || !f->model->input) {
         return TESS_E_MEMORY;
     }
     for (int64_t c = 0; c < n_chan; c++) {
@@ -443,9 +446,7 @@ static tess_status identify(fit *f)
         tess_hash_mix(&origin, s->config.eeg_origin, 3 * sizeof *s->config.eeg_origin);
     }
     tess_identity_add_hash(&f->id, "eeg_origin differs from that of this run", origin);
-    TESS_TRY(tess_ar_identity_add_epochs(&f->id, f->ctx, s->epochs, s->picks, s->n_pick));
-    tess_ar_identity_add_file(&f->id, s->epochs);
-    return TESS_OK;
+    return tess_ar_identity_add_epochs(&f->id, f->ctx, s->epochs, s->picks, s->n_pick);
 }
 
 static tess_status open_work(fit *f)
@@ -474,8 +475,6 @@ static tess_status run(fit *f, tess_autoreject_epochs *epochs,
     TESS_TRY(tess_ar_setup_make(f->ctx, epochs, config, thresholds_only, f->model, &f->setup));
     TESS_TRY(check_memory(f));
     TESS_TRY(describe_model(f));
-    TESS_TRY(tess_ar_model_origin(
-        f->model, thresholds_only ? "autoreject.thresholds" : "autoreject.fit", epochs->info.path));
     TESS_TRY(open_work(f));
     TESS_TRY(fit_groups(f));
     if (!f->setup.config.keep_finished) {

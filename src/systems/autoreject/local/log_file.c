@@ -1,4 +1,5 @@
 // Reject logs as .npz, with the arrays of the original.
+#include "base/hash.h"
 #include "base/status.h"
 #include "base/ucs4.h"
 #include "runtime/bundle.h"
@@ -25,10 +26,22 @@ static uint32_t *wide_names(tess_blocks *memory, const tess_autoreject_log_info 
     return names;
 }
 
-static tess_status save(tess_context *ctx, tess_blocks *memory,
-                        const tess_autoreject_log_info *info, const char *input, const char *path,
-                        int overwrite)
+void tess_ar_log_digest(const tess_autoreject_log *log, char digest[33])
 {
+    const tess_autoreject_log_info *info = &log->info;
+    tess_hash hash = {0, 0};
+    for (int64_t c = 0; c < info->n_chan; c++) {
+        tess_hash_mix(&hash, info->channel_names[c], strlen(info->channel_names[c]));
+    }
+    tess_hash_mix(&hash, info->bad_epochs, (size_t)info->n_epoch);
+    tess_hash_mix(&hash, info->labels, (size_t)(info->n_epoch * info->n_chan));
+    tess_hash_text(hash, digest);
+}
+
+static tess_status save(tess_context *ctx, tess_blocks *memory, const tess_autoreject_log *log,
+                        const char *path, int overwrite)
+{
+    const tess_autoreject_log_info *info = &log->info;
     const int64_t n = info->n_epoch * info->n_chan;
     const int64_t shape[2] = {info->n_epoch, info->n_chan};
     size_t width = 0;
@@ -46,8 +59,11 @@ static tess_status save(tess_context *ctx, tess_blocks *memory,
     tess_bundle_input(&inputs[2], "ch_names", TESS_UCS4, 1, shape + 1, names);
     inputs[2].item_bytes = (int64_t)(width * sizeof *names);
     inputs[2].data_bytes = (uint64_t)info->n_chan * width * sizeof *names;
+    char digest[33];
+    tess_ar_log_digest(log, digest);
     const tess_origin origin = {.stage = "autoreject.log",
-                                .inputs = {input && input[0] ? input : NULL}};
+                                .identity = digest,
+                                .inputs = {log->input && log->input[0] ? log->input : NULL}};
     return tess_bundle_write_from(ctx, &origin, path, inputs, 3, overwrite);
 }
 
@@ -57,7 +73,7 @@ tess_status tess_autoreject_log_save(tess_context *ctx, const tess_autoreject_lo
     tess_error_clear();
     tess_blocks memory;
     tess_blocks_init(&memory, &ctx->heap);
-    const tess_status status = save(ctx, &memory, &log->info, log->input, path, overwrite);
+    const tess_status status = save(ctx, &memory, log, path, overwrite);
     tess_blocks_free(&memory);
     return status;
 }

@@ -2,7 +2,6 @@
 
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "runtime/origin.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@ tess_status tess_ar_model_new(tess_context *ctx, tess_autoreject_model **out)
     model->info.types = model->types;
     model->info.notes = "";
     model->info.tessera_version = TESS_VERSION;
+    model->stage = "autoreject.model";
     return TESS_OK;
 }
 
@@ -213,19 +213,7 @@ static tess_status copy_model(tess_autoreject_model *model, const tess_autorejec
     for (int64_t i = 0; i < info.n_type; i++) {
         TESS_TRY(tess_ar_model_own_type(model, &model->types[i]));
     }
-    TESS_TRY(tess_ar_model_origin(model, "autoreject.model", NULL));
     return tess_ar_model_own(model);
-}
-
-tess_status tess_ar_model_origin(tess_autoreject_model *model, const char *stage, const char *input)
-{
-    const tess_origin origin = {.stage = stage, .inputs = {input && input[0] ? input : NULL}};
-    char *text = NULL;
-    size_t bytes = 0;
-    TESS_TRY(tess_origin_make(model->ctx, &origin, &text, &bytes));
-    model->origin = tess_blocks_copy(&model->memory, text, (int64_t)bytes, 1, "provenance");
-    tess_heap_free(&model->ctx->heap, text, bytes, TESS_TAG_RESULT);
-    return model->origin ? TESS_OK : TESS_E_MEMORY;
 }
 
 tess_status tess_autoreject_model_create(tess_context *ctx, const tess_autoreject_model_info *info,

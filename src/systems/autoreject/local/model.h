@@ -15,14 +15,13 @@ struct tess_autoreject_model {
     tess_text notes;
     tess_autoreject_model_info info;
     tess_autoreject_type_fit types[TESS_AUTOREJECT_N_SOLVABLE];
-    const char *origin; // provenance, in memory; NULL: none
+    const char *stage;  // what made it, for provenance; static
+    const char *input;  // path of the epochs, in memory; NULL: not known
+    const char *origin; // provenance of one that was loaded, in memory; NULL: none
 };
 
 // A model without types.
 TESS_MUST_CHECK tess_status tess_ar_model_new(tess_context *ctx, tess_autoreject_model **out);
-// Says what made the model; input may be NULL or "".
-TESS_MUST_CHECK tess_status tess_ar_model_origin(tess_autoreject_model *model, const char *stage,
-                                                 const char *input);
 // Adds a sentence to info.notes.
 void tess_ar_model_note(tess_autoreject_model *model, const char *format, ...) TESS_PRINTF(2, 3);
 // Copies names, picks, grids and origin into the model's memory.
@@ -43,6 +42,11 @@ TESS_MUST_CHECK tess_status tess_ar_model_match(const tess_autoreject_model *mod
                                                 const tess_autoreject_epochs *epochs,
                                                 int64_t *epochs_of);
 
+// model_file.c: 32 digits that tell a model from any other.
+TESS_MUST_CHECK tess_status tess_ar_model_digest(tess_context *ctx,
+                                                 const tess_autoreject_model *model,
+                                                 char digest[33]);
+
 struct tess_autoreject_log {
     tess_context *ctx;
     tess_blocks memory;
@@ -55,6 +59,8 @@ struct tess_autoreject_log {
 TESS_MUST_CHECK tess_status tess_ar_log_new(tess_context *ctx, int64_t n_epoch, int64_t n_chan,
                                             tess_autoreject_log **out, int8_t **labels,
                                             uint8_t **bad_epochs, const char ***names);
+// log_file.c: 32 digits that tell a log from any other.
+void tess_ar_log_digest(const tess_autoreject_log *log, char digest[33]);
 void tess_ar_log_note(tess_autoreject_log *log, const char *format, ...) TESS_PRINTF(2, 3);
 
 #endif

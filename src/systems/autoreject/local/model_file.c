@@ -6,6 +6,7 @@
 #include "base/json_read.h"
 #include "base/status.h"
 #include "runtime/origin.h"
+#include "runtime/provenance.h"
 #include "systems/autoreject/local/model.h"
 #include "tessera/sys/json.h"
 
@@ -106,12 +107,8 @@ static void put_type(tess_json *json, const tess_autoreject_model_info *info,
     tess_json_object_end(json);
 }
 
-static void put_model(tess_json *json, const tess_autoreject_model *model)
+static void put_contents(tess_json *json, const tess_autoreject_model_info *info)
 {
-    const tess_autoreject_model_info *info = &model->info;
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", SCHEMA);
-    tess_json_raw(json, TESS_ORIGIN_NAME, model->origin);
     tess_json_text(json, "tessera_version", info->tessera_version);
     put_options(json, info);
     tess_json_int(json, "n_epoch", info->n_epoch);
@@ -131,22 +128,62 @@ static void put_model(tess_json *json, const tess_autoreject_model *model)
     }
     tess_json_array_end(json);
     tess_json_text(json, "notes", info->notes);
+}
+
+tess_status tess_ar_model_digest(tess_context *ctx, const tess_autoreject_model *model,
+                                 char digest[33])
+{
+    tess_json *json = NULL;
+    const char *text = NULL;
+    TESS_TRY(tess_json_create(ctx, 0, &json));
+    tess_json_object_begin(json, NULL);
+    put_contents(json, &model->info);
     tess_json_object_end(json);
+    const tess_status status = tess_json_finish(json, &text);
+    if (status == TESS_OK) {
+        tess_hash_text(tess_hash_bytes(tess_hash_default(), text, strlen(text)), digest);
+    }
+    tess_json_destroy(json);
+    return status;
+}
+
+static tess_status write_model(tess_context *ctx, const tess_autoreject_model *model,
+                               const char *origin, const char *path, int overwrite)
+{
+    tess_json *json = NULL;
+    const char *text = NULL;
+    TESS_TRY(tess_json_create(ctx, 1, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", SCHEMA);
+    tess_json_raw(json, TESS_ORIGIN_NAME, origin);
+    put_contents(json, &model->info);
+    tess_json_object_end(json);
+    tess_status status = tess_json_finish(json, &text);
+    if (status == TESS_OK) {
+        status = tess_file_write_text(path, text,
+                                      tess_provenance_overwrite(ctx, path, origin, overwrite));
+    }
+    tess_json_destroy(json);
+    return status;
 }
 
 tess_status tess_autoreject_model_save(tess_context *ctx, const tess_autoreject_model *model,
                                        const char *path, int overwrite)
 {
     tess_error_clear();
-    tess_json *json = NULL;
-    TESS_TRY(tess_json_create(ctx, 1, &json));
-    put_model(json, model);
-    const char *text = NULL;
-    tess_status status = tess_json_finish(json, &text);
-    if (status == TESS_OK) {
-        status = tess_file_write_text(path, text, overwrite);
+    if (model->origin) {
+        return write_model(ctx, model, model->origin, path, overwrite);
     }
-    tess_json_destroy(json);
+    char digest[33];
+    char *text = NULL;
+    size_t bytes = 0;
+    TESS_TRY(tess_ar_model_digest(ctx, model, digest));
+    const char *input = model->input;
+    const tess_origin origin = {
+        .stage = model->stage, .identity = digest, .inputs = {input && input[0] ? input : NULL}};
+    TESS_TRY(tess_origin_make(ctx, &origin, &text, &bytes));
+    const tess_status status = write_model(ctx, model, text, path, overwrite);
+    tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
     return status;
 }
 

@@ -36,8 +36,8 @@ typedef struct transform {
     int64_t *kept; // [n_kept] epochs
     int64_t n_kept;
     kind kinds[N_KIND];
-    // With a checkpoint folder the repaired epochs lie there until all of them do.
     tess_identity id;
+    // With a checkpoint folder the repaired epochs lie there until all of them do.
     tess_work work;
     tess_spool spool;
     tess_run_tiles tiles; // of the spool
@@ -236,9 +236,7 @@ static tess_status identify(transform *t)
     tess_identity_init(&t->id, t->ctx, "autoreject.transform", t->device->backend->name);
     tess_identity_add_settings(&t->id, NULL, tables, configs, 2, NULL);
     tess_identity_add_hash(&t->id, "model or reject log differ from those of this run", hash);
-    TESS_TRY(tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan));
-    tess_ar_identity_add_file(&t->id, t->epochs);
-    return TESS_OK;
+    return tess_ar_identity_add_epochs(&t->id, t->ctx, t->epochs, all, n_chan);
 }
 
 static tess_status check_tiles(void *self, const tess_checkpoint *found, const char *path)
@@ -259,9 +257,6 @@ static tess_status open_work(transform *t)
                                      .files = files,
                                      .check = check_tiles,
                                      .self = t};
-    if (config.folder) {
-        TESS_TRY(identify(t));
-    }
     TESS_TRY(tess_work_open(t->ctx, &config, &t->id, &t->work));
     if (!tess_work_is_kept(&t->work)) {
         return TESS_OK;
@@ -395,8 +390,11 @@ static tess_status write_file(transform *t, const char *path)
     config.overwrite = t->config.overwrite;
     config.double_precision = t->config.double_precision;
     config.drop = t->drop;
+    char digest[33];
+    tess_identity_digest(&t->id, digest);
     const char *input = t->epochs->info.path;
     const tess_origin origin = {.stage = "autoreject.transform",
+                                .identity = digest,
                                 .inputs = {input[0] ? input : NULL},
                                 .tables = {tess_autoreject_transform_params()},
                                 .values = {&t->config}};
@@ -415,6 +413,21 @@ static tess_status write_file(transform *t, const char *path)
     const tess_status status = tess_autoreject_epochs_write(t->ctx, &repaired, path, &config);
     tess_heap_free(&t->ctx->heap, text, bytes, TESS_TAG_RESULT);
     return status;
+}
+
+// With resume: whether the file is there already, of a run that was killed after naming it.
+static tess_status find_finished(transform *t, const char *path, int *is_finished)
+{
+    *is_finished = 0;
+    if (!path || !t->config.resume) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_work_is_finished(t->ctx, &t->id, path, t->config.checkpoint_dir, is_finished));
+    if (*is_finished) {
+        tess_log_write(&t->ctx->log, TESS_LOG_INFO,
+                       "%s: is there already as the result of this transform", path);
+    }
+    return TESS_OK;
 }
 
 static tess_status run(transform *t, const tess_autoreject_log *log, tess_array *out,
@@ -438,6 +451,14 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
     TESS_TRY(tess_ar_repair_device(t->ctx, "transform", &t->device));
     if (out) {
         TESS_TRY(check_out(t, out));
+    }
+    if (path || t->config.checkpoint_dir) {
+        TESS_TRY(identify(t));
+    }
+    int is_finished = 0;
+    TESS_TRY(find_finished(t, path, &is_finished));
+    if (is_finished) {
+        return TESS_OK;
     }
     TESS_TRY(open_repairers(t));
     TESS_TRY(open_work(t));

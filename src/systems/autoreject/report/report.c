@@ -1,6 +1,9 @@
 // The HTML report of a fit: what was chosen, what was rejected, and what it did to the averages.
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/status.h"
+#include "runtime/provenance.h"
+#include "systems/autoreject/local/model.h"
 #include "systems/autoreject/report/page.h"
 
 #include <stdio.h>
@@ -106,6 +109,22 @@ static tess_status check(const tess_autoreject_model *model, const tess_autoreje
     return TESS_OK;
 }
 
+// Of the page: what it shows.
+static tess_status identify(tess_context *ctx, const tess_autoreject_model *model,
+                            const tess_autoreject_log *log, const tess_autoreject_epochs *epochs,
+                            char identity[33])
+{
+    char digests[2][33];
+    tess_hash hash = {0, 0};
+    TESS_TRY(tess_ar_model_digest(ctx, model, digests[0]));
+    tess_ar_log_digest(log, digests[1]);
+    tess_hash_mix(&hash, digests, sizeof digests);
+    tess_hash_mix(&hash, TESS_VERSION, sizeof TESS_VERSION);
+    tess_hash_mix(&hash, epochs ? "epochs" : "", epochs ? 6 : 0);
+    tess_hash_text(hash, identity);
+    return TESS_OK;
+}
+
 tess_status tess_autoreject_report(tess_context *ctx, const tess_autoreject_model *model,
                                    const tess_autoreject_log *log, tess_autoreject_epochs *epochs,
                                    const char *provenance, const char *path, int overwrite)
@@ -115,8 +134,10 @@ tess_status tess_autoreject_report(tess_context *ctx, const tess_autoreject_mode
                          .model = tess_autoreject_model_get_info(model),
                          .log = tess_autoreject_log_get_info(log),
                          .epochs = epochs};
-    tess_html_begin(&page.html, ctx, &(tess_origin){.stage = "autoreject.report"},
-                    "Rejection and repair of epochs");
+    char identity[33];
+    TESS_TRY(identify(ctx, model, log, epochs, identity));
+    const tess_origin origin = {.stage = "autoreject.report", .identity = identity};
+    tess_html_begin(&page.html, ctx, &origin, "Rejection and repair of epochs");
     write_summary(&page);
     if (page.model->notes[0] || page.log->notes[0]) {
         tess_html_heading(&page.html, "Notes");
@@ -135,6 +156,9 @@ tess_status tess_autoreject_report(tess_context *ctx, const tess_autoreject_mode
     if (provenance) {
         tess_html_heading(&page.html, "Provenance");
         tess_html_code(&page.html, provenance);
+    }
+    if (status == TESS_OK && overwrite == 2) {
+        overwrite = tess_provenance_is_of(ctx, path, identity);
     }
     if (status == TESS_OK) {
         status = tess_html_write(&page.html, path, overwrite);
