@@ -53,6 +53,13 @@ int autoreject_transform(cli *c, autoreject_job *j);
 int autoreject_write_report(cli *c, autoreject_job *j);
 void autoreject_close(autoreject_job *j);
 
+// Every output is on the disk: nothing is lost without the checkpoints any more.
+void autoreject_forget_checkpoints(cli *c);
+
+// How outputs treat what has their names: --overwrite replaces it, --resume only what this very run
+// left when it was stopped.
+int autoreject_overwrite(const cli *c);
+
 // The facts on stdout, as lines or as one JSON object.
 int autoreject_print(cli *c, autoreject_job *j, const char *schema);
 

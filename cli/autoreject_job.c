@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int parse_counts(const cli *c, const char *option, const char *text, int64_t **out,
                         int64_t *n)
@@ -124,6 +125,7 @@ static void complete_fit_config(const cli *c, autoreject_job *j)
     config->checkpoint_dir = c->values.checkpoint;
     config->resume = c->values.resume;
     config->checkpoint_every_s = c->run_values.checkpoint_every;
+    config->keep_finished = 1; // until all outputs are written
 }
 
 static int print_plan_json(cli *c, const tess_autoreject_fit_plan *plan)
@@ -205,7 +207,7 @@ int autoreject_make_log(cli *c, autoreject_job *j)
     }
     console_notes(tess_autoreject_log_get_info(j->log)->notes);
     if (c->values.log) {
-        CLI_CALL(tess_autoreject_log_save(c->ctx, j->log, c->values.log, c->values.overwrite));
+        CLI_CALL(tess_autoreject_log_save(c->ctx, j->log, c->values.log, autoreject_overwrite(c)));
         console_note("reject log written to %s", c->values.log);
     }
     return 0;
@@ -213,11 +215,25 @@ int autoreject_make_log(cli *c, autoreject_job *j)
 
 int autoreject_transform(cli *c, autoreject_job *j)
 {
-    j->transform_config.overwrite = c->values.overwrite;
-    CLI_TRY(job_status(c, tess_autoreject_transform(c->ctx, j->model, j->epochs, j->log,
-                                                    &j->transform_config, NULL, c->values.output,
-                                                    &j->n_kept)));
-    return 0;
+    const char *folder = c->values.checkpoint;
+    char *own = NULL;
+
+    // A fit before it keeps its own checkpoint until all is written.
+    if (folder && j->fit_config.checkpoint_dir) {
+        if (asprintf(&own, "%s/transform", folder) < 0) {
+            return console_fail(71, "no memory for the name %s", folder);
+        }
+        folder = own;
+    }
+    j->transform_config.overwrite = autoreject_overwrite(c);
+    j->transform_config.checkpoint_dir = folder;
+    j->transform_config.resume = c->values.resume;
+    j->transform_config.checkpoint_every_s = c->run_values.checkpoint_every;
+    const tess_status status =
+        tess_autoreject_transform(c->ctx, j->model, j->epochs, j->log, &j->transform_config, NULL,
+                                  c->values.output, &j->n_kept);
+    free(own);
+    return job_status(c, status);
 }
 
 int autoreject_write_report(cli *c, autoreject_job *j)
@@ -226,9 +242,23 @@ int autoreject_write_report(cli *c, autoreject_job *j)
         return 0;
     }
     CLI_TRY(job_status(c, tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, NULL,
-                                                 c->values.report, c->values.overwrite)));
+                                                 c->values.report, autoreject_overwrite(c))));
     console_note("report written to %s", c->values.report);
     return 0;
+}
+
+void autoreject_forget_checkpoints(cli *c)
+{
+    const char *folder = c->values.checkpoint;
+
+    if (folder && access(folder, F_OK) == 0 && tess_checkpoint_clear(c->ctx, folder) != TESS_OK) {
+        console_note("%s; remove %s by hand", tess_last_error(), folder);
+    }
+}
+
+int autoreject_overwrite(const cli *c)
+{
+    return c->values.overwrite ? 1 : 2 * c->values.resume;
 }
 
 void autoreject_close(autoreject_job *j)

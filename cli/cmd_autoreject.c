@@ -2,21 +2,50 @@
 
 #include "autoreject.h"
 #include "job.h"
-#include "paths.h"
 
-// Everything that can be refused before any work is.
-static int check_targets(const cli *c)
-{
-    CLI_TRY(job_check_options(c));
-    return paths_check_target(c, c->values.output); // with --resume, too: a fit has one model
-}
+#include <tessera/device.h>
+#include <tessera/io.h>
+
+#include <string.h>
+#include <unistd.h>
 
 static int check_epochs_target(const cli *c)
 {
     if (!c->values.output && !c->values.dry_run) {
         return cli_usage_error(c, "-o FILE is missing: where shall the repaired epochs go?");
     }
-    return check_targets(c);
+    return job_check_options(c);
+}
+
+// What --resume finds under the name of an output is a result of autoreject; whether it is one of
+// this very run shows when it is written.
+static int check_found(cli *c, const char *path)
+{
+    char *text = NULL;
+
+    if (!path || access(path, F_OK) != 0) {
+        return 0;
+    }
+    const int is_read = tess_file_provenance(c->ctx, path, &text) == TESS_OK;
+    const int is_ours = is_read && text && strstr(text, "\"stage\": \"autoreject.");
+    tess_text_free(text);
+    return is_ours ? 0
+                   : console_fail(73,
+                                  "%s exists and is none of the results of 'tessera %s'; give "
+                                  "--overwrite to replace it",
+                                  path, c->command->name);
+}
+
+static int open_session(cli *c, autoreject_job *j)
+{
+    const char *const outputs[] = {c->values.output, c->values.save_model, c->values.log,
+                                   c->values.report};
+
+    CLI_TRY(autoreject_open_session(c, j));
+    for (size_t i = 0; autoreject_overwrite(c) == 2 && i < sizeof outputs / sizeof *outputs; i++) {
+        CLI_TRY(check_found(c, outputs[i]));
+    }
+    return 0;
 }
 
 static int save_model(cli *c, autoreject_job *j, const char *path)
@@ -24,7 +53,7 @@ static int save_model(cli *c, autoreject_job *j, const char *path)
     if (!path) {
         return 0;
     }
-    CLI_CALL(tess_autoreject_model_save(c->ctx, j->model, path, c->values.overwrite));
+    CLI_CALL(tess_autoreject_model_save(c->ctx, j->model, path, autoreject_overwrite(c)));
     console_note("model written to %s", path);
     return 0;
 }
@@ -53,8 +82,8 @@ static int verdict(const autoreject_job *j)
 
 static int run_fit(cli *c, autoreject_job *j)
 {
-    CLI_TRY(check_targets(c));
-    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(job_check_options(c));
+    CLI_TRY(open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     CLI_TRY(autoreject_announce(c, j));
     if (c->values.dry_run) {
@@ -65,6 +94,7 @@ static int run_fit(cli *c, autoreject_job *j)
     CLI_TRY(autoreject_make_log(c, j));
     CLI_TRY(autoreject_write_report(c, j));
     CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit/1"));
+    autoreject_forget_checkpoints(c);
     return verdict(j);
 }
 
@@ -74,7 +104,7 @@ static int run_transform(cli *c, autoreject_job *j)
         return cli_usage_error(c, "--model FILE is missing: 'tessera autoreject fit' writes one");
     }
     CLI_TRY(check_epochs_target(c));
-    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     CLI_TRY(autoreject_load_model(c, j));
     if (c->values.dry_run) {
@@ -92,7 +122,7 @@ static int run_transform(cli *c, autoreject_job *j)
 static int run_fit_transform(cli *c, autoreject_job *j)
 {
     CLI_TRY(check_epochs_target(c));
-    CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
     CLI_TRY(autoreject_announce(c, j));
     if (c->values.dry_run) {
@@ -106,20 +136,12 @@ static int run_fit_transform(cli *c, autoreject_job *j)
     }
     CLI_TRY(autoreject_write_report(c, j));
     CLI_TRY(autoreject_print(c, j, "tessera.autoreject.fit-transform/1"));
+    autoreject_forget_checkpoints(c);
     return verdict(j);
 }
 
-static int run_thresholds(cli *c, autoreject_job *j)
+static void print_thresholds(const tess_autoreject_model_info *info)
 {
-    CLI_TRY(check_targets(c));
-    CLI_TRY(autoreject_open_session(c, j));
-    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
-    CLI_TRY(autoreject_fit(c, j, 1));
-    CLI_TRY(save_model(c, j, c->values.output));
-    if (c->values.json) {
-        return autoreject_print(c, j, "tessera.autoreject.thresholds/1");
-    }
-    const tess_autoreject_model_info *info = tess_autoreject_model_get_info(j->model);
     for (int64_t t = 0; t < info->n_type; t++) {
         const tess_autoreject_type_fit *fit = &info->types[t];
         for (int64_t k = 0; k < fit->n_chan; k++) {
@@ -128,6 +150,21 @@ static int run_thresholds(cli *c, autoreject_job *j)
                    fit->standard_errors[k]);
         }
     }
+}
+
+static int run_thresholds(cli *c, autoreject_job *j)
+{
+    CLI_TRY(job_check_options(c));
+    CLI_TRY(open_session(c, j));
+    CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    CLI_TRY(autoreject_fit(c, j, 1));
+    CLI_TRY(save_model(c, j, c->values.output));
+    if (c->values.json) {
+        CLI_TRY(autoreject_print(c, j, "tessera.autoreject.thresholds/1"));
+    } else {
+        print_thresholds(tess_autoreject_model_get_info(j->model));
+    }
+    autoreject_forget_checkpoints(c);
     return 0;
 }
 

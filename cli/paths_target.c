@@ -161,11 +161,8 @@ static int check_log(const char *path)
 
 int paths_check_item(const cli *c, const paths_item *item)
 {
-    // What the command itself tells from others when it resumes; those that fill a folder know
-    // their report, too.
-    const int is_known = strcmp(item->label, "-o") == 0 ||
-                         (c->command->output_role == PATH_INTO && item->path == c->values.report);
-    const int may_exist = c->values.overwrite || (is_known && c->values.resume);
+    // Commands that resume tell their own results from other files.
+    const int may_exist = c->values.overwrite || c->values.resume;
 
     switch (item->role) {
     case PATH_WRITE:

@@ -20,13 +20,23 @@ static int stderr_level(const cli *c)
     return c->values.quiet ? TESS_LOG_ERROR : (level > TESS_LOG_DEBUG ? TESS_LOG_DEBUG : level);
 }
 
+// Who asks for a resume wants to know at once how much was there.
+static int is_resumed_line(const cli *c, tess_log_level level, const char *line)
+{
+    static const char start[] = "resumed from ";
+    return c->values.resume && level == TESS_LOG_INFO &&
+           strncmp(line, start, sizeof start - 1) == 0;
+}
+
 static void on_log(void *user, tess_log_level level, const char *line)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
     cli *c = user;
     const char *name = names[level >= 0 && level <= TESS_LOG_DEBUG ? level : TESS_LOG_DEBUG];
 
-    if ((int)level <= stderr_level(c)) {
+    if (is_resumed_line(c, level, line)) {
+        console_note("%s", line);
+    } else if ((int)level <= stderr_level(c)) {
         console_note("%s: %s", name, line);
     }
     if (c->log_file) {
@@ -100,8 +110,9 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
     config.device = device ? device : c->values.device;
     config.log = on_log;
     config.log_user = c;
-    config.log_level =
-        c->log_file && stderr_level(c) < TESS_LOG_INFO ? TESS_LOG_INFO : stderr_level(c);
+    config.log_level = (c->log_file || c->values.resume) && stderr_level(c) < TESS_LOG_INFO
+                           ? TESS_LOG_INFO
+                           : stderr_level(c);
     config.progress = progress_show;
     config.progress_user = &c->bar;
     config.profile = c->values.profile;
