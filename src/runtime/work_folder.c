@@ -213,15 +213,16 @@ tess_status tess_work_folder_clear(const char *folder, const char *const *files)
     DIR *open = NULL;
     TESS_TRY(open_folder(folder, &open));
     tess_status status = TESS_OK;
+    // Checkpoints last: whoever is killed here leaves one that names what is still to be removed.
+    for (; status == TESS_OK && files && *files; files++) {
+        status = remove_entry(dirfd(open), folder, *files);
+    }
     for (const struct dirent *entry; status == TESS_OK && (entry = readdir(open)) != NULL;) {
         size_t n_name = 0;
         int64_t number = 0;
         if (parse(entry->d_name, &n_name, &number)) {
             status = remove_entry(dirfd(open), folder, entry->d_name);
         }
-    }
-    for (; status == TESS_OK && files && *files; files++) {
-        status = remove_entry(dirfd(open), folder, *files);
     }
     closedir(open);
     return status;

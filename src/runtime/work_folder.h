@@ -29,7 +29,7 @@ TESS_MUST_CHECK tess_status tess_work_folder_check_files(const char *folder,
 // Removes what a killed run left behind while it wrote a checkpoint.
 void tess_work_folder_sweep(const char *folder);
 
-// Removes all checkpoints, then these files (NULL at the end; may be NULL).
+// Removes these files (NULL at the end; may be NULL), then all checkpoints.
 TESS_MUST_CHECK tess_status tess_work_folder_clear(const char *folder, const char *const *files);
 
 // The same with the files that the checkpoints themselves name.
