@@ -76,6 +76,9 @@ void ptp_random_items(check *t, int32_t dtype, void *items, size_t n_item);
 // Provokes a fault on the device; the process cannot use it afterwards.
 void ptp_fault_case(check *t);
 
+// backend_votes.c: cases of the stage autoreject.votes.
+void votes_cases(check *t);
+
 // backend_bench.c: speed of the stages as share of the measured ceilings.
 void bench_all(check *t);
 

@@ -234,6 +234,7 @@ static void all_cases(check *t)
     check_case(t, "several_queues", several_queues_case);
     check_case(t, "supports", supports_case);
     ptp_cases(t);
+    votes_cases(t);
     check_case(t, "benchmark", benchmark_case);
 }
 

@@ -5,5 +5,6 @@
 #include "backend/cuda/cuda_backend.h"
 
 extern const tess_cuda_stage tess_cuda_stage_autoreject_ptp;
+extern const tess_cuda_stage tess_cuda_stage_autoreject_votes;
 
 #endif
