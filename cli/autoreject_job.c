@@ -128,26 +128,10 @@ static void complete_fit_config(const cli *c, autoreject_job *j)
     config->keep_finished = 1; // until all outputs are written
 }
 
-static int print_plan_json(cli *c, const tess_autoreject_fit_plan *plan)
+static void write_scratch(tess_json *json, const void *self)
 {
-    tess_json *json = NULL;
-
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.plan/1");
-    tess_json_text(json, "command", c->command->name);
-    tess_json_object_begin(json, "plan");
-    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
-    tess_json_int(json, "n_tile", plan->n_tile);
-    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
-    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    const tess_autoreject_fit_plan *plan = self;
     tess_json_uint(json, "scratch_bytes", plan->scratch_bytes);
-    tess_json_text(json, "reason", plan->reason);
-    tess_json_object_end(json);
-    tess_json_object_end(json);
-    const int code = job_print_json(json);
-    tess_json_destroy(json);
-    return code;
 }
 
 int autoreject_announce(cli *c, autoreject_job *j)
@@ -167,15 +151,18 @@ int autoreject_announce(cli *c, autoreject_job *j)
              tess_strategy_name((tess_strategy)plan.strategy), (long long)plan.n_tile, memory,
              limit, plan.scratch_bytes ? ", scratch file of " : "",
              plan.scratch_bytes ? scratch : "", plan.reason);
-    if (!c->values.dry_run) {
-        console_note("%s", line);
-        return 0;
-    }
-    if (c->values.json) {
-        return print_plan_json(c, &plan);
-    }
-    puts(line);
-    return 0;
+    const int64_t n_time = tess_autoreject_epochs_get_info(j->epochs)->n_time;
+    const plan_facts facts = {.strategy = (tess_strategy)plan.strategy,
+                              .reason = plan.reason,
+                              .unit = "samples",
+                              .n_item = n_time,
+                              .items_per_tile = (n_time + plan.n_tile - 1) / plan.n_tile,
+                              .n_tile = plan.n_tile,
+                              .memory_bytes = plan.memory_bytes,
+                              .limit_bytes = plan.limit_bytes,
+                              .write_system = write_scratch,
+                              .self = &plan};
+    return job_announce_plan(c, &facts, line);
 }
 
 int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only)

@@ -1,4 +1,4 @@
-// tessera autoreject fit, transform, fit-transform, thresholds.
+// tessera autoreject fit, transform, fit-transform, thresholds, info.
 
 #include "autoreject.h"
 #include "job.h"
@@ -194,4 +194,18 @@ int cmd_autoreject_fit_transform(cli *c)
 int cmd_autoreject_thresholds(cli *c)
 {
     return with_job(c, run_thresholds);
+}
+
+int cmd_autoreject_info(cli *c)
+{
+    autoreject_job j = {0};
+    int code = autoreject_open_session(c, &j);
+    if (code == 0) {
+        code = autoreject_open_epochs(c, &j, c->operands[0]);
+    }
+    if (code == 0) {
+        code = autoreject_print(c, &j, "tessera.autoreject.info/1");
+    }
+    autoreject_close(&j);
+    return code;
 }

@@ -185,30 +185,16 @@ static int announce(cli *c, const tess_decode_stream_report *plan, int64_t n_tim
     snprintf(line, sizeof line, "plan: %lld bins in %lld %s of %lld; %s of %s", (long long)n_time,
              (long long)plan->n_chunk, plan->n_chunk == 1 ? "chunk" : "chunks",
              (long long)plan->rows_per_chunk, memory, limit);
-    if (!c->values.dry_run) {
-        console_note("%s", line);
-        return 0;
-    }
-    if (!c->values.json) {
-        puts(line);
-        return 0;
-    }
-    tess_json *json = NULL;
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.plan/1");
-    tess_json_text(json, "command", c->command->name);
-    tess_json_object_begin(json, "plan");
-    tess_json_int(json, "n_item", n_time);
-    tess_json_int(json, "items_per_tile", plan->rows_per_chunk);
-    tess_json_int(json, "n_tile", plan->n_chunk);
-    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
-    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
-    tess_json_object_end(json);
-    tess_json_object_end(json);
-    const int code = job_print_json(json);
-    tess_json_destroy(json);
-    return code;
+    const plan_facts facts = {
+        .strategy = plan->n_chunk == 1 ? TESS_STRATEGY_STANDARD : TESS_STRATEGY_CHUNKED,
+        .reason = plan->n_chunk == 1 ? "all bins at once" : "as many bins at once as fit",
+        .unit = "bins",
+        .n_item = n_time,
+        .items_per_tile = plan->rows_per_chunk,
+        .n_tile = plan->n_chunk,
+        .memory_bytes = plan->memory_bytes,
+        .limit_bytes = plan->limit_bytes};
+    return job_announce_plan(c, &facts, line);
 }
 
 static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,

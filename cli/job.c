@@ -44,26 +44,53 @@ const char *job_provenance(const job *j)
     return j->run ? tess_run_provenance(j->run) : j->found;
 }
 
-static void write_plan(tess_json *json, const tess_plan_info *plan)
+// Schema "tessera.plan/1", and member "plan" of results: one shape for all.
+static void write_plan(tess_json *json, const plan_facts *plan)
 {
     tess_json_object_begin(json, "plan");
-    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
+    tess_json_text(json, "strategy", tess_strategy_name(plan->strategy));
     tess_json_text(json, "reason", plan->reason);
+    tess_json_text(json, "unit", plan->unit);
     tess_json_int(json, "n_item", plan->n_item);
     tess_json_int(json, "items_per_tile", plan->items_per_tile);
     tess_json_int(json, "n_tile", plan->n_tile);
-    tess_json_int(json, "n_slot", plan->n_slot);
-    tess_json_uint(json, "tile_bytes", plan->tile_bytes);
     tess_json_uint(json, "memory_bytes", plan->memory_bytes);
     tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    tess_json_object_begin(json, "system");
+    if (plan->write_system) {
+        plan->write_system(json, plan->self);
+    }
     tess_json_object_end(json);
+    tess_json_object_end(json);
+}
+
+static void write_slots(tess_json *json, const void *self)
+{
+    const tess_plan_info *plan = self;
+    tess_json_int(json, "n_slot", plan->n_slot);
+    tess_json_uint(json, "tile_bytes", plan->tile_bytes);
+}
+
+static plan_facts facts_of(const tess_plan_info *plan)
+{
+    return (plan_facts){.strategy = (tess_strategy)plan->strategy,
+                        .reason = plan->reason,
+                        .unit = "epochs",
+                        .n_item = plan->n_item,
+                        .items_per_tile = plan->items_per_tile,
+                        .n_tile = plan->n_tile,
+                        .memory_bytes = plan->memory_bytes,
+                        .limit_bytes = plan->limit_bytes,
+                        .write_system = write_slots,
+                        .self = plan};
 }
 
 void job_write_json(tess_json *json, const job *j)
 {
     const tess_run_report *report = &j->report;
 
-    write_plan(json, tess_plan_get_info(j->plan));
+    const plan_facts plan = facts_of(tess_plan_get_info(j->plan));
+    write_plan(json, &plan);
     tess_json_object_begin(json, "run");
     tess_json_bool(json, "resumed", report->resumed);
     tess_json_int(json, "first_item", report->first_item);
@@ -85,7 +112,7 @@ int job_print_json(tess_json *json)
     return 0;
 }
 
-static int print_plan_json(cli *c, const tess_plan_info *plan)
+static int print_plan_json(cli *c, const plan_facts *plan)
 {
     tess_json *json = NULL;
 
@@ -100,28 +127,32 @@ static int print_plan_json(cli *c, const tess_plan_info *plan)
     return code;
 }
 
+int job_announce_plan(cli *c, const plan_facts *plan, const char *line)
+{
+    if (!c->values.dry_run) {
+        console_note("%s", line);
+        return 0;
+    }
+    if (c->values.json) {
+        return print_plan_json(c, plan);
+    }
+    puts(line);
+    return 0;
+}
+
 int job_announce(cli *c, const job *j)
 {
-    const tess_plan_info *plan = tess_plan_get_info(j->plan);
+    const plan_facts plan = facts_of(tess_plan_get_info(j->plan));
     char memory[32];
     char limit[32];
     char line[512];
 
-    if (c->values.dry_run && c->values.json) {
-        return print_plan_json(c, plan);
-    }
-    text_bytes(memory, sizeof memory, plan->memory_bytes);
-    text_bytes(limit, sizeof limit, plan->limit_bytes);
+    text_bytes(memory, sizeof memory, plan.memory_bytes);
+    text_bytes(limit, sizeof limit, plan.limit_bytes);
     snprintf(line, sizeof line, "plan: %s (%s); %lld %s of %lld items; %s of %s",
-             tess_strategy_name((tess_strategy)plan->strategy), plan->reason,
-             (long long)plan->n_tile, plan->n_tile == 1 ? "tile" : "tiles",
-             (long long)plan->items_per_tile, memory, limit);
-    if (c->values.dry_run) {
-        puts(line);
-    } else {
-        console_note("%s", line);
-    }
-    return 0;
+             tess_strategy_name(plan.strategy), plan.reason, (long long)plan.n_tile,
+             plan.n_tile == 1 ? "tile" : "tiles", (long long)plan.items_per_tile, memory, limit);
+    return job_announce_plan(c, &plan, line);
 }
 
 // The exact line to type next: what was typed, and --resume.

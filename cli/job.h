@@ -24,7 +24,25 @@ int job_find_finished(cli *c, job *j, tess_source *source, int *finished);
 // Provenance of the result as JSON, wherever it came from.
 const char *job_provenance(const job *j);
 
-// Says what was planned on stderr, or with --dry-run on stdout.
+// What any computation plans: n_item of them, items_per_tile at once.
+typedef struct plan_facts {
+    tess_strategy strategy;
+    const char *reason;
+    const char *unit; // of the items: "epochs"
+    int64_t n_item;
+    int64_t items_per_tile;
+    int64_t n_tile;
+    uint64_t memory_bytes;
+    uint64_t limit_bytes;
+    // Members of "system": what only this computation plans. NULL: nothing.
+    void (*write_system)(tess_json *json, const void *self);
+    const void *self;
+} plan_facts;
+
+// Says what was planned, in this line on stderr, or with --dry-run on stdout, as JSON if asked for.
+int job_announce_plan(cli *c, const plan_facts *plan, const char *line);
+
+// The same of a planned run.
 int job_announce(cli *c, const job *j);
 
 // Runs the plan to the end. source may be NULL. Exit code; 130 or 143 when stopped.

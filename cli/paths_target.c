@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-    TEMPORARY = 28, // what ".tmp.<pid>.<random>" adds to a name
+    TEMPORARY = 28,  // what ".tmp.<pid>.<random>" adds to a name
     MAX_OUTPUT = 900 // bytes of a path: writers add names of their own
 };
 

@@ -1,4 +1,5 @@
-// Signals: the first one stops at the next tile, the second at once.
+// Signals: the first INT or TERM stops at the next tile, the second at once; USR1 asks for a
+// checkpoint. They are in place before any work, whatever the command.
 #ifndef TESSERA_CLI_SIGNALS_H
 #define TESSERA_CLI_SIGNALS_H
 

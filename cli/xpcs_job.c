@@ -216,28 +216,11 @@ int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
     return 0;
 }
 
-static int print_plan_json(cli *c, const tess_xpcs_fit_plan *plan)
+static void write_passes(tess_json *json, const void *self)
 {
-    tess_json *json = NULL;
-
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.plan/1");
-    tess_json_text(json, "command", c->command->name);
-    tess_json_object_begin(json, "plan");
-    tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
-    tess_json_text(json, "reason", plan->reason);
-    tess_json_int(json, "n_tile", plan->n_tile);
-    tess_json_int(json, "tiles_per_chunk", plan->tiles_per_chunk);
-    tess_json_uint(json, "memory_bytes", plan->memory_bytes);
-    tess_json_uint(json, "limit_bytes", plan->limit_bytes);
+    const tess_xpcs_fit_plan *plan = self;
     tess_json_uint(json, "original_bytes", plan->original_bytes);
     tess_json_real(json, "pass_s", plan->pass_s);
-    tess_json_object_end(json);
-    tess_json_object_end(json);
-    const int code = job_print_json(json);
-    tess_json_destroy(json);
-    return code;
 }
 
 int xpcs_announce(cli *c, xpcs_job *j)
@@ -258,15 +241,18 @@ int xpcs_announce(cli *c, xpcs_job *j)
              "a pass",
              tess_strategy_name((tess_strategy)plan.strategy), plan.reason, (long long)plan.n_tile,
              (long long)plan.tiles_per_chunk, memory, limit, original, plan.pass_s);
-    if (!c->values.dry_run) {
-        console_note("%s", line);
-        return 0;
-    }
-    if (c->values.json) {
-        return print_plan_json(c, &plan);
-    }
-    puts(line);
-    return 0;
+    const int64_t at_once = plan.tiles_per_chunk > 0 ? plan.tiles_per_chunk : 1;
+    const plan_facts facts = {.strategy = (tess_strategy)plan.strategy,
+                              .reason = plan.reason,
+                              .unit = "tiles of points",
+                              .n_item = plan.n_tile,
+                              .items_per_tile = at_once,
+                              .n_tile = (plan.n_tile + at_once - 1) / at_once,
+                              .memory_bytes = plan.memory_bytes,
+                              .limit_bytes = plan.limit_bytes,
+                              .write_system = write_passes,
+                              .self = &plan};
+    return job_announce_plan(c, &facts, line);
 }
 
 void xpcs_close(xpcs_job *j)

@@ -9,8 +9,10 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -522,3 +524,36 @@ def test_a_file_over_its_limit_is_no_signal(tessera, epochs, tmp_path):
     assert result.returncode == 74
     assert "File too large" in result.stderr
     assert [p.name for p in tmp_path.iterdir()] == ["epochs.npy"]
+
+
+@pytest.mark.parametrize("command", [n for n in FULL if COMMANDS[n]["is_long"]])
+def test_usr1_asks_for_a_checkpoint_and_ends_nothing(command, inputs):
+    def ignore():  # what comes before main()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+    with inputs.popen(*command.split(), *LINES[command], "-q", stdout=subprocess.DEVNULL,
+                      stderr=subprocess.PIPE, text=True, preexec_fn=ignore) as process:
+        while process.poll() is None:
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.02)
+        assert process.returncode == 0, process.stderr.read()
+
+
+@pytest.mark.parametrize("command", [n for n in FULL if COMMANDS[n]["is_long"] and
+                                     n != "autoreject transform"])  # which has no plan to make
+def test_plans_have_one_shape(command, inputs):
+    before = content(inputs.directory)
+    words = [w for w in LINES[command] if w not in ENGINE]
+    result = inputs(*command.split(), *words, "--dry-run", "--json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert list(found) == ["schema", "command", "plan"]
+    assert (found["schema"], found["command"]) == ("tessera.plan/1", command)
+    plan = found["plan"]
+    assert list(plan) == ["strategy", "reason", "unit", "n_item", "items_per_tile", "n_tile",
+                          "memory_bytes", "limit_bytes", "system"]
+    assert 0 <= plan["n_item"] - (plan["n_tile"] - 1) * plan["items_per_tile"]
+    assert plan["n_item"] <= plan["n_tile"] * plan["items_per_tile"]
+    assert plan["memory_bytes"] <= plan["limit_bytes"]
+    written = {n: b for n, b in content(inputs.directory).items() if "/cache/" not in n}
+    assert written == before

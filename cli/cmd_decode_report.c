@@ -1,0 +1,31 @@
+// tessera decode report.
+
+#include "decode.h"
+#include "job.h"
+
+static int run_report(cli *c, decode_job *j)
+{
+    if (!c->values.output) {
+        return cli_usage_error(c, "-o FILE is missing: where shall the report go?");
+    }
+    CLI_TRY(session_open(c, NULL));
+    if (c->values.recording) {
+        CLI_TRY(decode_open_recording(c, j, c->values.recording));
+    }
+    CLI_CALL(tess_decode_report(c->ctx, c->operands[0], j->recording, NULL, c->values.output,
+                                c->values.overwrite));
+    if (c->values.json) {
+        puts("{\"schema\": \"tessera.decode.report/1\", \"written\": true}");
+    } else {
+        printf("%s: report of %s\n", c->values.output, c->operands[0]);
+    }
+    return 0;
+}
+
+int cmd_decode_report(cli *c)
+{
+    decode_job j = {0};
+    const int code = run_report(c, &j);
+    decode_close(&j);
+    return code;
+}
