@@ -30,7 +30,8 @@ static const opt_def engine_options[] = {
 };
 
 static const opt_def run_options[] = {
-    PATH("checkpoint", 0, checkpoint, PATH_OWN, NULL, "keep finished work in this directory; signal USR1 keeps what there is at once"),
+    PATH("checkpoint", 0, checkpoint, PATH_OWN, NULL,
+         "keep finished work in this directory; signal USR1 keeps what there is at once"),
     FLAG("resume", resume, "continue from --checkpoint DIR if it holds this run"),
     FLAG("dry-run", dry_run, "print the plan and stop"),
     OPTION("progress", 0, OPT_MAYBE_TEXT, progress, "auto|bar|plain|json|none",

@@ -112,9 +112,10 @@ static size_t object_length(const char *text, size_t n)
     int depth = 0;
     bool is_quoted = false;
     for (size_t i = 0; i < n; i++) {
-        if (is_quoted) {
-            i += text[i] == '\\';
-            is_quoted = i < n && text[i] != '"';
+        if (is_quoted && text[i] == '\\') {
+            i++; // whatever follows
+        } else if (is_quoted) {
+            is_quoted = text[i] != '"';
         } else if (text[i] == '"') {
             is_quoted = true;
         } else if (text[i] == '{') {
