@@ -146,28 +146,32 @@ static int print_json(cli *c, decode_job *j, const em_result *result)
     return code;
 }
 
-static int print_plan(cli *c, const decode_job *j)
+static void write_iterations(tess_json *json, const void *self)
 {
-    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
-    tess_json *json = NULL;
+    const tess_decode_em_config *em = self;
+    tess_json_int(json, "max_iterations", em->max_iterations);
+}
 
-    if (!c->values.json) {
-        printf("plan: at most %lld iterations over %lld bins\n", (long long)j->em.max_iterations,
-               (long long)info->observation.n_time);
-        return 0;
-    }
-    CLI_CALL(tess_json_create(c->ctx, 2, &json));
-    tess_json_object_begin(json, NULL);
-    tess_json_text(json, "schema", "tessera.plan/1");
-    tess_json_text(json, "command", c->command->name);
-    tess_json_object_begin(json, "plan");
-    tess_json_int(json, "n_item", info->observation.n_time);
-    tess_json_int(json, "max_iterations", j->em.max_iterations);
-    tess_json_object_end(json);
-    tess_json_object_end(json);
-    const int code = job_print_json(json);
-    tess_json_destroy(json);
-    return code;
+// Before the model is fitted nobody knows what memory its iterations take.
+static int announce(cli *c, const decode_job *j)
+{
+    const int64_t n_time = tess_decode_recording_get_info(j->recording)->observation.n_time;
+    tess_context_info machine;
+    char line[128];
+
+    CLI_CALL(tess_context_get_info(c->ctx, &machine, sizeof machine));
+    snprintf(line, sizeof line, "plan: at most %lld iterations over %lld bins",
+             (long long)j->em.max_iterations, (long long)n_time);
+    const plan_facts facts = {.strategy = TESS_STRATEGY_STANDARD,
+                              .reason = "every iteration goes over all bins",
+                              .unit = "bins",
+                              .n_item = n_time,
+                              .items_per_tile = n_time,
+                              .n_tile = 1,
+                              .limit_bytes = machine.memory_limit_bytes,
+                              .write_system = write_iterations,
+                              .self = &j->em};
+    return job_announce_plan(c, &facts, line);
 }
 
 static int run(cli *c, decode_job *j, em_result *result)
@@ -179,7 +183,7 @@ static int run(cli *c, decode_job *j, em_result *result)
     CLI_TRY(decode_open_session(c, j));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     if (c->values.dry_run) {
-        return print_plan(c, j);
+        return announce(c, j);
     }
     CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)
                                  : decode_fit(c, j));

@@ -31,7 +31,7 @@ static const help_row environment[] = {
 static const help_row exit_codes[] = {
     {"0", "success"},
     {"1", "differences found (config diff), or a self test failed"},
-    {"2", "usage error"},
+    {"2", "usage error, such as a file that is both read and written"},
     {"5", "autoreject: every epoch is bad; what was asked for is written"},
     {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
     {"66", "input missing or unreadable"},

@@ -345,7 +345,10 @@ static tess_status look_at_result(tess_de_stream_run *run)
         tess_de_stream_read_evidence(run);
         return TESS_OK;
     }
-    if (!run->config.overwrite && access(run->result.path, F_OK) == 0) {
+    if (access(run->result.path, F_OK) != 0) {
+        return TESS_OK;
+    }
+    if (!run->config.overwrite) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
                   run->result.path);
     }
