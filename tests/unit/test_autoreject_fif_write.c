@@ -336,7 +336,7 @@ static void nothing_is_written_half(void **state)
     const char *path = unit_path("half-epo.fif");
     const int n_file = unit_count_files();
     assert_fails(tess_autoreject_epochs_write(ctx, source, input, &config), TESS_E_ARGUMENT,
-                 "is the file the epochs are read from");
+                 "which is read; give the result another name");
     seen user = {.n_time_chan = 9 * 26, .fail_at = 4};
     config.edit = twice;
     config.user = &user;
