@@ -3,10 +3,6 @@
 #include "autoreject.h"
 #include "job.h"
 
-#include <tessera/device.h>
-#include <tessera/io.h>
-
-#include <string.h>
 #include <unistd.h>
 
 static int check_epochs_target(const cli *c)
@@ -21,19 +17,11 @@ static int check_epochs_target(const cli *c)
 // this very run shows when it is written.
 static int check_found(cli *c, const char *path)
 {
-    char *text = NULL;
-
-    if (!path || access(path, F_OK) != 0) {
+    if (!path || access(path, F_OK) != 0 || job_is_made_by(c, path, "autoreject.")) {
         return 0;
     }
-    const int is_read = tess_file_provenance(c->ctx, path, &text) == TESS_OK;
-    const int is_ours = is_read && text && strstr(text, "\"stage\": \"autoreject.");
-    tess_text_free(text);
-    return is_ours ? 0
-                   : console_fail(73,
-                                  "%s exists and is none of the results of 'tessera %s'; give "
-                                  "--overwrite to replace it",
-                                  path, c->command->name);
+    return console_fail(
+        73, "%s exists and is no result of autoreject; give --overwrite to replace it", path);
 }
 
 static int open_session(cli *c, autoreject_job *j)
@@ -157,6 +145,9 @@ static int run_thresholds(cli *c, autoreject_job *j)
     CLI_TRY(job_check_options(c));
     CLI_TRY(open_session(c, j));
     CLI_TRY(autoreject_open_epochs(c, j, c->operands[0]));
+    if (c->values.dry_run) {
+        return autoreject_announce(c, j);
+    }
     CLI_TRY(autoreject_fit(c, j, 1));
     CLI_TRY(save_model(c, j, c->values.output));
     if (c->values.json) {

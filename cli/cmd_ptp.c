@@ -81,7 +81,7 @@ static int write_report(cli *c, ptp_command *p)
         CLI_CALL(tess_array_init(&p->array, p->values, (tess_dtype)info->dtype, 2, info->shape));
     }
     CLI_CALL(tess_autoreject_ptp_report(c->ctx, &p->array, job_provenance(&p->j), c->values.report,
-                                        c->values.overwrite));
+                                        c->values.overwrite ? 1 : 2 * c->values.resume));
     console_note("report written to %s", c->values.report);
     return 0;
 }

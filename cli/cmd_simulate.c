@@ -38,7 +38,7 @@ static int print_json(cli *c, const job *j, const tess_autoreject_simulate_confi
 }
 
 // Names and places of the electrodes, as a montage that the other commands read.
-static int write_positions(const cli *c, const tess_autoreject_simulate_config *config)
+static int write_positions(cli *c, const tess_autoreject_simulate_config *config)
 {
     enum { LINE = 96 }; // a name and three numbers
     const size_t n_chan = (size_t)config->n_chan;
@@ -57,8 +57,10 @@ static int write_positions(const cli *c, const tess_autoreject_simulate_config *
                                  at[3 * k + 1], at[3 * k + 2]);
     }
     if (status == TESS_OK) {
+        const int is_own =
+            c->values.resume && job_is_made_by(c, c->values.positions, "autoreject.simulate");
         status = tess_text_save(c->ctx, c->values.positions, "autoreject.simulate", text,
-                                c->values.overwrite);
+                                c->values.overwrite || is_own);
     }
     free(at);
     free(text);

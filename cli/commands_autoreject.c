@@ -104,7 +104,7 @@ static const cli_command commands[] = {
      .min_operand = 1,
      .max_operand = 1,
      .operand_roles = {PATH_READ},
-     .groups = CLI_ENGINE | CLI_OUTPUT,
+     .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT,
      OWN_OPTIONS(autoreject_epochs_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
      .summary = "one peak-to-peak threshold per channel",

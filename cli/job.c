@@ -20,6 +20,18 @@ int job_check_options(const cli *c)
     return 0;
 }
 
+int job_is_made_by(cli *c, const char *path, const char *stage)
+{
+    char wanted[96];
+    char *text = NULL;
+
+    snprintf(wanted, sizeof wanted, "\"stage\": \"%s", stage);
+    const int is_read = tess_file_provenance(c->ctx, path, &text) == TESS_OK;
+    const int is_made_by = is_read && text && strstr(text, wanted);
+    tess_text_free(text);
+    return is_made_by;
+}
+
 int job_find_finished(cli *c, job *j, tess_source *source, int *finished)
 {
     *finished = 0;

@@ -17,6 +17,9 @@ typedef struct job {
 // Options that make no sense together; call before any work.
 int job_check_options(const cli *c);
 
+// 1 if path is a file that says it was made by a stage whose name begins so ("autoreject.").
+int job_is_made_by(cli *c, const char *path, const char *stage);
+
 // With --resume: whether the output is there already as the finished result of this very job, left
 // by a run that was killed at its very end. An output of anything else is refused.
 int job_find_finished(cli *c, job *j, tess_source *source, int *finished);

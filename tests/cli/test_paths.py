@@ -41,7 +41,7 @@ LINES = {
     "autoreject fit-transform": [*AUTOREJECT, "-o", "new/c.npy", "--save-model", "new/m.json",
                                  "--log", "new/l.npz", "--report", "new/r.html", "--checkpoint",
                                  "new/work", *ENGINE],
-    "autoreject thresholds": [*AUTOREJECT, "-o", "new/m.json", *ENGINE],
+    "autoreject thresholds": [*AUTOREJECT, "-o", "new/m.json", "--checkpoint", "new/work", *ENGINE],
     "autoreject global": [*AUTOREJECT, *ENGINE],
     "autoreject validation-curve": [*AUTOREJECT, "--thresholds", "4e-5,8e-5", *ENGINE],
     "autoreject ransac": [*AUTOREJECT, *ENGINE],

@@ -96,6 +96,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_simulate_plan_create(
  *
  * ptp         in  f32 or f64 [n_epoch][n_chan], host.
  * provenance  in  JSON of tess_run_provenance(); may be NULL.
+ * overwrite   in  1: a file of this name is replaced; 2: if it is the report of these very values.
  */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_ptp_report(tess_context *ctx,
                                                                 const tess_array *ptp,

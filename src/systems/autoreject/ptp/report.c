@@ -1,6 +1,8 @@
 // The HTML report of a peak-to-peak result.
+#include "base/hash.h"
 #include "base/status.h"
 #include "page/html.h"
+#include "runtime/provenance.h"
 #include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>
@@ -194,9 +196,13 @@ tess_status tess_autoreject_ptp_report(tess_context *ctx, const tess_array *ptp,
     }
     summary s;
     TESS_TRY(summarise(&ctx->heap, ptp, &s));
+    char identity[33];
+    tess_hash_text(tess_hash_bytes(tess_hash_default(), ptp->data,
+                                   (size_t)(tess_array_items(ptp) * ptp->item_bytes)),
+                   identity);
+    const tess_origin origin = {.stage = "autoreject.ptp.report", .identity = identity};
     tess_html html;
-    tess_html_begin(&html, ctx, &(tess_origin){.stage = "autoreject.ptp.report"},
-                    "Peak-to-peak amplitudes");
+    tess_html_begin(&html, ctx, &origin, "Peak-to-peak amplitudes");
     write_facts(&html, &s);
     tess_html_heading(&html, "Epochs and channels");
     tess_html_heat_map(&html, s.values, s.n_epoch, s.n_chan, quantile(s.sorted, s.n_finite, 0.01),
@@ -212,7 +218,8 @@ tess_status tess_autoreject_ptp_report(tess_context *ctx, const tess_array *ptp,
         tess_html_heading(&html, "Provenance");
         tess_html_code(&html, provenance);
     }
-    const tess_status status = tess_html_write(&html, path, overwrite);
+    const int is_own = overwrite == 2 && tess_provenance_is_of(ctx, path, identity);
+    const tess_status status = tess_html_write(&html, path, overwrite == 1 || is_own);
     tess_html_destroy(&html);
     summary_destroy(&s);
     return status;

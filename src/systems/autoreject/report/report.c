@@ -157,11 +157,9 @@ tess_status tess_autoreject_report(tess_context *ctx, const tess_autoreject_mode
         tess_html_heading(&page.html, "Provenance");
         tess_html_code(&page.html, provenance);
     }
-    if (status == TESS_OK && overwrite == 2) {
-        overwrite = tess_provenance_is_of(ctx, path, identity);
-    }
     if (status == TESS_OK) {
-        status = tess_html_write(&page.html, path, overwrite);
+        const int is_own = overwrite == 2 && tess_provenance_is_of(ctx, path, identity);
+        status = tess_html_write(&page.html, path, overwrite == 1 || is_own);
     }
     tess_html_destroy(&page.html);
     return status;
