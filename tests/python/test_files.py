@@ -14,7 +14,6 @@ import pytest
 import tessera
 from helpers import Floats, assert_same_bits, numpy_ptp, run_python
 from tessera.autoreject import ptp_file, simulate
-from tessera.decode import read_recording, simulate_recording
 
 h5py = pytest.importorskip("h5py", reason="h5py writes and checks the HDF5 files")
 
@@ -342,28 +341,3 @@ def test_resume_of_a_finished_job(tmp_path: Path) -> None:
         ptp_file(
             tmp_path / "x.npy", out, checkpoint=work, resume=True, nonfinite="error"
         )
-
-
-def names_of(path: Path) -> list[Path]:
-    """Return the file's name, a link to it and a second name."""
-    link, hard = (path.with_name(f"{kind}-{path.name}") for kind in ("link", "hard"))
-    link.symlink_to(path.name)
-    os.link(path, hard)
-    return [path, link, hard]
-
-
-def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
-    x = np.random.default_rng(3).standard_normal((6, 3, 20))
-    np.save(tmp_path / "x.npy", x)
-    recording = simulate_recording("tiny")
-    recording.save(tmp_path / "rec.npz")
-    again = read_recording(tmp_path / "rec.npz")
-    for path, write_to in (
-        (tmp_path / "x.npy", lambda name: ptp_file(tmp_path / "x.npy", name, overwrite=True)),
-        (tmp_path / "rec.npz", lambda name: again.save(name, overwrite=True)),
-    ):
-        before = path.read_bytes()
-        for name in names_of(path):
-            with pytest.raises(ValueError, match="which is read"):
-                write_to(name)
-        assert path.read_bytes() == before
