@@ -17,7 +17,7 @@ static const help_row environment[] = {
     {"TESSERA_DEVICE", "device, as --device"},
     {"TESSERA_ISA", "instruction set, as --isa"},
     {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
-    {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 module"},
+    {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 helper"},
     {"TESSERA_CONFIG", "configuration file, as --config"},
     {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
     {"TESSERA_TRACE", "Chrome trace to write, as --trace"},

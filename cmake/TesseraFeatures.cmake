@@ -55,18 +55,17 @@ if(NOT TESSERA_WITH_XXHASH STREQUAL "OFF")
 endif()
 tess_feature(XXHASH ${found} "header" "xxhash.h not found; checksums use CRC-32C")
 
-# HDF5: the static archive goes, private, into a module of its own.
-add_library(tess_dep_HDF5 INTERFACE)
+# HDF5: linked by the program tessera-hdf5 alone.
 set(found 0)
 set(version "")
 if(NOT TESSERA_WITH_HDF5 STREQUAL "OFF")
     find_package(HDF5 QUIET COMPONENTS C)
-    if(HDF5_FOUND)
+    if(HDF5_FOUND AND HDF5_VERSION VERSION_GREATER_EQUAL 1.10.5)
         set(found 1)
         set(version "${HDF5_VERSION}")
     endif()
 endif()
-tess_feature(HDF5 ${found} "${version}" "libhdf5 not found")
+tess_feature(HDF5 ${found} "${version}" "libhdf5 1.10.5 or later not found")
 
 # CUDA: the module tessera-backend-cuda.
 set(found 0)

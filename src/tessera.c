@@ -11,7 +11,8 @@
 tess_status tess_context_create(const tess_context_config *config, tess_context **out)
 {
     static const tess_backend *const backends[] = {&tess_backend_cpu};
-    static const tess_format *const formats[] = {&tess_format_npy, &tess_format_npz};
+    static const tess_format *const formats[] = {&tess_format_npy, &tess_format_npz,
+                                                 &tess_format_hdf5};
     static const tess_builtins builtins = {.backends = backends,
                                            .n_backend = sizeof backends / sizeof *backends,
                                            .n_format = sizeof formats / sizeof *formats,

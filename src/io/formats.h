@@ -1,4 +1,4 @@
-// The built-in formats. src/tessera.c registers them; HDF5 is a module of its own.
+// The built-in formats. src/tessera.c registers them.
 #ifndef TESS_IO_FORMATS_H
 #define TESS_IO_FORMATS_H
 
@@ -6,5 +6,6 @@
 
 extern const tess_format tess_format_npy;
 extern const tess_format tess_format_npz;
+extern const tess_format tess_format_hdf5;
 
 #endif

@@ -85,6 +85,7 @@ static tess_status fill(tess_context *ctx, const tess_context_config *config)
                                  &ctx->n_thread_origin));
     TESS_TRY(tess_budget_memory(&ctx->machine, config->memory_limit_bytes, &ctx->memory_limit_bytes,
                                 &ctx->memory_limit_origin, &ctx->memory_limit_is_set));
+    ctx->host.memory_limit_bytes = ctx->memory_limit_bytes;
     TESS_TRY(tess_pool_create(&ctx->heap, &ctx->log, ctx->n_thread, &ctx->pool));
     const char *isa = config->isa ? config->isa : getenv("TESSERA_ISA");
     if (isa && snprintf(ctx->wanted_isa, sizeof ctx->wanted_isa, "%s", isa) >=

@@ -76,8 +76,6 @@ struct tess_context {
     int32_t n_backend;
     const tess_format *formats[TESS_MAX_FORMATS];
     int32_t n_format;
-    bool hdf5_tried;
-    char hdf5_why_not[512];
 
     tess_device cpu;
     tess_device other;   // handle NULL: the CPU is the device

@@ -29,7 +29,7 @@ const tess_backend *tess_backend_find(tess_context *ctx, const char *name, const
         snprintf(slot->name, sizeof slot->name, "%s", name);
         tess_backend_entry_fn entry = NULL;
         *(void **)&entry =
-            tess_module_open(ctx, "tessera-backend-cuda", "TESSERA_CUDA_PLUGIN", "backend",
+            tess_module_open(ctx, "tessera-backend-cuda.so", "TESSERA_CUDA_PLUGIN", "backend",
                              "tess_backend_entry", NULL, slot->why_not, sizeof slot->why_not);
         slot->table = entry ? entry(&ctx->host) : NULL;
         if (entry && !slot->table) {

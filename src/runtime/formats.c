@@ -1,7 +1,6 @@
-// Which format reads or writes a file; HDF5's module is opened when a file asks for it.
+// Which format reads or writes a file.
 #include "base/file.h"
 #include "base/status.h"
-#include "runtime/module.h"
 #include "runtime/origin.h"
 #include "runtime/source.h"
 #include "runtime/unpack.h"
@@ -16,42 +15,10 @@
 
 enum { HEAD_BYTES = 4096 };
 
-static const uint8_t HDF5_MAGIC[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
-static const char HDF5_EXTENSIONS[] = ".h5|.hdf5|.hdf|.nwb|.nc";
-
-// HDF5 files may start at 0, 512, 1024, 2048 ... : user blocks come first.
-static bool looks_like_hdf5(const uint8_t *head, size_t n)
+// Said before hours of work, not after: a format may need what is not installed.
+static tess_status check(tess_context *ctx, const char *path, const tess_format *format)
 {
-    for (size_t at = 0; at + sizeof HDF5_MAGIC <= n; at = at == 0 ? 512 : at * 2) {
-        if (memcmp(head + at, HDF5_MAGIC, sizeof HDF5_MAGIC) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static tess_status hdf5_format(tess_context *ctx, const char *path, const tess_format **format)
-{
-    for (int32_t i = 0; i < ctx->n_format; i++) {
-        if (strcmp(ctx->formats[i]->name, "hdf5") == 0) {
-            *format = ctx->formats[i];
-            return TESS_OK;
-        }
-    }
-    if (!ctx->hdf5_tried && ctx->n_format < TESS_MAX_FORMATS) {
-        ctx->hdf5_tried = true;
-        tess_format_entry_fn entry = NULL;
-        *(void **)&entry = tess_module_open(ctx, "tessera-io-hdf5", "TESSERA_HDF5_PLUGIN", "format",
-                                            "tess_format_entry", NULL, ctx->hdf5_why_not,
-                                            sizeof ctx->hdf5_why_not);
-        const tess_format *table = entry ? entry(&ctx->host) : NULL;
-        if (table) {
-            ctx->formats[ctx->n_format++] = table;
-            *format = table;
-            return TESS_OK;
-        }
-    }
-    TESS_FAIL(TESS_E_UNSUPPORTED, "%s: needs HDF5, but %s", path, ctx->hdf5_why_not);
+    return format->check ? format->check(&ctx->host, path) : TESS_OK;
 }
 
 static tess_status read_head(const char *path, uint8_t head[HEAD_BYTES], size_t *n)
@@ -78,11 +45,8 @@ tess_status tess_format_of_file(tess_context *ctx, const char *path, const tess_
     for (int32_t i = 0; i < ctx->n_format; i++) {
         if (ctx->formats[i]->probe(head, n)) {
             *format = ctx->formats[i];
-            return TESS_OK;
+            return check(ctx, path, *format);
         }
-    }
-    if (looks_like_hdf5(head, n)) {
-        return hdf5_format(ctx, path, format);
     }
     TESS_FAIL(
         TESS_E_FORMAT,
@@ -115,11 +79,8 @@ tess_status tess_format_for_writing(tess_context *ctx, const char *path, const t
     for (int32_t i = 0; i < ctx->n_format; i++) {
         if (ctx->formats[i]->write && has_extension(path, ctx->formats[i]->extensions)) {
             *format = ctx->formats[i];
-            return TESS_OK;
+            return check(ctx, path, *format);
         }
-    }
-    if (has_extension(path, HDF5_EXTENSIONS)) {
-        return hdf5_format(ctx, path, format);
     }
     TESS_FAIL(TESS_E_ARGUMENT, "%s: unknown output format; end the name in .npy, .npz or .h5",
               path);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 1024 };
+enum { PATH_BYTES = TESS_MODULE_PATH_BYTES };
 
 // Folder of the file this code was loaded from: the library, the command or the extension.
 static bool own_folder(char folder[PATH_BYTES])
@@ -52,7 +52,7 @@ static bool is_trusted(const char *path, char *why, size_t why_capacity)
 static bool try_folder(const char *folder, const char *file_name, char path[PATH_BYTES], char *why,
                        size_t why_capacity)
 {
-    if (snprintf(path, PATH_BYTES, "%s/%s.so", folder, file_name) >= PATH_BYTES) {
+    if (snprintf(path, PATH_BYTES, "%s/%s", folder, file_name) >= PATH_BYTES) {
         return false;
     }
     return is_trusted(path, why, why_capacity);
@@ -63,7 +63,8 @@ static bool find_named(const char *file_name, const char *variable, const char *
                        char path[PATH_BYTES], char *why, size_t why_capacity)
 {
     if (!*given || strcmp(given, "none") == 0) {
-        snprintf(why, why_capacity, "module %s is disabled by %s", file_name, variable);
+        snprintf(why, why_capacity, "module %.*s is disabled by %s", (int)strcspn(file_name, "."),
+                 file_name, variable);
         return false;
     }
     snprintf(path, PATH_BYTES, "%s", given);
@@ -116,14 +117,14 @@ static bool find_beside(const char *file_name, char path[PATH_BYTES], char *why,
     return found;
 }
 
-static bool find_module(const char *file_name, const char *variable, char path[PATH_BYTES],
-                        char *why, size_t why_capacity)
+bool tess_module_find(const char *file_name, const char *variable, char path[PATH_BYTES], char *why,
+                      size_t why_capacity)
 {
-    const char *given = variable ? getenv(variable) : NULL;
+    const char *given = getenv(variable);
     if (given) {
         return find_named(file_name, variable, given, path, why, why_capacity);
     }
-    snprintf(why, why_capacity, "module %s.so not found; it is not part of this installation",
+    snprintf(why, why_capacity, "module %s not found; it is not part of this installation",
              file_name);
     const char *list = getenv("TESSERA_PLUGIN_PATH");
     return (list && find_in_list(file_name, list, path, why, why_capacity)) ||
@@ -135,7 +136,7 @@ void *tess_module_open(tess_context *ctx, const char *file_name, const char *var
                        char *why, size_t why_capacity)
 {
     char path[PATH_BYTES];
-    if (!find_module(file_name, variable, path, why, why_capacity)) {
+    if (!tess_module_find(file_name, variable, path, why, why_capacity)) {
         return NULL;
     }
     // Never closed: device runtimes do not survive being unloaded.

@@ -4,11 +4,17 @@
 
 #include "runtime/context.h"
 
-// Opens the module of that file name without ".so" ("tessera-backend-cuda") and returns its entry
-// of that symbol. On failure returns NULL and writes one sentence into why. Searched: the path in
+enum { TESS_MODULE_PATH_BYTES = 1024 };
+
+// Finds a module or program of that file name ("tessera-backend-cuda.so"). Searched: the path in
 // the variable named (if set; "none" disables), TESSERA_PLUGIN_PATH, then folders beside the
 // library: plugins, ../plugins, ../lib/tessera/plugins, and the site-packages of a Python
-// environment around it. Never the working directory. info may be NULL.
+// environment around it. Never the working directory. On failure one sentence is in why.
+bool tess_module_find(const char *file_name, const char *variable,
+                      char path[TESS_MODULE_PATH_BYTES], char *why, size_t why_capacity);
+
+// Opens the module and returns its entry of that symbol. On failure returns NULL and writes one
+// sentence into why. info may be NULL.
 void *tess_module_open(tess_context *ctx, const char *file_name, const char *variable,
                        const char *kind, const char *symbol, const tess_module_info **info,
                        char *why, size_t why_capacity);

@@ -747,7 +747,7 @@ FIELD(tess_xpcs_simulation, bad_frames, 176);
 FIELD(tess_xpcs_simulation, n_bad_frame, 184);
 
 // tessera/sys/module.h
-SIZE(tess_host, 48);
+SIZE(tess_host, 56);
 FIELD(tess_host, struct_size, 0);
 FIELD(tess_host, abi, 4);
 FIELD(tess_host, user, 8);
@@ -755,6 +755,7 @@ FIELD(tess_host, fail, 16);
 FIELD(tess_host, alloc, 24);
 FIELD(tess_host, release, 32);
 FIELD(tess_host, log, 40);
+FIELD(tess_host, memory_limit_bytes, 48);
 SIZE(tess_module_info, 40);
 FIELD(tess_module_info, abi, 0);
 FIELD(tess_module_info, reserved, 4);
@@ -795,7 +796,7 @@ FIELD(tess_format_layout, item_bytes, 40);
 FIELD(tess_format_layout, shape, 48);
 FIELD(tess_format_layout, data, 96);
 FIELD(tess_format_layout, offset, 104);
-SIZE(tess_format, 120);
+SIZE(tess_format, 128);
 FIELD(tess_format, struct_size, 0);
 FIELD(tess_format, abi, 4);
 FIELD(tess_format, name, 8);
@@ -812,6 +813,7 @@ FIELD(tess_format, attribute, 88);
 FIELD(tess_format, lay_out, 96);
 FIELD(tess_format, texts, 104);
 FIELD(tess_format, add, 112);
+FIELD(tess_format, check, 120);
 
 // tessera/sys/backend.h
 SIZE(tess_backend, 152);

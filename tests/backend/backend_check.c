@@ -66,8 +66,13 @@ const char *check_open(check *t, const char *path)
     if (query == NULL || entry == NULL) {
         return "tess_module_query or tess_backend_entry is not exported";
     }
-    t->host = (tess_host){sizeof(tess_host), TESS_MODULE_ABI, t,       host_fail,
-                          host_alloc,        host_release,    host_log};
+    t->host = (tess_host){.struct_size = sizeof t->host,
+                          .abi = TESS_MODULE_ABI,
+                          .user = t,
+                          .fail = host_fail,
+                          .alloc = host_alloc,
+                          .release = host_release,
+                          .log = host_log};
     t->info = query();
     if (t->info == NULL || t->info->abi != TESS_MODULE_ABI) {
         return "the module was built for another TESS_MODULE_ABI";

@@ -2,7 +2,8 @@
 # usage: check_install.sh CMAKE BUILD_DIR WORK_DIR CC
 #
 # Installs the build, moves the result (nothing in it may remember where it was), then builds and
-# runs the consumer project against it with CMake and with pkg-config, shared and static.
+# runs the consumer project against it with CMake and with pkg-config, shared and static, and the
+# command on a file that needs the helper. What is installed is hardened.
 set -eu
 
 cmake=$1
@@ -49,4 +50,11 @@ fi
 
 if [ -x "$prefix/bin/tessera" ]; then
     "$prefix/bin/tessera" --version
+    if [ -n "$(find "$prefix" -name tessera-hdf5)" ]; then
+        "$prefix/bin/tessera" info "$here/../io/data/one.h5"
+    fi
+fi
+
+if command -v python3 >/dev/null; then
+    python3 "$here/../../tools/check_binaries.py" "$prefix"
 fi

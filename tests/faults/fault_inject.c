@@ -9,6 +9,7 @@
 //                      kill (SIGKILL before the call)
 //   TESS_FAULT_AFTER   the end of a path: calls count once a file of that name was opened
 //   TESS_FAULT_REPORT  file that receives "<calls> <faults>"
+//   TESS_FAULT_HELPER  1: in the command's HDF5 helper, which cannot report, instead of the command
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,6 +111,10 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *kind = setting("TESS_FAULT_KIND");
     const char *mode = setting("TESS_FAULT_MODE");
+    const bool is_helper = strcmp(program_invocation_short_name, "tessera-hdf5") == 0;
+    if (is_helper != (setting("TESS_FAULT_HELPER")[0] == '1')) {
+        return;
+    }
     for (int i = KIND_MALLOC; i < KIND_COUNT; i++) {
         if (strcmp(kind, kind_names[i]) == 0) {
             wanted_kind = (fault_kind)i;

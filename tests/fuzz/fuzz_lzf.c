@@ -1,7 +1,7 @@
 // What of the HDF5 module reads bytes without the library: LZF chunks, and texts of the heap.
 
 #include "fuzz_file.h"
-#include "io/hdf5/h5_heap.h"
+#include "io/hdf5/helper/heap.h"
 #include "io/hdf5/lzf.h"
 
 #include <fcntl.h>

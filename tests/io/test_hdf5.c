@@ -1,10 +1,10 @@
-// The HDF5 module, loaded as the library loads it, on files that h5py wrote.
+// HDF5 files that h5py wrote, read through the helper.
 
-#include "io/hdf5/h5_heap.h"
+#include "io/formats.h"
+#include "io/hdf5/helper/heap.h"
 #include "io/hdf5/lzf.h"
 #include "io_support.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const tess_format *h5;
+static const tess_format *const h5 = &tess_format_hdf5;
 
 static void open_named(const char *name, const char *dataset, tess_format_reader *reader)
 {
@@ -157,6 +157,74 @@ static void reads_holes_and_edges(void **state)
         assert_true(all[0][10] == (k == 4 ? 0 : 8 * N_COLUMN + 10));
         h5->close(io_host(), &reader);
     }
+}
+
+// Every range of rows, so that pieces begin and end anywhere in chunks and in what is kept of them.
+static void reads_all_ranges_of(const char *name, int n_filled)
+{
+    enum { N_ROW = 21, N_ITEM = 21 };
+    tess_format_reader reader;
+    int16_t rows[N_ROW * N_ITEM];
+    open_named("stored.h5", name, &reader);
+    for (int first = 0; first < N_ROW; first++) {
+        for (int count = 1; count <= N_ROW - first; count++) {
+            memset(rows, 0x55, sizeof rows);
+            assert_int_equal(h5->read(io_host(), &reader, first, count, rows), TESS_OK);
+            for (int i = 0; i < count * N_ITEM; i++) {
+                const int wanted = first + i / N_ITEM < n_filled ? -7 : first * N_ITEM + i;
+                if (rows[i] != wanted) {
+                    fail_msg("%s: rows %d..+%d: item %d is %d", name, first, count, i, rows[i]);
+                }
+            }
+        }
+    }
+    h5->close(io_host(), &reader);
+    assert_int_equal(io_live_blocks(), 0);
+}
+
+static void reads_every_range_behind_a_user_block(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"compact",   "piece",  "piece_big", "plain",
+                                        "plain_big", "packed", "checked",   "scaled"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        reads_all_ranges_of(names[k], 0);
+    }
+    reads_all_ranges_of("filled", 20);
+    reads_all_ranges_of("filled_big", 20);
+}
+
+static void reads_every_index_of_chunks(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"fixed", "extensible", "tree", "single", "plain"};
+    enum { N_ROW = 12, N_COLUMN = 6 };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        tess_format_reader reader;
+        float items[N_ROW * N_COLUMN];
+        open_named("latest.h5", names[k], &reader);
+        assert_int_equal(h5->read(io_host(), &reader, 0, N_ROW, items), TESS_OK);
+        for (int i = 0; i < N_ROW * N_COLUMN; i++) {
+            assert_true(items[i] == (float)i);
+        }
+        h5->close(io_host(), &reader);
+    }
+    int32_t kind = 0;
+    double number = 0;
+    char text[8];
+    assert_int_equal(h5->attribute(io_host(), io_golden("latest.h5"), "/", "attribute3", &kind,
+                                   &number, text, sizeof text),
+                     TESS_OK);
+    assert_true(kind == 1 && number == 3);
+    assert_int_equal(h5->attribute(io_host(), io_golden("latest.h5"), "/", "tessera_provenance",
+                                   &kind, &number, text, sizeof text),
+                     TESS_OK);
+    assert_int_equal(kind, 2);
+    assert_string_equal(text, "{}");
+    assert_int_equal(h5->attribute(io_host(), io_golden("latest.h5"), "/", "absent", &kind, &number,
+                                   text, sizeof text),
+                     TESS_OK);
+    assert_int_equal(kind, 0);
 }
 
 static int note_dataset(void *user, const tess_dataset_info *info)
@@ -440,20 +508,8 @@ static void a_damaged_heap_ends(void **state)
 
 static int setup(void **state)
 {
-    void *module = dlopen(TESS_HDF5_MODULE, RTLD_NOW | RTLD_LOCAL);
-    if (module == NULL) {
-        fprintf(stderr, "%s\n", dlerror());
-        return -1;
-    }
-    tess_module_query_fn query;
-    tess_format_entry_fn entry;
-    *(void **)&query = dlsym(module, "tess_module_query");
-    *(void **)&entry = dlsym(module, "tess_format_entry");
-    if (query == NULL || entry == NULL || query()->abi != TESS_MODULE_ABI) {
-        return -1;
-    }
-    h5 = entry(io_host());
-    return h5 != NULL ? io_setup(state) : -1;
+    setenv("TESSERA_HDF5_PLUGIN", TESS_HDF5_HELPER, 1);
+    return io_setup(state);
 }
 
 int main(void)
@@ -463,6 +519,8 @@ int main(void)
         cmocka_unit_test(reads_scalars_text_and_halves),
         cmocka_unit_test(refuses_what_it_cannot_or_should_not_read),
         cmocka_unit_test(reads_holes_and_edges),
+        cmocka_unit_test(reads_every_range_behind_a_user_block),
+        cmocka_unit_test(reads_every_index_of_chunks),
         cmocka_unit_test(lists_data_sets),
         cmocka_unit_test(writes_what_it_reads),
         cmocka_unit_test(refuses_truncated_files),

@@ -1,8 +1,8 @@
 /**
- * Modules: heavy dependencies (CUDA, HDF5) live in shared objects opened on demand.
+ * Modules: heavy dependencies (CUDA) live in shared objects opened on demand.
  *
  * A module is one file, <name>.so, that exports tess_module_query and one entry of its kind
- * (sys/backend.h or sys/format.h). Everything it needs from the library arrives in tess_host, so
+ * (sys/backend.h). Everything it needs from the library arrives in tess_host, so
  * a module links nothing of ours. Modules are never unloaded.
  */
 #ifndef TESSERA_SYS_MODULE_H
@@ -26,15 +26,16 @@ typedef struct tess_host {
     void *(*alloc)(void *user, size_t bytes);
     void (*release)(void *user, void *ptr, size_t bytes);
     void (*log)(void *user, tess_log_level level, const char *format, ...) TESS_PRINTF(3, 4);
+    uint64_t memory_limit_bytes; /* of the context */
 } tess_host;
 
 typedef struct tess_module_info {
     uint32_t abi; /* TESS_MODULE_ABI the module was built with */
     uint32_t reserved;
     const char *kind;       /* "backend" or "format" */
-    const char *name;       /* "cuda", "hdf5" */
+    const char *name;       /* "cuda" */
     const char *version;    /* TESS_VERSION the module was built with */
-    const char *built_with; /* "CUDA 13.0, sm_90", "HDF5 1.10.8" */
+    const char *built_with; /* "CUDA 13.0, sm_90" */
 } tess_module_info;
 
 /** Exported by every module as "tess_module_query". Must work without any device or driver. */

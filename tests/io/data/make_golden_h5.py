@@ -52,3 +52,45 @@ with h5py.File("holes.h5", "w") as f:
         data[3:, 8:] = ramp("<f4", (20, 18))[3:, 8:]
     f.create_dataset("rows", data=ramp("<f4", (20, 18)), chunks=(5, 18), compression="gzip")
     f.create_dataset("never", (20, 18), "<f4", chunks=(20, 18), compression="lzf")
+
+# Behind a user block, where every address counts from its end: each way data are stored.
+with h5py.File("stored.h5", "w", userblock_size=512) as f:
+    shape = (21, 3, 7)
+    compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    compact.set_layout(h5py.h5d.COMPACT)
+    space = h5py.h5s.create_simple(shape)
+    h5py.h5d.create(f.id, b"compact", h5py.h5t.STD_I16LE, space, compact).write(
+        h5py.h5s.ALL, h5py.h5s.ALL, ramp("<i2", shape)
+    )
+    for name, dtype, packing in [
+        ("piece", "<i2", {}),
+        ("piece_big", ">i2", {}),
+        ("plain", "<i2", {"chunks": (4, 2, 7)}),
+        ("plain_big", ">i2", {"chunks": (4, 3, 7)}),
+        ("packed", "<i2", {"chunks": (4, 2, 4), "compression": "gzip", "shuffle": True}),
+        ("checked", "<i2", {"chunks": (4, 3, 7), "fletcher32": True}),
+        ("scaled", "<i2", {"chunks": (4, 3, 7), "scaleoffset": 0}),
+    ]:
+        f.create_dataset(name, data=ramp(dtype, shape), **packing)
+    # Row 20 alone is there; the others hold what was said at creation.
+    for name, dtype in (("filled", "<i2"), ("filled_big", ">i2")):
+        f.create_dataset(name, shape, dtype, chunks=(4, 3, 7), compression="lzf", fillvalue=-7)
+        f[name][20] = ramp(dtype, shape)[20]
+
+# The newer structures: dense links and attributes, an index of each kind, checksums on all of them.
+with h5py.File("latest.h5", "w", libver=("v110", "v110")) as f:
+    for i in range(10):
+        f[f"link{i}"] = np.float32(i)
+        f.attrs[f"attribute{i}"] = i
+    f.attrs["tessera_provenance"] = "{}"
+    f["texts"] = np.array([b"one", b"two"])
+    data = ramp("<f4", (12, 6))
+    for name, limits in [
+        ("fixed", None),
+        ("extensible", (None, 6)),
+        ("tree", (None, None)),
+        ("single", (12, 6)),
+    ]:
+        chunks = (12, 6) if name == "single" else (2, 3)
+        f.create_dataset(name, data=data, chunks=chunks, maxshape=limits, compression="gzip")
+    f.create_dataset("plain", data=data, chunks=(2, 3), maxshape=(None, 6), fillvalue=5)
