@@ -47,11 +47,7 @@ static tess_status path_of(const writing *w, const char *name, char path[PATH_BY
 // An earlier run left it: it is whole, as every file that has its name.
 static bool is_done(const writing *w, const char *path)
 {
-    if (!w->is_resumed || !tess_xp_is_written(w->ctx, w->record.info, path)) {
-        return false;
-    }
-    tess_temp_file_sweep(path);
-    return true;
+    return w->is_resumed && tess_xp_is_written(w->ctx, w->record.info, path);
 }
 
 // The first file tells whose the folder is. What else an earlier fit left there is replaced.

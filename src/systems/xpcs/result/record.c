@@ -2,6 +2,7 @@
 #include "systems/xpcs/result/record.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "runtime/origin.h"
@@ -22,7 +23,12 @@ void tess_xp_record_init(tess_xp_record *record, const tess_xpcs_result_info *in
 
 bool tess_xp_is_written(tess_context *ctx, const tess_xpcs_result_info *info, const char *path)
 {
-    return info->identity && info->identity[0] && tess_provenance_is_of(ctx, path, info->identity);
+    if (!info->identity || !info->identity[0] ||
+        !tess_provenance_is_of(ctx, path, info->identity)) {
+        return false;
+    }
+    tess_temp_file_sweep(path);
+    return true;
 }
 
 void tess_xp_choice(const char *param, int32_t value, char text[32])

@@ -39,7 +39,8 @@ TESS_MUST_CHECK tess_status tess_xp_record_text(tess_context *ctx, tess_xp_recor
 TESS_MUST_CHECK tess_status tess_xp_result_json_of(tess_context *ctx,
                                                    const tess_xpcs_result_info *info, char **text);
 
-// Whether the file at path is there already, of this very fit.
+// Whether the file at path is there already, of this very fit. What a run that was killed as it
+// wrote it left beside it is then removed.
 bool tess_xp_is_written(tess_context *ctx, const tess_xpcs_result_info *info, const char *path);
 
 // How the table "xpcs.fit" spells a choice; "" if there is none.
