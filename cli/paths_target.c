@@ -32,8 +32,8 @@ static int check_ending(const cli *c, const paths_item *item)
         if (has_ending(item->path, at, n)) {
             return 0;
         }
-        snprintf(list + used, sizeof list - used, "%s%.*s", used ? ", " : "", n ? (int)n : 9,
-                 n ? at : "no suffix");
+        snprintf(list + used, sizeof list - used, "%s%.*s", used ? ", " : "", n ? (int)n : 20,
+                 n ? at : "no suffix (a folder)");
         at += n + (at[n] == '|');
     }
     return endings[0] ? cli_usage_error(c, "%s %s: results are written as %s; end the name so",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import tessera
 from helpers import Floats, assert_same_bits, numpy_ptp, run_python
 from tessera.autoreject import ptp_file, simulate
+from tessera.decode import read_recording, simulate_recording
 
 h5py = pytest.importorskip("h5py", reason="h5py writes and checks the HDF5 files")
 
@@ -341,3 +343,29 @@ def test_resume_of_a_finished_job(tmp_path: Path) -> None:
         ptp_file(
             tmp_path / "x.npy", out, checkpoint=work, resume=True, nonfinite="error"
         )
+
+
+def names_of(path: Path) -> list[Path]:
+    """Return the file's name, a link to it and a second name."""
+    link, hard = (path.with_name(f"{kind}-{path.name}") for kind in ("link", "hard"))
+    link.symlink_to(path.name)
+    os.link(path, hard)
+    return [path, link, hard]
+
+
+def test_what_is_read_is_never_replaced(tmp_path: Path) -> None:
+    x = np.random.default_rng(3).standard_normal((6, 3, 20))
+    np.save(tmp_path / "x.npy", x)
+    recording = simulate_recording("tiny")
+    recording.save(tmp_path / "rec.npz")
+    again = read_recording(tmp_path / "rec.npz")
+    writers: dict[str, Callable[[Path], object]] = {
+        "x.npy": lambda name: ptp_file(tmp_path / "x.npy", name, overwrite=True),
+        "rec.npz": lambda name: again.save(name, overwrite=True),
+    }
+    for file, write_to in writers.items():
+        before = (tmp_path / file).read_bytes()
+        for name in names_of(tmp_path / file):
+            with pytest.raises(ValueError, match="which is read"):
+                write_to(name)
+        assert (tmp_path / file).read_bytes() == before
