@@ -118,6 +118,7 @@ typedef struct tess_decode_outputs {
     int64_t n_impossible;     /* out: rows at which no state bin could explain the spikes */
     int64_t first_impossible; /* out: the first of them, -1 if none */
     tess_decode_likelihood_report likelihood; /* out */
+    double resumed_from; /* out, of EM: 0 to 1, how much an earlier call had done */
 } tess_decode_outputs;
 
 TESS_API void tess_decode_outputs_init(tess_decode_outputs *outputs, size_t struct_size);
@@ -197,10 +198,10 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_em(tess_context *ctx,
  * says; the detector is as it is before. Then what a killed run may have left in
  * config->checkpoint_dir is removed. For callers that resume and find the file there.
  */
-TESS_API TESS_MUST_CHECK tess_status tess_decode_em_is_finished(
-    tess_context *ctx, const tess_decode_detector *detector,
-    const tess_decode_observation *observation, const tess_decode_em_config *config,
-    const char *path, int *finished);
+TESS_API TESS_MUST_CHECK tess_status
+tess_decode_em_is_finished(tess_context *ctx, const tess_decode_detector *detector,
+                           const tess_decode_observation *observation,
+                           const tess_decode_em_config *config, const char *path, int *finished);
 
 TESS_END_DECLS
 

@@ -55,6 +55,7 @@ typedef struct tess_decode_stream_report {
     uint64_t disk_free_bytes;
     int32_t was_finished; /* resume found the complete result: nothing was computed */
     int32_t reserved;
+    double resumed_from; /* 0 to 1: how much an earlier run had done */
 } tess_decode_stream_report;
 
 /** Predicts into a file within the context's memory limit. report may be NULL. */

@@ -133,6 +133,8 @@ tess_status tess_de_em_open_work(tess_de_em_run *run)
     TESS_TRY(tess_checkpoint_get(found, "params", run->before, bytes));
     TESS_TRY(tess_checkpoint_get(found, "evidence", run->log_evidence,
                                  (size_t)mark.n_iteration * sizeof *run->log_evidence));
+    TESS_TRY(tess_checkpoint_get(found, "done", &run->outputs.resumed_from,
+                                 sizeof run->outputs.resumed_from));
     tess_de_em_write_parameters(run->detector, run->before);
     run->n_iteration = mark.n_iteration;
     run->desc.chunk_rows = run->mark.chunk_rows; // 0 between two iterations

@@ -222,6 +222,8 @@ static tess_status go_on(tess_de_stream_run *run, const char *work_path)
     TESS_TRY(tess_checkpoint_get(found, "offsets", offsets,
                                  (size_t)run->result.n_item * sizeof *offsets));
     TESS_TRY(tess_de_engine_restore(run->engine, found, &run->mark));
+    TESS_TRY(tess_checkpoint_get(found, "done", &run->report.resumed_from,
+                                 sizeof run->report.resumed_from));
     run->report.resumed = 1;
     tess_work_forget(&run->work);
     return tess_de_result_reopen(&run->result, work_path, offsets);
@@ -342,17 +344,17 @@ static tess_status look_at_result(tess_de_stream_run *run)
     }
     if (run->report.was_finished) {
         run->report.resumed = 1;
+        run->report.resumed_from = 1;
         tess_de_stream_read_evidence(run);
         return TESS_OK;
     }
-    if (access(run->result.path, F_OK) != 0) {
-        return TESS_OK;
-    }
-    if (!run->config.overwrite) {
+    const bool is_there = access(run->result.path, F_OK) == 0;
+    if (is_there && !run->config.overwrite) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it",
                   run->result.path);
     }
-    return run->result.is_folder ? tess_de_result_check_folder(run->result.path) : TESS_OK;
+    return is_there && run->result.is_folder ? tess_de_result_check_folder(run->result.path)
+                                             : TESS_OK;
 }
 
 static tess_status check_found(void *self, const tess_checkpoint *found, const char *path)
