@@ -2,7 +2,7 @@
 // must not change a bit.
 #include "decode_kde_recording.h"
 
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/kde/kde.h"
 
 #include <stdio.h>
 #include <string.h>

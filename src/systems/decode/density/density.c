@@ -1,8 +1,6 @@
-// Gaussian kernel density estimates of positions.
 #include "systems/decode/density/density.h"
 
 #include "base/status.h"
-#include "systems/decode/encoding/encoding.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
-// A density over places, as fast as its table allows and as exact as its samples.
+#include "systems/decode/density/field.h"
+
 #include "base/rng.h"
 #include "base/status.h"
-#include "systems/decode/kde/local.h"
+#include "systems/decode/density/density.h"
 
 #include <math.h>
 

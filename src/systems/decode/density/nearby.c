@@ -49,7 +49,8 @@ static int64_t bucket_of(const tess_de_nearby *t, const double *place)
     return bucket;
 }
 
-static tess_status fill(tess_blocks *blocks, const tess_de_table_samples *s, tess_de_nearby *out)
+static tess_status sort_into_buckets(tess_blocks *blocks, const tess_de_table_samples *s,
+                                     tess_de_nearby *out)
 {
     const int64_t n_bucket = out->n[0] * out->n[1];
     int64_t *first = tess_blocks_alloc(blocks, n_bucket + 1, sizeof *first, "buckets");
@@ -93,7 +94,7 @@ tess_status tess_de_nearby_build(tess_blocks *blocks, const tess_de_table_sample
 {
     *out = (tess_de_nearby){.n_dim = samples->n_dim, .n_sample = samples->n, .reach = reach};
     lay_out(samples, out);
-    return fill(blocks, samples, out);
+    return sort_into_buckets(blocks, samples, out);
 }
 
 // Samples first..end-1 at a place given in bandwidths.

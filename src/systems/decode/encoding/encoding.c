@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/decode/encoding/inputs.h"
+#include "systems/decode/kde/local.h"
 
 static const tess_de_encoding_ops *ops_of(int32_t algorithm)
 {

@@ -14,8 +14,6 @@
 
 #define TESS_DE_EPS 1e-15
 #define TESS_DE_LOG_EPS (-34.538776394910684)
-// An occupancy below this is a place never visited: a ratio of two such numbers says nothing.
-#define TESS_DE_LEAST_OCCUPANCY 1e-30
 
 // Training data after rule 2.2: samples kept, spikes kept with their positions. Marks are f64.
 // Lives as long as the model.
@@ -74,7 +72,6 @@ typedef struct tess_de_encoding_ops {
 
 // What local_fit.c makes at the first local call; any thread may be the first.
 typedef _Atomic(struct tess_de_local *) tess_de_local_slot;
-void tess_de_local_free(tess_heap *heap, struct tess_de_local *local);
 
 struct tess_decode_encoding {
     tess_heap *heap;
@@ -94,26 +91,5 @@ extern const tess_de_encoding_ops tess_de_kde_ops;    // kde.c
 extern const tess_de_encoding_ops tess_de_gmm_ops;    // gmm.c
 extern const tess_de_encoding_ops tess_de_sorted_ops; // sorted.c
 extern const tess_de_encoding_ops tess_de_glm_ops;    // glm.c
-
-// The KDE's own local_rows, in local.c.
-tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
-                                   const tess_decode_encoding *encoding,
-                                   const tess_de_row_spikes *spikes, double scale,
-                                   const double *row_place, const double *const *spike_place,
-                                   tess_array *out, tess_decode_likelihood_report *report);
-
-// Gaussian KDE of samples [n][d] at targets [m][d], f64 out[m] (2.4). weights NULL: all 1. Exact
-// mode adds every pair; else expansions within 1e-8 relative where the value is above 1e-30.
-// In density.c, with the pool's threads.
-TESS_MUST_CHECK tess_status tess_de_density(tess_context *ctx, tess_decode_mode mode,
-                                            const double *samples, const double *weights, int64_t n,
-                                            int64_t d, const double *std, const double *targets,
-                                            int64_t m, double *out);
-
-// One spike at a time without allocation, for the online decoder (clusterless KDE, fast mode):
-// out[P] = floored log lambda of mark [D]. Any thread, each with its own scratch.
-size_t tess_de_kde_scratch_bytes(const tess_decode_encoding *encoding);
-void tess_de_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding, int64_t electrode,
-                       const float *mark, void *scratch, float *out);
 
 #endif

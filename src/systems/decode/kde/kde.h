@@ -38,4 +38,17 @@ TESS_MUST_CHECK tess_status tess_de_kde_log_joint(tess_context *ctx, tess_device
                                                   tess_decode_likelihood_report *report);
 uint64_t tess_de_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike);
 
+// local.c
+tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
+                                   const tess_decode_encoding *encoding,
+                                   const tess_de_row_spikes *spikes, double scale,
+                                   const double *row_place, const double *const *spike_place,
+                                   tess_array *out, tess_decode_likelihood_report *report);
+
+// kde_spike.c: one spike at a time without allocation, for the online decoder (fast mode):
+// out[P] = floored log lambda of mark [D]. Any thread, each with its own scratch.
+size_t tess_de_kde_scratch_bytes(const tess_decode_encoding *encoding);
+void tess_de_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding, int64_t electrode,
+                       const float *mark, void *scratch, float *out);
+
 #endif

@@ -1,12 +1,11 @@
 // Encoding of the clusterless KDE: densities at the bins, and the spikes as the stage wants them.
 #include "base/status.h"
+#include "systems/decode/density/density.h"
 #include "systems/decode/kde/kde_electrode.h"
 
 #include <math.h>
 #include <string.h>
 
-// An occupancy below this is a place never visited: a ratio of two such numbers says nothing.
-static const double LEAST_OCCUPANCY = 1e-30;
 // Without a floor, the range of the arithmetic.
 static const double LOWEST_VALUE = -700;
 // Certified error of the expansions in fast mode, and the least that can be asked for.
@@ -89,7 +88,7 @@ static tess_status fit_densities(fit_task *t)
                              s->weights, s->n_sample, s->n_dim, t->encoding->position_std,
                              t->centres, n_bin, kde->occupancy));
     for (int64_t p = 0; p < n_bin; p++) {
-        kde->occupancy[p] = kde->occupancy[p] < LEAST_OCCUPANCY ? 0 : kde->occupancy[p];
+        kde->occupancy[p] = kde->occupancy[p] < TESS_DE_LEAST_OCCUPANCY ? 0 : kde->occupancy[p];
     }
     for (int64_t e = 0; e < s->n_electrode; e++) {
         TESS_TRY(tess_context_check_cancel(t->ctx));

@@ -260,7 +260,8 @@ static tess_status take_device(tess_decode_online *online)
     return TESS_OK;
 }
 
-static tess_status take_all(tess_decode_online *online, const tess_decode_online_config *given)
+static tess_status prepare_decoder(tess_decode_online *online,
+                                   const tess_decode_online_config *given)
 {
     tess_decode_online_config_init(&online->config, sizeof online->config);
     if (given) {
@@ -292,7 +293,7 @@ tess_status tess_decode_online_create(tess_context *ctx, const tess_decode_detec
     online->ctx = ctx;
     online->detector = detector;
     tess_blocks_init(&online->blocks, &ctx->heap);
-    const tess_status status = take_all(online, config);
+    const tess_status status = prepare_decoder(online, config);
     if (status != TESS_OK) {
         tess_decode_online_destroy(online);
         return status;

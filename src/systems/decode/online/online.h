@@ -15,6 +15,7 @@
 #define TESS_SYSTEMS_DECODE_ONLINE_H
 
 #include "base/blocks.h"
+#include "systems/decode/kde/kde.h"
 #include "systems/decode/states/detector.h"
 #include "tessera/decode/online.h"
 

@@ -68,39 +68,6 @@ static tess_status check(const tess_decode_environment_config *given, const doub
 }
 
 // Centres of all bins, axis by axis.
-static void fill_centers(const tess_decode_environment_info *info, double *centers)
-{
-    for (int64_t bin = 0; bin < info->n_bin; bin++) {
-        int64_t rest = bin;
-        for (int64_t axis = info->n_place_dim - 1; axis >= 0; axis--) {
-            const int64_t i = rest % info->grid_shape[axis];
-            const double *edges = info->bin_edges[axis];
-            rest /= info->grid_shape[axis];
-            centers[bin * info->n_place_dim + axis] = edges[i] + (edges[i + 1] - edges[i]) / 2;
-        }
-    }
-}
-
-tess_status tess_de_bins_make(tess_decode_environment *env)
-{
-    tess_decode_environment_info *info = &env->info;
-    info->n_bin = 1;
-    for (int64_t axis = 0; axis < info->n_place_dim; axis++) {
-        info->n_bin *= info->grid_shape[axis];
-    }
-    double *centers = tess_blocks_alloc(&env->blocks, info->n_bin * info->n_place_dim,
-                                        sizeof *centers, "centres of position bins");
-    env->interior = tess_blocks_alloc(&env->blocks, info->n_bin, 1, "interior bins");
-    if (!centers || !env->interior) {
-        return TESS_E_MEMORY;
-    }
-    info->is_interior = env->interior;
-    fill_centers(info, centers);
-    info->bin_centers = centers;
-    return TESS_OK;
-}
-
-// The user's mask instead of the inferred one; the gaps of a track stay out.
 static tess_status apply_user_mask(tess_decode_environment *env,
                                    const tess_decode_environment_config *config)
 {
@@ -163,7 +130,8 @@ static tess_status list_interior(tess_decode_environment *env)
     return TESS_OK;
 }
 
-static tess_status fill(tess_decode_environment *env, const tess_de_environment_plan *plan)
+static tess_status make_environment(tess_decode_environment *env,
+                                    const tess_de_environment_plan *plan)
 {
     const char *name = plan->config.name ? plan->config.name : "";
     env->info.name = tess_blocks_copy(&env->blocks, name, (int64_t)strlen(name) + 1, 1,
@@ -200,7 +168,7 @@ tess_status tess_decode_environment_create(tess_context *ctx,
     env->heap = &ctx->heap;
     tess_blocks_init(&env->blocks, &ctx->heap);
     pthread_mutex_init(&env->mutex, NULL);
-    const tess_status status = fill(env, &plan);
+    const tess_status status = make_environment(env, &plan);
     if (status != TESS_OK) {
         tess_decode_environment_destroy(env);
         return status;

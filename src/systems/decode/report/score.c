@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(const tess_de_facts *f, tess_decode_score *score)
+static void score_facts(const tess_de_facts *f, tess_decode_score *score)
 {
     const tess_de_view *v = f->view;
     const double n = (double)f->n_scored;
@@ -37,7 +37,7 @@ tess_status tess_decode_score_result(tess_context *ctx, const char *result_path,
     TESS_TRY(tess_de_view_open(ctx, result_path, recording, &view));
     const tess_status status = tess_de_facts_gather(&view, &facts);
     if (status == TESS_OK) {
-        fill(&facts, &found);
+        score_facts(&facts, &found);
         tess_de_facts_free(&facts);
         tess_struct_init(score, struct_size, &found, sizeof found);
     }

@@ -5,6 +5,7 @@
 //
 // and locally the same rates where the animal is at the row's time.
 #include "base/status.h"
+#include "systems/decode/density/density.h"
 #include "systems/decode/kde/local.h"
 #include "systems/decode/sorted/rates.h"
 

@@ -17,12 +17,6 @@ static double seconds_since(int64_t begin_ns)
     return (double)(tess_now_ns() - begin_ns) * 1e-9;
 }
 
-int tess_de_engine_smooths(const tess_de_engine *engine)
-{
-    const tess_de_engine_desc *desc = &engine->desc;
-    return desc->smooth || desc->acausal.dtype != 0 || desc->acausal_states.dtype != 0;
-}
-
 // Filtered rows stay where they are written anyway, if that place has their type.
 static const tess_de_rows *choose_keep(const tess_de_engine *e)
 {

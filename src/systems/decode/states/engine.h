@@ -114,9 +114,6 @@ TESS_MUST_CHECK tess_status tess_de_engine_plan(tess_context *ctx, const tess_de
                                                 tess_de_engine *engine);
 void tess_de_engine_destroy(tess_de_engine *engine);
 
-// 1 if there is a backward pass.
-int tess_de_engine_smooths(const tess_de_engine *engine);
-
 // Back to the first row, with the detector's present parameters.
 void tess_de_engine_rewind(tess_de_engine *engine);
 // Goes on from engine->at to the end. after_chunk (may be NULL) is called with self whenever a
@@ -128,8 +125,9 @@ double tess_de_engine_done(const tess_de_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
 void tess_de_engine_reuse_likelihood(tess_de_engine *engine);
 
-// engine_plan.c: chunk_rows, n_chunk, memory_bytes and limit_bytes of an engine whose desc, keep
-// and n_time are set.
+// engine_plan.c: whether there is a backward pass; and chunk_rows, n_chunk, memory_bytes and
+// limit_bytes of an engine whose desc, keep and n_time are set.
+int tess_de_engine_smooths(const tess_de_engine *engine);
 TESS_MUST_CHECK tess_status tess_de_engine_choose(tess_de_engine *engine);
 
 // engine_rows.c: rows in and out, converted where the types differ.

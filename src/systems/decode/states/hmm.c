@@ -109,7 +109,8 @@ static void place_cells(tess_de_hmm *hmm)
     m->n_scratch = at;
 }
 
-static tess_status link_all(tess_context *ctx, tess_de_hmm *hmm, const tess_de_hmm_desc *desc)
+static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
+                                    const tess_de_hmm_desc *desc)
 {
     const int32_t n_state = desc->n_state;
     const int64_t n_pair = (int64_t)n_state * n_state;
@@ -155,7 +156,7 @@ tess_status tess_de_hmm_create(tess_context *ctx, const tess_de_hmm_desc *desc, 
     }
     hmm->is_exact = desc->exact;
     tess_blocks_init(&hmm->blocks, &ctx->heap);
-    const tess_status status = link_all(ctx, hmm, desc);
+    const tess_status status = take_description(ctx, hmm, desc);
     if (status != TESS_OK) {
         tess_de_hmm_destroy(hmm);
         return status;
