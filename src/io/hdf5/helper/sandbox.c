@@ -71,43 +71,46 @@ void tess_h5_limit_memory(uint64_t n_byte)
 
 #define REFUSED (SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA))
 
+#ifdef ARCHITECTURE
 // What memory, the given descriptors and the end of the process take; nothing that opens a path, no
 // socket, no program, no other process.
+static const uint32_t allowed[] = {
+    SYS_pread64,
+    SYS_pwrite64,
+    SYS_ftruncate,
+    SYS_fstat,
+    SYS_newfstatat,
+    SYS_close,
+    SYS_recvmsg,
+    SYS_sendmsg,
+    SYS_ppoll,
+#ifdef SYS_poll
+    SYS_poll,
+#endif
+    SYS_brk,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_madvise,
+    SYS_futex,
+    SYS_getrandom,
+    SYS_clock_gettime,
+    SYS_gettimeofday,
+    SYS_getpid,
+    SYS_getppid,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigaction,
+    SYS_rt_sigreturn,
+    SYS_restart_syscall,
+    SYS_exit,
+    SYS_exit_group,
+};
+#endif
+
 void tess_h5_lock_up(void)
 {
 #ifdef ARCHITECTURE
-    static const uint32_t allowed[] = {
-        SYS_pread64,
-        SYS_pwrite64,
-        SYS_ftruncate,
-        SYS_fstat,
-        SYS_newfstatat,
-        SYS_close,
-        SYS_recvmsg,
-        SYS_sendmsg,
-        SYS_ppoll,
-#ifdef SYS_poll
-        SYS_poll,
-#endif
-        SYS_brk,
-        SYS_mmap,
-        SYS_munmap,
-        SYS_mremap,
-        SYS_mprotect,
-        SYS_madvise,
-        SYS_futex,
-        SYS_getrandom,
-        SYS_clock_gettime,
-        SYS_gettimeofday,
-        SYS_getpid,
-        SYS_getppid,
-        SYS_rt_sigprocmask,
-        SYS_rt_sigaction,
-        SYS_rt_sigreturn,
-        SYS_restart_syscall,
-        SYS_exit,
-        SYS_exit_group,
-    };
     enum { N_ALLOWED = sizeof allowed / sizeof *allowed, N_BEFORE = 4, N_AFTER = 5 };
     struct sock_filter program[N_BEFORE + N_ALLOWED + N_AFTER] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
