@@ -1,9 +1,12 @@
 // Encoding models: what is common to all algorithms.
-#include "systems/decode/encoding/encoding.h"
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/gmm/gmm.h"
+#include "systems/decode/kde/kde.h"
 #include "systems/decode/kde/local.h"
+#include "systems/decode/settings/check.h"
+#include "systems/decode/sorted/rates.h"
+#include "systems/decode/store/inputs.h"
 
 static const tess_de_encoding_ops *ops_of(int32_t algorithm)
 {

@@ -1,7 +1,10 @@
 // Likelihoods of rows: collect the spikes, ask the algorithm, put missing rows to 0.
+#include "systems/decode/encoding/evaluate.h"
+
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/settings/check.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 #include <string.h>

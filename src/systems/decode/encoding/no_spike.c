@@ -1,7 +1,8 @@
 // The state in which next to nothing fires.
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/settings/check.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 

@@ -1,6 +1,8 @@
 // An observation as a whole: checked once before hours of work, with a word on what is odd.
 #include "base/status.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/encoding/evaluate.h"
+#include "systems/decode/settings/check.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 
@@ -17,7 +19,7 @@ tess_status tess_de_check_grid(const tess_decode_encoding *encoding,
     }
     TESS_TRY(tess_de_check_times(o->time, o->n_time, "time"));
     TESS_TRY(tess_de_check_spikes(&o->spikes, has_marks(encoding)));
-    TESS_TRY(tess_de_check_fitted(encoding, &o->spikes));
+    TESS_TRY(tess_de_check_fitted(&encoding->info, &o->spikes));
     if (!local) {
         return TESS_OK;
     }

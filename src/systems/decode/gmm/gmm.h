@@ -3,7 +3,9 @@
 #define TESS_SYSTEMS_DECODE_GMM_H
 
 #include "numerics/mixture.h"
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/decode.h"
+
+extern const tess_de_encoding_ops tess_de_gmm_ops;
 
 typedef struct tess_de_gmm {
     int64_t n_electrode;

@@ -4,7 +4,7 @@
 
 #include "base/blocks.h"
 #include "stage/decode_likelihood.h"
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/decode.h"
 
 typedef struct kde_model {
     tess_blocks blocks;
@@ -18,6 +18,8 @@ typedef struct kde_model {
     tess_kde_bound single; // how one spike at a time is done
     int32_t n_thread;      // of the context it was made in: for plans
 } kde_model;
+
+extern const tess_de_encoding_ops tess_de_kde_ops;
 
 // kde_fit.c
 TESS_MUST_CHECK tess_status tess_de_kde_fit(tess_context *ctx, tess_device *device,

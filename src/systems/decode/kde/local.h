@@ -2,8 +2,8 @@
 #ifndef TESS_SYSTEMS_DECODE_LOCAL_H
 #define TESS_SYSTEMS_DECODE_LOCAL_H
 
+#include "systems/decode/decode.h"
 #include "systems/decode/density/field.h"
-#include "systems/decode/encoding/encoding.h"
 
 // Encoding spikes of one electrode as points: marks, then places, in sqrt(2) bandwidths.
 typedef struct tess_de_points {

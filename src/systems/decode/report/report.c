@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "page/html_plot.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 #include "systems/decode/report/facts.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "runtime/source.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,10 @@
 #ifndef TESS_SYSTEMS_DECODE_RATES_H
 #define TESS_SYSTEMS_DECODE_RATES_H
 
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/decode.h"
+
+extern const tess_de_encoding_ops tess_de_sorted_ops; // place fields
+extern const tess_de_encoding_ops tess_de_glm_ops;
 
 // Rates at the bins, at least 1e-15 each.
 typedef struct tess_de_rates {

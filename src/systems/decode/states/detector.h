@@ -5,7 +5,7 @@
 
 #include "base/blocks.h"
 #include "base/hash.h"
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/decode.h"
 #include "systems/decode/states/hmm.h"
 
 typedef enum tess_de_columns_kind {

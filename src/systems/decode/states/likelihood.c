@@ -2,7 +2,7 @@
 #include "systems/decode/states/detector.h"
 
 #include "base/status.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/encoding/evaluate.h"
 
 #include <string.h>
 

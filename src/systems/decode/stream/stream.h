@@ -10,9 +10,9 @@
 #define TESS_SYSTEMS_DECODE_STREAM_H
 
 #include "runtime/work.h"
+#include "systems/decode/result/result.h"
 #include "systems/decode/states/engine_state.h"
 #include "systems/decode/states/fingerprint.h"
-#include "systems/decode/stream/result.h"
 
 typedef struct tess_de_stream_run {
     tess_context *ctx;

@@ -1,5 +1,5 @@
 // Simulated recordings: a period to train on, then one to decode.
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 // Our own layout: named arrays in a .npz file or in the root of an HDF5 file.
 #include "base/status.h"
-#include "systems/decode/recording/recording_input.h"
+#include "systems/decode/files/recording_input.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 // time within the sample. Each is a function of electrode and index, so electrodes are made on any
 // thread and a spike does not depend on the others.
 #include "base/status.h"
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include <math.h>
 #include <stdlib.h>

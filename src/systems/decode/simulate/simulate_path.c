@@ -1,6 +1,6 @@
 // Where the animal goes, where it rests, and what it replays there.
 #include "base/status.h"
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include <math.h>
 #include <string.h>

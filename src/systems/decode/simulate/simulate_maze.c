@@ -1,5 +1,5 @@
 // The places of simulations: a line, a W-maze, a box.
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // The original's profiling data: one pass along a line, spikes anywhere in time, features of plain
 // noise. Draws come in the order of the original's script.
 #include "base/status.h"
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 
 #include <string.h>
 

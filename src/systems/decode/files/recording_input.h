@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "runtime/bundle.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 
 typedef struct tess_de_input {
     tess_context *ctx;

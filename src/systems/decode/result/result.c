@@ -1,5 +1,5 @@
 // Results in files: laid out first, filled in place, named when complete.
-#include "systems/decode/stream/result.h"
+#include "systems/decode/result/result.h"
 
 #include "base/file.h"
 #include "base/npy_header.h"

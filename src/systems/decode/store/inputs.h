@@ -1,38 +1,13 @@
-// What callers give to encoding models, checked and put in order.
-//
-// check.c says what is wrong, spikes.c brings an electrode's spikes into time order, selection.c
-// finds those of the training samples, rows.c those of a range of time bins.
+// What callers give to encoding models, put in order: spikes.c brings an electrode's spikes into
+// time order, selection.c finds those of the training samples, rows.c those of a range of time
+// bins.
 #ifndef TESS_SYSTEMS_DECODE_INPUTS_H
 #define TESS_SYSTEMS_DECODE_INPUTS_H
 
 #include "base/blocks.h"
-#include "systems/decode/encoding/encoding.h"
+#include "systems/decode/decode.h"
 
 #include <stdbool.h>
-
-// --- check.c ---
-
-// Reads a caller's config, defaults filled in (given NULL: all of them), every range checked.
-TESS_MUST_CHECK tess_status tess_de_check_encoding_config(const tess_decode_encoding_config *given,
-                                                          tess_decode_encoding_config *config);
-// Pointers, counts and dtypes; no value is looked at.
-TESS_MUST_CHECK tess_status tess_de_check_spikes(const tess_decode_spikes *spikes, bool with_marks);
-// Bandwidths against the features of each electrode and the dimensions of a place.
-TESS_MUST_CHECK tess_status tess_de_check_bandwidths(const tess_decode_encoding_config *config,
-                                                     const tess_decode_spikes *spikes,
-                                                     int64_t n_place_dim);
-// Times increase and are finite; no position is infinite; dimensions fit the environment.
-TESS_MUST_CHECK tess_status tess_de_check_position(const tess_decode_position *position,
-                                                   const tess_decode_environment_info *env);
-// Rising and finite; name is the argument's.
-TESS_MUST_CHECK tess_status tess_de_check_times(const double *time, int64_t n, const char *name);
-// Electrodes and features are those of the fit.
-TESS_MUST_CHECK tess_status tess_de_check_fitted(const tess_decode_encoding *encoding,
-                                                 const tess_decode_spikes *spikes);
-// f32 or f64 [rows][columns] (columns 0: rank 1), host, contiguous.
-TESS_MUST_CHECK tess_status tess_de_check_out(const tess_array *out, int64_t n_row,
-                                              int64_t n_column);
-TESS_MUST_CHECK tess_status tess_de_check_rows(int64_t first, int64_t n_row, int64_t n_time);
 
 // --- spikes.c ---
 
@@ -144,37 +119,5 @@ TESS_MUST_CHECK tess_status tess_de_collect_rows(tess_blocks *blocks,
                                                  const tess_de_row_request *request,
                                                  tess_de_row_spikes *out,
                                                  tess_decode_likelihood_report *report);
-
-// --- observation.c ---
-
-// Shapes and times, without looking at spikes: cheap enough for every call.
-TESS_MUST_CHECK tess_status tess_de_check_grid(const tess_decode_encoding *encoding,
-                                               const tess_decode_observation *observation,
-                                               bool local);
-// Everything a whole run needs checked before it starts: the grid, every spike of the window and
-// its mark. Warns of all that is odd, once, and prepares nothing.
-TESS_MUST_CHECK tess_status tess_de_check_observation(tess_context *ctx,
-                                                      const tess_decode_encoding *encoding,
-                                                      const tess_decode_observation *observation,
-                                                      bool local);
-// Decoding bin / position sample as configured, or from the two medians.
-TESS_MUST_CHECK tess_status tess_de_bin_scale(tess_context *ctx,
-                                              const tess_decode_encoding *encoding,
-                                              const tess_decode_observation *observation,
-                                              double *scale);
-
-// --- evaluate.c ---
-
-// As tess_decode_log_likelihood() and tess_decode_local_log_likelihood(), on a device that has the
-// algorithm's stages: for callers that go chunk by chunk.
-TESS_MUST_CHECK tess_status tess_de_likelihood(tess_context *ctx, tess_device *device,
-                                               const tess_decode_encoding *encoding,
-                                               const tess_decode_observation *observation,
-                                               int64_t first, int64_t n_row, bool local,
-                                               tess_array *out,
-                                               tess_decode_likelihood_report *report);
-// The warning about values on the absolute floor, if report has cause for one.
-void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
-                        const tess_decode_likelihood_report *report);
 
 #endif

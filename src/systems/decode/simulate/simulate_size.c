@@ -1,36 +1,7 @@
-// Sizes and options of simulations.
+// How large a simulation is.
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/recording/simulate.h"
-
-#define FIELD(field) offsetof(tess_decode_simulate_config, field)
-
-static const tess_param params[] = {
-    {"size", TESS_PARAM_CHOICE, FIELD(size), 0, 0, 9,
-     "tiny|small|medium|large|realistic|day-1d|day-2d|probe-8|chronic|max", "",
-     "how much: five profiling sizes, then a day on a line or in a W-maze, a probe, a long "
-     "recording, and the most"},
-    {"seed", TESS_PARAM_INT, FIELD(seed), 42, 0, 9e15, NULL, "",
-     "seed of the random numbers; the same seed gives the same bytes"},
-    {"electrodes", TESS_PARAM_INT, FIELD(n_electrode), 0, 0, 100000, NULL, "electrodes",
-     "number of electrodes; 0 takes the size's, as in all counts"},
-    {"features", TESS_PARAM_INT, FIELD(n_feature), 0, 0, 1024, NULL, "features",
-     "features of a spike"},
-    {"time_bins", TESS_PARAM_INT, FIELD(n_time), 0, 0, 1e9, NULL, "rows",
-     "time bins to be decoded"},
-    {"position_bins", TESS_PARAM_INT, FIELD(n_bin), 0, 0, 1e6, NULL, "bins",
-     "position bins of a line"},
-    {"encoding_spikes", TESS_PARAM_INT, FIELD(encoding_spikes), 0, 0, 1e10, NULL, "spikes",
-     "spikes of all electrodes in the training period"},
-    {"decoding_spikes", TESS_PARAM_INT, FIELD(decoding_spikes), 0, 0, 1e10, NULL, "spikes",
-     "spikes of all electrodes in the period to be decoded"},
-    {"drift", TESS_PARAM_REAL, FIELD(drift), 0, -1e6, 1e6, NULL, "uV/h",
-     "how fast amplitudes of units change"},
-    {"artefacts", TESS_PARAM_REAL, FIELD(artefacts), 0, 0, 1, NULL, "",
-     "fraction of spikes that are artefacts of 2 to 5 mV"},
-};
-
-static const tess_param_table table = {"decode.simulate", params, sizeof params / sizeof *params};
+#include "systems/decode/simulate/simulate.h"
 
 // In the order of the choices.
 static const tess_de_simulate_size sizes[] = {
@@ -46,18 +17,6 @@ static const tess_de_simulate_size sizes[] = {
     {0, TESS_DE_MAZE_BOX, 128, 10, 5000000, 0, 4000000, 4000000, 0, 1.4142135623730951},
 };
 
-const tess_param_table *tess_decode_simulate_params(void)
-{
-    return &table;
-}
-
-void tess_decode_simulate_config_init(tess_decode_simulate_config *config, size_t struct_size)
-{
-    tess_decode_simulate_config defaults = {0};
-    tess_params_defaults(&table, &defaults);
-    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
-}
-
 static void take(int64_t given, int64_t *value)
 {
     *value = given > 0 ? given : *value;
@@ -70,7 +29,7 @@ tess_status tess_de_simulate_check(const tess_decode_simulate_config *given,
     if (given) {
         TESS_TRY(tess_struct_read(given, config, sizeof *config, "simulate config"));
     }
-    TESS_TRY(tess_params_check(&table, config));
+    TESS_TRY(tess_params_check(tess_decode_simulate_params(), config));
     *size = sizes[config->size];
     if (config->n_bin > 0 && size->n_bin == 0) {
         TESS_FAIL(TESS_E_ARGUMENT,

@@ -1,9 +1,9 @@
 // The inside of an encoding model: what the algorithms share, and what each must offer.
 //
-// encoding.c validates and selects; an algorithm (kde.c, gmm.c, sorted.c, glm.c) gets a selection
-// and fills in a model behind these calls.
-#ifndef TESS_SYSTEMS_DECODE_ENCODING_H
-#define TESS_SYSTEMS_DECODE_ENCODING_H
+// encoding/ validates and selects; an algorithm (kde/, gmm/, sorted/) gets a selection and fills in
+// a model behind these calls.
+#ifndef TESS_SYSTEMS_DECODE_DECODE_H
+#define TESS_SYSTEMS_DECODE_DECODE_H
 
 #include "base/blocks.h"
 #include "base/memory.h"
@@ -86,10 +86,5 @@ struct tess_decode_encoding {
     tess_de_selection selection; // in blocks: algorithms may go on using it
     tess_de_local_slot *local;   // in blocks: what the local likelihood makes on demand
 };
-
-extern const tess_de_encoding_ops tess_de_kde_ops;    // kde.c
-extern const tess_de_encoding_ops tess_de_gmm_ops;    // gmm.c
-extern const tess_de_encoding_ops tess_de_sorted_ops; // sorted.c
-extern const tess_de_encoding_ops tess_de_glm_ops;    // glm.c
 
 #endif

@@ -1,5 +1,5 @@
 // Reading data sets of a recording.
-#include "systems/decode/recording/recording_input.h"
+#include "systems/decode/files/recording_input.h"
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 // Opening recordings: recognises the layout, then completes what every layout leaves open.
 #include "base/status.h"
-#include "systems/decode/recording/recording_input.h"
+#include "systems/decode/files/recording_input.h"
 
 #include <math.h>
 #include <stdio.h>

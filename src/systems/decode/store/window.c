@@ -1,6 +1,6 @@
 // Spikes inside and outside an interval, and what that says about the clocks.
 #include "base/status.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 

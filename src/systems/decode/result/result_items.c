@@ -1,5 +1,5 @@
 // What a result consists of.
-#include "systems/decode/stream/result.h"
+#include "systems/decode/result/result.h"
 
 #include "base/status.h"
 

@@ -1,7 +1,8 @@
 // What can be wrong with spikes, positions, times and bandwidths, said so that it can be put right.
+#include "systems/decode/settings/check.h"
+
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/decode/encoding/inputs.h"
 
 #include <math.h>
 
@@ -141,10 +142,9 @@ tess_status tess_de_check_position(const tess_decode_position *position,
     return TESS_OK;
 }
 
-tess_status tess_de_check_fitted(const tess_decode_encoding *encoding,
+tess_status tess_de_check_fitted(const tess_decode_encoding_info *info,
                                  const tess_decode_spikes *spikes)
 {
-    const tess_decode_encoding_info *info = &encoding->info;
     if (spikes->n_electrode != info->n_electrode) {
         TESS_FAIL(TESS_E_SHAPE, "spike_times has %lld electrodes, the model was fitted with %lld",
                   LL(spikes->n_electrode), LL(info->n_electrode));

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "runtime/watch.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 
 #define TESS_DE_SIMULATE_HZ 500.0
 

@@ -1,6 +1,6 @@
 // Spikes of our own layout: flat arrays with offsets, or one pair of arrays per electrode.
 #include "base/status.h"
-#include "systems/decode/recording/recording_input.h"
+#include "systems/decode/files/recording_input.h"
 
 #include <stdio.h>
 #include <string.h>

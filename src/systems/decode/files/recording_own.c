@@ -1,6 +1,6 @@
 // Life and death of a recording.
 #include "base/status.h"
-#include "systems/decode/recording/recording.h"
+#include "systems/decode/files/recording.h"
 
 static void set_sizes(tess_decode_recording_info *info)
 {

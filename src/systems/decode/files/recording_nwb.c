@@ -1,7 +1,7 @@
 // NWB files, as plain HDF5: a position series, and a units table with ragged spike times and
 // features.
 #include "base/status.h"
-#include "systems/decode/recording/recording_input.h"
+#include "systems/decode/files/recording_input.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // Decoding spikes by time bin. Bins are those of the whole time vector, whatever part is asked for.
 #include "base/status.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 

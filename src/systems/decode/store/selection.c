@@ -1,6 +1,6 @@
 // Which samples and spikes a model learns from, and where the animal was at each spike.
 #include "base/status.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Spikes of one electrode in time order, with finite times and marks.
 #include "base/status.h"
 #include "numerics/order.h"
-#include "systems/decode/encoding/inputs.h"
+#include "systems/decode/store/inputs.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // The units of an electrode: where they fire, how fast, and what their spikes look like.
-#include "systems/decode/recording/simulate.h"
+#include "systems/decode/simulate/simulate.h"
 
 #include <math.h>
 #include <string.h>
