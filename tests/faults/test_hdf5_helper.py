@@ -71,6 +71,18 @@ def test_files_that_crash_libhdf5(tessera, path, words):
     assert leftovers(tessera.directory) == []
 
 
+def test_file_that_loops(tessera):
+    """An object of the heap without length: HDF5 1.10 looks for the next one for ever."""
+    content = bytearray((HOSTILE[0].parents[1] / "data/latest.h5").read_bytes())
+    at = content.index(b"GCOL") + 24
+    content[at : at + 8] = bytes(8)
+    (tessera.directory / "loops.h5").write_bytes(content)
+    result = tessera("info", "loops.h5", environment={"TESSERA_HDF5_TIMEOUT": "1"})
+    assert result.returncode == 65
+    assert "loops.h5: is damaged" in result.stderr
+    assert "HDF5 could not read it within 1 s" in result.stderr
+
+
 def reading(tessera, checked, **environment):
     """A run of which the helper reads the data, and the helper."""
     process = tessera.popen(

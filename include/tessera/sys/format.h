@@ -105,8 +105,8 @@ typedef struct tess_format {
      *  not all need be in memory at once. NULL: the format cannot. */
     tess_status (*add)(const tess_host *host, const char *temporary_path,
                        const tess_format_writer_input *input);
-    /** TESS_E_UNSUPPORTED where what the format needs is not installed; path is the file it is
-     * asked for. Called before any of the above but probe. NULL: it needs nothing. */
+    /** TESS_E_UNSUPPORTED where what the format needs is not installed; path is the file it is for.
+     *  Called before any of the above but probe. NULL: it needs nothing. */
     tess_status (*check)(const tess_host *host, const char *path);
 } tess_format;
 
