@@ -164,8 +164,8 @@ static tess_status check_times(double sampling_hz, double tmin)
     return TESS_OK;
 }
 
-static tess_status fill(tess_autoreject_epochs *epochs, const tess_array *x,
-                        const tess_autoreject_sensors *sensors, const double *calibration)
+static tess_status take_array(tess_autoreject_epochs *epochs, const tess_array *x,
+                              const tess_autoreject_sensors *sensors, const double *calibration)
 {
     TESS_TRY(tess_ar_epochs_set_sensors(epochs, sensors));
     if (epochs->info.notes[0]) {
@@ -201,7 +201,7 @@ tess_status tess_autoreject_epochs_from_array(tess_context *ctx, const tess_arra
     TESS_TRY(tess_ar_epochs_create(ctx, &epochs));
     epochs->info.sampling_hz = sampling_hz;
     epochs->info.tmin = tmin;
-    const tess_status status = fill(epochs, x, sensors, calibration);
+    const tess_status status = take_array(epochs, x, sensors, calibration);
     if (status != TESS_OK) {
         tess_autoreject_epochs_close(epochs);
         return status;

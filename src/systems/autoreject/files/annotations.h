@@ -1,7 +1,8 @@
-// What the readers of continuous recordings share: lists of annotations, channels and their names.
+// What the readers of continuous recordings share: lists of annotations, and types by name.
 #ifndef TESS_AUTOREJECT_ANNOTATIONS_H
 #define TESS_AUTOREJECT_ANNOTATIONS_H
 
+#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/files/recording.h"
 
 // Grows; destroy frees what finish did not hand over.
@@ -21,23 +22,6 @@ TESS_MUST_CHECK tess_status tess_ar_annotations_finish(tess_ar_annotation_list *
                                                        tess_ar_continuous *continuous);
 void tess_ar_annotations_destroy(tess_ar_annotation_list *list);
 
-// Names for a note, as many as fit: one note for all of them.
-typedef struct tess_ar_names {
-    int64_t n;
-    size_t used;
-    char text[400];
-} tess_ar_names;
-void tess_ar_names_add(tess_ar_names *names, const char *name);
-
-// n channels, EEG without position or name, in memory of the epochs. NULL with the message
-// recorded.
-tess_autoreject_channel *tess_ar_channels_create(tess_autoreject_epochs *epochs, int64_t n);
-// Name of n bytes, trimmed, in UTF-8, in memory of the epochs; NULL with the message recorded.
-const char *tess_ar_channel_name(tess_autoreject_epochs *epochs, const char *bytes, size_t n);
-// Position in metres; what MNE writes into the rest of loc.
-void tess_ar_channel_set_position(tess_autoreject_channel *channel, const double position[3]);
-bool tess_ar_channel_has_position(const tess_autoreject_channel *channel);
-
 // The type a name speaks of ("HEOG", "ECG1", "Status"), -1 if it does not. Electrodes of the 10-05
 // system never do.
 int32_t tess_ar_type_by_name(const char *name);
@@ -45,9 +29,5 @@ int32_t tess_ar_type_by_name(const char *name);
 int32_t tess_ar_type_by_prefix(const char **name);
 // Types as BIDS and EEGLAB write them ("VEOG", "MEGMAG", "TRIG"), -1: not known.
 int32_t tess_ar_type_by_word(const char *word);
-
-// A digitised EEG point for every channel with a position, in memory of the epochs.
-TESS_MUST_CHECK tess_status tess_ar_points_of_channels(tess_autoreject_epochs *epochs,
-                                                       tess_autoreject_sensors *sensors);
 
 #endif

@@ -1,8 +1,9 @@
 #include "systems/autoreject/files/bids.h"
+#include "systems/autoreject/montage/montage.h"
 
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -129,9 +129,9 @@ static tess_status read_channels(tess_context *ctx, tess_autoreject_epochs *epoc
     return tess_ar_points_of_channels(epochs, sensors);
 }
 
-static tess_status fill(tess_context *ctx, tess_autoreject_epochs *epochs, tess_ar_text *text,
-                        const tess_autoreject_epochs_config *config, tess_ar_samples *s,
-                        tess_ar_continuous *continuous)
+static tess_status read_recording(tess_context *ctx, tess_autoreject_epochs *epochs,
+                                  tess_ar_text *text, const tess_autoreject_epochs_config *config,
+                                  tess_ar_samples *s, tess_ar_continuous *continuous)
 {
     tess_bv_header header;
     const char *markers = NULL;
@@ -191,7 +191,7 @@ static tess_status open_brainvision(tess_context *ctx, const char *path,
     TESS_TRY(tess_ar_text_open(ctx, path, &text));
     tess_status status = check_is_header(&text);
     if (status == TESS_OK) {
-        status = fill(ctx, epochs, &text, config, samples, continuous);
+        status = read_recording(ctx, epochs, &text, config, samples, continuous);
     }
     tess_ar_text_close(&text);
     if (status != TESS_OK) {

@@ -3,7 +3,7 @@
 #define TESS_AUTOREJECT_BRAINVISION_H
 
 #include "systems/autoreject/files/recording.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 enum { TESS_BV_MAX_CHANNEL = 65536, TESS_BV_NAME_BYTES = 1024 };
 

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -300,8 +300,9 @@ static tess_status set_channels(tess_edf *edf, const tess_autoreject_epochs_conf
     return TESS_OK;
 }
 
-static tess_status fill(tess_context *ctx, tess_edf *edf,
-                        const tess_autoreject_epochs_config *config, tess_ar_continuous *continuous)
+static tess_status read_recording(tess_context *ctx, tess_edf *edf,
+                                  const tess_autoreject_epochs_config *config,
+                                  tess_ar_continuous *continuous)
 {
     TESS_TRY(tess_edf_read_header(ctx, edf));
     TESS_TRY(set_channels(edf, config, &continuous->sensors));
@@ -334,7 +335,7 @@ static tess_status open_edf(tess_context *ctx, const char *path,
     }
     *edf = (tess_edf){.epochs = epochs, .fd = -1, .path = kept};
     TESS_TRY(tess_file_open_read(path, &edf->fd, &edf->file_bytes, NULL));
-    const tess_status status = fill(ctx, edf, config, continuous);
+    const tess_status status = read_recording(ctx, edf, config, continuous);
     if (status != TESS_OK) {
         close_file(ctx, edf);
     }

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/edf.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <math.h>

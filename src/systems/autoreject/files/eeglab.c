@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -185,8 +185,8 @@ static void close_set(tess_context *ctx, void *impl)
     }
 }
 
-static tess_status fill(tess_context *ctx, tess_eeglab *set, tess_ar_continuous *continuous,
-                        bool *is_continuous)
+static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
+                                  tess_ar_continuous *continuous, bool *is_continuous)
 {
     tess_autoreject_epochs *epochs = set->epochs;
     tess_autoreject_sensors sensors;
@@ -237,7 +237,7 @@ static tess_status open_eeglab(tess_context *ctx, const char *path,
     set->samples.fd = -1;
     set->mat.ctx = ctx;
     TESS_TRY(tess_file_open_read(path, &set->fd, &set->file_bytes, NULL));
-    const tess_status status = fill(ctx, set, continuous, is_continuous);
+    const tess_status status = read_recording(ctx, set, continuous, is_continuous);
     if (status != TESS_OK) {
         close_set(ctx, set);
     }

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "systems/autoreject/files/eeglab_mat.h"
 #include "systems/autoreject/files/samples.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <math.h>
 #include <stdio.h>

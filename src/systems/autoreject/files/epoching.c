@@ -251,8 +251,8 @@ static tess_status nothing_left(const tess_autoreject_epochs_info *info, const c
               (long long)n[1], (long long)n[2]);
 }
 
-static tess_status fill(tess_context *ctx, const tess_autoreject_epochs_config *config, cut *c,
-                        tess_ar_event_list *list, tess_autoreject_epochs *epochs)
+static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_config *config,
+                              cut *c, tess_ar_event_list *list, tess_autoreject_epochs *epochs)
 {
     tess_autoreject_epochs_info *info = &epochs->info;
     int64_t first = 0;
@@ -284,7 +284,7 @@ tess_status tess_ar_epoching(tess_context *ctx, const tess_autoreject_epochs_con
     c->continuous = *continuous;
     epochs->reader = (tess_ar_reader){.impl = c, .read = read_cut, .close = close_cut};
     tess_ar_event_list list = {.heap = &ctx->heap};
-    const tess_status status = fill(ctx, config, c, &list, epochs);
+    const tess_status status = cut_epochs(ctx, config, c, &list, epochs);
     tess_ar_events_free(&list);
     return status;
 }

@@ -1,7 +1,7 @@
 // Files of events: FIF, NumPy, columns of numbers, tables of BIDS.
 #include "base/status.h"
 #include "systems/autoreject/files/fif.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 #include "tessera/io.h"
 
 #include <math.h>

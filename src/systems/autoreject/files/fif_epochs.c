@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/fif.h"
-#include "systems/autoreject/files/json_list.h"
+#include "systems/autoreject/text/json_list.h"
 
 #include <math.h>
 #include <stdio.h>

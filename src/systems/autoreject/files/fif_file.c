@@ -13,26 +13,6 @@
 
 enum { MAX_DEPTH = 64, UNPACK_BYTES = 1 << 20 };
 
-const char *tess_ar_fif_words(int32_t kind, char text[64])
-{
-    static const struct {
-        int32_t kind;
-        const char *words;
-    } list[] = {
-#define TAG_WORDS(name, number, words) {number, words},
-        TESS_AR_FIF_TAGS(TAG_WORDS)
-#undef TAG_WORDS
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (list[i].kind == kind) {
-            snprintf(text, 64, "tag %d (%s)", (int)kind, list[i].words);
-            return text;
-        }
-    }
-    snprintf(text, 64, "tag %d", (int)kind);
-    return text;
-}
-
 // Makes room for one more item of a growing list; at most doubles it.
 static tess_status grow(tess_heap *heap, void **items, int64_t n, int64_t *capacity, size_t bytes)
 {

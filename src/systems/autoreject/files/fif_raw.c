@@ -356,8 +356,8 @@ static void set_scales(fif_raw *raw, tess_autoreject_epochs *epochs, const tess_
     }
 }
 
-static tess_status fill(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs *epochs,
-                        tess_ar_continuous *out)
+static tess_status read_recording(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs *epochs,
+                                  tess_ar_continuous *out)
 {
     tess_ar_fif_info info;
     tess_ar_annotation *annotations;
@@ -414,7 +414,7 @@ tess_status tess_ar_fif_open_raw(tess_context *ctx, tess_ar_fif_file *file,
     }
     raw->parts[0] = *file;
     raw->n_part = 1;
-    const tess_status status = fill(ctx, raw, epochs, continuous);
+    const tess_status status = read_recording(ctx, raw, epochs, continuous);
     if (status != TESS_OK) {
         epochs->fif = NULL;
         close_raw(ctx, raw);

@@ -8,6 +8,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const char *tess_ar_fif_words(int32_t kind, char text[64])
+{
+    static const struct {
+        int32_t kind;
+        const char *words;
+    } list[] = {
+#define TAG_WORDS(name, number, words) {number, words},
+        TESS_AR_FIF_TAGS(TAG_WORDS)
+#undef TAG_WORDS
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (list[i].kind == kind) {
+            snprintf(text, 64, "tag %d (%s)", (int)kind, list[i].words);
+            return text;
+        }
+    }
+    snprintf(text, 64, "tag %d", (int)kind);
+    return text;
+}
+
 int64_t tess_ar_fif_block_in(const tess_ar_fif_file *file, int64_t within, int32_t kind,
                              int64_t after)
 {

@@ -1,6 +1,6 @@
 // Tables with a row per epoch, as JSON lists.
-#include "systems/autoreject/files/json_list.h"
 #include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/text/json_list.h"
 
 #include <string.h>
 

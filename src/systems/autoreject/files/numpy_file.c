@@ -160,8 +160,9 @@ static tess_status prepare(tess_context *ctx, tess_ar_numpy_file *f, const char 
     return tess_source_read(f->source, 0, f->n_chan, f->loaded, bytes);
 }
 
-static tess_status fill(tess_context *ctx, tess_ar_numpy_file *f, const char *path,
-                        const tess_autoreject_epochs_config *config, tess_ar_continuous *continuous)
+static tess_status open_arrays(tess_context *ctx, tess_ar_numpy_file *f, const char *path,
+                               const tess_autoreject_epochs_config *config,
+                               tess_ar_continuous *continuous)
 {
     tess_autoreject_sensors sensors;
     tess_autoreject_epochs_info *info = &f->epochs->info;
@@ -218,7 +219,7 @@ static tess_status open_numpy(tess_context *ctx, const char *path,
     f->epochs = epochs;
     tess_status status = open_source(ctx, f, path, config);
     if (status == TESS_OK) {
-        status = fill(ctx, f, path, config, continuous);
+        status = open_arrays(ctx, f, path, config, continuous);
     }
     *is_continuous = f->is_continuous;
     if (status != TESS_OK) {

@@ -1,7 +1,7 @@
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/numpy_file.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <math.h>

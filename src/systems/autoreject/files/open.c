@@ -4,6 +4,7 @@
 #include "base/struct_read.h"
 #include "systems/autoreject/files/bids.h"
 #include "systems/autoreject/files/recording.h"
+#include "systems/autoreject/montage/montage.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,8 +86,9 @@ static void note_unused(const tess_autoreject_epochs_config *config, bool is_con
     }
 }
 
-static tess_status fill(tess_context *ctx, const char *path,
-                        const tess_autoreject_epochs_config *config, tess_autoreject_epochs *epochs)
+static tess_status read_file(tess_context *ctx, const char *path,
+                             const tess_autoreject_epochs_config *config,
+                             tess_autoreject_epochs *epochs)
 {
     const tess_ar_file_format *format = NULL;
     tess_ar_continuous continuous = {0};
@@ -158,7 +160,7 @@ tess_status tess_autoreject_epochs_open(tess_context *ctx, const char *path,
     TESS_TRY(check_config(given, &config));
     tess_autoreject_epochs *epochs = NULL;
     TESS_TRY(tess_ar_epochs_create(ctx, &epochs));
-    const tess_status status = fill(ctx, path, &config, epochs);
+    const tess_status status = read_file(ctx, path, &config, epochs);
     if (status != TESS_OK) {
         tess_autoreject_epochs_close(epochs);
         return status;

@@ -109,10 +109,6 @@ TESS_MUST_CHECK tess_status tess_ar_events_of_file(tess_context *ctx, const char
 TESS_MUST_CHECK tess_status tess_ar_events_name_codes(tess_autoreject_epochs *epochs,
                                                       tess_ar_event_list *list);
 
-// montage/montage.c: positions by name, from a file or the rule "1005"; notes what did not match.
-TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
-                                                  tess_autoreject_epochs *epochs);
-
 // write_arrays.c: samples of the kept epochs as .npz, with what is known of them.
 TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
                                               const tess_autoreject_epochs *epochs,

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include "systems/autoreject/montage/montage.h"
 
 #include "base/status.h"
-#include "systems/autoreject/files/annotations.h"
+#include "systems/autoreject/epochs/channels.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #ifndef TESS_AUTOREJECT_MONTAGE_H
 #define TESS_AUTOREJECT_MONTAGE_H
 
-#include "systems/autoreject/files/recording.h"
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/epochs/epochs.h"
+#include "systems/autoreject/text/text_input.h"
 
 enum { TESS_AR_KEY_BYTES = 64 };
 
@@ -26,6 +26,10 @@ typedef struct tess_ar_montage {
     bool is_directions; // only directions are told
     bool is_sorted;
 } tess_ar_montage;
+
+// montage.c: positions by name, from a file or the rule "1005"; notes what did not match.
+TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
+                                                  tess_autoreject_epochs *epochs);
 
 // Reads a file by the format its name tells. Positions become metres in our axes.
 TESS_MUST_CHECK tess_status tess_ar_montage_open(tess_context *ctx, const char *path,

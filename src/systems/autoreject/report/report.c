@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "runtime/provenance.h"
-#include "systems/autoreject/local/model.h"
 #include "systems/autoreject/report/page.h"
+#include "systems/autoreject/result/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 // sample) alone, so any tile can be made by itself, on any thread.
 #include "base/rng.h"
 #include "base/status.h"
-#include "systems/autoreject/ptp/ptp.h"
+#include "runtime/plan.h"
+#include "systems/autoreject/settings/ptp_check.h"
 
 #include <math.h>
 #include <string.h>
@@ -215,7 +216,7 @@ static tess_status compute(const tess_plan *plan, tess_context *ctx, const tess_
     return status;
 }
 
-const tess_plan_ops tess_ar_simulate_ops = {
+static const tess_plan_ops simulate_ops = {
     .name = "autoreject.simulate", .unit = "epochs", .compute = compute};
 
 tess_status tess_autoreject_simulate_plan_create(tess_context *ctx,
@@ -229,7 +230,7 @@ tess_status tess_autoreject_simulate_plan_create(tess_context *ctx,
     TESS_TRY(tess_ar_check_simulate_config(given, &settings.config));
     const tess_autoreject_simulate_config *config = &settings.config;
     const int64_t shape[3] = {config->n_epoch, config->n_chan, config->n_time};
-    tess_plan_request request = {.ops = &tess_ar_simulate_ops};
+    tess_plan_request request = {.ops = &simulate_ops};
     TESS_TRY(tess_array_init(&request.out, NULL, config->dtype_index == 0 ? TESS_F32 : TESS_F64, 3,
                              shape));
     request.fixed_bytes = scratch_bytes(ctx, config->n_time);

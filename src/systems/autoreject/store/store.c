@@ -146,7 +146,7 @@ static tess_status map_scratch(tess_ar_store *store)
     return TESS_OK;
 }
 
-static tess_status fill(tess_ar_store *store, const tess_ar_store_request *request)
+static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request *request)
 {
     TESS_TRY(alloc_delta(store, request->leave_one_out != NULL));
     const uint64_t all_bytes = (uint64_t)store->n_tile * tile_bytes(store);
@@ -175,7 +175,7 @@ tess_status tess_ar_store_create(tess_context *ctx, const tess_ar_store_request 
                                  tess_ar_store *out)
 {
     TESS_TRY(describe(ctx, request, out));
-    const tess_status status = fill(out, request);
+    const tess_status status = place_tiles(out, request);
     if (status != TESS_OK) {
         if (out->scratch_fd >= 0 && request->kept_path) {
             unlink(request->kept_path);

@@ -1,8 +1,8 @@
 // What a fit works with, checked before anything is computed.
-#ifndef TESS_AUTOREJECT_LOCAL_SETUP_H
-#define TESS_AUTOREJECT_LOCAL_SETUP_H
+#ifndef TESS_AUTOREJECT_FIT_SETUP_H
+#define TESS_AUTOREJECT_FIT_SETUP_H
 
-#include "systems/autoreject/local/model.h"
+#include "systems/autoreject/result/model.h"
 
 typedef struct tess_ar_setup {
     tess_context *ctx;
@@ -30,9 +30,6 @@ TESS_MUST_CHECK tess_status tess_ar_setup_make(tess_context *ctx, tess_autorejec
                                                bool thresholds_only, tess_autoreject_model *model,
                                                tess_ar_setup *setup);
 void tess_ar_setup_free(tess_ar_setup *setup);
-
-// True for types whose channels can be predicted from each other.
-bool tess_ar_type_is_predictable(int32_t type);
 
 // How a group is held within the memory limit.
 typedef struct tess_ar_memory_plan {

@@ -7,9 +7,10 @@
 #include "runtime/stage.h"
 #include "runtime/watch.h"
 #include "stage/autoreject.h"
+#include "systems/autoreject/epochs/channels.h"
+#include "systems/autoreject/fit/setup.h"
 #include "systems/autoreject/local/bins.h"
-#include "systems/autoreject/local/model.h"
-#include "systems/autoreject/local/setup.h"
+#include "systems/autoreject/result/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 // What a fit holds, and what is said of the samples it saw.
 #include "base/status.h"
+#include "systems/autoreject/epochs/channels.h"
+#include "systems/autoreject/fit/setup.h"
 #include "systems/autoreject/local/local.h"
-#include "systems/autoreject/local/setup.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>

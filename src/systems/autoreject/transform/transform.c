@@ -6,11 +6,12 @@
 #include "runtime/run_tiles.h"
 #include "runtime/watch.h"
 #include "runtime/work.h"
+#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/epochs/identity.h"
+#include "systems/autoreject/fit/setup.h"
 #include "systems/autoreject/interpolation/apply.h"
 #include "systems/autoreject/local/bins.h"
-#include "systems/autoreject/local/model.h"
-#include "systems/autoreject/local/setup.h"
+#include "systems/autoreject/result/model.h"
 
 #include <string.h>
 

@@ -5,11 +5,11 @@
 //   DIR/samples.0.tiles             the rearranged samples of the group at work, where they do not
 //                                   fit memory; a file for each group, so that a checkpoint never
 //                                   speaks of a file that was written anew
-#ifndef TESS_AUTOREJECT_LOCAL_FIT_STATE_H
-#define TESS_AUTOREJECT_LOCAL_FIT_STATE_H
+#ifndef TESS_AUTOREJECT_FIT_STATE_H
+#define TESS_AUTOREJECT_FIT_STATE_H
 
 #include "runtime/checkpoint.h"
-#include "systems/autoreject/local/setup.h"
+#include "systems/autoreject/fit/setup.h"
 #include "systems/autoreject/store/store.h"
 
 typedef enum tess_ar_fit_phase {

@@ -1,7 +1,7 @@
 // What a fit would need, without doing it.
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/autoreject/local/setup.h"
+#include "systems/autoreject/fit/setup.h"
 #include "systems/autoreject/store/store.h"
 #include "tessera/run.h"
 

@@ -1,4 +1,4 @@
-#include "systems/autoreject/local/model.h"
+#include "systems/autoreject/result/model.h"
 
 #include "base/status.h"
 #include "base/struct_read.h"

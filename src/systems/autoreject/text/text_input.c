@@ -1,4 +1,4 @@
-#include "systems/autoreject/files/text_input.h"
+#include "systems/autoreject/text/text_input.h"
 
 #include "base/file.h"
 #include "base/status.h"

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "runtime/work.h"
 #include "systems/autoreject/epochs/identity.h"
-#include "systems/autoreject/local/fit_state.h"
+#include "systems/autoreject/fit/fit_state.h"
 #include "systems/autoreject/local/local.h"
 #include "systems/autoreject/threshold/thresholds.h"
 

@@ -1,4 +1,5 @@
-#include "systems/autoreject/local/setup.h"
+#include "systems/autoreject/fit/setup.h"
+#include "systems/autoreject/epochs/channels.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -17,12 +18,6 @@
 
 // Fewest channels of a type that the default n_interpolate is for.
 enum { LEAST_CHANNELS = 4, N_CONSENSUS = 11, N_DEFAULT_RHO = 3, MOST_DEFAULT_RHO = 32 };
-
-bool tess_ar_type_is_predictable(int32_t type)
-{
-    return type == TESS_AUTOREJECT_EEG || type == TESS_AUTOREJECT_MAG ||
-           type == TESS_AUTOREJECT_GRAD;
-}
 
 static tess_status take_picks(tess_ar_setup *s)
 {

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "base/ucs4.h"
 #include "runtime/bundle.h"
-#include "systems/autoreject/local/model.h"
+#include "systems/autoreject/result/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-// All validation of the autoreject system, so that the rest reads clean.
+#include "systems/autoreject/settings/ptp_check.h"
+
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/autoreject/ptp/ptp.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "systems/autoreject/local/fit_state.h"
+#include "systems/autoreject/fit/fit_state.h"
 
 #include "base/status.h"
 

@@ -1,6 +1,6 @@
 // The inside of a fitted model.
-#ifndef TESS_AUTOREJECT_LOCAL_MODEL_H
-#define TESS_AUTOREJECT_LOCAL_MODEL_H
+#ifndef TESS_AUTOREJECT_RESULT_MODEL_H
+#define TESS_AUTOREJECT_RESULT_MODEL_H
 
 #include "base/blocks.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "systems/autoreject/files/json_list.h"
+#include "systems/autoreject/text/json_list.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "runtime/origin.h"
 #include "runtime/provenance.h"
-#include "systems/autoreject/local/model.h"
+#include "systems/autoreject/result/model.h"
 #include "tessera/sys/json.h"
 
 #include <math.h>

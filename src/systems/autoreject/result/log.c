@@ -1,7 +1,7 @@
 // The reject log, empty or from a caller's table.
 #include "base/status.h"
 #include "base/struct_read.h"
-#include "systems/autoreject/local/model.h"
+#include "systems/autoreject/result/model.h"
 
 #include <stdio.h>
 #include <string.h>
