@@ -17,7 +17,7 @@ typedef struct tess_source_info {
     uint32_t struct_size;
     int32_t dtype; /* tess_dtype of the items as delivered (native byte order) */
     int32_t rank;
-    int32_t is_mapped; /* 1: tiles are views of mapped memory, no copy is made */
+    int32_t in_memory; /* 1: an array of the caller, tiles are views of it, no copy is made */
     int64_t item_bytes;
     int64_t shape[TESS_MAX_RANK];
     const char *path;    /* "" for memory */

@@ -12,7 +12,7 @@ TESS_BEGIN_DECLS
 typedef enum tess_strategy {
     TESS_STRATEGY_STANDARD = 0, /* everything at once: one tile */
     TESS_STRATEGY_LARGE = 1,    /* everything fits the budget, cut into tiles */
-    TESS_STRATEGY_CHUNKED = 2,  /* mapped input larger than the budget, one window at a time */
+    TESS_STRATEGY_CHUNKED = 2,  /* input larger than the budget, read piece by piece */
     TESS_STRATEGY_STREAMING = 3 /* read through buffers, constant memory */
 } tess_strategy;
 
@@ -30,7 +30,7 @@ typedef struct tess_plan_info {
     uint64_t tile_bytes;   /* input bytes of a whole tile */
     uint64_t memory_bytes; /* everything the run will hold, process overhead included */
     uint64_t limit_bytes;
-    char reason[192]; /* "4.00 GiB input > 256 MiB limit; mapped file" */
+    char reason[192]; /* "4.00 GiB of input exceed the 256.0 MiB limit; ..." */
 } tess_plan_info;
 
 /** Immutable answer to "how", for given shapes, budget and settings. Shareable between threads. */

@@ -51,7 +51,7 @@ static const error_class classes[] = {
     {"tessera.FileError",
      &PyExc_OSError,
      0,
-     {TESS_E_IO, TESS_E_CREATE, TESS_E_LOCKED},
+     {TESS_E_IO, TESS_E_CREATE, TESS_E_LOCKED, TESS_E_CHANGED},
      "Reading or writing failed, or the file is in use."},
     {"tessera.OutputExistsError",
      &PyExc_FileExistsError,

@@ -1,16 +1,15 @@
 // A tree out of a file, whichever parser the build found.
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 #include "document/config_tree.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 tess_status tess_tree_load(tess_tree *tree)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
-    TESS_TRY(tess_file_open_read(tree->path, &fd, &bytes, NULL));
+    tess_infile file;
+    TESS_TRY(tess_infile_open(tree->path, &file));
+    const uint64_t bytes = file.bytes;
     tess_status status = TESS_OK;
     char *text = NULL;
     if (bytes > TESS_CONFIG_MAX_BYTES) {
@@ -24,7 +23,7 @@ tess_status tess_tree_load(tess_tree *tree)
         status = TESS_E_MEMORY;
         goto done;
     }
-    status = tess_file_read_at(fd, tree->path, text, bytes, 0);
+    status = tess_infile_read(&file, text, bytes, 0);
     if (status == TESS_OK) {
         status = tess_tree_parse(tree, text, bytes);
     }
@@ -32,6 +31,6 @@ done:
     if (text != NULL) {
         tess_heap_free(tree->heap, text, bytes, TESS_TAG_IO);
     }
-    close(fd);
+    tess_infile_close(&file);
     return status;
 }

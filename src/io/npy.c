@@ -1,7 +1,7 @@
-// .npy files. C order in native byte order is mapped and used where it lies; everything else is
-// converted tile by tile.
+// .npy files. C order in native byte order is read where it lies; everything else is converted
+// tile by tile.
 
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/npy_header.h"
 #include "base/status.h"
 #include "io/format_file.h"
@@ -14,15 +14,13 @@
 typedef struct npy_reader {
     size_t own_bytes; // of this allocation
     tess_infile file; // path points to the copy below
-    tess_filemap map;
     tess_npy_array array;
     char path[];
 } npy_reader;
 
 static tess_status read_file_at(void *self, uint64_t offset, uint64_t bytes, void *dst)
 {
-    const tess_infile *file = self;
-    return tess_file_read_at(file->fd, file->path, dst, (size_t)bytes, offset);
+    return tess_infile_read(self, dst, (size_t)bytes, offset);
 }
 
 static tess_byte_source source_of(tess_infile *file)
@@ -37,7 +35,6 @@ static void npy_close(const tess_host *host, tess_format_reader *reader)
         return;
     }
     tess_npy_array_release(host, &npy->array);
-    tess_filemap_close(&npy->map);
     tess_infile_close(&npy->file);
     host->release(host->user, npy, npy->own_bytes);
     *reader = (tess_format_reader){0};
@@ -58,12 +55,11 @@ static tess_status open_array(const tess_host *host, npy_reader *npy, int allow_
                   "%s: truncated: only the first %lld of %lld items are there and used", npy->path,
                   (long long)header.shape[0], (long long)promised);
     }
-    if (tess_npy_header_is_direct(&header, header.data_offset)) {
-        TESS_TRY(tess_filemap_open(&npy->file, header.data_offset, header.data_bytes, &npy->map));
-    }
     TESS_TRY(tess_npy_array_init(host, &header, &source, &npy->array));
     tess_npy_header_describe(&header, out);
-    out->mapped = npy->map.data;
+    if (tess_npy_header_is_direct(&header, header.data_offset)) {
+        out->direct_offset = header.data_offset;
+    }
     return TESS_OK;
 }
 

@@ -41,7 +41,7 @@ void tess_npy_array_release(const tess_host *host, tess_npy_array *array);
 TESS_MUST_CHECK tess_status tess_npy_array_read(const tess_npy_array *array, int64_t first,
                                                 int64_t count, void *dst);
 
-// 1 if the bytes can be used where they lie: C order, native byte order, aligned.
+// 1 if the bytes can be delivered as they lie: C order, native byte order, aligned.
 int tess_npy_header_is_direct(const tess_npy_header *header, uint64_t file_offset);
 
 // The parts of a reader or a listing that the header decides.

@@ -1,12 +1,10 @@
-// .npz archives: ZIP files of .npy members. A stored member that happens to be aligned is mapped
-// like a .npy file; others are copied or unpacked tile by tile.
+// .npz archives: ZIP files of .npy members. A stored member that happens to be aligned is read where
+// it lies, like a .npy file; others are copied and checked, or unpacked, tile by tile.
 
 #include "io/npz.h"
 
-#include "base/file.h"
 #include "base/status.h"
 #include "base/ucs4.h"
-#include "io/format_file.h"
 #include "io/formats.h"
 #include "io/npy_array.h"
 #include "io/zip.h"
@@ -30,7 +28,6 @@ typedef struct npz_reader {
     tess_zip_member member;
     tess_zip_check check;
     tess_inflater *inflater; // NULL for stored members
-    tess_filemap map;
     tess_npy_array array;
     char label[TESS_ZIP_NAME_BYTES + 256]; // "file.npz[x.npy]", for messages
     char path[];
@@ -48,8 +45,8 @@ static tess_status read_member_at(void *self, uint64_t offset, uint64_t bytes, v
     if (npz->inflater != NULL) {
         return tess_inflater_read(npz->inflater, offset, bytes, dst);
     }
-    TESS_TRY(tess_file_read_at(npz->zip.file.fd, npz->path, dst, (size_t)bytes,
-                               npz->member.data_offset + offset));
+    TESS_TRY(
+        tess_infile_read(&npz->zip.file, dst, (size_t)bytes, npz->member.data_offset + offset));
     return tess_zip_check_add(&npz->check, &npz->host, &npz->zip, &npz->member, offset, dst, bytes);
 }
 
@@ -126,7 +123,6 @@ static void destroy_reader(const tess_host *host, npz_reader *npz)
 {
     tess_npy_array_release(host, &npz->array);
     end_member(npz);
-    tess_filemap_close(&npz->map);
     tess_zip_close(host, &npz->zip);
     host->release(host->user, npz, npz->own_bytes);
 }
@@ -235,14 +231,13 @@ static tess_status open_array(const tess_host *host, npz_reader *npz, const char
     TESS_TRY(tess_npy_header_check(npz->label, &header));
     const uint64_t file_offset = npz->member.data_offset + header.data_offset;
     if (member.method == TESS_ZIP_STORED && tess_npy_header_is_direct(&header, file_offset)) {
-        TESS_TRY(tess_filemap_open(&npz->zip.file, file_offset, header.data_bytes, &npz->map));
-        host->log(host->user, TESS_LOG_INFO, "%s: mapped; its CRC-32 is not checked", npz->label);
+        out->direct_offset = file_offset;
+        host->log(host->user, TESS_LOG_INFO, "%s: its CRC-32 is not checked", npz->label);
     }
     const tess_byte_source source = source_of(npz);
     TESS_TRY(tess_npy_array_init(host, &header, &source, &npz->array));
     tess_npy_header_describe(&header, out);
     dataset_name(&member, out->dataset, sizeof out->dataset);
-    out->mapped = npz->map.data;
     return TESS_OK;
 }
 

@@ -1,6 +1,7 @@
-// Writing .npz: stored members whose data start at multiples of 64 bytes, so that they can be
-// mapped. Dates are fixed: the same result gives the same bytes.
+// Writing .npz: stored members whose data start at multiples of 64 bytes, so that they can be read
+// where they lie. Dates are fixed: the same result gives the same bytes.
 
+#include "base/file.h"
 #include "base/npy_header.h"
 #include "base/status.h"
 #include "base/ucs4.h"
@@ -13,12 +14,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
     DATA_ALIGN = 64,
-    PIECE_BYTES = 8 << 20,
+    PIECE_BYTES = 1 << 20, // stays in the cache between checksum and write
+    CRC32_AT = 14,         // in a local header
     MAX_MEMBERS = 65535, // what the end record can count
     // Extra field id Android's zipalign uses for padding; readers skip ids they do not know.
     EXTRA_PADDING = 0xd935,
@@ -33,9 +33,7 @@ typedef struct out_member {
     char name[TESS_ZIP_NAME_BYTES];
     char header[TESS_NPY_HEADER_MAX_BYTES];
     size_t header_bytes;
-    const void *data;
-    uint64_t data_bytes;
-    bool is_mapped; // pages of the data are given back after use
+    const tess_format_writer_input *input;
     uint64_t bytes; // header and data
     uint64_t offset;
     uint32_t crc32;
@@ -70,46 +68,13 @@ static uint64_t or_see_zip64(uint64_t value, bool is_wide)
     return is_wide ? TESS_ZIP_SEE_ZIP64 : value;
 }
 
-// A piece of the data was used: the file it is mapped from still has it.
-static void give_back(const out_member *m, uint64_t first, uint64_t bytes)
+static tess_status init_member(out_member *m, const char *path,
+                               const tess_format_writer_input *input)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t begin = ((uintptr_t)m->data + first) / page * page;
-    const uintptr_t end = ((uintptr_t)m->data + first + bytes) / page * page;
-    if (m->is_mapped && end > begin) {
-        madvise((void *)begin, end - begin, MADV_DONTNEED);
-    }
-}
-
-static void add_checksum(out_member *m)
-{
-    m->crc32 = tess_crc32(0, m->header, m->header_bytes);
-    for (uint64_t at = 0; at < m->data_bytes; at += PIECE_BYTES) {
-        const uint64_t left = m->data_bytes - at;
-        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
-        m->crc32 = tess_crc32(m->crc32, (const char *)m->data + at, n);
-        give_back(m, at, n);
-    }
-}
-
-static tess_status write_data(tess_outfile *file, const out_member *m)
-{
-    for (uint64_t at = 0; at < m->data_bytes; at += PIECE_BYTES) {
-        const uint64_t left = m->data_bytes - at;
-        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
-        TESS_TRY(tess_outfile_write(file, (const char *)m->data + at, n));
-        give_back(m, at, n);
-    }
-    return TESS_OK;
-}
-
-static tess_status init_member(out_member *m, const char *path, const char *name, tess_dtype dtype,
-                               int64_t item_bytes, int32_t rank, const int64_t *shape,
-                               const void *data, uint64_t data_bytes)
-{
+    const char *name = input->dataset;
     const size_t length = strlen(name);
     const bool has_ending = length > 4 && strcmp(name + length - 4, ".npy") == 0;
-    *m = (out_member){.data = data, .data_bytes = data_bytes};
+    *m = (out_member){.input = input};
     if (length == 0 || length + 5 > sizeof m->name || name[0] == '/' || strstr(name, "..") ||
         strchr(name, '\\') || strchr(name, ':')) {
         TESS_FAIL(TESS_E_ARGUMENT,
@@ -119,12 +84,13 @@ static tess_status init_member(out_member *m, const char *path, const char *name
     }
     snprintf(m->name, sizeof m->name, "%s%s", name, has_ending ? "" : ".npy");
     m->header_bytes =
-        tess_npy_header_make(m->header, sizeof m->header, dtype, item_bytes, rank, shape);
+        tess_npy_header_make(m->header, sizeof m->header, (tess_dtype)input->dtype,
+                             input->item_bytes, input->rank, input->shape);
     if (m->header_bytes == 0) {
         TESS_FAIL(TESS_E_DTYPE, "%s: NumPy has no type for items of type %d; write f32 instead",
-                  path, (int)dtype);
+                  path, input->dtype);
     }
-    m->bytes = m->header_bytes + data_bytes;
+    m->bytes = m->header_bytes + input->data_bytes;
     return TESS_OK;
 }
 
@@ -143,7 +109,28 @@ static void put_common(record *r, const out_member *m)
     put(r, strlen(m->name), 2);
 }
 
-static tess_status write_member(tess_outfile *file, out_member *m)
+// Header and data of the array, then their checksum where the local header has room for it.
+static tess_status write_data(tess_outfile *file, out_member *m, void *buffer)
+{
+    const tess_format_writer_input *input = m->input;
+    m->crc32 = tess_crc32(0, m->header, m->header_bytes);
+    TESS_TRY(tess_outfile_write(file, m->header, m->header_bytes));
+    for (uint64_t at = 0; at < input->data_bytes; at += PIECE_BYTES) {
+        const uint64_t left = input->data_bytes - at;
+        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+        const void *piece = input->data ? (const char *)input->data + at : buffer;
+        if (!input->data) {
+            TESS_TRY(input->read(input->self, at, n, buffer));
+        }
+        m->crc32 = tess_crc32(m->crc32, piece, n);
+        TESS_TRY(tess_outfile_write(file, piece, n));
+    }
+    record r = {.used = 0};
+    put(&r, m->crc32, 4);
+    return tess_file_write_at(file->fd, file->path, r.bytes, r.used, m->offset + CRC32_AT);
+}
+
+static tess_status write_member(tess_outfile *file, out_member *m, void *buffer)
 {
     const bool is_wide = needs_zip64(m->bytes);
     const size_t zip64_bytes = is_wide ? ZIP64_LOCAL_EXTRA_BYTES : 0;
@@ -168,8 +155,7 @@ static tess_status write_member(tess_outfile *file, out_member *m)
         put(&r, 0, 1);
     }
     TESS_TRY(tess_outfile_write(file, r.bytes, r.used));
-    TESS_TRY(tess_outfile_write(file, m->header, m->header_bytes));
-    return write_data(file, m);
+    return write_data(file, m, buffer);
 }
 
 static tess_status write_entry(tess_outfile *file, const out_member *m)
@@ -233,13 +219,14 @@ static tess_status write_end(tess_outfile *file, uint64_t directory_offset, uint
     return tess_outfile_write(file, r.bytes, r.used);
 }
 
-static tess_status write_archive(const char *path, out_member *members, size_t n_member)
+static tess_status write_archive(const char *path, out_member *members, size_t n_member,
+                                 void *buffer)
 {
     tess_outfile file;
     TESS_TRY(tess_outfile_create(path, &file));
     tess_status status = TESS_OK;
     for (size_t i = 0; i < n_member && status == TESS_OK; i++) {
-        status = write_member(&file, &members[i]);
+        status = write_member(&file, &members[i], buffer);
     }
     const uint64_t directory_offset = file.bytes;
     for (size_t i = 0; i < n_member && status == TESS_OK; i++) {
@@ -269,24 +256,29 @@ static tess_status widen(const tess_host *host, const char *provenance, uint32_t
     return TESS_OK;
 }
 
-static tess_status init_members(const char *path, const tess_format_writer_input *inputs,
-                                int64_t n_input, const uint32_t *wide, size_t wide_bytes,
-                                out_member *members)
+// Members of all inputs and, behind them, of the provenance, if there is any.
+static tess_status write_members(const tess_host *host, const char *path,
+                                 const tess_format_writer_input *inputs, int64_t n_input,
+                                 const tess_format_writer_input *provenance, out_member *members)
 {
+    bool has_buffer = false;
     for (int64_t i = 0; i < n_input; i++) {
-        const tess_format_writer_input *input = &inputs[i];
-        TESS_TRY(init_member(&members[i], path, input->dataset, (tess_dtype)input->dtype,
-                             input->item_bytes, input->rank, input->shape, input->data,
-                             input->data_bytes));
-        members[i].is_mapped = input->is_mapped != 0;
-        add_checksum(&members[i]);
+        TESS_TRY(init_member(&members[i], path, &inputs[i]));
+        has_buffer = has_buffer || !inputs[i].data;
     }
-    if (wide != NULL) {
-        TESS_TRY(init_member(&members[n_input], path, TESS_NPZ_PROVENANCE, TESS_UCS4,
-                             (int64_t)wide_bytes, 0, NULL, wide, wide_bytes));
-        add_checksum(&members[n_input]);
+    if (provenance->data) {
+        TESS_TRY(init_member(&members[n_input], path, provenance));
     }
-    return TESS_OK;
+    void *buffer = has_buffer ? host->alloc(host->user, PIECE_BYTES) : NULL;
+    if (has_buffer && !buffer) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status =
+        write_archive(path, members, (size_t)n_input + (provenance->data != NULL), buffer);
+    if (buffer) {
+        host->release(host->user, buffer, PIECE_BYTES);
+    }
+    return status;
 }
 
 tess_status tess_npz_write_many(const tess_host *host, const char *temporary_path,
@@ -305,10 +297,12 @@ tess_status tess_npz_write_many(const tess_host *host, const char *temporary_pat
     size_t wide_bytes = 0;
     tess_status status = widen(host, inputs[0].provenance, &wide, &wide_bytes);
     if (status == TESS_OK) {
-        status = init_members(temporary_path, inputs, n_input, wide, wide_bytes, members);
-    }
-    if (status == TESS_OK) {
-        status = write_archive(temporary_path, members, (size_t)n_input + (wide != NULL));
+        const tess_format_writer_input provenance = {.dataset = TESS_NPZ_PROVENANCE,
+                                                     .dtype = TESS_UCS4,
+                                                     .item_bytes = (int64_t)wide_bytes,
+                                                     .data = wide,
+                                                     .data_bytes = wide_bytes};
+        status = write_members(host, temporary_path, inputs, n_input, &provenance, members);
     }
     if (wide != NULL) {
         host->release(host->user, wide, wide_bytes);

@@ -1,7 +1,6 @@
 #include "io/zip.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "io/zip_layout.h"
 
@@ -26,7 +25,7 @@ typedef struct end_record {
 
 static tess_status read_at(const tess_zip *zip, uint64_t offset, uint64_t bytes, void *dst)
 {
-    return tess_file_read_at(zip->file.fd, zip->file.path, dst, (size_t)bytes, offset);
+    return tess_infile_read(&zip->file, dst, (size_t)bytes, offset);
 }
 
 // The last place where a record with a matching comment length starts. *found is false if none.

@@ -5,7 +5,7 @@
 #ifndef TESS_IO_ZIP_H
 #define TESS_IO_ZIP_H
 
-#include "io/format_file.h"
+#include "base/infile.h"
 #include "tessera/sys/module.h"
 
 #include <stdbool.h>

@@ -1,6 +1,5 @@
 // Deflated members through zlib.
 
-#include "base/file.h"
 #include "base/status.h"
 #include "io/zip_unpack.h"
 
@@ -100,8 +99,8 @@ static tess_status refill(tess_inflater *f)
         return TESS_OK;
     }
     const uint64_t piece = left < PACKED_BYTES ? left : PACKED_BYTES;
-    TESS_TRY(tess_file_read_at(f->zip->file.fd, f->zip->file.path, f->packed, (size_t)piece,
-                               f->member->data_offset + f->packed_at));
+    TESS_TRY(tess_infile_read(&f->zip->file, f->packed, (size_t)piece,
+                              f->member->data_offset + f->packed_at));
     f->stream.next_in = f->packed;
     f->stream.avail_in = (unsigned)piece;
     f->packed_at += piece;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 1024 };
+enum { MAX_THREADS = 1024, PROCESS_BYTES = 12 << 20 };
 
 tess_status tess_budget_threads(const tess_machine *machine, int32_t wished, int32_t *n_thread,
                                 const char **origin)
@@ -71,6 +71,18 @@ tess_status tess_budget_memory(const tess_machine *machine, uint64_t wished, uin
     *limit_bytes = (by_cgroup ? cgroup : machine->memory_bytes) / 5 * 4;
     *origin = by_cgroup ? "80 % of the cgroup limit" : "80 % of RAM";
     return TESS_OK;
+}
+
+uint64_t tess_budget_room(uint64_t limit_bytes)
+{
+    const uint64_t part = limit_bytes / 4;
+    return limit_bytes - (part < PROCESS_BYTES ? part : PROCESS_BYTES);
+}
+
+uint64_t tess_budget_for_room(uint64_t bytes)
+{
+    const uint64_t small = bytes > 0 ? 4 * (bytes - 1) / 3 + 1 : 0;
+    return small / 4 < PROCESS_BYTES ? small : bytes + PROCESS_BYTES;
 }
 
 uint64_t tess_resident_bytes(void)

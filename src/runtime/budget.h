@@ -18,4 +18,10 @@ TESS_MUST_CHECK tess_status tess_budget_memory(const tess_machine *machine, uint
 // Resident bytes of this process now; 0 where the system does not tell.
 uint64_t tess_resident_bytes(void);
 
+// What a limit leaves for buffers: the process itself, its code, stacks and tables, has about 10 MB
+// before any work is done. Of small limits it is a quarter that is set aside.
+uint64_t tess_budget_room(uint64_t limit_bytes);
+// The smallest limit that leaves so much.
+uint64_t tess_budget_for_room(uint64_t bytes);
+
 #endif

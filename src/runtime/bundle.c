@@ -146,16 +146,35 @@ static int add_entry(void *user, const tess_dataset_info *info)
     return 0;
 }
 
+tess_status tess_bundle_check(const tess_bundle *bundle)
+{
+    TESS_TRY(tess_infile_check_name(&bundle->file)); // formats open it by its name
+    return tess_infile_check(&bundle->file);
+}
+
+// How reading went; where the file changed meanwhile, that is what went wrong.
+static tess_status finish(const tess_bundle *bundle, tess_status status)
+{
+    const tess_status file = tess_bundle_check(bundle);
+    return file == TESS_OK ? status : file;
+}
+
 tess_status tess_bundle_open(tess_context *ctx, const char *path, tess_bundle *out)
 {
-    *out = (tess_bundle){.ctx = ctx};
+    *out = (tess_bundle){.ctx = ctx, .file.fd = -1};
     out->path = tess_heap_strdup(&ctx->heap, path, TESS_TAG_IO);
     if (!out->path) {
         return TESS_E_MEMORY;
     }
     listing l = {out, TESS_OK};
-    tess_status status = tess_file_list(ctx, path, &out->format, add_entry, &l);
+    tess_status status = tess_infile_open(out->path, &out->file);
+    if (status == TESS_OK) {
+        status = tess_file_list(ctx, path, &out->format, add_entry, &l);
+    }
     status = status == TESS_OK ? l.status : status;
+    if (out->file.fd >= 0) {
+        status = finish(out, status);
+    }
     if (status != TESS_OK) {
         tess_bundle_close(out);
     }
@@ -174,6 +193,7 @@ void tess_bundle_close(tess_bundle *bundle)
     }
     tess_heap_free(heap, bundle->entries, (size_t)bundle->capacity * sizeof *bundle->entries,
                    TESS_TAG_IO);
+    tess_infile_close(&bundle->file);
     if (bundle->path) {
         tess_heap_free(heap, bundle->path, strlen(bundle->path) + 1, TESS_TAG_IO);
     }
@@ -217,8 +237,8 @@ static tess_status same_shape(const reader *r, const tess_bundle_entry *entry)
         n_item *= r->data.shape[i];
     }
     if (n_item != entry->n_item || r->data.dtype != entry->dtype) {
-        TESS_FAIL(TESS_E_FORMAT, "%s: data set '%s' changed while it was read", r->bundle->path,
-                  entry->name);
+        TESS_FAIL(TESS_E_CHANGED, "%s: data set '%s' changed while it was read; run again",
+                  r->bundle->path, entry->name);
     }
     return TESS_OK;
 }
@@ -235,8 +255,10 @@ tess_status tess_bundle_read(const tess_bundle *bundle, const tess_bundle_entry 
                              uint64_t dst_bytes)
 {
     reader r;
-    TESS_TRY(reader_open(bundle, entry, &r));
-    tess_status status = TESS_OK;
+    tess_status status = reader_open(bundle, entry, &r);
+    if (status != TESS_OK) {
+        return finish(bundle, status);
+    }
     if ((uint64_t)entry->n_item * (uint64_t)r.data.item_bytes != dst_bytes) {
         status = tess_error_set(TESS_E_SHAPE, "%s: data set '%s' does not take %llu bytes",
                                 bundle->path, entry->name, (unsigned long long)dst_bytes);
@@ -244,7 +266,7 @@ tess_status tess_bundle_read(const tess_bundle *bundle, const tess_bundle_entry 
         status = read_all(&r, entry, dst);
     }
     reader_close(&r);
-    return status;
+    return finish(bundle, status);
 }
 
 // What the items become.
@@ -348,10 +370,12 @@ static tess_status read_as(const tess_bundle *bundle, const tess_bundle_entry *e
                   bundle->path, entry->name, entry->type_text);
     }
     reader r;
-    TESS_TRY(reader_open(bundle, entry, &r));
-    const tess_status status = read_converted(&r, entry, kind, dst);
-    reader_close(&r);
-    return status;
+    tess_status status = reader_open(bundle, entry, &r);
+    if (status == TESS_OK) {
+        status = read_converted(&r, entry, kind, dst);
+        reader_close(&r);
+    }
+    return finish(bundle, status);
 }
 
 tess_status tess_bundle_read_f64(const tess_bundle *bundle, const tess_bundle_entry *entry,
@@ -410,13 +434,16 @@ tess_status tess_bundle_read_texts(const tess_bundle *bundle, const tess_bundle_
     const tess_format *format = NULL;
     TESS_TRY(tess_format_of_file(bundle->ctx, bundle->path, &format));
     if (format->texts) {
-        return format->texts(&bundle->ctx->host, bundle->path, entry->name, visit, user);
+        return finish(bundle, format->texts(&bundle->ctx->host, bundle->path, entry->name, visit,
+                                            user));
     }
     reader r;
-    TESS_TRY(reader_open(bundle, entry, &r));
-    const tess_status status = visit_fixed_texts(&r, entry, visit, user);
-    reader_close(&r);
-    return status;
+    tess_status status = reader_open(bundle, entry, &r);
+    if (status == TESS_OK) {
+        status = visit_fixed_texts(&r, entry, visit, user);
+        reader_close(&r);
+    }
+    return finish(bundle, status);
 }
 
 static int32_t attribute(const tess_bundle *bundle, const char *object, const char *name,

@@ -3,6 +3,7 @@
 #define TESS_RUNTIME_BUNDLE_H
 
 #include "base/file.h"
+#include "base/infile.h"
 #include "runtime/context.h"
 #include "runtime/origin.h"
 #include "tessera/io.h"
@@ -56,10 +57,12 @@ typedef struct tess_bundle_entry {
     char type_text[64];
 } tess_bundle_entry;
 
-// The data sets of a file. Holds no file open.
+// The data sets of a file. Everything comes from the file as it was opened: somebody who writes to
+// it, or puts another in its place, makes every call fail with TESS_E_CHANGED.
 typedef struct tess_bundle {
     tess_context *ctx;
     char *path;
+    tess_infile file;
     const char *format; // "npz", "hdf5"
     tess_bundle_entry *entries;
     int64_t n_entry;
@@ -69,6 +72,10 @@ typedef struct tess_bundle {
 TESS_MUST_CHECK tess_status tess_bundle_open(tess_context *ctx, const char *path, tess_bundle *out);
 // Accepts one that was never opened, zeroed.
 void tess_bundle_close(tess_bundle *bundle);
+
+// TESS_E_CHANGED if the file is not any more what it was when it was opened: for the end of reading,
+// since attributes cannot fail.
+TESS_MUST_CHECK tess_status tess_bundle_check(const tess_bundle *bundle);
 
 // NULL if there is none of this name.
 const tess_bundle_entry *tess_bundle_find(const tess_bundle *bundle, const char *name);

@@ -1,5 +1,5 @@
 // Which format reads or writes a file.
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 #include "runtime/origin.h"
 #include "runtime/source.h"
@@ -23,13 +23,11 @@ static tess_status check(tess_context *ctx, const char *path, const tess_format 
 
 static tess_status read_head(const char *path, uint8_t head[HEAD_BYTES], size_t *n)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
-    int64_t mtime_ns = 0;
-    TESS_TRY(tess_file_open_read(path, &fd, &bytes, &mtime_ns));
-    *n = bytes < HEAD_BYTES ? (size_t)bytes : HEAD_BYTES;
-    const tess_status status = tess_file_read_at(fd, path, head, *n, 0);
-    close(fd);
+    tess_infile file;
+    TESS_TRY(tess_infile_open(path, &file));
+    *n = file.bytes < HEAD_BYTES ? (size_t)file.bytes : HEAD_BYTES;
+    const tess_status status = tess_infile_read(&file, head, *n, 0);
+    tess_infile_close(&file);
     return status;
 }
 
@@ -117,19 +115,18 @@ static tess_status sidecar_provenance(tess_context *ctx, const char *path, const
     if (access(sidecar, F_OK) != 0) {
         return TESS_OK;
     }
-    int fd = -1;
-    uint64_t bytes = 0;
-    int64_t mtime_ns = 0;
-    TESS_TRY(tess_file_open_read(sidecar, &fd, &bytes, &mtime_ns));
+    tess_infile file;
+    TESS_TRY(tess_infile_open(sidecar, &file));
+    const uint64_t bytes = file.bytes;
     if (bytes > (16 << 20)) {
-        close(fd);
+        tess_infile_close(&file);
         TESS_FAIL(TESS_E_FORMAT, "%s: too large for provenance (%llu bytes)", sidecar,
                   (unsigned long long)bytes);
     }
     char *buffer = tess_heap_alloc(&ctx->heap, (size_t)bytes + 1, TESS_TAG_IO, "provenance");
     tess_status status =
-        buffer ? tess_file_read_at(fd, sidecar, buffer, (size_t)bytes, 0) : TESS_E_MEMORY;
-    close(fd);
+        buffer ? tess_infile_read(&file, buffer, (size_t)bytes, 0) : TESS_E_MEMORY;
+    tess_infile_close(&file);
     if (status != TESS_OK) {
         tess_heap_free(&ctx->heap, buffer, (size_t)bytes + 1, TESS_TAG_IO);
         return status;
@@ -139,17 +136,16 @@ static tess_status sidecar_provenance(tess_context *ctx, const char *path, const
 }
 
 // The first bytes of a file, unpacked if they are packed.
-static tess_status read_reach(tess_context *ctx, int fd, const char *path, uint64_t bytes,
-                              char *reach, size_t *n)
+static tess_status read_reach(tess_context *ctx, const tess_infile *file, char *reach, size_t *n)
 {
     static const uint8_t gzip[2] = {0x1f, 0x8b};
-    *n = bytes < TESS_ORIGIN_REACH ? (size_t)bytes : TESS_ORIGIN_REACH;
-    TESS_TRY(tess_file_read_at(fd, path, reach, *n, 0));
+    *n = file->bytes < TESS_ORIGIN_REACH ? (size_t)file->bytes : TESS_ORIGIN_REACH;
+    TESS_TRY(tess_infile_read(file, reach, *n, 0));
     if (*n < sizeof gzip || memcmp(reach, gzip, sizeof gzip) != 0) {
         return TESS_OK;
     }
     tess_unpacker *unpacker = NULL;
-    TESS_TRY(tess_unpacker_open(&ctx->heap, fd, path, 0, bytes, &unpacker));
+    TESS_TRY(tess_unpacker_open(&ctx->heap, file, 0, file->bytes, &unpacker));
     const tess_status status = tess_unpacker_read(unpacker, reach, TESS_ORIGIN_REACH, n);
     tess_unpacker_close(unpacker);
     return status;
@@ -158,20 +154,19 @@ static tess_status read_reach(tess_context *ctx, int fd, const char *path, uint6
 // Of files that are no arrays: pages, models, tables, recordings.
 static tess_status embedded_provenance(tess_context *ctx, const char *path, char **text)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
+    tess_infile file;
     size_t n = 0;
     size_t length = 0;
-    TESS_TRY(tess_file_open_read(path, &fd, &bytes, NULL));
+    TESS_TRY(tess_infile_open(path, &file));
     char *reach = tess_heap_alloc(&ctx->heap, TESS_ORIGIN_REACH, TESS_TAG_IO, "provenance");
-    tess_status status = reach ? read_reach(ctx, fd, path, bytes, reach, &n) : TESS_E_MEMORY;
+    tess_status status = reach ? read_reach(ctx, &file, reach, &n) : TESS_E_MEMORY;
     const char *found = status == TESS_OK ? tess_origin_find(reach, n, &length) : NULL;
     if (found) {
         *text = strndup(found, length);
         status = *text ? TESS_OK : tess_error_set(TESS_E_MEMORY, "no memory for provenance");
     }
     tess_heap_free(&ctx->heap, reach, TESS_ORIGIN_REACH, TESS_TAG_IO);
-    close(fd);
+    tess_infile_close(&file);
     return status;
 }
 

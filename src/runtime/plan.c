@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/budget.h"
+#include "runtime/run_pieces.h"
 #include "runtime/source.h"
 #include "runtime/stage.h"
 
@@ -50,11 +51,10 @@ static tess_status item_bytes_of(const tess_array *array, uint64_t *bytes)
     return TESS_OK;
 }
 
-// Bytes a tile holds per item: buffers for input that is not already in memory, pages of mapped
-// files, and the output.
-static uint64_t held_per_item(const tess_plan *plan, bool in_memory)
+// Bytes a tile holds per item: a buffer for input that is not already in memory, and the output.
+static uint64_t held_per_item(const tess_plan *plan, bool has_input)
 {
-    return (in_memory ? 0 : plan->in_item_bytes) + plan->out_item_bytes;
+    return (has_input ? plan->in_item_bytes : 0) + plan->out_item_bytes;
 }
 
 static void choose_strategy(tess_plan *plan, const tess_plan_request *request, uint64_t budget)
@@ -63,17 +63,17 @@ static void choose_strategy(tess_plan *plan, const tess_plan_request *request, u
     const uint64_t input = plan->in_item_bytes * (uint64_t)info->n_item;
     const uint64_t total = input + plan->out_item_bytes * (uint64_t)info->n_item;
     const bool has_file = request->source && !tess_source_in_memory(request->source);
-    const bool mapped = request->source && tess_source_get_info(request->source)->is_mapped;
+    const bool direct = request->source && tess_source_is_direct(request->source);
     char input_text[32];
     char limit_text[32];
     format_bytes(has_file ? input : total, input_text, sizeof input_text);
     format_bytes(info->limit_bytes, limit_text, sizeof limit_text);
 
     if (has_file && total > budget) {
-        info->strategy = mapped ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_STREAMING;
+        info->strategy = direct ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_STREAMING;
         snprintf(info->reason, sizeof info->reason, "%s of input exceed the %s limit; %s",
                  input_text, limit_text,
-                 mapped ? "the file is mapped window by window" : "the file is read by tiles");
+                 direct ? "the file is read piece by piece" : "the file is read by tiles");
     } else if (info->n_tile <= 1) {
         info->strategy = TESS_STRATEGY_STANDARD;
         snprintf(info->reason, sizeof info->reason, "%s in one tile", input_text);
@@ -96,21 +96,54 @@ static tess_status too_small(const tess_plan *plan, uint64_t per_item, uint64_t 
               (unsigned long long)((smallest >> 20) + 2));
 }
 
+// What the process has before the first tile, and what is held during the whole run.
+static uint64_t base_bytes(const tess_context *ctx, const tess_plan_request *request)
+{
+    // Only a limit somebody set is held against what the process already has: a default derived
+    // from the machine, or data the caller holds anyway, must not make a call impossible.
+    const bool has_file = request->source && !tess_source_in_memory(request->source);
+    const bool strict = has_file && ctx->memory_limit_is_set;
+    const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
+    const uint64_t spare = ctx->memory_limit_bytes / 4;
+    const uint64_t held = request->source ? tess_source_held_bytes(request->source) : 0;
+    return (strict || resident < spare ? resident : spare) + request->fixed_bytes + held;
+}
+
+static uint64_t items_wished(const tess_context *ctx, const tess_plan *plan,
+                             const tess_plan_request *request)
+{
+    if (request->items_per_tile > 0) {
+        return (uint64_t)request->items_per_tile;
+    }
+    const uint64_t wished = TILE_BYTES_PER_THREAD * (uint64_t)(ctx->n_thread + 1);
+    const uint64_t bytes = wished < TILE_BYTES_MOST ? wished : TILE_BYTES_MOST;
+    const uint64_t work_per_item = plan->in_item_bytes + plan->out_item_bytes;
+    return bytes / (work_per_item > 0 ? work_per_item : 1);
+}
+
+// Threads read for themselves where that takes no more memory than tiles would.
+static bool takes_pieces(tess_context *ctx, const tess_plan *plan,
+                         const tess_plan_request *request, uint64_t base)
+{
+    const uint64_t pieces = tess_run_pieces_bytes(ctx, plan->in_item_bytes);
+    return request->source && tess_source_is_direct(request->source) &&
+           tess_plan_device(plan, ctx)->shares_host_memory &&
+           base + 2 * pieces + SLOTS * plan->out_item_bytes <= ctx->memory_limit_bytes;
+}
+
 static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
                                 const tess_plan_request *request)
 {
     tess_plan_info *info = &plan->info;
     const bool in_memory = !request->source || tess_source_in_memory(request->source);
-    // Only a limit somebody set is held against what the process already has: a default derived
-    // from the machine, or data the caller holds anyway, must not make a call impossible.
-    const bool strict = !in_memory && ctx->memory_limit_is_set;
-    const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
-    const uint64_t spare = ctx->memory_limit_bytes / 4;
-    const uint64_t held = request->source ? tess_source_held_bytes(request->source) : 0;
-    const uint64_t base =
-        (strict || resident < spare ? resident : spare) + request->fixed_bytes + held;
-    const uint64_t per_item =
-        held_per_item(plan, in_memory && tess_plan_device(plan, ctx)->shares_host_memory);
+    uint64_t base = base_bytes(ctx, request);
+    plan->has_pieces = takes_pieces(ctx, plan, request, base);
+    if (plan->has_pieces) {
+        base += tess_run_pieces_bytes(ctx, plan->in_item_bytes);
+    }
+    const bool has_input =
+        !plan->has_pieces && !(in_memory && tess_plan_device(plan, ctx)->shares_host_memory);
+    const uint64_t per_item = held_per_item(plan, has_input);
     info->limit_bytes = ctx->memory_limit_bytes;
     info->n_slot = SLOTS;
 
@@ -120,15 +153,7 @@ static tess_status choose_tiles(tess_context *ctx, tess_plan *plan,
     }
     const uint64_t budget = info->limit_bytes - base;
     const uint64_t n_item = (uint64_t)info->n_item;
-    const uint64_t work_per_item = plan->in_item_bytes + plan->out_item_bytes;
-    uint64_t items;
-    if (request->items_per_tile > 0) {
-        items = (uint64_t)request->items_per_tile;
-    } else {
-        const uint64_t wished = TILE_BYTES_PER_THREAD * (uint64_t)(ctx->n_thread + 1);
-        const uint64_t bytes = wished < TILE_BYTES_MOST ? wished : TILE_BYTES_MOST;
-        items = bytes / (work_per_item > 0 ? work_per_item : 1);
-    }
+    uint64_t items = items_wished(ctx, plan, request);
     const uint64_t fits = per_item > 0 ? budget / (SLOTS * per_item) : items;
     items = items < fits ? items : fits;
     items = items < n_item ? items : n_item;

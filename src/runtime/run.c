@@ -7,6 +7,7 @@
 #include "runtime/pipeline.h"
 #include "runtime/provenance.h"
 #include "runtime/run_identity.h"
+#include "runtime/run_pieces.h"
 #include "runtime/run_tiles.h"
 #include "runtime/sink.h"
 #include "runtime/source.h"
@@ -16,10 +17,10 @@
 #include <stdio.h>
 #include <string.h>
 
-// Buffers of one tile in flight. Which exist depends on the device and the source: a mapped file
-// on the CPU needs none for its input.
+// Buffers of one tile in flight. Which exist depends on the device and the source: input in memory,
+// or read piece by piece, needs none on the CPU.
 typedef struct slot {
-    void *host_in;   // read into here; NULL when tiles are views
+    void *host_in;   // read into here; NULL when tiles are views or read in pieces
     void *host_out;  // the tile's result in host memory
     void *device_in; // NULL when the device works on host memory
     void *device_out;
@@ -46,6 +47,7 @@ struct tess_run {
     char *command_line;
 
     slot slots[4];
+    tess_run_pieces pieces;
     block host_block;
     block device_block;
     tess_identity id;
@@ -70,10 +72,10 @@ void tess_run_config_init(tess_run_config *config, size_t struct_size)
 
 static bool reads_into_buffers(const tess_run *run)
 {
-    if (!run->source) {
+    if (!run->source || run->plan->has_pieces) {
         return false;
     }
-    return !tess_source_get_info(run->source)->is_mapped || !run->device->shares_host_memory;
+    return !tess_source_in_memory(run->source) || !run->device->shares_host_memory;
 }
 
 // Bytes one slot needs of the run's two blocks.
@@ -276,6 +278,7 @@ static tess_status fill_run(tess_run *run, const tess_run_config *config)
     TESS_TRY(open_work(run));
     run->items_done = run->first_item;
     TESS_TRY(make_slots(run));
+    TESS_TRY(tess_run_pieces_open(run->ctx, run->plan, run->source, &run->pieces));
     return refresh_provenance(run);
 }
 
@@ -316,6 +319,7 @@ void tess_run_destroy(tess_run *run)
     }
     tess_heap *heap = &run->ctx->heap;
     free_slots(run);
+    tess_run_pieces_close(&run->pieces);
     tess_work_close(&run->work);
     tess_run_tiles_free(&run->tiles);
     tess_identity_free(&run->id);
@@ -346,18 +350,17 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
     int64_t count;
     tile_range(run, tile, &first, &count);
     memset(&s->in, 0, sizeof s->in);
-    if (!run->source) {
+    if (!run->source || run->plan->has_pieces) {
         return TESS_OK;
     }
     size_t bytes = (size_t)count * (size_t)run->plan->in_item_bytes;
     tess_span span = tess_span_begin(&run->ctx->tracer, "read");
-    tess_status status;
+    tess_status status = TESS_OK;
     if (s->host_in) {
         // While a device computes, the threads have nothing else to do; on the CPU they do.
         status = run->device->shares_host_memory
                      ? tess_source_read(run->source, first, count, s->host_in, bytes)
                      : tess_source_read_with(run->source, run->ctx->pool, first, count, s->host_in);
-        tess_source_release(run->source, first, count);
         int64_t shape[TESS_MAX_RANK];
         memcpy(shape, run->plan->in.shape, sizeof shape);
         shape[0] = count;
@@ -366,9 +369,8 @@ static tess_status read_tile(void *self, int64_t tile, int32_t index)
                                      run->plan->in.rank, shape);
         }
     } else {
-        status = tess_source_populate(run->source, first, count);
         tess_source_view(run->source, first, count, &s->in);
-        bytes = 0; // pages were mapped, nothing was moved
+        bytes = 0; // nothing was moved
     }
     tess_span_end(&span, (double)bytes, 0);
     return status;
@@ -398,7 +400,9 @@ static tess_status compute_tile(void *self, int64_t tile, int32_t index)
                                            TESS_SPACE_PINNED, in_bytes));
         }
     }
-    TESS_TRY(run->plan->ops->compute(run->plan, run->ctx, &work));
+    TESS_TRY(run->plan->has_pieces
+                 ? tess_run_pieces_compute(&run->pieces, first, count, s->host_out)
+                 : run->plan->ops->compute(run->plan, run->ctx, &work));
     if (!device->shares_host_memory && out_bytes > 0) {
         TESS_TRY(device->backend->copy(s->queue, s->host_out, TESS_SPACE_PINNED, s->device_out,
                                        TESS_SPACE_DEVICE, out_bytes));
@@ -431,9 +435,6 @@ static tess_status write_tile(void *self, int64_t tile, int32_t index)
     tile_range(run, tile, &first, &count);
     const size_t bytes = (size_t)count * (size_t)run->plan->out_item_bytes;
     TESS_TRY(run->device->backend->finish(s->queue));
-    if (run->source && !s->host_in) {
-        tess_source_release(run->source, first, count);
-    }
     if (run->plan->ops->inspect) {
         TESS_TRY(run->plan->ops->inspect(run->plan, run->ctx, first, count, s->host_out));
     }
@@ -463,6 +464,9 @@ static tess_status poll_tile(void *self, int64_t tile)
 static tess_status finish_run(tess_run *run)
 {
     TESS_TRY(tess_watch_poll(&run->watch, run->plan->info.n_item, run->plan->info.n_item));
+    if (run->source) {
+        TESS_TRY(tess_source_check(run->source));
+    }
     TESS_TRY(refresh_provenance(run));
     TESS_TRY(tess_sink_set_provenance(run->sink, run->provenance_text));
     tess_span span = tess_span_begin(&run->ctx->tracer, "commit");

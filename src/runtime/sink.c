@@ -5,10 +5,8 @@
 #include "base/struct_read.h"
 #include "runtime/source.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 struct tess_sink {
@@ -234,6 +232,7 @@ static tess_status copy_spool(tess_sink *sink, int fd, const char *path)
 // The spool is the .npy file: give it its name, or copy it when it must stay for a checkpoint.
 static tess_status commit_data(tess_sink *sink)
 {
+    TESS_TRY(tess_spool_check(&sink->spool));
     if (!sink->spool.keep) {
         TESS_TRY(tess_file_sync(sink->spool.fd, sink->spool.path));
         TESS_TRY(tess_file_rename(sink->spool.path, sink->path, sink->overwrite));
@@ -295,19 +294,14 @@ static tess_status commit_npy(tess_sink *sink)
 
 static tess_status commit_other(tess_sink *sink)
 {
-    const uint64_t bytes = sink->spool.header_bytes + sink->spool.data_bytes;
-    void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, sink->spool.fd, 0);
-    if (map == MAP_FAILED) {
-        TESS_FAIL(TESS_E_IO, "%s: cannot map: %s", sink->spool.path, strerror(errno));
-    }
     tess_format_writer_input input = {.dataset = sink->dataset,
                                       .provenance = sink->provenance,
                                       .dtype = sink->array.dtype,
                                       .rank = sink->array.rank,
                                       .item_bytes = sink->array.item_bytes,
-                                      .data = (char *)map + sink->spool.header_bytes,
                                       .data_bytes = sink->spool.data_bytes};
     memcpy(input.shape, sink->array.shape, sizeof input.shape);
+    tess_spool_input(&sink->spool, &input);
     // The format writes by name: reserve a temporary one and let it fill that file.
     tess_temp_file file;
     tess_status status = tess_temp_file_create(sink->path, 0666, &file);
@@ -319,7 +313,6 @@ static tess_status commit_other(tess_sink *sink)
             tess_temp_file_discard(&file);
         }
     }
-    munmap(map, (size_t)bytes);
     return status;
 }
 

@@ -1,20 +1,11 @@
 #include "runtime/source.h"
 
 #include "base/checked.h"
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 // Linux 5.14
-#endif
 
 static const int64_t FINGERPRINT_BYTES = 1 << 20;
 static const int64_t COPY_BLOCK_BYTES = 1 << 20;
@@ -25,9 +16,9 @@ struct tess_source {
     tess_array array;          // data NULL: must be read
     const tess_format *format; // NULL: memory
     tess_format_reader reader;
+    tess_infile file; // what was opened, whatever the format opens besides; fd -1: memory
     char *path;
     uint64_t item_bytes; // of one item of the first axis
-    bool no_populate;    // the kernel is older than MADV_POPULATE_READ
 };
 
 void tess_source_config_init(tess_source_config *config, size_t struct_size)
@@ -44,6 +35,7 @@ static tess_status source_alloc(tess_context *ctx, tess_source **out)
         return TESS_E_MEMORY;
     }
     source->ctx = ctx;
+    source->file.fd = -1;
     source->info.struct_size = sizeof source->info;
     source->info.path = "";
     source->info.dataset = "";
@@ -104,7 +96,7 @@ tess_status tess_source_from_array(tess_context *ctx, const tess_array *array, t
     TESS_TRY(source_alloc(ctx, &source));
     source->array = *array;
     source->info.format = "memory";
-    source->info.is_mapped = 1;
+    source->info.in_memory = 1;
     const tess_status status = describe(source);
     if (status != TESS_OK) {
         tess_source_close(source);
@@ -127,20 +119,21 @@ static tess_status open_file(tess_source *source, const char *path, const tess_s
         return TESS_E_MEMORY;
     }
     source->info.path = source->path;
-    int fd = -1;
-    TESS_TRY(tess_file_open_read(path, &fd, &source->info.file_bytes, &source->info.file_mtime_ns));
-    close(fd);
+    TESS_TRY(tess_infile_open(source->path, &source->file));
+    source->info.file_bytes = source->file.bytes;
+    source->info.file_mtime_ns = tess_infile_mtime_ns(&source->file);
     const tess_format *format = NULL;
     TESS_TRY(tess_format_of_file(ctx, path, &format));
-    TESS_TRY(
-        format->open(&ctx->host, path, config.dataset, config.allow_truncated, &source->reader));
-    source->format = format; // from here on close() must call the format
+    const tess_status status =
+        format->open(&ctx->host, path, config.dataset, config.allow_truncated, &source->reader);
+    source->format = status == TESS_OK ? format : NULL; // close() must call the format
+    TESS_TRY(tess_infile_check_name(&source->file));    // which opened it once more
+    TESS_TRY(tess_infile_check(&source->file));
+    TESS_TRY(status);
     source->info.format = format->name;
     source->info.dataset = source->reader.dataset;
-    source->info.is_mapped = source->reader.mapped != NULL;
 
     tess_array *a = &source->array;
-    a->data = (void *)(uintptr_t)source->reader.mapped;
     a->dtype = source->reader.dtype;
     a->item_bytes = source->reader.item_bytes;
     a->rank = source->reader.rank;
@@ -182,6 +175,7 @@ void tess_source_close(tess_source *source)
     if (source->format) {
         source->format->close(&source->ctx->host, &source->reader);
     }
+    tess_infile_close(&source->file);
     tess_heap *heap = &source->ctx->heap;
     if (source->path) {
         tess_heap_free(heap, source->path, strlen(source->path) + 1, TESS_TAG_IO);
@@ -262,14 +256,42 @@ tess_status tess_source_read(tess_source *source, int64_t first, int64_t count, 
     if (count == 0) {
         return TESS_OK;
     }
-    if (!source->array.data) {
-        return source->format->read(&source->ctx->host, &source->reader, first, count, dst);
+    if (tess_source_is_direct(source)) {
+        return tess_source_read_bytes(source, (uint64_t)first * source->item_bytes, dst_bytes, dst);
     }
-    TESS_TRY(tess_source_populate(source, first, count));
+    if (source->format) {
+        const tess_status status =
+            source->format->read(&source->ctx->host, &source->reader, first, count, dst);
+        TESS_TRY(tess_infile_check(&source->file)); // if it failed, that may be why
+        return status;
+    }
     tess_array view;
     tess_source_view(source, first, count, &view);
     copy_dense(&view, dst);
     return TESS_OK;
+}
+
+bool tess_source_is_direct(const tess_source *source)
+{
+    return source->reader.direct_offset > 0;
+}
+
+tess_status tess_source_read_bytes(const tess_source *source, uint64_t offset, uint64_t n_byte,
+                                   void *dst)
+{
+    TESS_ASSERT(tess_source_is_direct(source));
+    return tess_infile_read(&source->file, dst, (size_t)n_byte,
+                            source->reader.direct_offset + offset);
+}
+
+const tess_infile *tess_source_file(const tess_source *source)
+{
+    return source->format ? &source->file : NULL;
+}
+
+tess_status tess_source_check(const tess_source *source)
+{
+    return source->format ? tess_infile_check(&source->file) : TESS_OK;
 }
 
 typedef struct copy_job {
@@ -284,104 +306,38 @@ static tess_status copy_block(void *arg, int64_t block, int32_t worker)
 {
     (void)worker;
     const copy_job *job = arg;
-    const int64_t offset = block * job->items_per_block;
-    const int64_t left = job->count - offset;
+    const tess_source *source = job->source;
+    const int64_t done = block * job->items_per_block;
+    const int64_t left = job->count - done;
+    const int64_t n = left < job->items_per_block ? left : job->items_per_block;
+    char *dst = job->dst + (uint64_t)done * source->item_bytes;
+    if (tess_source_is_direct(source)) {
+        return tess_source_read_bytes(source, (uint64_t)(job->first + done) * source->item_bytes,
+                                      (uint64_t)n * source->item_bytes, dst);
+    }
     tess_array view;
-    tess_source_view(job->source, job->first + offset,
-                     left < job->items_per_block ? left : job->items_per_block, &view);
-    copy_dense(&view, job->dst + (uint64_t)offset * job->source->item_bytes);
+    tess_source_view(source, job->first + done, n, &view);
+    copy_dense(&view, dst);
     return TESS_OK;
 }
 
 tess_status tess_source_read_with(tess_source *source, tess_pool *pool, int64_t first,
                                   int64_t count, void *dst)
 {
-    if (!source->array.data || count == 0) {
+    const bool is_packed = source->format && !tess_source_is_direct(source);
+    if (is_packed || count == 0) {
         return tess_source_read(source, first, count, dst, source->item_bytes * (uint64_t)count);
     }
-    TESS_TRY(tess_source_populate(source, first, count));
     const int64_t per_block = COPY_BLOCK_BYTES / (int64_t)(source->item_bytes + 1) + 1;
     copy_job job = {
         .source = source, .first = first, .count = count, .items_per_block = per_block, .dst = dst};
     return tess_parallel_for(pool, (count + per_block - 1) / per_block, copy_block, &job);
 }
 
-// The pages that a range of items touches (for populate), or those it is the last to use (for
-// release: ranges are given back in order, so the page it begins in has no other user).
-static bool page_range(const tess_source *source, uint64_t offset, uint64_t n_byte, bool release,
-                       char **begin, size_t *bytes)
-{
-    if (!source->format || !source->array.data || n_byte == 0) {
-        return false;
-    }
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t low = (uintptr_t)source->array.data + (uintptr_t)offset;
-    const uintptr_t high = low + (uintptr_t)n_byte;
-    const uintptr_t from = low & ~(page - 1);
-    const uintptr_t to = release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
-    if (to <= from) {
-        return false;
-    }
-    *begin = (char *)from;
-    *bytes = to - from;
-    return true;
-}
-
-tess_status tess_source_populate(tess_source *source, int64_t first, int64_t count)
-{
-    return tess_source_populate_bytes(source, (uint64_t)first * source->item_bytes,
-                                      (uint64_t)count * source->item_bytes);
-}
-
-tess_status tess_source_populate_bytes(tess_source *source, uint64_t offset, uint64_t n_byte)
-{
-    char *begin;
-    size_t bytes;
-    if (source->no_populate || !page_range(source, offset, n_byte, false, &begin, &bytes)) {
-        return TESS_OK;
-    }
-    for (;;) {
-        if (madvise(begin, bytes, MADV_POPULATE_READ) == 0) {
-            return TESS_OK;
-        }
-        if (errno == EINTR || errno == EAGAIN) {
-            continue;
-        }
-        break;
-    }
-    if (errno == EINVAL || errno == ENOSYS || errno == ENOMEM) {
-        // An older kernel: pages come in by ordinary faults.
-        source->no_populate = true;
-        return TESS_OK;
-    }
-    struct stat now;
-    if (stat(source->path, &now) == 0 && (uint64_t)now.st_size < source->info.file_bytes) {
-        TESS_FAIL(TESS_E_TRUNCATED,
-                  "%s: was cut from %llu to %llu bytes while it was being read; restore it and run "
-                  "again",
-                  source->path, (unsigned long long)source->info.file_bytes,
-                  (unsigned long long)now.st_size);
-    }
-    TESS_FAIL(TESS_E_IO, "%s: cannot read bytes %llu to %llu of the array: %s", source->path,
-              (unsigned long long)offset, (unsigned long long)(offset + n_byte), strerror(errno));
-}
-
-void tess_source_release(tess_source *source, int64_t first, int64_t count)
-{
-    char *begin;
-    size_t bytes;
-    if (page_range(source, (uint64_t)first * source->item_bytes,
-                   (uint64_t)count * source->item_bytes, true, &begin, &bytes)) {
-        madvise(begin, bytes, MADV_DONTNEED);
-    }
-}
-
 static tess_status fingerprint_file(tess_source *source, tess_hash *hash)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
-    int64_t mtime_ns = 0;
-    TESS_TRY(tess_file_open_read(source->path, &fd, &bytes, &mtime_ns));
+    const uint64_t bytes = source->file.bytes;
+    const int64_t mtime_ns = tess_infile_mtime_ns(&source->file);
     tess_heap *heap = &source->ctx->heap;
     const size_t part =
         bytes < (uint64_t)FINGERPRINT_BYTES ? (size_t)bytes : (size_t)FINGERPRINT_BYTES;
@@ -389,10 +345,10 @@ static tess_status fingerprint_file(tess_source *source, tess_hash *hash)
     unsigned char *buffer = tess_heap_alloc(heap, capacity, TESS_TAG_IO, "input fingerprint");
     tess_status status = buffer ? TESS_OK : TESS_E_MEMORY;
     if (status == TESS_OK) {
-        status = tess_file_read_at(fd, source->path, buffer, part, 0);
+        status = tess_infile_read(&source->file, buffer, part, 0);
     }
     if (status == TESS_OK) {
-        status = tess_file_read_at(fd, source->path, buffer + part, part, bytes - part);
+        status = tess_infile_read(&source->file, buffer + part, part, bytes - part);
     }
     if (status == TESS_OK) {
         memcpy(buffer + 2 * part, &bytes, sizeof bytes);
@@ -400,7 +356,6 @@ static tess_status fingerprint_file(tess_source *source, tess_hash *hash)
         *hash = tess_hash_bytes(tess_hash_default(), buffer, capacity);
     }
     tess_heap_free(heap, buffer, capacity, TESS_TAG_IO);
-    close(fd);
     return status;
 }
 

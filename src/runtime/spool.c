@@ -117,9 +117,43 @@ tess_status tess_spool_write(tess_spool *spool, int64_t first, int64_t count, co
 
 tess_status tess_spool_read(const tess_spool *spool, int64_t first, int64_t count, void *dst)
 {
-    return tess_file_read_at(spool->fd, spool->path, dst,
-                             (size_t)(spool->item_bytes * (uint64_t)count),
-                             spool->header_bytes + spool->item_bytes * (uint64_t)first);
+    return tess_spool_read_bytes(spool, spool->item_bytes * (uint64_t)first,
+                                 spool->item_bytes * (uint64_t)count, dst);
+}
+
+// Nobody but us should write there: what comes up short is no fault of the user's data.
+static tess_status was_cut(const tess_spool *spool)
+{
+    TESS_FAIL(TESS_E_IO, "%s: was cut while it was in use; run again", spool->path);
+}
+
+tess_status tess_spool_read_bytes(const tess_spool *spool, uint64_t offset, uint64_t bytes,
+                                  void *dst)
+{
+    const tess_status status = tess_file_read_at(spool->fd, spool->path, dst, (size_t)bytes,
+                                                 spool->header_bytes + offset);
+    return status == TESS_E_TRUNCATED ? was_cut(spool) : status;
+}
+
+static tess_status read_input(void *self, uint64_t offset, uint64_t bytes, void *dst)
+{
+    return tess_spool_read_bytes(self, offset, bytes, dst);
+}
+
+void tess_spool_input(const tess_spool *spool, tess_format_writer_input *input)
+{
+    input->data = NULL;
+    input->read = read_input;
+    input->self = (void *)(uintptr_t)spool; // only read from
+}
+
+tess_status tess_spool_check(const tess_spool *spool)
+{
+    struct stat info;
+    const bool is_whole =
+        fstat(spool->fd, &info) == 0 &&
+        (uint64_t)info.st_size == spool->header_bytes + spool->data_bytes;
+    return is_whole ? TESS_OK : was_cut(spool);
 }
 
 void tess_spool_close(tess_spool *spool)

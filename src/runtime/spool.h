@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "runtime/context.h"
+#include "tessera/sys/format.h"
 
 typedef struct tess_spool {
     int fd;    // -1: none
@@ -26,6 +27,13 @@ TESS_MUST_CHECK tess_status tess_spool_write(tess_spool *spool, int64_t first, i
                                              const void *src);
 TESS_MUST_CHECK tess_status tess_spool_read(const tess_spool *spool, int64_t first, int64_t count,
                                             void *dst);
+// Bytes of the data. TESS_E_IO if somebody cut the file.
+TESS_MUST_CHECK tess_status tess_spool_read_bytes(const tess_spool *spool, uint64_t offset,
+                                                  uint64_t bytes, void *dst);
+// Lets a format read the array from the spool, which must outlive the input.
+void tess_spool_input(const tess_spool *spool, tess_format_writer_input *input);
+// Before the file itself becomes the result: TESS_E_IO if it is not as long as it should be.
+TESS_MUST_CHECK tess_status tess_spool_check(const tess_spool *spool);
 void tess_spool_close(tess_spool *spool);
 
 #endif

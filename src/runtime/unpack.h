@@ -2,14 +2,15 @@
 #ifndef TESS_RUNTIME_UNPACK_H
 #define TESS_RUNTIME_UNPACK_H
 
+#include "base/infile.h"
 #include "base/memory.h"
 
 typedef struct tess_unpacker tess_unpacker;
 
-// Bytes offset..offset+packed_bytes-1 of an open file, whose fd and path are borrowed until close.
+// Bytes offset..offset+packed_bytes-1 of an open file, borrowed until close.
 // Several gzip members one after another are one stream. TESS_E_UNSUPPORTED where the library was
 // built without zlib. *out is NULL after a failure.
-TESS_MUST_CHECK tess_status tess_unpacker_open(tess_heap *heap, int fd, const char *path,
+TESS_MUST_CHECK tess_status tess_unpacker_open(tess_heap *heap, const tess_infile *file,
                                                uint64_t offset, uint64_t packed_bytes,
                                                tess_unpacker **out);
 // The next bytes; *got is smaller only where the stream ends. TESS_E_FORMAT or TESS_E_TRUNCATED

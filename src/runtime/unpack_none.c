@@ -3,11 +3,10 @@
 #include "base/status.h"
 #include "runtime/unpack.h"
 
-tess_status tess_unpacker_open(tess_heap *heap, int fd, const char *path, uint64_t offset,
+tess_status tess_unpacker_open(tess_heap *heap, const tess_infile *file, uint64_t offset,
                                uint64_t packed_bytes, tess_unpacker **out)
 {
     (void)heap;
-    (void)fd;
     (void)offset;
     (void)packed_bytes;
     *out = NULL;
@@ -15,7 +14,7 @@ tess_status tess_unpacker_open(tess_heap *heap, int fd, const char *path, uint64
         TESS_E_UNSUPPORTED,
         "%s: compressed; this library was built without zlib: unpack the file first, or build "
         "again with zlib's development package installed",
-        path);
+        file->path);
 }
 
 tess_status tess_unpacker_read(tess_unpacker *unpacker, void *dst, size_t bytes, size_t *got)

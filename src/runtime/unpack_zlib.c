@@ -1,6 +1,5 @@
 // Unpacking through zlib.
 
-#include "base/file.h"
 #include "base/status.h"
 #include "runtime/unpack.h"
 
@@ -17,8 +16,7 @@ enum {
 
 struct tess_unpacker {
     tess_heap *heap;
-    int fd;
-    const char *path;
+    const tess_infile *file;
     uint64_t offset; // of the next packed byte to read from the file
     uint64_t left;   // packed bytes not read yet
     z_stream stream;
@@ -46,7 +44,7 @@ static void zlib_free(void *user, void *ptr)
     tess_heap_free(user, block, bytes, TESS_TAG_IO);
 }
 
-tess_status tess_unpacker_open(tess_heap *heap, int fd, const char *path, uint64_t offset,
+tess_status tess_unpacker_open(tess_heap *heap, const tess_infile *file, uint64_t offset,
                                uint64_t packed_bytes, tess_unpacker **out)
 {
     *out = NULL;
@@ -55,8 +53,7 @@ tess_status tess_unpacker_open(tess_heap *heap, int fd, const char *path, uint64
         return TESS_E_MEMORY;
     }
     u->heap = heap;
-    u->fd = fd;
-    u->path = path;
+    u->file = file;
     u->offset = offset;
     u->left = packed_bytes;
     u->stream.zalloc = zlib_alloc;
@@ -85,7 +82,7 @@ static tess_status refill(tess_unpacker *u)
         return TESS_OK;
     }
     const size_t piece = u->left < PACKED_BYTES ? (size_t)u->left : PACKED_BYTES;
-    TESS_TRY(tess_file_read_at(u->fd, u->path, u->packed, piece, u->offset));
+    TESS_TRY(tess_infile_read(u->file, u->packed, piece, u->offset));
     u->stream.next_in = u->packed;
     u->stream.avail_in = (unsigned)piece;
     u->offset += piece;
@@ -101,11 +98,11 @@ static tess_status unsound(const tess_unpacker *u, int result)
     }
     if (result == Z_BUF_ERROR) {
         TESS_FAIL(TESS_E_TRUNCATED,
-                  "%s: byte %" PRIu64 ": compressed data break off; copy the file again", u->path,
+                  "%s: byte %" PRIu64 ": compressed data break off; copy the file again", u->file->path,
                   at);
     }
     TESS_FAIL(TESS_E_FORMAT,
-              "%s: byte %" PRIu64 ": invalid compressed data (%s); copy the file again", u->path,
+              "%s: byte %" PRIu64 ": invalid compressed data (%s); copy the file again", u->file->path,
               at, u->stream.msg != NULL ? u->stream.msg : "unknown");
 }
 

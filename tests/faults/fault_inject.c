@@ -1,4 +1,5 @@
-// Makes the k-th call of one kind fail. Loaded with LD_PRELOAD in front of the command.
+// Makes the k-th call of one kind fail, or a file change before it. Loaded with LD_PRELOAD in front of
+// the command.
 //
 //   TESS_FAULT_KIND    malloc (all allocators), open, read (and pread), write (and pwrite), fsync,
 //                      fdatasync, rename, link, unlink (and unlinkat, rmdir), ftruncate, mmap,
@@ -6,7 +7,10 @@
 //   TESS_FAULT_AT      k, counted from 1; 0 only counts
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
 //   TESS_FAULT_MODE    once, from (this call and all later ones), short (read and write move half),
-//                      kill (SIGKILL before the call)
+//                      kill (SIGKILL before the call); or the call goes through, but before it
+//                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes), sneak
+//                      (the same, time of modification set back), replace (by TESS_FAULT_FILE.new)
+//   TESS_FAULT_FILE    what is changed
 //   TESS_FAULT_AFTER   the end of a path: calls count once a file of that name was opened
 //   TESS_FAULT_REPORT  file that receives "<calls> <faults>"
 //   TESS_FAULT_HELPER  1: in the command's HDF5 helper, which cannot report, instead of the command
@@ -58,7 +62,21 @@ static const char *const kind_names[KIND_COUNT] = {
     "fdatasync", "rename", "link",  "unlink",  "ftruncate",      "mmap",
     "madvise",   "close",  "mkdir", "opendir", "pthread_create", "any"};
 
-typedef enum fault_mode { MODE_ONCE, MODE_FROM, MODE_SHORT, MODE_KILL } fault_mode;
+typedef enum fault_mode {
+    MODE_ONCE,
+    MODE_FROM,
+    MODE_SHORT,
+    MODE_KILL,
+    MODE_CUT, // from here on a file is changed
+    MODE_GROW,
+    MODE_WRITE,
+    MODE_SNEAK,
+    MODE_REPLACE,
+    MODE_COUNT
+} fault_mode;
+
+static const char *const mode_names[MODE_COUNT] = {"once", "from",  "short", "kill",   "cut",
+                                                   "grow", "write", "sneak", "replace"};
 
 static fault_kind wanted_kind;
 static long wanted_at;
@@ -69,6 +87,7 @@ static atomic_bool is_armed;
 static atomic_long n_call;
 static atomic_long n_fault;
 static char report_path[1024];
+static char changed_path[1024];
 
 // By system calls: the report must not pass through the functions below.
 static void write_report(void)
@@ -122,10 +141,12 @@ __attribute__((constructor)) static void begin(void)
     }
     wanted_at = atol(setting("TESS_FAULT_AT"));
     wanted_error = error_number(setting("TESS_FAULT_ERROR"));
-    wanted_mode = strcmp(mode, "from") == 0    ? MODE_FROM
-                  : strcmp(mode, "short") == 0 ? MODE_SHORT
-                  : strcmp(mode, "kill") == 0  ? MODE_KILL
-                                               : MODE_ONCE;
+    for (int i = 0; i < MODE_COUNT; i++) {
+        if (strcmp(mode, mode_names[i]) == 0) {
+            wanted_mode = (fault_mode)i;
+        }
+    }
+    snprintf(changed_path, sizeof changed_path, "%s", setting("TESS_FAULT_FILE"));
     armed_after = setting("TESS_FAULT_AFTER");
     snprintf(report_path, sizeof report_path, "%s", setting("TESS_FAULT_REPORT"));
     atomic_store(&is_armed, armed_after[0] == '\0');
@@ -148,6 +169,42 @@ static void arm_when_named(const char *path)
     }
 }
 
+// By system calls as well.
+static void change_file(void)
+{
+    struct stat info;
+    char other[1040];
+    unsigned char bytes[64] = {0};
+    if (stat(changed_path, &info) != 0) {
+        return;
+    }
+    if (wanted_mode == MODE_REPLACE) {
+        snprintf(other, sizeof other, "%s.new", changed_path);
+        syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, changed_path, 0);
+        return;
+    }
+    if (wanted_mode == MODE_CUT) {
+        syscall(SYS_truncate, changed_path, (long)(info.st_size / 2));
+        return;
+    }
+    const long fd = syscall(SYS_openat, AT_FDCWD, changed_path, O_RDWR, 0);
+    const long at = wanted_mode == MODE_GROW ? (long)info.st_size : (long)(info.st_size / 2);
+    const long most = wanted_mode == MODE_GROW ? 64 : (long)info.st_size - at;
+    const size_t n = most < 64 ? (size_t)most : 64;
+    if (wanted_mode != MODE_GROW) {
+        syscall(SYS_pread64, fd, bytes, n, at);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bytes[i] ^= 1;
+    }
+    syscall(SYS_pwrite64, fd, bytes, n, at);
+    if (wanted_mode == MODE_SNEAK) {
+        const struct timespec times[2] = {info.st_atim, info.st_mtim};
+        syscall(SYS_utimensat, fd, NULL, times, 0);
+    }
+    syscall(SYS_close, fd);
+}
+
 // Counts a call; true if this one is to fail (or to be cut short).
 static bool is_hit(fault_kind kind)
 {
@@ -163,6 +220,10 @@ static bool is_hit(fault_kind kind)
     write_report();
     if (wanted_mode == MODE_KILL) {
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+    }
+    if (wanted_mode >= MODE_CUT) {
+        change_file();
+        return false;
     }
     errno = wanted_error;
     return true;

@@ -114,11 +114,10 @@ static void read_tiles(const tess_format *format, tess_format_reader *reader, ui
     for (int32_t axis = 1; axis < reader->rank; axis++) {
         row_bytes *= (uint64_t)reader->shape[axis];
     }
-    if (reader->mapped != NULL) {
-        if ((uint64_t)n_item * row_bytes > file_bytes) {
-            abort(); // more is promised than the file has
-        }
-        sum = sum + touch(reader->mapped, (uint64_t)n_item * row_bytes);
+    if (reader->direct_offset > 0 &&
+        (reader->direct_offset > file_bytes ||
+         (uint64_t)n_item * row_bytes > file_bytes - reader->direct_offset)) {
+        abort(); // more is promised than the file has
     }
     if (row_bytes == 0 || row_bytes > MAX_TILE_BYTES) {
         return;

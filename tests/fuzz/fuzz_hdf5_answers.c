@@ -73,7 +73,9 @@ static void open_and_read(const char *path)
     for (int32_t axis = 1; axis < reader.rank; axis++) {
         row_bytes *= (uint64_t)reader.shape[axis];
     }
-    if (reader.mapped != NULL && (uint64_t)n_row * row_bytes > FILE_BYTES) {
+    if (reader.direct_offset > 0 &&
+        (reader.direct_offset > FILE_BYTES ||
+         (uint64_t)n_row * row_bytes > FILE_BYTES - reader.direct_offset)) {
         abort(); // more is promised than the file has
     }
     const int64_t fit = row_bytes > 0 ? MAX_TILE_BYTES / (int64_t)row_bytes : 0;

@@ -1,5 +1,5 @@
-// .txc2 files: whatever the bytes, opening tells yes or no, and what it accepts can be read mapped,
-// through buffers and as rows.
+// .txc2 files: whatever the bytes, opening tells yes or no, and what it accepts can be read
+// through buffers, held in memory, and as rows.
 //
 // Random bytes hardly ever carry right checksums, so every input is also tried with those of header
 // and tables repaired: only then do sizes get past the door.
@@ -64,8 +64,10 @@ static void read_all(tess_context *ctx, const uint8_t *bytes, size_t size)
     if (info->bytes > size || info->n_angle < 1 || info->n_frame < 3) {
         abort(); // more is promised than the file has
     }
-    read_leaves(data, false);
     read_leaves(data, true);
+    if (tess_xp_data_hold(ctx, data, 0) == TESS_OK) {
+        read_leaves(data, false);
+    }
     if (info->n_frame <= MAX_ROW) {
         double *row = malloc((size_t)info->n_frame * sizeof *row);
         if (tess_xpcs_data_rows(ctx, data, info->n_angle - 1, info->n_frame / 2, 1, row) ==

@@ -182,15 +182,21 @@ static tess_status read_tiles(const tess_format *format, tess_format_reader *rea
     assert_non_null(tile);
     tess_status status = TESS_OK;
     for (int64_t row = 0; row < n_row && status == TESS_OK; row++) {
-        if (reader->mapped != NULL) {
-            sum = sum +
-                  sum_bytes((const char *)reader->mapped + (uint64_t)row * row_bytes, row_bytes);
-        }
         status = format->read(&stub, reader, row, 1, tile);
         sum = sum + (status == TESS_OK ? sum_bytes(tile, row_bytes) : 0);
     }
     free(tile);
     return status;
+}
+
+void io_assert_direct(const char *path, const tess_format_reader *reader, const void *bytes,
+                      size_t n_byte)
+{
+    size_t all = 0;
+    uint8_t *file = io_slurp(path, &all);
+    assert_true(reader->direct_offset > 0 && reader->direct_offset + n_byte <= all);
+    assert_memory_equal(file + reader->direct_offset, bytes, n_byte);
+    free(file);
 }
 
 tess_status io_exercise(const tess_format *format, const char *path)

@@ -32,6 +32,9 @@ uint8_t *io_slurp(const char *path, size_t *n_byte);
 // Asserts that opening fails with status and a message that contains part, leaving nothing open.
 void io_assert_open_fails(const tess_format *format, const char *path, const char *dataset,
                           tess_status status, const char *part);
+// Asserts that the data lie in the file as they are, and begin with these bytes.
+void io_assert_direct(const char *path, const tess_format_reader *reader, const void *bytes,
+                      size_t n_byte);
 // Opens, reads everything in tiles of one item and closes; any status is right, a crash is not.
 tess_status io_exercise(const tess_format *format, const char *path);
 

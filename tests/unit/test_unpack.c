@@ -34,15 +34,14 @@ static tess_status read_all(tess_context *ctx, const void *bytes, size_t n, size
                             size_t piece, char *dst, size_t capacity, size_t *n_read)
 {
     const char *path = unit_path("packed");
-    int fd = -1;
-    uint64_t file_bytes = 0;
+    tess_infile file;
     tess_unpacker *unpacker = NULL;
     unit_write_file(path, bytes, n);
-    assert_ok(tess_file_open_read(path, &fd, &file_bytes, NULL));
+    assert_ok(tess_infile_open(path, &file));
     tess_status status =
-        tess_unpacker_open(&ctx->heap, fd, path, offset, file_bytes - offset, &unpacker);
+        tess_unpacker_open(&ctx->heap, &file, offset, file.bytes - offset, &unpacker);
     if (status == TESS_E_UNSUPPORTED) {
-        close(fd);
+        tess_infile_close(&file);
         skip();
     }
     size_t got = 1;
@@ -53,7 +52,7 @@ static tess_status read_all(tess_context *ctx, const void *bytes, size_t n, size
         *n_read += got;
     }
     tess_unpacker_close(unpacker);
-    close(fd);
+    tess_infile_close(&file);
     return status;
 }
 

@@ -60,14 +60,15 @@ static inline void png_unpack(const uint8_t *packed, size_t packed_bytes, uint8_
     size_t got = 0;
     tess_heap_init(&heap, NULL);
     unit_write_file(path, packed, packed_bytes);
-    const int fd = open(path, O_RDONLY);
-    if (tess_unpacker_open(&heap, fd, path, 0, packed_bytes, &unpacker) == TESS_OK) {
+    tess_infile file;
+    assert_ok(tess_infile_open(path, &file));
+    if (tess_unpacker_open(&heap, &file, 0, packed_bytes, &unpacker) == TESS_OK) {
         assert_ok(tess_unpacker_read(unpacker, raw, raw_bytes, &got));
         tess_unpacker_close(unpacker);
     } else {
         got = png_unpack_stored(packed, raw);
     }
-    close(fd);
+    tess_infile_close(&file);
     unlink(path);
     assert_int_equal(got, raw_bytes);
 }

@@ -15,16 +15,16 @@ typedef struct tess_format_reader {
     int64_t item_bytes;
     int64_t shape[TESS_MAX_RANK];
     char dataset[256];
-    /** Non-NULL: the whole array is mapped, C order, native byte order, never written to. The
-     *  runtime asks the kernel for and gives back pages itself. Base of the data. */
-    const void *mapped;
+    /** Not 0: the whole array lies in the file from this byte on, C order, native byte order. The
+     *  runtime reads it by itself, with as many threads as it likes; read() works as well. */
+    uint64_t direct_offset;
     /** Memory that reading may fill beyond dst, such as caches; plans count it. */
     uint64_t held_bytes;
 } tess_format_reader;
 
 /** How a data set is packed in a file of a format that can. Packed ones are one chunk. */
 typedef enum tess_format_packing {
-    TESS_PACKING_NONE = 0,   /* in one piece, so that it can be mapped */
+    TESS_PACKING_NONE = 0,   /* in one piece, so that it can be read where it lies */
     TESS_PACKING_LZF = 1,    /* as h5py's "lzf" */
     TESS_PACKING_DEFLATE = 2 /* level 4 */
 } tess_format_packing;
@@ -37,11 +37,13 @@ typedef struct tess_format_writer_input {
     int32_t rank;
     int64_t item_bytes;
     int64_t shape[TESS_MAX_RANK];
-    const void *data; /* the whole array, C order, mapped or in memory */
+    const void *data; /* the whole array, C order; NULL: read() brings it */
     uint64_t data_bytes;
-    int32_t packing;   /* tess_format_packing; formats without it write as they are */
-    int32_t is_mapped; /* 1: data are a shared mapping of a file; its pages are given back once
-                          written */
+    int32_t packing; /* tess_format_packing; formats without it write as they are */
+    int32_t reserved;
+    /** Bytes offset..offset+bytes-1 of an array too large for memory. Not for packed ones. */
+    tess_status (*read)(void *self, uint64_t offset, uint64_t bytes, void *dst);
+    void *self;
 } tess_format_writer_input;
 
 /** Text number index of a data set. Return non-zero to stop. */

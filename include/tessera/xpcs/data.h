@@ -13,7 +13,7 @@ typedef struct tess_xpcs_data tess_xpcs_data;
 
 typedef enum tess_xpcs_residency {
     TESS_XPCS_IN_MEMORY = 0,
-    TESS_XPCS_IN_FILE = 1,  /* a .txc2 file, mapped or read tile by tile in each pass */
+    TESS_XPCS_IN_FILE = 1,  /* a .txc2 file, held in memory by fits or read in each pass */
     TESS_XPCS_GENERATED = 2 /* tiles of a simulation, made anew in each pass */
 } tess_xpcs_residency;
 

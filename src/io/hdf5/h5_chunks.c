@@ -3,7 +3,6 @@
 // lie.
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "io/hdf5/h5_deflate.h"
 #include "io/hdf5/h5_reader.h"
@@ -232,8 +231,8 @@ static tess_status load(const tess_host *host, tess_h5_reader *r, const tess_h5_
     tess_h5_chunks *c = &r->chunks;
     if (is_packed(r, place)) {
         TESS_TRY(reserve(host, &c->stored, place->bytes));
-        TESS_TRY(tess_file_read_at(r->file.fd, r->path, c->stored.bytes, (size_t)place->bytes,
-                                   place->offset));
+        TESS_TRY(
+            tess_infile_read(&r->file, c->stored.bytes, (size_t)place->bytes, place->offset));
         const tess_status status = unpack(host, r, place, dst);
         return status == TESS_E_FORMAT ? damaged(r, place) : status;
     }
@@ -242,8 +241,8 @@ static tess_status load(const tess_host *host, tess_h5_reader *r, const tess_h5_
     }
     const uint64_t row_bytes = c->chunk_bytes / (uint64_t)r->data.chunk[0];
     const uint64_t skip = (uint64_t)low * row_bytes;
-    return tess_file_read_at(r->file.fd, r->path, dst + skip,
-                             (size_t)((uint64_t)(high - low) * row_bytes), place->offset + skip);
+    return tess_infile_read(&r->file, dst + skip, (size_t)((uint64_t)(high - low) * row_bytes),
+                            place->offset + skip);
 }
 
 static void fill_items(const tess_h5_dataset *d, uint8_t *dst, int64_t n)

@@ -2,7 +2,7 @@
 #ifndef TESS_IO_HDF5_FORMAT_H
 #define TESS_IO_HDF5_FORMAT_H
 
-#include "io/format_file.h"
+#include "base/infile.h"
 #include "io/hdf5/h5_wire.h"
 #include "tessera/sys/format.h"
 

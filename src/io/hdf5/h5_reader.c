@@ -1,10 +1,9 @@
-// Opening and reading one data set. Data that lie in one piece as they are delivered are mapped;
-// chunks are unpacked by h5_chunks.c; what neither can is read by HDF5 in the helper.
+// Opening and reading one data set. Data that lie in one piece as they are delivered are left to the
+// runtime; chunks are unpacked by h5_chunks.c; what neither can is read by HDF5 in the helper.
 
 #include "io/hdf5/h5_reader.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -67,25 +66,9 @@ static void release_reader(const tess_host *host, tess_h5_reader *r)
     tess_h5_session_close(host, r);
     drop_shared(&r->shared);
     tess_h5_chunks_end(host, &r->chunks);
-    tess_filemap_close(&r->map);
     tess_h5_file_close(&r->file);
     pthread_mutex_destroy(&r->lock);
     host->release(host->user, r, r->own_bytes);
-}
-
-// Maps the data if they lie in one piece as they are delivered. Not being able to is no error.
-static void map_data(tess_h5_reader *r, uint64_t n_byte, tess_format_reader *out)
-{
-    const uint64_t unit = r->data.dtype == TESS_BYTES ? 1 : (uint64_t)r->data.item_bytes;
-    if (r->data.storage != TESS_H5_IN_ONE_PIECE || r->data.swap_bytes != 1 || n_byte == 0 ||
-        r->data.offset % unit != 0) {
-        return;
-    }
-    if (tess_filemap_open(&r->file, r->data.offset, n_byte, &r->map) == TESS_OK) {
-        out->mapped = r->map.data;
-    } else {
-        tess_error_clear();
-    }
 }
 
 static tess_status open_reader(const tess_host *host, tess_h5_reader *r, const char *dataset,
@@ -112,7 +95,9 @@ static tess_status open_reader(const tess_host *host, tess_h5_reader *r, const c
     out->rank = r->data.rank;
     memcpy(out->shape, r->data.shape, sizeof out->shape);
     snprintf(out->dataset, sizeof out->dataset, "%.255s", r->name);
-    map_data(r, n_byte, out);
+    if (r->data.storage == TESS_H5_IN_ONE_PIECE && r->data.swap_bytes == 1) {
+        out->direct_offset = r->data.offset;
+    }
     return TESS_OK;
 }
 
@@ -237,8 +222,8 @@ static tess_status read_items(const tess_host *host, tess_h5_reader *r, int64_t 
     const uint64_t n_byte = (uint64_t)count * r->row_bytes;
     switch (r->data.storage) {
     case TESS_H5_IN_ONE_PIECE:
-        TESS_TRY(tess_file_read_at(r->file.fd, r->path, dst, (size_t)n_byte,
-                                   r->data.offset + (uint64_t)first * r->row_bytes));
+        TESS_TRY(tess_infile_read(&r->file, dst, (size_t)n_byte,
+                                  r->data.offset + (uint64_t)first * r->row_bytes));
         break;
     case TESS_H5_IN_CHUNKS:
         TESS_TRY(tess_h5_chunks_read(host, r, first, count, dst));

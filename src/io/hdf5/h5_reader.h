@@ -43,7 +43,6 @@ typedef struct tess_h5_reader {
     uint64_t session;     // see h5_session.c
     pthread_mutex_t lock; // reading changes what is below
     tess_infile file;
-    tess_filemap map;
     tess_h5_dataset data;
     uint64_t row_bytes; // of one item of the first axis
     int64_t n_row;

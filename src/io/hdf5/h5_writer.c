@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // A chunk has to stay below 4 GiB, and is packed in memory.
-enum { MAX_CHUNK_BYTES = 1 << 30, QUESTION_BYTES = 1024 };
+enum { MAX_CHUNK_BYTES = 1 << 30, QUESTION_BYTES = 1024, PIECE_BYTES = 1 << 20 };
 
 // A file being written: a call that lasts over many questions.
 typedef struct writer {
@@ -207,6 +207,26 @@ static tess_status put_chunks(writer *w, const tess_h5_array *array, const uint8
     return status;
 }
 
+// An array that is not in memory, piece by piece.
+static tess_status copy_input(writer *w, const tess_format_writer_input *input, uint64_t offset)
+{
+    const tess_host *host = w->call.host;
+    void *piece = host->alloc(host->user, PIECE_BYTES);
+    tess_status status = piece != NULL ? TESS_OK : TESS_E_MEMORY;
+    for (uint64_t at = 0; at < input->data_bytes && status == TESS_OK; at += PIECE_BYTES) {
+        const uint64_t left = input->data_bytes - at;
+        const uint64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+        status = input->read(input->self, at, n, piece);
+        if (status == TESS_OK) {
+            status = tess_file_write_at(w->fd, w->call.path, piece, (size_t)n, offset + at);
+        }
+    }
+    if (piece != NULL) {
+        host->release(host->user, piece, PIECE_BYTES);
+    }
+    return status;
+}
+
 // The whole array is one chunk where HDF5 allows it, else as many whole rows as it does.
 static tess_status put_input(writer *w, const tess_format_writer_input *input)
 {
@@ -226,7 +246,9 @@ static tess_status put_input(writer *w, const tess_format_writer_input *input)
     if (array.chunk_rows > 0) {
         return put_chunks(w, &array, input->data, row_bytes);
     }
-    return tess_file_write_at(w->fd, w->call.path, input->data, (size_t)input->data_bytes, offset);
+    return input->data ? tess_file_write_at(w->fd, w->call.path, input->data,
+                                            (size_t)input->data_bytes, offset)
+                       : copy_input(w, input, offset);
 }
 
 static tess_status check_types(const char *path, const tess_format_writer_input *inputs,

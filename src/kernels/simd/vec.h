@@ -30,6 +30,7 @@
 //
 // A set may also have v_scale_T(x, k) = x * 2^k for whole k (V_HAS_SCALE); math.h has it otherwise.
 // One with V_HAS_FRACTION has v_fraction_T(x) = x - the whole number nearest to x.
+// One with V_NAN_STICKS gives NaN for v_at_most_T where either of the two is.
 // One with V_HAS_LANES multiplies by an item of a vector at no cost, and its vectors are 16 bytes:
 // v_fma_lane_T(x, lane, b, c) = x[lane] * b + c, lane a constant.
 #ifndef TESS_KERNELS_SIMD_VEC_H

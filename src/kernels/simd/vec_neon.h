@@ -6,6 +6,7 @@
 #include <arm_neon.h>
 
 #define V_HAS_AT_MOST 1
+#define V_NAN_STICKS 1
 #define V_HAS_LANES 1
 #define V_REGISTERS 32
 

@@ -9,7 +9,7 @@
 #define SCHEMA "schema"
 #define SCHEMA_TEXT "tessera.result/1"
 
-// Data start at multiples of this, so that they can be mapped.
+// Data start at multiples of this, as everything that maps or streams files likes it.
 enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512, DEFLATE_LEVEL = 4, NAME_CHARS = 256 };
 
 // A text attribute of variable length.

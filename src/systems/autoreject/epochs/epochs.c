@@ -146,6 +146,7 @@ void tess_autoreject_epochs_close(tess_autoreject_epochs *epochs)
     if (epochs->reader.close) {
         epochs->reader.close(epochs->ctx, epochs->reader.impl);
     }
+    tess_ar_epochs_close_inputs(epochs);
     while (epochs->blocks) {
         tess_ar_block *block = epochs->blocks;
         epochs->blocks = block->previous;

@@ -2,6 +2,7 @@
 #ifndef TESS_AUTOREJECT_EPOCHS_H
 #define TESS_AUTOREJECT_EPOCHS_H
 
+#include "base/infile.h"
 #include "runtime/context.h"
 #include "tessera/autoreject/epochs.h"
 
@@ -27,6 +28,7 @@ struct tess_autoreject_epochs {
     tess_array array;             // of from_array(); data NULL for files
     const double *calibration;    // [n_chan] of the array; NULL: 1
     struct tess_ar_block *blocks; // memory that info and sensors point into
+    struct tess_ar_input *inputs; // files that samples come from
     void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     const char *const *left_out; // [n_left_out] channels of the file that could not be taken along
     int64_t n_left_out;
@@ -37,6 +39,16 @@ void *tess_ar_epochs_alloc(tess_autoreject_epochs *epochs, size_t bytes);
 // n items of so many bytes, the product checked; zeroed as well.
 void *tess_ar_epochs_items(tess_autoreject_epochs *epochs, int64_t n, size_t item_bytes);
 char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text);
+
+// inputs.c: opens a file that lives with the epochs; or looks after one that does.
+TESS_MUST_CHECK tess_status tess_ar_epochs_open_input(tess_autoreject_epochs *epochs,
+                                                      const char *path, const tess_infile **file);
+TESS_MUST_CHECK tess_status tess_ar_epochs_watch(tess_autoreject_epochs *epochs,
+                                                 const tess_infile *file);
+// TESS_E_CHANGED if one of them is not any more what it was when it was opened. Every read looks,
+// too: this is for what was computed since.
+TESS_MUST_CHECK tess_status tess_ar_epochs_check(const tess_autoreject_epochs *epochs);
+void tess_ar_epochs_close_inputs(tess_autoreject_epochs *epochs);
 
 // Empty epochs for a reader to fill: info, sensors, reader.
 TESS_MUST_CHECK tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out);

@@ -1,6 +1,5 @@
 #include "systems/autoreject/files/brainvision.h"
 
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/samples.h"
@@ -61,9 +60,9 @@ static tess_status check_supported(const char *path, const tess_bv_header *heade
 static tess_status open_samples(tess_autoreject_epochs *epochs, const char *path,
                                 const tess_bv_header *header, int32_t dtype, tess_ar_samples *s)
 {
-    uint64_t bytes = 0;
     TESS_TRY(tess_ar_samples_find(epochs, path, header->data_file, ".eeg", &s->path));
-    TESS_TRY(tess_file_open_read(s->path, &s->fd, &bytes, NULL));
+    TESS_TRY(tess_ar_epochs_open_input(epochs, s->path, &s->file));
+    const uint64_t bytes = s->file->bytes;
     const uint64_t row = (uint64_t)header->n_channel * tess_dtype_bytes((tess_dtype)dtype);
     s->dtype = dtype;
     s->is_interleaved = strcasecmp(header->orientation, "MULTIPLEXED") == 0;
@@ -153,7 +152,6 @@ static tess_status read_recording(tess_context *ctx, tess_autoreject_epochs *epo
         tess_ar_epochs_note(epochs, "the header names no file of markers");
     }
     continuous->read = tess_ar_samples_read;
-    continuous->close = tess_ar_samples_close;
     continuous->impl = s;
     epochs->info.format = "brainvision";
     epochs->info.stored_dtype = dtype;
@@ -187,16 +185,12 @@ static tess_status open_brainvision(tess_context *ctx, const char *path,
     if (!samples) {
         return TESS_E_MEMORY;
     }
-    samples->fd = -1;
     TESS_TRY(tess_ar_text_open(ctx, path, &text));
     tess_status status = check_is_header(&text);
     if (status == TESS_OK) {
         status = read_recording(ctx, epochs, &text, config, samples, continuous);
     }
     tess_ar_text_close(&text);
-    if (status != TESS_OK) {
-        tess_ar_samples_close(ctx, samples);
-    }
     return status;
 }
 

@@ -1,6 +1,5 @@
 #include "systems/autoreject/files/edf.h"
 
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/text/text_input.h"
@@ -10,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 19 };
 
@@ -80,7 +78,7 @@ static tess_status take_large_record(tess_edf *edf, const stretch *wanted, int64
         for (int64_t from = wanted->first > begin ? wanted->first - begin : 0; from < to;
              from += step) {
             const int64_t n = to - from < step ? to - from : step;
-            TESS_TRY(tess_file_read_at(edf->fd, edf->path, edf->buffer,
+            TESS_TRY(tess_infile_read(edf->file, edf->buffer,
                                        (size_t)(n * edf->sample_bytes),
                                        at + (uint64_t)(from * edf->sample_bytes)));
             convert(edf, scale, edf->buffer, n,
@@ -104,7 +102,7 @@ static tess_status read_samples(tess_context *ctx, void *impl, int64_t first, in
             continue;
         }
         const int64_t n = end - k < step ? end - k : step;
-        TESS_TRY(tess_file_read_at(edf->fd, edf->path, edf->buffer,
+        TESS_TRY(tess_infile_read(edf->file, edf->buffer,
                                    (size_t)((uint64_t)n * edf->record_bytes),
                                    (uint64_t)edf->header_bytes + (uint64_t)k * edf->record_bytes));
         for (int64_t i = 0; i < n; i++) {
@@ -113,16 +111,6 @@ static tess_status read_samples(tess_context *ctx, void *impl, int64_t first, in
         k += n;
     }
     return TESS_OK;
-}
-
-static void close_file(tess_context *ctx, void *impl)
-{
-    (void)ctx;
-    tess_edf *edf = impl;
-    if (edf->fd >= 0) {
-        close(edf->fd);
-        edf->fd = -1;
-    }
 }
 
 // Volts: the micro sign comes in latin-1, UTF-8, as the Greek letter and in Shift JIS.
@@ -315,7 +303,6 @@ static tess_status read_recording(tess_context *ctx, tess_edf *edf,
     continuous->sampling_hz = (double)edf->n_time / edf->record_s;
     continuous->n_sample = edf->n_record * edf->n_time;
     continuous->read = read_samples;
-    continuous->close = close_file;
     continuous->impl = edf;
     edf->epochs->info.format = edf->is_bdf ? "bdf" : "edf";
     edf->epochs->info.stored_dtype = edf->is_bdf ? TESS_I32 : TESS_I16;
@@ -329,17 +316,13 @@ static tess_status open_edf(tess_context *ctx, const char *path,
 {
     *is_continuous = true;
     tess_edf *edf = tess_ar_epochs_alloc(epochs, sizeof *edf);
-    const char *kept = tess_ar_epochs_text(epochs, path);
-    if (!edf || !kept) {
+    if (!edf) {
         return TESS_E_MEMORY;
     }
-    *edf = (tess_edf){.epochs = epochs, .fd = -1, .path = kept};
-    TESS_TRY(tess_file_open_read(path, &edf->fd, &edf->file_bytes, NULL));
-    const tess_status status = read_recording(ctx, edf, config, continuous);
-    if (status != TESS_OK) {
-        close_file(ctx, edf);
-    }
-    return status;
+    edf->epochs = epochs;
+    TESS_TRY(tess_ar_epochs_open_input(epochs, path, &edf->file));
+    edf->path = edf->file->path;
+    return read_recording(ctx, edf, config, continuous);
 }
 
 const tess_ar_file_format tess_ar_edf = {"edf", probe, open_edf};

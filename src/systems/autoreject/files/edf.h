@@ -30,9 +30,8 @@ typedef struct tess_edf_scale {
 
 typedef struct tess_edf {
     tess_autoreject_epochs *epochs;
-    int fd;
+    const tess_infile *file; // lives with the epochs
     const char *path;
-    uint64_t file_bytes;
     bool is_bdf;
     bool is_discontinuous; // EDF+D, BDF+D
     int64_t header_bytes;
@@ -49,7 +48,7 @@ typedef struct tess_edf {
     size_t buffer_bytes;
 } tess_edf;
 
-// edf_header.c: everything down to signals; the file stays open in fd.
+// edf_header.c: everything down to signals.
 TESS_MUST_CHECK tess_status tess_edf_read_header(tess_context *ctx, tess_edf *edf);
 // edf_annotations.c: annotations, and where records do not follow each other in time.
 TESS_MUST_CHECK tess_status tess_edf_read_annotations(tess_context *ctx, tess_edf *edf,

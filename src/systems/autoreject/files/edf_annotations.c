@@ -1,6 +1,5 @@
 // Time-stamped lists: "+onset<21>duration<20>text<20>text<20><0>", several in a record. The first
 // of a record tells when it begins and has no text.
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/edf.h"
@@ -80,7 +79,7 @@ static tess_status read_signal(tal_reader *r, const tess_edf_signal *signal)
     const size_t n = (size_t)(signal->n_sample * edf->sample_bytes);
     const uint64_t at =
         (uint64_t)edf->header_bytes + (uint64_t)r->record * edf->record_bytes + signal->offset;
-    TESS_TRY(tess_file_read_at(edf->fd, edf->path, r->bytes, n, at));
+    TESS_TRY(tess_infile_read(edf->file, r->bytes, n, at));
     for (size_t begin = 0; begin < n;) {
         const uint8_t *zero = memchr(r->bytes + begin, 0, n - begin);
         const size_t end = zero ? (size_t)(zero - r->bytes) : n;

@@ -1,5 +1,4 @@
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/edf.h"
 #include "systems/autoreject/text/text_input.h"
@@ -69,12 +68,12 @@ static tess_status field_integer(const tess_edf *edf, const uint8_t *bytes, size
 static tess_status read_fixed(tess_edf *edf)
 {
     uint8_t head[TESS_EDF_FIXED_BYTES];
-    if (edf->file_bytes < sizeof head) {
+    if (edf->file->bytes < sizeof head) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: %" PRIu64 " bytes; a header alone takes %zu: copy the file again", edf->path,
-                  edf->file_bytes, sizeof head);
+                  edf->file->bytes, sizeof head);
     }
-    TESS_TRY(tess_file_read_at(edf->fd, edf->path, head, sizeof head, 0));
+    TESS_TRY(tess_infile_read(edf->file, head, sizeof head, 0));
     edf->is_bdf = head[0] == 0xff;
     edf->sample_bytes = edf->is_bdf ? 3 : 2;
     edf->is_discontinuous =
@@ -90,11 +89,11 @@ static tess_status read_fixed(tess_edf *edf)
         TESS_FAIL(TESS_E_FORMAT, "%s: byte 244: records of %g s", edf->path, edf->record_s);
     }
     const int64_t needed = TESS_EDF_FIXED_BYTES + edf->n_signal * TESS_EDF_SIGNAL_BYTES;
-    if (edf->header_bytes < needed || (uint64_t)edf->header_bytes > edf->file_bytes) {
+    if (edf->header_bytes < needed || (uint64_t)edf->header_bytes > edf->file->bytes) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: byte 184: a header of %" PRId64 " bytes is announced; %" PRId64
                   " signals take %" PRId64 " and the file has %" PRIu64 ": copy the file again",
-                  edf->path, edf->header_bytes, edf->n_signal, needed, edf->file_bytes);
+                  edf->path, edf->header_bytes, edf->n_signal, needed, edf->file->bytes);
     }
     return TESS_OK;
 }
@@ -142,7 +141,7 @@ static tess_status read_signals(tess_context *ctx, tess_edf *edf)
     uint8_t *header = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "the header");
     edf->signals = tess_ar_epochs_alloc(edf->epochs, (size_t)edf->n_signal * sizeof *edf->signals);
     tess_status status = header && edf->signals
-                             ? tess_file_read_at(edf->fd, edf->path, header, bytes, 0)
+                             ? tess_infile_read(edf->file, header, bytes, 0)
                              : TESS_E_MEMORY;
     // At most 9999 signals of 1e8 samples: no overflow.
     for (int64_t s = 0; s < edf->n_signal && status == TESS_OK; s++) {
@@ -158,7 +157,7 @@ static tess_status read_signals(tess_context *ctx, tess_edf *edf)
 // (-1), as many as the file holds.
 static tess_status count_records(tess_edf *edf)
 {
-    const uint64_t bytes = edf->file_bytes - (uint64_t)edf->header_bytes;
+    const uint64_t bytes = edf->file->bytes - (uint64_t)edf->header_bytes;
     const uint64_t there = edf->record_bytes > 0 ? bytes / edf->record_bytes : 0;
     if (edf->record_bytes == 0) {
         TESS_FAIL(TESS_E_FORMAT, "%s: no signal has samples", edf->path);
@@ -173,7 +172,7 @@ static tess_status count_records(tess_edf *edf)
                   "%s: the file ends at byte %" PRIu64 " after %" PRIu64 " of %" PRId64
                   " records: copy it again; to use what is there, write -1 and six blanks over "
                   "bytes 236 to 243",
-                  edf->path, edf->file_bytes, there, edf->n_record);
+                  edf->path, edf->file->bytes, there, edf->n_record);
     } else if ((uint64_t)edf->n_record < there) {
         tess_ar_epochs_note(edf->epochs,
                             "the header speaks of %" PRId64 " records, the file holds %" PRIu64

@@ -1,14 +1,12 @@
 #include "systems/autoreject/files/eeglab.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/text/text_input.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const field_names[] = {
 #define FIELD_NAME(enumerator, name) [TESS_EEGLAB_##enumerator] = name,
@@ -121,7 +119,8 @@ static tess_status open_fdt(tess_eeglab *set, uint64_t *bytes)
                   set->path, name);
     }
     TESS_TRY(tess_ar_samples_find(set->epochs, set->path, name, ".fdt", &s->path));
-    TESS_TRY(tess_file_open_read(s->path, &s->fd, bytes, NULL));
+    TESS_TRY(tess_ar_epochs_open_input(set->epochs, s->path, &s->file));
+    *bytes = s->file->bytes;
     s->dtype = TESS_F32;
     return TESS_OK;
 }
@@ -145,7 +144,7 @@ static tess_status find_inside(tess_eeglab *set, uint64_t *bytes)
     if (place.memory) {
         s->memory = place.memory + place.begin;
     } else {
-        s->fd = set->fd;
+        s->file = set->mat.file;
         s->offset = place.begin;
     }
     return TESS_OK;
@@ -174,15 +173,8 @@ static tess_status open_samples(tess_eeglab *set)
 static void close_set(tess_context *ctx, void *impl)
 {
     tess_eeglab *set = impl;
-    if (set->samples.fd == set->fd) {
-        set->samples.fd = -1;
-    }
-    tess_ar_samples_close(ctx, &set->samples);
+    (void)ctx;
     tess_mat_close(&set->mat);
-    if (set->fd >= 0) {
-        close(set->fd);
-        set->fd = -1;
-    }
 }
 
 static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
@@ -190,7 +182,9 @@ static tess_status read_recording(tess_context *ctx, tess_eeglab *set,
 {
     tess_autoreject_epochs *epochs = set->epochs;
     tess_autoreject_sensors sensors;
-    TESS_TRY(tess_mat_open(ctx, set->fd, set->path, set->file_bytes, &set->mat));
+    const tess_infile *file = NULL;
+    TESS_TRY(tess_ar_epochs_open_input(epochs, set->path, &file));
+    TESS_TRY(tess_mat_open(ctx, file, &set->mat));
     TESS_TRY(find_fields(set));
     TESS_TRY(read_sizes(set));
     TESS_TRY(open_samples(set));
@@ -233,10 +227,7 @@ static tess_status open_eeglab(tess_context *ctx, const char *path,
     }
     set->epochs = epochs;
     set->path = kept;
-    set->fd = -1;
-    set->samples.fd = -1;
     set->mat.ctx = ctx;
-    TESS_TRY(tess_file_open_read(path, &set->fd, &set->file_bytes, NULL));
     const tess_status status = read_recording(ctx, set, continuous, is_continuous);
     if (status != TESS_OK) {
         close_set(ctx, set);

@@ -29,9 +29,7 @@ typedef struct tess_eeglab {
     tess_ar_samples samples; // first: what the readers are given
     tess_autoreject_epochs *epochs;
     tess_mat mat;
-    int fd; // of the .set
-    const char *path;
-    uint64_t file_bytes;
+    const char *path; // of the .set
     tess_mat_array fields[TESS_EEGLAB_N_FIELD];
     int64_t n_channel, n_time, n_trial;
     double sampling_hz, xmin;

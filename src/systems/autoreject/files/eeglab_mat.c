@@ -1,7 +1,6 @@
 #include "systems/autoreject/files/eeglab_mat.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "runtime/unpack.h"
 
@@ -48,13 +47,13 @@ static tess_status fetch(tess_mat *mat, const uint8_t *memory, uint64_t at, size
         return TESS_OK;
     }
     if (bytes > sizeof mat->cache / 2) {
-        return tess_file_read_at(mat->fd, mat->path, dst, bytes, at);
+        return tess_infile_read(mat->file, dst, bytes, at);
     }
     if (at < mat->cached_at || at + bytes > mat->cached_at + mat->cached_bytes) {
-        const uint64_t left = mat->file_bytes - at;
+        const uint64_t left = mat->file->bytes - at;
         mat->cached_bytes = 0;
         const size_t n = left < sizeof mat->cache ? (size_t)left : sizeof mat->cache;
-        TESS_TRY(tess_file_read_at(mat->fd, mat->path, mat->cache, n, at));
+        TESS_TRY(tess_infile_read(mat->file, mat->cache, n, at));
         mat->cached_at = at;
         mat->cached_bytes = n;
     }
@@ -85,19 +84,19 @@ static tess_status read_element(tess_mat *mat, const uint8_t *memory, uint64_t a
     return TESS_OK;
 }
 
-tess_status tess_mat_open(tess_context *ctx, int fd, const char *path, uint64_t file_bytes,
-                          tess_mat *out)
+tess_status tess_mat_open(tess_context *ctx, const tess_infile *file, tess_mat *out)
 {
     static const char way_out[] = "open it in EEGLAB and save it with File > Preferences > 'MATLAB "
                                   "v6 format', or read it with MNE-Python (read_epochs_eeglab or "
                                   "read_raw_eeglab) and give the result to tessera.autoreject";
     uint8_t head[HEADER_BYTES];
-    *out = (tess_mat){.ctx = ctx, .fd = fd, .path = path, .file_bytes = file_bytes};
-    if (file_bytes < sizeof head) {
+    const char *path = file->path;
+    *out = (tess_mat){.ctx = ctx, .file = file, .path = path};
+    if (file->bytes < sizeof head) {
         TESS_FAIL(TESS_E_TRUNCATED, "%s: %" PRIu64 " bytes; a MAT file has a header of %zu", path,
-                  file_bytes, sizeof head);
+                  file->bytes, sizeof head);
     }
-    TESS_TRY(tess_file_read_at(fd, path, head, sizeof head, 0));
+    TESS_TRY(tess_infile_read(file, head, sizeof head, 0));
     if (memcmp(head, "MATLAB 7.3 MAT-file", 19) == 0 || memcmp(head, "\x89HDF", 4) == 0) {
         TESS_FAIL(TESS_E_UNSUPPORTED, "%s: a MAT file of version 7.3 (HDF5), which is not read: %s",
                   path, way_out);
@@ -169,7 +168,7 @@ static tess_status unpack_data(tess_mat *mat, tess_unpacker *unpacker, const ele
 static tess_status unpack(tess_mat *mat, const element *packed, tess_mat_place *place)
 {
     tess_unpacker *unpacker = NULL;
-    TESS_TRY(tess_unpacker_open(&mat->ctx->heap, mat->fd, mat->path, packed->data, packed->bytes,
+    TESS_TRY(tess_unpacker_open(&mat->ctx->heap, mat->file, packed->data, packed->bytes,
                                 &unpacker));
     const tess_status status = unpack_data(mat, unpacker, packed, place);
     tess_unpacker_close(unpacker);
@@ -236,12 +235,12 @@ tess_status tess_mat_next_variable(tess_mat *mat, int64_t *offset, tess_mat_arra
     element e;
     *out = (tess_mat_array){0};
     const uint64_t at = *offset > 0 ? (uint64_t)*offset : HEADER_BYTES;
-    if (at >= mat->file_bytes) {
+    if (at >= mat->file->bytes) {
         *offset = -1;
         return TESS_OK;
     }
-    TESS_TRY(read_element(mat, NULL, at, mat->file_bytes, &e));
-    tess_mat_place place = {NULL, at, mat->file_bytes};
+    TESS_TRY(read_element(mat, NULL, at, mat->file->bytes, &e));
+    tess_mat_place place = {NULL, at, mat->file->bytes};
     if (e.type == MI_COMPRESSED) {
         TESS_TRY(unpack(mat, &e, &place));
     } else if (e.type != MI_MATRIX) {

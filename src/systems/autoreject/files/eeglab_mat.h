@@ -5,6 +5,7 @@
 #ifndef TESS_AUTOREJECT_EEGLAB_MAT_H
 #define TESS_AUTOREJECT_EEGLAB_MAT_H
 
+#include "base/infile.h"
 #include "runtime/context.h"
 
 #include <stdbool.h>
@@ -30,9 +31,8 @@ typedef struct tess_mat_block tess_mat_block;
 
 typedef struct tess_mat {
     tess_context *ctx;
-    int fd;
+    const tess_infile *file;
     const char *path;
-    uint64_t file_bytes;
     tess_mat_block *blocks; // unpacked variables
     uint64_t unpacked_bytes;
     uint64_t cached_at; // a window of the file, for the many small reads
@@ -50,9 +50,9 @@ typedef struct tess_mat_array {
     char name[TESS_MAT_NAME_BYTES];
 } tess_mat_array;
 
-// Checks signature, version and byte order. fd and path are borrowed.
-TESS_MUST_CHECK tess_status tess_mat_open(tess_context *ctx, int fd, const char *path,
-                                          uint64_t file_bytes, tess_mat *out);
+// Checks signature, version and byte order. The file is borrowed.
+TESS_MUST_CHECK tess_status tess_mat_open(tess_context *ctx, const tess_infile *file,
+                                          tess_mat *out);
 void tess_mat_close(tess_mat *mat);
 
 // The variables of the file in turn: *offset starts at 0 and is -1 behind the last.

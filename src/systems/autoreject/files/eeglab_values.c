@@ -1,5 +1,4 @@
 // Numbers and texts of MAT files.
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/eeglab_mat.h"
 #include "systems/autoreject/files/samples.h"
@@ -33,7 +32,7 @@ static tess_status first_items(tess_mat *mat, const tess_mat_array *array, doubl
     if (data.memory) {
         memcpy(raw, data.memory + data.begin, bytes);
     } else {
-        TESS_TRY(tess_file_read_at(mat->fd, mat->path, raw, bytes, data.begin));
+        TESS_TRY(tess_infile_read(mat->file, raw, bytes, data.begin));
     }
     tess_ar_convert(dtype, raw, 1, *n, 1, items);
     return TESS_OK;

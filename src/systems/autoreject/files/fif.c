@@ -43,7 +43,7 @@ static tess_status open_fif(tess_context *ctx, const char *path,
     if (*is_continuous) {
         return tess_ar_fif_open_raw(ctx, &file, epochs, continuous);
     }
-    const unsigned long long end = (unsigned long long)file.bytes;
+    const unsigned long long end = (unsigned long long)file.in.bytes;
     tess_ar_fif_file_close(&file);
     TESS_FAIL(TESS_E_FORMAT,
               "%s: a FIF file that ends at byte %llu without block 373 (epochs) or block 102 (raw "

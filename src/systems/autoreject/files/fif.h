@@ -126,9 +126,8 @@ typedef struct tess_ar_fif_block {
 
 typedef struct tess_ar_fif_file {
     tess_context *ctx;
-    int fd;     // -1: not open
-    char *path; // for messages and neighbours
-    uint64_t bytes;
+    tess_infile in; // .fif.gz: the unpacked one
+    char *path;     // for messages and neighbours
     tess_ar_fif_tag *tags;
     int64_t n_tag;
     int64_t tag_capacity;

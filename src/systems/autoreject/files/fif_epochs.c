@@ -1,6 +1,5 @@
 // FIF files that hold epochs: one or several parts, read piece by piece.
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/fif.h"
 #include "systems/autoreject/text/json_list.h"
@@ -72,7 +71,7 @@ static tess_status read_epoch(const fif_epochs *all, const part *p, int64_t epoc
             n++;
         }
         const uint64_t row = (uint64_t)((epoch - p->first) * all->n_chan + channels[i]);
-        TESS_TRY(tess_file_read_at(p->file.fd, p->file.path, buffer,
+        TESS_TRY(tess_infile_read(&p->file.in, buffer,
                                    (size_t)((uint64_t)n * row_bytes), p->at + row * row_bytes));
         for (int64_t k = 0; k < n; k++, dst += all->n_time) {
             convert(buffer + (uint64_t)k * row_bytes, p->item_bytes, all->n_time,
@@ -304,6 +303,7 @@ static tess_status read_parts(tess_context *ctx, fif_epochs *all, tess_autorejec
 {
     for (;;) {
         char *next = NULL;
+        TESS_TRY(tess_ar_epochs_watch(epochs, &all->parts[all->n_part - 1].file.in));
         TESS_TRY(read_part(all, epochs, &texts[all->n_part - 1]));
         TESS_TRY(tess_ar_fif_next_path(&all->parts[all->n_part - 1].file, &next));
         if (!next) {

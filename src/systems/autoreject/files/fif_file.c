@@ -78,13 +78,13 @@ static tess_status read_header(const walk *w, tess_ar_fif_tag *tag, int32_t *nex
 {
     const tess_ar_fif_file *file = w->file;
     uint8_t header[TESS_AR_FIF_HEADER_BYTES];
-    if (w->at > file->bytes || file->bytes - w->at < sizeof header) {
+    if (w->at > file->in.bytes || file->in.bytes - w->at < sizeof header) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: byte %llu: expected the 16 bytes of a tag, but the file ends at byte %llu%s",
-                  file->path, (unsigned long long)w->at, (unsigned long long)file->bytes,
+                  file->path, (unsigned long long)w->at, (unsigned long long)file->in.bytes,
                   w->depth > 0 ? " inside a block; copy it again" : "");
     }
-    TESS_TRY(tess_file_read_at(file->fd, file->path, header, sizeof header, w->at));
+    TESS_TRY(tess_infile_read(&file->in, header, sizeof header, w->at));
     *tag = (tess_ar_fif_tag){.kind = (int32_t)tess_ar_be32(header),
                              .type = (int32_t)tess_ar_be32(header + 4),
                              .bytes = (int32_t)tess_ar_be32(header + 8),
@@ -99,11 +99,11 @@ static tess_status read_header(const walk *w, tess_ar_fif_tag *tag, int32_t *nex
         TESS_FAIL(TESS_E_FORMAT, "%s: byte %llu: %s has a negative size (%d)", file->path,
                   (unsigned long long)w->at, tess_ar_fif_words(tag->kind, words), (int)tag->bytes);
     }
-    if ((uint64_t)tag->bytes > file->bytes - tag->at) {
+    if ((uint64_t)tag->bytes > file->in.bytes - tag->at) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: byte %llu: %s has %d bytes, but the file ends at byte %llu; copy it again",
                   file->path, (unsigned long long)w->at, tess_ar_fif_words(tag->kind, words),
-                  (int)tag->bytes, (unsigned long long)file->bytes);
+                  (int)tag->bytes, (unsigned long long)file->in.bytes);
     }
     return TESS_OK;
 }
@@ -150,11 +150,11 @@ static tess_status go_on(walk *w, const tess_ar_fif_tag *tag, int32_t next, bool
                   (unsigned long long)w->at, (int)next);
     }
     w->at = next > 0 ? (uint64_t)next : tag->at + (uint64_t)tag->bytes;
-    if (++w->n_header > file->bytes / TESS_AR_FIF_HEADER_BYTES) {
+    if (++w->n_header > file->in.bytes / TESS_AR_FIF_HEADER_BYTES) {
         TESS_FAIL(TESS_E_FORMAT, "%s: byte %llu: tags lead back to tags before them", file->path,
                   (unsigned long long)w->at);
     }
-    if (!*is_last && w->depth == 0 && w->at == file->bytes) {
+    if (!*is_last && w->depth == 0 && w->at == file->in.bytes) {
         *is_last = true; // files without the closing tag are whole as well
     }
     return TESS_OK;
@@ -167,11 +167,11 @@ static tess_status walk_tags(tess_ar_fif_file *file)
     for (bool is_last = false; !is_last;) {
         tess_ar_fif_tag tag;
         int32_t next = 0;
-        if (w.n_header == 0 && file->bytes < TESS_AR_FIF_HEADER_BYTES) {
+        if (w.n_header == 0 && file->in.bytes < TESS_AR_FIF_HEADER_BYTES) {
             TESS_FAIL(TESS_E_TRUNCATED,
                       "%s: byte 0: expected tag 100 (file id), but the file has "
                       "%llu bytes",
-                      file->path, (unsigned long long)file->bytes);
+                      file->path, (unsigned long long)file->in.bytes);
         }
         TESS_TRY(read_header(&w, &tag, &next));
         if (tag.kind == TESS_AR_FIF_BLOCK_START) {
@@ -230,7 +230,6 @@ static tess_status unpack_into(tess_ar_fif_file *file, tess_unpacker *unpacker, 
         }
     }
     tess_heap_free(&file->ctx->heap, piece, UNPACK_BYTES, TESS_TAG_IO);
-    file->bytes = done;
     return status;
 }
 
@@ -239,28 +238,30 @@ static tess_status unpack(tess_ar_fif_file *file)
 {
     tess_unpacker *unpacker = NULL;
     int fd = -1;
-    TESS_TRY(tess_unpacker_open(&file->ctx->heap, file->fd, file->path, 0, file->bytes, &unpacker));
+    TESS_TRY(tess_unpacker_open(&file->ctx->heap, &file->in, 0, file->in.bytes, &unpacker));
     tess_status status = create_nameless(&fd);
     if (status == TESS_OK) {
         status = unpack_into(file, unpacker, fd);
     }
     tess_unpacker_close(unpacker);
-    close(file->fd);
-    file->fd = fd;
-    return status;
+    tess_infile_close(&file->in);
+    if (status != TESS_OK) {
+        file->in.fd = fd; // closed with the rest
+        return status;
+    }
+    return tess_infile_adopt(file->path, fd, &file->in);
 }
 
 static tess_status open_and_walk(tess_ar_fif_file *file, const char *path)
 {
-    int64_t mtime_ns;
     uint8_t magic[2] = {0};
     file->path = tess_heap_strdup(&file->ctx->heap, path, TESS_TAG_IO);
     if (!file->path) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_file_open_read(path, &file->fd, &file->bytes, &mtime_ns));
-    if (file->bytes >= sizeof magic) {
-        TESS_TRY(tess_file_read_at(file->fd, path, magic, sizeof magic, 0));
+    TESS_TRY(tess_infile_open(file->path, &file->in));
+    if (file->in.bytes >= sizeof magic) {
+        TESS_TRY(tess_infile_read(&file->in, magic, sizeof magic, 0));
     }
     if (magic[0] == 0x1f && magic[1] == 0x8b) {
         TESS_TRY(unpack(file));
@@ -270,7 +271,7 @@ static tess_status open_and_walk(tess_ar_fif_file *file, const char *path)
 
 tess_status tess_ar_fif_file_open(tess_context *ctx, const char *path, tess_ar_fif_file *out)
 {
-    *out = (tess_ar_fif_file){.ctx = ctx, .fd = -1};
+    *out = (tess_ar_fif_file){.ctx = ctx, .in.fd = -1};
     const tess_status status = open_and_walk(out, path);
     if (status != TESS_OK) {
         tess_ar_fif_file_close(out);
@@ -284,14 +285,12 @@ void tess_ar_fif_file_close(tess_ar_fif_file *file)
         return;
     }
     tess_heap *heap = &file->ctx->heap;
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
+    tess_infile_close(&file->in);
     if (file->path) {
         tess_heap_free(heap, file->path, strlen(file->path) + 1, TESS_TAG_IO);
     }
     tess_heap_free(heap, file->tags, (size_t)file->tag_capacity * sizeof *file->tags, TESS_TAG_IO);
     tess_heap_free(heap, file->blocks, (size_t)file->block_capacity * sizeof *file->blocks,
                    TESS_TAG_IO);
-    *file = (tess_ar_fif_file){.fd = -1};
+    *file = (tess_ar_fif_file){.in.fd = -1};
 }

@@ -1,5 +1,4 @@
 // The measurement info of a FIF file: channels, positions, projectors, what is marked bad.
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/fif.h"
 
@@ -90,7 +89,7 @@ static tess_status read_channel(input *in, const tess_ar_fif_tag *tag, int64_t c
 {
     uint8_t bytes[TESS_AR_FIF_CH_BYTES];
     TESS_TRY(tess_ar_fif_check(in->file, tag, TESS_AR_FIF_CH_STRUCT, sizeof bytes));
-    TESS_TRY(tess_file_read_at(in->file->fd, in->file->path, bytes, sizeof bytes, tag->at));
+    TESS_TRY(tess_infile_read(&in->file->in, bytes, sizeof bytes, tag->at));
     tess_autoreject_channel *channel = &in->channels[c];
     raw_channel *raw = &in->raw[c];
     raw->kind = (int32_t)tess_ar_be32(bytes + 8);
@@ -329,7 +328,7 @@ static tess_status read_points(const input *in, tess_autoreject_sensors *sensors
         uint8_t bytes[20];
         tag = tess_ar_fif_tag_in(in->file, block, TESS_AR_FIF_DIG_POINT, tag);
         TESS_TRY(tess_ar_fif_check(in->file, tag, TESS_AR_FIF_DIG_STRUCT, sizeof bytes));
-        TESS_TRY(tess_file_read_at(in->file->fd, in->file->path, bytes, sizeof bytes, tag->at));
+        TESS_TRY(tess_infile_read(&in->file->in, bytes, sizeof bytes, tag->at));
         points[i].kind = (int32_t)tess_ar_be32(bytes);
         points[i].ident = (int32_t)tess_ar_be32(bytes + 4);
         for (int k = 0; k < 3; k++) {
@@ -348,7 +347,7 @@ static tess_status read_transform(const input *in, int64_t block, tess_autorejec
     while ((tag = tess_ar_fif_tag_in(in->file, block, TESS_AR_FIF_COORD_TRANS, tag))) {
         uint8_t bytes[56];
         TESS_TRY(tess_ar_fif_check(in->file, tag, TESS_AR_FIF_TRANS_STRUCT, sizeof bytes));
-        TESS_TRY(tess_file_read_at(in->file->fd, in->file->path, bytes, sizeof bytes, tag->at));
+        TESS_TRY(tess_infile_read(&in->file->in, bytes, sizeof bytes, tag->at));
         if (tess_ar_be32(bytes) != FRAME_DEVICE || tess_ar_be32(bytes + 4) != FRAME_HEAD) {
             continue;
         }
@@ -399,7 +398,7 @@ tess_status tess_ar_fif_read_info(const tess_ar_fif_file *file, tess_autoreject_
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: ends at byte %llu without block 101 (measurement info); the file holds no "
                   "recording",
-                  file->path, (unsigned long long)file->bytes);
+                  file->path, (unsigned long long)file->in.bytes);
     }
     TESS_TRY(count_channels(&in));
     TESS_TRY(read_times(&in, out));

@@ -200,7 +200,7 @@ void tess_ar_fif_copy_tag(tess_ar_fif_out *out, const tess_ar_fif_file *file,
     for (int64_t done = 0; done < tag->bytes && out->status == TESS_OK;) {
         const size_t n =
             tag->bytes - done < (int64_t)sizeof piece ? (size_t)(tag->bytes - done) : sizeof piece;
-        note(out, tess_file_read_at(file->fd, file->path, piece, n, tag->at + (uint64_t)done));
+        note(out, tess_infile_read(&file->in, piece, n, tag->at + (uint64_t)done));
         tess_ar_fif_put(out, piece, n);
         done += (int64_t)n;
     }

@@ -1,6 +1,5 @@
 // FIF files that hold a continuous recording: buffers of interleaved samples, read where needed.
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/annotations.h"
 #include "systems/autoreject/files/fif.h"
@@ -131,7 +130,7 @@ static tess_status read_stretch(const fif_raw *raw, const stretch *s, const requ
         const int64_t now = n - k < at_once ? n - k : at_once;
         if (s->part >= 0) {
             const tess_ar_fif_file *file = &raw->parts[s->part];
-            TESS_TRY(tess_file_read_at(file->fd, file->path, r->buffer, (size_t)(now * stride),
+            TESS_TRY(tess_infile_read(&file->in, r->buffer, (size_t)(now * stride),
                                        s->at + (uint64_t)((from + k - s->first) * stride)));
         }
         for (int64_t i = 0; i < r->n_channel; i++) {
@@ -313,7 +312,7 @@ static tess_status open_next(tess_context *ctx, fif_raw *raw, bool *is_open)
     return status;
 }
 
-static tess_status read_parts(tess_context *ctx, fif_raw *raw)
+static tess_status read_parts(tess_context *ctx, fif_raw *raw, tess_autoreject_epochs *epochs)
 {
     for (bool is_open = true; is_open;) {
         const tess_ar_fif_file *file = &raw->parts[raw->n_part - 1];
@@ -330,6 +329,7 @@ static tess_status read_parts(tess_context *ctx, fif_raw *raw)
                       "%s: is no part of %s: expected block 102 (raw data) with %lld channels",
                       file->path, raw->parts[0].path, (long long)raw->n_chan);
         }
+        TESS_TRY(tess_ar_epochs_watch(epochs, &file->in));
         TESS_TRY(read_buffers(ctx, raw, block));
         TESS_TRY(open_next(ctx, raw, &is_open));
     }
@@ -368,7 +368,7 @@ static tess_status read_recording(tess_context *ctx, fif_raw *raw, tess_autoreje
         return TESS_E_MEMORY;
     }
     set_scales(raw, epochs, &info);
-    TESS_TRY(read_parts(ctx, raw));
+    TESS_TRY(read_parts(ctx, raw, epochs));
     TESS_TRY(tess_ar_fif_read_annotations(&raw->parts[0], epochs, info.date_s, &annotations,
                                           &out->n_annotation));
     for (int64_t i = 0; i < out->n_annotation; i++) {

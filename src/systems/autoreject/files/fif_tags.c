@@ -1,5 +1,4 @@
 // Finding tags and reading their data.
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/files/fif.h"
 
@@ -96,7 +95,7 @@ tess_status tess_ar_fif_read_i32(const tess_ar_fif_file *file, const tess_ar_fif
 {
     uint8_t bytes[4];
     TESS_TRY(tess_ar_fif_check(file, tag, TESS_AR_FIF_I32, sizeof bytes));
-    TESS_TRY(tess_file_read_at(file->fd, file->path, bytes, sizeof bytes, tag->at));
+    TESS_TRY(tess_infile_read(&file->in, bytes, sizeof bytes, tag->at));
     *out = (int32_t)tess_ar_be32(bytes);
     return TESS_OK;
 }
@@ -111,7 +110,7 @@ tess_status tess_ar_fif_read_real(const tess_ar_fif_file *file, const tess_ar_fi
     } else if (tag->bytes < 8) {
         return wrong_type(file, tag, "8 bytes or more of type 5");
     }
-    TESS_TRY(tess_file_read_at(file->fd, file->path, bytes, is_f64 ? 8 : 4, tag->at));
+    TESS_TRY(tess_infile_read(&file->in, bytes, is_f64 ? 8 : 4, tag->at));
     *out = is_f64 ? tess_ar_be_f64(bytes) : (double)tess_ar_be_f32(bytes);
     return TESS_OK;
 }
@@ -134,7 +133,7 @@ tess_status tess_ar_fif_read_i32s(const tess_ar_fif_file *file, const tess_ar_fi
     if (!*out) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(tess_file_read_at(file->fd, file->path, *out, (size_t)*n * 4, tag->at));
+    TESS_TRY(tess_infile_read(&file->in, *out, (size_t)*n * 4, tag->at));
     for (int64_t i = 0; i < *n; i++) {
         (*out)[i] = (int32_t)tess_ar_be32(*out + i);
     }
@@ -158,7 +157,7 @@ tess_status tess_ar_fif_read_reals(const tess_ar_fif_file *file, const tess_ar_f
     }
     // The bytes go to the end of the array and are converted towards it.
     char *bytes = (char *)*out + (size_t)*n * (8 - (size_t)item);
-    TESS_TRY(tess_file_read_at(file->fd, file->path, bytes, (size_t)*n * (size_t)item, tag->at));
+    TESS_TRY(tess_infile_read(&file->in, bytes, (size_t)*n * (size_t)item, tag->at));
     for (int64_t i = 0; i < *n; i++) {
         const char *at = bytes + i * item;
         const double value = item == 8 ? tess_ar_be_f64(at) : (double)tess_ar_be_f32(at);
@@ -180,7 +179,7 @@ tess_status tess_ar_fif_read_text(const tess_ar_fif_file *file, const tess_ar_fi
         return TESS_E_MEMORY;
     }
     // Latin-1 from the second half becomes UTF-8 from the start: at most two bytes for one.
-    TESS_TRY(tess_file_read_at(file->fd, file->path, text + n, n, tag->at));
+    TESS_TRY(tess_infile_read(&file->in, text + n, n, tag->at));
     size_t used = 0;
     for (size_t i = n; i < 2 * n && text[i] != 0; i++) {
         const uint8_t c = text[i];
@@ -258,7 +257,7 @@ static tess_status next_name(const tess_ar_fif_file *file, int64_t block, const 
     if (by_name && by_name->bytes > 0 && (size_t)by_name->bytes < capacity) {
         TESS_TRY(tess_ar_fif_check(file, by_name, TESS_AR_FIF_STRING, 1));
         TESS_TRY(
-            tess_file_read_at(file->fd, file->path, name, (size_t)by_name->bytes, by_name->at));
+            tess_infile_read(&file->in, name, (size_t)by_name->bytes, by_name->at));
         name[by_name->bytes] = '\0';
         // Parts lie beside each other; a path would lead out of the folder.
         const char *slash = strrchr(name, '/');

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { PIECE_BYTES = 256 << 10 };
+
 static int probe(const char *path, const uint8_t *head, size_t head_bytes)
 {
     (void)path;
@@ -29,33 +31,42 @@ static tess_status read_epochs(tess_context *ctx, void *impl, int64_t first, int
     const int64_t row_bytes = f->n_time * f->item_bytes;
     const int64_t epoch_bytes = f->n_chan * row_bytes;
     for (int64_t e = first; e < first + count; e++) {
-        const uint8_t *epoch = f->mapped ? f->mapped + e * epoch_bytes : f->buffer;
         TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(f->mapped ? tess_source_populate(f->source, e, 1)
-                           : tess_source_read(f->source, e, 1, f->buffer, (uint64_t)epoch_bytes));
+        TESS_TRY(tess_source_read(f->source, e, 1, f->buffer, (uint64_t)epoch_bytes));
         for (int64_t c = 0; c < n_channel; c++) {
-            tess_ar_convert(f->dtype, epoch + channels[c] * row_bytes, 1, f->n_time,
+            tess_ar_convert(f->dtype, f->buffer + channels[c] * row_bytes, 1, f->n_time,
                             f->calibration[channels[c]], dst);
             dst += f->n_time;
         }
     }
-    tess_source_release(f->source, first, count);
+    return TESS_OK;
+}
+
+// Samples first..first+count-1 of a row, in the file or loaded, converted.
+static tess_status read_row(tess_ar_numpy_file *f, int64_t channel, int64_t first, int64_t count,
+                            double *dst)
+{
+    const int64_t piece = PIECE_BYTES / f->item_bytes;
+    const int64_t row = channel * f->n_time;
+    for (int64_t done = 0; done < count; done += piece) {
+        const int64_t n = count - done < piece ? count - done : piece;
+        const uint64_t at = (uint64_t)((row + first + done) * f->item_bytes);
+        if (!f->loaded) {
+            TESS_TRY(tess_source_read_bytes(f->source, at, (uint64_t)(n * f->item_bytes),
+                                            f->buffer));
+        }
+        tess_ar_convert(f->dtype, f->loaded ? f->loaded + at : f->buffer, 1, n,
+                        f->calibration[channel], dst + done);
+    }
     return TESS_OK;
 }
 
 static tess_status read_samples(tess_context *ctx, void *impl, int64_t first, int64_t count,
                                 const int64_t *channels, int64_t n_channel, double *dst)
 {
-    tess_ar_numpy_file *f = impl;
     for (int64_t c = 0; c < n_channel; c++) {
-        const int64_t at = (channels[c] * f->n_time + first) * f->item_bytes;
         TESS_TRY(tess_context_check_cancel(ctx));
-        if (!f->loaded) {
-            TESS_TRY(tess_source_populate_bytes(f->source, (uint64_t)at,
-                                                (uint64_t)(count * f->item_bytes)));
-        }
-        tess_ar_convert(f->dtype, f->mapped + at, 1, count, f->calibration[channels[c]],
-                        dst + c * count);
+        TESS_TRY(read_row(impl, channels[c], first, count, dst + c * count));
     }
     return TESS_OK;
 }
@@ -128,27 +139,22 @@ static tess_status check_array(tess_ar_numpy_file *f, const char *path)
     return TESS_OK;
 }
 
-// Mapped arrays are read where they lie. Others epoch by epoch; a continuous one, of which every
-// epoch wants a piece of each row, is loaded.
+// Epochs are read one by one. Of a continuous array every epoch wants a piece of each row: it is
+// loaded, unless the pieces can be read where they lie.
 static tess_status prepare(tess_context *ctx, tess_ar_numpy_file *f, const char *path)
 {
-    tess_array array;
-    tess_source_array(f->source, &array);
-    f->mapped = array.data;
     const uint64_t row = (uint64_t)f->n_time * (uint64_t)f->item_bytes; // checked by the source
     const uint64_t bytes = row * (uint64_t)f->n_chan;
-    if (f->mapped) {
-        return TESS_OK;
-    }
-    if (!f->is_continuous) {
-        f->buffer = tess_ar_epochs_alloc(f->epochs, (size_t)bytes);
+    if (!f->is_continuous || tess_source_is_direct(f->source)) {
+        f->buffer =
+            tess_ar_epochs_alloc(f->epochs, f->is_continuous ? PIECE_BYTES : (size_t)bytes);
         return f->buffer ? TESS_OK : TESS_E_MEMORY;
     }
     if (bytes > ctx->memory_limit_bytes / 2) {
         TESS_FAIL(TESS_E_LIMIT,
                   "%s: a continuous recording of %" PRIu64
-                  " bytes that cannot be mapped takes more "
-                  "than half of the memory limit (%" PRIu64 " bytes); save it as .npy",
+                  " bytes that has to be loaded takes more than half of the memory limit (%" PRIu64
+                  " bytes); save it as .npy",
                   path, bytes, ctx->memory_limit_bytes);
     }
     f->loaded = tess_heap_alloc(&ctx->heap, (size_t)bytes, TESS_TAG_IO, "the recording");
@@ -156,7 +162,6 @@ static tess_status prepare(tess_context *ctx, tess_ar_numpy_file *f, const char 
         return TESS_E_MEMORY;
     }
     f->loaded_bytes = (size_t)bytes;
-    f->mapped = f->loaded;
     return tess_source_read(f->source, 0, f->n_chan, f->loaded, bytes);
 }
 
@@ -204,7 +209,8 @@ static tess_status open_source(tess_context *ctx, tess_ar_numpy_file *f, const c
         TESS_TRY(tess_bundle_open(ctx, path, &f->bundle));
         TESS_TRY(choose(f, config ? config->dataset : NULL, &source.dataset));
     }
-    return tess_source_open(ctx, path, &source, &f->source);
+    TESS_TRY(tess_source_open(ctx, path, &source, &f->source));
+    return tess_ar_epochs_watch(f->epochs, tess_source_file(f->source));
 }
 
 static tess_status open_numpy(tess_context *ctx, const char *path,
@@ -220,6 +226,9 @@ static tess_status open_numpy(tess_context *ctx, const char *path,
     tess_status status = open_source(ctx, f, path, config);
     if (status == TESS_OK) {
         status = open_arrays(ctx, f, path, config, continuous);
+    }
+    if (status == TESS_OK && f->bundle.ctx) {
+        status = tess_bundle_check(&f->bundle);
     }
     *is_continuous = f->is_continuous;
     if (status != TESS_OK) {

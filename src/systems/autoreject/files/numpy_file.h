@@ -14,10 +14,9 @@ typedef struct tess_ar_numpy_file {
     int64_t item_bytes;
     int64_t n_epoch, n_chan, n_time; // n_epoch 1 for [channels][samples]
     bool is_continuous;
-    const uint8_t *mapped; // the whole array, in the file or loaded; NULL: read through buffer
-    uint8_t *loaded;
+    uint8_t *loaded; // the whole array; NULL: read through buffer
     size_t loaded_bytes;
-    uint8_t *buffer;           // an epoch as it is stored
+    uint8_t *buffer; // an epoch, or a piece of a row, as it is stored
     const double *calibration; // [n_chan]
     double sampling_hz, tmin;
 } tess_ar_numpy_file;

@@ -1,5 +1,5 @@
 // Opening files: the format by content, then what every format leaves open.
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/autoreject/files/bids.h"
@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 // In the order they are tried.
 static const tess_ar_file_format *const formats[] = {
@@ -20,13 +19,11 @@ enum { HEAD_BYTES = 4096 };
 static tess_status find_format(const char *path, const tess_ar_file_format **found)
 {
     uint8_t head[HEAD_BYTES];
-    uint64_t bytes;
-    int64_t mtime_ns;
-    int fd;
-    TESS_TRY(tess_file_open_read(path, &fd, &bytes, &mtime_ns));
-    const size_t n = bytes < sizeof head ? (size_t)bytes : sizeof head;
-    const tess_status status = tess_file_read_at(fd, path, head, n, 0);
-    close(fd);
+    tess_infile file;
+    TESS_TRY(tess_infile_open(path, &file));
+    const size_t n = file.bytes < sizeof head ? (size_t)file.bytes : sizeof head;
+    const tess_status status = tess_infile_read(&file, head, n, 0);
+    tess_infile_close(&file);
     TESS_TRY(status);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (formats[i]->probe(path, head, n)) {
@@ -104,7 +101,7 @@ static tess_status read_file(tess_context *ctx, const char *path,
     const tess_status sidecars = tess_ar_bids_sidecars(
         ctx, path, epochs, is_continuous ? &continuous : NULL, config->events != NULL);
     if (sidecars != TESS_OK) {
-        if (is_continuous) {
+        if (is_continuous && continuous.close) {
             continuous.close(ctx, continuous.impl);
         }
         return sidecars;

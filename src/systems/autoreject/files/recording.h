@@ -3,6 +3,7 @@
 #define TESS_AUTOREJECT_RECORDING_H
 
 #include "base/text.h"
+#include "runtime/spool.h"
 #include "systems/autoreject/epochs/epochs.h"
 
 typedef struct tess_ar_annotation {
@@ -109,12 +110,14 @@ TESS_MUST_CHECK tess_status tess_ar_events_of_file(tess_context *ctx, const char
 TESS_MUST_CHECK tess_status tess_ar_events_name_codes(tess_autoreject_epochs *epochs,
                                                       tess_ar_event_list *list);
 
-// write_arrays.c: samples of the kept epochs as .npz, with what is known of them.
+// write_arrays.c: samples of the kept epochs, which lie in a spool, as .npz, with what is known of
+// them.
 TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
                                               const tess_autoreject_epochs *epochs,
                                               const char *path,
                                               const tess_autoreject_write_config *config,
-                                              const tess_array *samples);
+                                              const tess_array *samples,
+                                              const tess_spool *spool);
 
 // fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
 TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,

@@ -1,12 +1,10 @@
 #include "systems/autoreject/files/samples.h"
 
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/autoreject/text/text_input.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 19 };
 
@@ -110,8 +108,8 @@ static tess_status fetch(const tess_ar_samples *s, int64_t at, int64_t n, const 
     const uint64_t offset = (uint64_t)at * item;
     *items = s->memory ? s->memory + offset : s->buffer;
     return s->memory ? TESS_OK
-                     : tess_file_read_at(s->fd, s->path, s->buffer, (size_t)((uint64_t)n * item),
-                                         s->offset + offset);
+                     : tess_infile_read(s->file, s->buffer, (size_t)((uint64_t)n * item),
+                                        s->offset + offset);
 }
 
 static tess_status read_interleaved(tess_context *ctx, const tess_ar_samples *s, int64_t first,
@@ -167,14 +165,4 @@ tess_status tess_ar_samples_read_epochs(tess_context *ctx, void *impl, int64_t f
                                       n_channel, dst + e * n_channel * s->n_time));
     }
     return TESS_OK;
-}
-
-void tess_ar_samples_close(tess_context *ctx, void *impl)
-{
-    (void)ctx;
-    tess_ar_samples *s = impl;
-    if (s->fd >= 0) {
-        close(s->fd);
-        s->fd = -1;
-    }
 }

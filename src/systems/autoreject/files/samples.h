@@ -6,10 +6,10 @@
 #include "systems/autoreject/epochs/epochs.h"
 
 typedef struct tess_ar_samples {
-    int fd;                // -1: memory
-    const char *path;      // lives with the epochs
-    uint64_t offset;       // of the first sample in the file
-    const uint8_t *memory; // all of them; NULL: file
+    const tess_infile *file; // watched with the epochs
+    const char *path;        // of the file they come from, also where they are in memory
+    uint64_t offset;         // of the first sample in the file
+    const uint8_t *memory;   // all of them; NULL: file
     int32_t dtype;         // little-endian integers, f32 or f64
     int64_t n_channel;
     int64_t n_sample;
@@ -40,9 +40,6 @@ TESS_MUST_CHECK tess_status tess_ar_samples_read_epochs(tess_context *ctx, void 
                                                         int64_t first, int64_t count,
                                                         const int64_t *channels, int64_t n_channel,
                                                         double *dst);
-// Closes the file. Safe to call twice.
-void tess_ar_samples_close(tess_context *ctx, void *impl);
-
 // n items of a type, stride items apart, times factor, as doubles.
 void tess_ar_convert(int32_t dtype, const void *src, int64_t stride, int64_t n, double factor,
                      double *dst);

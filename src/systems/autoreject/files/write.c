@@ -4,14 +4,11 @@
 #include "base/struct_read.h"
 #include "runtime/origin.h"
 #include "runtime/provenance.h"
-#include "runtime/spool.h"
 #include "runtime/watch.h"
 #include "systems/autoreject/files/recording.h"
 #include "tessera/io.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { CHUNK_BYTES = 8 << 20 };
@@ -138,7 +135,7 @@ static tess_status write_npy(tess_context *ctx, tess_autoreject_epochs *epochs, 
     return status;
 }
 
-// The samples go to a file of their own, which is mapped to become part of the result: memory stays
+// The samples go to a file of their own, from which they become part of the result: memory stays
 // bounded, and the result appears whole.
 static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, const char *path,
                              const tess_autoreject_write_config *config, const int64_t *shape)
@@ -154,20 +151,8 @@ static tess_status write_npz(tess_context *ctx, tess_autoreject_epochs *epochs, 
     const target to = {
         .spool = &spool, .dtype = dtype, .n_kept = shape[0], .epoch_samples = shape[1] * shape[2]};
     tess_status status = copy_epochs(ctx, epochs, config, &to);
-    const size_t bytes = (size_t)(spool.header_bytes + spool.data_bytes);
-    void *map = MAP_FAILED;
     if (status == TESS_OK) {
-        map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, spool.fd, 0);
-        if (map == MAP_FAILED) {
-            status = tess_error_set(TESS_E_IO, "%s: cannot map: %s", spool.path, strerror(errno));
-        }
-    }
-    if (status == TESS_OK) {
-        array.data = (char *)map + spool.header_bytes;
-        status = tess_ar_write_npz(ctx, epochs, path, config, &array);
-    }
-    if (map != MAP_FAILED) {
-        munmap(map, bytes);
+        status = tess_ar_write_npz(ctx, epochs, path, config, &array, &spool);
     }
     tess_spool_close(&spool);
     return status;

@@ -130,10 +130,11 @@ static void add_events(arrays *a, const tess_autoreject_epochs *epochs,
 
 tess_status tess_ar_write_npz(tess_context *ctx, const tess_autoreject_epochs *epochs,
                               const char *path, const tess_autoreject_write_config *config,
-                              const tess_array *samples)
+                              const tess_array *samples, const tess_spool *spool)
 {
     arrays a = {.ctx = ctx};
-    add(&a, "data", (tess_dtype)samples->dtype, 3, samples->shape, samples->data);
+    add(&a, "data", (tess_dtype)samples->dtype, 3, samples->shape, NULL);
+    tess_spool_input(spool, &a.inputs[0]);
     a.inputs[0].provenance = config->provenance;
     add(&a, "sfreq", TESS_F64, 0, NULL, &epochs->info.sampling_hz);
     add(&a, "tmin", TESS_F64, 0, NULL, &epochs->info.tmin);

@@ -42,10 +42,12 @@ tess_status tess_ar_plan_memory(const tess_ar_setup *s, int64_t group, tess_ar_m
                                                          s->n_n_interpolate, s->n_fold);
         search = local > search ? local : search;
     }
+    // Of a file one tile lies in memory while it is worked on.
+    const uint64_t tile = (uint64_t)(n_epoch * g->n_chan) * TESS_AR_TILE * sizeof(double);
     // The matrices of the repairer and what the model keeps.
     const uint64_t fixed = (uint64_t)(g->n_chan * g->n_chan) * 8 * sizeof(double) +
                            (uint64_t)(n_epoch * g->n_chan) * 4 * sizeof(double);
-    const uint64_t beside = pass > delta + search ? pass : delta + search;
+    const uint64_t beside = pass > delta + search + tile ? pass : delta + search + tile;
     const uint64_t limit = s->ctx->memory_limit_bytes;
     plan->least_bytes = fixed + beside;
     if (limit < plan->least_bytes) {
@@ -63,7 +65,7 @@ tess_status tess_ar_plan_memory(const tess_ar_setup *s, int64_t group, tess_ar_m
     if (plan->is_file && plan->store_bytes > plan->sample_bytes / 2 + pass) {
         plan->store_bytes = plan->sample_bytes / 2 + pass; // enough for buffers, not for all
     }
-    plan->search_bytes = plan->is_file ? room - delta : room - delta - plan->sample_bytes;
+    plan->search_bytes = room - delta - (plan->is_file ? tile : plan->sample_bytes);
     plan->used_bytes = fixed + beside + (plan->is_file ? 0 : plan->sample_bytes);
     return TESS_OK;
 }

@@ -92,9 +92,10 @@ static tess_status take_memory(search *s)
     s->n_block = (store->n_chan + CHANNELS - 1) / CHANNELS;
     s->n_cell = n_column * s->request->n_fold * s->bins.n_level;
     s->group = group_of(store->n_tile, s->n_block, store->tile_items * sizeof(double));
+    const uint64_t read_bytes = store->scratch_fd >= 0 ? store->tile_items * sizeof(double) : 0;
     const uint64_t repaired_bytes = (uint64_t)(s->repairs.n_row * TILE) * sizeof(double);
     while (s->group > 1 && s->request->memory_bytes > 0 &&
-           (uint64_t)s->group * repaired_bytes > s->request->memory_bytes / 4) {
+           (uint64_t)s->group * (read_bytes + repaired_bytes) > s->request->memory_bytes / 4) {
         s->group--; // sums are kept by tile: no bit depends on it
     }
     s->n_kept = tess_blocks_alloc(&s->memory, s->n_cell, sizeof *s->n_kept, "kept epochs");

@@ -178,7 +178,10 @@ tess_status tess_autoreject_log_load(tess_context *ctx, const char *path, tess_a
     tess_blocks memory;
     tess_blocks_init(&memory, &ctx->heap);
     tess_autoreject_log *log = NULL;
-    const tess_status status = load(&bundle, &memory, &log);
+    tess_status status = load(&bundle, &memory, &log);
+    if (status == TESS_OK) {
+        status = tess_bundle_check(&bundle);
+    }
     tess_blocks_free(&memory);
     tess_bundle_close(&bundle);
     if (status != TESS_OK) {

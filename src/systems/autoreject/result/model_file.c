@@ -3,6 +3,7 @@
 // schema "tessera.autoreject.model/1"; options by the names of table autoreject.fit, as text; loss
 // [consensus][n_interpolate][fold], null where a pair is not admissible.
 #include "base/file.h"
+#include "base/infile.h"
 #include "base/json_read.h"
 #include "base/status.h"
 #include "runtime/origin.h"
@@ -463,10 +464,9 @@ static tess_status read_origin(loader *l, const char *text, size_t bytes)
 
 static tess_status load(loader *l, const char *path)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
-    int64_t mtime_ns = 0;
-    TESS_TRY(tess_file_open_read(path, &fd, &bytes, &mtime_ns));
+    tess_infile file;
+    TESS_TRY(tess_infile_open(path, &file));
+    const uint64_t bytes = file.bytes;
     tess_status status = TESS_OK;
     if (bytes > MAX_BYTES) {
         status = tess_error_set(TESS_E_FORMAT, "%s: has %llu bytes; no model is that large", path,
@@ -475,9 +475,9 @@ static tess_status load(loader *l, const char *path)
     char *text = NULL;
     if (status == TESS_OK) {
         text = tess_blocks_alloc(&l->memory, (int64_t)bytes, 1, "a model file");
-        status = text ? tess_file_read_at(fd, path, text, (size_t)bytes, 0) : TESS_E_MEMORY;
+        status = text ? tess_infile_read(&file, text, (size_t)bytes, 0) : TESS_E_MEMORY;
     }
-    close(fd);
+    tess_infile_close(&file);
     TESS_TRY(status);
     const tess_json_value *root = NULL;
     TESS_TRY(tess_json_parse(&l->memory, path, text, (size_t)bytes, &root));

@@ -1,4 +1,4 @@
-// Where the tiles lie: memory, or a scratch file mapped one tile at a time.
+// Where the tiles lie: memory, or a scratch file that is read a few tiles at a time.
 #include "systems/autoreject/store/store.h"
 
 #include "base/checked.h"
@@ -11,13 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 // Linux 5.14
-#endif
+static const uint64_t BLOCK_BYTES = 1 << 20; // that a thread reads at a time
 
 static uint64_t delta_bytes(const tess_ar_store *store)
 {
@@ -55,14 +51,21 @@ static tess_status describe(tess_context *ctx, const tess_ar_store_request *requ
     return TESS_OK;
 }
 
+// A file is filled from an epoch at least, and then read by tiles.
+static uint64_t least_beside(const tess_ar_store *store, const tess_ar_store_request *request)
+{
+    const uint64_t pass = tess_ar_pass_bytes(request, 1, true);
+    return pass > tile_bytes(store) ? pass : tile_bytes(store);
+}
+
 tess_status tess_ar_store_sizes(const tess_ar_store_request *request, uint64_t *all_bytes,
                                 uint64_t *least_bytes)
 {
     tess_ar_store store;
     TESS_TRY(describe(NULL, request, &store));
     *all_bytes = (uint64_t)store.n_tile * tile_bytes(&store);
-    *least_bytes = (request->leave_one_out ? 2 : 1) * delta_bytes(&store) +
-                   tess_ar_pass_bytes(request, 1, true);
+    *least_bytes =
+        (request->leave_one_out ? 2 : 1) * delta_bytes(&store) + least_beside(&store, request);
     return TESS_OK;
 }
 
@@ -134,18 +137,6 @@ static tess_status reserve(tess_ar_store *store)
     return TESS_OK;
 }
 
-static tess_status map_scratch(tess_ar_store *store)
-{
-    const size_t bytes = (size_t)store->n_tile * tile_bytes(store);
-    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, store->scratch_fd, 0);
-    if (map == MAP_FAILED) {
-        TESS_FAIL(TESS_E_IO, "%s: cannot map %zu bytes: %s", store->scratch_path, bytes,
-                  strerror(errno));
-    }
-    store->tiles = map;
-    return TESS_OK;
-}
-
 static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request *request)
 {
     TESS_TRY(alloc_delta(store, request->leave_one_out != NULL));
@@ -157,18 +148,16 @@ static tess_status place_tiles(tess_ar_store *store, const tess_ar_store_request
             tess_heap_alloc(&store->ctx->heap, all_bytes, TESS_TAG_TILE, "rearranged samples");
         return store->tiles ? tess_ar_store_pass(store, request, rest - all_bytes) : TESS_E_MEMORY;
     }
-    if (rest < tess_ar_pass_bytes(request, 1, true)) {
-        TESS_FAIL(TESS_E_LIMIT, "memory limit: one epoch of %lld channels needs %llu bytes",
-                  (long long)store->n_chan,
-                  (unsigned long long)(delta + tess_ar_pass_bytes(request, 1, true)));
+    if (rest < least_beside(store, request)) {
+        TESS_FAIL(TESS_E_LIMIT,
+                  "memory limit: %lld samples of %lld epochs of %lld channels need %llu bytes",
+                  (long long)TESS_AR_TILE, (long long)store->n_epoch, (long long)store->n_chan,
+                  (unsigned long long)(delta + least_beside(store, request)));
     }
     TESS_TRY(open_scratch(store, request));
     TESS_TRY(reserve(store));
     TESS_TRY(tess_ar_store_pass(store, request, rest));
-    if (request->kept_path) {
-        TESS_TRY(tess_file_sync(store->scratch_fd, store->scratch_path));
-    }
-    return map_scratch(store);
+    return request->kept_path ? tess_file_sync(store->scratch_fd, store->scratch_path) : TESS_OK;
 }
 
 tess_status tess_ar_store_create(tess_context *ctx, const tess_ar_store_request *request,
@@ -196,8 +185,7 @@ static tess_status reopen(tess_ar_store *store, const tess_ar_store_request *req
                   (unsigned long long)bytes,
                   (unsigned long long)((uint64_t)store->n_tile * tile_bytes(store)));
     }
-    TESS_TRY(alloc_delta(store, request->leave_one_out != NULL));
-    return map_scratch(store);
+    return alloc_delta(store, request->leave_one_out != NULL);
 }
 
 tess_status tess_ar_store_reopen(tess_context *ctx, const tess_ar_store_request *request,
@@ -217,11 +205,9 @@ void tess_ar_store_close(tess_ar_store *store)
         return;
     }
     tess_heap *heap = &store->ctx->heap;
-    const uint64_t all_bytes = (uint64_t)store->n_tile * tile_bytes(store);
-    if (store->tiles && store->scratch_fd >= 0) {
-        munmap(store->tiles, all_bytes);
-    } else if (store->tiles) {
-        tess_heap_free(heap, store->tiles, all_bytes, TESS_TAG_TILE);
+    const int64_t n_held = store->scratch_fd >= 0 ? store->n_held : store->n_tile;
+    if (store->tiles) {
+        tess_heap_free(heap, store->tiles, (uint64_t)n_held * tile_bytes(store), TESS_TAG_TILE);
     }
     if (store->scratch_fd >= 0) {
         close(store->scratch_fd);
@@ -231,58 +217,73 @@ void tess_ar_store_close(tess_ar_store *store)
     *store = (tess_ar_store){.scratch_fd = -1};
 }
 
-// Pages of some tiles; for giving back only whole ones, so that a neighbour keeps what it shares.
-static void tile_pages(const tess_ar_store *store, int64_t first, int64_t n, bool is_release,
-                       char **begin, size_t *bytes)
+// Room for n tiles of the file.
+static tess_status take_room(tess_ar_store *store, int64_t n)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t low = (uintptr_t)(store->tiles + (uint64_t)first * store->tile_items);
-    const uintptr_t high = low + (uint64_t)n * tile_bytes(store);
-    const uintptr_t from = is_release ? (low + page - 1) & ~(page - 1) : low & ~(page - 1);
-    const uintptr_t to = is_release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
-    *begin = (char *)from;
-    *bytes = to > from ? to - from : 0;
+    tess_heap *heap = &store->ctx->heap;
+    if (n <= store->n_held) {
+        return TESS_OK;
+    }
+    if (store->tiles) {
+        tess_heap_free(heap, store->tiles, (uint64_t)store->n_held * tile_bytes(store),
+                       TESS_TAG_TILE);
+    }
+    store->tile_now = -1;
+    store->n_held = 0;
+    store->tiles = tess_heap_alloc(heap, (uint64_t)n * tile_bytes(store), TESS_TAG_TILE,
+                                   "rearranged samples");
+    if (!store->tiles) {
+        return TESS_E_MEMORY;
+    }
+    store->n_held = n;
+    return TESS_OK;
 }
 
-// Reads the tiles' pages in; by itself a fault on a bad disk would end the process.
-static tess_status populate(tess_ar_store *store, int64_t first, int64_t n)
+typedef struct tile_read {
+    tess_ar_store *store;
+    uint64_t offset;
+    uint64_t bytes;
+} tile_read;
+
+static tess_status read_block(void *arg, int64_t block, int32_t worker)
 {
-    char *begin;
-    size_t bytes;
-    tile_pages(store, first, n, false, &begin, &bytes);
-    while (!store->no_populate && madvise(begin, bytes, MADV_POPULATE_READ) != 0) {
-        if (errno == EINVAL || errno == ENOSYS || errno == ENOMEM) {
-            store->no_populate = true; // an older kernel: pages come in by ordinary faults
-        } else if (errno != EINTR && errno != EAGAIN) {
-            TESS_FAIL(TESS_E_IO, "%s: cannot read tile %lld of the rearranged samples: %s",
-                      store->scratch_path, (long long)first, strerror(errno));
-        }
+    (void)worker;
+    const tile_read *r = arg;
+    const tess_ar_store *store = r->store;
+    const uint64_t done = (uint64_t)block * BLOCK_BYTES;
+    const uint64_t left = r->bytes - done;
+    const tess_status status = tess_file_read_at(
+        store->scratch_fd, store->scratch_path, (char *)store->tiles + done,
+        left < BLOCK_BYTES ? (size_t)left : (size_t)BLOCK_BYTES, r->offset + done);
+    if (status == TESS_E_TRUNCATED) { // nobody but us should write there
+        TESS_FAIL(TESS_E_IO, "%s: was cut while it was in use; run again", store->scratch_path);
     }
-    return TESS_OK;
+    return status;
 }
 
 tess_status tess_ar_store_tiles(tess_ar_store *store, int64_t first, int64_t n,
                                 const double **tiles)
 {
-    *tiles = store->tiles + (uint64_t)first * store->tile_items;
-    if (store->scratch_fd < 0 || (first == store->tile_now && n == store->n_tile_now)) {
+    if (store->scratch_fd < 0) {
+        *tiles = store->tiles + (uint64_t)first * store->tile_items;
         return TESS_OK;
     }
-    char *begin;
-    size_t bytes;
-    if (store->tile_now >= 0) {
-        tile_pages(store, store->tile_now, store->n_tile_now, true, &begin, &bytes);
-        madvise(begin, bytes, MADV_DONTNEED);
+    TESS_TRY(take_room(store, n));
+    *tiles = store->tiles;
+    if (first == store->tile_now && n == store->n_tile_now) {
+        return TESS_OK;
     }
+    store->tile_now = -1;
+    tile_read r = {.store = store,
+                   .offset = (uint64_t)first * tile_bytes(store),
+                   .bytes = (uint64_t)n * tile_bytes(store)};
+    const int64_t n_block = (int64_t)((r.bytes + BLOCK_BYTES - 1) / BLOCK_BYTES);
+    TESS_TRY(tess_parallel_for(store->ctx->pool, n_block, read_block, &r));
     store->tile_now = first;
     store->n_tile_now = n;
-    TESS_TRY(populate(store, first, n));
-    const int64_t next = first + n;
-    if (next < store->n_tile) {
-        tile_pages(store, next, n < store->n_tile - next ? n : store->n_tile - next, false, &begin,
-                   &bytes);
-        madvise(begin, bytes, MADV_WILLNEED);
-    }
+    // Those that follow, while these are worked on.
+    (void)!posix_fadvise(store->scratch_fd, (off_t)(r.offset + r.bytes), (off_t)r.bytes,
+                         POSIX_FADV_WILLNEED);
     return TESS_OK;
 }
 

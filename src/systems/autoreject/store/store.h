@@ -3,7 +3,7 @@
 // Everything autoreject computes but the peak-to-peak works on one time sample at a time: medians
 // and means over epochs, predictions over channels. So the samples are kept as tiles of
 // TESS_AR_TILE samples of all epochs and channels, [n_tile][n_epoch][n_chan][TESS_AR_TILE], f64, in
-// memory or in a scratch file that is mapped tile by tile. What the last tile has beyond n_time is
+// memory or in a scratch file that is read tile by tile. What the last tile has beyond n_time is
 // zero, which adds nothing to any loss.
 #ifndef TESS_AUTOREJECT_STORE_H
 #define TESS_AUTOREJECT_STORE_H
@@ -23,12 +23,12 @@ typedef struct tess_ar_store {
     int64_t n_tile;
     double *delta;           // [n_epoch][n_chan] peak-to-peak
     double *delta_augmented; // [n_epoch][n_chan] of every channel predicted from the others; NULL
-    double *tiles;           // memory, or the mapped scratch file
+    double *tiles;           // all of them, or room for n_held of the file's
     uint64_t tile_items;     // n_epoch * n_chan * TESS_AR_TILE
     int64_t tile_now;        // the first of those asked for last; -1: none yet
     int64_t n_tile_now;
+    int64_t n_held;
     int scratch_fd;          // -1: in memory
-    bool no_populate;        // the kernel cannot fault a range in by itself
     char scratch_path[1024]; // for messages; the file has this name only while it is kept
 } tess_ar_store;
 
@@ -44,7 +44,7 @@ typedef struct tess_ar_store_request {
                            // at close(); NULL: it has no name and vanishes with the process
 } tess_ar_store_request;
 
-// Bytes of the tiles, and the least a pass over the epochs needs beside them.
+// Bytes of the tiles, and the least that filling and reading a file of them takes.
 TESS_MUST_CHECK tess_status tess_ar_store_sizes(const tess_ar_store_request *request,
                                                 uint64_t *tile_bytes, uint64_t *least_bytes);
 
@@ -65,8 +65,8 @@ static inline tess_strategy tess_ar_store_strategy(const tess_ar_store *store)
     return store->scratch_fd >= 0 ? TESS_STRATEGY_CHUNKED : TESS_STRATEGY_LARGE;
 }
 
-// Tile k: [n_epoch][n_chan][TESS_AR_TILE], valid until the next call. Asks for the next one and
-// gives back those before when the tiles lie in a file; TESS_E_IO where it cannot be read.
+// Tile k: [n_epoch][n_chan][TESS_AR_TILE], valid until the next call. TESS_E_IO where the file
+// cannot be read.
 TESS_MUST_CHECK tess_status tess_ar_store_tile(tess_ar_store *store, int64_t k,
                                                const double **tile);
 // The same for n tiles one after another.

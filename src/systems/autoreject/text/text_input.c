@@ -1,6 +1,6 @@
 #include "systems/autoreject/text/text_input.h"
 
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 
 #include <errno.h>
@@ -13,9 +13,10 @@
 
 enum { NUMBER_CHARS = 64 };
 
-static tess_status read_whole(tess_context *ctx, int fd, const char *path, uint64_t bytes,
-                              tess_ar_text *out)
+static tess_status read_whole(tess_context *ctx, const tess_infile *file, tess_ar_text *out)
 {
+    const char *path = file->path;
+    const uint64_t bytes = file->bytes;
     if (bytes > TESS_AR_TEXT_MAX_BYTES) {
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: %llu bytes are too many for a text file of this kind (at most %d)", path,
@@ -28,17 +29,16 @@ static tess_status read_whole(tess_context *ctx, int fd, const char *path, uint6
     }
     out->chars[bytes] = '\0';
     out->next = out->chars;
-    return bytes > 0 ? tess_file_read_at(fd, path, out->chars, (size_t)bytes, 0) : TESS_OK;
+    return bytes > 0 ? tess_infile_read(file, out->chars, (size_t)bytes, 0) : TESS_OK;
 }
 
 tess_status tess_ar_text_open(tess_context *ctx, const char *path, tess_ar_text *out)
 {
-    int fd = -1;
-    uint64_t bytes = 0;
+    tess_infile file;
     *out = (tess_ar_text){0};
-    TESS_TRY(tess_file_open_read(path, &fd, &bytes, NULL));
-    const tess_status status = read_whole(ctx, fd, path, bytes, out);
-    close(fd);
+    TESS_TRY(tess_infile_open(path, &file));
+    const tess_status status = read_whole(ctx, &file, out);
+    tess_infile_close(&file);
     if (status != TESS_OK) {
         tess_ar_text_close(out);
         return status;

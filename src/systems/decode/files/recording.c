@@ -73,6 +73,7 @@ static tess_status read_layout(tess_de_input *in, const char *path)
         return TESS_E_MEMORY;
     }
     TESS_TRY(is_nwb ? tess_de_read_nwb(in) : tess_de_read_arrays(in));
+    TESS_TRY(tess_bundle_check(&in->bundle));
     TESS_TRY(find_true_position(in));
     const char *notes = NULL;
     TESS_TRY(tess_text_finish(&in->notes, &notes));

@@ -528,6 +528,9 @@ tess_status tess_decode_model_load(tess_context *ctx, const char *path, tess_dec
     if (status == TESS_OK) {
         status = load(ctx, &l);
     }
+    if (status == TESS_OK) {
+        status = tess_bundle_check(&l.bundle);
+    }
     tess_bundle_close(&l.bundle);
     if (status != TESS_OK) {
         tess_decode_model_destroy(l.model);

@@ -1,6 +1,6 @@
 #include "systems/decode/report/view.h"
 
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
 #include "runtime/source.h"
@@ -270,20 +270,11 @@ void tess_de_view_close(tess_de_view *view)
     }
 }
 
-enum { RELEASE_BYTES = 1 << 20, RELEASE_STEP = 32 };
-
 tess_status tess_de_view_row(tess_source *source, int64_t row, void *scratch, double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
     const int64_t n = info->shape[1];
     TESS_TRY(tess_source_read(source, row, 1, scratch, (uint64_t)(n * info->item_bytes)));
-    // Rows come in order: mapped pages behind this one are given back now and then, or reading a
-    // result would hold all of it.
-    const int64_t rows = RELEASE_BYTES / (n * info->item_bytes) + RELEASE_STEP;
-    if (row >= rows && row % rows < RELEASE_STEP) {
-        const int64_t behind = row < 2 * rows ? row : 2 * rows;
-        tess_source_release(source, row - behind, behind);
-    }
     for (int64_t i = 0; i < n; i++) {
         out[i] = info->dtype == TESS_F32 ? (double)((const float *)scratch)[i]
                                          : ((const double *)scratch)[i];
@@ -298,23 +289,20 @@ tess_status tess_de_view_provenance(const tess_de_view *view, char **text)
         return tess_file_provenance(view->ctx, view->path, text);
     }
     char path[1200];
-    int fd = -1;
-    uint64_t bytes = 0;
-    int64_t mtime_ns = 0;
+    tess_infile file;
     snprintf(path, sizeof path, "%s/provenance.json", view->path);
-    if (tess_file_open_read(path, &fd, &bytes, &mtime_ns) != TESS_OK || bytes > MAX_PROVENANCE) {
+    if (tess_infile_open(path, &file) != TESS_OK || file.bytes > MAX_PROVENANCE) {
         tess_error_clear(); // a folder without it is a result all the same
-        if (fd >= 0) {
-            close(fd);
-        }
+        tess_infile_close(&file);
         return TESS_OK;
     }
+    const uint64_t bytes = file.bytes;
     char *found = calloc(1, (size_t)bytes + 1);
     const tess_status status =
-        found ? tess_file_read_at(fd, path, found, (size_t)bytes, 0)
+        found ? tess_infile_read(&file, found, (size_t)bytes, 0)
               : tess_error_set(TESS_E_MEMORY, "cannot allocate %llu bytes for provenance",
                                (unsigned long long)bytes);
-    close(fd);
+    tess_infile_close(&file);
     if (status != TESS_OK) {
         free(found);
         return status;

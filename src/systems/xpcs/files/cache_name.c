@@ -1,5 +1,5 @@
 // Where a cache lies, and what tells its origin.
-#include "base/file.h"
+#include "base/infile.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "systems/xpcs/files/cache.h"
@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { NAME_CHARS = 256, END_BYTES = 1 << 20 };
 
@@ -81,15 +80,14 @@ tess_status tess_xp_cache_path(const tess_xpcs_data_config *config, char path[TE
     return TESS_OK;
 }
 
-static tess_status hash_ends(int fd, const char *path, uint64_t n_byte, void *buffer,
-                             tess_xp_origin *out)
+static tess_status hash_ends(const tess_infile *file, void *buffer, tess_xp_origin *out)
 {
-    const size_t part = n_byte < END_BYTES ? (size_t)n_byte : END_BYTES;
+    const size_t part = file->bytes < END_BYTES ? (size_t)file->bytes : END_BYTES;
     tess_sha256 hash;
     tess_sha256_init(&hash);
-    TESS_TRY(tess_file_read_at(fd, path, buffer, part, 0));
+    TESS_TRY(tess_infile_read(file, buffer, part, 0));
     tess_sha256_add(&hash, buffer, part);
-    TESS_TRY(tess_file_read_at(fd, path, buffer, part, n_byte - part));
+    TESS_TRY(tess_infile_read(file, buffer, part, file->bytes - part));
     tess_sha256_add(&hash, buffer, part);
     tess_sha256_text(&hash, out->sha256);
     return TESS_OK;
@@ -97,13 +95,12 @@ static tess_status hash_ends(int fd, const char *path, uint64_t n_byte, void *bu
 
 tess_status tess_xp_origin_of(tess_context *ctx, const char *path, tess_xp_origin *out)
 {
-    int fd = -1;
-    *out = (tess_xp_origin){0};
-    TESS_TRY(tess_file_open_read(path, &fd, &out->n_byte, &out->mtime_ns));
+    tess_infile file;
+    TESS_TRY(tess_infile_open(path, &file));
+    *out = (tess_xp_origin){.n_byte = file.bytes, .mtime_ns = tess_infile_mtime_ns(&file)};
     void *buffer = tess_heap_alloc(&ctx->heap, END_BYTES, TESS_TAG_IO, "a fingerprint");
-    const tess_status status =
-        buffer ? hash_ends(fd, path, out->n_byte, buffer, out) : TESS_E_MEMORY;
+    const tess_status status = buffer ? hash_ends(&file, buffer, out) : TESS_E_MEMORY;
     tess_heap_free(&ctx->heap, buffer, END_BYTES, TESS_TAG_IO);
-    close(fd);
+    tess_infile_close(&file);
     return status;
 }

@@ -2,7 +2,6 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "base/ucs4.h"
-#include "runtime/source.h"
 #include "systems/xpcs/files/cache.h"
 
 #include <inttypes.h>
@@ -102,8 +101,8 @@ static double *raw_angles(const tess_xp_cache_writer *writer, tess_blocks *memor
     return phi;
 }
 
-static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks *memory,
-                                 tess_json *json, const void *matrices, const double *phi)
+static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks *memory, tess_json *json,
+                                 const double *phi)
 {
     const tess_xp_selection *ring = writer->ring;
     const int64_t n = ring->n_frame;
@@ -122,7 +121,8 @@ static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks
     tess_bundle_input(&inputs[2], "t1", TESS_F64, 1, &n, t);
     tess_bundle_input(&inputs[3], "t2", TESS_F64, 1, &n, t);
     tess_bundle_input(&inputs[4], "c2_exp", (tess_dtype)writer->file->info.dtype, 3,
-                      (int64_t[]){ring->n, n, n}, matrices);
+                      (int64_t[]){ring->n, n, n}, NULL);
+    tess_spool_input(&writer->spool, &inputs[4]);
     TESS_TRY(text_input(memory, "cache_metadata_json", text, &inputs[5]));
     const tess_origin origin = {.stage = "xpcs.cache", .inputs = {writer->file->path}};
     return tess_bundle_write_from(writer->ctx, &origin, writer->path, inputs, N_MEMBER, 1);
@@ -152,8 +152,7 @@ static tess_status write_list(const tess_xp_cache_writer *writer, const char *na
     return status;
 }
 
-static tess_status write_all(const tess_xp_cache_writer *writer, tess_blocks *memory,
-                             const void *matrices)
+static tess_status write_all(const tess_xp_cache_writer *writer, tess_blocks *memory)
 {
     tess_json *json = NULL;
     const double *phi = raw_angles(writer, memory);
@@ -161,7 +160,7 @@ static tess_status write_all(const tess_xp_cache_writer *writer, tess_blocks *me
         return TESS_E_MEMORY;
     }
     TESS_TRY(tess_json_create_on(&writer->ctx->heap, 0, &json));
-    tess_status status = write_members(writer, memory, json, matrices, phi);
+    tess_status status = write_members(writer, memory, json, phi);
     tess_json_destroy(json);
     TESS_TRY(status);
     TESS_TRY(write_list(writer, "phi_angles_list.txt", false, phi));
@@ -170,21 +169,10 @@ static tess_status write_all(const tess_xp_cache_writer *writer, tess_blocks *me
 
 tess_status tess_xp_cache_commit(tess_xp_cache_writer *writer)
 {
-    // The format writes arrays that are mapped or in memory: the spool is the former.
-    tess_source *source = NULL;
-    tess_array array;
     tess_blocks memory;
-    TESS_TRY(tess_source_open(writer->ctx, writer->spool.path, NULL, &source));
-    tess_source_array(source, &array);
     tess_blocks_init(&memory, &writer->ctx->heap);
-    tess_status status = TESS_OK;
-    if (array.data) {
-        status = write_all(writer, &memory, array.data);
-    } else {
-        status = tess_error_set(TESS_E_IO, "%s: cannot be mapped", writer->spool.path);
-    }
+    const tess_status status = write_all(writer, &memory);
     tess_blocks_free(&memory);
-    tess_source_close(source);
     return status;
 }
 

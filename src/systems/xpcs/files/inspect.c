@@ -101,6 +101,12 @@ static tess_status describe(struct tess_xpcs_file *file, const tess_xpcs_data_co
               file->path, format->name);
 }
 
+tess_status tess_xp_file_check(const struct tess_xpcs_file *file)
+{
+    TESS_TRY(file->bundle.ctx ? tess_bundle_check(&file->bundle) : TESS_OK);
+    return file->stack ? tess_source_check(file->stack) : TESS_OK;
+}
+
 tess_status tess_xp_file_open(tess_context *ctx, const char *path,
                               const tess_xpcs_data_config *config, struct tess_xpcs_file **out)
 {

@@ -25,9 +25,10 @@ struct tess_xpcs_file {
     uint64_t held_bytes; // that reading takes besides the matrix
     double q_tolerance;  // fraction of q where the config has none; negative: q does not select
     tess_source *stack;  // a data set of all matrices; NULL: each bin has its own
-    const void *items;   // of the stack, where angles are its last axis
-    void *loaded;        // those items where the file cannot be mapped
-    uint64_t loaded_bytes;
+    void *items;         // of the stack where angles are its last axis: a row of it, or all
+    bool has_all;
+    uint64_t item_bytes; // of items
+    uint64_t row_bytes;
 };
 
 // A layout of HDF5 files.
@@ -41,6 +42,9 @@ typedef struct tess_xp_layout {
 
 extern const tess_xp_layout tess_xp_aps_u;
 extern const tess_xp_layout tess_xp_aps_legacy;
+
+// TESS_E_CHANGED if it is not any more what it was when it was opened.
+TESS_MUST_CHECK tess_status tess_xp_file_check(const struct tess_xpcs_file *file);
 
 // A file of any kind; config NULL or its c2_path NULL: the layout is found by content.
 TESS_MUST_CHECK tess_status tess_xp_file_open(tess_context *ctx, const char *path,

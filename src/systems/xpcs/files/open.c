@@ -308,6 +308,8 @@ static tess_status read_all(opening *o)
         begin_cache(o);
     }
     TESS_TRY(take_all(o));
+    TESS_TRY(tess_xp_file_check(o->file));
+    TESS_TRY(o->cache ? tess_xp_file_check(o->cache) : TESS_OK);
     if (o->is_cached && !o->cache && tess_xp_cache_commit(&o->writer) != TESS_OK) {
         give_up_cache(o);
     }

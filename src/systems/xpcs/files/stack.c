@@ -17,60 +17,73 @@ static tess_status read_layer(struct tess_xpcs_file *file, int64_t bin, void *ma
         TESS_TRY(tess_source_read(file->stack, 0, n, matrix, bytes));
     } else {
         TESS_TRY(tess_source_read(file->stack, bin, 1, matrix, bytes));
-        tess_source_release(file->stack, bin, 1);
     }
     return tess_xp_file_complete(file, bin, matrix);
+}
+
+// Column bin of n frames [n_bin] into row i of a matrix.
+static void take_column(const struct tess_xpcs_file *file, const void *items, int64_t i, int64_t bin,
+                        void *matrix)
+{
+    const int64_t n = file->bins[bin].n_frame;
+    const int64_t n_bin = file->info.n_bin;
+    for (int64_t j = 0; j < n; j++) {
+        if (file->info.dtype == TESS_F32) {
+            ((float *)matrix)[i * n + j] = ((const float *)items)[j * n_bin + bin];
+        } else {
+            ((double *)matrix)[i * n + j] = ((const double *)items)[j * n_bin + bin];
+        }
+    }
 }
 
 static tess_status read_strided(struct tess_xpcs_file *file, int64_t bin, void *matrix)
 {
     const int64_t n = file->bins[bin].n_frame;
-    const int64_t n_bin = file->info.n_bin;
-    if (!file->loaded) {
-        TESS_TRY(tess_source_populate(file->stack, 0, n));
-    }
-    for (int64_t i = 0; i < n * n; i++) {
-        if (file->info.dtype == TESS_F32) {
-            ((float *)matrix)[i] = ((const float *)file->items)[i * n_bin + bin];
+    for (int64_t i = 0; i < n; i++) {
+        const unsigned char *items = file->items;
+        if (file->has_all) {
+            items += (uint64_t)i * file->row_bytes;
         } else {
-            ((double *)matrix)[i] = ((const double *)file->items)[i * n_bin + bin];
+            TESS_TRY(tess_source_read(file->stack, i, 1, file->items, file->row_bytes));
         }
+        take_column(file, items, i, bin, matrix);
     }
     return tess_xp_file_complete(file, bin, matrix);
 }
 
-// Columns of the last axis are far apart: the array has to be mapped, or in memory.
-static tess_status load_items(struct tess_xpcs_file *file)
+// Every matrix takes a column of the last axis, which the whole array is gone through for: row by
+// row where the rows can be read where they lie, else it has to be in memory.
+static tess_status take_items(struct tess_xpcs_file *file)
 {
     tess_context *ctx = file->ctx;
     tess_array array;
     tess_source_array(file->stack, &array);
-    file->items = array.data;
-    if (file->items) {
-        return TESS_OK;
-    }
     const uint64_t bytes = (uint64_t)tess_array_items(&array) * (uint64_t)array.item_bytes;
-    if (bytes > ctx->memory_limit_bytes / 2) {
+    file->row_bytes = bytes / (uint64_t)array.shape[0];
+    file->has_all = !tess_source_is_direct(file->stack);
+    file->item_bytes = file->has_all ? bytes : file->row_bytes;
+    if (file->has_all && bytes > ctx->memory_limit_bytes / 2) {
         TESS_FAIL(TESS_E_LIMIT,
                   "%s: an array with the angles last takes %" PRIu64
                   " bytes, more than half of the memory limit (%" PRIu64
                   "); save it with the angles first",
                   file->path, bytes, ctx->memory_limit_bytes);
     }
-    file->loaded = tess_heap_alloc(&ctx->heap, (size_t)bytes, TESS_TAG_IO, "the matrices");
-    if (!file->loaded) {
+    file->items =
+        tess_heap_alloc(&ctx->heap, (size_t)file->item_bytes, TESS_TAG_IO, "the matrices");
+    if (!file->items) {
         return TESS_E_MEMORY;
     }
-    file->loaded_bytes = bytes;
-    file->items = file->loaded;
-    return tess_source_read(file->stack, 0, array.shape[0], file->loaded, bytes);
+    return file->has_all
+               ? tess_source_read(file->stack, 0, array.shape[0], file->items, file->item_bytes)
+               : TESS_OK;
 }
 
 void tess_xp_file_close_stack(struct tess_xpcs_file *file)
 {
-    if (file->loaded) {
-        tess_heap_free(&file->ctx->heap, file->loaded, (size_t)file->loaded_bytes, TESS_TAG_IO);
-        file->loaded = NULL;
+    if (file->items) {
+        tess_heap_free(&file->ctx->heap, file->items, (size_t)file->item_bytes, TESS_TAG_IO);
+        file->items = NULL;
     }
     tess_source_close(file->stack);
     file->stack = NULL;
@@ -128,7 +141,7 @@ tess_status tess_xp_file_stack(struct tess_xpcs_file *file, const char *dataset,
     file->held_bytes = tess_source_held_bytes(file->stack);
     const bool is_strided = info->rank == 3 && angles_last && n_bin > 1;
     file->read = is_strided ? read_strided : read_layer;
-    return is_strided ? load_items(file) : TESS_OK;
+    return is_strided ? take_items(file) : TESS_OK;
 }
 
 tess_status tess_xp_dataset_describe(struct tess_xpcs_file *file,

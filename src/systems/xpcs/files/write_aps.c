@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INPUT = 16, NAME_CHARS = 64, MAP_NAME_BYTES = 8, CHUNK_LEAVES = 64 };
+enum { MAX_INPUT = 16, NAME_CHARS = 64, MAP_NAME_BYTES = 8, CHUNK_BYTES = 2 << 20 };
 
 typedef struct writing {
     tess_context *ctx;
@@ -206,9 +206,10 @@ static tess_status take_leaves(const writing *w, tess_xpcs_data *data, int64_t f
     const tess_xp_tiles *tiles = &data->tiles;
     const bool is_row = data == w->with_t0;
     const int64_t n_tile = is_row ? tiles->row_tile[1] : tiles->n_tile;
-    const int64_t per_chunk = CHUNK_LEAVES * TESS_STAGE_XPCS_LEAF;
+    const int64_t leaves = tess_xp_leaves_in(data, CHUNK_BYTES);
+    const int64_t per_chunk = leaves * TESS_STAGE_XPCS_LEAF;
     tess_xp_reader reader;
-    TESS_TRY(tess_xp_reader_open(data->ctx, data, CHUNK_LEAVES, false, &reader));
+    TESS_TRY(tess_xp_reader_open(data->ctx, data, leaves, false, &reader));
     tess_status status = TESS_OK;
     for (int64_t t = 0; t < n_tile && status == TESS_OK; t += per_chunk) {
         const int64_t end = t + per_chunk < tiles->n_tile ? t + per_chunk : tiles->n_tile;

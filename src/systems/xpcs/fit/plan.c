@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/budget.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/settings/constants.h"
 
@@ -56,7 +57,10 @@ static void choose(const tess_context *ctx, const tess_xpcs_data *data, int32_t 
 static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param,
                          const tess_xpcs_fit_config *config, const tess_xp_plan *plan)
 {
-    const uint64_t resident = data->info.residency == TESS_XPCS_IN_MEMORY ? data->info.bytes : 0;
+    const bool is_resident =
+        data->info.residency == TESS_XPCS_IN_MEMORY ||
+        (data->info.residency == TESS_XPCS_IN_FILE && !plan->is_streamed);
+    const uint64_t resident = is_resident ? data->info.bytes : 0;
     const bool is_told = config->contrast && config->offset &&
                          (config->sigma_mode == TESS_XPCS_SIGMA_CONSTANT ||
                           config->sigma_mode == TESS_XPCS_SIGMA_DATASET);
@@ -80,18 +84,24 @@ tess_status tess_xp_plan_make(tess_context *ctx, const tess_xpcs_data *data, int
     if (plan->leaves_per_chunk > n_leaf) {
         plan->leaves_per_chunk = n_leaf;
     }
+    const uint64_t room = tess_budget_room(plan->limit_bytes);
     plan->memory_bytes = bytes_of(data, n_param, config, plan);
+    if (plan->memory_bytes > room && data->info.residency == TESS_XPCS_IN_FILE) {
+        plan->is_streamed = true;
+        plan->memory_bytes = bytes_of(data, n_param, config, plan);
+    }
     const int64_t wished = plan->leaves_per_chunk;
-    while (plan->memory_bytes > plan->limit_bytes && plan->leaves_per_chunk > 1) {
+    while (plan->memory_bytes > room && plan->leaves_per_chunk > 1) {
         plan->leaves_per_chunk = (plan->leaves_per_chunk + 1) / 2;
         plan->memory_bytes = bytes_of(data, n_param, config, plan);
     }
-    if (plan->memory_bytes > plan->limit_bytes) {
+    if (plan->memory_bytes > room) {
         TESS_FAIL(TESS_E_LIMIT,
                   "memory limit: %llu bytes are too few to fit %lld angles of %lld frames; at "
                   "least %llu are needed%s",
                   (unsigned long long)plan->limit_bytes, (long long)data->info.n_angle,
-                  (long long)data->info.n_frame, (unsigned long long)plan->memory_bytes,
+                  (long long)data->info.n_frame,
+                  (unsigned long long)tess_budget_for_room(plan->memory_bytes),
                   data->info.residency == TESS_XPCS_IN_MEMORY
                       ? " (much less from a .txc2 file, which is not held in memory)"
                       : "");
@@ -149,7 +159,8 @@ static tess_status probe(tess_context *ctx, tess_device *device, tess_xpcs_data 
                                       .model = model,
                                       .f_scale = 1,
                                       .inverse_variance = ones,
-                                      .leaves_per_chunk = 1};
+                                      .leaves_per_chunk = 1,
+                                      .is_streamed = true};
     const tess_xp_point point = {.theta = theta,
                                  .contrast = ones,
                                  .offset = ones,

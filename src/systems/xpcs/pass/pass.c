@@ -90,6 +90,9 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
                            .inverse_variance = setup->inverse_variance,
                            .lag_weight = setup->lag_weight};
     const tess_xpcs_data_info *info = &setup->data->info;
+    if (!setup->is_streamed) {
+        TESS_TRY(tess_xp_data_hold(ctx, setup->data, setup->max_retries));
+    }
     TESS_TRY(tess_xp_grids_create(ctx, &pass->model, info->n_frame, &pass->grids));
     set_sizes(pass, setup->data, pass->grids.n_param, setup->leaves_per_chunk);
     pass->tree.n_sum = pass->n_sum;
@@ -275,6 +278,9 @@ tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, dou
         }
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
+    if (status == TESS_OK) {
+        status = tess_xp_data_check(pass->data);
+    }
     if (status == TESS_OK) {
         tess_xp_tree_total(&pass->tree, sums);
         pass->next_leaf = 0;

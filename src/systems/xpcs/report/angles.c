@@ -36,8 +36,8 @@ static void add_mean(curve *c, double x, const tess_xp_sum *sum)
 // Means along the diagonals, lags in bins that grow with the lag.
 static void make_g2(const tess_xp_page *page, int64_t angle, curve *c)
 {
-    const tess_xp_sweep *s = page->sweep;
-    const tess_xp_sum *lags = s->lags + angle * s->n_frame;
+    const tess_xp_sweep *s = &page->sweep;
+    const tess_xp_sum *lags = s->lags + (angle - s->setup.first_angle) * s->n_frame;
     const double growth = pow((double)s->n_frame, 1.0 / (LAG_BINS - 1));
     c->n = 0;
     int64_t lag = 1;
@@ -72,7 +72,8 @@ static void write_g2(tess_xp_page *page, int64_t angle)
 
 static void write_ages(tess_xp_page *page, int64_t angle)
 {
-    const tess_xp_sweep *s = page->sweep;
+    const tess_xp_sweep *s = &page->sweep;
+    const int64_t own = angle - s->setup.first_angle;
     curve cuts[TESS_XP_SWEEP_LAGS];
     char names[TESS_XP_SWEEP_LAGS][48];
     tess_xp_series series[2 * TESS_XP_SWEEP_LAGS];
@@ -83,7 +84,7 @@ static void write_ages(tess_xp_page *page, int64_t angle)
         for (int64_t b = 0; b < s->n_age; b++) {
             const double frame = ((double)b + 0.5) * (double)s->n_frame / (double)s->n_age - 0.5;
             add_mean(c, first + frame * page->info->dt_s,
-                     &s->ages[(angle * TESS_XP_SWEEP_LAGS + l) * s->n_age + b]);
+                     &s->ages[(own * TESS_XP_SWEEP_LAGS + l) * s->n_age + b]);
         }
         snprintf(names[l], sizeof names[l], "tau %.4g s",
                  (double)s->age_lags[l] * page->info->dt_s);
@@ -193,7 +194,8 @@ static tess_status write_angle(tess_xp_page *page, tess_xp_maps *maps, int64_t a
     tess_xp_printf(&page->html, "offset %s, reduced chi2 %.4g", text,
                    info->reduced_chi2_angle ? info->reduced_chi2_angle[a] : (double)NAN);
     tess_text_add(&page->html.text, "</summary>\n");
-    tess_xp_maps_fill(maps, page->sweep, a);
+    TESS_TRY(tess_xp_page_sweep(page, a));
+    tess_xp_maps_fill(maps, &page->sweep, a - page->sweep.setup.first_angle);
     tess_xp_row_begin(&page->html);
     for (int which = 0; which < 3; which++) {
         TESS_TRY(write_map(page, maps, (tess_xp_map)which));
@@ -229,7 +231,7 @@ tess_status tess_xp_page_angles(tess_xp_page *page)
         "t1 to the right and t2 upwards, both %.4g to %.4g s, %lld x %lld cells, each the "
         "mean of its points; grey: not measured. Measured and fitted share a scale from "
         "percentile 1 to 99; residuals are in sigma of a point.",
-        first, last, (long long)page->sweep->side, (long long)page->sweep->side);
+        first, last, (long long)page->sweep.side, (long long)page->sweep.side);
     if (info->n_angle > OPEN_ANGLES) {
         tess_text_printf(&page->html.text, " <a href=\"#angle%lld\">", (long long)worst + 1);
         tess_xp_printf(&page->html, "φ = %.2f°", info->phi[worst]);
@@ -237,7 +239,7 @@ tess_status tess_xp_page_angles(tess_xp_page *page)
     }
     tess_text_add(&page->html.text, "</p>\n");
     tess_xp_maps maps;
-    tess_status status = tess_xp_maps_create(page->sweep, &maps);
+    tess_status status = tess_xp_maps_create(&page->sweep, &maps);
     for (int64_t a = 0; a < info->n_angle && status == TESS_OK; a++) {
         status = write_angle(page, &maps, a, info->n_angle <= OPEN_ANGLES || a == worst);
     }

@@ -79,7 +79,7 @@ tess_status tess_xp_page_rates(tess_xp_page *page)
 void tess_xp_page_residuals(tess_xp_page *page)
 {
     enum { N = TESS_XP_SWEEP_BARS, STEPS = 2 * N };
-    const tess_xp_sweep *s = page->sweep;
+    const tess_xp_residuals *s = &page->residuals;
     const double width = 2 * TESS_XP_SWEEP_RANGE / N;
     const double n = (double)s->n_point;
     double x[STEPS];

@@ -276,7 +276,7 @@ tess_status tess_xp_figures_of(tess_context *ctx, const tess_xpcs_result_info *i
     TESS_TRY(check_paths(data, folder, overwrite));
     const int64_t n_angle = data->info.n_angle;
     const int64_t group =
-        tess_xp_sweep_angles(SIDE < data->info.n_frame ? SIDE : data->info.n_frame);
+        tess_xp_sweep_angles(ctx, SIDE < data->info.n_frame ? SIDE : data->info.n_frame);
     for (int64_t first = 0; first < n_angle; first += group) {
         const tess_xp_sweep_setup setup = {.ctx = ctx,
                                            .data = data,

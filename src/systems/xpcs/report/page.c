@@ -181,6 +181,28 @@ static int64_t side_for(int64_t n_angle)
     return side > LEAST_SIDE ? (int64_t)side : LEAST_SIDE;
 }
 
+tess_status tess_xp_page_sweep(tess_xp_page *page, int64_t angle)
+{
+    const tess_xp_sweep_setup *now = &page->sweep.setup;
+    const int64_t n_angle = page->info->n_angle;
+    const int64_t side = side_for(n_angle);
+    if (now->ctx && angle < now->first_angle + now->n_angle) {
+        return TESS_OK;
+    }
+    const int64_t most = tess_xp_sweep_angles(page->ctx, side);
+    const tess_xp_sweep_setup setup = {.ctx = page->ctx,
+                                       .data = page->data,
+                                       .info = page->info,
+                                       .model = page->model,
+                                       .first_angle = angle,
+                                       .n_angle = n_angle - angle < most ? n_angle - angle : most,
+                                       .side = side,
+                                       .stage = "xpcs.report",
+                                       .residuals = &page->residuals};
+    tess_xp_sweep_free(&page->sweep);
+    return tess_xp_sweep_run(&setup, &page->sweep);
+}
+
 tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *info,
                               tess_xpcs_data *data, const tess_xpcs_model *model, const char *path,
                               int overwrite)
@@ -198,16 +220,8 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
     if (overwrite != 1 && access(path, F_OK) == 0) {
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
-    const tess_xp_sweep_setup setup = {.ctx = ctx,
-                                       .data = data,
-                                       .info = info,
-                                       .model = model,
-                                       .n_angle = info->n_angle,
-                                       .side = side_for(info->n_angle),
-                                       .stage = "xpcs.report"};
-    tess_xp_sweep sweep;
-    TESS_TRY(tess_xp_sweep_run(&setup, &sweep));
-    tess_xp_page page = {.ctx = ctx, .info = info, .data = data, .model = model, .sweep = &sweep};
+    tess_xp_page page = {.ctx = ctx, .info = info, .data = data, .model = model};
+    TESS_TRY(tess_xp_page_sweep(&page, 0));
     char title[256];
     snprintf(title, sizeof title, "Two-time correlations: %.180s",
              info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "fit");
@@ -218,6 +232,6 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
         status = tess_html_write(&page.html, path, overwrite == 1);
     }
     tess_html_destroy(&page.html);
-    tess_xp_sweep_free(&sweep);
+    tess_xp_sweep_free(&page.sweep);
     return status;
 }

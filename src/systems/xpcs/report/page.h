@@ -12,8 +12,12 @@ typedef struct tess_xp_page {
     const tess_xpcs_result_info *info;
     tess_xpcs_data *data;
     const tess_xpcs_model *model;
-    const tess_xp_sweep *sweep; // of all angles
+    tess_xp_sweep sweep; // of the angles that are being written
+    tess_xp_residuals residuals; // of all angles up to these
 } tess_xp_page;
+
+// Makes the sweep one that has this angle; angles come in order.
+TESS_MUST_CHECK tess_status tess_xp_page_sweep(tess_xp_page *page, int64_t angle);
 
 void tess_xp_page_parameters(tess_xp_page *page);
 void tess_xp_page_correlations(tess_xp_page *page);

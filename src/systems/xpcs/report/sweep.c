@@ -2,15 +2,16 @@
 
 #include "base/span.h"
 #include "base/status.h"
+#include "runtime/budget.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/result/noise.h"
 
 #include <math.h>
 
 enum {
-    CHUNK_BYTES = 16 << 20,   // of records taken at a time
-    MODEL_BYTES = 8 << 20,    // of model rows computed at a time
-    PICTURE_BYTES = 64 << 20, // of the maps of a sweep
+    CHUNK_BYTES = 2 << 20,    // of records taken at a time
+    MODEL_BYTES = 8 << 20,    // of model rows computed at a time, at most
+    PICTURE_BYTES = 64 << 20, // of the maps of a sweep, at most
     RUN = TESS_STAGE_XPCS_RUN
 };
 
@@ -37,9 +38,16 @@ static tess_xp_cell *cell_at(const tess_xp_sweep *s, int64_t angle, int64_t i, i
     return s->cells + angle * map_cells(s->side) + i * s->side - i * (i - 1) / 2 + (j - i);
 }
 
-int64_t tess_xp_sweep_angles(int64_t side)
+static int64_t bytes_for(const tess_context *ctx, int64_t most, uint64_t share)
 {
-    const int64_t n = PICTURE_BYTES / (map_cells(side) * (int64_t)sizeof(tess_xp_cell));
+    const uint64_t room = tess_budget_room(ctx->memory_limit_bytes) / share;
+    return room < (uint64_t)most ? (int64_t)room : most;
+}
+
+int64_t tess_xp_sweep_angles(const tess_context *ctx, int64_t side)
+{
+    const int64_t bytes = bytes_for(ctx, PICTURE_BYTES, 4);
+    const int64_t n = bytes / (map_cells(side) * (int64_t)sizeof(tess_xp_cell));
     return n > 1 ? n : 1;
 }
 
@@ -58,15 +66,14 @@ typedef struct stretch {
     double offset;
 } stretch;
 
-static void add_to_histogram(tess_xp_sweep *s, double z)
+static void add_to_histogram(tess_xp_residuals *r, double z)
 {
     const double at = (z + TESS_XP_SWEEP_RANGE) / (2 * TESS_XP_SWEEP_RANGE) * TESS_XP_SWEEP_BARS;
-    s->n_point++;
-    s->squares += z * z;
+    r->n_point++;
     if (at >= 0 && at < TESS_XP_SWEEP_BARS) {
-        s->bars[(int)at]++;
+        r->bars[(int)at]++;
     } else {
-        s->n_beyond++;
+        r->n_beyond++;
     }
 }
 
@@ -95,8 +102,9 @@ static void add_points(tess_xp_sweep *s, const stretch *t, const int32_t *pixel_
         lag->measured += t->y[k];
         lag->fitted += fitted;
         lag->n++;
-        if (t->model) {
-            add_to_histogram(s, z);
+        if (t->model && s->setup.residuals) {
+            s->squares[t->angle] += z * z;
+            add_to_histogram(s->setup.residuals, z);
         }
     }
 }
@@ -224,11 +232,7 @@ static tess_status sweep_chunks(worker *w, tess_xp_reader *reader, int64_t leave
 static tess_status sweep_all(worker *w)
 {
     const tess_xp_sweep_setup *setup = &w->sweep->setup;
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(w->tiles);
-    const int64_t leaf_bytes =
-        (int64_t)(tess_xp_tiles_leaf_offset(w->tiles, n_leaf) / (uint64_t)n_leaf) + 1;
-    const int64_t wanted = CHUNK_BYTES / leaf_bytes;
-    const int64_t leaves = wanted < 1 ? 1 : wanted < n_leaf ? wanted : n_leaf;
+    const int64_t leaves = tess_xp_leaves_in(setup->data, CHUNK_BYTES);
     tess_xp_reader reader;
     TESS_TRY(tess_xp_reader_open(setup->ctx, setup->data, leaves, false, &reader));
     tess_span span = tess_span_begin(&setup->ctx->tracer, "xpcs.report.sweep");
@@ -246,7 +250,7 @@ static tess_status choose_lags(tess_xp_sweep *s, const worker *w)
     static const int64_t shares[TESS_XP_SWEEP_LAGS] = {100, 30, 10, 3};
     const int64_t row = s->n_frame / 2;
     if (s->setup.info) {
-        const int64_t angle = s->setup.first_angle + s->setup.n_angle / 2;
+        const int64_t angle = s->setup.info->n_angle / 2;
         TESS_TRY(tess_xp_fitted_rows(&w->fitted, angle, row, 1, w->model));
     }
     for (int l = 0; l < TESS_XP_SWEEP_LAGS; l++) {
@@ -267,16 +271,18 @@ static tess_status prepare(tess_xp_sweep *s, worker *w)
 {
     static const char what[] = "pictures of two-time correlations";
     const int64_t n_angle = s->setup.n_angle;
-    const int64_t n_row = MODEL_BYTES / (s->n_frame * (int64_t)sizeof(double));
+    const int64_t model_bytes = bytes_for(s->setup.ctx, MODEL_BYTES, 8);
+    const int64_t n_row = model_bytes / (s->n_frame * (int64_t)sizeof(double));
     w->n_row = n_row < 1 ? 1 : n_row < s->n_frame ? n_row : s->n_frame;
     s->cells = tess_blocks_alloc(&s->memory, n_angle * map_cells(s->side), sizeof *s->cells, what);
     s->lags = tess_blocks_alloc(&s->memory, n_angle * s->n_frame, sizeof *s->lags, what);
     s->ages = tess_blocks_alloc(&s->memory, n_angle * TESS_XP_SWEEP_LAGS * s->n_age,
                                 sizeof *s->ages, what);
+    s->squares = tess_blocks_alloc(&s->memory, n_angle, sizeof *s->squares, what);
     w->pixel_of = tess_blocks_alloc(&s->memory, s->n_frame, sizeof *w->pixel_of, what);
     w->model = tess_blocks_alloc(&s->memory, s->setup.info ? w->n_row * s->n_frame : 0,
                                  sizeof *w->model, what);
-    if (!s->cells || !s->lags || !s->ages || !w->pixel_of || !w->model) {
+    if (!s->cells || !s->lags || !s->ages || !s->squares || !w->pixel_of || !w->model) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < s->n_frame; i++) {
@@ -305,6 +311,9 @@ tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *o
     }
     if (status == TESS_OK) {
         status = sweep_all(&w);
+    }
+    for (int64_t a = 0; status == TESS_OK && setup->residuals && a < setup->n_angle; a++) {
+        setup->residuals->squares += out->squares[a];
     }
     tess_xp_noise_close(&w.noise);
     tess_xp_fitted_close(&w.fitted);

@@ -32,6 +32,14 @@ typedef struct tess_xp_cell {
     int32_t n_pair;
 } tess_xp_cell;
 
+// Of all points of some sweeps, in sigma.
+typedef struct tess_xp_residuals {
+    int64_t bars[TESS_XP_SWEEP_BARS];
+    int64_t n_beyond; // of the histogram's range
+    int64_t n_point;
+    double squares;
+} tess_xp_residuals;
+
 typedef struct tess_xp_sweep_setup {
     tess_context *ctx;
     tess_xpcs_data *data;
@@ -41,6 +49,7 @@ typedef struct tess_xp_sweep_setup {
     int64_t n_angle;
     int64_t side;      // pixels of a map, at most
     const char *stage; // for the progress
+    tess_xp_residuals *residuals; // those of the sweep are added; NULL: nobody wants them
 } tess_xp_sweep_setup;
 
 typedef struct tess_xp_sweep {
@@ -53,16 +62,14 @@ typedef struct tess_xp_sweep {
     int64_t age_lags[TESS_XP_SWEEP_LAGS];
     int64_t n_age;
     tess_xp_sum *ages; // [n_angle][LAGS][n_age]
-    int64_t bars[TESS_XP_SWEEP_BARS];
-    int64_t n_beyond; // of the histogram's range
-    int64_t n_point;
-    double squares; // of residuals in sigma
+    double *squares;   // [n_angle] of residuals, so that their sum does not depend on groups
 } tess_xp_sweep;
 
 TESS_MUST_CHECK tess_status tess_xp_sweep_run(const tess_xp_sweep_setup *setup, tess_xp_sweep *out);
 void tess_xp_sweep_free(tess_xp_sweep *sweep);
-// Angles that one sweep with maps of this side can take within the room pictures are given.
-int64_t tess_xp_sweep_angles(int64_t side);
+// Angles that one sweep with maps of this side can take within the room pictures are given, which
+// is part of the memory limit.
+int64_t tess_xp_sweep_angles(const tess_context *ctx, int64_t side);
 
 typedef enum tess_xp_map { TESS_XP_MEASURED, TESS_XP_FITTED, TESS_XP_RESIDUAL } tess_xp_map;
 

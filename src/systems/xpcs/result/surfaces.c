@@ -7,10 +7,8 @@
 #include "runtime/watch.h"
 #include "systems/xpcs/result/noise.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { BLOCK_BYTES = 24 << 20 };
 
@@ -156,20 +154,6 @@ static tess_status spool_rows(tess_xp_surfaces *s, const tess_xp_fitted *fitted,
     return status;
 }
 
-static tess_status map_spools(tess_xp_surfaces *s)
-{
-    for (int i = 0; i < TESS_XP_N_SURFACE; i++) {
-        const tess_spool *spool = &s->spools[i];
-        void *map = mmap(NULL, (size_t)(spool->header_bytes + spool->data_bytes), PROT_READ,
-                         MAP_SHARED, spool->fd, 0);
-        if (map == MAP_FAILED) {
-            TESS_FAIL(TESS_E_IO, "%s: cannot map: %s", spool->path, strerror(errno));
-        }
-        s->maps[i] = map;
-    }
-    return TESS_OK;
-}
-
 static tess_status create_spools(tess_xp_surfaces *s, const char *path)
 {
     const int64_t shape[2] = {s->n_angle * s->n_frame, s->n_frame};
@@ -200,9 +184,6 @@ static tess_status make(tess_xp_surfaces *s, const tess_xpcs_result_info *info,
         status = spool_rows(s, &fitted, &noise);
     }
     tess_xp_noise_close(&noise);
-    if (status == TESS_OK) {
-        status = map_spools(s);
-    }
     tess_xp_fitted_close(&fitted);
     return status;
 }
@@ -233,9 +214,6 @@ void tess_xp_surfaces_free(tess_xp_surfaces *s)
         return;
     }
     for (int i = 0; i < TESS_XP_N_SURFACE; i++) {
-        if (s->maps[i]) {
-            munmap(s->maps[i], (size_t)(s->spools[i].header_bytes + s->spools[i].data_bytes));
-        }
         tess_spool_close(&s->spools[i]);
     }
     tess_heap_free(&s->ctx->heap, s->scaling, (size_t)s->n_angle * 2 * sizeof *s->scaling,
@@ -247,7 +225,6 @@ void tess_xp_surfaces_input(const tess_xp_surfaces *s, tess_xp_surface which, co
                             tess_format_writer_input *input)
 {
     const int64_t shape[3] = {s->n_angle, s->n_frame, s->n_frame};
-    tess_bundle_input(input, name, s->dtype, 3, shape,
-                      (const char *)s->maps[which] + s->spools[which].header_bytes);
-    input->is_mapped = 1;
+    tess_bundle_input(input, name, s->dtype, 3, shape, NULL);
+    tess_spool_input(&s->spools[which], input);
 }

@@ -1,7 +1,7 @@
 // Measured and fitted matrices of all angles, spooled to files beside the result.
 //
-// An archive is written from whole arrays: they are made row by row in files that are mapped, so
-// that memory stays bounded and the archive appears whole.
+// They are made row by row in files that the archive is written from, so that memory stays bounded
+// and the archive appears whole.
 #ifndef TESS_XPCS_RESULT_SURFACES_H
 #define TESS_XPCS_RESULT_SURFACES_H
 
@@ -25,8 +25,7 @@ typedef struct tess_xp_surfaces {
     int64_t n_frame;
     tess_dtype dtype;
     tess_spool spools[TESS_XP_N_SURFACE];
-    void *maps[TESS_XP_N_SURFACE]; // NULL: not mapped
-    double *scaling;               // [n_angle][2]: scaled = scaling[0] raw + scaling[1]
+    double *scaling; // [n_angle][2]: scaled = scaling[0] raw + scaling[1]
 } tess_xp_surfaces;
 
 // Bytes on disk of the spools; the archive takes as many again.

@@ -20,7 +20,7 @@ static const double LAMINAR_THETA[] = {68481, -1.327, 1708, 1.991e-3, -0.212, -6
 // Streams of random numbers: one purpose each.
 enum { DRAW_CONTRAST = 1, DRAW_OFFSET = 2 };
 
-static const uint64_t CHUNK_BYTES = 8 << 20;
+static const uint64_t CHUNK_BYTES = 2 << 20;
 
 typedef struct simulation {
     tess_xp_generator generator; // first: data know it by this
@@ -282,8 +282,6 @@ static tess_status measure(simulation *s, tess_xpcs_data *data, tess_xp_reader *
 
 static tess_status measure_all(simulation *s, tess_xpcs_data *data)
 {
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
-    const uint64_t leaf_bytes = data->info.bytes / (uint64_t)n_leaf + 1;
     const size_t bytes = 2 * (size_t)s->n_angle * sizeof(double);
     tess_heap *heap = &s->ctx->heap;
     double *sums = tess_heap_alloc_zero(heap, bytes, TESS_TAG_SCRATCH, "sums of angles");
@@ -293,7 +291,7 @@ static tess_status measure_all(simulation *s, tess_xpcs_data *data)
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&s->ctx->tracer, "xpcs.simulate");
     tess_status status =
-        tess_xp_reader_open(s->ctx, data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
+        tess_xp_reader_open(s->ctx, data, tess_xp_leaves_in(data, CHUNK_BYTES), false, &reader);
     if (status == TESS_OK) {
         status = measure(s, data, &reader, sums);
     }

@@ -48,12 +48,13 @@ static void release(tess_xp_ahead *ahead)
     tess_heap_free(&ahead->file->ctx->heap, ahead, sizeof *ahead, TESS_TAG_IO);
 }
 
-tess_xp_ahead *tess_xp_ahead_open(tess_xp_txc2 *file, const tess_xp_tiles *tiles)
+tess_status tess_xp_ahead_open(tess_xp_txc2 *file, const tess_xp_tiles *tiles, tess_xp_ahead **out)
 {
+    *out = NULL;
     tess_xp_ahead *ahead =
         tess_heap_alloc_zero(&file->ctx->heap, sizeof *ahead, TESS_TAG_IO, "reading ahead");
     if (!ahead) {
-        return NULL;
+        return TESS_E_MEMORY;
     }
     ahead->file = file;
     ahead->tiles = tiles;
@@ -61,9 +62,10 @@ tess_xp_ahead *tess_xp_ahead_open(tess_xp_txc2 *file, const tess_xp_tiles *tiles
     pthread_cond_init(&ahead->changed, NULL);
     if (pthread_create(&ahead->thread, NULL, work, ahead) != 0) {
         release(ahead);
-        return NULL;
+        return TESS_OK;
     }
-    return ahead;
+    *out = ahead;
+    return TESS_OK;
 }
 
 void tess_xp_ahead_close(tess_xp_ahead *ahead)

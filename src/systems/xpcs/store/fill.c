@@ -444,6 +444,7 @@ tess_status tess_xp_data_seal(tess_xpcs_data *data)
     data->fingerprint = tess_xp_data_hash(data, job.leaf_hash);
     tess_heap_free(heap, job.leaf_hash, bytes, TESS_TAG_SCRATCH);
     if (data->file) {
+        tess_xp_txc2_unmap(data->file);
         data->records = NULL; // from now on through a reader
     }
     return status;

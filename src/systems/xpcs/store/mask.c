@@ -87,8 +87,7 @@ static tess_status check_leaves(check *c, int64_t first_leaf, int64_t n_leaf)
 static tess_status check_all(check *c)
 {
     const int64_t all = (int64_t)c->n_leaf;
-    const uint64_t leaf_bytes = c->data->info.bytes / (uint64_t)all + 1;
-    const int64_t per_chunk = (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
+    const int64_t per_chunk = tess_xp_leaves_in(c->data, CHUNK_BYTES);
     tess_watch watch;
     TESS_TRY(tess_xp_reader_open(c->ctx, c->data, per_chunk, true, &c->reader));
     tess_watch_begin(&watch, c->ctx, "xpcs.check", "leaves", 0, c->data->info.bytes,
@@ -137,6 +136,7 @@ static void commit(check *c, int64_t n_left)
     data->info.n_used = n_left;
     memcpy(data->tables + 3 * data->n_made, c->n_finite,
            (size_t)data->info.n_angle * sizeof *c->n_finite);
+    tess_xp_data_let_go(data); // what is lost now may be in it
     file->is_lost = c->is_lost;
     file->n_leaf = (int64_t)c->n_leaf;
     c->is_lost = old;

@@ -18,6 +18,12 @@ bool tess_xp_is_bad_read(tess_status status)
     return status == TESS_E_IO || status == TESS_E_FORMAT;
 }
 
+int64_t tess_xp_leaves_in(const tess_xpcs_data *data, uint64_t bytes)
+{
+    const uint64_t n_leaf = (uint64_t)tess_xp_tiles_n_leaf(&data->tiles);
+    return (int64_t)(bytes / (data->info.bytes / n_leaf + 1)) + 1;
+}
+
 static uint64_t chunk_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk)
 {
     // No record is longer than the first.
@@ -28,19 +34,23 @@ static uint64_t chunk_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk
     return bytes < data->info.bytes ? bytes : data->info.bytes;
 }
 
-// Through buffers: what is masked cannot be mapped.
-static bool is_read(const tess_xpcs_data *data, bool is_streamed)
-{
-    return data->info.residency == TESS_XPCS_IN_FILE && (is_streamed || data->file->is_lost);
-}
-
 uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk,
                               bool is_streamed)
 {
     if (data->info.residency == TESS_XPCS_GENERATED) {
         return chunk_bytes(data, leaves_per_chunk);
     }
-    return is_read(data, is_streamed) ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
+    const bool is_read = data->info.residency == TESS_XPCS_IN_FILE && is_streamed;
+    return is_read ? 2 * chunk_bytes(data, leaves_per_chunk) : 0;
+}
+
+// Where all records lie; NULL: they come through buffers.
+static const unsigned char *records_of(const tess_xpcs_data *data, bool is_streamed)
+{
+    return data->info.residency == TESS_XPCS_IN_MEMORY ? data->records
+           : data->info.residency == TESS_XPCS_IN_FILE && !is_streamed
+               ? atomic_load(&data->file->held)
+               : NULL;
 }
 
 static tess_status choose_device(tess_xp_reader *reader)
@@ -61,12 +71,12 @@ tess_status tess_xp_reader_open(tess_context *ctx, tess_xpcs_data *data, int64_t
     *reader = (tess_xp_reader){.data = data,
                                .ctx = ctx,
                                .leaves_per_chunk = leaves_per_chunk,
-                               .is_streamed = is_read(data, is_streamed)};
+                               .records = records_of(data, is_streamed)};
     TESS_TRY(choose_device(reader));
-    reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, is_streamed);
-    if (reader->buffer_bytes == 0) {
+    if (reader->records) {
         return TESS_OK;
     }
+    reader->buffer_bytes = tess_xp_reader_bytes(data, leaves_per_chunk, true);
     reader->buffer = tess_heap_alloc(&data->ctx->heap, reader->buffer_bytes, TESS_TAG_TILE,
                                      "stretches of two-time correlations");
     if (!reader->buffer) {
@@ -74,10 +84,14 @@ tess_status tess_xp_reader_open(tess_context *ctx, tess_xpcs_data *data, int64_t
     }
     // Taken now, not bit by bit: what a long run needs is seen at its beginning.
     memset(reader->buffer, 0, reader->buffer_bytes);
-    if (data->info.residency == TESS_XPCS_IN_FILE) {
-        reader->ahead = tess_xp_ahead_open(data->file, &data->tiles);
+    if (data->info.residency != TESS_XPCS_IN_FILE) {
+        return TESS_OK;
     }
-    return TESS_OK;
+    const tess_status status = tess_xp_ahead_open(data->file, &data->tiles, &reader->ahead);
+    if (status != TESS_OK) {
+        tess_xp_reader_close(reader);
+    }
+    return status;
 }
 
 void tess_xp_reader_close(tess_xp_reader *reader)
@@ -87,9 +101,6 @@ void tess_xp_reader_close(tess_xp_reader *reader)
     }
     tess_xpcs_data *data = reader->data;
     tess_xp_ahead_close(reader->ahead);
-    if (data->file && !reader->is_streamed && reader->n_leaf > 0) {
-        tess_xp_txc2_release(data->file, &data->tiles, reader->first_leaf, reader->n_leaf);
-    }
     if (reader->buffer) {
         tess_heap_free(&data->ctx->heap, reader->buffer, reader->buffer_bytes, TESS_TAG_TILE);
     }
@@ -118,24 +129,6 @@ static int64_t take_next(tess_xp_reader *reader, int64_t *n_leaf)
     return first;
 }
 
-static tess_status get_mapped(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
-                              const unsigned char **records)
-{
-    tess_xpcs_data *data = reader->data;
-    if (reader->n_leaf > 0 && reader->first_leaf != first_leaf) {
-        tess_xp_txc2_release(data->file, &data->tiles, reader->first_leaf, reader->n_leaf);
-    }
-    TESS_TRY(tess_xp_txc2_map(data->file, &data->tiles, first_leaf, n_leaf, records));
-    reader->first_leaf = first_leaf;
-    reader->n_leaf = n_leaf;
-    int64_t n_next = 0;
-    const int64_t next = take_next(reader, &n_next);
-    if (next != first_leaf) {
-        tess_xp_txc2_want(data->file, &data->tiles, next, n_next);
-    }
-    return TESS_OK;
-}
-
 // The half of the buffer that the leaves given out last do not lie in is the next one's.
 static tess_status get_streamed(tess_xp_reader *reader, int64_t first_leaf, int64_t n_leaf,
                                 const unsigned char **records)
@@ -143,6 +136,10 @@ static tess_status get_streamed(tess_xp_reader *reader, int64_t first_leaf, int6
     tess_xpcs_data *data = reader->data;
     const uint64_t half_bytes = reader->buffer_bytes / 2;
     unsigned char *half = reader->buffer + (reader->in_second_half ? 0 : half_bytes);
+    if (reader->n_leaf == n_leaf && reader->first_leaf == first_leaf) {
+        *records = reader->buffer + (reader->in_second_half ? half_bytes : 0);
+        return TESS_OK; // still there
+    }
     if (!reader->ahead || !tess_xp_ahead_finish(reader->ahead, first_leaf, n_leaf)) {
         TESS_TRY(tess_xp_txc2_read(data->file, &data->tiles, first_leaf, n_leaf, half));
     }
@@ -163,13 +160,12 @@ static tess_status get_once(tess_xp_reader *reader, int64_t first_leaf, int64_t 
                             const unsigned char **records)
 {
     tess_xpcs_data *data = reader->data;
-    if (data->info.residency == TESS_XPCS_IN_MEMORY) {
-        *records = data->records + tess_xp_tiles_leaf_offset(&data->tiles, first_leaf);
+    if (reader->records) {
+        *records = reader->records + tess_xp_tiles_leaf_offset(&data->tiles, first_leaf);
         return TESS_OK;
     }
     if (data->info.residency == TESS_XPCS_IN_FILE) {
-        return reader->is_streamed ? get_streamed(reader, first_leaf, n_leaf, records)
-                                   : get_mapped(reader, first_leaf, n_leaf, records);
+        return get_streamed(reader, first_leaf, n_leaf, records);
     }
     *records = reader->buffer;
     if (reader->n_leaf == n_leaf && reader->first_leaf == first_leaf) {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { CHUNK_LEAVES = 16, LEAF = TESS_STAGE_XPCS_LEAF };
+enum { CHUNK_BYTES = 1 << 20, LEAF = TESS_STAGE_XPCS_LEAF };
 
 typedef struct rows_job {
     tess_context *ctx;
@@ -98,19 +98,32 @@ static tess_status take_leaves(const rows_job *job, tess_xp_reader *reader, int6
     return TESS_OK;
 }
 
-static tess_status take_all(const rows_job *job, tess_xp_reader *reader)
+// The next leaves from one on that are needed, as many as a chunk takes; *n 0: none.
+static int64_t next_needed(const rows_job *job, int64_t leaf, int64_t most, int64_t *n)
 {
     const int64_t n_leaf = tess_xp_tiles_n_leaf(&job->data->tiles);
-    int64_t leaf = 0;
-    while (leaf < n_leaf) {
-        int64_t n = 0;
-        while (n < CHUNK_LEAVES && leaf + n < n_leaf && is_needed(job, leaf + n)) {
-            n++;
-        }
-        if (n > 0) {
-            TESS_TRY(take_leaves(job, reader, leaf, n));
-        }
-        leaf += n > 0 ? n : 1;
+    *n = 0;
+    while (leaf < n_leaf && !is_needed(job, leaf)) {
+        leaf++;
+    }
+    while (*n < most && leaf + *n < n_leaf && is_needed(job, leaf + *n)) {
+        (*n)++;
+    }
+    return leaf;
+}
+
+static tess_status take_all(const rows_job *job, tess_xp_reader *reader)
+{
+    const int64_t most = reader->leaves_per_chunk;
+    int64_t n = 0;
+    int64_t leaf = next_needed(job, 0, most, &n);
+    while (n > 0) {
+        int64_t n_next = 0;
+        const int64_t next = next_needed(job, leaf + n, most, &n_next);
+        tess_xp_reader_expect(reader, n_next > 0 ? next : leaf, n_next > 0 ? n_next : n);
+        TESS_TRY(take_leaves(job, reader, leaf, n));
+        leaf = next;
+        n = n_next;
     }
     return TESS_OK;
 }
@@ -139,7 +152,8 @@ static void interpolate_diagonal(const rows_job *job)
 static tess_status run(const rows_job *job)
 {
     tess_xp_reader reader;
-    tess_status status = tess_xp_reader_open(job->ctx, job->data, CHUNK_LEAVES, false, &reader);
+    const int64_t leaves = tess_xp_leaves_in(job->data, CHUNK_BYTES);
+    tess_status status = tess_xp_reader_open(job->ctx, job->data, leaves, false, &reader);
     if (status == TESS_OK) {
         status = take_all(job, &reader);
     }

@@ -6,7 +6,7 @@
 
 enum { LEAF = TESS_STAGE_XPCS_LEAF, RUN = TESS_STAGE_XPCS_RUN };
 
-static const uint64_t CHUNK_BYTES = 8 << 20;
+static const uint64_t CHUNK_BYTES = 2 << 20;
 
 typedef struct scan_job {
     const tess_xp_tiles *tiles;
@@ -69,16 +69,9 @@ static tess_status scan_all(tess_context *ctx, tess_xpcs_data *data, tess_xp_rea
     return TESS_OK;
 }
 
-static int64_t leaves_per_chunk(const tess_xpcs_data *data)
-{
-    const int64_t n_leaf = tess_xp_tiles_n_leaf(&data->tiles);
-    const uint64_t leaf_bytes = data->info.bytes / (uint64_t)n_leaf + 1;
-    return (int64_t)(CHUNK_BYTES / leaf_bytes) + 1;
-}
-
 uint64_t tess_xp_scan_bytes(const tess_xpcs_data *data)
 {
-    return tess_xp_reader_bytes(data, leaves_per_chunk(data), false);
+    return tess_xp_reader_bytes(data, tess_xp_leaves_in(data, CHUNK_BYTES), !tess_xp_data_is_held(data));
 }
 
 tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,
@@ -87,7 +80,8 @@ tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *st
     scan_job job = {.tiles = &data->tiles, .visit = visit, .self = self};
     tess_xp_reader reader;
     tess_span span = tess_span_begin(&ctx->tracer, stage);
-    tess_status status = tess_xp_reader_open(ctx, data, leaves_per_chunk(data), false, &reader);
+    const int64_t leaves = tess_xp_leaves_in(data, CHUNK_BYTES);
+    tess_status status = tess_xp_reader_open(ctx, data, leaves, false, &reader);
     if (status == TESS_OK) {
         reader.max_retries = 2;
         status = scan_all(ctx, data, &reader, stage, &job);

@@ -134,6 +134,7 @@ void tess_xpcs_data_destroy(tess_xpcs_data *data)
         data->generator->destroy(data->generator);
     }
     if (data->file) {
+        tess_xp_data_let_go(data);
         tess_xp_txc2_close(data->file);
     } else if (data->records) {
         tess_heap_free(heap, data->records, data->record_bytes, TESS_TAG_TILE);

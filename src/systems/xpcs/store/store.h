@@ -90,19 +90,19 @@ tess_hash tess_xp_data_identity(const tess_xpcs_data *data);
 // damaged.
 bool tess_xp_is_bad_read(tess_status status);
 
-// A reader of records for one pass: in memory a pointer, mapped a window, otherwise a buffer that
-// is filled (files: the next stretch is brought in while this one is worked on).
+// A reader of records for one pass: in memory a pointer, otherwise a buffer that is filled (files:
+// the next stretch is brought in while this one is worked on).
 typedef struct tess_xp_reader {
     tess_xpcs_data *data;
     tess_context *ctx;   // of the call: stops retries
     tess_device *device; // makes records that are made when asked for; NULL: none are
     int64_t leaves_per_chunk;
-    unsigned char *buffer; // of two chunks where records are read, of one where they are made
+    const unsigned char *records; // all of them; NULL: through the buffer
+    unsigned char *buffer;        // of two chunks where records are read, of one where they are made
     uint64_t buffer_bytes;
     double read_s; // that the caller waited
     int64_t max_retries;
     bool in_second_half;         // of the buffer lies what was given out last
-    bool is_streamed;            // read through buffers; asked for, or where leaves are masked
     int64_t first_leaf;          // of what was given out last
     int64_t n_leaf;              // 0: nothing yet
     int64_t next_leaf;           // what the caller will ask for after the next call
@@ -110,7 +110,21 @@ typedef struct tess_xp_reader {
     struct tess_xp_ahead *ahead; // reads the next stretch; NULL: nobody does
 } tess_xp_reader;
 
-// Bytes a reader would take for chunks of this many leaves.
+// For data in a file: reads all records into memory, where they stay with the data for readers that
+// are opened from then on. Nothing to do where they are there already, or for other data.
+TESS_MUST_CHECK tess_status tess_xp_data_hold(tess_context *ctx, tess_xpcs_data *data,
+                                              int64_t max_retries);
+bool tess_xp_data_is_held(const tess_xpcs_data *data);
+// Gives that memory back. Not while others use the data.
+void tess_xp_data_let_go(tess_xpcs_data *data);
+// TESS_E_CHANGED if a file is not any more what it was when it was opened. Every read looks, too:
+// this is for what was computed since.
+TESS_MUST_CHECK tess_status tess_xp_data_check(const tess_xpcs_data *data);
+
+// Leaves of a chunk of about so many bytes, at least one.
+int64_t tess_xp_leaves_in(const tess_xpcs_data *data, uint64_t bytes);
+// Bytes a reader would take for chunks of this many leaves; is_streamed: reads a file even if its
+// records are held.
 uint64_t tess_xp_reader_bytes(const tess_xpcs_data *data, int64_t leaves_per_chunk,
                               bool is_streamed);
 // ctx: of the call, which need not be the data's.

@@ -1,4 +1,4 @@
-// Leaves of a file, mapped or read, and files that exist for one process only.
+// Leaves of a file, and files that exist for one process only.
 #include "systems/xpcs/store/txc2.h"
 
 #include "base/file.h"
@@ -10,12 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22 // Linux 5.14
-#endif
 
 static const char *temporary_folder(void)
 {
@@ -30,9 +25,9 @@ static const char *temporary_folder(void)
 // All of the file now: a full disk is found out before the work, not in the middle.
 static tess_status reserve(tess_xp_txc2 *file, uint64_t bytes)
 {
-    const int code = posix_fallocate(file->fd, 0, (off_t)bytes);
+    const int code = posix_fallocate(file->in.fd, 0, (off_t)bytes);
     if (code == EINVAL || code == EOPNOTSUPP) {
-        return tess_file_resize(file->fd, file->path, bytes);
+        return tess_file_resize(file->in.fd, file->path, bytes);
     }
     if (code != 0) {
         TESS_FAIL(TESS_E_IO,
@@ -50,8 +45,8 @@ static tess_status open_scratch(tess_xp_txc2 *file, const char *folder)
     if (length >= (int)sizeof file->path) {
         TESS_FAIL(TESS_E_CREATE, "%.80s...: path is too long", file->path);
     }
-    file->fd = mkostemp(file->path, O_CLOEXEC);
-    if (file->fd < 0) {
+    file->in.fd = mkostemp(file->path, O_CLOEXEC);
+    if (file->in.fd < 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot create a scratch file for the correlations: %s",
                   file->path, strerror(errno));
     }
@@ -59,17 +54,26 @@ static tess_status open_scratch(tess_xp_txc2 *file, const char *folder)
     return TESS_OK;
 }
 
-tess_status tess_xp_txc2_map_file(tess_xp_txc2 *file, uint64_t bytes, bool is_writable)
+// For filling, which goes over the file once per angle: records of all angles lie together. Nobody
+// else can reach a file without a name, and its blocks are reserved.
+static tess_status map_scratch(tess_xp_txc2 *file, uint64_t bytes)
 {
-    void *map = mmap(NULL, bytes, is_writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                     file->fd, 0);
+    void *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->in.fd, 0);
     if (map == MAP_FAILED) {
         TESS_FAIL(TESS_E_IO, "%s: cannot map %llu bytes: %s", file->path, (unsigned long long)bytes,
                   strerror(errno));
     }
     file->map = map;
-    file->file_bytes = bytes;
+    file->map_bytes = bytes;
     return TESS_OK;
+}
+
+void tess_xp_txc2_unmap(tess_xp_txc2 *file)
+{
+    if (file->map) {
+        munmap(file->map, file->map_bytes);
+        file->map = NULL;
+    }
 }
 
 tess_status tess_xp_txc2_alloc(tess_context *ctx, tess_xp_txc2 **out)
@@ -79,7 +83,8 @@ tess_status tess_xp_txc2_alloc(tess_context *ctx, tess_xp_txc2 **out)
         return TESS_E_MEMORY;
     }
     (*out)->ctx = ctx;
-    (*out)->fd = -1;
+    (*out)->in.fd = -1;
+    pthread_mutex_init(&(*out)->holding, NULL);
     return TESS_OK;
 }
 
@@ -89,7 +94,7 @@ tess_status tess_xp_txc2_scratch(tess_xpcs_data *data, const char *folder)
     data->info.residency = TESS_XPCS_IN_FILE;
     TESS_TRY(open_scratch(data->file, folder));
     TESS_TRY(reserve(data->file, data->info.bytes));
-    TESS_TRY(tess_xp_txc2_map_file(data->file, data->info.bytes, true));
+    TESS_TRY(map_scratch(data->file, data->info.bytes));
     data->records = data->file->map;
     return TESS_OK;
 }
@@ -100,64 +105,13 @@ void tess_xp_txc2_close(tess_xp_txc2 *file)
         return;
     }
     tess_heap *heap = &file->ctx->heap;
-    if (file->map) {
-        munmap(file->map, file->file_bytes);
-    }
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
+    tess_xp_txc2_unmap(file);
+    tess_infile_close(&file->in);
+    pthread_mutex_destroy(&file->holding);
     const size_t n_leaf = (size_t)file->n_leaf;
     tess_heap_free(heap, file->leaf_hash, n_leaf * sizeof *file->leaf_hash, TESS_TAG_IO);
-    tess_heap_free(heap, file->is_checked, n_leaf * sizeof *file->is_checked, TESS_TAG_IO);
     tess_heap_free(heap, file->is_lost, n_leaf * sizeof *file->is_lost, TESS_TAG_IO);
     tess_heap_free(heap, file, sizeof *file, TESS_TAG_IO);
-}
-
-typedef struct pages {
-    unsigned char *begin;
-    size_t bytes;
-} pages;
-
-// Pages of some leaves; for giving back those they are the last to use: leaves are given back in
-// order, so the page they begin in has no other user.
-static pages pages_of(const tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                      int64_t n_leaf, bool is_release)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t base = (uintptr_t)file->map + file->records_offset;
-    const uintptr_t low = base + tess_xp_tiles_leaf_offset(tiles, first_leaf);
-    const uintptr_t high = base + tess_xp_tiles_leaf_offset(tiles, first_leaf + n_leaf);
-    const uintptr_t from = low & ~(page - 1);
-    const uintptr_t to = is_release ? high & ~(page - 1) : (high + page - 1) & ~(page - 1);
-    return (pages){.begin = (unsigned char *)from, .bytes = to > from ? to - from : 0};
-}
-
-static tess_status check_length(const tess_xp_txc2 *file)
-{
-    struct stat now;
-    if (fstat(file->fd, &now) == 0 && (uint64_t)now.st_size < file->file_bytes) {
-        TESS_FAIL(TESS_E_TRUNCATED,
-                  "%s: was cut from %llu to %llu bytes while it was being read; restore it and run "
-                  "again",
-                  file->path, (unsigned long long)file->file_bytes,
-                  (unsigned long long)now.st_size);
-    }
-    return TESS_OK;
-}
-
-// Reads pages in; by itself a fault on a bad disk, or behind the end, would end the process.
-static tess_status populate(tess_xp_txc2 *file, const pages *range)
-{
-    while (!file->no_populate && madvise(range->begin, range->bytes, MADV_POPULATE_READ) != 0) {
-        if (errno == EINVAL || errno == ENOSYS || errno == ENOMEM) {
-            file->no_populate = true; // an older kernel: pages come in by ordinary faults
-        } else if (errno != EINTR && errno != EAGAIN) {
-            const int code = errno;
-            TESS_TRY(check_length(file));
-            TESS_FAIL(TESS_E_IO, "%s: cannot read: %s", file->path, strerror(code));
-        }
-    }
-    return file->no_populate ? check_length(file) : TESS_OK;
 }
 
 static tess_status check_leaf(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t leaf,
@@ -179,29 +133,15 @@ static tess_status check_leaf(tess_xp_txc2 *file, const tess_xp_tiles *tiles, in
     return TESS_OK;
 }
 
-tess_status tess_xp_txc2_map(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                             int64_t n_leaf, const unsigned char **records)
-{
-    const pages range = pages_of(file, tiles, first_leaf, n_leaf, false);
-    TESS_TRY(populate(file, &range));
-    const unsigned char *base = file->map + file->records_offset;
-    for (int64_t leaf = first_leaf; leaf < first_leaf + n_leaf; leaf++) {
-        if (file->is_checked && !file->is_checked[leaf]) {
-            TESS_TRY(check_leaf(file, tiles, leaf, base + tess_xp_tiles_leaf_offset(tiles, leaf)));
-            file->is_checked[leaf] = true;
-        }
-    }
-    *records = base + tess_xp_tiles_leaf_offset(tiles, first_leaf);
-    return TESS_OK;
-}
-
 static tess_status read_good(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
                              int64_t n_leaf, unsigned char *records)
 {
     const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, first_leaf);
     const uint64_t end = tess_xp_tiles_leaf_offset(tiles, first_leaf + n_leaf);
-    TESS_TRY(tess_file_read_at(file->fd, file->path, records, end - begin,
-                               file->records_offset + begin));
+    // Nobody but us has a scratch file, and what we wrote to it is no change.
+    TESS_TRY(file->leaf_hash
+                 ? tess_infile_read(&file->in, records, end - begin, file->records_offset + begin)
+                 : tess_file_read_at(file->in.fd, file->path, records, end - begin, begin));
     for (int64_t leaf = first_leaf; leaf < first_leaf + n_leaf; leaf++) {
         TESS_TRY(check_leaf(file, tiles, leaf,
                             records + tess_xp_tiles_leaf_offset(tiles, leaf) - begin));
@@ -233,17 +173,14 @@ tess_status tess_xp_txc2_read(tess_xp_txc2 *file, const tess_xp_tiles *tiles, in
 void tess_xp_txc2_release(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
                           int64_t n_leaf)
 {
-    const pages range = pages_of(file, tiles, first_leaf, n_leaf, true);
-    if (range.bytes > 0) {
-        madvise(range.begin, range.bytes, MADV_DONTNEED);
-    }
-}
-
-void tess_xp_txc2_want(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                       int64_t n_leaf)
-{
-    const pages range = pages_of(file, tiles, first_leaf, n_leaf, false);
-    if (range.bytes > 0) {
-        madvise(range.begin, range.bytes, MADV_WILLNEED);
+    // They are given back in order: the page they begin in has no other user, that they end in has.
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t low = (uintptr_t)file->map + tess_xp_tiles_leaf_offset(tiles, first_leaf);
+    const uintptr_t high =
+        (uintptr_t)file->map + tess_xp_tiles_leaf_offset(tiles, first_leaf + n_leaf);
+    const uintptr_t from = low & ~(page - 1);
+    const uintptr_t to = high & ~(page - 1);
+    if (to > from) {
+        madvise((void *)from, to - from, MADV_DONTNEED);
     }
 }

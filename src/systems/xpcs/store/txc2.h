@@ -9,31 +9,35 @@
 #ifndef TESS_XPCS_STORE_TXC2_H
 #define TESS_XPCS_STORE_TXC2_H
 
+#include "base/infile.h"
 #include "systems/xpcs/store/store.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 // Records that lie in a file.
 typedef struct tess_xp_txc2 {
     tess_context *ctx;
-    int fd;
-    unsigned char *map; // of the whole file
-    uint64_t file_bytes;
+    tess_infile in;
+    unsigned char *map; // of a scratch file while it is filled
+    uint64_t map_bytes;
     uint64_t records_offset;
     tess_hash_kind hash_kind;
-    tess_hash *leaf_hash;    // [n_leaf]; NULL: a scratch file
-    atomic_bool *is_checked; // [n_leaf] its checksum was right; passes may run at the same time
-    bool *is_lost;           // [n_leaf] given as ignored points, never read; NULL: none
+    tess_hash *leaf_hash; // [n_leaf]; NULL: a scratch file
+    bool *is_lost;        // [n_leaf] given as ignored points, never read; NULL: none
     int64_t n_leaf;
-    atomic_bool no_populate; // the kernel cannot fault a range in by itself
-    char path[1024];         // for messages
+    _Atomic(unsigned char *) held; // all records, once they were read into memory; NULL: not yet
+    pthread_mutex_t holding;       // while they are
+    char path[1024]; // for messages
 } tess_xp_txc2;
 
 TESS_MUST_CHECK tess_status tess_xp_txc2_alloc(tess_context *ctx, tess_xp_txc2 **out);
-TESS_MUST_CHECK tess_status tess_xp_txc2_map_file(tess_xp_txc2 *file, uint64_t bytes,
-                                                  bool is_writable);
-// A file without a name for the records of data, mapped for writing as data->records.
+// A file without a name for the records of data, mapped for writing as data->records; once it is
+// filled the mapping goes. release() gives back the pages of leaves that were filled.
 TESS_MUST_CHECK tess_status tess_xp_txc2_scratch(tess_xpcs_data *data, const char *folder);
+void tess_xp_txc2_release(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
+                          int64_t n_leaf);
+void tess_xp_txc2_unmap(tess_xp_txc2 *file);
 // Where records begin behind tables of so many bytes.
 uint64_t tess_xp_txc2_records_offset(uint64_t tables_bytes);
 // Begins like a .txc2 file; false for anything that cannot be read.
@@ -43,19 +47,10 @@ TESS_MUST_CHECK tess_status tess_xp_txc2_open(tess_context *ctx, const char *pat
                                               tess_xpcs_data **out);
 void tess_xp_txc2_close(tess_xp_txc2 *file);
 
-// Leaves through the mapping or by reading, checked against their checksums: always when read, once
-// when mapped. TESS_E_TRUNCATED where the file became shorter, TESS_E_IO where it cannot be read.
-// Leaves that are lost can only be read.
-TESS_MUST_CHECK tess_status tess_xp_txc2_map(tess_xp_txc2 *file, const tess_xp_tiles *tiles,
-                                             int64_t first_leaf, int64_t n_leaf,
-                                             const unsigned char **records);
+// Reads leaves and checks them against their checksums. TESS_E_CHANGED where somebody wrote to the
+// file, TESS_E_IO where it cannot be read.
 TESS_MUST_CHECK tess_status tess_xp_txc2_read(tess_xp_txc2 *file, const tess_xp_tiles *tiles,
                                               int64_t first_leaf, int64_t n_leaf,
                                               unsigned char *records);
-// Gives mapped leaves back, and asks for others.
-void tess_xp_txc2_release(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                          int64_t n_leaf);
-void tess_xp_txc2_want(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_t first_leaf,
-                       int64_t n_leaf);
 
 #endif

@@ -1,6 +1,5 @@
 // Opens .txc2 files. Every number is checked against the file's size before memory is taken.
 #include "base/checked.h"
-#include "base/file.h"
 #include "base/status.h"
 #include "systems/xpcs/store/txc2.h"
 
@@ -12,7 +11,6 @@
 typedef struct opening {
     tess_context *ctx;
     tess_xp_txc2 *file;
-    uint64_t bytes; // of the file
     tess_xp_txc2_header header;
     tess_xpcs_data *data;
 } opening;
@@ -79,11 +77,11 @@ static tess_status check_shape(const opening *o)
         !tess_mul_u64(bytes, (uint64_t)h->n_angle, &bytes)) {
         return damaged(o, "its numbers of angles and frames are impossible");
     }
-    if (bytes > o->bytes) {
+    if (bytes > o->file->in.bytes) {
         TESS_FAIL(TESS_E_TRUNCATED,
                   "%s: %llu bytes, but %lld angles of %lld frames need more than %llu; was it "
                   "copied completely?",
-                  o->file->path, (unsigned long long)o->bytes, (long long)h->n_angle,
+                  o->file->path, (unsigned long long)o->file->in.bytes, (long long)h->n_angle,
                   (long long)h->n_frame, (unsigned long long)bytes);
     }
     return TESS_OK;
@@ -106,10 +104,10 @@ static tess_status check_layout(const opening *o)
         return damaged(o, "its tables do not fit its shape");
     }
     const uint64_t expected = h->records_offset + h->records_bytes;
-    if (o->bytes != expected) {
-        TESS_FAIL(o->bytes < expected ? TESS_E_TRUNCATED : TESS_E_FORMAT,
+    if (o->file->in.bytes != expected) {
+        TESS_FAIL(o->file->in.bytes < expected ? TESS_E_TRUNCATED : TESS_E_FORMAT,
                   "%s: %llu bytes, expected %llu; was it copied completely?", o->file->path,
-                  (unsigned long long)o->bytes, (unsigned long long)expected);
+                  (unsigned long long)o->file->in.bytes, (unsigned long long)expected);
     }
     return TESS_OK;
 }
@@ -144,9 +142,7 @@ static tess_status take_tables(opening *o, const unsigned char *buffer)
     o->file->n_leaf = h->n_leaf;
     o->file->hash_kind = (tess_hash_kind)h->hash_kind;
     o->file->leaf_hash = tess_heap_alloc(&o->ctx->heap, leaf_bytes, TESS_TAG_IO, "checksums");
-    o->file->is_checked = tess_heap_alloc_zero(
-        &o->ctx->heap, (size_t)h->n_leaf * sizeof *o->file->is_checked, TESS_TAG_IO, "checksums");
-    if (!o->file->leaf_hash || !o->file->is_checked) {
+    if (!o->file->leaf_hash) {
         return TESS_E_MEMORY;
     }
     memcpy(o->file->leaf_hash, buffer + angle_bytes, leaf_bytes);
@@ -167,7 +163,7 @@ static tess_status read_tables(opening *o)
         return TESS_E_MEMORY;
     }
     tess_status status =
-        tess_file_read_at(o->file->fd, o->file->path, buffer, bytes, TESS_XP_TXC2_ALIGN);
+        tess_infile_read(&o->file->in, buffer, bytes, TESS_XP_TXC2_ALIGN);
     if (status == TESS_OK) {
         status = take_tables(o, buffer);
     }
@@ -198,12 +194,12 @@ static tess_status open_all(opening *o, const char *path)
     if (snprintf(file->path, sizeof file->path, "%s", path) >= (int)sizeof file->path) {
         TESS_FAIL(TESS_E_NOT_FOUND, "%.80s...: path is too long", path);
     }
-    TESS_TRY(tess_file_open_read(path, &file->fd, &o->bytes, NULL));
-    if (o->bytes < sizeof o->header) {
+    TESS_TRY(tess_infile_open(file->path, &file->in));
+    if (o->file->in.bytes < sizeof o->header) {
         TESS_FAIL(TESS_E_TRUNCATED, "%s: %llu bytes, a .txc2 file has more than %d", path,
-                  (unsigned long long)o->bytes, TESS_XP_TXC2_ALIGN);
+                  (unsigned long long)o->file->in.bytes, TESS_XP_TXC2_ALIGN);
     }
-    TESS_TRY(tess_file_read_at(file->fd, path, &o->header, sizeof o->header, 0));
+    TESS_TRY(tess_infile_read(&file->in, &o->header, sizeof o->header, 0));
     TESS_TRY(check_start(o));
     TESS_TRY(check_numbers(o));
     TESS_TRY(check_shape(o));
@@ -214,7 +210,7 @@ static tess_status open_all(opening *o, const char *path)
     TESS_TRY(read_tables(o));
     TESS_TRY(describe(o));
     file->records_offset = o->header.records_offset;
-    return tess_xp_txc2_map_file(file, o->bytes, false);
+    return TESS_OK;
 }
 
 bool tess_xp_txc2_probe(const char *path)

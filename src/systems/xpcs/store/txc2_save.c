@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t CHUNK_BYTES = 8 << 20;
+static const uint64_t CHUNK_BYTES = 2 << 20;
 
 typedef struct saving {
     tess_xpcs_data *data;
@@ -162,13 +162,11 @@ static tess_status write_front(saving *s)
 
 static tess_status save(tess_context *ctx, saving *s)
 {
-    const tess_xpcs_data_info *info = &s->data->info;
-    const uint64_t leaf_bytes = info->bytes / (uint64_t)s->header.n_leaf + 1;
     fill_tables(s);
     TESS_TRY(reserve(s));
     tess_xp_reader reader;
     tess_status status =
-        tess_xp_reader_open(ctx, s->data, (int64_t)(CHUNK_BYTES / leaf_bytes) + 1, false, &reader);
+        tess_xp_reader_open(ctx, s->data, tess_xp_leaves_in(s->data, CHUNK_BYTES), false, &reader);
     if (status == TESS_OK) {
         status = write_records(s, &reader);
     }
