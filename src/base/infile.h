@@ -1,8 +1,8 @@
 // Files that are read while others may change them.
 //
 // What a read gives out is what the file held when it was opened, or an error: after the bytes were
-// taken, size and times are compared with those at opening. Nothing is mapped: behind the new end of
-// a file that was cut, a mapping ends the process with SIGBUS.
+// taken, size and times are compared with those at opening. Nothing is mapped: behind the new end
+// of a file that was cut, a mapping ends the process with SIGBUS.
 #ifndef TESS_BASE_INFILE_H
 #define TESS_BASE_INFILE_H
 

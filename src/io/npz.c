@@ -1,5 +1,5 @@
-// .npz archives: ZIP files of .npy members. A stored member that happens to be aligned is read where
-// it lies, like a .npy file; others are copied and checked, or unpacked, tile by tile.
+// .npz archives: ZIP files of .npy members. A stored member that happens to be aligned is read
+// where it lies, like a .npy file; others are copied and checked, or unpacked, tile by tile.
 
 #include "io/npz.h"
 

@@ -19,7 +19,7 @@ enum {
     DATA_ALIGN = 64,
     PIECE_BYTES = 1 << 20, // stays in the cache between checksum and write
     CRC32_AT = 14,         // in a local header
-    MAX_MEMBERS = 65535, // what the end record can count
+    MAX_MEMBERS = 65535,   // what the end record can count
     // Extra field id Android's zipalign uses for padding; readers skip ids they do not know.
     EXTRA_PADDING = 0xd935,
     ZIP64_LOCAL_EXTRA_BYTES = 20,
@@ -83,9 +83,8 @@ static tess_status init_member(out_member *m, const char *path,
                   path, name);
     }
     snprintf(m->name, sizeof m->name, "%s%s", name, has_ending ? "" : ".npy");
-    m->header_bytes =
-        tess_npy_header_make(m->header, sizeof m->header, (tess_dtype)input->dtype,
-                             input->item_bytes, input->rank, input->shape);
+    m->header_bytes = tess_npy_header_make(m->header, sizeof m->header, (tess_dtype)input->dtype,
+                                           input->item_bytes, input->rank, input->shape);
     if (m->header_bytes == 0) {
         TESS_FAIL(TESS_E_DTYPE, "%s: NumPy has no type for items of type %d; write f32 instead",
                   path, input->dtype);

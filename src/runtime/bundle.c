@@ -434,8 +434,8 @@ tess_status tess_bundle_read_texts(const tess_bundle *bundle, const tess_bundle_
     const tess_format *format = NULL;
     TESS_TRY(tess_format_of_file(bundle->ctx, bundle->path, &format));
     if (format->texts) {
-        return finish(bundle, format->texts(&bundle->ctx->host, bundle->path, entry->name, visit,
-                                            user));
+        return finish(bundle,
+                      format->texts(&bundle->ctx->host, bundle->path, entry->name, visit, user));
     }
     reader r;
     tess_status status = reader_open(bundle, entry, &r);

@@ -73,8 +73,8 @@ TESS_MUST_CHECK tess_status tess_bundle_open(tess_context *ctx, const char *path
 // Accepts one that was never opened, zeroed.
 void tess_bundle_close(tess_bundle *bundle);
 
-// TESS_E_CHANGED if the file is not any more what it was when it was opened: for the end of reading,
-// since attributes cannot fail.
+// TESS_E_CHANGED if the file is not any more what it was when it was opened: for the end of
+// reading, since attributes cannot fail.
 TESS_MUST_CHECK tess_status tess_bundle_check(const tess_bundle *bundle);
 
 // NULL if there is none of this name.

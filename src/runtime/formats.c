@@ -124,8 +124,7 @@ static tess_status sidecar_provenance(tess_context *ctx, const char *path, const
                   (unsigned long long)bytes);
     }
     char *buffer = tess_heap_alloc(&ctx->heap, (size_t)bytes + 1, TESS_TAG_IO, "provenance");
-    tess_status status =
-        buffer ? tess_infile_read(&file, buffer, (size_t)bytes, 0) : TESS_E_MEMORY;
+    tess_status status = buffer ? tess_infile_read(&file, buffer, (size_t)bytes, 0) : TESS_E_MEMORY;
     tess_infile_close(&file);
     if (status != TESS_OK) {
         tess_heap_free(&ctx->heap, buffer, (size_t)bytes + 1, TESS_TAG_IO);

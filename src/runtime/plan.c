@@ -122,8 +122,8 @@ static uint64_t items_wished(const tess_context *ctx, const tess_plan *plan,
 }
 
 // Threads read for themselves where that takes no more memory than tiles would.
-static bool takes_pieces(tess_context *ctx, const tess_plan *plan,
-                         const tess_plan_request *request, uint64_t base)
+static bool takes_pieces(tess_context *ctx, const tess_plan *plan, const tess_plan_request *request,
+                         uint64_t base)
 {
     const uint64_t pieces = tess_run_pieces_bytes(ctx, plan->in_item_bytes);
     return request->source && tess_source_is_direct(request->source) &&

@@ -37,7 +37,8 @@ struct tess_plan {
     tess_array out; // shape and dtype of the whole output
     uint64_t in_item_bytes; // of one item of the first axis
     uint64_t out_item_bytes;
-    bool has_pieces; // threads read what they work on (run_pieces.h): tiles have no input of their own
+    bool has_pieces; // threads read what they work on (run_pieces.h): tiles have no input of their
+                     // own
     char settings[TESS_SETTINGS_BYTES]; // "nonfinite=propagate": what changes the answer
     union {                             // the system's own constants
         unsigned char bytes[TESS_PLAN_SYSTEM_BYTES];

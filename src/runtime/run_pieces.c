@@ -96,8 +96,7 @@ static tess_status run_piece(void *arg, int64_t number, int32_t worker)
     int64_t shape[TESS_MAX_RANK];
     memcpy(shape, plan->in.shape, sizeof shape);
     shape[0] = n;
-    TESS_TRY(
-        tess_array_init(&tile.in, buffer, (tess_dtype)plan->in.dtype, plan->in.rank, shape));
+    TESS_TRY(tess_array_init(&tile.in, buffer, (tess_dtype)plan->in.dtype, plan->in.rank, shape));
     TESS_TRY(plan->ops->compute(plan, p->ctx, &tile));
     return p->device->backend->finish(own.queue);
 }
@@ -106,11 +105,8 @@ tess_status tess_run_pieces_compute(tess_run_pieces *pieces, int64_t first, int6
                                     void *out)
 {
     const int64_t per_piece = tess_run_piece_items(pieces->plan->in_item_bytes);
-    piece_job job = {.pieces = pieces,
-                     .first = first,
-                     .count = count,
-                     .items_per_piece = per_piece,
-                     .out = out};
+    piece_job job = {
+        .pieces = pieces, .first = first, .count = count, .items_per_piece = per_piece, .out = out};
     return tess_parallel_for(pieces->ctx->pool, (count + per_piece - 1) / per_piece, run_piece,
                              &job);
 }

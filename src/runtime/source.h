@@ -24,8 +24,8 @@ void tess_source_view(const tess_source *source, int64_t first, int64_t count, t
 TESS_MUST_CHECK tess_status tess_source_read_with(tess_source *source, tess_pool *pool,
                                                   int64_t first, int64_t count, void *dst);
 
-// Whether the array lies in a file as it is delivered: then any stretch of its bytes can be read, by
-// any thread.
+// Whether the array lies in a file as it is delivered: then any stretch of its bytes can be read,
+// by any thread.
 bool tess_source_is_direct(const tess_source *source);
 TESS_MUST_CHECK tess_status tess_source_read_bytes(const tess_source *source, uint64_t offset,
                                                    uint64_t n_byte, void *dst);

@@ -130,8 +130,8 @@ static tess_status was_cut(const tess_spool *spool)
 tess_status tess_spool_read_bytes(const tess_spool *spool, uint64_t offset, uint64_t bytes,
                                   void *dst)
 {
-    const tess_status status = tess_file_read_at(spool->fd, spool->path, dst, (size_t)bytes,
-                                                 spool->header_bytes + offset);
+    const tess_status status =
+        tess_file_read_at(spool->fd, spool->path, dst, (size_t)bytes, spool->header_bytes + offset);
     return status == TESS_E_TRUNCATED ? was_cut(spool) : status;
 }
 
@@ -150,9 +150,8 @@ void tess_spool_input(const tess_spool *spool, tess_format_writer_input *input)
 tess_status tess_spool_check(const tess_spool *spool)
 {
     struct stat info;
-    const bool is_whole =
-        fstat(spool->fd, &info) == 0 &&
-        (uint64_t)info.st_size == spool->header_bytes + spool->data_bytes;
+    const bool is_whole = fstat(spool->fd, &info) == 0 &&
+                          (uint64_t)info.st_size == spool->header_bytes + spool->data_bytes;
     return is_whole ? TESS_OK : was_cut(spool);
 }
 

@@ -98,12 +98,12 @@ static tess_status unsound(const tess_unpacker *u, int result)
     }
     if (result == Z_BUF_ERROR) {
         TESS_FAIL(TESS_E_TRUNCATED,
-                  "%s: byte %" PRIu64 ": compressed data break off; copy the file again", u->file->path,
-                  at);
+                  "%s: byte %" PRIu64 ": compressed data break off; copy the file again",
+                  u->file->path, at);
     }
     TESS_FAIL(TESS_E_FORMAT,
-              "%s: byte %" PRIu64 ": invalid compressed data (%s); copy the file again", u->file->path,
-              at, u->stream.msg != NULL ? u->stream.msg : "unknown");
+              "%s: byte %" PRIu64 ": invalid compressed data (%s); copy the file again",
+              u->file->path, at, u->stream.msg != NULL ? u->stream.msg : "unknown");
 }
 
 tess_status tess_unpacker_read(tess_unpacker *u, void *dst, size_t bytes, size_t *got)

@@ -1,5 +1,5 @@
-// Makes the k-th call of one kind fail, or a file change before it. Loaded with LD_PRELOAD in front of
-// the command.
+// Makes the k-th call of one kind fail, or a file change before it. Loaded with LD_PRELOAD in front
+// of the command.
 //
 //   TESS_FAULT_KIND    malloc (all allocators), open, read (and pread), write (and pwrite), fsync,
 //                      fdatasync, rename, link, unlink (and unlinkat, rmdir), ftruncate, mmap,

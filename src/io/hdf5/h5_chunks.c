@@ -231,8 +231,7 @@ static tess_status load(const tess_host *host, tess_h5_reader *r, const tess_h5_
     tess_h5_chunks *c = &r->chunks;
     if (is_packed(r, place)) {
         TESS_TRY(reserve(host, &c->stored, place->bytes));
-        TESS_TRY(
-            tess_infile_read(&r->file, c->stored.bytes, (size_t)place->bytes, place->offset));
+        TESS_TRY(tess_infile_read(&r->file, c->stored.bytes, (size_t)place->bytes, place->offset));
         const tess_status status = unpack(host, r, place, dst);
         return status == TESS_E_FORMAT ? damaged(r, place) : status;
     }

@@ -1,5 +1,5 @@
-// Opening and reading one data set. Data that lie in one piece as they are delivered are left to the
-// runtime; chunks are unpacked by h5_chunks.c; what neither can is read by HDF5 in the helper.
+// Opening and reading one data set. Data that lie in one piece as they are delivered are left to
+// the runtime; chunks are unpacked by h5_chunks.c; what neither can is read by HDF5 in the helper.
 
 #include "io/hdf5/h5_reader.h"
 

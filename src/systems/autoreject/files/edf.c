@@ -78,9 +78,8 @@ static tess_status take_large_record(tess_edf *edf, const stretch *wanted, int64
         for (int64_t from = wanted->first > begin ? wanted->first - begin : 0; from < to;
              from += step) {
             const int64_t n = to - from < step ? to - from : step;
-            TESS_TRY(tess_infile_read(edf->file, edf->buffer,
-                                       (size_t)(n * edf->sample_bytes),
-                                       at + (uint64_t)(from * edf->sample_bytes)));
+            TESS_TRY(tess_infile_read(edf->file, edf->buffer, (size_t)(n * edf->sample_bytes),
+                                      at + (uint64_t)(from * edf->sample_bytes)));
             convert(edf, scale, edf->buffer, n,
                     wanted->dst + c * wanted->count + begin + from - wanted->first);
         }
@@ -102,9 +101,8 @@ static tess_status read_samples(tess_context *ctx, void *impl, int64_t first, in
             continue;
         }
         const int64_t n = end - k < step ? end - k : step;
-        TESS_TRY(tess_infile_read(edf->file, edf->buffer,
-                                   (size_t)((uint64_t)n * edf->record_bytes),
-                                   (uint64_t)edf->header_bytes + (uint64_t)k * edf->record_bytes));
+        TESS_TRY(tess_infile_read(edf->file, edf->buffer, (size_t)((uint64_t)n * edf->record_bytes),
+                                  (uint64_t)edf->header_bytes + (uint64_t)k * edf->record_bytes));
         for (int64_t i = 0; i < n; i++) {
             take_record(edf, &wanted, k + i, edf->buffer + (uint64_t)i * edf->record_bytes);
         }

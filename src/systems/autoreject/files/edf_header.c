@@ -140,9 +140,8 @@ static tess_status read_signals(tess_context *ctx, tess_edf *edf)
     const size_t bytes = (size_t)(TESS_EDF_FIXED_BYTES + edf->n_signal * TESS_EDF_SIGNAL_BYTES);
     uint8_t *header = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_IO, "the header");
     edf->signals = tess_ar_epochs_alloc(edf->epochs, (size_t)edf->n_signal * sizeof *edf->signals);
-    tess_status status = header && edf->signals
-                             ? tess_infile_read(edf->file, header, bytes, 0)
-                             : TESS_E_MEMORY;
+    tess_status status =
+        header && edf->signals ? tess_infile_read(edf->file, header, bytes, 0) : TESS_E_MEMORY;
     // At most 9999 signals of 1e8 samples: no overflow.
     for (int64_t s = 0; s < edf->n_signal && status == TESS_OK; s++) {
         status = read_signal(edf, header, s, &edf->signals[s]);

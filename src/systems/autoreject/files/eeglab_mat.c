@@ -168,8 +168,8 @@ static tess_status unpack_data(tess_mat *mat, tess_unpacker *unpacker, const ele
 static tess_status unpack(tess_mat *mat, const element *packed, tess_mat_place *place)
 {
     tess_unpacker *unpacker = NULL;
-    TESS_TRY(tess_unpacker_open(&mat->ctx->heap, mat->file, packed->data, packed->bytes,
-                                &unpacker));
+    TESS_TRY(
+        tess_unpacker_open(&mat->ctx->heap, mat->file, packed->data, packed->bytes, &unpacker));
     const tess_status status = unpack_data(mat, unpacker, packed, place);
     tess_unpacker_close(unpacker);
     return status;

@@ -71,8 +71,8 @@ static tess_status read_epoch(const fif_epochs *all, const part *p, int64_t epoc
             n++;
         }
         const uint64_t row = (uint64_t)((epoch - p->first) * all->n_chan + channels[i]);
-        TESS_TRY(tess_infile_read(&p->file.in, buffer,
-                                   (size_t)((uint64_t)n * row_bytes), p->at + row * row_bytes));
+        TESS_TRY(tess_infile_read(&p->file.in, buffer, (size_t)((uint64_t)n * row_bytes),
+                                  p->at + row * row_bytes));
         for (int64_t k = 0; k < n; k++, dst += all->n_time) {
             convert(buffer + (uint64_t)k * row_bytes, p->item_bytes, all->n_time,
                     all->cal[channels[i + k]], dst);

@@ -131,7 +131,7 @@ static tess_status read_stretch(const fif_raw *raw, const stretch *s, const requ
         if (s->part >= 0) {
             const tess_ar_fif_file *file = &raw->parts[s->part];
             TESS_TRY(tess_infile_read(&file->in, r->buffer, (size_t)(now * stride),
-                                       s->at + (uint64_t)((from + k - s->first) * stride)));
+                                      s->at + (uint64_t)((from + k - s->first) * stride)));
         }
         for (int64_t i = 0; i < r->n_channel; i++) {
             double *dst = r->dst + i * r->count + (from + k - r->first);

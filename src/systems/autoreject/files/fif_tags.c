@@ -256,8 +256,7 @@ static tess_status next_name(const tess_ar_fif_file *file, int64_t block, const 
         tess_ar_fif_tag_in(file, block, TESS_AR_FIF_REF_FILE_NUM, NULL);
     if (by_name && by_name->bytes > 0 && (size_t)by_name->bytes < capacity) {
         TESS_TRY(tess_ar_fif_check(file, by_name, TESS_AR_FIF_STRING, 1));
-        TESS_TRY(
-            tess_infile_read(&file->in, name, (size_t)by_name->bytes, by_name->at));
+        TESS_TRY(tess_infile_read(&file->in, name, (size_t)by_name->bytes, by_name->at));
         name[by_name->bytes] = '\0';
         // Parts lie beside each other; a path would lead out of the folder.
         const char *slash = strrchr(name, '/');

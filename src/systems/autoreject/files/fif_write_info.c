@@ -357,8 +357,7 @@ static bool edit_tag(void *user, tess_ar_fif_out *out, const tess_ar_fif_tag *ta
         return false;
     }
     channel_out *channel = &w->channels[w->n_record];
-    if (tess_infile_read(&file->in, channel->record, TESS_AR_FIF_CH_BYTES, tag->at) !=
-        TESS_OK) {
+    if (tess_infile_read(&file->in, channel->record, TESS_AR_FIF_CH_BYTES, tag->at) != TESS_OK) {
         return false; // the copy finds out
     }
     patch_record(w, &w->epochs->sensors.channels[w->n_record++], channel->record);

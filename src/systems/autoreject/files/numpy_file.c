@@ -52,8 +52,8 @@ static tess_status read_row(tess_ar_numpy_file *f, int64_t channel, int64_t firs
         const int64_t n = count - done < piece ? count - done : piece;
         const uint64_t at = (uint64_t)((row + first + done) * f->item_bytes);
         if (!f->loaded) {
-            TESS_TRY(tess_source_read_bytes(f->source, at, (uint64_t)(n * f->item_bytes),
-                                            f->buffer));
+            TESS_TRY(
+                tess_source_read_bytes(f->source, at, (uint64_t)(n * f->item_bytes), f->buffer));
         }
         tess_ar_convert(f->dtype, f->loaded ? f->loaded + at : f->buffer, 1, n,
                         f->calibration[channel], dst + done);
@@ -146,8 +146,7 @@ static tess_status prepare(tess_context *ctx, tess_ar_numpy_file *f, const char 
     const uint64_t row = (uint64_t)f->n_time * (uint64_t)f->item_bytes; // checked by the source
     const uint64_t bytes = row * (uint64_t)f->n_chan;
     if (!f->is_continuous || tess_source_is_direct(f->source)) {
-        f->buffer =
-            tess_ar_epochs_alloc(f->epochs, f->is_continuous ? PIECE_BYTES : (size_t)bytes);
+        f->buffer = tess_ar_epochs_alloc(f->epochs, f->is_continuous ? PIECE_BYTES : (size_t)bytes);
         return f->buffer ? TESS_OK : TESS_E_MEMORY;
     }
     if (bytes > ctx->memory_limit_bytes / 2) {

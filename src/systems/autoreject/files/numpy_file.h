@@ -16,7 +16,7 @@ typedef struct tess_ar_numpy_file {
     bool is_continuous;
     uint8_t *loaded; // the whole array; NULL: read through buffer
     size_t loaded_bytes;
-    uint8_t *buffer; // an epoch, or a piece of a row, as it is stored
+    uint8_t *buffer;           // an epoch, or a piece of a row, as it is stored
     const double *calibration; // [n_chan]
     double sampling_hz, tmin;
 } tess_ar_numpy_file;

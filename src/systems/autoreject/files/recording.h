@@ -116,8 +116,7 @@ TESS_MUST_CHECK tess_status tess_ar_write_npz(tess_context *ctx,
                                               const tess_autoreject_epochs *epochs,
                                               const char *path,
                                               const tess_autoreject_write_config *config,
-                                              const tess_array *samples,
-                                              const tess_spool *spool);
+                                              const tess_array *samples, const tess_spool *spool);
 
 // fif_write.c: the writer behind tess_autoreject_epochs_write() for .fif and .fif.gz.
 TESS_MUST_CHECK tess_status tess_ar_fif_write(tess_context *ctx, tess_autoreject_epochs *epochs,

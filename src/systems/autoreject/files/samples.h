@@ -10,7 +10,7 @@ typedef struct tess_ar_samples {
     const char *path;        // of the file they come from, also where they are in memory
     uint64_t offset;         // of the first sample in the file
     const uint8_t *memory;   // all of them; NULL: file
-    int32_t dtype;         // little-endian integers, f32 or f64
+    int32_t dtype;           // little-endian integers, f32 or f64
     int64_t n_channel;
     int64_t n_sample;
     int64_t n_time;        // samples of an epoch; of a continuous recording n_sample

@@ -230,8 +230,8 @@ static tess_status take_room(tess_ar_store *store, int64_t n)
     }
     store->tile_now = -1;
     store->n_held = 0;
-    store->tiles = tess_heap_alloc(heap, (uint64_t)n * tile_bytes(store), TESS_TAG_TILE,
-                                   "rearranged samples");
+    store->tiles =
+        tess_heap_alloc(heap, (uint64_t)n * tile_bytes(store), TESS_TAG_TILE, "rearranged samples");
     if (!store->tiles) {
         return TESS_E_MEMORY;
     }

@@ -101,8 +101,8 @@ static double *raw_angles(const tess_xp_cache_writer *writer, tess_blocks *memor
     return phi;
 }
 
-static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks *memory, tess_json *json,
-                                 const double *phi)
+static tess_status write_members(const tess_xp_cache_writer *writer, tess_blocks *memory,
+                                 tess_json *json, const double *phi)
 {
     const tess_xp_selection *ring = writer->ring;
     const int64_t n = ring->n_frame;

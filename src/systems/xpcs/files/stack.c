@@ -22,8 +22,8 @@ static tess_status read_layer(struct tess_xpcs_file *file, int64_t bin, void *ma
 }
 
 // Column bin of n frames [n_bin] into row i of a matrix.
-static void take_column(const struct tess_xpcs_file *file, const void *items, int64_t i, int64_t bin,
-                        void *matrix)
+static void take_column(const struct tess_xpcs_file *file, const void *items, int64_t i,
+                        int64_t bin, void *matrix)
 {
     const int64_t n = file->bins[bin].n_frame;
     const int64_t n_bin = file->info.n_bin;

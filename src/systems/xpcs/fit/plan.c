@@ -57,9 +57,8 @@ static void choose(const tess_context *ctx, const tess_xpcs_data *data, int32_t 
 static uint64_t bytes_of(const tess_xpcs_data *data, int64_t n_param,
                          const tess_xpcs_fit_config *config, const tess_xp_plan *plan)
 {
-    const bool is_resident =
-        data->info.residency == TESS_XPCS_IN_MEMORY ||
-        (data->info.residency == TESS_XPCS_IN_FILE && !plan->is_streamed);
+    const bool is_resident = data->info.residency == TESS_XPCS_IN_MEMORY ||
+                             (data->info.residency == TESS_XPCS_IN_FILE && !plan->is_streamed);
     const uint64_t resident = is_resident ? data->info.bytes : 0;
     const bool is_told = config->contrast && config->offset &&
                          (config->sigma_mode == TESS_XPCS_SIGMA_CONSTANT ||

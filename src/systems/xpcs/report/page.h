@@ -12,7 +12,7 @@ typedef struct tess_xp_page {
     const tess_xpcs_result_info *info;
     tess_xpcs_data *data;
     const tess_xpcs_model *model;
-    tess_xp_sweep sweep; // of the angles that are being written
+    tess_xp_sweep sweep;         // of the angles that are being written
     tess_xp_residuals residuals; // of all angles up to these
 } tess_xp_page;
 

@@ -47,8 +47,8 @@ typedef struct tess_xp_sweep_setup {
     const tess_xpcs_model *model;
     int64_t first_angle;
     int64_t n_angle;
-    int64_t side;      // pixels of a map, at most
-    const char *stage; // for the progress
+    int64_t side;                 // pixels of a map, at most
+    const char *stage;            // for the progress
     tess_xp_residuals *residuals; // those of the sweep are added; NULL: nobody wants them
 } tess_xp_sweep_setup;
 

@@ -60,8 +60,7 @@ tess_status tess_xp_data_hold(tess_context *ctx, tess_xpcs_data *data, int64_t m
         return TESS_OK;
     }
     pthread_mutex_lock(&data->file->holding);
-    const tess_status status =
-        tess_xp_data_is_held(data) ? TESS_OK : fill(ctx, data, max_retries);
+    const tess_status status = tess_xp_data_is_held(data) ? TESS_OK : fill(ctx, data, max_retries);
     pthread_mutex_unlock(&data->file->holding);
     return status;
 }

@@ -71,7 +71,8 @@ static tess_status scan_all(tess_context *ctx, tess_xpcs_data *data, tess_xp_rea
 
 uint64_t tess_xp_scan_bytes(const tess_xpcs_data *data)
 {
-    return tess_xp_reader_bytes(data, tess_xp_leaves_in(data, CHUNK_BYTES), !tess_xp_data_is_held(data));
+    return tess_xp_reader_bytes(data, tess_xp_leaves_in(data, CHUNK_BYTES),
+                                !tess_xp_data_is_held(data));
 }
 
 tess_status tess_xp_scan(tess_context *ctx, tess_xpcs_data *data, const char *stage,

@@ -98,7 +98,7 @@ typedef struct tess_xp_reader {
     tess_device *device; // makes records that are made when asked for; NULL: none are
     int64_t leaves_per_chunk;
     const unsigned char *records; // all of them; NULL: through the buffer
-    unsigned char *buffer;        // of two chunks where records are read, of one where they are made
+    unsigned char *buffer; // of two chunks where records are read, of one where they are made
     uint64_t buffer_bytes;
     double read_s; // that the caller waited
     int64_t max_retries;

@@ -28,7 +28,7 @@ typedef struct tess_xp_txc2 {
     int64_t n_leaf;
     _Atomic(unsigned char *) held; // all records, once they were read into memory; NULL: not yet
     pthread_mutex_t holding;       // while they are
-    char path[1024]; // for messages
+    char path[1024];               // for messages
 } tess_xp_txc2;
 
 TESS_MUST_CHECK tess_status tess_xp_txc2_alloc(tess_context *ctx, tess_xp_txc2 **out);

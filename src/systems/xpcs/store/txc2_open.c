@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct opening {
     tess_context *ctx;
@@ -162,8 +161,7 @@ static tess_status read_tables(opening *o)
     if (!buffer) {
         return TESS_E_MEMORY;
     }
-    tess_status status =
-        tess_infile_read(&o->file->in, buffer, bytes, TESS_XP_TXC2_ALIGN);
+    tess_status status = tess_infile_read(&o->file->in, buffer, bytes, TESS_XP_TXC2_ALIGN);
     if (status == TESS_OK) {
         status = take_tables(o, buffer);
     }
@@ -216,15 +214,11 @@ static tess_status open_all(opening *o, const char *path)
 bool tess_xp_txc2_probe(const char *path)
 {
     char magic[sizeof TESS_XP_TXC2_MAGIC - 1];
-    int fd = -1;
-    uint64_t bytes = 0;
-    const bool is_it = tess_file_open_read(path, &fd, &bytes, NULL) == TESS_OK &&
-                       bytes >= sizeof magic &&
-                       tess_file_read_at(fd, path, magic, sizeof magic, 0) == TESS_OK &&
+    tess_infile file;
+    const bool is_it = tess_infile_open(path, &file) == TESS_OK && file.bytes >= sizeof magic &&
+                       tess_infile_read(&file, magic, sizeof magic, 0) == TESS_OK &&
                        memcmp(magic, TESS_XP_TXC2_MAGIC, sizeof magic) == 0;
-    if (fd >= 0) {
-        close(fd);
-    }
+    tess_infile_close(&file);
     tess_error_clear(); // whoever opens it for what it is says what is wrong
     return is_it;
 }
