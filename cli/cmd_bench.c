@@ -85,7 +85,7 @@ static int time_case(tess_context *ctx, const tess_array *x, tess_array *out, be
 }
 
 // Small integers: cheap to make, no denormals, different in every row.
-static void fill(void *data, tess_dtype dtype, int64_t n)
+static void fill_samples(void *data, tess_dtype dtype, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const uint32_t value = (uint32_t)((uint64_t)i * 2654435761U >> 8) & 0xffff;
@@ -109,7 +109,7 @@ static int run_case(cli *c, const bench_case *what, bench_row *row)
     int code = data && result ? 0 : console_fail(71, "no memory for case %s", what->name);
 
     if (code == 0) {
-        fill(data, what->dtype, n_item);
+        fill_samples(data, what->dtype, n_item);
         tess_status status = tess_array_init(&x, data, what->dtype, 3, shape);
         status = status ? status : tess_array_init(&out, result, what->dtype, 2, shape);
         code = status ? console_status(status) : time_case(c->ctx, &x, &out, row);

@@ -3,6 +3,8 @@
 #include "clifford.h"
 #include "job.h"
 
+#include <tessera/sys/clifford_check.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
 #include "job.h"
 #include "text.h"
 
+#include <tessera/sys/clifford_bench.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

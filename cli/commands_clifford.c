@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include <tessera/clifford.h>
+#include <tessera/sys/clifford_check.h>
 
 #define SIGNATURE_OPTION                                                                           \
     TEXT("signature", clifford.signature, "SIGNATURE",                                             \

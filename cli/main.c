@@ -5,7 +5,6 @@
 #include "paths.h"
 #include "signals.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,19 +77,6 @@ static int unknown_command(int argc, char **argv)
                             argv[0], nearest);
     }
     return console_fail(2, "unknown command '%s' (see 'tessera help')", argv[0]);
-}
-
-int cli_usage_error(const cli *c, const char *format, ...)
-{
-    char *message = NULL;
-    va_list arguments;
-
-    va_start(arguments, format);
-    const int n = vasprintf(&message, format, arguments);
-    va_end(arguments);
-    console_fail(2, "%s (see 'tessera %s --help')", n < 0 ? format : message, c->command->name);
-    free(n < 0 ? NULL : message);
-    return 2;
 }
 
 static int check_operands(const cli *c)

@@ -44,7 +44,7 @@ typedef struct trial {
     tess_array views[8]; // in this order
 } trial;
 
-static void fill(double *items, int n_component, double by_component, double offset)
+static void fill_multivectors(double *items, int n_component, double by_component, double offset)
 {
     for (int k = 0; k < n_component; k++) {
         for (int b = 0; b < N_ROW; b++) {
@@ -76,9 +76,9 @@ static tess_status prepare(trial *t, const tess_clifford_algebra *algebra, int i
     double *const items[] = {t->x, t->y, t->gz, t->w, t->z, t->gx, t->gy, t->gw};
     tess_status status = TESS_OK;
 
-    fill(t->x, algebra->n_component, 1.1, 0.2);
-    fill(t->y, algebra->n_component, 1.7, 0.9);
-    fill(t->gz, algebra->n_component, 2.3, 0.4);
+    fill_multivectors(t->x, algebra->n_component, 1.1, 0.2);
+    fill_multivectors(t->y, algebra->n_component, 1.7, 0.9);
+    fill_multivectors(t->gz, algebra->n_component, 2.3, 0.4);
     fill_weights(t->w, algebra->n_path, is_full);
     for (int i = 0; i < 8 && status == TESS_OK; i++) {
         const int is_weight = i % 4 == 3;

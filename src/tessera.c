@@ -5,6 +5,7 @@
 #include "document/config.h"
 #include "io/formats.h"
 #include "runtime/context.h"
+#include "tessera/sys/clifford_check.h"
 
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #define TESSERA_CLIFFORD_H
 
 #include "tessera/clifford/algebra.h"
-#include "tessera/clifford/bench.h"
-#include "tessera/clifford/check.h"
 #include "tessera/clifford/op.h"
 
 #endif

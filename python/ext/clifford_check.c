@@ -2,6 +2,8 @@
 
 #include "clifford.h"
 
+#include <tessera/sys/clifford_check.h>
+
 static PyObject *findings_list(const tess_clifford_finding *findings, int64_t n)
 {
     PyObject *list = PyList_New(0);

@@ -67,6 +67,14 @@ static size_t at_least_one(size_t bytes)
 
 void *tess_heap_alloc(tess_heap *heap, size_t bytes, tess_tag tag, const char *what)
 {
+    const uint64_t held = atomic_load(&heap->now_bytes);
+    if (heap->most_bytes > 0 &&
+        bytes > heap->most_bytes - (held < heap->most_bytes ? held : heap->most_bytes)) {
+        tess_error_set(TESS_E_MEMORY,
+                       "%zu bytes for %s are more than the memory limit leaves beside %llu", bytes,
+                       what, (unsigned long long)held);
+        return NULL;
+    }
     void *ptr = heap->allocator.alloc(heap->allocator.user, at_least_one(bytes), TESS_ALIGN, tag);
     if (!ptr) {
         tess_error_set(TESS_E_MEMORY, "cannot allocate %zu bytes for %s", bytes, what);

@@ -15,6 +15,7 @@ typedef struct tess_heap {
     atomic_uint_fast64_t now_bytes;
     atomic_uint_fast64_t peak_bytes;
     atomic_uint_fast64_t tag_bytes[TESS_TAG_COUNT];
+    uint64_t most_bytes; // what would be more is refused; 0: no end
 } tess_heap;
 
 // allocator NULL: the C library's.

@@ -74,7 +74,7 @@ static void free_text(tess_context *ctx, char *text)
 }
 
 // Everything that can fail once the context exists.
-static tess_status fill(tess_context *ctx, const tess_context_config *config)
+static tess_status set_up(tess_context *ctx, const tess_context_config *config)
 {
     TESS_TRY(tess_tracer_init(&ctx->tracer, &ctx->heap, config->profile != 0,
                               config->trace_path != NULL));
@@ -126,7 +126,7 @@ tess_status tess_context_create_with(const tess_context_config *given,
                             .release = host_release,
                             .log = host_log};
     register_builtins(ctx, builtins);
-    const tess_status status = fill(ctx, &config);
+    const tess_status status = set_up(ctx, &config);
     if (status != TESS_OK) {
         tess_context_destroy(ctx);
         return status;

@@ -4,6 +4,8 @@
 // built against the last release break. Compiled with -Wpadded too: no hidden padding.
 
 #include "tessera/sys/backend.h"
+#include "tessera/sys/clifford_bench.h"
+#include "tessera/sys/clifford_check.h"
 #include "tessera/sys/document.h"
 #include "tessera/sys/format.h"
 #include "tessera/sys/json.h"
@@ -1376,7 +1378,7 @@ FIELD(tess_clifford_call, stream, 8);
 FIELD(tess_clifford_call, workspace, 16);
 FIELD(tess_clifford_call, workspace_bytes, 24);
 
-// tessera/clifford/bench.h
+// tessera/sys/clifford_bench.h
 SIZE(tess_clifford_timing, 104);
 FIELD(tess_clifford_timing, struct_size, 0);
 FIELD(tess_clifford_timing, n_sample, 4);
@@ -1393,7 +1395,7 @@ FIELD(tess_clifford_timing, forward_backward_bytes, 80);
 FIELD(tess_clifford_timing, forward_flops, 88);
 FIELD(tess_clifford_timing, forward_backward_flops, 96);
 
-// tessera/clifford/check.h
+// tessera/sys/clifford_check.h
 SIZE(tess_clifford_finding, 96);
 FIELD(tess_clifford_finding, name, 0);
 FIELD(tess_clifford_finding, dtype, 64);

@@ -1,5 +1,6 @@
 // The check of clifford passes where it should and its controls fail.
 #include "clifford_arrays.h"
+#include "tessera/sys/clifford_check.h"
 
 static void check_metric(tess_context *ctx, const char *text, int64_t n_row, int64_t n_feature,
                          int64_t seed)
@@ -78,6 +79,39 @@ static void bad_arguments(void **state)
     tess_context_destroy(ctx);
 }
 
+static uint64_t peak_of(const tess_context *ctx)
+{
+    uint64_t live = 0, peak = 0;
+    tess_context_memory(ctx, &live, &peak);
+    return peak;
+}
+
+// Data that do not fit are refused at once, stages that take too much when they do; what passes has
+// kept to the limit.
+static void keeps_to_the_limit(void **state)
+{
+    (void)state;
+    static const char *const metrics[] = {"++", "+++", "0+++"};
+    const uint64_t limit = (uint64_t)16 << 20;
+    for (size_t i = 0; i < (unit_is_quick() ? 1 : 3); i++) {
+        const tess_clifford_metric metric = cl_metric(metrics[i]);
+        tess_context *ctx = unit_context(2, limit);
+        tess_clifford_check_config config;
+        tess_clifford_check_config_init(&config, sizeof config);
+        config.n_feature = 16;
+        tess_status status = TESS_E_MEMORY;
+        int64_t n = 0;
+        for (config.n_row = 4096; status == TESS_E_MEMORY && config.n_row > 1; config.n_row /= 2) {
+            status = tess_clifford_check(ctx, &metric, &config, NULL, 0, &n);
+            assert_true(status == TESS_OK || strstr(tess_last_error(), "fewer --rows"));
+        }
+        assert_int_equal(status, TESS_OK);
+        assert_in_range(config.n_row, 16, 2048);
+        assert_in_range(peak_of(ctx), limit / 8, limit / 4 * 3);
+        tess_context_destroy(ctx);
+    }
+}
+
 // No memory at any moment: a message, no leak.
 static void memory_runs_out(void **state)
 {
@@ -108,9 +142,8 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_findings_pass),
-        cmocka_unit_test(null_metric),
-        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(all_findings_pass), cmocka_unit_test(null_metric),
+        cmocka_unit_test(bad_arguments),     cmocka_unit_test(keeps_to_the_limit),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

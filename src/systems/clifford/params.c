@@ -1,6 +1,7 @@
 // The parameter tables: the only place where a default is written.
 #include "base/struct_read.h"
 #include "tessera/clifford.h"
+#include "tessera/sys/clifford_check.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 #include "systems/clifford/bench/arrays.h"
 
 #include "base/status.h"
+#include "runtime/budget.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ static tess_status take(bench_memory *memory, tess_array *array, size_t bytes)
 }
 
 // Multiples of 1/64 below 2, exact in every type: small integers as f16 and bf16 have them.
-static void fill(unsigned char *data, tess_dtype dtype, int64_t n, uint32_t salt)
+static void fill_with_64ths(unsigned char *data, tess_dtype dtype, int64_t n, uint32_t salt)
 {
     for (int64_t i = 0; i < n; i++) {
         const uint32_t mixed = ((uint32_t)i + salt) * 2654435761U;
@@ -117,7 +118,7 @@ static tess_status upload(tess_context *ctx, bench_memory *memory, const tess_ar
     if (!host) {
         return TESS_E_MEMORY;
     }
-    fill(host, (tess_dtype)array->dtype, tess_array_items(array), salt);
+    fill_with_64ths(host, (tess_dtype)array->dtype, tess_array_items(array), salt);
     const tess_backend *backend = memory->device->backend;
     tess_status status =
         backend->copy(memory->queue, array->data, space_of(memory), host, TESS_SPACE_HOST, bytes);
@@ -183,7 +184,8 @@ static tess_status check_limit(const tess_context *ctx, const bench_memory *memo
         most = bytes > most ? bytes : most;
     }
     const double needed = total + inputs * (sets_for(inputs) - 1) + most;
-    if (memory->device->shares_host_memory && needed > (double)ctx->memory_limit_bytes) {
+    if (memory->device->shares_host_memory &&
+        needed > (double)tess_budget_room(ctx->memory_limit_bytes)) {
         TESS_FAIL(TESS_E_MEMORY,
                   "clifford measure: %lld rows of %lld features take %.1f MiB with results and "
                   "gradients, the memory limit is %.1f MiB: measure fewer, or raise the limit",

@@ -4,7 +4,7 @@
 #include "base/struct_read.h"
 #include "numerics/order.h"
 #include "systems/clifford/bench/arrays.h"
-#include "tessera/clifford/bench.h"
+#include "tessera/sys/clifford_bench.h"
 
 enum { MAX_SAMPLE = 201, MIN_SAMPLE = 5 };
 

@@ -2,7 +2,7 @@
 #include "base/status.h"
 #include "page/html_grid.h"
 #include "systems/clifford/bench/arrays.h"
-#include "tessera/clifford/bench.h"
+#include "tessera/sys/clifford_bench.h"
 
 #include <math.h>
 #include <stdio.h>

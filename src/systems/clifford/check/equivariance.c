@@ -98,31 +98,38 @@ static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl
     tess_cl_motion_draw(&motion, &p.trial.op.algebra, motion_kind, seed);
     tess_cl_worst worst = {0, 0};
     TESS_TRY(compare(&p, TESS_CLIFFORD_FORWARD, dtype, &motion, seed, &worst));
+    tess_blocks_free(blocks);
     if (!is_control) {
         TESS_TRY(compare(&p, TESS_CLIFFORD_BACKWARD, dtype, &motion, seed, &worst));
     }
     tess_cl_check_add(check, dtype, worst.error, worst.allowed, is_control, "%s.%s.%s",
                       is_control ? "control.bias_all" : "equivariance",
                       tess_cl_check_kind_name(kind), tess_cl_motion_names[motion_kind]);
-    return TESS_OK;
+    return tess_cl_check_next(check, blocks);
+}
+
+static const tess_dtype dtypes[] = {TESS_F64, TESS_F32};
+enum { N_DTYPE = sizeof dtypes / sizeof *dtypes };
+
+int64_t tess_cl_check_n_equivariance(const tess_clifford_metric *metric)
+{
+    int64_t n_motion = 0;
+    for (int m = 0; m < CL_N_MOTION; m++) {
+        n_motion += tess_cl_motion_exists(metric, (tess_cl_motion_kind)m);
+    }
+    return n_motion * (CL_N_KIND * N_DTYPE + 1);
 }
 
 tess_status tess_cl_check_equivariance(tess_cl_check *check, tess_blocks *blocks)
 {
-    static const tess_clifford_kind kinds[] = {
-        TESS_CLIFFORD_GATE,   TESS_CLIFFORD_NORM,  TESS_CLIFFORD_SGP,     TESS_CLIFFORD_FCGP,
-        TESS_CLIFFORD_LINEAR, TESS_CLIFFORD_LAYER, TESS_CLIFFORD_FC_LAYER};
-    static const tess_dtype dtypes[] = {TESS_F64, TESS_F32};
     for (int m = 0; m < CL_N_MOTION; m++) {
         if (!tess_cl_motion_exists(check->metric, (tess_cl_motion_kind)m)) {
             continue;
         }
-        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-                TESS_TRY(check_kind(check, blocks, kinds[k], TESS_CLIFFORD_BIAS_SCALAR,
-                                    (tess_cl_motion_kind)m, dtypes[d]));
-                tess_blocks_free(blocks);
-                tess_blocks_init(blocks, &check->ctx->heap);
+        for (int d = 0; d < N_DTYPE; d++) {
+            for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
+                TESS_TRY(check_kind(check, blocks, (tess_clifford_kind)kind,
+                                    TESS_CLIFFORD_BIAS_SCALAR, (tess_cl_motion_kind)m, dtypes[d]));
             }
         }
         TESS_TRY(check_kind(check, blocks, TESS_CLIFFORD_LAYER, TESS_CLIFFORD_BIAS_ALL,

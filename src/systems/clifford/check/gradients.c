@@ -152,7 +152,12 @@ static tess_status check_kind(tess_cl_check *check, tess_blocks *blocks, tess_cl
     tess_cl_check_add(check, TESS_F64, worst, ALLOWED, false, "%s.%s",
                       pass == TESS_CLIFFORD_FORWARD ? "gradient" : "double_backward",
                       tess_cl_check_kind_name(kind));
-    return TESS_OK;
+    return tess_cl_check_next(check, blocks);
+}
+
+int64_t tess_cl_check_n_gradient(void)
+{
+    return 2 * CL_N_KIND;
 }
 
 tess_status tess_cl_check_gradients(tess_cl_check *check, tess_blocks *blocks)

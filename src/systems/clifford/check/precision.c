@@ -71,10 +71,17 @@ static tess_status compare(tess_cl_trial *trial, tess_clifford_pass pass, tess_d
     return TESS_OK;
 }
 
+static const tess_dtype dtypes[] = {TESS_F32, TESS_BF16, TESS_F16};
+enum { N_DTYPE = sizeof dtypes / sizeof *dtypes };
+
+int64_t tess_cl_check_n_precision(void)
+{
+    return N_DTYPE * CL_N_KIND;
+}
+
 tess_status tess_cl_check_precision(tess_cl_check *check, tess_blocks *blocks)
 {
-    static const tess_dtype dtypes[] = {TESS_F32, TESS_BF16, TESS_F16};
-    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+    for (int d = 0; d < N_DTYPE; d++) {
         for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
             const uint64_t seed = (uint64_t)check->config.seed;
             tess_cl_trial trial;
@@ -83,6 +90,7 @@ tess_status tess_cl_check_precision(tess_cl_check *check, tess_blocks *blocks)
                                         (tess_clifford_kind)kind, TESS_CLIFFORD_BIAS_SCALAR,
                                         check->config.n_row, check->config.n_feature));
             TESS_TRY(compare(&trial, TESS_CLIFFORD_FORWARD, dtypes[d], seed, &worst));
+            tess_blocks_free(blocks);
             TESS_TRY(compare(&trial, TESS_CLIFFORD_BACKWARD, dtypes[d], seed, &worst));
             const char *name = tess_cl_check_kind_name((tess_clifford_kind)kind);
             tess_cl_check_add(check, dtypes[d], worst.rows.error, worst.rows.allowed, false,
@@ -91,21 +99,20 @@ tess_status tess_cl_check_precision(tess_cl_check *check, tess_blocks *blocks)
                 tess_cl_check_add(check, dtypes[d], worst.sums.error, worst.sums.allowed, false,
                                   "precision.%s.weights", name);
             }
-            tess_blocks_free(blocks);
-            tess_blocks_init(blocks, &check->ctx->heap);
+            TESS_TRY(tess_cl_check_next(check, blocks));
         }
     }
     return TESS_OK;
 }
 
 // Rows first to end of an operand that has rows.
-static double *cut(const tess_cl_trial *trial, int operand, const double *values, int64_t first,
-                   int64_t end)
+static double *cut(const tess_cl_trial *trial, tess_blocks *blocks, int operand,
+                   const double *values, int64_t first, int64_t end)
 {
     const int64_t n_row = trial->sizes.n_row;
     const int64_t n = tess_cl_trial_items(trial, operand) / trial->op.algebra.n_component / n_row;
     const int64_t n_component = trial->op.algebra.n_component;
-    double *part = tess_blocks_alloc(trial->blocks, n_component * (end - first) * n, sizeof *part,
+    double *part = tess_blocks_alloc(blocks, n_component * (end - first) * n, sizeof *part,
                                      "rows of the check");
     for (int64_t k = 0; part && k < n_component; k++) {
         memcpy(part + k * (end - first) * n, values + (k * n_row + first) * n,
@@ -115,13 +122,12 @@ static double *cut(const tess_cl_trial *trial, int operand, const double *values
 }
 
 // How many items of the outputs differ when rows first to end are computed by themselves.
-static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass pass,
-                                 const tess_cl_values *values, int64_t first, int64_t end,
-                                 double *n_changed)
+static tess_status count_unequal(const tess_cl_trial *whole, tess_cl_trial part,
+                                 tess_clifford_pass pass, const tess_cl_values *values,
+                                 int64_t first, double *n_changed)
 {
     const tess_cl_operands operands = {.pass = pass};
-    tess_cl_trial part = *whole;
-    part.sizes.n_row = end - first;
+    const int64_t end = first + part.sizes.n_row;
     tess_cl_values cuts = {.of = {NULL}};
     for (int i = 0; i < CL_N_OPERAND; i++) {
         const bool is_output = tess_cl_is_output(&operands, i);
@@ -130,7 +136,7 @@ static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass 
         }
         cuts.of[i] = tess_cl_is_weight(i) ? values->of[i]
                      : is_output          ? tess_cl_trial_room(&part, i)
-                                          : cut(whole, i, values->of[i], first, end);
+                                          : cut(whole, part.blocks, i, values->of[i], first, end);
         if (!cuts.of[i]) {
             return TESS_E_MEMORY;
         }
@@ -140,7 +146,7 @@ static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass 
         if (!cuts.of[i] || !tess_cl_is_output(&operands, i)) {
             continue;
         }
-        const double *want = cut(whole, i, values->of[i], first, end);
+        const double *want = cut(whole, part.blocks, i, values->of[i], first, end);
         if (!want) {
             return TESS_E_MEMORY;
         }
@@ -149,6 +155,20 @@ static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass 
         }
     }
     return TESS_OK;
+}
+
+static tess_status count_changed(const tess_cl_trial *whole, tess_clifford_pass pass,
+                                 const tess_cl_values *values, int64_t first, int64_t end,
+                                 double *n_changed)
+{
+    tess_blocks own;
+    tess_blocks_init(&own, &whole->ctx->heap);
+    tess_cl_trial part = *whole;
+    part.blocks = &own;
+    part.sizes.n_row = end - first;
+    const tess_status status = count_unequal(whole, part, pass, values, first, n_changed);
+    tess_blocks_free(&own);
+    return status;
 }
 
 static tess_status check_bits(tess_cl_check *check, tess_cl_trial *trial, tess_clifford_pass pass,
@@ -172,6 +192,11 @@ static tess_status check_bits(tess_cl_check *check, tess_cl_trial *trial, tess_c
     return middle < n_row ? count_changed(trial, pass, &first, middle, n_row, n_changed) : TESS_OK;
 }
 
+int64_t tess_cl_check_n_determinism(void)
+{
+    return CL_N_KIND;
+}
+
 tess_status tess_cl_check_determinism(tess_cl_check *check, tess_blocks *blocks)
 {
     for (int kind = TESS_CLIFFORD_GATE; kind <= TESS_CLIFFORD_FC_LAYER; kind++) {
@@ -182,10 +207,12 @@ tess_status tess_cl_check_determinism(tess_cl_check *check, tess_blocks *blocks)
                                     (tess_clifford_kind)kind, TESS_CLIFFORD_BIAS_SCALAR,
                                     check->config.n_row, check->config.n_feature));
         TESS_TRY(check_bits(check, &trial, TESS_CLIFFORD_FORWARD, &n_unequal, &n_changed));
+        tess_blocks_free(blocks);
         TESS_TRY(check_bits(check, &trial, TESS_CLIFFORD_BACKWARD, &n_unequal, &n_changed));
         const char *name = tess_cl_check_kind_name((tess_clifford_kind)kind);
         tess_cl_check_add(check, TESS_F32, n_unequal, 0, false, "same_bits.%s.twice", name);
         tess_cl_check_add(check, TESS_F32, n_changed, 0, false, "same_bits.%s.split", name);
+        TESS_TRY(tess_cl_check_next(check, blocks));
     }
     return TESS_OK;
 }

@@ -206,13 +206,11 @@ static tess_status call(const tess_cl_trial *trial, tess_clifford_pass pass,
                                          list[CL_DGZ], &results, NULL);
 }
 
-tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
-                              tess_cl_values *values)
+static tess_status run_with_arrays(const tess_cl_trial *trial, tess_clifford_pass pass,
+                                   tess_cl_values *values)
 {
     tess_array arrays[CL_N_OPERAND];
     const tess_array *list[CL_N_OPERAND] = {NULL};
-    trial->sizes.dtype = (int32_t)dtype;
-    trial->sizes.weight_dtype = (int32_t)dtype;
     for (int i = 0; i < CL_N_OPERAND; i++) {
         if (values->of[i] && tess_cl_trial_has(trial, pass, i)) {
             TESS_TRY(make_array(trial, i, values->of[i], &arrays[i]));
@@ -228,9 +226,23 @@ tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass, tes
     return TESS_OK;
 }
 
-tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
-                                      const tess_cl_values *values, double unit,
-                                      double change[CL_N_OPERAND])
+tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
+                              tess_cl_values *values)
+{
+    tess_blocks own;
+    tess_blocks_init(&own, &trial->ctx->heap);
+    trial->sizes.dtype = (int32_t)dtype;
+    trial->sizes.weight_dtype = (int32_t)dtype;
+    tess_cl_trial passing = *trial;
+    passing.blocks = &own;
+    const tess_status status = run_with_arrays(&passing, pass, values);
+    tess_blocks_free(&own);
+    return status;
+}
+
+static tess_status sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
+                               const tess_cl_values *values, double unit,
+                               double change[CL_N_OPERAND])
 {
     // Not so little that the change drowns in the rounding of f64.
     const double step = fmax(unit, 1e-10);
@@ -258,6 +270,45 @@ tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass p
             change[i] = far * unit / step;
         }
     }
+    return TESS_OK;
+}
+
+tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
+                                      const tess_cl_values *values, double unit,
+                                      double change[CL_N_OPERAND])
+{
+    tess_blocks own;
+    tess_blocks_init(&own, &trial->ctx->heap);
+    tess_cl_trial passing = *trial;
+    passing.blocks = &own;
+    const tess_status status = sensitivity(&passing, pass, values, unit, change);
+    tess_blocks_free(&own);
+    return status;
+}
+
+tess_status tess_cl_trial_bytes(tess_cl_trial *trial, tess_clifford_pass pass, double *bytes)
+{
+    enum { N_COPY = 4 };
+    tess_array arrays[CL_N_OPERAND];
+    const tess_array *list[CL_N_OPERAND] = {NULL};
+    double items = 0;
+    trial->sizes.dtype = TESS_F64;
+    trial->sizes.weight_dtype = TESS_F64;
+    for (int i = 0; i < CL_N_OPERAND; i++) {
+        int64_t shape[3];
+        if (!tess_cl_trial_has(trial, pass, i)) {
+            continue;
+        }
+        const int32_t rank = tess_cl_operand_shape(&trial->op, &trial->sizes, i, shape);
+        TESS_TRY(tess_array_init(&arrays[i], NULL, TESS_F64, rank, shape));
+        list[i] = &arrays[i];
+        items += (double)tess_array_items(&arrays[i]);
+    }
+    const tess_clifford_arrays in = group_of(list, CL_INPUT);
+    uint64_t workspace = 0;
+    TESS_TRY(tess_clifford_workspace(trial->ctx, &trial->op, pass, &in, &workspace));
+    const bool is_here = trial->ctx->device->shares_host_memory;
+    *bytes = N_COPY * items * sizeof(double) + (is_here ? (double)workspace : 0);
     return TESS_OK;
 }
 

@@ -39,7 +39,7 @@ TESS_MUST_CHECK tess_status tess_cl_trial_draw(const tess_cl_trial *trial, tess_
 // Rounds inputs to what a type can hold.
 void tess_cl_trial_round(const tess_cl_trial *trial, tess_clifford_pass pass, tess_dtype dtype,
                          tess_cl_values *values);
-// Does the pass with arrays of the type; outputs in values are overwritten.
+// Does the pass with arrays of the type, which go again; outputs in values are overwritten.
 TESS_MUST_CHECK tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_clifford_pass pass,
                                               tess_dtype dtype, tess_cl_values *values);
 
@@ -48,6 +48,12 @@ TESS_MUST_CHECK tess_status tess_cl_trial_run(tess_cl_trial *trial, tess_cliffor
 TESS_MUST_CHECK tess_status tess_cl_trial_sensitivity(tess_cl_trial *trial, tess_clifford_pass pass,
                                                       const tess_cl_values *values, double unit,
                                                       double change[CL_N_OPERAND]);
+
+// What checks of a pass hold at once: data at rest, data moved or computed again, data that are
+// off, and the arrays of the call, with its workspace. In double: sizes may be more than can be
+// counted.
+TESS_MUST_CHECK tess_status tess_cl_trial_bytes(tess_cl_trial *trial, tess_clifford_pass pass,
+                                                double *bytes);
 
 // |a - b| / |b| of n items; those of b beyond largest are left out.
 double tess_cl_distance(const double *a, const double *b, int64_t n, double largest);

@@ -37,7 +37,7 @@ static tess_status read_all(tess_context *ctx, tess_xpcs_data *data, int64_t max
     return status;
 }
 
-static tess_status fill(tess_context *ctx, tess_xpcs_data *data, int64_t max_retries)
+static tess_status take_records(tess_context *ctx, tess_xpcs_data *data, int64_t max_retries)
 {
     tess_heap *heap = &data->ctx->heap;
     const size_t bytes = (size_t)data->info.bytes;
@@ -60,7 +60,8 @@ tess_status tess_xp_data_hold(tess_context *ctx, tess_xpcs_data *data, int64_t m
         return TESS_OK;
     }
     pthread_mutex_lock(&data->file->holding);
-    const tess_status status = tess_xp_data_is_held(data) ? TESS_OK : fill(ctx, data, max_retries);
+    const tess_status status =
+        tess_xp_data_is_held(data) ? TESS_OK : take_records(ctx, data, max_retries);
     pthread_mutex_unlock(&data->file->holding);
     return status;
 }

@@ -1,6 +1,6 @@
 /** Whether the operations hold their promises on this machine: equivariance and gradients. */
-#ifndef TESSERA_CLIFFORD_CHECK_H
-#define TESSERA_CLIFFORD_CHECK_H
+#ifndef TESSERA_SYS_CLIFFORD_CHECK_H
+#define TESSERA_SYS_CLIFFORD_CHECK_H
 
 #include "tessera/clifford/op.h"
 

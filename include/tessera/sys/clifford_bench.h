@@ -1,6 +1,6 @@
 /** How long operations take on this machine, fused and as separate passes. */
-#ifndef TESSERA_CLIFFORD_BENCH_H
-#define TESSERA_CLIFFORD_BENCH_H
+#ifndef TESSERA_SYS_CLIFFORD_BENCH_H
+#define TESSERA_SYS_CLIFFORD_BENCH_H
 
 #include "tessera/clifford/op.h"
 

@@ -1,0 +1,21 @@
+// What a command says of a wrong command line.
+
+#include "cli.h"
+#include "console.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int cli_usage_error(const cli *c, const char *format, ...)
+{
+    char *message = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    const int n = vasprintf(&message, format, arguments);
+    va_end(arguments);
+    console_fail(2, "%s (see 'tessera %s --help')", n < 0 ? format : message, c->command->name);
+    free(n < 0 ? NULL : message);
+    return 2;
+}
