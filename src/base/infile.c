@@ -51,30 +51,6 @@ tess_status tess_infile_read(const tess_infile *file, void *dst, size_t bytes, u
     return status;
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-// The time of change moves when bytes are written, even if whoever wrote them set the time of
-// modification back; but also when the file got another name, owner or mode.
-static bool has_other_content(const tess_infile *file, const struct stat *now)
-{
-    const struct stat *then = &file->opened;
-    if (in_ns(now->st_mtim) != in_ns(then->st_mtim)) {
-        return true;
-    }
-    if (in_ns(now->st_ctim) == in_ns(then->st_ctim)) {
-        return false;
-    }
-    struct stat named;
-    const bool is_described_anew = now->st_nlink != then->st_nlink ||
-                                   now->st_mode != then->st_mode || now->st_uid != then->st_uid ||
-                                   now->st_gid != then->st_gid;
-    const bool is_in_place = stat(file->path, &named) == 0 && is_same_file(&named, now);
-    return is_in_place && !is_described_anew;
-}
-
 tess_status tess_infile_check(const tess_infile *file)
 {
     struct stat now;
@@ -95,13 +71,19 @@ tess_status tess_infile_check(const tess_infile *file)
                   "writes to it any more",
                   file->path, then_bytes, now_bytes);
     }
-    if (has_other_content(file, &now)) {
+    // Not the time of change: another name, owner, mode or attribute moves that as well.
+    if (in_ns(now.st_mtim) != in_ns(file->opened.st_mtim)) {
         TESS_FAIL(TESS_E_CHANGED,
                   "%s: was written to while it was being read; run again once nobody writes to it "
                   "any more",
                   file->path);
     }
     return TESS_OK;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 tess_status tess_infile_check_name(const tess_infile *file)

@@ -84,7 +84,7 @@ void fuzz_recording(const tess_ar_file_format *format, const char *path)
     }
     if (format->open(ctx, path, NULL, epochs, &continuous, &is_continuous) == TESS_OK) {
         read_some(ctx, is_continuous ? &continuous : NULL, epochs);
-        if (is_continuous) {
+        if (is_continuous && continuous.close) {
             continuous.close(ctx, continuous.impl);
         }
     }

@@ -10,8 +10,10 @@
 
 enum { BAD_DISK_PLACES = 4 };
 
-// Bytes of every file that come with a bit flipped; 0: none.
-static atomic_llong bad_disk[BAD_DISK_PLACES];
+// Bytes of every file that come with a bit flipped; 0: none. Not static: where unistd.h has an
+// inline pread(), clang takes the one below for inline as well.
+extern atomic_llong bad_disk[BAD_DISK_PLACES];
+atomic_llong bad_disk[BAD_DISK_PLACES];
 
 ssize_t pread(int fd, void *dst, size_t bytes, off_t offset)
 {

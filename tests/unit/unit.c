@@ -101,6 +101,7 @@ int unit_exists(const char *path)
 
 void unit_write_file(const char *path, const void *bytes, size_t n_byte)
 {
+    remove(path); // ext4 takes a millisecond and more to replace what a file held
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, n_byte, file), n_byte);
