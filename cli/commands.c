@@ -73,17 +73,6 @@ void cli_first_word(const cli_command *command, char word[CLI_WORD_BYTES])
     snprintf(word, CLI_WORD_BYTES, "%.*s", (int)strcspn(command->name, " "), command->name);
 }
 
-void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_BYTES])
-{
-    const char *at = command->operands;
-    for (int i = 0; i < index && *at; i++) {
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
-    }
-    at += strspn(at, "[");
-    snprintf(word, CLI_WORD_BYTES, "%.*s", (int)strcspn(at, " ]."), at);
-}
-
 int cli_is_group(const char *word)
 {
     const size_t length = strlen(word);

@@ -117,15 +117,9 @@ static int is_read_with(const look *l, const paths_item *item, const place *p)
     return 0;
 }
 
-int paths_has_suffix(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return strchr(slash ? slash + 1 : path, '.') != NULL;
-}
-
 static int is_own_folder(const paths_item *item)
 {
-    return item->role == PATH_OWN || (item->role == PATH_RESULT && !paths_has_suffix(item->path));
+    return item->role == PATH_OWN || (item->role == PATH_RESULT && !text_has_suffix(item->path));
 }
 
 // What is written besides the path itself, number k; 0 if there is no more.

@@ -33,7 +33,4 @@ int paths_check_target(const cli *c, const char *path);
 void paths_for_companions(const char *path, void (*visit)(void *user, const char *path),
                           void *user);
 
-// 1 if there is a dot in the last name.
-int paths_has_suffix(const char *path);
-
 #endif

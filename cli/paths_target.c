@@ -17,7 +17,7 @@ enum {
 static int has_ending(const char *path, const char *ending, size_t n)
 {
     const size_t length = strlen(path);
-    return n == 0 ? !paths_has_suffix(path)
+    return n == 0 ? !text_has_suffix(path)
                   : length > n && strncasecmp(path + length - n, ending, n) == 0;
 }
 
@@ -170,8 +170,8 @@ int paths_check_item(const cli *c, const paths_item *item)
         return check_file(c, item->path, may_exist);
     case PATH_RESULT:
         CLI_TRY(check_ending(c, item));
-        return paths_has_suffix(item->path) ? check_file(c, item->path, may_exist)
-                                            : check_result_folder(c, item, may_exist);
+        return text_has_suffix(item->path) ? check_file(c, item->path, may_exist)
+                                           : check_result_folder(c, item, may_exist);
     case PATH_REPLACE:
         return check_file(c, item->path, may_exist || is_trace(item->path));
     case PATH_APPEND:

@@ -125,3 +125,9 @@ int text_ends_with(const char *path, const char *ending)
     const size_t n_ending = strlen(ending);
     return n > n_ending && strcmp(path + n - n_ending, ending) == 0;
 }
+
+int text_has_suffix(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strchr(slash ? slash + 1 : path, '.') != NULL;
+}

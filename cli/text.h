@@ -21,6 +21,9 @@ void text_print_char(FILE *file, char c);
 // 1 if the text is longer than the ending and ends in it.
 int text_ends_with(const char *text, const char *ending);
 
+// 1 if the last name of a path has a dot.
+int text_has_suffix(const char *path);
+
 // A regular file open for reading; NULL if it is none, whoever might wait at its other end.
 FILE *text_open_file(const char *path);
 

@@ -1,4 +1,4 @@
-// What a command says of a wrong command line.
+// What a command says of its command line.
 
 #include "cli.h"
 #include "console.h"
@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cli_usage_error(const cli *c, const char *format, ...)
 {
@@ -18,4 +19,15 @@ int cli_usage_error(const cli *c, const char *format, ...)
     console_fail(2, "%s (see 'tessera %s --help')", n < 0 ? format : message, c->command->name);
     free(n < 0 ? NULL : message);
     return 2;
+}
+
+void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_BYTES])
+{
+    const char *at = command->operands;
+    for (int i = 0; i < index && *at; i++) {
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    at += strspn(at, "[");
+    snprintf(word, CLI_WORD_BYTES, "%.*s", (int)strcspn(at, " ]."), at);
 }

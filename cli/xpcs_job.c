@@ -105,7 +105,7 @@ static int take_paths(cli *c, const tess_xpcs_settings_info *info)
 {
     cli_values *v = &c->values;
 
-    if (c->command->run == cmd_xpcs_fit) {
+    if (strcmp(c->command->name, "xpcs fit") == 0) {
         const char *configured = info->output_folder[0] ? info->output_folder : "homodyne_results";
         v->output = v->output ? v->output : configured;
         v->checkpoint = v->checkpoint ? v->checkpoint : info->fit.checkpoint_dir;

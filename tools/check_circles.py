@@ -16,7 +16,11 @@ from pathlib import Path
 from objects import calls, read_objects
 
 # Circles that stay, by their files in alphabetical order, each with its reason.
-ALLOWED = {}
+ALLOWED = {
+    # Commands that tell of, complete or run all commands, in the table of which they are.
+    ("cli/cmd_completion.c", "cli/cmd_demo.c", "cli/cmd_help.c", "cli/command_table.c",
+     "cli/commands.c", "cli/commands_general.c", "cli/main.c"),
+}
 MOST_ALLOWED = 3
 
 C_FOLDERS = ("src", "cli", "python")

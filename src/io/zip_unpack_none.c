@@ -1,13 +1,7 @@
-// Without zlib: stored members only, and a CRC-32 of our own.
+// Without zlib: stored members only.
 
-#include "base/crc32.h"
 #include "base/status.h"
 #include "io/zip_unpack.h"
-
-uint32_t tess_crc32(uint32_t crc, const void *data, uint64_t bytes)
-{
-    return tess_crc32_bytes(crc, data, (size_t)bytes);
-}
 
 tess_status tess_inflater_open(const tess_host *host, const tess_zip *zip,
                                const tess_zip_member *member, tess_inflater **out)

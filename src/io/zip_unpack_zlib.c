@@ -22,11 +22,6 @@ struct tess_inflater {
     uint8_t skipped[SKIPPED_BYTES];
 };
 
-uint32_t tess_crc32(uint32_t crc, const void *data, uint64_t bytes)
-{
-    return (uint32_t)crc32_z(crc, data, (z_size_t)bytes);
-}
-
 // zlib frees without telling the size, which our allocator wants: it is kept in front.
 static void *zlib_alloc(void *user, unsigned items, unsigned size)
 {

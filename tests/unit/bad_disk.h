@@ -10,7 +10,7 @@
 
 enum { BAD_DISK_PLACES = 4 };
 
-// Bytes of every file that come with a bit flipped; 0: none. Not static: where unistd.h has an
+// Bytes of every file that come with a bit flipped; 0: none. Not static: where the system has an
 // inline pread(), clang takes the one below for inline as well.
 extern atomic_llong bad_disk[BAD_DISK_PLACES];
 atomic_llong bad_disk[BAD_DISK_PLACES];

@@ -252,7 +252,7 @@ static void killed_anywhere(void **state)
     right_answer(0, &right);
     int n_resumed = 0;
     int is_killed = 1;
-    const long step = unit_is_quick() ? 23 : 7;
+    const long step = unit_is_quick() ? 13 : 7;
     for (long at = 1; is_killed; at += step) {
         calls c = {.first = -1, .stop = -1};
         answer got;

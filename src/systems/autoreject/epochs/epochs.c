@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// In front of every block; as large as the alignment, so that the items keep it.
-typedef struct tess_ar_block {
-    struct tess_ar_block *previous;
-    size_t bytes;
-    char pad[TESS_ALIGN - sizeof(void *) - sizeof(size_t)];
-} tess_ar_block;
-
 static const char *const type_names[] = {
 #define TYPE_NAME(enumerator, value, name) [value] = name,
     TESS_AUTOREJECT_TYPE_LIST(TYPE_NAME)
@@ -57,41 +50,17 @@ void tess_autoreject_write_config_init(tess_autoreject_write_config *config, siz
 
 void *tess_ar_epochs_alloc(tess_autoreject_epochs *epochs, size_t bytes)
 {
-    uint64_t all;
-    if (!tess_add_u64(bytes, sizeof(tess_ar_block), &all) || all > SIZE_MAX) {
-        tess_error_set(TESS_E_MEMORY, "epochs: %zu bytes are more than memory can have", bytes);
-        return NULL;
-    }
-    tess_ar_block *block =
-        tess_heap_alloc_zero(&epochs->ctx->heap, (size_t)all, TESS_TAG_RESULT, "epochs");
-    if (!block) {
-        return NULL;
-    }
-    block->previous = epochs->blocks;
-    block->bytes = (size_t)all;
-    epochs->blocks = block;
-    return block + 1;
+    return tess_ar_epochs_items(epochs, 1, bytes);
 }
 
 void *tess_ar_epochs_items(tess_autoreject_epochs *epochs, int64_t n, size_t item_bytes)
 {
-    uint64_t bytes;
-    if (n < 0 || !tess_mul_u64((uint64_t)n, item_bytes, &bytes) || bytes > SIZE_MAX) {
-        tess_error_set(TESS_E_MEMORY, "epochs: %lld items of %zu bytes are more than memory has",
-                       (long long)n, item_bytes);
-        return NULL;
-    }
-    return tess_ar_epochs_alloc(epochs, (size_t)bytes);
+    return tess_blocks_alloc(&epochs->blocks, n, item_bytes, "epochs");
 }
 
 char *tess_ar_epochs_text(tess_autoreject_epochs *epochs, const char *text)
 {
-    const size_t bytes = strlen(text) + 1;
-    char *copy = tess_ar_epochs_alloc(epochs, bytes);
-    if (copy) {
-        memcpy(copy, text, bytes);
-    }
-    return copy;
+    return tess_blocks_copy(&epochs->blocks, text, (int64_t)strlen(text) + 1, 1, "epochs");
 }
 
 // A note that finds no memory is lost: what it would explain is not worth failing for.
@@ -126,6 +95,7 @@ tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **ou
         return TESS_E_MEMORY;
     }
     epochs->ctx = ctx;
+    tess_blocks_init(&epochs->blocks, &ctx->heap);
     tess_autoreject_sensors_init(&epochs->sensors, sizeof epochs->sensors);
     epochs->info = (tess_autoreject_epochs_info){.struct_size = sizeof epochs->info,
                                                  .sensors = &epochs->sensors,
@@ -147,11 +117,7 @@ void tess_autoreject_epochs_close(tess_autoreject_epochs *epochs)
         epochs->reader.close(epochs->ctx, epochs->reader.impl);
     }
     tess_ar_epochs_close_inputs(epochs);
-    while (epochs->blocks) {
-        tess_ar_block *block = epochs->blocks;
-        epochs->blocks = block->previous;
-        tess_heap_free(heap, block, block->bytes, TESS_TAG_RESULT);
-    }
+    tess_blocks_free(&epochs->blocks);
     tess_heap_free(heap, epochs, sizeof *epochs, TESS_TAG_RESULT);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TESS_AUTOREJECT_EPOCHS_H
 #define TESS_AUTOREJECT_EPOCHS_H
 
+#include "base/blocks.h"
 #include "base/infile.h"
 #include "runtime/context.h"
 #include "tessera/autoreject/epochs.h"
@@ -27,7 +28,7 @@ struct tess_autoreject_epochs {
     tess_ar_reader reader;
     tess_array array;             // of from_array(); data NULL for files
     const double *calibration;    // [n_chan] of the array; NULL: 1
-    struct tess_ar_block *blocks; // memory that info and sensors point into
+    tess_blocks blocks;           // memory that info and sensors point into
     struct tess_ar_input *inputs; // files that samples come from
     void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     const char *const *left_out; // [n_left_out] channels of the file that could not be taken along

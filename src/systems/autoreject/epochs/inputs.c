@@ -2,6 +2,8 @@
 #include "base/status.h"
 #include "systems/autoreject/epochs/epochs.h"
 
+#include <string.h>
+
 struct tess_ar_input {
     const tess_infile *file;
     tess_infile own; // what file points to, unless somebody else opened it
@@ -10,7 +12,7 @@ struct tess_ar_input {
 
 static struct tess_ar_input *add_input(tess_autoreject_epochs *epochs)
 {
-    struct tess_ar_input *input = tess_ar_epochs_alloc(epochs, sizeof *input);
+    struct tess_ar_input *input = tess_blocks_alloc(&epochs->blocks, 1, sizeof *input, "an input");
     if (input) {
         input->own.fd = -1;
         input->file = &input->own;
@@ -24,7 +26,8 @@ tess_status tess_ar_epochs_open_input(tess_autoreject_epochs *epochs, const char
                                       const tess_infile **file)
 {
     struct tess_ar_input *input = add_input(epochs);
-    const char *kept = tess_ar_epochs_text(epochs, path);
+    const char *kept =
+        tess_blocks_copy(&epochs->blocks, path, (int64_t)strlen(path) + 1, 1, "an input");
     if (!input || !kept) {
         return TESS_E_MEMORY;
     }
