@@ -8,8 +8,8 @@
 //   TESS_FAULT_ERROR   EIO, ENOSPC, EDQUOT, EINTR, EMFILE, ENOMEM or EAGAIN
 //   TESS_FAULT_MODE    once, from (this call and all later ones), short (read and write move half),
 //                      kill (SIGKILL before the call); or the call goes through, but before it
-//                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes), sneak
-//                      (the same, time of modification set back), replace (by TESS_FAULT_FILE.new)
+//                      TESS_FAULT_FILE is changed: cut (to half), grow, write (some bytes), replace
+//                      (by TESS_FAULT_FILE.new)
 //   TESS_FAULT_FILE    what is changed
 //   TESS_FAULT_AFTER   the end of a path: calls count once a file of that name was opened
 //   TESS_FAULT_REPORT  file that receives "<calls> <faults>"
@@ -70,13 +70,12 @@ typedef enum fault_mode {
     MODE_CUT, // from here on a file is changed
     MODE_GROW,
     MODE_WRITE,
-    MODE_SNEAK,
     MODE_REPLACE,
     MODE_COUNT
 } fault_mode;
 
-static const char *const mode_names[MODE_COUNT] = {"once", "from",  "short", "kill",   "cut",
-                                                   "grow", "write", "sneak", "replace"};
+static const char *const mode_names[MODE_COUNT] = {"once", "from", "short", "kill",
+                                                   "cut",  "grow", "write", "replace"};
 
 static fault_kind wanted_kind;
 static long wanted_at;
@@ -198,10 +197,6 @@ static void change_file(void)
         bytes[i] ^= 1;
     }
     syscall(SYS_pwrite64, fd, bytes, n, at);
-    if (wanted_mode == MODE_SNEAK) {
-        const struct timespec times[2] = {info.st_atim, info.st_mtim};
-        syscall(SYS_utimensat, fd, NULL, times, 0);
-    }
     syscall(SYS_close, fd);
 }
 

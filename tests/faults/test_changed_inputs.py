@@ -27,7 +27,6 @@ GOLDEN = ROOT / "tests/golden"
 FORMATS = GOLDEN / "autoreject/formats"
 CHANGED = 74
 CHANGES = {"cut": "was cut from", "grow": "grew from", "write": "was written to"}
-CHANGES["sneak"] = CHANGES["write"]
 SAMPLES = 40 if FULL else 3
 
 pytestmark = pytest.mark.skipif(

@@ -78,7 +78,9 @@ static tess_status find_format(struct tess_xpcs_file *file, const tess_format **
 static tess_status describe(struct tess_xpcs_file *file, const tess_xpcs_data_config *config)
 {
     const tess_format *format = NULL;
-    if (tess_xp_txc2_probe(file->path)) {
+    bool is_flat;
+    TESS_TRY(tess_xp_txc2_probe(file->path, &is_flat));
+    if (is_flat) {
         return tess_xp_flat_describe(file);
     }
     TESS_TRY(find_format(file, &format));

@@ -340,12 +340,18 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
     TESS_TRY(check_config(&config));
-    if (tess_xp_txc2_probe(path)) {
+    bool is_flat;
+    TESS_TRY(tess_xp_txc2_probe(path, &is_flat));
+    if (is_flat) {
         return tess_xp_flat_open(ctx, path, &config, out);
     }
     opening o = {.ctx = ctx, .config = &config, .writer.spool.fd = -1};
     tess_text_init(&o.notes, &ctx->heap);
     tess_status status = tess_xp_file_open(ctx, path, &config, &o.file);
+    if (status == TESS_OK && strcmp(o.file->info.layout, "txc2") == 0) {
+        status = TESS_E_CHANGED;
+        tess_error_set(status, "%s: was replaced while it was being opened; run again", path);
+    }
     if (status == TESS_OK) {
         status = read_all(&o);
     }

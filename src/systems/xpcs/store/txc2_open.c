@@ -211,16 +211,22 @@ static tess_status open_all(opening *o, const char *path)
     return TESS_OK;
 }
 
-bool tess_xp_txc2_probe(const char *path)
+tess_status tess_xp_txc2_probe(const char *path, bool *is_it)
 {
     char magic[sizeof TESS_XP_TXC2_MAGIC - 1];
     tess_infile file;
-    const bool is_it = tess_infile_open(path, &file) == TESS_OK && file.bytes >= sizeof magic &&
-                       tess_infile_read(&file, magic, sizeof magic, 0) == TESS_OK &&
-                       memcmp(magic, TESS_XP_TXC2_MAGIC, sizeof magic) == 0;
+    *is_it = false;
+    tess_status status = tess_infile_open(path, &file);
+    if (status == TESS_OK && file.bytes >= sizeof magic) {
+        status = tess_infile_read(&file, magic, sizeof magic, 0);
+        *is_it = status == TESS_OK && memcmp(magic, TESS_XP_TXC2_MAGIC, sizeof magic) == 0;
+    }
     tess_infile_close(&file);
+    if (status == TESS_E_CHANGED) {
+        return status;
+    }
     tess_error_clear(); // whoever opens it for what it is says what is wrong
-    return is_it;
+    return TESS_OK;
 }
 
 tess_status tess_xp_txc2_open(tess_context *ctx, const char *path, tess_xpcs_data **out)
