@@ -65,7 +65,8 @@ need_venv()
     rm -rf "$folder"
     {
         python3 -m venv "$folder" &&
-            "$folder/bin/python" -m pip install --disable-pip-version-check -r "$requirements"
+            "$folder/bin/python" -m pip install --disable-pip-version-check --no-compile \
+                -r "$requirements"
     } >build/logs/venv.log 2>&1 || {
         tail -n 20 build/logs/venv.log >&2
         die "pip could not install $requirements" \

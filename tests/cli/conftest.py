@@ -69,6 +69,14 @@ def tessera(tmp_path):
     return Command(tmp_path)
 
 
+@pytest.fixture(scope="session")
+def tessera_at():
+    """tessera_at(folder): the command in any folder, for inputs that several tests share."""
+    if not BINARY.exists():
+        pytest.fail(f"{BINARY} is missing: build it, or set TESSERA_COMMAND")
+    return Command
+
+
 @pytest.fixture
 def same_as_stored(request, tessera):
     """same_as_stored(name, words...): exit code, stdout and stderr are those of the file."""

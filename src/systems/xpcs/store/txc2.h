@@ -40,8 +40,8 @@ void tess_xp_txc2_release(tess_xp_txc2 *file, const tess_xp_tiles *tiles, int64_
 void tess_xp_txc2_unmap(tess_xp_txc2 *file);
 // Where records begin behind tables of so many bytes.
 uint64_t tess_xp_txc2_records_offset(uint64_t tables_bytes);
-// Whether a file begins like a .txc2 file; false for anything that cannot be read. TESS_E_CHANGED if
-// it was written to meanwhile.
+// Whether a file begins like a .txc2 file; false for anything that cannot be read. TESS_E_CHANGED
+// if it was written to meanwhile.
 TESS_MUST_CHECK tess_status tess_xp_txc2_probe(const char *path, bool *is_it);
 // Opens a .txc2 file; nothing is allocated before its size was found to fit its header.
 TESS_MUST_CHECK tess_status tess_xp_txc2_open(tess_context *ctx, const char *path,
