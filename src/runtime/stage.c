@@ -58,6 +58,12 @@ tess_status tess_stage_run(tess_device *device, int32_t stage, const void *args,
     return tess_stage_finish(device);
 }
 
+tess_status tess_stage_run_on_host(tess_context *ctx, int32_t stage, const void *args,
+                                   size_t args_bytes)
+{
+    return tess_stage_run(&ctx->cpu, stage, args, args_bytes);
+}
+
 tess_status tess_stage_run_apart(tess_device *device, int32_t stage, const void *args,
                                  size_t args_bytes)
 {

@@ -28,6 +28,9 @@ TESS_MUST_CHECK tess_status tess_stage_finish(tess_device *device);
 // Starts a stage and waits for it.
 TESS_MUST_CHECK tess_status tess_stage_run(tess_device *device, int32_t stage, const void *args,
                                            size_t args_bytes);
+// The same on the CPU, for what lies in host memory whatever the context's device.
+TESS_MUST_CHECK tess_status tess_stage_run_on_host(tess_context *ctx, int32_t stage,
+                                                   const void *args, size_t args_bytes);
 // The same in a queue of its own: several threads may call at once.
 TESS_MUST_CHECK tess_status tess_stage_run_apart(tess_device *device, int32_t stage,
                                                  const void *args, size_t args_bytes);

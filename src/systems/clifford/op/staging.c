@@ -1,6 +1,7 @@
 // Host arrays on a device with memory of its own: up, compute, down.
 #include "systems/clifford/op/staging.h"
 #include "base/status.h"
+#include "runtime/stage.h"
 
 enum { ALIGN = 256 };
 
@@ -62,9 +63,7 @@ static tess_status repack(const staging *s, int operand, bool unpack)
     const tess_cl_view packed = tess_cl_view_like(&s->job, operand, s->packed);
     copy.out = unpack ? tess_cl_view_of(a) : packed;
     copy.terms[0] = unpack ? packed : tess_cl_view_of(a);
-    const tess_device *cpu = &s->ctx->cpu;
-    TESS_TRY(cpu->backend->enqueue(cpu->queue, TESS_STAGE_CLIFFORD_SUM, &copy, sizeof copy));
-    return cpu->backend->finish(cpu->queue);
+    return tess_stage_run_on_host(s->ctx, TESS_STAGE_CLIFFORD_SUM, &copy, sizeof copy);
 }
 
 static tess_status upload(const staging *s, int operand)
