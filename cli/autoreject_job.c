@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int parse_counts(const cli *c, const char *option, const char *text, int64_t **out,
@@ -209,6 +210,12 @@ int autoreject_transform(cli *c, autoreject_job *j)
     if (folder && j->fit_config.checkpoint_dir) {
         if (asprintf(&own, "%s/transform", folder) < 0) {
             return console_fail(71, "no memory for the name %s", folder);
+        }
+        struct stat there;
+        if (lstat(own, &there) == 0 && !S_ISDIR(there.st_mode)) {
+            const int code = console_fail(73, "%s: is no folder of a run; remove it", own);
+            free(own);
+            return code;
         }
         folder = own;
     }

@@ -56,9 +56,6 @@ static int run_em(cli *c, decode_job *j, const tess_decode_observation *seen, em
         return job_explain_cancel(c, 0, 0);
     }
     CLI_CALL(status);
-    if (outputs.resumed_from > 0) {
-        console_note("resumed from %.0f %%", 100 * outputs.resumed_from);
-    }
     CLI_CALL(tess_decode_model_save(c->ctx, j->model, c->values.output, c->values.overwrite));
     if (c->values.checkpoint) {
         CLI_CALL(tess_checkpoint_clear(c->ctx, c->values.checkpoint));

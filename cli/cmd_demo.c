@@ -3,10 +3,13 @@
 #include "cli.h"
 #include "text.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_WORD = 20 };
 
@@ -40,15 +43,50 @@ typedef struct demo_paths {
     char report[PATH_MAX];
 } demo_paths;
 
+// What there is beside "." and "..", at most two of it; -1 if it cannot be told.
+static int count_entries(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    int n = folder ? -2 : -1;
+    while (folder && n < 2 && readdir(folder)) {
+        n++;
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return n;
+}
+
+// A demo replaces the files of another, and nobody else's: its folder is marked.
+static int take_directory(const char *dir)
+{
+    char mark[PATH_MAX];
+    struct stat there;
+
+    snprintf(mark, sizeof mark, "%.*s/.tessera-demo", PATH_MAX - 32, dir);
+    const int is_new = mkdir(dir, 0777) == 0;
+    if (!is_new && errno != EEXIST) {
+        return console_fail(73, "cannot create %s: %s; choose another with --dir", dir,
+                            strerror(errno));
+    }
+    if (!is_new && lstat(mark, &there) != 0 && count_entries(dir) != 0) {
+        return console_fail(73, "%s holds files that no demo made; choose another with --dir", dir);
+    }
+    const int fd = open(mark, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0) {
+        return console_fail(73, "cannot write into %s: %s; choose another with --dir", dir,
+                            strerror(errno));
+    }
+    close(fd);
+    return 0;
+}
+
 static int make_directory(const char *dir, const char *data, const char *result, demo_paths *paths)
 {
     if (strlen(dir) + 32 > sizeof paths->data) {
         return console_fail(2, "--dir: the name is too long");
     }
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-        return console_fail(73, "cannot create %s: %s; choose another with --dir", dir,
-                            strerror(errno));
-    }
+    CLI_TRY(take_directory(dir));
     snprintf(paths->data, sizeof paths->data, "%.*s/%s", PATH_MAX - 32, dir, data);
     snprintf(paths->result, sizeof paths->result, "%.*s/%s", PATH_MAX - 32, dir, result);
     snprintf(paths->report, sizeof paths->report, "%.*s/report.html", PATH_MAX - 32, dir);

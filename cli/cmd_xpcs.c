@@ -270,15 +270,6 @@ static int verdict(const cli *c, const xpcs_job *j)
                : 0;
 }
 
-static void tell_resumed(const xpcs_job *j)
-{
-    const tess_xpcs_result_info *info = tess_xpcs_result_get_info(j->result);
-
-    if (info->resumed) {
-        console_note("resumed from %.0f %%", 100 * info->resumed_from);
-    }
-}
-
 // Nothing is lost without them any more.
 static void forget_checkpoints(cli *c, const xpcs_job *j)
 {
@@ -310,7 +301,6 @@ static int run_fit(cli *c, xpcs_job *j)
         return 0;
     }
     CLI_TRY(job_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
-    tell_resumed(j);
     CLI_TRY(write_results(c, j, folder));
     CLI_TRY(xpcs_print_fit(c, j, folder));
     forget_checkpoints(c, j);

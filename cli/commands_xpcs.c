@@ -138,6 +138,7 @@ static const cli_command commands[] = {
      .summary = "draw the measured maps of a file",
      .output = "folder of the pictures",
      .output_role = PATH_INTO,
+     .output_names = "c2_heatmaps_phi_*.png",
      .examples = "tessera xpcs plot run42.hdf -o pictures\n",
      .run = cmd_xpcs_plot},
     {.name = "xpcs config",

@@ -212,7 +212,7 @@ static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
     }
     const double elapsed = j->report.elapsed_s;
     if (j->report.resumed) {
-        console_note("resumed from %.0f %%, %.3f s", 100 * j->report.resumed_from, elapsed);
+        console_note("the rest in %.3f s", elapsed);
         return 0;
     }
     console_note("%lld bins in %.3f s, %.0f bins/s", (long long)observation->n_time, elapsed,

@@ -4,6 +4,7 @@
 
 #include "text.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,12 +123,39 @@ static int is_own_folder(const paths_item *item)
     return item->role == PATH_OWN || (item->role == PATH_RESULT && !text_has_suffix(item->path));
 }
 
+// The names that a command gives files in a folder it writes into; NULL: not known.
+static const char *names_in(const look *l, const paths_item *item)
+{
+    if (item->role != PATH_INTO) {
+        return NULL;
+    }
+    return strcmp(item->label, "--cache") == 0
+               ? "cached_c2_*|phi_angles_list.txt|wavevector_q_list.txt"
+           : strcmp(item->label, "-o") == 0 ? l->c->command->output_names
+                                            : NULL;
+}
+
+// Whether a file that lies in the folder has a name of those with a star.
+static int is_named_by(const char *names, const paths_item *folder, const paths_item *other)
+{
+    const char *slash = strrchr(other->path, '/');
+    char pattern[64];
+
+    while (names && *names && place_is_inside(&other->at, &folder->at)) {
+        const size_t n = strcspn(names, "|");
+        snprintf(pattern, sizeof pattern, "%.*s", (int)n, names);
+        if (strchr(pattern, '*') && fnmatch(pattern, slash ? slash + 1 : other->path, 0) == 0) {
+            return 1;
+        }
+        names += n + (names[n] == '|');
+    }
+    return 0;
+}
+
 // What is written besides the path itself, number k; 0 if there is no more.
 static int more_written(const look *l, const paths_item *item, int k, char path[PATH_MAX])
 {
-    const char *names = item->role == PATH_INTO && strcmp(item->label, "-o") == 0
-                            ? l->c->command->output_names
-                            : NULL;
+    const char *names = names_in(l, item);
     if (item->role == PATH_RESULT || text_ends_with(item->path, ".npy")) {
         snprintf(path, PATH_MAX, "%.4000s.json", item->path); // its provenance
         return k == 0;
@@ -179,6 +207,9 @@ static int check_pair(const look *l, const paths_item *item, const paths_item *o
     }
     if (is_read_with(l, other, &item->at)) {
         return refuse(l, item, item->path, other, "with");
+    }
+    if (other->role != PATH_READ && is_named_by(names_in(l, item), item, other)) {
+        return refuse(l, other, other->path, item, "");
     }
     for (int k = 0; more_written(l, item, k, path); k++) {
         place_locate(path, &p);

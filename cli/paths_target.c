@@ -107,8 +107,12 @@ static int check_file(const cli *c, const char *path, int may_exist)
 {
     struct stat there;
 
-    // A finished result takes the place of what has its name: a device or pipe would be gone.
-    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+    // A finished result takes the place of what has its name: a device or pipe would be gone, and
+    // so would a link to what a process has open, as /dev/stdout is.
+    char target[PATH_MAX] = "";
+    const int is_open_file =
+        readlink(path, target, sizeof target - 1) > 0 && strncmp(target, "/proc/", 6) == 0;
+    if (stat(path, &there) == 0 && (is_open_file || !S_ISREG(there.st_mode))) {
         return console_fail(73, "%s is %s, which a result would replace; give the name of a file",
                             path, S_ISDIR(there.st_mode) ? "a folder" : "no regular file");
     }

@@ -188,11 +188,16 @@ static int finish_context(cli *c)
 int session_close(cli *c)
 {
     signals_watch(NULL);
-    const int code = c->ctx ? finish_context(c) : 0;
+    int code = c->ctx ? finish_context(c) : 0;
     tess_context_destroy(c->ctx);
     settings_files_close(&c->files);
     if (c->log_file) {
-        fclose(c->log_file);
+        const int is_bad = ferror(c->log_file);
+        if (fclose(c->log_file) != 0 || is_bad) {
+            code = code ? code
+                        : console_fail(74, "--log-file %s: cannot write, the log is not complete",
+                                       c->values.log_file);
+        }
     }
     c->ctx = NULL;
     c->log_file = NULL;

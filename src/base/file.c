@@ -228,11 +228,16 @@ static tess_status rename_in(int directory, const char *directory_name, const ch
     return status;
 }
 
-// A device, pipe or folder is never replaced, whoever asks: rename() would do it.
+// A device, pipe or folder is never replaced, whoever asks: rename() would do it. Neither is a link
+// to what a process has open, as /dev/stdout is, whatever that is this time.
 static tess_status check_replaceable(const char *final_path)
 {
+    static const char open_files[] = "/proc/";
     struct stat there;
-    if (stat(final_path, &there) == 0 && !S_ISREG(there.st_mode)) {
+    char target[sizeof open_files] = "";
+    const bool is_open_file =
+        readlink(final_path, target, sizeof target - 1) > 0 && strcmp(target, open_files) == 0;
+    if (is_open_file || (stat(final_path, &there) == 0 && !S_ISREG(there.st_mode))) {
         TESS_FAIL(TESS_E_CREATE, "%s: is not a regular file; choose another name for the output",
                   final_path);
     }
@@ -253,12 +258,12 @@ tess_status tess_file_rename(const char *path, const char *final_path, int overw
 
 tess_status tess_temp_file_commit(tess_temp_file *file, int overwrite)
 {
-    tess_status status = tess_file_sync(file->fd, file->path);
+    tess_status status = tess_file_sync(file->fd, file->final_path);
     const int fd = file->fd;
     file->fd = -1;
     // Interrupted or not, the descriptor is closed; the data were synced above.
     if (close(fd) != 0 && errno != EINTR && status == TESS_OK) {
-        status = write_error(file->path, "close");
+        status = write_error(file->final_path, "close");
     }
     if (status == TESS_OK) {
         status = tess_file_rename(file->path, file->final_path, overwrite);

@@ -60,10 +60,18 @@ const char *tess_build_commit(void)
 
 tess_status tess_error_set_v(tess_status status, const char *format, va_list args)
 {
+    enum { HEAD = TESS_MESSAGE_BYTES / 2, DOTS = 3 };
     // Arguments may point into the slot itself (a message that wraps another one).
-    char text[TESS_MESSAGE_BYTES];
-    vsnprintf(text, sizeof text, format, args);
-    memcpy(message_slot, text, sizeof text);
+    char text[8 * TESS_MESSAGE_BYTES];
+    const int n = vsnprintf(text, sizeof text, format, args);
+    const size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    if (length >= TESS_MESSAGE_BYTES) {
+        // A path of thousands of characters must not push out what is wrong with it.
+        const size_t tail = TESS_MESSAGE_BYTES - 1 - HEAD - DOTS;
+        memcpy(text + HEAD, "...", DOTS);
+        memmove(text + HEAD + DOTS, text + length - tail, tail + 1);
+    }
+    memcpy(message_slot, text, TESS_MESSAGE_BYTES);
     return status;
 }
 

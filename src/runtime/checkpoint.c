@@ -154,8 +154,11 @@ static tess_status check_header(const file_header *header, const char *path)
                   "finish it with that one, or remove the folder to start afresh",
                   path, header->version, TESS_CHECKPOINT_VERSION);
     }
-    if (header->version > TESS_CHECKPOINT_VERSION || header->version == 0) {
-        TESS_FAIL(TESS_E_FORMAT,
+    if (header->version == 0) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: checkpoint version 0: the file is damaged", path);
+    }
+    if (header->version > TESS_CHECKPOINT_VERSION) {
+        TESS_FAIL(TESS_E_MISMATCH,
                   "%s: checkpoint version %u is newer than this library reads (%d): use the "
                   "Tessera that wrote it, or a newer one",
                   path, header->version, TESS_CHECKPOINT_VERSION);

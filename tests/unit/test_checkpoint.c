@@ -89,7 +89,9 @@ static void expect_damaged(const char *path, const char *what, size_t where)
 {
     tess_checkpoint checkpoint;
     const tess_status status = tess_checkpoint_open(ctx, path, &checkpoint);
-    if (status != TESS_E_FORMAT && status != TESS_E_TRUNCATED) {
+    // The version may have become one that there is not yet.
+    const bool is_version = status == TESS_E_MISMATCH && where >= 8 && where < 12;
+    if (status != TESS_E_FORMAT && status != TESS_E_TRUNCATED && !is_version) {
         fail_msg("%s %zu was not noticed: %s", what, where, tess_status_name(status));
     }
     assert_contains(tess_last_error(), "small.ckpt");

@@ -285,6 +285,29 @@ static void a_failed_checkpoint_leaves_the_one_before(void **state)
     tess_work_close(&work);
 }
 
+// Neither passed over nor cleared away, even where nothing lies beside them.
+static void those_of_a_newer_version_are_refused(void **state)
+{
+    (void)state;
+    enum { VERSION_AT = 8 };
+    const char *folder = unit_path("work");
+    const char *path = unit_path("work/unit.work.000002.ckpt");
+    tess_work work;
+    leave_checkpoints(folder, 2, "a=1");
+    size_t n_byte = 0;
+    char *bytes = unit_read_file(path, &n_byte);
+    bytes[VERSION_AT] = 9;
+    unit_write_file(path, bytes, n_byte);
+    tess_work_config config = config_of(folder, 1);
+    config.files = NULL;
+    assert_fails(tess_work_open(ctx, &config, new_id("a=1", "x"), &work), TESS_E_MISMATCH,
+                 "version 9 is newer");
+    tess_work_close(&work);
+    assert_true(unit_exists(path));
+    free(bytes);
+    assert_ok(tess_checkpoint_clear(ctx, folder));
+}
+
 static void damaged_checkpoints_are_passed_over(void **state)
 {
     (void)state;
@@ -342,6 +365,7 @@ int main(void)
         cmocka_unit_test(links_in_the_folder_are_not_followed),
         cmocka_unit_test(a_checkpoint_is_due_by_time_by_wish_and_at_the_end),
         cmocka_unit_test(a_failed_checkpoint_leaves_the_one_before),
+        cmocka_unit_test(those_of_a_newer_version_are_refused),
         cmocka_unit_test(damaged_checkpoints_are_passed_over),
         cmocka_unit_test(clear_removes_what_checkpoints_name),
     };

@@ -12,7 +12,12 @@
 // Blocks of epochs: in memory they should stay in the cache while they are worked on; in a file
 // every tile gets one piece of each, which should be long. Where threads read for themselves, a
 // block is what is done between two looks at cancel.
-enum { BLOCK_BYTES = 8 << 20, LONG_BLOCK_BYTES = 64 << 20, MAX_SLOT = 3 };
+enum {
+    BLOCK_BYTES = 8 << 20,
+    LONG_BLOCK_BYTES = 64 << 20,
+    DIRECT_BLOCK_BYTES = 16 << 20,
+    MAX_SLOT = 3
+};
 
 typedef struct pass {
     tess_context *ctx;
@@ -64,9 +69,14 @@ static int64_t least(int64_t a, int64_t b)
 static void choose_blocks(pass *p, uint64_t buffer_bytes, bool is_file)
 {
     const int64_t epoch_bytes = p->epoch_items * (int64_t)sizeof(double);
-    const int64_t wished = (is_file || p->is_direct ? LONG_BLOCK_BYTES : BLOCK_BYTES) / epoch_bytes;
+    const int64_t busy = p->is_direct ? 2 * p->ctx->n_thread : 1; // something for every thread
+    const int64_t fit = (is_file        ? LONG_BLOCK_BYTES
+                         : p->is_direct ? DIRECT_BLOCK_BYTES
+                                        : BLOCK_BYTES) /
+                        epoch_bytes;
+    const int64_t wished = fit > busy ? fit : busy;
     const uint64_t most = buffer_bytes / tess_ar_pass_bytes(p->request, 1, is_file);
-    const int64_t n_epoch = least(p->store->n_epoch, wished > 0 ? wished : 1);
+    const int64_t n_epoch = least(p->store->n_epoch, wished);
     p->block_epochs = most < (uint64_t)n_epoch ? (int64_t)(most > 0 ? most : 1) : n_epoch;
     p->n_buffer = least(p->block_epochs, p->ctx->n_thread);
     if (p->is_direct && p->n_buffer == p->ctx->n_thread) {

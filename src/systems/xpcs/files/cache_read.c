@@ -170,6 +170,10 @@ bool tess_xp_cache_fits(const struct tess_xpcs_file *cache, const struct tess_xp
                         const tess_xp_origin *origin, char why[256])
 {
     const tess_xp_cache_meta *meta = cache->layout;
+    if (strcmp(cache->info.layout, "cache") != 0) {
+        snprintf(why, 256, "it is no cache, but of the layout %.100s", cache->info.layout);
+        return false;
+    }
     const tess_xp_origin *made_from = &meta->origin;
     if (!(fabs(meta->config_q - config_q) <= SAME_Q * config_q)) {
         snprintf(why, 256, "it was made for q %g", meta->config_q);

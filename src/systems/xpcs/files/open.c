@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 typedef struct opening {
     tess_context *ctx;
@@ -139,7 +139,13 @@ static tess_status find_cache(opening *o)
     tess_xp_cache_writer *w = &o->writer;
     TESS_TRY(tess_xp_cache_path(o->config, w->path));
     TESS_TRY(tess_xp_origin_of(o->ctx, o->file->path, &w->origin));
-    if (access(w->path, F_OK) != 0) {
+    struct stat input, there;
+    if (stat(w->path, &there) != 0) {
+        return TESS_OK;
+    }
+    if (stat(o->file->path, &input) == 0 && input.st_dev == there.st_dev &&
+        input.st_ino == there.st_ino) {
+        o->is_cached = false; // what is read is never written
         return TESS_OK;
     }
     struct tess_xpcs_file *cache = NULL;
