@@ -95,7 +95,7 @@ static tess_status check_disk(const writing *w)
     if (needed > free_bytes) {
         TESS_FAIL(TESS_E_IO,
                   "%s: the parameters are written, but the fitted matrices need %llu bytes and the "
-                  "disk has %llu free; choose another disk, or leave them out (surfaces 0)",
+                  "disk has %llu free; choose another disk, or leave them out (--no-surfaces)",
                   w->folder, (unsigned long long)needed, (unsigned long long)free_bytes);
     }
     return TESS_OK;
