@@ -17,11 +17,27 @@
 // One write() may move at most 2 GiB; smaller pieces also keep cancellation prompt.
 enum { MAX_PIECE = 64 << 20, MAX_PATH = 4096 };
 
+// How much of a path is the name that a file is to have: all but what tess_temp_name() adds.
+static int shown_length(const char *path)
+{
+    int length = (int)strlen(path);
+    for (const char *mark = path; (mark = strstr(mark, ".tmp.")) != NULL; mark++) {
+        const size_t n_digit = strspn(mark + 5, "0123456789");
+        const char *host = mark + 5 + n_digit;
+        if (n_digit > 0 && *host == '.' && strspn(host + 1, "0123456789abcdef") == 8 && !host[9]) {
+            length = (int)(mark - path);
+            break;
+        }
+    }
+    return length;
+}
+
 static tess_status write_error(const char *path, const char *what)
 {
     const int code = errno;
     const char *remedy = code == ENOSPC || code == EDQUOT ? "; free some space and run again" : "";
-    return tess_error_set(TESS_E_IO, "%s: cannot %s: %s%s", path, what, strerror(code), remedy);
+    return tess_error_set(TESS_E_IO, "%.*s: cannot %s: %s%s", shown_length(path), path, what,
+                          strerror(code), remedy);
 }
 
 tess_status tess_file_open_read(const char *path, int *fd, uint64_t *bytes, int64_t *mtime_ns)
