@@ -95,6 +95,22 @@ def test_global(tessera, tmp_path):
     assert exact["reject"]["eeg"] == pytest.approx(float(best), rel=1e-12)
 
 
+def test_options_go_by_the_names_of_the_montage(tessera, epochs, tmp_path):
+    """An array has no names of its own: --bads, --types and --picks go by those it is given."""
+    data = epochs["X"]
+    np.save(tmp_path / "plain.npy", data)
+    lines = [f"E{c + 1:03d},{x},{y},{z}\n" for c, (x, y, z) in enumerate(epochs["pos"])]
+    (tmp_path / "head.csv").write_text("".join(lines))
+    words = ("plain.npy", "--sampling-hz", "250", "--montage", "head.csv")
+    for bads in ("E002", "001"):  # the second is what the array calls it
+        found = run_json(tessera, "thresholds", *words, "--bads", bads)
+        names = list(found["types"][0]["thresholds"])
+        assert "E002" not in names and len(names) == data.shape[1] - 1
+    result = tessera("autoreject", "global", *words, "--bads", "E999")
+    assert result.returncode == 2
+    assert "there is no channel 'E999'; there are E001, E002" in result.stderr
+
+
 @pytest.mark.parametrize("name", ["epochs-epo.fif", "epochs_double-epo.fif.gz", "meg-epo.fif"])
 def test_info_of_epochs(tessera, name):
     found = run_json(tessera, "info", str(FORMATS / name))

@@ -325,6 +325,54 @@ static void positions_name_an_array(void **state)
     tess_context_destroy(ctx);
 }
 
+// Options go by the names that the epochs have in the end; the array's own still do where the
+// montage gave none of them to another channel.
+static void options_go_by_the_names_of_the_montage(void **state)
+{
+    (void)state;
+    static const int64_t shape[] = {5, 3, 7};
+    static const char csv[] = "E1,0,0,0.09\nE2,0.09,0,0\n000x,0,0.09,0\n";
+    tess_context *ctx = unit_context(1, 0);
+    tess_autoreject_epochs *epochs = NULL;
+    tess_autoreject_epochs_config config;
+    tess_autoreject_epochs_config_init(&config, sizeof config);
+    config.montage = unit_path("q.csv");
+    unit_write_file(config.montage, csv, sizeof csv - 1);
+    const char *path = write_array(ctx, "q.npy", TESS_F64, 3, shape);
+    config.bads = "E2,000x";
+    config.types = "eog=E1";
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    const tess_autoreject_channel *channels = epochs->sensors.channels;
+    assert_true(!channels[0].is_bad && channels[1].is_bad && channels[2].is_bad);
+    assert_int_equal(channels[0].type, TESS_AUTOREJECT_EOG);
+    assert_true(channels[1].loc[0] > 0.08);
+    assert_int_equal(epochs->sensors.n_point, 2);
+    tess_autoreject_epochs_close(epochs);
+    config.bads = "000";
+    config.types = "eog=001";
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    channels = epochs->sensors.channels;
+    assert_true(channels[0].is_bad && !channels[2].is_bad);
+    assert_int_equal(channels[1].type, TESS_AUTOREJECT_EOG);
+    tess_autoreject_epochs_close(epochs);
+    config.bads = "E3";
+    assert_fails(tess_autoreject_epochs_open(ctx, path, &config, &epochs), TESS_E_ARGUMENT,
+                 "there is no channel 'E3'; there are E1, E2, 000x");
+    // A continuous array is cut by a trigger channel, which has its name by then.
+    static const int64_t long_shape[] = {3, 60};
+    path = write_array(ctx, "long.npy", TESS_F64, 2, long_shape);
+    config.bads = "E1";
+    config.types = "misc=E2";
+    config.sampling_hz = 10;
+    config.window = 1;
+    assert_ok(tess_autoreject_epochs_open(ctx, path, &config, &epochs));
+    channels = epochs->sensors.channels;
+    assert_true(channels[0].is_bad && channels[1].type == TESS_AUTOREJECT_MISC);
+    assert_true(channels[1].loc[0] > 0.08);
+    tess_autoreject_epochs_close(epochs);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +382,7 @@ int main(void)
         cmocka_unit_test(named_arrays_tell_the_rest),
         cmocka_unit_test(wrong_arrays_are_explained),
         cmocka_unit_test(positions_name_an_array),
+        cmocka_unit_test(options_go_by_the_names_of_the_montage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

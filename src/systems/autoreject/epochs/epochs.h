@@ -33,6 +33,7 @@ struct tess_autoreject_epochs {
     void *fif; // what the FIF writer needs of a FIF source (files/fif.h); NULL: another source
     const char *const *left_out; // [n_left_out] channels of the file that could not be taken along
     int64_t n_left_out;
+    const char *const *former_names; // [n_chan] of an array that a montage named; NULL: as read
 };
 
 // Zeroed memory that lives with the epochs and is freed by close. NULL with the message recorded.

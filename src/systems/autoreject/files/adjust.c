@@ -1,5 +1,6 @@
 // Types and marks of channels, as the caller gives them.
 #include "base/status.h"
+#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/files/fif.h"
 
 #include <string.h>
@@ -14,15 +15,15 @@ static tess_autoreject_channel *channels_of(const tess_autoreject_epochs *epochs
     return channels.own;
 }
 
-// The channel whose name starts the text and ends at a separator; NULL: none. *n_taken is behind
-// it.
-static tess_autoreject_channel *take_channel(const tess_autoreject_epochs *epochs, const char *text,
-                                             const char *separators, size_t *n_taken)
+// Among the names of the channels, or those they had before a montage named them.
+static tess_autoreject_channel *take_named(const tess_autoreject_epochs *epochs, bool is_former,
+                                           const char *text, const char *separators,
+                                           size_t *n_taken)
 {
     tess_autoreject_channel *found = NULL;
     *n_taken = 0;
     for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
-        const char *name = epochs->sensors.channels[c].name;
+        const char *name = is_former ? epochs->former_names[c] : epochs->sensors.channels[c].name;
         const size_t n = strlen(name);
         if (n <= *n_taken || strncmp(text, name, n) != 0) {
             continue;
@@ -36,11 +37,26 @@ static tess_autoreject_channel *take_channel(const tess_autoreject_epochs *epoch
     return found;
 }
 
-static tess_status no_channel(const char *argument, const char *text, const char *separators)
+// The channel whose name starts the text and ends at a separator; NULL: none. *n_taken is behind
+// it. A name that the montage gave to one channel and the array to another is the montage's.
+static tess_autoreject_channel *take_channel(const tess_autoreject_epochs *epochs, const char *text,
+                                             const char *separators, size_t *n_taken)
+{
+    tess_autoreject_channel *found = take_named(epochs, false, text, separators, n_taken);
+    return found || !epochs->former_names ? found
+                                          : take_named(epochs, true, text, separators, n_taken);
+}
+
+static tess_status no_channel(const tess_autoreject_epochs *epochs, const char *argument,
+                              const char *text, const char *separators)
 {
     const size_t n = strcspn(text, separators);
-    TESS_FAIL(TESS_E_ARGUMENT, "%s: there is no channel '%.*s'", argument, n < 60 ? (int)n : 60,
-              text);
+    tess_ar_names names = {0};
+    for (int64_t c = 0; c < epochs->sensors.n_chan; c++) {
+        tess_ar_names_add(&names, epochs->sensors.channels[c].name);
+    }
+    TESS_FAIL(TESS_E_ARGUMENT, "%s: there is no channel '%.*s'; there are %s", argument,
+              n < 60 ? (int)n : 60, text, names.text);
 }
 
 // A channel that the reader left out may be named all the same: bytes of its name, 0: none.
@@ -78,7 +94,7 @@ tess_status tess_ar_apply_types(const char *types, tess_autoreject_epochs *epoch
             if (!channel) {
                 taken = take_left_out(epochs, at);
                 if (taken == 0) {
-                    return no_channel("types", at, ",;");
+                    return no_channel(epochs, "types", at, ",;");
                 }
             } else if (channel->type != type) {
                 int32_t kind;
@@ -99,7 +115,7 @@ tess_status tess_ar_apply_bads(const char *bads, tess_autoreject_epochs *epochs)
         size_t taken;
         tess_autoreject_channel *channel = take_channel(epochs, at, ",", &taken);
         if (!channel) {
-            return no_channel("bads", at, ",");
+            return no_channel(epochs, "bads", at, ",");
         }
         channel->is_bad = 1;
         at += taken;

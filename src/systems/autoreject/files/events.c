@@ -109,13 +109,27 @@ static int64_t find_channel(const tess_autoreject_sensors *sensors, const char *
     return -1;
 }
 
-static tess_status named_stims(const tess_autoreject_sensors *sensors, const char *stim,
+// By the name that an array's channel had before a montage named it.
+static int64_t find_former(const tess_autoreject_epochs *epochs, const char *name, size_t n)
+{
+    for (int64_t c = 0; epochs->former_names && c < epochs->sensors.n_chan; c++) {
+        if (strlen(epochs->former_names[c]) == n &&
+            strncmp(epochs->former_names[c], name, n) == 0) {
+            return c;
+        }
+    }
+    return -1;
+}
+
+static tess_status named_stims(const tess_autoreject_epochs *epochs,
+                               const tess_autoreject_sensors *sensors, const char *stim,
                                int64_t *channels, int64_t *n)
 {
     for (const char *at = stim; *at;) {
         at += strspn(at, " ,");
         const size_t length = strcspn(at, ",");
-        const int64_t c = find_channel(sensors, at, length);
+        int64_t c = find_channel(sensors, at, length);
+        c = c < 0 ? find_former(epochs, at, length) : c;
         if (c < 0) {
             TESS_FAIL(TESS_E_ARGUMENT, "stim: there is no channel '%.*s'",
                       length < 60 ? (int)length : 60, at);
@@ -154,7 +168,7 @@ tess_status tess_ar_events_of_stim(tess_context *ctx, const char *stim,
     int64_t channels[MAX_STIM];
     int64_t n = 0;
     if (stim) {
-        TESS_TRY(named_stims(&continuous->sensors, stim, channels, &n));
+        TESS_TRY(named_stims(epochs, &continuous->sensors, stim, channels, &n));
     } else {
         usual_stims(&continuous->sensors, channels, &n);
     }

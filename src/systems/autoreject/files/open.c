@@ -83,6 +83,19 @@ static void note_unused(const tess_autoreject_epochs_config *config, bool is_con
     }
 }
 
+// What other files tell of the channels before anything goes by their names. continuous NULL: the
+// file holds epochs.
+static tess_status know_channels(tess_context *ctx, const char *path,
+                                 const tess_autoreject_epochs_config *config,
+                                 tess_ar_continuous *continuous, tess_autoreject_epochs *epochs)
+{
+    TESS_TRY(tess_ar_bids_sidecars(ctx, path, epochs, continuous, config->events != NULL));
+    return config->montage
+               ? tess_ar_name_by_montage(ctx, config->montage, epochs,
+                                         continuous ? &continuous->sensors : &epochs->sensors)
+               : TESS_OK;
+}
+
 static tess_status read_file(tess_context *ctx, const char *path,
                              const tess_autoreject_epochs_config *config,
                              tess_autoreject_epochs *epochs)
@@ -98,13 +111,13 @@ static tess_status read_file(tess_context *ctx, const char *path,
         return TESS_E_MEMORY;
     }
     TESS_TRY(format->open(ctx, path, config, epochs, &continuous, &is_continuous));
-    const tess_status sidecars = tess_ar_bids_sidecars(
-        ctx, path, epochs, is_continuous ? &continuous : NULL, config->events != NULL);
-    if (sidecars != TESS_OK) {
+    const tess_status status =
+        know_channels(ctx, path, config, is_continuous ? &continuous : NULL, epochs);
+    if (status != TESS_OK) {
         if (is_continuous && continuous.close) {
             continuous.close(ctx, continuous.impl);
         }
-        return sidecars;
+        return status;
     }
     if (is_continuous) {
         TESS_TRY(tess_ar_epoching(ctx, config, &continuous, epochs));

@@ -109,10 +109,22 @@ static bool is_placed_type(int32_t type)
            type == TESS_AUTOREJECT_EOG || type == TESS_AUTOREJECT_MISC;
 }
 
+static tess_status keep_names(tess_autoreject_epochs *epochs,
+                              const tess_autoreject_channel *channels, int64_t n)
+{
+    const char **names = tess_ar_epochs_items(epochs, n, sizeof *names);
+    for (int64_t c = 0; names && c < n; c++) {
+        names[c] = channels[c].name;
+    }
+    epochs->former_names = names;
+    return names ? TESS_OK : TESS_E_MEMORY;
+}
+
 // An array without names takes names and places of a montage in its order.
 static tess_status take_in_order(tess_autoreject_epochs *epochs, const tess_ar_montage *m,
                                  tess_autoreject_channel *channels)
 {
+    TESS_TRY(keep_names(epochs, channels, m->n));
     for (int64_t i = 0; i < m->n; i++) {
         const tess_ar_place *place = &m->places[i];
         tess_autoreject_channel *channel = &channels[place->order];
@@ -168,6 +180,48 @@ static tess_status place_channels(tess_autoreject_epochs *epochs, const char *mo
     return TESS_OK;
 }
 
+static bool knows_any(tess_ar_montage *m, const tess_autoreject_sensors *sensors)
+{
+    double position[3];
+    for (int64_t c = 0; c < sensors->n_chan; c++) {
+        if (find_place(m, sensors->channels[c].name, position)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Channels to be changed, in memory of the epochs; NULL with the message recorded.
+static tess_autoreject_channel *copy_channels(tess_autoreject_epochs *epochs,
+                                              const tess_autoreject_sensors *sensors)
+{
+    const size_t bytes = (size_t)sensors->n_chan * sizeof(tess_autoreject_channel);
+    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
+    if (channels) {
+        memcpy(channels, sensors->channels, bytes);
+    }
+    return channels;
+}
+
+tess_status tess_ar_name_by_montage(tess_context *ctx, const char *montage,
+                                    tess_autoreject_epochs *epochs,
+                                    tess_autoreject_sensors *sensors)
+{
+    if (strcmp(montage, "1005") == 0 || strcmp(epochs->info.format, "npy") != 0) {
+        return TESS_OK;
+    }
+    tess_ar_montage m;
+    tess_status status = TESS_OK;
+    TESS_TRY(tess_ar_montage_open(ctx, montage, &m));
+    if (m.n == sensors->n_chan && !knows_any(&m, sensors)) {
+        tess_autoreject_channel *channels = copy_channels(epochs, sensors);
+        status = channels ? take_in_order(epochs, &m, channels) : TESS_E_MEMORY;
+        sensors->channels = status == TESS_OK ? channels : sensors->channels;
+    }
+    tess_ar_montage_close(&m);
+    return status;
+}
+
 static tess_status apply(tess_context *ctx, const char *montage, tess_autoreject_epochs *epochs,
                          tess_autoreject_channel *channels)
 {
@@ -187,13 +241,13 @@ static tess_status apply(tess_context *ctx, const char *montage, tess_autoreject
 tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
                                   tess_autoreject_epochs *epochs)
 {
-    const size_t bytes = (size_t)epochs->sensors.n_chan * sizeof(tess_autoreject_channel);
-    tess_autoreject_channel *channels = tess_ar_epochs_alloc(epochs, bytes);
-    if (!channels) {
-        return TESS_E_MEMORY;
+    if (!epochs->former_names) { // else they are placed already
+        tess_autoreject_channel *channels = copy_channels(epochs, &epochs->sensors);
+        if (!channels) {
+            return TESS_E_MEMORY;
+        }
+        TESS_TRY(apply(ctx, montage, epochs, channels));
+        epochs->sensors.channels = channels;
     }
-    memcpy(channels, epochs->sensors.channels, bytes);
-    TESS_TRY(apply(ctx, montage, epochs, channels));
-    epochs->sensors.channels = channels;
     return tess_ar_points_of_channels(epochs, &epochs->sensors);
 }

@@ -27,7 +27,12 @@ typedef struct tess_ar_montage {
     bool is_sorted;
 } tess_ar_montage;
 
-// montage.c: positions by name, from a file or the rule "1005"; notes what did not match.
+// montage.c: an array without names takes names and places of a montage in its order, where the
+// montage has as many and knows none of the channels. Before anything goes by names.
+TESS_MUST_CHECK tess_status tess_ar_name_by_montage(tess_context *ctx, const char *montage,
+                                                    tess_autoreject_epochs *epochs,
+                                                    tess_autoreject_sensors *sensors);
+// Positions by name, from a file or the rule "1005"; notes what did not match.
 TESS_MUST_CHECK tess_status tess_ar_apply_montage(tess_context *ctx, const char *montage,
                                                   tess_autoreject_epochs *epochs);
 
