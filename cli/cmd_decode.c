@@ -74,6 +74,7 @@ static int run_run(cli *c, decode_job *j)
 
     CLI_TRY(check_prediction(c, &share));
     CLI_TRY(decode_open_session(c, j));
+    CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], NULL, NULL, &j->config, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_fit(c, j));
     CLI_TRY(decode_predict(c, j));
@@ -99,6 +100,7 @@ static int run_fit(cli *c, decode_job *j)
 {
     CLI_TRY(need_output(c, "model"));
     CLI_TRY(decode_open_session(c, j));
+    CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], NULL, NULL, &j->config, 0));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_fit(c, j));
     CLI_CALL(tess_decode_model_save(c->ctx, j->model, c->values.output, c->values.overwrite));
@@ -123,6 +125,7 @@ static int run_predict(cli *c, decode_job *j)
     }
     CLI_TRY(check_prediction(c, &share));
     CLI_TRY(decode_open_session(c, j));
+    CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], c->values.model_file, NULL, NULL, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_load_model(c, j, c->values.model_file));
     CLI_TRY(decode_predict(c, j));

@@ -181,6 +181,8 @@ static int run(cli *c, decode_job *j, em_result *result)
     }
     CLI_TRY(job_check_options(c));
     CLI_TRY(decode_open_session(c, j));
+    CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], c->values.model_file, NULL,
+                                      c->values.model_file ? NULL : &j->config, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     if (c->values.dry_run) {
         return announce(c, j);

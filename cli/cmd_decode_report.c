@@ -9,6 +9,7 @@ static int run_report(cli *c, decode_job *j)
         return cli_usage_error(c, "-o FILE is missing: where shall the report go?");
     }
     CLI_TRY(session_open(c, NULL));
+    CLI_CALL(tess_decode_check_memory(c->ctx, c->values.recording, NULL, c->operands[0], NULL, 0));
     if (c->values.recording) {
         CLI_TRY(decode_open_recording(c, j, c->values.recording));
     }

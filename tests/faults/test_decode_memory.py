@@ -1,6 +1,7 @@
 """A prediction larger than its memory limit, seen from outside."""
 
 import re
+import resource
 import subprocess
 
 import pytest
@@ -60,3 +61,49 @@ def test_a_limit_that_is_too_small_names_one_that_works(recording):
     code, stderr, peak = watched(recording, *predict("small", f"{smallest}M"))
     assert code == 0, stderr
     assert peak < int(smallest) << 20
+
+
+WATCHER = 16 << 20  # before it becomes the command, the child is the Python that watches
+VERBS = {
+    "fit": ["fit", "rec.npz", "-o", "again.npz"],
+    "run": ["run", "rec.npz", "-o", "run"],
+    "predict": ["predict", "rec.npz", "--model-file", "model.npz", "-o", "predicted"],
+    "em": ["em", "rec.npz", "-o", "em.npz", "--max-iterations", 1],
+    "report": ["report", "decoded", "--recording", "rec.npz", "-o", "page.html"],
+}
+
+
+def seconds_of_children():
+    """Of processors, so that a busy machine makes no difference."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.fixture(scope="module")
+def decoded(recording):
+    assert recording("decode", *predict("decoded", "1G")[1:]).returncode == 0
+    return recording
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_cannot_fit_is_refused_before_it_is_read(decoded, verb):
+    words = ["decode", *VERBS[verb], "-q", "--overwrite", "--memory-limit"]
+    begin = seconds_of_children()
+    code, stderr, peak = watched(decoded, *words, "4M")
+    assert code == 71, stderr
+    assert seconds_of_children() - begin < 1
+    assert peak < WATCHER
+    limit = int(re.search(r"a limit of (\d+) MiB will do", stderr)[1])
+    code, stderr, peak = watched(decoded, *words, f"{limit}M")
+    assert code == 0, stderr
+    assert peak < limit << 20
+
+
+def test_a_simulation_that_cannot_fit_is_refused(decoded):
+    words = ["decode", "simulate", "small", "-o", "small.npz", "-q", "--memory-limit"]
+    code, stderr, _ = watched(decoded, *words, 1)
+    assert code == 71
+    limit = int(re.search(r"a limit of (\d+) MiB will do", stderr)[1])
+    code, stderr, peak = watched(decoded, *words, f"{limit}M")
+    assert code == 0, stderr
+    assert peak < max(limit << 20, WATCHER)

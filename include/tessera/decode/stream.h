@@ -104,6 +104,14 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_report(tess_context *ctx, const
                                                         const tess_decode_stream_report *report,
                                                         const char *path, int overwrite);
 
+/** Whether what a call must hold fits the memory limit, told from the headers of the files before
+ *  any of them is read: a recording, a model fitted to it with these settings (fit) or loaded from
+ *  model_path, a result that is reported. NULL: not part of it. predicts: rows are to be decoded.
+ *  TESS_E_LIMIT with the bytes it takes and a limit that does; TESS_OK where nobody set a limit. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_check_memory(
+    tess_context *ctx, const char *recording_path, const char *model_path, const char *result_path,
+    const tess_decode_model_config *fit, int predicts);
+
 TESS_END_DECLS
 
 #endif

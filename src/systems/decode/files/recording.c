@@ -1,6 +1,8 @@
 // Opening recordings: recognises the layout, then completes what every layout leaves open.
 #include "base/status.h"
 #include "systems/decode/files/recording_input.h"
+#include "systems/decode/files/recording_size.h"
+#include "systems/decode/settings/need.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +68,10 @@ static tess_status read_layout(tess_de_input *in, const char *path)
     tess_blocks *blocks = &in->recording->blocks;
 
     TESS_TRY(tess_bundle_open(in->ctx, path, &in->bundle));
+    tess_de_recording_size size;
+    tess_de_size_recording(&in->bundle, &size);
+    TESS_TRY(
+        tess_de_need_check(in->ctx, path, "the recording", (tess_de_need){size.bytes, size.bytes}));
     const bool is_nwb = tess_bundle_find(&in->bundle, "units/spike_times") != NULL;
     info->format = is_nwb ? "nwb" : strcmp(in->bundle.format, "npz") == 0 ? "npz" : "hdf5";
     info->path = tess_blocks_copy(blocks, path, (int64_t)strlen(path) + 1, 1, MEMORY);

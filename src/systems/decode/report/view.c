@@ -241,8 +241,7 @@ static tess_status read_result(tess_de_view *v, const tess_decode_recording *rec
     return read_evidence(v);
 }
 
-tess_status tess_de_view_open(tess_context *ctx, const char *path,
-                              const tess_decode_recording *recording, tess_de_view *out)
+static tess_status start(tess_context *ctx, const char *path, tess_de_view *out)
 {
     struct stat info;
     memset(out, 0, sizeof *out);
@@ -253,6 +252,31 @@ tess_status tess_de_view_open(tess_context *ctx, const char *path,
     tess_blocks_init(&out->memory, &ctx->heap);
     snprintf(out->path, sizeof out->path, "%s", path);
     out->is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    return TESS_OK;
+}
+
+tess_status tess_de_view_bytes(tess_context *ctx, const char *path, uint64_t *bytes)
+{
+    tess_de_view view;
+    char name[64];
+    TESS_TRY(start(ctx, path, &view));
+    TESS_TRY(open_array(&view, "acausal_posterior", 2, &view.posterior));
+    const uint64_t n_time = (uint64_t)tess_source_get_info(view.posterior)->shape[0];
+    const int32_t n_axis = count_axes(&view);
+    // Every vector as it lies in the file and as doubles; the errors of the rows.
+    uint64_t n_vector = 1;
+    for (int32_t a = 0; a < n_axis; a++) {
+        n_vector += has_array(&view, axis_name("true_", a, n_axis, name));
+    }
+    *bytes = n_time * (2 * n_vector + (n_vector > 1)) * sizeof(double);
+    tess_de_view_close(&view);
+    return TESS_OK;
+}
+
+tess_status tess_de_view_open(tess_context *ctx, const char *path,
+                              const tess_decode_recording *recording, tess_de_view *out)
+{
+    TESS_TRY(start(ctx, path, out));
     const tess_status status = read_result(out, recording);
     if (status != TESS_OK) {
         tess_de_view_close(out);

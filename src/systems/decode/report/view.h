@@ -34,6 +34,9 @@ typedef struct tess_de_view {
 TESS_MUST_CHECK tess_status tess_de_view_open(tess_context *ctx, const char *path,
                                               const tess_decode_recording *recording,
                                               tess_de_view *out);
+// Bytes that a view and the facts of a result take, by its headers.
+TESS_MUST_CHECK tess_status tess_de_view_bytes(tess_context *ctx, const char *path,
+                                               uint64_t *bytes);
 // Safe on a zeroed struct.
 void tess_de_view_close(tess_de_view *view);
 

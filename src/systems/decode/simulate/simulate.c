@@ -1,5 +1,6 @@
 // Simulated recordings: a period to train on, then one to decode.
 #include "systems/decode/simulate/simulate.h"
+#include "systems/decode/settings/need.h"
 
 #include "base/status.h"
 
@@ -68,12 +69,22 @@ static tess_status fill_positions(tess_decode_recording *recording, const tess_d
 }
 
 // What the recording will hold, scratch aside.
-static double bytes_of(const tess_de_path *path, const tess_de_simulate_size *size)
+static double bytes_of(int64_t n_sample, int64_t n_dim, const tess_de_simulate_size *size)
 {
-    const double n_row = (double)(path->n_sample - path->n_training);
     const double n_spike = (double)size->encoding_spikes + (double)size->decoding_spikes;
-    return 8 * (double)path->n_sample * (double)(1 + path->n_dim) +
-           n_row * (double)(8 * path->n_dim + 1) + n_spike * (12 + 4 * (double)size->n_feature);
+    return 8 * (double)n_sample * (double)(1 + n_dim) +
+           (double)size->n_time * (double)(8 * n_dim + 1) +
+           n_spike * (12 + 4 * (double)size->n_feature);
+}
+
+// Saving puts the spikes of all electrodes one after another.
+static tess_status check_room(const tess_context *ctx, double bytes,
+                              const tess_de_simulate_size *size)
+{
+    const double n_spike = (double)size->encoding_spikes + (double)size->decoding_spikes;
+    const double most = bytes + n_spike * (8 + 4 * (double)size->n_feature);
+    return tess_de_need_check(ctx, "simulate", "the recording",
+                              (tess_de_need){(uint64_t)bytes, (uint64_t)most});
 }
 
 static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config *config,
@@ -86,7 +97,8 @@ static tess_status simulate(tess_context *ctx, const tess_decode_simulate_config
                          .n_dim = tess_de_maze_dims(size->maze),
                          .n_sample = n_training + size->n_time,
                          .n_training = n_training};
-    const double bytes = bytes_of(&path, size);
+    const double bytes = bytes_of(path.n_sample, path.n_dim, size);
+    TESS_TRY(check_room(ctx, bytes, size));
     if (bytes > (double)ctx->memory_limit_bytes) {
         TESS_FAIL(TESS_E_LIMIT,
                   "simulate: the recording takes %.3g GB, the memory limit is %.3g GB; ask for "
@@ -129,6 +141,9 @@ tess_status tess_decode_simulate(tess_context *ctx, const tess_decode_simulate_c
     tess_decode_simulate_config config;
     tess_de_simulate_size size;
     TESS_TRY(tess_de_simulate_check(given, &config, &size));
+    if (size.is_profile) {
+        TESS_TRY(check_room(ctx, bytes_of(size.n_time, 1, &size), &size));
+    }
     tess_decode_recording *recording = NULL;
     TESS_TRY(tess_de_recording_new(ctx, &recording));
     recording->info.format = "simulation";

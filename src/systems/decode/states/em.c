@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/budget.h"
 #include "systems/decode/states/em_run.h"
 
 #include <float.h>
@@ -53,6 +54,14 @@ static double *hold_states(tess_de_em_run *r, tess_de_rows *rows)
     return states;
 }
 
+// Half of what the limit leaves; of one that somebody set, beside what the process holds already.
+static uint64_t likelihood_room(const tess_context *ctx)
+{
+    const uint64_t limit = ctx->memory_limit_bytes;
+    const uint64_t taken = ctx->memory_limit_is_set ? tess_resident_bytes() : 0;
+    return limit > taken ? (limit - taken) / 2 : 0;
+}
+
 // Where the likelihood stays between iterations: the caller's array, memory, or nowhere.
 static tess_status hold_likelihood(tess_de_em_run *r)
 {
@@ -67,7 +76,7 @@ static tess_status hold_likelihood(tess_de_em_run *r)
     if (!tess_mul_i64(r->observation.n_time, width, &n_item)) {
         TESS_FAIL(TESS_E_SHAPE, "more likelihood values than can be counted");
     }
-    if ((double)n_item * (double)item > (double)(r->ctx->memory_limit_bytes / 2)) {
+    if ((double)n_item * (double)item > (double)likelihood_room(r->ctx)) {
         return TESS_OK; // computed again in every iteration
     }
     void *ll = tess_blocks_alloc(&r->memory, n_item, item, "likelihood of all rows");

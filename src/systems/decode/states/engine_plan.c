@@ -37,6 +37,7 @@ static void find_needs(tess_de_engine *e)
     e->needs.predicted = desc->predictive.dtype != 0 && !is_direct(e, &desc->predictive);
     e->needs.transition = desc->detector->info.n_coefficient > 0;
     e->needs.boundaries = smooths && (!e->keep || desc->is_checked);
+    e->needs.kept = false;
 }
 
 // What the buffers hold for one row.
@@ -165,38 +166,54 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
     }
 }
 
+static int64_t first_rows(const tess_de_engine *e)
+{
+    const uint64_t width = (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
+    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(e)));
+    if (e->desc.n_chunk > 0) {
+        rows = (e->n_time + e->desc.n_chunk - 1) / e->desc.n_chunk;
+    }
+    rows = rows < 1 ? 1 : rows > e->n_time ? e->n_time : rows;
+    return e->desc.chunk_rows > 0 ? e->desc.chunk_rows : rows;
+}
+
+// Chunks for what the limit leaves beside base; false with the least that would do.
+static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
+{
+    uint64_t budget = e->limit_bytes > base ? e->limit_bytes - base : 0;
+    find_needs(e);
+    e->memory_bytes = base;
+    hold_filtered(e, &budget);
+    *least = UINT64_MAX;
+    for (int64_t rows = first_rows(e);; rows = (rows + 1) / 2) {
+        const uint64_t bytes = total_bytes(e, rows);
+        *least = bytes < *least ? bytes : *least;
+        if (bytes <= budget) {
+            e->chunk_rows = rows;
+            e->n_chunk = (e->n_time + rows - 1) / rows;
+            e->memory_bytes += bytes;
+            return true;
+        }
+        if (rows == 1 || e->desc.chunk_rows > 0) {
+            return false;
+        }
+    }
+}
+
 tess_status tess_de_engine_choose(tess_de_engine *engine)
 {
     const tess_context *ctx = engine->ctx;
-    const bool is_strict = engine->desc.is_strict && ctx->memory_limit_is_set;
     const uint64_t resident = tess_resident_bytes() + SLACK_BYTES;
     const uint64_t spare = ctx->memory_limit_bytes / 4;
-    const uint64_t base = is_strict || resident < spare ? resident : spare;
-    uint64_t budget = ctx->memory_limit_bytes > base ? ctx->memory_limit_bytes - base : 0;
-    find_needs(engine);
+    uint64_t least;
     engine->limit_bytes = ctx->memory_limit_bytes;
-    engine->memory_bytes = base;
-    hold_filtered(engine, &budget);
-    const int64_t n_time = engine->n_time;
-    const uint64_t width = (uint64_t)engine->desc.detector->info.n_state_bin * item_bytes(engine);
-    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(engine)));
-    if (engine->desc.n_chunk > 0) {
-        rows = (n_time + engine->desc.n_chunk - 1) / engine->desc.n_chunk;
+    // A limit that somebody set is kept where it can be, whether or not it must.
+    if (ctx->memory_limit_is_set && choose_beside(engine, resident, &least)) {
+        return TESS_OK;
     }
-    rows = rows < 1 ? 1 : rows > n_time ? n_time : rows;
-    rows = engine->desc.chunk_rows > 0 ? engine->desc.chunk_rows : rows;
-    uint64_t least = UINT64_MAX;
-    for (;; rows = (rows + 1) / 2) {
-        const uint64_t bytes = total_bytes(engine, rows);
-        least = bytes < least ? bytes : least;
-        if (bytes <= budget) {
-            engine->chunk_rows = rows;
-            engine->n_chunk = (n_time + rows - 1) / rows;
-            engine->memory_bytes += bytes;
-            return TESS_OK;
-        }
-        if (rows == 1 || engine->desc.chunk_rows > 0) {
-            return too_small(engine, base, least);
-        }
+    if (ctx->memory_limit_is_set && engine->desc.is_strict) {
+        return too_small(engine, resident, least);
     }
+    const uint64_t base = resident < spare ? resident : spare;
+    return choose_beside(engine, base, &least) ? TESS_OK : too_small(engine, base, least);
 }
