@@ -33,14 +33,16 @@ tess_de_need tess_de_size_fit(const tess_de_recording_size *t, int32_t algorithm
     const uint64_t selected =
         8 * (t->n_spike + t->n_sample) * t->n_place_dim + (is_sorted ? 0 : 8 * t->n_mark);
     tess_de_need need = {lists + samples, lists + samples + selected};
-    // How many spikes the flags of the samples leave is not in a header.
-    need.least += t->is_selected ? 0 : selected;
+    // How many spikes the flags of the samples leave is not in a header; all of them are saved.
     if (algorithm != TESS_DECODE_CLUSTERLESS_KDE) {
-        need.most += save + 12 * samples + 16 * (t->n_spike + t->n_mark); // scratch, at a guess
+        need.least += save + (t->is_selected ? 0 : selected);
+        need.most += save + 4 * samples + (is_sorted ? 0 : 16 * (t->n_spike + t->n_mark));
         return need;
     }
     need.least +=
-        t->is_selected ? 0 : kde_bytes(t, mode, is_plane ? LEAST_COLUMNS_2D : LEAST_COLUMNS, save);
+        t->is_selected
+            ? save
+            : selected + kde_bytes(t, mode, is_plane ? LEAST_COLUMNS_2D : LEAST_COLUMNS, save);
     need.most += kde_bytes(t, mode, is_plane ? MOST_COLUMNS_2D : MOST_COLUMNS, save);
     return need;
 }
