@@ -145,7 +145,6 @@ def assert_one_message(result, label):
     assert len(lines) == 1, f"{label}: exit {result.returncode}, stderr:\n{result.stderr}"
     assert lines[0].startswith("tessera: "), f"{label}: {lines}"
     assert len(lines[0]) > 20, f"{label}: {lines}"
-    assert ".tmp." not in lines[0], f"{label}: {lines}"  # the name that was asked for
 
 
 def poisoned(dtype, shape=(37, 5, 211), seed=3):
