@@ -228,18 +228,18 @@ def test_no_two_results_are_one_file(command, tessera, tmp_path):
 
 @pytest.mark.parametrize("command", [n for n in COMMANDS if "--checkpoint" in options(n, ("own",))])
 def test_the_checkpoint_folder_is_the_run_s_own(command, tessera, tmp_path):
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work/in.npy").write_bytes(b"precious")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/in.npy").write_bytes(b"precious")
     if READS[command]:
         label, read = READS[command][0]
-        result = tessera(*line_with(command, read, "work/in.npy"), "--checkpoint", "work")
+        result = tessera(*line_with(command, read, "kept/in.npy"), "--checkpoint", "kept")
         assert result.returncode == 2
-        assert f"{label} work/in.npy lies in --checkpoint work" in result.stderr
+        assert f"{label} kept/in.npy lies in --checkpoint kept" in result.stderr
     needed = [o for o in COMMANDS[command]["operands"] if o["needed"]]
-    result = tessera(*command.split(), *["x.npy"] * len(needed), "-o", "./work/out.npy",
-                     "--checkpoint", "work")
+    result = tessera(*command.split(), *["x.npy"] * len(needed), "-o", "./kept/out.npy",
+                     "--checkpoint", "kept")
     assert result.returncode == 2
-    assert "-o ./work/out.npy lies in --checkpoint work" in result.stderr
+    assert "-o ./kept/out.npy lies in --checkpoint kept" in result.stderr
 
 
 @pytest.mark.parametrize(("read", "written"), [

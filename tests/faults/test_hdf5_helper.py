@@ -97,9 +97,14 @@ def reading(tessera, checked, **environment):
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
 def test_killed_while_reading(tessera, checked, signal_number):
-    process, helper = reading(tessera, checked)
-    os.kill(helper, signal_number)
-    _, stderr = process.communicate(timeout=30)
+    for _ in range(5):  # all may have been read before the signal comes
+        process, helper = reading(tessera, checked)
+        os.kill(helper, signal_number)
+        _, stderr = process.communicate(timeout=30)
+        if process.returncode != 0:
+            break
+        (tessera.directory / "out.npy").unlink()
+        (tessera.directory / "out.npy.json").unlink()
     assert process.returncode == 65, stderr
     assert "checked.h5: is damaged: HDF5 could not read it and stopped with signal" in stderr
     assert not (tessera.directory / "out.npy").exists()
