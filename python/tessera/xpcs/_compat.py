@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera.xpcs._arguments import PathLike, names_of
+from tessera.xpcs._arguments import Floats, PathLike, names_of
 from tessera.xpcs._config import ConfigManager, Settings, settings_of
 from tessera.xpcs._data import Data, load
 from tessera.xpcs._fit import fit
@@ -26,30 +26,65 @@ __all__ = [
 OptimizationResult = Result
 
 
+def _flag(value: Any, name: str) -> bool:
+    """Return a truth value; anything else stands in the wrong place of a call."""
+    if not isinstance(value, bool | np.bool_):
+        raise _core.ArgumentError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
+
+
+def _split(values: Any, mode: str, name: str) -> tuple[Floats, Floats, Floats]:
+    """Split contrasts, offsets and physical parameters, or the last alone, as the original has."""
+    vector = np.asarray(values, np.float64)
+    n = len(names_of(mode))
+    n_scaling = vector.size - n
+    if vector.ndim != 1 or n_scaling < 0 or n_scaling % 2:
+        raise _core.ShapeError(
+            f"{name}: expected {n} values for {mode}, or contrasts and offsets before them, got "
+            f"shape {vector.shape}"
+        )
+    contrast, offset = np.split(vector[:n_scaling], 2)
+    return vector[n_scaling:], contrast, offset
+
+
+def _one_or_all(values: Floats) -> Any:
+    """Return nothing, the one value, or all of them."""
+    if len(values) == 0:
+        return None
+    return float(values[0]) if len(values) == 1 else values
+
+
 def _start_of(initial_params: Any, mode: str) -> tuple[Any, Any, Any]:
     """Split what the original takes as a start into physical values, contrast and offset."""
     if initial_params is None:
         return None, None, None
     if isinstance(initial_params, Mapping):
         own = dict(initial_params)
-        return own, own.pop("contrast", None), own.pop("offset", None)
-    values = np.asarray(initial_params, np.float64)
-    n = len(names_of(mode))
-    scaling = values[: len(values) - n]
-    if len(values) < n or len(scaling) % 2:
-        raise _core.ShapeError(
-            f"initial_params: expected {n} values, or contrasts and offsets before them, got "
-            f"{len(values)}"
-        )
-    if len(scaling) == 0:
-        return values, None, None
-    contrast, offset = np.split(scaling, 2)
-    one = len(contrast) == 1
-    return (
-        values[-n:],
-        float(contrast[0]) if one else contrast,
-        float(offset[0]) if one else offset,
-    )
+        scaling = own.pop("per_angle_scaling", None) or {}
+        contrast = own.pop("contrast", scaling.get("contrast"))
+        return own, contrast, own.pop("offset", scaling.get("offset"))
+    values, contrast, offset = _split(initial_params, mode, "initial_params")
+    return values, _one_or_all(contrast), _one_or_all(offset)
+
+
+def _bounds_of(bounds: Any, mode: str) -> Any:
+    """Turn the original's pair of vectors into bounds by name; others are left as they are."""
+    if bounds is None or isinstance(bounds, Mapping):
+        return bounds
+    if len(bounds) != 2:
+        raise _core.ShapeError(f"bounds: expected (lower, upper), got {len(bounds)} items")
+    low, high = (_split(side, mode, "bounds") for side in bounds)
+    found = dict(zip(names_of(mode), zip(low[0], high[0], strict=True), strict=True))
+    for place, name in ((1, "contrast"), (2, "offset")):
+        pairs = set(zip(low[place].tolist(), high[place].tolist(), strict=True))
+        if len(pairs) > 1:
+            raise _core.ArgumentError(
+                f"bounds: {name} has other bounds at other angles; give all the same, here they "
+                f"are {sorted(pairs)}"
+            )
+        if pairs:
+            found[name] = pairs.pop()
+    return found
 
 
 def fit_nlsq_jax(
@@ -57,6 +92,7 @@ def fit_nlsq_jax(
     config: Any,
     initial_params: Any = None,
     per_angle_scaling: bool = True,
+    use_adapter: bool = False,
     **options: Any,
 ) -> OptimizationResult:
     """Fit as the original's function of this name does; nothing of JAX is needed.
@@ -65,13 +101,15 @@ def fit_nlsq_jax(
     ----------
     data : dict or Data
         ``c2_exp``, ``phi_angles_list``, ``wavevector_q_list``, ``t1``, ``t2`` and optionally
-        ``sigma``.
+        ``sigma``; or ``g2``, ``phi`` and ``q``.
     config : ConfigManager, dict or path
         The configuration.
     initial_params : dict or sequence, optional
         Start: physical parameters, or contrasts, offsets and physical parameters.
     per_angle_scaling : bool, default True
-        False fits one contrast and offset for all angles.
+        False fits one contrast and offset for all angles, which the original refuses.
+    use_adapter : bool, default False
+        Accepted for scripts of the original: there is one solver here.
     **options
         As :func:`tessera.xpcs.fit` takes them.
 
@@ -80,10 +118,14 @@ def fit_nlsq_jax(
     OptimizationResult
         A :class:`tessera.xpcs.Result`, which has the original's names.
     """
+    _flag(use_adapter, "use_adapter")
     settings = settings_of(config)
     mode = options.get("mode") or (Settings() if settings is None else settings).model["mode"]
     start, contrast, offset = _start_of(initial_params, mode)
-    if not per_angle_scaling:
+    # What is said in two places: the option wins.
+    contrast = options.pop("contrast", contrast)
+    offset = options.pop("offset", offset)
+    if not _flag(per_angle_scaling, "per_angle_scaling"):
         options.setdefault("scaling", "averaged")
     if isinstance(data, Mapping) and data.get("sigma") is not None and "sigma" not in options:
         if np.ndim(data["sigma"]) == 0:
@@ -101,19 +143,29 @@ class NLSQWrapper:
 
     Parameters
     ----------
-    enable_large_dataset, enable_recovery, fast_mode : bool
-        Size and recovery need no switch here; ``fast_mode`` is the option ``fast``.
+    enable_large_dataset, enable_recovery, enable_numerical_validation : bool
+        Size, recovery and checks need no switch here.
+    max_retries : int, default 2
+        Accepted for scripts of the original: a fit here does not fail and begin again.
+    fast_mode : bool
+        The option ``fast``.
     """
 
     def __init__(
         self,
         enable_large_dataset: bool = True,
         enable_recovery: bool = True,
+        enable_numerical_validation: bool = True,
+        max_retries: int = 2,
         fast_mode: bool = False,
     ) -> None:
-        self.enable_large_dataset = enable_large_dataset
-        self.enable_recovery = enable_recovery
-        self.fast_mode = fast_mode
+        self.enable_large_dataset = _flag(enable_large_dataset, "enable_large_dataset")
+        self.enable_recovery = _flag(enable_recovery, "enable_recovery")
+        self.enable_numerical_validation = _flag(
+            enable_numerical_validation, "enable_numerical_validation"
+        )
+        self.max_retries = max_retries
+        self.fast_mode = _flag(fast_mode, "fast_mode")
 
     def fit(
         self,
@@ -121,8 +173,11 @@ class NLSQWrapper:
         config: Any,
         initial_params: Any = None,
         bounds: Any = None,
-        per_angle_scaling: bool = True,
         analysis_mode: str | None = None,
+        per_angle_scaling: bool = True,
+        diagnostics_enabled: bool = False,
+        shear_transforms: Mapping[str, Any] | None = None,
+        per_angle_scaling_initial: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> OptimizationResult:
         """Fit; see :func:`fit_nlsq_jax`.
@@ -132,9 +187,17 @@ class NLSQWrapper:
         data, config, initial_params, per_angle_scaling
             As in :func:`fit_nlsq_jax`.
         bounds : (lower, upper), optional
-            Of the physical parameters.
+            Of the physical parameters, or of contrasts, offsets and physical parameters.
         analysis_mode : str, optional
-            The mode, instead of the configuration's.
+            The mode; by default the configuration's (the original's default is
+            'static_isotropic', whatever the configuration says).
+        diagnostics_enabled : bool, default False
+            Accepted for scripts of the original: the result always has its diagnostics.
+        shear_transforms : dict, optional
+            Accepted for scripts of the original, where they change the way to the minimum, not
+            where it is.
+        per_angle_scaling_initial : dict, optional
+            Starts of ``contrast`` and ``offset``, one value or one for every angle.
         **options
             As :func:`tessera.xpcs.fit` takes them.
 
@@ -144,11 +207,28 @@ class NLSQWrapper:
             The result.
         """
         if analysis_mode is not None:
+            if not isinstance(analysis_mode, str):
+                raise _core.ArgumentError(
+                    f"analysis_mode: expected the name of a mode, got {analysis_mode!r}"
+                )
             options.setdefault("mode", analysis_mode)
+        _flag(diagnostics_enabled, "diagnostics_enabled")
+        if shear_transforms is not None and not isinstance(shear_transforms, Mapping):
+            raise _core.ArgumentError(
+                f"shear_transforms: expected a dict, got {shear_transforms!r}"
+            )
         if self.fast_mode:
             options.setdefault("fast", True)
         if bounds is not None:
-            options["bounds"] = bounds
+            settings = settings_of(config)
+            mode = options.get("mode") or (settings or Settings()).model["mode"]
+            options["bounds"] = _bounds_of(bounds, mode)
+        for name, values in (per_angle_scaling_initial or {}).items():
+            if name not in ("contrast", "offset"):
+                raise _core.ArgumentError(
+                    f"per_angle_scaling_initial: {name!r} is neither 'contrast' nor 'offset'"
+                )
+            options.setdefault(name, _one_or_all(np.atleast_1d(np.asarray(values, np.float64))))
         return fit_nlsq_jax(data, config, initial_params, per_angle_scaling, **options)
 
 
@@ -161,15 +241,27 @@ class XPCSDataLoader:
         YAML or JSON.
     config_dict : dict, optional
         The same as a dict.
+    configure_logging : bool, default True
+        Accepted for scripts of the original: nothing here touches the logging of a program.
+    generate_quality_reports : bool, default False
+        There are none here; True is refused.
     """
 
     def __init__(
         self,
         config_path: PathLike | None = None,
         config_dict: Mapping[str, Any] | None = None,
+        configure_logging: bool = True,
+        generate_quality_reports: bool = False,
     ) -> None:
         if (config_path is None) == (config_dict is None):
             raise _core.ArgumentError("config_path, config_dict: give one of them")
+        _flag(configure_logging, "configure_logging")
+        if _flag(generate_quality_reports, "generate_quality_reports"):
+            raise _core.ArgumentError(
+                "generate_quality_reports: none are made here; leave it False, and see the notes "
+                "of the data, xpcs.load(config).notes"
+            )
         settings = settings_of(config_path if config_dict is None else config_dict)
         assert settings is not None
         self.settings = settings
@@ -192,19 +284,26 @@ class XPCSDataLoader:
         return load(self.settings, keep_t0=True).to_dict()
 
 
-def load_xpcs_data(config_path: PathLike | Mapping[str, Any] | ConfigManager) -> dict[str, Any]:
+def load_xpcs_data(
+    config_path: PathLike | Mapping[str, Any] | ConfigManager | None = None,
+    config_dict: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Read the file a configuration names, as the original's function does.
 
     Parameters
     ----------
-    config_path : path or dict
+    config_path : path or dict, optional
         The configuration.
+    config_dict : dict, optional
+        The same as a dict.
 
     Returns
     -------
     dict
         See :meth:`XPCSDataLoader.load_experimental_data`.
     """
-    settings = settings_of(config_path)
+    if (config_path is None) == (config_dict is None):
+        raise _core.ArgumentError("config_path, config_dict: give one of them")
+    settings = settings_of(config_path if config_dict is None else config_dict)
     assert settings is not None
     return load(settings, keep_t0=True).to_dict()

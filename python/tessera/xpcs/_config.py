@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import os
@@ -34,6 +35,10 @@ def _plain(value: Any) -> Any:
     raise _core.ConfigError(f"configuration: cannot use a value of type {type(value).__name__}")
 
 
+def _text_of(config: Mapping[str, Any]) -> str:
+    return json.dumps(config, default=_plain, indent=1)
+
+
 class Settings:
     """A configuration, checked and resolved.
 
@@ -62,7 +67,7 @@ class Settings:
                 # The library reads files alone; a dict is one that was not written yet.
                 with tempfile.TemporaryDirectory() as folder:
                     path = Path(folder) / "config.json"
-                    path.write_text(json.dumps(config, default=_plain, indent=1))
+                    path.write_text(_text_of(config))
                     try:
                         self._handle = _core.xpcs_settings(context, path, lenient)
                     except _core.Error as error:
@@ -128,7 +133,7 @@ def settings_of(config: Any) -> Settings | None:
     if config is None or isinstance(config, Settings):
         return config
     if isinstance(config, ConfigManager):
-        return config.settings
+        return config.settings_in_force()
     settings = Settings(config)
     _tell(settings)
     return settings
@@ -200,7 +205,7 @@ class ConfigManager:
     Attributes
     ----------
     config : dict
-        Every value in force by section.
+        Every value in force by section. What a script changes in it holds, too.
     settings : Settings
         The same for :func:`tessera.xpcs.fit`.
     """
@@ -214,22 +219,70 @@ class ConfigManager:
         source = config_file if config_override is None else config_override
         self.settings = Settings(source)
         _tell(self.settings)
-        values = self.settings.to_dict()["values"]
-        self.config: dict[str, Any] = _nested({key: v["value"] for key, v in values.items()})
+        self.config: dict[str, Any] = self._by_section()
         if config_override is not None:
             self.config = _merged(self.config, config_override)
+        self._seen = _text_of(self.config)
+
+    def _by_section(self) -> dict[str, Any]:
+        values = self.settings.to_dict()["values"]
+        return _nested({key: v["value"] for key, v in values.items()})
+
+    def settings_in_force(self) -> Settings:
+        """Return the settings, read again where a script has changed ``config``.
+
+        Returns
+        -------
+        Settings
+            What :func:`tessera.xpcs.fit` takes; a bad value in ``config`` is an error.
+        """
+        text = _text_of(self.config)
+        if text != self._seen:
+            self.settings = Settings(self.config)
+            _tell(self.settings)
+            self._seen = text
+        return self.settings
 
     def get_config(self) -> dict[str, Any]:
         """Return every value in force by section."""
         return self.config
 
+    def update_config(self, key: str, value: Any) -> None:
+        """Set one value; one that the configuration cannot have is an error.
+
+        Parameters
+        ----------
+        key : str
+            Path of the key: ``'optimization.nlsq.loss'``.
+        value : Any
+            The value.
+        """
+        changed = copy.deepcopy(self.config)
+        *sections, name = key.split(".")
+        branch = changed
+        for section in sections:
+            branch = branch.setdefault(section, {})
+            if not isinstance(branch, dict):
+                raise _core.ConfigError(f"{key}: {section!r} is a value and no section")
+        branch[name] = value
+        before, self.config = self.config, changed
+        try:
+            self.settings_in_force()
+        except _core.Error:
+            self.config = before
+            raise
+
+    def is_static_mode_enabled(self) -> bool:
+        """Return whether the mode is a static one."""
+        return str(self.settings_in_force().model["mode"]).startswith("static")
+
     def get_parameter_names(self) -> list[str]:
         """Return the physical parameters of the mode."""
-        return names_of(self.settings.model["mode"])
+        return names_of(self.settings_in_force().model["mode"])
 
     def get_active_parameters(self) -> list[str]:
         """Return the physical parameters that are not fixed."""
-        fixed = self.settings.vectors["fixed"]
+        fixed = self.settings_in_force().vectors["fixed"]
         names = self.get_parameter_names()
         if fixed is None:
             return names
@@ -250,9 +303,10 @@ class ConfigManager:
         """
         from tessera.xpcs._arguments import canonical, parameters
 
-        mode = self.settings.model["mode"]
+        settings = self.settings_in_force()
+        mode = settings.model["mode"]
         table = parameters(mode)
-        lower, upper = self.settings.vectors["lower"], self.settings.vectors["upper"]
+        lower, upper = settings.vectors["lower"], settings.vectors["upper"]
         found = []
         for name in parameter_names or self.get_parameter_names():
             place = canonical(name, mode, "parameter_names")
@@ -265,10 +319,29 @@ class ConfigManager:
             )
         return found
 
-    def get_initial_parameters(self) -> dict[str, float]:
-        """Return the starts the configuration names."""
-        start = self.settings.vectors["start"]
-        if start is None:
-            return {}
-        names = self.get_parameter_names()
-        return {n: float(v) for n, v in zip(names, start, strict=True) if not np.isnan(v)}
+    def get_initial_parameters(self, use_midpoint_defaults: bool = True) -> dict[str, float]:
+        """Return starts of the parameters that are fitted.
+
+        Parameters
+        ----------
+        use_midpoint_defaults : bool, default True
+            Where the configuration names none, take the middle of the bounds, as the original
+            does; False makes that an error. A fit without starts takes better ones from the data.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        start = self.settings_in_force().vectors["start"]
+        active = self.get_active_parameters()
+        if start is not None:
+            named = dict(zip(self.get_parameter_names(), start.tolist(), strict=True))
+            return {name: named[name] for name in active if not np.isnan(named[name])}
+        if not use_midpoint_defaults:
+            raise _core.ConfigError(
+                "initial_parameters.values: the configuration names none, and "
+                "use_midpoint_defaults is False"
+            )
+        bounds = self.get_parameter_bounds(active)
+        return {entry["name"]: 0.5 * (entry["min"] + entry["max"]) for entry in bounds}

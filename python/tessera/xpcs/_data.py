@@ -19,6 +19,8 @@ from tessera.xpcs._config import Settings, is_config, settings_of
 
 __all__ = ["Data", "estimate_sigma", "inspect", "load", "quantile_scaling"]
 
+# The original's other names, for scripts that call its solver themselves.
+_DIRECT_NAMES = {"g2": "c2_exp", "phi": "phi_angles_list", "q": "wavevector_q_list"}
 _RESIDENCIES = ("memory", "file", "generated")
 
 
@@ -153,7 +155,7 @@ class Data:
         ----------
         data : dict
             ``c2_exp`` (n_angle, n, n), ``phi_angles_list``, ``wavevector_q_list``, ``t1`` and
-            optionally ``sigma``, ``dt``, ``L``.
+            optionally ``sigma``, ``dt``, ``L``; or ``g2``, ``phi``, ``q`` for the first three.
         config : path, dict or ConfigManager, optional
             Where dt, the gap and whether t0 is dropped come from.
 
@@ -163,6 +165,8 @@ class Data:
             Row and column 0 are dropped if they are at time 0, unless the configuration says
             ``exclude_t0: false``.
         """
+        if "g2" in data and "c2_exp" not in data:
+            data = {_DIRECT_NAMES.get(name, name): value for name, value in data.items()}
         missing = {"c2_exp", "phi_angles_list", "wavevector_q_list"} - set(data)
         if missing:
             raise _core.ArgumentError(f"data: {', '.join(sorted(missing))} is missing")
@@ -370,7 +374,7 @@ def as_data(data: Any, settings: Settings | None) -> Data:
     """Return data from whatever stands for them."""
     if isinstance(data, Data):
         return data
-    if isinstance(data, Mapping) and "c2_exp" in data:
+    if isinstance(data, Mapping) and ("c2_exp" in data or "g2" in data):
         return Data.from_dict(data, settings)
     if isinstance(data, str | os.PathLike):
         return load(data, settings)

@@ -176,6 +176,12 @@ def configure_optimal_device(
         ``device_type`` ('cpu' or 'gpu'), ``configuration_successful``, ``performance_ready``,
         ``recommendations``, ``warnings``, ``device_info``.
     """
+    if not isinstance(prefer_gpu, bool):
+        # The original's later versions have the threads in this place.
+        raise ArgumentError(
+            f"prefer_gpu: expected True or False, got {prefer_gpu!r}; threads are set by "
+            "cpu_threads=..."
+        )
     if not 0 < gpu_memory_fraction <= 1:
         raise ArgumentError(
             f"gpu_memory_fraction: expected a number above 0 up to 1, got {gpu_memory_fraction}"
@@ -247,7 +253,9 @@ def benchmark_device_performance(
     """
     devices = {None: None, "cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
     if device_type not in devices:
-        raise ArgumentError(f"device_type: expected 'cpu' or 'gpu', got {device_type!r}")
+        raise ArgumentError(
+            f"device_type: expected 'cpu' or 'gpu', got {device_type!r}; a size is test_size=..."
+        )
     if test_size < 16:
         raise ArgumentError(f"test_size: expected 16 or more, got {test_size}")
     begin = time.perf_counter()
