@@ -387,6 +387,45 @@ static PyObject *save(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+static PyObject *restore(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                         PyObject *keywords)
+{
+    static const char *const names[] = {"context", "file", "path", "layout"};
+    static const core_signature signature = {"xpcs_restore", names, 4, 4, 4};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[4];
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    PyObject *file_bytes = NULL;
+    PyObject *path_bytes = NULL;
+    const char *file = NULL;
+    const char *path = NULL;
+    const char *layout = NULL;
+    core_handle *handle = NULL;
+    core_call call;
+    if (context && core_to_path(values[1], &file_bytes, &file) == 0 &&
+        core_to_path(values[2], &path_bytes, &path) == 0 &&
+        core_to_text(values[3], "layout", &layout) == 0) {
+        handle = core_handle_create(state, context, &core_xpcs_data_class, NULL);
+    }
+    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+        tess_xpcs_data *made = NULL;
+        const tess_status status =
+            tess_xpcs_data_restore(context->handle, file, path, layout, &made);
+        handle->object = made;
+        if (core_call_end(&call, status) < 0) {
+            Py_CLEAR(handle);
+        }
+    } else {
+        Py_CLEAR(handle);
+    }
+    Py_XDECREF(file_bytes);
+    Py_XDECREF(path_bytes);
+    return (PyObject *)handle;
+}
+
 static PyObject *bin_list(const tess_xpcs_file_info *info)
 {
     PyObject *list = PyList_New(0);
@@ -447,6 +486,8 @@ PyMethodDef core_xpcs_data_methods[] = {
      "Contrast and offset by quantiles."},
     {"xpcs_sigma", CORE_METHOD(sigma), METH_FASTCALL | METH_KEYWORDS,
      "Noise of every angle from differences of neighbours."},
+    {"xpcs_restore", CORE_METHOD(restore), METH_FASTCALL | METH_KEYWORDS,
+     "Data as they were before they were saved."},
     {"xpcs_save", CORE_METHOD(save), METH_FASTCALL | METH_KEYWORDS, "Write a .txc2 file."},
     {"xpcs_inspect", CORE_METHOD(inspect), METH_FASTCALL | METH_KEYWORDS,
      "Layout and bins of a file."},

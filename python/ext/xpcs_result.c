@@ -326,6 +326,53 @@ static PyObject *json(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
     return answer;
 }
 
+static PyObject *pack(PyObject *module, PyObject *value)
+{
+    const core_state *state = PyModule_GetState(module);
+    const tess_xpcs_result *result = core_handle_get(state, value, &core_xpcs_result_class);
+    if (!result) {
+        return NULL;
+    }
+    const size_t n = tess_xpcs_result_pack(result, NULL, 0);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)n);
+    if (bytes) {
+        tess_xpcs_result_pack(result, PyBytes_AsString(bytes), n);
+    }
+    return bytes;
+}
+
+static PyObject *unpack(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
+                        PyObject *keywords)
+{
+    static const char *const names[] = {"context", "packed"};
+    static const core_signature signature = {"xpcs_result_unpack", names, 2, 2, 2};
+    const core_state *state = PyModule_GetState(module);
+    PyObject *values[2];
+    if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
+        return NULL;
+    }
+    core_context *context = core_to_context(state, values[0]);
+    char *bytes = NULL;
+    Py_ssize_t n = 0;
+    core_handle *handle = NULL;
+    core_call call;
+    if (context && PyBytes_AsStringAndSize(values[1], &bytes, &n) == 0) {
+        handle = core_handle_create(state, context, &core_xpcs_result_class, NULL);
+    }
+    if (handle && core_call_begin(&call, state, context, NULL) == 0) {
+        tess_xpcs_result *made = NULL;
+        const tess_status status =
+            tess_xpcs_result_unpack(context->handle, bytes, (size_t)n, &made);
+        handle->object = made;
+        if (core_call_end(&call, status) < 0) {
+            Py_CLEAR(handle);
+        }
+    } else {
+        Py_CLEAR(handle);
+    }
+    return (PyObject *)handle;
+}
+
 PyMethodDef core_xpcs_result_methods[] = {
     {"xpcs_result_info", result_info, METH_O, "What a fit found."},
     {"xpcs_result_write", CORE_METHOD(write_folder), METH_FASTCALL | METH_KEYWORDS,
@@ -335,5 +382,8 @@ PyMethodDef core_xpcs_result_methods[] = {
      "Write maps of every angle."},
     {"xpcs_result_json", CORE_METHOD(json), METH_FASTCALL | METH_KEYWORDS,
      "The whole result as JSON."},
+    {"xpcs_result_pack", pack, METH_O, "The result as bytes."},
+    {"xpcs_result_unpack", CORE_METHOD(unpack), METH_FASTCALL | METH_KEYWORDS,
+     "The result of such bytes."},
     {NULL, NULL, 0, NULL},
 };

@@ -121,6 +121,13 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_estimate_sigma(tess_context 
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_save(tess_context *ctx, tess_xpcs_data *data,
                                                          const char *path, int overwrite);
 
+/** Data that tess_xpcs_data_save() wrote to file, in memory if they fit (else they stay in the
+ *  file, which may be removed meanwhile), under the path and layout they had before: for copies in
+ *  other processes. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_data_restore(tess_context *ctx, const char *file,
+                                                            const char *path, const char *layout,
+                                                            tess_xpcs_data **out);
+
 /** A bin of a file, for listings. */
 typedef struct tess_xpcs_bin {
     uint32_t struct_size;

@@ -161,6 +161,15 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_result_json(tess_context *ctx,
                                                            const tess_xpcs_result *result,
                                                            char **text);
 
+/** The result as bytes, for a copy in another process of the same version of the library; equal
+ *  results are equal bytes. Returns how many there are; writes them if capacity suffices. Not a
+ *  file format: tess_xpcs_result_write() is for what shall last. */
+TESS_API size_t tess_xpcs_result_pack(const tess_xpcs_result *result, void *bytes, size_t capacity);
+/** TESS_E_VERSION for bytes of another version; TESS_E_FORMAT or TESS_E_TRUNCATED for those that
+ * are no result's. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_result_unpack(tess_context *ctx, const void *bytes,
+                                                             size_t n, tess_xpcs_result **out);
+
 TESS_END_DECLS
 
 #endif

@@ -39,6 +39,15 @@ def _text_of(config: Mapping[str, Any]) -> str:
     return json.dumps(config, default=_plain, indent=1)
 
 
+def _said(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration without what it says nothing of: not every key may be null."""
+    return {
+        key: _said(value) if isinstance(value, Mapping) else value
+        for key, value in config.items()
+        if value is not None
+    }
+
+
 class Settings:
     """A configuration, checked and resolved.
 
@@ -113,6 +122,25 @@ class Settings:
         with Session() as context:
             found: dict[str, Any] = json.loads(_core.xpcs_settings_json(context, self._handle))
         return found
+
+    def by_section(self) -> dict[str, Any]:
+        """Return every value in force as a configuration file has them."""
+        values = self.to_dict()["values"]
+        return _nested({key: entry["value"] for key, entry in values.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored_settings, (_said(self.by_section()), self.data_path, self.notices)
+
+
+def _restored_settings(
+    config: dict[str, Any], data_path: str, notices: list[str]
+) -> Settings:
+    settings = Settings(config)
+    if settings.data_path != data_path:
+        # It was found beside the file of the configuration.
+        settings.set("experimental_data.file_path", data_path)
+    settings.notices = notices
+    return settings
 
 
 def is_config(source: Any) -> bool:
@@ -219,14 +247,10 @@ class ConfigManager:
         source = config_file if config_override is None else config_override
         self.settings = Settings(source)
         _tell(self.settings)
-        self.config: dict[str, Any] = self._by_section()
+        self.config: dict[str, Any] = self.settings.by_section()
         if config_override is not None:
             self.config = _merged(self.config, config_override)
         self._seen = _text_of(self.config)
-
-    def _by_section(self) -> dict[str, Any]:
-        values = self.settings.to_dict()["values"]
-        return _nested({key: v["value"] for key, v in values.items()})
 
     def settings_in_force(self) -> Settings:
         """Return the settings, read again where a script has changed ``config``.
@@ -238,7 +262,7 @@ class ConfigManager:
         """
         text = _text_of(self.config)
         if text != self._seen:
-            self.settings = Settings(self.config)
+            self.settings = Settings(_said(self.config))
             _tell(self.settings)
             self._seen = text
         return self.settings

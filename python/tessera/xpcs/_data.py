@@ -16,6 +16,7 @@ from tessera._progress import ProgressLike, callback
 from tessera._tables import split_options, takes_options
 from tessera.xpcs._arguments import Floats, PathLike, indices, per_angle
 from tessera.xpcs._config import Settings, is_config, settings_of
+from tessera.xpcs._copies import Shared, packed, unpacked
 
 __all__ = ["Data", "estimate_sigma", "inspect", "load", "quantile_scaling"]
 
@@ -30,11 +31,13 @@ def _ranges(phi_ranges: Any) -> Any:
     return np.ascontiguousarray(np.asarray(phi_ranges, np.float64).reshape(-1, 2))
 
 
-class Data:
+class Data(Shared):
     """Correlations of one or more angles, in memory, in a file, or made on demand.
 
     Made by :func:`load`, :meth:`from_arrays`, :meth:`from_dict` and
-    :func:`tessera.xpcs.simulate`. Arrays are views of the library's memory.
+    :func:`tessera.xpcs.simulate`. Arrays are views of the library's memory. Copies share it;
+    pickles take the points along, but of a ``.txc2`` file its path, and of a simulation on demand
+    its settings.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class Data:
 
     def __init__(self, handle: _core.Handle, settings: Settings | None = None) -> None:
         self._handle = handle
+        self._recipe: dict[str, Any] = {}  # of data that are made on demand
         self.settings = settings
         info = _core.xpcs_data_info(handle)
         self.phi: Floats = np.asarray(info["phi"])
@@ -258,11 +262,20 @@ class Data:
             _core.xpcs_save(context, self._handle, path, overwrite, callback(progress))
         return Path(path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), packed(self), self.settings)
+
     def __repr__(self) -> str:
         return (
             f"Data({self.layout!r}, {self.n_angle} angles, {self.n_frame} frames, "
             f"{self.n_used} points, {self.dtype}, dt={self.dt:g} s, in {self.residency})"
         )
+
+
+def _restored(cls: type[Data], content: dict[str, Any], settings: Settings | None) -> Data:
+    data = cls(unpacked(content), settings)
+    data._recipe = content.get("simulation", {})
+    return data
 
 
 @takes_options("xpcs.data")

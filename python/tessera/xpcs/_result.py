@@ -14,6 +14,7 @@ from tessera._lib import Session
 from tessera._progress import ProgressLike, callback
 from tessera._tables import tables
 from tessera.xpcs._arguments import Floats, PathLike
+from tessera.xpcs._copies import Shared
 
 if TYPE_CHECKING:
     from tessera.xpcs._data import Data
@@ -29,8 +30,11 @@ def _choice(name: str, place: int) -> str:
     raise KeyError(name)
 
 
-class Result:
+class Result(Shared):
     """What a fit found; arrays are views of the library's memory.
+
+    Copies share it. A pickle has the data along, and is read by the same version of Tessera only:
+    :meth:`save` is for what shall last.
 
     Vectors have contrasts, offsets, then physical parameters; ``names`` says which is which.
 
@@ -434,6 +438,18 @@ class Result:
         lines += [f"  {line}" for line in self.warnings]
         return "\n".join(lines)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        content = _core.xpcs_result_pack(self._handle)
+        return _restored, (type(self), content, self.data, self.model_options)
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.physical.items())
         return f"Result({self.convergence_status}, {values}, chi2/dof={self.reduced_chi2:.4g})"
+
+
+def _restored(
+    cls: type[Result], content: bytes, data: Data, model_options: dict[str, Any]
+) -> Result:
+    with Session() as context:
+        handle = _core.xpcs_result_unpack(context, content)
+    return cls(handle, data, model_options)

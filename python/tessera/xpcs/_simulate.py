@@ -91,7 +91,9 @@ def simulate(
         handle = _core.xpcs_simulate(
             ctx, **request, in_memory=in_memory, progress=callback(progress)
         )
-    return Data(handle)
+    data = Data(handle)
+    data._recipe = {} if in_memory else request
+    return data
 
 
 @takes_options("xpcs.simulate", "xpcs.model")

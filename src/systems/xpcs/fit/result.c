@@ -58,7 +58,7 @@ static size_t place(const part *parts, unsigned char *base)
 }
 
 // The pointers of info.
-static void publish(tess_xpcs_result *r)
+void tess_xp_result_publish(tess_xpcs_result *r)
 {
     tess_xpcs_result_info *info = &r->info;
     info->names = r->names;
@@ -123,7 +123,7 @@ tess_status tess_xp_result_create(tess_context *ctx, const tess_xp_result_sizes 
                                       .n_trace = sizes->n_trace,
                                       .n_basin = sizes->n_basin,
                                       .n_bootstrap = sizes->n_bootstrap};
-    publish(r);
+    tess_xp_result_publish(r);
     *out = r;
     return TESS_OK;
 }

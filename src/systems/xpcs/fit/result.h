@@ -17,6 +17,9 @@ TESS_MUST_CHECK tess_status tess_xp_result_create(tess_context *ctx,
                                                   const tess_xp_result_sizes *sizes,
                                                   tess_xpcs_result **out);
 
+// Lets the pointers of info lead to the result's arrays, and its texts be empty.
+void tess_xp_result_publish(tess_xpcs_result *result);
+
 typedef enum tess_xp_result_text {
     TESS_XP_TEXT_MESSAGE = 0,
     TESS_XP_TEXT_WARNINGS = 1,
