@@ -27,7 +27,14 @@ WAYS: dict[str, Callable[[Any], Any]] = {
         for protocol in (2, 4, 5)
     },
 }
-SIMULATION: dict[str, Any] = {"n_angle": 3, "n_frame": 24, "dt": 0.1, "gap": 2e6, "sigma": 0.01, "seed": 3}
+SIMULATION: dict[str, Any] = {
+    "n_angle": 3,
+    "n_frame": 24,
+    "dt": 0.1,
+    "gap": 2e6,
+    "sigma": 0.01,
+    "seed": 3,
+}
 FIT: dict[str, Any] = {"mode": "static_anisotropic", "sigma": 0.01}
 
 

@@ -120,6 +120,92 @@ def test_mistakes_are_named(call: Any, error: type[Exception], text: str) -> Non
         call(matrices())
 
 
+def asymmetric(c2: Any) -> Any:
+    changed = c2.copy()
+    changed[1, 2, 5] += 0.1
+    return changed
+
+
+ARRAYS: list[tuple[str, dict[str, Any], str]] = [
+    ("asymmetric", {"c2": asymmetric}, r"c2: matrix not symmetric: 'c2\[1\]' \(phi 30\) .* 3, 6"),
+    ("sigma asymmetric", {"sigma": lambda c2: asymmetric(0 * c2 + 1)}, r"sigma: .* 'sigma\[1\]'"),
+    ("q of another unit", {"q": 54.0}, "q of matrix 0 .* 54 .*unit"),
+    ("q too small", {"q": [0.0054, 1e-9, 0.0054]}, "q of matrix 1 "),
+    ("gap below zero", {"gap": -2e6}, "gap: .* above 0, got -2"),
+    ("gap zero", {"gap": 0}, "gap: .* above 0, got 0"),
+    ("gap NaN", {"gap": np.nan}, "gap: .* got nan"),
+    ("parts of frames", {"bad_frames": [1.5]}, "bad_frames: expected whole numbers"),
+    ("ranges of three", {"phi_ranges": [(1, 2, 3)]}, "phi_ranges: .* shape"),
+    ("sigma negative", {"sigma": lambda c2: -np.ones_like(c2)}, "sigma: -1 at"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"), [case[1:] for case in ARRAYS], ids=[c[0] for c in ARRAYS]
+)
+def test_arrays_are_checked_as_files_are(change: dict[str, Any], text: str) -> None:
+    c2 = matrices()
+    given: dict[str, Any] = {"c2": c2, "phi": [0, 30, 60], "q": 0.0054, "dt": 0.1} | {
+        name: value(c2) if callable(value) else value for name, value in change.items()
+    }
+    with pytest.raises(ValueError, match=text):
+        xpcs.Data.from_arrays(given.pop("c2"), given.pop("phi"), given.pop("q"), **given)
+
+
+def test_one_half_is_enough_and_both_are_averaged() -> None:
+    c2 = matrices()
+    whole = xpcs.Data.from_arrays(c2, [0, 1, 2], 0.0054, dt=0.1)
+    for half in (np.triu(c2), np.tril(c2)):
+        other = xpcs.Data.from_arrays(half, [0, 1, 2], 0.0054, dt=0.1)
+        assert np.array_equal(other.c2, whole.c2)
+    near = c2.copy()
+    near[1, 3, 6] *= 1 + 2e-4
+    there = xpcs.Data.from_arrays(near, [0, 1, 2], 0.0054, dt=0.1, keep_t0=True).matrix(1)
+    assert there[3, 6] == 0.5 * (near[1, 3, 6] + near[1, 6, 3])
+    assert near[1, 3, 6] != near[1, 6, 3]  # the caller's array is left alone
+
+
+def test_notes_say_what_is_odd() -> None:
+    c2 = matrices()
+    c2[1, 3, :] = c2[1, :, 3] = np.nan
+    c2[2, 1:5, 7] = c2[2, 7, 1:5] = np.inf
+    data = xpcs.Data.from_arrays(c2, [0, 30, 30], 2.0, dt=0.1, keep_t0=True)
+    notes = "\n".join(data.notes)
+    n = c2.shape[1]
+    all_of = n * (n - 1) // 2
+    assert f"ignored: {n - 1} of {all_of} at phi 30, 4 of {all_of} at phi 30" in notes
+    assert "q 2 1/Å is outside 0.0001 to 1" in notes
+    assert "1 matrices have an angle and q that another has" in notes
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"t1": np.arange(10) * 0.1}, "t1: 10 times, but c2_exp has"),
+        ({"t1": np.arange(20.0) ** 2}, "t1: .* equal steps"),
+        ({"t2": np.arange(20) * 0.2}, "t2: expected the times of t1"),
+        ({"wavevector_q_list": [0.0054, 0.1]}, "wavevector_q_list: .* got 2"),
+        ({"wavevector_q_list": [54.0]}, "q of matrix 0 .* 54"),
+        ({"L": -5.0}, "gap: .* got -5"),
+    ],
+)
+def test_the_originals_dict_is_checked(change: dict[str, Any], text: str) -> None:
+    c2 = matrices()
+    assert c2.shape[1] == 20
+    data = {
+        "c2_exp": c2,
+        "phi_angles_list": [0, 1, 2],
+        "wavevector_q_list": [0.0054],
+        "t1": np.arange(20) * 0.1,
+        "t2": np.arange(20) * 0.1,
+    }
+    assert xpcs.Data.from_dict(data).dt == 0.1
+    with pytest.raises(ValueError, match=text):
+        xpcs.Data.from_dict(data | change)
+    with pytest.warns(UserWarning, match=r"dt is set to 0\.2 s"):
+        xpcs.Data.from_dict(data | {"dt": 0.2})
+
+
 def test_quantile_scaling_is_golden() -> None:
     for name in ("fit_laminar", "fit_static"):
         g = np.load(GOLDEN / f"{name}.npz")

@@ -356,10 +356,10 @@ static void old_and_odd_caches_are_refused(void **state)
     (void)state;
     tess_context *ctx = unit_context(1, 0);
     tess_xpcs_data *data = NULL;
-    assert_fails(tess_xpcs_data_open(ctx, odd_cache(ctx, 2, 2, NULL), NULL, &data), TESS_E_VERSION,
+    assert_fails(tess_xpcs_data_open(ctx, odd_cache(ctx, 2, 2, NULL), NULL, &data), TESS_E_FORMAT,
                  "delete and regenerate");
     assert_fails(tess_xpcs_data_open(ctx, odd_cache(ctx, 1, 2, "cache_metadata"), NULL, &data),
-                 TESS_E_VERSION, "delete and regenerate");
+                 TESS_E_FORMAT, "delete and regenerate");
     assert_fails(tess_xpcs_data_open(ctx, odd_cache(ctx, 1, 3, NULL), NULL, &data), TESS_E_FORMAT,
                  "2 matrices of 4 frames, but 2 q, 3 phi and 4 times");
     tess_format_writer_input input;

@@ -447,7 +447,9 @@ static void sigma_comes_from_a_data_set(void **state)
     static float shared[XF_FRAMES][XF_FRAMES];
     const int64_t stack[] = {XF_MATRICES, XF_FRAMES, XF_FRAMES};
     for (int i = 0; i < XF_MATRICES * XF_FRAMES * XF_FRAMES; i++) {
-        (&sigma[0][0][0])[i] = 0.01 + 0.001 * i;
+        const int row = i / XF_FRAMES % XF_FRAMES;
+        const int column = i % XF_FRAMES;
+        (&sigma[0][0][0])[i] = 0.01 + 0.001 * (row * column);
     }
     for (int i = 0; i < XF_FRAMES * XF_FRAMES; i++) {
         (&shared[0][0])[i] = 0.02F;
@@ -474,10 +476,14 @@ static void sigma_comes_from_a_data_set(void **state)
                  "expected (3, 6, 6) or (6, 6)");
     config.sigma_dataset = "errors/oblong";
     assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_SHAPE, "errors/oblong");
-    sigma[1][2][4] = -1;
+    sigma[1][2][4] = 0.3;
     path = xf_write(ctx, &f, "sigma.h5");
     config.sigma_dataset = "errors/all";
-    assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_NUMERIC, "sigma");
+    assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_NUMERIC,
+                 "matrix not symmetric: 'errors/all'");
+    sigma[1][2][4] = sigma[1][4][2] = -1;
+    path = xf_write(ctx, &f, "sigma.h5");
+    assert_fails(tess_xpcs_data_open(ctx, path, &config, &data), TESS_E_NUMERIC, "sigma: -1 at");
     tess_context_destroy(ctx);
 }
 

@@ -102,7 +102,12 @@ def per_angle(value: Any, n_angle: int, argument: str) -> Floats:
 
 def indices(values: Iterable[int] | None) -> Any:
     """Return whole numbers as the library takes them."""
-    return None if values is None else np.ascontiguousarray(list(values), np.int64)
+    if values is None:
+        return None
+    given = np.asarray(list(values))
+    if given.size > 0 and given.dtype.kind not in "iu":
+        raise _core.ArgumentError(f"bad_frames: expected whole numbers, got {given.tolist()}")
+    return np.ascontiguousarray(given, np.int64)
 
 
 def mode_of(params: ParamsLike) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera import _core
-from tessera._lib import Session
+from tessera._lib import Session, warn
 from tessera._progress import ProgressLike, callback
 from tessera._tables import split_options, takes_options
 from tessera.xpcs._arguments import Floats, PathLike, indices, per_angle
@@ -25,10 +25,53 @@ _DIRECT_NAMES = {"g2": "c2_exp", "phi": "phi_angles_list", "q": "wavevector_q_li
 _RESIDENCIES = ("memory", "file", "generated")
 
 
+def _check_positive(name: str, value: float | None, what: str) -> None:
+    """Refuse a number that stands for nothing; None says that it is not known."""
+    if value is not None and not (np.isfinite(value) and value > 0):
+        raise _core.ArgumentError(f"{name}: expected {what} above 0, got {value}")
+
+
 def _ranges(phi_ranges: Any) -> Any:
     if phi_ranges is None:
         return None
-    return np.ascontiguousarray(np.asarray(phi_ranges, np.float64).reshape(-1, 2))
+    pairs = np.asarray(phi_ranges, np.float64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise _core.ShapeError(
+            f"phi_ranges: expected a list of (minimum, maximum), got shape {pairs.shape}"
+        )
+    return np.ascontiguousarray(pairs)
+
+
+def _times(data: Mapping[str, Any], n_frame: int) -> Floats:
+    """Return the times of the original's dict, equal steps that are; empty if it has none."""
+    t = np.asarray(data.get("t1", ()), np.float64)
+    if t.ndim == 2:
+        t = t[:, 0] if t[0, 0] == t[0, -1] else t[0]
+    if t.size == 0:
+        return t
+    if t.shape != (n_frame,):
+        raise _core.ShapeError(f"t1: {t.size} times, but c2_exp has {n_frame} frames")
+    step = (t[-1] - t[0]) / (n_frame - 1)
+    if not np.allclose(np.diff(t), step, rtol=0, atol=1e-3 * abs(step)) or not step > 0:
+        raise _core.ArgumentError(
+            f"t1: expected times that rise in equal steps, got {t[0]:g}, {t[1]:g}, ... {t[-1]:g} s"
+        )
+    other = np.asarray(data.get("t2", t), np.float64)
+    if other.ndim == 1 and not np.array_equal(other, t):
+        raise _core.ArgumentError("t2: expected the times of t1")
+    return t
+
+
+def _one_q(q: Floats, n_angle: int) -> Floats | float:
+    """Return q of every matrix from the original's list, which may hold one for all."""
+    if len(q) == n_angle:
+        return q
+    if len(q) == 0 or (q != q[0]).any():
+        raise _core.ShapeError(
+            f"wavevector_q_list: expected one value or one for each of {n_angle} angles, got "
+            f"{len(q)}"
+        )
+    return float(q[0])
 
 
 class Data(Shared):
@@ -102,7 +145,8 @@ class Data(Shared):
         Parameters
         ----------
         c2 : array, shape (n_angle, n, n) or (n, n)
-            float32 or float64, symmetric; points that are not finite are left out.
+            float32 or float64. Checked as files are: both halves have to agree within 1e-3 and are
+            averaged, or one of them is zero; points that are not finite are left out.
         phi, q : array, shape (n_angle,)
             Degrees and 1/Å.
         dt : float
@@ -129,8 +173,8 @@ class Data(Shared):
             A copy of the triangles.
         """
         (own,) = split_options("from_arrays", options, "xpcs.data")
-        if not (np.isfinite(dt) and dt > 0):
-            raise _core.ArgumentError(f"dt: expected seconds between frames above 0, got {dt}")
+        _check_positive("dt", dt, "seconds between frames")
+        _check_positive("gap", gap, "the shear cell's gap in Å")
         matrices = np.asarray(c2)
         if matrices.dtype.kind in "iu":
             matrices = matrices.astype(np.float64)
@@ -176,10 +220,12 @@ class Data(Shared):
             raise _core.ArgumentError(f"data: {', '.join(sorted(missing))} is missing")
         settings = settings_of(config)
         model_options: dict[str, Any] = settings.model if settings is not None else {}
-        t = np.asarray(data.get("t1", ()), np.float64)
-        if t.ndim == 2:
-            t = t[:, 0] if t[0, 0] == t[0, -1] else t[0]
-        dt = float(data.get("dt") or model_options.get("dt") or (t[1] - t[0] if len(t) > 1 else 0))
+        c2 = np.asarray(data["c2_exp"])
+        t = _times(data, c2.shape[-1] if c2.ndim > 0 else 0)
+        step = float(t[1] - t[0]) if len(t) > 1 else 0.0
+        dt = float(data.get("dt") or model_options.get("dt") or step)
+        if step > 0 and abs(dt - step) > 0.01 * step:
+            warn(f"dt is set to {dt:g} s, but the steps of t1 are {step:g} s; dt is used")
         has_t0 = len(t) == 0 or abs(t[0]) < 0.5 * dt
         phi = np.atleast_1d(np.asarray(data["phi_angles_list"], np.float64))
         q = np.atleast_1d(np.asarray(data["wavevector_q_list"], np.float64))
@@ -188,9 +234,9 @@ class Data(Shared):
         if settings is not None:
             options["exclude_lags"] = settings.exclude_lags
         made = cls.from_arrays(
-            data["c2_exp"],
+            c2,
             phi,
-            q if len(q) == len(phi) else float(q[0]),
+            _one_q(q, len(phi)),
             dt=dt,
             gap=float(data.get("L") or model_options.get("gap") or 0) or None,
             sigma=None if sigma is None or np.ndim(sigma) == 0 else sigma,
@@ -347,6 +393,8 @@ def load(
         remembers it, and :func:`fit` uses it.
     """
     (own,) = split_options("load", options, "xpcs.data")
+    _check_positive("dt", dt, "seconds between frames")
+    _check_positive("gap", gap, "the shear cell's gap in Å")
     settings = settings_of(config)
     path: Any = source
     if is_config(source):

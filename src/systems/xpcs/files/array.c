@@ -3,10 +3,14 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/xpcs/files/select.h"
+#include "systems/xpcs/files/symmetric.h"
 #include "systems/xpcs/store/store.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { MIN_FRAMES = 3, MAX_FRAMES = 200000 }; // as of files
 
 // A view as (P,N,N), whatever its rank.
 typedef struct matrices {
@@ -48,10 +52,11 @@ static tess_status read_view(const tess_array *array, const char *name, matrices
                       .angle_stride = first == 1 ? array->stride[0] : 0,
                       .row_stride = array->stride[first],
                       .column_stride = array->stride[first + 1]};
-    if (out->n_angle < 1 || out->n_frame < 3) {
+    if (out->n_angle < 1 || out->n_frame < MIN_FRAMES || out->n_frame > MAX_FRAMES) {
         TESS_FAIL(TESS_E_SHAPE,
-                  "%s: %lld matrices of %lld frames; at least one of 3 frames is needed", name,
-                  (long long)out->n_angle, (long long)out->n_frame);
+                  "%s: %lld matrices of %lld frames; expected at least one, of %d to %d frames",
+                  name, (long long)out->n_angle, (long long)out->n_frame, (int)MIN_FRAMES,
+                  (int)MAX_FRAMES);
     }
     if (!array->data) {
         TESS_FAIL(TESS_E_ARGUMENT, "%s: data is NULL", name);
@@ -59,62 +64,97 @@ static tess_status read_view(const tess_array *array, const char *name, matrices
     return TESS_OK;
 }
 
-// Where frame 0 of the selection begins in matrix a.
-static const void *corner(const matrices *m, const tess_xp_selection *selection, int64_t a)
+// The caller's matrices as they are put: where they lie, or where they have to be completed as
+// those of files are, in a copy.
+typedef struct reading {
+    tess_context *ctx;
+    const matrices *from;
+    const char *name; // of the argument
+    tess_dtype dtype; // that is wanted: the matrices' own, or f64
+    void *copy;       // [n_frame][n_frame]; NULL: none was needed yet
+    size_t copy_bytes;
+} reading;
+
+static void end_reading(reading *r)
 {
-    const int64_t frame = selection->start_frame - 1 + selection->first;
-    return m->data +
-           (a * m->angle_stride + frame * (m->row_stride + m->column_stride)) * m->item_bytes;
+    if (r->copy) {
+        tess_heap_free(&r->ctx->heap, r->copy, r->copy_bytes, TESS_TAG_SCRATCH);
+    }
 }
 
-// The upper triangle of f32 standard deviations as f64, [n][n].
-static void widen(const matrices *m, const float *from, int64_t n, double *to)
+static tess_status take_copy(reading *r)
 {
+    const size_t n = (size_t)r->from->n_frame; // at most 200000
+    if (!r->copy) {
+        r->copy_bytes = n * n * (size_t)tess_dtype_bytes(r->dtype);
+        r->copy = tess_heap_alloc(&r->ctx->heap, r->copy_bytes, TESS_TAG_SCRATCH, "a matrix");
+    }
+    return r->copy ? TESS_OK : TESS_E_MEMORY;
+}
+
+static void copy_items(const reading *r, const tess_xp_view *view)
+{
+    const int64_t n = view->n;
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t j = i + 1; j < n; j++) {
-            to[i * n + j] = (double)from[i * m->row_stride + j * m->column_stride];
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t at = i * view->row_stride + j * view->column_stride;
+            if (r->dtype == TESS_F32) {
+                ((float *)r->copy)[i * n + j] = ((const float *)view->items)[at];
+            } else if (view->dtype == TESS_F64) {
+                ((double *)r->copy)[i * n + j] = ((const double *)view->items)[at];
+            } else {
+                ((double *)r->copy)[i * n + j] = (double)((const float *)view->items)[at];
+            }
         }
     }
 }
 
-static tess_status put_all(tess_xpcs_data *data, const matrices *c2, const matrices *sigma,
+// Matrix k of the selection, from frame 0 of the selection on, of the dtype that is wanted.
+static tess_status read_matrix(reading *r, const tess_xp_selection *selection, int64_t k,
+                               tess_xp_view *out)
+{
+    const matrices *m = r->from;
+    const int64_t angle = selection->index[k];
+    *out = (tess_xp_view){.items = m->data + angle * m->angle_stride * m->item_bytes,
+                          .dtype = (tess_dtype)m->dtype,
+                          .n = m->n_frame,
+                          .row_stride = m->row_stride,
+                          .column_stride = m->column_stride};
+    if (out->dtype != r->dtype || !tess_xp_upper_suffices(out)) {
+        char name[40];
+        snprintf(name, sizeof name, "%s[%lld]", r->name, (long long)angle);
+        TESS_TRY(take_copy(r));
+        copy_items(r, out);
+        TESS_TRY(tess_xp_complete(r->copy, r->dtype, out->n, r->name, name, selection->phi[k]));
+        *out = (tess_xp_view){r->copy, r->dtype, out->n, out->n, 1};
+    }
+    const int64_t frame = selection->start_frame - 1 + selection->first;
+    out->items = (const char *)out->items + frame * (out->row_stride + out->column_stride) *
+                                                (int64_t)tess_dtype_bytes(r->dtype);
+    return TESS_OK;
+}
+
+static tess_status put_all(tess_xpcs_data *data, reading *c2, reading *sigma,
                            const tess_xp_selection *selection, int64_t exclude_lags)
 {
-    const int64_t n = data->info.n_frame;
-    const bool is_widened = sigma && sigma->dtype == TESS_F32;
-    const size_t bytes = is_widened ? (size_t)n * (size_t)n * sizeof(double) : 0;
-    double *wide = NULL;
-    if (is_widened) {
-        wide = tess_heap_alloc(&data->ctx->heap, bytes, TESS_TAG_SCRATCH, "standard deviations");
-        if (!wide) {
-            return TESS_E_MEMORY;
-        }
-    }
-    tess_status status = TESS_OK;
-    for (int64_t k = 0; k < selection->n && status == TESS_OK; k++) {
-        const int64_t a = selection->index[k];
-        tess_xp_matrix matrix = {.c2 = corner(c2, selection, a),
-                                 .row_stride = c2->row_stride,
-                                 .column_stride = c2->column_stride,
+    for (int64_t k = 0; k < selection->n; k++) {
+        tess_xp_view view;
+        TESS_TRY(read_matrix(c2, selection, k, &view));
+        tess_xp_matrix matrix = {.c2 = view.items,
+                                 .row_stride = view.row_stride,
+                                 .column_stride = view.column_stride,
                                  .is_bad = selection->is_bad ? selection->is_bad + selection->first
                                                              : NULL,
                                  .exclude_lags = exclude_lags};
-        if (is_widened) {
-            widen(sigma, corner(sigma, selection, a), n, wide);
-            matrix.sigma = wide;
-            matrix.sigma_row_stride = n;
-            matrix.sigma_column_stride = 1;
-        } else if (sigma) {
-            matrix.sigma = corner(sigma, selection, a);
-            matrix.sigma_row_stride = sigma->row_stride;
-            matrix.sigma_column_stride = sigma->column_stride;
+        if (sigma) {
+            TESS_TRY(read_matrix(sigma, selection, k, &view));
+            matrix.sigma = view.items;
+            matrix.sigma_row_stride = view.row_stride;
+            matrix.sigma_column_stride = view.column_stride;
         }
-        status = tess_xp_data_put(data, k, &matrix);
+        TESS_TRY(tess_xp_data_put(data, k, &matrix));
     }
-    if (wide) {
-        tess_heap_free(&data->ctx->heap, wide, bytes, TESS_TAG_SCRATCH);
-    }
-    return status;
+    return TESS_OK;
 }
 
 static tess_status from_selection(tess_context *ctx, const matrices *c2, const matrices *sigma,
@@ -135,8 +175,13 @@ static tess_status from_selection(tess_context *ctx, const matrices *c2, const m
     if (length > 0) {
         tess_xp_data_note(data, "%.*s", (int)length - 1, selection->notes);
     }
-    TESS_TRY(put_all(data, c2, sigma, selection, config->exclude_lags));
-    return tess_xp_data_finish(data);
+    reading points = {.ctx = ctx, .from = c2, .name = "c2", .dtype = (tess_dtype)c2->dtype};
+    reading deviations = {.ctx = ctx, .from = sigma, .name = "sigma", .dtype = TESS_F64};
+    const tess_status status =
+        put_all(data, &points, sigma ? &deviations : NULL, selection, config->exclude_lags);
+    end_reading(&points);
+    end_reading(&deviations);
+    return status == TESS_OK ? tess_xp_data_finish(data) : status;
 }
 
 static tess_status check_angles(const double *phi, const double *q, int64_t n_angle)
@@ -179,7 +224,7 @@ tess_status tess_xpcs_data_from_array(tess_context *ctx, const tess_array *c2, c
     if (given) {
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
-    TESS_TRY(tess_params_check(tess_xpcs_data_params(), &config));
+    TESS_TRY(tess_xp_check_config(&config));
     matrices view;
     matrices sigma_view;
     TESS_TRY(read_view(c2, "c2", &view));

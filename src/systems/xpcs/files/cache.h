@@ -21,6 +21,8 @@ TESS_MUST_CHECK tess_status tess_xp_origin_of(tess_context *ctx, const char *pat
 // What a cache says of itself: the layout's state of an open one.
 typedef struct tess_xp_cache_meta {
     double config_q;
+    double actual_q; // mean of its matrices; NaN: it does not say
+    double n_phi;    // likewise
     int64_t start_frame;
     int64_t end_frame;
     bool has_origin; // the original writes none

@@ -10,7 +10,8 @@
 
 enum { MAX_JSON_BYTES = 1 << 20 };
 
-static const double SAME_Q = 1e-9; // relative; rounding of texts
+static const double SAME_Q = 1e-9;    // relative; rounding of texts
+static const double SAME_MEAN = 1e-6; // relative; rounding of f32
 
 // The text of the metadata, copied out.
 typedef struct json_text {
@@ -64,6 +65,8 @@ static tess_status read_meta(struct tess_xpcs_file *file, tess_xp_cache_meta *me
     }
     TESS_TRY(tess_json_parse(&file->memory, file->path, json.text, n, &root));
     *meta = (tess_xp_cache_meta){.config_q = number_of(root, "config_wavevector_q", (double)NAN),
+                                 .actual_q = number_of(root, "actual_wavevector_q", (double)NAN),
+                                 .n_phi = number_of(root, "phi_count", (double)NAN),
                                  .start_frame = frame_of(root, "start_frame"),
                                  .end_frame = frame_of(root, "end_frame")};
     const char *sha256 = text_of(root, "source_sha256");
@@ -136,6 +139,48 @@ static tess_status read_lists(struct tess_xpcs_file *file)
     return TESS_OK;
 }
 
+static tess_status contradicts(const struct tess_xpcs_file *file, const char *key, double said,
+                               const char *found)
+{
+    TESS_FAIL(TESS_E_FORMAT,
+              "%s: its metadata contradict its arrays: %s is %.10g, but %s; delete and regenerate "
+              "it from the HDF5 file",
+              file->path, key, said, found);
+}
+
+// What the metadata say of angles, frames and q against the arrays; what they leave out is not
+// checked.
+static tess_status check_meta(const struct tess_xpcs_file *file, const tess_xp_cache_meta *meta)
+{
+    const int64_t n_bin = file->info.n_bin;
+    const int64_t n_frame = file->bins[0].n_frame;
+    char found[96];
+    if (isfinite(meta->n_phi) && meta->n_phi != (double)n_bin) {
+        snprintf(found, sizeof found, "there are %" PRId64 " matrices", n_bin);
+        return contradicts(file, "phi_count", meta->n_phi, found);
+    }
+    if (meta->start_frame >= 1 && meta->end_frame >= 1 &&
+        meta->end_frame - meta->start_frame + 1 != n_frame) {
+        snprintf(found, sizeof found,
+                 "from start_frame %" PRId64 " on the matrices have %" PRId64 " frames",
+                 meta->start_frame, n_frame);
+        return contradicts(file, "end_frame", (double)meta->end_frame, found);
+    }
+    double low = file->bins[0].q;
+    double high = low;
+    for (int64_t k = 1; k < n_bin; k++) {
+        low = fmin(low, file->bins[k].q);
+        high = fmax(high, file->bins[k].q);
+    }
+    // Lists of the original may be rounded to f32.
+    if (isfinite(meta->actual_q) &&
+        !(meta->actual_q >= low * (1 - SAME_MEAN) && meta->actual_q <= high * (1 + SAME_MEAN))) {
+        snprintf(found, sizeof found, "q of the matrices is %.7g to %.7g", low, high);
+        return contradicts(file, "actual_wavevector_q", meta->actual_q, found);
+    }
+    return TESS_OK;
+}
+
 tess_status tess_xp_cache_describe(struct tess_xpcs_file *file)
 {
     tess_xp_cache_meta *meta = tess_blocks_alloc(&file->memory, 1, sizeof *meta, "metadata");
@@ -147,6 +192,7 @@ tess_status tess_xp_cache_describe(struct tess_xpcs_file *file)
     TESS_TRY(read_meta(file, meta));
     TESS_TRY(tess_xp_file_stack(file, "c2_exp", 0));
     TESS_TRY(read_lists(file));
+    TESS_TRY(check_meta(file, meta));
     // A cache holds one ring, however wide it was when it was made.
     file->q_tolerance = (double)INFINITY;
     return TESS_OK;

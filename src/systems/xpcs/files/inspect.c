@@ -136,10 +136,21 @@ tess_status tess_xp_file_open(tess_context *ctx, const char *path,
     return TESS_OK;
 }
 
+// A file that is too old is bad input; a version that the caller got wrong is not.
+tess_status tess_xp_file_refused(tess_status status)
+{
+    if (status != TESS_E_VERSION) {
+        return status;
+    }
+    char text[1024];
+    snprintf(text, sizeof text, "%s", tess_last_error());
+    TESS_FAIL(TESS_E_FORMAT, "%s", text);
+}
+
 tess_status tess_xpcs_file_inspect(tess_context *ctx, const char *path, tess_xpcs_file **out)
 {
     tess_error_clear();
-    return tess_xp_file_open(ctx, path, NULL, out);
+    return tess_xp_file_refused(tess_xp_file_open(ctx, path, NULL, out));
 }
 
 const tess_xpcs_file_info *tess_xpcs_file_get_info(const tess_xpcs_file *file)

@@ -113,7 +113,19 @@ static const char *filter_of(const tess_bundle_entry *entry)
 static bool is_inside(const char *name, const char *group)
 {
     const size_t n = strlen(group);
-    return strncmp(name, group, n) == 0 && name[n] != '\0' && !strchr(name + n, '/');
+    return strncmp(name, group, n) == 0 && name[n] != '\0';
+}
+
+// Matrices belong to bins by their order: one that is missing would move those behind it.
+static tess_status check_no_group(const struct tess_xpcs_file *file, const char *name,
+                                  const char *group)
+{
+    const char *slash = strchr(name + strlen(group), '/');
+    if (slash) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: '/%.*s' is a group; expected a matrix of real numbers",
+                  file->path, (int)(slash - name), name);
+    }
+    return TESS_OK;
 }
 
 void tess_xp_widen(double *wide, const unsigned char *items, uint64_t n_item)
@@ -151,15 +163,8 @@ static tess_status read_entry(struct tess_xpcs_file *file, tess_source *source, 
 tess_status tess_xp_file_complete(const struct tess_xpcs_file *file, int64_t bin, void *matrix)
 {
     const tess_xpcs_bin *b = &file->bins[bin];
-    tess_xp_asymmetry worst;
-    if (!tess_xp_symmetrise(matrix, (tess_dtype)file->info.dtype, b->n_frame, &worst)) {
-        TESS_FAIL(TESS_E_NUMERIC,
-                  "%s: matrix not symmetric: '%s' (phi %g) has %.7g at frames %" PRId64 ", %" PRId64
-                  " and %.7g at their mirror image",
-                  file->path, b->dataset, b->phi, worst.upper, worst.row + 1, worst.column + 1,
-                  worst.lower);
-    }
-    return TESS_OK;
+    return tess_xp_complete(matrix, (tess_dtype)file->info.dtype, b->n_frame, file->path,
+                            b->dataset, b->phi);
 }
 
 static tess_status read_bin(struct tess_xpcs_file *file, int64_t bin, void *matrix)
@@ -206,6 +211,7 @@ tess_status tess_xp_file_matrices(struct tess_xpcs_file *file, const char *group
         if (!is_inside(entry->name, group)) {
             continue;
         }
+        TESS_TRY(check_no_group(file, entry->name, group));
         const size_t bytes = strlen(entry->name) + 2;
         char *name = tess_blocks_alloc(&file->memory, (int64_t)bytes, 1, "a name");
         if (!name) {

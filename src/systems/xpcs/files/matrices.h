@@ -51,6 +51,9 @@ TESS_MUST_CHECK tess_status tess_xp_file_open(tess_context *ctx, const char *pat
                                               const tess_xpcs_data_config *config,
                                               struct tess_xpcs_file **out);
 
+// TESS_E_FORMAT for a file that opening refused with TESS_E_VERSION, with its message.
+TESS_MUST_CHECK tess_status tess_xp_file_refused(tess_status status);
+
 // What layouts share (matrices.c).
 
 // Numbers of a data set with one axis longer than 1; they live with the file. TESS_E_FORMAT naming

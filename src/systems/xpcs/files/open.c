@@ -30,24 +30,6 @@ typedef struct opening {
     tess_text notes;
 } opening;
 
-static tess_status check_config(const tess_xpcs_data_config *config)
-{
-    TESS_TRY(tess_params_check(tess_xpcs_data_params(), config));
-    if (!(config->dt_s >= 0) || !isfinite(config->dt_s)) {
-        TESS_FAIL(TESS_E_CONFIG, "dt: got %g; expected seconds between frames, above 0",
-                  config->dt_s);
-    }
-    if (!(config->gap_angstrom >= 0) || !isfinite(config->gap_angstrom)) {
-        TESS_FAIL(TESS_E_CONFIG, "gap: got %g; expected the shear cell's gap in Å, above 0",
-                  config->gap_angstrom);
-    }
-    if ((config->n_phi_range > 0 && !config->phi_ranges) ||
-        (config->n_bad_frame > 0 && !config->bad_frames) || (config->n_phi > 0 && !config->phi)) {
-        TESS_FAIL(TESS_E_ARGUMENT, "config: a list is NULL although it has items");
-    }
-    return TESS_OK;
-}
-
 static tess_status check_sizes(const struct tess_xpcs_file *file)
 {
     const tess_xpcs_bin *first = &file->bins[0];
@@ -345,7 +327,7 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
     if (given) {
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
-    TESS_TRY(check_config(&config));
+    TESS_TRY(tess_xp_check_config(&config));
     bool is_flat;
     TESS_TRY(tess_xp_txc2_probe(path, &is_flat));
     if (is_flat) {
@@ -364,7 +346,7 @@ tess_status tess_xpcs_data_open(tess_context *ctx, const char *path,
     clean_up(&o);
     if (status != TESS_OK) {
         tess_xpcs_data_destroy(o.data);
-        return status;
+        return tess_xp_file_refused(status);
     }
     *out = o.data;
     return TESS_OK;

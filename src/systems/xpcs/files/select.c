@@ -14,6 +14,27 @@ static const double FULL_TURN = 360;
 static const double TWO_PI = 6.283185307179586;
 static const double Q_EXACT = 1e-10;    // bins of a grid differ by rounding only
 static const double Q_UNCHANGED = 1e-6; // relative deviations below are not worth a note
+// In 1/Å. Wider is another unit or a number of something else; what X-rays correlate is narrower.
+static const double Q_LEAST = 1e-6, Q_MOST = 10;
+static const double Q_USUAL_LEAST = 1e-4, Q_USUAL_MOST = 1;
+
+tess_status tess_xp_check_config(const tess_xpcs_data_config *config)
+{
+    TESS_TRY(tess_params_check(tess_xpcs_data_params(), config));
+    if (!(config->dt_s >= 0) || !isfinite(config->dt_s)) {
+        TESS_FAIL(TESS_E_CONFIG, "dt: got %g; expected seconds between frames, above 0",
+                  config->dt_s);
+    }
+    if (!(config->gap_angstrom >= 0) || !isfinite(config->gap_angstrom)) {
+        TESS_FAIL(TESS_E_CONFIG, "gap: got %g; expected the shear cell's gap in Å, above 0",
+                  config->gap_angstrom);
+    }
+    if ((config->n_phi_range > 0 && !config->phi_ranges) ||
+        (config->n_bad_frame > 0 && !config->bad_frames) || (config->n_phi > 0 && !config->phi)) {
+        TESS_FAIL(TESS_E_ARGUMENT, "config: a list is NULL although it has items");
+    }
+    return TESS_OK;
+}
 
 double tess_xp_normal_phi(double phi)
 {
@@ -222,6 +243,51 @@ static tess_status select_q(choice *c)
     return TESS_OK;
 }
 
+// Whatever was selected, and from where.
+static tess_status check_q(const choice *c)
+{
+    for (int64_t k = 0; k < c->out->n; k++) {
+        const double q = c->q[k];
+        if (!(q >= Q_LEAST && q <= Q_MOST)) {
+            TESS_FAIL(TESS_E_NUMERIC,
+                      "%s: q of matrix %" PRId64 " (counted from 0) is %g 1/Å; expected %g to %g: "
+                      "is it in another unit? (1 1/nm is 0.1 1/Å)",
+                      c->all->name, c->index[k], q, Q_LEAST, Q_MOST);
+        }
+    }
+    for (int64_t k = 0; k < c->out->n; k++) {
+        const double q = c->q[k];
+        if (!(q >= Q_USUAL_LEAST && q <= Q_USUAL_MOST)) {
+            tess_text_printf(&c->out->text,
+                             "q %g 1/Å is outside %g to %g; check its unit (1 1/nm is 0.1 1/Å)\n",
+                             q, Q_USUAL_LEAST, Q_USUAL_MOST);
+            break;
+        }
+    }
+    return TESS_OK;
+}
+
+// The same angle twice at one q: repeated measurements, or a mistake in a list.
+static void note_twins(const choice *c)
+{
+    int64_t n_twin = 0;
+    double phi = 0;
+    for (int64_t k = 1; k < c->out->n; k++) {
+        bool is_twin = false;
+        for (int64_t j = 0; j < k && !is_twin; j++) {
+            is_twin = c->phi[j] == c->phi[k] && c->q[j] == c->q[k];
+        }
+        phi = is_twin && n_twin == 0 ? c->phi[k] : phi;
+        n_twin += is_twin;
+    }
+    if (n_twin > 0) {
+        tess_text_printf(&c->out->text,
+                         "%" PRId64 " matrices have an angle and q that another has (the first "
+                         "%g degrees); each gets its own contrast and offset\n",
+                         n_twin, phi);
+    }
+}
+
 static void normalise(const choice *c)
 {
     tess_xp_selection *out = c->out;
@@ -377,6 +443,10 @@ tess_status tess_xp_select(tess_context *ctx, const tess_xpcs_data_config *confi
     if (status == TESS_OK) {
         normalise(&c);
         status = select_phi(&c);
+    }
+    if (status == TESS_OK) {
+        note_twins(&c);
+        status = check_q(&c);
     }
     if (status == TESS_OK) {
         status = select_frames(&c);

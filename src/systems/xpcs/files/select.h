@@ -36,6 +36,9 @@ typedef struct tess_xp_selection {
     tess_text text;        // of the notes
 } tess_xp_selection;
 
+// dt, gap and lists of a config, for files and arrays.
+TESS_MUST_CHECK tess_status tess_xp_check_config(const tess_xpcs_data_config *config);
+
 // The config's q, ranges, frames and bad frames. Nothing left, frames that are not there and too
 // few angles or frames are errors that say what there is.
 TESS_MUST_CHECK tess_status tess_xp_select(tess_context *ctx, const tess_xpcs_data_config *config,

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/source.h"
+#include "systems/xpcs/files/symmetric.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static tess_status check(const tess_xp_sigma *sigma, const char *dataset)
 tess_status tess_xp_sigma_open(struct tess_xpcs_file *file, const char *dataset, tess_xp_sigma *out)
 {
     tess_source_config config;
-    *out = (tess_xp_sigma){.file = file, .n_frame = file->bins[0].n_frame};
+    *out = (tess_xp_sigma){.file = file, .dataset = dataset, .n_frame = file->bins[0].n_frame};
     tess_source_config_init(&config, sizeof config);
     config.dataset = dataset;
     TESS_TRY(tess_source_open(file->ctx, file->path, &config, &out->source));
@@ -67,7 +68,8 @@ tess_status tess_xp_sigma_read(tess_xp_sigma *sigma, int64_t bin)
         tess_xp_widen(sigma->items, items, n_item);
     }
     sigma->is_read = true;
-    return TESS_OK;
+    return tess_xp_complete(sigma->items, TESS_F64, sigma->n_frame, sigma->file->path,
+                            sigma->dataset, sigma->is_shared ? 0 : sigma->file->bins[bin].phi);
 }
 
 void tess_xp_sigma_close(tess_xp_sigma *sigma)

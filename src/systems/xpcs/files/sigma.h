@@ -7,6 +7,7 @@
 typedef struct tess_xp_sigma {
     struct tess_xpcs_file *file;
     tess_source *source; // NULL: there are none
+    const char *dataset; // the caller's
     int64_t n_frame;
     double *items; // [n_frame][n_frame] of the bin that was read last
     uint64_t bytes;

@@ -1,5 +1,8 @@
 #include "systems/xpcs/files/symmetric.h"
 
+#include "base/status.h"
+
+#include <inttypes.h>
 #include <math.h>
 
 enum { BLOCK = 64 }; // two blocks of f64 fit the first-level cache
@@ -98,4 +101,48 @@ bool tess_xp_symmetrise(void *matrix, tess_dtype dtype, int64_t n, tess_xp_asymm
         }
     }
     return worst->relative <= MAX_DIFFERENCE;
+}
+
+static double item(const tess_xp_view *v, int64_t i, int64_t j)
+{
+    const int64_t at = i * v->row_stride + j * v->column_stride;
+    return v->dtype == TESS_F32 ? (double)((const float *)v->items)[at]
+                                : ((const double *)v->items)[at];
+}
+
+bool tess_xp_upper_suffices(const tess_xp_view *view)
+{
+    bool is_image = true;
+    bool is_empty = true;
+    bool has_upper = false;
+    for (int64_t i = 0; i < view->n && (is_image || is_empty); i += BLOCK) {
+        for (int64_t j = i; j < view->n; j += BLOCK) {
+            const int64_t last_row = i + BLOCK < view->n ? i + BLOCK : view->n;
+            const int64_t last_column = j + BLOCK < view->n ? j + BLOCK : view->n;
+            for (int64_t row = i; row < last_row; row++) {
+                for (int64_t column = j > row ? j : row + 1; column < last_column; column++) {
+                    const double above = item(view, row, column);
+                    const double below = item(view, column, row);
+                    is_image &= above == below || (isnan(above) && isnan(below));
+                    is_empty &= !is_set(below);
+                    has_upper |= is_set(above);
+                }
+            }
+        }
+    }
+    return is_image || (is_empty && has_upper);
+}
+
+tess_status tess_xp_complete(void *matrix, tess_dtype dtype, int64_t n, const char *where,
+                             const char *name, double phi)
+{
+    tess_xp_asymmetry worst;
+    if (!tess_xp_symmetrise(matrix, dtype, n, &worst)) {
+        TESS_FAIL(TESS_E_NUMERIC,
+                  "%s: matrix not symmetric: '%s' (phi %g) has %.7g at frames %" PRId64 ", %" PRId64
+                  " and %.7g at their mirror image; keep one half and set the other to 0, or "
+                  "average them",
+                  where, name, phi, worst.upper, worst.row + 1, worst.column + 1, worst.lower);
+    }
+    return TESS_OK;
 }

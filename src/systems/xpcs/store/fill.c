@@ -10,6 +10,7 @@
 
 enum {
     BLOCK_ROWS = 32,
+    MISSING_CHARS = 400,
     HEAD = TESS_STAGE_XPCS_HEAD,
     LEAF = TESS_STAGE_XPCS_LEAF,
     RUN = TESS_STAGE_XPCS_RUN
@@ -363,31 +364,60 @@ static tess_status judge_angles(tess_xpcs_data *data)
     return n_kept < n ? drop_angles(data, n_kept) : TESS_OK;
 }
 
-// Things a user should know of the angles that are kept; before the dropped ones are forgotten.
-static void note_oddities(tess_xpcs_data *data)
+// How many values of which angles are ignored: a few pixels, or a detector that failed at one.
+static void note_missing(tess_xpcs_data *data)
 {
+    char list[MISSING_CHARS] = "";
+    size_t used = 0;
     int64_t n_missing = 0;
-    int64_t n_negative = 0;
-    int64_t n_angle_negative = 0;
-    int64_t n_far_off = 0;
-    double far_off = 0;
+    int64_t n_hit = 0;
+    int64_t n_told = 0;
     int64_t kept = 0;
     for (int64_t a = 0; a < data->n_made; a++) {
         const tess_xp_found *found = &data->found[a];
         if (found->is_dropped) {
             continue;
         }
-        n_missing += found->n_wanted - data->info.n_finite[kept++];
+        const int64_t n = found->n_wanted - data->info.n_finite[kept];
+        if (n > 0 && used + 80 < sizeof list) {
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld of %lld at phi %g",
+                                     used ? ", " : "", (long long)n, (long long)found->n_wanted,
+                                     data->info.phi[kept]);
+            n_told++;
+        }
+        n_missing += n;
+        n_hit += n > 0;
+        kept++;
+    }
+    if (n_hit > n_told) {
+        snprintf(list + used, sizeof list - used, ", and in %lld angles more",
+                 (long long)(n_hit - n_told));
+    }
+    if (n_missing > 0) {
+        tess_xp_data_note(data, "%lld values are NaN or infinite and are ignored: %s",
+                          (long long)n_missing, list);
+    }
+}
+
+// Things a user should know of the angles that are kept; before the dropped ones are forgotten.
+static void note_oddities(tess_xpcs_data *data)
+{
+    int64_t n_negative = 0;
+    int64_t n_angle_negative = 0;
+    int64_t n_far_off = 0;
+    double far_off = 0;
+    for (int64_t a = 0; a < data->n_made; a++) {
+        const tess_xp_found *found = &data->found[a];
+        if (found->is_dropped) {
+            continue;
+        }
         n_negative += found->n_negative;
         n_angle_negative += found->n_negative > 0;
         if (!isnan(found->near_mean) && !(found->near_mean >= 0.5 && found->near_mean <= 2)) {
             far_off = n_far_off++ == 0 ? found->near_mean : far_off;
         }
     }
-    if (n_missing > 0) {
-        tess_xp_data_note(data, "%lld values are NaN or infinite and are ignored",
-                          (long long)n_missing);
-    }
+    note_missing(data);
     if (n_negative > 0) {
         tess_xp_data_note(data, "%lld values in %lld angles are negative; c2 should be near 1",
                           (long long)n_negative, (long long)n_angle_negative);

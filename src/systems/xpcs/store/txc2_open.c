@@ -32,7 +32,9 @@ static tess_status check_start(const opening *o)
         return damaged(o, "its numbers are not little-endian");
     }
     if (h->version != TESS_XP_TXC2_VERSION || h->header_bytes != TESS_XP_TXC2_ALIGN) {
-        TESS_FAIL(TESS_E_VERSION, "%s: version %u of .txc2, this build reads version %d",
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: version %u of .txc2, this build reads version %d; convert the original "
+                  "again",
                   o->file->path, h->version, TESS_XP_TXC2_VERSION);
     }
     if (!tess_hash_supported((tess_hash_kind)h->hash_kind)) {
