@@ -30,6 +30,7 @@ typedef struct cli_xpcs_values {
     int minimal;
     const char *method;
     const char *data_file;
+    const char *output_dir;
     const char *max_iterations;
     const char *tolerance;
     const char *starts[CLI_XPCS_STARTS];

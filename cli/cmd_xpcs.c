@@ -46,6 +46,31 @@ static int parse_number(const cli *c, const char *option, const char *text, size
     return 0;
 }
 
+static const char *const start_options[CLI_XPCS_STARTS] = {
+    "initial-d0",           "initial-alpha", "initial-d-offset",
+    "initial-gamma-dot-t0", "initial-beta",  "initial-gamma-dot-offset",
+    "initial-phi0"};
+
+static int no_parameter(const cli *c, const xpcs_job *j, const tess_xpcs_param_info *params,
+                        int64_t n, const char *name, size_t length)
+{
+    const char *names[TESS_XPCS_MAX_PARAM];
+    char wanted[64];
+    char all[256] = "";
+
+    snprintf(wanted, sizeof wanted, "%.*s", (int)length, name);
+    for (int64_t k = 0; k < n; k++) {
+        const size_t used = strlen(all);
+        names[k] = params[k].name;
+        snprintf(all + used, sizeof all - used, "%s%s", k ? ", " : "", names[k]);
+    }
+    const char *nearest = suggest_nearest(wanted, names, n);
+    return cli_usage_error(c, "--fix: '%s' is no parameter of mode %s;%s%s%s there are %s", wanted,
+                           tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode),
+                           nearest ? " did you mean '" : "", nearest ? nearest : "",
+                           nearest ? "'?" : "", all);
+}
+
 // "beta=0,phi0": a parameter without a value stays at its start.
 static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *params, int64_t n)
 {
@@ -54,8 +79,11 @@ static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *par
         const size_t n_name = strcspn(at, "=,");
         const int64_t k = find_param(params, n, at, n_name);
         if (k < 0) {
-            return cli_usage_error(c, "--fix: '%.*s' is no parameter of mode %s", (int)n_name, at,
-                                   tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
+            return no_parameter(c, j, params, n, at, n_name);
+        }
+        if (n_name < length && k < CLI_XPCS_STARTS && c->values.xpcs.starts[k]) {
+            return cli_usage_error(c, "--fix %.*s and --%s exclude each other: give one value",
+                                   (int)length, at, start_options[k]);
         }
         if (n_name < length) {
             CLI_TRY(parse_number(c, "fix", at + n_name + 1, length - n_name - 1, &j->start[k]));
@@ -68,10 +96,6 @@ static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *par
 
 static int take_starts(const cli *c, xpcs_job *j)
 {
-    static const char *const options[CLI_XPCS_STARTS] = {
-        "initial-d0",           "initial-alpha", "initial-d-offset",
-        "initial-gamma-dot-t0", "initial-beta",  "initial-gamma-dot-offset",
-        "initial-phi0"};
     tess_xpcs_fit_config *config = &j->fit_config;
     int64_t n = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
@@ -83,11 +107,11 @@ static int take_starts(const cli *c, xpcs_job *j)
     for (int64_t k = 0; k < CLI_XPCS_STARTS; k++) {
         const char *text = c->values.xpcs.starts[k];
         if (text && k >= n) {
-            return cli_usage_error(c, "--%s: mode %s has no such parameter", options[k],
+            return cli_usage_error(c, "--%s: mode %s has no such parameter", start_options[k],
                                    tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
         }
         if (text) {
-            CLI_TRY(parse_number(c, options[k], text, strlen(text), &j->start[k]));
+            CLI_TRY(parse_number(c, start_options[k], text, strlen(text), &j->start[k]));
         }
     }
     if (c->values.xpcs.starts[0] && !(j->start[0] > 0)) {
@@ -287,6 +311,12 @@ static int run_fit(cli *c, xpcs_job *j)
     const char *folder = c->values.output;
     const char *path = c->n_operand > 0 ? c->operands[0] : c->values.xpcs.data_file;
     CLI_TRY(check_absent(c, folder));
+    if (!path && j->config) {
+        return console_fail(78,
+                            "%s: experimental_data.file_path is missing, and no file of data is "
+                            "named on the command line",
+                            j->config);
+    }
     if (!path) {
         return cli_usage_error(c, "no data: name a file, or experimental_data.file_path in the "
                                   "configuration");

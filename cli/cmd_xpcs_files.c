@@ -22,7 +22,9 @@ static int print_data(cli *c, const xpcs_job *j, const char *schema)
     tess_json *json = NULL;
 
     if (!c->values.json) {
-        xpcs_print_data(tess_xpcs_data_get_info(j->data));
+        if (!c->values.quiet) {
+            xpcs_print_data(tess_xpcs_data_get_info(j->data));
+        }
         return 0;
     }
     CLI_CALL(tess_json_create(c->ctx, 2, &json));

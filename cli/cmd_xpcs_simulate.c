@@ -61,6 +61,9 @@ static int print_simulated(cli *c, const xpcs_job *j)
     const tess_xpcs_simulation *s = &j->simulation;
     tess_json *json = NULL;
 
+    if (!c->values.json && c->values.quiet) {
+        return 0;
+    }
     if (!c->values.json) {
         printf("%s: %s, %lld angles of %lld frames, dt %g s, q %g 1/Å, noise %g, seed %lld\n",
                c->values.output, tess_xpcs_mode_name((tess_xpcs_mode)s->model.mode),

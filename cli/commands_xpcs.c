@@ -24,7 +24,7 @@ static const opt_def data_options[] = {DATA_OPTIONS};
 static const opt_def fit_options[] = {
     PATH("data-file", 0, xpcs.data_file, PATH_READ, NULL,
          "the data, instead of the operand or the configuration's file_path"),
-    PATH("output-dir", 0, output, PATH_INTO, NULL, "same as --output"),
+    PATH("output-dir", 0, xpcs.output_dir, PATH_INTO, NULL, "same as --output"),
     FLAG("static-mode", xpcs.static_mode, "same as --mode static_anisotropic"),
     FLAG("laminar-flow", xpcs.laminar_flow, "same as --mode laminar_flow"),
     CHOICE("method", xpcs.method, "nlsq|cmc|both", "nlsq fits; sampling is not in this version"),

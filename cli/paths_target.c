@@ -68,7 +68,11 @@ static int check_folder(const paths_item *item)
         at += *at == '/';
         longest = strcspn(at, "/") > longest ? strcspn(at, "/") : longest;
     }
-    if (p->inode == 0 || strlen(item->path) > MAX_OUTPUT || longest > NAME_MAX) {
+    if (strlen(item->path) > MAX_OUTPUT) {
+        return console_fail(73, "%s %.80s...: a path of %zu bytes; at most %d are possible",
+                            item->label, item->path, strlen(item->path), (int)MAX_OUTPUT);
+    }
+    if (p->inode == 0 || longest > NAME_MAX) {
         return console_fail(73, "%s %.80s: no folder can be made there", item->label, item->path);
     }
     if (stat(p->real, &there) != 0) {

@@ -36,10 +36,24 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
+// Whether the word is what stands between two dashes of a longer one.
+static int is_part(const char *word, const char *candidate)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = candidate; *at; at += strcspn(at, "-")) {
+        at += *at == '-';
+        if (length >= 3 && strcspn(at, "-") == length && strncmp(at, word, length) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 const char *suggest_nearest(const char *word, const char *const *candidates, int64_t n_candidate)
 {
     const size_t length = strlen(word);
-    size_t best = length / 3 + 2;
+    size_t best = length / 3 + 1 < 2 ? 2 : length / 3 + 1;
     const char *nearest = NULL;
 
     for (int64_t i = 0; i < n_candidate && length <= LONGEST_WORD; i++) {
@@ -51,7 +65,11 @@ const char *suggest_nearest(const char *word, const char *const *candidates, int
         }
         // A word cut short is a likely slip too, however much is missing.
         const int is_start = length >= 2 && strncmp(word, candidates[i], length) == 0;
-        const size_t distance = is_start ? 1 : edit_distance(word, candidates[i]);
+        size_t distance = is_start ? 1 : edit_distance(word, candidates[i]);
+        // Half of what was meant: "offset" for "initial-d-offset".
+        if (distance > 2 && is_part(word, candidates[i])) {
+            distance = 2;
+        }
         if (distance < best) {
             best = distance;
             nearest = candidates[i];

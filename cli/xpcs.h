@@ -26,7 +26,7 @@ typedef struct xpcs_lists {
 typedef struct xpcs_job {
     tess_context *reader;         // owned; the configuration's, before there are threads
     tess_xpcs_settings *settings; // owned
-    int has_config;
+    const char *config;           // --config; NULL: none
     tess_xpcs_model model;
     tess_xpcs_data_config data_config;
     tess_xpcs_fit_config fit_config;

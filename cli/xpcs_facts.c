@@ -135,7 +135,9 @@ int xpcs_print_fit(cli *c, const xpcs_job *j, const char *folder)
     char *text = NULL;
 
     if (!c->values.json) {
-        print_lines(j, folder);
+        if (!c->values.quiet) {
+            print_lines(j, folder);
+        }
         return 0;
     }
     CLI_CALL(tess_xpcs_result_json(c->ctx, j->result, &text));

@@ -10,14 +10,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A flag of a table, given on the command line or not.
-static int has_flag(const cli *c, const char *name)
+// What the command line says of an entry of a table; NULL: nothing.
+static const char *flag_of(const cli *c, const char *name)
 {
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
         for (int64_t k = 0; k < c->system[i].table->n_param; k++) {
             if (strcmp(c->system[i].table->params[k].name, name) == 0) {
-                return c->system[i].flag_text[k] != NULL;
+                return c->system[i].flag_text[k];
             }
+        }
+    }
+    return NULL;
+}
+
+static int has_flag(const cli *c, const char *name)
+{
+    return flag_of(c, name) != NULL;
+}
+
+// Two ways to say one thing, of which one would be dropped without a word.
+static int check_conflicts(const cli *c)
+{
+    const cli_values *v = &c->values;
+    const cli_xpcs_values *x = &v->xpcs;
+    const char *mode = flag_of(c, "sigma_mode");
+    const int is_fit = strcmp(c->command->name, "xpcs fit") == 0;
+    const struct {
+        int is_both;
+        const char *one;
+        const char *other;
+        const char *one_value; // NULL: not worth a word
+        const char *other_value;
+    } pairs[] = {
+        {is_fit && v->output && x->output_dir, "--output", "--output-dir", v->output,
+         x->output_dir},
+        {is_fit && c->n_operand > 0 && x->data_file, "the operand", "--data-file",
+         c->n_operand > 0 ? c->operands[0] : NULL, x->data_file},
+        {x->save_surfaces && x->no_surfaces, "--save-surfaces", "--no-surfaces", NULL, NULL},
+        {x->force_cpu && v->device && strcmp(v->device, "cpu") != 0, "--force-cpu", "--device",
+         NULL, NULL},
+        {x->cache && x->no_cache, "--cache", "--no-cache", NULL, NULL},
+        {x->max_iterations && has_flag(c, "max_nfev"), "--max-iterations", "--max-nfev", NULL,
+         NULL},
+        {is_fit && mode && has_flag(c, "sigma") && strcmp(mode, "constant") != 0, "--sigma",
+         "--sigma-mode", NULL, NULL},
+        {mode && x->sigma_dataset && strcmp(mode, "dataset") != 0, "--sigma-dataset",
+         "--sigma-mode", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (pairs[i].is_both) {
+            const char *one = pairs[i].one_value;
+            const char *other = pairs[i].other_value;
+            return cli_usage_error(c, "%s%s%s and %s%s%s exclude each other: give one of them",
+                                   pairs[i].one, one ? " " : "", one ? one : "", pairs[i].other,
+                                   other ? " " : "", other ? other : "");
         }
     }
     return 0;
@@ -106,6 +152,8 @@ static int take_paths(cli *c, const tess_xpcs_settings_info *info)
     cli_values *v = &c->values;
 
     if (strcmp(c->command->name, "xpcs fit") == 0) {
+        v->output = v->output ? v->output : v->xpcs.output_dir;
+        v->xpcs.output_dir = NULL; // one place, named once
         const char *configured = info->output_folder[0] ? info->output_folder : "homodyne_results";
         v->output = v->output ? v->output : configured;
         v->checkpoint = v->checkpoint ? v->checkpoint : info->fit.checkpoint_dir;
@@ -138,11 +186,12 @@ static int fill_structs(cli *c, xpcs_job *j, int has_config)
 int xpcs_open_session(cli *c, xpcs_job *j)
 {
     const int has_config = c->values.config != NULL;
-    j->has_config = has_config;
+    j->config = c->values.config;
     char threads[32];
     char limit[32];
 
     CLI_TRY(xpcs_parse_lists(c, &j->lists));
+    CLI_TRY(check_conflicts(c));
     CLI_TRY(load_settings(c, j));
     const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
     take_machine(c, info, threads, limit);
@@ -204,7 +253,7 @@ int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
     take_data_options(c, j);
     CLI_TRY(job_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
     const tess_xpcs_data_info *info = tess_xpcs_data_get_info(j->data);
-    CLI_TRY(check_q(c, info, j->has_config));
+    CLI_TRY(check_q(c, info, j->config != NULL));
     console_notes(info->notes);
     if (j->model.dt_s == 0) {
         j->model.dt_s = info->dt_s;

@@ -314,3 +314,81 @@ output: {directory: ./results}
     assert result.returncode == 0, result.stderr
     found, _ = parameters(tmp_path / "results")
     assert found["analysis_mode"] == "laminar_flow"
+
+
+BOTH = [
+    (["-o", "a", "--output-dir", "b"], "--output a and --output-dir b exclude"),
+    (["x.txc2", "--data-file", "y.txc2"], "the operand x.txc2 and --data-file y.txc2 exclude"),
+    (["--save-surfaces", "--no-surfaces"], "--save-surfaces and --no-surfaces exclude"),
+    (["--force-cpu", "--device", "cuda"], "--force-cpu and --device exclude"),
+    (["--cache", "c", "--no-cache"], "--cache and --no-cache exclude"),
+    (["--max-iterations", "3", "--max-nfev", "5"], "--max-iterations and --max-nfev exclude"),
+    (["--sigma", "0.1", "--sigma-mode", "estimate"], "--sigma and --sigma-mode exclude"),
+    (["--sigma-dataset", "s", "--sigma-mode", "estimate"], "--sigma-dataset and --sigma-mode"),
+    (["x.txc2", "--gap", "2e6", "--fix", "beta=0", "--initial-beta", "1"],
+     "--fix beta=0 and --initial-beta exclude"),
+]
+
+
+@pytest.mark.parametrize(("words", "text"), BOTH, ids=[text for _, text in BOTH])
+def test_what_is_said_twice_is_refused(tessera, words, text, tmp_path):
+    result = tessera("xpcs", "fit", *words)
+    assert result.returncode == 2
+    assert text in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (["--fix", "betta"], "did you mean 'beta'? there are D0, alpha, D_offset"),
+    (["--fix", "gamma_dot_t=1"], "did you mean 'gamma_dot_t0'?"),
+    (["--offset", "1"], "did you mean '--initial-d-offset'?"),
+    (["--bounds", "1"], "unknown option '--bounds' (see"),
+])
+def test_names_that_are_nearly_right(tessera, words, text):
+    result = tessera("xpcs", "fit", "x.txc2", "--gap", "2e6", *words)
+    assert result.returncode == 2
+    assert text in result.stderr
+
+
+def test_configurations_that_say_too_little(tessera, tmp_path):
+    for name, text in (("empty.yaml", ""), ("comment.yaml", "# nothing\n"), ("empty.json", "{}")):
+        (tmp_path / name).write_text(text)
+        result = tessera("xpcs", "fit", "--config", name, "-o", "out")
+        assert result.returncode == 78, result.stderr
+        assert f"{name}: experimental_data.file_path is missing" in result.stderr
+    (tmp_path / "c.yaml").write_text(
+        "parameter_space:\n  bounds:\n    - name: D0\n      max: 3\n"
+        "    - name: beta\n      min: -.inf\n      max: 1\n")
+    result = tessera("xpcs", "config", "validate", "c.yaml")
+    assert result.returncode == 78
+    assert "parameter_space.bounds[1].min: beta: '-.inf' is not a finite number" in result.stderr
+
+
+def test_quiet_is_quiet(tessera, tmp_path):
+    for words in (
+        ["simulate", "-o", "s.txc2", "--n-angle", "2", "--n-frame", "20", "--gap", "2e6"],
+        ["fit", "s.txc2", "--mode", "static_isotropic", "-o", "out"],
+        ["convert", "s.txc2", "-o", "t.txc2"],
+        ["plot", "s.txc2", "-o", "maps"],
+    ):
+        result = tessera("xpcs", *words, "-q")
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", ""), words
+    assert json.loads(tessera("xpcs", "fit", "s.txc2", "--mode", "static_isotropic", "-o", "out2",
+                              "-q", "--json").stdout)["folder"] == "out2"
+
+
+def test_old_files_are_bad_input(tessera, tmp_path):
+    with np.load(GOLDEN / "cached_c2_q0.0054_frames_1_-1.npz") as file:
+        members = dict(file)
+    n = len(members["t1"])
+    np.savez(tmp_path / "old.npz", **(members | {"t1": np.zeros((n, n)), "t2": np.zeros((n, n))}))
+    for command in ("fit", "inspect"):
+        result = tessera("xpcs", command, "old.npz")
+        assert result.returncode == 65
+        assert "delete and regenerate" in result.stderr
+
+
+def test_long_paths_are_named(tessera):
+    result = tessera("xpcs", "fit", "x.txc2", "--gap", "2e6", "-o", "/".join(["d" * 200] * 6))
+    assert result.returncode == 73
+    assert "a path of 1205 bytes; at most 900 are possible" in result.stderr

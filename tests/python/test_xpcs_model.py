@@ -192,3 +192,14 @@ def test_options_are_documented() -> None:
         assert "{options}" not in doc
     assert "upstream_v1" in (xpcs.model.__doc__ or "")
     assert "soft_l1" in (xpcs.fit.__doc__ or "")
+
+
+def test_rates_need_no_gap() -> None:
+    params = {"D0": 1e4, "alpha": -1.0, "D_offset": 0.0, "gamma_dot_t0": 1e-3, "beta": 0.1,
+              "gamma_dot_t_offset": 0.0, "phi0": 1.0}  # fmt: skip
+    without = xpcs.grids(params, 8, 0.1)
+    with_gap = xpcs.grids(params, 8, 0.1, gap=3e6)
+    for name, values in without.items():
+        assert np.array_equal(values, with_gap[name]), name
+    with pytest.raises(tessera.Error, match="gap"):
+        xpcs.grids(params, 8, 0.1, gap=1.0)

@@ -552,13 +552,17 @@ static void bad_constants_are_refused(void **state)
     };
     tess_context *ctx = unit_context(1, 0);
     double t[4], rate[4];
+    double c2[16];
     tess_xpcs_grids grids = {.struct_size = sizeof grids, .t = t};
+    const tess_xpcs_angles angles = {sizeof angles, 0, 1, PHI_B, Q, NULL, NULL};
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
         tess_xpcs_model model = naive_constants(cases[k].mode, cases[k].kernel);
         model.dt_s = cases[k].dt;
         model.gap_angstrom = cases[k].gap;
-        assert_fails(tess_xpcs_model_grids(ctx, &model, CASE_B, 4, &grids), cases[k].status,
+        assert_fails(tess_xpcs_model_surface(ctx, &model, &angles, CASE_B, 4, c2), cases[k].status,
                      cases[k].part);
+        const tess_status rates = tess_xpcs_model_grids(ctx, &model, CASE_B, 4, &grids);
+        assert_int_equal(rates, cases[k].gap == 0 ? TESS_OK : cases[k].status);
     }
     tess_xpcs_model model = naive_constants(TESS_XPCS_STATIC_ISOTROPIC, 0);
     model.gap_angstrom = 0; // not needed

@@ -170,7 +170,8 @@ static const wrong relations[] = {
      "run.yaml:4:23: parameter_space.bounds[0].min: the lower bound of D0, 5, is above the upper, "
      "1"},
     {STATIC "parameter_space: {bounds: [{name: D0, max: .inf}]}\n",
-     "parameter_space.bounds[0].max: '.inf' is not a finite number; allowed is any finite number"},
+     "parameter_space.bounds[0].max: D0: '.inf' is not a finite number; allowed is any finite "
+     "number"},
     {STATIC "parameter_space: {bounds: [{min: 5, max: 6}]}\n",
      "parameter_space.bounds[0].min: whose bounds? Add name to the item"},
     {STATIC "parameter_space: {bounds: [{name: D0, max: 5e5}, {name: D0, max: 6e5}]}\n",

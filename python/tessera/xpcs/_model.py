@@ -185,7 +185,7 @@ def grids(
     Parameters
     ----------
     params, t, dt
-        As in :func:`model`.
+        As in :func:`model`. No gap is needed: rates do not depend on it.
     {options}
     context : tessera.Context, optional
         Where to compute.

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+static const double ANY_GAP = 2e6; // Å; rates and their sums do not depend on it
+
 tess_status tess_xp_evaluation_open(tess_context *ctx, const tess_xpcs_model *model,
                                     const tess_xpcs_angles *angles, const double *theta,
                                     int64_t n_frame, tess_xp_evaluation *out)
@@ -46,8 +48,14 @@ tess_status tess_xpcs_model_grids(tess_context *ctx, const tess_xpcs_model *mode
     }
     tess_xpcs_grids want = {.struct_size = sizeof want};
     TESS_TRY(tess_struct_read(grids, &want, sizeof want, "grids"));
+    tess_xpcs_model known;
+    tess_xpcs_model_init(&known, sizeof known);
+    if (model) {
+        TESS_TRY(tess_struct_read(model, &known, sizeof known, "model"));
+        known.gap_angstrom = known.gap_angstrom == 0 ? ANY_GAP : known.gap_angstrom;
+    }
     tess_xp_evaluation at;
-    TESS_TRY(tess_xp_evaluation_open(ctx, model, NULL, theta, n_frame, &at));
+    TESS_TRY(tess_xp_evaluation_open(ctx, model ? &known : NULL, NULL, theta, n_frame, &at));
     tess_status status = TESS_OK;
     if (!at.grids.grid.shear && (want.shear || want.shear_sum || want.shear_derivatives)) {
         status = tess_error_set(TESS_E_ARGUMENT,

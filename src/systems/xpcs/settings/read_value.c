@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NUMBER_CHARS = 64, MAX_ITEMS = 1000000, MAX_NOTICES = 100 };
+enum { NUMBER_CHARS = 64, OWNER_CHARS = 48, MAX_ITEMS = 1000000, MAX_NOTICES = 100 };
 
 const char *tess_xp_place(const tess_xpcs_settings *settings, bool is_set,
                           tess_document_place place, char text[TESS_XP_PLACE_CHARS])
@@ -155,6 +155,25 @@ static void note_reading(tess_xpcs_settings *settings, const tess_xp_value *valu
                                                                   : "the number it means");
 }
 
+// "beta: " for a bound of beta, whose path has a number in place of the name.
+static const char *owner_of(const tess_xpcs_settings *settings, const tess_xp_value *value,
+                            char text[OWNER_CHARS])
+{
+    static const char list[] = "parameter_space.bounds[";
+    char path[64];
+    const size_t n = strcspn(value->path, "]");
+    text[0] = '\0';
+    if (strncmp(value->path, list, strlen(list)) != 0 || n + sizeof "].name" > sizeof path) {
+        return text;
+    }
+    snprintf(path, sizeof path, "%.*s].name", (int)n, value->path);
+    const tess_xp_value *name = tess_xp_said(settings, path);
+    if (name && name->node && name->node->text) {
+        snprintf(text, OWNER_CHARS, "%.40s: ", name->node->text);
+    }
+    return text;
+}
+
 // item: "" or "[3]", for messages.
 static tess_status read_number(tess_xpcs_settings *settings, const tess_xp_value *value,
                                const tess_document_node *node, const char *item, double *number,
@@ -164,10 +183,11 @@ static tess_status read_number(tess_xpcs_settings *settings, const tess_xp_value
     const bool is_whole = rule.type == TESS_XP_INT || rule.type == TESS_XP_INTS;
     char allowed[TESS_XP_ALLOWED_CHARS];
     tess_xp_allowed(&rule, allowed);
+    char owner[OWNER_CHARS];
     if (!parse_number(node, is_whole, number, whole)) {
-        return tess_xp_complain(settings, value, "%s%s'%.80s' is not a %s number; allowed is %s",
-                                item, item[0] ? " " : "", node->text, is_whole ? "whole" : "finite",
-                                allowed);
+        return tess_xp_complain(settings, value, "%s%s%s'%.80s' is not a %s number; allowed is %s",
+                                owner_of(settings, value, owner), item, item[0] ? " " : "",
+                                node->text, is_whole ? "whole" : "finite", allowed);
     }
     const bool is_positive = (value->row->flags & TESS_XP_POSITIVE) != 0;
     if (*number < rule.minimum || *number > rule.maximum || (is_positive && !(*number > 0))) {
