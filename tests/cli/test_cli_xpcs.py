@@ -44,7 +44,9 @@ def test_fit_of_an_aps_u_file_finds_what_made_it(tessera, tmp_path):
     assert found["data"]["layout"] == "aps-u"
     assert found["data"]["n_angle"] == 5
     assert found["data"]["dt_s"] == pytest.approx(0.1, rel=1e-12)
-    assert (tmp_path / "out.html").read_text().startswith("<!DOCTYPE html>")
+    page = (tmp_path / "out.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert page.count("one sigma, by the covariance") == 2  # transport and shear rate
     pictures = sorted((tmp_path / "out").rglob("*.png"))
     assert len(pictures) == 5
     assert all(path.read_bytes().startswith(PNG) for path in pictures)

@@ -1,5 +1,6 @@
 // Curves of the report: rates over time, distribution of residuals, course of the fit.
 #include "base/status.h"
+#include "systems/xpcs/report/bands.h"
 #include "systems/xpcs/report/chart.h"
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/settings/constants.h"
@@ -23,12 +24,15 @@ static int64_t choose_frames(int64_t n_frame, int64_t *frames)
     return n;
 }
 
-static void write_rate(tess_xp_page *page, const double *t, const double *rate, const char *title,
-                       const char *label)
+static void write_rate(tess_xp_page *page, int which, const double *t, const double *rate,
+                       const char *title, const char *label)
 {
     int64_t frames[N_RATE];
     double x[N_RATE];
     double y[N_RATE];
+    double sd[N_RATE];
+    double low[N_RATE];
+    double high[N_RATE];
     const int64_t n = choose_frames(page->info->n_frame, frames);
     for (int64_t i = 0; i < n; i++) {
         x[i] = t[frames[i]];
@@ -41,8 +45,21 @@ static void write_rate(tess_xp_page *page, const double *t, const double *rate, 
                                  .is_log_y = true,
                                  .width = WIDE,
                                  .height = HEIGHT};
-    const tess_xp_series series = {.x = x, .y = y, .n = n, .is_line = true, .colour = 1};
-    tess_xp_chart_draw(&page->html, &chart, &series, 1);
+    const bool has_band = tess_xp_rate_sd(page->info, which, x, n, sd);
+    for (int64_t i = 0; i < n && has_band; i++) {
+        low[i] = y[i] - sd[i]; // not above zero: not drawn
+        high[i] = y[i] + sd[i];
+    }
+    const tess_xp_series series[3] = {
+        {.name = has_band ? "fit" : "fit; no band: a parameter is unidentified",
+         .x = x,
+         .y = y,
+         .n = n,
+         .is_line = true,
+         .colour = 1},
+        {.name = "one sigma, by the covariance", .x = x, .y = high, .n = n, .is_line = true},
+        {.x = x, .y = low, .n = n, .is_line = true}};
+    tess_xp_chart_draw(&page->html, &chart, series, has_band ? 3 : 1);
 }
 
 tess_status tess_xp_page_rates(tess_xp_page *page)
@@ -65,9 +82,9 @@ tess_status tess_xp_page_rates(tess_xp_page *page)
     const tess_status status = tess_xpcs_model_grids(page->ctx, &model, info->theta, n, &grids);
     if (status == TESS_OK) {
         tess_xp_row_begin(&page->html);
-        write_rate(page, values, values + n, "transport rate D0 t^alpha + D_offset", "Å²/s");
+        write_rate(page, 0, values, values + n, "transport rate D0 t^alpha + D_offset", "Å²/s");
         if (has_shear) {
-            write_rate(page, values, values + 2 * n,
+            write_rate(page, 1, values, values + 2 * n,
                        "shear rate gamma_dot_t0 t^beta + gamma_dot_t_offset", "1/s");
         }
         tess_xp_row_end(&page->html);
