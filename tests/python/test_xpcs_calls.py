@@ -169,3 +169,37 @@ def test_what_stands_in_a_wrong_place_is_refused(data: xpcs.Data) -> None:
         xpcs.XPCSDataLoader(None, {}, True, True)
     with pytest.raises(tessera.ArgumentError, match="use_adapter"):
         xpcs.fit_nlsq_jax(data, None, None, True, "static")  # type: ignore[arg-type]
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"bounds": (1, 2, 3)}, r"bounds: expected \(lower, upper\)"),
+    ({"bounds": {"beta": 3}}, r"bounds\['beta'\]: expected \(lower, upper\), got 3"),
+    ({"bounds": {"beta": ("a", 1)}}, r"bounds\['beta'\]: expected a number, got 'a'"),
+    ({"bounds": {"beta": (-np.inf, 1)}}, "bounds of beta: -inf to 1"),
+    ({"start": {"beta": "x"}}, r"start\['beta'\]: expected a number"),
+    ({"fixed": "betta"}, "fixed: laminar_flow has no parameter 'betta'; did you mean 'beta'"),
+    ({"fixed": ["beta"], "active": ["beta", "D0"]}, "fixed, active: both name 'beta'"),
+    ({"fixed": {"beta": 0}, "start": {"beta": 1}}, "fixed, start: 'beta' is 0 in one and 1"),
+    ({"resume": True}, "resume: .* without checkpoint"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), MISTAKES)
+def test_mistakes_of_a_fit_are_named(data: xpcs.Data, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        xpcs.fit(data, **options)
+
+
+def test_one_name_and_the_same_value_twice_are_fine(data: xpcs.Data) -> None:
+    found = xpcs.fit(data, fixed="beta", start={"beta": 0.1})
+    assert found.physical["beta"] == 0.1
+    found = xpcs.fit(data, fixed={"beta": 0.1}, start={"beta": 0.1})
+    assert found.physical["beta"] == 0.1
+
+
+@pytest.mark.parametrize("angle", [-1, 3, 1.0, True])
+def test_angles_that_are_not_there(data: xpcs.Data, angle: Any) -> None:
+    found = xpcs.fit(data, mode="static_anisotropic")
+    for call in (data.matrix, found.model, found.residuals):
+        with pytest.raises(tessera.ArgumentError, match="angle: "):
+            call(angle)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -56,9 +57,37 @@ def canonical(name: str, mode: str, argument: str) -> int:
     for place, entry in enumerate(parameters(mode)):
         if name == entry["name"] or name in entry["aliases"].split("|"):
             return place
+    near = difflib.get_close_matches(str(name), names_of(mode), 1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
     raise _core.ArgumentError(
-        f"{argument}: {mode} has no parameter {name!r}; it has {', '.join(names_of(mode))}"
+        f"{argument}: {mode} has no parameter {name!r};{hint} it has {', '.join(names_of(mode))}"
     )
+
+
+def number(value: Any, argument: str) -> float:
+    """Return a number; what is none is named with its argument."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _core.ArgumentError(f"{argument}: expected a number, got {value!r}") from None
+
+
+def pair(value: Any, argument: str) -> tuple[Any, Any]:
+    """Return two things, such as bounds."""
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise _core.ArgumentError(f"{argument}: expected (lower, upper), got {value!r}") from None
+    return low, high
+
+
+def angle_of(angle: Any, n_angle: int) -> int:
+    """Return the index of an angle that is there."""
+    if isinstance(angle, bool) or not isinstance(angle, int | np.integer):
+        raise _core.ArgumentError(f"angle: expected a whole number, got {angle!r}")
+    if not 0 <= angle < n_angle:
+        raise _core.ArgumentError(f"angle: {angle}, there are 0 to {n_angle - 1}")
+    return int(angle)
 
 
 def vector_of(values: Any, mode: str, argument: str, missing: float) -> Floats:
@@ -67,7 +96,7 @@ def vector_of(values: Any, mode: str, argument: str, missing: float) -> Floats:
     if isinstance(values, Mapping):
         vector = np.full(n, missing)
         for name, value in values.items():
-            vector[canonical(name, mode, argument)] = value
+            vector[canonical(name, mode, argument)] = number(value, f"{argument}[{name!r}]")
         return vector
     vector = np.ascontiguousarray(values, np.float64)
     if vector.shape != (n,):

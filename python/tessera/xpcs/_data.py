@@ -14,7 +14,7 @@ from tessera import _core
 from tessera._lib import Session, warn
 from tessera._progress import ProgressLike, callback
 from tessera._tables import split_options, takes_options
-from tessera.xpcs._arguments import Floats, PathLike, indices, per_angle
+from tessera.xpcs._arguments import Floats, PathLike, angle_of, indices, per_angle
 from tessera.xpcs._config import Settings, is_config, settings_of
 from tessera.xpcs._copies import Shared, packed, unpacked
 
@@ -272,7 +272,8 @@ class Data(Shared):
             The diagonal is interpolated from its neighbours.
         """
         with Session() as context:
-            rows = _core.xpcs_data_rows(context, self._handle, angle, 0, self.n_frame)
+            place = angle_of(angle, self.n_angle)
+            rows = _core.xpcs_data_rows(context, self._handle, place, 0, self.n_frame)
         return np.asarray(rows)
 
     def to_dict(self) -> dict[str, Any]:

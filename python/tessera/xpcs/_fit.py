@@ -19,6 +19,8 @@ from tessera.xpcs._arguments import (
     PathLike,
     canonical,
     names_of,
+    number,
+    pair,
     parameters,
     per_angle,
     theta_of,
@@ -71,7 +73,7 @@ class _Request:
         if bounds is None:
             return {}
         if not isinstance(bounds, Mapping):
-            low, high = bounds
+            low, high = pair(bounds, "bounds")
             return {
                 "lower": vector_of(low, self.mode, "bounds", np.nan),
                 "upper": vector_of(high, self.mode, "bounds", np.nan),
@@ -81,7 +83,9 @@ class _Request:
         lower = np.array([p["lower"] for p in table]) if lower is None else lower
         upper = np.array([p["upper"] for p in table]) if upper is None else upper
         scaling_low, scaling_high = _scaling_bounds()
-        for name, (low, high) in bounds.items():
+        for name, both in bounds.items():
+            which = f"bounds[{name!r}]"
+            low, high = (number(end, which) for end in pair(both, which))
             if name in ("contrast", "offset"):
                 place = int(name == "offset")
                 scaling_low[place], scaling_high[place] = low, high
@@ -96,6 +100,7 @@ class _Request:
     def start(self, start: Any, fixed: Any, active: Any) -> dict[str, Any]:
         """Return starts and what stays at them."""
         n = len(names_of(self.mode))
+        fixed, active = ([names] if isinstance(names, str) else names for names in (fixed, active))
         said = self.said("start")
         values = np.full(n, np.nan) if said is None else said
         if start is not None:
@@ -106,14 +111,23 @@ class _Request:
             mask = np.zeros(n, np.uint8)
         if active is not None:
             mask = np.ones(n, np.uint8)
+            active = list(active)
             for name in active:
                 mask[canonical(name, self.mode, "active")] = 0
         if fixed is not None and mask is not None:
+            started = np.full(n, np.nan) if start is None else given
             for name in fixed:
                 place = canonical(name, self.mode, "fixed")
+                if active is not None and not mask[place]:
+                    raise _core.ArgumentError(f"fixed, active: both name {name!r}; give one")
                 mask[place] = 1
                 if isinstance(fixed, Mapping):
-                    values[place] = fixed[name]
+                    values[place] = number(fixed[name], f"fixed[{name!r}]")
+                    if not np.isnan(started[place]) and started[place] != values[place]:
+                        raise _core.ArgumentError(
+                            f"fixed, start: {name!r} is {values[place]:g} in one and "
+                            f"{started[place]:g} in the other; give one value"
+                        )
         return {
             "start": None if np.isnan(values).all() else values,
             "fixed": None if mask is None else np.ascontiguousarray(mask, np.uint8),
@@ -231,6 +245,8 @@ def fit(
         threads = settings.threads if threads is None else threads
         memory_limit = settings.memory_limit if memory_limit is None else memory_limit
         device = settings.device if device is None else device
+    if resume and checkpoint is None:
+        raise _core.ArgumentError("resume: there is nothing to go on from without checkpoint=...")
     if resume is None and checkpoint is not None:
         resume = True
     # Warnings of a fit are in its result, and go to the logger.

@@ -13,7 +13,7 @@ from tessera import _core
 from tessera._lib import Session
 from tessera._progress import ProgressLike, callback
 from tessera._tables import tables
-from tessera.xpcs._arguments import Floats, PathLike
+from tessera.xpcs._arguments import Floats, PathLike, angle_of
 from tessera.xpcs._copies import Shared
 
 if TYPE_CHECKING:
@@ -260,7 +260,10 @@ class Result(Shared):
         ndarray, shape (n_angle, n_frame, n_frame) or (n_frame, n_frame)
             On the grid that was fitted.
         """
-        take = slice(None) if angle is None else slice(angle, angle + 1)
+        take = slice(None)
+        if angle is not None:
+            place = angle_of(angle, len(self.phi))
+            take = slice(place, place + 1)
         with Session() as context:
             c2 = _core.xpcs_model(
                 context,
