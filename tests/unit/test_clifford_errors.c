@@ -346,6 +346,9 @@ static void operations(void **state)
     assert_fails(
         tess_clifford_op_init(&op, sizeof op, (tess_clifford_kind)9, &metric, NULL, UINT64_MAX),
         TESS_E_ARGUMENT, "kind 9");
+    assert_fails(
+        tess_clifford_op_init(&op, sizeof op, TESS_CLIFFORD_SGP, &metric, NULL, UINT64_C(1) << 30),
+        TESS_E_ARGUMENT, "path_mask: 0x40000000 has bits beyond the 10 paths");
     tess_clifford_config config = cl_config(TESS_CLIFFORD_GELU, 1);
     config.eps = -1;
     assert_fails(

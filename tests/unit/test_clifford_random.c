@@ -54,7 +54,8 @@ static tess_clifford_op any_op(uint64_t *seed, tess_clifford_kind kind, int32_t 
     config.eps = cl_draw(seed) % 2 ? 1e-6 : 0.01;
     const uint64_t mask = cl_draw(seed) % 3 == 0 ? cl_draw(seed) << 31 ^ cl_draw(seed) : UINT64_MAX;
     tess_clifford_op op;
-    assert_ok(tess_clifford_op_init(&op, sizeof op, kind, &metric, &config, mask));
+    assert_ok(tess_clifford_op_init(&op, sizeof op, kind, &metric, &config, UINT64_MAX));
+    op.path_mask &= mask;
     return op;
 }
 

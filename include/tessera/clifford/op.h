@@ -77,7 +77,8 @@ typedef struct tess_clifford_op {
 } tess_clifford_op;
 
 /** Fills *op. config may be NULL for the defaults. path_mask has a bit for every path that takes
- *  part (weights of the others count as 0, their gradients are 0); UINT64_MAX for all. */
+ *  part (weights of the others count as 0, their gradients are 0); UINT64_MAX for all. Other bits
+ *  beyond the paths of the algebra: TESS_E_ARGUMENT. */
 TESS_API TESS_MUST_CHECK tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size,
                                                            tess_clifford_kind kind,
                                                            const tess_clifford_metric *metric,

@@ -29,7 +29,15 @@ tess_status tess_clifford_op_init(tess_clifford_op *op, size_t struct_size, tess
         made.config.norm_metric =
             made.algebra.is_euclidean ? TESS_CLIFFORD_NORM_EUCLID : TESS_CLIFFORD_NORM_ABS;
     }
-    made.path_mask = path_mask & ((UINT64_C(1) << made.algebra.n_path) - 1);
+    const uint64_t all = (UINT64_C(1) << made.algebra.n_path) - 1;
+    if (path_mask != UINT64_MAX && (path_mask & ~all) != 0) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "clifford: path_mask: 0x%llx has bits beyond the %d paths of this algebra; set "
+                  "bits 0 to %d, or all 64",
+                  (unsigned long long)path_mask, (int)made.algebra.n_path,
+                  (int)made.algebra.n_path - 1);
+    }
+    made.path_mask = path_mask & all;
     tess_struct_init(op, struct_size, &made, sizeof made);
     return TESS_OK;
 }
