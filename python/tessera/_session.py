@@ -7,6 +7,7 @@ from tessera._core import ArgumentError, Context
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
     # threads, memory_limit, device, log_level
     _Key = tuple[int | None, int | str | None, str | None, int]
@@ -39,6 +40,8 @@ class _Log:
 # Contexts at rest, by how they were made. A call takes one out, so that no two calls meet in one,
 # and a forked child never sees one that was busy.
 _idle: dict[_Key, list[tuple[Context, _Log]]] = {}
+# All such stores: clifford's calls of tensors have one of their own.
+_stores: list[dict[Any, Any]] = [_idle]
 
 
 class Lease:
@@ -124,7 +127,10 @@ def set_num_threads(threads: int | None) -> None:
     """
     if threads is not None and threads < 1:
         raise ArgumentError(f"threads: expected 1 or more, or None, got {threads}")
-    _Defaults.threads = threads
+    if threads != _Defaults.threads:
+        _Defaults.threads = threads
+        for store in _stores:
+            store.clear()  # ends the threads of contexts at rest
 
 
 def set_default_device(device: str | None) -> None:

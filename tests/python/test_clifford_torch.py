@@ -640,11 +640,27 @@ def test_older_versions_of_torch_lend_by_dlpack() -> None:
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_signs_kept_elsewhere_and_sparse_tensors() -> None:
+def test_signs_kept_elsewhere() -> None:
     x = torch.randn(8, 2, 3)
     assert torch.equal(tc.mv_gelu(torch._neg_view(x), "+++"), tc.mv_gelu(-x, "+++"))
-    with pytest.raises((NotImplementedError, RuntimeError, ValueError, TypeError)):
-        tc.mv_gelu(x.to_sparse(), "+++")
+
+
+def test_threads_end_when_their_number_changes() -> None:
+    code = (
+        "import os, torch, tessera, tessera.clifford as c\n"
+        "torch.set_num_threads(1); x = torch.randn(8, 500, 16)\n"
+        "def count():\n"
+        "    c.mv_gelu(x, '+++'); c.mv_gelu(x.numpy(), '+++')\n"
+        "    return len(os.listdir('/proc/self/task'))\n"
+        "tessera.set_num_threads(1); least = count()\n"
+        "tessera.set_num_threads(9); most = count()\n"
+        "tessera.set_num_threads(1); print(most > least + 8, count() - least)\n"
+        "tessera.set_num_threads(None); c.mv_gelu(x, '+++')\n"
+        "least = len(os.listdir('/proc/self/task')); torch.set_num_threads(7)\n"
+        "c.mv_gelu(x, '+++'); torch.set_num_threads(1); c.mv_gelu(x, '+++')\n"
+        "print(len(os.listdir('/proc/self/task')) - least)\n"
+    )
+    assert run_python(code).stdout == "True 0\n0\n"
 
 
 def test_meta_and_fake_tensors() -> None:

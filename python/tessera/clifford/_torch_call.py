@@ -13,7 +13,7 @@ import torch.utils.dlpack
 from torch import Tensor
 
 from tessera import _core
-from tessera._session import _Defaults, _Log
+from tessera._session import _Defaults, _Log, _stores
 from tessera.clifford._spec import Operation
 
 MaybeTensor: TypeAlias = Tensor | None
@@ -23,7 +23,12 @@ Gradients: TypeAlias = tuple[MaybeTensor, MaybeTensor, MaybeTensor, MaybeTensor,
 # Contexts at rest by device and threads; a call takes one out, so no two calls meet in one and a
 # child of fork() never finds one that was busy.
 _idle: dict[tuple[int, int], list[_core.Context]] = {}
+_stores.append(_idle)
 _MAX_IDLE = 8
+
+
+def _threads() -> int:
+    return _Defaults.threads or torch.get_num_threads()
 
 
 class _Context:
@@ -33,13 +38,19 @@ class _Context:
 
     def __init__(self, x: Tensor) -> None:
         device = x.get_device()
-        self._key = (device, _Defaults.threads or torch.get_num_threads() if device < 0 else 0)
+        self._key = (device, _threads() if device < 0 else 0)
         try:
             self.context = _idle[self._key].pop()
         except LookupError:
             self.context = _create(*self._key)
 
     def give_back(self) -> None:
+        if self._key not in _idle and self._key[0] < 0:
+            # Contexts of another number of threads would keep them.
+            for key in [key for key in _idle if key[0] < 0]:
+                _idle.pop(key, None)
+            if self._key[1] != _threads():
+                return
         waiting = _idle.setdefault(self._key, [])
         if len(waiting) < _MAX_IDLE:
             waiting.append(self.context)
@@ -103,6 +114,21 @@ def _fast_matmul() -> bool:
     return torch.get_float32_matmul_precision() != "highest"
 
 
+def is_nothing(t: Tensor) -> bool:
+    """Say whether a tensor stands for none: operators of torch take and return tensors only."""
+    return t.dim() == 1 and t.shape[0] == 0
+
+
+def is_layer(kind: str) -> bool:
+    """Say whether an operation makes its right input itself, by a linear map."""
+    return kind in ("layer", "fc_layer")
+
+
+def is_connected(kind: str) -> bool:
+    """Say whether the weights of a product mix features."""
+    return kind in ("fcgp", "fc_layer")
+
+
 def out_shape(o: Operation, inputs: Slots) -> tuple[Any, ...] | None:
     """Return the shape of z where it is not that of x."""
     if o.kind not in ("fcgp", "linear", "fc_layer"):
@@ -119,7 +145,7 @@ def uses_result(o: Operation, x: Tensor) -> bool:
     Not z of 16 bits: the norm's gradient is a difference that magnifies its rounding, and the sign
     of a square of the metric near zero is lost with it. f32 makes the product again.
     """
-    return x.itemsize > 2 and o.normalizes and o.kind in ("fcgp", "fc_layer")
+    return x.itemsize > 2 and o.normalizes and is_connected(o.kind)
 
 
 STATISTICS, LINEAR_OUT = 1, 2  # bits of what a pass forward keeps
@@ -134,9 +160,9 @@ def kept_bits(kind: str, normalizes: bool, x: Tensor) -> int:
     """
     on_cpu = x.device.type == "cpu"
     bits = 0
-    if normalizes and (not on_cpu or kind in ("fcgp", "fc_layer")):
+    if normalizes and (not on_cpu or is_connected(kind)):
         bits |= STATISTICS
-    if kind in ("layer", "fc_layer") and not (on_cpu and x.itemsize == 2):
+    if is_layer(kind) and not (on_cpu and x.itemsize == 2):
         bits |= LINEAR_OUT
     return bits
 
