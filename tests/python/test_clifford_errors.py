@@ -116,6 +116,34 @@ def test_mixed_libraries() -> None:
         tc.mv_gelu(None, "+++")
 
 
+def test_arrays_beside_tensors() -> None:
+    """A gradient by the weight would be lost."""
+    x = np.ones((8, 3, 5), np.float32)
+    for weight in (torch.ones(5, 20), torch.nn.Parameter(torch.ones(5, 20))):
+        with raises(TypeError, "weight", "tensor", "ndarray"):
+            tc.sgp(x, x, weight, "+++")
+    with raises(TypeError, "y", "tensor", "ndarray"):
+        tc.sgp(x, torch.from_numpy(x), None, "+++")
+
+
+def test_sparse_tensors() -> None:
+    x = torch.ones(8, 3, 5)
+    sparse, algebra = x.to_sparse(), tc.Algebra("+++")
+    calls: list[Callable[[], Any]] = [
+        lambda: tc.mv_gelu(sparse, "+++"),
+        lambda: tc.mv_gelu(sparse, "+++", axis=-1),
+        lambda: tc.sgp(x, sparse, None, "+++"),
+        lambda: tc.sgp(x, x, torch.ones(5, 20).to_sparse(), "+++"),
+        lambda: tc.Layer(5, 3)(sparse),
+        lambda: algebra.reverse(sparse),
+        lambda: algebra.norm(sparse),
+        lambda: algebra.grade(sparse, 1),
+    ]
+    for f in calls:
+        with raises(TypeError, "sparse_", "to_dense"):
+            f()
+
+
 def test_weights_without_data() -> None:
     x = torch.ones(8, 3, 5)
     with raises(ValueError, "weight", "meta", "cpu"):
@@ -167,7 +195,7 @@ def test_options(make: Make) -> None:
     for wrong in ("yes", "False", 2):
         with raises(ValueError, "normalize"):
             tc.sgp(x, x, None, "+++", normalize=wrong)
-    for wrong in (-1, 1 << 64, 7.0, [True] * 20):
+    for wrong in (-1, 1 << 64, 7.0, [True] * 20, 1 << 20, 1 << 30, (1 << 64) - 2):
         with raises(ValueError, "path_mask"):
             tc.sgp(x, x, None, "+++", path_mask=wrong)
     with raises(ValueError, "precision"):

@@ -73,6 +73,15 @@ class Algebra:
         self.grade_of = tuple(found["grade"])
         self.paths = list(found["paths"])
         self._found = found
+        self._is_made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse: an algebra is a key of tables, and what it multiplies never changes."""
+        if "_is_made" in self.__dict__:
+            raise AttributeError(
+                f"Algebra.{name} cannot be changed to {value!r}; create another Algebra"
+            )
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         axis = "" if self.axis == 0 else f", axis={self.axis}"
@@ -148,24 +157,19 @@ class Algebra:
 
     # --- Maps of single multivectors
 
-    def _signed(self, x: Any, which: int, signs: Iterable[int], order: Any = None) -> Any:
-        """Map component i to component order[i], times signs[i]."""
+    def _signed(self, x: Any, which: int, signs: Iterable[int], flip: bool = False) -> Any:
+        """Multiply component i by signs[i], then turn the order of components round."""
         if not _arrays.is_torch(x):
             return self._map(x, which, 0)
         self._check_components(x)
-        factors = x.new_tensor(list(signs))
-        shape = [1] * x.dim()
-        shape[self.axis] = self.n_component
-        if order is None:
-            return x * factors.view(shape)
-        source = sorted(range(self.n_component), key=lambda i: order[i])
-        import torch
+        from tessera.clifford import _torch_signs
 
-        index = torch.tensor(source, device=x.device)
-        return (x * factors.view(shape)).index_select(self.axis, index)
+        z = _torch_signs.multiply(x, tuple(signs), self.axis)
+        return z.flip(self.axis) if flip else z
 
     def _check_components(self, x: Any) -> None:
-        """Raise where torch would stretch one component to all."""
+        """Raise where torch would stretch one component to all, or answer in its own words."""
+        _arrays.refuse_sparse(x, "x")
         if x.ndim == 0 or x.shape[self.axis] != self.n_component:
             raise _core.ShapeError(
                 f"x: expected {self.n_component} components on axis {self.axis} in {self!r}, got "
@@ -205,24 +209,25 @@ class Algebra:
 
     def right_complement(self, x: Any) -> Any:
         """Map every blade to the one of the other symbols: blade times it is the pseudoscalar."""
-        return self._signed(
-            x, _RIGHT_COMPLEMENT, self._found["complement_sign"], self._found["complement"]
-        )
+        # In the order of components a blade and the one of the other symbols face each other.
+        return self._signed(x, _RIGHT_COMPLEMENT, self._found["complement_sign"], flip=True)
 
     dual = right_complement
 
     def left_complement(self, x: Any) -> Any:
         """Undo :meth:`right_complement`."""
-        order, signs = self._found["complement"], self._found["complement_sign"]
-        back = sorted(range(self.n_component), key=lambda i: order[i])
-        return self._signed(x, _LEFT_COMPLEMENT, [signs[i] for i in back], back)
+        signs = self._found["complement_sign"][::-1]
+        return self._signed(x, _LEFT_COMPLEMENT, signs, flip=True)
 
     def grade(self, x: Any, *grades: int) -> Any:
         """Keep the given grades, zero elsewhere."""
         mask = self._grade_bits(grades)
         if not _arrays.is_torch(x):
             return self._map(x, _GRADES, mask)
-        return self._signed(x, _GRADES, [mask >> g & 1 for g in self.grade_of])
+        self._check_components(x)
+        from tessera.clifford import _torch_signs
+
+        return _torch_signs.keep(x, tuple(mask >> g & 1 for g in self.grade_of), self.axis)
 
     def _grade_bits(self, grades: Iterable[int]) -> int:
         mask = 0
@@ -244,7 +249,12 @@ class Algebra:
                 _core.clifford_quadratic(context, self.signs, front, z)
 
             return self._on_arrays(x, run, self.n_grade)
-        squares = self._signed(x * x, 0, self._found["eta"])
+        self._check_components(x)
+        from tessera.clifford import _torch_signs
+
+        # Components that do not count are zeroed first: a square may be too large for its type.
+        x = _torch_signs.keep(x, tuple(abs(eta) for eta in self._found["eta"]), self.axis)
+        squares = _torch_signs.multiply(x * x, tuple(self._found["eta"]), self.axis)
         sizes = [self.grade_of.count(g) for g in range(self.n_grade)]
         parts = [part.sum(self.axis, keepdim=True) for part in squares.split(sizes, self.axis)]
         import torch
@@ -252,9 +262,19 @@ class Algebra:
         return torch.cat(parts, self.axis)
 
     def norm(self, x: Any) -> Any:
-        """Root of the size of the quadratic form over all grades, per row and feature."""
-        total = self.quadratic(x).sum(self.axis)
-        return abs(total) ** 0.5
+        """Root of the size of the quadratic form over all grades, per row and feature.
+
+        Its gradient at norm zero, where there is none, is zero: of zero itself, of ideal elements
+        (multiples of a null symbol), and of null vectors of other metrics.
+        """
+        size = abs(self.quadratic(x).sum(self.axis))
+        if not _arrays.is_torch(x):
+            return size**0.5
+        import torch
+
+        is_zero = size == 0
+        root = torch.where(is_zero, torch.ones_like(size), size).sqrt()
+        return torch.where(is_zero, torch.zeros_like(size), root)
 
     # --- Weighted products
 

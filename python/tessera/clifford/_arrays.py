@@ -19,6 +19,15 @@ def is_torch(x: object) -> bool:
     return torch is not None and isinstance(x, torch.Tensor)
 
 
+def refuse_sparse(x: Any, name: str) -> None:
+    """Complain about a tensor whose numbers are not one after the other."""
+    if is_torch(x) and x.layout is not sys.modules["torch"].strided:
+        raise _core.DTypeError(
+            f"{name}: is {str(x.layout).removeprefix('torch.')}; dense tensors are taken, "
+            ".to_dense() makes one"
+        )
+
+
 def device_of(x: Any) -> str:
     """Return where x lives, as contexts name it."""
     if isinstance(x, np.ndarray):

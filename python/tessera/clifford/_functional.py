@@ -17,6 +17,7 @@ def _front(x: Any, axis: int) -> Any:
         return x
     if axis not in (0, -1):
         raise _core.ArgumentError(f"axis: expected 0 or -1 (components first or last), got {axis}")
+    _arrays.refuse_sparse(x, "x")
     if x.ndim == 0:
         raise _core.ShapeError("x: expected (component, row, feature), got a single number")
     if axis == -1:

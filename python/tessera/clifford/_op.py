@@ -46,8 +46,13 @@ class Op:
     def __init__(
         self, kind: str, metric: MetricLike, path_mask: int | None = None, **options: Any
     ) -> None:
-        self.spec = make_spec(metric_text(metric), path_mask=path_mask, **options)
-        self._operation = operation(kind, self.spec)
+        spec = make_spec(metric_text(metric), path_mask=path_mask, **options)
+        self._operation = operation(kind, spec)
+
+    @property
+    def spec(self) -> str:
+        """The operation as text."""
+        return self._operation.spec
 
     def __repr__(self) -> str:
         return f"<tessera.clifford.Op {self._operation.kind} of {self.spec}>"
@@ -56,8 +61,7 @@ class Op:
         return self._operation.kind, self.spec
 
     def __setstate__(self, state: tuple[str, str]) -> None:
-        kind, self.spec = state
-        self._operation = operation(kind, self.spec)
+        self._operation = operation(*state)
 
     def forward(
         self,
@@ -168,6 +172,12 @@ def _as_arrays(arrays: tuple[Any, ...]) -> list[Any]:
         raise _core.DTypeError(
             "x: is a tensor of torch; the functions of tessera.clifford take and differentiate it"
         )
+    for name, a in zip(SLOTS, arrays, strict=True):
+        if _arrays.is_torch(a):  # whose gradient would be lost
+            raise _core.DTypeError(
+                f"{name}: is a tensor of torch, but x is {type(arrays[0]).__name__}; give tensors "
+                "or arrays, torch.as_tensor() makes a tensor of an array"
+            )
     return [_arrays.as_array(a, name) for a, name in zip(arrays, SLOTS, strict=True)]
 
 

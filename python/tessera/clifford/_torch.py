@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from tessera import _core
-from tessera.clifford import _torch_eager, _torch_func, _torch_ops
+from tessera.clifford import _arrays, _torch_eager, _torch_ops
 from tessera.clifford._spec import SLOTS, normalizes, operation
 from tessera.clifford._torch_call import kept_bits
 
@@ -24,17 +24,25 @@ _mode_depth: Any = getattr(torch._C, "_len_torch_dispatch_stack", None)
 _transform: Any = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
 _function_mode_depth: Any = getattr(torch._C, "_len_torch_function_stack", None)
 _tracer: Any = getattr(torch._C, "_get_tracing_state", None)
+_is_exporting: Any = getattr(torch.compiler, "is_exporting", lambda: False)
 _can_go_around = None not in (_mode_depth, _transform, _function_mode_depth, _tracer)
 
 
-def _is_plain(inputs: tuple[Any, ...]) -> bool:
-    """Say whether nobody but autograd watches these tensors."""
+def nobody_watches() -> bool:
+    """Say whether no mode, transformation or tracer sees what is done to tensors."""
     return (
         _can_go_around
         and _mode_depth() == 0
         and _function_mode_depth() == 0
         and _transform() is None
         and _tracer() is None
+    )
+
+
+def _is_plain(inputs: tuple[Any, ...]) -> bool:
+    """Say whether nobody but autograd watches these tensors."""
+    return (
+        nobody_watches()
         and (inputs[0].is_cpu or inputs[0].is_cuda)
         and all(map(_is_plain_tensor, inputs))
     )
@@ -48,7 +56,7 @@ def _is_plain_tensor(t: Tensor | None) -> bool:
 
 
 def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
-    """Complain about what torch's operators would print whole, or answer without data."""
+    """Complain about what torch's operators would print whole, or answer in its own words."""
     x = inputs[0]
     for name, t in zip(SLOTS, inputs, strict=True):
         if t is not None and not isinstance(t, Tensor):
@@ -56,6 +64,7 @@ def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
                 f"clifford.{kind}: {name}: expected a tensor as x is, got {type(t).__name__}; "
                 "torch.as_tensor() makes one"
             )
+        _arrays.refuse_sparse(t, f"clifford.{kind}: {name}")
         if t is not None and t.device != x.device:
             raise _core.ArgumentError(
                 f"clifford.{kind}: {name}: is on {t.device}, but x is on {x.device}; "
@@ -63,14 +72,17 @@ def _check_tensors(kind: str, inputs: tuple[Any, ...]) -> None:
             )
 
 
-def _refuse_tangents(inputs: tuple[Any, ...]) -> None:
-    """Raise rather than lose a derivative: neither way of a call has a forward mode."""
-    for t in inputs:
-        if isinstance(t, Tensor) and forward_ad.unpack_dual(t).tangent is not None:
-            raise NotImplementedError(
-                "tessera.clifford: derivatives in forward mode (jvp, jacfwd, hessian) are not "
-                "available; torch.func.jacrev and torch.autograd.functional.jvp go backward"
-            )
+def _will_differentiate(inputs: tuple[Any, ...]) -> bool:
+    """Say whether a pass backward may follow that gains by what the pass forward keeps.
+
+    An exported program is for inference; one that is trained after all computes it again.
+    """
+    if not torch.is_grad_enabled() or _is_exporting():
+        return False
+    # Under transformations of torch.func a tensor does not tell compilers that it wants gradients.
+    if torch._C._are_functorch_transforms_active():
+        return True
+    return any(t is not None and t.requires_grad for t in inputs)
 
 
 def apply(
@@ -91,14 +103,10 @@ def apply(
     inputs = (x, y, weight, linear_weight, bias)
     if not torch.compiler.is_compiling():
         if forward_ad._current_level >= 0:
-            _refuse_tangents(inputs)
+            _torch_ops.refuse_tangents(inputs)
         if _is_plain(inputs):
             return _torch_eager.run(operation(kind, spec), inputs)
-        if _transform is not None and _transform() is not None:
-            return _torch_func.FuncForward.apply(kind, spec, *inputs)[0]
     _check_tensors(kind, inputs)
-    keep = 0
-    if torch.is_grad_enabled():
-        keep = kept_bits(kind, normalizes(kind, spec), x)
+    keep = kept_bits(kind, normalizes(kind, spec), x) if _will_differentiate(inputs) else 0
     found = getattr(_ops, f"clifford_{kind}").default(*inputs, spec, keep)
     return found[0]

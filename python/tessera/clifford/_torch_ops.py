@@ -2,6 +2,10 @@
 
 For each kind there are three, the pass forward, ``_backward`` and ``_double_backward``, chained by
 autograd. All take the same five inputs, None where a kind has none, and the operation as text.
+
+``torch.library.register_autograd`` makes derivatives that torch.func refuses. Those made here serve
+one level of its transformations, the way torch's own operators do, and the dispatcher goes from
+level to level: so grad, jacrev and vmap nest around the operators, in compilers too.
 """
 
 from __future__ import annotations
@@ -11,8 +15,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._functorch.autograd_function import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
 
 from tessera.clifford import _torch_call as call
+from tessera.clifford import _torch_shapes as shapes
 from tessera.clifford import _torch_vmap as vmap
 from tessera.clifford._spec import KINDS, mask_of, operation
 from tessera.clifford._torch_eager import THIRD
@@ -39,7 +47,7 @@ def _nothing(x: Tensor) -> Tensor:
 
 
 def _or_none(x: Tensor) -> Tensor | None:
-    return x if x.numel() else None
+    return None if call.is_nothing(x) else x
 
 
 def _filled(x: Tensor, found: tuple[Tensor | None, ...]) -> tuple[Tensor, ...]:
@@ -60,6 +68,7 @@ def _define_forward(kind: str) -> None:
     def fake(*args: Any) -> tuple[Tensor, ...]:
         *inputs, spec, keep = args
         o = operation(kind, spec)
+        shapes.check_forward(o, tuple(inputs))
         x = inputs[0]
         shape = call.out_shape(o, tuple(inputs))
         z = torch.empty_like(x) if shape is None else x.new_empty(shape)
@@ -74,17 +83,18 @@ def _define_forward(kind: str) -> None:
         *tensors, ctx.spec, _ = inputs
         o = operation(kind, ctx.spec)
         z = output[0] if call.uses_result(o, tensors[0]) else _nothing(output[0])
+        ctx.mark_non_differentiable(*output[1:])
         ctx.save_for_backward(*tensors, output[1], output[2], z)
         ctx.set_materialize_grads(False)
 
     def backward(ctx: Any, *gradients: Any) -> tuple[Tensor | None, ...]:
         if gradients[0] is None:
-            return (None,) * 7
-        wanted = mask_of(ctx.needs_input_grad[:5])
+            return (None,) * 8
+        wanted = mask_of(ctx.needs_input_grad[1:6])
         found = getattr(torch.ops.tessera, f"{name}_backward").default(
             gradients[0], *ctx.saved_tensors, ctx.spec, wanted
         )
-        return (*_dropped(found, wanted), None, None)
+        return (None, *_dropped(found, wanted), None, None)
 
     _register(name, _FORWARD, kernel, fake, setup_context, backward, vmap.forward_rule)
     _register_autocast(name)
@@ -107,22 +117,25 @@ def _define_backward(kind: str) -> None:
         return _filled(inputs[0], found)
 
     def fake(*args: Any) -> tuple[Tensor, ...]:
-        _, *inputs, _, _, _, _, wanted = args
+        gz, *inputs, statistics, linear_out, z, spec, wanted = args
+        o = operation(kind, spec)
+        shapes.check_backward(o, gz, tuple(inputs), statistics, linear_out, z)
         return _empty_where(inputs, wanted)
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         *tensors, _, _, _, ctx.spec, ctx.wanted = inputs
+        ctx.mark_non_differentiable(*(t for t in output if call.is_nothing(t)))
         ctx.save_for_backward(*tensors)
         ctx.set_materialize_grads(False)
 
     def backward(ctx: Any, *cotangents: Any) -> tuple[Tensor | None, ...]:
-        wanted = mask_of(ctx.needs_input_grad[:6])
+        wanted = mask_of(ctx.needs_input_grad[1:7])
         cotangents = _dropped(cotangents, ctx.wanted)
         if all(c is None for c in cotangents):
-            return (None,) * 11
+            return (None,) * 12
         op = getattr(torch.ops.tessera, f"clifford_{kind}_double_backward").default
         found = op(*ctx.saved_tensors, *cotangents, ctx.spec, wanted)
-        return (*_dropped(found, wanted), None, None, None, None, None)
+        return (None, *_dropped(found, wanted), None, None, None, None, None)
 
     _register(name, _BACKWARD, kernel, fake, setup_context, backward, vmap.backward_rule)
 
@@ -136,7 +149,9 @@ def _define_double(kind: str) -> None:
         return _filled(gz, found)
 
     def fake(*args: Any) -> tuple[Tensor, ...]:
-        return _empty_where(args[:6], args[-1])
+        gz, *tensors, spec, wanted = args
+        shapes.check_double(operation(kind, spec), gz, tuple(tensors[:5]), tuple(tensors[5:]))
+        return _empty_where(args[:6], wanted)
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         pass
@@ -168,11 +183,46 @@ def _register(
     for key in ("CPU", "CUDA"):
         _library.impl(name, kernel, key)
     torch.library.register_fake(f"tessera::{name}", fake, lib=_library)
-    torch.library.register_autograd(
-        f"tessera::{name}", backward, setup_context=setup_context, lib=_library
-    )
     op = getattr(torch.ops.tessera, name).default
+
+    def forward(ctx: Any, keyset: Any, *args: Any) -> Any:
+        with torch.enable_grad():  # the levels below differentiate, too
+            found = below(keyset, *args)
+        setup_context(ctx, args, found)
+        return found
+
+    def below(keyset: Any, *args: Any) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return op.redispatch(keyset & torch._C._after_autograd_keyset, *args)
+
+    derivative: Any = type(
+        f"Derivative_{name}",
+        (_SingleLevelFunction,),
+        {"forward": staticmethod(forward), "backward": staticmethod(backward)},
+    )
+
+    def autograd(keyset: Any, *args: Any) -> Any:
+        if forward_ad._current_level >= 0:
+            refuse_tangents(args)
+        if not torch.is_grad_enabled() or not any(
+            isinstance(t, Tensor) and t.requires_grad for t in args
+        ):
+            return below(keyset, *args)
+        with enable_single_level_autograd_function():
+            return derivative.apply(keyset, *args)
+
+    _library.impl(name, autograd, "Autograd", with_keyset=True)
     torch.library.register_vmap(f"tessera::{name}", vmap_rule(op), lib=_library)
+
+
+def refuse_tangents(inputs: tuple[Any, ...]) -> None:
+    """Raise rather than lose a derivative: no way of a call has a forward mode."""
+    for t in inputs:
+        if isinstance(t, Tensor) and forward_ad.unpack_dual(t).tangent is not None:
+            raise NotImplementedError(
+                "tessera.clifford: derivatives in forward mode (jvp, jacfwd, hessian) are not "
+                "available; torch.func.jacrev and torch.autograd.functional.jvp go backward"
+            )
 
 
 def autocast(t: Tensor | None, dtype: torch.dtype) -> Tensor | None:
