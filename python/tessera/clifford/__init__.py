@@ -10,10 +10,10 @@ DLPack, and tensors of torch, which they differentiate twice:
 >>> tessera.clifford.sgp(x, x, np.ones((3, algebra.n_path), np.float32), "+++").shape
 (8, 2, 3)
 
-With torch there are modules: ``Layer`` (that of flash-clifford), ``MVLinear``, ``MVRMSNorm``,
-``MVGELU``, ``SGP`` and ``FCGP``. A script written for flash-clifford runs with its import lines
-changed: ``tessera.clifford.ops`` and ``tessera.clifford.modules.layer`` have its names. torch is
-imported when a module is first used, never before.
+With torch there are modules: ``Layer`` (that of flash-clifford, its bias on the scalar),
+``MVLinear``, ``MVRMSNorm``, ``MVGELU``, ``SGP`` and ``FCGP``. A script written for flash-clifford
+runs with its import lines changed: ``tessera.clifford.ops`` and ``tessera.clifford.modules.layer``
+have its names and give its answers. torch is imported when a module is first used, never before.
 """
 
 from __future__ import annotations

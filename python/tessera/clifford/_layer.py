@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from tessera import _core
-from tessera._lib import warn
-from tessera.clifford._modules import CliffordModule, _parameter, _positive
+from tessera.clifford._bias import BiasedModule, check_bias
+from tessera.clifford._modules_base import parameter_of, positive, same_names
 from tessera.clifford._spec import MetricLike, algebra_of
 
 __all__ = ["Layer"]
@@ -19,8 +19,8 @@ __all__ = ["Layer"]
 _METRICS = {2: "++", 3: "+++"}
 
 
-class Layer(CliffordModule):
-    """Multiply x with its linear map, both gated, and normalise; drop-in for flash-clifford's.
+class Layer(BiasedModule):
+    """Multiply x with its linear map, both gated, and normalise: flash-clifford's layer.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Layer(CliffordModule):
         Weights of the product mix features: (path, feature, feature).
     bias : {'scalar', 'all'}
         Components that get the bias of the linear map. 'scalar' keeps the layer equivariant; 'all'
-        is how flash-clifford reads its checkpoints.
+        is flash-clifford's, and the default of :class:`tessera.clifford.modules.layer.Layer`.
     init : {'flash', 'cgenn'}
         Spread of the initial weights: as flash-clifford, or as CGENN.
     activation, norm_metric, eps
@@ -51,9 +51,22 @@ class Layer(CliffordModule):
     Notes
     -----
     ``state_dict`` has the keys of flash-clifford's layer, ``gp_weight``, ``linear_weight``,
-    ``linear_bias`` and ``weight_expansion``, and loads strictly both ways. A checkpoint whose bias
-    is not zero and was trained with another choice of ``bias`` gives a warning, once.
+    ``linear_bias`` and ``weight_expansion``; its checkpoints load strictly. With bias='all' it has
+    no other, and flash-clifford loads it, too. With bias='scalar', which flash-clifford cannot
+    compute, ``bias_kind`` says so. A checkpoint whose bias is not zero and was trained with another
+    choice of ``bias`` gives a warning, once per load.
+
+    ``normalize``, ``bias``, ``activation``, ``norm_metric``, ``eps``, ``precision``, ``axis`` and
+    ``check_finite`` are attributes that may be changed at any time.
     """
+
+    _options: ClassVar[dict[str, str]] = {
+        **same_names("normalize", "activation", "norm_metric", "eps", "precision"),
+        "bias": "bias_mode",
+    }
+    _bias_option = "bias"
+    _bias_tensor = "linear_bias"
+    _unmarked = "all"  # as flash-clifford has it
 
     weight_expansion: Tensor
 
@@ -77,8 +90,7 @@ class Layer(CliffordModule):
     ) -> None:
         if init not in ("flash", "cgenn"):
             raise _core.ArgumentError(f"init: expected 'flash' or 'cgenn', got {init!r}")
-        if bias not in ("scalar", "all"):
-            raise _core.ArgumentError(f"bias: expected 'scalar' or 'all', got {bias!r}")
+        check_bias("bias", bias)
         super().__init__(
             "fc_layer" if use_fc else "layer",
             _metric_of(dims),
@@ -88,38 +100,43 @@ class Layer(CliffordModule):
             activation=activation,
             norm_metric=norm_metric,
             eps=eps,
-            bias_mode=bias,
+            bias=bias,
             precision=precision,
         )
-        self.n_features = _positive("n_features", n_features)
-        self.dims = self.n_grade - 1
-        self.normalize = normalize
-        self.use_fc = use_fc
-        self.bias = bias
+        self._fix("n_features", positive("n_features", n_features))
+        self._fix("dims", self.n_grade - 1)
+        self._fix("use_fc", bool(use_fc))
         factory = {"device": device, "dtype": dtype}
         n, p, g = n_features, self.n_path, self.n_grade
         shape = (p, n, n) if use_fc else (n, p)
         product_fan = n * g if use_fc and init == "cgenn" else g
         linear_fan = n if use_fc or init == "cgenn" else n * g
-        self.gp_weight = _parameter(shape, 1 / math.sqrt(product_fan), factory)
-        self.linear_weight = _parameter((g, n, n), 1 / math.sqrt(linear_fan), factory)
-        self.linear_bias = _parameter((1, 1, n), 0, factory)
+        self.gp_weight = parameter_of(shape, 1 / math.sqrt(product_fan), factory)
+        self.linear_weight = parameter_of((g, n, n), 1 / math.sqrt(linear_fan), factory)
+        self.linear_bias = parameter_of((1, 1, n), 0, factory)
         grades = torch.tensor(algebra_of(self.metric)["grade"], device=device)
         self.register_buffer("weight_expansion", grades)
-        self.register_state_dict_post_hook(_note_bias)
+        self._mark_bias()
+
+    def _sizes(self) -> list[str]:
+        return [*super()._sizes(), *(["use_fc=True"] if self.use_fc else [])]
 
     def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: dict[str, Any],
-        *args: Any,
+        self, state_dict: Any, prefix: str, local_metadata: Any, *args: Any
     ) -> None:
-        saved = state_dict.get(prefix + "linear_bias")
-        # flash-clifford's own checkpoints do not say; it has the bias on all components.
-        written = local_metadata.get("bias", "all")
-        if isinstance(saved, Tensor) and written != self.bias and bool(saved.count_nonzero()):
-            _warn_bias(written, self.bias)
+        """Refuse the grades of another algebra, which this module would not heed."""
+        saved = state_dict.get(prefix + "weight_expansion")
+        grades = algebra_of(self.metric)["grade"]
+        if (
+            isinstance(saved, Tensor)
+            and not saved.is_meta
+            and saved.shape == (len(grades),)
+            and saved.tolist() != list(grades)
+        ):
+            args[-1].append(
+                f"{prefix}weight_expansion: {saved.tolist()} are not the grades of "
+                f"{self.metric!r}, {list(grades)}"
+            )
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -135,22 +152,3 @@ def _metric_of(dims: int | MetricLike) -> MetricLike:
             )
         return _METRICS[int(dims)]
     return dims
-
-
-def _note_bias(module: Any, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
-    local_metadata["bias"] = module.bias
-
-
-_warned = False
-
-
-def _warn_bias(written: str, read: str) -> None:
-    global _warned  # noqa: PLW0603
-    if _warned:
-        return
-    _warned = True
-    warn(
-        f"Layer: the checkpoint has a linear_bias that is not zero and was trained with "
-        f"bias={written!r}, but this layer has bias={read!r} and will give other results; "
-        f"create it with bias={written!r} to reproduce them"
-    )

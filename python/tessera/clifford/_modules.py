@@ -9,52 +9,17 @@ import torch
 from torch import Tensor
 
 from tessera import _core
-from tessera.clifford import _functional
-from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text, operation
+from tessera.clifford._bias import BiasedModule, check_bias
+from tessera.clifford._modules_base import (
+    CliffordModule,
+    parameter_of,
+    positive,
+    same_names,
+    shape_of_cgenn,
+)
+from tessera.clifford._spec import MetricLike
 
 __all__ = ["FCGP", "MVGELU", "SGP", "MVLinear", "MVRMSNorm"]
-
-
-class CliffordModule(torch.nn.Module):
-    """What all modules have: the operation as text, where the components are, a check."""
-
-    def __init__(
-        self, kind: str, metric: MetricLike, axis: int, check_finite: bool, **options: Any
-    ) -> None:
-        super().__init__()
-        self.kind = kind
-        algebra = algebra_of(metric_text(metric))
-        self.metric: str = algebra["text"]
-        self.n_component = algebra["n_component"]
-        self.n_grade = algebra["n_grade"]
-        self.n_path = algebra["n_path"]
-        self.axis = axis
-        self.check_finite = check_finite
-        self.spec = make_spec(self.metric, **options)
-        operation(kind, self.spec)  # complains about options now rather than at the first call
-
-    def _run(self, *inputs: Tensor | None) -> Tensor:
-        found = _functional.run(
-            self.kind, self.spec, *inputs, axis=self.axis, check_finite=self.check_finite
-        )
-        return found
-
-    def extra_repr(self) -> str:
-        """Show the operation."""
-        return f"{self.spec!r}" + ("" if self.axis == 0 else f", axis={self.axis}")
-
-
-def _parameter(shape: tuple[int, ...], std: float, factory: dict[str, Any]) -> torch.nn.Parameter:
-    parameter = torch.nn.Parameter(torch.empty(shape, **factory))
-    with torch.no_grad():
-        parameter.normal_(std=std) if std else parameter.zero_()
-    return parameter
-
-
-def _positive(name: str, n: int) -> int:
-    if n < 1:
-        raise _core.ArgumentError(f"{name}: expected 1 or more, got {n}")
-    return n
 
 
 class MVGELU(CliffordModule):
@@ -71,6 +36,8 @@ class MVGELU(CliffordModule):
     check_finite : bool
         Raise FloatingPointError where the result is not finite.
     """
+
+    _options = same_names("activation")
 
     def __init__(
         self,
@@ -102,6 +69,8 @@ class MVRMSNorm(CliffordModule):
         As in :class:`MVGELU`.
     """
 
+    _options = same_names("eps", "norm_metric")
+
     def __init__(
         self,
         metric: MetricLike,
@@ -118,7 +87,7 @@ class MVRMSNorm(CliffordModule):
         return self._run(x)
 
 
-class MVLinear(CliffordModule):
+class MVLinear(BiasedModule):
     """Map features linearly, with one matrix per grade.
 
     Parameters
@@ -130,7 +99,8 @@ class MVLinear(CliffordModule):
     bias : bool
         Learn a bias, zero at the start.
     bias_mode : {'scalar', 'all'}, default 'scalar'
-        'all' adds it to every component, which is not equivariant.
+        'all' adds it to every component, which is not equivariant; the state says so by
+        ``bias_kind``.
     precision : {'highest', 'high'}, optional
         Default: what ``torch.get_float32_matmul_precision()`` says at each call.
     axis, check_finite
@@ -138,6 +108,11 @@ class MVLinear(CliffordModule):
     device, dtype
         Of the parameters.
     """
+
+    _options = same_names("bias_mode", "precision")
+    _bias_option = "bias_mode"
+    _bias_tensor = "bias"
+    _unmarked = "scalar"  # as CGENN has it
 
     def __init__(
         self,
@@ -153,27 +128,30 @@ class MVLinear(CliffordModule):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        bias_mode = "scalar" if bias_mode is None else bias_mode
+        check_bias("bias_mode", bias_mode)
         super().__init__(
             "linear", metric, axis, check_finite, bias_mode=bias_mode, precision=precision
         )
         factory = {"device": device, "dtype": dtype}
-        self.in_features = _positive("in_features", in_features)
-        self.out_features = _positive("out_features", out_features)
-        self.weight = _parameter(
+        self._fix("in_features", positive("in_features", in_features))
+        self._fix("out_features", positive("out_features", out_features))
+        self.weight = parameter_of(
             (self.n_grade, in_features, out_features), 1 / math.sqrt(in_features), factory
         )
-        self.bias = _parameter((out_features,), 0, factory) if bias else None
+        self.bias = parameter_of((out_features,), 0, factory) if bias else None
+        self._mark_bias()
 
     @classmethod
     def from_cgenn(
         cls, weight: Tensor, bias: Tensor | None, metric: MetricLike, **options: Any
     ) -> Self:
         """Take the weights of CGENN's MVLinear: weight (out, in, grade), bias (1, out, 1)."""
-        out_features, in_features, _ = weight.shape
+        out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, grade")
         module = cls(in_features, out_features, metric, bias is not None, **options)
         _copy(module.weight, weight.permute(2, 1, 0))
         if bias is not None and module.bias is not None:
-            _copy(module.bias, bias.reshape(-1))
+            _copy(module.bias, bias.reshape(-1), "bias")
         return module
 
     def forward(self, x: Tensor) -> Tensor:
@@ -202,6 +180,8 @@ class SGP(CliffordModule):
         Of the parameters.
     """
 
+    _options = same_names("normalize", "activation", "norm_metric", "eps", "path_mask")
+
     def __init__(
         self,
         n_features: int,
@@ -229,13 +209,13 @@ class SGP(CliffordModule):
             path_mask=path_mask,
         )
         factory = {"device": device, "dtype": dtype}
-        self.n_features = _positive("n_features", n_features)
-        self.weight = _parameter((n_features, self.n_path), 1 / math.sqrt(self.n_grade), factory)
+        self._fix("n_features", positive("n_features", n_features))
+        self.weight = parameter_of((n_features, self.n_path), 1 / math.sqrt(self.n_grade), factory)
 
     @classmethod
     def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
         """Take the weight (feature, path) of CGENN's SteerableGeometricProductLayer."""
-        module = cls(weight.shape[0], metric, **options)
+        module = cls(shape_of_cgenn(weight, "feature, path")[0], metric, **options)
         _copy(module.weight, weight)
         return module
 
@@ -256,6 +236,8 @@ class FCGP(CliffordModule):
     precision
         As in :class:`MVLinear`.
     """
+
+    _options = same_names("normalize", "activation", "norm_metric", "eps", "precision", "path_mask")
 
     def __init__(
         self,
@@ -287,9 +269,9 @@ class FCGP(CliffordModule):
             path_mask=path_mask,
         )
         factory = {"device": device, "dtype": dtype}
-        self.in_features = _positive("in_features", in_features)
-        self.out_features = _positive("out_features", out_features)
-        self.weight = _parameter(
+        self._fix("in_features", positive("in_features", in_features))
+        self._fix("out_features", positive("out_features", out_features))
+        self.weight = parameter_of(
             (self.n_path, in_features, out_features),
             1 / math.sqrt(in_features * self.n_grade),
             factory,
@@ -298,7 +280,7 @@ class FCGP(CliffordModule):
     @classmethod
     def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
         """Take the weight (out, in, path) of CGENN's fully connected product layer."""
-        out_features, in_features, _ = weight.shape
+        out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, path")
         module = cls(in_features, out_features, metric, **options)
         _copy(module.weight, weight.permute(2, 1, 0))
         return module
@@ -308,10 +290,10 @@ class FCGP(CliffordModule):
         return self._run(x, y, self.weight)
 
 
-def _copy(parameter: torch.nn.Parameter, value: Tensor) -> None:
+def _copy(parameter: torch.nn.Parameter, value: Tensor, name: str = "weight") -> None:
     if parameter.shape != value.shape:
         raise _core.ShapeError(
-            f"weight: expected shape {tuple(parameter.shape)} in this module's order, got "
+            f"{name}: expected shape {tuple(parameter.shape)} in this module's order, got "
             f"{tuple(value.shape)}"
         )
     with torch.no_grad():

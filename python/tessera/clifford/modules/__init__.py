@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tessera.clifford._layer import Layer
+from tessera.clifford.modules.layer import Layer
 
 __all__ = ["Layer"]

@@ -1,7 +1,43 @@
-"""The layer of flash-clifford, under the name it has there."""
+"""The layer of flash-clifford, under the name it has there and with its answers."""
 
 from __future__ import annotations
 
-from tessera.clifford._layer import Layer
+from typing import Any, Literal
+
+from tessera.clifford import _layer
+from tessera.clifford._spec import MetricLike
 
 __all__ = ["Layer"]
+
+
+class Layer(_layer.Layer):
+    """:class:`tessera.clifford.Layer` with the bias on every component, as flash-clifford has it.
+
+    Parameters
+    ----------
+    n_features : int
+        Features.
+    dims : {2, 3} or metric
+        Cl(2,0), Cl(3,0), or any other algebra as text, squares or Algebra.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+    use_fc : bool
+        Weights of the product mix features: (path, feature, feature).
+    bias : {'all', 'scalar'}
+        Components that get the bias of the linear map. A bias that is not zero makes 'all' break
+        equivariance; it is what the original computes.
+    **options
+        As in :class:`tessera.clifford.Layer`.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        dims: int | MetricLike,
+        normalize: bool = True,
+        use_fc: bool = False,
+        *,
+        bias: Literal["scalar", "all"] = "all",
+        **options: Any,
+    ) -> None:
+        super().__init__(n_features, dims, normalize, use_fc, bias=bias, **options)
