@@ -279,3 +279,32 @@ def bfloat16_gradients(
     x, y, w = problem
     found = torch.autograd.grad(fcgp(x, y, w, metric), problem, gz)
     return list(zip(found, torch.autograd.grad(want, exact, gz.double()), strict=True))
+
+
+def gradient_errors(
+    library: Any, kind: str, metric: str, norm: str, n: int, device: str, seed: int
+) -> tuple[float, float]:
+    """Return the relative errors of z and of the worst gradient in float32 against float64."""
+    torch.manual_seed(1000 * seed + n)
+    t = table(tuple({"+": 1, "-": -1, "0": 0}[sign] for sign in metric))
+    n_row = 64 if n < 128 else 16
+    root = math.sqrt(n)
+    x, y, gz = torch.randn(3, t.n_component, n_row, n)
+    w, fc = torch.randn(n, t.n_path), torch.randn(t.n_path, n, n) / root
+    linear, bias = torch.randn(t.n_grade, n, n) / root, torch.randn(n)
+    problem: dict[str, tuple[torch.Tensor, ...]] = {
+        "norm": (x,),
+        "sgp": (x, y, w),
+        "fcgp": (x, y, fc),
+        "layer": (x, w, linear, bias),
+        "fc_layer": (x, fc, linear, bias),
+    }
+    function = {"norm": "rms_norm", "fc_layer": "layer"}.get(kind, kind)
+    options = {"norm_metric": norm} | ({"use_fc": True} if kind == "fc_layer" else {})
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        inputs = [v.to(device, dtype).requires_grad_() for v in problem[kind]]
+        z = getattr(library, function)(*inputs, metric, **options)
+        found.append([z.detach(), *torch.autograd.grad(z, inputs, gz.to(device, dtype))])
+    errors = [float((a - b).norm() / b.norm()) for a, b in zip(*found, strict=True)]
+    return errors[0], max(errors[1:])

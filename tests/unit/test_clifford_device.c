@@ -102,25 +102,30 @@ static void close_device(tess_context *ctx)
     cl_free_all();
 }
 
-static naive problem(uint64_t *seed, const tess_clifford_op *op)
+static naive problem_of(uint64_t *seed, const tess_clifford_op *op, int64_t n)
 {
     const tess_clifford_algebra *a = &op->algebra;
-    naive v = {.op = op, .n_row = 6, .n_in = 5, .n_out = 5};
-    v.x = cl_random(seed, a->n_component * 30);
-    v.gz = cl_random(seed, a->n_component * 30);
+    naive v = {.op = op, .n_row = 6, .n_in = n, .n_out = n};
+    v.x = cl_random(seed, a->n_component * 6 * n);
+    v.gz = cl_random(seed, a->n_component * 6 * n);
     v.y = op->kind == TESS_CLIFFORD_SGP || op->kind == TESS_CLIFFORD_FCGP
-              ? cl_random(seed, a->n_component * 30)
+              ? cl_random(seed, a->n_component * 6 * n)
               : NULL;
     if (op->kind >= TESS_CLIFFORD_SGP && op->kind != TESS_CLIFFORD_LINEAR) {
-        v.w = cl_random(seed, a->n_path * 25);
+        v.w = cl_random(seed, a->n_path * n * n);
     }
     if (op->kind >= TESS_CLIFFORD_LINEAR) {
-        v.linear_w = cl_random(seed, a->n_grade * 25);
-        v.bias = cl_random(seed, 5);
+        v.linear_w = cl_random(seed, a->n_grade * n * n);
+        v.bias = cl_random(seed, n);
     }
     naive_forward(&v);
     naive_backward(&v);
     return v;
+}
+
+static naive problem(uint64_t *seed, const tess_clifford_op *op)
+{
+    return problem_of(seed, op, 5);
 }
 
 static void host_arrays_go_up_and_down(void **state)
@@ -220,12 +225,13 @@ static void workspace_with_z(void **state)
     uint64_t seed = 6;
     tess_context *ctx = open_device();
     const tess_clifford_op op = cl_op(TESS_CLIFFORD_FCGP, "++", NULL);
-    const naive v = problem(&seed, &op);
+    const int64_t n = 24; // few features are computed in f64, from the inputs alone
+    const naive v = problem_of(&seed, &op, n);
     const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
     tess_clifford_arrays in = cl_inputs(&v, &form);
-    tess_array *z = cl_activation(&v, &form, 5, v.z);
-    tess_array *gz = cl_activation(&v, &form, 5, v.gz);
-    tess_array *gx = cl_activation(&v, &form, 5, NULL);
+    tess_array *z = cl_activation(&v, &form, n, v.z);
+    tess_array *gz = cl_activation(&v, &form, n, v.gz);
+    tess_array *gx = cl_activation(&v, &form, n, NULL);
     tess_array *statistics = cl_empty(TESS_F32, CL_CONTIGUOUS, op.algebra.n_grade, 6, 0);
     const tess_clifford_arrays gradients = CL_ARRAYS(.x = gx);
     put_on_device(&in);

@@ -51,6 +51,17 @@ static tess_status layer_backward(tess_cl_job *job)
     return linear_backward(job, grad_y, true);
 }
 
+static tess_status norm_tile(tess_cl_tile *tile)
+{
+    tess_cl_view x;
+    tess_cl_view gz;
+    tess_cl_view grad_x;
+    TESS_TRY(tess_cl_rows_load(tile, CL_X, &x));
+    TESS_TRY(tess_cl_rows_load(tile, CL_GZ, &gz));
+    TESS_TRY(tess_cl_rows_norm_backward(tile, x, gz, &grad_x));
+    return tess_cl_rows_store(tile, CL_GRADIENT + CL_X, grad_x);
+}
+
 // The product alone, in the type of a tile.
 static tess_status product_tile(tess_cl_tile *tile)
 {
@@ -97,12 +108,16 @@ static tess_status layer_tile(tess_cl_tile *tile)
 
 // Three roundings to 16 bits between the stages of a layer would show in the gradients. Converting
 // rows is cheap on the CPU, which computes in f32 anyway; a GPU has matrix products of 16 bits to
-// lose. Of few features those to f32 show as well. SGP alone has a way of its own.
+// lose. Of few features, and where squares cancel, those to f32 show as well. The stage of SGP has
+// a way of its own for few features.
 static bool is_rounded_once(const tess_cl_job *job)
 {
     const bool is_layer = tess_cl_is_layer(job->op->kind);
+    if (tess_cl_cancels(job)) {
+        return true;
+    }
     if (tess_cl_is_few(job)) {
-        return is_layer || tess_cl_is_connected(job->op->kind);
+        return job->op->kind != TESS_CLIFFORD_SGP;
     }
     return is_layer && job->device->shares_host_memory &&
            tess_dtype_bytes((tess_dtype)job->sizes.dtype) == 2;
@@ -114,7 +129,10 @@ static tess_status backward_rounded_once(tess_cl_job *job)
     TESS_TRY(tess_cl_tile_init(&tile, job, CL_GRADIENT));
     tile.problem.activation = job->problem.activation;
     tile.problem.normalize = job->problem.normalize;
-    return tess_cl_tile_run(&tile, tess_cl_is_layer(job->op->kind) ? layer_tile : product_tile);
+    const int32_t kind = job->op->kind;
+    return tess_cl_tile_run(&tile, tess_cl_is_layer(kind)       ? layer_tile
+                                   : kind == TESS_CLIFFORD_NORM ? norm_tile
+                                                                : product_tile);
 }
 
 static bool wants_nothing(const tess_cl_job *job)

@@ -1,5 +1,6 @@
 // z from the inputs.
 #include "base/status.h"
+#include "systems/clifford/op/rows.h"
 #include "systems/clifford/op/run.h"
 #include "systems/clifford/op/stages.h"
 
@@ -33,9 +34,41 @@ static tess_status layer(tess_cl_job *job)
     return tess_cl_enqueue(job, TESS_STAGE_CLIFFORD_LAYER, &stage, sizeof stage);
 }
 
+// f32 in f64, where squares cancel.
+static tess_status wide_tile(tess_cl_tile *tile)
+{
+    const int32_t kind = tile->job->op->kind;
+    tess_cl_view x;
+    tess_cl_view y;
+    tess_cl_view z;
+    TESS_TRY(tess_cl_rows_load(tile, CL_X, &x));
+    if (kind == TESS_CLIFFORD_NORM) {
+        TESS_TRY(tess_cl_rows_norm(tile, x, &z));
+        return tess_cl_rows_store(tile, CL_Z, z);
+    }
+    if (tess_cl_is_layer(kind)) {
+        TESS_TRY(tess_cl_rows_linear(tile, x, CL_LINEAR_WEIGHT, CL_BIAS, &y));
+        TESS_TRY(tess_cl_rows_store(tile, CL_LINEAR_OUT, y));
+    } else {
+        TESS_TRY(tess_cl_rows_load(tile, CL_Y, &y));
+    }
+    TESS_TRY(tess_cl_rows_whole_product(tile, x, y, &z));
+    return tess_cl_rows_store(tile, CL_Z, z);
+}
+
+static tess_status wide_forward(tess_cl_job *job)
+{
+    tess_cl_tile tile;
+    TESS_TRY(tess_cl_tile_init(&tile, job, CL_GRADIENT));
+    return tess_cl_tile_run(&tile, wide_tile);
+}
+
 tess_status tess_cl_forward_work(tess_cl_job *job)
 {
     tess_cl_view *views = job->views;
+    if (tess_cl_is_wide_forward(job)) {
+        return wide_forward(job);
+    }
     switch (job->op->kind) {
     case TESS_CLIFFORD_GATE: {
         tess_stage_clifford_gate stage = {

@@ -55,17 +55,46 @@ static tess_cl_view take_weight(tess_cl_tile *tile, int operand)
     return tess_cl_view_like(tile->job, operand, tess_cl_take(tile->job, bytes));
 }
 
+static bool is_normalized_f32(const tess_cl_job *job)
+{
+    return job->sizes.dtype == TESS_F32 && job->problem.normalize;
+}
+
+static bool has_both_signs(const tess_clifford_algebra *algebra)
+{
+    for (int32_t k = 0; k < algebra->n_component; k++) {
+        if (algebra->eta[k] < 0) { // that of the scalar is +1
+            return true;
+        }
+    }
+    return false;
+}
+
 bool tess_cl_is_few(const tess_cl_job *job)
 {
-    return job->device->shares_host_memory && job->sizes.dtype == TESS_F32 &&
-           job->problem.normalize && job->sizes.n_out <= FEW_FEATURES;
+    return is_normalized_f32(job) && job->sizes.n_out <= FEW_FEATURES;
+}
+
+bool tess_cl_cancels(const tess_cl_job *job)
+{
+    return is_normalized_f32(job) && job->problem.norm_metric == TESS_CLIFFORD_NORM_CLAMP &&
+           has_both_signs(&job->op->algebra);
+}
+
+bool tess_cl_is_wide_forward(const tess_cl_job *job)
+{
+    return tess_cl_cancels(job) ||
+           (tess_cl_is_few(job) && job->problem.norm_metric == TESS_CLIFFORD_NORM_ABS &&
+            has_both_signs(&job->op->algebra));
 }
 
 tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums)
 {
     *tile = (tess_cl_tile){.job = job, .problem = job->problem, .sums = sums};
     const int32_t weight_dtype = job->sizes.weight_dtype;
-    tile->problem.dtype = job->sizes.dtype == TESS_F64 || tess_cl_is_few(job) ? TESS_F64 : TESS_F32;
+    tile->problem.dtype =
+        job->sizes.dtype == TESS_F64 || tess_cl_is_few(job) || tess_cl_cancels(job) ? TESS_F64
+                                                                                    : TESS_F32;
     tile->problem.weight_dtype = tile->problem.dtype;
     tile->problem.activation = TESS_CLIFFORD_IDENTITY;
     tile->problem.normalize = 0;
@@ -153,7 +182,7 @@ static tess_cl_view take_rows(tess_cl_tile *tile, int64_t n_feature)
 
 static int64_t features_of(const tess_cl_tile *tile, int operand)
 {
-    return operand < CL_Z ? tile->problem.n_in : tile->problem.n_out;
+    return operand < CL_Z || operand == CL_LINEAR_OUT ? tile->problem.n_in : tile->problem.n_out;
 }
 
 static tess_cl_view rows_of(const tess_cl_tile *tile, int operand)
@@ -301,6 +330,45 @@ static tess_stage_clifford_norm norm_stage(const tess_cl_tile *tile, tess_cliffo
     return stage;
 }
 
+// Room for the statistics of a tile, NULL where nobody wants them.
+static void *take_statistics(tess_cl_tile *tile)
+{
+    const int64_t items = tile->problem.algebra->n_grade * tile->problem.n_row;
+    return tile->job->views[CL_STATISTICS].data
+               ? tess_cl_take(tile->job, (size_t)items * item_bytes(tile))
+               : NULL;
+}
+
+static tess_status store_statistics(tess_cl_tile *tile, void *statistics)
+{
+    if (!statistics) {
+        return TESS_OK;
+    }
+    const int32_t dtype = tess_cl_operand_dtype(&tile->job->sizes, CL_STATISTICS);
+    unsigned char *all = tile->job->views[CL_STATISTICS].data;
+    const size_t offset = (size_t)tile->first_row * tess_dtype_bytes((tess_dtype)dtype);
+    const tess_stage_clifford_sum copy = {
+        .shape = {1, tile->problem.algebra->n_grade, tile->problem.n_row},
+        .out = {.data = all + offset, .stride = {0, tile->job->sizes.n_row, 1}},
+        .out_dtype = dtype,
+        .terms = {{.data = statistics, .stride = {0, tile->problem.n_row, 1}}},
+        .term_dtype = tile->problem.dtype,
+        .n_term = 1};
+    return tess_cl_enqueue_sum(tile->job, &copy);
+}
+
+tess_status tess_cl_rows_norm(tess_cl_tile *tile, tess_cl_view o, tess_cl_view *z)
+{
+    tess_stage_clifford_norm stage = norm_stage(tile, TESS_CLIFFORD_FORWARD);
+    *z = take_rows(tile, tile->problem.n_out);
+    stage.x = o;
+    stage.out = *z;
+    stage.statistics = take_statistics(tile);
+    void *statistics = stage.statistics;
+    TESS_TRY(tess_cl_enqueue(tile->job, TESS_STAGE_CLIFFORD_NORM, &stage, sizeof stage));
+    return store_statistics(tile, statistics);
+}
+
 tess_status tess_cl_rows_norm_backward(tess_cl_tile *tile, tess_cl_view o, tess_cl_view grad_out,
                                        tess_cl_view *grad_o)
 {
@@ -352,6 +420,19 @@ tess_status tess_cl_rows_product(tess_cl_tile *tile, tess_cl_view x, tess_cl_vie
     *out = take_rows(tile, tile->problem.n_out);
     stage.out = *out;
     return tess_cl_enqueue_product(tile->job, &stage);
+}
+
+tess_status tess_cl_rows_whole_product(tess_cl_tile *tile, tess_cl_view x, tess_cl_view y,
+                                       tess_cl_view *z)
+{
+    tess_stage_clifford_sgp stage = bare_product(tile, TESS_CLIFFORD_FORWARD, x, y, CL_WEIGHT);
+    stage.problem.activation = tile->job->problem.activation;
+    stage.problem.normalize = tile->job->problem.normalize;
+    *z = take_rows(tile, tile->problem.n_out);
+    stage.out = *z;
+    stage.statistics = take_statistics(tile);
+    TESS_TRY(tess_cl_enqueue_product(tile->job, &stage));
+    return store_statistics(tile, stage.statistics);
 }
 
 // Where a stage puts its gradient of a weight: the sum itself if it is the first.

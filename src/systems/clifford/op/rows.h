@@ -23,10 +23,14 @@ static inline bool tess_cl_is_there(tess_cl_view view)
     return view.data != NULL;
 }
 
-// Whether tiles compute f32 in f64: the norm of a row over a handful of features is small now and
-// then, and its derivatives magnify what was rounded on the way. On the CPU few features cost
+// Whether tiles compute f32 in f64, because a norm magnifies what was rounded on the way. That over
+// a handful of features is small now and then, and its derivatives with it; few features cost
 // little.
 bool tess_cl_is_few(const tess_cl_job *job);
+// Under norm_metric clamp squares of either sign cancel over all grades and features, however many.
+bool tess_cl_cancels(const tess_cl_job *job);
+// In the forward pass: those, and squares of either sign that cancel within a few features.
+bool tess_cl_is_wide_forward(const tess_cl_job *job);
 
 // Weights and cotangents of weights in the type that is computed in.
 TESS_MUST_CHECK tess_status tess_cl_tile_init(tess_cl_tile *tile, tess_cl_job *job, int sums);
@@ -53,6 +57,11 @@ TESS_MUST_CHECK tess_status tess_cl_rows_gate_backward(tess_cl_tile *tile, tess_
 TESS_MUST_CHECK tess_status tess_cl_rows_gate_double(tess_cl_tile *tile, tess_cl_view x,
                                                      tess_cl_view grad_out, tess_cl_view cotangent,
                                                      tess_cl_view *d_grad_out, tess_cl_view *d_x);
+// z of a norm, and of a product as the whole job has it, gated and normalised; statistics of the
+// rows, where the caller wants them.
+TESS_MUST_CHECK tess_status tess_cl_rows_norm(tess_cl_tile *tile, tess_cl_view o, tess_cl_view *z);
+TESS_MUST_CHECK tess_status tess_cl_rows_whole_product(tess_cl_tile *tile, tess_cl_view x,
+                                                       tess_cl_view y, tess_cl_view *z);
 TESS_MUST_CHECK tess_status tess_cl_rows_norm_backward(tess_cl_tile *tile, tess_cl_view o,
                                                        tess_cl_view grad_out, tess_cl_view *grad_o);
 TESS_MUST_CHECK tess_status tess_cl_rows_norm_double(tess_cl_tile *tile, tess_cl_view o,

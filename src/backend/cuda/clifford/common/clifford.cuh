@@ -118,7 +118,9 @@ template <typename C>
 __device__ __forceinline__ C load_item(const void *data, int32_t dtype, int64_t i)
 {
     if constexpr (sizeof(C) == sizeof(double)) {
-        return static_cast<const double *>(data)[i];
+        // f32 is computed in f64 where a norm would magnify its rounding.
+        return dtype == TESS_F64 ? static_cast<const double *>(data)[i]
+                                 : C(static_cast<const float *>(data)[i]);
     } else {
         switch (dtype) {
         case TESS_BF16:
@@ -135,7 +137,11 @@ template <typename C>
 __device__ __forceinline__ void store_item(void *data, int32_t dtype, int64_t i, C value)
 {
     if constexpr (sizeof(C) == sizeof(double)) {
-        static_cast<double *>(data)[i] = value;
+        if (dtype == TESS_F64) {
+            static_cast<double *>(data)[i] = value;
+        } else {
+            static_cast<float *>(data)[i] = float(value);
+        }
     } else {
         switch (dtype) {
         case TESS_BF16:

@@ -43,9 +43,9 @@ __device__ __forceinline__ void store(void *data, int32_t dtype, int64_t i, floa
     }
 }
 
-__device__ __forceinline__ double load_as(double, const void *data, int32_t, int64_t i)
+__device__ __forceinline__ double load_as(double, const void *data, int32_t dtype, int64_t i)
 {
-    return static_cast<const double *>(data)[i];
+    return dtype == TESS_F64 ? static_cast<const double *>(data)[i] : double(load(data, dtype, i));
 }
 
 __device__ __forceinline__ float load_as(float, const void *data, int32_t dtype, int64_t i)
@@ -53,9 +53,13 @@ __device__ __forceinline__ float load_as(float, const void *data, int32_t dtype,
     return load(data, dtype, i);
 }
 
-__device__ __forceinline__ void store_as(void *data, int32_t, int64_t i, double value)
+__device__ __forceinline__ void store_as(void *data, int32_t dtype, int64_t i, double value)
 {
-    static_cast<double *>(data)[i] = value;
+    if (dtype == TESS_F64) {
+        static_cast<double *>(data)[i] = value;
+    } else {
+        store(data, dtype, i, float(value));
+    }
 }
 
 __device__ __forceinline__ void store_as(void *data, int32_t dtype, int64_t i, float value)
@@ -90,7 +94,7 @@ cudaError_t sum_launch(cudaStream_t stream, const void *args)
     const tess_stage_clifford_sum &a = *static_cast<const tess_stage_clifford_sum *>(args);
     const int64_t needed = (a.shape[0] * a.shape[1] * a.shape[2] - 1) / threads + 1;
     const unsigned blocks = unsigned(needed < max_blocks ? needed : max_blocks);
-    if (a.out_dtype == TESS_F64) {
+    if (a.out_dtype == TESS_F64 || a.term_dtype == TESS_F64) {
         sum_kernel<double><<<blocks, threads, 0, stream>>>(a);
     } else {
         sum_kernel<float><<<blocks, threads, 0, stream>>>(a);

@@ -93,9 +93,9 @@ cudaError_t launch_reduce(cudaStream_t stream, const sgp_args &a, int32_t n_path
     const reduce_args args = {a.partials,  a.grad_weight,   a.n * n_path,  n_path,
                               a.n_partial, a.partial_width, a.weight_dtype};
     const dim3 grid(unsigned((args.n_weight - 1) / reduce_width + 1));
-    const bool is_wide = a.dtype == TESS_F64;
-    return launch_early(is_wide ? sgp_reduce<double> : sgp_reduce<float>, grid, reduce_threads,
-                        (is_wide ? sizeof(double) : sizeof(float)) * reduce_threads, stream, args,
+    const bool in_f64 = is_wide(a.dtype, true, a.normalize, a.n);
+    return launch_early(in_f64 ? sgp_reduce<double> : sgp_reduce<float>, grid, reduce_threads,
+                        (in_f64 ? sizeof(double) : sizeof(float)) * reduce_threads, stream, args,
                         cudaSharedmemCarveoutDefault);
 }
 
@@ -122,8 +122,9 @@ cudaError_t table_forward(cudaStream_t stream, const tess_cl_problem &problem, s
 cudaError_t table_backward(cudaStream_t stream, const tess_cl_problem &problem, sgp_args &a)
 {
     const table_algebra table = table_of(*problem.algebra, problem.path_mask);
-    return a.dtype == TESS_F64 ? launch_split_backward<table_algebra, double>(stream, table, a)
-                               : launch_split_backward<table_algebra, float>(stream, table, a);
+    return is_wide(a.dtype, true, a.normalize, a.n)
+               ? launch_split_backward<table_algebra, double>(stream, table, a)
+               : launch_split_backward<table_algebra, float>(stream, table, a);
 }
 
 // Scratch: 1/r and dot of every row for the split passes, then partial weight gradients. Whatever
@@ -134,8 +135,9 @@ struct sgp_scratch {
 
     explicit sgp_scratch(const tess_cl_problem &problem)
     {
-        const size_t item = problem.dtype == TESS_F64 ? sizeof(double) : sizeof(float);
         const bool is_backward = problem.pass == TESS_CLIFFORD_BACKWARD;
+        const bool in_f64 = is_wide(problem.dtype, is_backward, problem.normalize, problem.n_in);
+        const size_t item = in_f64 ? sizeof(double) : sizeof(float);
         const size_t n_grade = size_t(problem.algebra->n_grade);
         const size_t rows = n_grade * size_t(problem.n_row) * (is_backward ? 2 : 1);
         rows_bytes = problem.normalize ? (rows * item + 255) / 256 * 256 : 0;
@@ -177,6 +179,9 @@ cudaError_t sgp_launch(cudaStream_t stream, const void *args)
         const cudaError_t error =
             kernels != nullptr ? kernels->forward(stream, a) : cudaErrorNotSupported;
         return error == cudaErrorNotSupported ? table_forward(stream, problem, a) : error;
+    }
+    if (a.dtype == TESS_F32 && is_wide(a.dtype, true, a.normalize, a.n)) {
+        a.statistics = nullptr; // of f32: made again
     }
     a.gz = s.grad_out;
     a.gx = s.grad_x;

@@ -44,6 +44,16 @@ struct sgp_args {
     int32_t partial_width;
 };
 
+// Whether a pass computes in f64: where it is asked to, and gradients of f32 through the norm of so
+// few features that it is small now and then, which magnifies what f32 rounds.
+constexpr int64_t few_features = 32;
+
+inline bool is_wide(int32_t dtype, bool is_backward, int32_t normalize, int64_t n)
+{
+    return dtype == TESS_F64 ||
+           (dtype == TESS_F32 && is_backward && normalize != 0 && n <= few_features);
+}
+
 // Weight gradients of one feature in registers.
 template <int P, typename C>
 struct register_sums {

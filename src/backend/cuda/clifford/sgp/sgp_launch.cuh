@@ -335,8 +335,9 @@ template <typename A, bool has_rows>
 cudaError_t sgp_backward(cudaStream_t stream, sgp_args &a)
 {
     cudaError_t error = cudaErrorNotSupported;
+    const bool in_f64 = is_wide(a.dtype, true, a.normalize, a.n);
     if constexpr (has_rows) {
-        if (has_all_paths<A>(a) && a.dtype == TESS_F32) {
+        if (has_all_paths<A>(a) && a.dtype == TESS_F32 && !in_f64) {
             error = rows_backward<A, float>(stream, a);
         } else if (has_all_paths<A>(a) && a.dtype == TESS_BF16) {
             error = rows_backward<A, __nv_bfloat16>(stream, a);
@@ -344,11 +345,11 @@ cudaError_t sgp_backward(cudaStream_t stream, sgp_args &a)
             error = rows_backward<A, __half>(stream, a);
         }
     }
-    if (error == cudaErrorNotSupported && a.dtype != TESS_F64) {
+    if (error == cudaErrorNotSupported && !in_f64) {
         error = launch_split_backward<A, float>(stream, A(), a);
     }
     if constexpr (has_rows) {
-        if (a.dtype == TESS_F64) {
+        if (in_f64) {
             error = launch_split_backward<A, double>(stream, A(), a);
         }
     }
