@@ -142,6 +142,8 @@ def test_sparse_tensors() -> None:
     for f in calls:
         with raises(TypeError, "sparse_", "to_dense"):
             f()
+    with raises(TypeError, "x", "nested"):
+        tc.Layer(5, 3)(torch.nested.nested_tensor([x, x], layout=torch.jagged))
 
 
 def test_weights_without_data() -> None:

@@ -69,6 +69,11 @@ def run(
         x, y = _arrays.as_array(x, "x"), _arrays.as_array(y, "y")
         if x is None:
             raise TypeError(f"{kind}: x: expected an array or a tensor, got None")
+    elif x.is_nested:
+        raise _core.DTypeError(
+            f"clifford.{kind}: x: is a nested tensor; join the rows of its parts, which every "
+            "operation takes one by one"
+        )
     shape = tuple(x.shape)
     front = _front(x, axis), _front(y, axis)
     if _arrays.is_torch(x):
