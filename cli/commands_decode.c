@@ -9,7 +9,8 @@
          "more to write besides posterior and state probabilities: filter, predictive, "           \
          "predictive-posterior, log-likelihood, separated by commas")
 #define DTYPE_OPTION                                                                               \
-    CHOICE("dtype", dtype, "f32|f64", "type of the numbers in the result (default f32)")
+    CHOICE("dtype", dtype, "f32|f64",                                                              \
+           "type of the numbers in the result (default f64 in mode exact, else f32)")
 
 static const opt_def decode_run_options[] = {
     WANT_OPTION,

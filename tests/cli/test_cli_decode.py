@@ -175,12 +175,16 @@ def test_golden_states_of_non_local(tessera, tmp_path, h5py):
     golden = np.load(GOLDEN / "07_non_local.npz")
     kept = {name: golden[name] for name in golden.files if name != "is_missing"}
     np.savez(tmp_path / "rec.npz", **kept)
-    words = ["--model", "non-local", "--mode", "exact", "--dtype", "f64", "-o", "out.h5"]
-    found = run_json(tessera, "decode", "run", "rec.npz", *words)
+    words = ["decode", "run", "rec.npz", "--model", "non-local", "--mode", "exact"]
+    found = run_json(tessera, *words, "-o", "out.h5")
     assert found["result"]["log_evidence"] == pytest.approx(float(golden["log_evidence"]), abs=1e-9)
     with h5py.File(tmp_path / "out.h5") as file:
         states = file["acausal_state_probabilities"][:]
+    assert states.dtype == np.float64
     assert np.abs(states - golden["acausal_state_probabilities"]).max() < 1e-10
+    run_json(tessera, *words, "-o", "narrow.h5", "--dtype", "f32")
+    with h5py.File(tmp_path / "narrow.h5") as file:
+        assert file["acausal_posterior"].dtype == np.float32
 
 
 def test_nwb(tessera, tmp_path, h5py):

@@ -485,9 +485,9 @@ def test_em(files: dict[str, Golden], tolerance: Tolerance, prefix: str) -> None
         atol=tolerance.evidence,
     )
     for name in ("acausal", "causal", "predictive"):
-        key = f"{name}_state_probabilities"  # results are float32 in either mode
+        key = f"{name}_state_probabilities"
         np.testing.assert_allclose(
-            np.asarray(results[key]), want[f"{prefix}_{key}"], rtol=0, atol=tolerance.em + 1e-7
+            np.asarray(results[key]), want[f"{prefix}_{key}"], rtol=0, atol=tolerance.em
         )
     if f"{prefix}_viterbi" in want:
         found = decoded(g, model, tolerance, ["most_likely_bin"])

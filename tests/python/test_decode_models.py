@@ -16,6 +16,7 @@ import tessera.decode as td
 from decode_data import Spikes, make_plane, make_spikes
 from helpers import run_python
 from tessera import _core
+from tessera.decode.likelihoods import clusterless_kde
 from tessera.decode.results import Results
 
 CLUSTERLESS = {
@@ -547,3 +548,17 @@ def test_threads_and_exact_mode(spikes: Spikes) -> None:
         results = model.predict(spikes.spike_times, spikes.features, spikes.time[:100])
         found.append(np.asarray(results["acausal_posterior"]))
     assert np.array_equal(found[0], found[1])
+    assert found[0].dtype == np.float64
+    time, where = spikes.time[:50], (spikes.time, spikes.position)
+    ll = model.compute_log_likelihood(time, *where, spikes.spike_times, spikes.features)
+    given = (*spikes.fit_args(), time)
+    estimated = model.estimate_parameters(*given, max_iter=1, return_outputs="all")
+    assert {ll.dtype, *(estimated[name].dtype for name in estimated)} == {np.dtype(np.float64)}
+    environment = td.Environment().fit_place_grid(spikes.position)
+    fit = clusterless_kde.fit_clusterless_kde_encoding_model(
+        *spikes.fit_args(), environment, mode="exact"
+    )
+    ll = clusterless_kde.predict_clusterless_kde_log_likelihood(
+        time, *where, spikes.spike_times, spikes.features, **fit
+    )
+    assert ll.dtype == np.float64

@@ -17,7 +17,7 @@ typedef enum tess_decode_want {
 typedef struct tess_decode_stream_config {
     uint32_t struct_size;
     int32_t want;  /* tess_decode_want bits */
-    int32_t dtype; /* TESS_F32 (default) or TESS_F64 */
+    int32_t dtype; /* TESS_F32 or TESS_F64; 0 (default): f64 in mode exact, else f32 */
     int32_t overwrite;
     int32_t resume; /* 1: continue from checkpoint_dir if it holds this very run */
     int32_t reserved;

@@ -108,6 +108,11 @@ class EncodingModel(Mapping[str, Any]):
             self.options.get("floor", "auto") == "auto" and self.info["floor"] == "relative"
         )
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the likelihood is computed, and returned, in float64."""
+        return bool(self.options.get("mode", default("decode.encoding", "mode")) == "exact")
+
     @cached_property
     def handle(self) -> _core.Handle:
         """The model in the library, fitted on first use."""

@@ -57,8 +57,9 @@ def predict(
         "position": None if position is None else _data.position(position),
     }
     function = _core.decode_local_log_likelihood if is_local else _core.decode_log_likelihood
+    dtype = "float64" if model.is_exact else "float32"
     with Session() as context:
-        values, _ = function(context, model.handle, observation, dtype="float32")
+        values, _ = function(context, model.handle, observation, dtype=dtype)
     found = np.asarray(values)
     return found[:, np.newaxis] if is_local else found
 

@@ -55,7 +55,7 @@ class ClusterlessDetector(DetectorBase):
     non_local_position_penalty, non_local_penalty_sigma : float
         Penalty in nats of non-local states near the animal, and how near, in cm.
     mode : {'fast', 'exact', 'bounded:1e-6'}, optional
-        Arithmetic of the likelihood.
+        Arithmetic of the likelihood; results are float64 in mode 'exact', else float32.
     floor : {'auto', 'absolute', 'relative:16', 'none'}, optional
         Smallest intensity of a spike. 'absolute' is the original's rule, which loses everything
         with many features; 'auto' uses 'relative' from 5 features on, with a warning.
@@ -306,8 +306,9 @@ class ClusterlessDetector(DetectorBase):
         discrete_transition_covariate_data : mapping of str to array, optional
             As in :meth:`predict`.
         **options
-            return_outputs, n_chunks, memory_budget, progress as in :meth:`predict`; dtype,
-            overwrite, resume, checkpoint, checkpoint_every.
+            return_outputs, n_chunks, memory_budget, progress as in :meth:`predict`; dtype
+            ('float32' or 'float64'; default: that of the mode), overwrite, resume, checkpoint,
+            checkpoint_every.
 
         Returns
         -------

@@ -99,7 +99,7 @@ class EstimateMixin(PredictMixin):
                 detector,
                 observation,
                 want,
-                dtype="float32",
+                dtype=self._dtype(),
                 options=options,
                 design=self._design_for(None, len(observation["time"])),
                 iteration=_log_iteration,

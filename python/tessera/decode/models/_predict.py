@@ -144,7 +144,7 @@ class PredictMixin(StateSpace):
         n_chunks: int | str = 1,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
     ) -> dict[str, Any]:
         n_time = len(observation["time"])
         detector = self._detector()
@@ -154,12 +154,17 @@ class PredictMixin(StateSpace):
                 detector,
                 observation,
                 want,
-                dtype=dtype,
+                dtype=dtype or self._dtype(),
                 options={"chunks": self._chunks(n_chunks, n_time)},
                 design=design,
                 progress=callback(progress),
             )
         return found
+
+    def _dtype(self) -> str:
+        """Return the type of results: float64 where the likelihood is computed in it."""
+        exact = any(model.is_exact for model in self.encoding_model_.values())
+        return "float64" if exact else "float32"
 
     def _scatter(self, inner: Array) -> Array:
         """Put columns of interior bins among all bins; NaN elsewhere."""
@@ -245,7 +250,7 @@ class PredictMixin(StateSpace):
         n_chunks: int | str = 1,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
         overwrite: bool = False,
         resume: bool = False,
         checkpoint: str | Path | None = None,
@@ -265,7 +270,7 @@ class PredictMixin(StateSpace):
                 observation,
                 path,
                 want=want,
-                dtype=dtype,
+                dtype=dtype or self._dtype(),
                 overwrite=overwrite,
                 resume=resume,
                 checkpoint=checkpoint,
@@ -283,7 +288,7 @@ class PredictMixin(StateSpace):
         n_chunks: int | str = 1,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
-        dtype: str = "float32",
+        dtype: str | None = None,
     ) -> Array:
         design = None
         if self.discrete_transition_coefficients_ is not None:

@@ -20,7 +20,7 @@ static const char *const FILES[] = {"partial.h5", "partial", "filtered.rows", NU
 
 void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t struct_size)
 {
-    const tess_decode_stream_config defaults = {.dtype = TESS_F32, .checkpoint_every_s = 60};
+    const tess_decode_stream_config defaults = {.checkpoint_every_s = 60};
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
 
@@ -87,6 +87,9 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
     TESS_TRY(
         tess_struct_read(observation, &run->observation, sizeof run->observation, "observation"));
     TESS_TRY(tess_struct_read(config, &run->config, sizeof run->config, "config"));
+    if (run->config.dtype == 0) {
+        run->config.dtype = detector->dtype;
+    }
     TESS_TRY(check_config(&run->config));
     if (run->observation.n_time < 1) {
         TESS_FAIL(TESS_E_ARGUMENT, "time: is empty; at least one row is needed");
