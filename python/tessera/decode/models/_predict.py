@@ -173,7 +173,7 @@ class PredictMixin(StateSpace):
             return inner
         full = np.empty((len(inner), len(interior)), dtype=inner.dtype)
         with Session(**self._session()) as context:
-            _core.decode_all_bins(context, self._built[1], inner, full)
+            _core.decode_all_bins(context, self._detector(), inner, full)
         return full
 
     def _by_state(self, log_likelihood: Any) -> Array:
