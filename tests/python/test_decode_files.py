@@ -168,7 +168,7 @@ VARIANTS: dict[str, Callable[[], tuple[Any, Spikes]]] = {
     "penalty": lambda: (
         td.ContFragClusterlessClassifier(
             non_local_position_penalty=2.0,
-            non_local_penalty_sigma=5.0,
+            non_local_penalty_std=5.0,
             frozen_discrete_transition_rows=range(1),
             continuous_transition_types=_walks(movement_var=9.0, movement_mean=1.0),
         ),
@@ -289,7 +289,7 @@ def test_environments(tmp_path: Path) -> None:
     for environment in (
         _track((NODES, EDGES)).fit_place_grid(),
         td.Environment("box", place_bin_size=[3.0, 4.0]).fit_place_grid(PLANE.position),
-        td.Environment("none yet", position_range=[(0.0, np.inf)]),
+        td.Environment("none yet", position_range=[(0.0, 90.0)]),
     ):
         environment.save_environment(path)
         again = td.Environment.load_environment(path)

@@ -403,7 +403,7 @@ def test_penalty(files: dict[str, Golden], tolerance: Tolerance) -> None:
         NonLocalClusterlessDetector,
         tolerance,
         non_local_position_penalty=float(g["penalty_magnitude"]),
-        non_local_penalty_sigma=float(g["penalty_std"]),
+        non_local_penalty_std=float(g["penalty_std"]),
     )
     found = decoded(g, model, tolerance, STATES)
     check_variant(g, found, "penalty", tolerance)

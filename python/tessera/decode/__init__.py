@@ -106,6 +106,7 @@ _MODULES = (
     "continuous_state_transitions",
     "discrete_state_transitions",
     "environment",
+    "exceptions",
     "initial_conditions",
     "likelihoods",
     "model_checking",

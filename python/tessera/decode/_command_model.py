@@ -58,7 +58,7 @@ def put(writer: Writer, model: Any) -> bool:
         **_environment_settings(environment),
         "detector.no_spike_rate": model.no_spike_rate,
         "detector.non_local_position_penalty": model.non_local_position_penalty,
-        "detector.non_local_penalty_std": model.non_local_penalty_sigma,
+        "detector.non_local_penalty_std": model.non_local_penalty_std,
         "detector.local_position_std": _ONE_BIN_LOCAL
         if model.local_position_std is None
         else model.local_position_std,
@@ -288,7 +288,7 @@ def _unfitted(members: _Members, settings: dict[str, Any]) -> Any:
         infer_track_interior=environment.infer_track_interior,
         no_spike_rate=settings["detector.no_spike_rate"],
         non_local_position_penalty=settings["detector.non_local_position_penalty"],
-        non_local_penalty_sigma=settings["detector.non_local_penalty_std"],
+        non_local_penalty_std=settings["detector.non_local_penalty_std"],
         local_position_std=None if local == _ONE_BIN_LOCAL else local,
         **{f"{prefix}_algorithm": algorithm, f"{prefix}_algorithm_params": options},
     )

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tessera._core import ArgumentError, DTypeError, ShapeError
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 Array: TypeAlias = npt.NDArray[Any]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -24,7 +24,9 @@ def reals(value: Any, name: str) -> Floats:
     try:
         return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DTypeError(f"{name}: expected numbers, got {type(value).__name__}") from error
+        raise TypeValidationError(
+            f"{name}: expected numbers, got {type(value).__name__}"
+        ) from error
 
 
 def vector(value: Any, name: str) -> Floats:
@@ -33,7 +35,7 @@ def vector(value: Any, name: str) -> Floats:
     if array.ndim != 1:
         array = np.ascontiguousarray(np.atleast_1d(array.squeeze()))
     if array.ndim != 1:
-        raise ShapeError(f"{name}: expected one axis, got shape {array.shape}")
+        raise ShapeValidationError(f"{name}: expected one axis, got shape {array.shape}")
     return array
 
 
@@ -43,7 +45,7 @@ def position(value: Any, name: str = "position") -> Floats:
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2:
-        raise ShapeError(
+        raise ShapeValidationError(
             f"{name}: expected shape (n_sample,) or (n_sample, n_dim), got {array.shape}"
         )
     return array
@@ -55,10 +57,10 @@ def mask(value: Any, name: str) -> Mask | None:
         return None
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
-        raise DTypeError(f"{name}: expected booleans, got {array.dtype}")
+        raise TypeValidationError(f"{name}: expected booleans, got {array.dtype}")
     array = np.ascontiguousarray(np.atleast_1d(array.squeeze()).astype(bool))
     if array.ndim != 1:
-        raise ShapeError(f"{name}: expected one axis, got shape {array.shape}")
+        raise ShapeValidationError(f"{name}: expected one axis, got shape {array.shape}")
     return array
 
 
@@ -66,12 +68,12 @@ def _listed(value: Any, name: str) -> list[Any]:
     if isinstance(value, Mapping):
         return list(value.values())
     if isinstance(value, np.ndarray) and value.dtype != object and value.ndim == 1:
-        raise ShapeError(
+        raise ShapeValidationError(
             f"{name}: expected a list with one array per electrode, got one array; "
             f"write [{name}] if there is one electrode"
         )
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise DTypeError(f"{name}: expected a list of arrays, got {type(value).__name__}")
+        raise TypeValidationError(f"{name}: expected a list of arrays, got {type(value).__name__}")
     return list(value)
 
 
@@ -87,10 +89,10 @@ def features(value: Any, name: str = "spike_waveform_features") -> list[Array]:
     found: list[Array] = []
     for e, given in enumerate(arrays):
         if given.dtype.kind not in "biuf":
-            raise DTypeError(f"{name}[{e}]: expected numbers, got {given.dtype}")
+            raise TypeValidationError(f"{name}[{e}]: expected numbers, got {given.dtype}")
         array = given.reshape(-1, 1) if given.ndim == 1 else given
         if array.ndim != 2:
-            raise ShapeError(
+            raise ShapeValidationError(
                 f"electrode {e}: expected features of shape (n_spike, n_feature), got {array.shape}"
             )
         found.append(np.ascontiguousarray(array, dtype=dtype))
@@ -103,21 +105,21 @@ def labels(value: Any, n: int, name: str, against: str = "position_time") -> Arr
         return None
     array = np.atleast_1d(np.asarray(value).squeeze())
     if len(array) != n:
-        raise ShapeError(f"{name} has {len(array)} values, {against} has {n}")
+        raise ShapeValidationError(f"{name} has {len(array)} values, {against} has {n}")
     return array
 
 
 def same_length(value: Sequence[Any] | Array | None, n: int, name: str, against: str) -> None:
     """Refuse an array that should have n entries and has not."""
     if value is not None and len(value) != n:
-        raise ShapeError(f"{name} has {len(value)} values, {against} has {n}")
+        raise ShapeValidationError(f"{name} has {len(value)} values, {against} has {n}")
 
 
 def choice(value: str, allowed: Iterable[str], name: str) -> str:
     """Refuse a name that does not exist, and say which do."""
     names = list(allowed)
     if value not in names:
-        raise ArgumentError(f"{name}: {value!r} does not exist; choose one of {', '.join(names)}")
+        raise ValidationError(f"{name}: {value!r} does not exist; choose one of {', '.join(names)}")
     return value
 
 
@@ -125,15 +127,17 @@ def same_kind(value: Any, like: Any, name: str) -> None:
     """Refuse a value that is not of the type and shape of another."""
     if isinstance(like, list | tuple):
         if type(value) is not type(like) or len(value) != len(like):
-            raise ShapeError(f"{name}: expected {len(like)} entries, got {value!r:.60}")
+            raise ShapeValidationError(f"{name}: expected {len(like)} entries, got {value!r:.60}")
         for item, other in zip(value, like, strict=True):
             same_kind(item, other, name)
     elif isinstance(like, np.ndarray):
         array = np.asarray(value)
         if array.shape != like.shape or not np.can_cast(array.dtype, like.dtype, "same_kind"):
-            raise ShapeError(
+            raise ShapeValidationError(
                 f"{name}: expected {like.dtype} of shape {like.shape}, got {array.dtype} of "
                 f"{array.shape}"
             )
     elif type(value) is not type(like):
-        raise DTypeError(f"{name}: expected {type(like).__name__}, got {type(value).__name__}")
+        raise TypeValidationError(
+            f"{name}: expected {type(like).__name__}, got {type(value).__name__}"
+        )

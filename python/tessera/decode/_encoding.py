@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, DTypeError, ShapeError
-from tessera._lib import Session, default
+from tessera._lib import default
+from tessera._tables import tables
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+from tessera.decode._options import numbers, option
+from tessera.decode._session import Session
 from tessera.decode.environment import Environment
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 CLUSTERLESS = {
     "clusterless_kde": "clusterless_kde",
@@ -54,12 +57,28 @@ def encoding_options(algorithm: str, params: Mapping[str, Any] | None) -> dict[s
             continue
         if name.startswith("gmm_covariance_type"):
             if value != "full":
-                raise ArgumentError(f"{name}: only 'full' is supported, got {value!r}")
+                raise ValidationError(f"{name}: only 'full' is supported, got {value!r}")
             continue
         options[_RENAMED.get(name, name)] = value
     if options.get("bin_scale") == "auto":
         options["bin_scale"] = 0.0
     return options
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that do not exist or have a value that is not allowed."""
+    known = {param["name"] for param in tables()["decode.encoding"]}
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        raise ValidationError(
+            f"algorithm parameters: {unknown[0]!r} does not exist; known are "
+            f"{', '.join(sorted(known | _RENAMED.keys() | _IGNORED))}"
+        )
+    for name, value in options.items():
+        if name in _BANDWIDTHS and not _scalar(value):
+            numbers(value, name, 0, above=True)
+        else:
+            option(value, "decode.encoding", name)
 
 
 def _scalar(value: Any) -> bool:
@@ -69,7 +88,9 @@ def _scalar(value: Any) -> bool:
 def _split(flat: Array, counts: Array, name: str) -> list[Array]:
     """Cut what electrodes have one after another."""
     if flat.ndim != 1 or counts.ndim != 1 or np.any(counts < 0) or counts.sum() != len(flat):
-        raise ShapeError(f"{name}: {flat.shape} values for {counts.sum()} of all electrodes")
+        raise ShapeValidationError(
+            f"{name}: {flat.shape} values for {counts.sum()} of all electrodes"
+        )
     return np.split(flat, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
@@ -116,19 +137,13 @@ class EncodingModel(Mapping[str, Any]):
     @cached_property
     def handle(self) -> _core.Handle:
         """The model in the library, fitted on first use."""
+        check_options(self.options)
         options = dict(self.options)
         vectors: dict[str, Floats | None] = {}
         for name in _BANDWIDTHS:
             vectors[name] = None
             if name in options and not _scalar(options[name]):
                 vectors[name] = _data.vector(options.pop(name), name)
-        known = {param["name"] for param in _core.param_tables()["decode.encoding"]}
-        unknown = sorted(options.keys() - known)
-        if unknown:
-            raise ArgumentError(
-                f"algorithm parameters: {unknown[0]!r} does not exist; known are "
-                f"{', '.join(sorted(known | _RENAMED.keys() | _IGNORED))}"
-            )
         session = dict(self.session)
         progress = session.pop("progress", None)
         with Session(**session) as context:
@@ -199,7 +214,7 @@ class EncodingModel(Mapping[str, Any]):
                 each = _data.vector(training[name], name)
                 _data.same_length(each, n, name, "position_time")
         if not isinstance(self.environment, Environment) or not isinstance(self.options, dict):
-            raise DTypeError("an encoding model has an environment and options")
+            raise TypeValidationError("an encoding model has an environment and options")
 
     def _bandwidth(self, name: str) -> Floats:
         value = self.options.get(name, default("decode.encoding", name))

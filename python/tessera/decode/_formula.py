@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tessera._core import ArgumentError
 from tessera.decode import _data
 from tessera.decode._data import Floats
+from tessera.decode.exceptions import ValidationError
 
 _SPLINE = ("knots", "df", "degree", "include_intercept", "lower_bound", "upper_bound")
 
@@ -59,10 +59,10 @@ class _Spline:
         elif options.get("df") is not None:
             n_inner = int(options["df"]) - self.degree - bool(options.get("include_intercept"))
             if n_inner < 0:
-                raise ArgumentError(f"formula: df={options['df']} is too small for bs()")
+                raise ValidationError(f"formula: df={options['df']} is too small for bs()")
             inner = np.quantile(x, np.linspace(0, 1, n_inner + 2)[1:-1])
         else:
-            raise ArgumentError("formula: bs() needs knots= or df=")
+            raise ValidationError("formula: bs() needs knots= or df=")
         # Knots beyond the data are kept: the range grows to hold them.
         bounds = [x.min(), x.max(), *inner]
         low = float(options.get("lower_bound", min(bounds)))
@@ -141,17 +141,26 @@ def _covariates(data: Any, names: list[str]) -> dict[str, Floats]:
         try:
             value = data[name]
         except (KeyError, TypeError, IndexError):
-            raise ArgumentError(
+            raise ValidationError(
                 f"discrete_transition_covariate_data: the formula needs {name!r}"
             ) from None
         found[name] = _data.vector(value, name)
         bad = np.flatnonzero(~np.isfinite(found[name]))
         if bad.size:
-            raise ArgumentError(
+            raise ValidationError(
                 f"discrete_transition_covariate_data: {name}[{bad[0]}] is {found[name][bad[0]]}; "
                 f"{bad.size} values are not finite"
             )
     return found
+
+
+class DesignMatrix(np.ndarray[Any, Any]):
+    """Columns of a formula that know it, as patsy's do: ``design_info`` is a :class:`Design`."""
+
+    design_info: Any
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.design_info = getattr(other, "design_info", None)
 
 
 class Design:
@@ -167,7 +176,7 @@ class Design:
 
     def __init__(self, formula: str, data: Any) -> None:
         if data is None:
-            raise ArgumentError(
+            raise ValidationError(
                 f"discrete_transition_covariate_data is missing: formula {formula!r} needs it"
             )
         self.formula = formula
@@ -191,8 +200,14 @@ class Design:
             parts.insert(0, np.ones((n, 1)))
         lengths = {len(part) for part in parts}
         if len(lengths) != 1:
-            raise ArgumentError("discrete_transition_covariate_data: covariates differ in length")
+            raise ValidationError("discrete_transition_covariate_data: covariates differ in length")
         return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    def columns(self) -> DesignMatrix:
+        """Return the formula's columns at its first covariates."""
+        found = self.matrix.view(DesignMatrix)
+        found.design_info = self
+        return found
 
     def build(self, data: Any) -> Floats:
         """Evaluate the formula on other covariates, with the knots of the first ones."""
@@ -205,7 +220,7 @@ class Design:
     def _state(self) -> dict[str, Any]:
         """Return what a file holds: the formula and the knots its first covariates fixed."""
         if self._patsy is not None:
-            raise ArgumentError(
+            raise ValidationError(
                 f"formula {self.formula!r} was evaluated by patsy, whose state a model file cannot "
                 "hold; sums of covariates and bs() are built in"
             )
@@ -220,7 +235,7 @@ class Design:
         try:
             design._intercept, design._columns = _parse(design.formula)
         except _ForeignError:
-            raise ArgumentError(f"formula {design.formula!r} is not built in") from None
+            raise ValidationError(f"formula {design.formula!r} is not built in") from None
         for column, knots in zip(design._columns, state["knots"], strict=True):
             if isinstance(column, _Spline) and knots is not None:
                 column.knots = _data.vector(knots, "knots")
@@ -231,7 +246,7 @@ def _patsy_design(formula: str, data: Any) -> Any:
     try:
         from patsy import dmatrix
     except ImportError:
-        raise ArgumentError(
+        raise ValidationError(
             f"formula {formula!r}: only sums of covariates and bs() are built in; install patsy "
             "for others"
         ) from None

@@ -15,10 +15,10 @@ import numpy as np
 
 from tessera import _core
 from tessera._core import FormatError
-from tessera._lib import Session
 from tessera._npz import write_npz
 from tessera.decode._data import Array
 from tessera.decode._plain import Read, Reader, Writer
+from tessera.decode._session import Session
 
 _TREE = "python"
 _SCHEMA = b"tessera.decode.python/1"

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tessera import decode
-from tessera._core import ArgumentError
 from tessera.decode._data import Array
+from tessera.decode.exceptions import ValidationError
 
 Read: TypeAlias = Callable[[str], Array]  # an array by its name
 
@@ -107,7 +107,7 @@ class Writer:
             return {"object": self._object(name, value, where)}
         if hasattr(value, "__array__"):
             return self._array(np.asarray(value), where, is_scalar=isinstance(value, np.generic))
-        raise ArgumentError(
+        raise ValidationError(
             f"{where} is a {name}, which a model file cannot hold: files have numbers, texts, "
             "arrays and Tessera's own classes; keep such a model by pickle.dump(model, file), and "
             "open only pickles you trust"
@@ -115,7 +115,7 @@ class Writer:
 
     def _array(self, array: Array, where: str, *, is_scalar: bool) -> Any:
         if array.dtype.char not in _TYPES or array.ndim > _MAX_RANK:
-            raise ArgumentError(
+            raise ValidationError(
                 f"{where}: a model file cannot hold {array.dtype} with {array.ndim} axes"
             )
         if array.dtype.itemsize == 0:

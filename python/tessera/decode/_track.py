@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tessera._core import ArgumentError
 from tessera.decode._data import Floats
+from tessera.decode.exceptions import ValidationError
 
 Ints = npt.NDArray[np.int64]
 
@@ -112,9 +112,9 @@ def _rows(pairs: Any, index: dict[Hashable, int], name: str) -> Ints:
     try:
         rows = [(index[a], index[b]) for a, b in pairs]
     except KeyError as error:
-        raise ArgumentError(f"{name}: node {error.args[0]!r} is not in the track graph") from None
+        raise ValidationError(f"{name}: node {error.args[0]!r} is not in the track graph") from None
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: expected pairs of nodes, got {pairs!r}") from None
+        raise ValidationError(f"{name}: expected pairs of nodes, got {pairs!r}") from None
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
@@ -132,19 +132,19 @@ def _read_graph(graph: Any) -> tuple[Floats, list[Any], list[Any], dict[Hashable
         nodes = list(graph.nodes(data=True))
         edges = list(graph.edges(data=True))
     except (AttributeError, TypeError):
-        raise ArgumentError(
+        raise ValidationError(
             "track_graph: expected a networkx graph, a TrackGraph or (node positions, edges), "
             f"got {type(graph).__name__}"
         ) from None
     missing = [name for name, data in nodes if "pos" not in data]
     if missing:
-        raise ArgumentError(f"track_graph: node {missing[0]!r} has no attribute 'pos'")
+        raise ValidationError(f"track_graph: node {missing[0]!r} has no attribute 'pos'")
     points = np.array([data["pos"] for _, data in nodes], dtype=np.float64).reshape(len(nodes), -1)
     index = {name: i for i, (name, _) in enumerate(nodes)}
     lengths = [data.get("distance") for _, _, data in edges]
     for number, (a, b, data) in enumerate(edges):
         if data.get("edge_id", number) != number:
-            raise ArgumentError(
+            raise ValidationError(
                 f"track_graph: edge ({a!r}, {b!r}) has edge_id {data['edge_id']}, but is number "
                 f"{number} of the graph; number the edges in the order of graph.edges"
             )

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, ShapeError
-from tessera._lib import Session
 from tessera.decode import _data
 from tessera.decode._data import Floats
+from tessera.decode._options import number, numbers
+from tessera.decode._session import Session
 from tessera.decode.environment import Environment, find_environment
+from tessera.decode.exceptions import ShapeValidationError, ValidationError
 
 __all__ = [
     "Discrete",
@@ -40,6 +41,9 @@ class Movement:
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""
         raise NotImplementedError
+
+    def check(self, where: str) -> None:
+        """Refuse parameters no movement has; where is what the user calls this one."""
 
     def pair(self, environments: Sequence[Environment]) -> tuple[Environment, Environment]:
         """Return where the movement starts and ends."""
@@ -101,12 +105,22 @@ class RandomWalk(Movement):
     use_manifold_distance: bool = False
     direction: str | None = None
 
+    def check(self, where: str) -> None:
+        """Refuse parameters no random walk has."""
+        if np.size(self.movement_var) == 1:
+            number(np.asarray(self.movement_var).item(), f"{where}: movement_var", 0, above=True)
+        elif not np.isfinite(_data.reals(self.movement_var, f"{where}: movement_var")).all():
+            raise ValidationError(f"{where}: movement_var has values that are not finite")
+        numbers(self.movement_mean, f"{where}: movement_mean", -np.inf)
+        if self.direction not in _DIRECTIONS:
+            raise ValidationError(
+                f"{where}: direction: {self.direction!r} does not exist; choose None, 'inward' or "
+                "'outward'"
+            )
+
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""
-        if self.direction not in _DIRECTIONS:
-            raise ArgumentError(
-                f"direction: {self.direction!r} does not exist; choose None, 'inward' or 'outward'"
-            )
+        self.check("RandomWalk")
         mean = np.broadcast_to(np.asarray(self.movement_mean, np.float64), (_axes(environment),))
         if np.size(self.movement_var) > 1:
             return ("matrix", False, 0, None, None, self._correlated(environment, mean))
@@ -126,7 +140,7 @@ class RandomWalk(Movement):
         if covariance.shape == (n_axis,):
             covariance = np.diag(covariance)
         if covariance.shape != (n_axis, n_axis) or self.use_manifold_distance:
-            raise ShapeError(
+            raise ShapeValidationError(
                 f"movement_var: expected a number or a matrix ({n_axis}, {n_axis}) over straight "
                 f"distances, got shape {covariance.shape}"
             )
@@ -187,6 +201,10 @@ class RandomWalkDirection1(Movement):
     environment_name: str = ""
     movement_var: float = field(default_factory=_core.decode_movement_variance)
 
+    def check(self, where: str) -> None:
+        """Refuse a variance no random walk has."""
+        number(self.movement_var, f"{where}: movement_var", 0, above=True)
+
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""
         del environment
@@ -199,6 +217,10 @@ class RandomWalkDirection2(Movement):
 
     environment_name: str = ""
     movement_var: float = field(default_factory=_core.decode_movement_variance)
+
+    def check(self, where: str) -> None:
+        """Refuse a variance no random walk has."""
+        number(self.movement_var, f"{where}: movement_var", 0, above=True)
 
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement."""
@@ -227,9 +249,13 @@ class EmpiricalMovement(Movement):
     speedup: int = 1
     is_time_reversed: bool = False
 
+    def check(self, where: str) -> None:
+        """Refuse a number of steps that is none."""
+        number(self.speedup, f"{where}: speedup", 1)
+
     def spec(self, environment: Environment) -> Spec:
         """Return what the library takes for this movement: nothing before it is counted."""
-        raise ArgumentError(
+        raise ValidationError(
             f"EmpiricalMovement in environment {environment.environment_name!r} is counted by fit()"
         )
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tessera._core import ArgumentError, ShapeError
 from tessera.decode import _data
 from tessera.decode._data import Floats
 from tessera.decode._formula import Design
+from tessera.decode._options import number
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 __all__ = [
     "DiscreteNonStationaryCustom",
@@ -42,6 +43,8 @@ def make_transition_from_diag(diag: Any) -> Floats:
         Rows sum to 1.
     """
     values = _data.vector(diag, "diagonal_values")
+    for i, value in enumerate(values):
+        number(value, f"diagonal_values[{i}]", 0, high=1)
     n = len(values)
     if n == 1:
         return np.ones((1, 1))
@@ -70,15 +73,15 @@ def check_matrix(values: Any, name: str = "discrete_transition_type") -> Floats:
     """Refuse what is no matrix of transition probabilities."""
     matrix = _data.reals(values, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ShapeError(f"{name}: expected a square matrix, got shape {matrix.shape}")
+        raise ShapeValidationError(f"{name}: expected a square matrix, got shape {matrix.shape}")
     outside = np.argwhere((matrix < 0) | (matrix > 1) | np.isnan(matrix))
     if outside.size:
         i, j = outside[0]
-        raise ArgumentError(f"{name}: entry ({i}, {j}) is {matrix[i, j]}, not from 0 to 1")
+        raise ValidationError(f"{name}: entry ({i}, {j}) is {matrix[i, j]}, not from 0 to 1")
     sums = matrix.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1) > _ROUNDING)
     if wrong.size:
-        raise ArgumentError(f"{name}: row {wrong[0]} sums to {sums[wrong[0]]:.9g}, expected 1")
+        raise ValidationError(f"{name}: row {wrong[0]} sums to {sums[wrong[0]]:.9g}, expected 1")
     return matrix
 
 
@@ -198,7 +201,9 @@ def predict_discrete_state_transitions(
     discrete_transition_coefficients : array, shape (n_coefficients, n_states, n_states - 1)
         One set per state.
     discrete_transition_covariate_data : mapping of str to array, optional
-        Covariates, where a formula was given.
+        Where to evaluate the formula, instead of at its first covariates. A model's
+        ``discrete_transition_design_matrix_`` and patsy's matrices know their formula; with a plain
+        array the columns (n_time, n_coefficients) themselves are given here.
 
     Returns
     -------
@@ -206,8 +211,40 @@ def predict_discrete_state_transitions(
         From row to column.
     """
     design: Any = discrete_transition_design_matrix
+    data = discrete_transition_covariate_data
     if isinstance(design, Design):
-        data = discrete_transition_covariate_data
         design = design.matrix if data is None else design.build(data)
-    eta = np.einsum("tc,cij->tij", np.asarray(design), discrete_transition_coefficients)
+    elif data is not None:
+        design = _rebuilt(design, data)
+    columns = _data.position(design, "discrete_transition_design_matrix")
+    coefficients = _data.reals(discrete_transition_coefficients, "discrete_transition_coefficients")
+    if coefficients.ndim != 3 or len(coefficients) != columns.shape[1]:
+        raise ShapeValidationError(
+            f"discrete_transition_coefficients: expected shape ({columns.shape[1]}, n_states, "
+            f"n_states - 1), one per column of the design matrix, got {coefficients.shape}"
+        )
+    eta = np.einsum("tc,cij->tij", columns, coefficients)
     return centered_softmax_forward(eta)
+
+
+def _rebuilt(design: Any, data: Any) -> Any:
+    """Return the columns at other covariates: by patsy's formula, or as they are given."""
+    info = getattr(design, "design_info", None)  # ours and patsy's matrices know their formula
+    if isinstance(info, Design):
+        return info.build(data)
+    if info is not None:
+        from patsy import build_design_matrices
+
+        return build_design_matrices([info], data)[0]
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        if data.shape[1] != np.shape(design)[-1]:
+            raise ShapeValidationError(
+                f"discrete_transition_covariate_data: {data.shape[1]} columns, the design matrix "
+                f"has {np.shape(design)[-1]}"
+            )
+        return data
+    raise TypeValidationError(
+        "discrete_transition_covariate_data: the design matrix is a plain array, which has no "
+        "formula to evaluate covariates by; pass a model's discrete_transition_design_matrix_ or "
+        "patsy's matrix, or the columns (n_time, n_coefficients) at these covariates"
+    )

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, DTypeError, ShapeError
-from tessera._lib import Session, default
+from tessera._lib import default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
+from tessera.decode._options import flag, number, numbers
 from tessera.decode._plane import delinearize
+from tessera.decode._session import Session
 from tessera.decode._track import (
     TrackGraph,
     graph_from_state,
@@ -23,6 +24,7 @@ from tessera.decode._track import (
     make_track_graph,
     track_arrays,
 )
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
 
@@ -79,6 +81,49 @@ class Environment:
     dilate: bool = field(default_factory=_from_table("dilate"))
     bin_count_threshold: int = field(default_factory=_from_table("bin_count_threshold"))
 
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Refuse parameters that no bins can be made of."""
+        numbers(self.place_bin_size, "place_bin_size", 0, above=True)
+        number(self.bin_count_threshold, "bin_count_threshold", 0)
+        for name in ("infer_track_interior", "fill_holes", "dilate"):
+            flag(getattr(self, name), name)
+        if self.edge_spacing is not None:
+            numbers(self.edge_spacing, "edge_spacing", 0)
+        if self.track_graph is not None:
+            track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
+        interior = self.is_track_interior
+        if interior is not None and np.asarray(interior).dtype.kind not in "biuf":
+            raise TypeValidationError(
+                f"is_track_interior: expected booleans, got {type(interior).__name__}"
+            )
+        for k, pair in enumerate(self._range_rows()):
+            if pair is None:
+                continue
+            ends = _data.reals(pair, f"position_range[{k}]")
+            if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+                raise ValidationError(
+                    f"position_range[{k}]: {ends.tolist()} is not allowed; expected (low, high) "
+                    "with low < high, in cm"
+                )
+
+    def _range_rows(self) -> list[Any]:
+        """Return position_range with one entry per coordinate; none is an empty list."""
+        if self.position_range is None:
+            return []
+        try:
+            rows = list(self.position_range)
+        except TypeError:
+            raise TypeValidationError(
+                f"position_range: expected one (low, high) per coordinate, got "
+                f"{self.position_range!r:.60}"
+            ) from None
+        if len(rows) == 2 and np.ndim(rows[0]) == 0 and rows[0] is not None:
+            rows = [rows]  # one coordinate, written as (low, high)
+        return rows
+
     def __eq__(self, other: object) -> bool:
         """Compare names, so that ``environments.index(name)`` works."""
         if isinstance(other, Environment):
@@ -109,6 +154,7 @@ class Environment:
         """
         if infer_track_interior is not None:
             self.infer_track_interior = bool(infer_track_interior)
+        self.check()
         self._position = None if position is None else _data.position(position)
         for name in _ON_DEMAND:
             self.__dict__.pop(name, None)
@@ -170,18 +216,18 @@ class Environment:
         """Return how many coordinates there are where no positions say so."""
         if self.track_graph is not None:
             return 2
-        return 1 if self.position_range is None else len(self.position_range)
+        return max(1, len(self._range_rows()))
 
     def _range(self) -> Floats | None:
         if self.position_range is None:
             return None
-        rows = list(self.position_range)
-        if len(rows) == 2 and np.ndim(rows[0]) == 0 and rows[0] is not None:
-            rows = [rows]  # one coordinate, written as (low, high)
+        rows = self._range_rows()
         for k, row in enumerate(rows):
             if row is None:
                 if self._position is None:
-                    raise ArgumentError(f"position_range: entry {k} is None and there are no data")
+                    raise ValidationError(
+                        f"position_range: entry {k} is None and there are no data"
+                    )
                 rows[k] = (np.nanmin(self._position[:, k]), np.nanmax(self._position[:, k]))
         return _data.reals(rows, "position_range")
 
@@ -225,7 +271,7 @@ class Environment:
 
     def _bins_in_plane(self) -> tuple[Floats, Array]:
         if self.track_graph is None:
-            raise ArgumentError(f"environment {self.environment_name!r} has no track graph")
+            raise ValidationError(f"environment {self.environment_name!r} has no track graph")
         track = track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
         return delinearize(track, self.place_bin_centers_)
 
@@ -241,7 +287,9 @@ class Environment:
         """Return the distance along the interior between pairs of positions."""
         first, second = _data.position(position1), _data.position(position2)
         if first.shape != second.shape:
-            raise ShapeError(f"position1 has shape {first.shape}, position2 has {second.shape}")
+            raise ShapeValidationError(
+                f"position1 has shape {first.shape}, position2 has {second.shape}"
+            )
         distances: Floats = self.distance_between_nodes_[
             self.get_bin_ind(first), self.get_bin_ind(second)
         ]
@@ -320,9 +368,8 @@ class Environment:
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Environment:
         """Make the bins again; those of the state must be of the same kind."""
-        names = [each.name for each in fields(cls)]
-        environment = cls(**{name: state.pop(name) for name in names})
-        environment.track_graph = graph_from_state(environment.track_graph)
+        state["track_graph"] = graph_from_state(state["track_graph"])
+        environment = cls(**{each.name: state.pop(each.name) for each in fields(cls)})
         if "_position" in state:
             environment.fit_place_grid(state.pop("_position"))
         for name, value in state.items():
@@ -355,7 +402,9 @@ class Environment:
 
         loaded = load(filename)
         if not isinstance(loaded, cls):
-            raise DTypeError(f"{filename} holds a {type(loaded).__name__}, not an Environment")
+            raise TypeValidationError(
+                f"{filename} holds a {type(loaded).__name__}, not an Environment"
+            )
         return loaded
 
 
@@ -365,4 +414,4 @@ def find_environment(environments: Sequence[Environment], name: Any) -> Environm
         if environment.environment_name == name:
             return environment
     known = ", ".join(repr(environment.environment_name) for environment in environments)
-    raise ArgumentError(f"environment {name!r} is unknown; known are {known}")
+    raise ValidationError(f"environment {name!r} is unknown; known are {known}")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._lib import Session
 from tessera._progress import ProgressLike, callback
 from tessera.decode._data import Array, Floats, Mask
+from tessera.decode._session import Session
 from tessera.decode._track import TrackGraph
 from tessera.decode.environment import Environment
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tessera._core import ShapeError
 from tessera.decode._data import Floats
+from tessera.decode.exceptions import ShapeValidationError
 
 __all__ = ["maximum_a_posteriori_estimate", "sample_posterior"]
 
@@ -27,7 +27,7 @@ def flat_posterior(posterior: Any) -> tuple[Floats, Floats | None]:
             posterior = posterior.sum("state", min_count=1)
     axes = [str(dim) for dim in posterior.dims if str(dim).endswith("position")]
     if not axes:
-        raise ShapeError(f"posterior: no axis of positions among {posterior.dims}")
+        raise ShapeValidationError(f"posterior: no axis of positions among {posterior.dims}")
     ordered = posterior.transpose("time", *axes)
     mesh = np.meshgrid(*(ordered[axis].values for axis in axes), indexing="ij")
     places = np.stack([axis.ravel() for axis in mesh], axis=1)
@@ -54,7 +54,7 @@ def maximum_a_posteriori_estimate(posterior: Any, positions: Any = None) -> Floa
     values, places = flat_posterior(posterior)
     if places is None:
         if positions is None:
-            raise ShapeError("positions: needed with a plain array")
+            raise ShapeValidationError("positions: needed with a plain array")
         places = np.asarray(positions, dtype=np.float64).reshape(values.shape[1], -1)
     unknown = np.isnan(values).all(axis=1)
     best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=1)
@@ -87,7 +87,7 @@ def sample_posterior(
     values, _ = flat_posterior(posterior)
     edges = np.asarray(place_bin_edges, dtype=np.float64).squeeze()
     if edges.shape != (values.shape[1] + 1,):
-        raise ShapeError(
+        raise ShapeValidationError(
             f"place_bin_edges: {edges.size} edges for {values.shape[1]} bins; expected one more"
         )
     rng = np.random.default_rng(seed)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._lib import Session, default
+from tessera._lib import default
 from tessera.decode import _data
 from tessera.decode._data import Array
 from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._session import Session
 
 _BANDWIDTH = 12.5**0.5  # cm, of the original's functions
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tessera._core import ShapeError
 from tessera.decode._data import Array, Floats
+from tessera.decode.exceptions import ShapeValidationError
 
 __all__ = ["TimeRescaling", "ks_statistic", "uniform_rescaled_ISIs"]
 
@@ -16,7 +16,9 @@ def ks_statistic(empirical_cdf: Any, model_cdf: Any) -> float:
     """Return the largest difference of two distribution functions; NaN if there is no value."""
     first, second = np.asarray(empirical_cdf), np.asarray(model_cdf)
     if first.shape != second.shape:
-        raise ShapeError(f"empirical_cdf has shape {first.shape}, model_cdf has {second.shape}")
+        raise ShapeValidationError(
+            f"empirical_cdf has shape {first.shape}, model_cdf has {second.shape}"
+        )
     return float(np.abs(first - second).max()) if first.size else float("nan")
 
 

@@ -52,7 +52,7 @@ class ClusterlessDetector(DetectorBase):
         Rows that :meth:`estimate_parameters` leaves alone.
     local_position_std : float, optional
         Gives Local states all bins, tied to the animal by a kernel of this width, in cm.
-    non_local_position_penalty, non_local_penalty_sigma : float
+    non_local_position_penalty, non_local_penalty_std : float
         Penalty in nats of non-local states near the animal, and how near, in cm.
     mode : {'fast', 'exact', 'bounded:1e-6'}, optional
         Arithmetic of the likelihood; results are float64 in mode 'exact', else float32.
@@ -99,7 +99,7 @@ class ClusterlessDetector(DetectorBase):
         frozen_discrete_transition_rows: Any = OWN,
         local_position_std: float | None = None,
         non_local_position_penalty: float | None = None,
-        non_local_penalty_sigma: float | None = None,
+        non_local_penalty_std: float | None = None,
         mode: str | None = None,
         floor: str | None = None,
         bin_scale: float | str | None = None,

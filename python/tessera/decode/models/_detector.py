@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tessera._core import ArgumentError, DTypeError
 from tessera._lib import default, warn
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
-from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._encoding import EncodingModel, check_options, encoding_options
 from tessera.decode.environment import Environment
+from tessera.decode.exceptions import TypeValidationError, ValidationError
+from tessera.decode.models import _validate
 from tessera.decode.models._estimate import EstimateMixin
 from tessera.decode.models._plots import PlotMixin
 from tessera.decode.models._ready import model_defaults
@@ -85,12 +86,12 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         ]
         if missing:
             raise TypeError(f"{type(self).__name__}() needs argument '{missing[0]}'")
-        n = len(values["continuous_transition_types"])
+        types = values["continuous_transition_types"]
+        n = len(_validate.listed(types, "continuous_transition_types"))
         environments = values["environments"]
-        if environments is None:
-            environments = Environment()
-        if isinstance(environments, Environment):
-            environments = (environments,)
+        environments = _validate.environments(
+            Environment() if environments is None else environments
+        )
         values["environments"] = environments
         observations = values["observation_models"]
         if observations is None:
@@ -98,10 +99,10 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         if isinstance(observations, ObservationModel):
             observations = (observations,) * n
         values["observation_models"] = observations
-        initial = np.asarray(values["discrete_initial_conditions"], dtype=np.float64)
+        initial = _data.reals(values["discrete_initial_conditions"], "discrete_initial_conditions")
         values["discrete_initial_conditions"] = initial
         if values["state_names"] is None:
-            values["state_names"] = [f"state {i}" for i in range(len(initial))]
+            values["state_names"] = [f"state {i}" for i in range(initial.size)]
         if values["continuous_initial_conditions_types"] is None:
             from tessera.decode.initial_conditions import UniformInitialConditions
 
@@ -113,11 +114,21 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
             "infer_track_interior": default("decode.environment", "infer_track_interior"),
             "no_spike_rate": default("decode.detector", "no_spike_rate"),
             "non_local_position_penalty": default("decode.detector", "non_local_position_penalty"),
-            "non_local_penalty_sigma": default("decode.detector", "non_local_penalty_std"),
+            "non_local_penalty_std": default("decode.detector", "non_local_penalty_std"),
         }
         for name, value in plain.items():
             if values[name] is None:
                 values[name] = value
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are not allowed, those of the algorithm, too."""
+        super()._check_parameters()
+        params = getattr(self, f"{self._algorithm_name}_params")
+        if not isinstance(params, Mapping | None):
+            raise TypeValidationError(
+                f"{self._algorithm_name}_params: expected a dict, got {type(params).__name__}"
+            )
+        check_options(self._encoding_options())
 
     def _encoding_options(self) -> dict[str, Any]:
         """Put together what the algorithm's own dict and the model's parameters say."""
@@ -241,7 +252,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
                 [tracked, trained, in_group, in_place],
                 n,
             )
-            raise ArgumentError(f"no training samples are left for {key}: {counts}")
+            raise ValidationError(f"no training samples are left for {key}: {counts}")
         return chosen
 
     def _session(self) -> dict[str, Any]:
@@ -262,9 +273,10 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         model.set_params(**state["parameters"])  # None, too, which to __init__ is the default
         for name, value in state["fitted"].items():
             if hasattr(cls, name) or not name.isidentifier():
-                raise ArgumentError(f"{name!r} is not what fitting makes")
+                raise ValidationError(f"{name!r} is not what fitting makes")
             model.__dict__[name] = value
         model._check_fitted()
+        model.__setstate__({})
         return model
 
     def save_model(self, filename: str | Path = "model.pkl") -> None:
@@ -295,7 +307,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
 
         loaded = _model_file.load(filename, _command_model.load)
         if not isinstance(loaded, DetectorBase):
-            raise DTypeError(f"{filename} holds a {type(loaded).__name__}, not a model")
+            raise TypeValidationError(f"{filename} holds a {type(loaded).__name__}, not a model")
         return loaded
 
     @staticmethod

@@ -10,14 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError
-from tessera._lib import Session, default
+from tessera._lib import default
 from tessera._progress import ProgressLike, callback
-from tessera.decode import _data
 from tessera.decode._data import Floats
 from tessera.decode._encoding import EncodingModel
+from tessera.decode._session import Session
 from tessera.decode.discrete_state_transitions import predict_discrete_state_transitions
+from tessera.decode.exceptions import ValidationError
 from tessera.decode.models._predict import ALWAYS, OUTPUTS, PredictMixin, output_names
+from tessera.decode.models._validate import frozen_rows
 
 _LOCAL = "Local"
 
@@ -35,18 +36,7 @@ class EstimateMixin(PredictMixin):
 
     def _prior(self) -> dict[str, Any]:
         n = self.n_discrete_states_
-        rows = self.frozen_discrete_transition_rows
-        frozen = None
-        if rows is not None and len(rows):
-            chosen = np.asarray(rows)
-            frozen = np.zeros(n, dtype=np.uint8)
-            if chosen.dtype == bool:
-                _data.same_length(chosen, n, "frozen_discrete_transition_rows", "states")
-                frozen[chosen] = 1
-            elif np.any((chosen < 0) | (chosen >= n)):
-                raise ArgumentError(f"frozen_discrete_transition_rows: {list(rows)} for {n} states")
-            else:
-                frozen[chosen.astype(int)] = 1
+        frozen = frozen_rows(self.frozen_discrete_transition_rows, n)
         return {
             "concentration": np.array([self.discrete_transition_concentration], dtype=np.float64),
             "stickiness": np.ascontiguousarray(
@@ -141,7 +131,7 @@ class EstimateMixin(PredictMixin):
     ) -> Any:
         self._chunks(n_chunks, len(observation["time"]))
         if encoding_update_damping:
-            raise ArgumentError(
+            raise ValidationError(
                 f"encoding_update_damping: only 0 is supported, got {encoding_update_damping}"
             )
         initial = estimate_initial_conditions
@@ -161,7 +151,7 @@ class EstimateMixin(PredictMixin):
         kept = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "resume": resume}
         if estimate_encoding_model and self._sorted and _LOCAL in self.state_names:
             if checkpoint is not None:
-                raise ArgumentError(
+                raise ValidationError(
                     "checkpoint: not while place fields are fitted again between iterations; "
                     "pass estimate_encoding_model=False"
                 )

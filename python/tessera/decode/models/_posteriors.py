@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tessera.decode.exceptions import ValidationError
 from tessera.decode.results import Results
 
 
@@ -20,6 +21,19 @@ def sum_over_position(results: Any) -> Any:
         )
     posterior = results.acausal_posterior.unstack("state_bins")
     return posterior.sum([dim for dim in posterior.dims if str(dim).endswith("position")])
+
+
+def _named(results: Any, states: Sequence[str], n_state: int) -> Sequence[str]:
+    """Return what the last states of a ready-made model are called in these results."""
+    found = [str(name) for name in np.atleast_1d(np.asarray(results["states"]))]
+    if set(states) <= set(found):
+        return states
+    if len(found) != n_state:
+        raise ValidationError(
+            f"results: expected the {n_state} states of this model, of which the last are "
+            f"{', '.join(states)}, got {', '.join(found)}"
+        )
+    return found[-len(states) :]
 
 
 def conditional_posterior(results: Any, states: Sequence[str]) -> Any:
@@ -39,12 +53,19 @@ def conditional_posterior(results: Any, states: Sequence[str]) -> Any:
 class MovingMixin:
     """Models with states in which the represented position moves by itself."""
 
-    _moving: ClassVar[tuple[str, ...]]
+    _moving: ClassVar[tuple[str, ...]]  # the last ones, as they are called unless told otherwise
+    _n_state: ClassVar[int]
 
     @classmethod
     def get_conditional_non_local_posterior(cls, results: Any) -> Any:
-        """Return the posterior of position, given that the state is one of the moving ones."""
-        return conditional_posterior(results, cls._moving)
+        """Return the posterior of position, given that the state is one of the moving ones.
+
+        Parameters
+        ----------
+        results : xarray.Dataset or Results
+            Of this class; its states may have names of their own.
+        """
+        return conditional_posterior(results, _named(results, cls._moving, cls._n_state))
 
 
 class StatesMixin:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, ShapeError
-from tessera._lib import Session, warn
+from tessera._lib import warn
 from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+from tessera.decode._session import Session
+from tessera.decode.exceptions import ShapeValidationError, ValidationError
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.results import make_results, position_names
 
@@ -77,12 +78,12 @@ class PredictMixin(StateSpace):
             ]
             if local or self.non_local_position_penalty:
                 why = f"state {local[0]!r} is local" if local else "of the non-local penalty"
-                raise ArgumentError(
+                raise ValidationError(
                     f"position and position_time are missing: they are needed because {why}"
                 )
             position_time = None
         elif position_time is None:
-            raise ArgumentError(
+            raise ValidationError(
                 "position_time is missing: give position and position_time together"
             )
         return {
@@ -112,7 +113,7 @@ class PredictMixin(StateSpace):
             assert matrix is not None
             design = matrix
         if len(design) != n_time:
-            raise ShapeError(
+            raise ShapeValidationError(
                 f"discrete_transition_covariate_data has {len(design)} values, time has {n_time}; "
                 "give predict() the covariates at the decoding times"
             )
@@ -130,7 +131,7 @@ class PredictMixin(StateSpace):
         if n_chunks in ("auto", 1, None):
             return 0
         if isinstance(n_chunks, str) or not 1 <= int(n_chunks) <= max(n_time, 1):
-            raise ArgumentError(
+            raise ValidationError(
                 f"n_chunks: expected 'auto' or 1 to {n_time} (times), got {n_chunks!r}"
             )
         return int(n_chunks)

@@ -52,7 +52,7 @@ class SortedSpikesDetector(DetectorBase):
         frozen_discrete_transition_rows: Any = OWN,
         local_position_std: float | None = None,
         non_local_position_penalty: float | None = None,
-        non_local_penalty_sigma: float | None = None,
+        non_local_penalty_std: float | None = None,
         mode: str | None = None,
         floor: str | None = None,
         bin_scale: float | str | None = None,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
-from tessera._core import ArgumentError, DTypeError, ShapeError
-from tessera._lib import Session, default
+from tessera._lib import default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._encoding import EncodingModel
 from tessera.decode._formula import Design
+from tessera.decode._session import Session
 from tessera.decode.continuous_state_transitions import (
     Discrete,
     EmpiricalMovement,
@@ -23,10 +23,10 @@ from tessera.decode.continuous_state_transitions import (
 )
 from tessera.decode.discrete_state_transitions import check_matrix
 from tessera.decode.environment import Environment, find_environment
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
+from tessera.decode.models import _validate
 from tessera.decode.models._estimator import Estimator
 from tessera.decode.observation_models import ObservationModel
-
-_ROUNDING = 1e-6  # how far probabilities may sum from 1
 
 
 class StateSpace(Estimator):
@@ -49,7 +49,7 @@ class StateSpace(Estimator):
     no_spike_rate: float
     local_position_std: float | None
     non_local_position_penalty: float
-    non_local_penalty_sigma: float
+    non_local_penalty_std: float
     memory_limit: int | str | None
     threads: int | None
 
@@ -66,38 +66,7 @@ class StateSpace(Estimator):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that do not go together, before anything is computed."""
-        n = len(self.discrete_initial_conditions)
-        lengths = {
-            "continuous_initial_conditions_types": len(self.continuous_initial_conditions_types),
-            "continuous_transition_types": len(self.continuous_transition_types),
-            "observation_models": len(self.observation_models),
-            "state_names": len(self.state_names),
-        }
-        if np.ndim(self.discrete_transition_stickiness):
-            lengths["discrete_transition_stickiness"] = len(self.discrete_transition_stickiness)
-        for name, length in lengths.items():
-            if length != n:
-                raise ShapeError(
-                    f"{name} has {length} entries, discrete_initial_conditions has {n} states"
-                )
-        for i, row in enumerate(self.continuous_transition_types):
-            if len(row) != n:
-                raise ShapeError(
-                    f"continuous_transition_types: row {i} has {len(row)} entries, expected {n}"
-                )
-        total = float(np.sum(self.discrete_initial_conditions))
-        if abs(total - 1) > _ROUNDING or np.any(np.asarray(self.discrete_initial_conditions) < 0):
-            raise ArgumentError(
-                f"discrete_initial_conditions: {list(self.discrete_initial_conditions)} sum to "
-                f"{total:.9g}, expected probabilities that sum to 1"
-            )
-        if self.local_position_std is not None and self.local_position_std < 0:
-            raise ArgumentError(
-                f"local_position_std: expected 0 or more, or None, got {self.local_position_std}"
-            )
-        for observation in self.observation_models:
-            if not observation.is_no_spike:
-                find_environment(self.environments, observation.environment_name)
+        _validate.parameters(self)
 
     def _has_one_bin(self, state: int) -> bool:
         observation = self.observation_models[state]
@@ -127,7 +96,7 @@ class StateSpace(Estimator):
             known = [environment.environment_name for environment in self.environments]
             for name in known:
                 if not np.any(labels == name):
-                    raise ArgumentError(
+                    raise ValidationError(
                         f"environment_labels: no sample is labelled {name!r}; labels found are "
                         f"{', '.join(repr(str(label)) for label in np.unique(labels))}"
                     )
@@ -186,7 +155,9 @@ class StateSpace(Estimator):
         )
         n = len(self.state_names)
         if matrix.shape != (n, n):
-            raise ShapeError(f"discrete_transition_type: a matrix {matrix.shape} for {n} states")
+            raise ShapeValidationError(
+                f"discrete_transition_type: a matrix {matrix.shape} for {n} states"
+            )
         self._design: Design | None = None
         self.discrete_transition_coefficients_ = None
         self.discrete_transition_design_matrix_ = None
@@ -194,7 +165,7 @@ class StateSpace(Estimator):
         if not kind.is_stationary:
             self._design = kind.design(covariate_data)
             design = self._design.matrix
-            self.discrete_transition_design_matrix_ = design
+            self.discrete_transition_design_matrix_ = self._design.columns()
             self.discrete_transition_coefficients_ = kind.coefficients(design.shape[1])
             self.discrete_state_transitions_ = np.repeat(matrix[None], len(design), axis=0)
 
@@ -278,7 +249,7 @@ class StateSpace(Estimator):
         matrix = _data.reals(value, "continuous_state_transitions_")
         n = self.n_state_bins_
         if matrix.shape != (n, n):
-            raise ShapeError(
+            raise ShapeValidationError(
                 f"continuous_state_transitions_: expected shape {(n, n)}, got {matrix.shape}"
             )
         self._moves = matrix
@@ -296,7 +267,17 @@ class StateSpace(Estimator):
         state.pop("_built", None)
         if not state.get("_moves_given", True):
             state["_moves"] = None
+        matrix = state.get("discrete_transition_design_matrix_")
+        if matrix is not None:
+            state["discrete_transition_design_matrix_"] = np.asarray(matrix)
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a copy's state; the design matrix knows its formula again."""
+        self.__dict__.update(state)
+        design: Design | None = self.__dict__.get("_design")
+        if design is not None:
+            self.discrete_transition_design_matrix_ = design.columns()
 
     def _check_fitted(self) -> None:
         """Refuse a fitted state, out of a file, whose parts do not go together."""
@@ -317,9 +298,11 @@ class StateSpace(Estimator):
             n_time, n_coefficient = _data.position(matrix, "design matrix").shape
             _data.same_kind(coefficients, np.zeros((n_coefficient, n, n - 1)), "coefficients")
         if transition.shape not in ((n, n), (n_time, n, n)):
-            raise ShapeError(f"discrete_state_transitions_: {transition.shape} for {n} states")
+            raise ShapeValidationError(
+                f"discrete_state_transitions_: {transition.shape} for {n} states"
+            )
         if not isinstance(design, Design | None):
-            raise DTypeError(f"_design: expected a Design, got {type(design).__name__}")
+            raise TypeValidationError(f"_design: expected a Design, got {type(design).__name__}")
         if self._moves is not None:
             _data.same_kind(self._moves, np.zeros((self.n_state_bins_,) * 2), "movement")
         for (i, j), counted in self._counted.items():
@@ -331,10 +314,12 @@ class StateSpace(Estimator):
             if not each.is_no_spike
         }
         if self.encoding_model_.keys() != keys:
-            raise ArgumentError(f"encoding_model_: {list(self.encoding_model_)} for {keys}")
+            raise ValidationError(f"encoding_model_: {list(self.encoding_model_)} for {keys}")
         for (place, _), model in self.encoding_model_.items():
             if model.environment is not self.environments[self._index(place)]:
-                raise ArgumentError(f"encoding_model_: one of {place!r} is of another environment")
+                raise ValidationError(
+                    f"encoding_model_: one of {place!r} is of another environment"
+                )
 
     def _specs(self) -> list[Spec]:
         specs: list[Spec] = []
@@ -375,7 +360,7 @@ class StateSpace(Estimator):
         options = {
             "no_spike_rate": float(self.no_spike_rate),
             "non_local_position_penalty": float(self.non_local_position_penalty),
-            "non_local_penalty_std": float(self.non_local_penalty_sigma),
+            "non_local_penalty_std": float(self.non_local_penalty_std),
         }
         if self.local_position_std is not None:
             options["local_position_std"] = float(self.local_position_std)

@@ -16,6 +16,7 @@ class NonLocalSortedSpikesDetector(MovingMixin, SortedSpikesDetector):
 
     _kind = _ready.NON_LOCAL
     _moving = _NON_LOCAL
+    _n_state = 4
 
 
 class NonLocalClusterlessDetector(MovingMixin, ClusterlessDetector):
@@ -23,3 +24,4 @@ class NonLocalClusterlessDetector(MovingMixin, ClusterlessDetector):
 
     _kind = _ready.NON_LOCAL
     _moving = _NON_LOCAL
+    _n_state = 4

@@ -16,6 +16,7 @@ class NoSpikeContFragSortedSpikesClassifier(MovingMixin, SortedSpikesDetector):
 
     _kind = _ready.NO_SPIKE_CONT_FRAG
     _moving = _NON_LOCAL
+    _n_state = 3
 
 
 class NoSpikeContFragClusterlessClassifier(MovingMixin, ClusterlessDetector):
@@ -23,3 +24,4 @@ class NoSpikeContFragClusterlessClassifier(MovingMixin, ClusterlessDetector):
 
     _kind = _ready.NO_SPIKE_CONT_FRAG
     _moving = _NON_LOCAL
+    _n_state = 3
