@@ -264,6 +264,15 @@ def test_usage(name, same_as_stored, recording):
     assert same_as_stored(name, *USAGE[name]).returncode == 2
 
 
+def test_spikes_in_milliseconds_are_refused(tessera, tmp_path):
+    data = track()
+    np.savez(tmp_path / "ms.npz", **{**data, "spike_times": 1000 * data["spike_times"]})
+    for verb in ("run", "fit", "em"):
+        result = tessera("decode", verb, "ms.npz", "-o", "out.npz" if verb != "run" else "out.h5")
+        assert result.returncode == 65
+        assert "spike times look like milliseconds, convert" in result.stderr
+
+
 def test_exit_codes_of_files(tessera, recording, tmp_path):
     assert tessera("decode", "run", "none.npz", "-o", "x.h5").returncode == 66
     assert tessera("decode", "run", "rec.npz", "-o", "no/such/x.h5").returncode == 73

@@ -55,6 +55,9 @@ static tess_status warn_width(tess_context *ctx, const tess_decode_encoding *enc
     double step_s = 0;
     TESS_TRY(tess_de_median_step(&ctx->heap, o->time, o->n_time, &step_s));
     const bool known = step_s > 0 && sample_s > 0;
+    if (known && encoding->config.bin_scale == 1) {
+        TESS_TRY(tess_de_units_of_bins(step_s, sample_s));
+    }
     if (known && encoding->config.bin_scale == 1 && fabs(step_s / sample_s - 1) > 0.01) {
         tess_log_write(&ctx->log, TESS_LOG_WARNING,
                        "decoding bins are %.6g s wide but position samples %.6g s apart: expected "
@@ -76,6 +79,17 @@ static void warn_excluded(tess_context *ctx, const tess_decode_encoding *encodin
                        "out (floor=absolute would charge ln 1e-15 for each)",
                        (long long)e, (long long)n);
     }
+}
+
+// Spikes per second that the model learned from; 0 where samples do not tell how long they last.
+static double known_rate(const tess_decode_encoding_info *info)
+{
+    double n_spike = 0;
+    for (int64_t e = 0; e < info->n_electrode; e++) {
+        n_spike += (double)info->n_spike[e];
+    }
+    const double duration_s = (double)info->n_training_sample * info->bin_width_s;
+    return duration_s > 0 ? n_spike / duration_s : 0;
 }
 
 static tess_status check_electrode(tess_context *ctx, const tess_decode_encoding *encoding,
@@ -118,5 +132,5 @@ tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encod
     }
     tess_de_notes_log(ctx, &notes, "decoding");
     TESS_TRY(warn_width(ctx, encoding, o));
-    return tess_de_window_judge(ctx, &window, "the decoding window");
+    return tess_de_window_judge(ctx, &window, "the decoding window", known_rate(&encoding->info));
 }

@@ -66,10 +66,15 @@ TESS_MUST_CHECK tess_status tess_de_median_step(tess_heap *heap, const double *t
 
 // --- window.c ---
 
+enum { TESS_DE_N_UNIT = 12 };
+
 // Where an observation's or training's spikes lie relative to a closed interval of time.
 typedef struct tess_de_window {
     double begin_s;
     double end_s;
+    double whole_begin_s; // of the recording, of which the interval may be a part
+    double whole_end_s;
+    int64_t n_in_unit[TESS_DE_N_UNIT]; // spikes in the recording if their times had this unit
     int64_t n_in;
     int64_t n_before;
     int64_t n_after;
@@ -88,9 +93,23 @@ tess_de_window tess_de_window_open(double begin_s, double end_s);
 void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de_ordered *ordered,
                         int64_t *first, int64_t *n);
 // Warns of electrodes whose spikes all lie to one side; fails when those of all electrodes do,
-// which is what clocks that disagree look like. name: "the training period".
+// which is what clocks that disagree look like, and when they are in another unit than seconds.
+// name: "the training period". rate_hz: spikes of all electrodes per second that a fitted model
+// knows of; 0: it does not; -1: there is no model yet.
 TESS_MUST_CHECK tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *window,
-                                                 const char *name);
+                                                 const char *name, double rate_hz);
+
+// --- units.c ---
+
+// Counts an electrode's spikes in the recording, by unit.
+void tess_de_units_add(tess_de_window *window, const tess_de_ordered *ordered);
+// Fails when spikes, or the recording's own times, cannot be in seconds.
+TESS_MUST_CHECK tess_status tess_de_units_judge(const tess_de_window *window, double rate_hz);
+// What to add to a message about spikes of which none lies in the recording: a unit in which they
+// would, or the question about the clocks.
+void tess_de_units_hint(const tess_de_window *window, char *text, size_t bytes);
+// Fails when bins are as many times wider or narrower than samples as one unit than another.
+TESS_MUST_CHECK tess_status tess_de_units_of_bins(double bin_s, double sample_s);
 
 // --- selection.c ---
 

@@ -299,6 +299,8 @@ static tess_status select_spikes(tess_context *ctx, const selecting *job, int64_
     tess_de_notes notes = {0};
     const samples *s = job->samples;
     tess_de_window window = tess_de_window_open(s->time[0], s->time[s->n - 1]);
+    window.whole_begin_s = s->position->time[0];
+    window.whole_end_s = s->position->time[s->position->n_sample - 1];
     for (int64_t e = 0; e < job->spikes->n_electrode; e++) {
         const int64_t before = window.n_before;
         const int64_t after = window.n_after;
@@ -308,7 +310,7 @@ static tess_status select_spikes(tess_context *ctx, const selecting *job, int64_
         n_after[e] = window.n_after - after;
     }
     tess_de_notes_log(ctx, &notes, "training");
-    return tess_de_window_judge(ctx, &window, "the training period");
+    return tess_de_window_judge(ctx, &window, "the training period", -1);
 }
 
 tess_status tess_de_select(tess_context *ctx, tess_blocks *blocks,

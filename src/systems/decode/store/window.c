@@ -8,6 +8,8 @@ tess_de_window tess_de_window_open(double begin_s, double end_s)
 {
     return (tess_de_window){.begin_s = begin_s,
                             .end_s = end_s,
+                            .whole_begin_s = begin_s,
+                            .whole_end_s = end_s,
                             .earliest_s = (double)INFINITY,
                             .latest_s = -(double)INFINITY};
 }
@@ -30,6 +32,7 @@ void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de
     window->n_after += ordered->n - end;
     window->earliest_s = fmin(window->earliest_s, earliest);
     window->latest_s = fmax(window->latest_s, latest);
+    tess_de_units_add(window, ordered);
     // Silence in a short window is nothing; spikes farther away than they or the window last are.
     const double gap_s = fmax(window->begin_s - latest, earliest - window->end_s);
     const double span_s = fmax(window->end_s - window->begin_s, latest - earliest);
@@ -41,16 +44,20 @@ void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de
     }
 }
 
-tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, const char *name)
+tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, const char *name,
+                                 double rate_hz)
 {
     if (w->n_electrode > 0 && w->n_in == 0 &&
         (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {
+        char hint[128];
+        tess_de_units_hint(w, hint, sizeof hint);
         TESS_FAIL(TESS_E_NUMERIC,
                   "none of the %lld spikes of %lld electrodes lies in %s: spikes are at %.9g to "
-                  "%.9g s, %s is %.9g to %.9g s; do the two clocks have the same origin?",
+                  "%.9g s, %s is %.9g to %.9g s; %s",
                   (long long)(w->n_before + w->n_after), (long long)w->n_electrode, name,
-                  w->earliest_s, w->latest_s, name, w->begin_s, w->end_s);
+                  w->earliest_s, w->latest_s, name, w->begin_s, w->end_s, hint);
     }
+    TESS_TRY(tess_de_units_judge(w, rate_hz));
     if (w->n_silent == 0) {
         return TESS_OK;
     }
