@@ -21,7 +21,7 @@ N_TIME = 60
 
 
 def _sweep(n: int, low: float, high: float, turns: float) -> Floats:
-    """To and fro between two ends."""
+    """Back and forth between two ends."""
     phase = np.linspace(0, turns, n) % 1
     return low + (high - low) * np.abs(2 * phase - 1)
 

@@ -76,7 +76,15 @@ void tess_de_clear_missing(const tess_decode_detector *detector,
 int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b);
 void tess_de_modifier_row(const tess_decode_detector *detector, const tess_de_columns *block,
                           const double *distance, int64_t animal, double *row);
+
+// --- animal.c ---
+
 // 1 if the observation's positions are needed by a state or a modifier.
 int tess_de_needs_position(const tess_decode_detector *detector);
+// Fails where they are needed and missing, of another dimension or of another time; warns where
+// they cover a part of the rows.
+TESS_MUST_CHECK tess_status tess_de_check_animal(tess_context *ctx,
+                                                 const tess_decode_detector *detector,
+                                                 const tess_decode_observation *observation);
 
 #endif

@@ -33,7 +33,7 @@ static const tess_de_rows *choose_keep(const tess_de_engine *e)
     return e->desc.kept.dtype == dtype ? &e->desc.kept : NULL;
 }
 
-static tess_status check_desc(const tess_de_engine_desc *desc)
+static tess_status check_desc(tess_context *ctx, const tess_de_engine_desc *desc)
 {
     const tess_decode_observation *o = desc->observation;
     if (o->n_time < 1) {
@@ -48,12 +48,8 @@ static tess_status check_desc(const tess_de_engine_desc *desc)
                   "design: is NULL, but the transitions depend on covariates; pass [%lld][%lld]",
                   (long long)o->n_time, (long long)desc->detector->info.n_coefficient);
     }
-    if (desc->given_ll.dtype == 0 && o->position.n_sample < 2 &&
-        tess_de_needs_position(desc->detector)) {
-        TESS_FAIL(TESS_E_ARGUMENT,
-                  "position: is missing (%lld samples); local states and penalties need the "
-                  "animal's position with its times while decoding",
-                  (long long)o->position.n_sample);
+    if (desc->given_ll.dtype == 0) {
+        TESS_TRY(tess_de_check_animal(ctx, desc->detector, o));
     }
     return TESS_OK;
 }
@@ -100,7 +96,7 @@ tess_status tess_de_engine_device(tess_context *ctx, const tess_decode_detector 
 tess_status tess_de_engine_plan(tess_context *ctx, const tess_de_engine_desc *desc,
                                 tess_de_engine *engine)
 {
-    TESS_TRY(check_desc(desc));
+    TESS_TRY(check_desc(ctx, desc));
     memset(engine, 0, sizeof *engine);
     engine->ctx = ctx;
     engine->desc = *desc;

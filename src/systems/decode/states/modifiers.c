@@ -20,19 +20,6 @@ typedef struct modify_job {
     int64_t n_row;
 } modify_job;
 
-int tess_de_needs_position(const tess_decode_detector *detector)
-{
-    for (int32_t i = 0; i < detector->n_block; i++) {
-        const tess_de_columns *b = &detector->blocks[i];
-        const bool is_penalised = b->kind == TESS_DE_COLUMNS_PLACES && !b->has_kernel &&
-                                  detector->config.non_local_position_penalty > 0;
-        if (b->kind == TESS_DE_COLUMNS_LOCAL || b->has_kernel || is_penalised) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b)
 {
     return b->kind == TESS_DE_COLUMNS_PLACES &&

@@ -47,7 +47,8 @@ void tess_de_window_add(tess_de_window *window, int64_t electrode, const tess_de
 tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, const char *name,
                                  double rate_hz)
 {
-    if (w->n_electrode > 0 && w->n_in == 0 &&
+    // One moment is no window to miss.
+    if (w->n_electrode > 0 && w->n_in == 0 && w->end_s > w->begin_s &&
         (w->latest_s < w->begin_s || w->earliest_s > w->end_s)) {
         char hint[128];
         tess_de_units_hint(w, hint, sizeof hint);
