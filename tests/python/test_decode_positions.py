@@ -39,3 +39,21 @@ def test_one_row(name: str) -> None:
     model, data = fitted("corner", name)
     found = model.predict(*data.spikes, data.time[:1], **data.where)
     assert np.nansum(np.asarray(found["acausal_posterior"])) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["cont-frag", "sorted-cont-frag", "sorted-non-local"])
+def test_iterations_are_checked(name: str) -> None:
+    model, data = fitted("line-gap", name)
+    given = (data.position_time, data.position, *data.spikes, data.time)
+    for settings in ({"max_iter": 0}, {"max_iter": -1}, {"max_iter": True}, {"max_iter": 2.5},
+                     {"tolerance": np.nan}, {"tolerance": -1.0}, {"tolerance": True},
+                     {"min_encoding_local_mass": -1.0}):  # fmt: skip
+        with pytest.raises(ValidationError, match=next(iter(settings))):
+            model.estimate_parameters(*given, **settings)
+
+
+def test_causal_posterior_by_its_flag() -> None:
+    model, data = fitted("line", "cont-frag")
+    found = model.predict(*data.spikes, data.time, save_causal_posterior_to_results=True)
+    want = model.predict(*data.spikes, data.time, return_outputs="filter")
+    assert set(found) == set(want)

@@ -230,6 +230,7 @@ class ClusterlessDetector(DetectorBase):
         save_log_likelihood_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
+        save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
     ) -> Any:
         """Decode.
@@ -260,6 +261,8 @@ class ClusterlessDetector(DetectorBase):
             The same as return_outputs='log_likelihood'.
         memory_budget : int or str, optional
             Bytes, or text such as '2G', instead of memory_limit.
+        save_causal_posterior_to_results : bool
+            The same as return_outputs='filter'.
         progress : bool or callable, optional
             True draws a bar; a callable gets a :class:`tessera.Progress`.
 
@@ -279,6 +282,7 @@ class ClusterlessDetector(DetectorBase):
             n_chunks=n_chunks,
             return_outputs=return_outputs,
             save_log_likelihood_to_results=save_log_likelihood_to_results,
+            save_causal_posterior_to_results=save_causal_posterior_to_results,
             memory_budget=memory_budget,
             progress=progress,
         )

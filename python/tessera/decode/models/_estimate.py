@@ -14,9 +14,10 @@ from tessera._lib import default
 from tessera._progress import ProgressLike, callback
 from tessera.decode._data import Floats
 from tessera.decode._encoding import EncodingModel
+from tessera.decode._options import number, option
 from tessera.decode._session import Session
 from tessera.decode.discrete_state_transitions import predict_discrete_state_transitions
-from tessera.decode.exceptions import ValidationError
+from tessera.decode.exceptions import TypeValidationError, ValidationError
 from tessera.decode.models._predict import ALWAYS, OUTPUTS, PredictMixin, output_names
 from tessera.decode.models._validate import frozen_rows
 
@@ -130,6 +131,16 @@ class EstimateMixin(PredictMixin):
         resume: bool = False,
     ) -> Any:
         self._chunks(n_chunks, len(observation["time"]))
+        for shown, name, value in (
+            ("max_iter", "max_iterations", max_iter),
+            ("tolerance", "tolerance", tolerance),
+        ):
+            if isinstance(value, bool):  # a flag that came by position
+                raise TypeValidationError(f"{shown}: expected a number, got {value}")
+            if value is not None:
+                option(value, "decode.em", name, shown)
+        number(min_encoding_local_mass, "min_encoding_local_mass", 0)
+        number(min_encoding_local_ess, "min_encoding_local_ess", 0)
         if encoding_update_damping:
             raise ValidationError(
                 f"encoding_update_damping: only 0 is supported, got {encoding_update_damping}"
@@ -174,7 +185,9 @@ class EstimateMixin(PredictMixin):
         progress: ProgressLike,
     ) -> dict[str, Any]:
         """Estimate step by step, with place fields fitted again after each."""
-        n = options["max_iterations"] or default("decode.em", "max_iterations")
+        n = options["max_iterations"]
+        if n is None:
+            n = default("decode.em", "max_iterations")
         tolerance = options["tolerance"]
         if tolerance is None:
             tolerance = default("decode.em", "tolerance")

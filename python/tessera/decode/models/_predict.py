@@ -221,12 +221,15 @@ class PredictMixin(StateSpace):
         n_chunks: int | str,
         return_outputs: Any,
         save_log_likelihood_to_results: bool | None,
+        save_causal_posterior_to_results: bool,
         memory_budget: int | str | None,
         progress: ProgressLike,
     ) -> Any:
         time = observation["time"]
         design = self._design_for(covariates, len(time))
         optional = output_names(return_outputs, save_log_likelihood_to_results)
+        if save_causal_posterior_to_results and "filter" not in optional:
+            optional.insert(0, "filter")
         names = list(dict.fromkeys([*ALWAYS, *(n for o in optional for n in OUTPUTS[o])]))
         want = names if not cache_likelihood else list(dict.fromkeys([*names, "log_likelihood"]))
         found = self._run(

@@ -153,6 +153,7 @@ class SortedSpikesDetector(DetectorBase):
         save_log_likelihood_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
+        save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
     ) -> Any:
         """Decode; see :meth:`ClusterlessDetector.predict`."""
@@ -166,6 +167,7 @@ class SortedSpikesDetector(DetectorBase):
             n_chunks=n_chunks,
             return_outputs=return_outputs,
             save_log_likelihood_to_results=save_log_likelihood_to_results,
+            save_causal_posterior_to_results=save_causal_posterior_to_results,
             memory_budget=memory_budget,
             progress=progress,
         )
