@@ -152,6 +152,23 @@ def test_a_method_is_no_environment() -> None:
         td.ClusterlessDecoder(environments=recording.environment)
 
 
+def test_movements_are_in_the_environment_of_their_state() -> None:
+    names = ["env1", "env2"]
+    walks = [[td.RandomWalk("env1"), td.Uniform("env1", "env2")],
+             [td.Uniform("env2", "env1"), td.RandomWalk("env2")]]  # fmt: skip
+    settings: dict[str, Any] = {
+        "environments": [td.Environment(name) for name in names],
+        "observation_models": [td.ObservationModel(name) for name in names],
+    }
+    make = td.MultiEnvironmentClusterlessClassifier
+    make(continuous_transition_types=walks, **settings)
+    for i, j, wrong in ((0, 0, td.RandomWalk("env2")), (0, 1, td.Uniform("env1", "env1"))):
+        bad = [list(row) for row in walks]
+        bad[i][j] = wrong
+        with pytest.raises(ValidationError, match=rf"\[{i}\]\[{j}\]: its environment is 'env"):
+            make(continuous_transition_types=bad, **settings)
+
+
 def test_parameters_set_later_are_refused_by_fit() -> None:
     spikes = make_spikes(n_electrode=1, duration=10)
     model = td.ContFragClusterlessClassifier()

@@ -176,8 +176,22 @@ def _movements(model: Any) -> None:
                     f"{where}: expected RandomWalk(), Uniform() or the like, got {movement!r:.60}"
                 )
             movement.check(where)
-            if not isinstance(movement, Discrete) and movement.environment_name:
-                find_environment(model.environments, movement.environment_name)
+            if not isinstance(movement, Discrete):
+                _moves_in(model, movement.environment_name, i, where)
+                _moves_in(model, getattr(movement, "environment2_name", None), j, where)
+
+
+def _moves_in(model: Any, name: str | None, state: int, where: str) -> None:
+    """Refuse a movement that names another environment than its state is in."""
+    if not name:
+        return
+    find_environment(model.environments, name)
+    observation = model.observation_models[state]
+    if not observation.is_no_spike and observation.environment_name != name:
+        raise ValidationError(
+            f"{where}: its environment is {name!r}, but state {model.state_names[state]!r} is in "
+            f"{observation.environment_name!r}"
+        )
 
 
 def parameters(model: Any) -> None:
