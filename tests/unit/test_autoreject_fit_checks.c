@@ -42,7 +42,7 @@ static void counts_are_checked_first(void **state)
     static const int64_t one[] = {3};
     config.picks = one;
     config.n_pick = 1;
-    refused(ctx, &d, &config, TESS_E_SHAPE, "a single eeg channel");
+    refused(ctx, &d, &config, TESS_E_SHAPE, "autoreject is unlikely to be effective: 1 are picked");
     static const int64_t three[] = {3, 1, 5, 3};
     config.picks = three;
     config.n_pick = 4;
@@ -72,7 +72,7 @@ static void grids_are_checked_first(void **state)
     (void)state;
     static const double above[] = {0.5, 1.5};
     static const double nan_value[] = {(double)NAN};
-    static const int64_t many[] = {1, 8};
+    static const int64_t many[] = {9, 8};
     static const int64_t negative[] = {-1};
     tess_context *ctx = unit_context(1, 0);
     ar_data d = ar_data_make(ctx, N_EPOCH, N_CHAN, N_TIME, 1);
@@ -89,7 +89,7 @@ static void grids_are_checked_first(void **state)
     config = defaults();
     config.n_interpolate = many;
     config.n_n_interpolate = 2;
-    refused(ctx, &d, &config, TESS_E_RANGE, "n_interpolate[1]: 8; expected 0 to 7");
+    refused(ctx, &d, &config, TESS_E_RANGE, "no pair is admissible for the 8 eeg channels");
     config.n_interpolate = negative;
     config.n_n_interpolate = 1;
     refused(ctx, &d, &config, TESS_E_RANGE, "n_interpolate[0]: -1");
@@ -98,6 +98,42 @@ static void grids_are_checked_first(void **state)
     config = defaults();
     config.seed = -1;
     refused(ctx, &d, &config, TESS_E_RANGE, "seed");
+    ar_data_free(&d);
+    tess_context_destroy(ctx);
+}
+
+// Types of few channels, down to one, and more repairs than a type has channels.
+static void small_types_are_fitted(void **state)
+{
+    (void)state;
+    static const int64_t many[] = {1, 8};
+    tess_context *ctx = unit_context(1, 0);
+    ar_data d = ar_data_make(ctx, N_EPOCH, N_CHAN, N_TIME, 1);
+    tess_autoreject_fit_config config = defaults();
+    tess_autoreject_model *model = NULL;
+    config.n_interpolate = many;
+    config.n_n_interpolate = 2;
+    assert_ok(tess_autoreject_fit(ctx, d.epochs, &config, &model));
+    assert_non_null(strstr(tess_autoreject_model_get_info(model)->notes,
+                           "n_interpolate: 8 is skipped for type eeg, which has 8 channels"));
+    tess_autoreject_model_destroy(model);
+    config = defaults();
+    d.channels[0].type = TESS_AUTOREJECT_ECOG;
+    d.channels[1].type = TESS_AUTOREJECT_SEEG;
+    d.channels[2].type = TESS_AUTOREJECT_SEEG;
+    for (int c = 3; c < N_CHAN - 1; c++) {
+        d.channels[c].type = TESS_AUTOREJECT_HBO;
+    }
+    tess_autoreject_epochs_close(d.epochs);
+    ar_data_open(ctx, &d);
+    assert_ok(tess_autoreject_fit(ctx, d.epochs, &config, &model)); // one ecog, one EEG
+    const tess_autoreject_model_info *info = tess_autoreject_model_get_info(model);
+    assert_int_equal(info->n_type, 4);
+    assert_int_equal(info->n_n_interpolate, 4); // 0 for those that are alone
+    assert_int_equal(info->types[0].n_interpolate, 0);
+    assert_true(info->types[0].consensus > 0);
+    assert_non_null(strstr(info->notes, "There is a single eeg channel"));
+    tess_autoreject_model_destroy(model);
     ar_data_free(&d);
     tess_context_destroy(ctx);
 }
@@ -240,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_checked_first),
         cmocka_unit_test(grids_are_checked_first),
+        cmocka_unit_test(small_types_are_fitted),
         cmocka_unit_test(samples_and_positions_are_checked),
         cmocka_unit_test(the_smallest_limit_is_named),
         cmocka_unit_test(what_is_odd_is_noted),

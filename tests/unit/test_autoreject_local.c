@@ -427,13 +427,13 @@ static void a_table_without_cells_is_refused(void **state)
     p.n_interpolate = rhos;
     p.n_n_interpolate = 1;
     assert_fails(search(ctx, &p, loss, &result), TESS_E_NUMERIC,
-                 "2 of 2 have consensus * 10 channels <= n_interpolate, and 0 keep no epoch");
+                 "2 of 2 have consensus * 10 <= n_interpolate, and 0 keep no epoch");
     vote(ctx, &p, 0); // every epoch but the best has nearly all channels bad
     static const double high[] = {0.5};
     p.consensus = high;
     p.n_consensus = 1;
     assert_fails(search(ctx, &p, loss, &result), TESS_E_NUMERIC,
-                 "0 of 1 have consensus * 10 channels <= n_interpolate, and 1 keep no epoch");
+                 "0 of 1 have consensus * 10 <= n_interpolate, and 1 keep no epoch");
     drop(&p);
     tess_context_destroy(ctx);
 }

@@ -37,7 +37,9 @@ typedef struct tess_autoreject_fit_config {
     int64_t n_pick;
     const double *consensus; /* [n_consensus]; NULL: 0, 0.1 ... 1 */
     int64_t n_consensus;
-    const int64_t *n_interpolate; /* [n_n_interpolate]; NULL: 1, 4, min(n_pick - 1, 32) */
+    /* [n_n_interpolate]; NULL: 1, 4, min(n_pick - 1, 32), and 0 before them if a type has too few
+       channels to repair one. Values not less than the channels of a type are skipped for it. */
+    const int64_t *n_interpolate;
     int64_t n_n_interpolate;
     const uint8_t *folds;     /* [n_fold][n_epoch]: 1 train, 2 test, 0 neither; NULL: contiguous */
     const double *eeg_origin; /* [3] centre the spline positions are taken from; NULL: 0, 0, 0 */

@@ -180,6 +180,7 @@ class FitRequest:
     n_interpolate: Any = None
     cv: Any = None
     thresholds_only: bool = False
+    default_repairs: bool = False
 
 
 def run_fit(
@@ -213,8 +214,8 @@ def run_fit(
             epochs,
             options,
             picks=np.asarray(request.picks, np.int64),
-            consensus=_reals(request.consensus),
-            n_interpolate=_ints(request.n_interpolate),
+            consensus=None if request.thresholds_only else _reals(request.consensus),
+            n_interpolate=None if request.thresholds_only else _ints(request.n_interpolate),
             folds=folds,
             origin=origin,
             checkpoint=settings.checkpoint,
@@ -236,7 +237,9 @@ def run_fit(
             )
         raise
     for note in dict.fromkeys(info["notes"].splitlines()):
-        if settings.verbose is not False:
+        # Nobody asked for the default, which is made for all types together.
+        is_default = request.default_repairs and note.startswith("n_interpolate:")
+        if settings.verbose is not False and not is_default:
             warn(note)
     return info["fits"], info
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from tessera import _core
+from tessera._lib import warn
 from tessera.autoreject._arguments import check_verbose, cv_of, seed_of
 from tessera.autoreject._epochs import (
     EpochsFile,
@@ -53,6 +54,7 @@ class FitMixin(Params):
     memory_limit: int | str | None
     profile: bool
     checkpoint: str | os.PathLike[str] | None
+    _written_back: dict[str, Any]  # defaults that were written to the parameters
 
     def fit(self, epochs: Any) -> Self:
         """Find thresholds, consensus and n_interpolate.
@@ -137,15 +139,20 @@ class FitMixin(Params):
 
     def _grids(self, n_pick: int) -> tuple[Any, Any]:
         """Return the values to try; defaults are written back, as the original does."""
-        written = self.__dict__.setdefault("_written_back", {})
+        written = self.__dict__.setdefault("_written_back", {"n_interpolate": None})
         consensus, n_interpolate = self.consensus, self.n_interpolate
         if consensus is None or consensus is written.get("consensus"):
             consensus = written["consensus"] = self.consensus = np.linspace(0, 1, 11)
         if n_interpolate is None or n_interpolate is written.get("n_interpolate"):
+            if n_pick < _FEWEST_CHANNELS:
+                raise _core.ArgumentError(
+                    f"Too few channels. autoreject is unlikely to be effective with {n_pick}; give "
+                    f"n_interpolate to try, or pick more channels"
+                )
             values = np.array([1, 4, min(n_pick - 1, _MOST_REPAIRS)])
             n_interpolate = written["n_interpolate"] = self.n_interpolate = values
         else:
-            _check_repairs(n_interpolate, n_pick)
+            _check_repairs(n_interpolate)
         _check_consensus(consensus)
         return consensus, n_interpolate
 
@@ -156,8 +163,8 @@ class FitMixin(Params):
         picks = np.unique(resolve_picks(sensors, self.picks))
         check_sensors(sensors, picks, verbose=self.verbose)
         groups = group_by_type(sensors, picks)
-        _check_groups(groups, self.n_interpolate is None)
         consensus, n_interpolate = self._grids(len(picks))
+        hopeless = _hopeless(groups, consensus, n_interpolate)
         cv = cv_of(self.cv, default=10)
         seed = seed_of(self.random_state)
         fits: list[TypeFit] = []
@@ -168,7 +175,11 @@ class FitMixin(Params):
             request = FitRequest(
                 group, seed, self.thresh_method, True, consensus, n_interpolate, cv
             )
+            request.thresholds_only = kind in hopeless
+            request.default_repairs = n_interpolate is self._written_back["n_interpolate"]
             found, info = run_fit(recording, request, _for_type(settings, kind, len(groups)))
+            if kind in hopeless:
+                _take_first_pair(found[0], request, recording.n_epoch)
             fits += found
             infos.append(info)
             if self.verbose is not False:
@@ -245,17 +256,15 @@ def _for_type(settings: Settings, kind: str, n_type: int) -> Settings:
     return Settings(**parts)
 
 
-def _check_repairs(n_interpolate: Any, n_pick: int) -> None:
+def _check_repairs(n_interpolate: Any) -> None:
     values = np.atleast_1d(np.asarray(n_interpolate))
     if values.size == 0:
         raise _core.ArgumentError("n_interpolate: no values to try")
     for value in values.tolist():
         if not isinstance(value, int) and not (isinstance(value, float) and value.is_integer()):
             raise _core.ArgumentError(f"n_interpolate: expected whole numbers, got {value!r}")
-        if not 0 <= value < n_pick:
-            raise _core.ArgumentError(
-                f"n_interpolate: expected 0 or more and less than the {n_pick} picks, got {value}"
-            )
+        if value < 0:
+            raise _core.ArgumentError(f"n_interpolate: expected 0 or more, got {value}")
 
 
 def _check_consensus(consensus: Any) -> None:
@@ -267,15 +276,24 @@ def _check_consensus(consensus: Any) -> None:
             raise _core.ArgumentError(f'"consensus" must be between 0 and 1. You gave me {value}.')
 
 
-def _check_groups(groups: list[tuple[str, list[int]]], default_repairs: bool) -> None:
-    for kind, group in groups:
-        if len(group) == 1 and not default_repairs:
-            raise _core.ArgumentError(
-                f"picks: there is one {kind} channel, and nothing to interpolate it from; "
-                f"compute_thresholds(..., augment=False) works"
-            )
-        if default_repairs and len(group) < _FEWEST_CHANNELS:
-            raise _core.ArgumentError(
-                f"Too few channels. autoreject is unlikely to be effective with {len(group)} of "
-                f"type {kind}; give n_interpolate to try, or pick other channels"
-            )
+def _hopeless(groups: list[tuple[str, list[int]]], consensus: Any, n_interpolate: Any) -> set[str]:
+    """Return the types of which no pair is admissible, beside others that have one."""
+    most, least = float(np.max(consensus)), int(np.min(n_interpolate))
+    hopeless = {kind for kind, group in groups if most * len(group) <= least}
+    return hopeless if len(hopeless) < len(groups) else set()  # the library refuses, and says why
+
+
+def _take_first_pair(fit: TypeFit, request: FitRequest, n_epoch: int) -> None:
+    """Do as the original does where no pair is admissible, which it does without a word."""
+    consensus, repairs = np.atleast_1d(request.consensus), np.atleast_1d(request.n_interpolate)
+    n_fold = request.cv.get_n_splits(np.zeros((n_epoch, 1)))
+    fit.consensus, fit.n_interpolate = float(consensus[0]), int(repairs[0])
+    fit.loss = np.full((len(consensus), len(repairs), n_fold), np.inf)
+    n = len(fit.channels)
+    warn(
+        f"type {fit.kind} ({n} channel{'s' * (n > 1)}): no pair of consensus and n_interpolate is "
+        f"admissible (consensus * {n} > n_interpolate). As in the original the first of each is "
+        f"taken, consensus {fit.consensus:g}"
+        f"{', with which every epoch is bad' * (fit.consensus == 0)}. Leave the type out with "
+        f"picks, or put 0 into n_interpolate"
+    )

@@ -45,7 +45,8 @@ class AutoReject(TransformMixin):
     ----------
     n_interpolate : array of int or None
         Values to try of the number of sensors repaired per epoch. None: 1, 4 and 32, or one less
-        than the number of picks if that is smaller.
+        than the number of picks if that is smaller. Those that are not less than the number of
+        channels of a type are skipped for that type, with a warning if they were given.
     consensus : array of float or None
         Values to try of the share of bad sensors from which on an epoch is dropped. None: 0, 0.1,
         ... 1.

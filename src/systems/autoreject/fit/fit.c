@@ -64,6 +64,9 @@ static bool can_predict(const fit *f)
     return tess_ar_repairer_can(f->repairer);
 }
 
+// The original predicts an electrode that is alone by zero.
+static const double ALONE[1] = {0};
+
 static tess_status open_repairer(fit *f)
 {
     const tess_ar_group *group = &f->setup.groups[f->group];
@@ -78,6 +81,8 @@ static tess_status open_repairer(fit *f)
                                      group->channels, group->n_chan, &config, &f->repairer));
     if (f->setup.config.augment && can_predict(f)) {
         TESS_TRY(tess_ar_repairer_leave_one_out(f->repairer, &f->leave_one_out));
+    } else if (group->type == TESS_AUTOREJECT_EEG && tess_ar_setup_is_augmented(&f->setup, group)) {
+        f->leave_one_out = ALONE;
     }
     return TESS_OK;
 }
@@ -256,24 +261,25 @@ static tess_status search_pairs(fit *f, const int8_t *labels, const int64_t *cou
     if (!loss) {
         return TESS_E_MEMORY;
     }
-    const tess_ar_local_request request = {.store = &f->store,
-                                           .repairer = f->repairer,
-                                           .labels = labels,
-                                           .counts = counts,
-                                           .consensus = s->consensus,
-                                           .n_consensus = s->n_consensus,
-                                           .n_interpolate = s->n_interpolate,
-                                           .n_n_interpolate = s->n_n_interpolate,
-                                           .rho_mode = s->config.rho_mode,
-                                           .folds = s->folds,
-                                           .n_fold = s->n_fold,
-                                           .memory_bytes = f->plan.search_bytes,
-                                           .keep = keep,
-                                           .user = f,
-                                           .resume_state = state,
-                                           .resume_bytes =
-                                               state ? (size_t)f->found.mark.state_bytes : 0,
-                                           .resume_tiles = state ? f->found.mark.tiles : 0};
+    const tess_ar_local_request request = {
+        .store = &f->store,
+        .repairer = f->repairer,
+        .type = tess_autoreject_type_name(f->model->types[f->group].type),
+        .labels = labels,
+        .counts = counts,
+        .consensus = s->consensus,
+        .n_consensus = s->n_consensus,
+        .n_interpolate = s->n_interpolate,
+        .n_n_interpolate = s->n_n_interpolate,
+        .rho_mode = s->config.rho_mode,
+        .folds = s->folds,
+        .n_fold = s->n_fold,
+        .memory_bytes = f->plan.search_bytes,
+        .keep = keep,
+        .user = f,
+        .resume_state = state,
+        .resume_bytes = state ? (size_t)f->found.mark.state_bytes : 0,
+        .resume_tiles = state ? f->found.mark.tiles : 0};
     tess_ar_local_result result = {.loss = loss};
     TESS_TRY(tess_ar_local_search(f->ctx, &request, &result));
     take_choice(f, &result);

@@ -25,8 +25,7 @@ tess_status tess_ar_plan_memory(const tess_ar_setup *s, int64_t group, tess_ar_m
 {
     const tess_ar_group *g = &s->groups[group];
     const int64_t n_epoch = s->epochs->info.n_epoch;
-    const bool is_augmented =
-        s->config.augment && (tess_ar_type_is_predictable(g->type) || s->config.compat_types);
+    const bool is_augmented = tess_ar_setup_is_augmented(s, g);
     const double marker = 0; // only whether there is one counts for sizes
     const tess_ar_store_request request = {.epochs = s->epochs,
                                            .channels = g->channels,

@@ -13,11 +13,12 @@
 #include "systems/autoreject/threshold/thresholds.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Fewest channels of a type that the default n_interpolate is for.
-enum { LEAST_CHANNELS = 4, N_CONSENSUS = 11, N_DEFAULT_RHO = 3, MOST_DEFAULT_RHO = 32 };
+// Fewest channels that the default n_interpolate is for.
+enum { LEAST_CHANNELS = 4, N_CONSENSUS = 11, N_DEFAULT_RHO = 4, MOST_DEFAULT_RHO = 32 };
 
 static tess_status take_picks(tess_ar_setup *s)
 {
@@ -57,20 +58,22 @@ static tess_status check_counts(const tess_ar_setup *s)
 {
     for (int64_t g = 0; g < s->n_group; g++) {
         const tess_ar_group *group = &s->groups[g];
-        const char *type = tess_autoreject_type_name(group->type);
-        const bool predicts = tess_ar_type_is_predictable(group->type) && s->config.augment;
-        if (group->n_chan == 1 && (!s->thresholds_only || predicts)) {
-            TESS_FAIL(TESS_E_SHAPE,
-                      "picks: there is a single %s channel, and nothing to interpolate it from; "
-                      "pick more, leave it out, or compute thresholds without augmentation",
-                      type);
+        const bool is_meg =
+            group->type == TESS_AUTOREJECT_MAG || group->type == TESS_AUTOREJECT_GRAD;
+        if (group->n_chan == 1 && is_meg && s->config.augment && s->config.compat_types) {
+            TESS_FAIL(
+                TESS_E_SHAPE,
+                "picks: there is a single %s channel, and nothing to interpolate it from (the "
+                "original stops here, too); pick more, leave it out, or compute thresholds "
+                "without augmentation",
+                tess_autoreject_type_name(group->type));
         }
-        if (!s->thresholds_only && !s->config.n_interpolate && group->n_chan < LEAST_CHANNELS) {
-            TESS_FAIL(TESS_E_SHAPE,
-                      "Too few channels. autoreject is unlikely to be effective: %lld of type %s, "
-                      "at least %d are needed; leave them out, or give n_interpolate",
-                      (long long)group->n_chan, type, LEAST_CHANNELS);
-        }
+    }
+    if (!s->thresholds_only && !s->config.n_interpolate && s->n_pick < LEAST_CHANNELS) {
+        TESS_FAIL(TESS_E_SHAPE,
+                  "Too few channels. autoreject is unlikely to be effective: %lld are picked, at "
+                  "least %d are needed; pick more, or give n_interpolate",
+                  (long long)s->n_pick, LEAST_CHANNELS);
     }
     return TESS_OK;
 }
@@ -97,40 +100,70 @@ static tess_status take_consensus(tess_ar_setup *s)
     return TESS_OK;
 }
 
-static int64_t largest_group(const tess_ar_setup *s)
+// True if some type has too few channels to repair even one: those are good or bad, no more.
+static bool has_no_repairs(const tess_ar_setup *s)
 {
-    int64_t n = 0;
     for (int64_t g = 0; g < s->n_group; g++) {
-        n = s->groups[g].n_chan > n ? s->groups[g].n_chan : n;
+        const tess_ar_group *group = &s->groups[g];
+        const int64_t n_source = tess_ar_type_is_predictable(group->type)
+                                     ? tess_ar_least_sources(s->config.rho_mode)
+                                     : 1;
+        if (group->n_chan - 1 < n_source) {
+            return true;
+        }
     }
-    return n;
+    return false;
+}
+
+// The least a type may repair must be less than the most of its channels that may be bad.
+static tess_status check_pairs(const tess_ar_setup *s)
+{
+    double most = 0;
+    int64_t least = s->n_interpolate[0];
+    for (int64_t i = 0; i < s->n_consensus; i++) {
+        most = s->consensus[i] > most ? s->consensus[i] : most;
+    }
+    for (int64_t i = 1; i < s->n_n_interpolate; i++) {
+        least = s->n_interpolate[i] < least ? s->n_interpolate[i] : least;
+    }
+    for (int64_t g = 0; g < s->n_group; g++) {
+        const int64_t n_chan = s->groups[g].n_chan;
+        if (most * (double)n_chan <= (double)least) {
+            TESS_FAIL(TESS_E_RANGE,
+                      "consensus, n_interpolate: no pair is admissible for the %lld %s channels: "
+                      "the largest consensus, %g, times %lld is not more than the smallest "
+                      "n_interpolate, %lld; give larger values of consensus, smaller ones of "
+                      "n_interpolate, or leave the type out",
+                      (long long)n_chan, tess_autoreject_type_name(s->groups[g].type), most,
+                      (long long)n_chan, (long long)least);
+        }
+    }
+    return TESS_OK;
 }
 
 static tess_status take_n_interpolate(tess_ar_setup *s)
 {
     const bool is_given = s->config.n_interpolate != NULL;
     const int64_t last = s->n_pick - 1 < MOST_DEFAULT_RHO ? s->n_pick - 1 : MOST_DEFAULT_RHO;
-    const int64_t defaults[N_DEFAULT_RHO] = {1, LEAST_CHANNELS, last};
-    s->n_n_interpolate = is_given ? s->config.n_n_interpolate : N_DEFAULT_RHO;
+    const int64_t defaults[N_DEFAULT_RHO] = {0, 1, LEAST_CHANNELS, last};
+    const int64_t first = has_no_repairs(s) ? 0 : 1;
+    s->n_n_interpolate = is_given ? s->config.n_n_interpolate : N_DEFAULT_RHO - first;
     if (s->n_n_interpolate < 1) {
         TESS_FAIL(TESS_E_ARGUMENT, "n_interpolate: is empty; give at least one number of channels");
     }
-    s->n_interpolate = tess_blocks_copy(&s->memory, is_given ? s->config.n_interpolate : defaults,
-                                        s->n_n_interpolate, sizeof(int64_t), "n_interpolate");
+    s->n_interpolate =
+        tess_blocks_copy(&s->memory, is_given ? s->config.n_interpolate : defaults + first,
+                         s->n_n_interpolate, sizeof(int64_t), "n_interpolate");
     if (!s->n_interpolate) {
         return TESS_E_MEMORY;
     }
-    const int64_t n_chan = largest_group(s);
-    for (int64_t i = 0; is_given && i < s->n_n_interpolate; i++) {
-        if (s->n_interpolate[i] < 0 || s->n_interpolate[i] >= n_chan) {
-            TESS_FAIL(TESS_E_RANGE,
-                      "n_interpolate[%lld]: %lld; expected 0 to %lld, less than the %lld channels "
-                      "of a type",
-                      (long long)i, (long long)s->n_interpolate[i], (long long)(n_chan - 1),
-                      (long long)n_chan);
+    for (int64_t i = 0; i < s->n_n_interpolate; i++) {
+        if (s->n_interpolate[i] < 0) {
+            TESS_FAIL(TESS_E_RANGE, "n_interpolate[%lld]: %lld; expected 0 or more channels",
+                      (long long)i, (long long)s->n_interpolate[i]);
         }
     }
-    return TESS_OK;
+    return check_pairs(s);
 }
 
 static tess_status check_folds(const tess_ar_setup *s)
@@ -180,17 +213,22 @@ static tess_status take_folds(tess_ar_setup *s)
     return tess_ar_contiguous_folds(n_epoch, s->n_fold, s->folds);
 }
 
-static bool has_two_classes(const tess_ar_setup *s, const tess_ar_group *group)
+bool tess_ar_setup_predicts(const tess_ar_group *group)
 {
-    return s->config.augment &&
-           (tess_ar_type_is_predictable(group->type) || s->config.compat_types);
+    return tess_ar_type_is_predictable(group->type) && group->n_chan > 1;
+}
+
+bool tess_ar_setup_is_augmented(const tess_ar_setup *s, const tess_ar_group *group)
+{
+    return s->config.augment && (tess_ar_setup_predicts(group) || s->config.compat_types);
 }
 
 static tess_status check_groups(const tess_ar_setup *s)
 {
     for (int64_t g = 0; g < s->n_group; g++) {
         const tess_ar_group *group = &s->groups[g];
-        TESS_TRY(tess_ar_check_splits(s->epochs->info.n_epoch, has_two_classes(s, group)));
+        TESS_TRY(
+            tess_ar_check_splits(s->epochs->info.n_epoch, tess_ar_setup_is_augmented(s, group)));
         if (tess_ar_type_is_predictable(group->type) &&
             (!s->thresholds_only || s->config.augment)) {
             TESS_TRY(tess_ar_check_positions(&s->epochs->sensors, group->channels, group->n_chan));
@@ -224,6 +262,42 @@ static bool same_direction(const double *a, const double *b)
     const double sine = sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
     const double cosine = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     return cosine > 0 && sine < 1e-6 * cosine;
+}
+
+// Values of n_interpolate that can never be chosen for a type, where somebody gave them.
+static void note_repairs(const tess_ar_setup *s, const tess_ar_group *group,
+                         tess_autoreject_model *model)
+{
+    char list[128] = "";
+    size_t used = 0;
+    for (int64_t i = 0; s->config.n_interpolate && i < s->n_n_interpolate; i++) {
+        if (s->n_interpolate[i] >= group->n_chan && used < sizeof list - 24) {
+            const int n = snprintf(list + used, sizeof list - used, "%s%lld", used ? ", " : "",
+                                   (long long)s->n_interpolate[i]);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+    if (used > 0) {
+        tess_ar_model_note(model,
+                           "n_interpolate: %s is skipped for type %s, which has %lld channel%s: "
+                           "only fewer than that can be repaired.",
+                           list, tess_autoreject_type_name(group->type), (long long)group->n_chan,
+                           group->n_chan == 1 ? "" : "s");
+    }
+}
+
+static void note_alone(const tess_ar_setup *s, const tess_ar_group *group,
+                       tess_autoreject_model *model)
+{
+    if (group->n_chan == 1 && tess_ar_type_is_predictable(group->type)) {
+        tess_ar_model_note(model,
+                           "There is a single %s channel, and nothing to predict it from: its "
+                           "threshold is found %s, and it cannot be repaired.",
+                           tess_autoreject_type_name(group->type),
+                           s->config.augment && s->config.compat_types
+                               ? "with predictions of zero, as in the original"
+                               : "without augmentation");
+    }
 }
 
 // Two electrodes in one place: allowed, but seldom meant.
@@ -268,6 +342,8 @@ static void note_setup(const tess_ar_setup *s, tess_autoreject_model *model)
     for (int64_t g = 0; g < s->n_group; g++) {
         const tess_ar_group *group = &s->groups[g];
         note_same_places(s, group, model);
+        note_repairs(s, group, model);
+        note_alone(s, group, model);
         if (!tess_ar_type_is_predictable(group->type)) {
             tess_ar_model_note(
                 model, "Channels of type %s cannot be predicted from each other: %s.",

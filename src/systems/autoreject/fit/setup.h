@@ -31,6 +31,11 @@ TESS_MUST_CHECK tess_status tess_ar_setup_make(tess_context *ctx, tess_autorejec
                                                tess_ar_setup *setup);
 void tess_ar_setup_free(tess_ar_setup *setup);
 
+// True if the channels of a group can be predicted from each other.
+bool tess_ar_setup_predicts(const tess_ar_group *group);
+// True if its threshold search has rows beside those of the epochs.
+bool tess_ar_setup_is_augmented(const tess_ar_setup *setup, const tess_ar_group *group);
+
 // How a group is held within the memory limit.
 typedef struct tess_ar_memory_plan {
     bool is_file;          // the rearranged samples lie in a scratch file

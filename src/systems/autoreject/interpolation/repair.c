@@ -81,15 +81,12 @@ tess_status tess_ar_repairer_create(tess_context *ctx, tess_device *device,
     if (given) {
         TESS_TRY(tess_struct_read(given, &config, sizeof config, "config"));
     }
-    if (n < 2) {
-        TESS_FAIL(TESS_E_SHAPE,
-                  "%lld channel of a kind: there is nothing to predict it from; pick at least two, "
-                  "or search thresholds without augmentation",
-                  (long long)n);
-    }
     TESS_TRY(tess_ar_check_channels(sensors, channels, n, "channels"));
     repair_kind kind;
     TESS_TRY(find_kind(sensors, channels, n, &kind));
+    if (n < 2) {
+        kind = CANNOT;
+    }
     tess_ar_repairer *r =
         tess_heap_alloc_zero(&ctx->heap, sizeof *r, TESS_TAG_PLAN, "the repair of channels");
     if (!r) {
@@ -182,8 +179,13 @@ size_t tess_ar_repairer_scratch(const tess_ar_repairer *r, int64_t n_bad)
                                  : (size_t)tess_ar_set_words(r->n) * sizeof(uint64_t);
 }
 
-static tess_status cannot(void)
+static tess_status cannot(const tess_ar_repairer *r)
 {
+    if (r->n < 2) {
+        TESS_FAIL(TESS_E_SHAPE,
+                  "%lld channel of a kind: there is nothing to predict it from; pick at least two",
+                  (long long)r->n);
+    }
     TESS_FAIL(TESS_E_UNSUPPORTED,
               "only EEG and MEG channels can be predicted from each other, not these types");
 }
@@ -205,7 +207,7 @@ tess_status tess_ar_repairer_weights(const tess_ar_repairer *r, const int32_t *b
     case BY_FIELD:
         return tess_ar_field_sets_weights(&r->sets, bad, n_bad, scratch, weights);
     default:
-        return cannot();
+        return cannot(r);
     }
 }
 
@@ -225,7 +227,7 @@ tess_status tess_ar_repairer_map(const tess_ar_repairer *r, const int32_t *from,
         return tess_ar_electrodes_map(&r->electrodes, from, n_from, NULL, r->n, scratch, weights);
     }
     if (r->kind == CANNOT) {
-        return cannot();
+        return cannot(r);
     }
     int32_t *to = scratch;
     for (int32_t c = 0; c < r->n; c++) {
@@ -239,7 +241,7 @@ tess_status tess_ar_repairer_predict(const tess_ar_repairer *r, const int32_t *f
                                      const int32_t *to, int64_t n_to, double *weights)
 {
     if (r->kind == CANNOT) {
-        return cannot();
+        return cannot(r);
     }
     if (r->kind == BY_FIELD) {
         tess_ar_map map = {.from = from, .to = to, .n_from = n_from, .n_to = n_to, .w = weights};

@@ -26,7 +26,8 @@ void tess_ar_repairer_destroy(tess_ar_repairer *repairer);
 
 tess_device *tess_ar_repairer_device(const tess_ar_repairer *repairer);
 
-// false: the original has no interpolation for this type (hbo, hbr, ecog, seeg).
+// false: the original has no interpolation for this type (hbo, hbr, ecog, seeg), or the channel is
+// alone.
 bool tess_ar_repairer_can(const tess_ar_repairer *repairer);
 
 // R [n][n], zero diagonal: row c predicts channel c from all others. NULL where it cannot. The

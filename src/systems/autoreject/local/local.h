@@ -29,6 +29,7 @@ int64_t tess_ar_least_sources(int32_t rho_mode);
 typedef struct tess_ar_local_request {
     tess_ar_store *store;
     tess_ar_repairer *repairer;
+    const char *type;      // of the channels, for messages
     const int8_t *labels;  // [n_epoch][n_chan] votes, 0 or 1
     const int64_t *counts; // [n_epoch]
     const double *consensus;

@@ -306,12 +306,12 @@ static tess_status refuse(const search *s)
     }
     TESS_FAIL(
         TESS_E_NUMERIC,
-        "consensus, n_interpolate: no pair is admissible: %lld of %lld have consensus * %lld "
-        "channels <= n_interpolate, and %lld keep no epoch in some fold%s; give larger values "
-        "of consensus, smaller ones of n_interpolate, or look for channels that are bad "
-        "throughout",
-        (long long)n_rule, (long long)(n_rule + n_empty), (long long)q->store->n_chan,
-        (long long)n_empty,
+        "consensus, n_interpolate: no pair is admissible for the %lld %s channels: %lld of %lld "
+        "have consensus * %lld <= n_interpolate, and %lld keep no epoch in some fold%s; give "
+        "larger values of consensus, smaller ones of n_interpolate, look for channels that are "
+        "bad throughout, or leave the type out",
+        (long long)q->store->n_chan, q->type ? q->type : "given", (long long)n_rule,
+        (long long)(n_rule + n_empty), (long long)q->store->n_chan, (long long)n_empty,
         s->repairs.n_left_out > 0
             ? " (epochs with too few channels left to repair the others from do not count)"
             : "");

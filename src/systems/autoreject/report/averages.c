@@ -1,7 +1,9 @@
 // Averages of the epochs before and after rejection and repair.
 #include "base/status.h"
 #include "page/html_plot.h"
+#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/report/page.h"
+#include "systems/autoreject/result/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,15 +39,15 @@ static tess_status repair_block(tess_ar_page *page, averages *a, int64_t first, 
     bool any = false;
     for (int64_t i = 0; i < count * log->n_chan; i++) {
         const int64_t e = first + i / log->n_chan;
-        a->marks[i] = log->labels[first * log->n_chan + i] == 2 && !log->bad_epochs[e];
+        const int32_t type = info->sensors->channels[i % log->n_chan].type;
+        a->marks[i] = log->labels[first * log->n_chan + i] == 2 && !log->bad_epochs[e] &&
+                      tess_ar_type_is_predictable(type);
         any = any || a->marks[i];
     }
     if (!any) {
         return TESS_OK;
     }
-    tess_autoreject_interpolation_config config;
-    tess_autoreject_interpolation_config_init(&config, sizeof config);
-    config.meg_dots = page->model->meg_dots;
+    const tess_autoreject_interpolation_config config = tess_ar_model_interpolation(page->model);
     tess_array x;
     const int64_t shape[] = {count, log->n_chan, info->n_time};
     TESS_TRY(tess_array_init(&x, a->block, TESS_F64, 3, shape));
