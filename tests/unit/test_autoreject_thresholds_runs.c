@@ -121,7 +121,7 @@ static void resumes_at_every_tile(void **state)
     assert_ok(tess_ar_search_thresholds(ctx, &request, &want));
     for (int round = 0; round < 2; round++) {
         // All at once, then in passes over few channels or splits.
-        request.memory_bytes = round ? 110000 : 0;
+        request.memory_bytes = round ? 250000 : 0;
         int64_t n_stop = 0;
         for (;; n_stop++) {
             keeper k = {.stop_at = n_stop + 1};

@@ -65,7 +65,8 @@ typedef struct tess_autoreject_type_fit {
     int64_t n_chan;
     const int64_t *channels;       /* [n_chan] index among the epochs' channels, ascending */
     const double *thresholds;      /* [n_chan] */
-    const double *standard_errors; /* [n_chan] of the threshold, from the spread over splits */
+    const double *standard_errors; /* [n_chan] how far the threshold would lie with other epochs and
+                                      splits */
     const double *objectives;      /* [n_chan] at the threshold */
     /* The objective at every candidate: channel c has n_candidate[c] of them, one channel after
        another. */

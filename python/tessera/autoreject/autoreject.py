@@ -97,7 +97,7 @@ class AutoReject(TransformMixin):
     threshes_ : dict
         Threshold of every channel.
     thresh_errors_ : dict
-        Its standard error, from the spread over the splits.
+        Its standard error: how far it would lie with as many other epochs and another seed.
     consensus_, n_interpolate_ : dict
         The choice for every channel type.
     loss_ : dict

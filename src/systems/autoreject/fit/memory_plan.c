@@ -17,7 +17,9 @@ static uint64_t threshold_least(const tess_ar_setup *s, int64_t n_chan, bool is_
     const uint64_t worker = (n_row + n_row / 4 + (uint64_t)s->config.n_split) * 16 * 8 + 1024;
     const uint64_t process =
         s->config.search == TESS_AUTOREJECT_SEARCH_COMPAT ? n_row * 64 * 8 + (64 << 10) : 0;
-    return (uint64_t)n_chan * n_row * 36 + n_row * 40 + n_epoch * 16 * 8 +
+    const uint64_t disturbed =
+        (n_row < 256 ? n_row : 256) * 32 * 8; // of a channel's standard error
+    return (uint64_t)n_chan * (n_row * 36 + disturbed) + n_row * 40 + n_epoch * 16 * 8 +
            (uint64_t)s->ctx->n_thread * (worker > process ? worker : process) + (64 << 10);
 }
 

@@ -58,9 +58,10 @@ void tess_ar_page_thresholds(tess_ar_page *page)
     const tess_autoreject_model_info *m = page->model;
     tess_html_heading(&page->html, "Thresholds");
     tess_html_paragraph(&page->html,
-                        "Peak-to-peak threshold of every channel, its standard error over splits, "
-                        "the share of epochs above it, and the cross-validated error at every "
-                        "candidate (left to right) with the choice in red.");
+                        "Peak-to-peak threshold of every channel, its standard error (how far it "
+                        "would lie with as many other epochs), the share of epochs above it, and "
+                        "the cross-validated error at every candidate (left to right) with the "
+                        "choice in red.");
     for (int64_t t = 0; t < m->n_type; t++) {
         const tess_autoreject_type_fit *fit = &m->types[t];
         int64_t first = 0;

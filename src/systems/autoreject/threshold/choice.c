@@ -93,9 +93,9 @@ static tess_status choice_block(void *arg, int64_t c, int32_t worker)
     const tess_status status =
         choose(search, sorted, by_rank, &out->thresholds[c], &out->objectives[c]);
     tess_heap_free(&search->ctx->heap, by_rank, bytes, TESS_TAG_SCRATCH);
-    const double freedom = (double)n_split * (double)(n_split - 1);
     out->standard_errors[c] =
-        n_split > 1 ? sqrt(search->spreads[2 * c + 1] / freedom) : (double)NAN;
+        tess_ar_standard_error(search, candidate, objective, out->n_candidate[c],
+                               search->disturbed + c * AR_N_REPLICATE * search->n_point);
     return status;
 }
 

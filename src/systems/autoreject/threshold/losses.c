@@ -33,29 +33,23 @@ static int64_t first_group(const double *sorted, const uint64_t *validation, int
     return n;
 }
 
-// Adds the split's losses; returns the candidate with the first smallest one.
-static double add_split(const ar_search *search, const double *sorted, const uint64_t *validation,
-                        const double *sse, double *sums)
+// The split's loss at every candidate; returns how many there are.
+static int64_t split_losses(const ar_search *search, const double *sorted,
+                            const uint64_t *validation, const double *sse, double *losses)
 {
     const int64_t n_row = search->n_row;
     const int64_t least = first_group(sorted, validation, n_row);
     const double n_time = (double)search->store->n_time;
-    double best = (double)INFINITY;
-    double best_at = sorted[0];
     int64_t n_kept = 0;
+    int64_t n = 0;
     for (int64_t i = 0; i < n_row; i++) {
         n_kept += trains(validation, i);
         if (i + 1 < n_row && sorted[i + 1] == sorted[i]) {
             continue;
         }
-        const double loss = sqrt(sse[(n_kept > least ? n_kept : least) - 1] / n_time);
-        *sums++ += loss;
-        if (loss < best) {
-            best = loss;
-            best_at = sorted[i];
-        }
+        losses[n++] = sqrt(sse[(n_kept > least ? n_kept : least) - 1] / n_time);
     }
-    return best_at;
+    return n;
 }
 
 static tess_status losses_block(void *arg, int64_t block, int32_t worker)
@@ -64,16 +58,24 @@ static tess_status losses_block(void *arg, int64_t block, int32_t worker)
     const losses_job *job = arg;
     const ar_search *search = job->search;
     const int64_t c = job->first_chan + block;
-    double *spread = search->spreads + 2 * c;
+    double *sums = search->sums + c * search->n_row;
+    const size_t bytes = (size_t)search->n_row * sizeof(double);
+    double *losses = tess_heap_alloc(&search->ctx->heap, bytes, TESS_TAG_SCRATCH, "losses");
+    if (!losses) {
+        return TESS_E_MEMORY;
+    }
     for (int64_t s = 0; s < job->n_split; s++) {
         const int64_t bs = block * search->split_group + s;
-        const double at = add_split(
-            search, search->sorted + c * search->n_row, search->validation + bs * search->n_word,
-            search->sse + bs * search->n_train, search->sums + c * search->n_row);
-        const double off = at - spread[0];
-        spread[0] += off / (double)(job->first_split + s + 1);
-        spread[1] += off * (at - spread[0]);
+        const int64_t n = split_losses(search, search->sorted + c * search->n_row,
+                                       search->validation + bs * search->n_word,
+                                       search->sse + bs * search->n_train, losses);
+        for (int64_t i = 0; i < n; i++) {
+            sums[i] += losses[i];
+        }
+        tess_ar_errors_add(search, losses, n, job->first_split + s,
+                           search->disturbed + c * AR_N_REPLICATE * search->n_point);
     }
+    tess_heap_free(&search->ctx->heap, losses, bytes, TESS_TAG_SCRATCH);
     return TESS_OK;
 }
 

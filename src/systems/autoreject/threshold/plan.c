@@ -24,7 +24,9 @@ static uint64_t fixed_bytes(const ar_search *search)
 {
     const uint64_t n_row = (uint64_t)search->n_row;
     const uint64_t per_row = sizeof(int32_t) + 4 * sizeof(double); // the result's two among them
-    return (uint64_t)search->n_chan * n_row * per_row + n_row * 2 * sizeof(double) +
+    const uint64_t disturbed =
+        (uint64_t)(search->n_chan * AR_N_REPLICATE * search->n_point) * sizeof(double);
+    return (uint64_t)search->n_chan * n_row * per_row + disturbed + n_row * 2 * sizeof(double) +
            (uint64_t)search->ctx->n_thread * worker_bytes(search) + 4096;
 }
 
@@ -116,7 +118,7 @@ static tess_status take_memory(ar_search *search)
     const size_t n_train = (size_t)search->n_train;
     const size_t chan_group = (size_t)search->chan_group;
     const size_t n_curve = chan_group * (size_t)search->split_group;
-    const size_t n_spread = 2 * (size_t)search->n_chan;
+    const size_t n_disturbed = (size_t)(search->n_chan * AR_N_REPLICATE * search->n_point);
     const size_t n_augmented =
         search->request->leave_one_out
             ? chan_group * (size_t)search->batch * (size_t)search->store->n_epoch * TESS_AR_TILE
@@ -129,7 +131,7 @@ static tess_status take_memory(ar_search *search)
                             n_curve * (size_t)search->n_word * sizeof *search->validation,
                             n_augmented * sizeof *search->augmented,
                             sizeof *search->state +
-                                (n_item + n_spread + n_curve * n_train) * sizeof(double)};
+                                (n_item + n_disturbed + n_curve * n_train) * sizeof(double)};
     enum { N_PART = sizeof bytes / sizeof *bytes };
     void *parts[N_PART];
     for (int k = 0; k < N_PART; k++) {
@@ -156,8 +158,8 @@ static tess_status take_memory(ar_search *search)
     search->state = parts[7];
     search->state_bytes = bytes[7];
     search->sums = (double *)(search->state + 1);
-    search->spreads = search->sums + n_item;
-    search->sse = search->spreads + n_spread;
+    search->disturbed = search->sums + n_item;
+    search->sse = search->disturbed + n_disturbed;
     return TESS_OK;
 }
 
@@ -197,6 +199,7 @@ tess_status tess_ar_search_open(tess_context *ctx, const tess_ar_threshold_reque
     }
     search->n_row = is_augmented ? 2 * store->n_epoch : store->n_epoch;
     search->n_word = (search->n_row + 63) / 64;
+    search->n_point = tess_ar_error_points(request->search, search->n_row);
     tess_ar_split_sizes(search->n_row, &search->n_train, &n_validation);
     TESS_TRY(request->resume_state ? resume_groups(search) : choose_groups(search));
     search->batch = choose_batch(search);

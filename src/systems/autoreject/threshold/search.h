@@ -5,7 +5,11 @@
 #include "systems/autoreject/threshold/splits.h"
 #include "systems/autoreject/threshold/thresholds.h"
 
-// What must be kept to go on: this, then sums, spreads and sse (below) in one block.
+// Replicates of a curve that its standard error is taken from, and points of each at most.
+// The original's search begins with quantiles and the largest.
+enum { AR_N_REPLICATE = 32, AR_MOST_POINTS = 256, AR_N_QUANTILE = 41 };
+
+// What must be kept to go on: this, then sums, disturbed and sse (below) in one block.
 typedef struct ar_state {
     int64_t n_row;
     int64_t n_chan;
@@ -41,9 +45,10 @@ typedef struct ar_search {
     double *augmented;    // [chan_group][batch][n_epoch][16]; NULL
     ar_state *state;
     size_t state_bytes;
-    double *sums;    // [n_chan][n_row] of the loss at every candidate, over the splits done
-    double *spreads; // [n_chan][2] mean, and sum of squares around it, of the splits' own minima
-    double *sse;     // [chan_group][split_group][n_train]
+    double *sums;      // [n_chan][n_row] of the loss at every candidate, over the splits done
+    double *disturbed; // [n_chan][AR_N_REPLICATE][n_point] the same with random signs
+    int64_t n_point;
+    double *sse; // [chan_group][split_group][n_train]
 } ar_search;
 
 // plan.c: groups and memory. TESS_E_LIMIT names the least that would do.
@@ -57,6 +62,15 @@ void tess_ar_search_close(ar_search *search);
 TESS_MUST_CHECK tess_status tess_ar_add_losses(ar_search *search, int64_t first_chan,
                                                int64_t n_chan, int64_t first_split,
                                                int64_t n_split);
+// errors.c: points of a curve of so many candidates, by what the search looks at.
+int64_t tess_ar_error_points(int32_t search, int64_t n_candidate);
+// Adds the losses of a split at every candidate to the replicates of a channel.
+void tess_ar_errors_add(const ar_search *search, const double *losses, int64_t n_candidate,
+                        int64_t split, double *disturbed);
+// Of the threshold at the smallest of the objectives; NaN for one split.
+double tess_ar_standard_error(const ar_search *search, const double *candidates,
+                              const double *objectives, int64_t n_candidate,
+                              const double *disturbed);
 // choice.c: from sums to thresholds.
 TESS_MUST_CHECK tess_status tess_ar_choose(ar_search *search, tess_ar_threshold_result *out);
 

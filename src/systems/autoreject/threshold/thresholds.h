@@ -29,10 +29,7 @@ typedef struct tess_ar_threshold_result {
     tess_context *ctx;
     int64_t n_chan;
     double *thresholds;
-    // From the spread over splits: the standard deviation of the minima of the splits' own curves,
-    // over the root of their number. NaN for one split. Where the objective is flat the threshold
-    // of another seed is off by two or three times that: the minimum of a mean is no mean of
-    // minima.
+    // How far the threshold would lie with other epochs and splits (errors.c). NaN for one split.
     double *standard_errors;
     double *objectives;
     int64_t *n_candidate;
