@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from autoreject_data import dirty, mne_epochs, sphere
-from tessera.autoreject import AutoReject, compute_thresholds
+from tessera.autoreject import (
+    AutoReject,
+    Ransac,
+    RejectLog,
+    compute_thresholds,
+    get_rejection_threshold,
+    read_reject_log,
+    validation_curve,
+)
+from tessera.autoreject.utils import clean_by_interp
 
 mne = pytest.importorskip("mne")
 
@@ -158,3 +168,124 @@ def test_thresholds_of_one_electrode() -> None:
     found = compute_thresholds(epochs, random_state=1, verbose=False)
     assert found["eeg00"] == 0
     assert found["hbo00"] == pytest.approx(6.37392378271838e-06, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def raw() -> Any:
+    rng = np.random.RandomState(0)
+    types = ["eeg"] * 8 + ["eog", "stim"]
+    epochs = mne_epochs(1e-5 * rng.randn(1, 10, 3000), [*sphere(8), [0] * 3, [0] * 3], types)
+    return mne.io.RawArray(epochs.get_data(copy=False)[0], epochs.info, verbose="ERROR")
+
+
+def _cut(raw: Any, *, preload: bool, **options: Any) -> Any:
+    events = np.zeros((41, 3), int)
+    events[:, 0] = np.arange(50, 2900, 70)
+    events[:, 2] = 1
+    given = {"tmin": -0.13, "tmax": 0.31, "baseline": None} | options
+    return mne.Epochs(raw, events, preload=preload, verbose="ERROR", **given)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"baseline": (None, 0)}, {"decim": 2}, {"detrend": 1}, {"picks": "eeg"}]
+)
+def test_lazy_epochs(raw: Any, options: dict[str, Any]) -> None:
+    """Whatever does not need preloaded data in the original does not need it here."""
+    lazy, loaded = (_cut(raw, preload=preload, **options) for preload in (False, True))
+    assert get_rejection_threshold(lazy, verbose=False) == get_rejection_threshold(
+        loaded, verbose=False
+    )
+    for a, b in zip(validation_curve(lazy, cv=3), validation_curve(loaded, cv=3), strict=True):
+        np.testing.assert_array_equal(a, b)
+    ar = AutoReject(cv=3, random_state=1, verbose=False).fit(loaded)
+    assert ar.get_reject_log(lazy) == ar.get_reject_log(loaded)
+    assert not lazy.preload
+    for refused in (ar.fit, ar.transform, Ransac(verbose=False).fit):
+        with pytest.raises(ValueError, match="must be preloaded"):
+            refused(lazy)
+
+
+def test_decimation_keeps_time_zero(raw: Any) -> None:
+    """The original leaves it to MNE."""
+    for decim, tmin in itertools.product((2, 3, 4), (-0.13, 0.07)):
+        epochs = _cut(raw, preload=True, tmin=tmin)
+        decimated = epochs.copy().decimate(decim, verbose="ERROR")
+        want = get_rejection_threshold(decimated, verbose=False)
+        assert get_rejection_threshold(epochs, decim=decim, verbose=False) == want
+        folds = [(np.arange(20), np.arange(20, 41)), (np.arange(20, 41), np.arange(20))]
+        assert get_rejection_threshold(
+            epochs, decim=decim, cv=folds, verbose=False
+        ) == get_rejection_threshold(decimated, cv=folds, verbose=False)
+
+
+def test_types_that_are_not_there_are_left_out(raw: Any) -> None:
+    epochs = _cut(raw, preload=True)
+    with pytest.warns(UserWarning, match="no mag channel"):
+        found = get_rejection_threshold(epochs, ch_types=["mag", "eeg"], verbose=False)
+    assert list(found) == ["eeg"]
+
+
+def test_ransac_takes_one_type() -> None:
+    epochs = mixed((("grad", 8), ("mag", 8), ("eeg", 8)))
+    for picks in ("meg", None, [0, 9], ["grad", "eeg"]):
+        with pytest.raises(ValueError, match="one type"):
+            Ransac(picks=picks, verbose=False).fit(epochs)
+    for picks in ("grad", "mag", "eeg"):
+        assert Ransac(picks=picks, verbose=False).fit(epochs).ch_type in ("eeg", "meg")
+
+
+def test_bads_are_warned_of_wherever_the_original_does() -> None:
+    epochs = mne_epochs(dirty(), sphere(12), bads=("E03",))
+    ar = AutoReject([1, 2], cv=3, random_state=1)
+    ransac = Ransac()
+    for call in (ar.fit, ar.transform, ransac.fit, compute_thresholds):
+        with pytest.warns(UserWarning, match="1 channels are marked as bad"):
+            call(epochs)
+    ransac.bad_chs_ = []
+    with (
+        pytest.warns(UserWarning, match="1 channels are marked as bad"),
+        pytest.warns(UserWarning, match="No bad channels were found"),
+    ):
+        ransac.transform(epochs)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*marked as bad")
+        ar.get_reject_log(epochs)
+        AutoReject([1, 2], cv=3, verbose=False).fit(epochs).transform(epochs)
+
+
+def test_prediction_of_magnetometers_from_gradiometers() -> None:
+    """One of each: the original predicts either from the other."""
+    epochs = mixed((("mag", 3), ("grad", 3)))
+    x = epochs.get_data()
+    y = clean_by_interp(epochs, picks=[0, 4], verbose=False).get_data()
+    np.testing.assert_allclose(y[:, 0] / x[:, 4], -0.0030825947868534, rtol=1e-6)
+    np.testing.assert_array_equal(y[:, 1], x[:, 1])
+    pair = mixed((("mag", 6), ("grad", 6)))
+    total = np.abs(clean_by_interp(pair, verbose=False).get_data()).sum()
+    assert total == pytest.approx(3.96296910360196e-08, rel=1e-6)
+
+
+def test_names_of_a_log_that_was_read(tmp_path: Path) -> None:
+    log = RejectLog([False, True], np.zeros((2, 3)), ["A", "B", "C"])
+    log.save(tmp_path / "log.npz")
+    read = read_reject_log(tmp_path / "log.npz")
+    assert isinstance(read.ch_names, np.ndarray)
+    assert read.ch_names.tolist() == log.ch_names == ["A", "B", "C"]
+    assert read == log
+    read.save(tmp_path / "again.npz")
+
+
+def test_reports_replace_nothing_unless_told(tmp_path: Path) -> None:
+    epochs = mixed((("hbo", 6), ("eeg", 6)))
+    path = tmp_path / "report.html"
+    path.write_text("mine")
+    ar = AutoReject([1, 2], cv=3, random_state=1, verbose=False)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        ar.fit_transform(epochs, report=path)
+    assert not hasattr(ar, "threshes_")  # told before the work
+    ar.fit(epochs)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        ar.transform(epochs, report=path)
+    assert path.read_text() == "mine"
+    ar.transform(epochs, report=path, overwrite=True)
+    assert "</html>" in path.read_text()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autoreject_data import dirty, mne_epochs, sphere
-from tessera.autoreject import AutoReject, backends, compute_thresholds, fit_array
+from tessera.autoreject import AutoReject, compute_thresholds, fit_array
 
 FIT: dict[str, Any] = {
     "n_interpolate": [1, 3],
@@ -104,13 +104,3 @@ def test_repairs_are_weighted_means() -> None:
     log.labels[4, [2, 7]] = 2
     cleaned = ar.transform_array(x, reject_log=log)
     np.testing.assert_allclose(cleaned, x, rtol=0, atol=1e-16)
-
-
-def test_pipeline_falls_back_to_the_cpu() -> None:
-    pytest.importorskip("mne")
-    params = {name: value for name, value in FIT.items() if name != "device"}
-    epochs = mne_epochs(dirty(), sphere(12))
-    cleaned, log = backends.GPUPipeline(**params).run(epochs)
-    want, want_log = AutoReject(**params).fit_transform(epochs, return_log=True)
-    assert log == want_log
-    np.testing.assert_array_equal(cleaned.get_data(), want.get_data())

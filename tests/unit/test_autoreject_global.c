@@ -333,7 +333,9 @@ static void wrong_arguments_are_named(void **state)
     config = defaults(0);
     config.decim = 0;
     assert_fails(RUN(2), TESS_E_RANGE, "decim");
-    config.decim = 100; // one sample: peak-to-peaks of 0 are one candidate
+    config.decim = 100; // time 0 is 20 samples on, and none is left
+    assert_fails(RUN(2), TESS_E_RANGE, "leaves none");
+    config.decim = 9; // one sample: peak-to-peaks of 0 are one candidate
     assert_ok(RUN(2));
     assert_true(r.n_candidate == 1 && r.threshold == 0);
 #undef RUN

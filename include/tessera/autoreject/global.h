@@ -11,7 +11,7 @@ typedef struct tess_autoreject_global_config {
     uint32_t struct_size;
     int32_t search; /* choice: exact compat */
     int64_t n_fold; /* 5 */
-    int64_t decim;  /* every decim-th sample; 1 */
+    int64_t decim;  /* every decim-th sample, that at time 0 among them; 1 */
 } tess_autoreject_global_config;
 
 TESS_API void tess_autoreject_global_config_init(tess_autoreject_global_config *config,

@@ -164,7 +164,7 @@ def cv_of(cv: Any, *, default: int) -> Any:
         return KFold(int(cv))
     if hasattr(cv, "split"):
         return cv
-    if hasattr(cv, "__iter__"):
+    if hasattr(cv, "__iter__") and not isinstance(cv, str):
         return _Splits(list(cv))
     raise ArgumentError(
         f"cv: expected a number of folds, an object with split() or a list of (train, test) "

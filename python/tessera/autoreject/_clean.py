@@ -11,7 +11,13 @@ import numpy as np
 from tessera import _core
 from tessera._lib import warn
 from tessera.autoreject import _files
-from tessera.autoreject._epochs import EpochsFile, Recording, check_epochs, recording_of
+from tessera.autoreject._epochs import (
+    EpochsFile,
+    Recording,
+    check_epochs,
+    recording_of,
+    warn_of_bads,
+)
 from tessera.autoreject._fit import TypeFit, make_model, repair, run_log
 from tessera.autoreject._learn import FitMixin
 from tessera.autoreject._sensors import Sensors, default_picks, resolve_picks
@@ -75,7 +81,7 @@ class TransformMixin(FitMixin):
         Parameters
         ----------
         epochs : mne.Epochs or EpochsFile
-            With the channels of the fit.
+            With the channels of the fit; need not be preloaded.
         picks : str, list, slice or None
             Some of the fitted channels; None: all.
 
@@ -84,7 +90,7 @@ class TransformMixin(FitMixin):
         RejectLog
         """
         self._check_fitted()
-        check_epochs(epochs)
+        check_epochs(epochs, lazy=True)
         return self._log(recording_of(epochs), picks)
 
     def _log(self, recording: Recording, picks: Any = None) -> RejectLog:
@@ -119,6 +125,7 @@ class TransformMixin(FitMixin):
         drop: bool = True,
         drop_partial: bool = False,
         report: _PathLike | None = None,
+        overwrite: bool = False,
     ) -> Any:
         """Drop bad epochs and repair bad channels of the others.
 
@@ -135,7 +142,9 @@ class TransformMixin(FitMixin):
         drop_partial : bool, default False
             Drop epochs that keep bad channels after repair, too.
         report : path or None
-            HTML report to write; replaced if it exists.
+            HTML report to write.
+        overwrite : bool, default False
+            Replace a report that exists.
 
         Returns
         -------
@@ -150,7 +159,10 @@ class TransformMixin(FitMixin):
             raise _core.ArgumentError(
                 "epochs of a file are not changed in memory; use transform_file(epochs, path)"
             )
+        if report is not None:
+            check_output(report, overwrite=overwrite)
         recording = recording_of(epochs)
+        warn_of_bads(recording.sensors, self.verbose)
         log = self._given_log(recording, reject_log)
         dropped = _dropped(log, drop, drop_partial)
         out = epochs.copy()
@@ -166,7 +178,7 @@ class TransformMixin(FitMixin):
         self._repair(recording.sensors, out._data, log, ~dropped)
         self._warn_of_nothing_left(dropped)
         if report is not None:
-            self._report(recording, log, report, overwrite=True)
+            self._report(recording, log, report, overwrite)
         return (out, log) if return_log else out
 
     def transform_array(
@@ -285,6 +297,7 @@ class TransformMixin(FitMixin):
         drop: bool = True,
         drop_partial: bool = False,
         report: _PathLike | None = None,
+        overwrite: bool = False,
     ) -> Any:
         """Fit and transform the same epochs.
 
@@ -292,7 +305,7 @@ class TransformMixin(FitMixin):
         ----------
         epochs : mne.Epochs
             Not changed.
-        return_log, drop, drop_partial, report
+        return_log, drop, drop_partial, report, overwrite
             As :meth:`transform` takes them.
 
         Returns
@@ -302,8 +315,15 @@ class TransformMixin(FitMixin):
         log : RejectLog
             If return_log.
         """
+        if report is not None:
+            check_output(report, overwrite=overwrite)
         return self.fit(epochs).transform(
-            epochs, return_log, drop=drop, drop_partial=drop_partial, report=report
+            epochs,
+            return_log,
+            drop=drop,
+            drop_partial=drop_partial,
+            report=report,
+            overwrite=overwrite,
         )
 
     def _given_log(self, recording: Recording, log: RejectLog | None) -> RejectLog:
@@ -381,6 +401,14 @@ class TransformMixin(FitMixin):
 
         settings.run(call, recording.n_bytes)
         return Path(path)
+
+
+def check_output(path: _PathLike, *, overwrite: bool) -> None:
+    """Refuse to replace a file before anything is computed."""
+    if not overwrite and os.path.lexists(path):
+        raise _core.OutputExistsError(
+            f"{os.fspath(path)}: exists already; give overwrite=True to replace it"
+        )
 
 
 def _dropped(log: RejectLog, drop: bool, drop_partial: bool) -> Any:

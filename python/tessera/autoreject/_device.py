@@ -57,8 +57,8 @@ def detect_hardware() -> dict[str, Any]:
 
 
 def get_backend_names() -> list[str]:
-    """Return the names of the backends that can be used here; 'cpu' is always among them."""
-    return ["cuda", "cpu"] if detect_hardware()["cuda"] else ["cpu"]
+    """Return the names of the backends that autoreject runs on: 'cpu'."""
+    return ["cpu"]
 
 
 def _notice(key: str, message: str) -> None:
@@ -88,20 +88,26 @@ def from_environment() -> str | None:
     return name
 
 
-def usable(name: str | None, n_bytes: int | None) -> str:
-    """Return 'cpu' or 'cuda' for a name; what cannot be had becomes 'cpu', with a warning."""
-    names = get_backend_names()
-    if name is None or name == "auto":
-        worthwhile = n_bytes is None or n_bytes >= _WORTHWHILE_BYTES
-        return "cuda" if "cuda" in names and worthwhile else "cpu"
-    ours = _FOREIGN.get(name, name)
-    if ours not in _NAMES:
-        _notice(name, f"backend {name!r} does not exist; 'cpu' is used ({', '.join(_NAMES)} exist)")
-        return "cpu"
-    if ours not in names:
-        _notice(name, f"backend {name!r} is not available here; 'cpu' is used")
-        return "cpu"
-    return ours
+def is_gpu(name: str | None) -> bool:
+    """Return whether a name of a backend asks for a GPU."""
+    return name is not None and _FOREIGN.get(name, name).startswith("cuda")
+
+
+def usable_backend(name: str | None) -> str:
+    """Return 'cpu', with a warning if another backend was named."""
+    if is_gpu(name):
+        _notice(f"{name}", f"backend {name!r}: autoreject does not run on a GPU yet; 'cpu' is used")
+    elif name is not None and _FOREIGN.get(name, name) not in _NAMES:
+        _notice(name, f"backend {name!r} does not exist; 'cpu' is used")
+    return "cpu"
+
+
+def _is_worthwhile(name: str | None, n_bytes: int) -> bool:
+    """Return whether to ask the library for a GPU, which takes it if it has every stage."""
+    if name not in (None, "auto") and not is_gpu(name):
+        usable_backend(name)
+        return False
+    return bool(detect_hardware()["cuda"]) and (is_gpu(name) or n_bytes >= _WORTHWHILE_BYTES)
 
 
 def resolve_device(device: str, n_bytes: int = 0) -> str:
@@ -118,7 +124,7 @@ def resolve_device(device: str, n_bytes: int = 0) -> str:
     name = from_environment()
     if name is None and os.environ.get("TESSERA_DEVICE"):
         return os.environ["TESSERA_DEVICE"]
-    return "cpu" if usable(name, n_bytes) == "cpu" else "auto"
+    return "auto" if _is_worthwhile(name, n_bytes) else "cpu"
 
 
 def fall_back(device: str, error: Exception) -> None:

@@ -74,7 +74,7 @@ def samples_of(epochs: Any) -> Any:
     try:
         return epochs.get_data(copy=False)
     except TypeError:  # before MNE 1.6
-        return epochs._data
+        return epochs._data if epochs.preload else epochs.get_data()
 
 
 def is_mne_epochs(value: Any) -> bool:
@@ -93,13 +93,13 @@ def recording_of(epochs: Any) -> Recording:
     )
 
 
-def check_epochs(epochs: Any) -> None:
-    """Refuse what is no epochs object, or one without its data."""
+def check_epochs(epochs: Any, *, lazy: bool = False) -> None:
+    """Refuse what is no epochs object, or one without its data where the original does."""
     if isinstance(epochs, EpochsFile):
         return
     if not is_mne_epochs(epochs):
         raise _core.ArgumentError("Only accepts MNE epochs objects.")
-    if not epochs.preload:
+    if not epochs.preload and not lazy:
         raise _core.ArgumentError(
             "Data must be preloaded. Call epochs.load_data(), or read them with preload=True."
         )
@@ -135,6 +135,11 @@ def check_sensors(
         raise _core.ArgumentError("picks: one channel type at a time; use AutoReject for several")
     if constraint not in ("data_channels", "single_channel_type"):
         raise _core.ArgumentError(f"ch_constraint: {constraint!r} does not exist")
+    warn_of_bads(sensors, verbose)
+
+
+def warn_of_bads(sensors: Sensors, verbose: Any) -> None:
+    """Say how many channels are marked bad."""
     if sensors.bads and verbose is not False:
         warn(
             f"{len(sensors.bads)} channels are marked as bad. These will be ignored. If you want "

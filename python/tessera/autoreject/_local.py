@@ -8,7 +8,13 @@ import numpy as np
 
 from tessera import _core
 from tessera.autoreject._arguments import seed_of
-from tessera.autoreject._epochs import Recording, check_epochs, check_sensors, recording_of
+from tessera.autoreject._epochs import (
+    Recording,
+    check_epochs,
+    check_sensors,
+    recording_of,
+    warn_of_bads,
+)
 from tessera.autoreject._fit import FitRequest, Settings, TypeFit, repair, run_fit, run_log
 from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import resolve_picks
@@ -84,13 +90,16 @@ class _AutoReject(Params):
     def _settings(self) -> Settings:
         return Settings(verbose=self.verbose)
 
-    def _recording(self, epochs: Any, picks: Any) -> tuple[Recording, Any]:
+    def _recording(self, epochs: Any, picks: Any, *, lazy: bool) -> tuple[Recording, Any]:
         epochs.info  # noqa: B018 (as AutoReject.fit)
-        check_epochs(epochs)
+        check_epochs(epochs, lazy=lazy)
         recording = recording_of(epochs)
         chosen = np.unique(resolve_picks(recording.sensors, picks))
         check_sensors(
-            recording.sensors, chosen, constraint="single_channel_type", verbose=self.verbose
+            recording.sensors,
+            chosen,
+            constraint="single_channel_type",
+            verbose=False if lazy else self.verbose,
         )
         return recording, chosen
 
@@ -106,7 +115,7 @@ class _AutoReject(Params):
         -------
         self
         """
-        recording, picks = self._recording(epochs, self.picks)
+        recording, picks = self._recording(epochs, self.picks, lazy=False)
         sensors = recording.sensors
         kind = sensors.types[picks[0]]
         if callable(self.thresh_func):
@@ -162,7 +171,8 @@ class _AutoReject(Params):
         -------
         RejectLog
         """
-        recording, chosen = self._recording(epochs, self.picks_ if picks is None else picks)
+        wanted = self.picks_ if picks is None else picks
+        recording, chosen = self._recording(epochs, wanted, lazy=True)
         used = self.threshes_ if threshes is None else threshes
         labels, bad_epochs, _ = run_log(
             recording, self._fits(recording, chosen, used), self._settings()
@@ -195,6 +205,8 @@ class _AutoReject(Params):
         """
         if not hasattr(self, "threshes_"):
             raise _core.ArgumentError("Please run autoreject.fit() method first")
+        check_epochs(epochs)
+        warn_of_bads(recording_of(epochs).sensors, self.verbose)
         log = self.get_reject_log(epochs)
         if log.bad_epochs.all():
             raise _core.ArgumentError("All epochs are bad. Sorry.")

@@ -1,7 +1,8 @@
-"""Which device computes, and operations on arrays that stay there.
+"""The names of the plan for a GPU version of autoreject, as far as they are true.
 
-The backends are ``cpu``, always there, and ``cuda``, where Tessera's CUDA module and a GPU are.
-TESSERA_BACKEND (cpu, cuda, auto) chooses; AUTOREJECT_BACKEND is understood as well.
+There is one backend, ``cpu``: autoreject does not run on a GPU yet. Of its steps only peak-to-peak
+does (:func:`tessera.autoreject.ptp` with ``device="cuda"``). Asking for another is an error; one
+that TESSERA_BACKEND or AUTOREJECT_BACKEND names is a warning, and the CPU is used.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from tessera import _core
 from tessera.autoreject import _device
 from tessera.autoreject._device import detect_hardware, get_backend_names
 from tessera.autoreject._ptp import ptp
-from tessera.autoreject.autoreject import AutoReject
 
 __all__ = [
     "Backend",
@@ -28,6 +29,11 @@ __all__ = [
 
 _backends: dict[str | None, Backend] = {}
 
+_NO_GPU = (
+    "autoreject does not run on a GPU yet; use AutoReject(n_jobs=-1), which takes all cores. "
+    "Peak-to-peak does: tessera.autoreject.ptp(x, device='cuda')"
+)
+
 
 class DeviceArray:
     """An array where a backend keeps it.
@@ -35,7 +41,7 @@ class DeviceArray:
     Parameters
     ----------
     data : array
-        NumPy's, or the library's on a GPU.
+        NumPy's.
     backend : Backend
         That made it.
     """
@@ -48,7 +54,7 @@ class DeviceArray:
 
     @property
     def device(self) -> str:
-        """Return 'cpu' or 'cuda'."""
+        """Return 'cpu', the only one there is."""
         return self.backend.device
 
     @property
@@ -93,9 +99,16 @@ class Backend:
 
     Peak-to-peak runs on Tessera's kernels; the other operations have no stage of their own outside
     a fit and are NumPy's.
+
+    Parameters
+    ----------
+    name : {'cpu'}
+        Another one is an error.
     """
 
     def __init__(self, name: str) -> None:
+        if name != "cpu":
+            raise _core.DeviceError(f"backend {name!r}: {_NO_GPU}")
         self.name = name
         self.device = name
 
@@ -146,12 +159,12 @@ class Backend:
 
 
 def get_backend(prefer: str | None = None) -> Backend:
-    """Return a backend: the preferred one, else the environment's, else the best there is.
+    """Return the backend.
 
     Parameters
     ----------
-    prefer : {'cpu', 'cuda', 'auto'} or None
-        A name that does not exist or is not available gives a warning and the CPU.
+    prefer : {'cpu', 'auto'} or None
+        A name that does not exist gives a warning and the CPU; that of a GPU is an error.
 
     Returns
     -------
@@ -159,7 +172,9 @@ def get_backend(prefer: str | None = None) -> Backend:
     """
     if prefer not in _backends:
         name = prefer.lower() if prefer is not None else _device.from_environment()
-        _backends[prefer] = Backend(_device.usable(name, None))
+        if prefer is not None and _device.is_gpu(name):
+            raise _core.DeviceError(f"backend {prefer!r}: {_NO_GPU}")
+        _backends[prefer] = Backend(_device.usable_backend(name))
     return _backends[prefer]
 
 
@@ -170,41 +185,15 @@ def clear_backend_cache() -> None:
 
 
 class GPUPipeline:
-    """Thresholds, votes, search and repair of one array with one upload and one download.
-
-    Under 'auto' the CPU takes over, with one warning, when the GPU cannot.
+    """Reserved for a fit whose samples stay on a GPU, which does not exist yet: an error says so.
 
     Parameters
     ----------
     device : str
-        As :class:`AutoReject` takes it.
+        Of no use.
     **params
-        Of :class:`AutoReject`.
+        Of :class:`tessera.autoreject.AutoReject`.
     """
 
     def __init__(self, device: str = "auto", **params: Any) -> None:
-        self.device = device
-        self.autoreject = AutoReject(device=device, **params)
-
-    def fits(self, n_bytes: int) -> bool:
-        """Return whether epochs of this size, and what is computed of them, fit the GPU."""
-        hardware = detect_hardware()
-        return bool(hardware["cuda"]) and 2.5 * n_bytes <= hardware["cuda_memory"]
-
-    def run(self, epochs: Any) -> tuple[Any, Any]:
-        """Fit and clean.
-
-        Parameters
-        ----------
-        epochs : mne.Epochs
-            Not changed.
-
-        Returns
-        -------
-        epochs : mne.Epochs
-            A copy.
-        log : RejectLog
-            The log.
-        """
-        cleaned, log = self.autoreject.fit_transform(epochs, return_log=True)
-        return cleaned, log
+        raise _core.DeviceError(f"GPUPipeline: {_NO_GPU}")

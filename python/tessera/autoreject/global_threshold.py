@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tessera import _core
+from tessera._lib import warn
 from tessera.autoreject._arguments import bars, check_verbose, cv_of, fold_masks
 from tessera.autoreject._epochs import Recording, check_epochs, check_sensors, recording_of
 from tessera.autoreject._fit import Settings, is_contiguous
@@ -135,13 +136,14 @@ def get_rejection_threshold(
     Parameters
     ----------
     epochs : mne.Epochs or EpochsFile
-        Not changed.
+        Not changed; need not be preloaded.
     decim : int, default 1
-        Use every so many samples only.
+        Use every so many samples only, the one at time 0 among them as MNE does.
     random_state : optional
         Accepted for the original's scripts; there is nothing random.
     ch_types : str, list of str or None
-        Types to find thresholds for; None: all there are.
+        Types to find thresholds for; None: all there are. Those without channels are left out,
+        with a warning.
     cv : int, object with split() or list of (train, test)
         Folds.
     verbose : bool or str
@@ -163,9 +165,10 @@ def get_rejection_threshold(
     check_verbose(verbose)
     if search not in ("compat", "exact"):
         raise _core.ArgumentError(f"search: {search!r} does not exist; choose compat or exact")
-    if decim < 1:
-        raise _core.ArgumentError(f"decim: expected 1 or more, got {decim}")
-    check_epochs(epochs)
+    if decim < 1 or decim != int(decim):
+        raise _core.ArgumentError(f"decim: expected 1 or more samples, got {decim}")
+    decim = int(decim)
+    check_epochs(epochs, lazy=True)
     recording = recording_of(epochs)
     settings = Settings(n_jobs, verbose, device=device, memory_limit=memory_limit)
     folds = cv_of(cv, default=5)
@@ -173,13 +176,12 @@ def get_rejection_threshold(
     for kind in _wanted_types(recording.sensors, ch_types):
         channels = _channels_of(recording.sensors, kind)
         if len(channels) == 0:
-            raise _core.ArgumentError(f"ch_types: there is no {kind} channel that is not bad")
+            warn(f"ch_types: there is no {kind} channel that is not bad; it is left out")
+            continue
         if verbose is not False:
             print(f"Estimating rejection dictionary for {kind}")
         if is_contiguous(folds):
-            found[kind] = _global(
-                recording, channels, int(folds.n_splits), decim, search, settings
-            )
+            found[kind] = _global(recording, channels, int(folds.n_splits), decim, search, settings)
         else:
             found[kind] = _global_folds(recording, channels, folds, decim, search, settings)
     return found
@@ -205,7 +207,8 @@ def _global_folds(
     recording: Recording, channels: Any, cv: Any, decim: int, search: str, settings: Settings
 ) -> float:
     """Do the same for folds that are not contiguous, from the scores of every candidate."""
-    data = recording.samples()[:, :, ::decim]
+    start = round(-recording.tmin * recording.sampling_hz) % decim  # as the library does
+    data = recording.samples()[:, :, start::decim]
     decimated = Recording(recording.sensors, data, recording.sampling_hz / decim, recording.tmin)
     chosen = data[:, channels]
     amplitudes = np.sort((chosen.max(axis=2) - chosen.min(axis=2)).max(axis=1))
@@ -252,7 +255,7 @@ def validation_curve(
     Parameters
     ----------
     epochs : mne.Epochs or EpochsFile
-        Not changed.
+        Not changed; need not be preloaded.
     y : optional
         Ignored.
     param_name : str
@@ -273,7 +276,7 @@ def validation_curve(
     param_range : array
         If return_param_range.
     """
-    check_epochs(epochs)
+    check_epochs(epochs, lazy=True)
     recording = recording_of(epochs)
     picks = np.unique(resolve_picks(recording.sensors, None))
     check_sensors(recording.sensors, picks, check_loc=False, verbose=False)

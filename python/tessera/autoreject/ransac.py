@@ -9,7 +9,13 @@ import numpy as np
 from tessera import _core
 from tessera._lib import warn
 from tessera.autoreject._arguments import bars, check_verbose, seed_of
-from tessera.autoreject._epochs import EpochsFile, check_epochs, check_sensors, recording_of
+from tessera.autoreject._epochs import (
+    EpochsFile,
+    check_epochs,
+    check_sensors,
+    recording_of,
+    warn_of_bads,
+)
 from tessera.autoreject._fit import Settings
 from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import Sensors, resolve_picks
@@ -37,7 +43,8 @@ class Ransac(Params):
     random_state : int, numpy.random.RandomState or None
         Seed of the subsets.
     picks : str, list, slice or None
-        Channels: EEG, or MEG. Overwritten with indices by :meth:`fit`, as the original does.
+        Channels of one type: eeg, mag or grad. Overwritten with indices by :meth:`fit`, as the
+        original does.
     verbose : bool or str
         Show progress.
     meg_dots : {'direct', 'lut'}
@@ -170,7 +177,9 @@ class Ransac(Params):
         if not hasattr(self, "bad_chs_"):
             raise _core.ArgumentError("Please run Ransac.fit() first")
         check_epochs(epochs)
-        if isinstance(epochs, EpochsFile):
+        if not isinstance(epochs, EpochsFile):
+            warn_of_bads(recording_of(epochs).sensors, self.verbose)
+        else:
             raise _core.ArgumentError(
                 "transform takes MNE's epochs; read them with mne.read_epochs"
             )
@@ -203,10 +212,10 @@ def _is_flat(column: Any) -> bool:
 
 
 def _kind_of(sensors: Sensors, picks: Any) -> str:
-    kinds = {"meg" if sensors.types[k] in _MEG else sensors.types[k] for k in picks}
-    if kinds not in ({"eeg"}, {"meg"}):
+    types = list(dict.fromkeys(sensors.types[k] for k in picks))
+    if len(types) > 1 or types[0] not in ("eeg", *_MEG):
         raise _core.ArgumentError(
-            f"Ransac: expected EEG or MEG channels, not both and no others; picks have "
-            f"{', '.join(sorted(kinds))}. Fit each by itself with picks='eeg' and picks='meg'"
+            f"Ransac: expected channels of one type, eeg, mag or grad; picks have "
+            f"{', '.join(types)}. Fit each by itself, with picks='eeg', picks='mag' or picks='grad'"
         )
-    return str(kinds.pop())
+    return "meg" if types[0] in _MEG else "eeg"

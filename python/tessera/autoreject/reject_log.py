@@ -41,10 +41,11 @@ class RejectLog:
         edited log back.
     """
 
-    def __init__(self, bad_epochs: Any, labels: Any, ch_names: Sequence[str]) -> None:
+    def __init__(self, bad_epochs: Any, labels: Any, ch_names: Sequence[str] | Any) -> None:
         self.bad_epochs: npt.NDArray[np.bool_] = np.asarray(bad_epochs, bool)
         self.labels: npt.NDArray[np.float64] = np.asarray(labels, np.float64)
-        self.ch_names: list[str] = list(ch_names)
+        # An array stays one, which is what the original reads from files.
+        self.ch_names: Any = ch_names if isinstance(ch_names, np.ndarray) else list(ch_names)
         assert len(self.bad_epochs) == len(self.labels), (
             f"bad_epochs has {len(self.bad_epochs)} epochs, labels has {len(self.labels)}"
         )
@@ -65,7 +66,7 @@ class RejectLog:
         if not isinstance(other, RejectLog):
             return NotImplemented
         return (
-            self.ch_names == other.ch_names
+            list(self.ch_names) == list(other.ch_names)
             and np.array_equal(self.bad_epochs, other.bad_epochs)
             and np.array_equal(self.labels, other.labels, equal_nan=True)
         )
@@ -263,4 +264,4 @@ def read_reject_log(fname: _PathLike) -> RejectLog:
         raise ValueError(f"{fname}: no reject log, it lacks {', '.join(sorted(missing))}")
     names = arrays["ch_names"].tolist()
     texts = [n.decode() if isinstance(n, bytes) else str(n) for n in names]
-    return RejectLog(arrays["bad_epochs"], arrays["labels"], texts)
+    return RejectLog(arrays["bad_epochs"], arrays["labels"], np.array(texts, np.str_))

@@ -70,7 +70,7 @@ def _kinds(sensors: Sensors, picks: Ints) -> list[Ints]:
 
 
 def clean_by_interp(inst: Any, picks: Any = None, verbose: Any = True) -> Any:
-    """Replace every channel by its prediction from the others.
+    """Replace every channel by its prediction from the others: EEG from EEG, MEG from mag and grad.
 
     Parameters
     ----------
@@ -91,12 +91,14 @@ def clean_by_interp(inst: Any, picks: Any = None, verbose: Any = True) -> Any:
     out = inst.copy()
     data = _data_of(inst)
     cleaned = _data_of(out)
-    for _, group in group_by_type(sensors, chosen):
-        for kind in _kinds(sensors, np.asarray(group)):
-            for channel in kind:
-                others = kind[kind != channel]
-                weights = weights_of(sensors, others, [channel])
-                cleaned[..., channel, :] = (weights @ data[..., others, :])[..., 0, :]
+    for kind in _kinds(sensors, chosen):
+        for channel in kind:
+            others = kind[kind != channel]
+            if len(others) == 0 and sensors.types[channel] == "eeg":
+                cleaned[..., channel, :] = 0  # the original's prediction from nothing
+                continue
+            weights = weights_of(sensors, others, [channel])
+            cleaned[..., channel, :] = (weights @ data[..., others, :])[..., 0, :]
     return out
 
 

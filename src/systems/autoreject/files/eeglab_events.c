@@ -129,9 +129,10 @@ static tess_status code_of(tess_eeglab *set, event_table *t, const char *name, i
     return TESS_OK;
 }
 
+// Latencies count from 1. MNE takes that off from version 1.11 on; before, not for epochs.
 static int32_t sample_of(double latency)
 {
-    return isfinite(latency) && fabs(latency) < 2e9 ? (int32_t)latency : 0;
+    return isfinite(latency) && fabs(latency) < 2e9 ? (int32_t)(latency - 1) : 0;
 }
 
 static tess_status fill_events(tess_eeglab *set, const tess_mat_struct *epochs,
