@@ -12,8 +12,8 @@ import pytest
 
 FORMATS = Path(__file__).resolve().parents[1] / "golden" / "autoreject" / "formats"
 GOLDEN = FORMATS.parent
-REPORT_PARTS = ["Reject log", "Loss, eeg", "Average before and after", "Bad sensors on the head",
-                "Thresholds", "Dropped epochs"]
+REPORT_PARTS = ["Reject log", "Loss, eeg (\u00b5V)", "Average before and after",
+                "Bad sensors on the head", "Thresholds", "Dropped epochs"]
 
 
 @pytest.fixture

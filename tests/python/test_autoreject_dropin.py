@@ -289,3 +289,26 @@ def test_reports_replace_nothing_unless_told(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     ar.transform(epochs, report=path, overwrite=True)
     assert "</html>" in path.read_text()
+
+
+def test_reports_have_units_axes_and_names(tmp_path: Path) -> None:
+    epochs = mixed((("mag", 8), ("grad", 8), ("eeg", 8), ("hbo", 8)))
+    ar = AutoReject([1, 2], cv=3, random_state=1, verbose=False).fit(epochs)
+    page = ar.report(epochs, tmp_path / "report.html").read_text()
+    for kind, unit, scale in (
+        ("mag", "fT", 1e15),
+        ("grad", "fT/cm", 1e13),
+        ("eeg", "µV", 1e6),
+        ("hbo", "µM", 1e6),
+    ):
+        assert f'{kind} channel</th><th class="n">threshold ({unit})</th>' in page
+        assert f"Loss, {kind} ({unit})" in page
+        assert f"{kind}: standard deviation over channels ({unit})" in page
+        name = f"{kind}03"
+        threshold, error = (scale * x[name] for x in (ar.threshes_, ar.thresh_errors_))
+        assert (
+            f'<td>{name}</td><td class="n">{threshold:.4g}</td><td class="n">{error:.2g}<' in page
+        )
+        assert f'text-anchor="middle">{name}</text>' in page  # on the head
+    assert ">epoch</text>" in page
+    assert page.count(">100 %</text>") == 4

@@ -119,13 +119,15 @@ static tess_status write_power(tess_ar_page *page, const averages *a)
         const tess_autoreject_type_fit *fit = &page->model->types[t];
         field_power(page, fit, a->before, n, power);
         field_power(page, fit, a->after, n, power + n);
+        const tess_ar_unit unit = tess_ar_unit_of(fit->type);
         double high = 0;
         for (int64_t i = 0; i < 2 * n; i++) {
+            power[i] *= unit.scale;
             high = fmax(high, power[i]);
         }
         char label[64];
-        snprintf(label, sizeof label, "%s: standard deviation over channels",
-                 tess_autoreject_type_name(fit->type));
+        snprintf(label, sizeof label, "%s: standard deviation over channels (%s)",
+                 tess_autoreject_type_name(fit->type), unit.name);
         const double step = info->sampling_hz > 0 ? 1 / info->sampling_hz : 1;
         const tess_html_plot plot = {
             {info->tmin, info->tmin + (double)(n > 1 ? n - 1 : 1) * step, "time (s)"},

@@ -4,6 +4,8 @@
 #include <math.h>
 
 enum { CURVE_WIDTH = 200, CURVE_HEIGHT = 60, CURVE_POINTS = 60, HEAD = 400 };
+// Names of more sensors than these would lie on top of each other.
+enum { MOST_NAMES = 80, SCALE_STEPS = 20, SCALE_HEIGHT = 300 };
 
 // The objective over the candidates of a channel as a small line, its threshold as a mark.
 static void write_curve(tess_ar_page *page, const double *x, const double *y, int64_t n,
@@ -37,12 +39,13 @@ static void write_curve(tess_ar_page *page, const double *x, const double *y, in
 static void write_channel(tess_ar_page *page, const tess_autoreject_type_fit *fit, int64_t c,
                           int64_t first)
 {
+    const double scale = tess_ar_unit_of(fit->type).scale;
     tess_text_add(&page->html.text, "<tr><td>");
     tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
     tess_text_printf(&page->html.text, "</td><td class=\"n\">%.4g</td><td class=\"n\">",
-                     fit->thresholds[c]);
+                     scale * fit->thresholds[c]);
     if (fit->standard_errors && isfinite(fit->standard_errors[c])) {
-        tess_text_printf(&page->html.text, "%.2g", fit->standard_errors[c]);
+        tess_text_printf(&page->html.text, "%.2g", scale * fit->standard_errors[c]);
     }
     tess_text_printf(&page->html.text, "</td><td class=\"n\">%.1f %%</td><td>",
                      100 * tess_ar_bad_share(page->log, fit->channels[c]));
@@ -65,10 +68,12 @@ void tess_ar_page_thresholds(tess_ar_page *page)
     for (int64_t t = 0; t < m->n_type; t++) {
         const tess_autoreject_type_fit *fit = &m->types[t];
         int64_t first = 0;
-        tess_text_add(&page->html.text,
-                      "<table><tr><th>channel</th><th class=\"n\">threshold</th><th "
-                      "class=\"n\">standard error</th><th class=\"n\">bad</th><th>validation "
-                      "curve</th></tr>\n");
+        const char *unit = tess_ar_unit_of(fit->type).name;
+        tess_text_printf(&page->html.text,
+                         "<table><tr><th>%s channel</th><th class=\"n\">threshold (%s)</th><th "
+                         "class=\"n\">standard error (%s)</th><th class=\"n\">bad</th>"
+                         "<th>validation curve</th></tr>\n",
+                         tess_autoreject_type_name(fit->type), unit, unit);
         for (int64_t c = 0; c < fit->n_chan; c++) {
             write_channel(page, fit, c, first);
             first += fit->n_candidate ? fit->n_candidate[c] : 0;
@@ -92,15 +97,42 @@ static int project(const double *loc, double *x, double *y)
     return 1;
 }
 
+// The colours of shares, right of the head.
+static void write_scale(tess_ar_page *page)
+{
+    const int x = HEAD + 30;
+    const int top = (HEAD - SCALE_HEIGHT) / 2;
+    const double step = (double)SCALE_HEIGHT / SCALE_STEPS;
+    for (int k = 0; k < SCALE_STEPS; k++) {
+        int rgb[3];
+        tess_html_colour((k + 0.5) / SCALE_STEPS, rgb);
+        tess_text_printf(&page->html.text,
+                         "<rect x=\"%d\" y=\"%.5g\" width=\"14\" height=\"%.5g\" "
+                         "fill=\"#%02x%02x%02x\"/>",
+                         x, top + (SCALE_STEPS - 1 - k) * step, step + 0.5, (unsigned)rgb[0],
+                         (unsigned)rgb[1], (unsigned)rgb[2]);
+    }
+    for (int share = 0; share <= 100; share += 50) {
+        tess_text_printf(&page->html.text,
+                         "<text x=\"%d\" y=\"%.5g\" font-size=\"11\">%d %%</text>", x + 18,
+                         top + SCALE_HEIGHT * (1 - share / 100.0) + 4, share);
+    }
+    tess_text_printf(&page->html.text,
+                     "<text x=\"%d\" y=\"%d\" font-size=\"11\">bad epochs</text>\n", x - 6,
+                     top - 10);
+}
+
 static void write_head(tess_ar_page *page, const tess_autoreject_type_fit *fit,
                        const tess_autoreject_sensors *sensors)
 {
     tess_text_printf(&page->html.text,
-                     "<svg viewBox=\"-20 -20 %d %d\" width=\"%d\" role=\"img\"><circle cx=\"%d\" "
+                     "<svg viewBox=\"-20 -20 %d %d\" width=\"%d\" role=\"img\"><text x=\"0\" "
+                     "y=\"0\" font-size=\"14\">%s</text><circle cx=\"%d\" "
                      "cy=\"%d\" r=\"%.4g\" fill=\"none\" stroke=\"#888\"/><path d=\"M%d %.4g L%d "
                      "%.4g L%d %.4g\" fill=\"none\" stroke=\"#888\"/>\n",
-                     HEAD + 40, HEAD + 40, HEAD + 40, HEAD / 2, HEAD / 2, HEAD * 0.4, HEAD / 2 - 12,
-                     HEAD * 0.1, HEAD / 2, HEAD * 0.1 - 14, HEAD / 2 + 12, HEAD * 0.1);
+                     HEAD + 120, HEAD + 40, HEAD + 120, tess_autoreject_type_name(fit->type),
+                     HEAD / 2, HEAD / 2, HEAD * 0.4, HEAD / 2 - 12, HEAD * 0.1, HEAD / 2,
+                     HEAD * 0.1 - 14, HEAD / 2 + 12, HEAD * 0.1);
     for (int64_t c = 0; c < fit->n_chan; c++) {
         const double share = tess_ar_bad_share(page->log, fit->channels[c]);
         double x = 0;
@@ -116,7 +148,16 @@ static void write_head(tess_ar_page *page, const tess_autoreject_type_fit *fit,
                          x, y, (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
         tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
         tess_text_printf(&page->html.text, " %.1f %%</title></circle>\n", 100 * share);
+        if (fit->n_chan <= MOST_NAMES) {
+            tess_text_printf(&page->html.text,
+                             "<text x=\"%.5g\" y=\"%.5g\" font-size=\"8\" "
+                             "text-anchor=\"middle\">",
+                             x, y + 17);
+            tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
+            tess_text_add(&page->html.text, "</text>\n");
+        }
     }
+    write_scale(page);
     tess_text_add(&page->html.text, "</svg>\n");
 }
 
@@ -125,8 +166,8 @@ void tess_ar_page_topography(tess_ar_page *page)
     const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(page->epochs)->sensors;
     tess_html_heading(&page->html, "Bad sensors on the head");
     tess_html_paragraph(&page->html,
-                        "Seen from above, nose up; dark: never bad, bright: bad in every epoch. "
-                        "Names and shares appear under the pointer.");
+                        "Seen from above, nose up; the colour is the share of epochs in which a "
+                        "sensor is bad. Names and shares appear under the pointer, too.");
     for (int64_t t = 0; t < page->model->n_type; t++) {
         write_head(page, &page->model->types[t], sensors);
     }

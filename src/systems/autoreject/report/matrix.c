@@ -70,6 +70,27 @@ static void write_marks(tess_ar_page *page, int64_t n_column, double height)
     }
 }
 
+// Numbers of epochs, about ten of them: 1, 2 or 5 times a power of ten apart.
+static void write_axis(tess_ar_page *page, double y)
+{
+    const int64_t n = page->log->n_epoch;
+    const double step = (double)(WIDTH - NAME_WIDTH) / (double)n;
+    int64_t apart = 1;
+    for (int k = 0; n / apart > 12; k++) {
+        apart = k % 3 == 1 ? apart / 2 * 5 : apart * 2;
+    }
+    for (int64_t e = 0; e < n; e += apart) {
+        const double x = NAME_WIDTH + ((double)e + 0.5) * step;
+        tess_text_printf(&page->html.text,
+                         "<line x1=\"%.6g\" x2=\"%.6g\" y1=\"%.6g\" y2=\"%.6g\" "
+                         "stroke=\"#888\"/><text x=\"%.6g\" y=\"%.6g\" font-size=\"10\" "
+                         "text-anchor=\"middle\">%lld</text>\n",
+                         x, x, y, y + 4, x, y + 14, (long long)e);
+    }
+    tess_text_printf(&page->html.text, "<text x=\"0\" y=\"%.6g\" font-size=\"10\">epoch</text>\n",
+                     y + 14);
+}
+
 void tess_ar_page_matrix(tess_ar_page *page)
 {
     const tess_autoreject_log_info *log = page->log;
@@ -88,7 +109,7 @@ void tess_ar_page_matrix(tess_ar_page *page)
     tess_text_printf(&page->html.text,
                      "<svg viewBox=\"0 0 %d %.6g\" width=\"%d\" role=\"img\" "
                      "shape-rendering=\"crispEdges\">\n",
-                     WIDTH, height + 14, WIDTH);
+                     WIDTH, height + 30, WIDTH);
     for (int64_t c = 0; c < log->n_chan; c++) {
         const double y = 10 + row * (double)c;
         if (c % name_step == 0) {
@@ -100,6 +121,7 @@ void tess_ar_page_matrix(tess_ar_page *page)
         write_channel(page, c, n_column, y, row > 4 ? row - 1 : row);
     }
     write_marks(page, n_column, height);
+    write_axis(page, height + 12);
     tess_text_add(&page->html.text, "</svg>\n");
 }
 
@@ -126,10 +148,10 @@ static void write_loss_row(tess_ar_page *page, const tess_autoreject_type_fit *f
         }
         const double share = high > low ? (value - low) / (high - low) : 0;
         const int is_choice = i == fit->consensus_index && k == fit->n_interpolate_index;
-        tess_text_printf(&page->html.text,
-                         "<td class=\"n\" style=\"background:hsl(%d,70%%,80%%)%s\">%.6g</td>",
-                         (int)(120 - 120 * share),
-                         is_choice ? ";outline:3px solid #000;font-weight:bold" : "", value);
+        tess_text_printf(
+            &page->html.text, "<td class=\"n\" style=\"background:hsl(%d,70%%,80%%)%s\">%.5g</td>",
+            (int)(120 - 120 * share), is_choice ? ";outline:3px solid #000;font-weight:bold" : "",
+            value * tess_ar_unit_of(fit->type).scale);
     }
     tess_text_add(&page->html.text, "</tr>\n");
 }
@@ -143,7 +165,8 @@ void tess_ar_page_loss(tess_ar_page *page)
             continue;
         }
         char title[64];
-        snprintf(title, sizeof title, "Loss, %s", tess_autoreject_type_name(fit->type));
+        snprintf(title, sizeof title, "Loss, %s (%s)", tess_autoreject_type_name(fit->type),
+                 tess_ar_unit_of(fit->type).name);
         tess_html_heading(&page->html, title);
         tess_html_paragraph(&page->html,
                             "Root mean square difference between the mean of the kept and repaired "

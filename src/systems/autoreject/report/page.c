@@ -22,6 +22,21 @@ void tess_ar_page_name(tess_ar_page *page, const char *name)
     tess_html_escaped(&page->html, shown);
 }
 
+tess_ar_unit tess_ar_unit_of(int32_t type)
+{
+    switch (type) {
+    case TESS_AUTOREJECT_MAG:
+        return (tess_ar_unit){"fT", 1e15};
+    case TESS_AUTOREJECT_GRAD:
+        return (tess_ar_unit){"fT/cm", 1e13};
+    case TESS_AUTOREJECT_HBO:
+    case TESS_AUTOREJECT_HBR:
+        return (tess_ar_unit){"\302\265M", 1e6}; // micro sign in UTF-8
+    default:
+        return (tess_ar_unit){"\302\265V", 1e6};
+    }
+}
+
 double tess_ar_bad_share(const tess_autoreject_log_info *log, int64_t channel)
 {
     int64_t n = 0;

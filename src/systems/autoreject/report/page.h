@@ -21,7 +21,15 @@ typedef struct tess_ar_page {
 #define TESS_AR_REPAIRED "#2b8cbe"
 #define TESS_AR_IGNORED "#d9d9d9"
 
+// A unit that people read, and how many of it make one of SI.
+typedef struct tess_ar_unit {
+    const char *name;
+    double scale;
+} tess_ar_unit;
+
 // page.c
+// What amplitudes of a type are shown in: uV, fT, fT/cm, uM.
+tess_ar_unit tess_ar_unit_of(int32_t type);
 // Share of the epochs in which a channel is labelled bad or interpolated.
 double tess_ar_bad_share(const tess_autoreject_log_info *log, int64_t channel);
 // A channel's name for the page: short enough for a table, without control characters.
