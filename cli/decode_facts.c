@@ -165,12 +165,36 @@ static void print_floor(decode_job *j)
            100 * floored_share(&j->report.likelihood));
 }
 
+static double share_of(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+static void print_error(const tess_decode_score *score)
+{
+    printf("error          median %.3g cm, 90 %% below %.3g cm, over %lld of %lld bins (%.1f %%)\n",
+           score->median_error, score->percentile_90, (long long)score->n_scored,
+           (long long)score->n_looked, share_of(score->n_scored, score->n_looked));
+    if (score->n_local > 0) {
+        printf("               %.1f %% of them Local, taken at the animal; of the other %lld the "
+               "median is %.3g cm\n",
+               share_of(score->n_local, score->n_scored),
+               (long long)(score->n_scored - score->n_local), score->median_away);
+    }
+    printf("calibration    50 %% region holds the true place in %.0f %%, 95 %% region in %.0f %%\n",
+           100 * score->coverage_50, 100 * score->coverage_95);
+    printf("verdict        error %s", tess_decode_grade_name(score->error_grade));
+    if (score->chance_error > 0) {
+        printf(" (%.2g of chance, %.3g cm)", score->median_error / score->chance_error,
+               score->chance_error);
+    }
+    printf(", calibration %s\n", tess_decode_grade_name(score->coverage_grade));
+}
+
 void decode_print_score(const tess_decode_score *score)
 {
     if (score->n_scored > 0) {
-        printf("error          median %.3g cm, 90 %% below %.3g cm, of %lld bins with a known "
-               "position\n",
-               score->median_error, score->percentile_90, (long long)score->n_scored);
+        print_error(score);
     }
     printf("states         ");
     for (int32_t s = 0; s < score->n_state; s++) {
@@ -184,11 +208,20 @@ void decode_write_score(tess_json *json, const tess_decode_score *score)
     tess_json_object_begin(json, "score");
     tess_json_int(json, "n_time", score->n_time);
     tess_json_real(json, "log_evidence", score->log_evidence);
+    tess_json_int(json, "n_looked", score->n_looked);
     tess_json_int(json, "n_scored", score->n_scored);
+    tess_json_int(json, "n_local", score->n_local);
+    tess_json_int(json, "n_unplaced", score->n_unplaced);
+    tess_json_int(json, "n_unknown", score->n_unknown);
     tess_json_real(json, "median_error", score->median_error);
     tess_json_real(json, "percentile_90", score->percentile_90);
+    tess_json_real(json, "median_away", score->median_away);
+    tess_json_real(json, "chance_error", score->chance_error);
     tess_json_real(json, "coverage_50", score->coverage_50);
     tess_json_real(json, "coverage_95", score->coverage_95);
+    tess_json_real(json, "spread", score->spread);
+    tess_json_text(json, "error_grade", tess_decode_grade_name(score->error_grade));
+    tess_json_text(json, "coverage_grade", tess_decode_grade_name(score->coverage_grade));
     tess_json_object_begin(json, "occupancy");
     for (int32_t s = 0; s < score->n_state; s++) {
         tess_json_real(json, score->state_names[s], score->occupancy[s]);

@@ -268,6 +268,61 @@ void tess_html_chart(tess_html *html, const tess_html_plot *plot, const tess_htm
     draw_legend(html, lines, n_line, LINE_COLOURS, n_colour);
 }
 
+// The room between two lines of n values; NaN counts as the low end of y.
+static void fill_between(tess_html *html, const tess_html_plot *plot, const double *low,
+                         const double *high, int64_t n, const char *colour)
+{
+    const double range = plot->y.high - plot->y.low;
+    tess_text_printf(&html->text, "<path fill=\"%s\" fill-opacity=\".3\" d=\"", colour);
+    for (int64_t i = 0; i < 2 * n; i++) {
+        const int64_t k = i < n ? i : 2 * n - 1 - i; // there along the top, back along the bottom
+        const double value = i < n ? high[k] : low[k];
+        double share = range > 0 ? (value - plot->y.low) / range : 0;
+        share = share >= 0 ? (share > 1 ? 1 : share) : 0;
+        point(html, LEFT + (WIDTH - LEFT) * ((double)k + 0.5) / (double)n,
+              plot->height * (1 - share), i == 0 ? 'M' : 'L');
+    }
+    tess_text_add(&html->text, "Z\"/>\n");
+}
+
+void tess_html_bands(tess_html *html, const tess_html_plot *plot, const tess_html_series *lines,
+                     const double *const *low, int n_line)
+{
+    const int n_colour = (int)(sizeof LINE_COLOURS / sizeof *LINE_COLOURS);
+    open_drawing(html, plot);
+    for (int i = 0; i < n_line; i++) {
+        fill_between(html, plot, low[i], lines[i].values, lines[i].n, LINE_COLOURS[i % n_colour]);
+    }
+    for (int i = 0; i < n_line; i++) {
+        draw_line(html, plot, &lines[i], LINE_COLOURS[i % n_colour]);
+    }
+    draw_axes(html, plot);
+    tess_text_add(&html->text, "</svg>\n");
+    draw_legend(html, lines, n_line, LINE_COLOURS, n_colour);
+}
+
+void tess_html_bars(tess_html *html, const tess_html_plot *plot, const double *heights, int64_t n)
+{
+    const double range = plot->y.high - plot->y.low;
+    const double width = (double)(WIDTH - LEFT) / (double)(n > 0 ? n : 1);
+    open_drawing(html, plot);
+    tess_text_printf(&html->text, "<path fill=\"%s\" d=\"", LINE_COLOURS[0]);
+    for (int64_t i = 0; i < n; i++) {
+        double share = range > 0 ? (heights[i] - plot->y.low) / range : 0;
+        share = share >= 0 ? (share > 1 ? 1 : share) : 0;
+        const double left = LEFT + width * (double)i;
+        const double top = plot->height * (1 - share);
+        point(html, left, plot->height, 'M');
+        point(html, left, top, 'L');
+        point(html, left + 0.9 * width, top, 'L');
+        point(html, left + 0.9 * width, plot->height, 'L');
+        tess_text_add(&html->text, "Z");
+    }
+    tess_text_add(&html->text, "\"/>\n");
+    draw_axes(html, plot);
+    tess_text_add(&html->text, "</svg>\n");
+}
+
 void tess_html_tiles_begin(tess_html *html)
 {
     tess_text_add(&html->text, "<div style=\"display:flex;flex-wrap:wrap;gap:12px\">\n");

@@ -35,6 +35,13 @@ void tess_html_image(tess_html *html, const tess_html_plot *plot, const double *
 void tess_html_chart(tess_html *html, const tess_html_plot *plot, const tess_html_series *lines,
                      int n_line);
 
+// As a chart, with the room from low to each line filled: low[i] belongs to lines[i].
+void tess_html_bands(tess_html *html, const tess_html_plot *plot, const tess_html_series *lines,
+                     const double *const *low, int n_line);
+
+// Bars of heights[n] side by side over the whole x axis.
+void tess_html_bars(tess_html *html, const tess_html_plot *plot, const double *heights, int64_t n);
+
 // A row of small images side by side, each values[n_col][n_row] with its caption under it.
 void tess_html_tiles_begin(tess_html *html);
 void tess_html_tile(tess_html *html, const double *values, int64_t n_col, int64_t n_row, double low,

@@ -1192,7 +1192,7 @@ FIELD(tess_decode_stream_report, disk_free_bytes, 216);
 FIELD(tess_decode_stream_report, was_finished, 224);
 FIELD(tess_decode_stream_report, reserved, 228);
 FIELD(tess_decode_stream_report, resumed_from, 232);
-SIZE(tess_decode_score, 704);
+SIZE(tess_decode_score, 768);
 FIELD(tess_decode_score, struct_size, 0);
 FIELD(tess_decode_score, n_state, 4);
 FIELD(tess_decode_score, n_time, 8);
@@ -1204,6 +1204,15 @@ FIELD(tess_decode_score, coverage_95, 48);
 FIELD(tess_decode_score, log_evidence, 56);
 FIELD(tess_decode_score, occupancy, 64);
 FIELD(tess_decode_score, state_names, 192);
+FIELD(tess_decode_score, n_looked, 704);
+FIELD(tess_decode_score, n_local, 712);
+FIELD(tess_decode_score, n_unplaced, 720);
+FIELD(tess_decode_score, n_unknown, 728);
+FIELD(tess_decode_score, median_away, 736);
+FIELD(tess_decode_score, chance_error, 744);
+FIELD(tess_decode_score, spread, 752);
+FIELD(tess_decode_score, error_grade, 760);
+FIELD(tess_decode_score, coverage_grade, 764);
 
 // Values that files and other languages know by number.
 #define VALUE(name, number) _Static_assert((name) == (number), #name)

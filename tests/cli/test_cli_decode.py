@@ -1,5 +1,6 @@
 """decode: run, fit, predict, em, simulate, report, and info on their files."""
 
+import html
 import json
 import signal
 import subprocess
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "decode"
-REPORT_PARTS = ["Posterior over place", "States", "Error", "Calibration", "Spikes", "Provenance"]
+REPORT_PARTS = [
+    "Verdict", "Posterior over place", "States", "Error", "Calibration", "Spikes", "Provenance",
+]
 
 
 @pytest.fixture
@@ -144,6 +147,29 @@ def test_report(tessera, recording, tmp_path):
         assert "<script" not in page
         assert len(page) < 5e6
     assert tessera("decode", "report", "out.h5", "-o", "page.html").returncode == 73
+
+
+def test_report_repeats_every_warning(tessera, recording, tmp_path):
+    data = dict(np.load(tmp_path / "rec.npz"))
+    data["time"] = data["time"][::2]
+    np.savez(tmp_path / "wide.npz", **data)
+    words = ["decode", "run", "wide.npz", "-o", "out.h5", "--model", "non-local"]
+    result = tessera(*words, "--report", "run.html")
+    assert result.returncode == 0, result.stderr
+    said = {x.split("warning: ")[1] for x in result.stderr.splitlines() if "warning: " in x}
+    assert any("decoding bins are" in line for line in said)
+    assert tessera("decode", "report", "out.h5", "-o", "later.html", "-q").returncode == 0
+    for name in ["run.html", "later.html"]:
+        page = html.unescape((tmp_path / name).read_text())
+        assert f"{len(said)} warning" in page
+        assert page.index("<h2>Warnings</h2>") < page.index("<h2>Verdict</h2>")
+        for line in said:
+            assert f"<li>{line}</li>" in page, line
+    assert tessera(*words, "-q", "--overwrite", "--report", "q.html").returncode == 0
+    assert "decoding bins are" in (tmp_path / "q.html").read_text()  # heard or not
+    (tmp_path / "out.h5.json").unlink()
+    assert tessera("decode", "report", "out.h5", "-o", "bare.html").returncode == 0
+    assert "warnings of the run are not known" in (tmp_path / "bare.html").read_text()
 
 
 def test_report_of_a_plane(tessera, tmp_path):

@@ -73,22 +73,46 @@ tess_decode_stream_plan(tess_context *ctx, const tess_decode_detector *detector,
 
 enum { TESS_DECODE_SCORE_STATES = 16 };
 
+typedef enum tess_decode_grade {
+    TESS_DECODE_GRADE_NONE = 0, /* nothing to judge by */
+    TESS_DECODE_GRADE_GOOD = 1,
+    TESS_DECODE_GRADE_FAIR = 2,
+    TESS_DECODE_GRADE_POOR = 3
+} tess_decode_grade;
+
 /** How a result compares with what is known of the truth. Positions are in the coordinates of the
- *  bins: linear with a track. NaN where nothing is known. */
+ *  bins: linear with a track. Local states of one bin are taken at the animal's own position. The
+ *  truth is where the animal was or, if the recording is a simulation that knows it, the place
+ *  represented. NaN where nothing is known. */
 typedef struct tess_decode_score {
     uint32_t struct_size;
     int32_t n_state;
     int64_t n_time;
-    int64_t n_scored;     /* rows whose true position is known and of which states with places hold
-                             more than half */
-    double median_error;  /* cm, from the bin with the largest posterior, states summed */
+    int64_t n_scored;     /* rows whose true position is known and of which Local and states with
+                             places hold more than half */
+    double median_error;  /* cm, from the bin with the largest posterior, states summed; Local: from
+                             the animal */
     double percentile_90; /* of the error */
     double coverage_50;   /* share of rows whose true bin lies in the smallest set of bins that */
-    double coverage_95;   /* holds 50 % or 95 % of the posterior */
+    double coverage_95;   /* holds 50 % or 95 % of the posterior; the last bin of the set counts
+                             only in part, so that a right posterior has 0.5 and 0.95 */
     double log_evidence;  /* as stored with the result */
     double occupancy[TESS_DECODE_SCORE_STATES]; /* mean probability of each state */
     char state_names[TESS_DECODE_SCORE_STATES][32];
+    int64_t n_looked;       /* rows scored or counted below: n_time, or an even sample of it */
+    int64_t n_local;        /* of n_scored: rows in which Local outweighs all places */
+    int64_t n_unplaced;     /* rows of which states without any place hold half or more */
+    int64_t n_unknown;      /* rows without a true position */
+    double median_away;     /* cm, over the scored rows that are not Local's */
+    double chance_error;    /* cm: median distance of the animal at two unrelated times */
+    double spread;          /* share of the places that the posterior is spread over, mean */
+    int32_t error_grade;    /* tess_decode_grade of median_error / chance_error: good up to 0.2,
+                               fair up to 0.5; none where Local holds more than half of the rows */
+    int32_t coverage_grade; /* of |coverage_50 - 0.5|: good up to 0.1, fair up to 0.25 */
 } tess_decode_score;
+
+/** "good", "fair", "poor"; "not judged" for anything else. */
+TESS_API const char *tess_decode_grade_name(int32_t grade);
 
 /** Scores a result written by tess_decode_stream(). recording NULL: the true position stored with
  *  the result, if any. */
@@ -96,9 +120,10 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_score_result(
     tess_context *ctx, const char *result_path, const tess_decode_recording *recording,
     tess_decode_score *score, size_t struct_size);
 
-/** One-file HTML report of a result written by tess_decode_stream(): posterior with the true
- *  position, state probabilities, error histogram, spike raster, calibration, timings.
- *  recording and report may be NULL; what they would show is left out. */
+/** One-file HTML report of a result written by tess_decode_stream(): verdict, every warning of the
+ *  run (as kept beside the result), posterior with the true position, state probabilities, error
+ *  histogram, calibration, spike raster, timings. recording and report may be NULL; what they would
+ *  show is left out. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_report(tess_context *ctx, const char *result_path,
                                                         const tess_decode_recording *recording,
                                                         const tess_decode_stream_report *report,

@@ -11,6 +11,9 @@ static const char MEMORY[] = "facts of a result";
 // Values looked at, at most: a second's work. Longer results are sampled evenly.
 static const double MAX_VALUES = 4e8;
 
+// Rows of state probabilities read at once.
+enum { STATE_ROWS = 512 };
+
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a;
@@ -57,11 +60,14 @@ static tess_status allocate(tess_de_facts *f)
         f->truth_mean[a] = tess_blocks_alloc(memory, f->n_column, sizeof(double), MEMORY);
         is_complete = is_complete && f->map[a] && f->truth_mean[a];
     }
+    tess_de_agreement *g = &f->agreement;
     f->state_mean = tess_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
+    f->state_most = tess_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
     f->occupancy = tess_blocks_alloc(memory, v->n_state, sizeof(double), MEMORY);
-    f->errors = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
-    is_complete = is_complete && f->state_mean && f->occupancy && f->errors;
-    return is_complete ? TESS_OK : TESS_E_MEMORY;
+    g->errors = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
+    g->away = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
+    is_complete = is_complete && f->state_mean && f->state_most && f->occupancy && g->errors;
+    return is_complete && g->away ? TESS_OK : TESS_E_MEMORY;
 }
 
 void tess_de_place_posterior(const tess_de_view *view, const double *row, double *place)
@@ -72,46 +78,6 @@ void tess_de_place_posterior(const tess_de_view *view, const double *row, double
             place[view->place_of_bin[b]] += row[b];
         }
     }
-}
-
-static double squared_distance(const tess_de_view *v, int64_t place, const double *point)
-{
-    double sum = 0;
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        const double difference = v->center[a][place] - point[a];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-// Error of the best place, and the mass of the places above the true one.
-static void score_row(tess_de_facts *f, const double *place, const double *point)
-{
-    const tess_de_view *v = f->view;
-    int64_t best = 0;
-    int64_t nearest = 0;
-    double total = 0;
-    double least = squared_distance(v, 0, point);
-    for (int64_t p = 0; p < v->n_place; p++) {
-        const double distance = squared_distance(v, p, point);
-        nearest = distance < least ? p : nearest;
-        least = distance < least ? distance : least;
-        best = place[p] > place[best] ? p : best;
-        total += place[p];
-    }
-    if (!(total > 0.5)) {
-        return; // a state without places explains this row
-    }
-    double above = 0;
-    for (int64_t p = 0; p < v->n_place; p++) {
-        above += place[p] > place[nearest] ? place[p] : 0;
-    }
-    above /= total;
-    f->errors[f->n_scored++] = sqrt(squared_distance(v, best, point));
-    const int64_t level = (int64_t)(above * TESS_DE_FACTS_LEVELS);
-    f->levels[level < TESS_DE_FACTS_LEVELS ? level : TESS_DE_FACTS_LEVELS - 1]++;
-    f->n_below_50 += above < 0.5;
-    f->n_below_95 += above < 0.95;
 }
 
 // One row into the pictures. line has room for a marginal.
@@ -134,57 +100,87 @@ typedef struct buffers {
     double *row;
     double *place;
     double *line;
-    double *states;
     void *raw;
+    double *states; // [STATE_ROWS][n_state]
+    void *raw_states;
 } buffers;
+
+// Mass of the Local states, and of the other states without places.
+static void split_rest(const tess_de_view *v, const double *row, double *local, double *rest)
+{
+    *local = *rest = 0;
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        if (v->place_of_bin[b] == TESS_DE_PLACE_LOCAL) {
+            *local += row[b];
+        } else if (v->place_of_bin[b] < 0) {
+            *rest += row[b];
+        }
+    }
+}
 
 static tess_status gather_row(tess_de_facts *f, const buffers *b, int64_t t, int64_t column)
 {
     const tess_de_view *v = f->view;
-    double point[TESS_DECODE_MAX_DIM];
-    bool is_known = v->truth[0] != NULL;
-    TESS_TRY(tess_de_view_row(v->states, t, b->raw, b->states));
-    for (int32_t s = 0; s < v->n_state; s++) {
-        f->state_mean[column * v->n_state + s] += b->states[s];
-        f->occupancy[s] += b->states[s];
-    }
-    TESS_TRY(tess_de_view_row(v->posterior, t, b->raw, b->row));
+    double local = 0;
+    double rest = 0;
+    TESS_TRY(tess_de_view_rows(v->posterior, t, 1, b->raw, b->row));
     tess_de_place_posterior(v, b->row, b->place);
+    split_rest(v, b->row, &local, &rest);
     draw_row(f, column, b->place, b->line);
-    for (int32_t a = 0; a < v->n_axis && is_known; a++) {
-        point[a] = v->truth[a][t];
-        is_known = isfinite(point[a]);
+    tess_de_agree(&f->agreement, v, t, b->place, local, rest);
+    return TESS_OK;
+}
+
+// Mean and largest probability of each state in a column's rows, first to end.
+static tess_status gather_column(tess_de_facts *f, const buffers *b, int64_t c, int64_t first,
+                                 int64_t end)
+{
+    const tess_de_view *v = f->view;
+    for (int64_t t = first; t < end; t += STATE_ROWS) {
+        const int64_t n = end - t < STATE_ROWS ? end - t : STATE_ROWS;
+        TESS_TRY(tess_de_view_rows(v->states, t, n, b->raw_states, b->states));
+        for (int64_t i = 0; i < n * v->n_state; i++) {
+            const int64_t s = i % v->n_state;
+            double *most = &f->state_most[s * f->n_column + c];
+            f->state_mean[s * f->n_column + c] += b->states[i] / (double)(end - first);
+            f->occupancy[s] += b->states[i] / (double)v->n_time;
+            *most = b->states[i] > *most ? b->states[i] : *most;
+        }
     }
-    for (int32_t a = 0; a < v->n_axis && v->truth[0]; a++) {
-        f->truth_mean[a][column] += v->truth[a][t];
-    }
-    if (is_known && v->n_place > 0) {
-        score_row(f, b->place, point);
+    return TESS_OK;
+}
+
+// All rows, also where the posterior is sampled: an event of a few rows must show.
+static tess_status gather_states(tess_de_facts *f, const buffers *b)
+{
+    const tess_de_view *v = f->view;
+    for (int64_t c = 0; c < f->n_column; c++) {
+        const int64_t first = v->n_time * c / f->n_column;
+        const int64_t end = v->n_time * (c + 1) / f->n_column;
+        TESS_TRY(gather_column(f, b, c, first, end));
+        for (int32_t a = 0; a < v->n_axis; a++) {
+            double sum = 0;
+            for (int64_t t = first; t < end; t++) {
+                sum += v->truth[a] ? v->truth[a][t] : (double)NAN;
+            }
+            f->truth_mean[a][c] = sum / (double)(end - first);
+        }
     }
     return TESS_OK;
 }
 
 static tess_status gather(tess_de_facts *f, const buffers *b)
 {
-    const tess_de_view *v = f->view;
+    TESS_TRY(gather_states(f, b));
     for (int64_t c = 0; c < f->n_column; c++) {
         const int64_t first = f->n_row * c / f->n_column;
         const int64_t end = f->n_row * (c + 1) / f->n_column;
+        TESS_TRY(tess_context_check_cancel(f->view->ctx));
         for (int64_t r = first; r < end; r++) {
             TESS_TRY(gather_row(f, b, r * f->step, c));
         }
-        const double count = (double)(end - first);
-        for (int32_t s = 0; s < v->n_state; s++) {
-            f->state_mean[c * v->n_state + s] /= count;
-        }
-        for (int32_t a = 0; a < v->n_axis; a++) {
-            f->truth_mean[a][c] = v->truth[0] ? f->truth_mean[a][c] / count : (double)NAN;
-        }
     }
-    for (int32_t s = 0; s < v->n_state && f->n_row > 0; s++) {
-        f->occupancy[s] /= (double)f->n_row;
-    }
-    qsort(f->errors, (size_t)f->n_scored, sizeof *f->errors, ascending);
+    tess_de_agreement_finish(&f->agreement, f->view);
     return TESS_OK;
 }
 
@@ -198,14 +194,17 @@ tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out)
     out->n_row = (view->n_time + out->step - 1) / out->step;
     out->n_column = out->n_row < TESS_DE_FACTS_COLUMNS ? out->n_row : TESS_DE_FACTS_COLUMNS;
     tess_status status = allocate(out);
-    const int64_t n = view->n_state_bin > view->n_state ? view->n_state_bin : view->n_state;
+    const int64_t n = view->n_state_bin;
+    const int64_t n_state = (int64_t)STATE_ROWS * view->n_state;
     tess_blocks *memory = &out->memory;
     const buffers b = {tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
                        tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
                        tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
                        tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY)};
-    if (status == TESS_OK && (!b.row || !b.place || !b.line || !b.states || !b.raw)) {
+                       tess_blocks_alloc(memory, n_state, sizeof(double), MEMORY),
+                       tess_blocks_alloc(memory, n_state, sizeof(double), MEMORY)};
+    if (status == TESS_OK &&
+        (!b.row || !b.place || !b.line || !b.raw || !b.states || !b.raw_states)) {
         status = TESS_E_MEMORY;
     }
     if (status == TESS_OK) {
@@ -220,15 +219,4 @@ tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out)
 void tess_de_facts_free(tess_de_facts *facts)
 {
     tess_blocks_free(&facts->memory);
-}
-
-double tess_de_facts_error(const tess_de_facts *facts, double q)
-{
-    if (facts->n_scored == 0) {
-        return (double)NAN;
-    }
-    const double at = q * (double)(facts->n_scored - 1);
-    const int64_t i = (int64_t)at;
-    const int64_t next = i + 1 < facts->n_scored ? i + 1 : i;
-    return facts->errors[i] + (at - (double)i) * (facts->errors[next] - facts->errors[i]);
 }

@@ -6,6 +6,7 @@
 #include "runtime/source.h"
 #include "systems/decode/files/recording.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,21 @@ static int32_t count_axes(const tess_de_view *v)
     return has_array(v, "z_position") ? 3 : 2;
 }
 
+// A state of one bin has no place of its own: it is where the animal is, or nowhere. The file says
+// which by the name alone.
+static int64_t placeless(const tess_de_view *v, int32_t state)
+{
+    static const char local[] = "local";
+    const char *name = v->names + state * v->name_bytes;
+    size_t i = 0;
+    while (i < sizeof local - 1 && i < (size_t)v->name_bytes &&
+           tolower((unsigned char)name[i]) == local[i]) {
+        i++;
+    }
+    const bool ends = i == (size_t)v->name_bytes || name[i] == 0;
+    return i == sizeof local - 1 && ends ? TESS_DE_PLACE_LOCAL : TESS_DE_PLACE_NONE;
+}
+
 // Bins of states that have places, first to last, are the places; states of one bin have none.
 static tess_status read_places(tess_de_view *v)
 {
@@ -146,7 +162,10 @@ static tess_status read_places(tess_de_view *v)
     int64_t largest_first = 0;
     for (int64_t b = 0, first = 0; b < v->n_state_bin; b++) {
         first = b > 0 && state[b] != state[b - 1] ? b : first;
-        place[b] = isnan(centers[0][b]) ? -1 : b - first;
+        const bool is_state = state[b] >= 0 && state[b] < v->n_state;
+        place[b] = !isnan(centers[0][b]) ? b - first
+                   : is_state            ? placeless(v, (int32_t)state[b])
+                                         : TESS_DE_PLACE_NONE;
         if (place[b] >= v->n_place) {
             v->n_place = place[b] + 1;
             largest_first = first;
@@ -156,6 +175,21 @@ static tess_status read_places(tess_de_view *v)
         v->center[a] = centers[a] + largest_first;
     }
     v->place_of_bin = place;
+    return TESS_OK;
+}
+
+static tess_status copy_positions(tess_de_view *v, const double *position, const double **out)
+{
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        double *values = tess_blocks_alloc(&v->memory, v->n_time, sizeof *values, MEMORY);
+        if (!values) {
+            return TESS_E_MEMORY;
+        }
+        for (int64_t t = 0; t < v->n_time; t++) {
+            values[t] = position[t * v->n_axis + a];
+        }
+        out[a] = values;
+    }
     return TESS_OK;
 }
 
@@ -170,20 +204,16 @@ static tess_status read_truth(tess_de_view *v, const tess_decode_recording *reco
         TESS_TRY(read_vector(v, name, v->n_time, NULL, &values));
         v->truth[a] = values;
     }
-    if (v->truth[0] || !recording || recording->info.has_track || !recording->info.true_position ||
-        recording->info.observation.n_time != v->n_time ||
-        recording->info.training.position.n_dim != v->n_axis) {
+    const tess_decode_recording_info *info = recording ? &recording->info : NULL;
+    if (!info || info->has_track || info->observation.n_time != v->n_time ||
+        info->training.position.n_dim != v->n_axis) {
         return TESS_OK;
     }
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        double *values = tess_blocks_alloc(&v->memory, v->n_time, sizeof *values, MEMORY);
-        if (!values) {
-            return TESS_E_MEMORY;
-        }
-        for (int64_t t = 0; t < v->n_time; t++) {
-            values[t] = recording->info.true_position[t * v->n_axis + a];
-        }
-        v->truth[a] = values;
+    if (!v->truth[0] && info->true_position) {
+        TESS_TRY(copy_positions(v, info->true_position, v->truth));
+    }
+    if (info->represented_position) {
+        TESS_TRY(copy_positions(v, info->represented_position, v->represented));
     }
     return TESS_OK;
 }
@@ -263,12 +293,12 @@ tess_status tess_de_view_bytes(tess_context *ctx, const char *path, uint64_t *by
     TESS_TRY(open_array(&view, "acausal_posterior", 2, &view.posterior));
     const uint64_t n_time = (uint64_t)tess_source_get_info(view.posterior)->shape[0];
     const int32_t n_axis = count_axes(&view);
-    // Every vector as it lies in the file and as doubles; the errors of the rows.
+    // Every vector as it lies in the file and as doubles; the errors of the rows, twice.
     uint64_t n_vector = 1;
     for (int32_t a = 0; a < n_axis; a++) {
         n_vector += has_array(&view, axis_name("true_", a, n_axis, name));
     }
-    *bytes = n_time * (2 * n_vector + (n_vector > 1)) * sizeof(double);
+    *bytes = n_time * (2 * n_vector + (n_vector > 1 ? 2 : 0)) * sizeof(double);
     tess_de_view_close(&view);
     return TESS_OK;
 }
@@ -294,11 +324,12 @@ void tess_de_view_close(tess_de_view *view)
     }
 }
 
-tess_status tess_de_view_row(tess_source *source, int64_t row, void *scratch, double *out)
+tess_status tess_de_view_rows(tess_source *source, int64_t first, int64_t n_row, void *scratch,
+                              double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
-    const int64_t n = info->shape[1];
-    TESS_TRY(tess_source_read(source, row, 1, scratch, (uint64_t)(n * info->item_bytes)));
+    const int64_t n = n_row * info->shape[1];
+    TESS_TRY(tess_source_read(source, first, n_row, scratch, (uint64_t)(n * info->item_bytes)));
     for (int64_t i = 0; i < n; i++) {
         out[i] = info->dtype == TESS_F32 ? (double)((const float *)scratch)[i]
                                          : ((const double *)scratch)[i];

@@ -9,6 +9,10 @@
 
 #include <stdbool.h>
 
+// Bins without a place, in place_of_bin: those of a state that means the animal's own place, and
+// of others.
+enum { TESS_DE_PLACE_NONE = -1, TESS_DE_PLACE_LOCAL = -2 };
+
 typedef struct tess_de_view {
     tess_context *ctx;
     tess_blocks memory;
@@ -22,12 +26,13 @@ typedef struct tess_de_view {
     const double *time;
     const char *names; // [n_state][name_bytes], zero-padded
     int64_t name_bytes;
-    const int64_t *place_of_bin;               // [n_state_bin]; -1: a state of one bin
-    const double *center[TESS_DECODE_MAX_DIM]; // [n_place]
-    const double *truth[TESS_DECODE_MAX_DIM];  // [n_time]; NULL: not known
-    double log_evidence;                       // NaN: not stored
-    tess_source *posterior;                    // [n_time][n_state_bin]
-    tess_source *states;                       // [n_time][n_state]
+    const int64_t *place_of_bin;                    // [n_state_bin]; or one of the above
+    const double *center[TESS_DECODE_MAX_DIM];      // [n_place]
+    const double *truth[TESS_DECODE_MAX_DIM];       // [n_time]; NULL: not known
+    const double *represented[TESS_DECODE_MAX_DIM]; // [n_time] of a simulation; NULL: not known
+    double log_evidence;                            // NaN: not stored
+    tess_source *posterior;                         // [n_time][n_state_bin]
+    tess_source *states;                            // [n_time][n_state]
 } tess_de_view;
 
 // recording (may be NULL) gives the true position where the result has none.
@@ -43,8 +48,12 @@ void tess_de_view_close(tess_de_view *view);
 // Provenance of the result, JSON for tess_text_free(); *text NULL if there is none.
 TESS_MUST_CHECK tess_status tess_de_view_provenance(const tess_de_view *view, char **text);
 
-// Row of a source as doubles; scratch has room for the row.
-TESS_MUST_CHECK tess_status tess_de_view_row(tess_source *source, int64_t row, void *scratch,
-                                             double *out);
+// Every warning that was said while the result was made, a line each, for tess_text_free(); NULL
+// where the file beside the result that keeps them is missing or of another result. warnings.c.
+TESS_MUST_CHECK tess_status tess_de_view_warnings(const tess_de_view *view, char **lines);
+
+// Rows of a source as doubles; scratch has room for them.
+TESS_MUST_CHECK tess_status tess_de_view_rows(tess_source *source, int64_t first, int64_t n_row,
+                                              void *scratch, double *out);
 
 #endif

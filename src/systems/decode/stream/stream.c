@@ -307,10 +307,10 @@ static tess_status finish(tess_de_stream_run *run)
 {
     TESS_TRY(tess_de_result_put(&run->result, "log_evidence", &run->engine->carry.log_evidence));
     fill_report(run);
+    tess_de_engine_warn(run->engine); // before the details, which repeat every warning
     TESS_TRY(tess_de_stream_write_details(run));
     TESS_TRY(tess_de_result_commit(&run->result, run->config.overwrite));
     tess_work_end(&run->work);
-    tess_de_engine_warn(run->engine);
     return TESS_OK;
 }
 

@@ -54,7 +54,29 @@ static void write_inputs(tess_json *json, const tess_de_stream_run *run)
     tess_json_array_end(json);
 }
 
-static void write_details(tess_json *json, const tess_de_stream_run *run)
+// For reports made later, which cannot hear them.
+static tess_status write_warnings(tess_json *json, const tess_de_stream_run *run)
+{
+    tess_heap *heap = &run->ctx->heap;
+    char *text = tess_heap_alloc(heap, TESS_LOG_KEPT_BYTES, TESS_TAG_RESULT, "warnings");
+    if (!text) {
+        return TESS_E_MEMORY;
+    }
+    const int n_lost = tess_log_warnings(&run->ctx->log, text);
+    tess_json_array_begin(json, "warnings");
+    for (char *line = text; *line;) {
+        char *end = strchr(line, '\n');
+        *end = 0;
+        tess_json_text(json, NULL, line);
+        line = end + 1;
+    }
+    tess_json_array_end(json);
+    tess_json_int(json, "warnings_lost", n_lost);
+    tess_heap_free(heap, text, TESS_LOG_KEPT_BYTES, TESS_TAG_RESULT);
+    return TESS_OK;
+}
+
+static tess_status write_details(tess_json *json, const tess_de_stream_run *run)
 {
     const tess_context *ctx = run->ctx;
     char now[32];
@@ -77,6 +99,7 @@ static void write_details(tess_json *json, const tess_de_stream_run *run)
     tess_json_real(json, "smoother_s", run->report.smoother_s);
     tess_json_real(json, "write_s", run->report.write_s);
     tess_json_real(json, "checkpoint_s", run->report.checkpoint_s);
+    return write_warnings(json, run);
 }
 
 tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_details, char **text,
@@ -92,12 +115,12 @@ tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_de
     tess_json_int(json, "items", run->observation.n_time);
     tess_json_text(json, "unit", "rows");
     write_inputs(json, run);
-    if (with_details) {
-        write_details(json, run);
-    }
+    tess_status status = with_details ? write_details(json, run) : TESS_OK;
     tess_json_object_end(json);
     const char *finished = NULL;
-    tess_status status = tess_json_finish(json, &finished);
+    if (status == TESS_OK) {
+        status = tess_json_finish(json, &finished);
+    }
     if (status == TESS_OK) {
         *bytes = strlen(finished) + 1;
         *text = tess_heap_strdup(&run->ctx->heap, finished, TESS_TAG_RESULT);

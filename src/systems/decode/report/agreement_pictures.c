@@ -1,0 +1,107 @@
+// Error and calibration, as text and pictures.
+#include "systems/decode/report/page.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { N_ERROR_BIN = 60, HEIGHT = TESS_DE_PAGE_HEIGHT };
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+// Which rows the numbers are of: nobody shall take a few for all.
+static void write_shares(tess_de_page *p)
+{
+    const tess_decode_score *s = &p->score;
+    char sampled[64] = "";
+    if (p->facts->step > 1) {
+        snprintf(sampled, sizeof sampled, " (every %lld-th is looked at)",
+                 (long long)p->facts->step);
+    }
+    tess_de_page_say(p,
+                     "%lld of %lld time bins%s are scored (%.1f %%); in %lld (%.1f %%) states "
+                     "without a place hold half or more, of %lld (%.1f %%) the animal's position "
+                     "is not known.",
+                     (long long)s->n_scored, (long long)s->n_looked, sampled,
+                     percent(s->n_scored, s->n_looked), (long long)s->n_unplaced,
+                     percent(s->n_unplaced, s->n_looked), (long long)s->n_unknown,
+                     percent(s->n_unknown, s->n_looked));
+    if (s->n_local > 0) {
+        tess_de_page_say(
+            p,
+            "In %.1f %% of the scored bins Local outweighs all places. Local means the animal's "
+            "own position and is taken there: its error is %s. In the other %lld bins the "
+            "median distance from the true place is %.3g cm; where the brain represents "
+            "another place than the animal's, that distance is no error of the decoder.",
+            percent(s->n_local, s->n_scored),
+            p->view->represented[0] ? "the distance to the place represented" : "0 by definition",
+            (long long)(s->n_scored - s->n_local), s->median_away);
+    }
+}
+
+static void write_errors(tess_de_page *p)
+{
+    const tess_de_agreement *g = &p->facts->agreement;
+    double heights[N_ERROR_BIN] = {0};
+    double most = 0;
+    const double quantile = tess_de_quantile(g->errors, g->n_scored, 0.99);
+    const double high = quantile > 0 ? quantile : 1;
+    for (int64_t i = 0; i < g->n_scored; i++) {
+        const double at = g->errors[i] / high * N_ERROR_BIN;
+        if (g->errors[i] <= high) {
+            double *bar = &heights[at < N_ERROR_BIN - 1 ? (int)at : N_ERROR_BIN - 1];
+            *bar += 100 / (double)g->n_scored;
+            most = *bar > most ? *bar : most;
+        }
+    }
+    tess_de_page_say(p,
+                     "Distance from the place with the largest posterior to %s: median %.3g cm, "
+                     "90 %% below %.3g cm; chance would be %.3g cm. The largest 1 %% of the errors "
+                     "lie to the right of the picture.",
+                     p->view->represented[0] ? "the place that the simulation represents"
+                                             : "the animal's position",
+                     p->score.median_error, p->score.percentile_90, p->score.chance_error);
+    const tess_html_plot plot = {
+        {0, high, "error (cm)"}, {0, most > 0 ? most : 1, "% of the bins"}, HEIGHT / 2};
+    tess_html_bars(&p->html, &plot, heights, N_ERROR_BIN);
+}
+
+static void write_calibration(tess_de_page *p)
+{
+    enum { N = TESS_DE_FACTS_LEVELS };
+    const tess_de_agreement *g = &p->facts->agreement;
+    double covered[N];
+    double nominal[N];
+    double sum = 0;
+    // A point in the middle of each step: drawn where the line chart puts it.
+    for (int i = 0; i < N; i++) {
+        covered[i] = (sum + 0.5 * g->levels[i]) / (double)g->n_scored;
+        nominal[i] = (i + 0.5) / N;
+        sum += g->levels[i];
+    }
+    const tess_html_series lines[] = {{"this result", covered, N}, {"ideal", nominal, N}};
+    const tess_html_plot plot = {{0, 1, "share of the posterior in the smallest set of bins"},
+                                 {0, 1, "share of bins whose true place is in it"},
+                                 HEIGHT};
+    tess_html_heading(&p->html, "Calibration");
+    tess_de_page_say(
+        p,
+        "The smallest sets of bins that hold 50 %% and 95 %% of the posterior have the "
+        "true place in them in %.1f %% and %.1f %% of the scored bins; the last bin of "
+        "a set counts only in part. Above the ideal line the posterior is wider than "
+        "its errors (under-confident), below it narrower (over-confident).",
+        100 * p->score.coverage_50, 100 * p->score.coverage_95);
+    tess_html_chart(&p->html, &plot, lines, 2);
+}
+
+void tess_de_page_agreement(tess_de_page *p)
+{
+    tess_html_heading(&p->html, "Error");
+    write_shares(p);
+    if (p->score.n_scored > 0) {
+        write_errors(p);
+        write_calibration(p);
+    }
+}
