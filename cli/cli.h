@@ -242,6 +242,7 @@ int cmd_decode_predict(cli *c);
 int cmd_decode_report(cli *c);
 int cmd_decode_run(cli *c);
 int cmd_decode_simulate(cli *c);
+int cmd_decode_tune(cli *c);
 int cmd_demo(cli *c);
 int cmd_device(cli *c);
 int cmd_help(cli *c);

@@ -106,19 +106,13 @@ static const char *heading_of(const tess_param_table *table)
     static const struct {
         const char *name;
         const char *heading;
-    } headings[] = {{"decode.model", "Model"},
-                    {"decode.environment", "Position bins"},
-                    {"decode.encoding", "Encoding"},
-                    {"decode.detector", "States"},
-                    {"decode.predict", "Prediction"},
-                    {"decode.em", "Iterations"},
-                    {"decode.simulate", "Simulation"},
-                    {"autoreject.fit", "Search"},
-                    {"autoreject.epochs", "Epochs"},
-                    {"autoreject.transform", "Repair"},
-                    {"xpcs.model", "Model"},
-                    {"xpcs.data", "Selection"},
-                    {"xpcs.fit", "Fit"},
+    } headings[] = {{"decode.model", "Model"},          {"decode.environment", "Position bins"},
+                    {"decode.encoding", "Encoding"},    {"decode.detector", "States"},
+                    {"decode.predict", "Prediction"},   {"decode.em", "Iterations"},
+                    {"decode.tune", "Tuning"},          {"decode.simulate", "Simulation"},
+                    {"autoreject.fit", "Search"},       {"autoreject.epochs", "Epochs"},
+                    {"autoreject.transform", "Repair"}, {"xpcs.model", "Model"},
+                    {"xpcs.data", "Selection"},         {"xpcs.fit", "Fit"},
                     {"xpcs.simulate", "Simulation"}};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
         if (strcmp(table->name, headings[i].name) == 0) {

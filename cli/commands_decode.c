@@ -34,6 +34,10 @@ static const opt_def decode_report_options[] = {
          "the recording the result was decoded from, for spikes and true position"),
 };
 
+static const opt_def decode_tune_options[] = {
+    FLAG("dry-run", dry_run, "print the plan and stop"),
+};
+
 static const cli_command commands[] = {
     {.name = "decode run",
      .operands = "RECORDING",
@@ -97,6 +101,22 @@ static const cli_command commands[] = {
      .examples = "tessera decode em day.npz -o model.npz --max-iterations 10\n"
                  "tessera decode em day.npz -o model.npz --checkpoint work --resume\n",
      .run = cmd_decode_em},
+    {.name = "decode tune",
+     .operands = "RECORDING",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_ENGINE | CLI_OUTPUT | CLI_REPORT,
+     OWN_OPTIONS(decode_tune_options),
+     .params = {tess_decode_tune_params, tess_decode_environment_params,
+                tess_decode_encoding_params},
+     .summary = "choose bandwidths by the likelihood of held-out spikes",
+     .output = "write the choice here as a configuration file, for --config: .yaml or .json",
+     .output_endings = ".yaml|.yml|.json",
+     .examples = "tessera decode tune day.npz --report tune.html\n"
+                 "tessera decode tune day.npz -o best.yaml\n"
+                 "tessera decode run day.npz --config best.yaml -o result.h5\n",
+     .run = cmd_decode_tune},
     {.name = "decode simulate",
      .operands = "[SIZE] -o FILE",
      .max_operand = 1,

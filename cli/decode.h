@@ -13,6 +13,7 @@ typedef struct decode_job {
     tess_decode_model_config config;  // what the model is fitted with
     tess_decode_predict_config predict;
     tess_decode_em_config em;
+    tess_decode_tune_config tune;
     tess_decode_stream_report report; // of the prediction
     tess_decode_score score;
     double fit_s;
@@ -22,7 +23,7 @@ typedef struct decode_job {
 } decode_job;
 
 // Opens the session with the command's tables, in this order: model, environment, encoding,
-// detector, then predict and em as far as the command lists them.
+// detector, then predict, em and tune as far as the command lists them.
 int decode_open_session(cli *c, decode_job *j);
 
 // Opens the recording named by the operand and says what was taken from where.
@@ -41,6 +42,10 @@ int decode_parse_want(const cli *c, const char *text, int32_t *want);
 // Recomputes a share of the rows in exact mode ("1%", "0.01").
 int decode_parse_share(const cli *c, const char *text, double *share);
 int decode_verify(cli *c, decode_job *j, double share);
+
+// Exit code of a failed call. What is wrong after the options were parsed is wrong with the
+// recording, unless the message names another file.
+int decode_data_status(const cli *c, const decode_job *j, tess_status status);
 
 void decode_close(decode_job *j);
 

@@ -21,14 +21,20 @@ int decode_open_session(cli *c, decode_job *j)
     tess_decode_model_config_init(&j->config, sizeof j->config);
     tess_decode_predict_config_init(&j->predict, sizeof j->predict);
     tess_decode_em_config_init(&j->em, sizeof j->em);
+    tess_decode_tune_config_init(&j->tune, sizeof j->tune);
     j->verify_difference = (double)NAN;
-    void *const structs[] = {&j->config,          &j->config.environment,
-                             &j->config.encoding, &j->config.detector,
-                             &j->predict,         &j->em};
+    void *const structs[] = {&j->config,
+                             &j->config.environment,
+                             &j->config.encoding,
+                             &j->config.detector,
+                             &j->predict,
+                             &j->em,
+                             &j->tune};
     void *systems[CLI_MAX_TABLE] = {0};
     static const tess_param_table *(*const tables[])(void) = {
         tess_decode_model_params,    tess_decode_environment_params, tess_decode_encoding_params,
-        tess_decode_detector_params, tess_decode_predict_params,     tess_decode_em_params};
+        tess_decode_detector_params, tess_decode_predict_params,     tess_decode_em_params,
+        tess_decode_tune_params};
 
     // Each of the command's tables is resolved into the struct it describes.
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
@@ -77,9 +83,7 @@ static int starts_with(const char *text, const char *start)
     return start && start[0] && strncmp(text, start, strlen(start)) == 0;
 }
 
-// What is wrong after the options were parsed is wrong with the recording, unless the message
-// names another file.
-static int data_status(const cli *c, const decode_job *j, tess_status status)
+int decode_data_status(const cli *c, const decode_job *j, tess_status status)
 {
     const char *path = tess_decode_recording_get_info(j->recording)->path;
     const int code = tess_status_exit_code(status);
@@ -111,7 +115,7 @@ int decode_fit(cli *c, decode_job *j)
         return job_explain_cancel(c, 0, 0);
     }
     if (status != TESS_OK) {
-        return data_status(c, j, status);
+        return decode_data_status(c, j, status);
     }
     j->fit_s = now_s() - begin;
     return 0;
@@ -208,7 +212,7 @@ static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
         return job_explain_cancel(c, 0, 0);
     }
     if (status != TESS_OK) {
-        return data_status(c, j, status);
+        return decode_data_status(c, j, status);
     }
     const double elapsed = j->report.elapsed_s;
     if (j->report.resumed) {
@@ -230,7 +234,7 @@ int decode_predict(cli *c, decode_job *j)
     const tess_status status = tess_decode_stream_plan(c->ctx, tess_decode_model_detector(j->model),
                                                        &info->observation, &config, &plan);
     if (status != TESS_OK) {
-        return data_status(c, j, status);
+        return decode_data_status(c, j, status);
     }
     CLI_TRY(announce(c, &plan, info->observation.n_time));
     if (c->values.dry_run) {

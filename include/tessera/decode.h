@@ -8,5 +8,6 @@
 #include "tessera/decode/online.h"
 #include "tessera/decode/recording.h"
 #include "tessera/decode/stream.h"
+#include "tessera/decode/tune.h"
 
 #endif

@@ -504,6 +504,15 @@ def decode_em(
 def decode_simulate(
     context: Context, options: _Options | None = None, progress: _ProgressFn | None = None
 ) -> Handle: ...
+def decode_tune(
+    context: Context,
+    recording: Handle,
+    encoding: _Options | None,
+    tune: _Options | None,
+    report: _Path | None = None,
+    overwrite: bool = False,
+    progress: _ProgressFn | None = None,
+) -> dict[str, Any]: ...
 def decode_recording_open(context: Context, path: _Path) -> Handle: ...
 def decode_recording_save(
     context: Context, recording: Handle, path: _Path, overwrite: bool = False

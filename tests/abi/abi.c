@@ -1323,6 +1323,45 @@ VALUE(TESS_DECODE_WANT_LOG_LIKELIHOOD, 4);
 VALUE(TESS_DECODE_WANT_PREDICTIVE_POSTERIOR, 8);
 VALUE(TESS_DECODE_SCORE_STATES, 16);
 
+// tessera/decode/tune.h
+SIZE(tess_decode_tune_config, 72);
+FIELD(tess_decode_tune_config, struct_size, 0);
+FIELD(tess_decode_tune_config, reserved, 4);
+FIELD(tess_decode_tune_config, n_fold, 8);
+FIELD(tess_decode_tune_config, n_point, 16);
+FIELD(tess_decode_tune_config, span, 24);
+FIELD(tess_decode_tune_config, n_refine, 32);
+FIELD(tess_decode_tune_config, max_rounds, 40);
+FIELD(tess_decode_tune_config, max_spikes, 48);
+FIELD(tess_decode_tune_config, candidate, 56);
+FIELD(tess_decode_tune_config, user, 64);
+SIZE(tess_decode_tune_candidate, 48);
+FIELD(tess_decode_tune_candidate, position_std, 0);
+FIELD(tess_decode_tune_candidate, waveform_std, 8);
+FIELD(tess_decode_tune_candidate, score, 16);
+FIELD(tess_decode_tune_candidate, below_best, 24);
+FIELD(tess_decode_tune_candidate, standard_error, 32);
+FIELD(tess_decode_tune_candidate, sweep, 40);
+FIELD(tess_decode_tune_candidate, is_position, 44);
+SIZE(tess_decode_tuning_info, 120);
+FIELD(tess_decode_tuning_info, struct_size, 0);
+FIELD(tess_decode_tuning_info, has_waveform, 4);
+FIELD(tess_decode_tuning_info, position_std, 8);
+FIELD(tess_decode_tuning_info, waveform_std, 16);
+FIELD(tess_decode_tuning_info, score, 24);
+FIELD(tess_decode_tuning_info, start_position_std, 32);
+FIELD(tess_decode_tuning_info, start_waveform_std, 40);
+FIELD(tess_decode_tuning_info, start_score, 48);
+FIELD(tess_decode_tuning_info, n_fold, 56);
+FIELD(tess_decode_tuning_info, n_sample, 64);
+FIELD(tess_decode_tuning_info, n_spike, 72);
+FIELD(tess_decode_tuning_info, n_held, 80);
+FIELD(tess_decode_tuning_info, position_at_end, 88);
+FIELD(tess_decode_tuning_info, waveform_at_end, 92);
+FIELD(tess_decode_tuning_info, n_candidate, 96);
+FIELD(tess_decode_tuning_info, candidates, 104);
+FIELD(tess_decode_tuning_info, elapsed_s, 112);
+
 // tessera/clifford/algebra.h
 SIZE(tess_clifford_metric, 16);
 FIELD(tess_clifford_metric, n_symbol, 0);

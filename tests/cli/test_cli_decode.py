@@ -124,6 +124,44 @@ def test_em_improves_the_evidence(tessera, recording, tmp_path):
     assert result.returncode == 0, result.stderr
 
 
+def test_tune(tessera, recording, tmp_path):
+    short = ["--points", "3", "--rounds", "1", "--refine", "1", "--folds", "3"]
+    found = run_json(tessera, "decode", "tune", "rec.npz", *short, "-o", "best.yaml",
+                     "--report", "tune.html")
+    assert found["schema"] == "tessera.decode.tune/1"
+    tuning = found["tuning"]
+    assert tuning["score"] == max(c["score"] for c in tuning["candidates"])
+    assert "nats per held-out spike" in (tmp_path / "tune.html").read_text()
+    assert tessera("info", "best.yaml", "--json").returncode == 0
+    words = ["decode", "run", "rec.npz", "-o", "out.h5"]
+    run = run_json(tessera, *words, "--config", "best.yaml")
+    asked = tuning["options"].split()
+    same = run_json(tessera, *words[:-1], "two.h5", *asked)
+    evidence = run["result"]["log_evidence"]
+    assert same["result"]["log_evidence"] == pytest.approx(evidence, rel=1e-3)
+    text = tessera("decode", "tune", "rec.npz", *short).stdout
+    assert f"tessera decode run rec.npz {tuning['options']} -o RESULT.h5" in text
+    assert "<- best" in text
+    plan = run_json(tessera, "decode", "tune", "rec.npz", *short, "--dry-run")
+    assert plan["plan"]["system"]["folds"] == 3
+    other = run_json(tessera, "decode", "tune", "rec.npz", *short, "--threads", "1")
+    assert other["tuning"]["candidates"] == tuning["candidates"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--algorithm", "clusterless_gmm"], 69, "no bandwidths to tune"),
+        (["--folds", "500"], 65, "folds: 500 blocks of 400 training samples"),
+        (["-o", "rec.npz"], 2, "rec.npz"),
+    ],
+)
+def test_tune_refuses(tessera, recording, words, code, said):
+    result = tessera("decode", "tune", "rec.npz", *words)
+    assert (result.returncode, result.stdout) == (code, ""), result.stderr
+    assert said in result.stderr
+
+
 def test_simulate(same_as_stored, tessera, tmp_path):
     same_as_stored("decode_simulate", "decode", "simulate", "tiny", "-o", "tiny.npz")
     first = (tmp_path / "tiny.npz").read_bytes()

@@ -55,6 +55,8 @@ LINES = {
                        "new/r.html", "--checkpoint", "new/work", *ENGINE],
     "decode em": ["rec.npz", "-o", "new/m.npz", "--max-iterations", "2", "--checkpoint", "new/work",
                   *ENGINE],
+    "decode tune": ["rec.npz", "--points", "3", "--rounds", "1", "--refine", "0", "--folds", "2",
+                    "-o", "new/best.yaml", "--report", "new/t.html", *ENGINE],
     "decode simulate": ["tiny", "-o", "new/r.npz", *ENGINE],
     "decode report": ["result.h5", "--recording", "rec.npz", "-o", "new/r.html", *ENGINE],
     "xpcs fit": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",

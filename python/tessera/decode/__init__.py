@@ -24,6 +24,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tessera.decode._tune import Tuning, tune
     from tessera.decode.continuous_state_transitions import (
         Discrete,
         EmpiricalMovement,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from tessera.decode.results import Results
 
 _HOME = {
+    "_tune": ("Tuning", "tune"),
     "continuous_state_transitions": (
         "Discrete",
         "EmpiricalMovement",
@@ -149,12 +151,14 @@ __all__ = [
     "SortedSpikesDecoder",
     "SortedSpikesDetector",
     "TrackGraph",
+    "Tuning",
     "Uniform",
     "UniformInitialConditions",
     "make_track_graph",
     "read_recording",
     "save_recording",
     "simulate_recording",
+    "tune",
 ]
 
 
