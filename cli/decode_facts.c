@@ -176,10 +176,13 @@ static void print_error(const tess_decode_score *score)
            score->median_error, score->percentile_90, (long long)score->n_scored,
            (long long)score->n_looked, share_of(score->n_scored, score->n_looked));
     if (score->n_local > 0) {
-        printf("               %.1f %% of them Local, taken at the animal; of the other %lld the "
-               "median is %.3g cm\n",
-               share_of(score->n_local, score->n_scored),
-               (long long)(score->n_scored - score->n_local), score->median_away);
+        printf("               %.1f %% of them Local, taken at the animal",
+               share_of(score->n_local, score->n_scored));
+        if (score->n_scored > score->n_local) {
+            printf("; of the other %lld the median is %.3g cm",
+                   (long long)(score->n_scored - score->n_local), score->median_away);
+        }
+        puts("");
     }
     printf("calibration    50 %% region holds the true place in %.0f %%, 95 %% region in %.0f %%\n",
            100 * score->coverage_50, 100 * score->coverage_95);

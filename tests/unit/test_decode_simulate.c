@@ -1,5 +1,5 @@
 // The five profiling sizes against NumPy, and what the other sizes promise.
-#include "tessera/decode/recording.h"
+#include "tessera/decode/stream.h"
 #include "unit.h"
 
 #include <math.h>
@@ -138,7 +138,8 @@ static void profiling_sizes_are_the_originals(void **state)
     };
     tess_context *ctx = unit_context(2, 0);
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-        const tess_decode_simulate_config config = new_config(want[i].size);
+        tess_decode_simulate_config config = new_config(want[i].size);
+        config.generator = TESS_DECODE_GENERATOR_ORIGINAL;
         tess_decode_recording *recording = simulate(ctx, &config);
         const tess_decode_recording_info *info = tess_decode_recording_get_info(recording);
         assert_int_equal(info->training.spikes.mark_dtype, TESS_F64);
@@ -153,6 +154,56 @@ static void profiling_sizes_are_the_originals(void **state)
         assert_string_equal(info->format, "simulation");
         tess_decode_recording_close(recording);
     }
+    tess_context_destroy(ctx);
+}
+
+static void check_times(const tess_decode_spikes *spikes, double first, double last)
+{
+    for (int64_t e = 0; e < spikes->n_electrode; e++) {
+        for (int64_t i = 0; i < spikes->n_spike[e]; i++) {
+            const double t = spikes->times[e][i];
+            assert_true(t >= first && t <= last);
+            assert_true(i == 0 || t >= spikes->times[e][i - 1]);
+        }
+    }
+}
+
+// The same counts with spikes of place cells: what they say of place is what decoding needs.
+static void profiling_sizes_can_be_decoded(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(2, 0);
+    static const char *const sizes[] = {"tiny", "small", "medium", "large"};
+    static const int64_t n_spike[] = {77, 429, 3206, 15895}; // those of the original
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        const tess_decode_simulate_config config = new_config(sizes[i]);
+        tess_decode_recording *recording = simulate(ctx, &config);
+        const tess_decode_recording_info *info = tess_decode_recording_get_info(recording);
+        assert_int_equal(total(&info->training.spikes), n_spike[i]);
+        check_times(&info->training.spikes, 0, 100);
+        tess_decode_model *model = NULL;
+        assert_ok(tess_decode_model_fit(ctx, recording, NULL, &model));
+        tess_decode_stream_config stream;
+        tess_decode_stream_config_init(&stream, sizeof stream);
+        stream.path = unit_path("decoded");
+        stream.overwrite = 1;
+        stream.recording = info;
+        assert_ok(tess_decode_stream(ctx, tess_decode_model_detector(model), &info->observation,
+                                     &stream, NULL));
+        tess_decode_score score;
+        assert_ok(tess_decode_score_result(ctx, stream.path, recording, &score, sizeof score));
+        assert_true(score.median_error < 4);
+        assert_int_equal(score.error_grade, TESS_DECODE_GRADE_GOOD);
+        // Bins as wide as position samples are apart: nothing to warn of.
+        const double step = info->training.position.time[1];
+        assert_true(fabs(info->observation.time[1] - step) < 1e-9);
+        tess_decode_model_destroy(model);
+        tess_decode_recording_close(recording);
+    }
+    tess_decode_simulate_config config = new_config("day-1d");
+    tess_decode_recording *recording = NULL;
+    config.generator = TESS_DECODE_GENERATOR_ORIGINAL;
+    assert_fails(tess_decode_simulate(ctx, &config, &recording), TESS_E_ARGUMENT, "generator: the");
     tess_context_destroy(ctx);
 }
 
@@ -206,17 +257,6 @@ static void a_spike_depends_on_its_index_alone(void **state)
     tess_decode_recording_close(few);
     tess_decode_recording_close(many);
     tess_context_destroy(ctx);
-}
-
-static void check_times(const tess_decode_spikes *spikes, double first, double last)
-{
-    for (int64_t e = 0; e < spikes->n_electrode; e++) {
-        for (int64_t i = 0; i < spikes->n_spike[e]; i++) {
-            const double t = spikes->times[e][i];
-            assert_true(t >= first && t <= last);
-            assert_true(i == 0 || t >= spikes->times[e][i - 1]);
-        }
-    }
 }
 
 static void sizes_are_what_they_say(void **state)
@@ -473,6 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiling_sizes_are_the_originals),
+        cmocka_unit_test(profiling_sizes_can_be_decoded),
         cmocka_unit_test(same_bytes_for_any_threads),
         cmocka_unit_test(a_spike_depends_on_its_index_alone),
         cmocka_unit_test(sizes_are_what_they_say),

@@ -54,16 +54,26 @@ typedef struct tess_decode_simulate_config {
     int64_t n_bin;           /* 1-D position bins */
     int64_t encoding_spikes; /* of all electrodes */
     int64_t decoding_spikes;
-    double drift;     /* uV per hour */
-    double artefacts; /* fraction of spikes at 2 to 5 mV */
+    double drift;      /* uV per hour */
+    double artefacts;  /* fraction of spikes at 2 to 5 mV */
+    int32_t generator; /* choice of the five profiling sizes: 0 tessera, spikes that depend on
+                          place; 1 original, the original's script, whose spikes do not */
+    int32_t reserved;
 } tess_decode_simulate_config;
+
+/** What tess_decode_simulate_config.generator may be. */
+typedef enum tess_decode_generator {
+    TESS_DECODE_GENERATOR_TESSERA = 0,
+    TESS_DECODE_GENERATOR_ORIGINAL = 1
+} tess_decode_generator;
 
 TESS_API void tess_decode_simulate_config_init(tess_decode_simulate_config *config,
                                                size_t struct_size);
 TESS_API const tess_param_table *tess_decode_simulate_params(void);
 
-/** Simulates a recording. The value of every spike depends on seed and index alone. The five
- *  profiling sizes reproduce the original's generator (NumPy's PCG64) to the bit. */
+/** Simulates a recording. The value of every spike depends on seed and index alone. With generator
+ *  "original" the five profiling sizes reproduce the original's script (NumPy's PCG64) to the bit;
+ *  its spikes say nothing of place. Otherwise they have the same counts, and places. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_simulate(tess_context *ctx,
                                                           const tess_decode_simulate_config *config,
                                                           tess_decode_recording **out);

@@ -31,13 +31,17 @@ static void write_shares(tess_de_page *p)
     if (s->n_local > 0) {
         tess_de_page_say(
             p,
-            "In %.1f %% of the scored bins Local outweighs all places. Local means the animal's "
-            "own position and is taken there: its error is %s. In the other %lld bins the "
-            "median distance from the true place is %.3g cm; where the brain represents "
-            "another place than the animal's, that distance is no error of the decoder.",
+            "In %.1f %% of the scored bins Local outweighs all places. Local means the "
+            "animal's own position and is taken there: its error is %s.",
             percent(s->n_local, s->n_scored),
-            p->view->represented[0] ? "the distance to the place represented" : "0 by definition",
-            (long long)(s->n_scored - s->n_local), s->median_away);
+            p->view->represented[0] ? "the distance to the place represented" : "0 by definition");
+    }
+    if (s->n_local > 0 && s->n_scored > s->n_local) {
+        tess_de_page_say(p,
+                         "In the other %lld bins the median distance from the true place is %.3g "
+                         "cm; where the brain represents another place than the animal's, that "
+                         "distance is no error of the decoder.",
+                         (long long)(s->n_scored - s->n_local), s->median_away);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 // A posterior over this share of the places says little.
-static const double WIDE = 0.25;
+static const double WIDE = 0.1;
 
 static void badge(tess_de_page *p, const char *text, int32_t grade)
 {

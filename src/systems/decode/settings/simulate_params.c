@@ -29,6 +29,10 @@ static const tess_param params[] = {
      "how fast amplitudes of units change"},
     {"artefacts", TESS_PARAM_REAL, FIELD(artefacts), 0, 0, 1, NULL, "",
      "fraction of spikes that are artefacts of 2 to 5 mV"},
+    {"generator", TESS_PARAM_CHOICE, FIELD(generator), TESS_DECODE_GENERATOR_TESSERA, 0, 1,
+     "tessera|original", "",
+     "spikes of the profiling sizes: of place cells, or as the original's script draws them, which "
+     "say nothing of place"},
 };
 
 static const tess_param_table table = {"decode.simulate", params, sizeof params / sizeof *params};

@@ -20,7 +20,8 @@ enum {
     TESS_DE_DRAW_SPIKE = 5,  // item: electrode and period, as the next three
     TESS_DE_DRAW_NOISE = 6,
     TESS_DE_DRAW_HASH = 7,
-    TESS_DE_DRAW_ARTEFACT = 8
+    TESS_DE_DRAW_ARTEFACT = 8,
+    TESS_DE_DRAW_CELL = 9 // item: electrode and period, profiling sizes
 };
 
 // What a size stands for; overridden by the counts of the config.
@@ -42,7 +43,8 @@ TESS_MUST_CHECK tess_status tess_de_simulate_check(const tess_decode_simulate_co
                                                    tess_decode_simulate_config *config,
                                                    tess_de_simulate_size *size);
 
-// Fills a new recording the way the original's profiling script does.
+// Fills a new recording the way the original's profiling script does, or with as many spikes of
+// place cells.
 TESS_MUST_CHECK tess_status tess_de_simulate_profile(tess_decode_recording *recording,
                                                      const tess_decode_simulate_config *config,
                                                      const tess_de_simulate_size *size);

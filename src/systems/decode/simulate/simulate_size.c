@@ -42,6 +42,11 @@ tess_status tess_de_simulate_check(const tess_decode_simulate_config *given,
                   "day-1d with counts of your own",
                   config->drift != 0 ? "drift" : "artefacts");
     }
+    if (!size->is_profile && config->generator == TESS_DECODE_GENERATOR_ORIGINAL) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "generator: the original's script makes the profiling sizes (tiny to realistic) "
+                  "alone");
+    }
     take(config->n_electrode, &size->n_electrode);
     take(config->n_feature, &size->n_feature);
     take(config->n_time, &size->n_time);
