@@ -198,6 +198,11 @@ void decode_print_score(const tess_decode_score *score)
 {
     if (score->n_scored > 0) {
         print_error(score);
+    } else {
+        printf(
+            "error          not known: of %lld bins %lld without a known position, %lld without a "
+            "place\n",
+            (long long)score->n_looked, (long long)score->n_unknown, (long long)score->n_unplaced);
     }
     printf("states         ");
     for (int32_t s = 0; s < score->n_state; s++) {

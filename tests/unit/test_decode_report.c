@@ -197,7 +197,14 @@ static void every_row_is_counted(void **state)
     assert_contains(text, "% of the bins");
     assert_contains(text, "error (cm)");
     free(text);
-    strcpy(m->states[0], "Quiet"); // any other state of one bin has no place at all
+    strcpy(m->states[0], "Quiet");
+    strcpy(m->states[1], "Local"); // a Local of many bins follows the animal as well
+    assert_ok(tess_bundle_write(ctx, path, m->arrays, m->n_array, 1));
+    assert_ok(tess_decode_score_result(ctx, path, NULL, &score, sizeof score));
+    assert_int_equal(score.n_local, 30);
+    assert_int_equal(score.error_grade, TESS_DECODE_GRADE_NONE);
+    strcpy(m->states[1], "Run");
+    // Any other state of one bin has no place at all.
     assert_ok(tess_bundle_write(ctx, path, m->arrays, m->n_array, 1));
     assert_ok(tess_decode_score_result(ctx, path, NULL, &score, sizeof score));
     assert_int_equal(score.n_unplaced, 65);

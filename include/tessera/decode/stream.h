@@ -100,14 +100,15 @@ typedef struct tess_decode_score {
     double occupancy[TESS_DECODE_SCORE_STATES]; /* mean probability of each state */
     char state_names[TESS_DECODE_SCORE_STATES][32];
     int64_t n_looked;       /* rows scored or counted below: n_time, or an even sample of it */
-    int64_t n_local;        /* of n_scored: rows in which Local outweighs all places */
+    int64_t n_local;        /* of n_scored: rows in which Local outweighs all other places */
     int64_t n_unplaced;     /* rows of which states without any place hold half or more */
     int64_t n_unknown;      /* rows without a true position */
     double median_away;     /* cm, over the scored rows that are not Local's */
     double chance_error;    /* cm: median distance of the animal at two unrelated times */
     double spread;          /* share of the places that the posterior is spread over, mean */
     int32_t error_grade;    /* tess_decode_grade of median_error / chance_error: good up to 0.2,
-                               fair up to 0.5; none where Local holds more than half of the rows */
+                               fair up to 0.5; none where Local holds more than half of the rows,
+                               of fewer than 20 rows, and where the animal never moved */
     int32_t coverage_grade; /* of |coverage_50 - 0.5|: good up to 0.1, fair up to 0.25 */
 } tess_decode_score;
 

@@ -94,8 +94,9 @@ static void add_coverage(tess_de_agreement *g, const tess_de_view *v, const doub
 }
 
 void tess_de_agree(tess_de_agreement *g, const tess_de_view *v, int64_t row, double *place,
-                   double local, double rest)
+                   const tess_de_rest *rest)
 {
+    const double local = rest->local;
     double animal[TESS_DECODE_MAX_DIM];
     double truth[TESS_DECODE_MAX_DIM];
     if (v->n_place < 1 || !read_point(v->truth, v->n_axis, row, animal)) {
@@ -110,7 +111,7 @@ void tess_de_agree(tess_de_agreement *g, const tess_de_view *v, int64_t row, dou
         places += place[p];
     }
     const double total = places + local;
-    if (!(total > rest) || !(total > 0)) {
+    if (!(total > rest->none) || !(total > 0)) {
         g->n_unplaced++;
         return;
     }
@@ -124,7 +125,7 @@ void tess_de_agree(tess_de_agreement *g, const tess_de_view *v, int64_t row, dou
     const double error = best == here && local_outweighs ? distance(animal, truth, v->n_axis)
                                                          : sqrt(squared_distance(v, best, truth));
     g->errors[g->n_scored++] = error;
-    if (local > places) {
+    if (local + rest->around > places - rest->around) {
         g->n_local++;
     } else {
         g->away[g->n_scored - g->n_local - 1] = error;

@@ -105,29 +105,26 @@ typedef struct buffers {
     void *raw_states;
 } buffers;
 
-// Mass of the Local states, and of the other states without places.
-static void split_rest(const tess_de_view *v, const double *row, double *local, double *rest)
+static tess_de_rest find_rest(const tess_de_view *v, const double *row)
 {
-    *local = *rest = 0;
+    tess_de_rest rest = {0, 0, 0};
     for (int64_t b = 0; b < v->n_state_bin; b++) {
-        if (v->place_of_bin[b] == TESS_DE_PLACE_LOCAL) {
-            *local += row[b];
-        } else if (v->place_of_bin[b] < 0) {
-            *rest += row[b];
-        }
+        const bool has_place = v->place_of_bin[b] >= 0;
+        rest.local += !has_place && v->is_local_bin[b] ? row[b] : 0;
+        rest.around += has_place && v->is_local_bin[b] ? row[b] : 0;
+        rest.none += !has_place && !v->is_local_bin[b] ? row[b] : 0;
     }
+    return rest;
 }
 
 static tess_status gather_row(tess_de_facts *f, const buffers *b, int64_t t, int64_t column)
 {
     const tess_de_view *v = f->view;
-    double local = 0;
-    double rest = 0;
     TESS_TRY(tess_de_view_rows(v->posterior, t, 1, b->raw, b->row));
     tess_de_place_posterior(v, b->row, b->place);
-    split_rest(v, b->row, &local, &rest);
+    const tess_de_rest rest = find_rest(v, b->row);
     draw_row(f, column, b->place, b->line);
-    tess_de_agree(&f->agreement, v, t, b->place, local, rest);
+    tess_de_agree(&f->agreement, v, t, b->place, &rest);
     return TESS_OK;
 }
 

@@ -55,10 +55,16 @@ void tess_de_place_posterior(const tess_de_view *view, const double *row, double
 
 // --- agreement.c ---
 
-// One row into the agreement. place: as above, changed here; local: mass of the Local states;
-// rest: of other states without places.
+// Mass of a row that is not, or not only, at places.
+typedef struct tess_de_rest {
+    double local;  // of Local states without places
+    double around; // of Local states with places: part of what lies there
+    double none;   // of other states without places
+} tess_de_rest;
+
+// One row into the agreement. place: as above, changed here.
 void tess_de_agree(tess_de_agreement *agreement, const tess_de_view *view, int64_t row,
-                   double *place, double local, double rest);
+                   double *place, const tess_de_rest *rest);
 // After the last row.
 void tess_de_agreement_finish(tess_de_agreement *agreement, const tess_de_view *view);
 

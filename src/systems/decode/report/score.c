@@ -40,11 +40,12 @@ void tess_de_score_facts(const tess_de_facts *f, tess_decode_score *score)
     score->median_away = tess_de_quantile(g->away, g->n_scored - g->n_local, 0.5);
     score->chance_error = g->chance;
     score->spread = g->spread;
-    const bool is_test = 2 * g->n_local <= g->n_scored && g->chance > 0;
+    const bool are_enough = g->n_scored >= TESS_DE_LEAST_SCORED;
+    const bool is_test = are_enough && 2 * g->n_local <= g->n_scored && g->chance > 0;
     score->error_grade = grade(is_test ? score->median_error / g->chance : (double)NAN,
                                TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR);
-    score->coverage_grade =
-        grade(fabs(score->coverage_50 - 0.5), TESS_DE_GOOD_COVERAGE, TESS_DE_FAIR_COVERAGE);
+    score->coverage_grade = grade(are_enough ? fabs(score->coverage_50 - 0.5) : (double)NAN,
+                                  TESS_DE_GOOD_COVERAGE, TESS_DE_FAIR_COVERAGE);
 }
 
 const char *tess_decode_grade_name(int32_t value)

@@ -10,6 +10,9 @@
 #define TESS_DE_GOOD_COVERAGE 0.1
 #define TESS_DE_FAIR_COVERAGE 0.25
 
+// Fewer scored rows are not judged.
+enum { TESS_DE_LEAST_SCORED = 20 };
+
 void tess_de_score_facts(const tess_de_facts *facts, tess_decode_score *score);
 
 #endif

@@ -66,6 +66,11 @@ static void write_limits(tess_de_page *p)
                      s->median_error, (long long)s->n_scored, (long long)s->n_looked,
                      s->chance_error, TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR, 100 * s->coverage_50,
                      100 * TESS_DE_GOOD_COVERAGE, 100 * TESS_DE_FAIR_COVERAGE);
+    if (s->n_scored < TESS_DE_LEAST_SCORED) {
+        tess_de_page_say(p, "Nothing is judged from fewer than %d time bins.",
+                         TESS_DE_LEAST_SCORED);
+        return;
+    }
     if (!(s->chance_error > 0)) {
         tess_de_page_say(p, "The error is not judged: the animal hardly moved, so that knowing "
                             "nothing would do as well.");

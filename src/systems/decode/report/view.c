@@ -129,10 +129,14 @@ static int32_t count_axes(const tess_de_view *v)
     return has_array(v, "z_position") ? 3 : 2;
 }
 
-// A state of one bin has no place of its own: it is where the animal is, or nowhere. The file says
-// which by the name alone.
-static int64_t placeless(const tess_de_view *v, int32_t state)
+// Local follows the animal, as a state of one bin without a place of its own or as one of all
+// places. The file says so by the name alone.
+static bool is_local(const tess_de_view *v, double index)
 {
+    if (!(index >= 0 && index < v->n_state)) {
+        return false;
+    }
+    const int64_t state = (int64_t)index;
     static const char local[] = "local";
     const char *name = v->names + state * v->name_bytes;
     size_t i = 0;
@@ -141,7 +145,7 @@ static int64_t placeless(const tess_de_view *v, int32_t state)
         i++;
     }
     const bool ends = i == (size_t)v->name_bytes || name[i] == 0;
-    return i == sizeof local - 1 && ends ? TESS_DE_PLACE_LOCAL : TESS_DE_PLACE_NONE;
+    return i == sizeof local - 1 && ends;
 }
 
 // Bins of states that have places, first to last, are the places; states of one bin have none.
@@ -156,15 +160,16 @@ static tess_status read_places(tess_de_view *v)
             read_vector(v, axis_name("", a, v->n_axis, name), v->n_state_bin, NULL, &centers[a]));
     }
     int64_t *place = tess_blocks_alloc(&v->memory, v->n_state_bin, sizeof *place, MEMORY);
-    if (!place) {
+    uint8_t *local = tess_blocks_alloc(&v->memory, v->n_state_bin, 1, MEMORY);
+    if (!place || !local) {
         return TESS_E_MEMORY;
     }
     int64_t largest_first = 0;
     for (int64_t b = 0, first = 0; b < v->n_state_bin; b++) {
         first = b > 0 && state[b] != state[b - 1] ? b : first;
-        const bool is_state = state[b] >= 0 && state[b] < v->n_state;
+        local[b] = is_local(v, state[b]);
         place[b] = !isnan(centers[0][b]) ? b - first
-                   : is_state            ? placeless(v, (int32_t)state[b])
+                   : local[b]            ? TESS_DE_PLACE_LOCAL
                                          : TESS_DE_PLACE_NONE;
         if (place[b] >= v->n_place) {
             v->n_place = place[b] + 1;
@@ -175,6 +180,7 @@ static tess_status read_places(tess_de_view *v)
         v->center[a] = centers[a] + largest_first;
     }
     v->place_of_bin = place;
+    v->is_local_bin = local;
     return TESS_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct tess_de_view {
     const char *names; // [n_state][name_bytes], zero-padded
     int64_t name_bytes;
     const int64_t *place_of_bin;                    // [n_state_bin]; or one of the above
+    const uint8_t *is_local_bin;                    // [n_state_bin] of a state named Local
     const double *center[TESS_DECODE_MAX_DIM];      // [n_place]
     const double *truth[TESS_DECODE_MAX_DIM];       // [n_time]; NULL: not known
     const double *represented[TESS_DECODE_MAX_DIM]; // [n_time] of a simulation; NULL: not known
