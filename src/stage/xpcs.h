@@ -63,10 +63,11 @@ enum {
     TESS_XP_WANT_HESSIAN = 2   // and H
 };
 
-// Sums over tiles first_leaf * LEAF .. of (n_leaf leaves), one set per leaf:
+// Sums over tiles first_leaf * LEAF .. of (n_leaf leaves) at n_set points of the parameters, one
+// row per point and leaf:
 //
-//   sums[leaf][a * (6 + 3 p) + ...]  S1 Sf Sff Sy Syy Sfy, P[p], Q[p], R[p] of angle a
-//   sums[leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
+//   sums[set][leaf][a * (6 + 3 p) + ...]  S1 Sf Sff Sy Syy Sfy, P[p], Q[p], R[p] of angle a
+//   sums[set][leaf][n_angle * (6 + 3 p) + ...]  H, upper triangle by rows, p (p + 1) / 2
 //
 // With M = exp(-w2 (C_D[j] - C_D[i])) sinc(z)^power, J_k = dM/dtheta_k and v the weight of a point
 // (1 if it is finite, or lag_weight, else the record's sd plane where there is one; times
@@ -88,13 +89,14 @@ enum {
 // losses). The phi0 column is tau times sum of T, T M, T y: tau is applied here.
 typedef struct tess_stage_xpcs_pass {
     const tess_xp_tiles *tiles;
-    const tess_xp_grid *grid;
-    const tess_xp_angle *angles;  // [n_angle]
+    const tess_xp_grid *grid;     // [n_set]
+    const tess_xp_angle *angles;  // [n_set][n_angle]
     const unsigned char *records; // of tile first_leaf * LEAF on
     const double *lag_weight;     // [n_angle][n_frame] by j - i; NULL: 1
     const double *frame_weight;   // [n_frame]: pairs weigh w_i w_j, of a bootstrap; NULL: 1
-    double *sums;                 // [n_leaf][n_sum]
+    double *sums;                 // [n_set][n_leaf][n_sum]
     int64_t n_sum;                // n_angle (6 + 3 p) + p (p + 1) / 2 + 1
+    int64_t n_set;
     int64_t first_leaf;
     int64_t n_leaf;
     int32_t n_param; // 3: no shear, 7

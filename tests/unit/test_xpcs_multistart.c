@@ -133,6 +133,7 @@ static void a_start_without_gradient_is_left(void **state)
     g.config.lower = lower;
     g.config.upper = upper;
     g.config.start = flat;
+    g.config.n_start = 1;
     tess_xpcs_result *result = golden_fit_run(&g);
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
     print_message("%s | %s\n", info->message, info->recovery);

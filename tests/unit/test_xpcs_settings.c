@@ -150,7 +150,7 @@ static void golden_laminar(void **state)
     assert_int_equal(info->data.n_phi_range, 3);
     assert_true(info->data.phi_ranges[2].minimum == 170 &&
                 info->data.phi_ranges[2].maximum == -170);
-    assert_int_equal(info->fit.n_start, 1);
+    assert_int_equal(info->fit.n_start, 0);
     assert_string_equal(info->fit.checkpoint_dir, "./checkpoints");
     assert_int_equal(info->fit.resume, 1);
     assert_int_equal(info->has_sigma, 0);

@@ -184,7 +184,8 @@ static plain_sums plain_pass(xp_problem *p, const pass_case *c, double f_scale)
 
 static tess_stage_xpcs_pass stage_of(const xp_problem *p, int32_t want, int32_t loss)
 {
-    return (tess_stage_xpcs_pass){.tiles = &p->tiles,
+    return (tess_stage_xpcs_pass){.n_set = 1,
+                                  .tiles = &p->tiles,
                                   .grid = &p->grid,
                                   .angles = p->angles,
                                   .records = p->records,

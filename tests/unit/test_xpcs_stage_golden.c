@@ -82,7 +82,8 @@ static void check_derivatives(tess_context *ctx, const char *file, xp_problem *p
     const int64_t n_pair = n / n_param / p->n_angle;
     double *got = malloc((size_t)n * sizeof *got);
     double sums[2048];
-    tess_stage_xpcs_pass stage = {.tiles = &p->tiles,
+    tess_stage_xpcs_pass stage = {.n_set = 1,
+                                  .tiles = &p->tiles,
                                   .grid = &p->grid,
                                   .angles = p->angles,
                                   .records = p->records,
@@ -208,7 +209,8 @@ static void check_sums(tess_context *ctx, const char *file, const char *prefix, 
         p.angles[a].weight = contrast[a] * contrast[a];
     }
     double sums[1024] = {0}, leaves[1024 * 8];
-    tess_stage_xpcs_pass stage = {.tiles = &p.tiles,
+    tess_stage_xpcs_pass stage = {.n_set = 1,
+                                  .tiles = &p.tiles,
                                   .grid = &p.grid,
                                   .angles = p.angles,
                                   .records = p.records,

@@ -55,7 +55,8 @@ typedef struct tess_xpcs_fit_config {
     int64_t max_nfev; /* 0: 100 per free parameter */
     int64_t fourier_order;
     int64_t constant_scaling_threshold;
-    int64_t n_start;    /* 1: one start; more: Latin hypercube besides */
+    int64_t n_start;    /* 0: all minima are looked for on part of the data; 1: one start; more:
+                           Latin hypercube besides */
     double screen_keep; /* fraction of starts that are fitted to the end */
     int64_t refine_top; /* of these, refined with tight tolerances */
     double degeneracy_threshold;

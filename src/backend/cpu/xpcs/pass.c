@@ -1,4 +1,5 @@
-// Sums over the tiles of two-time correlations on the CPU: a leaf is a block.
+// Sums over the tiles of two-time correlations on the CPU: a leaf at one point of the parameters is
+// a block.
 #include "stage/xpcs.h"
 
 #include "backend/cpu/xpcs/stages.h"
@@ -44,6 +45,8 @@ typedef struct pass_job {
 // A tile's samples, and where its sums go.
 typedef struct pass_tile {
     const pass_job *job;
+    const tess_xp_grid *grid;    // of the point
+    const tess_xp_angle *angles; // [n_angle] likewise
     pass_scratch *scratch;
     double *lanes; // [n_angle][ANGLE_LANES]
     xp_tile at;
@@ -113,7 +116,7 @@ static void evaluate(const pass_tile *tile, int64_t angle, const double **m, con
     }
     double *slopes = tile->job->want == TESS_XP_COST ? NULL : s->t;
     tile->job->kernels->xpcs_points_f64(&s->pairs, (size_t)tile->at.n_column,
-                                        a->angles[angle].amplitude, a->power, s->m, slopes);
+                                        tile->angles[angle].amplitude, a->power, s->m, slopes);
     *m = s->m;
     *t = slopes;
 }
@@ -121,7 +124,7 @@ static void evaluate(const pass_tile *tile, int64_t angle, const double **m, con
 static tess_xp_terms_f64 terms_of(const pass_tile *tile, int64_t angle)
 {
     const tess_stage_xpcs_pass *a = tile->job->args;
-    const tess_xp_angle *of = &a->angles[angle];
+    const tess_xp_angle *of = &tile->angles[angle];
     return (tess_xp_terms_f64){
         .g = tile->scratch->g, .weight = of->weight, .tau = a->power * of->tau};
 }
@@ -141,7 +144,7 @@ static void take_narrow(const pass_tile *tile, int64_t angle, int has_weights)
 {
     const pass_job *job = tile->job;
     const tess_kernels *kernels = job->kernels;
-    const tess_xp_angle *of = &job->args->angles[angle];
+    const tess_xp_angle *of = &tile->angles[angle];
     const size_t n = (size_t)tile->at.n_column;
     pass_scratch *s = tile->scratch;
     float *slopes = job->want == TESS_XP_COST ? NULL : s->narrow_t;
@@ -177,7 +180,7 @@ static void complete_angle(const pass_tile *tile, int64_t angle)
     if (tile->is_dark) {
         return;
     }
-    centre(tile, angle, tile->job->args->angles[angle].mean);
+    centre(tile, angle, tile->angles[angle].mean);
     if (tile->job->is_mixed) {
         take_narrow(tile, angle, 0);
         return;
@@ -194,7 +197,7 @@ static void complete_static(pass_tile *tile, int64_t angle)
     const tess_kernels *kernels = tile->job->kernels;
     const double *fixed = tile->fixed;
     const size_t n = (size_t)tile->at.n_column;
-    const double mean = a->angles[angle].mean;
+    const double mean = tile->angles[angle].mean;
     const void *samples = samples_of(tile, angle);
     double *sums = tile->sums + angle * tile->job->n_angle_sum, y[4];
     if (a->tiles->item_bytes == 4) {
@@ -211,14 +214,14 @@ static void complete_static(pass_tile *tile, int64_t angle)
         sums[9 + k] += fixed[5 + k];
         sums[12 + k] += y[1 + k];
     }
-    tile->fixed_weight += a->angles[angle].weight;
+    tile->fixed_weight += tile->angles[angle].weight;
 }
 
 static void weighted_angle(const pass_tile *tile, int64_t angle)
 {
     pass_scratch *s = tile->scratch;
     double square;
-    centre(tile, angle, tile->job->args->angles[angle].mean);
+    centre(tile, angle, tile->angles[angle].mean);
     mask(tile, angle);
     tile->job->kernels->xpcs_weigh(s->w, (size_t)tile->at.n_column, s->g, &square);
     tile->sums[angle * tile->job->n_angle_sum + 4] += square;
@@ -235,7 +238,7 @@ static void weighted_angle(const pass_tile *tile, int64_t angle)
 static void robust_angle(const pass_tile *tile, int64_t angle)
 {
     const tess_stage_xpcs_pass *a = tile->job->args;
-    const tess_xp_angle *of = &a->angles[angle];
+    const tess_xp_angle *of = &tile->angles[angle];
     const tess_xp_robust loss = {.contrast = of->contrast,
                                  .offset = of->offset,
                                  .inverse_variance = of->inverse_variance,
@@ -294,7 +297,7 @@ static void prepare_group(pass_tile *tile, int64_t first)
     const tess_stage_xpcs_pass *a = job->args;
     pass_scratch *s = tile->scratch;
     tess_xp_source source =
-        tess_cpu_xp_source(a->grid, a->angles[first].w2, a->power, job->want != TESS_XP_COST);
+        tess_cpu_xp_source(tile->grid, tile->angles[first].w2, a->power, job->want != TESS_XP_COST);
     source.shear = a->n_param == 3 ? NULL : source.shear;
     source.row = (size_t)tile->at.row;
     source.column = (size_t)tile->at.column;
@@ -350,14 +353,14 @@ static void finish_leaf(const pass_tile *tile)
     const int p = a->n_param;
     for (int64_t angle = 0; angle < a->tiles->n_angle; angle++) {
         const double *lanes = tile->lanes + angle * ANGLE_LANES;
-        const double by = a->loss == TESS_XP_LINEAR ? 1 : a->angles[angle].inverse_variance;
+        const double by = a->loss == TESS_XP_LINEAR ? 1 : tile->angles[angle].inverse_variance;
         double *out = tile->sums + angle * tile->job->n_angle_sum;
         for (int k = 0; k < 6; k++) {
             out[k] += by * lane_total(lanes + k * TESS_XP_LANES);
         }
         for (int k = 0; k < 3 * p; k++) {
             const int row = 6 + k / p * 7 + k % p;
-            const double tau = k % p == 6 ? a->power * a->angles[angle].tau : 1;
+            const double tau = k % p == 6 ? a->power * tile->angles[angle].tau : 1;
             out[6 + k] += by * tau * lane_total(lanes + row * TESS_XP_LANES);
         }
     }
@@ -367,11 +370,14 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
 {
     pass_job *job = arg;
     const tess_stage_xpcs_pass *a = job->args;
-    const int64_t leaf = a->first_leaf + block;
+    const int64_t set = block / a->n_leaf;
+    const int64_t leaf = a->first_leaf + block % a->n_leaf;
     const int64_t n_tile = tess_cpu_xp_leaf_tiles(a->tiles, leaf);
     int64_t n_lit = 0;
     pass_tile tile = {
         .job = job,
+        .grid = a->grid + set,
+        .angles = a->angles + set * a->tiles->n_angle,
         .scratch = (pass_scratch *)(void *)(job->scratch + (size_t)worker * job->scratch_bytes),
         .at = tess_cpu_xp_first_tile(a->tiles, leaf),
         .sums = a->sums + block * a->n_sum};
@@ -382,7 +388,7 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
     for (int64_t k = 0; k < n_tile; k++) {
         tile.record = a->records + (tile.at.offset - job->records_at);
         for (int64_t first = 0; first < a->tiles->n_angle;) {
-            const int64_t end = tess_cpu_xp_group_end(a->angles, a->tiles->n_angle, first);
+            const int64_t end = tess_cpu_xp_group_end(tile.angles, a->tiles->n_angle, first);
             group_sums(&tile, first, end);
             n_lit += tile.is_dark ? 0 : (end - first) * tile.at.n_column;
             first = end;
@@ -408,7 +414,7 @@ tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args)
 {
     const tess_stage_xpcs_pass *a = args;
     tess_context *ctx = device->ctx;
-    if (a->n_leaf == 0) {
+    if (a->n_leaf == 0 || a->n_set == 0) {
         return TESS_OK;
     }
     pass_job job = {.kernels = device->kernels,
@@ -427,7 +433,7 @@ tess_status tess_cpu_xpcs_pass(tess_backend_device *device, const void *args)
         return TESS_E_MEMORY;
     }
     tess_span span = tess_span_begin(&ctx->tracer, "xpcs.pass");
-    const tess_status status = tess_parallel_for(ctx->pool, a->n_leaf, pass_block, &job);
+    const tess_status status = tess_parallel_for(ctx->pool, a->n_set * a->n_leaf, pass_block, &job);
     const double n_lit = (double)atomic_load(&job.n_lit);
     tess_span_end(&span, n_lit * a->tiles->item_bytes, n_lit * flops_per_point(a, job.want));
     tess_heap_free(&ctx->heap, job.scratch, bytes, TESS_TAG_SCRATCH);

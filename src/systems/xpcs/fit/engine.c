@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    EXTRA_CANDIDATES = 16, // default, guess, and those of a search after failures
+    EXTRA_CANDIDATES = 32, // default, guess, minima of a sketch, and of a search after failures
     PART_POINTS = 250000,  // a coarse pass has at least
     PART_GROUPS = 16,      // likewise, from the first frames to the last
     LEAST_PART = 4,

@@ -215,7 +215,9 @@ static void fill_params(fit *f)
     tess_xpcs_result *r = f->result;
     for (int64_t k = 0; k < p->n_param; k++) {
         r->theta[k] = e->final_theta[k];
-        r->start[k] = e->candidates[e->head->best].theta[k];
+        r->start[k] = p->config.n_start == 0 && p->has_start
+                          ? p->start[k]
+                          : e->candidates[e->head->best].theta[k];
         r->lower[k] = p->lower[k];
         r->upper[k] = p->upper[k];
     }

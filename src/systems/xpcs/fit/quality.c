@@ -312,9 +312,7 @@ static tess_status write_recovery(const tess_xp_engine *e, tess_xpcs_result *r)
         const char *text;
     } lines[] = {
         {TESS_XP_TRIED_DEFAULT, "The given start led nowhere: the default start was tried."},
-        {TESS_XP_TRIED_SEARCH, "No start led to a minimum: a Latin hypercube was searched."},
-        {TESS_XP_TRIED_MORE,
-         "Reduced chi2 was above 1.5 with estimated sigma: four more starts were fitted."}};
+        {TESS_XP_TRIED_SEARCH, "No start led to a minimum: a Latin hypercube was searched."}};
     char text[512] = "";
     size_t used = 0;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {

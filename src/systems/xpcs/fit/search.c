@@ -3,19 +3,20 @@
 #include "numerics/cholesky.h"
 #include "numerics/order.h"
 #include "systems/xpcs/fit/phases.h"
+#include "systems/xpcs/fit/scout.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
     RESCUE_STARTS = 12, // after failures
-    MORE_STARTS = 4,    // where reduced chi2 says that a minimum may be the wrong one
     LEAST_KEPT = 3,
 };
 
-static const double doubtful_chi2 = 1.5;
 // Minima whose cost is higher than the best one's by more than this fraction are left as they are.
 static const double hopeless = 0.3;
+// So are those of a search on part of the data where chi2 of part of them is higher by more.
+static const double hopeless_chi2 = 30;
 
 static tess_xp_candidate *add_candidate(tess_xp_engine *e)
 {
@@ -75,6 +76,23 @@ static tess_status begin_order(tess_xp_engine *e, tess_xp_phase phase, int64_t n
     return begin_fit(e);
 }
 
+// The minima of a sketch of the data are the candidates.
+static tess_status begin_scouted(tess_xp_engine *e, bool *is_begun)
+{
+    tess_xp_minima minima;
+    const int64_t stride = (int64_t)(sizeof *e->candidates / sizeof(double));
+    TESS_TRY(tess_xp_scout(e->ctx, e->pass->device, e->problem, e->candidates[0].theta,
+                           e->head->n_candidate, stride, &minima));
+    for (int64_t i = 0; i < minima.n; i++) {
+        e->order[i] = e->head->n_candidate;
+        tess_xp_candidate *c = add_candidate(e);
+        memcpy(c->theta, minima.theta[i], sizeof c->theta);
+        c->n_scouted = minima.n_start[i];
+    }
+    *is_begun = minima.n > 0;
+    return *is_begun ? begin_order(e, TESS_XP_PHASE_FIT, minima.n) : TESS_OK;
+}
+
 tess_status tess_xp_search_begin(tess_xp_engine *e)
 {
     tess_xp_problem *p = e->problem;
@@ -85,6 +103,13 @@ tess_status tess_xp_search_begin(tess_xp_engine *e)
         TESS_TRY(tess_xp_start_guess(p, theta, &is_found));
         if (is_found) {
             memcpy(add_candidate(e)->theta, theta, sizeof theta);
+        }
+    }
+    if (p->config.n_start == 0 && p->n_free > 0) {
+        bool is_begun = false;
+        TESS_TRY(begin_scouted(e, &is_begun));
+        if (is_begun) {
+            return TESS_OK;
         }
     }
     if (p->config.n_start > 1) {
@@ -261,7 +286,7 @@ static bool is_represented(const tess_xp_engine *e, const tess_xp_candidate *c)
 // Starts that an end stands for.
 static int64_t count_starts(const tess_xp_engine *e, const tess_xp_candidate *c)
 {
-    int64_t n = 1;
+    int64_t n = c->n_scouted > 0 ? c->n_scouted : 1;
     for (int64_t i = 0; i < e->head->n_candidate && !c->is_part && c->group >= 0; i++) {
         const tess_xp_candidate *other = &e->candidates[i];
         n += is_good(other) && other->is_part && other->group == c->group;
@@ -335,24 +360,15 @@ static tess_status rescue(tess_xp_engine *e, bool *is_over)
     return TESS_OK;
 }
 
-static bool is_doubtful(const tess_xp_engine *e)
+// An end that is not worth all points.
+static bool is_hopeless(const tess_xp_engine *e, const tess_xp_candidate *c, double best)
 {
-    const tess_xpcs_fit_config *config = &e->problem->config;
-    const bool is_estimated = config->sigma_mode == TESS_XPCS_SIGMA_ESTIMATE ||
-                              config->sigma_mode == TESS_XPCS_SIGMA_PER_LAG;
-    return e->head->phase == TESS_XP_PHASE_FIT && config->n_start == 1 && !e->problem->has_start &&
-           is_estimated && e->head->tried == 0 && tess_xp_step_variance(e) > doubtful_chi2;
-}
-
-static tess_status try_more(tess_xp_engine *e)
-{
-    e->head->tried |= TESS_XP_TRIED_MORE;
-    const int64_t first = e->head->n_candidate;
-    add_latin(e, MORE_STARTS);
-    for (int64_t i = 0; i < MORE_STARTS; i++) {
-        e->order[i] = first + i;
+    if (e->problem->config.n_start > 1) {
+        return c->cost > best * (1 + hopeless);
     }
-    return begin_order(e, TESS_XP_PHASE_FIT, MORE_STARTS);
+    const double part = c->is_part ? 1 / (double)e->every : 1;
+    const double variance = 2 * best / (double)e->problem->data->info.n_used;
+    return part * 2 * (c->cost - best) > hopeless_chi2 * variance;
 }
 
 // The best minima again, with all points and tight tolerances, the best one last. Those that part
@@ -367,7 +383,7 @@ static tess_status refine(tess_xp_engine *e)
     for (int64_t i = 0; i < n && top < e->problem->config.refine_top; i++) {
         const tess_xp_candidate *c = &e->candidates[e->order[i]];
         const double best = e->candidates[e->order[0]].cost;
-        if (c->group == top && c->cost <= best * (1 + hopeless)) {
+        if (c->group == top && !is_hopeless(e, c, best)) {
             e->ranks[top++] = e->order[i];
         }
     }
@@ -405,11 +421,8 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
                   "the cost is not finite at any start; the data or their weights overflow: check "
                   "c2, sigma, dt and q");
     }
-    if (is_doubtful(e)) {
-        return try_more(e);
-    }
     if (head->phase == TESS_XP_PHASE_FIT &&
-        (e->problem->config.n_start > 1 || e->candidates[last].is_part)) {
+        (e->problem->config.n_start != 1 || e->candidates[last].is_part)) {
         return refine(e);
     }
     // One of many may have been cut short.

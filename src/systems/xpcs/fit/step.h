@@ -25,8 +25,7 @@ enum { TESS_XP_STALLED = -2 }; // no gradient at the start
 // What was tried after failures.
 enum {
     TESS_XP_TRIED_DEFAULT = 1, // the default start
-    TESS_XP_TRIED_SEARCH = 2,  // a Latin hypercube
-    TESS_XP_TRIED_MORE = 4     // a few more starts since reduced chi2 was high
+    TESS_XP_TRIED_SEARCH = 2   // a Latin hypercube
 };
 
 // A start and where it led.
@@ -38,7 +37,8 @@ typedef struct tess_xp_candidate {
     int32_t is_fitted;
     int32_t is_part; // the cost is that of part of the data, scaled up
     int32_t reserved;
-    int64_t group; // of ends on part of the data that are alike; -1: none
+    int64_t group;     // of ends on part of the data that are alike; -1: none
+    int64_t n_scouted; // starts on a sketch that led here; 0: it is a start itself
 } tess_xp_candidate;
 
 // What comes first in the state.

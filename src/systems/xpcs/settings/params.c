@@ -125,8 +125,9 @@ static const tess_param fit_params[] = {
      "order of the series of fourier scaling"},
     {"constant_scaling_threshold", TESS_PARAM_INT, FIELD(constant_scaling_threshold), 3, 1, 1e6,
      NULL, "angles", "angles from which auto scaling is averaged"},
-    {"n_start", TESS_PARAM_INT, FIELD(n_start), 1, 1, 100000, NULL, "",
-     "starting points; more than one searches for other minima"},
+    {"n_start", TESS_PARAM_INT, FIELD(n_start), 0, 0, 100000, NULL, "",
+     "starting points: 0 searches for all minima on part of the data, 1 takes one start and no "
+     "other, more fit so many to all of the data"},
     {"screen_keep", TESS_PARAM_REAL, FIELD(screen_keep), 0.5, 0, 1, NULL, "",
      "share of starting points, the best ones, that are fitted to the end"},
     {"refine_top", TESS_PARAM_INT, FIELD(refine_top), 3, 1, 1000, NULL, "",

@@ -73,6 +73,23 @@ TESS_MUST_CHECK tess_status tess_xp_data_upper_rows(tess_context *ctx, tess_xpcs
                                                     int64_t angle, int64_t first, int64_t count,
                                                     double *c2);
 
+// Part of the data: all pairs of some frames, at some angles.
+typedef struct tess_xp_chosen {
+    const int64_t *frames; // [n_frame] rising, at least 3
+    int64_t n_frame;
+    const int64_t *angles; // [n_angle]
+    int64_t n_angle;
+    const double *lag_weight; // [n_angle of the data][its n_frame]; NULL: as the data have it
+    bool ignore_sigma;        // points weigh alike although the data have a deviation of every one
+} tess_xp_chosen;
+
+// At most so many frames, with lags and ages of every size among their pairs; all if they are few.
+// Returns how many.
+int64_t tess_xp_choose_frames(int64_t n_frame, int64_t most, int64_t *frames);
+// The chosen points in memory, f64, as data of their own with their means; nothing else of info.
+TESS_MUST_CHECK tess_status tess_xp_data_sketch(tess_context *ctx, tess_xpcs_data *data,
+                                                const tess_xp_chosen *choice, tess_xpcs_data **out);
+
 // Takes over tiles of the angles that were not dropped, and moves their tables together.
 void tess_xp_data_keep_angles(tess_xpcs_data *data, const tess_xp_tiles *tiles);
 // The fingerprint of angles and samples from the checksums of leaves [n_leaf].

@@ -1,0 +1,281 @@
+#include "systems/xpcs/fit/sketch.h"
+
+#include "base/status.h"
+#include "runtime/stage.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_POINTS = 40000, // so that a look takes less than a millisecond
+    MOST_ANGLES = 64,
+    LEAST_FRAMES = 8,
+};
+
+// Frames whose pairs at so many angles are few enough.
+static int64_t most_frames(int64_t n_angle, int64_t n_frame)
+{
+    const double n = sqrt(2.0 * MOST_POINTS / (double)n_angle);
+    const int64_t most = (int64_t)n > LEAST_FRAMES ? (int64_t)n : LEAST_FRAMES;
+    return most < n_frame ? most : n_frame;
+}
+
+// A block cut into parts, all of 8-byte items.
+typedef struct cutter {
+    unsigned char *base; // NULL: only counted
+    size_t used;
+} cutter;
+
+static void *cut(cutter *c, size_t bytes)
+{
+    void *part = c->base ? c->base + c->used : NULL;
+    c->used += (bytes + 7) / 8 * 8;
+    return part;
+}
+
+static int64_t arrays_of_grid(const tess_xp_sketch *s)
+{
+    return s->problem->n_param == TESS_XPCS_N_STATIC ? 4 : 8;
+}
+
+static void bind(tess_xp_sketch *s, cutter *c)
+{
+    const size_t n = (size_t)s->max_set;
+    const size_t a = (size_t)s->n_angle;
+    s->grid_values = cut(c, n * (size_t)(arrays_of_grid(s) * s->n_frame) * sizeof(double));
+    s->grid = cut(c, n * sizeof *s->grid);
+    s->angles = cut(c, n * a * sizeof *s->angles);
+    s->sums = cut(c, n * (size_t)(s->n_leaf * s->n_sum) * sizeof(double));
+    s->inverse_variance = cut(c, a * sizeof(double));
+    s->contrast = cut(c, a * sizeof(double));
+    s->offset = cut(c, a * sizeof(double));
+    s->reduced_block = cut(c, s->reduced_bytes);
+}
+
+// What each point of the parameters points at within the block.
+static void bind_grids(tess_xp_sketch *s)
+{
+    const int64_t n = arrays_of_grid(s);
+    for (int64_t i = 0; i < s->max_set; i++) {
+        double *at = s->grid_values + i * n * s->n_frame;
+        tess_xp_grid *grid = &s->grid[i];
+        grid->eps_abs = s->grids[i].grid.eps_abs;
+        grid->diffusion = at;
+        for (int64_t k = 0; k < 3; k++) {
+            grid->diffusion_d[k] = at + (1 + k) * s->n_frame;
+        }
+        for (int64_t k = 0; k < 3 && n == 8; k++) {
+            grid->shear = at + 4 * s->n_frame;
+            grid->shear_d[k] = at + (5 + k) * s->n_frame;
+        }
+    }
+}
+
+static tess_status choose_points(tess_xp_sketch *s)
+{
+    tess_xp_problem *p = (tess_xp_problem *)(uintptr_t)s->problem;
+    const int64_t n_all = p->data->info.n_frame;
+    s->n_angle = p->n_angle < MOST_ANGLES ? p->n_angle : MOST_ANGLES;
+    const int64_t most = most_frames(s->n_angle, n_all);
+    s->frames = tess_heap_alloc(&s->ctx->heap, (size_t)(n_all + MOST_ANGLES) * sizeof(int64_t),
+                                TESS_TAG_SCRATCH, "frames for the search");
+    if (!s->frames) {
+        return TESS_E_MEMORY;
+    }
+    s->which = s->frames + n_all;
+    s->n_frame = tess_xp_choose_frames(n_all, most, s->frames);
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        s->which[a] = a * p->n_angle / s->n_angle;
+    }
+    const tess_xp_chosen choice = {.frames = s->frames,
+                                   .n_frame = s->n_frame,
+                                   .angles = s->which,
+                                   .n_angle = s->n_angle,
+                                   .lag_weight = p->weights.lag_weight,
+                                   .ignore_sigma = p->weights.ignore_sigma};
+    return tess_xp_data_sketch(s->ctx, p->data, &choice, &s->data);
+}
+
+static tess_status open_scaling(tess_xp_sketch *s)
+{
+    const tess_xp_problem *p = s->problem;
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        s->inverse_variance[a] = p->weights.inverse_variance[s->which[a]];
+        s->contrast[a] = p->contrast[s->which[a]];
+        s->offset[a] = p->offset[s->which[a]];
+        s->n_point += s->data->info.n_finite[a];
+    }
+    const tess_xp_scaling_setup setup = {.mode = p->scaling.mode,
+                                         .fourier_order = p->config.fourier_order,
+                                         .n_angle = s->n_angle,
+                                         .n_param = p->n_param,
+                                         .phi = s->data->info.phi,
+                                         .mean = s->data->info.mean,
+                                         .inverse_variance = s->inverse_variance,
+                                         .contrast = s->contrast,
+                                         .offset = s->offset,
+                                         .lower = p->config.scaling_lower,
+                                         .upper = p->config.scaling_upper};
+    return tess_xp_scaling_create(s->ctx, &setup, &s->scaling);
+}
+
+static tess_status open_grids(tess_xp_sketch *s)
+{
+    const size_t bytes = (size_t)s->max_set * sizeof *s->grids;
+    s->grids = tess_heap_alloc_zero(&s->ctx->heap, bytes, TESS_TAG_SCRATCH, "grids of the search");
+    if (!s->grids) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < s->max_set; i++) {
+        TESS_TRY(tess_xp_grids_create(s->ctx, &s->problem->model, s->problem->data->info.n_frame,
+                                      &s->grids[i]));
+    }
+    return TESS_OK;
+}
+
+static tess_status open(tess_xp_sketch *s)
+{
+    TESS_TRY(choose_points(s));
+    TESS_TRY(open_grids(s));
+    const int64_t p = s->problem->n_param;
+    s->n_leaf = tess_xp_tiles_n_leaf(&s->data->tiles);
+    s->n_sum = s->n_angle * (6 + 3 * p) + p * (p + 1) / 2 + 1;
+    s->reduced_bytes = tess_xp_reduced_bytes(s->n_angle, p);
+    cutter c = {0};
+    bind(s, &c);
+    s->block_bytes = c.used;
+    s->block =
+        tess_heap_alloc_zero(&s->ctx->heap, s->block_bytes, TESS_TAG_SCRATCH, "sums of the search");
+    if (!s->block) {
+        return TESS_E_MEMORY;
+    }
+    c = (cutter){.base = s->block};
+    bind(s, &c);
+    bind_grids(s);
+    return open_scaling(s);
+}
+
+tess_status tess_xp_sketch_open(tess_context *ctx, tess_device *device, tess_xp_problem *problem,
+                                int64_t max_set, tess_xp_sketch *sketch)
+{
+    *sketch =
+        (tess_xp_sketch){.ctx = ctx, .device = device, .problem = problem, .max_set = max_set};
+    const tess_status status = open(sketch);
+    if (status != TESS_OK) {
+        tess_xp_sketch_close(sketch);
+    }
+    return status;
+}
+
+void tess_xp_sketch_close(tess_xp_sketch *s)
+{
+    if (!s->ctx) {
+        return;
+    }
+    tess_heap *heap = &s->ctx->heap;
+    tess_xp_scaling_destroy(&s->scaling);
+    tess_heap_free(heap, s->block, s->block_bytes, TESS_TAG_SCRATCH);
+    for (int64_t i = 0; i < s->max_set && s->grids; i++) {
+        tess_xp_grids_destroy(s->ctx, &s->grids[i]);
+    }
+    tess_heap_free(heap, s->grids, (size_t)s->max_set * sizeof *s->grids, TESS_TAG_SCRATCH);
+    tess_xpcs_data_destroy(s->data);
+    if (s->frames) {
+        tess_heap_free(heap, s->frames,
+                       (size_t)(s->problem->data->info.n_frame + MOST_ANGLES) * sizeof(int64_t),
+                       TESS_TAG_SCRATCH);
+    }
+    *s = (tess_xp_sketch){0};
+}
+
+typedef struct fill_job {
+    tess_xp_sketch *sketch;
+    const tess_xp_look *looks;
+} fill_job;
+
+// The model's arrays at one point of the parameters: integrals go over all frames.
+static tess_status fill_set(void *arg, int64_t set, int32_t worker)
+{
+    (void)worker;
+    const fill_job *job = arg;
+    tess_xp_sketch *s = job->sketch;
+    const tess_xp_problem *p = s->problem;
+    const tess_xp_look *look = &job->looks[set];
+    const int64_t n_all = p->data->info.n_frame;
+    const int64_t n = arrays_of_grid(s);
+    tess_xp_grids_fill(&s->grids[set], &p->model, look->theta);
+    double *to = s->grid_values + set * n * s->n_frame;
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t i = 0; i < s->n_frame; i++) {
+            to[k * s->n_frame + i] = s->grids[set].sums[k * n_all + s->frames[i]];
+        }
+    }
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        tess_xp_angle *angle = &s->angles[set * s->n_angle + a];
+        tess_xp_angle_fill(angle, &p->model, look->theta, s->data->info.phi[a], s->data->info.q[a]);
+        angle->mean = s->data->info.mean[a];
+        angle->contrast = look->contrast[a];
+        angle->offset = 0;
+        angle->inverse_variance = s->inverse_variance[a];
+        angle->weight = angle->contrast * angle->contrast * angle->inverse_variance;
+    }
+    return TESS_OK;
+}
+
+// Cost and derivatives of one point of the parameters from its sums.
+static void reduce(tess_xp_sketch *s, int64_t set, int32_t want, tess_xp_look *look)
+{
+    const tess_xp_problem *p = s->problem;
+    double *sums = s->sums + set * s->n_leaf * s->n_sum;
+    tess_xp_reduced reduced;
+    memset(s->reduced_block, 0, s->reduced_bytes);
+    tess_xp_reduced_bind(&reduced, s->reduced_block, s->n_angle, p->n_param);
+    for (int64_t leaf = 1; leaf < s->n_leaf; leaf++) {
+        for (int64_t k = 0; k < s->n_sum; k++) {
+            sums[k] += sums[leaf * s->n_sum + k];
+        }
+    }
+    tess_xp_scaling_reduce(&s->scaling, sums, look->contrast, want, &reduced);
+    look->cost = *reduced.cost;
+    memcpy(look->contrast, reduced.contrast, (size_t)s->n_angle * sizeof(double));
+    for (int64_t i = 0; i < p->n_free; i++) {
+        look->gradient[i] = reduced.gradient[p->free_index[i]];
+        for (int64_t j = 0; j < p->n_free; j++) {
+            look->hessian[i * p->n_free + j] =
+                reduced.hessian[p->free_index[i] * p->n_param + p->free_index[j]];
+        }
+    }
+}
+
+tess_status tess_xp_sketch_look(tess_xp_sketch *s, tess_xp_look *looks, int64_t n, int32_t want)
+{
+    TESS_ASSERT(n <= s->max_set);
+    fill_job job = {.sketch = s, .looks = looks};
+    TESS_TRY(tess_context_check_cancel(s->ctx));
+    TESS_TRY(tess_parallel_for(s->ctx->pool, n, fill_set, &job));
+    const tess_stage_xpcs_pass args = {
+        .tiles = &s->data->tiles,
+        .grid = s->grid,
+        .angles = s->angles,
+        .records = s->data->records,
+        .sums = s->sums,
+        .n_sum = s->n_sum,
+        .n_set = n,
+        .n_leaf = s->n_leaf,
+        .n_param = (int32_t)s->problem->n_param,
+        .power = tess_xp_power((tess_xpcs_kernel)s->problem->model.kernel),
+        .want = want,
+        .loss = TESS_XPCS_LOSS_LINEAR,
+        .f_scale = 1};
+    TESS_TRY(tess_stage_run(s->device, TESS_STAGE_XPCS_PASS, &args, sizeof args));
+    for (int64_t i = 0; i < n; i++) {
+        reduce(s, i, want, &looks[i]);
+    }
+    return TESS_OK;
+}
+
+double tess_xp_sketch_variance(const tess_xp_sketch *s, double cost)
+{
+    const int64_t dof = s->n_point - s->problem->n_free - tess_xp_scaling_n_unknown(&s->scaling);
+    return 2 * cost / (double)(dof > 0 ? dof : 1);
+}
