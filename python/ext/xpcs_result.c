@@ -43,9 +43,10 @@ static PyObject *basin_list(const core_state *state, PyObject *owner,
     for (int64_t i = 0; list && i < info->n_basin; i++) {
         const tess_xpcs_basin *basin = &info->basins[i];
         PyObject *theta = core_show_reals(state, owner, basin->theta, info->n_param, -1);
-        PyObject *entry = theta ? Py_BuildValue("{sLsdsN}", "n_start", (long long)basin->n_start,
-                                                "cost", basin->cost, "theta", theta)
-                                : NULL;
+        PyObject *entry =
+            theta ? Py_BuildValue("{sLsdsdsN}", "n_start", (long long)basin->n_start, "cost",
+                                  basin->cost, "chi2", 2 * basin->cost, "theta", theta)
+                  : NULL;
         if (!entry || PyList_Append(list, entry) < 0) {
             Py_CLEAR(list);
         }
@@ -138,6 +139,8 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
         {"sigma", i->sigma, i->n_angle, -1},
         {"reduced_chi2_angle", i->reduced_chi2_angle, i->n_angle, -1},
         {"bootstrap_sd", i->bootstrap_sd, i->n_param, -1},
+        {"interval_lower", i->interval_lower, i->n_param, -1},
+        {"interval_upper", i->interval_upper, i->n_param, -1},
         {"bootstrap", i->bootstrap, i->n_bootstrap, i->n_param},
     };
     for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) {
@@ -152,6 +155,8 @@ static int put_vectors(const core_state *state, PyObject *owner, PyObject *dict,
                             xpcs_show_int32(state, owner, i->contrast_status, i->n_angle)) < 0 ||
                    core_put(dict, "offset_status",
                             xpcs_show_int32(state, owner, i->offset_status, i->n_angle)) < 0 ||
+                   core_put(dict, "interval_kind",
+                            xpcs_show_int32(state, owner, i->interval_kind, i->n_param)) < 0 ||
                    core_put(dict, "n_used_angle",
                             core_show_ints(state, owner, i->n_used_angle, i->n_angle, -1)) < 0
                ? -1

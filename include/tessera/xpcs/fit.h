@@ -42,7 +42,7 @@ typedef struct tess_xpcs_fit_config {
     int32_t counting;       /* choice: half full (each point twice, as the original) */
     int32_t precision;      /* choice: f64 mixed (f32 elements, then f64 to finish) */
     int32_t strategy;       /* choice: auto standard large chunked streaming */
-    int32_t uncertainty;    /* choice: covariance block_bootstrap */
+    int32_t uncertainty;    /* choice: covariance block_bootstrap profile auto */
     int32_t absolute_sigma; /* 1: covariance is not multiplied by reduced chi2 */
     int32_t compat_xtol;    /* 1: xtol on the plain norm of x, as scipy and the original */
     int32_t shear_weights;  /* 1: angles weigh 0.3 + 0.7 |cos(phi0 - phi)|, normalised to mean 1 */

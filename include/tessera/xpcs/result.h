@@ -26,6 +26,12 @@ typedef enum tess_xpcs_quality {
     TESS_XPCS_POOR = 2
 } tess_xpcs_quality;
 
+/** Where a 95 % interval comes from. */
+typedef enum tess_xpcs_interval {
+    TESS_XPCS_INTERVAL_STRAIGHT = 0, /* the Hessian at the minimum, cut off at the bounds */
+    TESS_XPCS_INTERVAL_PROFILE = 1   /* chi2 at its least over all others has risen by 3.84 */
+} tess_xpcs_interval;
+
 /** One line of the convergence trace. */
 typedef struct tess_xpcs_trace {
     int64_t iteration;
@@ -36,7 +42,7 @@ typedef struct tess_xpcs_trace {
     int64_t is_accepted;
 } tess_xpcs_trace;
 
-/** A minimum found by multistart. */
+/** A minimum that was found. */
 typedef struct tess_xpcs_basin {
     int64_t n_start; /* starts that ended here */
     double cost;
@@ -104,7 +110,7 @@ typedef struct tess_xpcs_result_info {
     int64_t n_pass; /* over the data, all in all */
     int64_t n_trace;
     const tess_xpcs_trace *trace;
-    int64_t n_basin; /* 0 without multistart */
+    int64_t n_basin; /* minima that were found, the best first; 0 with one start */
     const tess_xpcs_basin *basins;
     double seconds[5]; /* read, model and sums, solve, checkpoints, all */
     double points_per_s;
@@ -122,8 +128,12 @@ typedef struct tess_xpcs_result_info {
     const double *bootstrap_sd; /* [n_param] with block_bootstrap, else NULL */
     const double *bootstrap;    /* [n_bootstrap][n_param] */
     int64_t n_bootstrap;
-    const char *identity; /* 32 digits that tell this fit of these data from any other */
-    double resumed_from;  /* how much of the fit an earlier run had done, 0 to 1: a guess */
+    const char *identity;         /* 32 digits that tell this fit of these data from any other */
+    double resumed_from;          /* how much of the fit an earlier run had done, 0 to 1: a guess */
+    const double *interval_lower; /* [n_param] of 95 %, within the bounds; over all minima that
+                                     chi2 leaves possible */
+    const double *interval_upper;
+    const int32_t *interval_kind; /* [n_param] tess_xpcs_interval */
 } tess_xpcs_result_info;
 
 TESS_API const tess_xpcs_result_info *tess_xpcs_result_get_info(const tess_xpcs_result *result);
@@ -132,6 +142,7 @@ TESS_API void tess_xpcs_result_destroy(tess_xpcs_result *result);
 TESS_API const char *tess_xpcs_convergence_name(tess_xpcs_convergence convergence);
 TESS_API const char *tess_xpcs_quality_name(tess_xpcs_quality quality);
 TESS_API const char *tess_xpcs_param_status_name(tess_xpcs_param_status status);
+TESS_API const char *tess_xpcs_interval_name(tess_xpcs_interval interval);
 
 /** What goes into a result folder besides the numbers. */
 typedef struct tess_xpcs_write_config {

@@ -65,7 +65,12 @@ class Result(Shared):
     strategy, device, kernel, mode, scaling, loss, counting, precision, sigma_mode : str
         How it was computed.
     basins : list of dict
-        Minima found by several starts: ``n_start``, ``cost``, ``theta``.
+        Minima that were found, the best first: ``theta``, ``chi2``, ``cost`` and ``n_start``, the
+        starts that led there.
+    intervals : dict of (float, float)
+        95 % intervals of the physical parameters.
+    interval_kinds : dict of str
+        ``'straight'`` from the covariance or ``'profile'`` from how chi2 rises, by parameter.
     """
 
     def __init__(self, handle: _core.Handle, data: Data, model_options: dict[str, Any]) -> None:
@@ -150,6 +155,20 @@ class Result(Shared):
         self.peak_bytes: int = info["peak_bytes"]
         self.seed: int = info["seed"]
         self.n_checkpoint: int = info["n_checkpoint"]
+
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """95 % intervals of the physical parameters, within their bounds."""
+        lower = np.asarray(self._info["interval_lower"]).tolist()
+        upper = np.asarray(self._info["interval_upper"]).tolist()
+        return dict(zip(self.physical_names, zip(lower, upper, strict=True), strict=True))
+
+    @property
+    def interval_kinds(self) -> dict[str, str]:
+        """Where each interval comes from."""
+        kinds = ("straight", "profile")
+        of = np.asarray(self._info["interval_kind"]).tolist()
+        return {name: kinds[kind] for name, kind in zip(self.physical_names, of, strict=True)}
 
     @cached_property
     def names(self) -> list[str]:

@@ -76,10 +76,13 @@ struct tess_xpcs_result {
     double *reduced_chi2_angle;
     double *bootstrap_sd;
     double *bootstrap;
+    double *interval_lower;
+    double *interval_upper;
     int64_t *n_used_angle;
     int32_t *status;
     int32_t *contrast_status;
     int32_t *offset_status;
+    int32_t *interval_kind;
     tess_xpcs_trace *trace;
     tess_xpcs_basin *basins;
 

@@ -66,7 +66,9 @@ static void bind_state(tess_xp_engine *e, cutter *c)
     e->order = cut_items(c, e->max_candidate);
     e->trace = cut(c, TESS_XP_MAX_TRACE * sizeof *e->trace);
     e->basins = cut(c, (size_t)e->max_candidate * sizeof *e->basins);
+    e->basin_sd = cut_items(c, e->max_candidate * TESS_XPCS_MAX_PARAM);
     e->bootstrap = cut_items(c, has_bootstrap ? p->config.n_bootstrap * p->n_param : 0);
+    e->intervals = cut(c, sizeof *e->intervals);
     e->trust = cut(c, tess_trust_bytes(n_x));
     e->kept_block = cut(c, e->reduced_bytes);
     e->final_block = cut(c, e->reduced_bytes);
@@ -81,7 +83,7 @@ static void bind_scratch(tess_xp_engine *e, cutter *c)
     e->lower = cut_items(c, n_x);
     e->upper = cut_items(c, n_x);
     e->x_scale = cut_items(c, n_x);
-    e->work = cut_items(c, n_x + n_x * n_x);
+    e->work = cut_items(c, 6 * n_x + n_x * n_x);
     e->frame_weight = cut_items(c, e->problem->data->info.n_frame);
     e->keys = cut_items(c, e->max_candidate);
     e->ranks = cut_items(c, 2 * e->max_candidate);
@@ -214,6 +216,8 @@ static tess_status absorb(tess_xp_engine *e)
         return tess_xp_search_costed(e);
     case TESS_XP_PHASE_FINISH:
         return tess_xp_finish_evaluated(e);
+    case TESS_XP_PHASE_PROFILE:
+        return tess_xp_intervals_evaluated(e);
     default:
         return advance(e);
     }

@@ -4,17 +4,18 @@
 // The cost cannot tell points apart that differ by less than some hundredths of an error: with 1e7
 // points that is 1e-11 of it. The gradient can.
 #include "base/status.h"
-#include "numerics/cholesky.h"
+#include "numerics/box_step.h"
 #include "stage/xpcs.h"
 #include "systems/xpcs/fit/phases.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_STEPS = 16 };
+enum { MOST_STEPS = 16, MOST_RETURNS = 3 };
 
 static const double small_step = 1e-6;    // of the errors: no further step is worth a pass
 static const double large_step = 10;      // of the errors: not near a minimum
+static const double settled_step = 0.1;   // of the errors: what may be left where it ends
 static const double near_bound = 1e-2;    // of a parameter's error with all others fixed
 static const double same_contrast = 1e-9; // relative
 static const double same_cost = 1e-12;
@@ -45,66 +46,51 @@ static bool is_bound(const tess_xp_engine *e, int64_t i, double *to)
     return false;
 }
 
-// Hessian's item with what steps have shown.
-static double curvature(const tess_xp_engine *e, int64_t i)
-{
-    return e->hessian[i] + e->secant[i];
-}
-
-// The system of the free parameters, scaled; step holds those that go onto their bounds.
-static void make_system(tess_xp_engine *e, const double *step, const double *scale, double *matrix,
-                        double *right)
+// Hessian with what steps have shown; without, where that is not positive definite.
+static double step_within(tess_xp_engine *e, const double *from, const double *snap)
 {
     const int64_t n = tess_xp_step_n_x(e);
-    for (int64_t i = 0; i < n; i++) {
-        right[i] = e->gradient[i];
-        for (int64_t j = 0; j < n; j++) {
-            right[i] += curvature(e, i * n + j) * step[j];
-            matrix[i * n + j] = scale[i] * curvature(e, i * n + j) * scale[j];
+    double *matrix = e->trial_hessian;
+    double *gradient = e->trial_gradient;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int64_t i = 0; i < n; i++) {
+            gradient[i] = e->gradient[i];
+            for (int64_t j = 0; j < n; j++) {
+                matrix[i * n + j] = e->hessian[i * n + j] + e->secant[i * n + j];
+                gradient[i] += matrix[i * n + j] * snap[j];
+            }
         }
-        if (scale[i] == 0) {
-            matrix[i * (n + 1)] = 1;
+        const double gain = tess_box_step(n, gradient, matrix, from, e->lower, e->upper, NULL,
+                                          e->step, e->work + 2 * n);
+        if (gain >= 0) {
+            return gain;
         }
-        right[i] *= -scale[i];
+        memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
     }
+    memset(e->step, 0, (size_t)n * sizeof *e->step);
+    return 0;
 }
 
 // Step [n] from x.
 static plan make_plan(tess_xp_engine *e)
 {
     const int64_t n = tess_xp_step_n_x(e);
-    double *matrix = e->trial_hessian;
-    double *solution = e->trial_gradient;
-    double *scale = e->work;
-    double *right = e->work + n;
+    double *snap = e->work;
+    double *from = e->work + n;
     plan made = {0, false};
     for (int64_t i = 0; i < n; i++) {
         double to = 0;
         const bool stays = is_bound(e, i, &to);
-        e->step[i] = stays ? to - e->x[i] : 0;
-        made.has_snap |= e->step[i] != 0;
-        scale[i] = stays || !(e->hessian[i * (n + 1)] > 0) ? 0 : 1 / sqrt(e->hessian[i * (n + 1)]);
+        snap[i] = stays ? to - e->x[i] : 0;
+        from[i] = stays ? to : e->x[i];
+        made.has_snap |= snap[i] != 0;
     }
-    make_system(e, e->step, scale, matrix, right);
-    if (!tess_cholesky(matrix, n)) {
-        memset(e->secant, 0, (size_t)(n * n) * sizeof *e->secant);
-        make_system(e, e->step, scale, matrix, right);
-        if (!tess_cholesky(matrix, n)) {
-            return made;
-        }
-    }
-    double square = 0;
-    memcpy(solution, right, (size_t)n * sizeof *right);
-    tess_cholesky_solve(matrix, n, solution);
-    for (int64_t i = 0; i < n; i++) {
-        square += right[i] * solution[i];
-    }
+    const double gain = step_within(e, from, snap);
     const double variance = tess_xp_step_variance(e);
     const double part = pow(shorter, (double)e->head->n_rejected);
-    made.size = variance > 0 ? sqrt(fmax(square, 0) / variance) : 0;
-    for (int64_t i = 0; i < n && made.size <= large_step; i++) {
-        const double x = e->x[i] + part * solution[i] * scale[i];
-        e->step[i] += scale[i] > 0 ? fmin(fmax(x, e->lower[i]), e->upper[i]) - e->x[i] : 0;
+    made.size = variance > 0 ? sqrt(2 * gain / variance) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        e->step[i] = snap[i] + (made.size <= large_step ? part * e->step[i] : 0);
     }
     return made;
 }
@@ -189,7 +175,7 @@ tess_status tess_xp_finish_begin(tess_xp_engine *e)
     return TESS_OK;
 }
 
-static tess_status conclude(tess_xp_engine *e)
+static void keep_final(tess_xp_engine *e)
 {
     tess_xp_state *head = e->head;
     memcpy(e->final_theta, e->kept_theta, (size_t)e->problem->n_param * sizeof *e->final_theta);
@@ -198,10 +184,32 @@ static tess_status conclude(tess_xp_engine *e)
     head->final_status = head->status;
     head->chi2 =
         tess_xp_step_is_robust(e) ? e->final_sums[e->pass->n_sum - 1] : 2 * head->kept_cost;
-    if (e->problem->config.uncertainty == 1 && head->status > 0 && e->problem->n_free > 0) {
+}
+
+// Steps of the trust region from here on: a valley so flat that they ended before its bottom.
+static tess_status go_back(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    head->n_return++;
+    head->phase = tess_xp_step_is_robust(e) ? TESS_XP_PHASE_ROBUST : TESS_XP_PHASE_REFINE;
+    head->n_order = 1;
+    head->index = 0;
+    e->order[0] = head->best;
+    memcpy(e->contrast, e->kept.contrast, (size_t)e->problem->n_angle * sizeof *e->contrast);
+    memcpy(e->offset, e->kept.offset, (size_t)e->problem->n_angle * sizeof *e->offset);
+    return tess_xp_step_begin_run(e, e->kept_theta);
+}
+
+static tess_status conclude(tess_xp_engine *e)
+{
+    keep_final(e);
+    e->head->phase = TESS_XP_PHASE_DONE;
+    if (!tess_xp_step_is_robust(e)) {
+        TESS_TRY(tess_xp_intervals_begin(e));
+    }
+    if (e->problem->config.uncertainty == 1 && e->head->status > 0 && e->problem->n_free > 0) {
         return tess_xp_bootstrap_begin(e, 0);
     }
-    head->phase = TESS_XP_PHASE_DONE;
     return TESS_OK;
 }
 
@@ -248,6 +256,13 @@ tess_status tess_xp_finish_evaluated(tess_xp_engine *e)
     if (!has_exact && head->n_finish <= MOST_STEPS + 2) {
         aim(e, false);
         return TESS_OK;
+    }
+    head->unsettled = next.size * next.size;
+    if (next.size > settled_step && head->status > 0) {
+        if (head->n_return < MOST_RETURNS) {
+            return go_back(e);
+        }
+        head->status = 0; // not at the bottom, and it says so
     }
     return conclude(e);
 }

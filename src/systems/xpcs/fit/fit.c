@@ -233,6 +233,40 @@ static void fill_params(fit *f)
     }
 }
 
+// Other minima that chi2 leaves possible belong to the intervals.
+static void add_minimum(fit *f, int64_t basin, double *lower, double *upper)
+{
+    const tess_xp_engine *e = &f->engine;
+    const double excess = (e->basins[basin].cost - e->head->final_cost) / tess_xp_step_unit(e);
+    const double left = tess_xp_deviations * tess_xp_deviations - excess;
+    for (int64_t i = 0; i < f->problem.n_free && left > 0; i++) {
+        const int64_t k = f->problem.free_index[i];
+        const double sd = e->basin_sd[basin * TESS_XPCS_MAX_PARAM + k];
+        const double reach = isfinite(sd) ? sqrt(left) * sd : 0;
+        lower[k] = fmin(lower[k], fmax(e->basins[basin].theta[k] - reach, f->problem.lower[k]));
+        upper[k] = fmax(upper[k], fmin(e->basins[basin].theta[k] + reach, f->problem.upper[k]));
+    }
+}
+
+// Once errors are known: those of robust losses have no profile.
+static void fill_intervals(fit *f)
+{
+    const tess_xp_problem *p = &f->problem;
+    const tess_xp_engine *e = &f->engine;
+    tess_xpcs_result *r = f->result;
+    const bool is_robust = tess_xp_step_is_robust(e);
+    for (int64_t k = 0; k < p->n_param; k++) {
+        const double reach = r->sd[k] > 0 ? tess_xp_deviations * r->sd[k] : 0;
+        const double *ends = e->intervals->ends[k];
+        r->interval_lower[k] = is_robust ? fmax(r->theta[k] - reach, p->lower[k]) : ends[0];
+        r->interval_upper[k] = is_robust ? fmin(r->theta[k] + reach, p->upper[k]) : ends[1];
+        r->interval_kind[k] = e->intervals->kind[k];
+    }
+    for (int64_t b = 1; b < r->info.n_basin && !is_robust; b++) {
+        add_minimum(f, b, r->interval_lower, r->interval_upper);
+    }
+}
+
 static tess_status fill_texts(fit *f)
 {
     const tess_xp_problem *p = &f->problem;
@@ -283,6 +317,7 @@ static tess_status make_result(fit *f)
     fill_angles(f);
     fill_params(f);
     TESS_TRY(tess_xp_covariance_fill(&f->engine, f->result));
+    fill_intervals(f);
     TESS_TRY(tess_xp_quality_judge(&f->engine, f->result));
     TESS_TRY(fill_texts(f));
     fill_times(f);

@@ -12,6 +12,9 @@ TESS_MUST_CHECK tess_status tess_xp_search_fitted(tess_xp_engine *engine);
 // finish.c
 TESS_MUST_CHECK tess_status tess_xp_finish_begin(tess_xp_engine *engine);
 TESS_MUST_CHECK tess_status tess_xp_finish_evaluated(tess_xp_engine *engine);
+// intervals.c
+TESS_MUST_CHECK tess_status tess_xp_intervals_begin(tess_xp_engine *engine);
+TESS_MUST_CHECK tess_status tess_xp_intervals_evaluated(tess_xp_engine *engine);
 // bootstrap.c
 TESS_MUST_CHECK tess_status tess_xp_bootstrap_begin(tess_xp_engine *engine, int64_t replicate);
 TESS_MUST_CHECK tess_status tess_xp_bootstrap_fitted(tess_xp_engine *engine);

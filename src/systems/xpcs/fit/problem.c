@@ -219,6 +219,10 @@ static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *mode
     }
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_constants_for_data(model, &p->data->info, &p->model));
+    if (p->config.uncertainty == 2 && p->config.loss != TESS_XPCS_LOSS_LINEAR) {
+        TESS_FAIL(TESS_E_CONFIG, "uncertainty: profile is of loss linear alone; use covariance or "
+                                 "block_bootstrap with a robust loss");
+    }
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;
     }

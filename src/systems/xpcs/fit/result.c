@@ -11,7 +11,7 @@ typedef struct part {
     size_t item_bytes;
 } part;
 
-enum { PARTS = 23 };
+enum { PARTS = 26 };
 
 static void list_parts(tess_xpcs_result *r, const tess_xp_result_sizes *sizes, int64_t p,
                        part parts[PARTS])
@@ -35,12 +35,15 @@ static void list_parts(tess_xpcs_result *r, const tess_xp_result_sizes *sizes, i
                               {&r->reduced_chi2_angle, n, 8},
                               {&r->bootstrap_sd, sizes->n_bootstrap > 0 ? p : 0, 8},
                               {&r->bootstrap, sizes->n_bootstrap * p, 8},
+                              {&r->interval_lower, p, 8},
+                              {&r->interval_upper, p, 8},
                               {&r->n_used_angle, n, 8},
                               {&r->trace, sizes->n_trace, sizeof *r->trace},
                               {&r->basins, sizes->n_basin, sizeof *r->basins},
                               {&r->status, p, 4},
                               {&r->contrast_status, n, 4},
-                              {&r->offset_status, n, 4}};
+                              {&r->offset_status, n, 4},
+                              {&r->interval_kind, p, 4}};
     memcpy(parts, list, sizeof list);
 }
 
@@ -85,6 +88,9 @@ void tess_xp_result_publish(tess_xpcs_result *r)
     info->basins = r->basins;
     info->bootstrap_sd = r->bootstrap_sd;
     info->bootstrap = r->bootstrap;
+    info->interval_lower = r->interval_lower;
+    info->interval_upper = r->interval_upper;
+    info->interval_kind = r->interval_kind;
     info->message = info->warnings = info->recovery = info->device = "";
     info->data_path = info->data_fingerprint = info->config_hash = info->identity = "";
     info->tessera_version = TESS_VERSION;
@@ -183,4 +189,10 @@ const char *tess_xpcs_param_status_name(tess_xpcs_param_status status)
     static const char *const names[] = {"free", "fixed", "at_lower_bound", "at_upper_bound",
                                         "unidentified"};
     return (uint32_t)status < 5 ? names[status] : NULL;
+}
+
+const char *tess_xpcs_interval_name(tess_xpcs_interval interval)
+{
+    static const char *const names[] = {"straight", "profile"};
+    return (uint32_t)interval < 2 ? names[interval] : NULL;
 }

@@ -313,6 +313,7 @@ static void find_basins(tess_xp_engine *e)
         if (b == head->n_basin) {
             e->basins[head->n_basin++] = (tess_xpcs_basin){.cost = c->cost};
             memcpy(e->basins[b].theta, c->end, sizeof c->end);
+            memcpy(e->basin_sd + b * TESS_XPCS_MAX_PARAM, c->sd, sizeof c->sd);
         }
         e->basins[b].n_start += count_starts(e, c);
     }
@@ -405,6 +406,10 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
     c->cost *= head->is_coarse ? (double)e->every : 1;
     memcpy(c->end, head->status == -1 ? c->theta : e->kept_theta,
            (size_t)e->problem->n_param * sizeof *c->end);
+    memset(c->sd, 0, sizeof c->sd);
+    if (!c->is_part && head->status > 0) {
+        find_deviations(e, c->sd);
+    }
     if (++head->index < head->n_order) {
         return begin_fit(e);
     }

@@ -279,3 +279,55 @@ double tess_xp_sketch_variance(const tess_xp_sketch *s, double cost)
     const int64_t dof = s->n_point - s->problem->n_free - tess_xp_scaling_n_unknown(&s->scaling);
     return 2 * cost / (double)(dof > 0 ? dof : 1);
 }
+
+// c2 of the model between two chosen frames; what follows needs no last bit.
+static double value_at(const tess_xp_sketch *s, int64_t angle, int64_t i, int64_t j)
+{
+    const tess_xp_angle *a = &s->angles[angle];
+    const tess_xp_grid *grid = &s->grid[0];
+    double m = exp(-a->w2 * (grid->diffusion[j] - grid->diffusion[i]));
+    if (s->problem->n_param == TESS_XPCS_N_LAMINAR) {
+        const double z = a->amplitude * (grid->shear[j] - grid->shear[i]);
+        const double sinc = fabs(z) < 1e-4 ? 1 - z * z / 6 : sin(z) / z;
+        m *= pow(sinc, tess_xp_power((tess_xpcs_kernel)s->problem->model.kernel));
+    }
+    return a->offset + a->contrast * m;
+}
+
+// The samples of one tile at one angle, and what its head says of them.
+static void idealise_run(const tess_xp_sketch *s, const tess_xp_tile *tile, int64_t angle)
+{
+    unsigned char *record = s->data->records + tile->offset;
+    double *head = (double *)(void *)record + angle * TESS_STAGE_XPCS_HEAD;
+    double *y = (double *)(void *)record + s->n_angle * TESS_STAGE_XPCS_HEAD + angle * tile->width;
+    const double mean = s->data->info.mean[angle];
+    head[1] = head[2] = 0;
+    for (int64_t k = 0; k < tile->n_column; k++) {
+        if (isfinite(y[k])) {
+            y[k] = value_at(s, angle, tile->row, tile->first_column + k);
+            head[1] += y[k] - mean;
+            head[2] += (y[k] - mean) * (y[k] - mean);
+        }
+    }
+}
+
+void tess_xp_sketch_idealise(tess_xp_sketch *s, const double *theta, const double *contrast,
+                             const double *offset)
+{
+    double *weights = s->contrast; // not used any more, but for the Hessian of what follows
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        weights[a] = contrast[s->which[a]];
+    }
+    const tess_xp_look look = {.theta = theta, .contrast = weights};
+    fill_job job = {.sketch = s, .looks = &look};
+    (void)fill_set(&job, 0, 0);
+    for (int64_t a = 0; a < s->n_angle; a++) {
+        s->angles[a].offset = offset[s->which[a]];
+    }
+    for (int64_t t = 0; t < s->data->tiles.n_tile; t++) {
+        const tess_xp_tile tile = tess_xp_tiles_at(&s->data->tiles, t);
+        for (int64_t a = 0; a < s->n_angle; a++) {
+            idealise_run(s, &tile, a);
+        }
+    }
+}

@@ -53,5 +53,9 @@ TESS_MUST_CHECK tess_status tess_xp_sketch_look(tess_xp_sketch *sketch, tess_xp_
                                                 int64_t n, int32_t want);
 // chi2 per degree of freedom at a cost of the sketch.
 double tess_xp_sketch_variance(const tess_xp_sketch *sketch, double cost);
+// The points become the model's values: data without noise whose minimum is at theta. contrast,
+// offset [n_angle of the data].
+void tess_xp_sketch_idealise(tess_xp_sketch *sketch, const double *theta, const double *contrast,
+                             const double *offset);
 
 #endif

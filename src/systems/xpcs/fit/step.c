@@ -45,6 +45,14 @@ double tess_xp_step_variance(const tess_xp_engine *e)
     return 2 * e->head->kept_cost / (double)(dof > 0 ? dof : 1);
 }
 
+double tess_xp_step_unit(const tess_xp_engine *e)
+{
+    const tess_xp_problem *p = e->problem;
+    const double dof = (double)(p->data->info.n_used - tess_xp_problem_n_free(p));
+    const double variance = p->config.absolute_sigma ? 1 : e->head->chi2 / fmax(dof, 1);
+    return 0.5 * variance * (p->config.counting == 1 ? 0.5 : 1);
+}
+
 void tess_xp_step_evaluate(tess_xp_engine *e, double *cost)
 {
     const tess_xp_problem *p = e->problem;

@@ -4,6 +4,7 @@
 #define TESS_XPCS_FIT_STEP_H
 
 #include "numerics/trust_region.h"
+#include "systems/xpcs/fit/intervals.h"
 #include "systems/xpcs/fit/problem.h"
 
 typedef enum tess_xp_phase {
@@ -14,7 +15,8 @@ typedef enum tess_xp_phase {
     TESS_XP_PHASE_ROBUST = 4,
     TESS_XP_PHASE_FINISH = 5,
     TESS_XP_PHASE_BOOTSTRAP = 6,
-    TESS_XP_PHASE_DONE = 7
+    TESS_XP_PHASE_PROFILE = 7,
+    TESS_XP_PHASE_DONE = 8
 } tess_xp_phase;
 
 enum { TESS_XP_MAX_TRACE = 1024 };
@@ -32,7 +34,8 @@ enum {
 typedef struct tess_xp_candidate {
     double theta[TESS_XPCS_MAX_PARAM];
     double end[TESS_XPCS_MAX_PARAM];
-    double cost; // at theta, then at the end
+    double sd[TESS_XPCS_MAX_PARAM]; // there; 0: unknown
+    double cost;                    // at theta, then at the end
     int32_t status;
     int32_t is_fitted;
     int32_t is_part; // the cost is that of part of the data, scaled up
@@ -63,10 +66,12 @@ typedef struct tess_xp_state {
     int64_t n_iteration;
     int64_t n_trace;
     int64_t n_basin;
+    int64_t n_return; // to steps of the trust region from what was taken for the end
     double gradient_norm;
     double kept_cost;
     double final_cost;
-    double chi2; // without loss, at the end
+    double chi2;      // without loss, at the end
+    double unsettled; // by which it would still fall as the last step has it
 } tess_xp_state;
 
 typedef struct tess_xp_engine tess_xp_engine;
@@ -98,7 +103,9 @@ struct tess_xp_engine {
     int64_t *order; // candidates to fit
     tess_xpcs_trace *trace;
     tess_xpcs_basin *basins;
+    double *basin_sd;  // [max_candidate][TESS_XPCS_MAX_PARAM]; 0: unknown
     double *bootstrap; // [n_bootstrap][n_param]; NaN: a refit that failed
+    tess_xp_intervals *intervals;
     tess_trust *trust;
     tess_xp_reduced kept;
     void *kept_block;
@@ -133,6 +140,9 @@ bool tess_xp_step_is_robust(const tess_xp_engine *engine);
 int64_t tess_xp_step_n_x(const tess_xp_engine *engine);
 // Standard deviations squared per unit of inverse Hessian: chi2 / dof as far as it is known.
 double tess_xp_step_variance(const tess_xp_engine *engine);
+// Half of that with what the caller said of sigma and counting: what chi2 of 1 is in costs, at the
+// end of the fit.
+double tess_xp_step_unit(const tess_xp_engine *engine);
 // Cost, gradient and Hessian of the pass's sums by x, into trial.
 void tess_xp_step_evaluate(tess_xp_engine *engine, double *cost);
 // The trial becomes what is kept. Contrasts weigh the next Hessian.

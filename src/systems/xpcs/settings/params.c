@@ -103,8 +103,11 @@ static const tess_param fit_params[] = {
     {"strategy", TESS_PARAM_CHOICE, FIELD(strategy), 0, 0, 4,
      "auto|standard|large|chunked|streaming", "",
      "where the data lie and how much is worked on at a time; changes no bit of the result"},
-    {"uncertainty", TESS_PARAM_CHOICE, FIELD(uncertainty), 0, 0, 1, "covariance|block_bootstrap",
-     "", "errors from the covariance, and from refits to resampled blocks of frames as well"},
+    {"uncertainty", TESS_PARAM_CHOICE, FIELD(uncertainty), 3, 0, 3,
+     "covariance|block_bootstrap|profile|auto", "",
+     "95 % intervals: straight from the covariance; likewise, with errors from refits to resampled "
+     "blocks of frames besides; where chi2 has risen by 3.84, all else at its best; or that where "
+     "straight ones would be off by a tenth"},
     {"absolute_sigma", TESS_PARAM_FLAG, FIELD(absolute_sigma), 0, 0, 1, NULL, "",
      "take sigma as it is instead of scaling errors by reduced chi2"},
     {"compat_xtol", TESS_PARAM_FLAG, FIELD(compat_xtol), 0, 0, 1, NULL, "",

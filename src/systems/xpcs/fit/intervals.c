@@ -1,0 +1,229 @@
+// Intervals after the fit: straight ones from the Hessian, and for parameters whose errors bend, or
+// that lie at a bound, where the profile of chi2 has risen by 3.84.
+#include "systems/xpcs/fit/intervals.h"
+
+#include "base/status.h"
+#include "stage/xpcs.h"
+#include "systems/xpcs/fit/bend.h"
+#include "systems/xpcs/fit/covariance.h"
+#include "systems/xpcs/fit/phases.h"
+#include "tessera/xpcs/result.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { P = TESS_XPCS_MAX_PARAM, PROFILE = 2, AUTO = 3, MOST_RETURNS = 3 };
+
+// The end of the fit as profiles see it. x, lower, upper, gradient [P], hessian [P][P].
+typedef struct floor_room {
+    double x[P];
+    double lower[P];
+    double upper[P];
+    double gradient[P];
+    double hessian[P * P];
+} floor_room;
+
+static tess_xp_bottom bottom_of(const tess_xp_engine *e, floor_room *room)
+{
+    const tess_xp_problem *p = e->problem;
+    const int64_t n = p->n_free;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t k = p->free_index[i];
+        room->x[i] = e->final_theta[k];
+        room->lower[i] = p->lower[k];
+        room->upper[i] = p->upper[k];
+        room->gradient[i] = e->final.gradient[k];
+        for (int64_t j = 0; j < n; j++) {
+            room->hessian[i * n + j] = e->final.hessian[k * p->n_param + p->free_index[j]];
+        }
+    }
+    return (tess_xp_bottom){.n = n,
+                            .x = room->x,
+                            .lower = room->lower,
+                            .upper = room->upper,
+                            .gradient = room->gradient,
+                            .hessian = room->hessian,
+                            .cost = e->head->final_cost,
+                            .unit = tess_xp_step_unit(e)};
+}
+
+static bool is_at_bound(const tess_xp_engine *e, int64_t k)
+{
+    return e->final_theta[k] == e->problem->lower[k] || e->final_theta[k] == e->problem->upper[k];
+}
+
+// Standard deviations of parameters that are free and not at a bound, as the covariance has them;
+// 0: of none, infinite: unidentified.
+static void find_deviations(const tess_xp_engine *e, double *sd)
+{
+    const tess_xp_problem *p = e->problem;
+    int64_t chosen[P];
+    int64_t n = 0;
+    double matrix[P * P];
+    double inverse[P * P];
+    double work[P * (3 * P + 4)];
+    uint8_t is_lost[P] = {0};
+    memset(sd, 0, P * sizeof *sd);
+    for (int64_t i = 0; i < p->n_free; i++) {
+        if (!is_at_bound(e, p->free_index[i])) {
+            chosen[n++] = p->free_index[i];
+        }
+    }
+    for (int64_t i = 0; i < n * n; i++) {
+        matrix[i] = e->final.hessian[chosen[i / n] * p->n_param + chosen[i % n]];
+    }
+    (void)tess_xp_invert(matrix, n, inverse, is_lost, work);
+    for (int64_t i = 0; i < n; i++) {
+        sd[chosen[i]] =
+            is_lost[i] ? (double)INFINITY : sqrt(2 * tess_xp_step_unit(e) * inverse[i * (n + 1)]);
+    }
+}
+
+static void fill_straight(tess_xp_engine *e)
+{
+    const tess_xp_problem *p = e->problem;
+    tess_xp_intervals *v = e->intervals;
+    *v = (tess_xp_intervals){0};
+    floor_room room;
+    const tess_xp_bottom bottom = bottom_of(e, &room);
+    const double rise = tess_xp_deviations * tess_xp_deviations * bottom.unit;
+    for (int64_t k = 0; k < p->n_param; k++) {
+        v->ends[k][0] = v->ends[k][1] = e->final_theta[k];
+    }
+    for (int64_t i = 0; i < p->n_free; i++) {
+        const int64_t k = p->free_index[i];
+        for (int side = 0; side < 2; side++) {
+            tess_xp_profile end;
+            tess_xp_profile_begin(&end, &bottom, i, side ? 1 : -1, rise);
+            v->ends[k][side] =
+                end.status == TESS_XP_PROFILE_LOST ? (side ? p->upper[k] : p->lower[k]) : end.x[i];
+        }
+    }
+}
+
+// Which parameters need their profile.
+static tess_status choose(tess_xp_engine *e)
+{
+    tess_xp_problem *p = e->problem;
+    tess_xp_intervals *v = e->intervals;
+    double sd[P];
+    find_deviations(e, sd);
+    for (int64_t k = 0; k < P; k++) {
+        sd[k] = isfinite(sd[k]) ? sd[k] : 0;
+    }
+    const tess_xp_fitted_point point = {.theta = e->final_theta,
+                                        .contrast = e->final.contrast,
+                                        .offset = e->final.offset,
+                                        .sd = sd};
+    TESS_TRY(tess_xp_find_bends(e->ctx, e->pass->device, p, &point, v->is_bent));
+    for (int64_t i = 0; i < p->n_free; i++) {
+        const int64_t k = p->free_index[i];
+        const bool has_doubt = v->is_bent[k] || is_at_bound(e, k);
+        v->is_wanted[k] =
+            p->config.uncertainty == PROFILE || (p->config.uncertainty == AUTO && has_doubt);
+    }
+    return TESS_OK;
+}
+
+// A bound at which chi2 has risen by more than a one-sided test allows is not part of the interval.
+static double end_of(const tess_xp_profile *end)
+{
+    const double x = end->x[end->k];
+    const double z = sqrt(fmax(end->cost - end->least, 0) / end->unit);
+    if (end->status == TESS_XP_PROFILE_AT_BOUND && x != end->origin && z > tess_xp_one_sided) {
+        return end->origin + (x - end->origin) * tess_xp_one_sided / z;
+    }
+    return x;
+}
+
+static void aim(tess_xp_engine *e)
+{
+    const tess_xp_problem *p = e->problem;
+    for (int64_t i = 0; i < p->n_free; i++) {
+        e->theta[p->free_index[i]] = e->intervals->profile.x[i];
+    }
+    e->head->want = TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN;
+}
+
+static void note_end(tess_xp_engine *e)
+{
+    tess_xp_intervals *v = e->intervals;
+    const int64_t k = e->problem->free_index[v->profile.k];
+    const int side = v->profile.direction > 0;
+    v->kind[k] = TESS_XPCS_INTERVAL_PROFILE;
+    if (v->profile.status == TESS_XP_PROFILE_LOST) {
+        v->is_lost[k] = 1;
+    } else {
+        v->ends[k][side] = end_of(&v->profile);
+    }
+}
+
+// The next end that is wanted, from place index on.
+static tess_status begin_end(tess_xp_engine *e, int64_t index)
+{
+    const tess_xp_problem *p = e->problem;
+    tess_xp_intervals *v = e->intervals;
+    floor_room room;
+    const tess_xp_bottom bottom = bottom_of(e, &room);
+    const double rise = tess_xp_deviations * tess_xp_deviations * bottom.unit;
+    for (; index < 2 * p->n_free; index++) {
+        if (!v->is_wanted[p->free_index[index / 2]]) {
+            continue;
+        }
+        tess_xp_profile_begin(&v->profile, &bottom, index / 2, index % 2 ? 1 : -1, rise);
+        if (v->profile.status == TESS_XP_PROFILE_AT_WORK) {
+            e->head->index = index;
+            memcpy(e->theta, e->final_theta, (size_t)p->n_param * sizeof *e->theta);
+            tess_xp_step_weigh(e, e->final.contrast);
+            aim(e);
+            return TESS_OK;
+        }
+        note_end(e);
+    }
+    e->head->phase = TESS_XP_PHASE_DONE;
+    return TESS_OK;
+}
+
+tess_status tess_xp_intervals_begin(tess_xp_engine *e)
+{
+    fill_straight(e);
+    if (e->head->final_status <= 0 || e->problem->n_free == 0) {
+        return TESS_OK;
+    }
+    e->head->phase = TESS_XP_PHASE_PROFILE;
+    TESS_TRY(choose(e));
+    return begin_end(e, 0);
+}
+
+// The fit goes on from where the profile is lower than what was taken for the minimum.
+static tess_status fall(tess_xp_engine *e)
+{
+    tess_xp_state *head = e->head;
+    head->n_return++;
+    head->phase = TESS_XP_PHASE_REFINE;
+    head->n_order = 1;
+    head->index = 0;
+    e->order[0] = head->best;
+    return tess_xp_step_begin_run(e, e->theta);
+}
+
+tess_status tess_xp_intervals_evaluated(tess_xp_engine *e)
+{
+    tess_xp_profile *profile = &e->intervals->profile;
+    double cost = 0;
+    tess_xp_step_evaluate(e, &cost);
+    const bool goes_on = tess_xp_profile_next(profile, cost, e->trial_gradient, e->trial_hessian);
+    if (profile->status == TESS_XP_PROFILE_LOWER && e->head->n_return < MOST_RETURNS) {
+        return fall(e);
+    }
+    if (goes_on) {
+        tess_xp_step_weigh(e, e->trial.contrast);
+        aim(e);
+        return TESS_OK;
+    }
+    if (profile->status == TESS_XP_PROFILE_LOWER) {
+        profile->status = TESS_XP_PROFILE_LOST;
+    }
+    note_end(e);
+    return begin_end(e, e->head->index + 1);
+}

@@ -1,0 +1,21 @@
+// 95 % intervals of the physical parameters.
+#ifndef TESS_XPCS_FIT_INTERVALS_H
+#define TESS_XPCS_FIT_INTERVALS_H
+
+#include "systems/xpcs/fit/profile.h"
+#include "tessera/xpcs/model.h"
+
+static const double tess_xp_deviations = 1.959963984540054; // of a two-sided interval of 95 %
+static const double tess_xp_one_sided = 1.6448536269514722; // of a one-sided one
+
+// Plain bytes, part of a fit's state.
+typedef struct tess_xp_intervals {
+    double ends[TESS_XPCS_MAX_PARAM][2];    // NaN: not known
+    int32_t kind[TESS_XPCS_MAX_PARAM];      // tess_xpcs_interval
+    int32_t is_wanted[TESS_XPCS_MAX_PARAM]; // from the profile
+    int32_t is_bent[TESS_XPCS_MAX_PARAM];
+    int32_t is_lost[TESS_XPCS_MAX_PARAM]; // the profile could not be followed to an end
+    tess_xp_profile profile;
+} tess_xp_intervals;
+
+#endif
