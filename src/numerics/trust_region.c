@@ -222,6 +222,22 @@ static tess_trust_request finish(tess_trust *state, int32_t status)
     return TESS_TRUST_DONE;
 }
 
+static double inside(const parts *p, int64_t i, double x)
+{
+    if (x <= p->lower[i]) {
+        return nextafter(p->lower[i], p->upper[i]);
+    }
+    return x >= p->upper[i] ? nextafter(p->upper[i], p->lower[i]) : x;
+}
+
+void tess_trust_set_trial(tess_trust *state, const double *x)
+{
+    const parts p = parts_of(state);
+    for (int64_t i = 0; i < state->n; i++) {
+        p.trial[i] = inside(&p, i, x[i]);
+    }
+}
+
 // The next trial point.
 static tess_trust_request propose(tess_trust *state)
 {
@@ -245,13 +261,7 @@ static tess_trust_request propose(tess_trust *state)
         tess_trust_step(&model, state->radius, &state->alpha, p.step, p.step_hat, p.work);
     double square = 0;
     for (int64_t i = 0; i < n; i++) {
-        double x = p.x[i] + p.step[i];
-        if (x <= p.lower[i]) {
-            x = nextafter(p.lower[i], p.upper[i]);
-        } else if (x >= p.upper[i]) {
-            x = nextafter(p.upper[i], p.lower[i]);
-        }
-        p.trial[i] = x;
+        p.trial[i] = inside(&p, i, p.x[i] + p.step[i]);
         square += p.step_hat[i] * p.step_hat[i];
     }
     state->step_hat_norm = sqrt(square);

@@ -34,6 +34,8 @@ void tess_trust_begin(tess_trust *state, int64_t n, const double *x0, const doub
                       const tess_trust_options *options);
 // Where an evaluation is wanted [n].
 const double *tess_trust_trial(const tess_trust *state);
+// Another one instead, for a step that is better than straight; moved inside the bounds.
+void tess_trust_set_trial(tess_trust *state, const double *x);
 // Takes the evaluation at the trial point: hessian [n][n]. A cost that is not finite counts as too
 // large. Returns what is wanted next.
 tess_trust_request tess_trust_next(tess_trust *state, double cost, const double *gradient,

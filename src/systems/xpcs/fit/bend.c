@@ -55,7 +55,7 @@ static void begin_ends(bends *b)
 {
     const tess_xp_problem *p = b->sketch.problem;
     const double none[P] = {0};
-    tess_xp_bottom bottom = {.n = p->n_free,
+    tess_xp_bottom bottom = {.problem = p,
                              .x = b->x,
                              .lower = b->lower,
                              .upper = b->upper,
@@ -116,7 +116,7 @@ static tess_status follow_ends(bends *b)
         TESS_TRY(tess_xp_sketch_look(&b->sketch, looks, n,
                                      TESS_XP_WANT_GRADIENT | TESS_XP_WANT_HESSIAN));
         for (int64_t i = 0; i < n; i++) {
-            (void)tess_xp_profile_next(&b->ends[of[i]], looks[i].cost, looks[i].gradient,
+            (void)tess_xp_profile_next(&b->ends[of[i]], p, looks[i].cost, looks[i].gradient,
                                        looks[i].hessian);
         }
     }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    EXTRA_CANDIDATES = 32, // default, guess, minima of a sketch, and of a search after failures
-    PART_POINTS = 250000,  // a coarse pass has at least
-    PART_GROUPS = 16,      // likewise, from the first frames to the last
+    EXTRA_CANDIDATES = 128, // default, guess, minima of a sketch, and of searches after these
+    PART_POINTS = 250000,   // a coarse pass has at least
+    PART_GROUPS = 16,       // likewise, from the first frames to the last
     LEAST_PART = 4,
     MOST_PART = 64,
 };
@@ -184,7 +184,7 @@ static tess_status advance(tess_xp_engine *e)
         tess_xp_step_note(e, cost, view.gradient_norm, view.step_norm, view.radius, view.accepted);
     }
     if (request == TESS_TRUST_EVALUATE) {
-        tess_xp_step_aim(e, tess_trust_trial(e->trust));
+        tess_xp_step_aim_trial(e);
         return TESS_OK;
     }
     return end_run(e, &view);

@@ -92,6 +92,9 @@ static plan make_plan(tess_xp_engine *e)
     for (int64_t i = 0; i < n; i++) {
         e->step[i] = snap[i] + (made.size <= large_step ? part * e->step[i] : 0);
     }
+    if (!made.has_snap) {
+        tess_xp_step_bend(e, e->x, e->step);
+    }
     return made;
 }
 

@@ -14,6 +14,8 @@
 
 enum { P = TESS_XPCS_MAX_PARAM, PROFILE = 2, AUTO = 3, MOST_RETURNS = 3 };
 
+static const double follows = 0.3; // correlation with one at a bound from which on
+
 // The end of the fit as profiles see it. x, lower, upper, gradient [P], hessian [P][P].
 typedef struct floor_room {
     double x[P];
@@ -37,7 +39,7 @@ static tess_xp_bottom bottom_of(const tess_xp_engine *e, floor_room *room)
             room->hessian[i * n + j] = e->final.hessian[k * p->n_param + p->free_index[j]];
         }
     }
-    return (tess_xp_bottom){.n = n,
+    return (tess_xp_bottom){.problem = p,
                             .x = room->x,
                             .lower = room->lower,
                             .upper = room->upper,
@@ -101,6 +103,28 @@ static void fill_straight(tess_xp_engine *e)
     }
 }
 
+// Parameters that follow one at a bound, which may leave it on one side alone.
+static void mark_followers(const tess_xp_engine *e, bool *is_follower)
+{
+    const tess_xp_problem *p = e->problem;
+    const int64_t n = p->n_free;
+    double matrix[P * P];
+    double inverse[P * P];
+    double work[P * (3 * P + 4)];
+    uint8_t is_lost[P] = {0};
+    floor_room room;
+    (void)bottom_of(e, &room);
+    memcpy(matrix, room.hessian, (size_t)(n * n) * sizeof *matrix);
+    (void)tess_xp_invert(matrix, n, inverse, is_lost, work);
+    for (int64_t i = 0; i < n * n; i++) {
+        const double square = inverse[i / n * (n + 1)] * inverse[i % n * (n + 1)];
+        if (is_at_bound(e, p->free_index[i / n]) &&
+            (is_lost[i / n] || inverse[i] * inverse[i] > follows * follows * square)) {
+            is_follower[p->free_index[i % n]] = true;
+        }
+    }
+}
+
 // Which parameters need their profile.
 static tess_status choose(tess_xp_engine *e)
 {
@@ -116,9 +140,11 @@ static tess_status choose(tess_xp_engine *e)
                                         .offset = e->final.offset,
                                         .sd = sd};
     TESS_TRY(tess_xp_find_bends(e->ctx, e->pass->device, p, &point, v->is_bent));
+    bool is_follower[P] = {false};
+    mark_followers(e, is_follower);
     for (int64_t i = 0; i < p->n_free; i++) {
         const int64_t k = p->free_index[i];
-        const bool has_doubt = v->is_bent[k] || is_at_bound(e, k);
+        const bool has_doubt = v->is_bent[k] || is_at_bound(e, k) || is_follower[k];
         v->is_wanted[k] =
             p->config.uncertainty == PROFILE || (p->config.uncertainty == AUTO && has_doubt);
     }
@@ -151,10 +177,11 @@ static void note_end(tess_xp_engine *e)
     const int64_t k = e->problem->free_index[v->profile.k];
     const int side = v->profile.direction > 0;
     v->kind[k] = TESS_XPCS_INTERVAL_PROFILE;
+    v->ends[k][side] = end_of(&v->profile);
     if (v->profile.status == TESS_XP_PROFILE_LOST) {
+        const double bound = side ? e->problem->upper[k] : e->problem->lower[k];
+        v->ends[k][side] = isfinite(v->profile.outside) ? v->profile.outside : bound;
         v->is_lost[k] = 1;
-    } else {
-        v->ends[k][side] = end_of(&v->profile);
     }
 }
 
@@ -212,7 +239,8 @@ tess_status tess_xp_intervals_evaluated(tess_xp_engine *e)
     tess_xp_profile *profile = &e->intervals->profile;
     double cost = 0;
     tess_xp_step_evaluate(e, &cost);
-    const bool goes_on = tess_xp_profile_next(profile, cost, e->trial_gradient, e->trial_hessian);
+    const bool goes_on =
+        tess_xp_profile_next(profile, e->problem, cost, e->trial_gradient, e->trial_hessian);
     if (profile->status == TESS_XP_PROFILE_LOWER && e->head->n_return < MOST_RETURNS) {
         return fall(e);
     }

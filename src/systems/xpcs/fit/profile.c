@@ -1,6 +1,7 @@
 #include "systems/xpcs/fit/profile.h"
 
 #include "numerics/box_step.h"
+#include "systems/xpcs/fit/curve.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,18 +12,22 @@ static const double settled = 0.02;  // of the unit: the others are at their bes
 static const double near = 1.0;      // likewise: near enough to move on along the valley
 static const double lower_by = 0.05; // likewise: a lower minimum
 static const double shorter = 0.3;
-static const double growth = 2; // of the distance from the minimum at a time
+static const double growth = 2;       // of the distance from the minimum at a time
+static const double on_bound = 1e-12; // of the distance between them
 
-static double clamp(const tess_xp_profile *p, int64_t i, double x)
+// The next evaluation is at base + part * move, along the valley where that is open.
+static bool try_move(tess_xp_profile *p, const tess_xp_problem *problem, double part)
 {
-    return fmin(fmax(x, p->lower[i]), p->upper[i]);
-}
-
-// The next evaluation is at base + part * move.
-static bool try_move(tess_xp_profile *p, double part)
-{
+    double step[N];
     for (int64_t i = 0; i < p->n; i++) {
-        p->x[i] = clamp(p, i, p->base[i] + part * p->move[i]);
+        step[i] = part * p->move[i];
+    }
+    tess_xp_curve(problem, p->base, step, p->k, p->x);
+    for (int64_t i = 0; i < p->n; i++) {
+        const double gap = on_bound * (p->upper[i] - p->lower[i]);
+        p->x[i] = p->x[i] - p->lower[i] < gap   ? p->lower[i]
+                  : p->upper[i] - p->x[i] < gap ? p->upper[i]
+                                                : p->x[i];
     }
     return true;
 }
@@ -79,6 +84,21 @@ static bool look_along(const tess_xp_profile *p, const double *x, const double *
     return true;
 }
 
+// So much of a distance as leaves the others within their bounds, but for those that are there.
+static double limit_distance(const tess_xp_profile *p, const valley *v, double distance)
+{
+    double part = 1;
+    for (int64_t i = 0; i < p->n; i++) {
+        const double from = p->base[i] + v->relax[i];
+        const double move = distance * v->follow[i];
+        const double bound = move < 0 ? p->lower[i] : p->upper[i];
+        if (i != p->k && move != 0 && (bound - from) / move < part) {
+            part = (bound - from) / move;
+        }
+    }
+    return fmax(part, 0.01) * distance;
+}
+
 // By how much the parameter moves next, from a point whose profile is known.
 static double choose_distance(const tess_xp_profile *p, const valley *v, double profile)
 {
@@ -93,7 +113,7 @@ static double choose_distance(const tess_xp_profile *p, const valley *v, double 
     }
     const double far = fabs(from - p->origin);
     const double most = far > 0 ? growth * far : (double)INFINITY;
-    distance = fmin(distance, most);
+    distance = fmin(distance, fmin(most, p->reach));
     double to = from + p->direction * distance;
     if (isfinite(p->outside)) {
         const double a = p->direction * (to - p->inside);
@@ -113,8 +133,9 @@ static double choose_distance(const tess_xp_profile *p, const valley *v, double 
 void tess_xp_profile_begin(tess_xp_profile *p, const tess_xp_bottom *bottom, int64_t k,
                            double direction, double rise)
 {
-    const size_t bytes = (size_t)bottom->n * sizeof *bottom->x;
-    *p = (tess_xp_profile){.n = bottom->n,
+    const int64_t n = bottom->problem->n_free;
+    const size_t bytes = (size_t)n * sizeof *bottom->x;
+    *p = (tess_xp_profile){.n = n,
                            .k = k,
                            .direction = direction,
                            .least = bottom->cost,
@@ -124,6 +145,8 @@ void tess_xp_profile_begin(tess_xp_profile *p, const tess_xp_bottom *bottom, int
                            .inside = bottom->x[k],
                            .outside = direction * (double)INFINITY,
                            .base_cost = bottom->cost,
+                           .damping = 1,
+                           .reach = (double)INFINITY,
                            .cost = bottom->cost};
     memcpy(p->x, bottom->x, bytes);
     memcpy(p->lower, bottom->lower, bytes);
@@ -143,13 +166,39 @@ void tess_xp_profile_begin(tess_xp_profile *p, const tess_xp_bottom *bottom, int
         p->move[i] = distance * v.follow[i];
     }
     p->is_moving = 1;
-    (void)try_move(p, 1);
+    (void)try_move(p, bottom->problem, 1);
+}
+
+// A step to the bottom. One by the part d of the way brings d (2 - d) of the gain if the cost is a
+// parabola.
+static bool relax(tess_xp_profile *p, const tess_xp_problem *problem, const valley *v)
+{
+    p->is_moving = 0;
+    p->promise = p->damping * (2 - p->damping) * v->gain;
+    for (int64_t i = 0; i < p->n; i++) {
+        p->move[i] = p->damping * v->relax[i];
+    }
+    return try_move(p, problem, 1);
+}
+
+// Learns from what such a step brought.
+static void learn(tess_xp_profile *p, double gain)
+{
+    if (gain < 0.25 * p->promise) {
+        p->damping *= 0.5;
+    } else if (gain > 0.7 * p->promise) {
+        p->damping = fmin(1, 1.5 * p->damping);
+    }
 }
 
 // A point to go on from: what the valley looks like there.
-static bool go_on(tess_xp_profile *p, double cost, const double *g, const double *h)
+static bool go_on(tess_xp_profile *p, const tess_xp_problem *problem, double cost, const double *g,
+                  const double *h)
 {
     valley v;
+    if (p->is_moving) {
+        p->reach = 2 * fabs(p->x[p->k] - p->base[p->k]) * (p->n_short > 0 ? 1 : growth);
+    }
     memcpy(p->base, p->x, sizeof p->base);
     p->base_cost = cost;
     p->n_short = 0;
@@ -157,10 +206,8 @@ static bool go_on(tess_xp_profile *p, double cost, const double *g, const double
         return end(p, TESS_XP_PROFILE_LOST);
     }
     const double profile = cost - v.gain;
-    if (v.gain > near * p->unit) {
-        p->is_moving = 0;
-        memcpy(p->move, v.relax, sizeof p->move);
-        return try_move(p, 1);
+    if (v.gain > (p->damping < 1 ? settled : near) * p->unit) {
+        return relax(p, problem, &v);
     }
     const double bound = p->direction < 0 ? p->lower[p->k] : p->upper[p->k];
     if (v.gain <= settled * p->unit) {
@@ -182,14 +229,16 @@ static bool go_on(tess_xp_profile *p, double cost, const double *g, const double
         v.gain <= settled * p->unit) {
         return end(p, TESS_XP_PROFILE_FOUND);
     }
+    const double part = limit_distance(p, &v, distance);
     p->is_moving = 1;
     for (int64_t i = 0; i < p->n; i++) {
-        p->move[i] = v.relax[i] + distance * v.follow[i];
+        p->move[i] = v.relax[i] + part * v.follow[i];
     }
-    return try_move(p, 1);
+    return try_move(p, problem, 1);
 }
 
-bool tess_xp_profile_next(tess_xp_profile *p, double cost, const double *g, const double *h)
+bool tess_xp_profile_next(tess_xp_profile *p, const tess_xp_problem *problem, double cost,
+                          const double *g, const double *h)
 {
     if (++p->n_look > MOST_LOOKS) {
         return end(p, TESS_XP_PROFILE_LOST);
@@ -198,13 +247,16 @@ bool tess_xp_profile_next(tess_xp_profile *p, double cost, const double *g, cons
         p->cost = cost;
         return end(p, TESS_XP_PROFILE_LOWER);
     }
+    if (!p->is_moving && isfinite(cost) && p->n_short == 0) {
+        learn(p, p->base_cost - cost);
+    }
     // A step to the bottom must go down; one along the valley may go up, but not out of sight.
     const double most = p->is_moving ? fmax(p->level, p->base_cost) + 50 * p->unit : p->base_cost;
     if (isfinite(cost) && cost <= most) {
-        return go_on(p, cost, g, h);
+        return go_on(p, problem, cost, g, h);
     }
     if (++p->n_short > MOST_SHORT) {
         return end(p, TESS_XP_PROFILE_LOST);
     }
-    return try_move(p, pow(shorter, (double)p->n_short));
+    return try_move(p, problem, pow(shorter, (double)p->n_short));
 }

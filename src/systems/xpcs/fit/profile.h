@@ -2,13 +2,12 @@
 // or where it is least. A machine that asks for evaluations, all of it plain bytes.
 //
 // With the Hessian of every evaluation the next point is where the level is by the quadratic model,
-// the others following along it (Venzon and Moolgavkar 1988); where the valley bends they are put
-// back to its bottom first.
+// the others following along it (Venzon and Moolgavkar 1988) as the rates bend; where they come to
+// lie off the bottom they are put back to it first.
 #ifndef TESS_XPCS_FIT_PROFILE_H
 #define TESS_XPCS_FIT_PROFILE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "systems/xpcs/fit/problem.h"
 
 enum { TESS_XP_PROFILE_MAX = 7 };
 
@@ -37,6 +36,9 @@ typedef struct tess_xp_profile {
     double move[TESS_XP_PROFILE_MAX];
     double inside;  // x[k] known to be below the level
     double outside; // and above it; infinite: none
+    double promise; // what the step to the bottom should bring
+    double damping; // of such steps: where residuals bend the valley they are too long
+    double reach;   // of the last step of x[k] that was good, twice
     double cost;    // of the profile at the end
     int64_t n_look;
     int32_t n_short;   // steps in a row that were not taken
@@ -45,10 +47,10 @@ typedef struct tess_xp_profile {
     int32_t reserved;
 } tess_xp_profile;
 
-// A minimum: parameters, cost, gradient (not 0 where one is at a bound) and Hessian [n][n].
+// A minimum: parameters, cost, gradient (not 0 where one is at a bound) and Hessian.
 typedef struct tess_xp_bottom {
-    int64_t n;
-    const double *x;
+    const tess_xp_problem *problem;
+    const double *x; // [n_free]
     const double *lower;
     const double *upper;
     const double *gradient;
@@ -62,7 +64,7 @@ typedef struct tess_xp_bottom {
 void tess_xp_profile_begin(tess_xp_profile *profile, const tess_xp_bottom *bottom, int64_t k,
                            double direction, double rise);
 // Takes the evaluation at x. False: it is over.
-bool tess_xp_profile_next(tess_xp_profile *profile, double cost, const double *gradient,
-                          const double *hessian);
+bool tess_xp_profile_next(tess_xp_profile *profile, const tess_xp_problem *problem, double cost,
+                          const double *gradient, const double *hessian);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "numerics/order.h"
 #include "numerics/trust_region.h"
+#include "systems/xpcs/fit/curve.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,6 +137,22 @@ static void begin(scout *s, int64_t set, const run *r, double least_gain, int64_
     tess_trust_begin(trust_of(s, set), p->n_free, x, lower, upper, scale, &options);
 }
 
+// Steps follow the valleys of the rates.
+static void bend_trial(const scout *s, int64_t set)
+{
+    tess_trust *trust = trust_of(s, set);
+    const double *trial = tess_trust_trial(trust);
+    tess_trust_view view;
+    double step[P];
+    double x[P];
+    tess_trust_look(trust, &view);
+    for (int64_t i = 0; i < s->problem->n_free; i++) {
+        step[i] = trial[i] - view.x[i];
+    }
+    tess_xp_curve(s->problem, view.x, step, -1, x);
+    tess_trust_set_trial(trust, x);
+}
+
 // What a descent has come to.
 static void finish(const scout *s, int64_t set, run *r)
 {
@@ -168,6 +185,7 @@ static tess_status descend(scout *s, int64_t first, int64_t n, double least_gain
     while (n_active > 0) {
         for (int64_t i = 0; i < n_active; i++) {
             memcpy(theta[i], s->runs[of[i]].theta, sizeof theta[i]);
+            bend_trial(s, i);
             for (int64_t k = 0; k < p->n_free; k++) {
                 theta[i][p->free_index[k]] = tess_trust_trial(trust_of(s, i))[k];
             }

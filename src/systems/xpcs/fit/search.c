@@ -10,6 +10,8 @@
 
 enum {
     RESCUE_STARTS = 12, // after failures
+    WIDE_STARTS = 96,   // where many minima are alike, half of which are fitted
+    MANY_MINIMA = 3,
     LEAST_KEPT = 3,
 };
 
@@ -17,6 +19,8 @@ enum {
 static const double hopeless = 0.3;
 // So are those of a search on part of the data where chi2 of part of them is higher by more.
 static const double hopeless_chi2 = 30;
+// Data of more points are not searched as a whole.
+static const int64_t most_wide_points = 2000000;
 
 static tess_xp_candidate *add_candidate(tess_xp_engine *e)
 {
@@ -361,6 +365,26 @@ static tess_status rescue(tess_xp_engine *e, bool *is_over)
     return TESS_OK;
 }
 
+// Where noise makes many minima a sketch of the data has others than all of them.
+static bool is_rough(const tess_xp_engine *e)
+{
+    const tess_xp_state *head = e->head;
+    return e->problem->config.n_start == 0 && head->phase == TESS_XP_PHASE_FIT &&
+           head->tried == 0 && head->n_order >= MANY_MINIMA && e->every == 0 &&
+           e->problem->data->info.n_used <= most_wide_points;
+}
+
+static tess_status search_wide(tess_xp_engine *e)
+{
+    e->head->tried |= TESS_XP_TRIED_WIDE;
+    const int64_t first = e->head->n_candidate;
+    add_latin(e, WIDE_STARTS);
+    e->head->phase = TESS_XP_PHASE_SCREEN;
+    e->head->kept_cost = (double)INFINITY;
+    aim_at(e, first);
+    return TESS_OK;
+}
+
 // An end that is not worth all points.
 static bool is_hopeless(const tess_xp_engine *e, const tess_xp_candidate *c, double best)
 {
@@ -425,6 +449,9 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
         TESS_FAIL(TESS_E_NUMERIC,
                   "the cost is not finite at any start; the data or their weights overflow: check "
                   "c2, sigma, dt and q");
+    }
+    if (is_rough(e)) {
+        return search_wide(e);
     }
     if (head->phase == TESS_XP_PHASE_FIT &&
         (e->problem->config.n_start != 1 || e->candidates[last].is_part)) {

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "stage/xpcs.h"
+#include "systems/xpcs/fit/curve.h"
 #include "systems/xpcs/fit/scaling_parts.h"
 
 #include <math.h>
@@ -115,6 +116,33 @@ void tess_xp_step_aim(tess_xp_engine *e, const double *x)
     if (tess_xp_step_is_robust(e)) {
         tess_xp_scaling_expand(&p->scaling, x, e->contrast, e->offset);
     }
+}
+
+void tess_xp_step_bend(const tess_xp_engine *e, const double *x, double *step)
+{
+    double to[TESS_XPCS_MAX_PARAM];
+    const int64_t m = n_explicit(e);
+    tess_xp_curve(e->problem, x + m, step + m, -1, to);
+    for (int64_t i = 0; i < e->problem->n_free; i++) {
+        step[m + i] = to[i] - x[m + i];
+    }
+}
+
+void tess_xp_step_aim_trial(tess_xp_engine *e)
+{
+    const int64_t n = tess_xp_step_n_x(e);
+    double *to = e->work;
+    tess_trust_view view;
+    tess_trust_look(e->trust, &view);
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = tess_trust_trial(e->trust)[i] - view.x[i];
+    }
+    tess_xp_step_bend(e, view.x, to);
+    for (int64_t i = 0; i < n; i++) {
+        to[i] += view.x[i];
+    }
+    tess_trust_set_trial(e->trust, to);
+    tess_xp_step_aim(e, tess_trust_trial(e->trust));
 }
 
 tess_status tess_xp_step_lay_out(tess_xp_engine *e, const double *theta)

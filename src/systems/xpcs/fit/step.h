@@ -27,7 +27,8 @@ enum { TESS_XP_STALLED = -2 }; // no gradient at the start
 // What was tried after failures.
 enum {
     TESS_XP_TRIED_DEFAULT = 1, // the default start
-    TESS_XP_TRIED_SEARCH = 2   // a Latin hypercube
+    TESS_XP_TRIED_SEARCH = 2,  // a Latin hypercube
+    TESS_XP_TRIED_WIDE = 4     // likewise, on all points: there are many minima
 };
 
 // A start and where it led.
@@ -152,6 +153,10 @@ void tess_xp_step_weigh(tess_xp_engine *engine, const double *contrast);
 TESS_MUST_CHECK tess_status tess_xp_step_lay_out(tess_xp_engine *engine, const double *theta);
 // Sets theta, contrast and offset of the next pass.
 void tess_xp_step_aim(tess_xp_engine *engine, const double *x);
+// Bends the step from x so that it follows the valleys of the rates.
+void tess_xp_step_bend(const tess_xp_engine *engine, const double *x, double *step);
+// Sets them to the trust region's next trial, bent.
+void tess_xp_step_aim_trial(tess_xp_engine *engine);
 // Begins a run at theta, and at contrast and offset where they are explicit.
 TESS_MUST_CHECK tess_status tess_xp_step_begin_run(tess_xp_engine *engine, const double *theta);
 void tess_xp_step_note(tess_xp_engine *engine, double cost, double gradient_norm, double step_norm,
