@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+enum { TURNS = 4 }; // for a parameter: to meet a bound, leave it, and meet another
+
 typedef struct model {
     int64_t n;
     const double *hessian;
@@ -74,6 +76,24 @@ static bool advance(const model *m)
     return hit >= 0;
 }
 
+// Lets go of what the gradient does not press against its bound any more. False: nothing.
+static bool release(const model *m, const uint8_t *is_held)
+{
+    bool is_any = false;
+    for (int64_t i = 0; i < m->n; i++) {
+        const double at = m->x[i] + m->step[i];
+        const double curvature = m->hessian[i * (m->n + 1)];
+        const bool is_bound =
+            (at <= m->lower[i] && m->rest[i] < 0) || (at >= m->upper[i] && m->rest[i] > 0);
+        if (m->scale[i] == 0 && curvature > 0 && is_bound && m->lower[i] < m->upper[i] &&
+            !(is_held && is_held[i])) {
+            m->scale[i] = 1 / sqrt(curvature);
+            is_any = true;
+        }
+    }
+    return is_any;
+}
+
 double tess_box_step(int64_t n, const double *gradient, const double *hessian, const double *x,
                      const double *lower, const double *upper, const uint8_t *is_held, double *step,
                      double *work)
@@ -95,11 +115,11 @@ double tess_box_step(int64_t n, const double *gradient, const double *hessian, c
         const bool stays = (is_held && is_held[i]) || is_pressed(&m, i) || !(curvature > 0);
         m.scale[i] = stays ? 0 : 1 / sqrt(curvature);
     }
-    for (int64_t turn = 0; turn <= n; turn++) {
+    for (int64_t turn = 0; turn <= TURNS * n; turn++) {
         if (!solve(&m)) {
             return (double)NAN;
         }
-        if (!advance(&m)) {
+        if (!advance(&m) && !release(&m, is_held)) {
             break;
         }
     }

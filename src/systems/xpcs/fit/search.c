@@ -298,6 +298,17 @@ static int64_t count_starts(const tess_xp_engine *e, const tess_xp_candidate *c)
     return n;
 }
 
+// An end that is not worth all points.
+static bool is_hopeless(const tess_xp_engine *e, const tess_xp_candidate *c, double best)
+{
+    if (e->problem->config.n_start > 1) {
+        return c->cost > best * (1 + hopeless);
+    }
+    const double part = c->is_part ? 1 / (double)e->every : 1;
+    const double variance = 2 * best / (double)e->problem->data->info.n_used;
+    return part * 2 * (c->cost - best) > hopeless_chi2 * variance;
+}
+
 static void find_basins(tess_xp_engine *e)
 {
     tess_xp_state *head = e->head;
@@ -307,7 +318,8 @@ static void find_basins(tess_xp_engine *e)
     head->n_basin = 0;
     for (int64_t r = 0; r < n; r++) {
         const tess_xp_candidate *c = &e->candidates[e->order[r]];
-        if (is_represented(e, c)) {
+        if (is_represented(e, c) || (e->problem->config.n_start == 0 &&
+                                     is_hopeless(e, c, e->candidates[e->order[0]].cost))) {
             continue;
         }
         int64_t b = 0;
@@ -366,12 +378,24 @@ static tess_status rescue(tess_xp_engine *e, bool *is_over)
 }
 
 // Where noise makes many minima a sketch of the data has others than all of them.
-static bool is_rough(const tess_xp_engine *e)
+static bool is_rough(tess_xp_engine *e)
 {
     const tess_xp_state *head = e->head;
-    return e->problem->config.n_start == 0 && head->phase == TESS_XP_PHASE_FIT &&
-           head->tried == 0 && head->n_order >= MANY_MINIMA && e->every == 0 &&
-           e->problem->data->info.n_used <= most_wide_points;
+    double sd[TESS_XPCS_MAX_PARAM];
+    if (e->problem->config.n_start != 0 || head->phase != TESS_XP_PHASE_FIT || head->tried != 0 ||
+        e->every > 0 || e->problem->data->info.n_used > most_wide_points) {
+        return false;
+    }
+    find_deviations(e, sd);
+    const int64_t n = rank_ends(e);
+    find_groups(e, n, sd);
+    int64_t n_group = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const tess_xp_candidate *c = &e->candidates[e->order[i]];
+        const bool is_new = c->group == n_group;
+        n_group += is_new && !is_hopeless(e, c, e->candidates[e->order[0]].cost);
+    }
+    return n_group >= MANY_MINIMA;
 }
 
 static tess_status search_wide(tess_xp_engine *e)
@@ -383,17 +407,6 @@ static tess_status search_wide(tess_xp_engine *e)
     e->head->kept_cost = (double)INFINITY;
     aim_at(e, first);
     return TESS_OK;
-}
-
-// An end that is not worth all points.
-static bool is_hopeless(const tess_xp_engine *e, const tess_xp_candidate *c, double best)
-{
-    if (e->problem->config.n_start > 1) {
-        return c->cost > best * (1 + hopeless);
-    }
-    const double part = c->is_part ? 1 / (double)e->every : 1;
-    const double variance = 2 * best / (double)e->problem->data->info.n_used;
-    return part * 2 * (c->cost - best) > hopeless_chi2 * variance;
 }
 
 // The best minima again, with all points and tight tolerances, the best one last. Those that part
