@@ -10,12 +10,15 @@
 
 enum { D0 = 0, ALPHA = 1, D_OFFSET = 2, GAMMA = 3, GAMMA_OFFSET = 5, PHI0 = 6 };
 
+enum { SAID_MINIMA = 3 }; // others are counted
+
 static const double good_chi2 = 1.5;
 static const double marginal_chi2 = 3;
 static const double high_condition = 1e12;
 static const double high_correlation = 0.99;
 static const double collapsed_shear = 1e-5;
 static const double alternative_distance = 0.2;
+static const double undecided = 9; // of chi2: three deviations
 static const double low_chi2 = 0.1;
 static const double signal_deviations = 10;
 
@@ -224,26 +227,90 @@ static void warn_of_angles(tess_xp_problem *p, const tess_xpcs_result *r)
                    tess_xpcs_kernel_name((tess_xpcs_kernel)r->info.kernel));
 }
 
+// Parameters in which two minima differ, with their values at the other one.
+static void list_differences(const tess_xp_problem *p, const tess_xpcs_result *r,
+                             const tess_xpcs_basin *other, char *text, size_t capacity)
+{
+    const tess_xpcs_basin *best = &r->basins[0];
+    size_t used = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < p->n_free && used < capacity; i++) {
+        const int64_t k = p->free_index[i];
+        const double distance = fabs(other->theta[k] - best->theta[k]);
+        const double least = fmin(alternative_distance * fabs(best->theta[k]),
+                                  isfinite(r->sd[k]) ? r->sd[k] : (double)INFINITY);
+        if (distance > least) {
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s = %.4g", used ? ", " : "",
+                                     r->names[k], other->theta[k]);
+        }
+    }
+}
+
 static void warn_of_alternatives(tess_xp_problem *p, const tess_xpcs_result *r)
 {
+    int64_t n_more = 0;
     for (int64_t b = 1; b < r->info.n_basin; b++) {
         const tess_xpcs_basin *best = &r->basins[0];
         const tess_xpcs_basin *other = &r->basins[b];
-        if (other->cost > best->cost * (1 + p->config.degeneracy_threshold)) {
+        const double excess = 2 * (other->cost - best->cost) / r->info.reduced_chi2;
+        const bool is_near = p->config.n_start == 0 ||
+                             other->cost <= best->cost * (1 + p->config.degeneracy_threshold);
+        char where[256];
+        list_differences(p, r, other, where, sizeof where);
+        if (!is_near || where[0] == 0) {
             continue;
         }
-        for (int64_t i = 0; i < p->n_free; i++) {
-            const int64_t k = p->free_index[i];
-            const double distance = fabs(other->theta[k] - best->theta[k]);
-            if (distance > alternative_distance * fabs(best->theta[k])) {
-                tess_xp_problem_warn(
-                    p,
-                    "Another minimum has chi2 within %.3g %%, with %s = %.4g: the "
-                    "data do not decide; fix or bound parameters by what you know.",
-                    100 * (other->cost / best->cost - 1), r->names[k], other->theta[k]);
-                break;
-            }
+        if (b > SAID_MINIMA) {
+            n_more++;
+            continue;
         }
+        tess_xp_problem_warn(
+            p, "Another minimum has chi2 within %.3g %%, higher by %.3g, with %s: %s.",
+            100 * (other->cost / best->cost - 1), excess, where,
+            excess < undecided ? "the data do not decide; fix or bound parameters "
+                                 "by what you know"
+                               : "it is much less likely if sigma is right");
+    }
+    if (n_more > 0) {
+        tess_xp_problem_warn(p, "%lld more minima are in the result (basins).", (long long)n_more);
+    }
+}
+
+// The names of marked parameters.
+static bool list_marked(const tess_xpcs_result *r, const int32_t *is_marked, char *text,
+                        size_t capacity)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int64_t k = 0; k < r->info.n_param && used < capacity; k++) {
+        if (is_marked[k]) {
+            used += (size_t)snprintf(text + used, capacity - used, "%s%s", used ? ", " : "",
+                                     r->names[k]);
+        }
+    }
+    return used > 0;
+}
+
+static void warn_of_intervals(const tess_xp_engine *e, const tess_xpcs_result *r)
+{
+    char names[256];
+    const tess_xp_intervals *v = e->intervals;
+    const bool has_profile = e->problem->config.uncertainty >= 2;
+    if (list_marked(r, v->is_bent, names, sizeof names)) {
+        tess_xp_problem_warn(e->problem,
+                             has_profile
+                                 ? "Errors of %s are not straight: plus or minus one deviation is "
+                                   "off by more than a tenth; quote the 95 %% intervals, which "
+                                   "follow chi2."
+                                 : "Errors of %s are not straight: plus or minus one deviation is "
+                                   "off by more than a tenth; use uncertainty profile or auto.",
+                             names);
+    }
+    if (list_marked(r, v->is_lost, names, sizeof names)) {
+        tess_xp_problem_warn(e->problem,
+                             "How chi2 rises with %s could not be followed to the end: these 95 %% "
+                             "intervals are too wide rather than too narrow.",
+                             names);
     }
 }
 
@@ -284,6 +351,13 @@ static tess_status write_message(const tess_xp_engine *e, tess_xpcs_result *r)
                  p->config.ftol, p->config.xtol);
         break;
     case 0:
+        if (e->head->n_return > 0) {
+            snprintf(text, sizeof text,
+                     "Not converged: the valley is so flat that chi2 would still fall by about "
+                     "%.2g; fix one of the parameters that correlate, or bound them closer.",
+                     e->head->unsettled);
+            break;
+        }
         snprintf(text, sizeof text,
                  "Not converged after %lld evaluations: cost %.6g, gradient norm %.3g; allow more "
                  "(max_nfev) or other starts (n_start).",
@@ -312,7 +386,9 @@ static tess_status write_recovery(const tess_xp_engine *e, tess_xpcs_result *r)
         const char *text;
     } lines[] = {
         {TESS_XP_TRIED_DEFAULT, "The given start led nowhere: the default start was tried."},
-        {TESS_XP_TRIED_SEARCH, "No start led to a minimum: a Latin hypercube was searched."}};
+        {TESS_XP_TRIED_SEARCH, "No start led to a minimum: a Latin hypercube was searched."},
+        {TESS_XP_TRIED_WIDE,
+         "Several minima fit nearly alike: more starts were fitted to all points."}};
     char text[512] = "";
     size_t used = 0;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
@@ -358,6 +434,7 @@ tess_status tess_xp_quality_judge(const tess_xp_engine *e, tess_xpcs_result *r)
         warn_of_angles(p, r);
     }
     warn_of_alternatives(p, r);
+    warn_of_intervals(e, r);
     warn_of_bootstrap(e, r);
     TESS_TRY(write_message(e, r));
     if (r->info.convergence != TESS_XPCS_CONVERGED) {
