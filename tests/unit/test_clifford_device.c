@@ -255,6 +255,37 @@ static void workspace_with_z(void **state)
     close_device(ctx);
 }
 
+// A workspace is enough for a forward pass whatever it is asked for, where f32 is computed in f64
+// as well: with squares of both signs under norm clamp.
+static void workspace_with_statistics(void **state)
+{
+    (void)state;
+    static const tess_clifford_kind kinds[] = {TESS_CLIFFORD_NORM, TESS_CLIFFORD_SGP,
+                                               TESS_CLIFFORD_LAYER};
+    uint64_t seed = 7;
+    tess_context *ctx = open_device();
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tess_clifford_op op = cl_op(kinds[k], "+-", NULL);
+        op.config.norm_metric = TESS_CLIFFORD_NORM_CLAMP;
+        const naive v = problem_of(&seed, &op, 24);
+        const cl_form form = {TESS_F32, TESS_F32, CL_CONTIGUOUS, 0};
+        const tess_clifford_arrays in = cl_inputs(&v, &form);
+        tess_array *z = cl_activation(&v, &form, 24, NULL);
+        tess_array *statistics = cl_empty(TESS_F32, CL_CONTIGUOUS, op.algebra.n_grade, 6, 0);
+        tess_clifford_call call;
+        tess_clifford_call_init(&call, sizeof call);
+        put_on_device(&in);
+        z->space = statistics->space = TESS_SPACE_DEVICE;
+        assert_ok(
+            tess_clifford_workspace(ctx, &op, TESS_CLIFFORD_FORWARD, &in, &call.workspace_bytes));
+        char *room = cl_alloc((size_t)call.workspace_bytes + 256);
+        call.workspace = room + (256 - (uintptr_t)room % 256) % 256;
+        assert_ok(tess_clifford_forward(ctx, &op, &in, z, statistics, NULL, &call));
+        assert_close(z, v.z, 1e-6);
+    }
+    close_device(ctx);
+}
+
 // Another GPU's array, and a device that knows no streams of others.
 static void what_does_not_fit(void **state)
 {
@@ -340,13 +371,10 @@ static void cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(host_arrays_go_up_and_down),
-        cmocka_unit_test(streams_of_the_caller),
-        cmocka_unit_test(workspace_with_z),
-        cmocka_unit_test(what_does_not_fit),
-        cmocka_unit_test(layers_without_their_stage),
-        cmocka_unit_test(failures_on_the_way),
-        cmocka_unit_test(cancelled),
+        cmocka_unit_test(host_arrays_go_up_and_down), cmocka_unit_test(streams_of_the_caller),
+        cmocka_unit_test(workspace_with_z),           cmocka_unit_test(workspace_with_statistics),
+        cmocka_unit_test(what_does_not_fit),          cmocka_unit_test(layers_without_their_stage),
+        cmocka_unit_test(failures_on_the_way),        cmocka_unit_test(cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -330,13 +330,13 @@ static tess_stage_clifford_norm norm_stage(const tess_cl_tile *tile, tess_cliffo
     return stage;
 }
 
-// Room for the statistics of a tile, NULL where nobody wants them.
+// Room for the statistics of a tile, NULL where nobody wants them. It is taken in any case: a
+// workspace is counted before a call says what it wants.
 static void *take_statistics(tess_cl_tile *tile)
 {
     const int64_t items = tile->problem.algebra->n_grade * tile->problem.n_row;
-    return tile->job->views[CL_STATISTICS].data
-               ? tess_cl_take(tile->job, (size_t)items * item_bytes(tile))
-               : NULL;
+    void *room = tess_cl_take(tile->job, (size_t)items * item_bytes(tile));
+    return tile->job->views[CL_STATISTICS].data ? room : NULL;
 }
 
 static tess_status store_statistics(tess_cl_tile *tile, void *statistics)
