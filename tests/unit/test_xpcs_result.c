@@ -176,12 +176,21 @@ static void whole_records_read_back(void **state)
     assert_int_equal(find(item(details, 1), "uncertainty")->kind, TESS_JSON_NULL);
     assert_string_equal(text_of(item(details, 0), "unit"), "Å²/s");
     assert_string_equal(text_of(item(details, 6), "status"), "at_upper_bound");
+    assert_true(item(find(item(details, 6), "interval_95"), 0)->number == r.interval_lower[6]);
+    assert_true(item(find(item(details, 6), "interval_95"), 1)->number == r.theta[6]);
+    assert_string_equal(text_of(item(details, 0), "interval_kind"), "straight");
+    assert_string_equal(text_of(item(details, 6), "interval_kind"), "profile");
     assert_int_equal(item(find(find(file, "per_angle"), "reduced_chi_squared"), 0)->kind,
                      TESS_JSON_NULL);
     assert_int_equal(find(file, "trace")->n, HAND_TRACE);
     assert_true(number(item(find(file, "trace"), 2), "cost") == r.trace[2].cost);
     assert_true(find(item(find(file, "trace"), 3), "accepted")->number == 0);
     assert_int_equal(find(file, "basins")->n, HAND_BASIN);
+    const tess_json_value *other = item(find(file, "basins"), 1);
+    assert_true(number(other, "chi2") == 2 * 456.5);
+    assert_true(number(other, "excess") == 2 * (456.5 - 123.25) / 1.625);
+    assert_true(number(find(other, "parameters"), "phi0") == 2 * r.theta[6]);
+    assert_true(number(item(find(file, "basins"), 0), "excess") == 0);
     assert_true(item(item(find(file, "bootstrap"), 2), 0)->number == r.bootstrap[2 * HAND_PARAM]);
     assert_int_equal(find(file, "correlation")->n, 11);
     assert_string_equal(text_of(file, "config_hash"), "c0ffee");
@@ -397,22 +406,30 @@ static void hdf5_holds_everything(void **state)
     assert_ok(tess_bundle_open(ctx, path, &bundle));
     const int64_t seven = 7;
     const int64_t three = 3;
+    const int64_t two = HAND_BASIN;
     const int64_t square[2] = {13, 13};
     const int64_t samples[2] = {HAND_BOOTSTRAP, 7};
     const int64_t cube[3] = {3, N, N};
     double *values = member(&bundle, "parameters/values", TESS_F64, 1, &seven);
+    double *upper = member(&bundle, "parameters/interval_upper", TESS_F64, 1, &seven);
+    double *kind = member(&bundle, "parameters/interval_kind", TESS_I32, 1, &seven);
+    double *excess = member(&bundle, "basins/excess", TESS_F64, 1, &two);
     double *covariance = member(&bundle, "parameters/covariance", TESS_F64, 2, square);
     double *contrast = member(&bundle, "angles/contrast", TESS_F64, 1, &three);
     double *bootstrap = member(&bundle, "bootstrap/samples", TESS_F64, 2, samples);
     double *chi2 = member(&bundle, "fit/chi_squared", TESS_F64, 0, NULL);
     double *fitted = member(&bundle, "surfaces/c2_fitted", TESS_F64, 3, cube);
     assert_memory_equal(values, r.theta, sizeof r.theta);
+    assert_memory_equal(upper, r.interval_upper, sizeof r.interval_upper);
+    assert_true(kind[5] == 0 && kind[6] == 1);
+    assert_true(excess[1] == 2 * (456.5 - 123.25) / 1.625);
     assert_memory_equal(covariance, r.covariance, 13 * 13 * sizeof(double));
     assert_memory_equal(contrast, r.contrast, 3 * sizeof(double));
     assert_memory_equal(bootstrap, r.bootstrap, sizeof r.bootstrap);
     assert_true(*chi2 == 246.5);
     assert_true(fitted[0] == r.offset[0] + r.contrast[0]);
-    double *const all[] = {values, covariance, contrast, bootstrap, chi2, fitted};
+    double *const all[] = {values,   upper,     kind, excess, covariance,
+                           contrast, bootstrap, chi2, fitted};
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         free(all[i]);
     }

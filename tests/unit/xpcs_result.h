@@ -19,8 +19,9 @@ typedef struct hand_result {
     double *c2; // [n_angle][n_frame][n_frame] as given to the data
     const char *names[HAND_PARAM];
     double theta[HAND_PARAM], sd[HAND_PARAM], start[HAND_PARAM], lower[HAND_PARAM],
-        upper[HAND_PARAM], bootstrap_sd[HAND_PARAM];
-    int32_t status[HAND_PARAM];
+        upper[HAND_PARAM], bootstrap_sd[HAND_PARAM], interval_lower[HAND_PARAM],
+        interval_upper[HAND_PARAM];
+    int32_t status[HAND_PARAM], interval_kind[HAND_PARAM];
     double phi[HAND_MAX_ANGLE], q[HAND_MAX_ANGLE], contrast[HAND_MAX_ANGLE], offset[HAND_MAX_ANGLE],
         scaling_sd[HAND_MAX_ANGLE], sigma[HAND_MAX_ANGLE], chi2[HAND_MAX_ANGLE];
     int32_t scaling_status[HAND_MAX_ANGLE];
@@ -70,6 +71,8 @@ static inline void hand_lists(hand_result *r)
         r->lower[k] = known[k].lower;
         r->upper[k] = known[k].upper;
         r->bootstrap_sd[k] = r->sd[k] * 1.7;
+        r->interval_lower[k] = theta[k] - 2 * r->sd[k];
+        r->interval_upper[k] = theta[k] + 3 * r->sd[k];
         for (int b = 0; b < HAND_BOOTSTRAP; b++) {
             r->bootstrap[b * HAND_PARAM + k] = theta[k] * (1 + 0.01 * b);
         }
@@ -77,6 +80,8 @@ static inline void hand_lists(hand_result *r)
         r->basins[1].theta[k] = 2 * theta[k];
     }
     r->status[6] = TESS_XPCS_AT_UPPER;
+    r->interval_upper[6] = theta[6];
+    r->interval_kind[6] = TESS_XPCS_INTERVAL_PROFILE;
     r->basins[0].n_start = 9;
     r->basins[0].cost = 123.25;
     r->basins[1].n_start = 3;
@@ -165,7 +170,10 @@ static inline void hand_info(hand_result *r, int64_t n_angle, int64_t n_frame)
                                       .n_trace = HAND_TRACE,
                                       .trace = r->trace,
                                       .n_basin = HAND_BASIN,
-                                      .basins = r->basins};
+                                      .basins = r->basins,
+                                      .interval_lower = r->interval_lower,
+                                      .interval_upper = r->interval_upper,
+                                      .interval_kind = r->interval_kind};
     hand_story(r);
 }
 

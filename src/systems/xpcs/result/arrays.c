@@ -144,6 +144,9 @@ static void add_parameters(tess_xp_arrays *arrays, const tess_xpcs_result_info *
     add_reals(arrays, "parameters/start", n, info->start);
     add_reals(arrays, "parameters/lower", n, info->lower);
     add_reals(arrays, "parameters/upper", n, info->upper);
+    add_reals(arrays, "parameters/interval_lower", n, info->interval_lower);
+    add_reals(arrays, "parameters/interval_upper", n, info->interval_upper);
+    tess_xp_arrays_add(arrays, "parameters/interval_kind", TESS_I32, 1, &n, info->interval_kind);
     tess_xp_arrays_add(arrays, "parameters/covariance", TESS_F64, 2, square, info->covariance);
     tess_xp_arrays_add(arrays, "parameters/correlation", TESS_F64, 2, square, info->correlation);
 }
@@ -204,12 +207,16 @@ static void add_searches(tess_xp_arrays *arrays, const tess_xpcs_result_info *in
         const int64_t shape[2] = {n, info->n_param};
         double *starts = make_reals(arrays, "basins/starts", n);
         double *cost = make_reals(arrays, "basins/cost", n);
+        double *chi2 = make_reals(arrays, "basins/chi2", n);
+        double *excess = make_reals(arrays, "basins/excess", n);
         double *theta = tess_blocks_alloc(&arrays->memory, n * info->n_param, sizeof *theta, WHAT);
         arrays->no_memory = arrays->no_memory || !theta;
         tess_xp_arrays_add(arrays, "basins/parameters", TESS_F64, 2, shape, theta);
         for (int64_t b = 0; b < n && !arrays->no_memory; b++) {
             starts[b] = (double)info->basins[b].n_start;
             cost[b] = info->basins[b].cost;
+            chi2[b] = 2 * info->basins[b].cost;
+            excess[b] = tess_xp_basin_excess(info, b);
             memcpy(theta + b * info->n_param, info->basins[b].theta,
                    (size_t)info->n_param * sizeof *theta);
         }

@@ -51,6 +51,7 @@ void tess_xp_record_parameters(tess_json *json, const tess_xp_record *record)
     tess_json_object_end(json);
     tess_json_text(json, "shear_kernel", tess_xpcs_kernel_name((tess_xpcs_kernel)info->kernel));
     tess_xp_put_parameter_details(json, info);
+    tess_xp_put_basins(json, info);
     tess_xp_put_per_angle(json, info);
     tess_json_text(json, "covariance_order",
                    "contrast of every angle, offset of every angle, "

@@ -113,6 +113,10 @@ void tess_xp_put_parameter_details(tess_json *json, const tess_xpcs_result_info 
         tess_json_real(json, "uncertainty", info->sd[k]);
         tess_json_text(json, "status",
                        tess_xpcs_param_status_name((tess_xpcs_param_status)info->status[k]));
+        const double interval[2] = {info->interval_lower[k], info->interval_upper[k]};
+        tess_xp_put_reals(json, "interval_95", interval, 2);
+        tess_json_text(json, "interval_kind",
+                       tess_xpcs_interval_name((tess_xpcs_interval)info->interval_kind[k]));
         tess_json_real(json, "start", info->start[k]);
         tess_json_real(json, "lower", info->lower[k]);
         tess_json_real(json, "upper", info->upper[k]);
@@ -201,14 +205,25 @@ static void put_trace(tess_json *json, const tess_xpcs_result_info *info)
     tess_json_array_end(json);
 }
 
-static void put_basins(tess_json *json, const tess_xpcs_result_info *info)
+double tess_xp_basin_excess(const tess_xpcs_result_info *info, int64_t basin)
+{
+    return 2 * (info->basins[basin].cost - info->basins[0].cost) / info->reduced_chi2;
+}
+
+void tess_xp_put_basins(tess_json *json, const tess_xpcs_result_info *info)
 {
     tess_json_array_begin(json, "basins");
     for (int64_t i = 0; i < info->n_basin; i++) {
         tess_json_object_begin(json, NULL);
         tess_json_int(json, "starts", info->basins[i].n_start);
         tess_json_real(json, "cost", info->basins[i].cost);
-        tess_xp_put_reals(json, "parameters", info->basins[i].theta, info->n_param);
+        tess_json_real(json, "chi2", 2 * info->basins[i].cost);
+        tess_json_real(json, "excess", tess_xp_basin_excess(info, i));
+        tess_json_object_begin(json, "parameters");
+        for (int64_t k = 0; k < info->n_param; k++) {
+            tess_json_real(json, info->names[k], info->basins[i].theta[k]);
+        }
+        tess_json_object_end(json);
         tess_json_object_end(json);
     }
     tess_json_array_end(json);
@@ -294,7 +309,7 @@ void tess_xp_record_whole(tess_json *json, const tess_xp_record *record)
     tess_xp_put_matrix(json, "covariance", info->covariance, info->n_covariance);
     tess_xp_put_matrix(json, "correlation", info->correlation, info->n_covariance);
     put_trace(json, info);
-    put_basins(json, info);
+    tess_xp_put_basins(json, info);
     put_bootstrap(json, info);
     tess_xp_put_lines(json, "warnings", info->warnings);
     tess_xp_put_lines(json, "recovery_actions", info->recovery);

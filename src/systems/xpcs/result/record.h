@@ -48,13 +48,19 @@ void tess_xp_choice(const char *param, int32_t value, char text[32]);
 // Name of the data's file without its folders: those stay private.
 const char *tess_xp_data_name(const tess_xpcs_result_info *info);
 
+// How far chi2 of a minimum is above that of the best one, in units of reduced chi2.
+double tess_xp_basin_excess(const tess_xpcs_result_info *info, int64_t basin);
+
 // Members shared by the files.
 void tess_xp_put_reals(tess_json *json, const char *key, const double *items, int64_t n);
 void tess_xp_put_matrix(tess_json *json, const char *key, const double *items, int64_t n);
 // A text of a sentence per line as a list.
 void tess_xp_put_lines(tess_json *json, const char *key, const char *lines);
-// Name, value, uncertainty, status, unit, start and bounds of every physical parameter.
+// Name, value, uncertainty, status, unit, 95 % interval, start and bounds of every physical
+// parameter.
 void tess_xp_put_parameter_details(tess_json *json, const tess_xpcs_result_info *info);
+// Minima that were found, the best first.
+void tess_xp_put_basins(tess_json *json, const tess_xpcs_result_info *info);
 void tess_xp_put_per_angle(tess_json *json, const tess_xpcs_result_info *info);
 void tess_xp_put_method(tess_json *json, const tess_xpcs_result_info *info);
 // Where the result comes from, as a member of a file that has no other place for it.
