@@ -95,11 +95,54 @@ static void print_range(const char *name, const double *values, const double *sd
            sqrt(error / (double)n), lowest, highest, (long long)n);
 }
 
+static void print_parameters(const tess_xpcs_result_info *r)
+{
+    int64_t n = 0;
+    int has_profile = 0;
+    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)r->mode, &n);
+
+    printf("%-20s %13s    %-9s %s\n", "", "value", "sd", "95 % interval");
+    for (int64_t k = 0; k < r->n_param; k++) {
+        const int is_profile = r->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE;
+        char interval[64] = "";
+        if (r->status[k] != TESS_XPCS_FIXED) {
+            snprintf(interval, sizeof interval, "[%.5g, %.5g]%s", r->interval_lower[k],
+                     r->interval_upper[k], is_profile ? " p" : "");
+        }
+        has_profile |= is_profile;
+        printf("%-20s %13.7g +- %-9.2g %-25s %s%s%s\n", r->names[k], r->theta[k], r->sd[k],
+               interval, params[k].unit, params[k].unit[0] ? "  " : "",
+               r->status[k] == TESS_XPCS_FREE
+                   ? ""
+                   : tess_xpcs_param_status_name((tess_xpcs_param_status)r->status[k]));
+    }
+    if (has_profile) {
+        printf("%-20s p: where chi2, all else at its best, has risen by 3.84\n", "");
+    }
+}
+
+static void print_minima(const tess_xpcs_result_info *r)
+{
+    enum { LISTED = 5 };
+
+    for (int64_t b = 1; b < r->n_basin && b <= LISTED; b++) {
+        const tess_xpcs_basin *basin = &r->basins[b];
+        printf("%schi2 %.8g, above the best by %.3g reduced chi2:",
+               b == 1 ? "\nother minima\n  " : "  ", 2 * basin->cost,
+               2 * (basin->cost - r->basins[0].cost) / r->reduced_chi2);
+        for (int64_t k = 0; k < r->n_param; k++) {
+            printf(" %s %.5g", r->names[k], basin->theta[k]);
+        }
+        puts("");
+    }
+    if (r->n_basin - 1 > LISTED) {
+        printf("  and %lld more\n", (long long)r->n_basin - 1 - LISTED);
+    }
+}
+
 static void print_lines(const xpcs_job *j, const char *folder)
 {
     const tess_xpcs_result_info *r = tess_xpcs_result_get_info(j->result);
-    int64_t n = 0;
-    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)r->mode, &n);
 
     xpcs_print_data(tess_xpcs_data_get_info(j->data));
     printf("model          %s, shear kernel %s, %lld free parameters, contrasts and offsets "
@@ -117,15 +160,10 @@ static void print_lines(const xpcs_job *j, const char *folder)
            r->sigma_is_default ? " (sigma is a default)" : "");
     printf("time           %.3f s, %s, %.3g points/s\n\n", r->seconds[4],
            tess_strategy_name((tess_strategy)r->strategy), r->points_per_s);
-    for (int64_t k = 0; k < r->n_param; k++) {
-        printf("%-20s %13.7g +- %-9.2g %s%s%s\n", r->names[k], r->theta[k], r->sd[k],
-               params[k].unit, params[k].unit[0] ? "  " : "",
-               r->status[k] == TESS_XPCS_FREE
-                   ? ""
-                   : tess_xpcs_param_status_name((tess_xpcs_param_status)r->status[k]));
-    }
+    print_parameters(r);
     print_range("contrast", r->contrast, r->contrast_sd, r->n_angle);
     print_range("offset", r->offset, r->offset_sd, r->n_angle);
+    print_minima(r);
     printf("\nresults in %s\n", folder);
 }
 

@@ -65,6 +65,33 @@ def test_lines_for_people(tessera, small):
     assert "plan: STANDARD" in result.stderr
 
 
+def test_lines_show_intervals_and_other_minima(tessera, tmp_path):
+    """Of an angle near the perpendicular, which hides the sign of phi0, and few frames."""
+    words = ("simulate", "-o", "a.txc2", "--n-frame", "36", "--phi=-12,3.5,87", "--sigma", "0.01",
+             "--seed", "1", "--theta=" + ",".join(map(str, TRUTH.values())), "-q")
+    assert tessera("xpcs", *words).returncode == 0
+    words = ("xpcs", "fit", "a.txc2", "--gap", "2e6", "--sigma", "0.01", "-o", "out")
+    shown = tessera(*words, "--uncertainty", "profile").stdout
+    found = json.loads((tmp_path / "out" / "nlsq" / "parameters.json").read_text())
+    details = {entry["name"]: entry for entry in found["parameter_details"]}
+    for name, entry in details.items():
+        lower, upper = entry["interval_95"]
+        line = next(line for line in shown.splitlines() if line.startswith(f"{name} "))
+        assert f" [{lower:.5g}, {upper:.5g}] p " in line
+        assert entry["interval_kind"] == "profile"
+        assert entry["lower"] <= lower < entry["value"] < upper <= entry["upper"]
+    assert "p: where chi2, all else at its best, has risen by 3.84" in shown
+    other = found["basins"][1]
+    assert other["excess"] == pytest.approx(
+        (other["chi2"] - found["chi_squared"]) / found["reduced_chi_squared"], rel=1e-6)
+    assert f"above the best by {other['excess']:.3g} reduced chi2: D0 " in shown
+    assert f"phi0 {other['parameters']['phi0']:.5g}\n" in shown
+    # One start, and the covariance.
+    one = tessera(*words, "--n-start", "1", "--uncertainty", "covariance", "--overwrite").stdout
+    assert "other minima" not in one
+    assert "] p" not in one
+
+
 def test_a_sigma_that_was_given_is_no_default(tessera, small):
     words = ("fit", small, "--mode", "static_anisotropic", "--no-surfaces", "--overwrite")
     assert run_json(tessera, *words, "-o", "a")["result"]["sigma_is_default"] is True

@@ -27,6 +27,7 @@ def line(out, *words):
     return ["xpcs", "fit", "x.txc2", "--gap", 2e6, "-o", out, "-q", "--no-surfaces", *words]
 
 
+PROFILE = ["--uncertainty", "profile"]  # the longest fit: it stops in every phase
 CHECKPOINT = ["--checkpoint", "work", "--checkpoint-every", 0, "--resume"]
 WAYS = [
     [],
@@ -47,7 +48,7 @@ def numbers_of(folder):
 def test_killed_at_random_instants(tiles):
     folder = tiles.directory
     begin = time.monotonic()
-    result = tiles(*line("right"), timeout=300)
+    result = tiles(*line("right", *PROFILE), timeout=300)
     assert result.returncode == 0, result.stderr
     whole_s = time.monotonic() - begin
     right = numbers_of(folder / "right")
@@ -58,7 +59,7 @@ def test_killed_at_random_instants(tiles):
 
         def start(out=out):
             # Killed after its results were written, the fit is begun again in the same folder.
-            words = [*CHECKPOINT, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
+            words = [*CHECKPOINT, *PROFILE, "--overwrite", "--threads", rng.choice([1, 2, 3, 7])]
             return tiles.popen(*line(out, *words, *rng.choice(WAYS)))
 
         code, stderr = killer.finish(start)

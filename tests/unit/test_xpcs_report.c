@@ -320,7 +320,12 @@ static void pages_are_whole(void **state)
         assert_contains(html, "20000 ± 260");
         assert_contains(html, "at_upper");
         assert_contains(html, "fit marginal");
-        assert_contains(html, "Minima found from many starts");
+        assert_contains(html, ">[19480, 20780]<");
+        assert_contains(html, ">[1.948, 2.000] p<");
+        assert_contains(html, "has risen by 3.84 (in");
+        assert_contains(html, "<h2>Other minima</h2>");
+        assert_contains(html, ">913<");
+        assert_contains(html, ">410<");
         assert_contains(html, "bootstrap");
         assert_contains(html, "10.1073/pnas.2401162121");
         assert_contains(html, "Provenance");
@@ -349,7 +354,7 @@ static void poor_results_have_pages_too(void **state)
     r.info.reduced_chi2 = (double)NAN;
     r.info.sigma_is_default = 1;
     r.info.n_trace = 0;
-    r.info.n_basin = 0;
+    r.info.n_basin = 1;
     r.info.bootstrap_sd = NULL;
     r.info.warnings = "";
     r.info.convergence = TESS_XPCS_FAILED;
@@ -362,6 +367,8 @@ static void poor_results_have_pages_too(void **state)
     assert_contains(html, "sigma is a default: chi2 not interpretable");
     assert_contains(html, "unidentified");
     assert_null(strstr(html, "<h2>Warnings</h2>"));
+    assert_null(strstr(html, "Other minima"));
+    assert_null(strstr(html, "within this rise"));
     free(html);
     hand_free(&r);
 }

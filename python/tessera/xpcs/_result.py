@@ -65,8 +65,8 @@ class Result(Shared):
     strategy, device, kernel, mode, scaling, loss, counting, precision, sigma_mode : str
         How it was computed.
     basins : list of dict
-        Minima that were found, the best first: ``theta``, ``chi2``, ``cost`` and ``n_start``, the
-        starts that led there.
+        Minima that were found, the best first: ``theta``, ``chi2``, ``excess`` (chi2 above that of
+        the best, in units of reduced chi2), ``cost`` and ``n_start``, the starts that led there.
     intervals : dict of (float, float)
         95 % intervals of the physical parameters.
     interval_kinds : dict of str
@@ -101,7 +101,12 @@ class Result(Shared):
         self.reduced_chi2_angle: Floats = np.asarray(info["reduced_chi2_angle"])
         self.n_used_angle = np.asarray(info["n_used_angle"])
         self.basins: list[dict[str, Any]] = [
-            entry | {"theta": np.asarray(entry["theta"])} for entry in info["basins"]
+            {
+                **entry,
+                "theta": np.asarray(entry["theta"]),
+                "excess": (entry["chi2"] - info["basins"][0]["chi2"]) / info["reduced_chi2"],
+            }
+            for entry in info["basins"]
         ]
         self.bootstrap: Floats | None = (
             None if info["bootstrap"] is None else np.asarray(info["bootstrap"])
@@ -452,10 +457,23 @@ class Result(Shared):
             f"reduced chi2 {self.reduced_chi2:.6g} ({self.quality_flag})"
         ]
         n = 2 * len(self.contrast)
-        for k, name in enumerate(self.physical_names):
+        kinds = self.interval_kinds
+        lines.append(f"  {'':<20} {'value':>14}    {'sd':<12} 95 % interval")
+        for k, (name, (lower, upper)) in enumerate(self.intervals.items()):
+            mark = " p" if kinds[name] == "profile" else ""
+            interval = "" if self.status[n + k] == "fixed" else f"[{lower:.5g}, {upper:.5g}]{mark}"
             lines.append(
                 f"  {name:<20} {self.theta[k]:>14.6g} +- {self.theta_uncertainties[k]:<12.3g}"
-                f" {self.status[n + k]}"
+                f" {interval:<25} {self.status[n + k]}"
+            )
+        if "profile" in kinds.values():
+            lines.append("  p: where chi2, all else at its best, has risen by 3.84")
+        for basin in self.basins[1:]:
+            values = zip(self.physical_names, basin["theta"], strict=True)
+            lines.append(
+                f"  another minimum at chi2 {basin['chi2']:.8g}, above the best by "
+                f"{basin['excess']:.3g} reduced chi2: "
+                + ", ".join(f"{name} {value:.5g}" for name, value in values)
             )
         lines += [f"  {line}" for line in self.warnings]
         return "\n".join(lines)

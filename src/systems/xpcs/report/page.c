@@ -157,13 +157,13 @@ static tess_status write_page(tess_xp_page *page)
     write_list(page, "What was tried after failures", page->info->recovery);
     write_list(page, "Notes on the data", page->data->info.notes);
     tess_xp_page_parameters(page);
+    tess_xp_page_basins(page);
     TESS_TRY(tess_xp_page_rates(page));
     tess_xp_page_correlations(page);
     tess_xp_page_angle_table(page);
     TESS_TRY(tess_xp_page_angles(page));
     tess_xp_page_residuals(page);
     TESS_TRY(tess_xp_page_convergence(page));
-    tess_xp_page_basins(page);
     write_timing(page);
     write_citation(page);
     return write_provenance(page);

@@ -2,6 +2,7 @@
 #include "page/colour.h"
 #include "systems/xpcs/report/chart.h"
 #include "systems/xpcs/report/page.h"
+#include "systems/xpcs/result/record.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +23,38 @@ void tess_xp_with_error(double value, double sd, char *text, size_t capacity)
         const int shown = decimals > 0 ? decimals : 0;
         snprintf(text, capacity, "%.*f ± %.*f", shown, value, shown, sd);
     }
+}
+
+// "[1.69, 3.21]" with two digits of the shorter side; "p" marks those of the profile.
+static void interval_text(const tess_xpcs_result_info *info, int64_t k, char *text, size_t capacity)
+{
+    enum { DIGITS = 2, MOST_DECIMALS = 9 };
+    const double lower = info->interval_lower[k];
+    const double upper = info->interval_upper[k];
+    const double below = info->theta[k] - lower;
+    const double above = upper - info->theta[k];
+    const double side = below > 0 && above > 0 ? fmin(below, above) : fmax(below, above);
+    const char *mark = info->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE ? " p" : "";
+    if (info->status[k] == TESS_XPCS_FIXED || !isfinite(lower) || !isfinite(upper)) {
+        snprintf(text, capacity, "%s", "");
+        return;
+    }
+    const int decimals = side > 0 ? DIGITS - 1 - (int)floor(log10(side / 2)) : 0;
+    if (!(side > 0) || decimals > MOST_DECIMALS || fmax(fabs(lower), fabs(upper)) >= 1e9) {
+        snprintf(text, capacity, "[%.6g, %.6g]%s", lower, upper, mark);
+    } else {
+        const int shown = decimals > 0 ? decimals : 0;
+        snprintf(text, capacity, "[%.*f, %.*f]%s", shown, lower, shown, upper, mark);
+    }
+}
+
+static bool has_profile(const tess_xpcs_result_info *info)
+{
+    bool found = false;
+    for (int64_t k = 0; k < info->n_param; k++) {
+        found |= info->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE;
+    }
+    return found;
 }
 
 // Where a value lies between its bounds; wide ranges of positive numbers by their logarithms.
@@ -60,6 +93,8 @@ static void write_parameter(tess_xp_page *page, int64_t k, const char *unit)
     tess_xp_with_error(info->theta[k], info->sd[k], text, sizeof text);
     cell(page, " class=\"n\" style=\"white-space:nowrap\"", text);
     cell(page, "", unit);
+    interval_text(info, k, text, sizeof text);
+    cell(page, " class=\"n\" style=\"white-space:nowrap\"", text);
     if (info->bootstrap_sd) {
         snprintf(text, sizeof text, "± %.3g", info->bootstrap_sd[k]);
         cell(page, " class=\"n\" style=\"white-space:nowrap\"", text);
@@ -75,6 +110,22 @@ static void write_parameter(tess_xp_page *page, int64_t k, const char *unit)
     tess_text_add(&page->html.text, "</td></tr>\n");
 }
 
+static void write_meaning(tess_xp_page *page)
+{
+    tess_text_add(&page->html.text, "<p>");
+    tess_xp_printf(&page->html, "95 %% intervals are those of the covariance within the bounds.");
+    if (has_profile(page->info)) {
+        tess_xp_printf(&page->html,
+                       " Those with a p end where chi2, all other parameters at their best, has "
+                       "risen by 3.84 (in units of reduced chi2, unless sigma is absolute): errors "
+                       "bend there, or a parameter is at a bound, and ± sd is not to be trusted.");
+    }
+    if (page->info->n_basin > 1 && page->info->loss == TESS_XPCS_LOSS_LINEAR) {
+        tess_xp_printf(&page->html, " Other minima within this rise belong to the intervals.");
+    }
+    tess_text_add(&page->html.text, "</p>\n");
+}
+
 void tess_xp_page_parameters(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
@@ -84,13 +135,14 @@ void tess_xp_page_parameters(tess_xp_page *page)
     tess_text_printf(
         &page->html.text,
         "<table style=\"font-size:.93em\"><tr><th>parameter</th><th class=\"n\">value ± "
-        "sd</th><th>unit</th>%s<th>status</th><th "
+        "sd</th><th>unit</th><th class=\"n\">95 %% interval</th>%s<th>status</th><th "
         "class=\"n\">start</th><th>bounds</th><th></th></tr>\n",
         info->bootstrap_sd ? "<th class=\"n\">bootstrap</th>" : "");
     for (int64_t k = 0; k < info->n_param; k++) {
         write_parameter(page, k, k < n ? known[k].unit : "");
     }
     tess_text_add(&page->html.text, "</table>\n");
+    write_meaning(page);
     if (info->bootstrap_sd) {
         tess_text_add(&page->html.text, "<p>");
         tess_xp_printf(&page->html,
@@ -221,12 +273,20 @@ void tess_xp_page_basins(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
     char text[64];
-    if (info->n_basin < 1) {
+    if (info->n_basin < 2) {
         return;
     }
-    tess_html_heading(&page->html, "Minima found from many starts");
+    tess_html_heading(&page->html, "Other minima");
+    tess_html_paragraph(&page->html,
+                        info->loss == TESS_XPCS_LOSS_LINEAR
+                            ? "All minima that were found, the best first. Excess: how far chi2 is "
+                              "above the best, in units of reduced chi2; below 3.84 the data do "
+                              "not tell the two apart at 95 %."
+                            : "Minima of the linear loss, from the best of which the fit went on. "
+                              "Excess: how far chi2 is above the best, in units of reduced chi2.");
     tess_text_add(&page->html.text,
-                  "<table><tr><th class=\"n\">starts</th><th class=\"n\">cost</th>");
+                  "<table style=\"font-size:.93em\"><tr><th class=\"n\">starts</th>"
+                  "<th class=\"n\">chi2</th><th class=\"n\">excess</th>");
     for (int64_t k = 0; k < info->n_param; k++) {
         tess_text_add(&page->html.text, "<th class=\"n\">");
         tess_html_escaped(&page->html, info->names[k]);
@@ -237,7 +297,9 @@ void tess_xp_page_basins(tess_xp_page *page)
         tess_text_add(&page->html.text, "<tr>");
         snprintf(text, sizeof text, "%lld", (long long)info->basins[b].n_start);
         cell(page, " class=\"n\"", text);
-        snprintf(text, sizeof text, "%.8g", info->basins[b].cost);
+        snprintf(text, sizeof text, "%.8g", 2 * info->basins[b].cost);
+        cell(page, " class=\"n\"", text);
+        snprintf(text, sizeof text, "%.3g", tess_xp_basin_excess(info, b));
         cell(page, " class=\"n\"", text);
         for (int64_t k = 0; k < info->n_param; k++) {
             snprintf(text, sizeof text, "%.5g", info->basins[b].theta[k]);
