@@ -96,7 +96,8 @@ static int on_progress(void *user, const tess_progress *progress)
     return failed;
 }
 
-// Any thread, with or without the GIL. An exception here has nowhere to go but sys.unraisablehook.
+// Any thread, with or without the GIL. An exception here has nowhere to go but sys.unraisablehook;
+// Ctrl-C, which may come while Python writes the line, is heard again when the call looks for it.
 static void on_log(void *user, tess_log_level level, const char *line)
 {
     core_context *context = user;
@@ -107,7 +108,10 @@ static void on_log(void *user, tess_log_level level, const char *line)
     PyErr_Fetch(&type, &value, &trace);
     PyObject *text = core_text(line);
     PyObject *answer = text ? PyObject_CallFunction(context->log, "iO", (int)level, text) : NULL;
-    if (!answer) {
+    if (!answer && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+    } else if (!answer) {
         PyErr_WriteUnraisable(context->log);
     }
     Py_XDECREF(answer);

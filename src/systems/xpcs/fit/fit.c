@@ -224,6 +224,9 @@ static void fill_params(fit *f)
     memcpy(r->trace, e->trace, (size_t)r->info.n_trace * sizeof *r->trace);
     if (r->info.n_basin > 0) {
         memcpy(r->basins, e->basins, (size_t)r->info.n_basin * sizeof *r->basins);
+        for (int64_t b = 0; b < r->info.n_basin; b++) {
+            r->basins[b].cost *= p->config.counting == 1 ? 2 : 1;
+        }
     }
     if (r->info.n_bootstrap > 0) {
         int64_t n_good = 0;

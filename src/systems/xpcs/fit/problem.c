@@ -210,6 +210,8 @@ static tess_status mask(tess_xp_problem *p)
     return TESS_OK;
 }
 
+static const char *const names_of_losses[] = {"linear", "soft_l1", "huber", "cauchy", "arctan"};
+
 static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *model,
                                  const tess_xpcs_fit_config *config)
 {
@@ -220,8 +222,11 @@ static tess_status take_settings(tess_xp_problem *p, const tess_xpcs_model *mode
     TESS_TRY(tess_params_check(tess_xpcs_fit_params(), &p->config));
     TESS_TRY(tess_xp_constants_for_data(model, &p->data->info, &p->model));
     if (p->config.uncertainty == 2 && p->config.loss != TESS_XPCS_LOSS_LINEAR) {
-        TESS_FAIL(TESS_E_CONFIG, "uncertainty: profile is of loss linear alone; use covariance or "
-                                 "block_bootstrap with a robust loss");
+        TESS_FAIL(
+            TESS_E_CONFIG,
+            "uncertainty: profile goes with loss linear alone, not with %s; use covariance or "
+            "block_bootstrap",
+            names_of_losses[p->config.loss]);
     }
     if (p->model.mode != TESS_XPCS_LAMINAR_FLOW) {
         p->config.shear_weights = 0;

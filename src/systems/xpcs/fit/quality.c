@@ -62,6 +62,15 @@ static void warn_of_chi2(tess_xp_problem *p, const tess_xpcs_result *r)
     }
 }
 
+// Zero is not excluded.
+static bool is_insignificant(const tess_xpcs_result *r, int64_t k)
+{
+    if (r->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE) {
+        return r->interval_lower[k] <= 0 && r->interval_upper[k] >= 0;
+    }
+    return fabs(r->theta[k]) < 2 * r->sd[k];
+}
+
 static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     for (int64_t k = 0; k < r->info.n_param; k++) {
@@ -78,7 +87,7 @@ static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
                                  "%s is unidentified: the data do not determine it; fix it, or fix "
                                  "what it is degenerate with.",
                                  name);
-        } else if (is_free(r, k) && fabs(r->theta[k]) < 2 * r->sd[k]) {
+        } else if (is_free(r, k) && is_insignificant(r, k)) {
             tess_xp_problem_warn(p,
                                  "%s = %.4g +- %.2g is insignificant (below two errors); consider "
                                  "fixing it.",
