@@ -17,7 +17,8 @@ typedef struct tess_de_page {
 
 enum { TESS_DE_PAGE_HEIGHT = 260 };
 
-// A paragraph of at most 700 characters.
+// --- say.c: a paragraph of at most 700 characters ---
+
 void tess_de_page_say(tess_de_page *page, const char *format, ...) TESS_PRINTF(2, 3);
 
 // --- verdict.c: grades, reasons, warnings; first on the page ---

@@ -20,16 +20,6 @@ static void fact(tess_de_page *p, const char *name, const char *format, ...)
     tess_html_fact(&p->html, name, text);
 }
 
-void tess_de_page_say(tess_de_page *p, const char *format, ...)
-{
-    char text[700];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    tess_html_paragraph(&p->html, text);
-}
-
 static void write_facts(tess_de_page *p)
 {
     const tess_de_view *v = p->view;
