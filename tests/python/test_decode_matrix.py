@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tessera.decode as td
 from decode_matrix import ENVIRONMENTS, MODELS, N_SAMPLE, N_TIME, Kind, Place, Session, session
 from decode_numpy import filter_rows, smooth_rows
 from helpers import Floats
@@ -285,3 +286,17 @@ def check_path(model: Any, data: Session, table: Any) -> None:
         score = np.max(score[:, np.newaxis] + steps, axis=0) + ll[t]
         taken += steps[path[t - 1], path[t]] + ll[t, path[t]]
     assert taken == pytest.approx(score.max(), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_em_takes_its_own_estimates(seed: int) -> None:
+    # The one state of these models has the probability 1, now and then 1 and a rounding.
+    draws = np.random.default_rng(seed)
+    t = np.arange(1500) * 0.02
+    ring = np.c_[30 + 22 * np.cos(0.7 * t), 30 + 22 * np.sin(0.7 * t)]
+    spikes = [np.sort(t[draws.random(1500) < 0.15]) for _ in range(5)]
+    model = td.SortedSpikesDecoder()
+    model.estimate_parameters(
+        position_time=t, position=ring, spike_times=spikes, time=t, max_iter=3
+    )
+    assert model.discrete_initial_conditions == pytest.approx([1.0], abs=1e-6)

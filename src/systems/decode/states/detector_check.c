@@ -19,7 +19,8 @@ static tess_status check_row(const char *name, int64_t row, const double *values
         snprintf(where, sizeof where, "%s: row %lld", name, (long long)row);
     }
     for (int64_t i = 0; i < n; i++) {
-        if (!(values[i] >= 0 && values[i] <= 1)) {
+        // Estimates of EM may be 1 and a rounding.
+        if (!(values[i] >= 0 && values[i] <= 1 + SUM_TOLERANCE)) {
             TESS_FAIL(TESS_E_RANGE, "%s: value %lld is %g; a probability from 0 to 1 is expected",
                       where, (long long)i, values[i]);
         }
