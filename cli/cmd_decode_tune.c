@@ -25,7 +25,8 @@ static void option_line(const tess_decode_tuning_info *info, char *text, size_t 
         snprintf(text, capacity, "--position-std %.4g --waveform-std %.4g", info->position_std,
                  info->waveform_std);
     } else {
-        snprintf(text, capacity, "--position-std %.4g", info->position_std);
+        snprintf(text, capacity, "--algorithm sorted_spikes_kde --position-std %.4g",
+                 info->position_std);
     }
 }
 

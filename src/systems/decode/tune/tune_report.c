@@ -182,7 +182,8 @@ static void write_choice(tess_html *html, const tess_decode_tuning_info *info)
         snprintf(line, sizeof line, "--position-std %.4g --waveform-std %.4g", info->position_std,
                  info->waveform_std);
     } else {
-        snprintf(line, sizeof line, "--position-std %.4g", info->position_std);
+        snprintf(line, sizeof line, "--algorithm sorted_spikes_kde --position-std %.4g",
+                 info->position_std);
     }
     tess_html_code(html, line);
     say(html,

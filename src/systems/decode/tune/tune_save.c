@@ -37,6 +37,9 @@ static tess_status add_choice(tess_context *ctx, const tess_decode_tuning_info *
     tess_json_object_begin(json, NULL);
     tess_json_object_begin(json, "decode");
     tess_json_object_begin(json, "encoding");
+    if (!info->has_waveform) {
+        tess_json_text(json, "algorithm", "sorted_spikes_kde");
+    }
     tess_json_real(json, "position_std", info->position_std);
     if (info->has_waveform) {
         tess_json_real(json, "waveform_std", info->waveform_std);
