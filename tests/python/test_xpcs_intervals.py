@@ -170,3 +170,28 @@ def test_flat_valleys_are_followed_to_their_end(seed: int) -> None:
         screen_keep=1.0,
     )
     assert found.chi2 <= held.chi2 + 0.01
+
+
+def test_tolerances_of_zero_are_those_of_rounding() -> None:
+    data = xpcs.simulate(n_angle=3, n_frame=40, dt=0.1, gap=2e6)
+    found = xpcs.fit(data, gap=2e6, ftol=0, xtol=0)
+    assert found.chi2 == pytest.approx(xpcs.fit(data, gap=2e6).chi2, rel=1e-9)
+
+
+def test_several_starts_know_the_minima_of_the_sketch() -> None:
+    theta = [80575.687, -0.0597326, 2506.6195, 0.0084383973, 0.20571477, 0.0007048948, 9.32644]
+    phi = [-173.659181, 63.3466202, -122.06227, -46.9056395]
+    options: dict[str, Any] = {"kernel": "physical", "sigma": 0.003, "gap": 2e6}
+    data = xpcs.simulate(
+        theta, phi=phi, n_frame=60, dt=0.1, seed=680235, contrast_scatter=0.2, **options
+    )
+    one = xpcs.fit(data, n_start=24, **options)
+    assert one.chi2 == pytest.approx(xpcs.fit(data, **options).chi2, abs=0.01)
+    assert one.basins[0]["chi2"] == one.chi2
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nothing_is_fixed_at_no_number(value: float) -> None:
+    data = xpcs.simulate(n_angle=3, n_frame=40, dt=0.1, gap=2e6)
+    with pytest.raises(ValueError, match=r"fixed\['D0'\]"):
+        xpcs.fit(data, gap=2e6, fixed={"D0": value})

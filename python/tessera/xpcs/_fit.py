@@ -123,6 +123,10 @@ class _Request:
                 mask[place] = 1
                 if isinstance(fixed, Mapping):
                     values[place] = number(fixed[name], f"fixed[{name!r}]")
+                    if not np.isfinite(values[place]):
+                        raise _core.ArgumentError(
+                            f"fixed[{name!r}]: {fixed[name]}; a finite number is expected"
+                        )
                     if not np.isnan(started[place]) and started[place] != values[place]:
                         raise _core.ArgumentError(
                             f"fixed, start: {name!r} is {values[place]:g} in one and "

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    EXTRA_CANDIDATES = 128, // default, guess, minima of a sketch, and of searches after these
+    EXTRA_CANDIDATES = 192, // default, guess, minima of a sketch, and of searches after these
     PART_POINTS = 250000,   // a coarse pass has at least
     PART_GROUPS = 16,       // likewise, from the first frames to the last
     LEAST_PART = 4,

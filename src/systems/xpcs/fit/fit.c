@@ -224,6 +224,10 @@ static void fill_params(fit *f)
     memcpy(r->trace, e->trace, (size_t)r->info.n_trace * sizeof *r->trace);
     if (r->info.n_basin > 0) {
         memcpy(r->basins, e->basins, (size_t)r->info.n_basin * sizeof *r->basins);
+        if (!tess_xp_step_is_robust(e)) { // steps after the search have brought it lower still
+            r->basins[0].cost = e->head->final_cost;
+            memcpy(r->basins[0].theta, e->final_theta, (size_t)p->n_param * sizeof *e->final_theta);
+        }
         for (int64_t b = 0; b < r->info.n_basin; b++) {
             r->basins[b].cost *= p->config.counting == 1 ? 2 : 1;
         }

@@ -87,6 +87,12 @@ static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
                                  "%s is unidentified: the data do not determine it; fix it, or fix "
                                  "what it is degenerate with.",
                                  name);
+        } else if (is_free(r, k) && is_insignificant(r, k) &&
+                   r->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE) {
+            tess_xp_problem_warn(p,
+                                 "%s = %.4g is insignificant: its 95 %% interval, %.4g to %.4g, "
+                                 "includes zero; consider fixing it.",
+                                 name, r->theta[k], r->interval_lower[k], r->interval_upper[k]);
         } else if (is_free(r, k) && is_insignificant(r, k)) {
             tess_xp_problem_warn(p,
                                  "%s = %.4g +- %.2g is insignificant (below two errors); consider "
@@ -360,7 +366,7 @@ static tess_status write_message(const tess_xp_engine *e, tess_xpcs_result *r)
                  p->config.ftol, p->config.xtol);
         break;
     case 0:
-        if (e->head->n_return > 0) {
+        if (e->head->unsettled > 0.01) {
             snprintf(text, sizeof text,
                      "Not converged: the valley is so flat that chi2 would still fall by about "
                      "%.2g; fix one of the parameters that correlate, or bound them closer.",

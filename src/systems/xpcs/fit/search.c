@@ -10,7 +10,8 @@
 
 enum {
     RESCUE_STARTS = 12, // after failures
-    WIDE_STARTS = 96,   // where many minima are alike, half of which are fitted
+    WIDE_STARTS = 160,  // where the data leave much open, half of which are fitted
+    FEW_STARTS = 64,    // likewise, where there are many points
     MANY_MINIMA = 3,
     LEAST_KEPT = 3,
 };
@@ -19,8 +20,12 @@ enum {
 static const double hopeless = 0.3;
 // So are those of a search on part of the data where chi2 of part of them is higher by more.
 static const double hopeless_chi2 = 30;
-// Data of more points are not searched as a whole.
-static const int64_t most_wide_points = 2000000;
+// Data of more points are searched with fewer starts.
+static const int64_t many_points = 300000;
+// A parameter within so many of its errors from a bound lies there; one whose error is this part of
+// the range between them is open.
+static const double at_bound = 0.05;
+static const double open_error = 0.25;
 
 static tess_xp_candidate *add_candidate(tess_xp_engine *e)
 {
@@ -80,8 +85,8 @@ static tess_status begin_order(tess_xp_engine *e, tess_xp_phase phase, int64_t n
     return begin_fit(e);
 }
 
-// The minima of a sketch of the data are the candidates.
-static tess_status begin_scouted(tess_xp_engine *e, bool *is_begun)
+// The minima of a sketch of the data are candidates.
+static tess_status add_scouted(tess_xp_engine *e, int64_t *n)
 {
     tess_xp_minima minima;
     const int64_t stride = (int64_t)(sizeof *e->candidates / sizeof(double));
@@ -93,8 +98,8 @@ static tess_status begin_scouted(tess_xp_engine *e, bool *is_begun)
         memcpy(c->theta, minima.theta[i], sizeof c->theta);
         c->n_scouted = minima.n_start[i];
     }
-    *is_begun = minima.n > 0;
-    return *is_begun ? begin_order(e, TESS_XP_PHASE_FIT, minima.n) : TESS_OK;
+    *n = minima.n;
+    return TESS_OK;
 }
 
 tess_status tess_xp_search_begin(tess_xp_engine *e)
@@ -109,12 +114,12 @@ tess_status tess_xp_search_begin(tess_xp_engine *e)
             memcpy(add_candidate(e)->theta, theta, sizeof theta);
         }
     }
-    if (p->config.n_start == 0 && p->n_free > 0) {
-        bool is_begun = false;
-        TESS_TRY(begin_scouted(e, &is_begun));
-        if (is_begun) {
-            return TESS_OK;
-        }
+    int64_t n_scouted = 0;
+    if (p->config.n_start != 1 && p->n_free > 0) {
+        TESS_TRY(add_scouted(e, &n_scouted));
+    }
+    if (p->config.n_start == 0 && n_scouted > 0) {
+        return begin_order(e, TESS_XP_PHASE_FIT, n_scouted);
     }
     if (p->config.n_start > 1) {
         add_latin(e, p->config.n_start);
@@ -377,13 +382,28 @@ static tess_status rescue(tess_xp_engine *e, bool *is_over)
     return TESS_OK;
 }
 
-// Where noise makes many minima a sketch of the data has others than all of them.
+// Whether a parameter is at a bound, or the data do not tell it: the landscape is flat then, with
+// minima that noise makes, of which a sketch of the data has others than all of them.
+static bool is_open(const tess_xp_engine *e, const tess_xp_candidate *c)
+{
+    const tess_xp_problem *p = e->problem;
+    for (int64_t i = 0; i < p->n_free; i++) {
+        const int64_t k = p->free_index[i];
+        const double gap = fmin(c->end[k] - p->lower[k], p->upper[k] - c->end[k]);
+        if (!(c->sd[k] > 0) || c->sd[k] > open_error * (p->upper[k] - p->lower[k]) ||
+            gap < at_bound * c->sd[k]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether to look further than the sketch has: many minima are left, or the best one is open.
 static bool is_rough(tess_xp_engine *e)
 {
     const tess_xp_state *head = e->head;
     double sd[TESS_XPCS_MAX_PARAM];
-    if (e->problem->config.n_start != 0 || head->phase != TESS_XP_PHASE_FIT || head->tried != 0 ||
-        e->every > 0 || e->problem->data->info.n_used > most_wide_points) {
+    if (e->problem->config.n_start != 0 || head->phase != TESS_XP_PHASE_FIT || head->tried != 0) {
         return false;
     }
     find_deviations(e, sd);
@@ -395,14 +415,14 @@ static bool is_rough(tess_xp_engine *e)
         const bool is_new = c->group == n_group;
         n_group += is_new && !is_hopeless(e, c, e->candidates[e->order[0]].cost);
     }
-    return n_group >= MANY_MINIMA;
+    return n_group >= MANY_MINIMA || is_open(e, &e->candidates[head->best]);
 }
 
 static tess_status search_wide(tess_xp_engine *e)
 {
     e->head->tried |= TESS_XP_TRIED_WIDE;
     const int64_t first = e->head->n_candidate;
-    add_latin(e, WIDE_STARTS);
+    add_latin(e, e->problem->data->info.n_used < many_points ? WIDE_STARTS : FEW_STARTS);
     e->head->phase = TESS_XP_PHASE_SCREEN;
     e->head->kept_cost = (double)INFINITY;
     aim_at(e, first);
@@ -444,7 +464,7 @@ tess_status tess_xp_search_fitted(tess_xp_engine *e)
     memcpy(c->end, head->status == -1 ? c->theta : e->kept_theta,
            (size_t)e->problem->n_param * sizeof *c->end);
     memset(c->sd, 0, sizeof c->sd);
-    if (!c->is_part && head->status > 0) {
+    if (head->status > 0) {
         find_deviations(e, c->sd);
     }
     if (++head->index < head->n_order) {

@@ -19,6 +19,9 @@ enum {
 // Contrasts below this weigh the Hessian as this: an angle must not vanish from it.
 static const double least_contrast = 1e-3;
 
+// Below this there is rounding alone, and a run that goes on would end as one that failed.
+static const double least_tolerance = 1e-15;
+
 // Mixed precision is left at tolerances that it can reach.
 static const double mixed_tolerance = 1e-7;
 
@@ -186,11 +189,13 @@ tess_status tess_xp_step_begin_run(tess_xp_engine *e, const double *theta)
     const tess_xpcs_fit_config *config = &p->config;
     const double least = e->head->is_mixed                        ? mixed_tolerance
                          : e->head->phase == TESS_XP_PHASE_REFINE ? 1e-12
-                                                                  : 0;
+                                                                  : least_tolerance;
     const bool is_tight = e->head->phase == TESS_XP_PHASE_REFINE;
     const tess_trust_options options = {
-        .ftol = is_tight ? fmin(config->ftol, least) : fmax(config->ftol, least),
-        .xtol = is_tight ? fmin(config->xtol, least) : fmax(config->xtol, least),
+        .ftol =
+            fmax(is_tight ? fmin(config->ftol, least) : fmax(config->ftol, least), least_tolerance),
+        .xtol =
+            fmax(is_tight ? fmin(config->xtol, least) : fmax(config->xtol, least), least_tolerance),
         .gtol = config->gtol,
         .max_nfev = choose_nfev(e),
         .plain_xtol = config->compat_xtol};
