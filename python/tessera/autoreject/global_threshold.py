@@ -184,6 +184,8 @@ def get_rejection_threshold(
             found[kind] = _global(recording, channels, int(folds.n_splits), decim, search, settings)
         else:
             found[kind] = _global_folds(recording, channels, folds, decim, search, settings)
+    if not found:
+        warn("get_rejection_threshold: no channel is left, and so no threshold is found")
     return found
 
 
@@ -208,6 +210,11 @@ def _global_folds(
 ) -> float:
     """Do the same for folds that are not contiguous, from the scores of every candidate."""
     start = round(-recording.tmin * recording.sampling_hz) % decim  # as the library does
+    if decim > 1 and start + decim >= recording.n_time:
+        raise _core.ArgumentError(
+            f"decim: of {recording.n_time} samples every {decim}-th, with the one at time 0 among "
+            "them, leaves fewer than two; give a smaller one"
+        )
     data = recording.samples()[:, :, start::decim]
     decimated = Recording(recording.sensors, data, recording.sampling_hz / decim, recording.tmin)
     chosen = data[:, channels]

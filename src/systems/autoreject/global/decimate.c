@@ -44,10 +44,11 @@ tess_status tess_ar_decimate(tess_context *ctx, tess_autoreject_epochs *epochs, 
 {
     const int64_t start = start_of(&epochs->info, decim);
     *out = NULL;
-    if (start >= epochs->info.n_time) {
+    // Of one sample the peak-to-peak amplitude is 0.
+    if (start + decim >= epochs->info.n_time) {
         TESS_FAIL(TESS_E_RANGE,
                   "decim: of %lld samples every %lld-th, with the one at time 0 among them, leaves "
-                  "none; give a smaller one",
+                  "fewer than two; give a smaller one",
                   (long long)epochs->info.n_time, (long long)decim);
     }
     TESS_TRY(tess_ar_epochs_create(ctx, out));

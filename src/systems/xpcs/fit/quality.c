@@ -261,8 +261,9 @@ static void list_differences(const tess_xp_problem *p, const tess_xpcs_result *r
     }
 }
 
-static void warn_of_alternatives(tess_xp_problem *p, const tess_xpcs_result *r)
+static void warn_of_alternatives(const tess_xp_engine *e, const tess_xpcs_result *r)
 {
+    tess_xp_problem *p = e->problem;
     int64_t n_more = 0;
     for (int64_t b = 1; b < r->info.n_basin; b++) {
         const tess_xpcs_basin *best = &r->basins[0];
@@ -288,6 +289,11 @@ static void warn_of_alternatives(tess_xp_problem *p, const tess_xpcs_result *r)
     }
     if (n_more > 0) {
         tess_xp_problem_warn(p, "%lld more minima are in the result (basins).", (long long)n_more);
+    }
+    if (e->head->tried & TESS_XP_TRIED_WIDE) {
+        tess_xp_problem_warn(p, "The data leave parameters open, or several minima: one that no "
+                                "start has met may fit as well; fix or bound parameters by what "
+                                "you know, or look further with n_start.");
     }
 }
 
@@ -448,7 +454,7 @@ tess_status tess_xp_quality_judge(const tess_xp_engine *e, tess_xpcs_result *r)
     if (is_laminar(r)) {
         warn_of_angles(p, r);
     }
-    warn_of_alternatives(p, r);
+    warn_of_alternatives(e, r);
     warn_of_intervals(e, r);
     warn_of_bootstrap(e, r);
     TESS_TRY(write_message(e, r));
