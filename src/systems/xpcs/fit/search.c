@@ -11,7 +11,7 @@
 enum {
     RESCUE_STARTS = 12, // after failures
     WIDE_STARTS = 160,  // where the data leave much open, half of which are fitted
-    FEW_STARTS = 64,    // likewise, where there are many points
+    FEW_STARTS = 24,    // likewise, where there are many points
     MANY_MINIMA = 3,
     LEAST_KEPT = 3,
 };
@@ -20,8 +20,8 @@ enum {
 static const double hopeless = 0.3;
 // So are those of a search on part of the data where chi2 of part of them is higher by more.
 static const double hopeless_chi2 = 30;
-// Data of more points are searched with fewer starts.
-static const int64_t many_points = 300000;
+// Points of a pass times starts of a wide search that are fitted: some seconds of one core.
+static const double wide_work = 1.5e7;
 // A parameter within so many of its errors from a bound lies there; one whose error is this part of
 // the range between them is open.
 static const double at_bound = 0.05;
@@ -418,11 +418,19 @@ static bool is_rough(tess_xp_engine *e)
     return n_group >= MANY_MINIMA || is_open(e, &e->candidates[head->best]);
 }
 
+// As many as some seconds allow.
+static int64_t count_wide(const tess_xp_engine *e)
+{
+    const double n_part = (double)e->problem->data->info.n_used / fmax((double)e->every, 1);
+    const double n = 2 * wide_work / fmax(n_part, 1);
+    return n < FEW_STARTS ? FEW_STARTS : n > WIDE_STARTS ? WIDE_STARTS : (int64_t)n;
+}
+
 static tess_status search_wide(tess_xp_engine *e)
 {
     e->head->tried |= TESS_XP_TRIED_WIDE;
     const int64_t first = e->head->n_candidate;
-    add_latin(e, e->problem->data->info.n_used < many_points ? WIDE_STARTS : FEW_STARTS);
+    add_latin(e, count_wide(e));
     e->head->phase = TESS_XP_PHASE_SCREEN;
     e->head->kept_cost = (double)INFINITY;
     aim_at(e, first);
