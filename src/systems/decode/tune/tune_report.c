@@ -165,7 +165,10 @@ static void write_table(tess_html *html, const tess_decode_tuning_info *info)
         char cells[6][32];
         snprintf(cells[0], sizeof cells[0], "%d", c->sweep);
         snprintf(cells[1], sizeof cells[1], "%.4g", c->position_std);
-        snprintf(cells[2], sizeof cells[2], info->has_waveform ? "%.4g" : "", c->waveform_std);
+        cells[2][0] = 0;
+        if (info->has_waveform) {
+            snprintf(cells[2], sizeof cells[2], "%.4g", c->waveform_std);
+        }
         snprintf(cells[3], sizeof cells[3], "%.5f", c->score);
         snprintf(cells[4], sizeof cells[4], "%.5f", c->below_best);
         snprintf(cells[5], sizeof cells[5], "%.5f", c->standard_error);
