@@ -54,7 +54,8 @@ static int print_curve(const tess_decode_tuning_info *info, int is_position)
 {
     static const char bar[] = "########################################";
     const int32_t sweep = last_sweep(info, is_position);
-    tess_decode_tune_candidate *rows = calloc((size_t)info->n_candidate, sizeof *rows);
+    const size_t n_row = info->n_candidate > 0 ? (size_t)info->n_candidate : 1;
+    tess_decode_tune_candidate *rows = calloc(n_row, sizeof *rows);
     size_t n = 0;
 
     if (!rows) {
@@ -230,7 +231,10 @@ static int run(cli *c, decode_job *j, tess_decode_tuning **tuning)
         CLI_CALL(tess_decode_tuning_report(c->ctx, *tuning, c->values.report, c->values.overwrite));
         console_note("report written to %s", c->values.report);
     }
-    return c->values.json ? print_json(c, j, info) : print_text(c, j, info);
+    if (c->values.json) {
+        return print_json(c, j, info);
+    }
+    return c->values.quiet ? 0 : print_text(c, j, info);
 }
 
 int cmd_decode_tune(cli *c)
