@@ -2,6 +2,7 @@
 
 #include "decode.h"
 #include "job.h"
+#include "signals.h"
 #include "text.h"
 
 #include <math.h>
@@ -224,6 +225,23 @@ static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
     return 0;
 }
 
+// The result is whole by now: a stop costs no more than its score.
+static int score(const cli *c, decode_job *j)
+{
+    const tess_status status = tess_decode_score_result(c->ctx, c->values.output, j->recording,
+                                                        &j->score, sizeof j->score);
+    const int number = signals_caught();
+
+    if (status == TESS_CANCELLED && number && !signals_pipe_closed()) {
+        return console_fail(128 + number,
+                            "stopped on request: %s is written whole, only its score is missing "
+                            "(tessera decode report shows it)",
+                            c->values.output);
+    }
+    CLI_CALL(status);
+    return 0;
+}
+
 int decode_predict(cli *c, decode_job *j)
 {
     const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
@@ -241,8 +259,7 @@ int decode_predict(cli *c, decode_job *j)
         return 0;
     }
     CLI_TRY(run_stream(c, j, &config, &info->observation));
-    CLI_CALL(tess_decode_score_result(c->ctx, c->values.output, j->recording, &j->score,
-                                      sizeof j->score));
+    CLI_TRY(score(c, j));
     j->has_prediction = 1;
     return 0;
 }
