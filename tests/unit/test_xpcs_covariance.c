@@ -140,7 +140,7 @@ static void errors_of_the_rest_hold_whatever_is_lost(void **state)
     double start[7] = {
         (double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN, 2};
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     config.has_sigma = 1;
     s.phi = &phi;
     s.n_frame = 100;
@@ -177,7 +177,7 @@ static void noise_alone_is_no_good_fit(void **state)
     tess_context *ctx = unit_context(1, 0);
     tess_xpcs_simulation s = small_simulation(TESS_XPCS_STATIC_ANISOTROPIC, 3);
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     s.contrast = 0;
     for (int32_t scaling = 0; scaling < 2; scaling++) {
         for (int32_t loss = 0; loss < 2; loss++) {

@@ -39,7 +39,7 @@ static tess_xpcs_simulation small_laminar(void)
 static tess_xpcs_fit_config with_sigma(double sigma)
 {
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     config.sigma = sigma;
     return config;
 }

@@ -29,7 +29,7 @@ static tess_xpcs_simulation laminar(int64_t n_angle, int64_t n_frame)
 static tess_xpcs_fit_config masking(void)
 {
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     config.sigma_mode = TESS_XPCS_SIGMA_ESTIMATE;
     config.bad_chunk = 1;
     config.max_retries = 0;

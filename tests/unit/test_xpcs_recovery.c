@@ -48,7 +48,7 @@ static tess_xpcs_result *fit(tess_context *ctx, const tess_xpcs_simulation *s,
 static void draw(tess_context *ctx, tess_xpcs_simulation *s, int64_t n, tally *t)
 {
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     memset(t, 0, sizeof *t);
     for (int64_t seed = 0; seed < n; seed++) {
         s->seed = 1000 + seed;
@@ -146,7 +146,7 @@ static void odd_samples_come_back(void **state)
     tess_context *ctx = unit_context(2, 0);
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
         tess_xpcs_fit_config config;
-        tess_xpcs_fit_config_init(&config, sizeof config);
+        xpcs_config_init(&config);
         tess_xpcs_simulation s =
             simulation(TESS_XPCS_LAMINAR_FLOW, cases[k].theta, cases[k].n_angle, 200, 0.02);
         s.phi = cases[k].phi;
@@ -180,7 +180,7 @@ static void a_common_contrast_is_biased(void **state)
     double off[2] = {0, 0};
     for (int k = 0; k < 2; k++) {
         tess_xpcs_fit_config config;
-        tess_xpcs_fit_config_init(&config, sizeof config);
+        xpcs_config_init(&config);
         config.scaling = k ? TESS_XPCS_SCALING_AVERAGED : TESS_XPCS_SCALING_INDIVIDUAL;
         tess_xpcs_result *result = fit(ctx, &s, &config);
         const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
@@ -214,7 +214,7 @@ static void a_series_is_found_where_there_is_one(void **state)
     s.contrasts = contrasts;
     s.offsets = offsets;
     tess_xpcs_fit_config config;
-    tess_xpcs_fit_config_init(&config, sizeof config);
+    xpcs_config_init(&config);
     config.scaling = TESS_XPCS_SCALING_FOURIER;
     tess_xpcs_result *result = fit(ctx, &s, &config);
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);
@@ -250,7 +250,7 @@ static void sigma_is_estimated(void **state)
     s.contrast = 0.2;
     for (int32_t mode = TESS_XPCS_SIGMA_ESTIMATE; mode <= TESS_XPCS_SIGMA_PER_LAG; mode++) {
         tess_xpcs_fit_config config;
-        tess_xpcs_fit_config_init(&config, sizeof config);
+        xpcs_config_init(&config);
         config.sigma_mode = mode;
         tess_xpcs_result *result = fit(ctx, &s, &config);
         const tess_xpcs_result_info *info = tess_xpcs_result_get_info(result);

@@ -57,6 +57,13 @@ static inline tess_xpcs_data *golden_fit_data(tess_context *ctx, const char *fil
     return data;
 }
 
+// The defaults; where every step is slow without the search, which only repeats those of a fit.
+static inline void xpcs_config_init(tess_xpcs_fit_config *config)
+{
+    tess_xpcs_fit_config_init(config, sizeof *config);
+    config->n_start = unit_is_quick() ? 1 : 0;
+}
+
 static inline golden_fit golden_fit_open(int is_laminar, int32_t n_thread)
 {
     golden_fit g = {.file = is_laminar ? "xpcs/fit_laminar" : "xpcs/fit_static"};
@@ -67,11 +74,9 @@ static inline golden_fit golden_fit_open(int is_laminar, int32_t n_thread)
     g.sigma = golden_scalar(g.ctx, g.file, "sigma");
     tess_xpcs_model_init(&g.model, sizeof g.model);
     g.model.mode = is_laminar ? TESS_XPCS_LAMINAR_FLOW : TESS_XPCS_STATIC_ANISOTROPIC;
-    tess_xpcs_fit_config_init(&g.config, sizeof g.config);
+    xpcs_config_init(&g.config);
     g.config.sigma = g.sigma;
     g.config.absolute_sigma = 1;
-    // The search, which only repeats the steps of a fit, is what makes one dear.
-    g.config.n_start = unit_is_quick() ? 1 : 0;
     return g;
 }
 
