@@ -2,6 +2,7 @@
 
 #include "core.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int index_of(const core_signature *signature, PyObject *keyword)
@@ -212,6 +213,35 @@ static int set_option(const core_state *state, const tess_param *param, PyObject
     return result;
 }
 
+// Names the first option that the table lacks, and those it has.
+static int refuse_unknown(const core_state *state, PyObject *options, const tess_param_table *table)
+{
+    PyObject *key = NULL;
+    PyObject *value = NULL;
+    Py_ssize_t at = 0;
+    char known[1024] = "";
+    size_t n = 0;
+
+    for (int64_t i = 0; i < table->n_param && n < sizeof known; i++) {
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
+                              table->params[i].name);
+    }
+    while (PyDict_Next(options, &at, &key, &value)) {
+        const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
+        int is_known = 0;
+        for (int64_t i = 0; name && i < table->n_param; i++) {
+            is_known |= strcmp(table->params[i].name, name) == 0;
+        }
+        if (!is_known) {
+            PyErr_Clear();
+            core_fail(state, TESS_E_ARGUMENT, "%s: no option of %s, which has %s",
+                      name ? name : "options: a name that is no text", table->name, known);
+            break;
+        }
+    }
+    return -1;
+}
+
 int core_to_config(const core_state *state, PyObject *options, const tess_param_table *table,
                    void *config)
 {
@@ -233,11 +263,7 @@ int core_to_config(const core_state *state, PyObject *options, const tess_param_
             return -1;
         }
     }
-    if (n_used != PyDict_Size(options)) {
-        core_fail(state, TESS_E_ARGUMENT, "options: a name is not in table '%s'", table->name);
-        return -1;
-    }
-    return 0;
+    return n_used == PyDict_Size(options) ? 0 : refuse_unknown(state, options, table);
 }
 
 static PyObject *default_of(const tess_param *param)

@@ -125,7 +125,7 @@ def test_core_functions_check_their_arguments() -> None:
         _core.autoreject_ptp(context)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="dict"):
         _core.autoreject_ptp(context, x, options=3)  # type: ignore[arg-type]
-    with pytest.raises(tessera.ArgumentError, match="table"):
+    with pytest.raises(tessera.ArgumentError, match="color: no option of"):
         _core.autoreject_ptp(context, x, options={"color": 1})
     with pytest.raises(TypeError, match="Context"):
         _core.autoreject_ptp(3, x)  # type: ignore[arg-type]
