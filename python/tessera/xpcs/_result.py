@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Result"]
 
 
+_MINIMA_SHOWN = 5  # where data leave a valley open there may be dozens, all alike
+
+
 def _choice(name: str, place: int) -> str:
     """Return the word of a choice of table xpcs.fit."""
     for param in tables()["xpcs.fit"]:
@@ -468,13 +471,16 @@ class Result(Shared):
             )
         if "profile" in kinds.values():
             lines.append("  p: where chi2, all else at its best, has risen by 3.84")
-        for basin in self.basins[1:]:
+        shown = self.basins[1 : 1 + _MINIMA_SHOWN]
+        for basin in shown:
             values = zip(self.physical_names, basin["theta"], strict=True)
             lines.append(
                 f"  another minimum at chi2 {basin['chi2']:.8g}, above the best by "
                 f"{basin['excess']:.3g} reduced chi2: "
                 + ", ".join(f"{name} {value:.5g}" for name, value in values)
             )
+        if len(self.basins) > 1 + len(shown):
+            lines.append(f"  and {len(self.basins) - 1 - len(shown)} more, in basins")
         lines += [f"  {line}" for line in self.warnings]
         return "\n".join(lines)
 
