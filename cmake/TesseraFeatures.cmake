@@ -42,7 +42,6 @@ endfunction()
 
 tess_find_pkg(ZLIB zlib)
 tess_find_pkg(YAML yaml-0.1)
-tess_find_pkg(JANSSON jansson)
 
 # xxHash is used as a header only (XXH_INLINE_ALL): nothing is linked.
 add_library(tess_dep_XXHASH INTERFACE)

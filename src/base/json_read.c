@@ -16,7 +16,7 @@ typedef struct parser {
     int32_t depth;
     tess_json_value *values; // as many as the text can hold
     int64_t n_value;
-    char *chars; // of texts, decoded: never longer than they were
+    char *chars; // of texts, decoded, and numbers: with a zero never longer than with what follows
 } parser;
 
 static tess_status wrong(const parser *p, const char *what)
@@ -106,6 +106,10 @@ static tess_status read_number(parser *p, tess_json_value *value)
     }
     value->kind = TESS_JSON_NUMBER;
     value->number = to_double(begin, (size_t)(p->at - begin));
+    value->text = p->chars;
+    memcpy(p->chars, begin, (size_t)(p->at - begin));
+    p->chars += p->at - begin;
+    *p->chars++ = '\0';
     return TESS_OK;
 }
 

@@ -17,7 +17,8 @@ typedef struct tess_json_value {
     int32_t kind;
     int32_t line;                        // where it begins, for messages
     const char *key;                     // of a member of an object, else NULL
-    const char *text;                    // of a text: UTF-8 without zeros inside
+    const char *text;                    // of a text: UTF-8 without zeros inside; of a number:
+                                         // as it is written
     double number;                       // of a number; 0 or 1 of a bool
     int64_t n;                           // items of an array, members of an object
     const struct tess_json_value *first; // of them

@@ -106,9 +106,11 @@ const char *tess_place_text(const char *path, tess_place place, char text[TESS_P
     // The end of a long path tells more than its start.
     const size_t length = strlen(path);
     const char *shown = path + (length > 250 ? length - 250 : 0);
-    if (place.line > 0) {
+    if (place.line > 0 && place.column > 0) {
         snprintf(text, TESS_PLACE_CHARS, "%s:%" PRId64 ":%" PRId64, shown, place.line,
                  place.column);
+    } else if (place.line > 0) {
+        snprintf(text, TESS_PLACE_CHARS, "%s:%" PRId64, shown, place.line);
     } else {
         snprintf(text, TESS_PLACE_CHARS, "%s", shown);
     }

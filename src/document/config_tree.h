@@ -1,7 +1,7 @@
 // A configuration file as a tree of mappings, lists and scalars, each with its place in the file.
 //
-// Whichever parser is linked (YAML, or JSON alone) fills the tree; the tables judge it. Nodes live
-// in blocks that are freed together.
+// A parser fills the tree (libyaml, or our own of JSON where that is absent); the tables judge it.
+// Nodes live in blocks that are freed together.
 #ifndef TESS_DOCUMENT_CONFIG_TREE_H
 #define TESS_DOCUMENT_CONFIG_TREE_H
 
@@ -42,14 +42,16 @@ char *tess_tree_text(tess_tree *tree, const char *text, size_t length);
 TESS_MUST_CHECK tess_status tess_tree_append(tess_tree *tree, tess_node *parent, const char *key,
                                              tess_place key_place, tess_node *value);
 
-// "file:3:7", or "file" alone where the place is unknown, into text; returns text.
+// "file:3:7", "file:3" or "file" alone, as far as the place is known, into text; returns text.
 enum { TESS_PLACE_CHARS = 320 };
 const char *tess_place_text(const char *path, tess_place place, char text[TESS_PLACE_CHARS]);
 
 // Reads a whole file into the tree; path was given to init.
 TESS_MUST_CHECK tess_status tess_tree_load(tess_tree *tree);
 
-// Fills tree->root. One of config_yaml.c, config_json.c and config_none.c is linked.
+// Fill tree->root. libyaml takes JSON too, and tells columns; a build without it has the second
+// alone, and for YAML a sentence.
 TESS_MUST_CHECK tess_status tess_tree_parse(tess_tree *tree, const char *text, size_t bytes);
+TESS_MUST_CHECK tess_status tess_tree_parse_json(tess_tree *tree, const char *text, size_t bytes);
 
 #endif

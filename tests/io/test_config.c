@@ -1,6 +1,7 @@
 // Configuration files against a small set of tables.
 
 #include "document/config.h"
+#include "document/config_tree.h"
 #include "io_support.h"
 
 #include <inttypes.h>
@@ -108,7 +109,7 @@ static void reads_json(void **state)
     assert_int_equal(s.verbose, 1);
     assert_int_equal(s.method, 2);
     assert_string_equal(tess_config_warnings(config), "");
-    assert_int_equal(tess_config_line(config, &fit_table, "verbose"), TESS_TEST_HAS_YAML ? 3 : 0);
+    assert_int_equal(tess_config_line(config, &fit_table, "verbose"), 3);
     tess_config_destroy(config);
 
     const char *wrong = "{\"demo\": {\"fit\": {\"n_fold\": 1}}}";
@@ -277,6 +278,54 @@ static void tells_missing_files(void **state)
     assert_null(config);
 }
 
+// What a build without libyaml uses, in every build.
+static void our_json_reader_makes_the_same_tree(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": [18446744073709551615, -1.50e-3, null],\n"
+                               " \"b\": {\"c\": true, \"d\": \"1\"}}";
+    tess_tree tree;
+    tess_tree_init(&tree, &heap, "f.json");
+    assert_int_equal(tess_tree_parse_json(&tree, text, sizeof text - 1), TESS_OK);
+    assert_int_equal(tree.root->kind, TESS_DOCUMENT_MAPPING);
+    assert_int_equal(tree.root->n_child, 2);
+    const tess_node *a = tree.root->first->value;
+    assert_int_equal(a->kind, TESS_DOCUMENT_LIST);
+    assert_string_equal(a->first->value->text, "18446744073709551615");
+    assert_string_equal(a->first->next->value->text, "-1.50e-3");
+    assert_string_equal(a->last->value->text, "null");
+    assert_false(a->last->value->is_quoted);
+    const tess_entry *b = tree.root->last;
+    assert_string_equal(b->key, "b");
+    assert_int_equal(b->key_place.line, 2);
+    assert_string_equal(b->value->first->value->text, "true");
+    assert_string_equal(b->value->last->value->text, "1");
+    assert_true(b->value->last->value->is_quoted);
+    tess_tree_release(&tree);
+    assert_int_equal(atomic_load(&heap.now_bytes), 0);
+}
+
+static void our_json_reader_tells_lines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *said;
+    } cases[] = {
+        {"{\n\"a\": }", "f.json: line 2: a value is expected"},
+        {"{\"a\": 1,\n\"a\": 2}", "f.json:2: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tess_tree tree;
+        tess_tree_init(&tree, &heap, "f.json");
+        assert_int_equal(tess_tree_parse_json(&tree, cases[i].text, strlen(cases[i].text)),
+                         TESS_E_CONFIG);
+        assert_non_null(strstr(tess_last_error(), cases[i].said));
+        tess_tree_release(&tree);
+    }
+    assert_int_equal(atomic_load(&heap.now_bytes), 0);
+}
+
 static void tells_missing_libraries(void **state)
 {
     (void)state;
@@ -297,6 +346,8 @@ int main(void)
     const struct CMUnitTest with_yaml[] = {
         cmocka_unit_test(applies_typed_values),
         cmocka_unit_test(reads_json),
+        cmocka_unit_test(our_json_reader_makes_the_same_tree),
+        cmocka_unit_test(our_json_reader_tells_lines),
         cmocka_unit_test(accepts_empty_files),
         cmocka_unit_test(names_the_nearest_key),
         cmocka_unit_test(tells_place_and_range_of_wrong_values),
@@ -308,18 +359,13 @@ int main(void)
     };
     const struct CMUnitTest with_json_only[] = {
         cmocka_unit_test(reads_json),
-        cmocka_unit_test(tells_missing_files),
-        cmocka_unit_test(tells_missing_libraries),
-    };
-    const struct CMUnitTest with_nothing[] = {
+        cmocka_unit_test(our_json_reader_makes_the_same_tree),
+        cmocka_unit_test(our_json_reader_tells_lines),
         cmocka_unit_test(tells_missing_files),
         cmocka_unit_test(tells_missing_libraries),
     };
     if (TESS_TEST_HAS_YAML) {
         return cmocka_run_group_tests(with_yaml, setup, io_teardown);
     }
-    if (TESS_TEST_HAS_JANSSON) {
-        return cmocka_run_group_tests(with_json_only, setup, io_teardown);
-    }
-    return cmocka_run_group_tests(with_nothing, setup, io_teardown);
+    return cmocka_run_group_tests(with_json_only, setup, io_teardown);
 }

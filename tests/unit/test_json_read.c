@@ -35,6 +35,7 @@ static void trees_are_read(void **state)
     assert_int_equal(a->n, 6);
     assert_true(a->first->number == 1 && a->first->next->number == -2.5e-3);
     assert_true(a->first->next->next->number == 0.1);
+    assert_string_equal(a->first->next->text, "-2.5e-3");
     assert_int_equal(a->first->next->next->next->kind, TESS_JSON_NULL);
     const tess_json_value *b = tess_json_find(v, "b\xc3\xa9\n\xf0\x9f\x98\x80");
     assert_non_null(b);
