@@ -41,6 +41,11 @@ function(tess_find_pkg name module)
 endfunction()
 
 tess_find_pkg(ZLIB zlib)
+# libdeflate unpacks whole blocks; streams stay with zlib, without which it is not used.
+if(NOT TESS_HAVE_ZLIB AND TESSERA_WITH_LIBDEFLATE STREQUAL "AUTO")
+    set(TESSERA_WITH_LIBDEFLATE OFF)
+endif()
+tess_find_pkg(LIBDEFLATE libdeflate)
 tess_find_pkg(YAML yaml-0.1)
 
 # xxHash is used as a header only (XXH_INLINE_ALL): nothing is linked.

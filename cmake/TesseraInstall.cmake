@@ -37,7 +37,7 @@ endif()
 
 # pkg-config and CMake both need to know what the static library leaves to its user.
 set(TESSERA_PC_REQUIRES_PRIVATE)
-foreach(pair "ZLIB zlib" "YAML yaml-0.1")
+foreach(pair "ZLIB zlib" "LIBDEFLATE libdeflate" "YAML yaml-0.1")
     separate_arguments(pair UNIX_COMMAND "${pair}")
     list(GET pair 0 feature)
     list(GET pair 1 package)

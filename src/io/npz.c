@@ -234,6 +234,9 @@ static tess_status open_array(const tess_host *host, npz_reader *npz, const char
         out->direct_offset = file_offset;
         host->log(host->user, TESS_LOG_INFO, "%s: its CRC-32 is not checked", npz->label);
     }
+    if (npz->inflater != NULL) {
+        out->held_bytes = tess_inflater_held_bytes(npz->inflater);
+    }
     const tess_byte_source source = source_of(npz);
     TESS_TRY(tess_npy_array_init(host, &header, &source, &npz->array));
     tess_npy_header_describe(&header, out);

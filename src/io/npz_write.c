@@ -9,7 +9,7 @@
 #include "io/npz.h"
 #include "io/zip.h"
 #include "io/zip_layout.h"
-#include "io/zip_unpack.h"
+#include "runtime/crc32.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "base/status.h"
 #include "io/zip_unpack.h"
+#include "runtime/crc32.h"
 
 tess_status tess_zip_check_add(tess_zip_check *check, const tess_host *host, const tess_zip *zip,
                                const tess_zip_member *member, uint64_t offset, const void *data,

@@ -11,22 +11,22 @@ typedef struct tess_zip_check {
     uint32_t crc32;
 } tess_zip_check;
 
-// Continues a CRC-32; start with 0.
-uint32_t tess_crc32(uint32_t crc, const void *data, uint64_t bytes);
-
 // Takes note of member bytes offset..offset+bytes-1. TESS_E_FORMAT when these complete the member
 // and its checksum is wrong.
 TESS_MUST_CHECK tess_status tess_zip_check_add(tess_zip_check *check, const tess_host *host,
                                                const tess_zip *zip, const tess_zip_member *member,
                                                uint64_t offset, const void *data, uint64_t bytes);
 
-// Unpacks a deflated member forwards. host, zip and member are borrowed until close.
+// Unpacks a deflated member forwards, or at once where it fits into an eighth of the memory limit
+// and the library was built with libdeflate. host, zip and member are borrowed until close.
 typedef struct tess_inflater tess_inflater;
 
 // TESS_E_UNSUPPORTED where the library was built without zlib. *out is NULL after a failure.
 TESS_MUST_CHECK tess_status tess_inflater_open(const tess_host *host, const tess_zip *zip,
                                                const tess_zip_member *member, tess_inflater **out);
-// Reading before the current place starts over from the beginning.
+// Memory that reading may take; plans count it.
+uint64_t tess_inflater_held_bytes(const tess_inflater *inflater);
+// Reading before the current place may start over from the beginning.
 TESS_MUST_CHECK tess_status tess_inflater_read(tess_inflater *inflater, uint64_t offset,
                                                uint64_t bytes, void *dst);
 void tess_inflater_close(tess_inflater *inflater);

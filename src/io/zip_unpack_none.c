@@ -23,6 +23,12 @@ tess_status tess_inflater_read(tess_inflater *inflater, uint64_t offset, uint64_
     TESS_FAIL(TESS_E_UNSUPPORTED, "this build of Tessera has no zlib");
 }
 
+uint64_t tess_inflater_held_bytes(const tess_inflater *inflater)
+{
+    (void)inflater;
+    return 0;
+}
+
 void tess_inflater_close(tess_inflater *inflater)
 {
     (void)inflater;

@@ -1,14 +1,20 @@
-// Deflated members through zlib.
+// Deflated members through zlib, or as a whole.
 
 #include "base/status.h"
 #include "io/zip_unpack.h"
+#include "io/zip_whole.h"
 
 #include <inttypes.h>
 #include <string.h>
 #include <zlib.h>
 
 // The packed side is read in large pieces; what a reader jumps over is unpacked into skipped[].
-enum { PACKED_BYTES = 1 << 17, SKIPPED_BYTES = 1 << 15, SIZE_PREFIX_BYTES = 64 };
+enum {
+    PACKED_BYTES = 1 << 17,
+    SKIPPED_BYTES = 1 << 15,
+    SIZE_PREFIX_BYTES = 64,
+    HEADER_BYTES = 1024, // an array's header: a listing reads no further
+};
 
 struct tess_inflater {
     const tess_host *host;
@@ -18,6 +24,8 @@ struct tess_inflater {
     uint64_t packed_at; // next byte of the member's packed data to read from the file
     uint64_t at;        // next unpacked byte
     tess_zip_check check;
+    uint64_t whole_bytes; // that unpacking at once would take; 0: piece by piece
+    uint8_t *whole;       // all unpacked bytes, once they are wanted
     uint8_t packed[PACKED_BYTES];
     uint8_t skipped[SKIPPED_BYTES];
 };
@@ -56,6 +64,7 @@ tess_status tess_inflater_open(const tess_host *host, const tess_zip *zip,
     inflater->host = host;
     inflater->zip = zip;
     inflater->member = member;
+    inflater->whole_bytes = tess_zip_whole_bytes(host, member);
     inflater->stream.zalloc = zlib_alloc;
     inflater->stream.zfree = zlib_free;
     // zlib hands the pointer back untouched to the two functions above, which take it as const.
@@ -75,7 +84,16 @@ void tess_inflater_close(tess_inflater *inflater)
         return;
     }
     inflateEnd(&inflater->stream);
-    inflater->host->release(inflater->host->user, inflater, sizeof *inflater);
+    const tess_host *host = inflater->host;
+    if (inflater->whole != NULL) {
+        host->release(host->user, inflater->whole, (size_t)inflater->member->bytes);
+    }
+    host->release(host->user, inflater, sizeof *inflater);
+}
+
+uint64_t tess_inflater_held_bytes(const tess_inflater *inflater)
+{
+    return inflater->whole_bytes;
 }
 
 static tess_status corrupt(const tess_inflater *f, const char *what)
@@ -150,8 +168,32 @@ static tess_status unpack(tess_inflater *f, uint8_t *dst, size_t bytes)
     return TESS_OK;
 }
 
+// Tried once: what cannot be unpacked at once is left to zlib, which says where it breaks.
+static tess_status take_whole(tess_inflater *f)
+{
+    f->whole_bytes = 0;
+    TESS_TRY(tess_zip_whole_unpack(f->host, f->zip, f->member, &f->whole));
+    if (f->whole == NULL) {
+        return TESS_OK;
+    }
+    const tess_status status =
+        tess_zip_check_add(&f->check, f->host, f->zip, f->member, 0, f->whole, f->member->bytes);
+    if (status != TESS_OK) {
+        f->host->release(f->host->user, f->whole, (size_t)f->member->bytes);
+        f->whole = NULL;
+    }
+    return status;
+}
+
 tess_status tess_inflater_read(tess_inflater *f, uint64_t offset, uint64_t bytes, void *dst)
 {
+    if (f->whole_bytes > 0 && offset + bytes > HEADER_BYTES) {
+        TESS_TRY(take_whole(f));
+    }
+    if (f->whole != NULL) {
+        memcpy(dst, f->whole + offset, (size_t)bytes);
+        return TESS_OK;
+    }
     if (offset < f->at) {
         // Reset cannot fail on a stream that was initialised.
         inflateReset(&f->stream);

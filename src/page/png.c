@@ -1,7 +1,7 @@
 #include "page/png.h"
 
-#include "base/crc32.h"
 #include "base/status.h"
+#include "runtime/crc32.h"
 #include "runtime/origin.h"
 #include "runtime/pack.h"
 
@@ -36,7 +36,7 @@ static uint8_t *put_chunk(uint8_t *at, const char *type, const void *data, size_
     if (bytes > 0) {
         memmove(at + 8, data, bytes);
     }
-    put_u32(at + 8 + bytes, tess_crc32_bytes(0, at + 4, bytes + 4));
+    put_u32(at + 8 + bytes, tess_crc32(0, at + 4, bytes + 4));
     return at + CHUNK_EXTRA_BYTES + bytes;
 }
 

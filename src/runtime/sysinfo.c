@@ -30,6 +30,7 @@ static void write_build(tess_json *json)
     tess_json_text(json, "target", TESS_TARGET);
     tess_json_object_begin(json, "libraries");
     tess_json_text(json, "zlib", TESS_HAVE_ZLIB ? TESS_VERSION_OF_ZLIB : NULL);
+    tess_json_text(json, "libdeflate", TESS_HAVE_LIBDEFLATE ? TESS_VERSION_OF_LIBDEFLATE : NULL);
     tess_json_text(json, "xxhash", TESS_HAVE_XXHASH ? TESS_VERSION_OF_XXHASH : NULL);
     tess_json_text(json, "libyaml", TESS_HAVE_YAML ? TESS_VERSION_OF_YAML : NULL);
     tess_json_text(json, "hdf5", TESS_HAVE_HDF5 ? TESS_VERSION_OF_HDF5 : NULL);

@@ -68,6 +68,7 @@ static const tess_host stub = {
     .alloc = stub_alloc,
     .release = stub_release,
     .log = stub_log,
+    .memory_limit_bytes = 1 << 30,
 };
 
 const tess_host *io_host(void)

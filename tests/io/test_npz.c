@@ -3,6 +3,7 @@
 #include "io/formats.h"
 #include "io/zip_unpack.h"
 #include "io_support.h"
+#include "runtime/crc32.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,62 @@ static void reads_deflated_members(void **state)
     }
     assert_ramp(io_golden("deflated.npz"), NULL, TESS_F32);
     assert_ramp(io_golden("deflated_fortran.npz"), NULL, TESS_F64);
+}
+
+enum { LONG_BYTES = 8128, LONG_PACKED_BYTES = 420 };
+
+// Item i of deflated_long.npz is i modulo 256.
+static void assert_long_ramp(const tess_host *host, uint64_t held_bytes)
+{
+    tess_format_reader reader;
+    uint8_t items[8000];
+    assert_int_equal(npz->open(host, io_golden("deflated_long.npz"), NULL, 0, &reader), TESS_OK);
+    assert_int_equal(reader.held_bytes, held_bytes);
+    assert_int_equal(npz->read(host, &reader, 60, 40, items + 4800), TESS_OK);
+    assert_int_equal(npz->read(host, &reader, 0, 60, items), TESS_OK);
+    for (int i = 0; i < 8000; i++) {
+        assert_int_equal(items[i], i % 256);
+    }
+    npz->close(host, &reader);
+    assert_int_equal(io_live_blocks(), 0);
+}
+
+static void unpacks_at_once_what_fits_into_memory(void **state)
+{
+    (void)state;
+    if (!TESS_TEST_HAS_ZLIB) {
+        skip();
+    }
+    tess_host host = *io_host();
+    assert_long_ramp(&host, TESS_TEST_HAS_LIBDEFLATE ? LONG_BYTES + LONG_PACKED_BYTES : 0);
+    host.memory_limit_bytes = 8 * (LONG_BYTES + LONG_PACKED_BYTES) - 1;
+    assert_long_ramp(&host, 0);
+}
+
+// Unpacked at once or piece by piece, the same sentence.
+static void tells_where_a_long_member_is_corrupt(void **state)
+{
+    (void)state;
+    if (!TESS_TEST_HAS_ZLIB) {
+        skip();
+    }
+    char sentences[2][1024];
+    size_t n_byte = 0;
+    uint8_t *bytes = io_slurp(io_golden("deflated_long.npz"), &n_byte);
+    bytes[30 + 5 + 20 + 300] ^= 0xff; // behind the name and the sizes: packed bytes
+    for (int at_once = 0; at_once < 2; at_once++) {
+        tess_host host = *io_host();
+        host.memory_limit_bytes = at_once ? 1 << 30 : 0;
+        tess_format_reader reader;
+        uint8_t items[8000];
+        assert_int_equal(npz->open(&host, io_file_of(bytes, n_byte), NULL, 0, &reader), TESS_OK);
+        assert_int_equal(npz->read(&host, &reader, 0, 100, items), TESS_E_FORMAT);
+        snprintf(sentences[at_once], sizeof sentences[at_once], "%s", tess_last_error());
+        npz->close(&host, &reader);
+    }
+    assert_string_equal(sentences[0], sentences[1]);
+    assert_non_null(strstr(sentences[0], "member 'x.npy'"));
+    free(bytes);
 }
 
 static void verifies_the_checksum_of_a_forward_read(void **state)
@@ -193,8 +250,9 @@ static void refuses_every_prefix(void **state)
 static void survives_every_bit_flip(void **state)
 {
     (void)state;
-    static const char *const names[] = {"stored.npz", "deflated.npz", "deflated_fortran.npz"};
-    for (size_t k = 0; k < 3; k++) {
+    static const char *const names[] = {"stored.npz", "deflated.npz", "deflated_fortran.npz",
+                                        "deflated_long.npz"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         size_t n_byte = 0;
         uint8_t *bytes = io_slurp(io_golden(names[k]), &n_byte);
         for (size_t bit = 0; bit < 8 * n_byte; bit++) {
@@ -410,6 +468,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_stored_members),
         cmocka_unit_test(reads_deflated_members),
+        cmocka_unit_test(unpacks_at_once_what_fits_into_memory),
+        cmocka_unit_test(tells_where_a_long_member_is_corrupt),
         cmocka_unit_test(verifies_the_checksum_of_a_forward_read),
         cmocka_unit_test(notices_changed_data),
         cmocka_unit_test(lists_members),

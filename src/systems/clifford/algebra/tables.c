@@ -1,8 +1,8 @@
 // The tables of an algebra, from the squares of its symbols. tools/clifford_tables.py has the same
 // rule for the algebras whose kernels are generated.
-#include "base/crc32.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/crc32.h"
 #include "tessera/clifford/algebra.h"
 
 #include <stdio.h>
@@ -164,7 +164,7 @@ static uint32_t crc_of_terms(const tess_clifford_algebra *algebra)
         char text[32];
         const int n = snprintf(text, sizeof text, "%s%d:%d:%d:%c:%d", t > 0 ? ";" : "", term->k,
                                term->i, term->j, term->sign > 0 ? '+' : '-', term->path);
-        crc = tess_crc32_bytes(crc, text, (size_t)n);
+        crc = tess_crc32(crc, text, (size_t)n);
     }
     return crc;
 }

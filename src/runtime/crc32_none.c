@@ -1,6 +1,7 @@
-#include "base/crc32.h"
+// Where neither libdeflate nor zlib was found.
+#include "runtime/crc32.h"
 
-uint32_t tess_crc32_bytes(uint32_t crc, const void *data, size_t bytes)
+uint32_t tess_crc32(uint32_t crc, const void *data, size_t bytes)
 {
     // CRC of each half byte under the reflected polynomial 0xedb88320.
     static const uint32_t half_byte[16] = {
