@@ -22,6 +22,20 @@ function(tess_feature name found version why_not)
     set(tess_feature_rows "${tess_feature_rows};${row}" CACHE INTERNAL "")
 endfunction()
 
+# The archives of a pkg-config module that was found, for TESSERA_PORTABLE: what a wheel brings must
+# need nothing of the machine it is unpacked on.
+function(tess_link_archives name module)
+    target_include_directories(tess_dep_${name} SYSTEM INTERFACE ${TESS_PKG_${name}_INCLUDE_DIRS})
+    foreach(library ${TESS_PKG_${name}_LIBRARIES})
+        find_library(TESS_ARCHIVE_${library} lib${library}.a HINTS ${TESS_PKG_${name}_LIBRARY_DIRS})
+        if(NOT TESS_ARCHIVE_${library})
+            message(FATAL_ERROR "TESSERA_PORTABLE=ON but ${module} has no lib${library}.a. Install "
+                                "it or configure with -DTESSERA_WITH_${name}=OFF.")
+        endif()
+        target_link_libraries(tess_dep_${name} INTERFACE ${TESS_ARCHIVE_${library}})
+    endforeach()
+endfunction()
+
 # pkg-config libraries with one module each.
 function(tess_find_pkg name module)
     add_library(tess_dep_${name} INTERFACE)
@@ -32,7 +46,11 @@ function(tess_find_pkg name module)
         if(TESS_PKG_${name}_FOUND)
             set(found 1)
             set(version "${TESS_PKG_${name}_VERSION}")
-            target_link_libraries(tess_dep_${name} INTERFACE PkgConfig::TESS_PKG_${name})
+            if(TESSERA_PORTABLE)
+                tess_link_archives(${name} ${module})
+            else()
+                target_link_libraries(tess_dep_${name} INTERFACE PkgConfig::TESS_PKG_${name})
+            endif()
         endif()
     endif()
     tess_feature(${name} ${found} "${version}" "${module} not found by pkg-config")
