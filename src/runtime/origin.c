@@ -20,12 +20,22 @@ void tess_origin_head(tess_json *json, const char *stage)
     tess_json_text(json, "stage", stage);
 }
 
+void tess_origin_setting(tess_json *json, const tess_param *param, const char *text)
+{
+    // Numbers keep their spelling: 0.1, not 0.10000000000000001. JSON has no infinity and no NaN.
+    if (param->type == TESS_PARAM_CHOICE || strpbrk(text, "nN")) {
+        tess_json_text(json, param->name, text);
+    } else {
+        tess_json_raw(json, param->name, text);
+    }
+}
+
 void tess_origin_settings(tess_json *json, const tess_param_table *table, const void *values)
 {
     for (int64_t i = 0; i < table->n_param; i++) {
         char text[64];
         tess_param_get_text(&table->params[i], values, text, sizeof text);
-        tess_json_text(json, table->params[i].name, text);
+        tess_origin_setting(json, &table->params[i], text);
     }
 }
 

@@ -29,6 +29,8 @@ TESS_MUST_CHECK tess_status tess_origin_make(tess_context *ctx, const tess_origi
 
 // Members that provenance of any kind begins with: schema, version, commit, stage.
 void tess_origin_head(tess_json *json, const char *stage);
+// One setting, text as tess_param_get_text() makes it: a number, true or false, or a name.
+void tess_origin_setting(tess_json *json, const tess_param *param, const char *text);
 // The settings of one table, a member each.
 void tess_origin_settings(tess_json *json, const tess_param_table *table, const void *values);
 // Device, instruction set, threads and memory limit.

@@ -226,6 +226,7 @@ void tess_plan_set_settings(tess_plan *plan, const tess_param_table *table, cons
                             const char *skip)
 {
     size_t used = 0;
+    plan->table = table;
     for (int64_t i = 0; i < table->n_param; i++) {
         const tess_param *param = &table->params[i];
         char key[64];

@@ -40,6 +40,7 @@ struct tess_plan {
     bool has_pieces; // threads read what they work on (run_pieces.h): tiles have no input of their
                      // own
     char settings[TESS_SETTINGS_BYTES]; // "nonfinite=propagate": what changes the answer
+    const tess_param_table *table;      // of the settings; NULL: there are none
     union {                             // the system's own constants
         unsigned char bytes[TESS_PLAN_SYSTEM_BYTES];
         int64_t align;

@@ -37,9 +37,20 @@ static void write_input(tess_json *json, const tess_provenance *p)
     tess_json_object_end(json);
 }
 
-// "a=1;b=x" becomes {"a": "1", "b": "x"}.
-static void write_settings(tess_json *json, const char *settings)
+static const tess_param *find_param(const tess_param_table *table, const char *name)
 {
+    int64_t i = 0;
+    while (strcmp(table->params[i].name, name) != 0) {
+        i++; // it is there: the text was made of this table
+        TESS_ASSERT(i < table->n_param);
+    }
+    return &table->params[i];
+}
+
+// "a=1;b=x" becomes {"a": 1, "b": "x"}.
+static void write_settings(tess_json *json, const tess_plan *plan)
+{
+    const char *settings = plan->settings;
     tess_json_object_begin(json, "settings");
     while (*settings) {
         char key[64] = "";
@@ -49,7 +60,7 @@ static void write_settings(tess_json *json, const char *settings)
         if (k < n && k < sizeof key && n - k - 1 < sizeof value) {
             memcpy(key, settings, k);
             memcpy(value, settings + k + 1, n - k - 1);
-            tess_json_text(json, key, value);
+            tess_origin_setting(json, find_param(plan->table, key), value);
         }
         settings += n + (settings[n] == ';');
     }
@@ -72,7 +83,7 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     tess_origin_head(json, p->plan->ops->name);
     tess_json_text(json, "identity", p->identity);
     tess_json_text(json, "command_line", tess_origin_command(ctx, p->command_line));
-    write_settings(json, p->plan->settings);
+    write_settings(json, p->plan);
     tess_origin_machine(json, ctx);
     tess_json_text(json, "strategy", tess_strategy_name((tess_strategy)plan->strategy));
     tess_json_text(json, "strategy_reason", plan->reason);

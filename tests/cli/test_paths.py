@@ -394,6 +394,17 @@ def test_inputs_that_are_none(command, name, inputs):
 # ---- What is written ----------------------------------------------------------------------------
 
 
+def is_quoted(value):
+    """Whether a text is spelt like a JSON number or boolean."""
+    if not isinstance(value, str):
+        return False
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("command", [n for n in LINES if n not in SLOW])
 def test_everything_written_says_what_made_it(command, inputs):
     folder = inputs.directory
@@ -417,6 +428,8 @@ def test_everything_written_says_what_made_it(command, inputs):
         assert provenance["schema"] == "tessera.provenance/1", name
         assert provenance["tessera"] == TABLE["version"], name
         assert provenance["stage"], name
+        quoted = {k: v for k, v in provenance.get("settings", {}).items() if is_quoted(v)}
+        assert not quoted, f"{name}: numbers and booleans as texts"
         text = inputs("info", name)
         assert text.returncode == 0
         assert "no provenance" not in text.stdout or ".npy" in name

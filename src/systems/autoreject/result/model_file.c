@@ -180,8 +180,13 @@ tess_status tess_autoreject_model_save(tess_context *ctx, const tess_autoreject_
     size_t bytes = 0;
     TESS_TRY(tess_ar_model_digest(ctx, model, digest));
     const char *input = model->input;
-    const tess_origin origin = {
-        .stage = model->stage, .identity = digest, .inputs = {input && input[0] ? input : NULL}};
+    const tess_autoreject_fit_config config = options_of(&model->info);
+    const bool is_fitted = config.n_split > 0; // else these are not known
+    const tess_origin origin = {.stage = model->stage,
+                                .identity = digest,
+                                .inputs = {input && input[0] ? input : NULL},
+                                .tables = {is_fitted ? tess_autoreject_fit_params() : NULL},
+                                .values = {&config}};
     TESS_TRY(tess_origin_make(ctx, &origin, &text, &bytes));
     const tess_status status = write_model(ctx, model, text, path, overwrite);
     tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);
