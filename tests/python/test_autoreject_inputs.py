@@ -379,6 +379,51 @@ def test_words_that_do_not_exist() -> None:
         AutoReject(verbose="nonsense").fit_array(x, sphere(5))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("cv", "x"),
+        ("cv", b"x"),
+        ("n_jobs", "a"),
+        ("n_jobs", [1]),
+        ("n_jobs", float("inf")),
+        ("consensus", "x"),
+        ("consensus", ["a", 0.5]),
+        ("consensus", [[0.1, 0.2]]),
+        ("n_interpolate", [[1], [2, 3]]),
+        ("n_interpolate", [[1, 2]]),
+    ],
+)
+def test_odd_arguments_are_named(name: str, value: Any) -> None:
+    ar = AutoReject(verbose=False).set_params(**{name: value})
+    with pytest.raises(tessera.ArgumentError) as caught:
+        ar.fit_array(dirty(), sphere(12))
+    assert str(caught.value).startswith(f"{name}: expected ")
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [3, None, "numpy"])
+def test_odd_backends_are_named(value: Any) -> None:
+    with pytest.raises(tessera.ArgumentError, match=f"name: {value!r} does not exist; there is"):
+        backends.Backend(value)
+    if value == 3:
+        with pytest.raises(tessera.ArgumentError, match="prefer: expected 'cpu', 'auto' or None"):
+            backends.get_backend(value)
+
+
+def test_a_type_of_two_channels_says_how_to_leave_it_out() -> None:
+    """The original stops here with "No channels match the selection"."""
+    x = np.concatenate([1e-8 * dirty(n_chan=12)[:, :2], dirty()], axis=1)
+    places = np.zeros((14, 12))
+    places[:, :3] = np.concatenate([1.2 * sphere(2), sphere(12)])
+    places[:2, 3:] = np.eye(3).reshape(-1)
+    types = ["mag"] * 2 + ["eeg"] * 12
+    ar = AutoReject(cv=4, random_state=1, verbose=False)
+    with pytest.raises(tessera.NumericError, match=r"2 mag channels.*: picks=\['eeg'\] fits"):
+        ar.fit_array(x, places, types)
+    ar.set_params(picks=["eeg"]).fit_array(x, places, types)
+
+
 def test_unfitted_and_wrong_objects() -> None:
     with pytest.raises(AttributeError, match="info"):
         AutoReject().fit(np.zeros((3, 4, 5)))

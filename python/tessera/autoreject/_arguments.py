@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,17 @@ def threads_of(n_jobs: int | None) -> int | None:
     """Return the number of threads of an n_jobs; None: all there are."""
     if n_jobs is None:
         return 1
+    if not isinstance(n_jobs, Real) or not np.isfinite(n_jobs):
+        raise ArgumentError(
+            f"n_jobs: expected a number of threads, or -1 for all cores, got {n_jobs!r}"
+        )
     if n_jobs == 0:
         raise ArgumentError("n_jobs: expected 1 or more, or -1 for all cores, got 0")
     if n_jobs > 0:
         return int(n_jobs)
     if n_jobs == -1:
         return None
-    return max(1, len(os.sched_getaffinity(0)) + 1 + n_jobs)
+    return max(1, len(os.sched_getaffinity(0)) + 1 + int(n_jobs))
 
 
 def check_verbose(verbose: Any) -> None:
@@ -162,9 +167,9 @@ def cv_of(cv: Any, *, default: int) -> Any:
 
             return SklearnKFold(int(cv))
         return KFold(int(cv))
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes | np.ndarray):
         return cv
-    if hasattr(cv, "__iter__") and not isinstance(cv, str):
+    if hasattr(cv, "__iter__") and not isinstance(cv, str | bytes):
         return _Splits(list(cv))
     raise ArgumentError(
         f"cv: expected a number of folds, an object with split() or a list of (train, test) "

@@ -177,7 +177,10 @@ class FitMixin(Params):
             )
             request.thresholds_only = kind in hopeless
             request.default_repairs = n_interpolate is self._written_back["n_interpolate"]
-            found, info = run_fit(recording, request, _for_type(settings, kind, len(groups)))
+            try:
+                found, info = run_fit(recording, request, _for_type(settings, kind, len(groups)))
+            except _core.NumericError as error:
+                raise _with_way_out(error, kind, groups) from None
             if kind in hopeless:
                 _take_first_pair(found[0], request, recording.n_epoch)
             fits += found
@@ -257,7 +260,15 @@ def _for_type(settings: Settings, kind: str, n_type: int) -> Settings:
 
 
 def _check_repairs(n_interpolate: Any) -> None:
-    values = np.atleast_1d(np.asarray(n_interpolate))
+    try:
+        values = np.atleast_1d(np.asarray(n_interpolate))
+    except ValueError:  # rows of different lengths
+        values = np.zeros((0, 0))
+    if values.ndim != 1:
+        raise _core.ArgumentError(
+            f"n_interpolate: expected a list of numbers of channels, such as [1, 4], got "
+            f"{n_interpolate!r}"
+        )
     if values.size == 0:
         raise _core.ArgumentError("n_interpolate: no values to try")
     for value in values.tolist():
@@ -268,12 +279,33 @@ def _check_repairs(n_interpolate: Any) -> None:
 
 
 def _check_consensus(consensus: Any) -> None:
-    values = np.atleast_1d(np.asarray(consensus, np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(consensus, np.float64))
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1:
+        raise _core.ArgumentError(
+            f"consensus: expected a list of shares from 0 to 1, such as [0.2, 0.5], got "
+            f"{consensus!r}"
+        )
     if values.size == 0:
         raise _core.ArgumentError("consensus: no values to try")
     for value in values.tolist():
         if not 0 <= value <= 1:
             raise _core.ArgumentError(f'"consensus" must be between 0 and 1. You gave me {value}.')
+
+
+def _with_way_out(
+    error: _core.NumericError, kind: str, groups: list[tuple[str, list[int]]]
+) -> _core.NumericError:
+    """Say how the other types can be fitted where one cannot."""
+    others = [name for name, _ in groups if name != kind]
+    if not others:
+        return error
+    return _core.NumericError(
+        f"{error}: picks={others!r} fits the others. The original stops at such a type, too, with "
+        f"an error of MNE's"
+    )
 
 
 def _hopeless(groups: list[tuple[str, list[int]]], consensus: Any, n_interpolate: Any) -> set[str]:

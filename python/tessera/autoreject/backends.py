@@ -107,8 +107,13 @@ class Backend:
     """
 
     def __init__(self, name: str) -> None:
-        if name != "cpu":
+        if isinstance(name, str) and _device.is_gpu(name):
             raise _core.DeviceError(f"backend {name!r}: {_NO_GPU}")
+        if name != "cpu":
+            raise _core.ArgumentError(
+                f"name: {name!r} does not exist; there is one backend, 'cpu'. get_backend() gives "
+                f"it"
+            )
         self.name = name
         self.device = name
 
@@ -170,6 +175,8 @@ def get_backend(prefer: str | None = None) -> Backend:
     -------
     Backend
     """
+    if prefer is not None and not isinstance(prefer, str):
+        raise _core.ArgumentError(f"prefer: expected 'cpu', 'auto' or None, got {prefer!r}")
     if prefer not in _backends:
         name = prefer.lower() if prefer is not None else _device.from_environment()
         if prefer is not None and _device.is_gpu(name):
