@@ -153,6 +153,12 @@ def test_fit_of_a_file_is_the_fit_of_its_array(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(path), cleaned)
     with pytest.raises(FileExistsError):
         ar.transform_file(epochs, path)
+    log.bad_epochs[:] = False
+    log.bad_epochs[2] = True
+    log.labels[:] = 0
+    log.labels[3, 1] = 2
+    path = ar.transform_file(epochs, tmp_path / "edited.npy", reject_log=log)
+    np.testing.assert_array_equal(np.load(path), want.transform_array(x, reject_log=log))
     with pytest.raises(ValueError, match="transform_file"):
         ar.transform(epochs)
 

@@ -203,6 +203,12 @@ def test_an_edited_log_is_carried_out(epochs: Any, fitted: AutoReject) -> None:
     short = RejectLog(log.bad_epochs[:5], log.labels[:5], log.ch_names)
     with pytest.raises(ValueError, match="reject_log has 5 epochs"):
         fitted.transform(epochs, reject_log=short)
+    other = RejectLog(log.bad_epochs, log.labels, ["X", *log.ch_names[1:]])
+    with pytest.raises(ValueError, match=r"channel 0 is 'X', that of the epochs is .*give the log"):
+        fitted.transform(epochs, reject_log=other)
+    log.labels[0, 1] = 3
+    with pytest.raises(ValueError, match=r"reject_log.labels: epoch 0, channel .* is 3; exp"):
+        fitted.transform(epochs, reject_log=log)
 
 
 def test_keep_and_drop(epochs: Any, fitted: AutoReject) -> None:

@@ -232,6 +232,7 @@ class TransformMixin(FitMixin):
         epochs: EpochsFile,
         output: _PathLike,
         return_log: bool = False,
+        reject_log: RejectLog | None = None,
         *,
         drop: bool = True,
         drop_partial: bool = False,
@@ -248,6 +249,9 @@ class TransformMixin(FitMixin):
             .fif, .fif.gz, .npy or .npz.
         return_log : bool, default False
             Return the log, too.
+        reject_log : RejectLog or None
+            Decisions to carry out, such as those edited in a report
+            (:func:`read_reject_log`); None: those of the fit's thresholds.
         drop : bool, default True
             False keeps bad epochs.
         drop_partial : bool, default False
@@ -268,6 +272,8 @@ class TransformMixin(FitMixin):
         recording = recording_of(epochs)
         settings = self._settings()
         fits = self._fits_for(recording.sensors)
+        if reject_log is not None:
+            self._given_log(recording, reject_log)
         options = {
             "keep_bad": not drop,
             "drop_partial": drop_partial,
@@ -277,14 +283,18 @@ class TransformMixin(FitMixin):
         def call(context: _core.Context) -> RejectLog:
             opened = recording.open(context, settings.precision)
             model = make_model(context, recording.sensors, fits, settings)
-            handle = _core.autoreject_log(context, model, opened)
+            handle = (
+                _core.autoreject_log(context, model, opened)
+                if reject_log is None
+                else _log_handle(context, reject_log)
+            )
             _core.autoreject_transform(
                 context, model, opened, handle, output, options, overwrite=overwrite
             )
             info = _core.autoreject_log_info(handle)
             labels = np.array(info["labels"], np.float64)
             labels[labels < 0] = np.nan
-            return RejectLog(info["bad_epochs"], labels, recording.sensors.names)
+            return RejectLog(np.array(info["bad_epochs"]), labels, recording.sensors.names)
 
         log = settings.run(call, recording.n_bytes)
         return (Path(output), log) if return_log else Path(output)
@@ -337,7 +347,20 @@ class TransformMixin(FitMixin):
         if log.labels.shape != shape:
             raise _core.ShapeError(
                 f"reject_log has {log.labels.shape[0]} epochs and {log.labels.shape[1]} channels, "
-                f"the epochs have {shape[0]} and {shape[1]}"
+                f"the epochs have {shape[0]} and {shape[1]}; give the log of these epochs"
+            )
+        for k, (ours, theirs) in enumerate(zip(recording.sensors.names, log.ch_names, strict=True)):
+            if ours != theirs:
+                raise _core.ArgumentError(
+                    f"reject_log: channel {k} is {str(theirs)!r}, that of the epochs is {ours!r}; "
+                    f"give the log of these epochs"
+                )
+        wrong = ~np.isin(log.labels, (0, 1, 2)) & ~np.isnan(log.labels)
+        if wrong.any():
+            epoch, channel = np.argwhere(wrong)[0]
+            raise _core.ArgumentError(
+                f"reject_log.labels: epoch {epoch}, channel {log.ch_names[channel]!r} is "
+                f"{log.labels[epoch, channel]:g}; expected 0 good, 1 bad, 2 interpolated or NaN"
             )
         self._fits_for(recording.sensors)
         return log
@@ -388,19 +411,24 @@ class TransformMixin(FitMixin):
     ) -> Path:
         settings = self._settings()
         fits = _files.all_of(self, self._fits_for(recording.sensors), recording.sensors.names)
-        labels = np.where(np.isnan(log.labels), -1, log.labels).astype(np.int8)
 
         def call(context: _core.Context) -> None:
             opened = recording.open(context, settings.precision)
             more = _files.model_parts(self)
             model = make_model(context, recording.sensors, fits, settings, more)
-            handle = _core.autoreject_log_create(
-                context, labels, log.bad_epochs.astype(np.uint8), list(log.ch_names)
-            )
+            handle = _log_handle(context, log)
             _core.autoreject_report(context, model, handle, opened, path, overwrite=overwrite)
 
         settings.run(call, recording.n_bytes)
         return Path(path)
+
+
+def _log_handle(context: _core.Context, log: RejectLog) -> Any:
+    """Return the library's log of ours."""
+    labels = np.where(np.isnan(log.labels), -1, log.labels).astype(np.int8)
+    return _core.autoreject_log_create(
+        context, labels, log.bad_epochs.astype(np.uint8), list(log.ch_names)
+    )
 
 
 def check_output(path: _PathLike, *, overwrite: bool) -> None:
