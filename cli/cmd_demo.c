@@ -1,47 +1,18 @@
-// tessera demo: makes data, runs, writes a report, and shows how to do the same by hand.
+// tessera demo: makes data, runs, writes a report, and shows how to do the same with one's own.
 
-#include "cli.h"
+#include "demo.h"
+#include "job.h"
 #include "text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
-
-enum { MAX_WORD = 20 };
-
-// Runs exactly the command line it shows, so that the demo cannot say one thing and do another.
-static int run_line(const cli *c, char **words)
-{
-    int n_word = 0;
-    while (words[n_word]) {
-        n_word++;
-    }
-    char *line = text_command_line(n_word, words);
-    if (!line) {
-        return console_fail(71, "out of memory");
-    }
-    printf("$ %s\n", line);
-    fflush(stdout);
-    free(line);
-    if (c->values.quiet) {
-        static char quiet[] = "-q";
-        words[n_word++] = quiet;
-    }
-    const int code = cli_execute(n_word, words);
-    fflush(stdout);
-    return code;
-}
-
-// Files of a demo: data, result, report.
-typedef struct demo_paths {
-    char data[PATH_MAX];
-    char result[PATH_MAX];
-    char report[PATH_MAX];
-} demo_paths;
 
 // What there is beside "." and "..", at most two of it; -1 if it cannot be told.
 static int count_entries(const char *dir)
@@ -57,13 +28,15 @@ static int count_entries(const char *dir)
     return n;
 }
 
-// A demo replaces the files of another, and nobody else's: its folder is marked.
+// A demo replaces the files of another, and nobody else's: its folders are marked.
 static int take_directory(const char *dir)
 {
     char mark[PATH_MAX];
     struct stat there;
 
-    snprintf(mark, sizeof mark, "%.*s/.tessera-demo", PATH_MAX - 32, dir);
+    if (snprintf(mark, sizeof mark, "%s/.tessera-demo", dir) >= (int)sizeof mark) {
+        return console_fail(2, "--dir: the name is too long");
+    }
     const int is_new = mkdir(dir, 0777) == 0;
     if (!is_new && errno != EEXIST) {
         return console_fail(73, "cannot create %s: %s; choose another with --dir", dir,
@@ -81,160 +54,193 @@ static int take_directory(const char *dir)
     return 0;
 }
 
-static int make_directory(const char *dir, const char *data, const char *result, demo_paths *paths)
+// One system's demo as it ran.
+typedef struct demo_run {
+    const demo_system *demo;
+    char folder[PATH_MAX];
+    char *outputs[DEMO_LINES]; // owned
+    double seconds;
+} demo_run;
+
+static double seconds_now(void)
 {
-    if (strlen(dir) + 32 > sizeof paths->data) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int run_demo(const cli *c, const char *dir, demo_run *run)
+{
+    const double start = seconds_now();
+    const int length = snprintf(run->folder, sizeof run->folder, "%s/%s", dir, run->demo->name);
+
+    if (length >= (int)sizeof run->folder) {
         return console_fail(2, "--dir: the name is too long");
     }
-    CLI_TRY(take_directory(dir));
-    snprintf(paths->data, sizeof paths->data, "%.*s/%s", PATH_MAX - 32, dir, data);
-    snprintf(paths->result, sizeof paths->result, "%.*s/%s", PATH_MAX - 32, dir, result);
-    snprintf(paths->report, sizeof paths->report, "%.*s/report.html", PATH_MAX - 32, dir);
+    CLI_TRY(take_directory(run->folder));
+    for (int i = 0; i < DEMO_LINES; i++) {
+        CLI_TRY(demo_run_line(c, run->demo, i, run->folder, &run->outputs[i]));
+    }
+    run->seconds = seconds_now() - start;
     return 0;
 }
 
-// Words of a command line that may be changed by nobody, as cli_execute() wants them.
-#define WORD(text) ((char[]){text})
-
-static int demo_autoreject(const cli *c, const char *dir, demo_paths *paths)
+// The first line of the text that holds this and is no note; its length without blanks at its end,
+// 0 if there is none.
+static size_t find_line(const char *text, const char *wanted, const char **line)
 {
-    char montage[PATH_MAX];
-    char *make[MAX_WORD] = {WORD("tessera"), WORD("autoreject"), WORD("simulate"),
-                            WORD("-o"),      paths->data,        WORD("--positions"),
-                            montage,         WORD("--overwrite")};
-    char *run[MAX_WORD] = {WORD("tessera"),       WORD("autoreject"), WORD("fit-transform"),
-                           paths->data,           WORD("--montage"),  montage,
-                           WORD("--sampling-hz"), WORD("250"),        WORD("-o"),
-                           paths->result,         WORD("--report"),   paths->report,
-                           WORD("--overwrite")};
+    static const char note[] = "tessera: ";
+    const size_t n_wanted = strlen(wanted);
 
-    CLI_TRY(make_directory(dir, "epochs.npy", "clean-epo.fif", paths));
-    snprintf(montage, sizeof montage, "%.*s/electrodes.csv", PATH_MAX - 32, dir);
-    CLI_TRY(run_line(c, make));
-    CLI_TRY(run_line(c, run));
-    printf("\nThe report is %s\n\n"
-           "On your own file, from the shell:\n"
-           "  tessera autoreject fit-transform %s --montage %s -o %s --report %s\n\n"
-           "and on MNE epochs in Python:\n"
-           "  from tessera.autoreject import AutoReject\n"
-           "  clean = AutoReject(random_state=0).fit_transform(epochs)\n",
-           paths->report, paths->data, montage, paths->result, paths->report);
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, "\n");
+        const char *const end = at + length;
+        const char *hit = strstr(at, wanted);
+        if (hit && hit + n_wanted <= end && strncmp(at, note, sizeof note - 1) != 0) {
+            while (at[length - 1] == ' ') {
+                length--;
+            }
+            *line = at;
+            return length;
+        }
+        at = *end ? end + 1 : end;
+    }
     return 0;
 }
 
-static int demo_decode(const cli *c, const char *dir, demo_paths *paths)
+static void print_facts(const demo_run *run)
 {
-    char *make[MAX_WORD] = {WORD("tessera"),
-                            WORD("decode"),
-                            WORD("simulate"),
-                            WORD("day-1d"),
-                            WORD("-o"),
-                            paths->data,
-                            WORD("--electrodes"),
-                            WORD("16"),
-                            WORD("--time-bins"),
-                            WORD("20000"),
-                            WORD("--encoding-spikes"),
-                            WORD("60000"),
-                            WORD("--decoding-spikes"),
-                            WORD("20000"),
-                            WORD("--overwrite")};
-    char *run[MAX_WORD] = {WORD("tessera"),  WORD("decode"), WORD("run"),
-                           paths->data,      WORD("-o"),     paths->result,
-                           WORD("--report"), paths->report,  WORD("--overwrite")};
+    for (int i = 0; i < DEMO_FACTS && run->demo->facts[i]; i++) {
+        for (int k = 0; k < DEMO_LINES; k++) {
+            const char *line = NULL;
+            const size_t length = find_line(run->outputs[k], run->demo->facts[i], &line);
+            if (length > 0) {
+                printf("  %.*s\n", (int)length, line);
+                break;
+            }
+        }
+    }
+}
 
-    CLI_TRY(make_directory(dir, "recording.npz", "decoded.h5", paths));
-    CLI_TRY(run_line(c, make));
-    CLI_TRY(run_line(c, run));
-    printf("\nThe report is %s\n\n"
-           "On your own recording, from the shell:\n"
-           "  tessera decode run %s -o %s --report %s\n\n"
-           "What a recording must hold: tessera info %s\n",
-           paths->report, paths->data, paths->result, paths->report, paths->data);
+// The command as the user called it, so that the line can be typed in the same place.
+static void print_text(const cli *c, const demo_run *run)
+{
+    char *program = text_command_line(1, c->argv);
+
+    printf("%s: %s (%.1f s)\n", run->demo->name, run->demo->what, run->seconds);
+    print_facts(run);
+    printf("  report         %s/" DEMO_REPORT "\n", run->folder);
+    printf("  %-14s %s %s\n", run->demo->own_label, program ? program : "tessera", run->demo->own);
+    printf("  in Python      %s\n\n", run->demo->python);
+    fflush(stdout);
+    free(program);
+}
+
+static int write_json(const cli *c, const demo_run *run, tess_json *json)
+{
+    char report[PATH_MAX];
+
+    if (snprintf(report, sizeof report, "%s/" DEMO_REPORT, run->folder) >= (int)sizeof report) {
+        return console_fail(2, "--dir: the name is too long");
+    }
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "system", run->demo->name);
+    tess_json_text(json, "what", run->demo->what);
+    tess_json_real(json, "seconds", run->seconds);
+    tess_json_text(json, "report", report);
+    tess_json_text(json, "own", run->demo->own);
+    tess_json_text(json, "python", run->demo->python);
+    tess_json_array_begin(json, "runs");
+    for (int i = 0; i < DEMO_LINES; i++) {
+        char *line = demo_line_text(c, run->demo, i, run->folder);
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "command_line", line);
+        tess_json_raw(json, "result", run->outputs[i]);
+        tess_json_object_end(json);
+        free(line);
+    }
+    tess_json_array_end(json);
+    tess_json_object_end(json);
     return 0;
 }
 
-static int demo_xpcs(const cli *c, const char *dir, demo_paths *paths)
+static int run_and_show(const cli *c, const char *dir, demo_run *run, tess_json *json)
 {
-    char *make[MAX_WORD] = {WORD("tessera"), WORD("xpcs"),       WORD("simulate"),
-                            WORD("-o"),      paths->data,        WORD("--n-angle"),
-                            WORD("8"),       WORD("--n-frame"),  WORD("300"),
-                            WORD("--sigma"), WORD("0.02"),       WORD("--contrast-scatter"),
-                            WORD("0.1"),     WORD("--overwrite")};
-    char *look[MAX_WORD] = {WORD("tessera"), WORD("xpcs"), WORD("inspect"), paths->data};
-    char *run[MAX_WORD] = {
-        WORD("tessera"),  WORD("xpcs"),         WORD("fit"),        paths->data, WORD("--gap"),
-        WORD("2e6"),      WORD("--sigma-mode"), WORD("estimate"),   WORD("-o"),  paths->result,
-        WORD("--report"), paths->report,        WORD("--overwrite")};
+    int code = run_demo(c, dir, run);
 
-    CLI_TRY(make_directory(dir, "correlations.hdf", "results", paths));
-    CLI_TRY(run_line(c, make));
-    CLI_TRY(run_line(c, look));
-    CLI_TRY(run_line(c, run));
-    printf("\nThe report is %s\n\n"
-           "On your own file, from the shell:\n"
-           "  tessera xpcs fit %s --gap 2e6 -o %s --report %s\n\n"
-           "with a configuration of homodyne:\n"
-           "  tessera xpcs fit --config homodyne_config.yaml\n\n"
-           "and in Python:\n"
-           "  from tessera import xpcs\n"
-           "  result = xpcs.fit(xpcs.load(\"%s\", gap=2e6))\n",
-           paths->report, paths->data, paths->result, paths->report, paths->data);
-    return 0;
+    if (code == 0 && json) {
+        code = write_json(c, run, json);
+    } else if (code == 0) {
+        print_text(c, run);
+    }
+    for (int k = 0; k < DEMO_LINES; k++) {
+        free(run->outputs[k]);
+        run->outputs[k] = NULL;
+    }
+    return code;
 }
 
-static int demo_clifford(const cli *c, const char *dir, demo_paths *paths)
+// Runs those asked for; json is NULL where text is wanted. One that fails, for want of HDF5
+// perhaps, leaves the others to be seen, unless a signal ended it. The exit code of the first that
+// failed.
+static int run_demos(const cli *c, const char *dir, const char *only, tess_json *json)
 {
-    char *table[MAX_WORD] = {WORD("tessera"), WORD("clifford"), WORD("table"), WORD("+++")};
-    char *check[MAX_WORD] = {WORD("tessera"), WORD("clifford"), WORD("check"), WORD("+++")};
-    char *bench[MAX_WORD] = {WORD("tessera"),    WORD("clifford"),   WORD("bench"),
-                             WORD("+++"),        WORD("--batch"),    WORD("256,1024,4096"),
-                             WORD("--features"), WORD("28,128,512"), WORD("--seconds"),
-                             WORD("0.1"),        WORD("--report"),   paths->report,
-                             WORD("--overwrite")};
+    demo_run *run = calloc(1, sizeof *run);
+    int first_code = run ? 0 : console_fail(71, "out of memory");
 
-    CLI_TRY(make_directory(dir, "unused", "unused", paths));
-    CLI_TRY(run_line(c, table));
-    CLI_TRY(run_line(c, check));
-    CLI_TRY(run_line(c, bench));
-    printf(
-        "\nThe report is %s\n\n"
-        "In a network of PyTorch:\n"
-        "  from tessera.clifford import Layer\n"
-        "  layer = Layer(n_features=128, dims=3)\n"
-        "  z = layer(x)    # x: (8, batch, 128), components 1, e1, e2, e3, e12, e13, e23, e123\n",
-        paths->report);
-    return 0;
+    for (int i = 0; run && first_code < 128 && i < DEMO_SYSTEMS; i++) {
+        if (!only || strcmp(only, demo_systems[i].name) == 0) {
+            run->demo = &demo_systems[i];
+            const int code = run_and_show(c, dir, run, json);
+            first_code = first_code && code < 128 ? first_code : code;
+        }
+    }
+    free(run);
+    return first_code;
+}
+
+static int demo_as_json(cli *c, const char *dir, const char *only)
+{
+    tess_json *json = NULL;
+
+    CLI_TRY(session_open(c, NULL));
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.demo/1");
+    tess_json_array_begin(json, "demos");
+    const int code = run_demos(c, dir, only, json);
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+    const int printed = job_print_json(json);
+    tess_json_destroy(json);
+    return code ? code : printed;
+}
+
+static int check_system(const cli *c, const char *system)
+{
+    for (int i = 0; system && i < DEMO_SYSTEMS; i++) {
+        if (strcmp(system, demo_systems[i].name) == 0) {
+            return 0;
+        }
+    }
+    return system ? cli_usage_error(
+                        c, "unknown system '%s'; there are autoreject, decode, xpcs and clifford",
+                        system)
+                  : 0;
 }
 
 int cmd_demo(cli *c)
 {
-    static const struct {
-        const char *name;
-        int (*run)(const cli *c, const char *dir, demo_paths *paths);
-    } demos[] = {{"autoreject", demo_autoreject},
-                 {"decode", demo_decode},
-                 {"xpcs", demo_xpcs},
-                 {"clifford", demo_clifford}};
     const char *dir = c->values.dir ? c->values.dir : "tessera-demo";
-    const char *system = c->n_operand > 0 ? c->operands[0] : "autoreject";
-    const cli_command *command = cli_find_command(system);
+    const char *only = c->n_operand > 0 ? c->operands[0] : NULL;
 
-    if (command && !command->run) {
-        return console_fail(69, "%s is not in this version (%s) yet: %s", system, tess_version(),
-                            command->summary);
+    CLI_TRY(check_system(c, only));
+    CLI_TRY(take_directory(dir));
+    if (c->values.json) {
+        return demo_as_json(c, dir, only);
     }
-    for (size_t i = 0; i < sizeof demos / sizeof *demos; i++) {
-        if (strcmp(system, demos[i].name) == 0) {
-            demo_paths *paths = calloc(1, sizeof *paths);
-            if (!paths) {
-                return console_fail(71, "out of memory");
-            }
-            const int code = demos[i].run(c, dir, paths);
-            free(paths);
-            return code;
-        }
-    }
-    return cli_usage_error(
-        c, "unknown system '%s'; there are autoreject, decode, xpcs and clifford", system);
+    CLI_TRY(run_demos(c, dir, only, NULL));
+    printf("What was run, and everything it printed: %s/%s/output.txt\n", dir,
+           only ? only : "SYSTEM");
+    return 0;
 }

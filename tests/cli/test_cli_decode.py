@@ -405,10 +405,3 @@ def test_stop_and_resume(tessera, tmp_path, h5py):
     assert tessera(*words[:5], "-o", "whole.h5").returncode == 0
     with h5py.File(tmp_path / "out.h5") as a, h5py.File(tmp_path / "whole.h5") as b:
         assert np.array_equal(a["acausal_posterior"][:], b["acausal_posterior"][:])
-
-
-def test_demo(tessera, tmp_path):
-    result = tessera("demo", "decode")
-    assert result.returncode == 0, result.stderr
-    assert "The report is tessera-demo/report.html" in result.stdout
-    assert "Calibration" in (tmp_path / "tessera-demo" / "report.html").read_text()

@@ -1,4 +1,4 @@
-"""device, sysinfo, selftest, info, bench, config, demo."""
+"""device, sysinfo, selftest, info, bench, config."""
 
 import json
 
@@ -147,20 +147,6 @@ def test_config_of_a_run_is_checked_and_used(tessera, epochs, tmp_path, yaml):
     words = ["--config", "run.yaml", "--nonfinite", "propagate"]
     assert tessera("autoreject", "ptp", "epochs.npy", *words).returncode == 0
     assert tessera("autoreject", "ptp", "epochs.npy", "--config", "none.yaml").returncode == 66
-
-
-def test_demo(tessera, tmp_path):
-    for _ in range(2):  # a second demo replaces the first
-        result = tessera("demo")
-        assert result.returncode == 0, result.stderr
-    folder = tmp_path / "tessera-demo"
-    names = {path.name for path in folder.iterdir()}
-    assert {"epochs.npy", "electrodes.csv", "clean-epo.fif", "report.html"} <= names
-    line = [line for line in result.stdout.splitlines() if line.startswith("  tessera autoreject")]
-    clean = (folder / "clean-epo.fif").read_bytes()
-    again = tessera(*line[0].split()[1:], "--overwrite")
-    assert again.returncode == 0, again.stderr
-    assert len((folder / "clean-epo.fif").read_bytes()) == len(clean)
 
 
 HOSTILE = ["", "{", "[}", '{"a": [}]', '{"a"', "[[[[" * 20, "{} {}", "[01]", "[1.]", '["\\x"]']
