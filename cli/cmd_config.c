@@ -2,6 +2,7 @@
 
 #include "cli.h"
 #include "job.h"
+#include "text.h"
 
 #include <tessera/io.h>
 
@@ -75,6 +76,7 @@ static int print_yaml(void *user, const settings *values, const void *target)
         char text[64];
         char origin[PATH_MAX + 32];
         tess_param_get_text(param, target, text, sizeof text);
+        text_yaml_number(text, sizeof text);
         if (out->with_help) {
             fprintf(out->file, "%s# %s%s%s%s\n", indent, param->help, param->choices ? " (" : "",
                     param->choices ? param->choices : "", param->choices ? ")" : "");

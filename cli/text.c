@@ -119,6 +119,19 @@ char *text_command_line(int argc, char *const *argv)
     return line;
 }
 
+void text_yaml_number(char *text, size_t capacity)
+{
+    char *exponent = strpbrk(text, "eE");
+    const size_t length = strlen(text);
+
+    if (!exponent || exponent == text || length + 3 > capacity ||
+        text + strspn(text, "+-0123456789") != exponent) {
+        return;
+    }
+    memmove(exponent + 2, exponent, strlen(exponent) + 1);
+    memcpy(exponent, ".0", 2);
+}
+
 int text_ends_with(const char *path, const char *ending)
 {
     const size_t n = strlen(path);

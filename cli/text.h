@@ -18,6 +18,9 @@ void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape)
 // The character, or '?' for one that could steer a terminal.
 void text_print_char(FILE *file, char c);
 
+// "1.0e-06" of "1e-06", which YAML 1.1 takes for a word; anything else stays as it is.
+void text_yaml_number(char *text, size_t capacity);
+
 // 1 if the text is longer than the ending and ends in it.
 int text_ends_with(const char *text, const char *ending);
 

@@ -92,7 +92,7 @@ def test_config_round_trip(tessera, tmp_path, yaml):
     assert tessera("config", "init", "-o", "run.yaml").returncode == 73
     assert tessera("config", "init", "-o", "run.yaml", "--overwrite").returncode == 0
     result = tessera("config", "validate", "run.yaml")
-    assert (result.returncode, result.stdout) == (0, "run.yaml: valid\n"), result.stderr
+    assert (result.returncode, result.stdout, result.stderr) == (0, "run.yaml: valid\n", "")
     assert tessera("config", "diff", "run.yaml").returncode == 0
 
 
