@@ -140,12 +140,15 @@ typedef struct cli_command {
     const tess_param_table *(*params[CLI_MAX_TABLE])(void); // system options, then NULLs
     const char *summary;                                    // one line without full stop
     path_role operand_roles[2];
-    const char *output;         // help of -o; NULL: an array
-    path_role output_role;      // of -o; PATH_UNSAID: a file
-    const char *output_endings; // of -o, as in opt_def; "" among them: no suffix
-    const char *output_names;   // "a|b": what appears in the folder -o names
-    const char *examples;       // lines; NULL only where run is
-    int (*run)(cli *c);         // NULL: not in this version
+    const char *operand_choices; // "a|b|c": what the first operand may be; NULL: anything
+    const char *operand_hints;   // the same where other words are right too
+    const char *operand_option;  // the first operand is another spelling of this option; or NULL
+    const char *output;          // help of -o; NULL: an array
+    path_role output_role;       // of -o; PATH_UNSAID: a file
+    const char *output_endings;  // of -o, as in opt_def; "" among them: no suffix
+    const char *output_names;    // "a|b": what appears in the folder -o names
+    const char *examples;        // lines; NULL only where run is
+    int (*run)(cli *c);          // NULL: not in this version
 } cli_command;
 
 struct cli {

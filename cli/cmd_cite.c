@@ -1,6 +1,7 @@
 // tessera cite: BibTeX of Tessera and of the papers behind each system.
 
 #include "cli.h"
+#include "job.h"
 
 #include <string.h>
 
@@ -103,6 +104,46 @@ static int is_cited(const char *system)
     return 0;
 }
 
+static int is_wanted(const citation *entry, const char *system)
+{
+    return !system || !entry->system[0] || strcmp(entry->system, system) == 0;
+}
+
+// "jas2017autoreject" of "@article{jas2017autoreject,".
+static void print_entry(tess_json *json, const citation *entry)
+{
+    const char *key = entry->bibtex + strcspn(entry->bibtex, "{") + 1;
+    char text[64];
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(key, ","), key);
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "key", text);
+    tess_json_text(json, "system", entry->system[0] ? entry->system : NULL);
+    tess_json_text(json, "bibtex", entry->bibtex);
+    tess_json_object_end(json);
+}
+
+static int print_json(cli *c, const char *system)
+{
+    tess_json *json = NULL;
+
+    CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
+    CLI_CALL(tess_json_create(c->ctx, 2, &json));
+    tess_json_object_begin(json, NULL);
+    tess_json_text(json, "schema", "tessera.cite/1");
+    tess_json_array_begin(json, "entries");
+    for (int i = 0; i < N_CITATION; i++) {
+        if (is_wanted(&citations[i], system)) {
+            print_entry(json, &citations[i]);
+        }
+    }
+    tess_json_array_end(json);
+    tess_json_object_end(json);
+    const int code = job_print_json(json);
+    tess_json_destroy(json);
+    return code;
+}
+
 int cmd_cite(cli *c)
 {
     const char *system = c->n_operand > 0 ? c->operands[0] : NULL;
@@ -114,10 +155,11 @@ int cmd_cite(cli *c)
                                "clifford",
                                system);
     }
+    if (c->values.json) {
+        return print_json(c, system);
+    }
     for (int i = 0; i < N_CITATION; i++) {
-        const int wanted =
-            !system || !citations[i].system[0] || strcmp(citations[i].system, system) == 0;
-        if (wanted) {
+        if (is_wanted(&citations[i], system)) {
             printf("%s%s", n_printed++ > 0 ? "\n" : "", citations[i].bibtex);
         }
     }

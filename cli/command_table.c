@@ -32,6 +32,7 @@ static void write_option(tess_json *json, const opt_item *item)
     tess_json_text(json, "kind", kinds[item->kind]);
     tess_json_text(json, "value", item->metavar[0] ? item->metavar : NULL);
     write_list(json, "choices", item->choices);
+    write_list(json, "hints", item->hints);
     tess_json_text(json, "path", opt_role_name(item->role));
     write_list(json, "endings", item->endings);
     tess_json_text(json, "help", item->help);

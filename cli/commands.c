@@ -21,8 +21,9 @@ static const opt_def report_options[] = {
 };
 
 static const opt_def engine_options[] = {
-    TEXT("device", device, "NAME", "cpu, cuda, cuda:1 or auto"),
-    TEXT("isa", isa, "NAME", "instruction set of the CPU kernels; 'tessera sysinfo' lists them"),
+    HINTED("device", device, "NAME", "auto|cpu|cuda", "cpu, cuda, cuda:1 or auto"),
+    HINTED("isa", isa, "NAME", "ref|avx2|avx512|neon|sve",
+           "instruction set of the CPU kernels; 'tessera sysinfo' lists them"),
     PATH("config", 0, config, PATH_READ, NULL, "read settings from a YAML or JSON file"),
     FLAG("profile", profile, "print time, bandwidth and share of the measured peak per stage"),
     PATH("trace", 0, trace, PATH_REPLACE, NULL, "write a Chrome trace"),

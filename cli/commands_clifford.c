@@ -5,9 +5,10 @@
 #include <tessera/clifford.h>
 #include <tessera/sys/clifford_check.h>
 
+#define SIGNATURES "+|++|+++|++++|pga|sta|cga"
 #define SIGNATURE_OPTION                                                                           \
-    TEXT("signature", clifford.signature, "SIGNATURE",                                             \
-         "squares of the symbols, such as +++ or 0+++, counts such as 3,0,1, or pga, sta, cga")
+    HINTED("signature", clifford.signature, "SIGNATURE", SIGNATURES,                               \
+           "squares of the symbols, such as +++ or 0+++, counts such as 3,0,1, or pga, sta, cga")
 
 static const opt_def table_options[] = {
     SIGNATURE_OPTION,
@@ -34,6 +35,7 @@ static const cli_command commands[] = {
      .operands = "SIGNATURE",
      .max_operand = 1,
      .operand_roles = {PATH_NONE},
+     .operand_hints = SIGNATURES,
      OWN_OPTIONS(table_options),
      .summary = "components, grade paths and product of an algebra",
      .examples = "tessera clifford table +++\n"
@@ -44,6 +46,7 @@ static const cli_command commands[] = {
      .operands = "[SIGNATURE]",
      .max_operand = 1,
      .operand_roles = {PATH_NONE},
+     .operand_hints = SIGNATURES,
      .groups = CLI_ENGINE | CLI_REPORT,
      OWN_OPTIONS(bench_options),
      .params = {tess_clifford_params},
@@ -56,6 +59,7 @@ static const cli_command commands[] = {
      .operands = "[SIGNATURE...]",
      .max_operand = CLI_ANY_OPERAND,
      .operand_roles = {PATH_NONE, PATH_NONE},
+     .operand_hints = SIGNATURES,
      .groups = CLI_ENGINE,
      OWN_OPTIONS(check_options),
      .params = {tess_clifford_check_params},

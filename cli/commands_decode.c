@@ -121,6 +121,7 @@ static const cli_command commands[] = {
      .operands = "[SIZE] -o FILE",
      .max_operand = 1,
      .operand_roles = {PATH_NONE},
+     .operand_option = "size",
      .groups = CLI_ENGINE | CLI_OUTPUT,
      .params = {tess_decode_simulate_params},
      .summary = "a recording of simulated spikes with known truth",

@@ -146,6 +146,7 @@ static const cli_command commands[] = {
      .min_operand = 1,
      .max_operand = 2,
      .operand_roles = {PATH_NONE, PATH_READ},
+     .operand_choices = "generate|validate|show",
      OWN_OPTIONS(config_options),
      .summary = "write, check or show a configuration in the schema of homodyne",
      .examples = "tessera xpcs config generate --mode laminar_flow -o run42.yaml\n"

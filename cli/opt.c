@@ -51,6 +51,7 @@ void opt_add_defs(opt_list *list, const char *group, const opt_def *defs, int64_
         snprintf(item->help, sizeof item->help, "%s", defs[i].help);
         item->role = defs[i].role;
         item->endings = defs[i].endings;
+        item->hints = defs[i].hints;
     }
 }
 

@@ -40,6 +40,7 @@ typedef struct opt_def {
     const char *help;    // no full stop
     path_role role;
     const char *endings; // ".npz|.h5": how the name of a file that is written may end; NULL: any
+    const char *hints;   // "a|b|c": values worth offering where others are right too; NULL: none
 } opt_def;
 
 // One option as parser, help and completion see it, whichever table it came from.
@@ -54,6 +55,7 @@ typedef struct opt_item {
     char help[320];
     path_role role;
     const char *endings;
+    const char *hints;
 } opt_item;
 
 enum { OPT_CAPACITY = 128 };

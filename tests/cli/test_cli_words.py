@@ -1,6 +1,4 @@
-"""Help, usage errors, completion and citation: everything that needs no data."""
-
-import subprocess
+"""Help, usage errors and citation: everything that needs no data."""
 
 import pytest
 
@@ -22,9 +20,6 @@ TEXTS = {
     "version": ["--version"],
     "cite_autoreject": ["cite", "autoreject"],
     "cite_all": ["cite"],
-    "completion_bash": ["completion", "bash"],
-    "completion_zsh": ["completion", "zsh"],
-    "completion_fish": ["completion", "fish"],
     "config_init": ["config", "init"],
     "usage_unknown_command": ["autorejct"],
     "usage_unknown_far": ["qqqqqqqqqqqq"],
@@ -73,37 +68,6 @@ def test_double_dash_ends_options(tessera):
     result = tessera("autoreject", "ptp", "--", "--json")
     assert result.returncode == 66
     assert "--json" in result.stderr
-
-
-def complete(tessera, *words):
-    script = (
-        'source <("$0" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tessera; '
-        'printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    result = subprocess.run(
-        ["bash", "-c", script, tessera.binary, *words],
-        env=tessera.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return result.stdout.split()
-
-
-def test_bash_completes_commands_verbs_and_options(tessera):
-    assert complete(tessera, "tessera", "auto") == ["autoreject"]
-    assert complete(tessera, "tessera", "autoreject", "t") == ["transform", "thresholds"]
-    assert complete(tessera, "tessera", "autoreject", "ptp", "--check") == [
-        "--checkpoint",
-        "--checkpoint-every",
-    ]
-    assert complete(tessera, "tessera", "profile", "autoreject", "ptp", "--nonf") == ["--nonfinite"]
-    assert complete(tessera, "tessera", "completion", "f") == ["fish"]
-    assert complete(tessera, "tessera", "decode", "s") == ["simulate"]
-    assert complete(tessera, "tessera", "decode", "simulate", "day") == ["day-1d", "day-2d"]
-    modes = complete(tessera, "tessera", "decode", "run", "x.npz", "--mode", "")
-    assert modes == ["exact", "fast", "bounded:"]
-    assert complete(tessera, "tessera", "autoreject", "ptp", "--nonfinite", "e") == ["error"]
 
 
 def test_every_option_of_the_help_is_in_the_markdown(tessera):
