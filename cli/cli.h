@@ -78,6 +78,7 @@ typedef struct cli_values {
     int origin;
     int all;
     int markdown;
+    int man;
     const char *device;
     const char *isa;
     const char *checkpoint;

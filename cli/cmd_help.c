@@ -1,66 +1,24 @@
 // tessera help: overview, one command, the environment, exit codes, and all of it as Markdown.
 
 #include "cli.h"
+#include "help.h"
 
 #include <ctype.h>
 #include <string.h>
 
-typedef struct help_row {
-    const char *name;
-    const char *text;
-} help_row;
-
-static const help_row environment[] = {
-    {"TESSERA_NUM_THREADS", "threads, as --threads; then OMP_NUM_THREADS, SLURM_CPUS_PER_TASK"},
-    {"TESSERA_MEMORY_LIMIT", "memory budget, as --memory-limit"},
-    {"HOMODYNE_MEMORY_LIMIT", "the same for xpcs, in GiB; NLSQ_MEMORY_FRACTION as a share of all"},
-    {"TESSERA_DEVICE", "device, as --device"},
-    {"TESSERA_ISA", "instruction set, as --isa"},
-    {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
-    {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 helper"},
-    {"TESSERA_CONFIG", "configuration file, as --config"},
-    {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
-    {"TESSERA_TRACE", "Chrome trace to write, as --trace"},
-    {"XDG_CONFIG_HOME", "the user's file is tessera/config.yaml in it (default ~/.config)"},
-    {"SOURCE_DATE_EPOCH", "time written into outputs instead of the clock's"},
-    {"NO_COLOR", "set: no bold text on a terminal"},
-    {"TERM", "dumb: no progress bar"},
-    {"COLUMNS", "width of help and progress bar"},
-};
-
-static const help_row exit_codes[] = {
-    {"0", "success"},
-    {"1", "differences found (config diff), or a self test failed"},
-    {"2", "usage error, such as a file that is both read and written"},
-    {"5", "autoreject: every epoch is bad; what was asked for is written"},
-    {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
-    {"66", "input missing or unreadable"},
-    {"69", "device, module or system not available"},
-    {"70", "internal error"},
-    {"71", "out of memory, or the memory limit is too small"},
-    {"73", "output exists or cannot be created"},
-    {"74", "input/output error such as a full disk"},
-    {"78", "configuration invalid"},
-    {"130", "stopped by Ctrl-C; with --checkpoint the work is kept"},
-    {"141", "the reader of the output went away"},
-    {"143", "stopped by SIGTERM; with --checkpoint the work is kept"},
-};
-
-#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
-
-static void print_rows(const help_row *rows, int64_t n_row, int column)
+static void print_rows(help_list list, int column)
 {
-    for (int64_t i = 0; i < n_row; i++) {
-        printf("  %-*s", column - 2, rows[i].name);
-        opt_print_wrapped(stdout, rows[i].text, column, column, console_width());
+    for (int64_t i = 0; i < list.n_row; i++) {
+        printf("  %-*s", column - 2, list.rows[i].name);
+        opt_print_wrapped(stdout, list.rows[i].text, column, column, console_width());
     }
 }
 
-static void print_markdown_rows(const char *title, const help_row *rows, int64_t n_row)
+static void print_markdown_rows(const char *title, help_list list)
 {
     printf("## %s\n\n| | |\n|---|---|\n", title);
-    for (int64_t i = 0; i < n_row; i++) {
-        printf("| `%s` | %s |\n", rows[i].name, rows[i].text);
+    for (int64_t i = 0; i < list.n_row; i++) {
+        printf("| `%s` | %s |\n", list.rows[i].name, list.rows[i].text);
     }
     putchar('\n');
 }
@@ -99,7 +57,7 @@ void cli_print_overview(FILE *file)
     fprintf(file, "\n'tessera COMMAND --help' lists options; 'tessera --version' the version.\n");
 }
 
-static void print_examples(FILE *file, const char *examples, const char *indent)
+void help_print_examples(FILE *file, const char *examples, const char *indent)
 {
     for (const char *line = examples; *line;) {
         const size_t length = strcspn(line, "\n");
@@ -127,7 +85,7 @@ void cli_print_command_help(FILE *file, cli *c, const cli_command *command)
     fprintf(file, "\n\n");
     print_sentence(file, command->summary);
     fprintf(file, "\n\nExamples:\n");
-    print_examples(file, command->examples, "  ");
+    help_print_examples(file, command->examples, "  ");
     cli_build_options(c, command);
     opt_print_help(file, &c->options, console_width());
 }
@@ -153,7 +111,7 @@ static void print_command_markdown(cli *c, const cli_command *command)
     print_sentence(stdout, command->summary);
     printf("\n\n");
     printf("```\n");
-    print_examples(stdout, command->examples, "");
+    help_print_examples(stdout, command->examples, "");
     printf("```\n\n");
     printf("| option | meaning |\n|---|---|\n");
     cli_build_options(c, command);
@@ -186,8 +144,8 @@ static int print_all(cli *c, int markdown)
         }
     }
     if (markdown) {
-        print_markdown_rows("Environment", environment, COUNT(environment));
-        print_markdown_rows("Exit codes", exit_codes, COUNT(exit_codes));
+        print_markdown_rows("Environment", help_environment());
+        print_markdown_rows("Exit codes", help_exit_codes());
     }
     return 0;
 }
@@ -198,12 +156,12 @@ static int print_topic(cli *c, const char *topic)
 
     if (strcmp(topic, "environment") == 0) {
         printf("Environment variables (a flag on the command line wins):\n");
-        print_rows(environment, COUNT(environment), 26);
+        print_rows(help_environment(), 26);
         return 0;
     }
     if (strcmp(topic, "exit-codes") == 0) {
         printf("Exit codes:\n");
-        print_rows(exit_codes, COUNT(exit_codes), 8);
+        print_rows(help_exit_codes(), 8);
         return 0;
     }
     if (cli_is_group(topic)) {
@@ -228,6 +186,9 @@ int cmd_help(cli *c)
     if (c->values.json) {
         return cli_print_table(c);
     }
+    if (c->values.man && c->n_operand == 0) {
+        return help_print_manual(c, NULL);
+    }
     if (c->values.all) {
         return print_all(c, c->values.markdown);
     }
@@ -237,5 +198,5 @@ int cmd_help(cli *c)
     }
     snprintf(topic, sizeof topic, c->n_operand == 2 ? "%s %s" : "%s", c->operands[0],
              c->n_operand == 2 ? c->operands[1] : "");
-    return print_topic(c, topic);
+    return c->values.man ? help_print_manual(c, topic) : print_topic(c, topic);
 }

@@ -17,6 +17,7 @@ static const opt_def demo_options[] = {
 static const opt_def help_options[] = {
     FLAG("all", all, "print the help of every command"),
     FLAG("markdown", markdown, "with --all: as Markdown"),
+    FLAG("man", man, "print the manual page of the command, or of all together, in roff"),
 };
 
 static const cli_command commands[] = {
@@ -114,7 +115,9 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_NONE, PATH_NONE},
      OWN_OPTIONS(help_options),
      .summary = "help on a command, 'environment' or 'exit-codes'",
-     .examples = "tessera help autoreject ptp\ntessera help environment\n",
+     .examples = "tessera help autoreject ptp\n"
+                 "tessera help environment\n"
+                 "tessera help decode run --man | man -l -\n",
      .run = cmd_help},
 };
 

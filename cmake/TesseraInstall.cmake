@@ -35,6 +35,9 @@ if(TARGET tessera_cli)
     endif()
 endif()
 
+include(${CMAKE_CURRENT_LIST_DIR}/TesseraManual.cmake)
+tessera_install_manual(${CMAKE_INSTALL_MANDIR})
+
 # pkg-config and CMake both need to know what the static library leaves to its user.
 set(TESSERA_PC_REQUIRES_PRIVATE)
 foreach(pair "ZLIB zlib" "LIBDEFLATE libdeflate" "YAML yaml-0.1")
