@@ -25,10 +25,10 @@ static PyObject *check(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
                        PyObject *keywords)
 {
     enum { CAPACITY = 256 };
-    static const char *const names[] = {"context", "metric", "options"};
-    static const core_signature signature = {"clifford_check", names, 3, 3, 2};
+    static const char *const names[] = {"context", "metric", "options", "progress"};
+    static const core_signature signature = {"clifford_check", names, 4, 4, 2};
     const core_state *state = PyModule_GetState(module);
-    PyObject *values[3];
+    PyObject *values[4];
     tess_clifford_algebra a;
     tess_clifford_check_config config;
     tess_clifford_check_config_init(&config, sizeof config);
@@ -45,7 +45,7 @@ static PyObject *check(PyObject *module, PyObject *const *args, Py_ssize_t n_arg
     int64_t n = 0;
     core_call call;
     PyObject *list = NULL;
-    if (core_call_begin(&call, state, context, NULL) == 0) {
+    if (core_call_begin(&call, state, context, values[3]) == 0) {
         const tess_status status =
             tess_clifford_check(context->handle, &a.metric, &config, findings, CAPACITY, &n);
         if (core_call_end(&call, status) == 0) {

@@ -803,5 +803,8 @@ def clifford_map(
 ) -> None: ...
 def clifford_quadratic(context: Context, metric: str, x: ArrayLike, z: ArrayLike) -> None: ...
 def clifford_check(
-    context: Context, metric: str, options: _Options | None = None
+    context: Context,
+    metric: str,
+    options: _Options | None = None,
+    progress: _ProgressFn | None = None,
 ) -> list[dict[str, Any]]: ...

@@ -1,38 +1,78 @@
-"""What ``progress=`` takes, and a plain bar."""
+"""What ``progress=`` takes, for every system alike; :mod:`tessera._bars` draws."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from tessera._core import Progress
+from tessera._core import ArgumentError, Progress
 
-ProgressLike: TypeAlias = bool | Callable[[Progress], object] | None
+# The words of TESSERA_PROGRESS and of the command's --progress.
+Style: TypeAlias = Literal["auto", "bar", "plain", "json", "none"]
+ProgressLike: TypeAlias = bool | Style | Callable[[Progress], object] | None
 
-
-class _Bar:
-    """One line on stderr, rewritten in place."""
-
-    width = 30
-
-    def __call__(self, progress: Progress) -> None:
-        share = progress.done / progress.total if progress.total else 1.0
-        filled = int(share * self.width)
-        rate = progress.done_bytes / max(progress.elapsed_s, 1e-9) / 1e9
-        left = "" if progress.remaining_s is None else f", {progress.remaining_s:.0f} s left"
-        end = "\n" if progress.done >= progress.total else ""
-        sys.stderr.write(
-            f"\r{progress.stage} [{'#' * filled:<{self.width}}] {progress.done}/{progress.total} "
-            f"{progress.unit}, {rate:.1f} GB/s{left}  {end}"
-        )
-        sys.stderr.flush()
+_STYLES = ("auto", "bar", "plain", "json", "none")
 
 
 def callback(progress: ProgressLike) -> Callable[[Progress], object] | None:
-    """Turn what the user gave into a function or None."""
-    if progress is None or progress is False:
+    """Turn what the user gave into a function, or None for silence.
+
+    None leaves it to TESSERA_PROGRESS, without which a library is silent. True shows it in any
+    case: as TESSERA_PROGRESS says, else as a bar where somebody watches and as lines in a log.
+    """
+    if callable(progress):
+        return progress
+    if progress is None:
+        return _drawn(_from_environment() or "none")
+    if progress is False:
         return None
     if progress is True:
-        return _Bar()
-    return progress
+        said = _from_environment()
+        return _drawn(said if said in ("bar", "plain", "json") else _loud())
+    return _drawn(_checked("progress", progress))
+
+
+def callback_if_watched() -> Callable[[Progress], object] | None:
+    """Return what a caller gets who has said neither yes nor no, but whose default is yes."""
+    return _drawn(_from_environment() or "auto")
+
+
+def is_watched() -> bool:
+    """Say whether a person sees what is drawn: in a terminal, or in a notebook."""
+    isatty = getattr(sys.stderr, "isatty", None)
+    return (isatty is not None and isatty()) or is_notebook()
+
+
+def is_notebook() -> bool:
+    """Say whether this is the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    found = shell.get_ipython() if shell is not None else None
+    return found is not None and hasattr(found, "kernel")
+
+
+def _loud() -> str:
+    return "bar" if is_watched() else "plain"
+
+
+def _from_environment() -> str | None:
+    said = os.environ.get("TESSERA_PROGRESS")
+    return _checked("TESSERA_PROGRESS", said) if said else None
+
+
+def _checked(name: str, style: object) -> str:
+    if not isinstance(style, str) or style not in _STYLES:
+        also = ", True, False, None or a function" if name == "progress" else ""
+        raise ArgumentError(
+            f"{name}: {style!r} is not known; choose one of {', '.join(_STYLES)}{also}"
+        )
+    return style
+
+
+def _drawn(style: str) -> Callable[[Progress], object] | None:
+    if style == "none" or (style == "auto" and not is_watched()):
+        return None
+    from tessera import _bars
+
+    return _bars.make(style)

@@ -16,8 +16,9 @@ import pytest
 import tessera
 from autoreject_data import GOLDEN, dirty, mne_epochs, sphere
 from helpers import python_env, run_python
+from tessera._bars import label
 from tessera.autoreject import AutoReject, fit_array, read_epochs
-from tessera.autoreject._arguments import bar_name, bars
+from tessera.autoreject._arguments import bars
 
 MAX_LATENCY_S = 0.5  # 0.2 s is the aim; test machines are busy
 
@@ -64,22 +65,32 @@ def test_ctrl_c(delay_s: float) -> None:
 
 
 def test_bars_have_the_originals_names() -> None:
-    assert bar_name("autoreject.thresholds") == "Computing thresholds ..."
-    assert bar_name("autoreject.local") == "n_interp"
-    assert bar_name("autoreject.read") == "Creating augmented epochs"
-    assert bar_name("something else") == "something else"
+    assert label("autoreject.thresholds") == "Computing thresholds ..."
+    assert label("autoreject.local") == "n_interp"
+    assert label("autoreject.read") == "Creating augmented epochs"
+    assert label("something else") == "something else"
     assert bars(False) is None
-    assert bars(True) is not None
+    assert bars("tqdm") is not None
     with pytest.raises(ValueError, match="boolean"):
         bars("nonsense")
 
 
-def test_progress_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_shown(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     x = np.repeat(dirty(60, 24, 50), 20, axis=2)
-    AutoReject(**FIT | {"verbose": True}).fit_array(x, sphere(24))
-    shown = capfd.readouterr().err
-    for name in ("Creating augmented epochs", "Computing thresholds", "n_interp"):
-        assert name in shown
+
+    def shown(verbose: bool | str) -> str:
+        AutoReject(**FIT | {"verbose": verbose}).fit_array(x, sphere(24))
+        return capfd.readouterr().err
+
+    for text in (shown("tqdm"), shown("progressbar")):
+        for name in ("Creating augmented epochs", "Computing thresholds", "n_interp"):
+            assert name in text
+    assert not shown(True)  # nobody watches a pipe
+    monkeypatch.setenv("TESSERA_PROGRESS", "plain")
+    assert "Computing thresholds" in shown(True)
+    assert not shown(False)
 
 
 def test_fits_side_by_side() -> None:

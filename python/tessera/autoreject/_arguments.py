@@ -12,22 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera._core import ArgumentError, Progress
-from tessera._progress import callback
+from tessera._progress import callback, callback_if_watched
 
 _BARS = ("tqdm", "tqdm_notebook", "progressbar")
-
-# What the original calls its bars, by how the stages of the library begin.
-_BAR_NAMES = {
-    "autoreject.read": "Creating augmented epochs",
-    "autoreject.augment": "Creating augmented epochs",
-    "autoreject.mapping": "Creating augmented epochs",
-    "autoreject.thresholds": "Computing thresholds ...",
-    "autoreject.local": "n_interp",
-    "autoreject.transform": "Repairing epochs",
-    "autoreject.repair": "Repairing epochs",
-    "autoreject.global": "Fold",
-    "autoreject.ransac": "Iterating epochs",
-}
 
 
 def seed_of(random_state: Any) -> int:
@@ -83,56 +70,27 @@ def check_verbose(verbose: Any) -> None:
     )
 
 
-class _Bars:
-    """One bar of tqdm's per stage, named as the original names them."""
-
-    def __init__(self, tqdm: Any) -> None:
-        self._tqdm = tqdm
-        self._stage = ""
-        self._bar: Any = None
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.stage != self._stage or self._bar is None:
-            self.close()
-            self._stage = progress.stage
-            self._bar = self._tqdm(
-                total=progress.total,
-                desc=bar_name(progress.stage),
-                unit=f" {progress.unit}",
-                file=sys.stderr,
-            )
-        self._bar.total = progress.total
-        self._bar.update(progress.done - self._bar.n)
-        if progress.done >= progress.total:
-            self.close()
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        self._bar = None
-
-
-def bar_name(stage: str) -> str:
-    """Return what the original calls the bar of a stage."""
-    for prefix, name in _BAR_NAMES.items():
-        if stage.startswith(prefix):
-            return name
-    return stage
-
-
 def bars(verbose: Any) -> Callable[[Progress], object] | None:
-    """Return the progress callback of a verbosity; None: silent."""
+    """Return the progress callback of a verbosity; None: silent.
+
+    True, which is the default of the original, shows bars where somebody watches; the name of a bar
+    asks for it.
+    """
     check_verbose(verbose)
     if not verbose:
         return None
+    if not isinstance(verbose, str):
+        return callback_if_watched()
     try:
         if verbose == "tqdm_notebook":
             from tqdm.notebook import tqdm
         else:
             from tqdm import tqdm
     except ImportError:
-        return callback(True)
-    return _Bars(tqdm)
+        return callback("bar")
+    from tessera._bars import of_tqdm
+
+    return of_tqdm(tqdm)
 
 
 class KFold:

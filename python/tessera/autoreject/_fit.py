@@ -205,7 +205,6 @@ def run_fit(
             folds = fold_masks(request.cv, recording.n_epoch)
             options["n_fold"] = len(folds)
     origin = origin_of(recording.sensors, settings.origin)
-    progress = bars(settings.verbose)
 
     def call(context: _core.Context) -> dict[str, Any]:
         epochs = recording.open(context, settings.precision)
@@ -220,7 +219,7 @@ def run_fit(
             origin=origin,
             checkpoint=settings.checkpoint,
             thresholds_only=request.thresholds_only,
-            progress=progress,
+            progress=bars(settings.verbose),
         )
         info: dict[str, Any] = _core.autoreject_model_info(model)
         info["fits"] = type_fits(info)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tessera import _core
 from tessera._lib import Session
+from tessera._progress import ProgressLike, callback
 from tessera._tables import split_options, takes_options
 from tessera.clifford._spec import MetricLike, metric_text
 
@@ -16,6 +17,7 @@ def check(
     *,
     threads: int | None = None,
     device: str | None = None,
+    progress: ProgressLike = None,
     context: _core.Context | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
@@ -30,6 +32,8 @@ def check(
         Default: see :func:`tessera.set_num_threads`.
     device : str, optional
         'cpu', 'cuda' ...
+    progress : bool, str or callable, optional
+        True shows how far it is; a callable gets a :class:`tessera.Progress`.
     context : tessera.Context, optional
         Used instead of threads and device.
 
@@ -41,4 +45,4 @@ def check(
     """
     (own,) = split_options("check", options, "clifford.check")
     with Session(context, threads=threads, device=device) as ctx:
-        return _core.clifford_check(ctx, metric_text(metric), own)
+        return _core.clifford_check(ctx, metric_text(metric), own, callback(progress))

@@ -118,8 +118,10 @@ class EncodingModel(Mapping[str, Any]):
     def fit(self, progress: Any = None, **session: Any) -> EncodingModel:
         """Fit now instead of on first use."""
         self.session = {"progress": progress, **session}
-        self.handle  # noqa: B018
-        self.session = {}
+        try:
+            self.handle  # noqa: B018
+        finally:
+            self.session = {}
         return self
 
     @property
