@@ -1,7 +1,5 @@
 #include "page/html.h"
 
-#include "base/file.h"
-#include "base/status.h"
 #include "page/html_parts.h"
 
 #include <math.h>
@@ -10,42 +8,37 @@
 
 enum { MAX_CELLS = 300, PLOT_WIDTH = 900 };
 
-static const char STYLE[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2em auto;padding:0 1em;"
-    "color:#1b1f24;background:#fff}h1{font-size:1.6em}h2{font-size:1.15em;margin-top:1.8em;"
-    "border-bottom:1px solid #d0d7de}table{border-collapse:collapse;margin:.6em 0}"
-    "td,th{padding:.15em .8em .15em 0;text-align:left;vertical-align:top}"
-    "td.n,th.n{text-align:right}pre{background:#f6f8fa;padding:.8em;overflow-x:auto}"
-    "svg{max-width:100%;height:auto}text{fill:currentColor;font:12px system-ui,sans-serif}"
-    "@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}"
-    "pre{background:#161b22}h2{border-color:#30363d}}@media print{body{max-width:none}}";
-
 static bool is_control(char c)
 {
     return ((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 127;
 }
 
-void tess_html_escaped(tess_html *html, const char *text)
+void tess_html_escape(tess_text *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         switch (*c) {
         case '<':
-            tess_text_add(&html->text, "&lt;");
+            tess_text_add(out, "&lt;");
             break;
         case '>':
-            tess_text_add(&html->text, "&gt;");
+            tess_text_add(out, "&gt;");
             break;
         case '&':
-            tess_text_add(&html->text, "&amp;");
+            tess_text_add(out, "&amp;");
             break;
         case '"':
-            tess_text_add(&html->text, "&quot;");
+            tess_text_add(out, "&quot;");
             break;
         default:
             // No page has control characters but the breaks of its lines.
-            tess_text_append(&html->text, is_control(*c) ? "?" : c, 1);
+            tess_text_append(out, is_control(*c) ? "?" : c, 1);
         }
     }
+}
+
+void tess_html_escaped(tess_html *html, const char *text)
+{
+    tess_html_escape(&html->text, text);
 }
 
 // Two decimals whatever the locale's decimal mark.
@@ -67,116 +60,11 @@ static void rectangle(tess_html *html, double x, double y, double width, double 
                      (unsigned)rgb[2]);
 }
 
-static void element(tess_html *html, const char *tag, const char *text)
+void tess_html_element(tess_text *text, const char *tag, const char *content)
 {
-    tess_text_printf(&html->text, "<%s>", tag);
-    tess_html_escaped(html, text);
-    tess_text_printf(&html->text, "</%.*s>\n", (int)strcspn(tag, " "), tag);
-}
-
-// JSON inside a comment: nothing in it ends the comment or looks like an element.
-static void write_origin(tess_html *html, tess_context *ctx, const tess_origin *given)
-{
-    tess_origin with_run = *given;
-    char *origin = NULL;
-    size_t bytes = 0;
-    with_run.with_run = true;
-    if (tess_origin_make(ctx, &with_run, &origin, &bytes) != TESS_OK) {
-        html->text.no_memory = true;
-        return;
-    }
-    tess_text_add(&html->text, "<!-- " TESS_ORIGIN_NAME " ");
-    for (const char *c = origin; *c; c++) {
-        const bool is_plain = *c != '<' && *c != '>' && !(*c == '-' && c > origin && c[-1] == '-');
-        if (is_plain) {
-            tess_text_append(&html->text, c, 1);
-        } else {
-            tess_text_printf(&html->text, "\\u%04x", (unsigned)*c);
-        }
-    }
-    tess_text_add(&html->text, " -->\n");
-    tess_heap_free(&ctx->heap, origin, bytes, TESS_TAG_RESULT);
-}
-
-void tess_html_begin(tess_html *html, tess_context *ctx, const tess_origin *origin,
-                     const char *title)
-{
-    tess_text_init(&html->text, &ctx->heap);
-    tess_text_add(&html->text,
-                  "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                  "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                  "style-src 'unsafe-inline'; img-src data:\">\n");
-    write_origin(html, ctx, origin);
-    element(html, "title", title);
-    tess_text_add(&html->text, "<style>");
-    tess_text_add(&html->text, STYLE);
-    tess_text_add(&html->text, "</style></head><body>\n");
-    element(html, "h1", title);
-}
-
-void tess_html_destroy(tess_html *html)
-{
-    tess_text_destroy(&html->text);
-}
-
-void tess_html_heading(tess_html *html, const char *heading)
-{
-    element(html, "h2", heading);
-}
-
-void tess_html_paragraph(tess_html *html, const char *text)
-{
-    element(html, "p", text);
-}
-
-void tess_html_fact_begin(tess_html *html)
-{
-    tess_text_add(&html->text, "<table>\n");
-}
-
-void tess_html_fact(tess_html *html, const char *name, const char *value)
-{
-    tess_text_add(&html->text, "<tr>");
-    element(html, "th", name);
-    element(html, "td", value);
-    tess_text_add(&html->text, "</tr>\n");
-}
-
-void tess_html_fact_end(tess_html *html)
-{
-    tess_text_add(&html->text, "</table>\n");
-}
-
-static void row(tess_html *html, const char *const *cells, int n, const char *first_tag,
-                const char *tag)
-{
-    tess_text_add(&html->text, "<tr>");
-    for (int i = 0; i < n; i++) {
-        element(html, i == 0 ? first_tag : tag, cells[i]);
-    }
-    tess_text_add(&html->text, "</tr>\n");
-}
-
-void tess_html_table_begin(tess_html *html, const char *const *heads, int n_head)
-{
-    tess_text_add(&html->text, "<table>\n");
-    row(html, heads, n_head, "th", "th class=\"n\"");
-}
-
-void tess_html_table_row(tess_html *html, const char *const *cells, int n_cell)
-{
-    row(html, cells, n_cell, "td", "td class=\"n\"");
-}
-
-void tess_html_table_end(tess_html *html)
-{
-    tess_text_add(&html->text, "</table>\n");
-}
-
-void tess_html_code(tess_html *html, const char *code)
-{
-    element(html, "pre", code);
+    tess_text_printf(text, "<%s>", tag);
+    tess_html_escape(text, content);
+    tess_text_printf(text, "</%.*s>\n", (int)strcspn(tag, " "), tag);
 }
 
 void tess_html_colour(double fraction, int rgb[3])
@@ -259,12 +147,4 @@ void tess_html_histogram(tess_html *html, const int64_t *counts, int64_t n, doub
     tess_text_printf(&html->text, "<text x=\"0\" y=\"%d\">", HEIGHT + 18);
     tess_html_escaped(html, caption);
     tess_text_add(&html->text, "</text></svg>\n");
-}
-
-tess_status tess_html_write(tess_html *html, const char *path, int overwrite)
-{
-    tess_text_add(&html->text, "</body></html>\n");
-    const char *page = NULL;
-    TESS_TRY(tess_text_finish(&html->text, &page));
-    return tess_file_write_text(path, page, overwrite);
 }

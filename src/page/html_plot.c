@@ -29,18 +29,7 @@ typedef struct encoder {
 
 static void flush(encoder *e)
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    if (e->n == 0) {
-        return;
-    }
-    const uint32_t word = (uint32_t)e->bytes[0] << 16 |
-                          (uint32_t)(e->n > 1 ? e->bytes[1] : 0) << 8 |
-                          (uint32_t)(e->n > 2 ? e->bytes[2] : 0);
-    const char text[4] = {alphabet[word >> 18], alphabet[word >> 12 & 63],
-                          e->n > 1 ? alphabet[word >> 6 & 63] : '=',
-                          e->n > 2 ? alphabet[word & 63] : '='};
-    tess_text_append(&e->html->text, text, 4);
+    tess_html_base64(e->html, e->bytes, (size_t)e->n);
     e->n = 0;
 }
 
@@ -52,15 +41,6 @@ static void put(encoder *e, uint64_t value, int n_byte)
             flush(e);
         }
     }
-}
-
-void tess_html_base64(tess_html *html, const uint8_t *bytes, size_t n)
-{
-    encoder e = {.html = html};
-    for (size_t i = 0; i < n; i++) {
-        put(&e, bytes[i], 1);
-    }
-    flush(&e);
 }
 
 // A bitmap of one byte a pixel: every browser shows it, and it needs no compressor.

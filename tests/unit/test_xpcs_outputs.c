@@ -60,7 +60,7 @@ static void pages_do_not_depend_on_where_points_lie(void **state)
         }
         char *got = report_of(own, result, other, &s.model);
         // Beneath the parameters nothing tells them apart.
-        assert_string_equal(strstr(got, "<h2>Parameters"), strstr(want, "<h2>Parameters"));
+        assert_string_equal(strstr(got, ">Parameters</h2>"), strstr(want, ">Parameters</h2>"));
         free(got);
         tess_xpcs_data_destroy(other);
         tess_context_destroy(own);

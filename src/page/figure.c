@@ -1,0 +1,440 @@
+// Figures as data for the page's script; figure_still.c draws them for those who have none.
+#include "base/status.h"
+#include "page/colour.h"
+#include "page/figure_parts.h"
+#include "tessera/sys/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const tess_figure_line_colours[TESS_FIGURE_N_COLOUR] = {
+    "#2f7fd0", "#d9483b", "#3a9d5d", "#a35bb8", "#c98a1b", "#6b7a88", "#00a3a3", "#d4588f"};
+
+static int hex_pair(const char *at)
+{
+    int value = 0;
+    for (int i = 0; i < 2; i++) {
+        const char c = at[i];
+        value = 16 * value + (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    return value & 255;
+}
+
+static void colour_of_kind(const tess_figure_kind *kind, uint8_t rgb[3])
+{
+    for (int k = 0; k < 3; k++) {
+        rgb[k] = (uint8_t)(strlen(kind->colour) == 7 ? hex_pair(kind->colour + 1 + 2 * k) : 160);
+    }
+}
+
+void tess_figure_palette(const tess_figure_map *map, uint8_t palette[256 * 3])
+{
+    memset(palette, 160, 256 * 3);
+    for (int i = 0; i < TESS_FIGURE_CODES; i++) {
+        const double share = (double)i / (TESS_FIGURE_CODES - 1);
+        if (!map->kinds && map->colours == TESS_FIGURE_DIVERGING) {
+            tess_colour_diverging(2 * share - 1, palette + 3 * i);
+        } else if (!map->kinds) {
+            tess_colour_rising(share, palette + 3 * i);
+        } else if (i < map->n_kind) {
+            colour_of_kind(&map->kinds[i], palette + 3 * i);
+        }
+    }
+}
+
+uint8_t tess_figure_code(const tess_figure_map *map, double value)
+{
+    if (!isfinite(value)) {
+        return TESS_FIGURE_CODES;
+    }
+    if (map->kinds) {
+        return (uint8_t)(value >= 0 && value < TESS_FIGURE_CODES ? value : TESS_FIGURE_CODES);
+    }
+    double share = map->is_log ? log(value / map->low) / log(map->high / map->low)
+                               : (value - map->low) / (map->high - map->low);
+    share = share >= 0 ? (share > 1 ? 1 : share) : 0;
+    return (uint8_t)lround(share * (TESS_FIGURE_CODES - 1));
+}
+
+double tess_figure_x(const tess_figure_series *s, int64_t i, double low, double high)
+{
+    return s->x ? s->x[i] : low + (high - low) * ((double)i + 0.5) / (double)s->n;
+}
+
+static void widen(double value, bool is_log, double *low, double *high)
+{
+    if (isfinite(value) && (!is_log || value > 0)) {
+        *low = fmin(*low, value);
+        *high = fmax(*high, value);
+    }
+}
+
+// 4 % more on both sides; of logarithms on a logarithmic axis.
+static void add_room(bool is_log, double *low, double *high)
+{
+    if (!(*low <= *high)) {
+        *low = is_log ? 1 : 0;
+        *high = is_log ? 10 : 1;
+    } else if (is_log) {
+        const double room = *high > *low ? pow(*high / *low, 0.04) : 1.5;
+        *low /= room;
+        *high *= room;
+    } else {
+        const double own = fabs(*high) > 0 ? 0.1 * fabs(*high) : 1;
+        const double room = *high > *low ? 0.04 * (*high - *low) : own;
+        *low -= room;
+        *high += room;
+    }
+}
+
+static void widen_by_series(const tess_figure_series *s, bool is_x, bool is_log, double *low,
+                            double *high)
+{
+    const tess_pyramid *p = s->pyramid;
+    if (p && is_x) {
+        widen(p->setup.first - p->setup.step / 2, is_log, low, high);
+        widen(p->setup.first + ((double)p->setup.n_column - 0.5) * p->setup.step, is_log, low,
+              high);
+    } else if (p) {
+        for (int64_t i = 0; i < p->n_still; i++) {
+            widen(p->still_least[s->row * p->n_still + i], is_log, low, high);
+            widen(p->still_greatest[s->row * p->n_still + i], is_log, low, high);
+        }
+    } else {
+        const double *const values[4] = {is_x ? s->x : s->y, is_x ? NULL : s->low,
+                                         is_x ? NULL : s->high, NULL};
+        for (int k = 0; k < 3; k++) {
+            for (int64_t i = 0; values[k] && i < s->n; i++) {
+                widen(values[k][i], is_log, low, high);
+            }
+        }
+    }
+}
+
+void tess_figure_limits(const tess_figure *f, bool is_x, double *low, double *high)
+{
+    const tess_figure_axis *axis = is_x ? &f->x : &f->y;
+    *low = axis->low;
+    *high = axis->high;
+    if (axis->low != axis->high) {
+        return;
+    }
+    *low = (double)INFINITY;
+    *high = -(double)INFINITY;
+    bool has_bars = false;
+    bool has_pyramid = false;
+    for (int s = 0; s < f->n_series; s++) {
+        widen_by_series(&f->series[s], is_x, axis->is_log, low, high);
+        has_bars |= f->series[s].style == TESS_FIGURE_BARS;
+        has_pyramid |= f->series[s].pyramid != NULL;
+    }
+    if (has_bars && !is_x && !axis->is_log) {
+        *low = fmin(*low, 0);
+        *high += 0.04 * (*high - *low);
+    } else if (!(is_x && has_pyramid)) {
+        add_room(axis->is_log, low, high);
+    }
+}
+
+static void axis_json(tess_json *j, const char *key, const tess_figure *f, bool is_x)
+{
+    const tess_figure_axis *axis = is_x ? &f->x : &f->y;
+    double low = 0;
+    double high = 0;
+    tess_figure_limits(f, is_x, &low, &high);
+    tess_json_object_begin(j, key);
+    tess_json_text(j, "label", axis->label ? axis->label : "");
+    tess_json_text(j, "unit", axis->unit ? axis->unit : "");
+    tess_json_real(j, "low", low);
+    tess_json_real(j, "high", high);
+    tess_json_bool(j, "log", axis->is_log);
+    tess_json_object_end(j);
+}
+
+static void doubles(tess_json *j, tess_html *html, const char *key, const double *values, int64_t n)
+{
+    if (values) {
+        tess_json_int(j, key, tess_html_blob(html, values, (size_t)n * sizeof *values));
+    }
+}
+
+static void write_index(tess_html *html, const tess_pyramid *p, tess_json *j)
+{
+    tess_text sizes;
+    tess_text_init(&sizes, &html->ctx->heap);
+    for (int l = 0; l < p->n_level; l++) {
+        for (int64_t c = 0; c < p->levels[l].n_chunk; c++) {
+            tess_text_append(&sizes, (const char *)&p->levels[l].chunks[c].bytes,
+                             sizeof p->levels[l].chunks[c].bytes);
+        }
+    }
+    html->text.no_memory |= sizes.no_memory;
+    tess_json_int(j, "index", tess_html_blob(html, sizes.chars, sizes.used));
+    tess_text_destroy(&sizes);
+}
+
+static void write_pyramid(tess_html *html, const tess_pyramid *p, tess_json *j)
+{
+    tess_json_object_begin(j, NULL);
+    tess_json_int(j, "n", p->setup.n_column);
+    tess_json_int(j, "rows", p->setup.n_row);
+    tess_json_real(j, "first", p->setup.first);
+    tess_json_real(j, "step", p->setup.step);
+    tess_json_bool(j, "map", p->setup.is_map);
+    tess_json_int(j, "bits", p->setup.bits);
+    tess_json_int(j, "chunk", p->chunk_columns);
+    tess_json_array_begin(j, "levels");
+    for (int l = 0; l < p->n_level; l++) {
+        tess_json_int(j, NULL, p->levels[l].n_column);
+    }
+    tess_json_array_end(j);
+    write_index(html, p, j);
+    const int data = ++html->n_blob;
+    tess_json_int(j, "data", data);
+    tess_json_object_end(j);
+    tess_text_printf(&html->text, "<script type=\"application/octet-stream\" id=\"b%d\">", data);
+    for (int l = 0; l < p->n_level; l++) {
+        for (int64_t c = 0; c < p->levels[l].n_chunk; c++) {
+            tess_html_base64(html, p->levels[l].chunks[c].packed, p->levels[l].chunks[c].bytes);
+        }
+    }
+    tess_text_add(&html->text, "</script>\n");
+}
+
+// Ends a JSON text and writes it as an element.
+static void finish_json(tess_html *html, tess_json *j, const char *attributes)
+{
+    const char *text = NULL;
+    if (tess_json_finish(j, &text) == TESS_OK) {
+        tess_html_json(html, attributes, text);
+    } else {
+        html->text.no_memory = true;
+    }
+    tess_json_destroy(j);
+}
+
+static int pyramid_id(tess_html *html, const tess_pyramid *p)
+{
+    for (int i = 0; i < html->n_pyramid; i++) {
+        if (html->pyramids[i] == p) {
+            return i + 1;
+        }
+    }
+    tess_json *j = NULL;
+    if (html->n_pyramid == TESS_HTML_PYRAMIDS || tess_json_create(html->ctx, 0, &j) != TESS_OK) {
+        html->text.no_memory = true;
+        return 0;
+    }
+    html->pyramids[html->n_pyramid++] = p;
+    write_pyramid(html, p, j);
+    char id[32];
+    snprintf(id, sizeof id, "id=\"p%d\"", html->n_pyramid);
+    finish_json(html, j, id);
+    return html->n_pyramid;
+}
+
+static void series_json(tess_json *j, tess_html *html, const tess_figure_series *s)
+{
+    static const char *const styles[] = {"line", "points", "bars"};
+    tess_json_object_begin(j, NULL);
+    if (s->name) {
+        tess_json_text(j, "name", s->name);
+    }
+    tess_json_int(j, "colour", s->colour);
+    tess_json_text(j, "style", styles[s->style]);
+    if (s->pyramid) {
+        tess_json_int(j, "pyramid", pyramid_id(html, s->pyramid));
+        tess_json_int(j, "row", s->row);
+    } else {
+        doubles(j, html, "x", s->x, s->n);
+        doubles(j, html, "y", s->y, s->n);
+        doubles(j, html, "low", s->low && s->high ? s->low : NULL, s->n);
+        doubles(j, html, "high", s->low && s->high ? s->high : NULL, s->n);
+    }
+    tess_json_object_end(j);
+}
+
+// Cells as floats, and so half as long.
+static int map_blob(tess_html *html, const tess_figure_map *map)
+{
+    tess_text cells;
+    tess_text_init(&cells, &html->ctx->heap);
+    for (int64_t i = 0; i < map->n_column * map->n_row; i++) {
+        const float value = (float)map->values[i];
+        tess_text_append(&cells, (const char *)&value, sizeof value);
+    }
+    html->text.no_memory |= cells.no_memory;
+    const int id = cells.no_memory ? 0 : tess_html_blob(html, cells.chars, cells.used);
+    tess_text_destroy(&cells);
+    return id;
+}
+
+static int palette_blob(tess_html *html, const tess_figure_map *map)
+{
+    int *known = &html->palettes[map->colours];
+    if (*known == 0) {
+        uint8_t palette[256 * 3];
+        tess_figure_palette(map, palette);
+        *known = tess_html_blob(html, palette, sizeof palette);
+    }
+    return *known;
+}
+
+static void names_json(tess_json *j, const char *key, const char *const *names, int64_t n)
+{
+    if (names) {
+        tess_json_array_begin(j, key);
+        for (int64_t i = 0; i < n; i++) {
+            tess_json_text(j, NULL, names[i]);
+        }
+        tess_json_array_end(j);
+    }
+}
+
+static void kinds_json(tess_json *j, const tess_figure_map *map)
+{
+    tess_json_array_begin(j, "kinds");
+    for (int k = 0; k < map->n_kind; k++) {
+        uint8_t rgb[3];
+        colour_of_kind(&map->kinds[k], rgb);
+        tess_json_object_begin(j, NULL);
+        tess_json_text(j, "name", map->kinds[k].name);
+        tess_json_text(j, "colour", map->kinds[k].colour);
+        tess_json_array_begin(j, "rgb");
+        for (int i = 0; i < 3; i++) {
+            tess_json_int(j, NULL, rgb[i]);
+        }
+        tess_json_array_end(j);
+        tess_json_object_end(j);
+    }
+    tess_json_array_end(j);
+}
+
+static void map_json(tess_json *j, tess_html *html, const tess_figure_map *map)
+{
+    tess_json_object_begin(j, "map");
+    if (map->pyramid) {
+        tess_json_int(j, "pyramid", pyramid_id(html, map->pyramid));
+    } else {
+        tess_json_int(j, "values", map_blob(html, map));
+        tess_json_int(j, "n_column", map->n_column);
+        tess_json_int(j, "n_row", map->n_row);
+    }
+    tess_json_text(j, "label", map->label ? map->label : "");
+    tess_json_text(j, "unit", map->unit ? map->unit : "");
+    if (map->kinds) {
+        kinds_json(j, map);
+    } else {
+        tess_json_int(j, "palette", palette_blob(html, map));
+        tess_json_real(j, "low", map->low);
+        tess_json_real(j, "high", map->high);
+        tess_json_bool(j, "log", map->is_log);
+    }
+    names_json(j, "columns", map->columns, map->n_column);
+    names_json(j, "rows", map->rows, map->pyramid ? map->pyramid->setup.n_row : map->n_row);
+    tess_json_bool(j, "numbers", map->has_numbers);
+    if (map->lost_below > 0) {
+        tess_json_real(j, "lost", map->lost_below);
+        tess_json_text(j, "lost_name", map->lost_name ? map->lost_name : "");
+    }
+    if (map->edit && map->kinds) {
+        tess_json_text(j, "edit", map->edit);
+    }
+    tess_json_object_end(j);
+}
+
+static void marks_json(tess_json *j, tess_html *html, const tess_figure *f)
+{
+    tess_text ends;
+    tess_text_init(&ends, &html->ctx->heap);
+    tess_json_array_begin(j, "names");
+    for (int64_t i = 0; i < f->n_mark; i++) {
+        const double pair[2] = {f->marks[i].low, f->marks[i].high};
+        tess_text_append(&ends, (const char *)pair, sizeof pair);
+        tess_json_text(j, NULL, f->marks[i].name);
+    }
+    tess_json_array_end(j);
+    html->text.no_memory |= ends.no_memory;
+    if (ends.used > 0 && !ends.no_memory) {
+        tess_json_int(j, "marks", tess_html_blob(html, ends.chars, ends.used));
+    }
+    tess_text_destroy(&ends);
+}
+
+// How fine a long row can be zoomed.
+static void write_resolution(tess_html *html, const tess_figure *f)
+{
+    const tess_pyramid *p = f->map ? f->map->pyramid : NULL;
+    for (int s = 0; s < f->n_series && !p; s++) {
+        p = f->series[s].pyramid;
+    }
+    if (!p || tess_pyramid_finest(p) == 1) {
+        return;
+    }
+    char text[256];
+    const char *unit = f->x.unit ? f->x.unit : "";
+    const int n =
+        snprintf(text, sizeof text, "Zoomed in, a point stands for at least %lld bins of %.4g %s",
+                 (long long)tess_pyramid_finest(p), p->setup.step, unit);
+    if (memchr(p->is_window, 1, (size_t)p->levels[0].n_chunk)) {
+        const long long fine = (long long)tess_pyramid_finest_window(p);
+        snprintf(text + n, sizeof text - (size_t)n,
+                 fine == 1 ? "; around marks, for single bins." : "; around marks, for %lld.",
+                 fine);
+    } else {
+        snprintf(text + n, sizeof text - (size_t)n, ".");
+    }
+    tess_html_element(&html->text, "div class=\"note\"", text);
+}
+
+void tess_figure_draw(tess_html *html, const tess_figure *f)
+{
+    tess_json *j = NULL;
+    if (tess_json_create(html->ctx, 0, &j) != TESS_OK) {
+        html->text.no_memory = true;
+        return;
+    }
+    tess_text_printf(&html->text, "<figure class=\"live%s\">\n",
+                     f->is_narrow && !f->is_square ? " half" : "");
+    tess_text_add(&html->text, "<div class=\"still\">");
+    tess_figure_still(html, f);
+    tess_text_add(&html->text, "</div>\n");
+    tess_json_object_begin(j, NULL);
+    tess_json_text(j, "title", f->title ? f->title : "");
+    if (f->group) {
+        tess_json_text(j, "group", f->group);
+    }
+    axis_json(j, "x", f, true);
+    axis_json(j, "y", f, false);
+    tess_json_int(j, "height", f->height > 0 ? f->height : TESS_FIGURE_HEIGHT);
+    tess_json_bool(j, "square", f->is_square);
+    tess_json_array_begin(j, "series");
+    for (int s = 0; s < f->n_series; s++) {
+        series_json(j, html, &f->series[s]);
+    }
+    tess_json_array_end(j);
+    marks_json(j, html, f);
+    if (f->map) {
+        map_json(j, html, f->map);
+    }
+    tess_json_object_end(j);
+    finish_json(html, j, "class=\"plot\"");
+    write_resolution(html, f);
+    if (f->note) {
+        tess_html_element(&html->text, "div class=\"note\"", f->note);
+    }
+    tess_text_add(&html->text, "</figure>\n");
+}
+
+void tess_figure_export(tess_html *html, const char *label, const char *template_json,
+                        const char *file_name)
+{
+    tess_text_add(&html->text, "<p><button class=\"export\" hidden data-file=\"");
+    tess_html_escaped(html, file_name);
+    tess_text_add(&html->text, "\">");
+    tess_html_escaped(html, label);
+    tess_text_add(&html->text, "</button>");
+    tess_html_json(html, "class=\"template\"", template_json);
+    tess_text_add(&html->text, "</p>\n");
+}

@@ -1,0 +1,839 @@
+// What moves in a report: plots that zoom and read values, tables that sort, maps that can be edited.
+// Data lie in the page (html_blob.c, figure.c); nothing is fetched. Without this script the pictures
+// that C drew stay as they are.
+(() => {
+'use strict';
+// No address in the page, not even this name: every plot has a still picture to take it from.
+const SVG = (document.querySelector('svg') || {}).namespaceURI;
+const COLOURS = ['#2f7fd0', '#d9483b', '#3a9d5d', '#a35bb8', '#c98a1b', '#6b7a88', '#00a3a3',
+                 '#d4588f'];
+const LEFT = 58, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 600;
+const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
+const rising = ([a, b]) => a < b ? [a, b] : [b, a];
+
+function make(name, attributes, parent, text) {
+  const e = name[0] === '*' ? document.createElementNS(SVG, name.slice(1))
+                            : document.createElement(name);
+  for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);
+  if (text !== undefined) e.textContent = text;
+  if (parent) parent.append(e);
+  return e;
+}
+
+// ---- Data -------------------------------------------------------------------------------------
+
+function decode(text) {
+  const chars = atob(text), bytes = new Uint8Array(chars.length);
+  for (let i = 0; i < chars.length; i++) bytes[i] = chars.charCodeAt(i);
+  return bytes;
+}
+
+async function unpack(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+async function blob(id, type) {
+  const e = document.getElementById('b' + id), bytes = decode(e.textContent);
+  return new type(('packed' in e.dataset ? await unpack(bytes) : bytes).buffer);
+}
+
+// Levels of least and greatest values, in chunks that are unpacked when they are looked at.
+class Pyramid {
+  static all = {};
+  static async open(id) {
+    Pyramid.all[id] = Pyramid.all[id] || new Pyramid().load(id);
+    return Pyramid.all[id];
+  }
+  async load(id) {
+    Object.assign(this, JSON.parse(document.getElementById('p' + id).textContent));
+    const sizes = await blob(this.index, Uint32Array);
+    this.text = document.getElementById('b' + this.data).textContent;
+    this.cache = new Map();
+    this.listeners = new Set();
+    let k = 0, at = 0;
+    this.chunks = this.levels.map(n => Array.from({length: Math.ceil(n / this.chunk)}, () => {
+      const bytes = sizes[k++], from = at;
+      at += Math.ceil(bytes / 3) * 4;
+      return [from, at];
+    }));
+    return this;
+  }
+  // null: not in the file; undefined: on its way, and listeners are told.
+  get(level, c) {
+    const key = level + ':' + c, found = this.cache.get(key);
+    if (found !== undefined) return found === 'wait' ? undefined : found;
+    const [from, to] = this.chunks[level][c];
+    if (from === to) return null;
+    this.cache.set(key, 'wait');
+    if (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value);
+    unpack(decode(this.text.slice(from, to))).then(bytes => {
+      this.cache.set(key, this.values(bytes, level, c));
+      this.listeners.forEach(tell => tell());
+    });
+    return undefined;
+  }
+  values(bytes, level, c) {
+    const n = Math.min(this.chunk, this.levels[level] - c * this.chunk), size = n * this.rows;
+    const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
+    const none = 2 ** this.bits - 1, scale = (high - low) / (none - 1);
+    const plane = at => Float32Array.from({length: size}, (_, i) => {
+      const code = this.bits === 8 ? bytes[at + i] : bytes[at + i] * 256 + bytes[at + size + i];
+      return code === none ? NaN : low + code * scale;
+    });
+    const least = plane(16);
+    return {n, least, greatest: level && !this.map ? plane(16 + size * this.bits / 8) : least};
+  }
+  // Calls use(values, first, last, chunk, level) along columns a..b, as fine as the level or what
+  // there is.
+  visit(level, a, b, use) {
+    const width = BRANCH ** level, span = width * this.chunk;
+    for (let c = Math.floor(a / span); c * span <= b; c++) {
+      const from = Math.max(a, c * span), to = Math.min(b, (c + 1) * span - 1);
+      const values = this.get(level, c);
+      if (values) {
+        use(values, Math.floor(from / width) - c * this.chunk,
+            Math.floor(to / width) - c * this.chunk, c, level);
+      } else if (level + 1 < this.levels.length) this.visit(level + 1, from, to, use);
+    }
+  }
+  // Columns of an interval of x, and the level that suits so many points.
+  range(x0, x1, points) {
+    const a = clamp(Math.floor((x0 - this.first) / this.step), 0, this.n - 1);
+    const b = clamp(Math.ceil((x1 - this.first) / this.step), 0, this.n - 1);
+    const level = Math.ceil(Math.log(Math.max((b - a + 1) / points, 1)) / Math.log(BRANCH));
+    return {a, b, level: Math.min(level, this.levels.length - 1)};
+  }
+  // What is known at x: [least, greatest, columns they stand for].
+  at(x, row) {
+    const i = Math.round((x - this.first) / this.step);
+    let found = null;
+    if (i >= 0 && i < this.n) {
+      this.visit(0, i, i, (v, k, _, c, level) => {
+        found = [v.least[row * v.n + k], v.greatest[row * v.n + k], BRANCH ** level];
+      });
+    }
+    return found;
+  }
+}
+
+// ---- Numbers ----------------------------------------------------------------------------------
+
+function show(v, digits = 5) {
+  if (v === null || Number.isNaN(v)) return 'NaN';
+  const a = Math.abs(v);
+  return a !== 0 && (a < 1e-4 || a >= 1e7) ? v.toExponential(digits - 2) : String(+v.toPrecision(
+    Math.max(digits, a >= 1 ? Math.ceil(Math.log10(a)) : 0)));
+}
+
+function ticks(axis, pixels, per) {
+  const [low, high] = rising(axis.view);
+  const found = [], span = high - low, wanted = Math.max(pixels / per, 2);
+  if (axis.log && span >= 1) {
+    const step = Math.ceil(span / wanted), between = span < 2 ? [1, 2, 5] : [1];
+    for (let p = Math.floor(low); p <= high; p += step) {
+      for (const m of between) {
+        const at = p + Math.log10(m);
+        if (at >= low && at <= high) found.push([at, show(m * 10 ** p, 2)]);
+      }
+    }
+    return found;
+  }
+  const real = v => axis.log ? 10 ** v : v;
+  const raw = (real(high) - real(low)) / wanted, power = 10 ** Math.floor(Math.log10(raw));
+  const step = power * [1, 2, 5, 10].find(m => m * power >= raw);
+  const digits = clamp(Math.ceil(-Math.log10(step) - 1e-9), 0, 12);
+  const big = Math.max(Math.abs(real(low)), Math.abs(real(high)));
+  for (let k = Math.ceil(real(low) / step); k * step <= real(high) * (1 + 1e-12); k++) {
+    const text = big < 1e7 && step > 1e-7 ? (k * step).toFixed(digits)
+                                          : show(k * step, Math.ceil(Math.log10(big / step)) + 2);
+    found.push([axis.log ? Math.log10(k * step) : k * step, text]);
+    if (found.length > 99) break;
+  }
+  return found;
+}
+
+// ---- Plots ------------------------------------------------------------------------------------
+
+const plots = [], groups = {};
+
+class Plot {
+  constructor(figure) {
+    this.figure = figure;
+    Object.assign(this, JSON.parse(figure.querySelector('script.plot').textContent));
+    this.hidden = new Set();
+    this.mates = this.group ? groups[this.group] = groups[this.group] || [] : [];
+    this.mates.push(this);
+    plots.push(this);
+  }
+  async load() {
+    for (const s of this.series) {
+      if (s.pyramid) s.pyramid = await this.open(s.pyramid);
+      else for (const k of ['x', 'y', 'low', 'high']) s[k] = s[k] && await blob(s[k], Float64Array);
+    }
+    const m = this.map;
+    if (m) {
+      if (m.pyramid) m.pyramid = await this.open(m.pyramid);
+      else m.values = await blob(m.values, Float32Array);
+      m.colours = m.palette ? await blob(m.palette, Uint8Array)
+                            : Uint8Array.from(m.kinds.flatMap(k => k.rgb));
+    }
+    const marks = this.marks ? await blob(this.marks, Float64Array) : [];
+    this.marks = Array.from({length: marks.length / 2}, (_, i) =>
+      ({low: marks[2 * i], high: marks[2 * i + 1], name: this.names[i]}));
+    this.scale(this.x, s => s.x ? [s.x] : []);
+    for (const s of this.series) {
+      if (s.y && !s.x) {
+        const [a, b] = this.x.full;
+        s.x = Float64Array.from({length: s.y.length}, (_, i) => a + (b - a) * (i + .5) / s.y.length);
+      }
+    }
+    this.scale(this.y, s => [s.y, s.low, s.high]);
+    this.build();
+  }
+  async open(id) {
+    const p = await Pyramid.open(id);
+    p.listeners.add(() => this.ask());
+    return p;
+  }
+  // The axis in the units it is drawn in: logarithms where it is logarithmic.
+  scale(axis, arrays) {
+    const into = v => axis.log ? Math.log10(v) : v;
+    let [low, high] = [into(axis.low), into(axis.high)];
+    if (axis.low === axis.high) {
+      [low, high] = [Infinity, -Infinity];
+      for (const s of this.series) {
+        for (const values of arrays(s)) {
+          for (const v of values || []) {
+            const t = into(v);
+            if (Number.isFinite(t)) [low, high] = [Math.min(low, t), Math.max(high, t)];
+          }
+        }
+      }
+      if (!(low <= high)) [low, high] = [0, 1];
+      const room = high > low ? (high - low) * .04 : Math.abs(high) * .1 || 1;
+      [low, high] = [low - room, high + room];
+    }
+    axis.full = [low, high];
+    axis.view = axis.view || [low, high];
+    axis.into = into;
+    axis.back = t => axis.log ? 10 ** t : t;
+  }
+  build() {
+    const still = this.figure.querySelector('.still');
+    this.bar = make('div', {class: 'bar'});
+    this.caption = make('figcaption', {class: 'legend'});
+    this.box = make('div', {class: 'plot'});
+    this.canvas = make('canvas', {}, this.box);
+    this.svg = make('*svg', {tabindex: 0, role: 'img', 'aria-label': this.title || this.y.label},
+                    this.box);
+    this.reading = make('output', {class: 'reading'});
+    make('b', {}, this.bar, this.title);
+    const button = (text, title, act) =>
+      make('button', {type: 'button', title, 'aria-label': title}, this.tools, text).onclick = act;
+    this.tools = make('span', {class: 'tools'}, this.bar);
+    button('+', 'zoom in (+)', () => this.zoom(.5));
+    button('−', 'zoom out (-)', () => this.zoom(2));
+    button('⟲', 'show all (0, double click)', () => this.reset());
+    if (this.marks.length) {
+      button('◀', 'previous mark (p)', () => this.next(-1));
+      button('▶', 'next mark (n)', () => this.next(1));
+    }
+    still.replaceWith(this.bar, this.box, this.reading, this.caption);
+    this.legend();
+    this.listen();
+    new ResizeObserver(() => {
+      if (this.box.clientWidth !== this.width) this.ask();
+    }).observe(this.box);
+    this.draw();
+    this.figure.dataset.state = 'live';
+  }
+  legend() {
+    const key = (colour, text, act) => {
+      const e = make('span', {class: 'key'}, this.caption);
+      make('i', {style: 'background:' + colour}, e);
+      e.append(text);
+      if (act) {
+        e.tabIndex = 0;
+        e.setAttribute('role', 'switch');
+        e.onclick = act;
+        e.onkeydown = k => { if (k.key === 'Enter') act(); };
+      }
+      return e;
+    };
+    this.series.forEach((s, i) => {
+      if (!s.name) return;
+      const e = key(this.colour(s), s.name, () => {
+        if (!this.hidden.delete(i)) this.hidden.add(i);
+        e.classList.toggle('off', this.hidden.has(i));
+        this.ask();
+      });
+    });
+    for (const k of this.map && this.map.kinds || []) key(k.colour, k.name);
+    if (this.map && this.map.lost) key('#d9483b', this.map.lost_name);
+  }
+  colour(s) { return this.map ? ['#ff4d4d', '#fff'][s.colour % 2] : COLOURS[s.colour % 8]; }
+  ask() {
+    if (!this.asked) this.asked = requestAnimationFrame(() => { this.asked = 0; this.draw(); });
+  }
+  // Pixels of values in the axes' units.
+  px(t) {
+    const [a, b] = this.x.view;
+    return LEFT + (t - a) / (b - a) * this.inner;
+  }
+  py(t) {
+    const [a, b] = this.y.view;
+    return TOP + (b - t) / (b - a) * this.tall;
+  }
+  at(axis, pixel) {
+    const share = axis === this.x ? (pixel - LEFT) / this.inner : 1 - (pixel - TOP) / this.tall;
+    return axis.view[0] + share * (axis.view[1] - axis.view[0]);
+  }
+  draw() {
+    this.width = this.box.clientWidth || this.width;
+    if (!this.width) return;
+    this.inner = this.width - LEFT - RIGHT;
+    this.tall = this.square ? this.inner : Math.min(this.height, this.width * .8);
+    const under = BOTTOM + (this.map && !this.map.kinds ? BAR : 0);
+    const height = TOP + this.tall + under;
+    this.svg.replaceChildren();
+    this.svg.setAttribute('viewBox', `0 0 ${this.width} ${height}`);
+    const id = 'c' + plots.indexOf(this);
+    const clip = make('*clipPath', {id}, this.svg);
+    const frame = {x: LEFT, y: TOP, width: this.inner, height: this.tall};
+    make('*rect', frame, clip);
+    this.inside = make('*g', {'clip-path': `url(#${id})`}, this.svg);
+    if (this.map) this.drawMap(height);
+    else this.canvas.hidden = true;
+    this.drawMarks();
+    this.coarse = 1;
+    this.series.forEach((s, i) => { if (!this.hidden.has(i)) this.drawSeries(s); });
+    make('*rect', {...frame, class: 'frame'}, this.svg);
+    this.drawAxes();
+    this.cursorLine = make('*path', {class: 'cursor'}, this.svg);
+    this.boxZoom = make('*rect', {class: 'zoom'}, this.svg);
+    if (this.cursor) this.point(this.cursor, true);
+  }
+  text(x, y, anchor, text, more) {
+    return make('*text', {x: x.toFixed(1), y: y.toFixed(1), 'text-anchor': anchor, ...more},
+                this.svg, text);
+  }
+  drawAxes() {
+    const bottom = TOP + this.tall, m = this.map;
+    const line = d => make('*path', {d, class: 'tick'}, this.svg);
+    let right = -Infinity;
+    for (const [t, text] of this.marksOf(this.x, m && m.columns, this.inner, 74)) {
+      const x = this.px(t), half = text.length * 3.4;
+      if (x - half < right + 4) continue;
+      right = x + half;
+      line(`M${x} ${bottom}v4` + (m ? '' : `M${x} ${TOP}V${bottom}`));
+      this.text(x, bottom + 17, 'middle', text);
+    }
+    for (const [t, text] of this.marksOf(this.y, m && m.rows, this.tall, 36)) {
+      const y = this.py(t);
+      line(`M${LEFT} ${y}h-4` + (m ? '' : `M${LEFT} ${y}h${this.inner}`));
+      this.text(LEFT - 7, y + 4, 'end', text.length > 8 ? text.slice(0, 7) + '…' : text);
+    }
+    const name = a => a.unit ? `${a.label} (${a.unit})` : a.label;
+    this.text(LEFT + this.inner / 2, bottom + 33, 'middle', name(this.x));
+    this.text(0, 0, 'middle', name(this.y), {
+      transform: `translate(12 ${TOP + this.tall / 2}) rotate(-90)`});
+  }
+  // Numbers of an axis, or names of the cells of a map.
+  marksOf(axis, names, pixels, per) {
+    if (!names) return ticks(axis, pixels, per);
+    const [a, b] = rising(axis.full), width = (b - a) / names.length;
+    const shown = Math.abs((axis.view[1] - axis.view[0]) / width);
+    const every = Math.max(1, Math.ceil(shown * (axis === this.x ? 30 : 15) / pixels));
+    return names.flatMap((name, i) => {
+      const t = a + width * (i + .5), share = (t - axis.view[0]) / (axis.view[1] - axis.view[0]);
+      return i % every === 0 && share >= 0 && share <= 1 ? [[t, name]] : [];
+    });
+  }
+  drawMarks() {
+    for (const m of this.marks) {
+      const a = this.px(this.x.into(m.low)), b = this.px(this.x.into(m.high));
+      if (b < LEFT || a > LEFT + this.inner) continue;
+      const e = make('*rect', {x: a - .75, y: TOP, width: Math.max(b - a, 1.5), height: this.tall,
+                               class: 'mark'}, this.inside);
+      if (m.name) make('*title', {}, e, m.name);
+    }
+  }
+  drawSeries(s) {
+    const colour = this.colour(s), put = (d, more) =>
+      make('*path', {d, fill: 'none', stroke: colour, ...more}, this.inside);
+    if (s.pyramid) return put(this.pathOf(s), {'stroke-width': 1.3});
+    const shown = (x, y) => Number.isFinite(x) && Number.isFinite(y);
+    const {x, y} = s, n = y.length;
+    const X = i => this.px(this.x.into(x[i])), Y = v => this.py(this.y.into(v));
+    const cut = v => clamp(v, -1e4, 1e4).toFixed(1);
+    if (s.style === 'bars') {
+      const half = (n > 1 ? (X(1) - X(0)) / 2 : this.inner / 2) * .92;
+      const base = cut(this.py(this.y.log ? this.y.view[0] : 0));
+      const d = Array.from(y, (v, i) => shown(X(i), Y(v)) ?
+        `M${cut(X(i) - half)} ${base}V${cut(Y(v))}H${cut(X(i) + half)}V${base}Z` : '').join('');
+      return put(d, {fill: colour, stroke: 'none'});
+    }
+    if (s.low) {
+      const there = [], back = [];
+      for (let i = 0; i < n; i++) {
+        const top = Y(s.high[i]), low = Number.isFinite(Y(s.low[i])) ? Y(s.low[i]) : TOP + this.tall;
+        if (!shown(X(i), top)) continue;
+        there.push(`${cut(X(i))} ${cut(top)}`);
+        back.unshift(`${cut(X(i))} ${cut(low)}`);
+      }
+      if (there.length) {
+        put(`M${there.join('L')}L${back.join('L')}Z`,
+            {fill: colour, 'fill-opacity': .22, stroke: 'none'});
+      }
+    }
+    let d = '', down = false;
+    for (let i = 0; i < n; i++) {
+      const a = X(i), b = Y(y[i]);
+      if (!shown(a, b)) down = false;
+      else {
+        d += s.style === 'points' ? `M${cut(a)} ${cut(b)}h0` : `${down ? 'L' : 'M'}${cut(a)} ${cut(b)}`;
+        down = true;
+      }
+    }
+    put(d, s.style === 'points' ? {'stroke-width': 5, 'stroke-linecap': 'round',
+                                   'stroke-opacity': .7} : {'stroke-width': 1.6});
+  }
+  pathOf(s) {
+    const p = s.pyramid, {a, b, level} = p.range(...this.x.view, this.inner * 1.5);
+    let d = '', down = false;
+    p.visit(level, a, b, (v, first, last, c, l) => {
+      this.coarse = Math.max(this.coarse, BRANCH ** l);
+      for (let k = first; k <= last; k++) {
+        const low = v.least[s.row * v.n + k], high = v.greatest[s.row * v.n + k];
+        if (!Number.isFinite(this.y.into(high))) { down = false; continue; }
+        const wide = BRANCH ** l, i = (c * p.chunk + k) * wide + (wide - 1) / 2;
+        const x = this.px(p.first + i * p.step).toFixed(1);
+        d += `${down ? 'L' : 'M'}${x} ${this.py(this.y.into(low)).toFixed(1)}`;
+        if (high !== low) d += `L${x} ${this.py(this.y.into(high)).toFixed(1)}`;
+        else if (!down) d += 'h.1';
+        down = true;
+      }
+    });
+    return d;
+  }
+  // ---- Maps
+  code(v) {
+    const m = this.map, into = t => m.log ? Math.log10(t) : t;
+    if (!Number.isFinite(v)) return 255;
+    if (m.kinds) return v;
+    const share = m.high > m.low ? (into(v) - into(m.low)) / (into(m.high) - into(m.low)) : 0;
+    return Number.isFinite(share) ? Math.round(clamp(share, 0, 1) * 254) : 0;
+  }
+  paint(columns, rows, value) {
+    const c = this.map.colours, canvas = make('canvas', {width: columns, height: rows});
+    const g = canvas.getContext('2d'), image = g.createImageData(columns, rows);
+    for (let i = 0; i < columns; i++) {
+      for (let r = 0; r < rows; r++) {
+        const code = this.code(value(i, r)), at = 4 * ((rows - 1 - r) * columns + i);
+        for (let k = 0; k < 3; k++) image.data[at + k] = code === 255 ? 160 : c[3 * code + k];
+        image.data[at + 3] = 255;
+      }
+    }
+    g.putImageData(image, 0, 0);
+    return canvas;
+  }
+  drawMap(height) {
+    const m = this.map, c = this.canvas, ratio = window.devicePixelRatio || 1;
+    const percent = (v, of) => (100 * v / of).toFixed(3) + '%';
+    Object.assign(c.style, {left: percent(LEFT, this.width), top: percent(TOP, height),
+                            width: percent(this.inner, this.width),
+                            height: percent(this.tall, height)});
+    c.width = this.inner * ratio;
+    c.height = this.tall * ratio;
+    const g = c.getContext('2d'), [y0, y1] = rising(this.y.full);
+    g.scale(ratio, ratio);
+    const put = (picture, x0, x1) => {
+      const a = this.px(x0) - LEFT, b = this.px(x1) - LEFT;
+      const [top, bottom] = [this.py(y1) - TOP, this.py(y0) - TOP];
+      g.imageSmoothingEnabled = picture.width > (b - a) * 1.5;
+      g.save();
+      if (bottom < top) { // an axis that runs downwards
+        g.translate(0, top + bottom);
+        g.scale(1, -1);
+      }
+      g.drawImage(picture, a, Math.min(top, bottom), b - a, Math.abs(bottom - top));
+      g.restore();
+    };
+    if (m.pyramid) {
+      const p = m.pyramid, {a, b, level} = p.range(...this.x.view, this.inner * ratio);
+      p.visit(level, a, b, (v, first, last, chunk, l) => {
+        const wide = BRANCH ** l, edge = k => p.first + ((chunk * p.chunk + k) * wide - .5) * p.step;
+        put(this.paint(last - first + 1, p.rows, (i, r) => v.greatest[r * v.n + first + i]),
+            edge(first), edge(last + 1));
+      });
+    } else {
+      m.picture = m.picture ||
+        this.paint(m.n_column, m.n_row, (i, r) => m.values[i * m.n_row + r]);
+      put(m.picture, ...this.x.full);
+      this.drawCells();
+    }
+    if (!m.kinds) this.drawScale();
+  }
+  drawCells() {
+    const m = this.map, [a, b] = this.x.full, [c, d] = rising(this.y.full);
+    const x = i => this.px(a + (b - a) * i / m.n_column), y = i => this.py(c + (d - c) * i / m.n_row);
+    const wide = x(1) - x(0), high = Math.abs(y(1) - y(0));
+    if (!m.numbers && !m.lost || m.n_column * m.n_row > 4096) return;
+    for (let i = 0; i < m.n_column; i++) {
+      for (let r = 0; r < m.n_row; r++) {
+        const v = m.values[i * m.n_row + r], top = Math.min(y(r), y(r + 1));
+        if (m.lost && v < m.lost) {
+          make('*rect', {x: x(i) + 1.5, y: top + 1.5, width: Math.max(wide - 3, 1),
+                         height: Math.max(high - 3, 1), class: 'lost'}, this.inside);
+        }
+        if (m.numbers && wide >= 34 && high >= 14 && Number.isFinite(v)) {
+          const k = 3 * this.code(v), [red, green, blue] = m.colours.slice(k, k + 3);
+          make('*text', {x: x(i) + wide / 2, y: top + high / 2 + 4, 'text-anchor': 'middle',
+                         style: `fill:${299 * red + 587 * green + 114 * blue > 140000 ? '#000' :
+                         '#fff'}`}, this.inside, show(v, 3));
+        }
+      }
+    }
+  }
+  drawScale() {
+    const m = this.map, y = TOP + this.tall + BOTTOM + 4, wide = this.inner / 51;
+    for (let i = 0; i < 51; i++) {
+      const k = 3 * Math.round(i / 50 * 254);
+      make('*rect', {x: LEFT + i * wide, y, width: wide + .5, height: 9,
+                     fill: `rgb(${m.colours.slice(k, k + 3)})`}, this.svg);
+    }
+    this.text(LEFT, y + 23, 'start', show(m.low, 3));
+    this.text(LEFT + this.inner, y + 23, 'end', show(m.high, 3));
+    this.text(LEFT + this.inner / 2, y + 23, 'middle', m.unit ? `${m.label} (${m.unit})` : m.label);
+  }
+  // The cell under a place: its column, row and value.
+  cell(tx, ty) {
+    const m = this.map, share = (axis, t) => {
+      const [a, b] = rising(axis.full);
+      return (t - a) / (b - a);
+    };
+    const rows = m.pyramid ? m.pyramid.rows : m.n_row;
+    const row = Math.floor(share(this.y, ty) * rows);
+    if (row < 0 || row >= rows) return null;
+    if (m.pyramid) {
+      const v = m.pyramid.at(tx, row);
+      return v && {row, value: v[1], columns: v[2]};
+    }
+    const column = Math.floor(share(this.x, tx) * m.n_column);
+    if (column < 0 || column >= m.n_column) return null;
+    return {row, column, value: m.values[column * m.n_row + row], columns: 1};
+  }
+  // ---- Moving
+  show(axis, view) {
+    const [low, high] = axis.full, span = view[1] - view[0], least = Math.abs(high - low) * 1e-9;
+    let v = Math.abs(span) < least ? axis.view : view;
+    if (Math.abs(span) >= Math.abs(high - low)) v = [low, high];
+    else if ((v[0] - low) * (high - low) < 0) v = [low, low + (v[1] - v[0])];
+    else if ((v[1] - high) * (high - low) > 0) v = [high - (v[1] - v[0]), high];
+    (axis === this.x ? this.mates : [this]).forEach(p => {
+      (axis === this.x ? p.x : p.y).view = v;
+      if (p.box) p.ask();
+    });
+  }
+  zoom(factor, x, y) {
+    const about = (axis, t) => this.show(axis, axis.view.map(v => t + (v - t) * factor));
+    const middle = a => (a.view[0] + a.view[1]) / 2;
+    about(this.x, x === undefined ? middle(this.x) : x);
+    if (y !== undefined && !this.group) about(this.y, y);
+  }
+  pan(share) {
+    const d = share * (this.x.view[1] - this.x.view[0]);
+    this.show(this.x, this.x.view.map(v => v + d));
+  }
+  reset() { this.show(this.x, this.x.full); this.show(this.y, this.y.full); }
+  next(direction) {
+    const middle = (this.x.view[0] + this.x.view[1]) / 2, into = this.x.into;
+    const at = this.marks.map(m => (into(m.low) + into(m.high)) / 2);
+    const slack = (this.x.view[1] - this.x.view[0]) * 1e-6;
+    const later = at.map((t, i) => [t, i]).filter(([t]) => (t - middle) * direction > slack);
+    if (!later.length) return;
+    const i = later.reduce((p, q) => (q[0] - p[0]) * direction < 0 ? q : p)[1];
+    this.jump(this.marks[i].low, this.marks[i].high);
+  }
+  jump(low, high) {
+    const a = this.x.into(low), b = this.x.into(high), all = this.x.full[1] - this.x.full[0];
+    const room = Math.max((b - a) * 1, this.finest() * 20, b > a ? 0 : all * 1e-3);
+    this.show(this.x, [a - room, b + room]);
+    this.point({x: (a + b) / 2}, false);
+  }
+  finest() {
+    const p = this.map && this.map.pyramid || (this.series.find(s => s.pyramid) || {}).pyramid;
+    return p ? p.step : 0;
+  }
+  // ---- Cursor
+  point(where, is_again) {
+    for (const p of this.mates) {
+      if (!p.svg) continue;
+      p.cursor = p === this ? where : {x: where.x};
+      const x = p.px(where.x), seen = x >= LEFT && x <= LEFT + p.inner;
+      p.cursorLine.setAttribute('d', seen ? `M${x} ${TOP}v${p.tall}` +
+        (p.cursor.y === undefined ? '' : `M${LEFT} ${p.py(where.y)}h${p.inner}`) : '');
+      p.reading.textContent = p.read();
+      if (is_again) break;
+    }
+  }
+  read() {
+    const {x, y} = this.cursor, m = this.map;
+    const say = (axis, v, digits) => `${axis.label} ${show(v, digits)}${axis.unit ? ' ' + axis.unit : ''}`;
+    const span = Math.abs(this.x.view[1] - this.x.view[0]);
+    const digits = clamp(Math.ceil(Math.log10(Math.max(Math.abs(x) / span, 1))) + 4, 4, 15);
+    const found = [], over = n => n > 1 ? ` (of ${n} bins)` : '';
+    const between = v => v[2] === 1 || v[0] === v[1] ? show(v[1]) : `${show(v[0])} to ${show(v[1])}`;
+    let where = this.x.back(x), coarse = 1;
+    if (m && y !== undefined) {
+      const cell = this.cell(x, y);
+      if (!cell) return '';
+      const value = m.kinds ? (m.kinds[cell.value] || {name: 'NaN'}).name
+                            : show(cell.value) + (m.unit ? ' ' + m.unit : '');
+      found.push(m.rows ? m.rows[cell.row] : say(this.y, y, 5), `${m.label || ''} ${value}`);
+      if (m.columns) return [m.columns[cell.column], ...found].join(' · ');
+      coarse = cell.columns;
+    }
+    this.series.forEach((s, i) => {
+      if (this.hidden.has(i)) return;
+      if (s.pyramid) {
+        const v = s.pyramid.at(x, s.row);
+        if (v) found.push(`${s.name || this.y.label} ${between(v)}`);
+        if (v) coarse = Math.max(coarse, v[2]);
+      } else {
+        let best = -1, least = Infinity;
+        s.x.forEach((v, k) => {
+          const far = Math.abs(this.x.into(v) - x);
+          if (far < least && Number.isFinite(s.y[k])) [best, least] = [k, far];
+        });
+        if (best < 0) return;
+        if (this.series.length === 1 || s.style !== 'line') where = s.x[best];
+        found.push(`${s.name || this.y.label} ${show(s.y[best])}` +
+          (s.low ? ` [${show(s.low[best])}, ${show(s.high[best])}]` : ''));
+      }
+    });
+    const mark = this.marks.find(k => this.x.into(k.low) <= x && x <= this.x.into(k.high) && k.name);
+    if (mark) found.push(mark.name);
+    return [say(this.x, where, digits), ...found].join(' · ') + over(coarse);
+  }
+  // ---- Pointers and keys
+  listen() {
+    const s = this.svg, down = new Map();
+    let from = null, spread = 0;
+    const place = e => {
+      const r = s.getBoundingClientRect(), k = this.width / r.width;
+      return {px: (e.clientX - r.left) * k, py: (e.clientY - r.top) * k};
+    };
+    const value = q => ({x: this.at(this.x, q.px), y: this.at(this.y, q.py)});
+    s.addEventListener('wheel', e => {
+      if (document.activeElement !== s && !e.ctrlKey) return; // a page that scrolls stays so
+      e.preventDefault();
+      const v = value(place(e));
+      if (e.shiftKey) this.pan(Math.sign(e.deltaY || e.deltaX) * .1);
+      else this.zoom(Math.exp(clamp(e.deltaY, -100, 100) * .003), v.x, v.y);
+    }, {passive: false});
+    s.addEventListener('pointerdown', e => {
+      s.focus({preventScroll: true});
+      s.setPointerCapture(e.pointerId);
+      down.set(e.pointerId, place(e));
+      from = place(e);
+      spread = 0;
+    });
+    s.addEventListener('pointermove', e => {
+      const now = place(e);
+      if (!down.has(e.pointerId)) return this.point(value(now), false);
+      const before = down.get(e.pointerId);
+      down.set(e.pointerId, now);
+      if (down.size === 2) {
+        const [p, q] = [...down.values()], far = Math.hypot(p.px - q.px, p.py - q.py);
+        const v = value({px: (p.px + q.px) / 2, py: (p.py + q.py) / 2});
+        if (spread) this.zoom(spread / far, v.x, v.y);
+        spread = far;
+      } else if (e.pointerType === 'touch' || e.shiftKey || e.buttons & 4) {
+        this.pan((before.px - now.px) / this.inner);
+        if (!this.group && e.pointerType !== 'touch') {
+          const d = (now.py - before.py) / this.tall * (this.y.view[1] - this.y.view[0]);
+          this.show(this.y, this.y.view.map(v => v + d));
+        }
+      } else {
+        this.drag = this.corners(from, now);
+        for (const [k, v] of Object.entries(this.drag.box)) this.boxZoom.setAttribute(k, v);
+      }
+      this.point(value(now), false);
+    });
+    const up = e => {
+      if (!down.delete(e.pointerId)) return;
+      const drag = this.drag;
+      this.drag = null;
+      this.boxZoom.removeAttribute('width');
+      if (drag && drag.box.width > 5) {
+        const {x, y, width, height} = drag.box, t = [x, x + width].map(v => this.at(this.x, v));
+        const u = [y + height, y].map(v => this.at(this.y, v));
+        this.show(this.x, t);
+        if (!drag.is_flat) this.show(this.y, u);
+      } else if (e.type === 'pointerup' && this.map && this.map.edit) this.change(value(place(e)));
+    };
+    s.addEventListener('pointerup', up);
+    s.addEventListener('pointercancel', up);
+    s.addEventListener('dblclick', () => { if (!(this.map && this.map.edit)) this.reset(); });
+    s.addEventListener('keydown', e => this.key(e));
+  }
+  corners(p, q) {
+    const bound = r => ({px: clamp(r.px, LEFT, LEFT + this.inner),
+                         py: clamp(r.py, TOP, TOP + this.tall)});
+    const a = bound(p), b = bound(q), is_flat = Math.abs(a.py - b.py) < 14 || Boolean(this.group);
+    return {is_flat, box: {x: Math.min(a.px, b.px), width: Math.abs(a.px - b.px),
+                           y: is_flat ? TOP : Math.min(a.py, b.py),
+                           height: is_flat ? this.tall : Math.abs(a.py - b.py)}};
+  }
+  key(e) {
+    const middle = a => (a.view[0] + a.view[1]) / 2;
+    const move = (dx, dy) => {
+      const m = this.map, c = this.cursor || {x: middle(this.x), y: m ? middle(this.y) : undefined};
+      const step = (a, n) => (a.full[1] - a.full[0]) / n;
+      const sx = m && !m.pyramid ? step(this.x, m.n_column)
+                                 : this.finest() || (this.x.view[1] - this.x.view[0]) / 100;
+      const sy = m ? step(this.y, m.pyramid ? m.pyramid.rows : m.n_row) : 0;
+      this.point({x: c.x + dx * sx, y: c.y === undefined ? c.y : c.y + dy * sy}, false);
+    };
+    const arrows = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]};
+    const acts = {'+': () => this.zoom(.5), '=': () => this.zoom(.5), '-': () => this.zoom(2),
+                  0: () => this.reset(), n: () => this.next(1), p: () => this.next(-1),
+                  Enter: () => { if (this.map && this.map.edit && this.cursor) this.change(this.cursor); }};
+    if (arrows[e.key] && e.shiftKey) this.pan(arrows[e.key][0] * .2);
+    else if (arrows[e.key]) move(...arrows[e.key]);
+    else if (acts[e.key] && !e.ctrlKey && !e.metaKey) acts[e.key]();
+    else return;
+    e.preventDefault();
+  }
+  // The cell gets the next kind.
+  change(at) {
+    const m = this.map, c = this.cell(at.x, at.y);
+    if (!c || !m.kinds[c.value]) return;
+    const i = c.column * m.n_row + c.row;
+    m.given = m.given || m.values.slice();
+    m.values[i] = (c.value + 1) % m.kinds.length;
+    m.picture = null;
+    this.ask();
+    this.point(at, false);
+    document.dispatchEvent(new CustomEvent('tessera-change', {detail: this}));
+  }
+}
+
+function changes() {
+  let n = 0;
+  for (const {map} of plots) {
+    if (map && map.given) map.values.forEach((v, i) => { n += v !== map.given[i] ? 1 : 0; });
+  }
+  return n;
+}
+
+function edited(template) {
+  const all = JSON.parse(template);
+  for (const {map: m} of plots) {
+    if (!m || !m.given || !(m.edit in all)) continue;
+    const row = i => Array.from(m.values.slice(i * m.n_row, (i + 1) * m.n_row));
+    const columns = Array.from({length: m.n_column}, (_, i) => row(i));
+    all[m.edit] = m.n_row === 1 || m.n_column === 1 ? columns.flat() : columns;
+  }
+  return all;
+}
+
+function exporter(button) {
+  const label = button.textContent;
+  const template = button.nextElementSibling.textContent;
+  button.hidden = false;
+  button.onclick = () => {
+    const file = new Blob([JSON.stringify(edited(template)) + '\n'], {type: 'application/json'});
+    const link = make('a', {href: URL.createObjectURL(file), download: button.dataset.file});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
+  };
+  document.addEventListener('tessera-change', () => {
+    button.textContent = `${label} (${changes()} changed)`;
+  });
+}
+
+// ---- Tables -----------------------------------------------------------------------------------
+
+const PREFIX = {p: 1e-12, n: 1e-9, u: 1e-6, 'µ': 1e-6, 'μ': 1e-6, m: 1e-3, k: 1e3, K: 1e3, M: 1e6,
+                G: 1e9, T: 1e12};
+const NUMBER = /^[\s<>≤≥~±[(]*([-−+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(?:([pnuµμmkKMGT])(?=i?(?:s|V|B|Hz|flop|bit)))?/i;
+
+// What a cell is sorted by: a number, NaN, or null where it is text.
+function number(text) {
+  const t = text.trim(), found = NUMBER.exec(t);
+  if (t === '' || t === '-' || t === '—' || /^nan\b/i.test(t)) return NaN;
+  if (/^[-−+]?(inf|∞)/i.test(t)) return /^[-−]/.test(t) ? -Infinity : Infinity;
+  return found ? parseFloat(found[1].replace('−', '-')) * (PREFIX[found[2]] || 1) : null;
+}
+
+function sort(head) {
+  const table = head.closest('table'), i = head.cellIndex;
+  const is_down = head.getAttribute('aria-sort') === 'ascending';
+  const rows = [...table.tBodies[0].rows].map(r => [r, r.cells[i] ? r.cells[i].textContent : '']);
+  const keys = rows.map(([, text]) => number(text)), is_text = keys.includes(null);
+  const order = rows.map((_, k) => k).sort((a, b) => {
+    if (is_text) {
+      return rows[a][1].localeCompare(rows[b][1], undefined, {numeric: true}) * (is_down ? -1 : 1) ||
+        a - b;
+    }
+    const [p, q] = [keys[a], keys[b]];
+    if (Number.isNaN(p) || Number.isNaN(q)) return Number.isNaN(p) - Number.isNaN(q) || a - b;
+    return (p < q ? -1 : p > q ? 1 : 0) * (is_down ? -1 : 1) || a - b;
+  });
+  for (const h of head.parentNode.cells) h.removeAttribute('aria-sort');
+  head.setAttribute('aria-sort', is_down ? 'descending' : 'ascending');
+  table.tBodies[0].append(...order.map(k => rows[k][0]));
+}
+
+function sortable(table) {
+  for (const head of table.tHead.rows[0].cells) {
+    head.tabIndex = 0;
+    head.title = 'sort';
+    head.onclick = () => sort(head);
+    head.onkeydown = e => {
+      if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); sort(head); }
+    };
+  }
+}
+
+// ---- The page ---------------------------------------------------------------------------------
+
+function open(id) {
+  for (let e = document.getElementById(id); e; e = e.parentElement) {
+    if (e.tagName === 'DETAILS') e.open = true;
+  }
+}
+
+const wanted = new IntersectionObserver(seen => {
+  for (const s of seen) {
+    if (!s.isIntersecting) continue;
+    wanted.unobserve(s.target);
+    s.target.plot.load().catch(e => { s.target.dataset.state = 'still'; console.error(e); });
+  }
+}, {rootMargin: '800px'});
+
+document.querySelectorAll('figure.live').forEach(f => {
+  f.plot = new Plot(f);
+  wanted.observe(f);
+});
+document.querySelectorAll('table.sort').forEach(sortable);
+document.querySelectorAll('button.export').forEach(exporter);
+document.addEventListener('click', e => {
+  const a = e.target.closest('a');
+  if (a && a.dataset.group) {
+    e.preventDefault();
+    const p = (groups[a.dataset.group] || [])[0];
+    if (!p) return;
+    p.figure.scrollIntoView({block: 'nearest'});
+    (p.box ? Promise.resolve() : p.load()).then(() => p.jump(+a.dataset.low, +a.dataset.high));
+  } else if (a && a.hash) open(a.hash.slice(1));
+});
+open(location.hash.slice(1));
+if (innerWidth < 700) document.querySelectorAll('nav details').forEach(d => { d.open = false; });
+addEventListener('beforeprint', () =>
+  document.querySelectorAll('main details, footer details').forEach(d => { d.open = true; }));
+window.tessera = {plots, groups, edited, changes, number};
+})();
