@@ -1,11 +1,18 @@
 # The script and the style of reports as C strings: generated/page_files.c, made again when they
-# change. Comment lines, blank lines and indentation go, so that a page carries less; that is why
-# page.js has no text that spans lines and no comment behind code.
+# change. Comment lines, blank lines, indentation and spaces around operators go, so that a page
+# carries less; that is why page.js has no text that spans lines, no comment behind code, and in its
+# texts no operator or comma with a space behind it.
 function(tess_embed_text file name)
     file(READ ${file} text)
     string(REGEX REPLACE "\n[ ]+" "\n" text "\n${text}")
     string(REGEX REPLACE "\n//[^\n]*" "" text "${text}")
     string(REGEX REPLACE "\n\n+" "\n" text "${text}")
+    if(file MATCHES "js$")
+        string(REGEX REPLACE " ([=+*/<>?:&|!-]+)[ \n]" "\\1" text "${text}")
+        string(REGEX REPLACE "([,;:{]) " "\\1" text "${text}")
+        string(REGEX REPLACE " ([{}])" "\\1" text "${text}")
+        string(REGEX REPLACE "([^])a-z'`])\n" "\\1" text "${text}")
+    endif()
     file(WRITE ${PROJECT_BINARY_DIR}/generated/${name}.txt "${text}")
     file(READ ${PROJECT_BINARY_DIR}/generated/${name}.txt hex HEX)
     string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")

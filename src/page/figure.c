@@ -8,8 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const tess_figure_line_colours[TESS_FIGURE_N_COLOUR] = {
-    "#2f7fd0", "#d9483b", "#3a9d5d", "#a35bb8", "#c98a1b", "#6b7a88", "#00a3a3", "#d4588f"};
+const char *tess_figure_colour(const tess_figure *figure, const tess_figure_series *series)
+{
+    static const char *const colours[8] = {"#2f7fd0", "#d9483b", "#3a9d5d", "#a35bb8",
+                                           "#c98a1b", "#6b7a88", "#00a3a3", "#d4588f"};
+    static const char *const over_map[2] = {"#ff4d4d", "#ffffff"};
+    return figure->map ? over_map[series->colour & 1] : colours[series->colour & 7];
+}
 
 static int hex_pair(const char *at)
 {
@@ -234,14 +239,15 @@ static int pyramid_id(tess_html *html, const tess_pyramid *p)
     return html->n_pyramid;
 }
 
-static void series_json(tess_json *j, tess_html *html, const tess_figure_series *s)
+static void series_json(tess_json *j, tess_html *html, const tess_figure *f,
+                        const tess_figure_series *s)
 {
     static const char *const styles[] = {"line", "points", "bars"};
     tess_json_object_begin(j, NULL);
     if (s->name) {
         tess_json_text(j, "name", s->name);
     }
-    tess_json_int(j, "colour", s->colour);
+    tess_json_text(j, "colour", tess_figure_colour(f, s));
     tess_json_text(j, "style", styles[s->style]);
     if (s->pyramid) {
         tess_json_int(j, "pyramid", pyramid_id(html, s->pyramid));
@@ -411,7 +417,7 @@ void tess_figure_draw(tess_html *html, const tess_figure *f)
     tess_json_bool(j, "square", f->is_square);
     tess_json_array_begin(j, "series");
     for (int s = 0; s < f->n_series; s++) {
-        series_json(j, html, &f->series[s]);
+        series_json(j, html, f, &f->series[s]);
     }
     tess_json_array_end(j);
     marks_json(j, html, f);

@@ -5,9 +5,10 @@
 #include "page/figure.h"
 #include "page/html_parts.h"
 
-enum { TESS_FIGURE_N_COLOUR = 8, TESS_FIGURE_HEIGHT = 240, TESS_FIGURE_CODES = 255 };
+enum { TESS_FIGURE_HEIGHT = 240, TESS_FIGURE_CODES = 255 };
 
-extern const char *const tess_figure_line_colours[TESS_FIGURE_N_COLOUR];
+// Of a line: those over maps have colours that show there.
+const char *tess_figure_colour(const tess_figure *figure, const tess_figure_series *series);
 
 // Limits of an axis in the values' units: the caller's, else as wide as the values need.
 void tess_figure_limits(const tess_figure *figure, bool is_x, double *low, double *high);

@@ -117,12 +117,13 @@ static void mark_linear(drawing *d, bool is_x, const span *s)
     for (double k = ceil(low / step); k * step <= high * (1 + 1e-12) && k * step <= high + step / 2;
          k++) {
         char text[32];
+        const double value = k == 0 ? 0 : k * step; // not -0
         if (decimals < 7 && fmax(fabs(low), fabs(high)) < 1e7) {
-            snprintf(text, sizeof text, "%.*f", decimals > 0 ? (int)decimals : 0, k * step);
+            snprintf(text, sizeof text, "%.*f", decimals > 0 ? (int)decimals : 0, value);
         } else {
-            snprintf(text, sizeof text, "%.5g", k * step);
+            snprintf(text, sizeof text, "%.5g", value);
         }
-        mark(d, is_x, k * step, text);
+        mark(d, is_x, value, text);
     }
 }
 
@@ -180,19 +181,12 @@ static void draw_axis(drawing *d, bool is_x)
     }
 }
 
-static const char *colour_of(const drawing *d, const tess_figure_series *s)
-{
-    static const char *const over[2] = {"#ff4d4d", "#ffffff"};
-    return d->figure->map ? over[s->colour & 1]
-                          : tess_figure_line_colours[s->colour & (TESS_FIGURE_N_COLOUR - 1)];
-}
-
 static void draw_row(drawing *d, const tess_figure_series *s)
 {
     const tess_pyramid *p = s->pyramid;
     bool is_down = false;
     tess_text_printf(&d->html->text, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.3\" d=\"",
-                     colour_of(d, s));
+                     tess_figure_colour(d->figure, s));
     for (int64_t i = 0; i < p->n_still; i++) {
         const double low = into(&d->y, p->still_least[s->row * p->n_still + i]);
         const double high = into(&d->y, p->still_greatest[s->row * p->n_still + i]);
@@ -216,7 +210,7 @@ static void draw_band(drawing *d, const tess_figure_series *s)
 {
     bool is_down = false;
     tess_text_printf(&d->html->text, "<path fill=\"%s\" fill-opacity=\".22\" d=\"",
-                     colour_of(d, s));
+                     tess_figure_colour(d->figure, s));
     for (int64_t i = 0; i < 2 * s->n; i++) {
         const int64_t k = i < s->n ? i : 2 * s->n - 1 - i; // there along the top, back below
         const double x = into(&d->x, tess_figure_x(s, k, d->x_low, d->x_high));
@@ -234,7 +228,7 @@ static void draw_bars(drawing *d, const tess_figure_series *s)
 {
     const double wide = (double)(d->width - LEFT - RIGHT) / (double)(s->n > 0 ? s->n : 1);
     const double base = y_at(d, d->y.is_log ? d->y.low : fmax(0, d->y.low));
-    tess_text_printf(&d->html->text, "<path fill=\"%s\" d=\"", colour_of(d, s));
+    tess_text_printf(&d->html->text, "<path fill=\"%s\" d=\"", tess_figure_colour(d->figure, s));
     for (int64_t i = 0; i < s->n; i++) {
         const double y = y_at(d, into(&d->y, s->y[i]));
         const double x = LEFT + wide * ((double)i + 0.04);
@@ -255,7 +249,7 @@ static void draw_values(drawing *d, const tess_figure_series *s)
     const bool is_line = s->style == TESS_FIGURE_LINE;
     bool is_down = false;
     tess_text_printf(&d->html->text, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" d=\"",
-                     colour_of(d, s),
+                     tess_figure_colour(d->figure, s),
                      is_line ? "1.6" : "5\" stroke-linecap=\"round\" stroke-opacity=\".7");
     for (int64_t i = 0; i < s->n; i++) {
         const double x = into(&d->x, tess_figure_x(s, i, d->x_low, d->x_high));
@@ -442,7 +436,7 @@ static void draw_legend(drawing *d)
     tess_text_add(&d->html->text, "<div class=\"legend\">");
     for (int s = 0; s < f->n_series; s++) {
         if (f->series[s].name) {
-            key(d, colour_of(d, &f->series[s]), f->series[s].name);
+            key(d, tess_figure_colour(f, &f->series[s]), f->series[s].name);
         }
     }
     for (int k = 0; f->map && k < f->map->n_kind; k++) {

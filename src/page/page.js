@@ -5,17 +5,21 @@
 'use strict';
 // No address in the page, not even this name: every plot has a still picture to take it from.
 const SVG = (document.querySelector('svg') || {}).namespaceURI;
-const COLOURS = ['#2f7fd0', '#d9483b', '#3a9d5d', '#a35bb8', '#c98a1b', '#6b7a88', '#00a3a3',
-                 '#d4588f'];
 const LEFT = 58, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 600;
-const clamp = (v, low, high) => Math.min(Math.max(v, low), high);
+const {abs, ceil, floor, log10, max, min, round} = Math;
+const clamp = (v, low, high) => min(max(v, low), high);
 const rising = ([a, b]) => a < b ? [a, b] : [b, a];
+const middle = ([a, b]) => (a + b) / 2;
+const span = ([a, b]) => b - a;
+const list = (n, f) => Array.from({length: n}, (_, i) => f(i));
+const all = (query, f) => document.querySelectorAll(query).forEach(f);
+const named = a => a.unit ? `${a.label} (${a.unit})` : a.label;
 
-function make(name, attributes, parent, text) {
+function make(name, attributes = {}, parent, text) {
   const e = name[0] === '*' ? document.createElementNS(SVG, name.slice(1))
                             : document.createElement(name);
-  for (const [k, v] of Object.entries(attributes || {})) e.setAttribute(k, v);
-  if (text !== undefined) e.textContent = text;
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  if (text != null) e.textContent = text;
   if (parent) parent.append(e);
   return e;
 }
@@ -40,10 +44,10 @@ async function blob(id, type) {
 
 // Levels of least and greatest values, in chunks that are unpacked when they are looked at.
 class Pyramid {
-  static all = {};
+  static known = {};
   static async open(id) {
-    Pyramid.all[id] = Pyramid.all[id] || new Pyramid().load(id);
-    return Pyramid.all[id];
+    Pyramid.known[id] = Pyramid.known[id] || new Pyramid().load(id);
+    return Pyramid.known[id];
   }
   async load(id) {
     Object.assign(this, JSON.parse(document.getElementById('p' + id).textContent));
@@ -52,9 +56,9 @@ class Pyramid {
     this.cache = new Map();
     this.listeners = new Set();
     let k = 0, at = 0;
-    this.chunks = this.levels.map(n => Array.from({length: Math.ceil(n / this.chunk)}, () => {
+    this.chunks = this.levels.map(n => list(ceil(n / this.chunk), () => {
       const bytes = sizes[k++], from = at;
-      at += Math.ceil(bytes / 3) * 4;
+      at += ceil(bytes / 3) * 4;
       return [from, at];
     }));
     return this;
@@ -62,7 +66,7 @@ class Pyramid {
   // null: not in the file; undefined: on its way, and listeners are told.
   get(level, c) {
     const key = level + ':' + c, found = this.cache.get(key);
-    if (found !== undefined) return found === 'wait' ? undefined : found;
+    if (found) return found === 'wait' ? undefined : found;
     const [from, to] = this.chunks[level][c];
     if (from === to) return null;
     this.cache.set(key, 'wait');
@@ -71,10 +75,9 @@ class Pyramid {
       this.cache.set(key, this.values(bytes, level, c));
       this.listeners.forEach(tell => tell());
     });
-    return undefined;
   }
   values(bytes, level, c) {
-    const n = Math.min(this.chunk, this.levels[level] - c * this.chunk), size = n * this.rows;
+    const n = min(this.chunk, this.levels[level] - c * this.chunk), size = n * this.rows;
     const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
     const none = 2 ** this.bits - 1, scale = (high - low) / (none - 1);
     const plane = at => Float32Array.from({length: size}, (_, i) => {
@@ -87,26 +90,27 @@ class Pyramid {
   // Calls use(values, first, last, chunk, level) along columns a..b, as fine as the level or what
   // there is.
   visit(level, a, b, use) {
-    const width = BRANCH ** level, span = width * this.chunk;
-    for (let c = Math.floor(a / span); c * span <= b; c++) {
-      const from = Math.max(a, c * span), to = Math.min(b, (c + 1) * span - 1);
+    const width = BRANCH ** level, wide = width * this.chunk;
+    for (let c = floor(a / wide); c * wide <= b; c++) {
+      const from = max(a, c * wide), to = min(b, (c + 1) * wide - 1);
       const values = this.get(level, c);
       if (values) {
-        use(values, Math.floor(from / width) - c * this.chunk,
-            Math.floor(to / width) - c * this.chunk, c, level);
+        use(values, floor(from / width) - c * this.chunk,
+            floor(to / width) - c * this.chunk, c, level);
       } else if (level + 1 < this.levels.length) this.visit(level + 1, from, to, use);
     }
   }
   // Columns of an interval of x, and the level that suits so many points.
   range(x0, x1, points) {
-    const a = clamp(Math.floor((x0 - this.first) / this.step), 0, this.n - 1);
-    const b = clamp(Math.ceil((x1 - this.first) / this.step), 0, this.n - 1);
-    const level = Math.ceil(Math.log(Math.max((b - a + 1) / points, 1)) / Math.log(BRANCH));
-    return {a, b, level: Math.min(level, this.levels.length - 1)};
+    const a = clamp(floor((x0 - this.first) / this.step), 0, this.n - 1);
+    const b = clamp(ceil((x1 - this.first) / this.step), 0, this.n - 1);
+    const level = ceil(Math.log2(max((b - a + 1) / points, 1)) / 2);
+    return {a, b, level: min(level, this.levels.length - 1)};
   }
+  near(x) { return this.first + round((x - this.first) / this.step) * this.step; }
   // What is known at x: [least, greatest, columns they stand for].
   at(x, row) {
-    const i = Math.round((x - this.first) / this.step);
+    const i = round((x - this.first) / this.step);
     let found = null;
     if (i >= 0 && i < this.n) {
       this.visit(0, i, i, (v, k, _, c, level) => {
@@ -120,48 +124,46 @@ class Pyramid {
 // ---- Numbers ----------------------------------------------------------------------------------
 
 function show(v, digits = 5) {
-  if (v === null || Number.isNaN(v)) return 'NaN';
-  const a = Math.abs(v);
+  if (isNaN(v)) return 'NaN';
+  const a = abs(v);
   return a !== 0 && (a < 1e-4 || a >= 1e7) ? v.toExponential(digits - 2) : String(+v.toPrecision(
-    Math.max(digits, a >= 1 ? Math.ceil(Math.log10(a)) : 0)));
+    max(digits, a >= 1 ? ceil(log10(a)) : 0)));
 }
 
 function ticks(axis, pixels, per) {
   const [low, high] = rising(axis.view);
-  const found = [], span = high - low, wanted = Math.max(pixels / per, 2);
-  if (axis.log && span >= 1) {
-    const step = Math.ceil(span / wanted), between = span < 2 ? [1, 2, 5] : [1];
-    for (let p = Math.floor(low); p <= high; p += step) {
+  const found = [], wide = high - low, wanted = max(pixels / per, 2);
+  if (axis.log && wide >= 1) {
+    const step = ceil(wide / wanted), between = wide < 2 ? [1, 2, 5] : [1];
+    for (let p = floor(low); p <= high; p += step) {
       for (const m of between) {
-        const at = p + Math.log10(m);
+        const at = p + log10(m);
         if (at >= low && at <= high) found.push([at, show(m * 10 ** p, 2)]);
       }
     }
     return found;
   }
-  const real = v => axis.log ? 10 ** v : v;
-  const raw = (real(high) - real(low)) / wanted, power = 10 ** Math.floor(Math.log10(raw));
+  const real = axis.back;
+  const raw = (real(high) - real(low)) / wanted, power = 10 ** floor(log10(raw));
   const step = power * [1, 2, 5, 10].find(m => m * power >= raw);
-  const digits = clamp(Math.ceil(-Math.log10(step) - 1e-9), 0, 12);
-  const big = Math.max(Math.abs(real(low)), Math.abs(real(high)));
-  for (let k = Math.ceil(real(low) / step); k * step <= real(high) * (1 + 1e-12); k++) {
+  const digits = clamp(ceil(-log10(step) - 1e-9), 0, 12);
+  const big = max(abs(real(low)), abs(real(high)));
+  for (let k = ceil(real(low) / step); k * step <= real(high) * (1 + 1e-12); k++) {
     const text = big < 1e7 && step > 1e-7 ? (k * step).toFixed(digits)
-                                          : show(k * step, Math.ceil(Math.log10(big / step)) + 2);
-    found.push([axis.log ? Math.log10(k * step) : k * step, text]);
-    if (found.length > 99) break;
+                                          : show(k * step, ceil(log10(big / step)) + 2);
+    found.push([axis.into(k * step), text]);
   }
   return found;
 }
 
 // ---- Plots ------------------------------------------------------------------------------------
 
-const plots = [], groups = {};
+const plots = [], groups = {}, watchers = [];
 
 class Plot {
   constructor(figure) {
     this.figure = figure;
     Object.assign(this, JSON.parse(figure.querySelector('script.plot').textContent));
-    this.hidden = new Set();
     this.mates = this.group ? groups[this.group] = groups[this.group] || [] : [];
     this.mates.push(this);
     plots.push(this);
@@ -173,22 +175,22 @@ class Plot {
     }
     const m = this.map;
     if (m) {
+      this.edit = m.edit;
       if (m.pyramid) m.pyramid = await this.open(m.pyramid);
       else m.values = await blob(m.values, Float32Array);
       m.colours = m.palette ? await blob(m.palette, Uint8Array)
                             : Uint8Array.from(m.kinds.flatMap(k => k.rgb));
     }
     const marks = this.marks ? await blob(this.marks, Float64Array) : [];
-    this.marks = Array.from({length: marks.length / 2}, (_, i) =>
-      ({low: marks[2 * i], high: marks[2 * i + 1], name: this.names[i]}));
-    this.scale(this.x, s => s.x ? [s.x] : []);
+    this.marks = list(marks.length / 2, i => ({low: marks[2 * i], high: marks[2 * i + 1], name: this.names[i]}));
+    this.scale(this.x);
+    this.scale(this.y);
     for (const s of this.series) {
       if (s.y && !s.x) {
         const [a, b] = this.x.full;
-        s.x = Float64Array.from({length: s.y.length}, (_, i) => a + (b - a) * (i + .5) / s.y.length);
+        s.x = list(s.y.length, i => a + (b - a) * (i + .5) / s.y.length);
       }
     }
-    this.scale(this.y, s => [s.y, s.low, s.high]);
     this.build();
   }
   async open(id) {
@@ -197,30 +199,13 @@ class Plot {
     return p;
   }
   // The axis in the units it is drawn in: logarithms where it is logarithmic.
-  scale(axis, arrays) {
-    const into = v => axis.log ? Math.log10(v) : v;
-    let [low, high] = [into(axis.low), into(axis.high)];
-    if (axis.low === axis.high) {
-      [low, high] = [Infinity, -Infinity];
-      for (const s of this.series) {
-        for (const values of arrays(s)) {
-          for (const v of values || []) {
-            const t = into(v);
-            if (Number.isFinite(t)) [low, high] = [Math.min(low, t), Math.max(high, t)];
-          }
-        }
-      }
-      if (!(low <= high)) [low, high] = [0, 1];
-      const room = high > low ? (high - low) * .04 : Math.abs(high) * .1 || 1;
-      [low, high] = [low - room, high + room];
-    }
-    axis.full = [low, high];
-    axis.view = axis.view || [low, high];
-    axis.into = into;
+  scale(axis) {
+    axis.into = v => axis.log ? log10(v) : v;
     axis.back = t => axis.log ? 10 ** t : t;
+    axis.full = [axis.low, axis.high].map(axis.into);
+    axis.view = axis.view || axis.full;
   }
   build() {
-    const still = this.figure.querySelector('.still');
     this.bar = make('div', {class: 'bar'});
     this.caption = make('figcaption', {class: 'legend'});
     this.box = make('div', {class: 'plot'});
@@ -230,16 +215,16 @@ class Plot {
     this.reading = make('output', {class: 'reading'});
     make('b', {}, this.bar, this.title);
     const button = (text, title, act) =>
-      make('button', {type: 'button', title, 'aria-label': title}, this.tools, text).onclick = act;
+      make('button', {title, 'aria-label': title}, this.tools, text).onclick = act;
     this.tools = make('span', {class: 'tools'}, this.bar);
     button('+', 'zoom in (+)', () => this.zoom(.5));
     button('−', 'zoom out (-)', () => this.zoom(2));
-    button('⟲', 'show all (0, double click)', () => this.reset());
+    button('⟲', 'show all (0 or double click)', () => this.reset());
     if (this.marks.length) {
       button('◀', 'previous mark (p)', () => this.next(-1));
       button('▶', 'next mark (n)', () => this.next(1));
     }
-    still.replaceWith(this.bar, this.box, this.reading, this.caption);
+    this.figure.querySelector('.still').replaceWith(this.bar, this.box, this.reading, this.caption);
     this.legend();
     this.listen();
     new ResizeObserver(() => {
@@ -249,30 +234,24 @@ class Plot {
     this.figure.dataset.state = 'live';
   }
   legend() {
-    const key = (colour, text, act) => {
-      const e = make('span', {class: 'key'}, this.caption);
+    const key = (colour, text, tag) => {
+      const e = make(tag || 'span', {class: 'key'}, this.caption);
       make('i', {style: 'background:' + colour}, e);
       e.append(text);
-      if (act) {
-        e.tabIndex = 0;
-        e.setAttribute('role', 'switch');
-        e.onclick = act;
-        e.onkeydown = k => { if (k.key === 'Enter') act(); };
-      }
       return e;
     };
-    this.series.forEach((s, i) => {
-      if (!s.name) return;
-      const e = key(this.colour(s), s.name, () => {
-        if (!this.hidden.delete(i)) this.hidden.add(i);
-        e.classList.toggle('off', this.hidden.has(i));
+    for (const s of this.series) {
+      if (!s.name) continue;
+      const e = key(s.colour, s.name, 'button');
+      e.onclick = () => {
+        e.classList.toggle('off', s.hidden = !s.hidden);
         this.ask();
-      });
-    });
-    for (const k of this.map && this.map.kinds || []) key(k.colour, k.name);
-    if (this.map && this.map.lost) key('#d9483b', this.map.lost_name);
+      };
+    }
+    const m = this.map || {};
+    for (const k of m.kinds || []) key(k.colour, k.name);
+    if (m.lost) key('#d9483b', m.lost_name);
   }
-  colour(s) { return this.map ? ['#ff4d4d', '#fff'][s.colour % 2] : COLOURS[s.colour % 8]; }
   ask() {
     if (!this.asked) this.asked = requestAnimationFrame(() => { this.asked = 0; this.draw(); });
   }
@@ -287,32 +266,28 @@ class Plot {
   }
   at(axis, pixel) {
     const share = axis === this.x ? (pixel - LEFT) / this.inner : 1 - (pixel - TOP) / this.tall;
-    return axis.view[0] + share * (axis.view[1] - axis.view[0]);
+    return axis.view[0] + share * span(axis.view);
   }
   draw() {
     this.width = this.box.clientWidth || this.width;
     if (!this.width) return;
     this.inner = this.width - LEFT - RIGHT;
-    this.tall = this.square ? this.inner : Math.min(this.height, this.width * .8);
+    this.tall = this.square ? this.inner : min(this.height, this.width * .8);
     const under = BOTTOM + (this.map && !this.map.kinds ? BAR : 0);
     const height = TOP + this.tall + under;
     this.svg.replaceChildren();
     this.svg.setAttribute('viewBox', `0 0 ${this.width} ${height}`);
-    const id = 'c' + plots.indexOf(this);
-    const clip = make('*clipPath', {id}, this.svg);
     const frame = {x: LEFT, y: TOP, width: this.inner, height: this.tall};
-    make('*rect', frame, clip);
-    this.inside = make('*g', {'clip-path': `url(#${id})`}, this.svg);
+    this.inside = make('*svg', {...frame, viewBox: Object.values(frame).join(' ')}, this.svg);
     if (this.map) this.drawMap(height);
     else this.canvas.hidden = true;
     this.drawMarks();
-    this.coarse = 1;
-    this.series.forEach((s, i) => { if (!this.hidden.has(i)) this.drawSeries(s); });
+    for (const s of this.series) if (!s.hidden) this.drawSeries(s);
     make('*rect', {...frame, class: 'frame'}, this.svg);
     this.drawAxes();
-    this.cursorLine = make('*path', {class: 'cursor'}, this.svg);
-    this.boxZoom = make('*rect', {class: 'zoom'}, this.svg);
-    if (this.cursor) this.point(this.cursor, true);
+    this.hair = make('*path', {class: 'cursor'}, this.svg);
+    this.lasso = make('*rect', {class: 'zoom'}, this.svg);
+    if (this.cursor) this.place(this.cursor);
   }
   text(x, y, anchor, text, more) {
     return make('*text', {x: x.toFixed(1), y: y.toFixed(1), 'text-anchor': anchor, ...more},
@@ -334,19 +309,18 @@ class Plot {
       line(`M${LEFT} ${y}h-4` + (m ? '' : `M${LEFT} ${y}h${this.inner}`));
       this.text(LEFT - 7, y + 4, 'end', text.length > 8 ? text.slice(0, 7) + '…' : text);
     }
-    const name = a => a.unit ? `${a.label} (${a.unit})` : a.label;
-    this.text(LEFT + this.inner / 2, bottom + 33, 'middle', name(this.x));
-    this.text(0, 0, 'middle', name(this.y), {
+    this.text(LEFT + this.inner / 2, bottom + 33, 'middle', named(this.x));
+    this.text(0, 0, 'middle', named(this.y), {
       transform: `translate(12 ${TOP + this.tall / 2}) rotate(-90)`});
   }
   // Numbers of an axis, or names of the cells of a map.
   marksOf(axis, names, pixels, per) {
     if (!names) return ticks(axis, pixels, per);
     const [a, b] = rising(axis.full), width = (b - a) / names.length;
-    const shown = Math.abs((axis.view[1] - axis.view[0]) / width);
-    const every = Math.max(1, Math.ceil(shown * (axis === this.x ? 30 : 15) / pixels));
+    const shown = abs(span(axis.view) / width);
+    const every = max(1, ceil(shown * (axis === this.x ? 30 : 15) / pixels));
     return names.flatMap((name, i) => {
-      const t = a + width * (i + .5), share = (t - axis.view[0]) / (axis.view[1] - axis.view[0]);
+      const t = a + width * (i + .5), share = (t - axis.view[0]) / span(axis.view);
       return i % every === 0 && share >= 0 && share <= 1 ? [[t, name]] : [];
     });
   }
@@ -354,31 +328,30 @@ class Plot {
     for (const m of this.marks) {
       const a = this.px(this.x.into(m.low)), b = this.px(this.x.into(m.high));
       if (b < LEFT || a > LEFT + this.inner) continue;
-      const e = make('*rect', {x: a - .75, y: TOP, width: Math.max(b - a, 1.5), height: this.tall,
+      const e = make('*rect', {x: a - .75, y: TOP, width: max(b - a, 1.5), height: this.tall,
                                class: 'mark'}, this.inside);
       if (m.name) make('*title', {}, e, m.name);
     }
   }
   drawSeries(s) {
-    const colour = this.colour(s), put = (d, more) =>
+    const colour = s.colour, put = (d, more) =>
       make('*path', {d, fill: 'none', stroke: colour, ...more}, this.inside);
     if (s.pyramid) return put(this.pathOf(s), {'stroke-width': 1.3});
-    const shown = (x, y) => Number.isFinite(x) && Number.isFinite(y);
     const {x, y} = s, n = y.length;
     const X = i => this.px(this.x.into(x[i])), Y = v => this.py(this.y.into(v));
     const cut = v => clamp(v, -1e4, 1e4).toFixed(1);
     if (s.style === 'bars') {
       const half = (n > 1 ? (X(1) - X(0)) / 2 : this.inner / 2) * .92;
       const base = cut(this.py(this.y.log ? this.y.view[0] : 0));
-      const d = Array.from(y, (v, i) => shown(X(i), Y(v)) ?
+      const d = Array.from(y, (v, i) => isFinite(X(i) + Y(v)) ?
         `M${cut(X(i) - half)} ${base}V${cut(Y(v))}H${cut(X(i) + half)}V${base}Z` : '').join('');
       return put(d, {fill: colour, stroke: 'none'});
     }
     if (s.low) {
       const there = [], back = [];
       for (let i = 0; i < n; i++) {
-        const top = Y(s.high[i]), low = Number.isFinite(Y(s.low[i])) ? Y(s.low[i]) : TOP + this.tall;
-        if (!shown(X(i), top)) continue;
+        const top = Y(s.high[i]), low = isFinite(Y(s.low[i])) ? Y(s.low[i]) : TOP + this.tall;
+        if (!isFinite(X(i) + top)) continue;
         there.push(`${cut(X(i))} ${cut(top)}`);
         back.unshift(`${cut(X(i))} ${cut(low)}`);
       }
@@ -390,7 +363,7 @@ class Plot {
     let d = '', down = false;
     for (let i = 0; i < n; i++) {
       const a = X(i), b = Y(y[i]);
-      if (!shown(a, b)) down = false;
+      if (!isFinite(a + b)) down = false;
       else {
         d += s.style === 'points' ? `M${cut(a)} ${cut(b)}h0` : `${down ? 'L' : 'M'}${cut(a)} ${cut(b)}`;
         down = true;
@@ -403,10 +376,9 @@ class Plot {
     const p = s.pyramid, {a, b, level} = p.range(...this.x.view, this.inner * 1.5);
     let d = '', down = false;
     p.visit(level, a, b, (v, first, last, c, l) => {
-      this.coarse = Math.max(this.coarse, BRANCH ** l);
       for (let k = first; k <= last; k++) {
         const low = v.least[s.row * v.n + k], high = v.greatest[s.row * v.n + k];
-        if (!Number.isFinite(this.y.into(high))) { down = false; continue; }
+        if (!isFinite(this.y.into(high))) { down = false; continue; }
         const wide = BRANCH ** l, i = (c * p.chunk + k) * wide + (wide - 1) / 2;
         const x = this.px(p.first + i * p.step).toFixed(1);
         d += `${down ? 'L' : 'M'}${x} ${this.py(this.y.into(low)).toFixed(1)}`;
@@ -419,18 +391,18 @@ class Plot {
   }
   // ---- Maps
   code(v) {
-    const m = this.map, into = t => m.log ? Math.log10(t) : t;
-    if (!Number.isFinite(v)) return 255;
+    const m = this.map, into = t => m.log ? log10(t) : t;
+    if (!isFinite(v)) return 255;
     if (m.kinds) return v;
     const share = m.high > m.low ? (into(v) - into(m.low)) / (into(m.high) - into(m.low)) : 0;
-    return Number.isFinite(share) ? Math.round(clamp(share, 0, 1) * 254) : 0;
+    return isFinite(share) ? round(clamp(share, 0, 1) * 254) : 0;
   }
   paint(columns, rows, value) {
-    const c = this.map.colours, canvas = make('canvas', {width: columns, height: rows});
+    const c = this.map.colours, is_up = this.y.full[0] < this.y.full[1], canvas = make('canvas', {width: columns, height: rows});
     const g = canvas.getContext('2d'), image = g.createImageData(columns, rows);
     for (let i = 0; i < columns; i++) {
       for (let r = 0; r < rows; r++) {
-        const code = this.code(value(i, r)), at = 4 * ((rows - 1 - r) * columns + i);
+        const code = this.code(value(i, r)), at = 4 * ((is_up ? rows - 1 - r : r) * columns + i);
         for (let k = 0; k < 3; k++) image.data[at + k] = code === 255 ? 160 : c[3 * code + k];
         image.data[at + 3] = 255;
       }
@@ -440,25 +412,16 @@ class Plot {
   }
   drawMap(height) {
     const m = this.map, c = this.canvas, ratio = window.devicePixelRatio || 1;
-    const percent = (v, of) => (100 * v / of).toFixed(3) + '%';
-    Object.assign(c.style, {left: percent(LEFT, this.width), top: percent(TOP, height),
-                            width: percent(this.inner, this.width),
-                            height: percent(this.tall, height)});
+    const w = 100 / this.width, h = 100 / height;
+    c.style = `left:${LEFT * w}%;top:${TOP * h}%;width:${this.inner * w}%;height:${this.tall * h}%`;
     c.width = this.inner * ratio;
     c.height = this.tall * ratio;
-    const g = c.getContext('2d'), [y0, y1] = rising(this.y.full);
+    const g = c.getContext('2d'), [y0, y1] = this.y.full;
     g.scale(ratio, ratio);
     const put = (picture, x0, x1) => {
-      const a = this.px(x0) - LEFT, b = this.px(x1) - LEFT;
-      const [top, bottom] = [this.py(y1) - TOP, this.py(y0) - TOP];
-      g.imageSmoothingEnabled = picture.width > (b - a) * 1.5;
-      g.save();
-      if (bottom < top) { // an axis that runs downwards
-        g.translate(0, top + bottom);
-        g.scale(1, -1);
-      }
-      g.drawImage(picture, a, Math.min(top, bottom), b - a, Math.abs(bottom - top));
-      g.restore();
+      const a = this.px(x0), wide = this.px(x1) - a, top = this.py(y1);
+      g.imageSmoothingEnabled = picture.width > wide * 1.5;
+      g.drawImage(picture, a - LEFT, top - TOP, wide, this.py(y0) - top);
     };
     if (m.pyramid) {
       const p = m.pyramid, {a, b, level} = p.range(...this.x.view, this.inner * ratio);
@@ -478,16 +441,16 @@ class Plot {
   drawCells() {
     const m = this.map, [a, b] = this.x.full, [c, d] = rising(this.y.full);
     const x = i => this.px(a + (b - a) * i / m.n_column), y = i => this.py(c + (d - c) * i / m.n_row);
-    const wide = x(1) - x(0), high = Math.abs(y(1) - y(0));
+    const wide = x(1) - x(0), high = abs(y(1) - y(0));
     if (!m.numbers && !m.lost || m.n_column * m.n_row > 4096) return;
     for (let i = 0; i < m.n_column; i++) {
       for (let r = 0; r < m.n_row; r++) {
-        const v = m.values[i * m.n_row + r], top = Math.min(y(r), y(r + 1));
+        const v = m.values[i * m.n_row + r], top = min(y(r), y(r + 1));
         if (m.lost && v < m.lost) {
-          make('*rect', {x: x(i) + 1.5, y: top + 1.5, width: Math.max(wide - 3, 1),
-                         height: Math.max(high - 3, 1), class: 'lost'}, this.inside);
+          make('*rect', {x: x(i) + 1.5, y: top + 1.5, width: max(wide - 3, 1),
+                         height: max(high - 3, 1), class: 'lost'}, this.inside);
         }
-        if (m.numbers && wide >= 34 && high >= 14 && Number.isFinite(v)) {
+        if (m.numbers && wide >= 34 && high >= 14 && isFinite(v)) {
           const k = 3 * this.code(v), [red, green, blue] = m.colours.slice(k, k + 3);
           make('*text', {x: x(i) + wide / 2, y: top + high / 2 + 4, 'text-anchor': 'middle',
                          style: `fill:${299 * red + 587 * green + 114 * blue > 140000 ? '#000' :
@@ -499,38 +462,36 @@ class Plot {
   drawScale() {
     const m = this.map, y = TOP + this.tall + BOTTOM + 4, wide = this.inner / 51;
     for (let i = 0; i < 51; i++) {
-      const k = 3 * Math.round(i / 50 * 254);
+      const k = 3 * round(i / 50 * 254);
       make('*rect', {x: LEFT + i * wide, y, width: wide + .5, height: 9,
                      fill: `rgb(${m.colours.slice(k, k + 3)})`}, this.svg);
     }
     this.text(LEFT, y + 23, 'start', show(m.low, 3));
     this.text(LEFT + this.inner, y + 23, 'end', show(m.high, 3));
-    this.text(LEFT + this.inner / 2, y + 23, 'middle', m.unit ? `${m.label} (${m.unit})` : m.label);
+    this.text(LEFT + this.inner / 2, y + 23, 'middle', named(m));
   }
   // The cell under a place: its column, row and value.
   cell(tx, ty) {
-    const m = this.map, share = (axis, t) => {
-      const [a, b] = rising(axis.full);
-      return (t - a) / (b - a);
-    };
+    const m = this.map;
+    const share = (axis, t) => (t - min(...axis.full)) / abs(span(axis.full));
     const rows = m.pyramid ? m.pyramid.rows : m.n_row;
-    const row = Math.floor(share(this.y, ty) * rows);
+    const row = floor(share(this.y, ty) * rows);
     if (row < 0 || row >= rows) return null;
     if (m.pyramid) {
       const v = m.pyramid.at(tx, row);
       return v && {row, value: v[1], columns: v[2]};
     }
-    const column = Math.floor(share(this.x, tx) * m.n_column);
+    const column = floor(share(this.x, tx) * m.n_column);
     if (column < 0 || column >= m.n_column) return null;
     return {row, column, value: m.values[column * m.n_row + row], columns: 1};
   }
   // ---- Moving
   show(axis, view) {
-    const [low, high] = axis.full, span = view[1] - view[0], least = Math.abs(high - low) * 1e-9;
-    let v = Math.abs(span) < least ? axis.view : view;
-    if (Math.abs(span) >= Math.abs(high - low)) v = [low, high];
-    else if ((v[0] - low) * (high - low) < 0) v = [low, low + (v[1] - v[0])];
-    else if ((v[1] - high) * (high - low) > 0) v = [high - (v[1] - v[0]), high];
+    const [low, high] = axis.full, whole = high - low, wide = span(view);
+    let v = abs(wide) < abs(whole) * 1e-9 ? axis.view : view;
+    if (abs(wide) >= abs(whole)) v = axis.full;
+    else if ((v[0] - low) * whole < 0) v = [low, low + span(v)];
+    else if ((v[1] - high) * whole > 0) v = [high - span(v), high];
     (axis === this.x ? this.mates : [this]).forEach(p => {
       (axis === this.x ? p.x : p.y).view = v;
       if (p.box) p.ask();
@@ -538,55 +499,52 @@ class Plot {
   }
   zoom(factor, x, y) {
     const about = (axis, t) => this.show(axis, axis.view.map(v => t + (v - t) * factor));
-    const middle = a => (a.view[0] + a.view[1]) / 2;
-    about(this.x, x === undefined ? middle(this.x) : x);
-    if (y !== undefined && !this.group) about(this.y, y);
+        about(this.x, x ?? middle(this.x.view));
+    if (y != null && !this.group) about(this.y, y);
   }
   pan(share) {
-    const d = share * (this.x.view[1] - this.x.view[0]);
+    const d = share * span(this.x.view);
     this.show(this.x, this.x.view.map(v => v + d));
   }
   reset() { this.show(this.x, this.x.full); this.show(this.y, this.y.full); }
   next(direction) {
-    const middle = (this.x.view[0] + this.x.view[1]) / 2, into = this.x.into;
-    const at = this.marks.map(m => (into(m.low) + into(m.high)) / 2);
-    const slack = (this.x.view[1] - this.x.view[0]) * 1e-6;
-    const later = at.map((t, i) => [t, i]).filter(([t]) => (t - middle) * direction > slack);
+    const here = middle(this.x.view), into = this.x.into;
+    const at = this.marks.map(m => middle([into(m.low), into(m.high)]));
+    const slack = span(this.x.view) * 1e-6;
+    const later = at.map((t, i) => [t, i]).filter(([t]) => (t - here) * direction > slack);
     if (!later.length) return;
     const i = later.reduce((p, q) => (q[0] - p[0]) * direction < 0 ? q : p)[1];
     this.jump(this.marks[i].low, this.marks[i].high);
   }
   jump(low, high) {
-    const a = this.x.into(low), b = this.x.into(high), all = this.x.full[1] - this.x.full[0];
-    const room = Math.max((b - a) * 1, this.finest() * 20, b > a ? 0 : all * 1e-3);
+    const a = this.x.into(low), b = this.x.into(high), whole = span(this.x.full);
+    const room = max((b - a) * 1, this.finest() * 20, b > a ? 0 : whole * 1e-3);
     this.show(this.x, [a - room, b + room]);
-    this.point({x: (a + b) / 2}, false);
+    this.point({x: (a + b) / 2});
   }
   finest() {
     const p = this.map && this.map.pyramid || (this.series.find(s => s.pyramid) || {}).pyramid;
     return p ? p.step : 0;
   }
   // ---- Cursor
-  point(where, is_again) {
-    for (const p of this.mates) {
-      if (!p.svg) continue;
-      p.cursor = p === this ? where : {x: where.x};
-      const x = p.px(where.x), seen = x >= LEFT && x <= LEFT + p.inner;
-      p.cursorLine.setAttribute('d', seen ? `M${x} ${TOP}v${p.tall}` +
-        (p.cursor.y === undefined ? '' : `M${LEFT} ${p.py(where.y)}h${p.inner}`) : '');
-      p.reading.textContent = p.read();
-      if (is_again) break;
-    }
+  point(where) {
+    for (const p of this.mates) if (p.svg) p.place(p === this ? where : {x: where.x});
+  }
+  place(where) {
+    this.cursor = where;
+    const x = this.px(where.x), seen = x >= LEFT && x <= LEFT + this.inner;
+    this.hair.setAttribute('d', seen ? `M${x} ${TOP}v${this.tall}` +
+      (where.y == null ? '' : `M${LEFT} ${this.py(where.y)}h${this.inner}`) : '');
+    this.reading.textContent = this.read();
   }
   read() {
     const {x, y} = this.cursor, m = this.map;
     const say = (axis, v, digits) => `${axis.label} ${show(v, digits)}${axis.unit ? ' ' + axis.unit : ''}`;
-    const span = Math.abs(this.x.view[1] - this.x.view[0]);
-    const digits = clamp(Math.ceil(Math.log10(Math.max(Math.abs(x) / span, 1))) + 4, 4, 15);
-    const found = [], over = n => n > 1 ? ` (of ${n} bins)` : '';
+    const digits = clamp(ceil(log10(max(abs(x / span(this.x.view)), 1))) + 4, 4, 15);
+    const found = [];
     const between = v => v[2] === 1 || v[0] === v[1] ? show(v[1]) : `${show(v[0])} to ${show(v[1])}`;
     let where = this.x.back(x), coarse = 1;
-    if (m && y !== undefined) {
+    if (m && y != null) {
       const cell = this.cell(x, y);
       if (!cell) return '';
       const value = m.kinds ? (m.kinds[cell.value] || {name: 'NaN'}).name
@@ -594,55 +552,58 @@ class Plot {
       found.push(m.rows ? m.rows[cell.row] : say(this.y, y, 5), `${m.label || ''} ${value}`);
       if (m.columns) return [m.columns[cell.column], ...found].join(' · ');
       coarse = cell.columns;
+      if (m.pyramid) where = m.pyramid.near(x);
     }
-    this.series.forEach((s, i) => {
-      if (this.hidden.has(i)) return;
+    for (const s of this.series) {
+      if (s.hidden) continue;
       if (s.pyramid) {
         const v = s.pyramid.at(x, s.row);
-        if (v) found.push(`${s.name || this.y.label} ${between(v)}`);
-        if (v) coarse = Math.max(coarse, v[2]);
+        if (!v) continue;
+        found.push(`${s.name || this.y.label} ${between(v)}`);
+        coarse = max(coarse, v[2]);
+        where = s.pyramid.near(x);
       } else {
         let best = -1, least = Infinity;
         s.x.forEach((v, k) => {
-          const far = Math.abs(this.x.into(v) - x);
-          if (far < least && Number.isFinite(s.y[k])) [best, least] = [k, far];
+          const far = abs(this.x.into(v) - x);
+          if (far < least && isFinite(s.y[k])) [best, least] = [k, far];
         });
-        if (best < 0) return;
+        if (best < 0) continue;
         if (this.series.length === 1 || s.style !== 'line') where = s.x[best];
         found.push(`${s.name || this.y.label} ${show(s.y[best])}` +
-          (s.low ? ` [${show(s.low[best])}, ${show(s.high[best])}]` : ''));
+          (s.low ? ` [${show(s.low[best])} … ${show(s.high[best])}]` : ''));
       }
-    });
+    }
     const mark = this.marks.find(k => this.x.into(k.low) <= x && x <= this.x.into(k.high) && k.name);
     if (mark) found.push(mark.name);
-    return [say(this.x, where, digits), ...found].join(' · ') + over(coarse);
+    return [say(this.x, where, digits), ...found].join(' · ') + (coarse > 1 ? ` (of ${coarse} bins)` : '');
   }
   // ---- Pointers and keys
   listen() {
-    const s = this.svg, down = new Map();
+    const s = this.svg, down = new Map(), on = (...a) => s.addEventListener(...a);
     let from = null, spread = 0;
     const place = e => {
       const r = s.getBoundingClientRect(), k = this.width / r.width;
       return {px: (e.clientX - r.left) * k, py: (e.clientY - r.top) * k};
     };
     const value = q => ({x: this.at(this.x, q.px), y: this.at(this.y, q.py)});
-    s.addEventListener('wheel', e => {
-      if (document.activeElement !== s && !e.ctrlKey) return; // a page that scrolls stays so
+    on('wheel', e => {
+      // A page that scrolls stays so.
+      if (document.activeElement !== s && !e.ctrlKey) return;
       e.preventDefault();
       const v = value(place(e));
-      if (e.shiftKey) this.pan(Math.sign(e.deltaY || e.deltaX) * .1);
-      else this.zoom(Math.exp(clamp(e.deltaY, -100, 100) * .003), v.x, v.y);
+      this.zoom(Math.exp(clamp(e.deltaY, -100, 100) * .003), v.x, v.y);
     }, {passive: false});
-    s.addEventListener('pointerdown', e => {
+    on('pointerdown', e => {
       s.focus({preventScroll: true});
       s.setPointerCapture(e.pointerId);
       down.set(e.pointerId, place(e));
       from = place(e);
       spread = 0;
     });
-    s.addEventListener('pointermove', e => {
+    on('pointermove', e => {
       const now = place(e);
-      if (!down.has(e.pointerId)) return this.point(value(now), false);
+      if (!down.has(e.pointerId)) return this.point(value(now));
       const before = down.get(e.pointerId);
       down.set(e.pointerId, now);
       if (down.size === 2) {
@@ -653,54 +614,53 @@ class Plot {
       } else if (e.pointerType === 'touch' || e.shiftKey || e.buttons & 4) {
         this.pan((before.px - now.px) / this.inner);
         if (!this.group && e.pointerType !== 'touch') {
-          const d = (now.py - before.py) / this.tall * (this.y.view[1] - this.y.view[0]);
+          const d = (now.py - before.py) / this.tall * span(this.y.view);
           this.show(this.y, this.y.view.map(v => v + d));
         }
       } else {
         this.drag = this.corners(from, now);
-        for (const [k, v] of Object.entries(this.drag.box)) this.boxZoom.setAttribute(k, v);
+        for (const [k, v] of Object.entries(this.drag.box)) this.lasso.setAttribute(k, v);
       }
-      this.point(value(now), false);
+      this.point(value(now));
     });
     const up = e => {
       if (!down.delete(e.pointerId)) return;
       const drag = this.drag;
       this.drag = null;
-      this.boxZoom.removeAttribute('width');
+      this.lasso.removeAttribute('width');
       if (drag && drag.box.width > 5) {
         const {x, y, width, height} = drag.box, t = [x, x + width].map(v => this.at(this.x, v));
         const u = [y + height, y].map(v => this.at(this.y, v));
         this.show(this.x, t);
         if (!drag.is_flat) this.show(this.y, u);
-      } else if (e.type === 'pointerup' && this.map && this.map.edit) this.change(value(place(e)));
+      } else if (e.type === 'pointerup' && this.edit) this.change(value(place(e)));
     };
-    s.addEventListener('pointerup', up);
-    s.addEventListener('pointercancel', up);
-    s.addEventListener('dblclick', () => { if (!(this.map && this.map.edit)) this.reset(); });
-    s.addEventListener('keydown', e => this.key(e));
+    on('pointerup', up);
+    on('pointercancel', up);
+    on('dblclick', () => { if (!this.edit) this.reset(); });
+    on('keydown', e => this.key(e));
   }
   corners(p, q) {
     const bound = r => ({px: clamp(r.px, LEFT, LEFT + this.inner),
                          py: clamp(r.py, TOP, TOP + this.tall)});
-    const a = bound(p), b = bound(q), is_flat = Math.abs(a.py - b.py) < 14 || Boolean(this.group);
-    return {is_flat, box: {x: Math.min(a.px, b.px), width: Math.abs(a.px - b.px),
-                           y: is_flat ? TOP : Math.min(a.py, b.py),
-                           height: is_flat ? this.tall : Math.abs(a.py - b.py)}};
+    const a = bound(p), b = bound(q), is_flat = abs(a.py - b.py) < 14 || Boolean(this.group);
+    return {is_flat, box: {x: min(a.px, b.px), width: abs(a.px - b.px),
+                           y: is_flat ? TOP : min(a.py, b.py),
+                           height: is_flat ? this.tall : abs(a.py - b.py)}};
   }
   key(e) {
-    const middle = a => (a.view[0] + a.view[1]) / 2;
-    const move = (dx, dy) => {
-      const m = this.map, c = this.cursor || {x: middle(this.x), y: m ? middle(this.y) : undefined};
-      const step = (a, n) => (a.full[1] - a.full[0]) / n;
+        const move = (dx, dy) => {
+      const m = this.map, c = this.cursor || {x: middle(this.x.view), y: m ? middle(this.y.view) : null};
+      const step = (a, n) => span(a.full) / n;
       const sx = m && !m.pyramid ? step(this.x, m.n_column)
-                                 : this.finest() || (this.x.view[1] - this.x.view[0]) / 100;
+                                 : this.finest() || span(this.x.view) / 100;
       const sy = m ? step(this.y, m.pyramid ? m.pyramid.rows : m.n_row) : 0;
-      this.point({x: c.x + dx * sx, y: c.y === undefined ? c.y : c.y + dy * sy}, false);
+      this.point({x: c.x + dx * sx, y: c.y == null ? null : c.y + dy * sy});
     };
     const arrows = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]};
     const acts = {'+': () => this.zoom(.5), '=': () => this.zoom(.5), '-': () => this.zoom(2),
                   0: () => this.reset(), n: () => this.next(1), p: () => this.next(-1),
-                  Enter: () => { if (this.map && this.map.edit && this.cursor) this.change(this.cursor); }};
+                  Enter: () => { if (this.edit && this.cursor) this.change(this.cursor); }};
     if (arrows[e.key] && e.shiftKey) this.pan(arrows[e.key][0] * .2);
     else if (arrows[e.key]) move(...arrows[e.key]);
     else if (acts[e.key] && !e.ctrlKey && !e.metaKey) acts[e.key]();
@@ -716,8 +676,8 @@ class Plot {
     m.values[i] = (c.value + 1) % m.kinds.length;
     m.picture = null;
     this.ask();
-    this.point(at, false);
-    document.dispatchEvent(new CustomEvent('tessera-change', {detail: this}));
+    this.point(at);
+    watchers.forEach(tell => tell());
   }
 }
 
@@ -730,14 +690,14 @@ function changes() {
 }
 
 function edited(template) {
-  const all = JSON.parse(template);
+  const out = JSON.parse(template);
   for (const {map: m} of plots) {
-    if (!m || !m.given || !(m.edit in all)) continue;
+    if (!m || !m.given || !(m.edit in out)) continue;
     const row = i => Array.from(m.values.slice(i * m.n_row, (i + 1) * m.n_row));
-    const columns = Array.from({length: m.n_column}, (_, i) => row(i));
-    all[m.edit] = m.n_row === 1 || m.n_column === 1 ? columns.flat() : columns;
+    const columns = list(m.n_column, row);
+    out[m.edit] = m.n_row === 1 || m.n_column === 1 ? columns.flat() : columns;
   }
-  return all;
+  return out;
 }
 
 function exporter(button) {
@@ -748,11 +708,8 @@ function exporter(button) {
     const file = new Blob([JSON.stringify(edited(template)) + '\n'], {type: 'application/json'});
     const link = make('a', {href: URL.createObjectURL(file), download: button.dataset.file});
     link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
   };
-  document.addEventListener('tessera-change', () => {
-    button.textContent = `${label} (${changes()} changed)`;
-  });
+  watchers.push(() => { button.textContent = `${label} (${changes()} changed)`; });
 }
 
 // ---- Tables -----------------------------------------------------------------------------------
@@ -773,16 +730,11 @@ function sort(head) {
   const table = head.closest('table'), i = head.cellIndex;
   const is_down = head.getAttribute('aria-sort') === 'ascending';
   const rows = [...table.tBodies[0].rows].map(r => [r, r.cells[i] ? r.cells[i].textContent : '']);
-  const keys = rows.map(([, text]) => number(text)), is_text = keys.includes(null);
-  const order = rows.map((_, k) => k).sort((a, b) => {
-    if (is_text) {
-      return rows[a][1].localeCompare(rows[b][1], undefined, {numeric: true}) * (is_down ? -1 : 1) ||
-        a - b;
-    }
-    const [p, q] = [keys[a], keys[b]];
-    if (Number.isNaN(p) || Number.isNaN(q)) return Number.isNaN(p) - Number.isNaN(q) || a - b;
-    return (p < q ? -1 : p > q ? 1 : 0) * (is_down ? -1 : 1) || a - b;
-  });
+  const keys = rows.map(([, text]) => number(text)), sign = is_down ? -1 : 1;
+  const compare = keys.includes(null)
+    ? (a, b) => sign * rows[a][1].localeCompare(rows[b][1], undefined, {numeric: true})
+    : (a, b) => isNaN(keys[a]) - isNaN(keys[b]) || sign * (keys[a] > keys[b] || -(keys[a] < keys[b]));
+  const order = rows.map((_, k) => k).sort((a, b) => compare(a, b) || a - b);
   for (const h of head.parentNode.cells) h.removeAttribute('aria-sort');
   head.setAttribute('aria-sort', is_down ? 'descending' : 'ascending');
   table.tBodies[0].append(...order.map(k => rows[k][0]));
@@ -793,9 +745,7 @@ function sortable(table) {
     head.tabIndex = 0;
     head.title = 'sort';
     head.onclick = () => sort(head);
-    head.onkeydown = e => {
-      if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); sort(head); }
-    };
+    head.onkeydown = e => { if (e.key === 'Enter') sort(head); };
   }
 }
 
@@ -815,12 +765,12 @@ const wanted = new IntersectionObserver(seen => {
   }
 }, {rootMargin: '800px'});
 
-document.querySelectorAll('figure.live').forEach(f => {
+all('figure.live', f => {
   f.plot = new Plot(f);
   wanted.observe(f);
 });
-document.querySelectorAll('table.sort').forEach(sortable);
-document.querySelectorAll('button.export').forEach(exporter);
+all('table.sort', sortable);
+all('button.export', exporter);
 document.addEventListener('click', e => {
   const a = e.target.closest('a');
   if (a && a.dataset.group) {
@@ -832,8 +782,8 @@ document.addEventListener('click', e => {
   } else if (a && a.hash) open(a.hash.slice(1));
 });
 open(location.hash.slice(1));
-if (innerWidth < 700) document.querySelectorAll('nav details').forEach(d => { d.open = false; });
+if (innerWidth < 700) all('nav details', d => { d.open = false; });
 addEventListener('beforeprint', () =>
-  document.querySelectorAll('main details, footer details').forEach(d => { d.open = true; }));
+  all('main details,footer details', d => { d.open = true; }));
 window.tessera = {plots, groups, edited, changes, number};
 })();

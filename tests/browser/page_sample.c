@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N_LONG = 1000000, N_ROW = 24, N_CURVE = 200, N_EVENT = 3, BLOCK = 1000 };
+enum { N_LONG = 1000000, N_ROW = 8, N_CURVE = 200, N_EVENT = 3, BLOCK = 1000 };
 
 static const double STEP = 0.002;
 static const int64_t EVENTS[N_EVENT] = {123456, 500000, 800004};
@@ -45,7 +45,8 @@ static tess_status fill_long(tess_context *ctx, tess_pyramid *lines, tess_pyrami
         const double pair[2] = {value_of(i),
                                 i % 100000 < 500 ? (double)NAN : cos((double)i * 2e-5)};
         for (int r = 0; r < N_ROW; r++) {
-            cells[r] = (double)((i / 10 + r) % N_ROW) + (i == EVENTS[1] && r == 5 ? 100 : 0);
+            const uint32_t random = (uint32_t)i * 2654435761u + (uint32_t)r * 40503u;
+            cells[r] = (double)((random >> 13) % 24) + (i == EVENTS[1] && r == 5 ? 100 : 0);
         }
         status = tess_pyramid_push(lines, pair, 1);
         status = status == TESS_OK ? tess_pyramid_push(map, cells, 1) : status;
