@@ -1,15 +1,12 @@
 // The page of a tuning: the choice, both curves, every candidate.
 #include "base/file.h"
 #include "base/status.h"
-#include "page/html_parts.h"
+#include "page/figure.h"
 #include "systems/decode/tune/tuning.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { WIDTH = 900, LEFT = 70, RIGHT = 20, HEIGHT = 220, TOP = 12, LABEL_GAP = 44 };
 
 // Scores this far below the best say no more than that they are bad: the picture ends there.
 static const double DEPTH = 0.5;
@@ -26,12 +23,13 @@ static void say(tess_html *html, const char *format, ...)
     tess_html_paragraph(html, text);
 }
 
+// The candidates of one sweep, by rising bandwidth.
+enum { MAX_POINTS = 512 };
+
 typedef struct curve {
-    const tess_decode_tune_candidate *points[512]; // by rising bandwidth
+    const tess_decode_tune_candidate *points[MAX_POINTS];
     int n;
     int is_position;
-    double low; // log of the bandwidths
-    double high;
     double bottom; // nats per spike
     double top;
 } curve;
@@ -41,11 +39,10 @@ static double value_of(const curve *c, int i)
     return c->is_position ? c->points[i]->position_std : c->points[i]->waveform_std;
 }
 
-// The candidates of one sweep.
 static void find_curve(const tess_decode_tuning_info *info, int32_t sweep, curve *c)
 {
     *c = (curve){.top = -(double)INFINITY, .bottom = (double)INFINITY};
-    for (int64_t i = 0; i < info->n_candidate && c->n < 512; i++) {
+    for (int64_t i = 0; i < info->n_candidate && c->n < MAX_POINTS; i++) {
         const tess_decode_tune_candidate *p = &info->candidates[i];
         if (p->sweep != sweep) {
             continue;
@@ -57,92 +54,74 @@ static void find_curve(const tess_decode_tuning_info *info, int32_t sweep, curve
             c->points[at] = c->points[at - 1];
             c->points[at - 1] = p;
         }
-        c->top = fmax(c->top, p->score);
-        c->bottom = fmin(c->bottom, p->score);
+        c->top = fmax(c->top, p->score + p->standard_error);
+        c->bottom = fmin(c->bottom, p->score - p->standard_error);
     }
     c->bottom = fmax(c->bottom, c->top - DEPTH);
-    c->low = c->n > 0 ? log(value_of(c, 0)) : 0;
-    c->high = c->n > 0 ? log(value_of(c, c->n - 1)) : 1;
 }
 
-static long x_of(const curve *c, int i)
+static void title_of(const tess_decode_tuning_info *info, const curve *c, int32_t sweep,
+                     char title[96])
 {
-    const double range = c->high > c->low ? c->high - c->low : 1;
-    return lround(LEFT + (log(value_of(c, i)) - c->low) / range * (WIDTH - LEFT - RIGHT));
-}
-
-static long y_of(const curve *c, double score)
-{
-    const double range = c->top > c->bottom ? c->top - c->bottom : 1;
-    const double share = fmax(0, fmin(1, (score - c->bottom) / range));
-    return lround(TOP + (1 - share) * HEIGHT);
-}
-
-static void draw_points(tess_html *html, const curve *c)
-{
-    tess_text_add(&html->text, "<path fill=\"none\" stroke=\"#2f7fd0\" stroke-width=\"1.5\" d=\"");
-    for (int i = 0; i < c->n; i++) {
-        tess_text_printf(&html->text, "%c%ld %ld", i ? 'L' : 'M', x_of(c, i),
-                         y_of(c, c->points[i]->score));
-    }
-    tess_text_add(&html->text, "\"/>\n");
-    long last_label = -LABEL_GAP;
-    for (int i = 0; i < c->n; i++) {
-        const tess_decode_tune_candidate *p = c->points[i];
-        const int is_best = p->below_best == 0;
-        tess_text_printf(&html->text,
-                         "<circle cx=\"%ld\" cy=\"%ld\" r=\"%d\" fill=\"%s\"/>"
-                         "<path stroke=\"#2f7fd0\" d=\"M%ld %ldL%ld %ld\"/>\n",
-                         x_of(c, i), y_of(c, p->score), is_best ? 6 : 3,
-                         is_best ? "#d9483b" : "#2f7fd0", x_of(c, i),
-                         y_of(c, p->score + p->standard_error), x_of(c, i),
-                         y_of(c, p->score - p->standard_error));
-        if (x_of(c, i) - last_label >= LABEL_GAP) {
-            last_label = x_of(c, i);
-            tess_text_printf(&html->text,
-                             "<text x=\"%ld\" y=\"%d\" text-anchor=\"middle\">%.3g</text>\n",
-                             last_label, TOP + HEIGHT + 18, value_of(c, i));
-        }
+    if (c->is_position && info->has_waveform) {
+        snprintf(title, 96, "Sweep %d: position_std at waveform_std %.4g uV", sweep,
+                 c->points[0]->waveform_std);
+    } else if (c->is_position) {
+        snprintf(title, 96, "Sweep %d: position_std", sweep);
+    } else {
+        snprintf(title, 96, "Sweep %d: waveform_std at position_std %.4g cm", sweep,
+                 c->points[0]->position_std);
     }
 }
 
 static void draw_curve(tess_html *html, const tess_decode_tuning_info *info, int32_t sweep)
 {
     curve c;
-    char heading[96];
+    char title[96];
+    double x[MAX_POINTS];
+    double columns[3][MAX_POINTS]; // score, and one standard error below and above it
     find_curve(info, sweep, &c);
     if (c.n == 0) {
         return;
     }
-    const int is_position = c.is_position;
-    if (is_position && info->has_waveform) {
-        snprintf(heading, sizeof heading, "Sweep %d: position_std at waveform_std %.4g uV", sweep,
-                 c.points[0]->waveform_std);
-    } else if (is_position) {
-        snprintf(heading, sizeof heading, "Sweep %d: position_std", sweep);
-    } else {
-        snprintf(heading, sizeof heading, "Sweep %d: waveform_std at position_std %.4g cm", sweep,
-                 c.points[0]->position_std);
+    double best_x = (double)NAN;
+    double best_y = (double)NAN;
+    for (int i = 0; i < c.n; i++) {
+        const tess_decode_tune_candidate *p = c.points[i];
+        x[i] = value_of(&c, i);
+        columns[0][i] = p->score;
+        columns[1][i] = p->score - p->standard_error;
+        columns[2][i] = p->score + p->standard_error;
+        best_x = p->below_best == 0 ? x[i] : best_x;
+        best_y = p->below_best == 0 ? p->score : best_y;
     }
-    tess_html_heading(html, heading);
-    tess_text_printf(&html->text, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\">\n", WIDTH,
-                     TOP + HEIGHT + 44, WIDTH);
-    tess_text_printf(&html->text,
-                     "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-                     "stroke=\"currentColor\" stroke-opacity=\".4\"/>\n",
-                     LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT);
-    draw_points(html, &c);
-    for (int i = 0; i <= 2; i++) {
-        const double score = c.bottom + 0.5 * i * (c.top - c.bottom);
-        tess_text_printf(&html->text, "<text x=\"%d\" y=\"%ld\" text-anchor=\"end\">%.3f</text>\n",
-                         LEFT - 6, y_of(&c, score) + 4, score);
-    }
-    tess_text_printf(&html->text,
-                     "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s, logarithmic</text>\n"
-                     "<text transform=\"translate(12 %d) rotate(-90)\" text-anchor=\"middle\">nats "
-                     "per held-out spike</text></svg>\n",
-                     WIDTH / 2, TOP + HEIGHT + 38,
-                     is_position ? "position_std (cm)" : "waveform_std (uV)", TOP + HEIGHT / 2);
+    title_of(info, &c, sweep, title);
+    const tess_figure_series series[] = {
+        {.name = "score, with its standard error",
+         .x = x,
+         .y = columns[0],
+         .low = columns[1],
+         .high = columns[2],
+         .n = c.n},
+        {.name = "candidates", .x = x, .y = columns[0], .n = c.n, .style = TESS_FIGURE_POINTS},
+        {.name = "the best",
+         .x = &best_x,
+         .y = &best_y,
+         .n = 1,
+         .style = TESS_FIGURE_POINTS,
+         .colour = 1}};
+    const double margin = c.top > c.bottom ? 0.05 * (c.top - c.bottom) : 0.5;
+    const tess_figure figure = {.title = title,
+                                .x = {.label = c.is_position ? "position_std" : "waveform_std",
+                                      .unit = c.is_position ? "cm" : "uV",
+                                      .is_log = true},
+                                .y = {.label = "score",
+                                      .unit = "nats per held-out spike",
+                                      .low = c.bottom - margin,
+                                      .high = c.top + margin},
+                                .series = series,
+                                .n_series = isnan(best_x) ? 2 : 3};
+    tess_figure_draw(html, &figure);
 }
 
 static int32_t last_sweep(const tess_decode_tuning_info *info)
@@ -194,10 +173,6 @@ static void write_choice(tess_html *html, const tess_decode_tuning_info *info)
         "started from (position_std %.4g cm%s).",
         info->score - info->start_score, info->start_position_std,
         info->has_waveform ? ", and waveform_std as in the first row of the candidates" : "");
-    if (info->position_at_end || info->waveform_at_end) {
-        say(html, "Warning: the best %s is the last one tried: start from there again.",
-            info->position_at_end ? "position_std" : "waveform_std");
-    }
     say(html,
         "Score: log likelihood of held-out spikes as a marked point process at the animal's "
         "position, sum of log intensities at the spikes less the expected spikes of the samples, "
@@ -208,6 +183,22 @@ static void write_choice(tess_html *html, const tess_decode_tuning_info *info)
         (long long)info->n_sample);
 }
 
+static void write_verdict(tess_html *html, const tess_decode_tuning_info *info)
+{
+    char text[128];
+    const double gain = info->score - info->start_score;
+    snprintf(text, sizeof text, "%.4f nats per spike gained", gain);
+    tess_html_badge(html, TESS_HTML_NEUTRAL, text);
+    if (info->position_at_end) {
+        tess_html_warning(html, "the best position_std is the last one tried: start from there "
+                                "again");
+    }
+    if (info->waveform_at_end) {
+        tess_html_warning(html, "the best waveform_std is the last one tried: start from there "
+                                "again");
+    }
+}
+
 tess_status tess_decode_tuning_report(tess_context *ctx, const tess_decode_tuning *tuning,
                                       const char *path, int overwrite)
 {
@@ -215,7 +206,10 @@ tess_status tess_decode_tuning_report(tess_context *ctx, const tess_decode_tunin
     const tess_decode_tuning_info *info = &tuning->info;
     tess_html html;
     tess_html_begin(&html, ctx, &(tess_origin){.stage = "decode.tune"}, "Bandwidths");
+    write_verdict(&html, info);
+    tess_html_heading(&html, "Choice");
     write_choice(&html, info);
+    tess_html_heading(&html, "Sweeps");
     for (int32_t sweep = 1; sweep <= last_sweep(info); sweep++) {
         draw_curve(&html, info, sweep);
     }
