@@ -5,16 +5,20 @@
 
 static int run_report(cli *c, decode_job *j)
 {
+    tess_decode_report_config config;
+    tess_decode_report_config_init(&config, sizeof config);
     if (!c->values.output) {
         return cli_usage_error(c, "-o FILE is missing: where shall the report go?");
     }
-    CLI_TRY(session_open(c, NULL));
+    CLI_TRY(session_open(c, (void *[]){&config}));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->values.recording, NULL, c->operands[0], NULL, 0));
     if (c->values.recording) {
         CLI_TRY(decode_open_recording(c, j, c->values.recording));
     }
-    CLI_CALL(tess_decode_report(c->ctx, c->operands[0], j->recording, NULL, c->values.output,
-                                c->values.overwrite));
+    config.recording = j->recording;
+    config.path = c->values.output;
+    config.overwrite = c->values.overwrite;
+    CLI_CALL(tess_decode_report_write(c->ctx, c->operands[0], &config));
     if (c->values.json) {
         puts("{\"schema\": \"tessera.decode.report/1\", \"written\": true}");
     } else {

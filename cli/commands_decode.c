@@ -137,10 +137,13 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(decode_report_options),
+     .params = {tess_decode_report_params},
      .summary = "a one-file HTML report of a decoded result",
      .output = "write the report here",
      .output_endings = CLI_ANY_ENDING,
-     .examples = "tessera decode report result.h5 --recording day.npz -o result.html\n",
+     .examples =
+         "tessera decode report result.h5 --recording day.npz -o result.html\n"
+         "tessera decode report result.h5 --from 600 --to 660 --event-threshold 0.95 -o min.html\n",
      .run = cmd_decode_report},
 };
 

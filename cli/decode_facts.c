@@ -187,7 +187,9 @@ static void print_error(const tess_decode_score *score)
     printf("calibration    50 %% region holds the true place in %.0f %%, 95 %% region in %.0f %%\n",
            100 * score->coverage_50, 100 * score->coverage_95);
     printf("verdict        error %s", tess_decode_grade_name(score->error_grade));
-    if (score->chance_error > 0) {
+    if (score->rests) {
+        printf(" (the animal rests: chance would be %.2g cm off)", score->chance_error);
+    } else if (score->error_grade != TESS_DECODE_GRADE_NONE) {
         printf(" (%.2g of chance, %.3g cm)", score->median_error / score->chance_error,
                score->chance_error);
     }
@@ -221,6 +223,8 @@ void decode_write_score(tess_json *json, const tess_decode_score *score)
     tess_json_int(json, "n_local", score->n_local);
     tess_json_int(json, "n_unplaced", score->n_unplaced);
     tess_json_int(json, "n_unknown", score->n_unknown);
+    tess_json_int(json, "n_not_finite", score->n_not_finite);
+    tess_json_bool(json, "rests", score->rests);
     tess_json_real(json, "median_error", score->median_error);
     tess_json_real(json, "percentile_90", score->percentile_90);
     tess_json_real(json, "median_away", score->median_away);

@@ -7,6 +7,7 @@
 #include "tessera/decode/environment.h"
 #include "tessera/decode/online.h"
 #include "tessera/decode/recording.h"
+#include "tessera/decode/report.h"
 #include "tessera/decode/stream.h"
 #include "tessera/decode/tune.h"
 

@@ -1197,7 +1197,7 @@ FIELD(tess_decode_stream_report, disk_free_bytes, 216);
 FIELD(tess_decode_stream_report, was_finished, 224);
 FIELD(tess_decode_stream_report, reserved, 228);
 FIELD(tess_decode_stream_report, resumed_from, 232);
-SIZE(tess_decode_score, 768);
+SIZE(tess_decode_score, 784);
 FIELD(tess_decode_score, struct_size, 0);
 FIELD(tess_decode_score, n_state, 4);
 FIELD(tess_decode_score, n_time, 8);
@@ -1218,6 +1218,21 @@ FIELD(tess_decode_score, chance_error, 744);
 FIELD(tess_decode_score, spread, 752);
 FIELD(tess_decode_score, error_grade, 760);
 FIELD(tess_decode_score, coverage_grade, 764);
+FIELD(tess_decode_score, n_not_finite, 768);
+FIELD(tess_decode_score, rests, 776);
+FIELD(tess_decode_score, reserved, 780);
+SIZE(tess_decode_report_config, 80);
+FIELD(tess_decode_report_config, struct_size, 0);
+FIELD(tess_decode_report_config, overwrite, 4);
+FIELD(tess_decode_report_config, path, 8);
+FIELD(tess_decode_report_config, recording, 16);
+FIELD(tess_decode_report_config, report, 24);
+FIELD(tess_decode_report_config, from, 32);
+FIELD(tess_decode_report_config, to, 40);
+FIELD(tess_decode_report_config, event_threshold, 48);
+FIELD(tess_decode_report_config, event_min_duration, 56);
+FIELD(tess_decode_report_config, event_distance, 64);
+FIELD(tess_decode_report_config, max_size, 72);
 
 // Values that files and other languages know by number.
 #define VALUE(name, number) _Static_assert((name) == (number), #name)

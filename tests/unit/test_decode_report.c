@@ -194,7 +194,7 @@ static void every_row_is_counted(void **state)
     assert_contains(text, "95 of 100 time bins are scored (95.0 %)");
     assert_contains(text, "In 68.4 % of the scored bins Local outweighs all places");
     assert_contains(text, "error not judged");
-    assert_contains(text, "% of the bins");
+    assert_contains(text, "time bins (%)");
     assert_contains(text, "error (cm)");
     free(text);
     strcpy(m->states[0], "Quiet");
@@ -240,14 +240,13 @@ static void scores_and_reports(void **state)
         assert_fails(tess_decode_report(ctx, path, NULL, &report, page, 0), TESS_E_EXISTS,
                      "exists");
         char *text = unit_read_file(page, NULL);
-        assert_contains(text, "data:image/bmp;base64,Qk");
         assert_contains(text, "90 % of the spike values lie on the floor");
         assert_contains(text, "at 2 time bins");
         assert_contains(text, "&lt;by&gt; hand");
         assert_contains(text, "Calibration");
         assert_contains(text, n_axis == 2 ? "Moments" : "position (cm)");
         assert_null(strstr(text, "<script src"));
-        assert_null(strstr(text, "http://"));
+        assert_null(strstr(text, "src=\"http"));
         free(text);
         const char *folder = unit_path(n_axis == 1 ? "one" : "two");
         write_folder(ctx, m, folder);
@@ -255,61 +254,6 @@ static void scores_and_reports(void **state)
         assert_ok(tess_decode_report(ctx, folder, NULL, NULL, page, 1));
     }
     free(m);
-    tess_context_destroy(ctx);
-}
-
-// Columns of pictures stand for many rows; an event of one row is as high in them as it was.
-static void short_events_show(void **state)
-{
-    (void)state;
-    enum { N_ROW = 50000, EVENT = 31234 };
-    tess_context *ctx = unit_context(1, 0);
-    double *time = calloc(N_ROW, sizeof *time);
-    float *row = calloc(N_ROW, 2 * sizeof *row);
-    assert_true(time && row);
-    for (int64_t t = 0; t < N_ROW; t++) {
-        time[t] = 0.002 * (double)t;
-        row[2 * t] = t == EVENT ? 0.26f : 1;
-        row[2 * t + 1] = t == EVENT ? 0.74f : 0;
-    }
-    const char states[2][8] = {"Local", "Replay"};
-    const int32_t state_ind[] = {0, 1};
-    const double position[] = {(double)NAN, 1};
-    made *m = calloc(1, sizeof *m);
-    assert_non_null(m);
-    add(m, "time", TESS_F64, 1, N_ROW, 0, time);
-    add(m, "states", TESS_BYTES, 1, 2, 0, states);
-    m->arrays[1].item_bytes = 8;
-    m->arrays[1].data_bytes = sizeof states;
-    add(m, "state_ind", TESS_I32, 1, 2, 0, state_ind);
-    add(m, "position", TESS_F64, 1, 2, 0, position);
-    add(m, "acausal_posterior", TESS_F32, 2, N_ROW, 2, row);
-    add(m, "acausal_state_probabilities", TESS_F32, 2, N_ROW, 2, row);
-    const char *path = unit_path("long.npz");
-    assert_ok(tess_bundle_write(ctx, path, m->arrays, m->n_array, 1));
-    tess_de_view view;
-    tess_de_facts facts;
-    assert_ok(tess_de_view_open(ctx, path, NULL, &view));
-    assert_ok(tess_de_facts_gather(&view, &facts));
-    double most = 0;
-    double mean = 0;
-    for (int64_t c = 0; c < facts.n_column; c++) {
-        most = fmax(most, facts.state_most[facts.n_column + c]);
-        mean = fmax(mean, facts.state_mean[facts.n_column + c]);
-    }
-    assert_true(fabs(most - 0.74) < 1e-6);
-    assert_true(mean < 0.02); // what a mean alone would leave of it
-    tess_de_facts_free(&facts);
-    tess_de_view_close(&view);
-    const char *page = unit_path("long.html");
-    assert_ok(tess_decode_report(ctx, path, NULL, NULL, page, 1));
-    char *text = unit_read_file(page, NULL);
-    assert_contains(text, "A column is 55.6 time bins (0.111 s).");
-    assert_contains(text, "largest probability of each state within a column");
-    free(text);
-    free(m);
-    free(time);
-    free(row);
     tess_context_destroy(ctx);
 }
 
@@ -345,7 +289,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_and_reports),
         cmocka_unit_test(every_row_is_counted),
-        cmocka_unit_test(short_events_show),
         cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,22 +108,24 @@ typedef struct tess_decode_score {
     double spread;          /* share of the places that the posterior is spread over, mean */
     int32_t error_grade;    /* tess_decode_grade of median_error / chance_error: good up to 0.2,
                                fair up to 0.5; none where Local holds more than half of the rows,
-                               of fewer than 20 rows, and where the animal never moved */
+                               of fewer than 20 rows, and where the animal rests */
     int32_t coverage_grade; /* of |coverage_50 - 0.5|: good up to 0.1, fair up to 0.25 */
+    int64_t n_not_finite;   /* rows whose posterior is not a number */
+    int32_t rests;          /* 1: chance_error is at most a tenth of the median distance of two
+                               places: the animal rests, and chance says nothing of decoding */
+    int32_t reserved;
 } tess_decode_score;
 
 /** "good", "fair", "poor"; "not judged" for anything else. */
 TESS_API const char *tess_decode_grade_name(int32_t grade);
 
 /** Scores a result written by tess_decode_stream(). recording NULL: the true position stored with
- *  the result, if any. */
+ *  the result, if any; one that the result was not decoded from is TESS_E_MISMATCH. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_score_result(
     tess_context *ctx, const char *result_path, const tess_decode_recording *recording,
     tess_decode_score *score, size_t struct_size);
 
-/** One-file HTML report of a result written by tess_decode_stream(): verdict, every warning of the
- *  run (as kept beside the result), posterior with the true position, state probabilities, error
- *  histogram, calibration, spike raster, timings. recording and report may be NULL; what they would
+/** tess_decode_report_write() with its defaults. recording and report may be NULL; what they would
  *  show is left out. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_report(tess_context *ctx, const char *result_path,
                                                         const tess_decode_recording *recording,

@@ -11,8 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Pairs of rows that the error of chance is taken from.
-enum { MAX_PAIRS = 500 };
+static const char MEMORY[] = "facts of a result";
+
+// The animal's places are those of the first environment.
+static int64_t count_places(const tess_de_view *v)
+{
+    return v->n_environment > 0 ? v->environments[0].n_place : 0;
+}
 
 static double squared_distance(const tess_de_view *v, int64_t place, const double *point)
 {
@@ -28,7 +33,7 @@ static int64_t nearest_place(const tess_de_view *v, const double *point)
 {
     int64_t nearest = 0;
     double least = squared_distance(v, 0, point);
-    for (int64_t p = 1; p < v->n_place; p++) {
+    for (int64_t p = 1; p < count_places(v); p++) {
         const double distance = squared_distance(v, p, point);
         nearest = distance < least ? p : nearest;
         least = distance < least ? distance : least;
@@ -36,15 +41,13 @@ static int64_t nearest_place(const tess_de_view *v, const double *point)
     return nearest;
 }
 
-static bool read_point(const double *const *series, int32_t n_axis, int64_t row, double *point)
+static bool is_known(const double *point, int32_t n_axis)
 {
+    bool is_finite = n_axis > 0;
     for (int32_t a = 0; a < n_axis; a++) {
-        point[a] = series[a] ? series[a][row] : (double)NAN;
-        if (!isfinite(point[a])) {
-            return false;
-        }
+        is_finite = is_finite && isfinite(point[a]);
     }
-    return n_axis > 0;
+    return is_finite;
 }
 
 static double distance(const double *a, const double *b, int32_t n_axis)
@@ -78,59 +81,62 @@ static void add_levels(tess_de_agreement *g, double above, double tied)
 
 // Mass of the places above the true one and of those equal to it, of a posterior that sums to
 // total.
-static void add_coverage(tess_de_agreement *g, const tess_de_view *v, const double *place,
-                         double total, int64_t true_place)
+static void add_coverage(tess_de_agreement *g, const double *place, double total,
+                         int64_t true_place)
 {
+    const int64_t n_place = count_places(g->view);
     double above = 0;
     double tied = 0;
     double squares = 0;
-    for (int64_t p = 0; p < v->n_place; p++) {
+    for (int64_t p = 0; p < n_place; p++) {
         above += place[p] > place[true_place] ? place[p] : 0;
         tied += place[p] == place[true_place] ? place[p] : 0;
         squares += place[p] * place[p];
     }
     add_levels(g, above / total, tied / total);
-    g->spread += squares > 0 ? total * total / (squares * (double)v->n_place) : 1;
+    g->spread += squares > 0 ? total * total / (squares * (double)n_place) : 1;
 }
 
-void tess_de_agree(tess_de_agreement *g, const tess_de_view *v, int64_t row, double *place,
-                   const tess_de_rest *rest)
+void tess_de_agree(tess_de_agreement *g, const tess_de_row *row)
 {
-    const double local = rest->local;
-    double animal[TESS_DECODE_MAX_DIM];
-    double truth[TESS_DECODE_MAX_DIM];
-    if (v->n_place < 1 || !read_point(v->truth, v->n_axis, row, animal)) {
+    const tess_de_view *v = g->view;
+    const int64_t n_place = count_places(v);
+    double *place = row->place;
+    if (!row->is_finite) {
+        g->n_not_finite++;
+        return;
+    }
+    if (n_place < 1 || !is_known(row->animal, v->n_axis)) {
         g->n_unknown++;
         return;
     }
-    if (!read_point(v->represented, v->n_axis, row, truth)) {
-        memcpy(truth, animal, sizeof truth);
-    }
-    double places = 0;
-    for (int64_t p = 0; p < v->n_place; p++) {
-        places += place[p];
-    }
-    const double total = places + local;
-    if (!(total > rest->none) || !(total > 0)) {
+    const bool is_simulated = is_known(row->represented, v->n_axis);
+    const double *truth = is_simulated ? row->represented : row->animal;
+    const double total = row->placed + row->local;
+    if (!(total > row->none) || !(total > 0)) {
         g->n_unplaced++;
         return;
     }
-    const int64_t here = nearest_place(v, animal);
-    const bool local_outweighs = local > place[here];
-    place[here] += local;
+    const int64_t here = nearest_place(v, row->animal);
+    const bool local_outweighs = row->local > place[here];
+    place[here] += row->local;
     int64_t best = 0;
-    for (int64_t p = 1; p < v->n_place; p++) {
+    for (int64_t p = 1; p < n_place; p++) {
         best = place[p] > place[best] ? p : best;
     }
-    const double error = best == here && local_outweighs ? distance(animal, truth, v->n_axis)
+    const double error = best == here && local_outweighs ? distance(row->animal, truth, v->n_axis)
                                                          : sqrt(squared_distance(v, best, truth));
+    const int64_t true_place = is_simulated ? nearest_place(v, truth) : here;
     g->errors[g->n_scored++] = error;
-    if (local + rest->around > places - rest->around) {
+    if (row->local + row->around > row->placed - row->around) {
         g->n_local++;
     } else {
         g->away[g->n_scored - g->n_local - 1] = error;
     }
-    add_coverage(g, v, place, total, v->represented[0] ? nearest_place(v, truth) : here);
+    g->seen[true_place] += 1;
+    g->error_sum[true_place] += error;
+    add_coverage(g, place, total, true_place);
+    place[here] -= row->local;
 }
 
 static int ascending(const void *a, const void *b)
@@ -140,33 +146,103 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Distances between where the animal was at two unrelated times, by fixed "random" pairs.
-static double chance_error(const tess_de_view *v)
+static int by_row(const void *a, const void *b)
 {
-    double pairs[MAX_PAIRS];
-    int64_t n = 0;
-    uint64_t state = 1;
-    const double *const *truth = v->represented[0] ? v->represented : v->truth;
-    for (int64_t i = 0; i < MAX_PAIRS && v->n_time > 0; i++) {
-        double a[TESS_DECODE_MAX_DIM];
-        double b[TESS_DECODE_MAX_DIM];
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        const int64_t other = (int64_t)((state >> 33) % (uint64_t)v->n_time);
-        if (read_point(truth, v->n_axis, i * v->n_time / MAX_PAIRS, a) &&
-            read_point(truth, v->n_axis, other, b)) {
-            pairs[n++] = distance(a, b, v->n_axis);
-        }
-    }
-    qsort(pairs, (size_t)n, sizeof *pairs, ascending);
-    return tess_de_quantile(pairs, n, 0.5);
+    const tess_de_chance_point *x = a;
+    const tess_de_chance_point *y = b;
+    return (x->row > y->row) - (x->row < y->row);
 }
 
-void tess_de_agreement_finish(tess_de_agreement *g, const tess_de_view *v)
+// Two unrelated times for every pair, fixed but "random", and in the order in which rows come by.
+static void choose_points(tess_de_agreement *g)
+{
+    uint64_t state = 1;
+    for (int64_t i = 0; i < TESS_DE_FACTS_PAIRS; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const int64_t n = g->view->n_time;
+        g->points[2 * i] = (tess_de_chance_point){.row = i * n / TESS_DE_FACTS_PAIRS, .pair = i};
+        g->points[2 * i + 1] =
+            (tess_de_chance_point){.row = n > 0 ? (int64_t)((state >> 33) % (uint64_t)n) : 0,
+                                   .pair = i,
+                                   .is_second = true};
+    }
+    qsort(g->points, 2 * (size_t)TESS_DE_FACTS_PAIRS, sizeof *g->points, by_row);
+}
+
+tess_status tess_de_agreement_create(tess_blocks *memory, const tess_de_view *view, int64_t n_row,
+                                     tess_de_agreement *out)
+{
+    const int64_t n_place = count_places(view);
+    const int64_t n_point = 2 * (int64_t)TESS_DE_FACTS_PAIRS;
+    *out = (tess_de_agreement){
+        .view = view,
+        .errors = tess_blocks_alloc(memory, n_row, sizeof(double), MEMORY),
+        .away = tess_blocks_alloc(memory, n_row, sizeof(double), MEMORY),
+        .seen = tess_blocks_alloc(memory, n_place, sizeof(double), MEMORY),
+        .error_sum = tess_blocks_alloc(memory, n_place, sizeof(double), MEMORY),
+        .points = tess_blocks_alloc(memory, n_point, sizeof(tess_de_chance_point), MEMORY),
+        .pairs = tess_blocks_alloc(memory, n_point * view->n_axis, sizeof(double), MEMORY)};
+    if (!out->errors || !out->away || !out->seen || !out->error_sum || !out->points ||
+        !out->pairs) {
+        return TESS_E_MEMORY;
+    }
+    choose_points(out);
+    return TESS_OK;
+}
+
+void tess_de_agreement_see(tess_de_agreement *g, const tess_de_row *row)
+{
+    const int32_t n_axis = g->view->n_axis;
+    const bool is_simulated = g->view->represented_position != NULL;
+    while (g->next_point < 2 * TESS_DE_FACTS_PAIRS && g->points[g->next_point].row == row->index) {
+        const tess_de_chance_point *point = &g->points[g->next_point++];
+        memcpy(g->pairs + (2 * point->pair + point->is_second) * n_axis,
+               is_simulated ? row->represented : row->animal, (size_t)n_axis * sizeof *g->pairs);
+    }
+}
+
+// Distances between where the animal was at two unrelated times.
+static double chance_error(const tess_de_agreement *g)
+{
+    const int32_t n_axis = g->view->n_axis;
+    double distances[TESS_DE_FACTS_PAIRS];
+    int64_t n = 0;
+    for (int64_t i = 0; i < TESS_DE_FACTS_PAIRS && g->view->n_time > 0; i++) {
+        const double *first = g->pairs + 2 * i * n_axis;
+        const double *second = first + n_axis;
+        if (is_known(first, n_axis) && is_known(second, n_axis)) {
+            distances[n++] = distance(first, second, n_axis);
+        }
+    }
+    qsort(distances, (size_t)n, sizeof *distances, ascending);
+    return tess_de_quantile(distances, n, 0.5);
+}
+
+// Distance of two places of the animal's environment, as large as it typically is.
+static double typical_distance(const tess_de_view *v)
+{
+    double distances[TESS_DE_FACTS_PAIRS];
+    uint64_t state = 1;
+    const int64_t n = count_places(v);
+    for (int64_t i = 0; i < TESS_DE_FACTS_PAIRS && n > 0; i++) {
+        double point[TESS_DECODE_MAX_DIM];
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        for (int32_t a = 0; a < v->n_axis; a++) {
+            point[a] = v->center[a][(int64_t)((state >> 33) % (uint64_t)n)];
+        }
+        distances[i] = sqrt(squared_distance(v, i * n / TESS_DE_FACTS_PAIRS, point));
+    }
+    qsort(distances, TESS_DE_FACTS_PAIRS, sizeof *distances, ascending);
+    return n > 0 ? tess_de_quantile(distances, TESS_DE_FACTS_PAIRS, 0.5) : (double)NAN;
+}
+
+void tess_de_agreement_finish(tess_de_agreement *g)
 {
     qsort(g->errors, (size_t)g->n_scored, sizeof *g->errors, ascending);
     qsort(g->away, (size_t)(g->n_scored - g->n_local), sizeof *g->away, ascending);
     g->spread = g->n_scored > 0 ? g->spread / (double)g->n_scored : (double)NAN;
-    g->chance = chance_error(v);
+    g->chance = chance_error(g);
+    g->extent = typical_distance(g->view);
 }
 
 double tess_de_quantile(const double *values, int64_t n, double q)

@@ -3,210 +3,117 @@
 #include "base/status.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char MEMORY[] = "facts of a result";
 
-// Values looked at, at most: a second's work. Longer results are sampled evenly.
-static const double MAX_VALUES = 4e8;
+// Rows scored, at most: their errors are held for quantiles. Longer results are sampled evenly.
+static const int64_t MAX_SCORED = INT64_C(1) << 21;
 
-// Rows of state probabilities read at once.
-enum { STATE_ROWS = 512 };
+// Gaps in time are drawn as gaps as long as the axis has no more than this many columns per row.
+static const double MAX_GAP_COLUMNS = 20;
 
-static int ascending(const void *a, const void *b)
+// What the pass carries along besides the facts.
+typedef struct passing {
+    tess_de_block block;
+    tess_de_digest digest;
+    int64_t n_finite;
+    int64_t last_column;
+    bool is_rising; // every row has a column of its own, in order
+} passing;
+
+static void see_column(passing *p, tess_de_facts *f, const tess_de_row *row)
 {
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
+    const double at = (row->time - f->axis.first) / f->axis.step + 0.5;
+    const bool fits = at < MAX_GAP_COLUMNS * (double)f->view->n_time + 1e6;
+    const int64_t column = fits ? (int64_t)at : -1;
+    p->is_rising = p->is_rising && column > p->last_column;
+    p->last_column = column;
 }
 
-// Distinct coordinates along one axis, and which of them each place has.
-static tess_status find_lines(tess_de_facts *f, int32_t axis)
+static tess_status see_row(passing *p, tess_de_facts *f, const tess_de_row *row, bool is_scored)
 {
-    const int64_t n = f->view->n_place;
-    const double *center = f->view->center[axis];
-    double *sorted = tess_blocks_copy(&f->memory, center, n, sizeof *sorted, MEMORY);
-    int64_t *line = tess_blocks_alloc(&f->memory, n, sizeof *line, MEMORY);
-    if (!sorted || !line) {
-        return TESS_E_MEMORY;
+    see_column(p, f, row);
+    tess_de_agreement_see(&f->agreement, row);
+    for (int32_t s = 0; row->is_finite && s < f->view->n_state; s++) {
+        f->occupancy[s] += row->states[s];
     }
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    int64_t n_line = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (n_line == 0 || sorted[i] != sorted[n_line - 1]) {
-            sorted[n_line++] = sorted[i];
-        }
+    p->n_finite += row->is_finite;
+    f->largest_speed = row->speed > f->largest_speed ? row->speed : f->largest_speed;
+    if (f->events.view) {
+        TESS_TRY(tess_de_events_push(&f->events, row, tess_de_events_probability(&f->events, row)));
     }
-    for (int64_t i = 0; i < n; i++) {
-        const double *found =
-            bsearch(&center[i], sorted, (size_t)n_line, sizeof *sorted, ascending);
-        line[i] = found ? found - sorted : 0;
-    }
-    f->n_line[axis] = n_line;
-    f->line_of_place[axis] = line;
-    f->line_position[axis] = sorted;
-    return TESS_OK;
-}
-
-static tess_status allocate(tess_de_facts *f)
-{
-    const tess_de_view *v = f->view;
-    tess_blocks *memory = &f->memory;
-    bool is_complete = true;
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        TESS_TRY(find_lines(f, a));
-        f->map[a] = tess_blocks_alloc(memory, f->n_column * f->n_line[a], sizeof(double), MEMORY);
-        f->truth_mean[a] = tess_blocks_alloc(memory, f->n_column, sizeof(double), MEMORY);
-        is_complete = is_complete && f->map[a] && f->truth_mean[a];
-    }
-    tess_de_agreement *g = &f->agreement;
-    f->state_mean = tess_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
-    f->state_most = tess_blocks_alloc(memory, f->n_column * v->n_state, sizeof(double), MEMORY);
-    f->occupancy = tess_blocks_alloc(memory, v->n_state, sizeof(double), MEMORY);
-    g->errors = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
-    g->away = tess_blocks_alloc(memory, f->n_row, sizeof(double), MEMORY);
-    is_complete = is_complete && f->state_mean && f->state_most && f->occupancy && g->errors;
-    return is_complete && g->away ? TESS_OK : TESS_E_MEMORY;
-}
-
-void tess_de_place_posterior(const tess_de_view *view, const double *row, double *place)
-{
-    memset(place, 0, (size_t)view->n_place * sizeof *place);
-    for (int64_t b = 0; b < view->n_state_bin; b++) {
-        if (view->place_of_bin[b] >= 0) {
-            place[view->place_of_bin[b]] += row[b];
-        }
-    }
-}
-
-// One row into the pictures. line has room for a marginal.
-static void draw_row(tess_de_facts *f, int64_t column, const double *place, double *line)
-{
-    const tess_de_view *v = f->view;
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        double *map = f->map[a] + column * f->n_line[a];
-        memset(line, 0, (size_t)f->n_line[a] * sizeof *line);
-        for (int64_t p = 0; p < v->n_place; p++) {
-            line[f->line_of_place[a][p]] += place[p];
-        }
-        for (int64_t i = 0; i < f->n_line[a]; i++) {
-            map[i] = line[i] > map[i] ? line[i] : map[i];
-        }
-    }
-}
-
-typedef struct buffers {
-    double *row;
-    double *place;
-    double *line;
-    void *raw;
-    double *states; // [STATE_ROWS][n_state]
-    void *raw_states;
-} buffers;
-
-static tess_de_rest find_rest(const tess_de_view *v, const double *row)
-{
-    tess_de_rest rest = {0, 0, 0};
-    for (int64_t b = 0; b < v->n_state_bin; b++) {
-        const bool has_place = v->place_of_bin[b] >= 0;
-        rest.local += !has_place && v->is_local_bin[b] ? row[b] : 0;
-        rest.around += has_place && v->is_local_bin[b] ? row[b] : 0;
-        rest.none += !has_place && !v->is_local_bin[b] ? row[b] : 0;
-    }
-    return rest;
-}
-
-static tess_status gather_row(tess_de_facts *f, const buffers *b, int64_t t, int64_t column)
-{
-    const tess_de_view *v = f->view;
-    TESS_TRY(tess_de_view_rows(v->posterior, t, 1, b->raw, b->row));
-    tess_de_place_posterior(v, b->row, b->place);
-    const tess_de_rest rest = find_rest(v, b->row);
-    draw_row(f, column, b->place, b->line);
-    tess_de_agree(&f->agreement, v, t, b->place, &rest);
-    return TESS_OK;
-}
-
-// Mean and largest probability of each state in a column's rows, first to end.
-static tess_status gather_column(tess_de_facts *f, const buffers *b, int64_t c, int64_t first,
-                                 int64_t end)
-{
-    const tess_de_view *v = f->view;
-    for (int64_t t = first; t < end; t += STATE_ROWS) {
-        const int64_t n = end - t < STATE_ROWS ? end - t : STATE_ROWS;
-        TESS_TRY(tess_de_view_rows(v->states, t, n, b->raw_states, b->states));
-        for (int64_t i = 0; i < n * v->n_state; i++) {
-            const int64_t s = i % v->n_state;
-            double *most = &f->state_most[s * f->n_column + c];
-            f->state_mean[s * f->n_column + c] += b->states[i] / (double)(end - first);
-            f->occupancy[s] += b->states[i] / (double)v->n_time;
-            *most = b->states[i] > *most ? b->states[i] : *most;
-        }
+    if (is_scored) {
+        tess_de_agree(&f->agreement, row);
     }
     return TESS_OK;
 }
 
-// All rows, also where the posterior is sampled: an event of a few rows must show.
-static tess_status gather_states(tess_de_facts *f, const buffers *b)
+static void finish_axis(const passing *p, tess_de_facts *f)
 {
     const tess_de_view *v = f->view;
-    for (int64_t c = 0; c < f->n_column; c++) {
-        const int64_t first = v->n_time * c / f->n_column;
-        const int64_t end = v->n_time * (c + 1) / f->n_column;
-        TESS_TRY(gather_column(f, b, c, first, end));
-        for (int32_t a = 0; a < v->n_axis; a++) {
-            double sum = 0;
-            for (int64_t t = first; t < end; t++) {
-                sum += v->truth[a] ? v->truth[a][t] : (double)NAN;
-            }
-            f->truth_mean[a][c] = sum / (double)(end - first);
-        }
+    f->axis.is_time = p->is_rising;
+    if (p->is_rising) {
+        f->axis.n_column = p->last_column + 1;
+        f->axis.has_gaps = f->axis.n_column > v->n_time;
+    } else {
+        f->axis =
+            (tess_de_time_axis){.first = (double)v->first_row, .step = 1, .n_column = v->n_time};
     }
-    return TESS_OK;
 }
 
-static tess_status gather(tess_de_facts *f, const buffers *b)
+static tess_status pass(passing *p, tess_de_facts *f)
 {
-    TESS_TRY(gather_states(f, b));
-    for (int64_t c = 0; c < f->n_column; c++) {
-        const int64_t first = f->n_row * c / f->n_column;
-        const int64_t end = f->n_row * (c + 1) / f->n_column;
-        TESS_TRY(tess_context_check_cancel(f->view->ctx));
-        for (int64_t r = first; r < end; r++) {
-            TESS_TRY(gather_row(f, b, r * f->step, c));
+    const tess_de_view *v = f->view;
+    tess_de_row row;
+    p->last_column = -1;
+    p->is_rising = true;
+    for (int64_t first = 0; first < v->n_time; first += p->block.n_row) {
+        TESS_TRY(tess_de_block_read(&p->block, first));
+        for (int64_t i = 0; i < p->block.n_row; i++) {
+            tess_de_digest_row(&p->digest, &p->block, i, &row);
+            TESS_TRY(see_row(p, f, &row, (first + i) % f->step == 0));
         }
     }
-    tess_de_agreement_finish(&f->agreement, f->view);
-    return TESS_OK;
+    for (int32_t s = 0; s < v->n_state; s++) {
+        f->occupancy[s] = p->n_finite > 0 ? f->occupancy[s] / (double)p->n_finite : (double)NAN;
+    }
+    finish_axis(p, f);
+    tess_de_agreement_finish(&f->agreement);
+    return f->events.view ? tess_de_events_finish(&f->events) : TESS_OK;
 }
 
-tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out)
+static tess_status run(tess_de_facts *f, const tess_decode_report_config *config)
+{
+    passing p;
+    memset(&p, 0, sizeof p);
+    TESS_TRY(tess_de_agreement_create(&f->memory, f->view, f->n_row, &f->agreement));
+    if (config) {
+        TESS_TRY(tess_de_events_create(f->view, config, &f->events));
+    }
+    TESS_TRY(tess_de_block_create(f->view, &p.block));
+    tess_status status = tess_de_digest_create(f->view, &p.digest);
+    if (status == TESS_OK) {
+        status = pass(&p, f);
+        tess_de_digest_destroy(&p.digest);
+    }
+    tess_de_block_destroy(&p.block);
+    return status;
+}
+
+tess_status tess_de_facts_gather(const tess_de_view *view, const tess_decode_report_config *config,
+                                 tess_de_facts *out)
 {
     memset(out, 0, sizeof *out);
     tess_blocks_init(&out->memory, &view->ctx->heap);
     out->view = view;
-    const double values = (double)view->n_time * (double)view->n_state_bin;
-    out->step = values > MAX_VALUES ? (int64_t)ceil(values / MAX_VALUES) : 1;
+    out->step = (view->n_time + MAX_SCORED - 1) / MAX_SCORED;
+    out->step = out->step < 1 ? 1 : out->step;
     out->n_row = (view->n_time + out->step - 1) / out->step;
-    out->n_column = out->n_row < TESS_DE_FACTS_COLUMNS ? out->n_row : TESS_DE_FACTS_COLUMNS;
-    tess_status status = allocate(out);
-    const int64_t n = view->n_state_bin;
-    const int64_t n_state = (int64_t)STATE_ROWS * view->n_state;
-    tess_blocks *memory = &out->memory;
-    const buffers b = {tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n_state, sizeof(double), MEMORY),
-                       tess_blocks_alloc(memory, n_state, sizeof(double), MEMORY)};
-    if (status == TESS_OK &&
-        (!b.row || !b.place || !b.line || !b.raw || !b.states || !b.raw_states)) {
-        status = TESS_E_MEMORY;
-    }
-    if (status == TESS_OK) {
-        status = gather(out, &b);
-    }
+    out->axis.first = view->start;
+    out->axis.step = view->step > 0 ? view->step : 1;
+    out->occupancy = tess_blocks_alloc(&out->memory, view->n_state, sizeof(double), MEMORY);
+    const tess_status status = out->occupancy ? run(out, config) : TESS_E_MEMORY;
     if (status != TESS_OK) {
         tess_de_facts_free(out);
     }
@@ -215,5 +122,6 @@ tess_status tess_de_facts_gather(const tess_de_view *view, tess_de_facts *out)
 
 void tess_de_facts_free(tess_de_facts *facts)
 {
+    tess_de_events_destroy(&facts->events);
     tess_blocks_free(&facts->memory);
 }

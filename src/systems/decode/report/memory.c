@@ -2,14 +2,31 @@
 #include "base/status.h"
 #include "systems/decode/model/model_size.h"
 #include "systems/decode/report/view.h"
-#include "tessera/decode/stream.h"
+#include "tessera/decode/report.h"
 
 // What decoding takes besides its inputs, where the limit leaves more than it must have: chunks,
 // transitions, what is known of every row.
 static const uint64_t ENGINE_BYTES = UINT64_C(32) << 20;
 enum { ROW_BYTES = 96 };
-// Text and pictures of a page.
-static const uint64_t PAGE_BYTES = UINT64_C(8) << 20;
+// A report: blocks of rows; the errors of the rows that are scored; the page, three times while it
+// grows. Long results are sampled for the errors, and their pictures are as large as they may be.
+static const uint64_t REPORT_BYTES = UINT64_C(24) << 20;
+enum { MAX_SCORED = 1 << 21, SCORED_BYTES = 16, PAGE_BYTES_PER_ROW = 256 };
+
+static tess_status add_result(tess_context *ctx, const char *path, tess_de_need *need)
+{
+    tess_decode_report_config config;
+    int64_t n_time = 0;
+    tess_decode_report_config_init(&config, sizeof config);
+    TESS_TRY(tess_de_view_count(ctx, path, &n_time));
+    const uint64_t n = (uint64_t)n_time;
+    const uint64_t grown = n * PAGE_BYTES_PER_ROW;
+    const uint64_t page = grown < config.max_size ? grown : config.max_size;
+    const uint64_t scored = SCORED_BYTES * (n < MAX_SCORED ? n : MAX_SCORED);
+    need->least += REPORT_BYTES + scored + 3 * page;
+    need->most += REPORT_BYTES + scored + 3 * page;
+    return TESS_OK;
+}
 
 static tess_status add_recording(tess_context *ctx, const char *path,
                                  const tess_decode_model_config *fit, int predicts,
@@ -52,10 +69,7 @@ tess_status tess_decode_check_memory(tess_context *ctx, const char *recording_pa
         need.most += model.most;
     }
     if (result_path) {
-        uint64_t bytes = 0;
-        TESS_TRY(tess_de_view_bytes(ctx, result_path, &bytes));
-        need.least += bytes;
-        need.most += bytes + PAGE_BYTES;
+        TESS_TRY(add_result(ctx, result_path, &need));
     }
     const char *what = result_path  ? "the report"
                        : fit        ? "the recording with a model fitted to it"

@@ -2,38 +2,48 @@
 #ifndef TESS_SYSTEMS_DECODE_PAGE_H
 #define TESS_SYSTEMS_DECODE_PAGE_H
 
-#include "page/html_plot.h"
+#include "page/figure.h"
 #include "systems/decode/report/score.h"
 
 typedef struct tess_de_page {
     tess_html html;
     const tess_de_view *view;
     const tess_de_facts *facts;
+    const tess_decode_report_config *config;
     tess_decode_score score;
-    const tess_decode_recording *recording;  // may be NULL
-    const tess_decode_stream_report *report; // may be NULL
-    char time_label[64];
+    double origin;       // s, of the time axis: clock times have too many digits for one
+    char time_label[64]; // of the time axis
 } tess_de_page;
 
-enum { TESS_DE_PAGE_HEIGHT = 260 };
+// Figures over time share their axis, cursor and zoom under this name.
+#define TESS_DE_PAGE_GROUP "time"
 
-// --- say.c: a paragraph of at most 700 characters ---
+// --- say.c ---
 
+// A paragraph of at most 700 characters.
 void tess_de_page_say(tess_de_page *page, const char *format, ...) TESS_PRINTF(2, 3);
+// "x (cm)" by its axis: "position" where there is but one.
+const char *tess_de_page_axis_name(const tess_de_page *page, int32_t axis);
 
 // --- verdict.c: grades, reasons, warnings; first on the page ---
 
 TESS_MUST_CHECK tess_status tess_de_page_verdict(tess_de_page *page);
 
+// --- timeline.c: everything over time ---
+
+TESS_MUST_CHECK tess_status tess_de_page_timeline(tess_de_page *page);
+
+// --- event_table.c ---
+
+void tess_de_page_events(tess_de_page *page);
+
 // --- agreement_pictures.c: error and calibration ---
 
 void tess_de_page_agreement(tess_de_page *page);
 
-// --- pictures.c: everything over time ---
+// --- places.c: error by place, the plane at single moments ---
 
-void tess_de_page_posterior(tess_de_page *page);
-TESS_MUST_CHECK tess_status tess_de_page_snapshots(tess_de_page *page);
-void tess_de_page_states(tess_de_page *page);
-TESS_MUST_CHECK tess_status tess_de_page_raster(tess_de_page *page);
+TESS_MUST_CHECK tess_status tess_de_page_places(tess_de_page *page);
+TESS_MUST_CHECK tess_status tess_de_page_moments(tess_de_page *page);
 
 #endif

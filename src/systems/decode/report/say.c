@@ -12,3 +12,9 @@ void tess_de_page_say(tess_de_page *p, const char *format, ...)
     va_end(args);
     tess_html_paragraph(&p->html, text);
 }
+
+const char *tess_de_page_axis_name(const tess_de_page *p, int32_t axis)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    return p->view->n_axis > 1 ? names[axis] : "position";
+}

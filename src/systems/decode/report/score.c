@@ -30,8 +30,7 @@ void tess_de_score_facts(const tess_de_facts *f, tess_decode_score *score)
     score->log_evidence = v->log_evidence;
     for (int32_t s = 0; s < score->n_state; s++) {
         score->occupancy[s] = f->occupancy[s];
-        snprintf(score->state_names[s], sizeof score->state_names[s], "%.*s", (int)v->name_bytes,
-                 v->names + s * v->name_bytes);
+        tess_de_view_state_name(v, s, score->state_names[s], sizeof score->state_names[s]);
     }
     score->n_looked = f->n_row;
     score->n_local = g->n_local;
@@ -41,7 +40,9 @@ void tess_de_score_facts(const tess_de_facts *f, tess_decode_score *score)
     score->chance_error = g->chance;
     score->spread = g->spread;
     const bool are_enough = g->n_scored >= TESS_DE_LEAST_SCORED;
-    const bool is_test = are_enough && 2 * g->n_local <= g->n_scored && g->chance > 0;
+    score->n_not_finite = g->n_not_finite;
+    score->rests = g->n_scored > 0 && !(g->chance > TESS_DE_REST * g->extent);
+    const bool is_test = are_enough && 2 * g->n_local <= g->n_scored && !score->rests;
     score->error_grade = grade(is_test ? score->median_error / g->chance : (double)NAN,
                                TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR);
     score->coverage_grade = grade(are_enough ? fabs(score->coverage_50 - 0.5) : (double)NAN,
@@ -62,8 +63,8 @@ tess_status tess_decode_score_result(tess_context *ctx, const char *result_path,
     tess_decode_score found = {.struct_size = sizeof found};
     tess_de_view view;
     tess_de_facts facts;
-    TESS_TRY(tess_de_view_open(ctx, result_path, recording, &view));
-    const tess_status status = tess_de_facts_gather(&view, &facts);
+    TESS_TRY(tess_de_view_open(ctx, result_path, recording, NULL, &view));
+    const tess_status status = tess_de_facts_gather(&view, NULL, &facts);
     if (status == TESS_OK) {
         tess_de_score_facts(&facts, &found);
         tess_de_facts_free(&facts);

@@ -10,6 +10,10 @@
 #define TESS_DE_GOOD_COVERAGE 0.1
 #define TESS_DE_FAIR_COVERAGE 0.25
 
+// The animal rests where at two unrelated times it is nearer than this share of the distance of any
+// two places.
+#define TESS_DE_REST 0.1
+
 // Fewer scored rows are not judged.
 enum { TESS_DE_LEAST_SCORED = 20 };
 

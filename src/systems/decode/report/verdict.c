@@ -1,6 +1,5 @@
 // The first lines of a report: how good the result is, why not, and every warning.
 #include "base/status.h"
-#include "page/html_parts.h"
 #include "systems/decode/files/recording.h"
 #include "systems/decode/report/page.h"
 
@@ -12,15 +11,12 @@
 // A posterior over this share of the places says little.
 static const double WIDE = 0.1;
 
-static void badge(tess_de_page *p, const char *text, int32_t grade)
+static tess_html_grade colour_of(int32_t grade)
 {
-    static const char *const colours[] = {"#555", "#2e7d4f", "#b7791f", "#b3362b"};
-    tess_text_printf(&p->html.text,
-                     "<span style=\"background:%s;color:#fff;border-radius:4px;padding:.2em .7em;"
-                     "margin-right:.6em;font-weight:600\">",
-                     colours[grade]);
-    tess_html_escaped(&p->html, text);
-    tess_text_add(&p->html.text, "</span>");
+    return grade == TESS_DECODE_GRADE_GOOD   ? TESS_HTML_GOOD
+           : grade == TESS_DECODE_GRADE_FAIR ? TESS_HTML_CHECK
+           : grade == TESS_DECODE_GRADE_POOR ? TESS_HTML_BAD
+                                             : TESS_HTML_NEUTRAL;
 }
 
 static int count_lines(const char *lines)
@@ -36,17 +32,21 @@ static void write_badges(tess_de_page *p, int n_warning)
 {
     const tess_decode_score *s = &p->score;
     char text[128];
-    tess_text_add(&p->html.text, "<p>");
     snprintf(text, sizeof text, "error %s", tess_decode_grade_name(s->error_grade));
-    badge(p, text, s->error_grade);
+    tess_html_badge(&p->html, colour_of(s->error_grade), text);
     snprintf(text, sizeof text, "calibration %s%s", tess_decode_grade_name(s->coverage_grade),
              s->coverage_grade <= TESS_DECODE_GRADE_GOOD ? ""
              : s->coverage_50 > 0.5                      ? ": under-confident"
                                                          : ": over-confident");
-    badge(p, text, s->coverage_grade);
+    tess_html_badge(&p->html, colour_of(s->coverage_grade), text);
     snprintf(text, sizeof text, n_warning == 1 ? "%d warning" : "%d warnings", n_warning);
-    badge(p, text, n_warning > 0 ? TESS_DECODE_GRADE_FAIR : TESS_DECODE_GRADE_GOOD);
-    tess_text_add(&p->html.text, "</p>\n");
+    tess_html_badge(&p->html, n_warning > 0 ? TESS_HTML_CHECK : TESS_HTML_GOOD, text);
+    if (p->facts->events.rule != TESS_DE_EVENTS_NONE) {
+        const int64_t n = p->facts->events.n_found;
+        snprintf(text, sizeof text, n == 1 ? "%lld non-local event" : "%lld non-local events",
+                 (long long)n);
+        tess_html_badge(&p->html, TESS_HTML_NEUTRAL, text);
+    }
 }
 
 // The numbers behind the badges, and their limits.
@@ -58,22 +58,32 @@ static void write_limits(tess_de_page *p)
                             "place.");
         return;
     }
+    if (s->rests) {
+        tess_de_page_say(
+            p,
+            "The error (median %.3g cm over %lld of %lld time bins) is not judged: the "
+            "animal rests, at two unrelated times it is %.2g cm apart, so that knowing "
+            "nothing of the spikes would do as well. Look at a period in which it "
+            "moves.",
+            s->median_error, (long long)s->n_scored, (long long)s->n_looked, s->chance_error);
+    } else {
+        tess_de_page_say(
+            p,
+            "Median error %.3g cm over %lld of %lld time bins; chance (the animal at "
+            "two unrelated times) gives %.3g cm. Good is up to %.2g of chance, fair up "
+            "to %.2g.",
+            s->median_error, (long long)s->n_scored, (long long)s->n_looked, s->chance_error,
+            TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR);
+    }
     tess_de_page_say(p,
-                     "Median error %.3g cm over %lld of %lld time bins; chance gives %.3g cm. Good "
-                     "is up to %.2g of chance, fair up to %.2g. The 50 %% region holds the true "
-                     "place in %.0f %% of the bins: good within %.0f points of 50, fair within "
-                     "%.0f.",
-                     s->median_error, (long long)s->n_scored, (long long)s->n_looked,
-                     s->chance_error, TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR, 100 * s->coverage_50,
-                     100 * TESS_DE_GOOD_COVERAGE, 100 * TESS_DE_FAIR_COVERAGE);
+                     "The 50 %% region holds the true place in %.0f %% of the bins: good within "
+                     "%.0f points of 50, fair within %.0f.",
+                     100 * s->coverage_50, 100 * TESS_DE_GOOD_COVERAGE,
+                     100 * TESS_DE_FAIR_COVERAGE);
     if (s->n_scored < TESS_DE_LEAST_SCORED) {
         tess_de_page_say(p, "Nothing is judged from fewer than %d time bins.",
                          TESS_DE_LEAST_SCORED);
         return;
-    }
-    if (!(s->chance_error > 0)) {
-        tess_de_page_say(p, "The error is not judged: the animal hardly moved, so that knowing "
-                            "nothing would do as well.");
     }
     if (s->error_grade == TESS_DECODE_GRADE_NONE && 2 * s->n_local > s->n_scored) {
         tess_de_page_say(p,
@@ -113,8 +123,8 @@ static void write_reasons(tess_de_page *p)
                          "training data ('tessera decode tune'), or other places are represented.",
                          100 * s->spread);
     }
-    if (p->recording && p->view->n_time > 0 && p->view->n_place > 0) {
-        const tess_decode_recording_info *info = &p->recording->info;
+    if (p->config->recording && p->view->n_time > 0 && p->view->n_place > 0) {
+        const tess_decode_recording_info *info = &p->config->recording->info;
         tess_de_page_say(p,
                          "There are %.3g spikes per time bin, and %.3g training spikes per "
                          "place bin.",
@@ -145,38 +155,19 @@ static void known_warnings(const tess_decode_stream_report *r, char *lines, size
     }
 }
 
-static void write_lines(tess_de_page *p, const char *lines)
-{
-    if (!*lines) {
-        return;
-    }
-    tess_html_heading(&p->html, "Warnings");
-    tess_text_add(&p->html.text, "<ul>\n");
-    for (const char *at = lines; *at;) {
-        char line[1100];
-        const size_t length = strcspn(at, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)length, at);
-        tess_text_add(&p->html.text, "<li>");
-        tess_html_escaped(&p->html, line);
-        tess_text_add(&p->html.text, "</li>\n");
-        at += length + (at[length] == '\n');
-    }
-    tess_text_add(&p->html.text, "</ul>\n");
-}
-
 tess_status tess_de_page_verdict(tess_de_page *p)
 {
     char *kept = NULL;
     char known[512];
     TESS_TRY(tess_de_view_warnings(p->view, &kept));
-    known_warnings(p->report, known, sizeof known);
+    known_warnings(p->config->report, known, sizeof known);
     const char *lines = kept ? kept : known;
     write_badges(p, count_lines(lines));
-    write_lines(p, lines);
+    tess_html_warnings(&p->html, lines);
     tess_html_heading(&p->html, "Verdict");
     write_limits(p);
     write_reasons(p);
-    if (!kept && !p->report) {
+    if (!kept && !p->config->report) {
         tess_de_page_say(p, "The warnings of the run are not known: the file of details beside the "
                             "result is missing.");
     }

@@ -49,9 +49,8 @@ static tess_status open_array(const tess_de_view *v, const char *name, int32_t r
     return TESS_OK;
 }
 
-// A vector of n numbers (n < 0: any), as doubles.
-static tess_status read_vector(tess_de_view *v, const char *name, int64_t n, int64_t *found,
-                               double **out)
+// A vector of n numbers, as doubles.
+static tess_status read_vector(tess_de_view *v, const char *name, int64_t n, double **out)
 {
     tess_source *source = NULL;
     TESS_TRY(open_array(v, name, 1, &source));
@@ -60,24 +59,27 @@ static tess_status read_vector(tess_de_view *v, const char *name, int64_t n, int
     void *raw = tess_blocks_alloc(&v->memory, n_item, (size_t)info.item_bytes, MEMORY);
     *out = tess_blocks_alloc(&v->memory, n_item, sizeof **out, MEMORY);
     tess_status status = raw && *out ? TESS_OK : TESS_E_MEMORY;
-    if (status == TESS_OK && n >= 0 && n_item != n) {
+    if (status == TESS_OK && n_item != n) {
         status = tess_error_set(TESS_E_SHAPE, "%s: data set '%s' has %lld values; expected %lld",
                                 v->path, name, (long long)n_item, (long long)n);
     }
     if (status == TESS_OK) {
-        status = tess_source_read(source, 0, n_item, raw, (uint64_t)(n_item * info.item_bytes));
-    }
-    for (int64_t i = 0; status == TESS_OK && i < n_item; i++) {
-        (*out)[i] = info.dtype == TESS_F64   ? ((const double *)raw)[i]
-                    : info.dtype == TESS_I64 ? (double)((const int64_t *)raw)[i]
-                    : info.dtype == TESS_I32 ? (double)((const int32_t *)raw)[i]
-                                             : (double)((const float *)raw)[i];
-    }
-    if (found) {
-        *found = n_item;
+        status = tess_de_view_read(source, 0, n_item, raw, *out);
     }
     tess_source_close(source);
     return status;
+}
+
+// A vector with a number per row of the file, read later.
+static tess_status open_vector(tess_de_view *v, const char *name, tess_source **out)
+{
+    TESS_TRY(open_array(v, name, 1, out));
+    const int64_t n = tess_source_get_info(*out)->shape[0];
+    if (n != v->n_file_row) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: data set '%s' has %lld values; expected %lld", v->path, name,
+                  (long long)n, (long long)v->n_file_row);
+    }
+    return TESS_OK;
 }
 
 static bool has_array(const tess_de_view *v, const char *name)
@@ -131,12 +133,8 @@ static int32_t count_axes(const tess_de_view *v)
 
 // Local follows the animal, as a state of one bin without a place of its own or as one of all
 // places. The file says so by the name alone.
-static bool is_local(const tess_de_view *v, double index)
+static bool is_local(const tess_de_view *v, int64_t state)
 {
-    if (!(index >= 0 && index < v->n_state)) {
-        return false;
-    }
-    const int64_t state = (int64_t)index;
     static const char local[] = "local";
     const char *name = v->names + state * v->name_bytes;
     size_t i = 0;
@@ -148,79 +146,174 @@ static bool is_local(const tess_de_view *v, double index)
     return i == sizeof local - 1 && ends;
 }
 
-// Bins of states that have places, first to last, are the places; states of one bin have none.
+// Which environment each state is of, by name; one for all where the file does not say.
+static tess_status find_environments(tess_de_view *v, int32_t *of_state)
+{
+    tess_source *source = NULL;
+    v->n_environment = 0;
+    if (!has_array(v, "environments")) {
+        v->n_environment = 1;
+        return TESS_OK;
+    }
+    TESS_TRY(open_array(v, "environments", 1, &source));
+    const tess_source_info info = *tess_source_get_info(source);
+    const int64_t bytes = info.shape[0] * info.item_bytes;
+    char *names = tess_blocks_alloc(&v->memory, bytes + 1, 1, MEMORY);
+    tess_status status = names ? TESS_OK : TESS_E_MEMORY;
+    if (names && (info.dtype != TESS_BYTES || info.shape[0] != v->n_state)) {
+        status = tess_error_set(
+            TESS_E_SHAPE, "%s: data set 'environments' does not hold a name per state", v->path);
+    }
+    if (status == TESS_OK) {
+        status = tess_source_read(source, 0, info.shape[0], names, (uint64_t)bytes);
+    }
+    for (int32_t s = 0; status == TESS_OK && s < v->n_state; s++) {
+        char name[sizeof v->environments[0].name];
+        int32_t e = 0;
+        snprintf(name, sizeof name, "%.*s", (int)info.item_bytes, names + s * info.item_bytes);
+        while (e < v->n_environment && strcmp(v->environments[e].name, name) != 0) {
+            e++;
+        }
+        // States without spikes have no environment, nor any place.
+        of_state[s] = !v->has_places[s] || e == TESS_DE_VIEW_ENVIRONMENTS ? -1 : e;
+        if (of_state[s] == v->n_environment) {
+            snprintf(v->environments[v->n_environment++].name, sizeof name, "%s", name);
+        }
+    }
+    tess_source_close(source);
+    return status;
+}
+
+// Bins of a state that has places, first to last, are the places of its environment.
+static tess_status number_places(tess_de_view *v, double *const *centers, int64_t *place)
+{
+    int64_t first_bin[TESS_DE_VIEW_ENVIRONMENTS] = {0};
+    int32_t *of_state = tess_blocks_alloc(&v->memory, v->n_state, sizeof *of_state, MEMORY);
+    if (!of_state) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(find_environments(v, of_state));
+    for (int64_t b = 0, first = 0; b < v->n_state_bin; b++) {
+        const int32_t state = v->state_of_bin[b];
+        const int32_t e = of_state[state];
+        first = b > 0 && state != v->state_of_bin[b - 1] ? b : first;
+        const bool is_placed = e >= 0 && !isnan(centers[0][b]);
+        place[b] = is_placed                  ? b - first
+                   : v->is_local_state[state] ? TESS_DE_PLACE_LOCAL
+                                              : TESS_DE_PLACE_NONE;
+        if (is_placed && place[b] >= v->environments[e].n_place) {
+            v->environments[e].n_place = place[b] + 1;
+            first_bin[e] = first;
+        }
+    }
+    for (int32_t e = 0; e < v->n_environment; e++) {
+        v->environments[e].first_place = v->n_place;
+        v->n_place += v->environments[e].n_place;
+    }
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        double *center = tess_blocks_alloc(&v->memory, v->n_place, sizeof *center, MEMORY);
+        if (!center) {
+            return TESS_E_MEMORY;
+        }
+        for (int32_t e = 0; e < v->n_environment; e++) {
+            memcpy(center + v->environments[e].first_place, centers[a] + first_bin[e],
+                   (size_t)v->environments[e].n_place * sizeof *center);
+        }
+        v->center[a] = center;
+    }
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        place[b] += place[b] >= 0 ? v->environments[of_state[v->state_of_bin[b]]].first_place : 0;
+    }
+    return TESS_OK;
+}
+
 static tess_status read_places(tess_de_view *v)
 {
     double *state = NULL;
     double *centers[TESS_DECODE_MAX_DIM] = {0};
     char name[64];
-    TESS_TRY(read_vector(v, "state_ind", v->n_state_bin, NULL, &state));
+    TESS_TRY(read_vector(v, "state_ind", v->n_state_bin, &state));
     for (int32_t a = 0; a < v->n_axis; a++) {
-        TESS_TRY(
-            read_vector(v, axis_name("", a, v->n_axis, name), v->n_state_bin, NULL, &centers[a]));
+        TESS_TRY(read_vector(v, axis_name("", a, v->n_axis, name), v->n_state_bin, &centers[a]));
     }
     int64_t *place = tess_blocks_alloc(&v->memory, v->n_state_bin, sizeof *place, MEMORY);
-    uint8_t *local = tess_blocks_alloc(&v->memory, v->n_state_bin, 1, MEMORY);
-    if (!place || !local) {
+    int32_t *state_of_bin =
+        tess_blocks_alloc(&v->memory, v->n_state_bin, sizeof *state_of_bin, MEMORY);
+    uint8_t *local = tess_blocks_alloc(&v->memory, v->n_state, 1, MEMORY);
+    uint8_t *has_places = tess_blocks_alloc(&v->memory, v->n_state, 1, MEMORY);
+    if (!place || !state_of_bin || !local || !has_places) {
         return TESS_E_MEMORY;
     }
-    int64_t largest_first = 0;
-    for (int64_t b = 0, first = 0; b < v->n_state_bin; b++) {
-        first = b > 0 && state[b] != state[b - 1] ? b : first;
-        local[b] = is_local(v, state[b]);
-        place[b] = !isnan(centers[0][b]) ? b - first
-                   : local[b]            ? TESS_DE_PLACE_LOCAL
-                                         : TESS_DE_PLACE_NONE;
-        if (place[b] >= v->n_place) {
-            v->n_place = place[b] + 1;
-            largest_first = first;
-        }
+    for (int32_t s = 0; s < v->n_state; s++) {
+        local[s] = is_local(v, s);
     }
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        v->center[a] = centers[a] + largest_first;
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        if (!(state[b] >= 0 && state[b] < v->n_state)) {
+            TESS_FAIL(TESS_E_SHAPE, "%s: state_ind[%lld] is %g; there are %d states", v->path,
+                      (long long)b, state[b], (int)v->n_state);
+        }
+        state_of_bin[b] = (int32_t)state[b];
+        if (!isnan(centers[0][b])) {
+            has_places[state_of_bin[b]] = 1;
+        }
     }
     v->place_of_bin = place;
-    v->is_local_bin = local;
-    return TESS_OK;
+    v->state_of_bin = state_of_bin;
+    v->is_local_state = local;
+    v->has_places = has_places;
+    return number_places(v, centers, place);
 }
 
-static tess_status copy_positions(tess_de_view *v, const double *position, const double **out)
+static int ascending(const void *a, const void *b)
 {
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        double *values = tess_blocks_alloc(&v->memory, v->n_time, sizeof *values, MEMORY);
-        if (!values) {
-            return TESS_E_MEMORY;
-        }
-        for (int64_t t = 0; t < v->n_time; t++) {
-            values[t] = position[t * v->n_axis + a];
-        }
-        out[a] = values;
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Median distance of neighbouring coordinates, all axes of the animal's environment together.
+static tess_status find_spacing(tess_de_view *v)
+{
+    const int64_t n = v->n_environment > 0 ? v->environments[0].n_place : 0;
+    double *steps = tess_blocks_alloc(&v->memory, n * v->n_axis, sizeof *steps, MEMORY);
+    double *sorted = tess_blocks_alloc(&v->memory, n, sizeof *sorted, MEMORY);
+    int64_t n_step = 0;
+    if (!steps || !sorted) {
+        return TESS_E_MEMORY;
     }
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        memcpy(sorted, v->center[a], (size_t)n * sizeof *sorted);
+        qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+        for (int64_t i = 1; i < n; i++) {
+            if (sorted[i] > sorted[i - 1]) {
+                steps[n_step++] = sorted[i] - sorted[i - 1];
+            }
+        }
+    }
+    qsort(steps, (size_t)n_step, sizeof *steps, ascending);
+    v->spacing = n_step > 0 ? steps[n_step / 2] : (double)NAN;
     return TESS_OK;
 }
 
-static tess_status read_truth(tess_de_view *v, const tess_decode_recording *recording)
+static tess_status find_truth(tess_de_view *v, const tess_decode_recording *recording)
 {
     char name[64];
     for (int32_t a = 0; a < v->n_axis; a++) {
-        double *values = NULL;
         if (!has_array(v, axis_name("true_", a, v->n_axis, name))) {
             break;
         }
-        TESS_TRY(read_vector(v, name, v->n_time, NULL, &values));
-        v->truth[a] = values;
+        TESS_TRY(open_vector(v, name, &v->truth[a]));
     }
-    const tess_decode_recording_info *info = recording ? &recording->info : NULL;
-    if (!info || info->has_track || info->observation.n_time != v->n_time ||
-        info->training.position.n_dim != v->n_axis) {
+    if (!recording) {
         return TESS_OK;
     }
-    if (!v->truth[0] && info->true_position) {
-        TESS_TRY(copy_positions(v, info->true_position, v->truth));
+    TESS_TRY(tess_de_view_check_recording(v, recording));
+    const tess_decode_recording_info *info = &recording->info;
+    if (info->has_track || info->training.position.n_dim != v->n_axis) {
+        return TESS_OK; // not in the coordinates of the bins
     }
-    if (info->represented_position) {
-        TESS_TRY(copy_positions(v, info->represented_position, v->represented));
-    }
+    v->true_position = v->truth[0] ? NULL : info->true_position;
+    v->represented_position = info->represented_position;
     return TESS_OK;
 }
 
@@ -251,11 +344,11 @@ static tess_status open_rows(tess_de_view *v)
     TESS_TRY(open_array(v, "acausal_state_probabilities", 2, &v->states));
     const tess_source_info *posterior = tess_source_get_info(v->posterior);
     const tess_source_info *states = tess_source_get_info(v->states);
-    v->n_time = posterior->shape[0];
+    v->n_file_row = posterior->shape[0];
     v->n_state_bin = posterior->shape[1];
     const bool are_real = (posterior->dtype == TESS_F32 || posterior->dtype == TESS_F64) &&
                           (states->dtype == TESS_F32 || states->dtype == TESS_F64);
-    if (!are_real || states->shape[0] != v->n_time || states->shape[1] != v->n_state ||
+    if (!are_real || states->shape[0] != v->n_file_row || states->shape[1] != v->n_state ||
         v->n_state_bin < 1) {
         TESS_FAIL(TESS_E_SHAPE,
                   "%s: acausal_posterior and acausal_state_probabilities do not belong together",
@@ -264,16 +357,17 @@ static tess_status open_rows(tess_de_view *v)
     return TESS_OK;
 }
 
-static tess_status read_result(tess_de_view *v, const tess_decode_recording *recording)
+static tess_status read_result(tess_de_view *v, const tess_decode_recording *recording,
+                               const tess_de_period *period)
 {
-    double *time = NULL;
     TESS_TRY(read_names(v));
     TESS_TRY(open_rows(v));
-    TESS_TRY(read_vector(v, "time", v->n_time, NULL, &time));
-    v->time = time;
+    TESS_TRY(open_vector(v, "time", &v->time));
     v->n_axis = count_axes(v);
     TESS_TRY(read_places(v));
-    TESS_TRY(read_truth(v, recording));
+    TESS_TRY(find_spacing(v));
+    TESS_TRY(find_truth(v, recording));
+    TESS_TRY(tess_de_view_find_rows(v, period));
     return read_evidence(v);
 }
 
@@ -291,29 +385,22 @@ static tess_status start(tess_context *ctx, const char *path, tess_de_view *out)
     return TESS_OK;
 }
 
-tess_status tess_de_view_bytes(tess_context *ctx, const char *path, uint64_t *bytes)
+tess_status tess_de_view_count(tess_context *ctx, const char *path, int64_t *n_time)
 {
     tess_de_view view;
-    char name[64];
     TESS_TRY(start(ctx, path, &view));
-    TESS_TRY(open_array(&view, "acausal_posterior", 2, &view.posterior));
-    const uint64_t n_time = (uint64_t)tess_source_get_info(view.posterior)->shape[0];
-    const int32_t n_axis = count_axes(&view);
-    // Every vector as it lies in the file and as doubles; the errors of the rows, twice.
-    uint64_t n_vector = 1;
-    for (int32_t a = 0; a < n_axis; a++) {
-        n_vector += has_array(&view, axis_name("true_", a, n_axis, name));
-    }
-    *bytes = n_time * (2 * n_vector + (n_vector > 1 ? 2 : 0)) * sizeof(double);
+    const tess_status status = open_array(&view, "acausal_posterior", 2, &view.posterior);
+    *n_time = status == TESS_OK ? tess_source_get_info(view.posterior)->shape[0] : 0;
     tess_de_view_close(&view);
-    return TESS_OK;
+    return status;
 }
 
 tess_status tess_de_view_open(tess_context *ctx, const char *path,
-                              const tess_decode_recording *recording, tess_de_view *out)
+                              const tess_decode_recording *recording, const tess_de_period *period,
+                              tess_de_view *out)
 {
     TESS_TRY(start(ctx, path, out));
-    const tess_status status = read_result(out, recording);
+    const tess_status status = read_result(out, recording, period);
     if (status != TESS_OK) {
         tess_de_view_close(out);
     }
@@ -325,22 +412,18 @@ void tess_de_view_close(tess_de_view *view)
     if (view->ctx) {
         tess_source_close(view->posterior);
         tess_source_close(view->states);
+        tess_source_close(view->time);
+        for (int32_t a = 0; a < TESS_DECODE_MAX_DIM; a++) {
+            tess_source_close(view->truth[a]);
+        }
         tess_blocks_free(&view->memory);
         memset(view, 0, sizeof *view);
     }
 }
 
-tess_status tess_de_view_rows(tess_source *source, int64_t first, int64_t n_row, void *scratch,
-                              double *out)
+void tess_de_view_state_name(const tess_de_view *view, int32_t state, char *text, size_t capacity)
 {
-    const tess_source_info *info = tess_source_get_info(source);
-    const int64_t n = n_row * info->shape[1];
-    TESS_TRY(tess_source_read(source, first, n_row, scratch, (uint64_t)(n * info->item_bytes)));
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = info->dtype == TESS_F32 ? (double)((const float *)scratch)[i]
-                                         : ((const double *)scratch)[i];
-    }
-    return TESS_OK;
+    snprintf(text, capacity, "%.*s", (int)view->name_bytes, view->names + state * view->name_bytes);
 }
 
 tess_status tess_de_view_provenance(const tess_de_view *view, char **text)

@@ -1,4 +1,7 @@
 // A finished result, opened for reading: what scores and reports look at.
+//
+// Nothing of the length of the result is held: rows come in blocks (block.h), so that a day of
+// bins takes no more memory than a minute.
 #ifndef TESS_SYSTEMS_DECODE_VIEW_H
 #define TESS_SYSTEMS_DECODE_VIEW_H
 
@@ -13,38 +16,74 @@
 // of others.
 enum { TESS_DE_PLACE_NONE = -1, TESS_DE_PLACE_LOCAL = -2 };
 
+// Environments whose places are told apart; states of further ones count as having no place.
+enum { TESS_DE_VIEW_ENVIRONMENTS = 8 };
+
+// Places of one environment: states of it that have places share them.
+typedef struct tess_de_environment_view {
+    char name[64];       // "": the file does not say
+    int64_t first_place; // of all places
+    int64_t n_place;
+} tess_de_environment_view;
+
 typedef struct tess_de_view {
     tess_context *ctx;
     tess_blocks memory;
     char path[1024];
     bool is_folder;
+    int64_t n_file_row; // rows of the file
+    int64_t first_row;  // of them looked at: n_time from here
     int64_t n_time;
+    double start; // s, time of the first row looked at; 0 if there is none
+    double end;   // of the last
+    double step;  // s, median distance of rows; 0: fewer than two
     int32_t n_state;
     int32_t n_axis;      // coordinates of a place
     int64_t n_state_bin; // columns of the posterior
-    int64_t n_place;     // places: states that have them share them
-    const double *time;
+    int32_t n_environment;
+    tess_de_environment_view environments[TESS_DE_VIEW_ENVIRONMENTS]; // the first: the animal's
+    int64_t n_place;                                                  // of all environments
     const char *names; // [n_state][name_bytes], zero-padded
     int64_t name_bytes;
-    const int64_t *place_of_bin;                    // [n_state_bin]; or one of the above
-    const uint8_t *is_local_bin;                    // [n_state_bin] of a state named Local
-    const double *center[TESS_DECODE_MAX_DIM];      // [n_place]
-    const double *truth[TESS_DECODE_MAX_DIM];       // [n_time]; NULL: not known
-    const double *represented[TESS_DECODE_MAX_DIM]; // [n_time] of a simulation; NULL: not known
-    double log_evidence;                            // NaN: not stored
-    tess_source *posterior;                         // [n_time][n_state_bin]
-    tess_source *states;                            // [n_time][n_state]
+    const int64_t *place_of_bin;               // [n_state_bin]; or one of the above
+    const int32_t *state_of_bin;               // [n_state_bin]
+    const uint8_t *is_local_state;             // [n_state] named Local
+    const uint8_t *has_places;                 // [n_state]
+    const double *center[TESS_DECODE_MAX_DIM]; // [n_place]
+    double spacing;      // cm, median distance of neighbouring coordinates; NaN: of fewer than two
+    double log_evidence; // NaN: not stored
+    tess_source *time;   // [n_file_row]
+    tess_source *truth[TESS_DECODE_MAX_DIM]; // [n_file_row]; all NULL: not in the file
+    const double *true_position;             // [n_file_row][n_axis] of the recording, else; or NULL
+    const double *represented_position;      // likewise, of a simulation
+    tess_source *posterior;                  // [n_file_row][n_state_bin]
+    tess_source *states;                     // [n_file_row][n_state]
 } tess_de_view;
 
-// recording (may be NULL) gives the true position where the result has none.
+// What part of a result is looked at: rows that begin in from <= time < to; NaN: no limit.
+typedef struct tess_de_period {
+    double from; // s
+    double to;
+} tess_de_period;
+
+// recording (may be NULL) gives the true position where the result has none, and is borrowed until
+// the view is closed; TESS_E_MISMATCH if the result was not decoded from it. period NULL: all.
 TESS_MUST_CHECK tess_status tess_de_view_open(tess_context *ctx, const char *path,
                                               const tess_decode_recording *recording,
-                                              tess_de_view *out);
-// Bytes that a view and the facts of a result take, by its headers.
-TESS_MUST_CHECK tess_status tess_de_view_bytes(tess_context *ctx, const char *path,
-                                               uint64_t *bytes);
+                                              const tess_de_period *period, tess_de_view *out);
+// Time bins of a result, by its header alone.
+TESS_MUST_CHECK tess_status tess_de_view_count(tess_context *ctx, const char *path,
+                                               int64_t *n_time);
 // Safe on a zeroed struct.
 void tess_de_view_close(tess_de_view *view);
+
+static inline bool tess_de_view_has_truth(const tess_de_view *view)
+{
+    return view->truth[0] || view->true_position;
+}
+
+// Name of a state, cut to fit.
+void tess_de_view_state_name(const tess_de_view *view, int32_t state, char *text, size_t capacity);
 
 // Provenance of the result, JSON for tess_text_free(); *text NULL if there is none.
 TESS_MUST_CHECK tess_status tess_de_view_provenance(const tess_de_view *view, char **text);
@@ -53,8 +92,20 @@ TESS_MUST_CHECK tess_status tess_de_view_provenance(const tess_de_view *view, ch
 // where the file beside the result that keeps them is missing or of another result. warnings.c.
 TESS_MUST_CHECK tess_status tess_de_view_warnings(const tess_de_view *view, char **lines);
 
-// Rows of a source as doubles; scratch has room for them.
-TESS_MUST_CHECK tess_status tess_de_view_rows(tess_source *source, int64_t first, int64_t n_row,
+// --- view_rows.c ---
+
+// Items first.. of the file as doubles, n_item rows of a source of any real or integer type;
+// scratch has room for them as they are.
+TESS_MUST_CHECK tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item,
                                               void *scratch, double *out);
+// Finds the rows of the period and their distance; fails where there are none.
+TESS_MUST_CHECK tess_status tess_de_view_find_rows(tess_de_view *view,
+                                                   const tess_de_period *period);
+
+// --- same_recording.c ---
+
+// TESS_E_MISMATCH if the result was decoded from other times or spikes.
+TESS_MUST_CHECK tess_status tess_de_view_check_recording(const tess_de_view *view,
+                                                         const tess_decode_recording *recording);
 
 #endif

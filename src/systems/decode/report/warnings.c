@@ -1,28 +1,18 @@
 // The warnings of a run, from the file of details beside its result.
 #include "base/status.h"
 #include "base/text.h"
+#include "systems/decode/report/tree.h"
 #include "systems/decode/report/view.h"
-#include "tessera/sys/document.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const tess_document_node *child(const tess_document_node *mapping, const char *key)
-{
-    const tess_document_entry *e =
-        mapping && mapping->kind == TESS_DOCUMENT_MAPPING ? mapping->first : NULL;
-    while (e && strcmp(e->key, key) != 0) {
-        e = e->next;
-    }
-    return e ? e->value : NULL;
-}
-
 // A result may have been moved next to the details of another.
 static bool belongs(const tess_de_view *view, const tess_document_node *root)
 {
-    const tess_document_node *identity = child(root, "identity");
+    const tess_document_node *identity = tess_de_tree_child(root, "identity");
     char *provenance = NULL;
     const bool has_both = identity && identity->text[0] &&
                           tess_de_view_provenance(view, &provenance) == TESS_OK && provenance;
@@ -33,8 +23,8 @@ static bool belongs(const tess_de_view *view, const tess_document_node *root)
 
 static tess_status list(const tess_document_node *root, char **lines)
 {
-    const tess_document_node *warnings = child(root, "warnings");
-    const tess_document_node *lost = child(root, "warnings_lost");
+    const tess_document_node *warnings = tess_de_tree_child(root, "warnings");
+    const tess_document_node *lost = tess_de_tree_child(root, "warnings_lost");
     char more[64] = "";
     size_t bytes = sizeof more;
     if (!warnings || warnings->kind != TESS_DOCUMENT_LIST) {

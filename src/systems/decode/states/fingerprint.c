@@ -70,7 +70,7 @@ static tess_hash model_hash(const tess_decode_detector *d)
     return hash;
 }
 
-static tess_hash spikes_hash(const tess_decode_spikes *spikes)
+tess_hash tess_de_spikes_hash(const tess_decode_spikes *spikes)
 {
     tess_hash hash = {0, 0};
     const size_t item = spikes->mark_dtype == TESS_F32 ? sizeof(float) : sizeof(double);
@@ -91,7 +91,7 @@ void tess_de_fingerprint_make(const tess_decode_detector *detector,
     const tess_decode_position *position = &observation->position;
     const int64_t n_time = observation->n_time;
     *out = (tess_de_fingerprint){.model = model_hash(detector),
-                                 .spikes = spikes_hash(&observation->spikes),
+                                 .spikes = tess_de_spikes_hash(&observation->spikes),
                                  .n_time = n_time,
                                  .n_state_bin = detector->info.n_state_bin};
     tess_de_mix_doubles(&out->time, observation->time, n_time);

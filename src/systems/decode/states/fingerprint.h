@@ -24,6 +24,9 @@ void tess_de_fingerprint_make(const tess_decode_detector *detector,
 
 void tess_de_fingerprint_add(const tess_de_fingerprint *fingerprint, tess_identity *id);
 
+// Times and marks of all electrodes.
+tess_hash tess_de_spikes_hash(const tess_decode_spikes *spikes);
+
 // n values; NULL counts as none.
 void tess_de_mix_doubles(tess_hash *hash, const double *values, int64_t n);
 

@@ -1,0 +1,128 @@
+#include "systems/decode/report/block.h"
+
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char MEMORY[] = "rows of a result";
+
+// Values of the posterior read at once.
+static const int64_t MAX_VALUES = INT64_C(1) << 19;
+
+// The animal's speed is its way over this long on either side: positions from a camera jitter, and
+// differences of neighbouring bins would show nothing else.
+static const double SPEED_HALF_WINDOW = 0.25; // s
+
+static int64_t speed_margin(const tess_de_view *v)
+{
+    const double rows = v->step > 0 ? SPEED_HALF_WINDOW / v->step : 1;
+    return rows < 1 ? 1 : rows > 4096 ? 4096 : (int64_t)(rows + 0.5);
+}
+
+tess_status tess_de_block_create(const tess_de_view *v, tess_de_block *out)
+{
+    memset(out, 0, sizeof *out);
+    tess_blocks_init(&out->memory, &v->ctx->heap);
+    out->view = v;
+    out->margin = speed_margin(v);
+    const int64_t rows = MAX_VALUES / v->n_state_bin;
+    out->capacity = rows < 1 ? 1 : rows < v->n_time ? rows : v->n_time;
+    const int64_t n = out->capacity;
+    const int64_t wide = n + 2 * out->margin;
+    const int64_t columns = v->n_state_bin > v->n_state ? v->n_state_bin : v->n_state;
+    const int64_t n_raw = n * columns > wide ? n * columns : wide;
+    tess_blocks *memory = &out->memory;
+    out->time = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
+    out->speed = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
+    out->states = tess_blocks_alloc(memory, n * v->n_state, sizeof(double), MEMORY);
+    out->posterior = tess_blocks_alloc(memory, n * v->n_state_bin, sizeof(double), MEMORY);
+    out->wide_time = tess_blocks_alloc(memory, wide, sizeof(double), MEMORY);
+    out->wide_animal = tess_blocks_alloc(memory, wide * v->n_axis, sizeof(double), MEMORY);
+    out->raw = tess_blocks_alloc(memory, n_raw, sizeof(double), MEMORY);
+    bool is_complete = out->time && out->speed && out->states && out->posterior && out->wide_time &&
+                       out->wide_animal && out->raw;
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        out->animal[a] = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
+        out->represented[a] = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
+        is_complete = is_complete && out->animal[a] && out->represented[a];
+    }
+    if (!is_complete) {
+        tess_de_block_destroy(out);
+        return TESS_E_MEMORY;
+    }
+    return TESS_OK;
+}
+
+void tess_de_block_destroy(tess_de_block *block)
+{
+    tess_blocks_free(&block->memory);
+}
+
+// n positions from row first of the file on; NaN where nothing is known.
+static tess_status read_animal(const tess_de_block *b, int32_t axis, int64_t first, int64_t n,
+                               double *out)
+{
+    const tess_de_view *v = b->view;
+    if (v->truth[axis]) {
+        return tess_de_view_read(v->truth[axis], first, n, b->raw, out);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = v->true_position ? v->true_position[(first + i) * v->n_axis + axis] : (double)NAN;
+    }
+    return TESS_OK;
+}
+
+static double distance(const double *wide, int64_t stride, int32_t n_axis, int64_t from, int64_t to)
+{
+    double sum = 0;
+    for (int32_t a = 0; a < n_axis; a++) {
+        const double step = wide[a * stride + to] - wide[a * stride + from];
+        sum += step * step;
+    }
+    return sqrt(sum);
+}
+
+// Time, position and speed; rows around the block are those of the file, also outside the window.
+static tess_status read_movement(tess_de_block *b)
+{
+    const tess_de_view *v = b->view;
+    const int64_t from = v->first_row + b->first;
+    const int64_t begin = from > b->margin ? from - b->margin : 0;
+    const int64_t after = from + b->n_row + b->margin;
+    const int64_t n = (after < v->n_file_row ? after : v->n_file_row) - begin;
+    const int64_t offset = from - begin;
+    TESS_TRY(tess_de_view_read(v->time, begin, n, b->raw, b->wide_time));
+    memcpy(b->time, b->wide_time + offset, (size_t)b->n_row * sizeof *b->time);
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        TESS_TRY(read_animal(b, a, begin, n, b->wide_animal + a * n));
+        memcpy(b->animal[a], b->wide_animal + a * n + offset,
+               (size_t)b->n_row * sizeof *b->animal[a]);
+        for (int64_t i = 0; i < b->n_row; i++) {
+            b->represented[a][i] = v->represented_position
+                                       ? v->represented_position[(from + i) * v->n_axis + a]
+                                       : (double)NAN;
+        }
+    }
+    for (int64_t i = 0; i < b->n_row; i++) {
+        const int64_t at = offset + i;
+        const int64_t left = at > b->margin ? at - b->margin : 0;
+        const int64_t right = at + b->margin < n ? at + b->margin : n - 1;
+        const double span = b->wide_time[right] - b->wide_time[left];
+        b->speed[i] =
+            span > 0 ? distance(b->wide_animal, n, v->n_axis, left, right) / span : (double)NAN;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_de_block_read(tess_de_block *b, int64_t first)
+{
+    const tess_de_view *v = b->view;
+    const int64_t left = v->n_time - first;
+    b->first = first;
+    b->n_row = left < b->capacity ? left : b->capacity;
+    TESS_TRY(tess_context_check_cancel(v->ctx));
+    TESS_TRY(read_movement(b));
+    TESS_TRY(tess_de_view_read(v->states, v->first_row + first, b->n_row, b->raw, b->states));
+    return tess_de_view_read(v->posterior, v->first_row + first, b->n_row, b->raw, b->posterior);
+}

@@ -1,0 +1,169 @@
+// What a single row of a result says.
+#include "base/status.h"
+#include "systems/decode/report/block.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char MEMORY[] = "facts of a result";
+
+// The band of a posterior: central, this much outside on either side.
+static const double OUTSIDE = 0.025;
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static tess_status find_lines(tess_de_digest *d, int32_t environment, int32_t axis)
+{
+    const tess_de_environment_view *env = &d->view->environments[environment];
+    const int64_t n = env->n_place;
+    const double *center = d->view->center[axis] + env->first_place;
+    double *sorted = tess_blocks_copy(&d->memory, center, n, sizeof *sorted, MEMORY);
+    int64_t *of_place = tess_blocks_alloc(&d->memory, n, sizeof *of_place, MEMORY);
+    if (!sorted || !of_place) {
+        return TESS_E_MEMORY;
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    int64_t n_line = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (n_line == 0 || sorted[i] != sorted[n_line - 1]) {
+            sorted[n_line++] = sorted[i];
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const double *found =
+            bsearch(&center[i], sorted, (size_t)n_line, sizeof *sorted, ascending);
+        of_place[i] = found ? found - sorted : 0;
+    }
+    d->lines[environment][axis] = (tess_de_lines){n_line, sorted, of_place};
+    d->most_lines = n_line > d->most_lines ? n_line : d->most_lines;
+    return TESS_OK;
+}
+
+tess_status tess_de_digest_create(const tess_de_view *v, tess_de_digest *out)
+{
+    memset(out, 0, sizeof *out);
+    tess_blocks_init(&out->memory, &v->ctx->heap);
+    out->view = v;
+    tess_status status = TESS_OK;
+    for (int32_t e = 0; e < v->n_environment; e++) {
+        for (int32_t a = 0; a < v->n_axis && status == TESS_OK; a++) {
+            status = find_lines(out, e, a);
+        }
+    }
+    out->place = tess_blocks_alloc(&out->memory, v->n_place, sizeof(double), MEMORY);
+    out->line = tess_blocks_alloc(&out->memory, out->most_lines, sizeof(double), MEMORY);
+    if (status == TESS_OK && (!out->place || !out->line)) {
+        status = TESS_E_MEMORY;
+    }
+    if (status != TESS_OK) {
+        tess_de_digest_destroy(out);
+    }
+    return status;
+}
+
+void tess_de_digest_destroy(tess_de_digest *digest)
+{
+    tess_blocks_free(&digest->memory);
+}
+
+void tess_de_digest_marginal(const tess_de_digest *d, int32_t environment, int32_t axis,
+                             const double *place, double *line)
+{
+    const tess_de_environment_view *env = &d->view->environments[environment];
+    const tess_de_lines *lines = &d->lines[environment][axis];
+    memset(line, 0, (size_t)lines->n_line * sizeof *line);
+    for (int64_t p = 0; p < env->n_place; p++) {
+        line[lines->of_place[p]] += place[env->first_place + p];
+    }
+}
+
+// Mass by place, and of what has none.
+static void sum_places(const tess_de_view *v, const double *values, tess_de_row *row)
+{
+    const int64_t n_home = v->n_environment > 0 ? v->environments[0].n_place : 0;
+    memset(row->place, 0, (size_t)v->n_place * sizeof *row->place);
+    row->placed = row->local = row->around = row->none = 0;
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        const int64_t p = v->place_of_bin[b];
+        const double mass = values[b];
+        if (p >= 0) {
+            const bool is_home = p < n_home;
+            row->place[p] += mass;
+            row->placed += is_home ? mass : 0;
+            row->none += is_home ? 0 : mass; // where else the animal's place says nothing of
+            row->around += is_home && v->is_local_state[v->state_of_bin[b]] ? mass : 0;
+        } else if (p == TESS_DE_PLACE_LOCAL) {
+            row->local += mass;
+        } else {
+            row->none += mass;
+        }
+    }
+    row->is_finite = isfinite(row->placed + row->local + row->none);
+}
+
+// Ends of the central part of a line of masses that sum to total.
+static void find_band(const tess_de_lines *lines, const double *mass, double total, double *low,
+                      double *high)
+{
+    double below = 0;
+    int64_t i = 0;
+    while (i + 1 < lines->n_line && below + mass[i] < OUTSIDE * total) {
+        below += mass[i++];
+    }
+    *low = lines->position[i];
+    double above = 0;
+    int64_t k = lines->n_line - 1;
+    while (k > i && above + mass[k] < OUTSIDE * total) {
+        above += mass[k--];
+    }
+    *high = lines->position[k];
+}
+
+static void find_peak(tess_de_digest *d, tess_de_row *row)
+{
+    const tess_de_view *v = d->view;
+    const int64_t n = v->n_environment > 0 ? v->environments[0].n_place : 0;
+    const bool is_placed =
+        row->is_finite && n > 0 && row->placed > 0 && row->placed >= row->local + row->none;
+    int64_t best = 0;
+    for (int64_t p = 1; is_placed && p < n; p++) {
+        best = row->place[p] > row->place[best] ? p : best;
+    }
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        row->peak[a] = row->low[a] = row->high[a] = (double)NAN;
+        if (is_placed) {
+            row->peak[a] = v->center[a][best];
+            tess_de_digest_marginal(d, 0, a, row->place, d->line);
+            find_band(&d->lines[0][a], d->line, row->placed, &row->low[a], &row->high[a]);
+        }
+    }
+}
+
+void tess_de_digest_row(tess_de_digest *d, const tess_de_block *b, int64_t i, tess_de_row *row)
+{
+    const tess_de_view *v = d->view;
+    row->index = b->first + i;
+    row->time = b->time[i];
+    row->states = b->states + i * v->n_state;
+    row->place = d->place;
+    row->speed = b->speed[i];
+    sum_places(v, b->posterior + i * v->n_state_bin, row);
+    row->state = row->is_finite ? 0 : -1;
+    for (int32_t s = 0; s < v->n_state; s++) {
+        row->is_finite = row->is_finite && isfinite(row->states[s]);
+        row->state = !row->is_finite                            ? -1
+                     : row->states[s] > row->states[row->state] ? s
+                                                                : row->state;
+    }
+    find_peak(d, row);
+    for (int32_t a = 0; a < v->n_axis; a++) {
+        row->animal[a] = b->animal[a][i];
+        row->represented[a] = b->represented[a][i];
+    }
+}
