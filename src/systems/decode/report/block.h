@@ -53,13 +53,25 @@ typedef struct tess_de_lines {
     int64_t n_line;
     const double *position; // [n_line], ascending
     const int64_t *of_place;
+    bool is_place; // place i is on line i: nothing has to be summed
 } tess_de_lines;
+
+// Columns of the posterior that are treated alike: of one state, with places in a row or without.
+typedef struct tess_de_segment {
+    int64_t first_bin;
+    int64_t n_bin;
+    int64_t first_place; // or TESS_DE_PLACE_NONE, TESS_DE_PLACE_LOCAL
+    bool is_home;        // places of the animal's environment
+    bool is_local;       // of a Local state
+} tess_de_segment;
 
 typedef struct tess_de_digest {
     tess_blocks memory;
     const tess_de_view *view;
     tess_de_lines lines[TESS_DE_VIEW_ENVIRONMENTS][TESS_DECODE_MAX_DIM];
     int64_t most_lines; // of any
+    tess_de_segment *segments;
+    int64_t n_segment;
     double *place;
     double *line;
 } tess_de_digest;

@@ -35,13 +35,41 @@ static tess_status find_lines(tess_de_digest *d, int32_t environment, int32_t ax
             sorted[n_line++] = sorted[i];
         }
     }
+    bool is_place = n_line == n;
     for (int64_t i = 0; i < n; i++) {
         const double *found =
             bsearch(&center[i], sorted, (size_t)n_line, sizeof *sorted, ascending);
         of_place[i] = found ? found - sorted : 0;
+        is_place = is_place && of_place[i] == i;
     }
-    d->lines[environment][axis] = (tess_de_lines){n_line, sorted, of_place};
+    d->lines[environment][axis] = (tess_de_lines){n_line, sorted, of_place, is_place};
     d->most_lines = n_line > d->most_lines ? n_line : d->most_lines;
+    return TESS_OK;
+}
+
+static tess_status find_segments(tess_de_digest *d)
+{
+    const tess_de_view *v = d->view;
+    const int64_t n_home = v->n_environment > 0 ? v->environments[0].n_place : 0;
+    d->segments = tess_blocks_alloc(&d->memory, v->n_state_bin, sizeof *d->segments, MEMORY);
+    if (!d->segments) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        const int64_t place = v->place_of_bin[b];
+        tess_de_segment *last = d->n_segment > 0 ? &d->segments[d->n_segment - 1] : NULL;
+        if (last && v->state_of_bin[b] == v->state_of_bin[b - 1] && place >= 0 &&
+            place == last->first_place + last->n_bin) {
+            last->n_bin++;
+        } else {
+            d->segments[d->n_segment++] =
+                (tess_de_segment){.first_bin = b,
+                                  .n_bin = 1,
+                                  .first_place = place,
+                                  .is_home = place < n_home,
+                                  .is_local = v->is_local_state[v->state_of_bin[b]]};
+        }
+    }
     return TESS_OK;
 }
 
@@ -50,7 +78,7 @@ tess_status tess_de_digest_create(const tess_de_view *v, tess_de_digest *out)
     memset(out, 0, sizeof *out);
     tess_blocks_init(&out->memory, &v->ctx->heap);
     out->view = v;
-    tess_status status = TESS_OK;
+    tess_status status = find_segments(out);
     for (int32_t e = 0; e < v->n_environment; e++) {
         for (int32_t a = 0; a < v->n_axis && status == TESS_OK; a++) {
             status = find_lines(out, e, a);
@@ -77,6 +105,10 @@ void tess_de_digest_marginal(const tess_de_digest *d, int32_t environment, int32
 {
     const tess_de_environment_view *env = &d->view->environments[environment];
     const tess_de_lines *lines = &d->lines[environment][axis];
+    if (lines->is_place) {
+        memcpy(line, place + env->first_place, (size_t)lines->n_line * sizeof *line);
+        return;
+    }
     memset(line, 0, (size_t)lines->n_line * sizeof *line);
     for (int64_t p = 0; p < env->n_place; p++) {
         line[lines->of_place[p]] += place[env->first_place + p];
@@ -84,25 +116,27 @@ void tess_de_digest_marginal(const tess_de_digest *d, int32_t environment, int32
 }
 
 // Mass by place, and of what has none.
-static void sum_places(const tess_de_view *v, const double *values, tess_de_row *row)
+static void sum_places(const tess_de_digest *d, const double *values, tess_de_row *row)
 {
-    const int64_t n_home = v->n_environment > 0 ? v->environments[0].n_place : 0;
-    memset(row->place, 0, (size_t)v->n_place * sizeof *row->place);
+    memset(row->place, 0, (size_t)d->view->n_place * sizeof *row->place);
     row->placed = row->local = row->around = row->none = 0;
-    for (int64_t b = 0; b < v->n_state_bin; b++) {
-        const int64_t p = v->place_of_bin[b];
-        const double mass = values[b];
-        if (p >= 0) {
-            const bool is_home = p < n_home;
-            row->place[p] += mass;
-            row->placed += is_home ? mass : 0;
-            row->none += is_home ? 0 : mass; // where else the animal's place says nothing of
-            row->around += is_home && v->is_local_state[v->state_of_bin[b]] ? mass : 0;
-        } else if (p == TESS_DE_PLACE_LOCAL) {
-            row->local += mass;
-        } else {
-            row->none += mass;
+    for (int64_t k = 0; k < d->n_segment; k++) {
+        const tess_de_segment *s = &d->segments[k];
+        const double *mass = values + s->first_bin;
+        double sum = 0;
+        if (s->first_place < 0) {
+            row->local += s->first_place == TESS_DE_PLACE_LOCAL ? mass[0] : 0;
+            row->none += s->first_place == TESS_DE_PLACE_LOCAL ? 0 : mass[0];
+            continue;
         }
+        double *place = row->place + s->first_place;
+        for (int64_t i = 0; i < s->n_bin; i++) {
+            place[i] += mass[i];
+            sum += mass[i];
+        }
+        row->placed += s->is_home ? sum : 0;
+        row->none += s->is_home ? 0 : sum; // of which the animal's place says nothing
+        row->around += s->is_home && s->is_local ? sum : 0;
     }
     row->is_finite = isfinite(row->placed + row->local + row->none);
 }
@@ -153,7 +187,7 @@ void tess_de_digest_row(tess_de_digest *d, const tess_de_block *b, int64_t i, te
     row->states = b->states + i * v->n_state;
     row->place = d->place;
     row->speed = b->speed[i];
-    sum_places(v, b->posterior + i * v->n_state_bin, row);
+    sum_places(d, b->posterior + i * v->n_state_bin, row);
     row->state = row->is_finite ? 0 : -1;
     for (int32_t s = 0; s < v->n_state; s++) {
         row->is_finite = row->is_finite && isfinite(row->states[s]);

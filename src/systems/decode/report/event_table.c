@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 // Rows of the table, at most.
-enum { MAX_ROWS = 2000, N_CELL = 12, CELL = 96 };
+enum { MAX_ROWS = 2000, N_CELL = 9, CELL = 96 };
 
 static void number(char cell[CELL], const char *format, double value)
 {
@@ -13,6 +13,17 @@ static void number(char cell[CELL], const char *format, double value)
         cell[0] = 0;
     } else {
         snprintf(cell, CELL, format, value);
+    }
+}
+
+// The state that holds most, and how much.
+static void state(char cell[CELL], const tess_de_page *p, const tess_de_event *e)
+{
+    char name[64];
+    cell[0] = 0;
+    if (e->state >= 0) {
+        tess_de_view_state_name(p->view, e->state, name, sizeof name);
+        snprintf(cell, CELL, "%s (%.2f)", name, e->state_probability);
     }
 }
 
@@ -31,15 +42,21 @@ static void path(char cell[CELL], const tess_de_page *p, const tess_de_event *e)
     }
 }
 
-// Whether the decoded place moved away from the animal, by more than a place over the event.
-static const char *direction(const tess_de_page *p, const tess_de_event *e)
+// Velocity along the axis, or away from the animal where there are several, and in words whether
+// the decoded place moved away from the animal, by more than a place over the event.
+static void movement(char cell[CELL], const tess_de_page *p, const tess_de_event *e)
 {
+    const double velocity = p->view->n_axis == 1 ? e->velocity : e->departure;
     const double way = e->departure * e->duration;
-    if (isnan(way)) {
-        return "";
-    }
     const double least = isnan(p->view->spacing) ? 0 : p->view->spacing;
-    return way > least ? "away" : way < -least ? "towards" : "stays";
+    const char *words = isnan(way)     ? ""
+                        : way > least  ? " away"
+                        : way < -least ? " towards"
+                                       : " stays";
+    cell[0] = 0;
+    if (!isnan(velocity)) {
+        snprintf(cell, CELL, "%.0f%s", velocity, words);
+    }
 }
 
 static void write_row(tess_de_page *p, const tess_de_event *e)
@@ -51,19 +68,11 @@ static void write_row(tess_de_page *p, const tess_de_event *e)
     double high = 0;
     snprintf(cells[n++], CELL, "%.4f", e->start);
     snprintf(cells[n++], CELL, "%.1f", 1e3 * e->duration);
-    cells[n][0] = 0;
-    if (e->state >= 0) {
-        tess_de_view_state_name(p->view, e->state, cells[n], CELL);
-    }
-    n++;
-    number(cells[n++], "%.3f", e->state_probability);
+    state(cells[n++], p, e);
     number(cells[n++], "%.3f", e->mean);
     path(cells[n++], p, e);
     number(cells[n++], "%.1f", e->distance);
-    snprintf(cells[n++], CELL, "%s", direction(p, e));
-    if (p->view->n_axis == 1) {
-        number(cells[n++], "%.0f", e->velocity);
-    }
+    movement(cells[n++], p, e);
     number(cells[n++], "%.1f", e->speed);
     if (e->n_spike >= 0) {
         snprintf(cells[n++], CELL, "%lld", (long long)e->n_spike);
@@ -83,14 +92,10 @@ static int list_heads(const tess_de_page *p, const char *heads[N_CELL])
     heads[n++] = "start (s)";
     heads[n++] = "lasts (ms)";
     heads[n++] = "state";
-    heads[n++] = "P(state)";
     heads[n++] = "P(non-local)";
     heads[n++] = "path (cm)";
     heads[n++] = "distance (cm)";
-    heads[n++] = "direction";
-    if (p->view->n_axis == 1) {
-        heads[n++] = "velocity (cm/s)";
-    }
+    heads[n++] = "moves (cm/s)";
     heads[n++] = "speed (cm/s)";
     if (p->config->recording) {
         heads[n++] = "spikes";
@@ -137,11 +142,11 @@ void tess_de_page_events(tess_de_page *p)
     }
     const int64_t n = events->n_item < MAX_ROWS ? events->n_item : MAX_ROWS;
     tess_de_page_say(p,
-                     "A click on a start goes there. P: means over the event, of the state that "
-                     "holds most of it and of all non-local ones. Path: first and last place of "
-                     "the largest posterior; distance: its mean from the animal, with the "
-                     "direction in which it moves%s; speed: of the animal.%s",
-                     p->view->n_axis == 1 ? " and its velocity along the axis" : "",
+                     "A click on a start goes there. State: the one that holds most, with its mean "
+                     "probability. Path: first and last place of the largest posterior; distance: "
+                     "its mean from the animal; moves: its velocity %s, and whether it leads away "
+                     "from the animal; speed: of the animal.%s",
+                     p->view->n_axis == 1 ? "along the axis" : "away from the animal",
                      n < events->n_found ? " The first 2,000 are listed; --from and --to look at "
                                            "others."
                                          : "");

@@ -88,16 +88,18 @@ static tess_status create_all(making *m)
     return TESS_OK;
 }
 
-// Largest of each group, in place.
+// Largest of each group, in place; returns the largest of all.
 static double group_lines(double *values, int64_t n)
 {
     const int64_t group = tess_de_track_group(n);
     double most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double value = values[i];
-        double *to = &values[i / group];
-        *to = i % group == 0 || value > *to ? value : *to;
-        most = value > most ? value : most;
+    for (int64_t first = 0, to = 0; first < n; first += group, to++) {
+        double largest = values[first];
+        for (int64_t i = first + 1; i < n && i < first + group; i++) {
+            largest = values[i] > largest ? values[i] : largest;
+        }
+        values[to] = largest;
+        most = largest > most ? largest : most;
     }
     return most;
 }

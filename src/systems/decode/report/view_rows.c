@@ -4,22 +4,41 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Steps that the distance of rows is the median of.
 enum { MAX_STEPS = 1024 };
+
+static void convert(int32_t dtype, const void *raw, int64_t n, double *out)
+{
+    if (dtype == TESS_F64) {
+        memcpy(out, raw, (size_t)n * sizeof *out);
+        return;
+    }
+    if (dtype == TESS_F32) {
+        for (int64_t i = 0; i < n; i++) {
+            out[i] = (double)((const float *)raw)[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = dtype == TESS_I64 ? (double)((const int64_t *)raw)[i]
+                                   : (double)((const int32_t *)raw)[i];
+    }
+}
 
 tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item, void *scratch,
                               double *out)
 {
     const tess_source_info *info = tess_source_get_info(source);
     const int64_t n = n_item * (info->rank > 1 ? info->shape[1] : 1);
-    TESS_TRY(tess_source_read(source, first, n_item, scratch, (uint64_t)(n * info->item_bytes)));
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = info->dtype == TESS_F64   ? ((const double *)scratch)[i]
-                 : info->dtype == TESS_I64 ? (double)((const int64_t *)scratch)[i]
-                 : info->dtype == TESS_I32 ? (double)((const int32_t *)scratch)[i]
-                                           : (double)((const float *)scratch)[i];
+    if (info->dtype != TESS_F64 && info->dtype != TESS_F32 && info->dtype != TESS_I64 &&
+        info->dtype != TESS_I32) {
+        TESS_FAIL(TESS_E_DTYPE, "%s: data set '%s' holds %s; expected real numbers or integers",
+                  info->path, info->dataset, tess_dtype_name((tess_dtype)info->dtype));
     }
+    TESS_TRY(tess_source_read(source, first, n_item, scratch, (uint64_t)(n * info->item_bytes)));
+    convert(info->dtype, scratch, n, out);
     return TESS_OK;
 }
 
