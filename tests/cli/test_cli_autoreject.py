@@ -159,6 +159,73 @@ def test_all_bad_is_exit_code_5(tessera, epochs, tmp_path):
     assert (tmp_path / "log.npz").exists()
 
 
+def as_json(path, **changes):
+    """A log as a page of a report exports it, with members changed or (None) left out."""
+    with np.load(path) as log:
+        labels = [[None if np.isnan(v) else int(v) for v in row] for row in log["labels"]]
+        whole = {"schema": "tessera.autoreject.log/1", "ch_names": log["ch_names"].tolist(),
+                 "bad_epochs": log["bad_epochs"].astype(int).tolist(), "labels": labels}
+    whole |= {key: edit(whole[key]) for key, edit in changes.items()}
+    return json.dumps({key: value for key, value in whole.items() if value is not None})
+
+
+@pytest.fixture
+def logged(tessera, epochs, tmp_path):
+    run_json(tessera, "fit", "epochs.npz", "-o", "model.json", "--seed", "42", "--log", "log.npz")
+    return tmp_path
+
+
+def test_an_edited_log_is_carried_out(tessera, logged):
+    def edit(labels):
+        labels[7][3] = 2
+        return labels
+
+    (logged / "edited.json").write_text(as_json(logged / "log.npz", labels=edit,
+                                                bad_epochs=lambda bad: [e == 5 for e in range(40)]))
+    use = ("transform", "epochs.npz", "-m", "model.json", "--use-log")
+    found = run_json(tessera, *use, "edited.json", "-o", "clean.npy", "--log", "edited.npz")
+    assert found["reject_log"]["bad_epochs"] == [5]
+    with np.load(logged / "edited.npz") as log, np.load(logged / "epochs.npz") as given:
+        assert log["labels"][7, 3] == 2
+        before = given["data"]
+    clean = np.load(logged / "clean.npy")
+    assert len(clean) == 39
+    assert not np.array_equal(clean[6, 3], before[7, 3])
+    same = tessera("autoreject", *use, "edited.npz", "-o", "same.npy")
+    assert same.returncode == 0, same.stderr
+    assert (logged / "same.npy").read_bytes() == (logged / "clean.npy").read_bytes()
+
+
+@pytest.mark.parametrize(("changes", "code", "message"), [
+    ({"schema": lambda _: "tessera.autoreject.model/1"}, 65, "is no reject log; its schema is not"),
+    ({"labels": lambda _: None}, 65, "'labels' must be a row for each of bad_epochs"),
+    ({"labels": lambda v: v[1:]}, 65, "'labels' must be a row for each of bad_epochs"),
+    ({"labels": lambda v: [v[0][1:], *v[1:]]}, 65, "'labels' must be a list of labels of every"),
+    ({"labels": lambda v: [[3, *v[0][1:]], *v[1:]]}, 65, "'labels' must be 0 good, 1 bad"),
+    ({"bad_epochs": lambda v: ["no", *v[1:]]}, 65, "'bad_epochs' must be a list of 0, 1"),
+    ({"ch_names": lambda v: [1, *v[1:]]}, 65, "'ch_names' must be a list of texts"),
+    ({"ch_names": lambda v: ["X", *v[1:]]}, 65, "channel 0 is 'X', that of the epochs is"),
+    ({"labels": lambda v: v[1:], "bad_epochs": lambda v: v[1:]}, 65,
+     "is a log of 39 epochs and 24 channels, the epochs have 40 and 24; give the log of these"),
+])
+def test_logs_of_other_epochs_are_refused(tessera, logged, changes, code, message):
+    (logged / "edited.json").write_text(as_json(logged / "log.npz", **changes))
+    result = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "--use-log",
+                     "edited.json", "-o", "clean.npy")
+    assert result.returncode == code
+    assert "edited.json" in result.stderr
+    assert message in result.stderr
+    assert not (logged / "clean.npy").exists()
+
+
+def test_a_log_of_another_file_is_said(tessera, logged):
+    (logged / "epochs.npz").rename(logged / "other.npz")
+    result = tessera("autoreject", "transform", "other.npz", "-m", "model.json", "--use-log",
+                     "log.npz", "-o", "clean.npy")
+    assert result.returncode == 0
+    assert "log.npz: was made of epochs in 'epochs.npz', these are in 'other.npz'" in result.stderr
+
+
 def test_results_never_replace_what_is_no_file(tessera, epochs, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for target in ("pipe", "."):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,27 @@ def test_file_has_the_originals_arrays(log: RejectLog, tmp_path: Path) -> None:
         assert file["labels"].dtype == np.float64
         assert file["bad_epochs"].dtype == bool
         assert file["ch_names"].tolist() == ["A", "B", "EOG"]
+
+
+def test_an_edited_log_is_read(log: RejectLog, tmp_path: Path) -> None:
+    path = tmp_path / "edited.json"
+    whole: dict[str, Any] = {
+        "schema": "tessera.autoreject.log/1",
+        "ch_names": ["A", "B", "EOG"],
+        "bad_epochs": [0, False, 1],
+        "labels": [[0, 1, None], [2, 0, None], [1, 1, None]],
+    }
+    path.write_text(json.dumps(whole))
+    assert read_reject_log(path) == log
+    for key, wrong, match in (
+        ("schema", "x", "its schema is 'x'"),
+        ("labels", [[0, 1, None]], "do not fit together"),
+        ("labels", [[0], [1, 2]], "no reject log"),
+        ("bad_epochs", ["a"], "no reject log"),
+    ):
+        path.write_text(json.dumps(whole | {key: wrong}))
+        with pytest.raises(ValueError, match=match):
+            read_reject_log(path)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

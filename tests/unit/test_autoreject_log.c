@@ -253,7 +253,7 @@ static void edited_logs_are_checked(void **state)
     info.n_epoch = N_EPOCH - 1;
     assert_ok(tess_autoreject_log_create(ctx, &info, &edited));
     assert_fails(tess_autoreject_transform(ctx, model, d.epochs, edited, NULL, NULL, NULL, NULL),
-                 TESS_E_SHAPE, "log: is of 5 epochs");
+                 TESS_E_SHAPE, "log: is a log of 5 epochs");
     tess_autoreject_log_destroy(edited);
     // One channel more than at the fit, marked in the log.
     ar_data more = ar_data_make(ctx, N_EPOCH, N_CHAN + 1, N_TIME, 3);

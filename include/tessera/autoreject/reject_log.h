@@ -41,6 +41,7 @@ TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_create(
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_save(tess_context *ctx,
                                                               const tess_autoreject_log *log,
                                                               const char *path, int overwrite);
+/** One of ours, of the original, or an edited one as a page of a report exports it, .json. */
 TESS_API TESS_MUST_CHECK tess_status tess_autoreject_log_load(tess_context *ctx, const char *path,
                                                               tess_autoreject_log **out);
 

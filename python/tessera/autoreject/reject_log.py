@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ _GOOD, _BAD, _INTERPOLATED = 0, 1, 2
 _COLORS = {_GOOD: "#b8e6b0", _BAD: "#d62728", _INTERPOLATED: "#1f77b4"}
 _MARKS = {_GOOD: "·", _BAD: "x", _INTERPOLATED: "i"}
 _FEW_CHANNELS = 25
+_SCHEMA = "tessera.autoreject.log/1"
 
 
 class RejectLog:
@@ -252,12 +254,16 @@ def read_reject_log(fname: _PathLike) -> RejectLog:
     Parameters
     ----------
     fname : path
-        .npz file.
+        .npz file, or the .json that a report exports after its choices were edited.
 
     Returns
     -------
     RejectLog
     """
+    with open(fname, "rb") as file:
+        is_json = file.read(1) == b"{"
+    if is_json:
+        return _read_edited(fname)
     arrays = read_npz(fname)
     missing = {"ch_names", "bad_epochs", "labels"} - arrays.keys()
     if missing:
@@ -265,3 +271,21 @@ def read_reject_log(fname: _PathLike) -> RejectLog:
     names = arrays["ch_names"].tolist()
     texts = [n.decode() if isinstance(n, bytes) else str(n) for n in names]
     return RejectLog(arrays["bad_epochs"], arrays["labels"], np.array(texts, np.str_))
+
+
+def _read_edited(fname: _PathLike) -> RejectLog:
+    try:
+        found = json.loads(Path(fname).read_text(encoding="utf-8"))
+        if found["schema"] != _SCHEMA:
+            raise ValueError(f"its schema is {found['schema']!r}, not {_SCHEMA}")
+        # None, where a channel was not considered, becomes NaN.
+        labels = np.array(found["labels"], np.float64)
+        bad_epochs = np.array(found["bad_epochs"], np.float64)
+        if labels.shape != (len(bad_epochs), len(found["ch_names"])):
+            raise ValueError(
+                f"{labels.shape} labels, {len(bad_epochs)} bad_epochs and "
+                f"{len(found['ch_names'])} ch_names do not fit together"
+            )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{fname}: no reject log: {error}; export it again") from error
+    return RejectLog(bad_epochs != 0, labels, [str(name) for name in found["ch_names"]])

@@ -1,5 +1,7 @@
-// Reject logs as .npz, with the arrays of the original.
+// Reject logs as .npz, with the arrays of the original; those in JSON are read as well.
 #include "base/hash.h"
+#include "base/infile.h"
+#include "base/json_read.h"
 #include "base/status.h"
 #include "base/ucs4.h"
 #include "runtime/bundle.h"
@@ -169,21 +171,72 @@ static tess_status load(const tess_bundle *bundle, tess_blocks *memory, tess_aut
     return read_names(bundle, &(*out)->memory, names->shape[0], name_items);
 }
 
+// What the file says of itself: the epochs it was made of. Logs of the original say nothing.
+static tess_status read_origin(tess_autoreject_log *log, tess_blocks *memory, const char *path)
+{
+    char *text = NULL;
+    const tess_json_value *root = NULL;
+    log->path = tess_blocks_copy(&log->memory, path, (int64_t)strlen(path) + 1, 1, "reject log");
+    if (!log->path) {
+        return TESS_E_MEMORY;
+    }
+    TESS_TRY(tess_file_provenance(log->ctx, path, &text));
+    if (text && tess_json_parse(memory, path, text, strlen(text), &root) != TESS_OK) {
+        tess_error_clear(); // a log that anybody may have written; its labels are what counts
+    }
+    const tess_json_value *inputs = tess_json_find(root, "inputs");
+    const bool is_list = inputs && inputs->kind == TESS_JSON_ARRAY;
+    const tess_json_value *name = is_list ? tess_json_find(inputs->first, "name") : NULL;
+    tess_status status = TESS_OK;
+    if (name && name->kind == TESS_JSON_TEXT) {
+        log->input = tess_blocks_copy(&log->memory, name->text, (int64_t)strlen(name->text) + 1, 1,
+                                      "reject log");
+        status = log->input ? TESS_OK : TESS_E_MEMORY;
+    }
+    tess_text_free(text);
+    return status;
+}
+
+static tess_status load_arrays(tess_context *ctx, tess_blocks *memory, const char *path,
+                               tess_autoreject_log **log)
+{
+    tess_bundle bundle;
+    TESS_TRY(tess_bundle_open(ctx, path, &bundle));
+    tess_status status = load(&bundle, memory, log);
+    if (status == TESS_OK) {
+        status = tess_bundle_check(&bundle);
+    }
+    tess_bundle_close(&bundle);
+    return status;
+}
+
+// What begins with a brace is JSON; archives begin with PK.
+static tess_status is_json(const char *path, bool *answer)
+{
+    tess_infile file;
+    char first = 0;
+    TESS_TRY(tess_infile_open(path, &file));
+    const tess_status status = file.bytes > 0 ? tess_infile_read(&file, &first, 1, 0) : TESS_OK;
+    tess_infile_close(&file);
+    *answer = first == '{';
+    return status;
+}
+
 tess_status tess_autoreject_log_load(tess_context *ctx, const char *path, tess_autoreject_log **out)
 {
     tess_error_clear();
     *out = NULL;
-    tess_bundle bundle;
-    TESS_TRY(tess_bundle_open(ctx, path, &bundle));
+    bool is_text = false;
+    TESS_TRY(is_json(path, &is_text));
     tess_blocks memory;
     tess_blocks_init(&memory, &ctx->heap);
     tess_autoreject_log *log = NULL;
-    tess_status status = load(&bundle, &memory, &log);
+    tess_status status = is_text ? tess_ar_log_load_json(ctx, &memory, path, &log)
+                                 : load_arrays(ctx, &memory, path, &log);
     if (status == TESS_OK) {
-        status = tess_bundle_check(&bundle);
+        status = read_origin(log, &memory, path);
     }
     tess_blocks_free(&memory);
-    tess_bundle_close(&bundle);
     if (status != TESS_OK) {
         tess_autoreject_log_destroy(log);
         return status;

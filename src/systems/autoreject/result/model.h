@@ -8,6 +8,7 @@
 #include "systems/autoreject/epochs/epochs.h"
 #include "tessera/autoreject/interpolation.h"
 #include "tessera/autoreject/reject_log.h"
+#include "tessera/sys/json.h"
 
 struct tess_autoreject_model {
     tess_context *ctx;
@@ -53,12 +54,20 @@ struct tess_autoreject_log {
     tess_text notes;
     tess_autoreject_log_info info;
     const char *input; // path of the epochs, in memory; NULL: not known
+    const char *path;  // of one that was loaded, in memory; NULL: it was not
 };
 
 // An empty log of this size, and its arrays to fill.
 TESS_MUST_CHECK tess_status tess_ar_log_new(tess_context *ctx, int64_t n_epoch, int64_t n_chan,
                                             tess_autoreject_log **out, int8_t **labels,
                                             uint8_t **bad_epochs, const char ***names);
+// log_json.c: an edited log, as pages export it. *log may be set where this fails.
+#define TESS_AR_LOG_SCHEMA "tessera.autoreject.log/1"
+TESS_MUST_CHECK tess_status tess_ar_log_load_json(tess_context *ctx, tess_blocks *memory,
+                                                  const char *path, tess_autoreject_log **log);
+// Its members ch_names, bad_epochs and labels.
+void tess_ar_log_put(tess_json *json, const tess_autoreject_log_info *info);
+
 // log_file.c: 32 digits that tell a log from any other.
 void tess_ar_log_digest(const tess_autoreject_log *log, char digest[33]);
 void tess_ar_log_note(tess_autoreject_log *log, const char *format, ...) TESS_PRINTF(2, 3);

@@ -46,21 +46,47 @@ typedef struct transform {
 
 static const char SPOOL[] = "spool.npy";
 
-static tess_status check_log(const transform *t, const tess_autoreject_log_info *log)
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// A log of as many epochs and the same channels may still be of another recording; files may also
+// have been renamed.
+static void warn_of_other_epochs(const transform *t, const tess_autoreject_log *given)
+{
+    const char *input = t->epochs->info.path;
+    if (given->path && given->input && input[0] &&
+        strcmp(last_part(given->input), last_part(input)) != 0) {
+        tess_log_write(&t->ctx->log, TESS_LOG_WARNING,
+                       "%s: was made of epochs in '%s', these are in '%s'; it is carried out as it "
+                       "is",
+                       given->path, last_part(given->input), last_part(input));
+    }
+}
+
+static tess_status check_log(const transform *t, const tess_autoreject_log *given)
 {
     const tess_autoreject_sensors *sensors = &t->epochs->sensors;
+    const tess_autoreject_log_info *log = &given->info;
+    const char *subject = given->path ? given->path : "log";
     if (log->n_epoch != t->epochs->info.n_epoch || log->n_chan != sensors->n_chan) {
         TESS_FAIL(TESS_E_SHAPE,
-                  "log: is of %lld epochs and %lld channels, the epochs have %lld and %lld",
-                  (long long)log->n_epoch, (long long)log->n_chan,
+                  "%s: is a log of %lld epochs and %lld channels, the epochs have %lld and %lld; "
+                  "give the log of these epochs",
+                  subject, (long long)log->n_epoch, (long long)log->n_chan,
                   (long long)t->epochs->info.n_epoch, (long long)sensors->n_chan);
     }
     for (int64_t c = 0; c < log->n_chan; c++) {
         if (strcmp(log->channel_names[c], sensors->channels[c].name) != 0) {
-            TESS_FAIL(TESS_E_MISMATCH, "log: channel %lld is '%s', that of the epochs is '%s'",
-                      (long long)c, log->channel_names[c], sensors->channels[c].name);
+            TESS_FAIL(TESS_E_MISMATCH,
+                      "%s: channel %lld is '%s', that of the epochs is '%s'; give the log of these "
+                      "epochs",
+                      subject, (long long)c, log->channel_names[c], sensors->channels[c].name);
         }
     }
+    warn_of_other_epochs(t, given);
     return TESS_OK;
 }
 
@@ -443,7 +469,7 @@ static tess_status run(transform *t, const tess_autoreject_log *log, tess_array 
     if (!is_fitted || !t->drop || !t->bad || !t->kept) {
         return TESS_E_MEMORY;
     }
-    TESS_TRY(check_log(t, &log->info));
+    TESS_TRY(check_log(t, log));
     TESS_TRY(find_kinds(t, is_fitted));
     TESS_TRY(read_log(t, &log->info, is_fitted));
     if (!out && !path) {
