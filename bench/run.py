@@ -1,13 +1,15 @@
 """Times Tessera against its peers: ours and theirs in one process, alternating, same data.
 
     python bench/run.py [SYSTEM...] [--case NAME] [--json FILE] [--seconds S] [--command PATH]
+                        [--save] [--machine NAME]
 
 Agreement is checked first; a row that disagrees is not timed and makes the exit status 1. Times
 are medians of warm runs. share_of_roofline is the share of the memory-read bandwidth or of the
 float32 arithmetic, whichever the case counts, measured by `tessera device --benchmark` with the
 same number of threads; it exceeds 1 when the data stay in cache or a method needs less arithmetic
 than the plain sum. Where a peer is not installed its columns say so. A ratio below 1 is a case in
-which the peer is faster. A system is a file of bench/cases with a function cases().
+which the peer is faster. A system is a file of bench/cases with a function cases(). --save keeps
+the rows in bench/results and makes docs/benchmarks.md and the README's table anew.
 """
 
 import argparse
@@ -23,6 +25,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+import results
+import tables
 
 HERE = Path(__file__).resolve().parent
 MINIMUM_REPEATS = 7  # 3 where that would take longer than PATIENCE, 1 where three would
@@ -147,20 +152,40 @@ def print_row(row):
         print("    " + ", ".join(said), flush=True)
 
 
-def main():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=", ".join(systems()))
     parser.add_argument("--case", help="only cases whose name contains this")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as a JSON array")
     parser.add_argument("--seconds", type=float, default=1.0, help="per side and row (default 1)")
     parser.add_argument("--command", default=shutil.which("tessera"), help="the tessera command")
+    parser.add_argument("--save", action="store_true",
+                        help="keep the rows in bench/results, a file per system")
+    parser.add_argument("--machine", metavar="NAME",
+                        help="what --save calls this machine (default: its GPU or processor)")
     args = parser.parse_args()
     for name in set(args.systems) - set(systems()):
         parser.error(f"no cases for {name}; there are: {', '.join(systems())}")
     if args.command is None:
         parser.error("the command tessera is not on the path: name it with --command")
+    if args.machine and not args.save:
+        parser.error("--machine names the machine of --save, which is not there")
+    return args
 
-    sys.path.insert(0, str(HERE))
+
+def save_rows(args, rows_by_system, limits, cores):
+    """A result file per system, and the pages made of them."""
+    ceilings_list = [{"threads": n, **limit} for n, limit in limits.items()]
+    for system, rows in rows_by_system.items():
+        words = ["./dev", "bench", system, *(["--case", args.case] if args.case else [])]
+        on_gpu = any(row["more"].get("device", "cpu") != "cpu" for row in rows)
+        machine = results.this_machine(cores, on_gpu, args.machine)
+        print(f"saved {results.save(system, machine, shlex.join(words), ceilings_list, rows)}")
+    tables.main([])
+
+
+def main():
+    args = parse_arguments()
     all_cores = len(os.sched_getaffinity(0))
     thread_counts = sorted({1, all_cores})
     limits = {n: ceilings(args.command, n) for n in thread_counts}
@@ -171,20 +196,26 @@ def main():
         f" with {n} thread{'s' * (n > 1)}" for n, limit in limits.items()))
     print(f"{'case':<24} {'threads':>7} {'ours ms':>10} {'peer ms':>10} {'ratio':>7}"
           f" {'of roofline':>11} {'max error':>9}")
-    rows = []
+    by_system = {}
     for system in args.systems or systems():
         for case in importlib.import_module(f"cases.{system}").cases():
             if args.case and args.case not in case.name:
                 continue
             for row in rows_of(case, thread_counts, limits, args.seconds):
-                rows.append(row)
+                by_system.setdefault(system, []).append(row)
                 print_row(row)
+    rows = [row for rows_of_system in by_system.values() for row in rows_of_system]
     peers = {(row["peer"], row["peer_version"]) for row in rows if row["peer"]}
     for peer, version in sorted(peers):
         print(f"peer: {peer} {version or 'is not installed'}")
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=2) + "\n")
-    return 0 if all(row["agree"] for row in rows) else 1
+    all_agree = all(row["agree"] for row in rows)
+    if args.save and all_agree:
+        save_rows(args, by_system, limits, all_cores)
+    elif args.save:
+        print("nothing saved: a row disagrees")
+    return 0 if all_agree else 1
 
 
 if __name__ == "__main__":
