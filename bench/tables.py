@@ -173,14 +173,14 @@ def machine_section(table):
 
 def losses(tables):
     """Every case in which the peer is faster."""
-    rows = [[system, pairs[0]["machine"]["name"], f"`{pairs[1]['case']}`",
-             milliseconds(pairs[1]["ours_s"]), milliseconds(pairs[1]["peer_s"]),
-             f"{pairs[1]['ratio']:.2f}"]
-            for (system, _), table in sorted(tables.items()) for pairs in table.values()
-            if has_peer(pairs[1]) and pairs[1]["ratio"] < 1]
+    rows = [[system, result["machine"]["name"], f"`{row['case']}`", str(row["threads"]),
+             milliseconds(row["ours_s"]), milliseconds(row["peer_s"]), f"{row['ratio']:.2f}"]
+            for (system, _), table in sorted(tables.items()) for result, row in table.values()
+            if has_peer(row) and row["ratio"] < 1]
     if not rows:
         return ["No case on this page."]
-    return markdown(["system", "machine", "case", "ours ms", "peer ms", "ratio"], rows, {3, 4, 5})
+    head = ["system", "machine", "case", "threads", "ours ms", "peer ms", "ratio"]
+    return markdown(head, rows, {3, 4, 5, 6})
 
 
 def page(tables):

@@ -73,7 +73,8 @@ class Pages(unittest.TestCase):
             for result, one in table.values():
                 section = page.split(f"\n## {system}\n")[1].split("\n## ")[0]
                 part = section.split(f"### {result['machine']['name']}\n")[1].split("\n### ")[0]
-                self.assertEqual(part.count(f"| `{one['case']}` |"), 1, one["case"])
+                n_same = sum(other["case"] == one["case"] for _, other in table.values())
+                self.assertEqual(part.count(f"| `{one['case']}` |"), n_same, one["case"])
         self.assertEqual(len(tables.SHOWN), 8)
 
     def test_what_is_written_by_hand_is_noticed(self):
