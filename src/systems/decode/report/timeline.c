@@ -40,24 +40,6 @@ static tess_figure start(const timeline *t, const char *title, int height)
                          .n_mark = t->n_mark};
 }
 
-// "single bins", or how many are taken together where the page has no room for them.
-static void fineness(const timeline *t, const tess_pyramid *pyramid, char *text, size_t capacity)
-{
-    const int64_t outside = tess_pyramid_finest(pyramid);
-    const int64_t inside = tess_pyramid_finest_window(pyramid);
-    if (outside == 1) {
-        snprintf(text, capacity, "Can be zoomed to single time bins.");
-    } else if (inside < outside && t->n_mark > 0) {
-        snprintf(text, capacity,
-                 "Can be zoomed to %lld time %s around events and to %lld elsewhere; --max-size "
-                 "makes room for more.",
-                 (long long)inside, inside == 1 ? "bin" : "bins", (long long)outside);
-    } else {
-        snprintf(text, capacity, "Can be zoomed to %lld time bins; --max-size makes room for more.",
-                 (long long)outside);
-    }
-}
-
 // Edges of the lowest and highest line, half a step beyond the centres.
 static void place_range(const tess_de_lines *lines, double *low, double *high)
 {
@@ -75,8 +57,6 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     const char *name = v->environments[environment].name;
     const bool has_truth = environment == 0 && tess_de_view_has_truth(v);
     char title[128];
-    char note[320];
-    char fine[160];
     if (!pyramid->ctx) {
         return;
     }
@@ -91,8 +71,6 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
                                       .colour = 1};
     snprintf(title, sizeof title, "Posterior over %s%s%s", tess_de_page_axis_name(t->page, axis),
              v->n_environment > 1 ? ", environment " : "", v->n_environment > 1 ? name : "");
-    fineness(t, pyramid, fine, sizeof fine);
-    snprintf(note, sizeof note, "Largest value of what a column stands for. %s", fine);
     tess_figure figure = start(t, title, MAP_HEIGHT);
     figure.y.label = tess_de_page_axis_name(t->page, axis);
     figure.y.unit = "cm";
@@ -100,7 +78,7 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     figure.map = &map;
     figure.series = &truth;
     figure.n_series = has_truth ? 1 : 0;
-    figure.note = note;
+    figure.note = "Largest value of the time bins that a column stands for.";
     tess_figure_draw(&t->page->html, &figure);
 }
 
@@ -111,8 +89,6 @@ static void draw_states(const timeline *t)
     const bool has_events = t->page->facts->events.rule == TESS_DE_EVENTS_BY_DISTANCE;
     tess_figure_series series[MAX_SERIES + 1];
     char names[MAX_SERIES][64];
-    char note[420];
-    char fine[160];
     for (int32_t s = 0; s < n_state; s++) {
         tess_de_view_state_name(v, s, names[s], sizeof names[s]);
         series[s] = (tess_figure_series){
@@ -122,16 +98,15 @@ static void draw_states(const timeline *t)
                                            .pyramid = &t->tracks->states,
                                            .row = v->n_state,
                                            .colour = n_state % COLOURS};
-    fineness(t, &t->tracks->states, fine, sizeof fine);
-    snprintf(note, sizeof note,
-             "From the least to the largest probability of what a column stands for, so that an "
-             "event of a single bin shows.%s %s",
-             v->n_state > MAX_SERIES ? " The first eight states are drawn." : "", fine);
     tess_figure figure = start(t, "State probabilities", LINE_HEIGHT + 30);
     figure.y = (tess_figure_axis){.label = "probability", .low = 0, .high = 1};
     figure.series = series;
     figure.n_series = n_state + has_events;
-    figure.note = note;
+    figure.note = v->n_state > MAX_SERIES
+                      ? "From the least to the largest probability of the time bins that a column "
+                        "stands for; the first eight states are drawn."
+                      : "From the least to the largest probability of the time bins that a column "
+                        "stands for, so that an event of a single bin shows.";
     tess_figure_draw(&t->page->html, &figure);
 }
 
@@ -185,21 +160,18 @@ static void draw_spikes(const timeline *t)
     const int64_t n = t->tracks->counts.n_electrode;
     const int64_t group = tess_de_track_group(n);
     const double most = t->tracks->most_spikes;
-    char note[320];
-    char fine[160];
+    char note[160];
     const tess_figure_map map = {.pyramid = &t->tracks->spikes,
                                  .label = "spikes in a time bin",
                                  .low = 0,
                                  .high = most > 1 ? most : 1};
-    fineness(t, &t->tracks->spikes, fine, sizeof fine);
     if (group > 1) {
         snprintf(note, sizeof note,
-                 "Largest count of a time bin; a line is %lld electrodes or units, the one with "
-                 "most spikes. %s",
-                 (long long)group, fine);
+                 "Largest count of the time bins that a column stands for; a line is %lld "
+                 "electrodes or units, the one with most spikes.",
+                 (long long)group);
     } else {
-        snprintf(note, sizeof note, "Largest count of a time bin in what a column stands for. %s",
-                 fine);
+        snprintf(note, sizeof note, "Largest count of the time bins that a column stands for.");
     }
     tess_figure figure = start(t, "Spikes", LINE_HEIGHT + 30);
     figure.y =
@@ -232,8 +204,9 @@ static tess_status collect_marks(const tess_de_page *p, tess_blocks *memory,
     return TESS_OK;
 }
 
-static void write_text(tess_de_page *p)
+static void write_text(const timeline *t)
 {
+    tess_de_page *p = t->page;
     const tess_de_time_axis *axis = &p->facts->axis;
     tess_html_heading(&p->html, "Over time");
     tess_de_page_say(p,
@@ -241,6 +214,11 @@ static void write_text(tess_de_page *p)
                      "follow; the cursor reads the values of all. Shades are non-local events, see "
                      "the table below.%s",
                      axis->is_time && axis->has_gaps ? " The result has gaps in time." : "");
+    if (!t->tracks->has_all) {
+        tess_de_page_say(p,
+                         "The page has no room for single time bins everywhere: --max-size gives "
+                         "it more, --from and --to look at a part.");
+    }
     if (!axis->is_time) {
         tess_de_page_say(p, "The axis counts time bins: their times go back, or have gaps too long "
                             "to draw.");
@@ -291,7 +269,7 @@ tess_status tess_de_page_timeline(tess_de_page *p)
                                      &tracks);
     }
     if (status == TESS_OK) {
-        write_text(p);
+        write_text(&t);
         draw(&t);
         tess_de_tracks_destroy(&tracks);
     }

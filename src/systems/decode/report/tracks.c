@@ -216,8 +216,10 @@ static tess_status pass(making *m)
         }
     }
     int at = 0;
+    t->has_all = true;
     for (tess_pyramid *p = each(t, &at); p; p = each(t, &at)) {
         TESS_TRY(tess_pyramid_finish(p));
+        t->has_all = t->has_all && tess_pyramid_finest(p) == 1;
     }
     return TESS_OK;
 }

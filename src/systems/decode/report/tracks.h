@@ -33,6 +33,7 @@ typedef struct tess_de_tracks {
     double bright[TESS_DE_VIEW_ENVIRONMENTS][TESS_DECODE_MAX_DIM];     // of the maps' colours
     double most_spikes;                                                // of an electrode in a bin
     double most_rate;
+    bool has_all; // single bins everywhere
     int64_t next_column;
     int64_t most_rows; // room of a column
     double *column;
