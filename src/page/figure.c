@@ -262,12 +262,12 @@ static void series_json(tess_json *j, tess_html *html, const tess_figure *f,
 }
 
 // Cells as floats, and so half as long.
-static int map_blob(tess_html *html, const tess_figure_map *map)
+static int cells_blob(tess_html *html, const tess_figure_map *map, const double *values)
 {
     tess_text cells;
     tess_text_init(&cells, &html->ctx->heap);
     for (int64_t i = 0; i < map->n_column * map->n_row; i++) {
-        const float value = (float)map->values[i];
+        const float value = (float)values[i];
         tess_text_append(&cells, (const char *)&value, sizeof value);
     }
     html->text.no_memory |= cells.no_memory;
@@ -323,7 +323,7 @@ static void map_json(tess_json *j, tess_html *html, const tess_figure_map *map)
     if (map->pyramid) {
         tess_json_int(j, "pyramid", pyramid_id(html, map->pyramid));
     } else {
-        tess_json_int(j, "values", map_blob(html, map));
+        tess_json_int(j, "values", cells_blob(html, map, map->values));
         tess_json_int(j, "n_column", map->n_column);
         tess_json_int(j, "n_row", map->n_row);
     }
@@ -343,6 +343,11 @@ static void map_json(tess_json *j, tess_html *html, const tess_figure_map *map)
     if (map->lost_below > 0) {
         tess_json_real(j, "lost", map->lost_below);
         tess_json_text(j, "lost_name", map->lost_name ? map->lost_name : "");
+    }
+    if (map->also) {
+        tess_json_int(j, "also", cells_blob(html, map, map->also));
+        tess_json_text(j, "also_label", map->also_label);
+        names_json(j, "also_units", map->also_units, map->n_row);
     }
     if (map->edit && map->kinds) {
         tess_json_text(j, "edit", map->edit);
@@ -404,7 +409,12 @@ void tess_figure_draw(tess_html *html, const tess_figure *f)
     tess_text_printf(&html->text, "<figure class=\"live%s\">\n",
                      f->is_narrow && !f->is_square ? " half" : "");
     tess_text_add(&html->text, "<div class=\"still\">");
-    tess_figure_still(html, f);
+    if (f->needs_script) {
+        tess_text_add(&html->text,
+                      "<p class=\"note\">This picture is drawn by the page's script.</p>");
+    } else {
+        tess_figure_still(html, f);
+    }
     tess_text_add(&html->text, "</div>\n");
     tess_json_object_begin(j, NULL);
     tess_json_text(j, "title", f->title ? f->title : "");

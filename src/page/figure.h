@@ -70,6 +70,10 @@ typedef struct tess_figure_map {
     bool has_numbers;  // in the cells, where there is room
     double lost_below; // cells below are marked; 0: none. "slower" in lost_name
     const char *lost_name;
+    const double *also; // [n_column][n_row] a second number of every cell, read under the cursor;
+                        // NULL: none
+    const char *also_label;
+    const char *const *also_units; // [n_row]
     const char *edit; // name under which cells can be changed by the reader (kinds only, see
                       // tess_figure_export); NULL: none
 } tess_figure_map;
@@ -87,7 +91,9 @@ typedef struct tess_figure {
     int n_series;
     const tess_figure_mark *marks;
     int64_t n_mark;
-    const char *note; // under the picture; NULL: none
+    const char *note;  // under the picture; NULL: none
+    bool needs_script; // no still picture, which takes more bytes than the numbers: for the many
+                       // figures that are folded away
 } tess_figure;
 
 // What fails (memory) is told by tess_html_write().

@@ -178,6 +178,7 @@ class Plot {
       this.edit = m.edit;
       if (m.pyramid) m.pyramid = await this.open(m.pyramid);
       else m.values = await blob(m.values, Float32Array);
+      if (m.also) m.also = await blob(m.also, Float32Array);
       m.colours = m.palette ? await blob(m.palette, Uint8Array)
                             : Uint8Array.from(m.kinds.flatMap(k => k.rgb));
     }
@@ -550,7 +551,15 @@ class Plot {
       const value = m.kinds ? (m.kinds[cell.value] || {name: 'NaN'}).name
                             : show(cell.value) + (m.unit ? ' ' + m.unit : '');
       found.push(m.rows ? m.rows[cell.row] : say(this.y, y, 5), `${m.label || ''} ${value}`);
+      if (m.also) {
+        found.push(`${m.also_label} ${show(m.also[cell.column * m.n_row + cell.row], 4)} ` +
+                   m.also_units[cell.row]);
+      }
       if (m.columns) return [m.columns[cell.column], ...found].join(' · ');
+      if (!m.pyramid) { // cells have one place, their middle
+        const [a, b] = rising(this.x.full);
+        where = this.x.back(a + (b - a) * (cell.column + .5) / m.n_column);
+      }
       coarse = cell.columns;
       if (m.pyramid) where = m.pyramid.near(x);
     }
