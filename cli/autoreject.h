@@ -13,6 +13,7 @@ typedef struct autoreject_job {
     tess_autoreject_transform_config transform_config;
     tess_autoreject_global_config global_config;
     tess_autoreject_ransac_config ransac_config;
+    tess_autoreject_report_config report_config;
     tess_autoreject_epochs *epochs; // owned
     tess_autoreject_model *model;   // owned
     tess_autoreject_log *log;       // owned

@@ -60,7 +60,8 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_fit_options),
-     .params = {tess_autoreject_fit_params, tess_autoreject_epochs_params},
+     .params = {tess_autoreject_fit_params, tess_autoreject_report_params,
+                tess_autoreject_epochs_params},
      .summary = "learn thresholds, consensus and number of repairs from epochs",
      .output = "write the model here, .json",
      .output_endings = CLI_ANY_ENDING,
@@ -76,7 +77,8 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_transform_options),
-     .params = {tess_autoreject_transform_params, tess_autoreject_epochs_params},
+     .params = {tess_autoreject_transform_params, tess_autoreject_report_params,
+                tess_autoreject_epochs_params},
      .summary = "repair bad channels and leave out bad epochs by a model",
      .output =
          "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",
@@ -91,7 +93,7 @@ static const cli_command commands[] = {
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(autoreject_fit_transform_options),
      .params = {tess_autoreject_fit_params, tess_autoreject_transform_params,
-                tess_autoreject_epochs_params},
+                tess_autoreject_report_params, tess_autoreject_epochs_params},
      .summary = "fit, then transform the same epochs",
      .output =
          "write the repaired epochs here; the format follows the name: .fif, .fif.gz, .npy, .npz",

@@ -33,6 +33,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_autoreject_global_params();
     tables[n++] = tess_autoreject_ransac_params();
     tables[n++] = tess_autoreject_transform_params();
+    tables[n++] = tess_autoreject_report_params();
     tables[n++] = tess_decode_environment_params();
     tables[n++] = tess_decode_simulate_params();
     tables[n++] = tess_decode_encoding_params();

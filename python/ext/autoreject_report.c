@@ -5,11 +5,11 @@
 static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                         PyObject *keywords)
 {
-    static const char *const names[] = {"context", "model",      "log",      "epochs",
-                                        "path",    "provenance", "overwrite"};
-    static const core_signature signature = {"autoreject_report", names, 7, 5, 5};
+    static const char *const names[] = {"context", "model",   "log",        "epochs",
+                                        "path",    "options", "provenance", "overwrite"};
+    static const core_signature signature = {"autoreject_report", names, 8, 6, 5};
     const core_state *state = PyModule_GetState(module);
-    PyObject *values[7];
+    PyObject *values[8];
     if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
         return NULL;
     }
@@ -26,12 +26,15 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
     int32_t overwrite = 0;
     int result = -1;
     core_call call;
+    tess_autoreject_report_config config;
+    tess_autoreject_report_config_init(&config, sizeof config);
     if (epochs && core_to_path(values[4], &path_bytes, &path) == 0 &&
-        core_to_text(values[5], "provenance", &provenance) == 0 &&
-        core_to_flag(values[6], &overwrite) == 0 &&
+        core_to_config(state, values[5], tess_autoreject_report_params(), &config) == 0 &&
+        core_to_text(values[6], "provenance", &provenance) == 0 &&
+        core_to_flag(values[7], &overwrite) == 0 &&
         core_call_begin(&call, state, context, NULL) == 0) {
         const tess_status status = tess_autoreject_report(context->handle, model, log, epochs,
-                                                          provenance, path, overwrite);
+                                                          &config, provenance, path, overwrite);
         result = core_call_end(&call, status);
     }
     Py_XDECREF(path_bytes);

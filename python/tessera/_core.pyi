@@ -319,6 +319,7 @@ def autoreject_report(
     log: Handle,
     epochs: Handle,
     path: _Path,
+    options: _Options | None = None,
     *,
     provenance: str | None = None,
     overwrite: bool = False,

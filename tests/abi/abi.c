@@ -417,6 +417,13 @@ FIELD(tess_autoreject_log_info, channel_names, 24);
 FIELD(tess_autoreject_log_info, labels, 32);
 FIELD(tess_autoreject_log_info, bad_epochs, 40);
 FIELD(tess_autoreject_log_info, notes, 48);
+
+SIZE(tess_autoreject_report_config, 24);
+FIELD(tess_autoreject_report_config, struct_size, 0);
+FIELD(tess_autoreject_report_config, reserved, 4);
+FIELD(tess_autoreject_report_config, n_trace, 8);
+FIELD(tess_autoreject_report_config, trace_bytes, 16);
+
 SIZE(tess_autoreject_transform_config, 40);
 FIELD(tess_autoreject_transform_config, struct_size, 0);
 FIELD(tess_autoreject_transform_config, keep_bad, 4);

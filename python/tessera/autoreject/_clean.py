@@ -383,6 +383,8 @@ class TransformMixin(FitMixin):
         *,
         reject_log: RejectLog | None = None,
         overwrite: bool = False,
+        n_epochs: int = 200,
+        size: int | str = "8M",
     ) -> Path:
         """Write an HTML report of the fit: one file, nothing from elsewhere.
 
@@ -396,6 +398,10 @@ class TransformMixin(FitMixin):
             None: :meth:`get_reject_log`.
         overwrite : bool, default False
             Replace an existing file.
+        n_epochs : int, default 200
+            Epochs that are shown sample by sample, the worst first.
+        size : int or str, default '8M'
+            About how many bytes of the file these may take.
 
         Returns
         -------
@@ -404,10 +410,17 @@ class TransformMixin(FitMixin):
         self._check_fitted()
         check_epochs(epochs)
         recording = recording_of(epochs)
-        return self._report(recording, self._given_log(recording, reject_log), path, overwrite)
+        options = {"report_epochs": n_epochs, "report_size": size}
+        log = self._given_log(recording, reject_log)
+        return self._report(recording, log, path, overwrite, options)
 
     def _report(
-        self, recording: Recording, log: RejectLog, path: _PathLike, overwrite: bool
+        self,
+        recording: Recording,
+        log: RejectLog,
+        path: _PathLike,
+        overwrite: bool,
+        options: dict[str, Any] | None = None,
     ) -> Path:
         settings = self._settings()
         fits = _files.all_of(self, self._fits_for(recording.sensors), recording.sensors.names)
@@ -417,7 +430,9 @@ class TransformMixin(FitMixin):
             more = _files.model_parts(self)
             model = make_model(context, recording.sensors, fits, settings, more)
             handle = _log_handle(context, log)
-            _core.autoreject_report(context, model, handle, opened, path, overwrite=overwrite)
+            _core.autoreject_report(
+                context, model, handle, opened, path, options, overwrite=overwrite
+            )
 
         settings.run(call, recording.n_bytes)
         return Path(path)

@@ -1,193 +1,210 @@
 // Averages of the epochs before and after rejection and repair.
 #include "base/status.h"
-#include "page/html_plot.h"
-#include "systems/autoreject/epochs/channels.h"
 #include "systems/autoreject/report/page.h"
-#include "systems/autoreject/result/model.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { BLOCK_BYTES = 64 << 20, MAP_HEIGHT = 220 };
+typedef struct picture {
+    tess_ar_page *page;
+    const tess_ar_sums *sums;
+    int32_t type;
+    int64_t n_chan;
+    int64_t *channels; // of the type
+    const char **names;
+} picture;
 
-// The mean over epochs of all picked channels, before and after.
-typedef struct averages {
-    double *before; // [n_pick][n_time]
-    double *after;
-    int64_t n_before;
-    int64_t n_after;
-    double *block;  // [n_block][n_chan][n_time]
-    uint8_t *marks; // [n_block][n_chan]
-    int64_t n_block;
-} averages;
-
-static void add_rows(const tess_ar_page *page, const double *epoch, int64_t n_time, double *sum)
+static double mean_at(const picture *p, bool is_after, int64_t channel, int64_t t)
 {
-    for (int64_t k = 0; k < page->model->n_pick; k++) {
-        const double *row = epoch + page->model->picks[k] * n_time;
-        for (int64_t t = 0; t < n_time; t++) {
-            sum[k * n_time + t] += row[t];
-        }
-    }
+    const int64_t n_time = p->page->epochs_info->n_time;
+    const double sum = (is_after ? p->sums->after : p->sums->before)[channel * n_time + t];
+    const int64_t n = is_after ? p->sums->n_after : p->sums->n_before;
+    const double scale = tess_ar_unit_of(p->page->model->types[p->type].type).scale;
+    return n > 0 ? scale * sum / (double)n : (double)NAN;
 }
 
-static tess_status repair_block(tess_ar_page *page, averages *a, int64_t first, int64_t count)
+// Standard deviation over the channels of one type at every sample: what MNE calls GFP.
+static void field_power(const picture *p, bool is_after, double *power)
 {
-    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(page->epochs);
-    const tess_autoreject_log_info *log = page->log;
-    bool any = false;
-    for (int64_t i = 0; i < count * log->n_chan; i++) {
-        const int64_t e = first + i / log->n_chan;
-        const int32_t type = info->sensors->channels[i % log->n_chan].type;
-        a->marks[i] = log->labels[first * log->n_chan + i] == 2 && !log->bad_epochs[e] &&
-                      tess_ar_type_is_predictable(type);
-        any = any || a->marks[i];
-    }
-    if (!any) {
-        return TESS_OK;
-    }
-    const tess_autoreject_interpolation_config config = tess_ar_model_interpolation(page->model);
-    tess_array x;
-    const int64_t shape[] = {count, log->n_chan, info->n_time};
-    TESS_TRY(tess_array_init(&x, a->block, TESS_F64, 3, shape));
-    return tess_autoreject_interpolate(page->ctx, info->sensors, page->model->picks,
-                                       page->model->n_pick, a->marks, &config, &x);
-}
-
-static tess_status accumulate(tess_ar_page *page, averages *a)
-{
-    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(page->epochs);
-    const int64_t epoch_items = info->sensors->n_chan * info->n_time;
-    for (int64_t first = 0; first < info->n_epoch; first += a->n_block) {
-        const int64_t left = info->n_epoch - first;
-        const int64_t count = left < a->n_block ? left : a->n_block;
-        TESS_TRY(tess_context_check_cancel(page->ctx));
-        TESS_TRY(
-            tess_autoreject_epochs_read(page->ctx, page->epochs, first, count, NULL, 0, a->block));
-        for (int64_t e = 0; e < count; e++) {
-            add_rows(page, a->block + e * epoch_items, info->n_time, a->before);
-        }
-        a->n_before += count;
-        TESS_TRY(repair_block(page, a, first, count));
-        for (int64_t e = 0; e < count; e++) {
-            if (!page->log->bad_epochs[first + e]) {
-                add_rows(page, a->block + e * epoch_items, info->n_time, a->after);
-                a->n_after++;
-            }
-        }
-    }
-    return TESS_OK;
-}
-
-// Standard deviation over the channels of one type at every sample.
-static void field_power(const tess_ar_page *page, const tess_autoreject_type_fit *fit,
-                        const double *mean, int64_t n_time, double *power)
-{
-    for (int64_t t = 0; t < n_time; t++) {
+    for (int64_t t = 0; t < p->page->epochs_info->n_time; t++) {
         double sum = 0;
         double squares = 0;
-        int64_t n = 0;
-        for (int64_t k = 0, c = 0; k < page->model->n_pick && c < fit->n_chan; k++) {
-            if (page->model->picks[k] == fit->channels[c]) {
-                sum += mean[k * n_time + t];
-                c++;
-                n++;
-            }
+        for (int64_t k = 0; k < p->n_chan; k++) {
+            sum += mean_at(p, is_after, p->channels[k], t);
         }
-        for (int64_t k = 0, c = 0; k < page->model->n_pick && c < fit->n_chan; k++) {
-            if (page->model->picks[k] == fit->channels[c]) {
-                const double miss = mean[k * n_time + t] - sum / (double)n;
-                squares += miss * miss;
-                c++;
-            }
+        for (int64_t k = 0; k < p->n_chan; k++) {
+            const double miss = mean_at(p, is_after, p->channels[k], t) - sum / (double)p->n_chan;
+            squares += miss * miss;
         }
-        power[t] = sqrt(squares / (double)n);
+        power[t] = sqrt(squares / (double)p->n_chan);
     }
 }
 
-static tess_status write_power(tess_ar_page *page, const averages *a)
+static tess_figure_axis time_axis(const tess_autoreject_epochs_info *info)
 {
-    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(page->epochs);
+    const double step = info->sampling_hz > 0 ? 1 / info->sampling_hz : 1;
+    return (tess_figure_axis){.label = "time",
+                              .unit = info->sampling_hz > 0 ? "s" : "samples",
+                              .low = info->tmin - step / 2,
+                              .high = info->tmin + ((double)info->n_time - 0.5) * step};
+}
+
+static tess_status draw_power(const picture *p)
+{
+    const tess_autoreject_epochs_info *info = p->page->epochs_info;
+    const int32_t type = p->page->model->types[p->type].type;
     const int64_t n = info->n_time;
-    double *power = tess_heap_alloc(&page->ctx->heap, (size_t)n * 2 * sizeof *power,
-                                    TESS_TAG_GENERAL, "the report's averages");
+    double *power = tess_blocks_alloc(&p->page->memory, 2 * n, sizeof *power, "averages");
     if (!power) {
         return TESS_E_MEMORY;
     }
-    for (int64_t t = 0; t < page->model->n_type; t++) {
-        const tess_autoreject_type_fit *fit = &page->model->types[t];
-        field_power(page, fit, a->before, n, power);
-        field_power(page, fit, a->after, n, power + n);
-        const tess_ar_unit unit = tess_ar_unit_of(fit->type);
-        double high = 0;
-        for (int64_t i = 0; i < 2 * n; i++) {
-            power[i] *= unit.scale;
-            high = fmax(high, power[i]);
-        }
-        char label[64];
-        snprintf(label, sizeof label, "%s: standard deviation over channels (%s)",
-                 tess_autoreject_type_name(fit->type), unit.name);
-        const double step = info->sampling_hz > 0 ? 1 / info->sampling_hz : 1;
-        const tess_html_plot plot = {
-            {info->tmin, info->tmin + (double)(n > 1 ? n - 1 : 1) * step, "time (s)"},
-            {0, high > 0 ? high : 1, label},
-            MAP_HEIGHT};
-        const tess_html_series lines[] = {{"before", power, n}, {"after", power + n, n}};
-        tess_html_chart(&page->html, &plot, lines, 2);
-    }
-    tess_heap_free(&page->ctx->heap, power, (size_t)n * 2 * sizeof *power, TESS_TAG_GENERAL);
+    field_power(p, false, power);
+    field_power(p, true, power + n);
+    const tess_figure_series lines[] = {{.name = "before", .y = power, .n = n, .colour = 1},
+                                        {.name = "after", .y = power + n, .n = n, .colour = 0}};
+    char title[96];
+    snprintf(title, sizeof title, "%s: global field power", tess_autoreject_type_name(type));
+    tess_figure_draw(&p->page->html, &(tess_figure){.title = title,
+                                                    .x = time_axis(info),
+                                                    .y = {.label = "deviation over channels",
+                                                          .unit = tess_ar_unit_of(type).name},
+                                                    .series = lines,
+                                                    .n_series = p->sums->n_after > 0 ? 2 : 1});
     return TESS_OK;
 }
 
-static void finish_means(averages *a, size_t n)
+// Columns of a map: single samples, or means of as many as keep the page small.
+static int64_t samples_per_column(const picture *p)
 {
-    for (size_t i = 0; i < n; i++) {
-        a->before[i] /= a->n_before > 0 ? (double)a->n_before : 1;
-        a->after[i] /= a->n_after > 0 ? (double)a->n_after : 1;
+    enum { MOST_CELLS = 100000, LEAST_COLUMNS = 200 };
+    const int64_t room = MOST_CELLS / p->n_chan;
+    const int64_t n_column = room > LEAST_COLUMNS ? room : LEAST_COLUMNS;
+    return (p->page->epochs_info->n_time + n_column - 1) / n_column;
+}
+
+// [n_column][n_chan]; returns the largest distance from 0.
+static double fill_map(const picture *p, bool is_after, int64_t group, double *cells)
+{
+    const int64_t n_time = p->page->epochs_info->n_time;
+    double largest = 0;
+    for (int64_t first = 0; first < n_time; first += group) {
+        const int64_t end = first + group < n_time ? first + group : n_time;
+        for (int64_t k = 0; k < p->n_chan; k++) {
+            double sum = 0;
+            for (int64_t t = first; t < end; t++) {
+                sum += mean_at(p, is_after, p->channels[k], t);
+            }
+            *cells = sum / (double)(end - first);
+            largest = fmax(largest, fabs(*cells++));
+        }
+    }
+    return largest;
+}
+
+// Steps of about 1/4000 of the scale, a power of two: numbers that can be packed.
+static void round_cells(double *cells, int64_t n, double largest)
+{
+    const double step = ldexp(1, ilogb(largest) - 12);
+    for (int64_t i = 0; i < n; i++) {
+        cells[i] = round(cells[i] / step) * step;
     }
 }
 
-static tess_status write_averages(tess_ar_page *page, averages *a, size_t n_mean)
+static void draw_map(const picture *p, const double *cells, bool is_after, double largest,
+                     int64_t n_column)
 {
-    char text[160];
-    TESS_TRY(accumulate(page, a));
-    finish_means(a, n_mean);
-    tess_html_heading(&page->html, "Average before and after");
-    snprintf(text, sizeof text,
-             "Mean of all %lld epochs, and of the %lld that were kept, repaired.",
-             (long long)a->n_before, (long long)a->n_after);
-    tess_html_paragraph(&page->html, text);
-    return write_power(page, a);
+    const int32_t type = p->page->model->types[p->type].type;
+    char title[96];
+    snprintf(title, sizeof title, "%s: average %s", tess_autoreject_type_name(type),
+             is_after ? "after" : "before");
+    const tess_figure_map map = {.values = cells,
+                                 .n_column = n_column,
+                                 .n_row = p->n_chan,
+                                 .label = "average",
+                                 .unit = tess_ar_unit_of(type).name,
+                                 .low = -largest,
+                                 .high = largest,
+                                 .colours = TESS_FIGURE_DIVERGING,
+                                 .rows = p->names};
+    tess_figure_axis x = time_axis(p->page->epochs_info);
+    const double samples = (double)(n_column * samples_per_column(p));
+    x.high = x.low + (x.high - x.low) * samples / (double)p->page->epochs_info->n_time;
+    char group[32];
+    snprintf(group, sizeof group, "average-map%d", p->type);
+    tess_figure_draw(&p->page->html,
+                     &(tess_figure){.title = title,
+                                    .group = group,
+                                    .is_narrow = true,
+                                    .x = x,
+                                    .y = {"channel", "", (double)p->n_chan - 0.5, -0.5, false},
+                                    .map = &map});
 }
 
-tess_status tess_ar_page_averages(tess_ar_page *page)
+static tess_status draw_maps(const picture *p)
 {
-    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(page->epochs);
-    tess_heap *heap = &page->ctx->heap;
-    if (info->n_epoch == 0 || info->n_time == 0 || page->model->n_pick == 0) {
+    const int64_t group = samples_per_column(p);
+    const int64_t n_column = (p->page->epochs_info->n_time + group - 1) / group;
+    const int64_t n = n_column * p->n_chan;
+    double *cells = tess_blocks_alloc(&p->page->memory, 2 * n, sizeof *cells, "averages");
+    if (!cells) {
+        return TESS_E_MEMORY;
+    }
+    const bool has_after = p->sums->n_after > 0;
+    double largest = fill_map(p, false, group, cells);
+    if (has_after) { // one scale for both, that of what is kept
+        const double of_after = fill_map(p, true, group, cells + n);
+        largest = of_after > 0 ? of_after : largest;
+    }
+    largest = largest > 0 ? largest : 1;
+    round_cells(cells, 2 * n, largest);
+    tess_html_row_begin(&p->page->html);
+    draw_map(p, cells, false, largest, n_column);
+    if (has_after) {
+        draw_map(p, cells + n, true, largest, n_column);
+    }
+    tess_html_row_end(&p->page->html);
+    return TESS_OK;
+}
+
+static tess_status draw_type(picture *p)
+{
+    const tess_autoreject_log_info *log = p->page->log;
+    p->n_chan = 0;
+    for (int64_t c = 0; c < log->n_chan; c++) {
+        if (p->page->type_of[c] == p->type) {
+            p->names[p->n_chan] = p->page->names[c];
+            p->channels[p->n_chan++] = c;
+        }
+    }
+    if (p->n_chan == 0) {
         return TESS_OK;
     }
-    averages a = {0};
-    const size_t epoch_bytes =
-        (size_t)info->sensors->n_chan * (size_t)info->n_time * sizeof(double);
-    a.n_block = epoch_bytes < BLOCK_BYTES ? (int64_t)(BLOCK_BYTES / epoch_bytes) : 1;
-    a.n_block = a.n_block < info->n_epoch ? a.n_block : info->n_epoch;
-    const size_t n_mean = (size_t)page->model->n_pick * (size_t)info->n_time;
-    const size_t block_bytes = (size_t)a.n_block * epoch_bytes;
-    const size_t mark_bytes = (size_t)a.n_block * (size_t)info->sensors->n_chan;
-    static const char what[] = "the report's averages";
-    a.before = tess_heap_alloc_zero(heap, n_mean * sizeof(double), TESS_TAG_GENERAL, what);
-    a.after = tess_heap_alloc_zero(heap, n_mean * sizeof(double), TESS_TAG_GENERAL, what);
-    a.block = tess_heap_alloc(heap, block_bytes, TESS_TAG_TILE, what);
-    a.marks = tess_heap_alloc(heap, mark_bytes, TESS_TAG_TILE, what);
-    tess_status status = TESS_E_MEMORY;
-    if (a.before && a.after && a.block && a.marks) {
-        status = write_averages(page, &a, n_mean);
+    if (p->n_chan > 1) { // of one channel it is 0
+        TESS_TRY(draw_power(p));
     }
-    tess_heap_free(heap, a.marks, mark_bytes, TESS_TAG_TILE);
-    tess_heap_free(heap, a.block, block_bytes, TESS_TAG_TILE);
-    tess_heap_free(heap, a.after, n_mean * sizeof(double), TESS_TAG_GENERAL);
-    tess_heap_free(heap, a.before, n_mean * sizeof(double), TESS_TAG_GENERAL);
-    return status;
+    return draw_maps(p);
+}
+
+tess_status tess_ar_page_averages(tess_ar_page *page, const tess_ar_sums *sums)
+{
+    picture p = {.page = page, .sums = sums};
+    char text[240];
+    p.channels =
+        tess_blocks_alloc(&page->memory, page->log->n_chan, sizeof *p.channels, "averages");
+    p.names = tess_blocks_alloc(&page->memory, page->log->n_chan, sizeof *p.names, "averages");
+    if (!p.channels || !p.names) {
+        return TESS_E_MEMORY;
+    }
+    tess_html_heading(&page->html, "Average before and after");
+    snprintf(
+        text, sizeof text,
+        "Mean of all %lld epochs, and of the %lld that were kept, repaired; both maps have the "
+        "colours of the second.",
+        (long long)sums->n_before, (long long)sums->n_after);
+    tess_html_paragraph(&page->html, text);
+    for (int32_t t = 0; t < (int32_t)page->model->n_type; t++) {
+        p.type = t;
+        TESS_TRY(draw_type(&p));
+    }
+    return TESS_OK;
 }

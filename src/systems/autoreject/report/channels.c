@@ -1,16 +1,53 @@
-// Thresholds with their validation curves, and where on the head the bad sensors are.
+// The table of channels, and the validation curves of their thresholds.
 #include "systems/autoreject/report/page.h"
 
 #include <math.h>
+#include <stdio.h>
 
-enum { CURVE_WIDTH = 200, CURVE_HEIGHT = 60, CURVE_POINTS = 60, HEAD = 400 };
-// Names of more sensors than these would lie on top of each other.
-enum { MOST_NAMES = 80, SCALE_STEPS = 20, SCALE_HEIGHT = 300 };
+enum { CURVE_WIDTH = 200, CURVE_HEIGHT = 60, CURVE_POINTS = 60 };
+
+void tess_ar_page_channels(tess_ar_page *page)
+{
+    static const char *const heads[] = {"channel", "type",     "threshold", "standard error",
+                                        "bad",     "repaired", "left bad"};
+    const tess_autoreject_log_info *log = page->log;
+    tess_html_heading(&page->html, "Channels");
+    tess_html_paragraph(&page->html,
+                        "Peak-to-peak threshold of every channel, its standard error (how far it "
+                        "would lie with as many other epochs), and the shares of epochs in which "
+                        "the channel is bad, and bad and repaired.");
+    tess_html_table_begin(&page->html, heads, 7);
+    for (int64_t c = 0; c < log->n_chan; c++) {
+        const int32_t t = page->type_of[c];
+        if (t < 0) {
+            continue;
+        }
+        const tess_ar_unit unit = tess_ar_unit_of_channel(page, c);
+        char text[5][40];
+        snprintf(text[0], sizeof text[0], "%.4g %s", unit.scale * page->threshold_of[c], unit.name);
+        if (isfinite(page->error_of[c])) {
+            snprintf(text[1], sizeof text[1], "%.2g %s", unit.scale * page->error_of[c], unit.name);
+        } else {
+            snprintf(text[1], sizeof text[1], "-");
+        }
+        snprintf(text[2], sizeof text[2], "%.1f %%", 100 * tess_ar_label_share(log, c, 1, 2));
+        snprintf(text[3], sizeof text[3], "%.1f %%", 100 * tess_ar_label_share(log, c, 2, 2));
+        snprintf(text[4], sizeof text[4], "%.1f %%", 100 * tess_ar_label_share(log, c, 1, 1));
+        const char *const cells[] = {
+            page->names[c], tess_autoreject_type_name(page->model->types[t].type),
+            text[0],        text[1],
+            text[2],        text[3],
+            text[4]};
+        tess_html_table_row(&page->html, cells, 7);
+    }
+    tess_html_table_end(&page->html);
+}
 
 // The objective over the candidates of a channel as a small line, its threshold as a mark.
-static void write_curve(tess_ar_page *page, const double *x, const double *y, int64_t n,
-                        double threshold)
+static void write_curve(tess_ar_page *page, const char *name, const double *x, const double *y,
+                        int64_t n, double threshold)
 {
+    tess_text *out = &page->html.text;
     double low = (double)INFINITY;
     double high = -(double)INFINITY;
     for (int64_t i = 0; i < n; i++) {
@@ -20,155 +57,51 @@ static void write_curve(tess_ar_page *page, const double *x, const double *y, in
     const double first = n > 0 ? x[0] : 0;
     const double span = n > 0 && x[n - 1] > first ? x[n - 1] - first : 1;
     const double range = high > low ? high - low : 1;
-    tess_text_printf(&page->html.text,
-                     "<svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\"><polyline fill=\"none\" "
-                     "stroke=\"#33658a\" points=\"",
+    char shown[TESS_AR_NAME];
+    tess_ar_shown_name(name, shown);
+    tess_text_add(out, "<figure class=\"curve\"><figcaption>");
+    tess_html_escaped(&page->html, shown);
+    tess_text_printf(out,
+                     "</figcaption><svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\"><polyline "
+                     "fill=\"none\" stroke=\"#2f7fd0\" points=\"",
                      CURVE_WIDTH, CURVE_HEIGHT, CURVE_WIDTH);
     const int64_t step = n > CURVE_POINTS ? (n + CURVE_POINTS - 1) / CURVE_POINTS : 1;
     for (int64_t i = 0; i < n; i += step) {
-        tess_text_printf(&page->html.text, "%.4g,%.4g ", (x[i] - first) / span * CURVE_WIDTH,
+        tess_text_printf(out, "%.4g,%.4g ", (x[i] - first) / span * CURVE_WIDTH,
                          2 + (high - y[i]) / range * (CURVE_HEIGHT - 4));
     }
     const double at = (threshold - first) / span * CURVE_WIDTH;
-    tess_text_printf(&page->html.text,
-                     "\"/><line x1=\"%.4g\" x2=\"%.4g\" y1=\"0\" y2=\"%d\" "
-                     "stroke=\"#d7301f\"/></svg>",
+    tess_text_printf(out,
+                     "\"/><line x1=\"%.4g\" x2=\"%.4g\" y1=\"0\" y2=\"%d\" stroke=\"" TESS_AR_BAD
+                     "\"/></svg></figure>\n",
                      at, at, CURVE_HEIGHT);
 }
 
-static void write_channel(tess_ar_page *page, const tess_autoreject_type_fit *fit, int64_t c,
-                          int64_t first)
-{
-    const double scale = tess_ar_unit_of(fit->type).scale;
-    tess_text_add(&page->html.text, "<tr><td>");
-    tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
-    tess_text_printf(&page->html.text, "</td><td class=\"n\">%.4g</td><td class=\"n\">",
-                     scale * fit->thresholds[c]);
-    if (fit->standard_errors && isfinite(fit->standard_errors[c])) {
-        tess_text_printf(&page->html.text, "%.2g", scale * fit->standard_errors[c]);
-    }
-    tess_text_printf(&page->html.text, "</td><td class=\"n\">%.1f %%</td><td>",
-                     100 * tess_ar_bad_share(page->log, fit->channels[c]));
-    if (fit->n_candidate && fit->candidates && fit->candidate_objectives) {
-        write_curve(page, fit->candidates + first, fit->candidate_objectives + first,
-                    fit->n_candidate[c], fit->thresholds[c]);
-    }
-    tess_text_add(&page->html.text, "</td></tr>\n");
-}
-
-void tess_ar_page_thresholds(tess_ar_page *page)
+void tess_ar_page_curves(tess_ar_page *page)
 {
     const tess_autoreject_model_info *m = page->model;
-    tess_html_heading(&page->html, "Thresholds");
-    tess_html_paragraph(&page->html,
-                        "Peak-to-peak threshold of every channel, its standard error (how far it "
-                        "would lie with as many other epochs), the share of epochs above it, and "
-                        "the cross-validated error at every candidate (left to right) with the "
-                        "choice in red.");
+    bool is_open = false;
     for (int64_t t = 0; t < m->n_type; t++) {
         const tess_autoreject_type_fit *fit = &m->types[t];
-        int64_t first = 0;
-        const char *unit = tess_ar_unit_of(fit->type).name;
-        tess_text_printf(&page->html.text,
-                         "<table><tr><th>%s channel</th><th class=\"n\">threshold (%s)</th><th "
-                         "class=\"n\">standard error (%s)</th><th class=\"n\">bad</th>"
-                         "<th>validation curve</th></tr>\n",
-                         tess_autoreject_type_name(fit->type), unit, unit);
-        for (int64_t c = 0; c < fit->n_chan; c++) {
-            write_channel(page, fit, c, first);
-            first += fit->n_candidate ? fit->n_candidate[c] : 0;
-        }
-        tess_text_add(&page->html.text, "</table>\n");
-    }
-}
-
-// Seen from above, nose up: the angle from the vertex becomes the distance from the centre.
-static int project(const double *loc, double *x, double *y)
-{
-    const double r = sqrt(loc[0] * loc[0] + loc[1] * loc[1] + loc[2] * loc[2]);
-    if (!(r > 0)) {
-        return 0;
-    }
-    const double polar = acos(loc[2] / r);
-    const double flat = hypot(loc[0], loc[1]);
-    const double scale = flat > 0 ? polar / (3.14159265358979323846 / 2) / flat : 0;
-    *x = HEAD / 2.0 + loc[0] * scale * HEAD * 0.4;
-    *y = HEAD / 2.0 - loc[1] * scale * HEAD * 0.4;
-    return 1;
-}
-
-// The colours of shares, right of the head.
-static void write_scale(tess_ar_page *page)
-{
-    const int x = HEAD + 30;
-    const int top = (HEAD - SCALE_HEIGHT) / 2;
-    const double step = (double)SCALE_HEIGHT / SCALE_STEPS;
-    for (int k = 0; k < SCALE_STEPS; k++) {
-        int rgb[3];
-        tess_html_colour((k + 0.5) / SCALE_STEPS, rgb);
-        tess_text_printf(&page->html.text,
-                         "<rect x=\"%d\" y=\"%.5g\" width=\"14\" height=\"%.5g\" "
-                         "fill=\"#%02x%02x%02x\"/>",
-                         x, top + (SCALE_STEPS - 1 - k) * step, step + 0.5, (unsigned)rgb[0],
-                         (unsigned)rgb[1], (unsigned)rgb[2]);
-    }
-    for (int share = 0; share <= 100; share += 50) {
-        tess_text_printf(&page->html.text,
-                         "<text x=\"%d\" y=\"%.5g\" font-size=\"11\">%d %%</text>", x + 18,
-                         top + SCALE_HEIGHT * (1 - share / 100.0) + 4, share);
-    }
-    tess_text_printf(&page->html.text,
-                     "<text x=\"%d\" y=\"%d\" font-size=\"11\">bad epochs</text>\n", x - 6,
-                     top - 10);
-}
-
-static void write_head(tess_ar_page *page, const tess_autoreject_type_fit *fit,
-                       const tess_autoreject_sensors *sensors)
-{
-    tess_text_printf(&page->html.text,
-                     "<svg viewBox=\"-20 -20 %d %d\" width=\"%d\" role=\"img\"><text x=\"0\" "
-                     "y=\"0\" font-size=\"14\">%s</text><circle cx=\"%d\" "
-                     "cy=\"%d\" r=\"%.4g\" fill=\"none\" stroke=\"#888\"/><path d=\"M%d %.4g L%d "
-                     "%.4g L%d %.4g\" fill=\"none\" stroke=\"#888\"/>\n",
-                     HEAD + 120, HEAD + 40, HEAD + 120, tess_autoreject_type_name(fit->type),
-                     HEAD / 2, HEAD / 2, HEAD * 0.4, HEAD / 2 - 12, HEAD * 0.1, HEAD / 2,
-                     HEAD * 0.1 - 14, HEAD / 2 + 12, HEAD * 0.1);
-    for (int64_t c = 0; c < fit->n_chan; c++) {
-        const double share = tess_ar_bad_share(page->log, fit->channels[c]);
-        double x = 0;
-        double y = 0;
-        int rgb[3];
-        if (!project(sensors->channels[fit->channels[c]].loc, &x, &y)) {
+        if (!fit->n_candidate || !fit->candidates || !fit->candidate_objectives) {
             continue;
         }
-        tess_html_colour(share, rgb);
-        tess_text_printf(&page->html.text,
-                         "<circle cx=\"%.5g\" cy=\"%.5g\" r=\"9\" "
-                         "fill=\"#%02x%02x%02x\"><title>",
-                         x, y, (unsigned)rgb[0], (unsigned)rgb[1], (unsigned)rgb[2]);
-        tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
-        tess_text_printf(&page->html.text, " %.1f %%</title></circle>\n", 100 * share);
-        if (fit->n_chan <= MOST_NAMES) {
-            tess_text_printf(&page->html.text,
-                             "<text x=\"%.5g\" y=\"%.5g\" font-size=\"8\" "
-                             "text-anchor=\"middle\">",
-                             x, y + 17);
-            tess_ar_page_name(page, page->model->channel_names[fit->channels[c]]);
-            tess_text_add(&page->html.text, "</text>\n");
+        if (!is_open) {
+            tess_html_heading(&page->html, "Validation curves");
+            tess_html_paragraph(&page->html,
+                                "The cross-validated error at every candidate threshold of a "
+                                "channel (left to right), with the choice in red.");
         }
-    }
-    write_scale(page);
-    tess_text_add(&page->html.text, "</svg>\n");
-}
-
-void tess_ar_page_topography(tess_ar_page *page)
-{
-    const tess_autoreject_sensors *sensors = tess_autoreject_epochs_get_info(page->epochs)->sensors;
-    tess_html_heading(&page->html, "Bad sensors on the head");
-    tess_html_paragraph(&page->html,
-                        "Seen from above, nose up; the colour is the share of epochs in which a "
-                        "sensor is bad. Names and shares appear under the pointer, too.");
-    for (int64_t t = 0; t < page->model->n_type; t++) {
-        write_head(page, &page->model->types[t], sensors);
+        is_open = true;
+        tess_html_fold_begin(&page->html, NULL, tess_autoreject_type_name(fit->type), false);
+        tess_html_row_begin(&page->html);
+        int64_t first = 0;
+        for (int64_t c = 0; c < fit->n_chan; c++) {
+            write_curve(page, m->channel_names[fit->channels[c]], fit->candidates + first,
+                        fit->candidate_objectives + first, fit->n_candidate[c], fit->thresholds[c]);
+            first += fit->n_candidate[c];
+        }
+        tess_html_row_end(&page->html);
+        tess_html_fold_end(&page->html);
     }
 }

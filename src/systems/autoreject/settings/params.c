@@ -189,3 +189,27 @@ void tess_autoreject_transform_config_init(tess_autoreject_transform_config *con
     defaults.checkpoint_every_s = 60;
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
+
+#define CONFIG tess_autoreject_report_config
+static const tess_param report_params[] = {
+    {"report_epochs", TESS_PARAM_INT, FIELD(n_trace), 200, 0, 1e9, NULL, "epochs",
+     "epochs that a report shows sample by sample, the worst first"},
+    {"report_size", TESS_PARAM_BYTES, FIELD(trace_bytes), 8 << 20, 0, 1e9, NULL, "bytes",
+     "about how much of a report these may take"},
+};
+#undef CONFIG
+
+static const tess_param_table report_table = {"autoreject.report", report_params,
+                                              sizeof report_params / sizeof *report_params};
+
+const tess_param_table *tess_autoreject_report_params(void)
+{
+    return &report_table;
+}
+
+void tess_autoreject_report_config_init(tess_autoreject_report_config *config, size_t struct_size)
+{
+    tess_autoreject_report_config defaults = {0};
+    tess_params_defaults(&report_table, &defaults);
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
+}
