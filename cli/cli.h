@@ -74,6 +74,7 @@ typedef struct cli_values {
     int dry_run;
     int allow_truncated;
     int benchmark;
+    int list;
     int paths;
     int origin;
     int all;

@@ -14,6 +14,9 @@ static const opt_def show_options[] = {
 static const opt_def demo_options[] = {
     PATH("dir", 0, dir, PATH_INTO, NULL, "where to write (default ./tessera-demo)"),
 };
+static const opt_def bench_options[] = {
+    FLAG("list", list, "say what there is to time, and time nothing"),
+};
 static const opt_def help_options[] = {
     FLAG("all", all, "print the help of every command"),
     FLAG("markdown", markdown, "with --all: as Markdown"),
@@ -35,8 +38,12 @@ static const cli_command commands[] = {
      .max_operand = CLI_ANY_OPERAND,
      .operand_roles = {PATH_NONE, PATH_NONE},
      .groups = CLI_ENGINE,
-     .summary = "time our stages, with share of the measured read bandwidth",
-     .examples = "tessera bench\ntessera bench ptp-f32-long --threads 1 --json\n",
+     OWN_OPTIONS(bench_options),
+     .summary = "time kernels and whole systems, with share of the machine's ceilings",
+     .examples = "tessera bench\n"
+                 "tessera bench --list\n"
+                 "tessera bench decode sgp3\n"
+                 "tessera bench ptp-f32-long --threads 1 --json\n",
      .run = cmd_bench},
     {.name = "device",
      .groups = CLI_ENGINE,

@@ -13,7 +13,7 @@ def test_every_json_is_json_and_has_a_schema(tessera, epochs, tmp_path, yaml):
         "tessera.device/1": ["device"],
         "tessera.selftest/1": ["selftest"],
         "tessera.info/1": ["info", "epochs.npy"],
-        "tessera.bench/1": ["bench", "ptp-f32-cached"],
+        "tessera.bench/2": ["bench", "ptp-f32-cached"],
         "tessera.config.show/1": ["config", "show"],
         "tessera.config.validate/1": ["config", "validate", "run.yaml"],
         "tessera.config.diff/1": ["config", "diff", "run.yaml"],
@@ -31,6 +31,44 @@ def test_every_json_is_json_and_has_a_schema(tessera, epochs, tmp_path, yaml):
             assert [row["case"] for row in found["rows"]] == ["ptp-f32-cached"]
             assert found["rows"][0]["ours_s"] > 0
     assert json.loads(tessera("--version", "--json").stdout)["build"]["version"]
+
+
+def test_bench_has_kernels_and_systems_of_all_four(tessera):
+    listed = json.loads(tessera("bench", "--list", "--json").stdout)["cases"]
+    assert {(case["system"], case["kind"]) for case in listed} == {
+        (system, kind)
+        for system in ("autoreject", "decode", "xpcs", "clifford")
+        for kind in ("kernel", "system")
+    }
+    names = [case["case"] for case in listed]
+    assert len(set(names)) == len(names)
+    assert [line.split()[0] for line in tessera("bench", "--list").stdout.splitlines()] == names
+    wanted = {
+        "xpcs": "xpcs",  # by system, by kind, by a part of the name
+        "systems": "system",
+        "fwdbwd": "fwdbwd",
+    }
+    for word, part in wanted.items():
+        found = json.loads(tessera("bench", word, "--list", "--json").stdout)["cases"]
+        assert found == [case for case in listed if part in (*case.values(), case["case"][-6:])]
+
+
+def test_bench_of_every_system_says_its_share_of_the_ceiling(tessera):
+    words = (
+        "ptp-f64-long", "autoreject-fit", "decode-likelihood", "xpcs-pass-laminar", "layer3-fwd"
+    )
+    found = json.loads(tessera("bench", *words, "--threads", "1", "--json").stdout)
+    rows = {row["case"]: row for row in found["rows"]}
+    assert set(words) == set(rows)  # whole names mean one case each
+    assert all(row["ours_s"] > 0 and row["n_repeat"] > 0 for row in rows.values())
+    for case, rate, ceiling in (
+        ("decode-likelihood", "flop_per_s", "flop_f32_per_s"),
+        ("layer3-fwd", "flop_per_s", "flop_f32_per_s"),
+        ("ptp-f64-long", "bytes_per_s", "read_bytes_per_s"),
+    ):
+        share = rows[case][rate] / found[ceiling]
+        assert rows[case]["share_of_roofline"] == pytest.approx(share)
+    assert rows["xpcs-pass-laminar"]["share_of_roofline"] is None
 
 
 def test_sysinfo_fits_one_screen_and_keeps_paths_to_itself(tessera, tmp_path):

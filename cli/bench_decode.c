@@ -1,0 +1,164 @@
+// Cases of decode: likelihood and state space alone, and whole fits and predictions.
+
+#include "bench.h"
+
+#include <tessera/decode.h>
+
+#include <stdlib.h>
+
+// 200 place bins, two states: 16 electrodes of 2500 spikes to learn from and 312 to decode.
+enum { SIZE_DAY_1D = 5, N_ELECTRODE = 16, N_TIME = 5000, N_ENCODING = 40000, N_DECODING = 5000 };
+
+typedef struct decode_work {
+    tess_decode_recording *recording;
+    tess_decode_model *model;
+    const tess_decode_observation *observation;
+    int64_t n_ll;
+    float *likelihood; // [N_TIME][n_ll]
+    float *posterior;  // [N_TIME][n_state_bin]
+    tess_array likelihood_array;
+    tess_array posterior_array;
+} decode_work;
+
+static tess_status call_fit(tess_context *ctx, void *self)
+{
+    const decode_work *work = self;
+    tess_decode_model *model = NULL;
+    const tess_status status = tess_decode_model_fit(ctx, work->recording, NULL, &model);
+    tess_decode_model_destroy(model);
+    return status;
+}
+
+static tess_status predict(tess_context *ctx, decode_work *work,
+                           const tess_decode_predict_config *config, tess_decode_outputs *outputs)
+{
+    return tess_decode_predict(ctx, tess_decode_model_detector(work->model), work->observation,
+                               config, outputs);
+}
+
+static tess_status call_likelihood(tess_context *ctx, void *self)
+{
+    decode_work *work = self;
+    tess_decode_outputs outputs;
+
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    outputs.log_likelihood = &work->likelihood_array;
+    return predict(ctx, work, NULL, &outputs);
+}
+
+// Filter and smoother over a likelihood that is known already.
+static tess_status call_states(tess_context *ctx, void *self)
+{
+    decode_work *work = self;
+    tess_decode_outputs outputs;
+    tess_decode_predict_config config;
+
+    tess_decode_predict_config_init(&config, sizeof config);
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    config.log_likelihood = &work->likelihood_array;
+    outputs.acausal_posterior = &work->posterior_array;
+    return predict(ctx, work, &config, &outputs);
+}
+
+static tess_status call_predict(tess_context *ctx, void *self)
+{
+    decode_work *work = self;
+    tess_decode_outputs outputs;
+
+    tess_decode_outputs_init(&outputs, sizeof outputs);
+    outputs.acausal_posterior = &work->posterior_array;
+    return predict(ctx, work, NULL, &outputs);
+}
+
+static tess_status make_recording(tess_context *ctx, decode_work *work)
+{
+    tess_decode_simulate_config config;
+
+    tess_decode_simulate_config_init(&config, sizeof config);
+    config.size = SIZE_DAY_1D;
+    config.n_electrode = N_ELECTRODE;
+    config.n_time = N_TIME;
+    config.encoding_spikes = N_ENCODING;
+    config.decoding_spikes = N_DECODING;
+    const tess_status status = tess_decode_simulate(ctx, &config, &work->recording);
+    if (status == TESS_OK) {
+        work->observation = &tess_decode_recording_get_info(work->recording)->observation;
+    }
+    return status;
+}
+
+static int make_work(cli *c, const bench_case *self, decode_work *work)
+{
+    CLI_CALL(make_recording(c->ctx, work));
+    CLI_CALL(tess_decode_model_fit(c->ctx, work->recording, NULL, &work->model));
+    const tess_decode_detector_info *info =
+        tess_decode_detector_get_info(tess_decode_model_detector(work->model));
+    const int64_t n_time = work->observation->n_time;
+    const int64_t ll_shape[] = {n_time, info->n_ll};
+    const int64_t shape[] = {n_time, info->n_state_bin};
+    work->n_ll = info->n_ll;
+    work->likelihood = malloc(sizeof(float) * (size_t)(n_time * info->n_ll));
+    work->posterior = malloc(sizeof(float) * (size_t)(n_time * info->n_state_bin));
+    if (!work->likelihood || !work->posterior) {
+        return console_fail(71, "no memory for case %s", self->name);
+    }
+    CLI_CALL(tess_array_init(&work->likelihood_array, work->likelihood, TESS_F32, 2, ll_shape));
+    CLI_CALL(tess_array_init(&work->posterior_array, work->posterior, TESS_F32, 2, shape));
+    return 0;
+}
+
+static void free_work(decode_work *work)
+{
+    tess_decode_model_destroy(work->model);
+    tess_decode_recording_close(work->recording);
+    free(work->likelihood);
+    free(work->posterior);
+}
+
+// Of the plain sum: every spike to decode with every spike learned from, at every place bin.
+static double pair_operations(const decode_work *work)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(work->recording);
+    double sum = 0;
+
+    for (int64_t e = 0; e < info->observation.spikes.n_electrode; e++) {
+        sum += 2.0 * (double)work->n_ll * (double)info->training.spikes.n_spike[e] *
+               (double)info->observation.spikes.n_spike[e];
+    }
+    return sum;
+}
+
+typedef struct decode_sizes {
+    tess_status (*call)(tess_context *ctx, void *self);
+} decode_sizes;
+
+static int measure(cli *c, const bench_case *self, bench_row *row)
+{
+    const decode_sizes *sizes = self->sizes;
+    decode_work work = {0};
+    int code = make_work(c, self, &work);
+
+    if (code == 0 && sizes->call == call_states) {
+        const tess_status status = call_likelihood(c->ctx, &work);
+        code = status ? console_status(status) : 0;
+    }
+    code = code ? code : bench_time(c, sizes->call, &work, row);
+    row->amount = code == 0 && self->bound == BENCH_F32 ? pair_operations(&work) : 0;
+    free_work(&work);
+    return code;
+}
+
+static const decode_sizes likelihood = {call_likelihood};
+static const decode_sizes states = {call_states};
+static const decode_sizes fit = {call_fit};
+static const decode_sizes whole = {call_predict};
+
+static const bench_case cases[] = {
+    {"decode-likelihood", "16 electrodes, 40000 and 5000 spikes", 0, BENCH_F32, measure,
+     &likelihood},
+    {"decode-states", "filter and smoother, 5000 x 400", 0, BENCH_UNBOUND, measure, &states},
+    {"decode-fit", "16 electrodes, 40000 spikes", 1, BENCH_UNBOUND, measure, &fit},
+    {"decode-predict", "5000 bins of 2 ms, 5000 spikes", 1, BENCH_UNBOUND, measure, &whole},
+};
+
+const bench_group bench_decode = {"decode", cases, sizeof cases / sizeof cases[0]};
