@@ -331,3 +331,37 @@ def test_modules_without_torch_say_so() -> None:
         "try:\n    c.Layer\nexcept ModuleNotFoundError as error:\n    print(error)\n"
     )
     assert "pip install torch" in run_python(code).stdout
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("signs", ["+++", "0+++", "+---"])
+def test_norms_of_the_largest_and_smallest_numbers(signs: str, axis: int) -> None:
+    algebra = tc.Algebra(signs, axis=axis)
+    x = np.random.default_rng(1).standard_normal((algebra.n_component, 5, 3))
+    eta = np.array(algebra._found["eta"], np.longdouble)[:, None, None]
+    for dtype, factors, error in (
+        (np.float32, (1.0, 1e25, 1e-25, 3e37, 1e-37), 1e-5),
+        (np.float64, (1.0, 1e160, 1e-160, 1e307, 1e-300), 1e-13),
+        (np.float16, (1.0, 1e3, 1e-2), 1e-2),
+    ):
+        for factor in factors:
+            given = (factor * x).astype(dtype)
+            wide = given.astype(np.longdouble)
+            want = np.sqrt(abs((wide * wide * eta).sum(axis=0)))
+            got = algebra.norm(given if axis == 0 else np.moveaxis(given, 0, -1))
+            assert got.dtype == dtype
+            # Terms of other signs cancel: what is left is as exact as they were.
+            scale = np.sqrt((wide * wide).sum(axis=0))
+            assert np.max(abs(got.astype(np.longdouble) - want) / scale) < error, (dtype, factor)
+    # Symbols that square to nothing do not count, however large.
+    if signs == "0+++" and axis == 0:
+        ideal = np.zeros((16, 1, 1), np.float32)
+        ideal[1], ideal[2] = 1e30, 1e-25
+        assert float(algebra.norm(ideal)[0, 0]) == np.float32(1e-25)
+
+
+def test_norms_keep_the_bits_of_ordinary_numbers() -> None:
+    algebra = tc.Algebra("+++")
+    for dtype in (np.float32, np.float64):
+        x = np.random.default_rng(2).standard_normal((8, 7, 5)).astype(dtype)
+        assert_same_bits(algebra.norm(x), abs(algebra.quadratic(x).sum(0)) ** 0.5)

@@ -267,14 +267,9 @@ class Algebra:
         Its gradient at norm zero, where there is none, is zero: of zero itself, of ideal elements
         (multiples of a null symbol), and of null vectors of other metrics.
         """
-        size = abs(self.quadratic(x).sum(self.axis))
-        if not _arrays.is_torch(x):
-            return size**0.5
-        import torch
+        from tessera.clifford._norm import norm
 
-        is_zero = size == 0
-        root = torch.where(is_zero, torch.ones_like(size), size).sqrt()
-        return torch.where(is_zero, torch.zeros_like(size), root)
+        return norm(self, x)
 
     # --- Weighted products
 
