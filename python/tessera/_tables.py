@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -85,7 +85,7 @@ def _hint(name: str, known: list[str]) -> str:
     return f"did you mean {found[0]!r}?" if found else f"there are {', '.join(known)}"
 
 
-def split_options(function: str, options: dict[str, Any], *names: str) -> list[dict[str, Any]]:
+def split_options(function: str, options: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
     """Return the options by table; one that is in none of them is an error."""
     parts: list[dict[str, Any]] = []
     known: list[str] = []

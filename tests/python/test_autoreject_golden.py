@@ -193,7 +193,7 @@ def test_ransac(run: str) -> None:
     np.testing.assert_array_equal(ransac.bad_log, data[f"{run}_bad_log"])
     assert ransac.bad_chs_ == [chosen[k] for k in data[f"{run}_bad"]]
     assert ransac.ch_type == "eeg"
-    assert ransac.picks.tolist() == picks.tolist()
+    assert ransac.picks.tolist() == picks.tolist()  # type: ignore[union-attr]
 
 
 def test_global_thresholds() -> None:
@@ -284,7 +284,7 @@ def test_meg_ransac(dots: str) -> None:
     epochs = meg_epochs(data)
     ransac = Ransac(n_resample=10, picks="mag", verbose=False, meg_dots=dots).fit(epochs)
     np.testing.assert_allclose(ransac.corr_, data[f"ransac_mag_corr_{dots}"], atol=1e-8, rtol=0)
-    mags = [epochs.ch_names[k] for k in ransac.picks]
+    mags = [epochs.ch_names[k] for k in ransac.picks]  # type: ignore[union-attr]
     assert ransac.ch_type == "meg"
     assert ransac.bad_chs_ == [mags[k] for k in data["ransac_mag_bad"]]
 
@@ -298,7 +298,7 @@ def test_meg_interpolation(case: str, mode: str) -> None:
     want = data[f"{case}_W_direct_{mode}"] @ epochs._data[:, source]
     epochs.info["bads"] = [epochs.ch_names[k] for k in target]
     picks = np.sort(np.concatenate([source, target]))
-    out = utils.interpolate_bads(epochs, picks, mode=mode)
+    out = utils.interpolate_bads(epochs, picks, mode=mode)  # type: ignore[arg-type]
     assert out is epochs
     assert epochs.info["bads"] == []
     scale = np.abs(want).max(axis=(0, 2), keepdims=True)

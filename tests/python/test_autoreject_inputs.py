@@ -376,7 +376,7 @@ def test_words_that_do_not_exist() -> None:
         with pytest.raises(ValueError, match=f"{name}: 'nonsense' does not exist"):
             ar.fit_array(x, sphere(5))
     with pytest.raises(ValueError, match="boolean"):
-        AutoReject(verbose="nonsense").fit_array(x, sphere(5))
+        AutoReject(verbose="nonsense").fit_array(x, sphere(5))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_unfitted_and_wrong_objects() -> None:
     with pytest.raises(ValueError, match="first"):
         Ransac().transform(np.zeros((3, 4, 5)))
     with pytest.raises(tessera.ShapeError, match="n_epochs, n_channels, n_times"):
-        AutoReject().fit_array(np.zeros((3, 4)), None)
+        AutoReject().fit_array(np.zeros((3, 4)), None)  # type: ignore[arg-type]
 
 
 def test_modules_of_the_original() -> None:

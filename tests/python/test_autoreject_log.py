@@ -99,7 +99,7 @@ def test_text(log: RejectLog) -> None:
 def test_plot(log: RejectLog, orientation: str) -> None:
     figure = log.plot(orientation, show=False)
     ax = figure.axes[0]
-    image = np.ma.filled(ax.images[0].get_array(), np.nan)
+    image = np.ma.filled(ax.images[0].get_array(), np.nan)  # type: ignore[arg-type]
     want = log.labels if orientation == "vertical" else log.labels.T
     np.testing.assert_array_equal(image, want)
     assert len(ax.patches) == 1  # the frame of epoch 2

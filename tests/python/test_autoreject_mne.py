@@ -125,7 +125,7 @@ def test_hdf5(epochs: Any, fitted: AutoReject, tmp_path: Path) -> None:
     assert twin.thresh_errors_ == fitted.thresh_errors_
     AutoReject(cv=3).save(path, overwrite=True)
     assert repr(read_auto_reject(path)) == repr(AutoReject(cv=3))
-    odd = AutoReject(cv=object())
+    odd = AutoReject(cv=object())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"cv: .* cannot be saved to HDF5"):
         odd.save(tmp_path / "odd.h5")
 
@@ -199,7 +199,7 @@ def test_an_edited_log_is_carried_out(epochs: Any, fitted: AutoReject) -> None:
     assert cleaned.selection.tolist() == [k for k in range(len(epochs)) if k != 3]
     assert not np.array_equal(cleaned._data[0, 1], epochs._data[0, 1])
     with pytest.raises(ValueError, match="must be an instance of RejectLog"):
-        fitted.transform(epochs, reject_log=3)  # type: ignore[arg-type]
+        fitted.transform(epochs, reject_log=3)  # type: ignore[call-overload]
     short = RejectLog(log.bad_epochs[:5], log.labels[:5], log.ch_names)
     with pytest.raises(ValueError, match="reject_log has 5 epochs"):
         fitted.transform(epochs, reject_log=short)
@@ -489,22 +489,22 @@ def test_report(epochs: Any, fitted: AutoReject, tmp_path: Path) -> None:
 def test_figures(epochs: Any, fitted: AutoReject) -> None:
     cleaned, log = fitted.transform(epochs, return_log=True)
     figure = viz.plot_thresholds(fitted, show=False)
-    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    heights = [bar.get_height() for bar in figure.axes[0].patches]  # type: ignore[attr-defined]
     np.testing.assert_allclose(heights, [1e6 * v for v in fitted.threshes_.values()])
     figure = viz.plot_validation_curve(fitted, "E01", show=False)
     line = figure.axes[0].lines[0]
-    np.testing.assert_allclose(line.get_xdata(), 1e6 * fitted.curves_["E01"][0])
+    np.testing.assert_allclose(line.get_xdata(), 1e6 * fitted.curves_["E01"][0])  # type: ignore[arg-type]
     figure = viz.plot_loss(fitted, show=False)
-    shown = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)
+    shown = np.ma.filled(figure.axes[0].images[0].get_array(), np.nan)  # type: ignore[arg-type]
     assert shown.shape == (3, 2)
     frame = figure.axes[0].patches[0]
     row, column = np.unravel_index(np.nanargmin(shown), shown.shape)
-    assert frame.get_xy() == (column - 0.5, row - 0.5)
+    assert frame.get_xy() == (column - 0.5, row - 0.5)  # type: ignore[attr-defined]
     figure = viz.plot_evoked(epochs, cleaned, show=False)
     assert [len(ax.lines) for ax in figure.axes] == [12, 12]
     figure = viz.plot_bad_sensors(log, epochs, show=False)
     share = figure.axes[0].collections[0].get_array()
-    np.testing.assert_allclose(share, 100 * (log.labels > 0).mean(axis=0))
+    np.testing.assert_allclose(share, 100 * (log.labels > 0).mean(axis=0))  # type: ignore[arg-type]
     figure = viz.plot_dropped_epochs(log, show=False)
     assert "epochs dropped" in figure.axes[0].get_title()
     with pytest.raises(ValueError, match="not fitted"):

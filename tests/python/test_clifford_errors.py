@@ -73,7 +73,7 @@ def test_shapes_of_weights(make: Make) -> None:
     with raises(ValueError, "bias"):
         tc.linear(x, make(4, 5, 6), make(5), "+++")
     with raises(ValueError, "linear_weight"):
-        tc.layer(x, make(5, 20), None, None, "+++")
+        tc.layer(x, make(5, 20), None, None, "+++")  # type: ignore[arg-type]
 
 
 @MAKERS
@@ -111,9 +111,9 @@ def test_mixed_libraries() -> None:
     with raises(TypeError, "weight", "tensor", "list"):
         tc.sgp(x, x, w.tolist(), "+++")
     with pytest.raises((TypeError, ValueError)):
-        tc.mv_gelu(["a", "b"], "+++")
+        tc.mv_gelu(["a", "b"], "+++")  # type: ignore[type-var]
     with pytest.raises((TypeError, ValueError)):
-        tc.mv_gelu(None, "+++")
+        tc.mv_gelu(None, "+++")  # type: ignore[type-var]
 
 
 def test_arrays_beside_tensors() -> None:
@@ -158,9 +158,9 @@ def test_weights_without_data() -> None:
 def test_metrics(make: Make) -> None:
     for wrong in ("", "++++++", "+x+", "Cl(6,0)", (1, 2), (), (1, 1, 1, 1, 1, 1), 3, None):
         with pytest.raises(ValueError, match=r"metric|signature"):
-            tc.mv_gelu(make(8, 3, 5), wrong)
+            tc.mv_gelu(make(8, 3, 5), wrong)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=r"metric|signature"):
-            tc.Algebra(wrong)
+            tc.Algebra(wrong)  # type: ignore[arg-type]
 
 
 @MAKERS
@@ -188,9 +188,9 @@ def test_options(make: Make) -> None:
     x = make(8, 3, 5)
     wrong: Any
     with raises(ValueError, "activation", "tanh"):
-        tc.mv_gelu(x, "+++", activation="tanhh")
+        tc.mv_gelu(x, "+++", activation="tanhh")  # type: ignore[arg-type]
     with raises(ValueError, "norm_metric"):
-        tc.rms_norm(x, "+++", norm_metric="l1")
+        tc.rms_norm(x, "+++", norm_metric="l1")  # type: ignore[arg-type]
     for wrong in (-1.0, float("nan"), "small", [1e-6]):
         with raises(ValueError, "eps"):
             tc.rms_norm(x, "+++", eps=wrong)
@@ -201,9 +201,9 @@ def test_options(make: Make) -> None:
         with raises(ValueError, "path_mask"):
             tc.sgp(x, x, None, "+++", path_mask=wrong)
     with raises(ValueError, "precision"):
-        tc.linear(x, make(4, 5, 5), None, "+++", precision="low")
+        tc.linear(x, make(4, 5, 5), None, "+++", precision="low")  # type: ignore[arg-type]
     with raises(ValueError, "bias_mode"):
-        tc.linear(x, make(4, 5, 5), None, "+++", bias_mode="vector")
+        tc.linear(x, make(4, 5, 5), None, "+++", bias_mode="vector")  # type: ignore[arg-type]
     with raises(ValueError, "axis"):
         tc.mv_gelu(x, "+++", axis=1)
     with raises(ValueError, "axis"):
@@ -211,7 +211,7 @@ def test_options(make: Make) -> None:
     with raises(ValueError, "grade"):
         tc.Algebra("+++").grade(x, 4)
     with raises(ValueError, "kind"):
-        tc.Op("softmax", "+++")
+        tc.Op("softmax", "+++")  # type: ignore[arg-type]
     with raises(ValueError, "product"):
         tc.Algebra("+++").product_paths("cross")
 
@@ -274,7 +274,7 @@ def test_operations_of_arrays() -> None:
     with raises(ValueError, "cotangents", "5", "1"):
         op.double_backward((x,), x, x)
     with raises(ValueError, "gz"):
-        op.backward(None, x)
+        op.backward(None, x)  # type: ignore[arg-type]
     masked = np.ma.masked_array(x, mask=x > 0)
     assert type(op.forward(masked)) is np.ndarray
 

@@ -61,7 +61,7 @@ def test_golden_products(name: str, dtype: str) -> None:
     for kind, weight_name, of in (("sgp", "sgp_w", "sgp"), ("fcgp", "fcgp_w", "matmul")):
         (weight,) = cast(data, weight_name, dtype)
         for normalize, word in ((False, "plain"), (True, "norm")):
-            op = tc.Op(kind, metric, normalize=normalize)
+            op = tc.Op(kind, metric, normalize=normalize)  # type: ignore[arg-type]
             z = op.forward(x, y, weight)
             assert z.dtype == x.dtype
             assert_near(z, data[f"{kind}_{word}_z"], tolerance[of])
@@ -83,7 +83,7 @@ def test_golden_layers(name: str, dtype: str) -> None:
             prefix = f"{kind}_{mode}_"
             if prefix + "z" not in data:
                 continue
-            op = tc.Op("fc_layer" if kind == "fclayer" else kind, metric, bias_mode=mode)
+            op = tc.Op("fc_layer" if kind == "fclayer" else kind, metric, bias_mode=mode)  # type: ignore[arg-type]
             z = op.forward(x, None, weight, linear_weight, bias)
             gx, none, gw, gl, gb = op.backward(gz, x, None, weight, linear_weight, bias)
             assert none is None

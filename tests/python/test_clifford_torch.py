@@ -499,8 +499,8 @@ def test_derivatives_of_maps() -> None:
         algebra.quadratic,
         lambda v: algebra.grade(v, 1, 2),
     ):
-        want = f(x.detach().numpy())
-        assert_near(numbers(f(x)), want, 1e-15)
+        want = f(x.detach().numpy())  # type: ignore[no-untyped-call]
+        assert_near(numbers(f(x)), want, 1e-15)  # type: ignore[no-untyped-call]
         assert torch.autograd.gradcheck(f, (x,))
     for g in (algebra.join, algebra.regressive, algebra.inner, algebra.commutator):
         assert_near(numbers(g(x, y)), g(x.detach().numpy(), y.detach().numpy()), 1e-14)

@@ -41,12 +41,12 @@ def plane() -> tuple[Any, ...]:
 def test_results_on_a_line(line: tuple[Any, ...]) -> None:
     data, model, results = line
     axes = vis.plot_posterior(model, results, data.time, data.position)
-    image = axes.collections[0]
+    image = axes.collections[0]  # type: ignore[union-attr]
     # One cell per bin and time, the first column being the first time.
-    assert image.get_array().size == 300 * 50
+    assert image.get_array().size == 300 * 50  # type: ignore[union-attr]
     posterior = np.asarray(results["acausal_posterior"])
     wanted = posterior[:, :50] + posterior[:, 50:]
-    assert np.allclose(np.reshape(image.get_array(), (50, 300)), wanted.T)
+    assert np.allclose(np.reshape(image.get_array(), (50, 300)), wanted.T)  # type: ignore[arg-type]
     assert vis.plot_state_probabilities(model, results).lines
     assert vis.plot_error_histogram(model, results, data.time, data.position).patches
     assert len(vis.plot_calibration(model, results, data.time, data.position).lines) == 2
@@ -57,7 +57,7 @@ def test_results_on_a_line(line: tuple[Any, ...]) -> None:
 def test_results_in_the_plane(plane: tuple[Any, ...]) -> None:
     data, model, results = plane
     axes = vis.plot_posterior(model, results, data.time, data.position)
-    assert len(axes) == 2
+    assert len(axes) == 2  # type: ignore[arg-type]
     vis.plot_error_histogram(model, results, data.time, data.position)
     vis.plot_calibration(model, results, data.time, data.position)
     figure = vis.plot_results(model, results, data.spike_times, data.time, data.position)
@@ -84,7 +84,7 @@ def test_transitions_over_covariates() -> None:
         discrete_transition_type=td.DiscreteNonStationaryDiagonal([0.9, 0.9], "1 + speed")
     ).fit(*data.fit_args(), discrete_transition_covariate_data={"speed": speed})
     axes = model.plot_discrete_state_transition(covariate_data={"speed": np.arange(9.0)})
-    assert len(axes) == 2
+    assert len(axes) == 2  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="covariate_data"):
         model.plot_discrete_state_transition()
 

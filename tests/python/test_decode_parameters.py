@@ -149,7 +149,7 @@ def test_environments_are_refused(name: str) -> None:
 def test_a_method_is_no_environment() -> None:
     recording = td.simulate_recording("tiny")
     with pytest.raises(ValidationError, match=r"environments=environment\(\)"):
-        td.ClusterlessDecoder(environments=recording.environment)
+        td.ClusterlessDecoder(environments=recording.environment)  # type: ignore[arg-type]
 
 
 def test_movements_are_in_the_environment_of_their_state() -> None:

@@ -33,7 +33,7 @@ def test_simulations_are_repeatable() -> None:
     assert not np.array_equal(one.spike_times[0], other.spike_times[0])
     assert "4 electrodes" in repr(one)
     with pytest.raises(ValueError, match="size"):
-        td.simulate_recording("nonsense")
+        td.simulate_recording("nonsense")  # type: ignore[arg-type]
 
 
 def test_module_simulate_is_a_function() -> None:

@@ -35,7 +35,7 @@ def numpy_spikes(
 @pytest.mark.parametrize("size", SIZES)
 def test_profiling_sizes_equal_numpy(size: str, seed: int) -> None:
     n_position, n_time, n_electrode, encoding, decoding, n_bin = SIZES[size]
-    recording = decode.simulate_recording(size, seed, generator="original")
+    recording = decode.simulate_recording(size, seed, generator="original")  # type: ignore[arg-type]
     rng = np.random.default_rng(seed)
     for mean, end, got_times, got_features in (
         (

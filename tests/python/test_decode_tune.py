@@ -148,4 +148,4 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="2 electrodes"):
         td.tune(**(data | {"spike_waveform_features": data["spike_waveform_features"][:2]}))
     with pytest.raises((TypeError, ValueError), match="foldz"):
-        td.tune(**data, foldz=3)
+        td.tune(**data, foldz=3)  # type: ignore[call-arg]

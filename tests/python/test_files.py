@@ -152,7 +152,7 @@ def test_text_bytes_and_unicode_paths(epochs: Floats, tmp_path: Path) -> None:
     path = write(folder, "npy", epochs)
     assert ptp_file(str(path), str(folder / "out.npy")) == folder / "out.npy"
     with pytest.raises(TypeError):
-        ptp_file(3)  # type: ignore[arg-type]
+        ptp_file(3)  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="null"):
         ptp_file("a\0b")
 
@@ -327,7 +327,7 @@ def test_simulate_checks_its_numbers() -> None:
     with pytest.raises(tessera.ArgumentError, match="bad_fraction"):
         simulate(bad_fraction=2.0)
     with pytest.raises(tessera.ArgumentError, match="dtype"):
-        simulate(dtype="f16")  # type: ignore[arg-type]
+        simulate(dtype="f16")  # type: ignore[call-overload]
 
 
 def test_resume_of_a_finished_job(tmp_path: Path) -> None:

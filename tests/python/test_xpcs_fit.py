@@ -48,15 +48,15 @@ def test_sums_are_golden(name: str, point: str) -> None:
     def want(key: str) -> Any:
         return a[f"{name}_{point}_{key}"]
 
-    got = xpcs.accumulate(golden_data(g), want("theta"), mode=MODES[name], sigma=float(g["sigma"]))
+    got = xpcs.accumulate(golden_data(g), want("theta"), mode=MODES[name], sigma=float(g["sigma"]))  # type: ignore[arg-type]
     for key, other in (
         ("s1", "S1"), ("sf", "Sf"), ("sff", "Sff"), ("sy", "Sy"), ("syy", "Syy"), ("sfy", "Sfy"),
         ("contrast", "contrast"), ("offset", "offset"),
     ):  # fmt: skip
-        assert np.allclose(got[key], want(other), rtol=1e-12, atol=0), key
+        assert np.allclose(got[key], want(other), rtol=1e-12, atol=0), key  # type: ignore[literal-required]
     for key, other in (("p", "Pk"), ("q", "Qk"), ("r", "Rk")):
         scale = np.abs(want(other)).max(0)
-        assert np.max(np.abs(got[key] - want(other)) / scale) <= 1e-12, key
+        assert np.max(np.abs(got[key] - want(other)) / scale) <= 1e-12, key  # type: ignore[literal-required]
     cost, hessian = float(want("cost")), want("hessian")
     scale = np.sqrt(np.diag(hessian))
     assert abs(got["cost"] / cost - 1) <= 1e-12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -22,6 +22,13 @@ from tessera.autoreject._fit import TypeFit, make_model, repair, run_log
 from tessera.autoreject._learn import FitMixin
 from tessera.autoreject._sensors import Sensors, default_picks, resolve_picks
 from tessera.autoreject.reject_log import RejectLog
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from tessera.autoreject._types import EpochsLike, EpochsT, Picks
 
 _PathLike = str | os.PathLike[str]
 
@@ -75,7 +82,7 @@ class TransformMixin(FitMixin):
                 )
         return fits
 
-    def get_reject_log(self, epochs: Any, picks: Any = None) -> RejectLog:
+    def get_reject_log(self, epochs: EpochsLike, picks: Picks = None) -> RejectLog:
         """Say which channel is bad in which epoch, without changing anything.
 
         Parameters
@@ -116,9 +123,48 @@ class TransformMixin(FitMixin):
                     f"of peak-to-peak amplitudes are used as they are"
                 )
 
+    @overload
     def transform(
         self,
-        epochs: Any,
+        epochs: EpochsT,
+        return_log: Literal[False] = False,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> EpochsT: ...
+
+    @overload
+    def transform(
+        self,
+        epochs: EpochsT,
+        return_log: Literal[True],
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> tuple[EpochsT, RejectLog]: ...
+
+    @overload
+    def transform(
+        self,
+        epochs: EpochsT,
+        return_log: bool,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> EpochsT | tuple[EpochsT, RejectLog]: ...
+
+    def transform(
+        self,
+        epochs: EpochsT,
         return_log: bool = False,
         reject_log: RejectLog | None = None,
         *,
@@ -126,7 +172,7 @@ class TransformMixin(FitMixin):
         drop_partial: bool = False,
         report: _PathLike | None = None,
         overwrite: bool = False,
-    ) -> Any:
+    ) -> EpochsT | tuple[EpochsT, RejectLog]:
         """Drop bad epochs and repair bad channels of the others.
 
         Parameters
@@ -181,15 +227,48 @@ class TransformMixin(FitMixin):
             self._report(recording, log, report, overwrite)
         return (out, log) if return_log else out
 
+    @overload
     def transform_array(
         self,
-        X: Any,  # noqa: N803
+        X: ArrayLike,  # noqa: N803
+        return_log: Literal[False] = False,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+    ) -> NDArray[np.floating[Any]]: ...
+
+    @overload
+    def transform_array(
+        self,
+        X: ArrayLike,  # noqa: N803
+        return_log: Literal[True],
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+    ) -> tuple[NDArray[np.floating[Any]], RejectLog]: ...
+
+    @overload
+    def transform_array(
+        self,
+        X: ArrayLike,  # noqa: N803
+        return_log: bool,
+        reject_log: RejectLog | None = None,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+    ) -> NDArray[np.floating[Any]] | tuple[NDArray[np.floating[Any]], RejectLog]: ...
+
+    def transform_array(
+        self,
+        X: ArrayLike,  # noqa: N803
         return_log: bool = False,
         reject_log: RejectLog | None = None,
         *,
         drop: bool = True,
         drop_partial: bool = False,
-    ) -> Any:
+    ) -> NDArray[np.floating[Any]] | tuple[NDArray[np.floating[Any]], RejectLog]:
         """Do the same for an array with the channels of :meth:`fit_array`.
 
         Parameters
@@ -227,6 +306,45 @@ class TransformMixin(FitMixin):
             kept = kept.astype(data.dtype, copy=False)
         return (kept, log) if return_log else kept
 
+    @overload
+    def transform_file(
+        self,
+        epochs: EpochsFile,
+        output: _PathLike,
+        return_log: Literal[False] = False,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        overwrite: bool = False,
+        double_precision: bool = False,
+    ) -> Path: ...
+
+    @overload
+    def transform_file(
+        self,
+        epochs: EpochsFile,
+        output: _PathLike,
+        return_log: Literal[True],
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        overwrite: bool = False,
+        double_precision: bool = False,
+    ) -> tuple[Path, RejectLog]: ...
+
+    @overload
+    def transform_file(
+        self,
+        epochs: EpochsFile,
+        output: _PathLike,
+        return_log: bool,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        overwrite: bool = False,
+        double_precision: bool = False,
+    ) -> Path | tuple[Path, RejectLog]: ...
+
     def transform_file(
         self,
         epochs: EpochsFile,
@@ -238,7 +356,7 @@ class TransformMixin(FitMixin):
         drop_partial: bool = False,
         overwrite: bool = False,
         double_precision: bool = False,
-    ) -> Any:
+    ) -> Path | tuple[Path, RejectLog]:
         """Repair epochs of a file into another one, within the memory limit.
 
         Parameters
@@ -299,16 +417,52 @@ class TransformMixin(FitMixin):
         log = settings.run(call, recording.n_bytes)
         return (Path(output), log) if return_log else Path(output)
 
+    @overload
     def fit_transform(
         self,
-        epochs: Any,
+        epochs: EpochsT,
+        return_log: Literal[False] = False,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> EpochsT: ...
+
+    @overload
+    def fit_transform(
+        self,
+        epochs: EpochsT,
+        return_log: Literal[True],
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> tuple[EpochsT, RejectLog]: ...
+
+    @overload
+    def fit_transform(
+        self,
+        epochs: EpochsT,
+        return_log: bool,
+        *,
+        drop: bool = True,
+        drop_partial: bool = False,
+        report: _PathLike | None = None,
+        overwrite: bool = False,
+    ) -> EpochsT | tuple[EpochsT, RejectLog]: ...
+
+    def fit_transform(
+        self,
+        epochs: EpochsT,
         return_log: bool = False,
         *,
         drop: bool = True,
         drop_partial: bool = False,
         report: _PathLike | None = None,
         overwrite: bool = False,
-    ) -> Any:
+    ) -> EpochsT | tuple[EpochsT, RejectLog]:
         """Fit and transform the same epochs.
 
         Parameters
@@ -378,7 +532,7 @@ class TransformMixin(FitMixin):
 
     def report(
         self,
-        epochs: Any,
+        epochs: EpochsLike,
         path: _PathLike,
         *,
         reject_log: RejectLog | None = None,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tessera.autoreject._sensors import (
     has_no_positions,
     sensors_of,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _PathLike = str | os.PathLike[str]
 
@@ -154,7 +157,7 @@ class EpochsFile:
     within ``memory_limit`` whatever the size of the file. ``len()`` is the number of epochs.
     """
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: _core.Handle) -> None:
         info = _core.autoreject_epochs_info(handle)
         sensors = info["sensors"]
         self.path: str = info["path"]
@@ -171,6 +174,7 @@ class EpochsFile:
         self.events = np.array(info["events"])
         self.drop_log: list[str] = info["drop_log"]
         self._handle = handle
+        self._opened_with: dict[str, Any] | None = None  # arguments of read_epochs
         self._sensors = Sensors(
             self.ch_names,
             self.ch_types,
@@ -185,6 +189,20 @@ class EpochsFile:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Samples stay in the file: what is kept is how to open it again.
+        if self._opened_with is None:
+            raise TypeError(
+                "this EpochsFile was not made by read_epochs(), so that a pickle could not say how "
+                "to open it again; pickle what read_epochs(path) returns, or its path"
+            )
+        return _reopened, (self._opened_with,)
+
+    def _repr_html_(self) -> str:
+        from tessera.autoreject._html import of_epochs
+
+        return of_epochs(self)
+
     def __repr__(self) -> str:
         n_epoch, n_chan, n_time = self.shape
         return (
@@ -194,7 +212,7 @@ class EpochsFile:
 
     def get_data(
         self, first: int = 0, count: int | None = None, picks: Sequence[int] | None = None
-    ) -> Any:
+    ) -> NDArray[np.float64]:
         """Read samples.
 
         Parameters
@@ -272,6 +290,18 @@ def read_epochs(
     EpochsFile
         For :meth:`AutoReject.fit` and the others.
     """
+    opened_with = {
+        "path": os.path.abspath(path),
+        "events": None if events is None else os.path.abspath(events),
+        "event": event,
+        "stim": stim,
+        "montage": montage,
+        "types": types,
+        "bads": bads,
+        "dataset": dataset,
+        "baseline": baseline,
+        "memory_limit": memory_limit,
+    }
     options = {
         "tmin": tmin,
         "tmax": tmax,
@@ -294,4 +324,10 @@ def read_epochs(
             bads=bads,
             dataset=dataset,
         )
-    return EpochsFile(handle)
+    epochs = EpochsFile(handle)
+    epochs._opened_with = opened_with | options
+    return epochs
+
+
+def _reopened(arguments: dict[str, Any]) -> EpochsFile:
+    return read_epochs(**arguments)

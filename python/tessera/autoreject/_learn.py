@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,6 +28,13 @@ from tessera.autoreject._sensors import (
     resolve_picks,
     sensors_from_arrays,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.autoreject._types import (
+        EpochsLike,
+    )
 
 _MOST_REPAIRS = 32
 _FEWEST_CHANNELS = 4
@@ -56,7 +63,7 @@ class FitMixin(Params):
     checkpoint: str | os.PathLike[str] | None
     _written_back: dict[str, Any]  # defaults that were written to the parameters
 
-    def fit(self, epochs: Any) -> Self:
+    def fit(self, epochs: EpochsLike) -> Self:
         """Find thresholds, consensus and n_interpolate.
 
         Parameters
@@ -75,15 +82,15 @@ class FitMixin(Params):
 
     def fit_array(
         self,
-        X: Any,  # noqa: N803
-        positions: Any,
+        X: ArrayLike,  # noqa: N803
+        positions: ArrayLike,
         ch_types: str | Sequence[str] = "eeg",
         *,
         ch_names: Sequence[str] | None = None,
         bads: Sequence[str] = (),
         sfreq: float = 1.0,
-        coil_types: Any = None,
-        device_to_head: Any = None,
+        coil_types: Sequence[int] | None = None,
+        device_to_head: ArrayLike | None = None,
     ) -> Self:
         """Fit epochs that are a plain array; needs no MNE.
 

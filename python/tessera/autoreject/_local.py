@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from tessera.autoreject._fit import FitRequest, Settings, TypeFit, repair, run_f
 from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import resolve_picks
 from tessera.autoreject.reject_log import RejectLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Literal
+
+    from tessera.autoreject._types import EpochsLike, EpochsT, Picks, Verbose
 
 
 class _AutoReject(Params):
@@ -51,11 +57,11 @@ class _AutoReject(Params):
         self,
         n_interpolate: int = 0,
         consensus: float = 0.1,
-        thresh_func: Any = None,
-        picks: Any = None,
+        thresh_func: Callable[..., Mapping[str, float]] | None = None,
+        picks: Picks | None = None,
         thresh_method: str = "bayesian_optimization",
-        dots: Any = None,
-        verbose: Any = True,
+        dots: object = None,
+        verbose: Verbose = True,
     ) -> None:
         if not 0 <= consensus <= 1:
             raise _core.ArgumentError(
@@ -64,7 +70,7 @@ class _AutoReject(Params):
         self.n_interpolate = n_interpolate
         self.consensus = consensus
         self.thresh_func = thresh_func
-        self.picks = picks
+        self.picks: Any = picks
         self.thresh_method = thresh_method
         self.dots = dots
         self.verbose = verbose
@@ -103,7 +109,7 @@ class _AutoReject(Params):
         )
         return recording, chosen
 
-    def fit(self, epochs: Any) -> _AutoReject:
+    def fit(self, epochs: EpochsLike) -> _AutoReject:
         """Find thresholds, and the mean of the epochs that are kept.
 
         Parameters
@@ -116,11 +122,12 @@ class _AutoReject(Params):
         self
         """
         recording, picks = self._recording(epochs, self.picks, lazy=False)
+        given: Any = epochs
         sensors = recording.sensors
         kind = sensors.types[picks[0]]
         if callable(self.thresh_func):
             self.threshes_ = dict(
-                self.thresh_func(epochs.copy(), dots=self.dots, picks=picks, verbose=self.verbose)
+                self.thresh_func(given.copy(), dots=self.dots, picks=picks, verbose=self.verbose)
             )
         else:
             request = FitRequest(picks, seed_of(None), self.thresh_method, thresholds_only=True)
@@ -155,7 +162,12 @@ class _AutoReject(Params):
             )
         ]
 
-    def get_reject_log(self, epochs: Any, threshes: Any = None, picks: Any = None) -> RejectLog:
+    def get_reject_log(
+        self,
+        epochs: EpochsLike,
+        threshes: dict[str, float] | None = None,
+        picks: Picks | None = None,
+    ) -> RejectLog:
         """Say which channel is bad in which epoch.
 
         Parameters
@@ -186,7 +198,22 @@ class _AutoReject(Params):
         repair(recording.sensors, data, self.picks_, bad, self._settings())
         return data
 
-    def transform(self, epochs: Any, return_log: bool = False) -> Any:
+    @overload
+    def transform(self, epochs: EpochsT, return_log: Literal[False] = False) -> EpochsT: ...
+
+    @overload
+    def transform(
+        self, epochs: EpochsT, return_log: Literal[True]
+    ) -> tuple[EpochsT, RejectLog]: ...
+
+    @overload
+    def transform(
+        self, epochs: EpochsT, return_log: bool
+    ) -> EpochsT | tuple[EpochsT, RejectLog]: ...
+
+    def transform(
+        self, epochs: EpochsT, return_log: bool = False
+    ) -> EpochsT | tuple[EpochsT, RejectLog]:
         """Drop bad epochs and repair bad channels of the others.
 
         Parameters
@@ -216,7 +243,22 @@ class _AutoReject(Params):
             out.drop(np.flatnonzero(log.bad_epochs), reason="AUTOREJECT", verbose=False)
         return (out, log) if return_log else out
 
-    def fit_transform(self, epochs: Any, return_log: bool = False) -> Any:
+    @overload
+    def fit_transform(self, epochs: EpochsT, return_log: Literal[False] = False) -> EpochsT: ...
+
+    @overload
+    def fit_transform(
+        self, epochs: EpochsT, return_log: Literal[True]
+    ) -> tuple[EpochsT, RejectLog]: ...
+
+    @overload
+    def fit_transform(
+        self, epochs: EpochsT, return_log: bool
+    ) -> EpochsT | tuple[EpochsT, RejectLog]: ...
+
+    def fit_transform(
+        self, epochs: EpochsT, return_log: bool = False
+    ) -> EpochsT | tuple[EpochsT, RejectLog]:
         """Fit and transform the same epochs.
 
         Parameters

@@ -143,6 +143,75 @@ def ptp(
     return _as_ndarray(result) if out is None else out
 
 
+@overload
+def ptp_file(
+    path: _PathLike,
+    output: None = ...,
+    *,
+    dataset: str | None = ...,
+    nonfinite: Literal["propagate", "error"] = ...,
+    tile_epochs: int = ...,
+    allow_truncated: bool = ...,
+    output_dataset: str | None = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    device: str | None = ...,
+    checkpoint: _PathLike | None = ...,
+    checkpoint_every: float | None = ...,
+    resume: bool = ...,
+    report: _PathLike | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> FloatArray: ...
+
+
+@overload
+def ptp_file(
+    path: _PathLike,
+    output: _PathLike,
+    *,
+    dataset: str | None = ...,
+    nonfinite: Literal["propagate", "error"] = ...,
+    tile_epochs: int = ...,
+    allow_truncated: bool = ...,
+    output_dataset: str | None = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    device: str | None = ...,
+    checkpoint: _PathLike | None = ...,
+    checkpoint_every: float | None = ...,
+    resume: bool = ...,
+    report: _PathLike | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> Path: ...
+
+
+@overload
+def ptp_file(
+    path: _PathLike,
+    output: _PathLike | None,
+    *,
+    dataset: str | None = ...,
+    nonfinite: Literal["propagate", "error"] = ...,
+    tile_epochs: int = ...,
+    allow_truncated: bool = ...,
+    output_dataset: str | None = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    device: str | None = ...,
+    checkpoint: _PathLike | None = ...,
+    checkpoint_every: float | None = ...,
+    resume: bool = ...,
+    report: _PathLike | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> FloatArray | Path: ...
+
+
 @from_table("autoreject.ptp")
 def ptp_file(
     path: _PathLike,
@@ -239,6 +308,63 @@ def ptp_file(
         return Path(output)
     assert result is not None
     return _as_ndarray(result)
+
+
+@overload
+def simulate(
+    output: None = ...,
+    *,
+    epochs: int = ...,
+    channels: int = ...,
+    samples: int = ...,
+    sampling: float = ...,
+    bad_fraction: float = ...,
+    seed: int = ...,
+    dtype: Literal["f32", "f64"] = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> FloatArray: ...
+
+
+@overload
+def simulate(
+    output: _PathLike,
+    *,
+    epochs: int = ...,
+    channels: int = ...,
+    samples: int = ...,
+    sampling: float = ...,
+    bad_fraction: float = ...,
+    seed: int = ...,
+    dtype: Literal["f32", "f64"] = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> Path: ...
+
+
+@overload
+def simulate(
+    output: _PathLike | None,
+    *,
+    epochs: int = ...,
+    channels: int = ...,
+    samples: int = ...,
+    sampling: float = ...,
+    bad_fraction: float = ...,
+    seed: int = ...,
+    dtype: Literal["f32", "f64"] = ...,
+    overwrite: bool = ...,
+    memory_limit: int | str | None = ...,
+    threads: int | None = ...,
+    progress: ProgressLike = ...,
+    context: _core.Context | None = ...,
+) -> FloatArray | Path: ...
 
 
 @from_table("autoreject.simulate")

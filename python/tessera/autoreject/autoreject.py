@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,22 @@ from tessera.autoreject.global_threshold import (
     validation_curve,
 )
 from tessera.autoreject.reject_log import RejectLog, read_reject_log
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike
+
+    from tessera.autoreject._keywords import AutoRejectKeywords
+    from tessera.autoreject._types import (
+        CrossValidation,
+        EpochsLike,
+        Origin,
+        Picks,
+        RandomState,
+        Verbose,
+    )
 
 __all__ = [
     "AutoReject",
@@ -124,15 +140,15 @@ class AutoReject(TransformMixin):
 
     def __init__(
         self,
-        n_interpolate: Any = None,
-        consensus: Any = None,
-        thresh_func: Any = None,
-        cv: Any = 10,
-        picks: Any = None,
+        n_interpolate: ArrayLike | None = None,
+        consensus: ArrayLike | None = None,
+        thresh_func: Callable[..., object] | None = None,
+        cv: CrossValidation = 10,
+        picks: Picks | None = None,
         thresh_method: str = "bayesian_optimization",
         n_jobs: int = 1,
-        random_state: Any = None,
-        verbose: Any = True,
+        random_state: RandomState | None = None,
+        verbose: Verbose = True,
         *,
         search: str = "compat",
         rho_mode: str = "cumulative",
@@ -140,7 +156,7 @@ class AutoReject(TransformMixin):
         device: str = "auto",
         precision: str = "float64",
         meg_dots: str = "direct",
-        origin: Any = None,
+        origin: Origin | None = None,
         memory_limit: int | str | None = None,
         profile: bool = False,
         checkpoint: _PathLike | None = None,
@@ -183,6 +199,11 @@ class AutoReject(TransformMixin):
             )
         _files.save(self, fname)
 
+    def _repr_html_(self) -> str:
+        from tessera.autoreject._html import of_fit
+
+        return of_fit(self)
+
     def __getstate__(self) -> dict[str, Any]:
         return _files.state_of(self)
 
@@ -190,13 +211,22 @@ class AutoReject(TransformMixin):
         _files.set_state(self, state)
 
 
+class Thresholds(dict[str, float]):
+    """Thresholds by the names of channels: a dict that notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        from tessera.autoreject._html import of_thresholds
+
+        return of_thresholds(self)
+
+
 def compute_thresholds(
-    epochs: Any,
+    epochs: EpochsLike,
     method: str = "bayesian_optimization",
-    random_state: Any = None,
-    picks: Any = None,
+    random_state: RandomState | None = None,
+    picks: Picks | None = None,
     augment: bool = True,
-    verbose: Any = True,
+    verbose: Verbose = True,
     n_jobs: int = 1,
     *,
     search: str = "compat",
@@ -204,9 +234,9 @@ def compute_thresholds(
     device: str = "auto",
     precision: str = "float64",
     meg_dots: str = "direct",
-    origin: Any = None,
+    origin: Origin | None = None,
     memory_limit: int | str | None = None,
-    dots: Any = None,
+    dots: object = None,
 ) -> dict[str, float]:
     """Find the peak-to-peak threshold of every channel.
 
@@ -258,27 +288,27 @@ def compute_thresholds(
     seed = seed_of(random_state)
     request = FitRequest(chosen, seed, method, augment, thresholds_only=True)
     fits, _ = run_fit(recording, request, settings)
-    return {
-        sensors.names[k]: float(value)
+    return Thresholds(
+        (sensors.names[k], float(value))
         for fit in fits
         for k, value in zip(fit.channels, fit.thresholds, strict=True)
-    }
+    )
 
 
 _compute_thresholds = compute_thresholds  # the original's tests import it by this name
 
 
 def fit_array(
-    X: Any,  # noqa: N803
-    positions: Any,
+    X: ArrayLike,  # noqa: N803
+    positions: ArrayLike,
     ch_types: str | Sequence[str] = "eeg",
     *,
     ch_names: Sequence[str] | None = None,
     bads: Sequence[str] = (),
     sfreq: float = 1.0,
-    coil_types: Any = None,
-    device_to_head: Any = None,
-    **params: Any,
+    coil_types: Sequence[int] | None = None,
+    device_to_head: ArrayLike | None = None,
+    **params: Unpack[AutoRejectKeywords],
 ) -> AutoReject:
     """Fit epochs that are a plain array; needs no MNE.
 

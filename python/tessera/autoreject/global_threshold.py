@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -15,6 +15,21 @@ from tessera.autoreject._fit import Settings, is_contiguous
 from tessera.autoreject._params import Params
 from tessera.autoreject._process import best_of_few
 from tessera.autoreject._sensors import Sensors, resolve_picks
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    import numpy.typing as npt
+    from numpy.typing import ArrayLike
+
+    from tessera.autoreject._types import (
+        CrossValidation,
+        EpochsLike,
+        RandomState,
+        Verbose,
+    )
+
+    Floats = npt.NDArray[np.float64]
 
 __all__ = ["_GlobalAutoReject", "get_rejection_threshold", "validation_curve"]
 
@@ -119,12 +134,12 @@ def _wanted_types(sensors: Sensors, ch_types: Any) -> list[str]:
 
 
 def get_rejection_threshold(
-    epochs: Any,
+    epochs: EpochsLike,
     decim: int = 1,
-    random_state: Any = None,
+    random_state: RandomState | None = None,
     ch_types: str | Sequence[str] | None = None,
-    cv: Any = 5,
-    verbose: Any = True,
+    cv: CrossValidation = 5,
+    verbose: Verbose = True,
     *,
     search: str = "compat",
     n_jobs: int = 1,
@@ -248,15 +263,53 @@ def _scores(
     return settings.run(call, recording.n_bytes)
 
 
+@overload
 def validation_curve(
-    epochs: Any,
-    y: Any = None,
+    epochs: EpochsLike,
+    y: object = None,
     param_name: str = "thresh",
-    param_range: Any = None,
-    cv: Any = None,
+    param_range: ArrayLike | None = None,
+    cv: CrossValidation = None,
+    return_param_range: Literal[False] = False,
+    n_jobs: int = 1,
+) -> tuple[Floats, Floats]: ...
+
+
+@overload
+def validation_curve(
+    epochs: EpochsLike,
+    y: object = None,
+    param_name: str = "thresh",
+    param_range: ArrayLike | None = None,
+    cv: CrossValidation = None,
+    *,
+    return_param_range: Literal[True],
+    n_jobs: int = 1,
+) -> tuple[Floats, Floats, Floats]: ...
+
+
+@overload
+def validation_curve(
+    epochs: EpochsLike,
+    y: object = None,
+    param_name: str = "thresh",
+    param_range: ArrayLike | None = None,
+    cv: CrossValidation = None,
+    *,
+    return_param_range: bool,
+    n_jobs: int = 1,
+) -> tuple[Floats, Floats] | tuple[Floats, Floats, Floats]: ...
+
+
+def validation_curve(
+    epochs: EpochsLike,
+    y: object = None,
+    param_name: str = "thresh",
+    param_range: ArrayLike | None = None,
+    cv: CrossValidation = None,
     return_param_range: bool = False,
     n_jobs: int = 1,
-) -> Any:
+) -> tuple[Floats, Floats] | tuple[Floats, Floats, Floats]:
     """Score one threshold for all channels on a grid.
 
     Parameters
@@ -296,5 +349,5 @@ def validation_curve(
     settings = Settings(n_jobs, verbose=False)
     train, test = _scores(recording, picks, thresholds, cv_of(cv, default=5), settings)
     if return_param_range:
-        return train, test, param_range
+        return train, test, cast("Floats", param_range)
     return train, test

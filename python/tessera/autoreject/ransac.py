@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,15 @@ from tessera.autoreject._epochs import (
 from tessera.autoreject._fit import Settings
 from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import Sensors, resolve_picks
+
+if TYPE_CHECKING:
+    from tessera.autoreject._types import (
+        EpochsLike,
+        EpochsT,
+        Picks,
+        RandomState,
+        Verbose,
+    )
 
 __all__ = ["Ransac"]
 
@@ -79,9 +88,9 @@ class Ransac(Params):
         min_corr: float = 0.75,
         unbroken_time: float = 0.4,
         n_jobs: int = 1,
-        random_state: Any = 435656,
-        picks: Any = None,
-        verbose: Any = True,
+        random_state: RandomState = 435656,
+        picks: Picks | None = None,
+        verbose: Verbose = True,
         *,
         meg_dots: str = "direct",
         device: str = "auto",
@@ -99,7 +108,12 @@ class Ransac(Params):
         self.device = device
         self.memory_limit = memory_limit
 
-    def fit(self, epochs: Any) -> Ransac:
+    def _repr_html_(self) -> str:
+        from tessera.autoreject._html import of_ransac
+
+        return of_ransac(self)
+
+    def fit(self, epochs: EpochsLike) -> Ransac:
         """Find the bad channels.
 
         Parameters
@@ -161,7 +175,7 @@ class Ransac(Params):
         if flat and self.verbose is not False:
             warn(f"flat in every epoch, counted as good: {', '.join(flat)}")
 
-    def transform(self, epochs: Any) -> Any:
+    def transform(self, epochs: EpochsT) -> EpochsT:
         """Replace the bad channels by MNE's interpolation.
 
         Parameters
@@ -183,7 +197,7 @@ class Ransac(Params):
             raise _core.ArgumentError(
                 "transform takes MNE's epochs; read them with mne.read_epochs"
             )
-        out = epochs.copy()
+        out: EpochsT = epochs.copy()
         out.info["bads"] = list(self.bad_chs_)
         if not self.bad_chs_:
             warn("No bad channels were found: the result is a copy")
@@ -191,7 +205,7 @@ class Ransac(Params):
         out.interpolate_bads(reset_bads=True)
         return out
 
-    def fit_transform(self, epochs: Any) -> Any:
+    def fit_transform(self, epochs: EpochsT) -> EpochsT:
         """Find the bad channels and replace them.
 
         Parameters

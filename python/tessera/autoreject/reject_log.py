@@ -6,12 +6,19 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tessera._npz import read_npz, write_npz
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
+
+    from tessera.autoreject._types import EpochsLike
 
 __all__ = ["RejectLog", "read_reject_log"]
 
@@ -43,7 +50,9 @@ class RejectLog:
         edited log back.
     """
 
-    def __init__(self, bad_epochs: Any, labels: Any, ch_names: Sequence[str] | Any) -> None:
+    def __init__(
+        self, bad_epochs: ArrayLike, labels: ArrayLike, ch_names: Sequence[str] | NDArray[np.str_]
+    ) -> None:
         self.bad_epochs: npt.NDArray[np.bool_] = np.asarray(bad_epochs, bool)
         self.labels: npt.NDArray[np.float64] = np.asarray(labels, np.float64)
         # An array stays one, which is what the original reads from files.
@@ -54,6 +63,11 @@ class RejectLog:
         assert self.labels.shape[1] == len(self.ch_names), (
             f"labels has {self.labels.shape[1]} channels, ch_names has {len(self.ch_names)}"
         )
+
+    def _repr_html_(self) -> str:
+        from tessera.autoreject._html import of_log
+
+        return of_log(self)
 
     def __repr__(self) -> str:
         n_bad = int(self.bad_epochs.sum())
@@ -131,8 +145,8 @@ class RejectLog:
         show_names: str | int = "auto",
         aspect: str = "equal",
         show: bool = True,
-        ax: Any = None,
-    ) -> Any:
+        ax: Axes | None = None,
+    ) -> Figure:
         """Draw the log as an image.
 
         Parameters
@@ -164,9 +178,11 @@ class RejectLog:
         _draw_log(ax, self, is_vertical, show_names, aspect)
         if show:
             plt.show()
-        return ax.get_figure()
+        return cast("Figure", ax.get_figure())
 
-    def plot_epochs(self, epochs: Any, scalings: Any = None, title: str = "") -> Any:
+    def plot_epochs(
+        self, epochs: EpochsLike, scalings: dict[str, float] | str | None = None, title: str = ""
+    ) -> Figure:
         """Show the epochs in MNE's browser: black good, red bad, grey interpolated.
 
         Parameters
@@ -201,9 +217,10 @@ class RejectLog:
         for row, bad in zip(labels, self.bad_epochs, strict=True):
             shown = {_GOOD: "k", _BAD: "r", _INTERPOLATED: (0.6, 0.6, 0.6, 1.0)}
             colors.append(["r" if bad else shown.get(value, "k") for value in row])
-        return plot_epochs(
+        figure: Figure = plot_epochs(
             epochs, epoch_colors=colors, events=False, scalings=scalings, title=title
         )
+        return figure
 
 
 def _name_step(show_names: str | int, n_chan: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,11 @@ from tessera._lib import Session
 from tessera.autoreject._epochs import check_epochs, check_sensors
 from tessera.autoreject._sensors import Ints, Sensors, group_by_type, resolve_picks, sensors_of
 from tessera.autoreject.viz import set_matplotlib_defaults
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from tessera.autoreject._types import InstT, Picks, Verbose
 
 __all__ = ["clean_by_interp", "interpolate_bads", "set_matplotlib_defaults"]
 
@@ -69,7 +74,7 @@ def _kinds(sensors: Sensors, picks: Ints) -> list[Ints]:
     return [kind for kind in (eeg, meg) if len(kind)]
 
 
-def clean_by_interp(inst: Any, picks: Any = None, verbose: Any = True) -> Any:
+def clean_by_interp(inst: InstT, picks: Picks = None, verbose: Verbose = True) -> InstT:
     """Replace every channel by its prediction from the others: EEG from EEG, MEG from mag and grad.
 
     Parameters
@@ -88,7 +93,7 @@ def clean_by_interp(inst: Any, picks: Any = None, verbose: Any = True) -> Any:
     """
     sensors = sensors_of(inst.info)
     chosen = np.unique(resolve_picks(sensors, picks))
-    out = inst.copy()
+    out: InstT = inst.copy()
     data = _data_of(inst)
     cleaned = _data_of(out)
     for kind in _kinds(sensors, chosen):
@@ -103,8 +108,12 @@ def clean_by_interp(inst: Any, picks: Any = None, verbose: Any = True) -> Any:
 
 
 def interpolate_bads(
-    inst: Any, picks: Any, dots: Any = None, reset_bads: bool = True, mode: str = "accurate"
-) -> Any:
+    inst: InstT,
+    picks: Picks,
+    dots: object = None,
+    reset_bads: bool = True,
+    mode: Literal["accurate", "fast"] = "accurate",
+) -> InstT:
     """Predict the channels in ``info["bads"]`` from the other picks, in place.
 
     Parameters

@@ -6,9 +6,19 @@ their validation curves, losses, averages before and after, where bad sensors si
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import mne
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tessera.autoreject.autoreject import AutoReject
+    from tessera.autoreject.reject_log import RejectLog
 
 __all__ = [
     "plot_bad_sensors",
@@ -82,17 +92,17 @@ def _first_type(ar: Any, ch_type: str | None) -> str:
     return ch_type
 
 
-def _show(ax: Any, show: bool) -> Any:
+def _show(ax: Any, show: bool) -> Figure:
     if show:
         import matplotlib.pyplot as plt
 
         plt.show()
-    return ax.get_figure()
+    return cast("Figure", ax.get_figure())
 
 
 def plot_thresholds(
-    ar: Any, ch_type: str | None = None, *, ax: Any = None, show: bool = True
-) -> Any:
+    ar: AutoReject, ch_type: str | None = None, *, ax: Axes | None = None, show: bool = True
+) -> Figure:
     """Draw the threshold of every channel with its standard error.
 
     Parameters
@@ -126,7 +136,9 @@ def plot_thresholds(
     return _show(ax, show)
 
 
-def plot_validation_curve(ar: Any, ch_name: str, *, ax: Any = None, show: bool = True) -> Any:
+def plot_validation_curve(
+    ar: AutoReject, ch_name: str, *, ax: Axes | None = None, show: bool = True
+) -> Figure:
     """Draw the objective of a channel at every candidate, with the threshold chosen.
 
     Parameters
@@ -160,7 +172,9 @@ def plot_validation_curve(ar: Any, ch_name: str, *, ax: Any = None, show: bool =
     return _show(ax, show)
 
 
-def plot_loss(ar: Any, ch_type: str | None = None, *, ax: Any = None, show: bool = True) -> Any:
+def plot_loss(
+    ar: AutoReject, ch_type: str | None = None, *, ax: Axes | None = None, show: bool = True
+) -> Figure:
     """Draw the mean loss of every pair of consensus and n_interpolate, with the pair chosen.
 
     Parameters
@@ -203,8 +217,13 @@ def plot_loss(ar: Any, ch_type: str | None = None, *, ax: Any = None, show: bool
 
 
 def plot_evoked(
-    before: Any, after: Any, ch_type: str | None = None, *, ax: Any = None, show: bool = True
-) -> Any:
+    before: mne.BaseEpochs,
+    after: mne.BaseEpochs,
+    ch_type: str | None = None,
+    *,
+    ax: Sequence[Axes] | None = None,
+    show: bool = True,
+) -> Figure:
     """Draw the averages of epochs before and after, all channels of a type.
 
     Parameters
@@ -246,7 +265,9 @@ def plot_evoked(
     return _show(ax[0], show)
 
 
-def plot_bad_sensors(log: Any, epochs: Any, *, ax: Any = None, show: bool = True) -> Any:
+def plot_bad_sensors(
+    log: RejectLog, epochs: mne.BaseEpochs, *, ax: Axes | None = None, show: bool = True
+) -> Figure:
     """Draw how often each sensor is bad, where it sits on the head seen from above.
 
     Parameters
@@ -296,7 +317,7 @@ def _flat_head(positions: Any) -> tuple[Any, Any]:
     return 0.9 * angle * np.cos(azimuth), 0.9 * angle * np.sin(azimuth)
 
 
-def plot_dropped_epochs(log: Any, *, ax: Any = None, show: bool = True) -> Any:
+def plot_dropped_epochs(log: RejectLog, *, ax: Axes | None = None, show: bool = True) -> Figure:
     """Draw the number of bad sensors of every epoch; dropped epochs are red.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,12 @@ from tessera import _core
 from tessera._lib import Session
 from tessera.clifford import _arrays, _functional
 from tessera.clifford._spec import MetricLike, algebra_of, make_spec, metric_text
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.clifford._keywords import MixingProductKeywords, ProductKeywords
+    from tessera.clifford._types import ArrayLike, ArrayT, Weight
 
 __all__ = ["Algebra"]
 
@@ -83,6 +89,11 @@ class Algebra:
             )
         super().__setattr__(name, value)
 
+    def _repr_html_(self) -> str:
+        from tessera.clifford._html import of_algebra
+
+        return of_algebra(self)
+
     def __repr__(self) -> str:
         axis = "" if self.axis == 0 else f", axis={self.axis}"
         return f"Algebra({self.signs!r}{axis})"
@@ -115,42 +126,42 @@ class Algebra:
         spec = make_spec(self.signs, activation="none", normalize=False, path_mask=mask)
         return _functional.run("sgp", spec, x, y, axis=self.axis)
 
-    def geometric_product(self, x: Any, y: Any) -> Any:
+    def geometric_product(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Multiply."""
         return self._product("geometric", x, y)
 
-    def outer(self, x: Any, y: Any) -> Any:
+    def outer(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Outer product: grades add."""
         return self._product("outer", x, y)
 
     wedge = outer
 
-    def inner(self, x: Any, y: Any) -> Any:
+    def inner(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Inner product: output grade is the difference of the grades."""
         return self._product("inner", x, y)
 
-    def left_contraction(self, x: Any, y: Any) -> Any:
+    def left_contraction(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Output grade is that of y less that of x."""
         return self._product("left_contraction", x, y)
 
-    def right_contraction(self, x: Any, y: Any) -> Any:
+    def right_contraction(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Output grade is that of x less that of y."""
         return self._product("right_contraction", x, y)
 
-    def scalar_product(self, x: Any, y: Any) -> Any:
+    def scalar_product(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Keep the scalar part of the product."""
         return self._product("scalar", x, y)
 
-    def commutator(self, x: Any, y: Any) -> Any:
+    def commutator(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Half of xy - yx."""
         return self._product("commutator", x, y)
 
-    def join(self, x: Any, y: Any) -> Any:
+    def join(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Right complement of the outer product of right complements, as GATr joins."""
         wedge = self.outer(self.right_complement(x), self.right_complement(y))
         return self.right_complement(wedge)
 
-    def regressive(self, x: Any, y: Any) -> Any:
+    def regressive(self, x: ArrayT, y: ArrayT) -> ArrayT:
         """Left complement of the outer product of right complements."""
         wedge = self.outer(self.right_complement(x), self.right_complement(y))
         return self.left_complement(wedge)
@@ -195,31 +206,31 @@ class Algebra:
             run(_arrays.native(front), _arrays.native(z), context)
         return _functional._back(z, shape, self.axis)
 
-    def reverse(self, x: Any) -> Any:
+    def reverse(self, x: ArrayT) -> ArrayT:
         """Reverse the order of symbols: grade g gets the sign (-1)^(g(g-1)/2)."""
         return self._signed(x, _REVERSE, self._found["reverse"])
 
-    def involution(self, x: Any) -> Any:
+    def involution(self, x: ArrayT) -> ArrayT:
         """Flip the signs of odd grades."""
         return self._signed(x, _INVOLUTION, self._found["involution"])
 
-    def conjugate(self, x: Any) -> Any:
+    def conjugate(self, x: ArrayT) -> ArrayT:
         """Reverse and flip the signs of odd grades."""
         return self._signed(x, _CONJUGATE, self._found["conjugate"])
 
-    def right_complement(self, x: Any) -> Any:
+    def right_complement(self, x: ArrayT) -> ArrayT:
         """Map every blade to the one of the other symbols: blade times it is the pseudoscalar."""
         # In the order of components a blade and the one of the other symbols face each other.
         return self._signed(x, _RIGHT_COMPLEMENT, self._found["complement_sign"], flip=True)
 
     dual = right_complement
 
-    def left_complement(self, x: Any) -> Any:
+    def left_complement(self, x: ArrayT) -> ArrayT:
         """Undo :meth:`right_complement`."""
         signs = self._found["complement_sign"][::-1]
         return self._signed(x, _LEFT_COMPLEMENT, signs, flip=True)
 
-    def grade(self, x: Any, *grades: int) -> Any:
+    def grade(self, x: ArrayT, *grades: int) -> ArrayT:
         """Keep the given grades, zero elsewhere."""
         mask = self._grade_bits(grades)
         if not _arrays.is_torch(x):
@@ -241,7 +252,7 @@ class Algebra:
 
     # --- Forms
 
-    def quadratic(self, x: Any) -> Any:
+    def quadratic(self, x: ArrayT) -> ArrayT:
         """Quadratic form of every grade: (grade, row, feature), or (..., feature, grade)."""
         if not _arrays.is_torch(x):
 
@@ -254,14 +265,15 @@ class Algebra:
 
         # Components that do not count are zeroed first: a square may be too large for its type.
         x = _torch_signs.keep(x, tuple(abs(eta) for eta in self._found["eta"]), self.axis)
-        squares = _torch_signs.multiply(x * x, tuple(self._found["eta"]), self.axis)
+        tensor: Any = x
+        squares = _torch_signs.multiply(tensor * tensor, tuple(self._found["eta"]), self.axis)
         sizes = [self.grade_of.count(g) for g in range(self.n_grade)]
         parts = [part.sum(self.axis, keepdim=True) for part in squares.split(sizes, self.axis)]
         import torch
 
         return torch.cat(parts, self.axis)
 
-    def norm(self, x: Any) -> Any:
+    def norm(self, x: ArrayT) -> ArrayT:
         """Root of the size of the quadratic form over all grades, per row and feature.
 
         Its gradient at norm zero, where there is none, is zero: of zero itself, of ideal elements
@@ -269,15 +281,28 @@ class Algebra:
         """
         from tessera.clifford._norm import norm
 
-        return norm(self, x)
+        found: ArrayT = norm(self, x)
+        return found
 
     # --- Weighted products
 
-    def sgp(self, x: Any, y: Any, weight: Any, **options: Any) -> Any:
+    def sgp(
+        self,
+        x: ArrayT,
+        y: ArrayT | ArrayLike,
+        weight: Weight | None,
+        **options: Unpack[ProductKeywords],
+    ) -> ArrayT:
         """Call :func:`tessera.clifford.sgp` in this algebra."""
         return _functional.sgp(x, y, weight, self.signs, axis=self.axis, **options)
 
-    def fcgp(self, x: Any, y: Any, weight: Any, **options: Any) -> Any:
+    def fcgp(
+        self,
+        x: ArrayT,
+        y: ArrayT | ArrayLike,
+        weight: Weight,
+        **options: Unpack[MixingProductKeywords],
+    ) -> ArrayT:
         """Call :func:`tessera.clifford.fcgp` in this algebra."""
         return _functional.fcgp(x, y, weight, self.signs, axis=self.axis, **options)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from tessera import _core
 from tessera._lib import Session
 from tessera._progress import ProgressLike, callback
 from tessera._tables import split_options, takes_options
 from tessera.clifford._spec import MetricLike, metric_text
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.clifford._keywords import CheckKeywords, Finding
 
 
 @takes_options("clifford.check")
@@ -19,8 +24,8 @@ def check(
     device: str | None = None,
     progress: ProgressLike = None,
     context: _core.Context | None = None,
-    **options: Any,
-) -> list[dict[str, Any]]:
+    **options: Unpack[CheckKeywords],
+) -> list[Finding]:
     """Check equivariance, gradients and repeatability of the operations in an algebra.
 
     Parameters
@@ -45,4 +50,5 @@ def check(
     """
     (own,) = split_options("check", options, "clifford.check")
     with Session(context, threads=threads, device=device) as ctx:
-        return _core.clifford_check(ctx, metric_text(metric), own, callback(progress))
+        found = _core.clifford_check(ctx, metric_text(metric), own, callback(progress))
+    return cast("list[Finding]", found)

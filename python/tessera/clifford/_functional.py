@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tessera import _core
 from tessera.clifford import _arrays
 from tessera.clifford._spec import MetricLike, make_spec, operation
+
+if TYPE_CHECKING:
+    from tessera.clifford._types import (
+        Activation,
+        ArrayLike,
+        ArrayT,
+        BiasMode,
+        NormMetric,
+        Precision,
+        Weight,
+    )
 
 __all__ = ["fcgp", "layer", "linear", "mv_gelu", "rms_norm", "sgp"]
 
@@ -101,13 +112,13 @@ def _check_finite(z: Any, kind: str) -> None:
 
 
 def mv_gelu(
-    x: Any,
+    x: ArrayT,
     metric: MetricLike,
     *,
-    activation: str | None = None,
+    activation: Activation | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Multiply every component by a function of the scalar component.
 
     Parameters
@@ -133,14 +144,14 @@ def mv_gelu(
 
 
 def rms_norm(
-    x: Any,
+    x: ArrayT,
     metric: MetricLike,
     *,
-    norm_metric: str | None = None,
+    norm_metric: NormMetric | None = None,
     eps: float | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Divide every grade of a row by its root mean square over the features.
 
     Parameters
@@ -163,19 +174,19 @@ def rms_norm(
 
 
 def sgp(
-    x: Any,
-    y: Any,
-    weight: Any,
+    x: ArrayT,
+    y: ArrayT | ArrayLike,
+    weight: Weight | None,
     metric: MetricLike,
     *,
-    activation: str | None = None,
+    activation: Activation | None = None,
     normalize: bool | None = None,
-    norm_metric: str | None = None,
+    norm_metric: NormMetric | None = None,
     eps: float | None = None,
     path_mask: int | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Geometric product with a weight per feature and grade path, gated and normalised.
 
     Parameters
@@ -212,20 +223,20 @@ def sgp(
 
 
 def fcgp(
-    x: Any,
-    y: Any,
-    weight: Any,
+    x: ArrayT,
+    y: ArrayT | ArrayLike,
+    weight: Weight,
     metric: MetricLike,
     *,
-    activation: str | None = None,
+    activation: Activation | None = None,
     normalize: bool | None = None,
-    norm_metric: str | None = None,
+    norm_metric: NormMetric | None = None,
     eps: float | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     path_mask: int | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Geometric product with weights that mix features, gated and normalised.
 
     Parameters
@@ -257,16 +268,16 @@ def fcgp(
 
 
 def linear(
-    x: Any,
-    weight: Any,
-    bias: Any,
+    x: ArrayT,
+    weight: Weight,
+    bias: Weight | None,
     metric: MetricLike,
     *,
-    bias_mode: str | None = None,
-    precision: str | None = None,
+    bias_mode: BiasMode | None = None,
+    precision: Precision | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Map features linearly, with one matrix per grade.
 
     Parameters
@@ -292,23 +303,23 @@ def linear(
 
 
 def layer(
-    x: Any,
-    weight: Any,
-    linear_weight: Any,
-    bias: Any,
+    x: ArrayT,
+    weight: Weight,
+    linear_weight: Weight,
+    bias: Weight | None,
     metric: MetricLike,
     *,
     use_fc: bool = False,
-    activation: str | None = None,
+    activation: Activation | None = None,
     normalize: bool | None = None,
-    norm_metric: str | None = None,
+    norm_metric: NormMetric | None = None,
     eps: float | None = None,
-    bias_mode: str | None = None,
-    precision: str | None = None,
+    bias_mode: BiasMode | None = None,
+    precision: Precision | None = None,
     path_mask: int | None = None,
     axis: int = 0,
     check_finite: bool = False,
-) -> Any:
+) -> ArrayT:
     """Multiply x with its linear map: :func:`sgp` (or :func:`fcgp`) of x and :func:`linear` of x.
 
     Parameters

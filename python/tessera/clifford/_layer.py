@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, cast
 
 import torch
 from torch import Tensor
@@ -13,6 +13,9 @@ from tessera import _core
 from tessera.clifford._bias import BiasedModule, check_bias
 from tessera.clifford._modules_base import parameter_of, positive, same_names
 from tessera.clifford._spec import MetricLike, algebra_of
+
+if TYPE_CHECKING:
+    from tessera.clifford._types import Activation, Device, DType, NormMetric, Precision
 
 __all__ = ["Layer"]
 
@@ -73,20 +76,20 @@ class Layer(BiasedModule):
     def __init__(
         self,
         n_features: int,
-        dims: int | MetricLike,
+        dims: SupportsIndex | MetricLike,
         normalize: bool = True,
         use_fc: bool = False,
         *,
         bias: Literal["scalar", "all"] = "scalar",
         init: Literal["flash", "cgenn"] = "flash",
-        activation: str | None = None,
-        norm_metric: str | None = None,
+        activation: Activation | None = None,
+        norm_metric: NormMetric | None = None,
         eps: float | None = None,
-        precision: str | None = None,
+        precision: Precision | None = None,
         axis: int = 0,
         check_finite: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         if init not in ("flash", "cgenn"):
             raise _core.ArgumentError(f"init: expected 'flash' or 'cgenn', got {init!r}")
@@ -144,11 +147,11 @@ class Layer(BiasedModule):
         return self._run(x, None, self.gp_weight, self.linear_weight, self.linear_bias)
 
 
-def _metric_of(dims: int | MetricLike) -> MetricLike:
+def _metric_of(dims: SupportsIndex | MetricLike) -> MetricLike:
     if isinstance(dims, Integral):
         if dims not in _METRICS:
             raise _core.ArgumentError(
                 f"dims: expected 2 or 3, or a metric such as '0+++', got {dims}"
             )
         return _METRICS[int(dims)]
-    return dims
+    return cast("MetricLike", dims)

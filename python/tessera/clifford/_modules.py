@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor
@@ -18,6 +18,16 @@ from tessera.clifford._modules_base import (
     shape_of_cgenn,
 )
 from tessera.clifford._spec import MetricLike
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.clifford._module_keywords import (
+        FcgpModuleKeywords,
+        LinearModuleKeywords,
+        SgpModuleKeywords,
+    )
+    from tessera.clifford._types import Activation, BiasMode, Device, DType, NormMetric, Precision
 
 __all__ = ["FCGP", "MVGELU", "SGP", "MVLinear", "MVRMSNorm"]
 
@@ -42,7 +52,7 @@ class MVGELU(CliffordModule):
     def __init__(
         self,
         metric: MetricLike,
-        activation: str | None = None,
+        activation: Activation | None = None,
         *,
         axis: int = 0,
         check_finite: bool = False,
@@ -75,7 +85,7 @@ class MVRMSNorm(CliffordModule):
         self,
         metric: MetricLike,
         eps: float | None = None,
-        norm_metric: str | None = None,
+        norm_metric: NormMetric | None = None,
         *,
         axis: int = 0,
         check_finite: bool = False,
@@ -121,12 +131,12 @@ class MVLinear(BiasedModule):
         metric: MetricLike,
         bias: bool = True,
         *,
-        bias_mode: str | None = None,
-        precision: str | None = None,
+        bias_mode: BiasMode | None = None,
+        precision: Precision | None = None,
         axis: int = 0,
         check_finite: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         bias_mode = "scalar" if bias_mode is None else bias_mode
         check_bias("bias_mode", bias_mode)
@@ -144,7 +154,11 @@ class MVLinear(BiasedModule):
 
     @classmethod
     def from_cgenn(
-        cls, weight: Tensor, bias: Tensor | None, metric: MetricLike, **options: Any
+        cls,
+        weight: Tensor,
+        bias: Tensor | None,
+        metric: MetricLike,
+        **options: Unpack[LinearModuleKeywords],
     ) -> Self:
         """Take the weights of CGENN's MVLinear: weight (out, in, grade), bias (1, out, 1)."""
         out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, grade")
@@ -188,14 +202,14 @@ class SGP(CliffordModule):
         metric: MetricLike,
         normalize: bool | None = None,
         *,
-        activation: str | None = None,
-        norm_metric: str | None = None,
+        activation: Activation | None = None,
+        norm_metric: NormMetric | None = None,
         eps: float | None = None,
         path_mask: int | None = None,
         axis: int = 0,
         check_finite: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__(
             "sgp",
@@ -213,7 +227,9 @@ class SGP(CliffordModule):
         self.weight = parameter_of((n_features, self.n_path), 1 / math.sqrt(self.n_grade), factory)
 
     @classmethod
-    def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
+    def from_cgenn(
+        cls, weight: Tensor, metric: MetricLike, **options: Unpack[SgpModuleKeywords]
+    ) -> Self:
         """Take the weight (feature, path) of CGENN's SteerableGeometricProductLayer."""
         module = cls(shape_of_cgenn(weight, "feature, path")[0], metric, **options)
         _copy(module.weight, weight)
@@ -246,15 +262,15 @@ class FCGP(CliffordModule):
         metric: MetricLike,
         normalize: bool | None = None,
         *,
-        activation: str | None = None,
-        norm_metric: str | None = None,
+        activation: Activation | None = None,
+        norm_metric: NormMetric | None = None,
         eps: float | None = None,
-        precision: str | None = None,
+        precision: Precision | None = None,
         path_mask: int | None = None,
         axis: int = 0,
         check_finite: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: Device = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__(
             "fcgp",
@@ -278,7 +294,9 @@ class FCGP(CliffordModule):
         )
 
     @classmethod
-    def from_cgenn(cls, weight: Tensor, metric: MetricLike, **options: Any) -> Self:
+    def from_cgenn(
+        cls, weight: Tensor, metric: MetricLike, **options: Unpack[FcgpModuleKeywords]
+    ) -> Self:
         """Take the weight (out, in, path) of CGENN's fully connected product layer."""
         out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, path")
         module = cls(in_features, out_features, metric, **options)

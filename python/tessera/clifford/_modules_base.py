@@ -126,6 +126,11 @@ class CliffordModule(torch.nn.Module):
         names = ("n_features", "in_features", "out_features")
         return [f"{name}={getattr(self, name)}" for name in names if hasattr(self, name)]
 
+    def _repr_html_(self) -> str:
+        from tessera.clifford._html import of_module
+
+        return of_module(self)
+
     def extra_repr(self) -> str:
         """Show sizes, algebra and whatever is not the library's default."""
         shown = [*self._sizes(), repr(self.metric)]

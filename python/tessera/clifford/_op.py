@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from tessera.clifford._spec import (
     metric_text,
     operation,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.clifford._keywords import Kind, OpKeywords
+    from tessera.clifford._types import ArrayLike, ArrayT, Weight
 
 __all__ = ["Op"]
 
@@ -44,7 +50,11 @@ class Op:
     """
 
     def __init__(
-        self, kind: str, metric: MetricLike, path_mask: int | None = None, **options: Any
+        self,
+        kind: Kind,
+        metric: MetricLike,
+        path_mask: int | None = None,
+        **options: Unpack[OpKeywords],
     ) -> None:
         spec = make_spec(metric_text(metric), path_mask=path_mask, **options)
         self._operation = operation(kind, spec)
@@ -53,6 +63,11 @@ class Op:
     def spec(self) -> str:
         """The operation as text."""
         return self._operation.spec
+
+    def _repr_html_(self) -> str:
+        from tessera.clifford._html import of_operation
+
+        return of_operation(self._operation.kind, self.spec)
 
     def __repr__(self) -> str:
         return f"<tessera.clifford.Op {self._operation.kind} of {self.spec}>"
@@ -65,14 +80,14 @@ class Op:
 
     def forward(
         self,
-        x: Any,
-        y: Any = None,
-        weight: Any = None,
-        linear_weight: Any = None,
-        bias: Any = None,
+        x: ArrayT,
+        y: ArrayLike | None = None,
+        weight: Weight | None = None,
+        linear_weight: Weight | None = None,
+        bias: Weight | None = None,
         *,
         context: _core.Context | None = None,
-    ) -> Any:
+    ) -> ArrayT:
         """Compute z.
 
         Parameters
@@ -91,15 +106,15 @@ class Op:
 
     def backward(
         self,
-        gz: Any,
-        x: Any,
-        y: Any = None,
-        weight: Any = None,
-        linear_weight: Any = None,
-        bias: Any = None,
+        gz: ArrayLike,
+        x: ArrayT,
+        y: ArrayLike | None = None,
+        weight: Weight | None = None,
+        linear_weight: Weight | None = None,
+        bias: Weight | None = None,
         *,
         context: _core.Context | None = None,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[ArrayT | Any, ...]:
         """Compute the gradients of x, y, weight, linear_weight and bias from gz, that of z.
 
         Parameters
@@ -127,16 +142,16 @@ class Op:
 
     def double_backward(
         self,
-        cotangents: tuple[Any, ...],
-        gz: Any,
-        x: Any,
-        y: Any = None,
-        weight: Any = None,
-        linear_weight: Any = None,
-        bias: Any = None,
+        cotangents: tuple[ArrayLike | None, ...],
+        gz: ArrayLike,
+        x: ArrayT,
+        y: ArrayLike | None = None,
+        weight: Weight | None = None,
+        linear_weight: Weight | None = None,
+        bias: Weight | None = None,
         *,
         context: _core.Context | None = None,
-    ) -> tuple[Any, ...]:
+    ) -> tuple[ArrayT | Any, ...]:
         """Compute second derivatives.
 
         Parameters

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tessera import _core
 
-MetricLike = Any
+if TYPE_CHECKING:
+    from tessera.clifford._algebra import Algebra
+
+MetricLike: TypeAlias = "str | Iterable[int] | Algebra"
 
 KINDS = ("gate", "norm", "sgp", "fcgp", "linear", "layer", "fc_layer")
 SLOTS = ("x", "y", "weight", "linear_weight", "bias")
@@ -24,7 +27,7 @@ def metric_text(metric: MetricLike) -> str:
     if isinstance(text, str):
         return text
     try:
-        return "".join([_SIGNS[square] for square in metric])
+        return "".join([_SIGNS[square] for square in cast("Iterable[int]", metric)])
     except (TypeError, KeyError):
         raise _core.ArgumentError(
             f"metric: {metric!r} is none; give text such as '+++' or '0+++', or the squares of the "

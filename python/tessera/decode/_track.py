@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tessera.decode._data import Floats
 from tessera.decode.exceptions import ValidationError
+
+if TYPE_CHECKING:
+    from tessera.decode._types import Graph
 
 Ints = npt.NDArray[np.int64]
 
@@ -78,7 +81,7 @@ class TrackGraph:
 
 def make_track_graph(
     node_positions: Sequence[Sequence[float]], edges: Sequence[tuple[int, int]]
-) -> Any:
+) -> Graph:
     """Make a track graph out of nodes and edges.
 
     Parameters

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,18 @@ from tessera._progress import ProgressLike, callback
 from tessera.decode._data import Floats
 from tessera.decode.recordings import Recording, read_recording
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._keywords import TuneKeywords
+
 __all__ = ["Tuning", "tune"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuning:
     """Chosen bandwidths, and everything that was tried.
 
@@ -52,6 +60,18 @@ class Tuning:
     n_held: int
     elapsed_s: float
     candidates: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        waveform = f", waveform_std={self.waveform_std:.4g}" if self.has_waveform else ""
+        return (
+            f"Tuning(position_std={self.position_std:.4g}{waveform}, score={self.score:.5g}, "
+            f"{len(self.candidates)} candidates in {self.n_fold} folds)"
+        )
+
+    def _repr_html_(self) -> str:
+        from tessera.decode._html import of_tuning
+
+        return of_tuning(self)
 
     def algorithm_params(self) -> dict[str, float]:
         """Return the choice as models take it: ``clusterless_algorithm_params={**..., **this}``."""
@@ -119,7 +139,7 @@ def _write_arrays(
     np.savez(path, **arrays)
 
 
-def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Separate options of the search from those of the encoding model."""
     known = [*defaults("decode.tune"), *defaults("decode.encoding")]
     for name in options:
@@ -132,16 +152,16 @@ def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def tune(
     recording: Recording | str | os.PathLike[str] | None = None,
     *,
-    position_time: Any = None,
-    position: Any = None,
-    spike_times: Sequence[Any] | None = None,
-    spike_waveform_features: Sequence[Any] | None = None,
-    is_training: Any = None,
+    position_time: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    spike_times: Sequence[ArrayLike] | None = None,
+    spike_waveform_features: Sequence[ArrayLike] | None = None,
+    is_training: ArrayLike | None = None,
     report: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     threads: int | None = None,
     progress: ProgressLike = None,
-    **options: Any,
+    **options: Unpack[TuneKeywords],
 ) -> Tuning:
     """Choose position_std and waveform_std by the likelihood of held-out spikes.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from tessera.decode._options import number, numbers
 from tessera.decode._session import Session
 from tessera.decode.environment import Environment, find_environment
 from tessera.decode.exceptions import ShapeValidationError, ValidationError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "Discrete",
@@ -100,7 +103,7 @@ class RandomWalk(Movement):
     """
 
     environment_name: str = ""
-    movement_var: Any = field(default_factory=_core.decode_movement_variance)
+    movement_var: float | ArrayLike = field(default_factory=_core.decode_movement_variance)
     movement_mean: float | Sequence[float] = 0.0
     use_manifold_distance: bool = False
     direction: str | None = None
@@ -262,10 +265,10 @@ class EmpiricalMovement(Movement):
     def make_state_transition(
         self,
         environments: Sequence[Environment],
-        position: Any = None,
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
+        position: ArrayLike | None = None,
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
         **kwargs: Any,
     ) -> Floats:
         """Count the steps of a position series.
@@ -329,7 +332,7 @@ class Discrete(Movement):
         return np.ones((1, 1))
 
 
-def estimate_movement_var(position: Any, sampling_frequency: float = 1) -> Floats:
+def estimate_movement_var(position: ArrayLike, sampling_frequency: float = 1) -> Floats:
     """Estimate the variance of a step per coordinate.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,11 @@ from tessera.decode._data import Floats
 from tessera.decode._formula import Design
 from tessera.decode._options import number
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import Covariates
 
 __all__ = [
     "DiscreteNonStationaryCustom",
@@ -29,7 +34,7 @@ _ROUNDING = 1e-6  # how far the sum of a row may be from 1
 _TINY = 1e-300  # keeps the logarithm of an impossible transition finite
 
 
-def make_transition_from_diag(diag: Any) -> Floats:
+def make_transition_from_diag(diag: ArrayLike) -> Floats:
     """Return a matrix with this diagonal; what is left of a row is shared by the others.
 
     Parameters
@@ -53,7 +58,7 @@ def make_transition_from_diag(diag: Any) -> Floats:
     return matrix
 
 
-def centered_softmax_forward(y: Any) -> Floats:
+def centered_softmax_forward(y: ArrayLike) -> Floats:
     """Return softmax([y, 0]) along the last axis."""
     array = np.asarray(y, dtype=np.float64)
     padded = np.concatenate((array, np.zeros((*array.shape[:-1], 1))), axis=-1)
@@ -62,14 +67,14 @@ def centered_softmax_forward(y: Any) -> Floats:
     return probabilities
 
 
-def centered_softmax_inverse(y: Any) -> Floats:
+def centered_softmax_inverse(y: ArrayLike) -> Floats:
     """Return what :func:`centered_softmax_forward` maps to y."""
     logs = np.log(np.maximum(np.asarray(y, dtype=np.float64), _TINY))
     inverse: Floats = logs[..., :-1] - logs[..., -1:]
     return inverse
 
 
-def check_matrix(values: Any, name: str = "discrete_transition_type") -> Floats:
+def check_matrix(values: ArrayLike, name: str = "discrete_transition_type") -> Floats:
     """Refuse what is no matrix of transition probabilities."""
     matrix = _data.reals(values, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -106,7 +111,7 @@ class _NonStationary:
         """Return the transition matrix the coefficients start from."""
         raise NotImplementedError
 
-    def design(self, covariate_data: Any) -> Design:
+    def design(self, covariate_data: Covariates) -> Design:
         """Evaluate the formula."""
         return Design(self.formula, covariate_data)
 
@@ -118,7 +123,7 @@ class _NonStationary:
         start[0] = centered_softmax_inverse(matrix)
         return start
 
-    def make_state_transition(self, covariate_data: Any) -> tuple[Floats, Floats, Floats]:
+    def make_state_transition(self, covariate_data: Covariates) -> tuple[Floats, Floats, Floats]:
         """Evaluate the formula on covariates.
 
         Parameters
@@ -145,7 +150,7 @@ class _NonStationary:
 class DiscreteStationaryDiagonal(_Stationary):
     """Stay with probability ``diagonal_values``; else go to any other state."""
 
-    diagonal_values: Any
+    diagonal_values: ArrayLike
 
     def matrix(self) -> Floats:
         """Return the transition matrix."""
@@ -156,7 +161,7 @@ class DiscreteStationaryDiagonal(_Stationary):
 class DiscreteStationaryCustom(_Stationary):
     """A matrix of transition probabilities, from row to column."""
 
-    values: Any
+    values: ArrayLike
 
     def matrix(self) -> Floats:
         """Return the transition matrix."""
@@ -167,7 +172,7 @@ class DiscreteStationaryCustom(_Stationary):
 class DiscreteNonStationaryDiagonal(_NonStationary):
     """Transitions that depend on covariates; they begin as ``diagonal_values``."""
 
-    diagonal_values: Any
+    diagonal_values: ArrayLike
     formula: str = _FORMULA
 
     def matrix(self) -> Floats:
@@ -179,7 +184,7 @@ class DiscreteNonStationaryDiagonal(_NonStationary):
 class DiscreteNonStationaryCustom(_NonStationary):
     """Transitions that depend on covariates; they begin as ``values``."""
 
-    values: Any
+    values: ArrayLike
     formula: str = _FORMULA
 
     def matrix(self) -> Floats:
@@ -188,9 +193,9 @@ class DiscreteNonStationaryCustom(_NonStationary):
 
 
 def predict_discrete_state_transitions(
-    discrete_transition_design_matrix: Any,
-    discrete_transition_coefficients: Any,
-    discrete_transition_covariate_data: Any = None,
+    discrete_transition_design_matrix: ArrayLike | None,
+    discrete_transition_coefficients: ArrayLike,
+    discrete_transition_covariate_data: Covariates | None = None,
 ) -> Floats:
     """Return the transition matrix at every time.
 

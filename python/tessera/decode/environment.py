@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,15 @@ from tessera.decode._track import (
     track_arrays,
 )
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import TrackLike
+
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
 
@@ -71,11 +80,11 @@ class Environment:
 
     environment_name: str = ""
     place_bin_size: float | Sequence[float] = field(default_factory=_from_table("place_bin_size"))
-    track_graph: Any = None
-    edge_order: Any = None
-    edge_spacing: Any = None
-    is_track_interior: Array | None = None
-    position_range: Any = None
+    track_graph: TrackLike | None = None
+    edge_order: Sequence[tuple[Hashable, Hashable]] | None = None
+    edge_spacing: float | ArrayLike | None = None
+    is_track_interior: ArrayLike | None = None
+    position_range: Sequence[tuple[float, float] | None] | None = None
     infer_track_interior: bool = field(default_factory=_from_table("infer_track_interior"))
     fill_holes: bool = field(default_factory=_from_table("fill_holes"))
     dilate: bool = field(default_factory=_from_table("dilate"))
@@ -114,7 +123,7 @@ class Environment:
         if self.position_range is None:
             return []
         try:
-            rows = list(self.position_range)
+            rows: list[Any] = list(self.position_range)
         except TypeError:
             raise TypeValidationError(
                 f"position_range: expected one (low, high) per coordinate, got "
@@ -135,7 +144,7 @@ class Environment:
         return hash(self.environment_name)
 
     def fit_place_grid(
-        self, position: Any = None, infer_track_interior: bool | None = None
+        self, position: ArrayLike | None = None, infer_track_interior: bool | None = None
     ) -> Environment:
         """Make the bins.
 
@@ -248,12 +257,12 @@ class Environment:
         full[np.ix_(bins, bins)] = inner
         return full
 
-    def linearize(self, position: Any) -> Floats:
+    def linearize(self, position: ArrayLike) -> Floats:
         """Return bin coordinates (n, n_place_dim) of raw positions."""
         points = _data.position(position)
         return np.asarray(_core.decode_place(self._handle, points))
 
-    def project(self, position: Any) -> tuple[Floats, Array, Floats]:
+    def project(self, position: ArrayLike) -> tuple[Floats, Array, Floats]:
         """Return linear position, edge number and nearest point on the track of points (x, y)."""
         points = _data.position(position)
         linear, segment, projected = _core.decode_linearize(self._handle, points)
@@ -275,7 +284,7 @@ class Environment:
         track = track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
         return delinearize(track, self.place_bin_centers_)
 
-    def get_bin_ind(self, sample: Any) -> Array:
+    def get_bin_ind(self, sample: ArrayLike) -> Array:
         """Return the bin of every sample, given in bin coordinates; NaN gives -1."""
         points = _data.position(sample)
         n_axis = len(self.edges_)
@@ -283,7 +292,7 @@ class Environment:
             points = self.linearize(points)
         return np.asarray(_core.decode_bin_index(self._handle, points))
 
-    def get_manifold_distances(self, position1: Any, position2: Any) -> Floats:
+    def get_manifold_distances(self, position1: ArrayLike, position2: ArrayLike) -> Floats:
         """Return the distance along the interior between pairs of positions."""
         first, second = _data.position(position1), _data.position(position2)
         if first.shape != second.shape:
@@ -297,8 +306,8 @@ class Environment:
 
     def get_direction(
         self,
-        position: Any,
-        position_time: Any = None,
+        position: ArrayLike,
+        position_time: ArrayLike | None = None,
         sigma: float = 0.1,
         sampling_frequency: float | None = None,
         classify_stop: bool = False,
@@ -351,7 +360,7 @@ class Environment:
             closeness = np.where(total > 0, n_other**2 / total / (len(total) - 1), 0)
         return int(np.argmax(closeness))
 
-    def plot_grid(self, ax: Any = None) -> Any:
+    def plot_grid(self, ax: Axes | None = None) -> Axes:
         """Draw the bins; returns the axes."""
         from tessera.decode.visualization.figures import plot_grid
 
@@ -408,7 +417,7 @@ class Environment:
         return loaded
 
 
-def find_environment(environments: Sequence[Environment], name: Any) -> Environment:
+def find_environment(environments: Sequence[Environment], name: str) -> Environment:
     """Return the environment of a name; the message of failure lists the known ones."""
     for environment in environments:
         if environment.environment_name == name:

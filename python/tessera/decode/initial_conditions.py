@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ class UniformInitialConditions:
         return uniform
 
 
-def estimate_initial_conditions(acausal_posterior: Array) -> Any:
+def estimate_initial_conditions(acausal_posterior: Array) -> Array:
     """Return the first row of a posterior, which is what expectation maximisation sets."""
-    return acausal_posterior[0]
+    first: Array = acausal_posterior[0]
+    return first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -10,6 +10,11 @@ from tessera import _core
 from tessera._core import Context
 from tessera.decode import _data
 from tessera.decode.models._detector import DetectorBase
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import FinishedBin, OnlineStats
 
 __all__ = ["OnlineDecoder"]
 
@@ -73,7 +78,14 @@ class OnlineDecoder:
         # Its own, so that expectation maximisation of the model cannot change it meanwhile.
         model._forget()
 
-    def push_spike(self, time: float, electrode: int, features: Any) -> None:
+    def __repr__(self) -> str:
+        counts = _core.decode_online_stats(self._handle)
+        return (
+            f"OnlineDecoder({self._states}, {counts['n_bin']} bins closed, "
+            f"{counts['n_spike']} spikes, {counts['n_late']} late)"
+        )
+
+    def push_spike(self, time: float, electrode: int, features: ArrayLike) -> None:
         """Hand in one spike.
 
         Parameters
@@ -89,7 +101,7 @@ class OnlineDecoder:
         times = np.array([time], dtype=np.float64)
         _core.decode_online_push_spikes(self._handle, electrode, times, marks)
 
-    def push_spikes(self, times: Any, electrode: int, features: Any) -> None:
+    def push_spikes(self, times: ArrayLike, electrode: int, features: ArrayLike) -> None:
         """Hand in spikes of one electrode, in the order of time.
 
         Parameters
@@ -108,7 +120,7 @@ class OnlineDecoder:
             self._handle, electrode, _data.vector(times, "times"), marks
         )
 
-    def push_position(self, time: float, position: Any) -> None:
+    def push_position(self, time: float, position: ArrayLike) -> None:
         """Hand in where the animal is.
 
         Parameters
@@ -126,7 +138,7 @@ class OnlineDecoder:
         """Close every bin that is due at time now; returns how many that were."""
         return _core.decode_online_advance(self._handle, float(now))
 
-    def get(self, bin: int) -> dict[str, Any]:  # noqa: A002
+    def get(self, bin: int) -> FinishedBin:  # noqa: A002
         """Return a finished bin.
 
         Parameters
@@ -146,11 +158,11 @@ class OnlineDecoder:
         best = self._all_index[found["best_bin"]]
         found["best_state"] = self._states[self._state_ind[best]]
         found["best_position"] = self._centers[best]
-        return found
+        return cast("FinishedBin", found)
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> OnlineStats:
         """Return counters and the histogram of latencies (bins below 2^i microseconds)."""
-        return _core.decode_online_stats(self._handle)
+        return cast("OnlineStats", _core.decode_online_stats(self._handle))
 
     def reset(self, start: float) -> None:
         """Begin again from the initial conditions at time start."""

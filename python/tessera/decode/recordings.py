@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,11 @@ from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._session import Session
 from tessera.decode._track import TrackGraph
 from tessera.decode.environment import Environment
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.decode._keywords import EnvironmentKeywords, SimulateKeywords, Size
 
 __all__ = ["Recording", "read_recording", "save_recording", "simulate_recording"]
 
@@ -70,6 +75,8 @@ class Recording:
         self.position_std: float | None = info["position_std"] or None
         self.waveform_std: float | None = info["waveform_std"] or None
         self._track = info["track"]
+        self._recipe: dict[str, Any] | None = None  # of one that was simulated
+        self._source: str | None = None  # of one that was read, wherever one is by then
 
     @cached_property
     def track_graph(self) -> TrackGraph | None:
@@ -79,7 +86,7 @@ class Recording:
         nodes, edges = np.asarray(self._track[0]), np.asarray(self._track[1])
         return TrackGraph(nodes.tolist(), [(int(a), int(b)) for a, b in edges])
 
-    def environment(self, **options: Any) -> Environment:
+    def environment(self, **options: Unpack[EnvironmentKeywords]) -> Environment:
         """Return an environment as the recording wants it; options are those of Environment."""
         if self.place_bin_size is not None:
             options.setdefault("place_bin_size", self.place_bin_size)
@@ -100,9 +107,25 @@ class Recording:
         wanted = {"position_std": self.position_std, "waveform_std": self.waveform_std}
         return {name: value for name, value in wanted.items() if value is not None}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Recordings may be larger than memory has twice: what is kept is how to have it again.
+        if self._recipe is not None:
+            return _simulated, (self._recipe,)
+        if self._source is not None:
+            return read_recording, (self._source,)
+        raise TypeError(
+            "this Recording is in no file, so that a pickle could not say where it is; write it "
+            "with recording.save('recording.npz') and pickle what read_recording() returns"
+        )
+
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write .npz or .h5; see :func:`save_recording`."""
         return save_recording(self, path, overwrite=overwrite)
+
+    def _repr_html_(self) -> str:
+        from tessera.decode._html import of_recording
+
+        return of_recording(self)
 
     def __repr__(self) -> str:
         n = sum(len(times) for times in self.spike_times)
@@ -110,6 +133,10 @@ class Recording:
             f"Recording({self.format!r}, {len(self.spike_times)} electrodes, "
             f"{len(self.time)} times, {n} spikes to decode)"
         )
+
+
+def _simulated(recipe: dict[str, Any]) -> Recording:
+    return simulate_recording(**recipe)
 
 
 def read_recording(path: str | os.PathLike[str]) -> Recording:
@@ -127,7 +154,9 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
         What the file holds.
     """
     with Session() as context:
-        return Recording(_core.decode_recording_open(context, path))
+        recording = Recording(_core.decode_recording_open(context, path))
+    recording._source = os.path.abspath(path)
+    return recording
 
 
 def save_recording(
@@ -155,12 +184,12 @@ def save_recording(
 
 
 def simulate_recording(
-    size: str | None = None,
+    size: Size | None = None,
     seed: int | None = None,
     *,
     threads: int | None = None,
     progress: ProgressLike = None,
-    **options: Any,
+    **options: Unpack[SimulateKeywords],
 ) -> Recording:
     """Simulate a recording.
 
@@ -183,9 +212,12 @@ def simulate_recording(
     Recording
         With its truth.
     """
+    own: dict[str, Any] = dict(options)
     if size is not None:
-        options["size"] = size
+        own["size"] = size
     if seed is not None:
-        options["seed"] = seed
+        own["seed"] = seed
     with Session(threads=threads) as context:
-        return Recording(_core.decode_simulate(context, options, callback(progress)))
+        recording = Recording(_core.decode_simulate(context, own, callback(progress)))
+    recording._recipe = own
+    return recording

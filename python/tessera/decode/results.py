@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Array, Floats
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike
 
 __all__ = ["Results", "make_results", "state_of_bins"]
 
@@ -31,10 +35,10 @@ class Results(Mapping[str, Any]):
         self.coords = coords
         self.attrs = attrs
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Hashable) -> Any:
         if name in self.data_vars:
-            return self.data_vars[name]
-        return self.coords[name]
+            return self.data_vars[str(name)]
+        return self.coords[str(name)]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("data_vars", "coords"):
@@ -49,6 +53,11 @@ class Results(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.data_vars)
+
+    def _repr_html_(self) -> str:
+        from tessera.decode._html import of_results
+
+        return of_results(self)
 
     def __repr__(self) -> str:
         lines = [
@@ -95,8 +104,8 @@ def make_results(
     centers: Floats,
     environments: list[Any],
     encoding_groups: list[Any],
-    marginal_log_likelihoods: Any,
-) -> Any:
+    marginal_log_likelihoods: float | ArrayLike,
+) -> xr.Dataset | Results:
     """Put arrays together; axes of length 1 are dropped.
 
     Parameters

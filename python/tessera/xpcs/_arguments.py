@@ -6,13 +6,16 @@ import difflib
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from tessera import _core
 from tessera._lib import defaults
+
+if TYPE_CHECKING:
+    from tessera.xpcs._dicts import Parameter
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -25,7 +28,7 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     return _core.xpcs_parameters()
 
 
-def parameters(mode: str = "laminar_flow") -> list[dict[str, Any]]:
+def parameters(mode: str = "laminar_flow") -> list[Parameter]:
     """Return the physical parameters of a mode in the order of every vector.
 
     Parameters
@@ -44,7 +47,7 @@ def parameters(mode: str = "laminar_flow") -> list[dict[str, Any]]:
         raise _core.ArgumentError(
             f"mode: {mode!r} does not exist; choose one of {', '.join(modes)}"
         )
-    return [dict(entry) for entry in _tables()[mode]]
+    return [cast("Parameter", dict(entry)) for entry in _tables()[mode]]
 
 
 def names_of(mode: str) -> list[str]:

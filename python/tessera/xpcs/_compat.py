@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tessera import _core
 from tessera.xpcs._arguments import Floats, PathLike, names_of
@@ -13,6 +14,13 @@ from tessera.xpcs._config import ConfigManager, Settings, settings_of
 from tessera.xpcs._data import Data, load
 from tessera.xpcs._fit import fit
 from tessera.xpcs._result import Result
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.xpcs._config import ConfigLike
+    from tessera.xpcs._dicts import LoaderDict
+    from tessera.xpcs._keywords import FitCallKeywords, FitCallKeywordsBesideBounds
 
 __all__ = [
     "NLSQWrapper",
@@ -89,11 +97,11 @@ def _bounds_of(bounds: Any, mode: str) -> Any:
 
 def fit_nlsq_jax(
     data: Mapping[str, Any] | Data,
-    config: Any,
-    initial_params: Any = None,
+    config: ConfigLike,
+    initial_params: Mapping[str, Any] | npt.ArrayLike | None = None,
     per_angle_scaling: bool = True,
     use_adapter: bool = False,
-    **options: Any,
+    **options: Unpack[FitCallKeywords],
 ) -> OptimizationResult:
     """Fit as the original's function of this name does; nothing of JAX is needed.
 
@@ -119,20 +127,21 @@ def fit_nlsq_jax(
         A :class:`tessera.xpcs.Result`, which has the original's names.
     """
     _flag(use_adapter, "use_adapter")
+    more: dict[str, Any] = dict(options)
     settings = settings_of(config)
-    mode = options.get("mode") or (Settings() if settings is None else settings).model["mode"]
+    mode = more.get("mode") or (Settings() if settings is None else settings).model["mode"]
     start, contrast, offset = _start_of(initial_params, mode)
     # What is said in two places: the option wins.
-    contrast = options.pop("contrast", contrast)
-    offset = options.pop("offset", offset)
+    contrast = more.pop("contrast", contrast)
+    offset = more.pop("offset", offset)
     if not _flag(per_angle_scaling, "per_angle_scaling"):
-        options.setdefault("scaling", "averaged")
-    if isinstance(data, Mapping) and data.get("sigma") is not None and "sigma" not in options:
+        more.setdefault("scaling", "averaged")
+    if isinstance(data, Mapping) and data.get("sigma") is not None and "sigma" not in more:
         if np.ndim(data["sigma"]) == 0:
-            options["sigma"] = float(data["sigma"])
+            more["sigma"] = float(data["sigma"])
         else:
-            options.setdefault("sigma_mode", "dataset")
-    return fit(data, settings, start=start, contrast=contrast, offset=offset, **options)
+            more.setdefault("sigma_mode", "dataset")
+    return fit(data, settings, start=start, contrast=contrast, offset=offset, **more)
 
 
 fit_nlsq = fit_nlsq_jax
@@ -170,15 +179,15 @@ class NLSQWrapper:
     def fit(
         self,
         data: Mapping[str, Any] | Data,
-        config: Any,
-        initial_params: Any = None,
-        bounds: Any = None,
+        config: ConfigLike,
+        initial_params: Mapping[str, Any] | npt.ArrayLike | None = None,
+        bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         analysis_mode: str | None = None,
         per_angle_scaling: bool = True,
         diagnostics_enabled: bool = False,
         shear_transforms: Mapping[str, Any] | None = None,
         per_angle_scaling_initial: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[FitCallKeywordsBesideBounds],
     ) -> OptimizationResult:
         """Fit; see :func:`fit_nlsq_jax`.
 
@@ -206,30 +215,31 @@ class NLSQWrapper:
         OptimizationResult
             The result.
         """
+        more: dict[str, Any] = dict(options)
         if analysis_mode is not None:
             if not isinstance(analysis_mode, str):
                 raise _core.ArgumentError(
                     f"analysis_mode: expected the name of a mode, got {analysis_mode!r}"
                 )
-            options.setdefault("mode", analysis_mode)
+            more.setdefault("mode", analysis_mode)
         _flag(diagnostics_enabled, "diagnostics_enabled")
         if shear_transforms is not None and not isinstance(shear_transforms, Mapping):
             raise _core.ArgumentError(
                 f"shear_transforms: expected a dict, got {shear_transforms!r}"
             )
         if self.fast_mode:
-            options.setdefault("fast", True)
+            more.setdefault("fast", True)
         if bounds is not None:
             settings = settings_of(config)
-            mode = options.get("mode") or (settings or Settings()).model["mode"]
-            options["bounds"] = _bounds_of(bounds, mode)
+            mode = more.get("mode") or (settings or Settings()).model["mode"]
+            more["bounds"] = _bounds_of(bounds, mode)
         for name, values in (per_angle_scaling_initial or {}).items():
             if name not in ("contrast", "offset"):
                 raise _core.ArgumentError(
                     f"per_angle_scaling_initial: {name!r} is neither 'contrast' nor 'offset'"
                 )
-            options.setdefault(name, _one_or_all(np.atleast_1d(np.asarray(values, np.float64))))
-        return fit_nlsq_jax(data, config, initial_params, per_angle_scaling, **options)
+            more.setdefault(name, _one_or_all(np.atleast_1d(np.asarray(values, np.float64))))
+        return fit_nlsq_jax(data, config, initial_params, per_angle_scaling, **more)
 
 
 class XPCSDataLoader:
@@ -272,7 +282,7 @@ class XPCSDataLoader:
         """Every value in force."""
         return self.settings.to_dict()
 
-    def load_experimental_data(self) -> dict[str, Any]:
+    def load_experimental_data(self) -> LoaderDict:
         """Read the file the configuration names.
 
         Returns
@@ -287,7 +297,7 @@ class XPCSDataLoader:
 def load_xpcs_data(
     config_path: PathLike | Mapping[str, Any] | ConfigManager | None = None,
     config_dict: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> LoaderDict:
     """Read the file a configuration names, as the original's function does.
 
     Parameters

@@ -10,7 +10,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,15 @@ from tessera._lib import Session
 from tessera._tables import tables
 from tessera.xpcs._arguments import PathLike, names_of
 
+if TYPE_CHECKING:
+    from tessera.xpcs._dicts import Bounds
+
 __all__ = ["ConfigManager", "Settings", "template"]
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+
+# A file, its content, or what was made of it.
+ConfigLike: TypeAlias = "PathLike | Mapping[str, Any] | Settings | ConfigManager | None"
 
 
 def _plain(value: Any) -> Any:
@@ -117,6 +123,10 @@ class Settings:
         _core.xpcs_settings_set(self._handle, key, text)
         self._refresh()
 
+    def __repr__(self) -> str:
+        data = f", data {self.data_path!r}" if self.data_path else ""
+        return f"Settings({self.model['mode']!r}{data}, {len(self.notices)} notices)"
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything in force."""
         with Session() as context:
@@ -132,9 +142,7 @@ class Settings:
         return _restored_settings, (_said(self.by_section()), self.data_path, self.notices)
 
 
-def _restored_settings(
-    config: dict[str, Any], data_path: str, notices: list[str]
-) -> Settings:
+def _restored_settings(config: dict[str, Any], data_path: str, notices: list[str]) -> Settings:
     settings = Settings(config)
     if settings.data_path != data_path:
         # It was found beside the file of the configuration.
@@ -267,6 +275,10 @@ class ConfigManager:
             self._seen = text
         return self.settings
 
+    def __repr__(self) -> str:
+        where = f"{self.config_file!r}, "
+        return f"ConfigManager({where}{len(self.config)} sections)"
+
     def get_config(self) -> dict[str, Any]:
         """Return every value in force by section."""
         return self.config
@@ -312,7 +324,7 @@ class ConfigManager:
             return names
         return [name for name, is_fixed in zip(names, fixed, strict=True) if not is_fixed]
 
-    def get_parameter_bounds(self, parameter_names: list[str] | None = None) -> list[Any]:
+    def get_parameter_bounds(self, parameter_names: list[str] | None = None) -> list[Bounds]:
         """Return bounds of the physical parameters.
 
         Parameters
@@ -331,7 +343,7 @@ class ConfigManager:
         mode = settings.model["mode"]
         table = parameters(mode)
         lower, upper = settings.vectors["lower"], settings.vectors["upper"]
-        found = []
+        found: list[Bounds] = []
         for name in parameter_names or self.get_parameter_names():
             place = canonical(name, mode, "parameter_names")
             found.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,13 @@ from tessera._tables import split_options, takes_options
 from tessera.xpcs._arguments import Floats, PathLike, angle_of, indices, per_angle
 from tessera.xpcs._config import Settings, is_config, settings_of
 from tessera.xpcs._copies import Shared, packed, unpacked
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.xpcs._config import ConfigLike
+    from tessera.xpcs._dicts import FileFacts, LoaderDict
+    from tessera.xpcs._keywords import DataKeywords, LoadKeywords
 
 __all__ = ["Data", "estimate_sigma", "inspect", "load", "quantile_scaling"]
 
@@ -135,10 +142,10 @@ class Data(Shared):
         sigma: npt.ArrayLike | None = None,
         keep_t0: bool = False,
         without_t0: bool = False,
-        phi_ranges: Any = None,
+        phi_ranges: npt.ArrayLike | None = None,
         bad_frames: Iterable[int] | None = None,
         context: _core.Context | None = None,
-        **options: Any,
+        **options: Unpack[DataKeywords],
     ) -> Self:
         """Take matrices that are in memory.
 
@@ -196,7 +203,7 @@ class Data(Shared):
         return cls(handle)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], config: Any = None) -> Self:
+    def from_dict(cls, data: Mapping[str, Any], config: ConfigLike = None) -> Self:
         """Take the dict that the original's loader returns.
 
         Parameters
@@ -276,7 +283,7 @@ class Data(Shared):
             rows = _core.xpcs_data_rows(context, self._handle, place, 0, self.n_frame)
         return np.asarray(rows)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> LoaderDict:
         """Return the dict that the original's loader returns."""
         return {
             "wavevector_q_list": np.array(self.q),
@@ -312,6 +319,11 @@ class Data(Shared):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), packed(self), self.settings)
 
+    def _repr_html_(self) -> str:
+        from tessera.xpcs._html import of_data
+
+        return of_data(self)
+
     def __repr__(self) -> str:
         return (
             f"Data({self.layout!r}, {self.n_angle} angles, {self.n_frame} frames, "
@@ -328,12 +340,12 @@ def _restored(cls: type[Data], content: dict[str, Any], settings: Settings | Non
 @takes_options("xpcs.data")
 def load(
     source: PathLike | Mapping[str, Any] | Settings,
-    config: Any = None,
+    config: ConfigLike = None,
     *,
     keep_t0: bool | None = None,
     dt: float | None = None,
     gap: float | None = None,
-    phi_ranges: Any = None,
+    phi_ranges: npt.ArrayLike | None = None,
     bad_frames: Iterable[int] | None = None,
     c2_path: str | None = None,
     phi: npt.ArrayLike | None = None,
@@ -346,7 +358,7 @@ def load(
     memory_limit: int | str | None = None,
     progress: ProgressLike = None,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[LoadKeywords],
 ) -> Data:
     """Read correlations.
 
@@ -446,7 +458,7 @@ def as_data(data: Any, settings: Settings | None) -> Data:
     )
 
 
-def inspect(path: PathLike) -> dict[str, Any]:
+def inspect(path: PathLike) -> FileFacts:
     """Describe a file: its layout, time step and bins.
 
     Parameters
@@ -463,7 +475,7 @@ def inspect(path: PathLike) -> dict[str, Any]:
     """
     with Session() as context:
         found = _core.xpcs_inspect(context, path)
-    return found | {"notes": found["notes"].splitlines()}
+    return cast("FileFacts", found | {"notes": found["notes"].splitlines()})
 
 
 def quantile_scaling(data: Data) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +30,22 @@ from tessera.xpcs._config import Settings, is_options, settings_of
 from tessera.xpcs._data import Data, as_data
 from tessera.xpcs._result import Result
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.xpcs._config import ConfigLike
+    from tessera.xpcs._dicts import Plan, Sums
+    from tessera.xpcs._keywords import FitKeywords
+
 __all__ = ["accumulate", "fit", "plan"]
 
 
 class _Request:
     """Everything a call of the library's needs, from data, configuration and keywords."""
 
-    def __init__(self, function: str, data: Any, config: Any, options: dict[str, Any]) -> None:
+    def __init__(self, function: str, data: Any, config: Any, options: Mapping[str, Any]) -> None:
         if isinstance(config, Mapping) and is_options(config):
-            options = dict(config) | options
+            options = dict(config) | dict(options)
             config = None
         settings = settings_of(config)
         self.data: Data = as_data(data, settings)
@@ -168,10 +175,10 @@ def _vectors(
 @takes_options("xpcs.model", "xpcs.fit")
 def fit(
     data: Data | PathLike | Mapping[str, Any],
-    config: Any = None,
+    config: ConfigLike = None,
     *,
     start: ParamsLike | None = None,
-    bounds: Any = None,
+    bounds: Mapping[str, tuple[float, float]] | tuple[ParamsLike, ParamsLike] | None = None,
     fixed: Mapping[str, float] | Iterable[str] | None = None,
     active: Iterable[str] | None = None,
     x_scale: ParamsLike | None = None,
@@ -186,7 +193,7 @@ def fit(
     device: str | None = None,
     progress: ProgressLike = None,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[FitKeywords],
 ) -> Result:
     """Fit the model by bounded least squares.
 
@@ -279,13 +286,13 @@ def fit(
 @takes_options("xpcs.model", "xpcs.fit")
 def plan(
     data: Data | PathLike | Mapping[str, Any],
-    config: Any = None,
+    config: ConfigLike = None,
     *,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     context: _core.Context | None = None,
-    **options: Any,
-) -> dict[str, Any]:
+    **options: Unpack[FitKeywords],
+) -> Plan:
     """Say what a fit would need, without fitting.
 
     Parameters
@@ -305,14 +312,14 @@ def plan(
     """
     request = _Request("plan", data, config, options)
     with Session(context, threads=threads, memory_limit=memory_limit) as ctx:
-        return _core.xpcs_plan(ctx, **request.handles())
+        return cast("Plan", _core.xpcs_plan(ctx, **request.handles()))
 
 
 @takes_options("xpcs.model", "xpcs.fit")
 def accumulate(
     data: Data | PathLike | Mapping[str, Any],
     theta: ParamsLike,
-    config: Any = None,
+    config: ConfigLike = None,
     *,
     level: int = 3,
     contrast: float | npt.ArrayLike | None = None,
@@ -320,8 +327,8 @@ def accumulate(
     threads: int | None = None,
     device: str | None = None,
     context: _core.Context | None = None,
-    **options: Any,
-) -> dict[str, Any]:
+    **options: Unpack[FitKeywords],
+) -> Sums:
     """Compute the sums of one pass, for those who drive their own optimiser.
 
     Parameters
@@ -357,4 +364,4 @@ def accumulate(
         )
     sums: dict[str, Any] = {name: np.asarray(values) for name, values in found.items()}
     sums["cost"] = float(sums["cost"][0])
-    return sums
+    return cast("Sums", sums)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,11 @@ from tessera import _core
 from tessera._lib import Session
 from tessera._tables import split_options, takes_options
 from tessera.xpcs._arguments import Floats, ParamsLike, mode_of, per_angle, theta_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.xpcs._keywords import ModelKeywordsBesideDt
 
 __all__ = ["grids", "model", "model_pairs"]
 
@@ -60,7 +65,7 @@ def model(
     offset: float | npt.ArrayLike = 0.0,
     threads: int | None = None,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[ModelKeywordsBesideDt],
 ) -> Floats:
     """Compute c2 of every angle and pair of frames.
 
@@ -111,6 +116,63 @@ def model(
     return np.asarray(c2)
 
 
+@overload
+def model_pairs(
+    params: ParamsLike,
+    t: int | npt.ArrayLike,
+    phi: npt.ArrayLike,
+    q: float | npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    L: float | None = ...,  # noqa: N803
+    dt: float | None = ...,
+    *,
+    contrast: float | npt.ArrayLike = ...,
+    offset: float | npt.ArrayLike = ...,
+    jacobian: Literal[True] = ...,
+    context: _core.Context | None = ...,
+    **options: Unpack[ModelKeywordsBesideDt],
+) -> tuple[Floats, Floats]: ...
+
+
+@overload
+def model_pairs(
+    params: ParamsLike,
+    t: int | npt.ArrayLike,
+    phi: npt.ArrayLike,
+    q: float | npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    L: float | None = ...,  # noqa: N803
+    dt: float | None = ...,
+    *,
+    contrast: float | npt.ArrayLike = ...,
+    offset: float | npt.ArrayLike = ...,
+    jacobian: Literal[False],
+    context: _core.Context | None = ...,
+    **options: Unpack[ModelKeywordsBesideDt],
+) -> tuple[Floats, None]: ...
+
+
+@overload
+def model_pairs(
+    params: ParamsLike,
+    t: int | npt.ArrayLike,
+    phi: npt.ArrayLike,
+    q: float | npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    L: float | None = ...,  # noqa: N803
+    dt: float | None = ...,
+    *,
+    contrast: float | npt.ArrayLike = ...,
+    offset: float | npt.ArrayLike = ...,
+    jacobian: bool,
+    context: _core.Context | None = ...,
+    **options: Unpack[ModelKeywordsBesideDt],
+) -> tuple[Floats, Floats | None]: ...
+
+
 @takes_options("xpcs.model")
 def model_pairs(
     params: ParamsLike,
@@ -126,7 +188,7 @@ def model_pairs(
     offset: float | npt.ArrayLike = 0.0,
     jacobian: bool = True,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[ModelKeywordsBesideDt],
 ) -> tuple[Floats, Floats | None]:
     """Compute c2 at some pairs of frames, and its derivatives by the parameters.
 
@@ -178,7 +240,7 @@ def grids(
     dt: float | None = None,
     *,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[ModelKeywordsBesideDt],
 ) -> dict[str, Floats]:
     """Compute rates and their integrals on the grid of frames.
 

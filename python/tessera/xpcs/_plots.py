@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tessera.xpcs._arguments import Floats
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from tessera.xpcs._result import Result
 
 
@@ -23,7 +25,7 @@ def _pyplot() -> Any:
     return plt
 
 
-def plot_maps(result: Result, angle: int, axes: Any) -> Any:
+def plot_maps(result: Result, angle: int, axes: Any) -> Figure:
     """Draw measured, fitted and residual correlations."""
     if axes is None:
         _, axes = _pyplot().subplots(1, 3, figsize=(13, 4), constrained_layout=True)
@@ -45,7 +47,7 @@ def plot_maps(result: Result, angle: int, axes: Any) -> Any:
         )
         ax.set(title=f"{title}, phi {result.phi[angle]:.1f}°", xlabel="t1 (s)", ylabel="t2 (s)")
         ax.figure.colorbar(image, ax=ax)
-    return axes[0].figure
+    return cast("Figure", axes[0].figure)
 
 
 def by_lag(matrix: Floats) -> Floats:
@@ -53,7 +55,7 @@ def by_lag(matrix: Floats) -> Floats:
     return np.array([np.nanmean(np.diagonal(matrix, k)) for k in range(1, len(matrix))])
 
 
-def plot_g2(result: Result, angle: int, ax: Any) -> Any:
+def plot_g2(result: Result, angle: int, ax: Any) -> Figure:
     """Draw mean correlations by lag."""
     if ax is None:
         _, ax = _pyplot().subplots(constrained_layout=True)
@@ -62,4 +64,4 @@ def plot_g2(result: Result, angle: int, ax: Any) -> Any:
     ax.semilogx(lag, by_lag(result.model(angle)), "-", label="fitted")
     ax.set(xlabel="lag (s)", ylabel="mean c2", title=f"phi {result.phi[angle]:.1f}°")
     ax.legend()
-    return ax.figure
+    return cast("Figure", ax.figure)

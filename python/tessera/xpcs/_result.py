@@ -17,7 +17,13 @@ from tessera.xpcs._arguments import Floats, PathLike, angle_of
 from tessera.xpcs._copies import Shared
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from tessera.xpcs._data import Data
+    from tessera.xpcs._dicts import Basin
 
 __all__ = ["Result"]
 
@@ -103,9 +109,11 @@ class Result(Shared):
         self.upper: Floats = np.asarray(info["upper"])
         self.reduced_chi2_angle: Floats = np.asarray(info["reduced_chi2_angle"])
         self.n_used_angle = np.asarray(info["n_used_angle"])
-        self.basins: list[dict[str, Any]] = [
+        self.basins: list[Basin] = [
             {
-                **entry,
+                "n_start": entry["n_start"],
+                "cost": entry["cost"],
+                "chi2": entry["chi2"],
                 "theta": np.asarray(entry["theta"]),
                 "excess": (entry["chi2"] - info["basins"][0]["chi2"]) / info["reduced_chi2"],
             }
@@ -414,7 +422,7 @@ class Result(Shared):
             )
         return Path(folder)
 
-    def plot(self, angle: int = 0, axes: Any = None) -> Any:
+    def plot(self, angle: int = 0, axes: Sequence[Axes] | None = None) -> Figure:
         """Draw measured, fitted and residual correlations of an angle; needs matplotlib.
 
         Parameters
@@ -433,7 +441,7 @@ class Result(Shared):
 
         return plot_maps(self, angle, axes)
 
-    def plot_g2(self, angle: int = 0, ax: Any = None) -> Any:
+    def plot_g2(self, angle: int = 0, ax: Axes | None = None) -> Figure:
         """Draw mean correlations by lag with the fit; needs matplotlib.
 
         Parameters
@@ -487,6 +495,11 @@ class Result(Shared):
     def __reduce__(self) -> tuple[Any, ...]:
         content = _core.xpcs_result_pack(self._handle)
         return _restored, (type(self), content, self.data, self.model_options)
+
+    def _repr_html_(self) -> str:
+        from tessera.xpcs._html import of_result
+
+        return of_result(self)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.physical.items())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ from tessera._tables import split_options, takes_options
 from tessera.xpcs._arguments import ParamsLike, PathLike, indices, mode_of, theta_of
 from tessera.xpcs._data import Data
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.xpcs._keywords import SimulateKeywords
+
 __all__ = ["simulate", "simulate_file"]
 
 
@@ -24,7 +29,7 @@ def _request(
     params: ParamsLike | None,
     phi: Any,
     bad_frames: Iterable[int] | None,
-    options: dict[str, Any],
+    options: Mapping[str, Any],
 ) -> dict[str, Any]:
     own = dict(options)
     angles = None if phi is None else np.ascontiguousarray(np.atleast_1d(phi), np.float64)
@@ -60,7 +65,7 @@ def simulate(
     memory_limit: int | str | None = None,
     progress: ProgressLike = None,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[SimulateKeywords],
 ) -> Data:
     """Simulate correlations.
 
@@ -108,7 +113,7 @@ def simulate_file(
     bad_frames: Iterable[int] | None = None,
     progress: ProgressLike = None,
     context: _core.Context | None = None,
-    **options: Any,
+    **options: Unpack[SimulateKeywords],
 ) -> Path:
     """Write simulated correlations as a beamline does: upper triangles with the diagonal's spike.
 

@@ -10,7 +10,7 @@ import math
 import statistics
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,11 +22,14 @@ from tessera.xpcs._arguments import parameters
 from tessera.xpcs._fit import accumulate
 from tessera.xpcs._simulate import simulate
 
+if TYPE_CHECKING:
+    from tessera.xpcs._keywords import Mode
+
 __all__ = ["benchmark_device_performance", "configure_optimal_device", "get_device_status"]
 
 _GIB = 1024.0**3
 # Arithmetic of a point, an exponential counted as 20 and a sine with its cosine as 34 operations.
-_FLOP = {
+_FLOP: dict[Mode, dict[str, int]] = {
     "laminar_flow": {"cost": 52, "gradient": 97, "hessian": 115},
     "static_isotropic": {"cost": 2, "gradient": 8, "hessian": 8},
 }

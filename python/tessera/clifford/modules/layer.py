@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, SupportsIndex
 
 from tessera.clifford import _layer
 from tessera.clifford._spec import MetricLike
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.clifford._module_keywords import LayerKeywords
 
 __all__ = ["Layer"]
 
@@ -33,11 +38,11 @@ class Layer(_layer.Layer):
     def __init__(
         self,
         n_features: int,
-        dims: int | MetricLike,
+        dims: SupportsIndex | MetricLike,
         normalize: bool = True,
         use_fc: bool = False,
         *,
         bias: Literal["scalar", "all"] = "all",
-        **options: Any,
+        **options: Unpack[LayerKeywords],
     ) -> None:
         super().__init__(n_features, dims, normalize, use_fc, bias=bias, **options)

@@ -1,9 +1,8 @@
 """How far the represented position is ahead of the animal or behind it, along a track."""
 
-
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +12,15 @@ from tessera.decode._smooth import gaussian_smooth
 from tessera.decode._track import track_arrays
 from tessera.decode.analysis.posterior import flat_posterior
 from tessera.decode.environment import find_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import TrackLike
+    from tessera.decode.environment import Environment
+    from tessera.decode.models._detector import DetectorBase
 
 __all__ = ["get_ahead_behind_distance", "get_map_speed", "get_trajectory_data"]
 
@@ -38,12 +46,12 @@ def _node_distances(points: Floats, edges: Array) -> Floats:
 
 
 def get_trajectory_data(
-    posterior: Any,
-    track_graph: Any,
-    decoder: Any,
-    actual_projected_position: Any,
-    track_segment_id: Any,
-    actual_orientation: Any,
+    posterior: ArrayLike,
+    track_graph: TrackLike,
+    decoder: DetectorBase | Environment,
+    actual_projected_position: ArrayLike,
+    track_segment_id: ArrayLike,
+    actual_orientation: ArrayLike,
     environment_name: str = "",
 ) -> tuple[Array, Array, Array, Floats, Array]:
     """Collect what :func:`get_ahead_behind_distance` needs.
@@ -71,7 +79,8 @@ def get_trajectory_data(
     mental_position_edges : ndarray
         Points and edges (pairs of nodes) of the animal and of the most likely position.
     """
-    environments = getattr(decoder, "environments", (decoder,))
+    given: Any = decoder
+    environments: Sequence[Environment] = getattr(given, "environments", (given,))
     environment = find_environment(environments, environment_name)
     values, _ = flat_posterior(np.asarray(posterior))
     interior = environment.is_track_interior_.ravel()
@@ -90,12 +99,12 @@ def get_trajectory_data(
 
 
 def get_ahead_behind_distance(
-    track_graph: Any,
-    actual_projected_position: Any,
-    actual_edges: Any,
-    actual_orientation: Any,
-    mental_position_2d: Any,
-    mental_position_edges: Any,
+    track_graph: TrackLike,
+    actual_projected_position: ArrayLike,
+    actual_edges: ArrayLike,
+    actual_orientation: ArrayLike,
+    mental_position_2d: ArrayLike,
+    mental_position_edges: ArrayLike,
     source: str = "actual_position",
 ) -> Floats:
     """Return the distance along the track, negative where the position is behind the animal.
@@ -155,8 +164,8 @@ def get_ahead_behind_distance(
 
 
 def get_map_speed(
-    posterior: Any,
-    environment: Any,
+    posterior: ArrayLike,
+    environment: Environment,
     place_bin_center_ind_to_node: Any = None,
     sampling_frequency: float = 500.0,
     smooth_sigma: float = 0.0025,

@@ -1,9 +1,8 @@
 """How far the represented position is ahead of the animal or behind it, in the plane."""
 
-
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +10,11 @@ from tessera.decode._data import Array, Floats
 from tessera.decode._data import position as as_points
 from tessera.decode._smooth import gaussian_smooth
 from tessera.decode.environment import Environment
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import TrackLike
 
 __all__ = [
     "get_2D_distance",
@@ -62,10 +66,10 @@ def _rows(value: Any) -> Floats:
 
 
 def get_2D_distance(  # noqa: N802
-    position1: Any,
-    position2: Any,
-    track_graph: Any = None,
-    edges: Any = None,
+    position1: ArrayLike,
+    position2: ArrayLike,
+    track_graph: TrackLike | None = None,
+    edges: ArrayLike | None = None,
     precomputed_distance: bool = True,
 ) -> Floats:
     """Return the distance of pairs of points.
@@ -93,10 +97,10 @@ def get_2D_distance(  # noqa: N802
 
 
 def get_map_estimate_direction_from_track_graph(
-    head_position: Any,
-    map_estimate: Any,
-    track_graph: Any,
-    edges: Any = None,
+    head_position: ArrayLike,
+    map_estimate: ArrayLike,
+    track_graph: TrackLike,
+    edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
     """Return the direction in which the way to the estimate begins, radians."""
@@ -111,11 +115,11 @@ def get_map_estimate_direction_from_track_graph(
 
 
 def head_direction_simliarity(
-    head_position: Any,
-    head_direction: Any,
-    map_estimate: Any,
-    track_graph: Any = None,
-    edges: Any = None,
+    head_position: ArrayLike,
+    head_direction: ArrayLike,
+    map_estimate: ArrayLike,
+    track_graph: TrackLike | None = None,
+    edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
     """Return the cosine between where the head points and where the estimate is.
@@ -149,11 +153,11 @@ def head_direction_simliarity(
 
 
 def get_ahead_behind_distance2D(  # noqa: N802
-    head_position: Any,
-    head_direction: Any,
-    map_position: Any,
-    track_graph: Any = None,
-    edges: Any = None,
+    head_position: ArrayLike,
+    head_direction: ArrayLike,
+    map_position: ArrayLike,
+    track_graph: TrackLike | None = None,
+    edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
     """Return the distance of the estimate, negative where it is behind the head.
@@ -177,7 +181,10 @@ def get_ahead_behind_distance2D(  # noqa: N802
 
 
 def get_velocity(
-    position: Any, time: Any = None, sigma: float = 0.0025, sampling_frequency: float = 500
+    position: ArrayLike,
+    time: ArrayLike | None = None,
+    sigma: float = 0.0025,
+    sampling_frequency: float = 500,
 ) -> Floats:
     """Return the smoothed velocity of a position series, cm/s.
 
@@ -199,7 +206,7 @@ def get_velocity(
     return velocity
 
 
-def get_speed(velocity: Any) -> Floats:
+def get_speed(velocity: ArrayLike) -> Floats:
     """Return the length of velocities, (n_time,)."""
     speed: Floats = np.sqrt((np.asarray(velocity, dtype=np.float64) ** 2).sum(axis=1))
     return speed

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Floats
 from tessera.decode.exceptions import ShapeValidationError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike
 
 __all__ = ["maximum_a_posteriori_estimate", "sample_posterior"]
 
@@ -36,7 +40,9 @@ def flat_posterior(posterior: Any) -> tuple[Floats, Floats | None]:
     return array.reshape(len(array), -1)[:, known], places[known]
 
 
-def maximum_a_posteriori_estimate(posterior: Any, positions: Any = None) -> Floats:
+def maximum_a_posteriori_estimate(
+    posterior: xr.DataArray | ArrayLike, positions: ArrayLike | None = None
+) -> Floats:
     """Return the most likely position at every time.
 
     Parameters
@@ -64,7 +70,10 @@ def maximum_a_posteriori_estimate(posterior: Any, positions: Any = None) -> Floa
 
 
 def sample_posterior(
-    posterior: Any, place_bin_edges: Any, n_samples: int = 1000, seed: Any = None
+    posterior: xr.DataArray | ArrayLike,
+    place_bin_edges: ArrayLike,
+    n_samples: int = 1000,
+    seed: int | np.random.Generator | None = None,
 ) -> Floats:
     """Draw positions from a posterior over one coordinate.
 

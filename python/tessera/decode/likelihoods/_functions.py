@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,17 +13,24 @@ from tessera.decode._data import Array
 from tessera.decode._encoding import EncodingModel, encoding_options
 from tessera.decode._session import Session
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from tessera.decode.environment import Environment
+
 _BANDWIDTH = 12.5**0.5  # cm, of the original's functions
 
 
 def fit(
     algorithm: str,
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    features: Any,
-    environment: Any,
-    weights: Any,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    features: Sequence[ArrayLike] | None,
+    environment: Environment,
+    weights: ArrayLike | None,
     params: dict[str, Any],
 ) -> EncodingModel:
     """Fit an encoding model in an environment that has bins."""
@@ -40,11 +47,11 @@ def fit(
 
 def predict(
     model: EncodingModel,
-    time: Any,
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    features: Any,
+    time: ArrayLike,
+    position_time: ArrayLike | None,
+    position: ArrayLike | None,
+    spike_times: Sequence[ArrayLike],
+    features: Sequence[ArrayLike] | None,
     is_local: bool,
 ) -> Array:
     """Return (n_time, n_interior), or (n_time, 1) at the animal's own position."""
@@ -66,14 +73,14 @@ def predict(
 
 
 def fit_clusterless_kde_encoding_model(
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    spike_waveform_features: Any,
-    environment: Any,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    spike_waveform_features: Sequence[ArrayLike],
+    environment: Environment,
     sampling_frequency: float = 500,
-    position_std: Any = _BANDWIDTH,
-    waveform_std: Any = None,
+    position_std: float | ArrayLike = _BANDWIDTH,
+    waveform_std: float | ArrayLike | None = None,
     block_size: int = 100,
     disable_progress_bar: bool = False,
     **params: Any,
@@ -117,11 +124,11 @@ def fit_clusterless_kde_encoding_model(
 
 
 def predict_clusterless_kde_log_likelihood(
-    time: Any,
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    spike_waveform_features: Any,
+    time: ArrayLike,
+    position_time: ArrayLike | None,
+    position: ArrayLike | None,
+    spike_times: Sequence[ArrayLike],
+    spike_waveform_features: Sequence[ArrayLike],
     *,
     encoding_model: EncodingModel,
     is_local: bool = False,
@@ -153,15 +160,15 @@ def predict_clusterless_kde_log_likelihood(
 
 
 def fit_sorted_spikes_kde_encoding_model(
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    environment: Any,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    environment: Environment,
     sampling_frequency: float = 500,
-    position_std: Any = _BANDWIDTH,
+    position_std: float | ArrayLike = _BANDWIDTH,
     block_size: int = 100,
     disable_progress_bar: bool = False,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> EncodingModel:
     """Fit place fields by kernel densities; see :func:`fit_clusterless_kde_encoding_model`."""
     del sampling_frequency, block_size, disable_progress_bar
@@ -179,14 +186,14 @@ def fit_sorted_spikes_kde_encoding_model(
 
 
 def fit_sorted_spikes_glm_encoding_model(
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
-    environment: Any,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    environment: Environment,
     *args: Any,
     emission_knot_spacing: float | None = None,
     l2_penalty: float | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     **ignored: Any,
 ) -> EncodingModel:
     """Fit place fields by Poisson regression; see :func:`fit_clusterless_kde_encoding_model`."""
@@ -205,10 +212,10 @@ def fit_sorted_spikes_glm_encoding_model(
 
 
 def predict_sorted_spikes_kde_log_likelihood(
-    time: Any,
-    position_time: Any,
-    position: Any,
-    spike_times: Any,
+    time: ArrayLike,
+    position_time: ArrayLike | None,
+    position: ArrayLike | None,
+    spike_times: Sequence[ArrayLike],
     *,
     encoding_model: EncodingModel,
     is_local: bool = False,
@@ -223,7 +230,7 @@ predict_sorted_spikes_glm_log_likelihood = predict_sorted_spikes_kde_log_likelih
 
 
 def predict_no_spike_log_likelihood(
-    time: Any, spike_times: Any, no_spike_rate: float | None = None
+    time: ArrayLike, spike_times: Sequence[ArrayLike], no_spike_rate: float | None = None
 ) -> Array:
     """Return the log likelihood of a tiny constant rate, (n_time, 1).
 

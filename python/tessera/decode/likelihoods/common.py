@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tessera import _core
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.decode.environment import Environment
 
 __all__ = [
     "EPS",
@@ -23,7 +28,12 @@ EPS = 1e-15
 LOG_EPS = float(np.log(EPS))
 
 
-def get_position_at_time(time: Any, position: Any, spike_times: Any, env: Any = None) -> Floats:
+def get_position_at_time(
+    time: ArrayLike,
+    position: ArrayLike,
+    spike_times: ArrayLike,
+    env: Environment | None = None,
+) -> Floats:
     """Return the position at other times, interpolated; bin coordinates with an environment.
 
     Parameters
@@ -54,7 +64,7 @@ def get_position_at_time(time: Any, position: Any, spike_times: Any, env: Any = 
     return points
 
 
-def get_spike_time_bin_ind(spike_times: Any, time: Any) -> Array:
+def get_spike_time_bin_ind(spike_times: ArrayLike, time: ArrayLike) -> Array:
     """Return the row of every spike that lies within [time[0], time[-1]]."""
     rows = np.asarray(
         _core.decode_time_bin(_data.vector(time, "time"), _data.vector(spike_times, "spike_times"))
@@ -62,12 +72,12 @@ def get_spike_time_bin_ind(spike_times: Any, time: Any) -> Array:
     return rows[rows >= 0]
 
 
-def get_spikecount_per_time_bin(spike_times: Any, time: Any) -> Array:
+def get_spikecount_per_time_bin(spike_times: ArrayLike, time: ArrayLike) -> Array:
     """Return how many spikes every row has, (n_time,)."""
-    return np.bincount(get_spike_time_bin_ind(spike_times, time), minlength=len(time))
+    return np.bincount(get_spike_time_bin_ind(spike_times, time), minlength=len(np.asarray(time)))
 
 
-def kde(eval_points: Any, samples: Any, std: Any) -> Floats:
+def kde(eval_points: ArrayLike, samples: ArrayLike, std: ArrayLike) -> Floats:
     """Return the Gaussian kernel density of samples at points, (n_points,).
 
     Parameters

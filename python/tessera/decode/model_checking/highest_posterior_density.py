@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Floats, Mask
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "get_HPD_spatial_coverage",
@@ -20,7 +24,7 @@ def _rows(posterior: Any) -> Floats:
     return array.reshape(len(array), -1)
 
 
-def get_highest_posterior_threshold(posterior: Any, coverage: float = 0.95) -> Floats:
+def get_highest_posterior_threshold(posterior: ArrayLike, coverage: float = 0.95) -> Floats:
     """Return the smallest value inside the highest-density region at every time.
 
     Parameters
@@ -46,7 +50,7 @@ def get_highest_posterior_threshold(posterior: Any, coverage: float = 0.95) -> F
     return threshold
 
 
-def isin_hpd(posterior: Any, coverage: float = 0.95) -> Mask:
+def isin_hpd(posterior: ArrayLike, coverage: float = 0.95) -> Mask:
     """Return which bins are inside the highest-density region, (n_time, n_bins)."""
     values = _rows(posterior)
     with np.errstate(invalid="ignore"):
@@ -55,7 +59,7 @@ def isin_hpd(posterior: Any, coverage: float = 0.95) -> Mask:
 
 
 def get_HPD_spatial_coverage(  # noqa: N802
-    posterior: Any, hpd_threshold: Any, bin_size: float | None = None
+    posterior: xr.DataArray | ArrayLike, hpd_threshold: ArrayLike, bin_size: float | None = None
 ) -> Floats:
     """Return the length (or area) of the highest-density region at every time.
 
@@ -74,10 +78,11 @@ def get_HPD_spatial_coverage(  # noqa: N802
         Cm, or cm^2.
     """
     if bin_size is None:
-        axes = [dim for dim in posterior.dims if str(dim).endswith("position")]
+        labelled: Any = posterior
+        axes = [dim for dim in labelled.dims if str(dim).endswith("position")]
         bin_size = 1.0
         for axis in axes:
-            bin_size *= float(np.diff(np.asarray(posterior[axis]))[0])
+            bin_size *= float(np.diff(np.asarray(labelled[axis]))[0])
     with np.errstate(invalid="ignore"):
         inside = _rows(posterior) >= np.asarray(hpd_threshold)[:, np.newaxis]
     covered: Floats = inside.sum(axis=1) * bin_size

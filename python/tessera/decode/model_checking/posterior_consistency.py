@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Floats
 from tessera.decode.model_checking.highest_posterior_density import isin_hpd
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = ["posterior_consistency_hpd_overlap", "posterior_consistency_kl_divergence"]
 
@@ -19,7 +22,7 @@ def _normal(values: Any) -> Floats:
     return normal
 
 
-def posterior_consistency_kl_divergence(posterior: Any, likelihood: Any) -> Floats:
+def posterior_consistency_kl_divergence(posterior: ArrayLike, likelihood: ArrayLike) -> Floats:
     """Return the divergence of the likelihood from the posterior at every time, in nats.
 
     Parameters
@@ -41,7 +44,7 @@ def posterior_consistency_kl_divergence(posterior: Any, likelihood: Any) -> Floa
 
 
 def posterior_consistency_hpd_overlap(
-    posterior: Any, likelihood: Any, coverage: float = 0.95
+    posterior: ArrayLike, likelihood: ArrayLike, coverage: float = 0.95
 ) -> Floats:
     """Return how much the highest-density regions of posterior and likelihood overlap.
 

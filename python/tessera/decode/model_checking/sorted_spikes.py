@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Array, Floats
 from tessera.decode.exceptions import ShapeValidationError
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
 __all__ = ["TimeRescaling", "ks_statistic", "uniform_rescaled_ISIs"]
 
 
-def ks_statistic(empirical_cdf: Any, model_cdf: Any) -> float:
+def ks_statistic(empirical_cdf: ArrayLike, model_cdf: ArrayLike) -> float:
     """Return the largest difference of two distribution functions; NaN if there is no value."""
     first, second = np.asarray(empirical_cdf), np.asarray(model_cdf)
     if first.shape != second.shape:
@@ -23,7 +27,7 @@ def ks_statistic(empirical_cdf: Any, model_cdf: Any) -> float:
 
 
 def uniform_rescaled_ISIs(  # noqa: N802
-    conditional_intensity: Any, is_spike: Any, adjust_for_short_trials: bool = True
+    conditional_intensity: ArrayLike, is_spike: ArrayLike, adjust_for_short_trials: bool = True
 ) -> Floats:
     """Return intervals between spikes that are uniform on [0, 1] if the rate is right.
 
@@ -70,9 +74,9 @@ class TimeRescaling:
 
     def __init__(
         self,
-        conditional_intensity: Any,
-        is_spike: Any,
-        trial_id: Any = None,
+        conditional_intensity: ArrayLike,
+        is_spike: ArrayLike,
+        trial_id: ArrayLike | None = None,
         adjust_for_short_trials: bool = False,
     ) -> None:
         self.conditional_intensity = np.asarray(conditional_intensity).squeeze()
@@ -118,7 +122,12 @@ class TimeRescaling:
         correlation: Floats = np.correlate(normal, normal, "full") / (normal @ normal)
         return correlation
 
-    def plot_ks(self, ax: Any = None, scatter_kwargs: Any = None, ci_color: str = "red") -> Any:
+    def plot_ks(
+        self,
+        ax: Axes | None = None,
+        scatter_kwargs: dict[str, Any] | None = None,
+        ci_color: str = "red",
+    ) -> Axes:
         """Draw the distribution of the intervals against the uniform one; returns the axes."""
         import matplotlib.pyplot as plt
 
@@ -132,12 +141,12 @@ class TimeRescaling:
 
     def plot_rescaled_ISI_autocorrelation(  # noqa: N802
         self,
-        ax: Any = None,
-        scatter_kwargs: Any = None,
+        ax: Axes | None = None,
+        scatter_kwargs: dict[str, Any] | None = None,
         ci_color: str = "red",
         sampling_frequency: float = 1.0,
         lag_max: float | None = None,
-    ) -> Any:
+    ) -> Axes:
         """Draw the autocorrelation of the intervals; returns the axes."""
         import matplotlib.pyplot as plt
 

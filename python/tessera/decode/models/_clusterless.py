@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tessera._progress import ProgressLike
 from tessera.decode._data import Array
 from tessera.decode._encoding import CLUSTERLESS
 from tessera.decode.models._detector import OWN, DetectorBase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._keywords import (
+        EstimateKeywords,
+        FileKeywords,
+        FitKeywords,
+        LikelihoodKeywords,
+        StreamReport,
+    )
+    from tessera.decode._types import Covariates, Outputs, ResultsLike, Table
+    from tessera.decode.continuous_state_transitions import Movement
+    from tessera.decode.environment import Environment
+    from tessera.decode.initial_conditions import UniformInitialConditions
+    from tessera.decode.observation_models import ObservationModel
+    from tessera.decode.types import DiscreteTransitions
 
 
 class ClusterlessDetector(DetectorBase):
@@ -79,15 +99,15 @@ class ClusterlessDetector(DetectorBase):
 
     def __init__(
         self,
-        discrete_initial_conditions: Any = None,
-        continuous_initial_conditions_types: Any = None,
-        discrete_transition_type: Any = None,
+        discrete_initial_conditions: ArrayLike | None = None,
+        continuous_initial_conditions_types: Sequence[UniformInitialConditions] | None = None,
+        discrete_transition_type: DiscreteTransitions | None = None,
         discrete_transition_concentration: float | None = None,
-        discrete_transition_stickiness: Any = None,
+        discrete_transition_stickiness: float | ArrayLike | None = None,
         discrete_transition_regularization: float | None = None,
-        continuous_transition_types: Any = None,
-        observation_models: Any = None,
-        environments: Any = None,
+        continuous_transition_types: Sequence[Sequence[Movement]] | None = None,
+        observation_models: ObservationModel | Sequence[ObservationModel] | None = None,
+        environments: Environment | Sequence[Environment] | None = None,
         clusterless_algorithm: str = "clusterless_kde",
         clusterless_algorithm_params: dict[str, Any] | None = None,
         infer_track_interior: bool | None = None,
@@ -95,8 +115,8 @@ class ClusterlessDetector(DetectorBase):
         sampling_frequency: float = 500.0,
         no_spike_rate: float | None = None,
         *,
-        discrete_transition_prior_weight: Any = 0.0,
-        frozen_discrete_transition_rows: Any = OWN,
+        discrete_transition_prior_weight: float | ArrayLike = 0.0,
+        frozen_discrete_transition_rows: Sequence[int] | Sequence[bool] | ArrayLike | None = OWN,
         local_position_std: float | None = None,
         non_local_position_penalty: float | None = None,
         non_local_penalty_std: float | None = None,
@@ -113,15 +133,15 @@ class ClusterlessDetector(DetectorBase):
 
     def fit_encoding_model(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
         *,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> None:
         """Fit the encoding models alone; see :meth:`fit`."""
@@ -139,16 +159,16 @@ class ClusterlessDetector(DetectorBase):
 
     def fit(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         *,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> Self:
         """Learn where spikes of which features happen.
@@ -201,13 +221,13 @@ class ClusterlessDetector(DetectorBase):
 
     def compute_log_likelihood(
         self,
-        time: Any,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        is_missing: Any = None,
-        **kwargs: Any,
+        time: ArrayLike,
+        position_time: ArrayLike | None,
+        position: ArrayLike | None,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        is_missing: ArrayLike | None = None,
+        **kwargs: Unpack[LikelihoodKeywords],
     ) -> Array:
         """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
         observation = self._observation(
@@ -217,22 +237,22 @@ class ClusterlessDetector(DetectorBase):
 
     def predict(
         self,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        time: Any,
-        position: Any = None,
-        position_time: Any = None,
-        is_missing: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        time: ArrayLike,
+        position: ArrayLike | None = None,
+        position_time: ArrayLike | None = None,
+        is_missing: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         cache_likelihood: bool = False,
         n_chunks: int | str = 1,
-        return_outputs: Any = None,
+        return_outputs: Outputs | None = None,
         save_log_likelihood_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
         save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
-    ) -> Any:
+    ) -> ResultsLike:
         """Decode.
 
         Parameters
@@ -290,15 +310,15 @@ class ClusterlessDetector(DetectorBase):
     def predict_file(
         self,
         path: str | Path,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        time: Any,
-        position: Any = None,
-        position_time: Any = None,
-        is_missing: Any = None,
-        discrete_transition_covariate_data: Any = None,
-        **options: Any,
-    ) -> dict[str, Any]:
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        time: ArrayLike,
+        position: ArrayLike | None = None,
+        position_time: ArrayLike | None = None,
+        is_missing: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
+        **options: Unpack[FileKeywords],
+    ) -> StreamReport:
         """Decode into a file of any size within the memory limit.
 
         Parameters
@@ -326,13 +346,13 @@ class ClusterlessDetector(DetectorBase):
 
     def fit_predict(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        time: Any = None,
-        **kwargs: Any,
-    ) -> Any:
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        time: ArrayLike | None = None,
+        **kwargs: Unpack[FitKeywords],
+    ) -> ResultsLike:
         """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
         self.fit(position_time, position, spike_times, spike_waveform_features, **kwargs)
         return self.predict(
@@ -345,16 +365,16 @@ class ClusterlessDetector(DetectorBase):
 
     def estimate_parameters(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        time: Any,
-        is_missing: Any = None,
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        time: ArrayLike,
+        is_missing: ArrayLike | None = None,
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         estimate_inital_conditions: bool | None = None,
         estimate_discrete_transition: bool = True,
         max_iter: int | None = None,
@@ -362,8 +382,8 @@ class ClusterlessDetector(DetectorBase):
         cache_likelihood: bool = True,
         store_log_likelihood: bool = False,
         n_chunks: int | str = 1,
-        **kwargs: Any,
-    ) -> Any:
+        **kwargs: Unpack[EstimateKeywords],
+    ) -> ResultsLike:
         """Fit, then estimate initial conditions and discrete transitions from the spikes.
 
         Parameters
@@ -423,14 +443,14 @@ class ClusterlessDetector(DetectorBase):
 
     def most_likely_sequence(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        spike_waveform_features: Sequence[Any],
-        time: Any,
-        is_missing: Any = None,
+        position_time: ArrayLike | None,
+        position: ArrayLike | None,
+        spike_times: Sequence[ArrayLike],
+        spike_waveform_features: Sequence[ArrayLike],
+        time: ArrayLike,
+        is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
-    ) -> Any:
+    ) -> Table:
         """Return the most likely path: a table with time, state, position and environment."""
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing

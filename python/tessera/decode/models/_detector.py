@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tessera.decode.models._plots import PlotMixin
 from tessera.decode.models._ready import model_defaults
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.observation_models import ObservationModel
+
+if TYPE_CHECKING:
+    from tessera.decode._types import ResultsLike
 
 OWN = "model"  # stands for: what the ready-made model says
 
@@ -311,7 +314,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         return loaded
 
     @staticmethod
-    def save_results(results: Any, filename: str | Path = "results.nc") -> None:
+    def save_results(results: ResultsLike, filename: str | Path = "results.nc") -> None:
         """Write results: netCDF for an xarray.Dataset, else .npz.
 
         Parameters
@@ -326,7 +329,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         save_results(results, filename)
 
     @staticmethod
-    def load_results(filename: str | Path = "results.nc") -> Any:
+    def load_results(filename: str | Path = "results.nc") -> ResultsLike:
         """Read results written by :meth:`save_results`.
 
         Parameters
@@ -336,4 +339,5 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         """
         from tessera.decode._files import load_results
 
-        return load_results(filename)
+        found: ResultsLike = load_results(filename)
+        return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from tessera.decode.discrete_state_transitions import predict_discrete_state_tra
 from tessera.decode.exceptions import TypeValidationError, ValidationError
 from tessera.decode.models._predict import ALWAYS, OUTPUTS, PredictMixin, output_names
 from tessera.decode.models._validate import frozen_rows
+
+if TYPE_CHECKING:
+    from tessera.decode._types import ResultsLike
 
 _LOCAL = "Local"
 
@@ -129,7 +132,7 @@ class EstimateMixin(PredictMixin):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | None = None,
         resume: bool = False,
-    ) -> Any:
+    ) -> ResultsLike:
         self._chunks(n_chunks, len(observation["time"]))
         for shown, name, value in (
             ("max_iter", "max_iterations", max_iter),

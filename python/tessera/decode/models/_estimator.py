@@ -41,6 +41,11 @@ class Estimator:
         """Return a deep copy."""
         return copy.deepcopy(self)
 
+    def _repr_html_(self) -> str:
+        from tessera.decode._html import of_model
+
+        return of_model(self)
+
     def __repr__(self) -> str:
         names = self.__dict__.get("state_names")
         fitted = "fitted" if "encoding_model_" in self.__dict__ else "not fitted"

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tessera.decode._types import Covariates
+    from tessera.decode.models._detector import DetectorBase
 
 
 class PlotMixin:
@@ -11,11 +18,11 @@ class PlotMixin:
     def plot_discrete_state_transition(
         self,
         cmap: str = "Oranges",
-        ax: Any = None,
+        ax: Axes | None = None,
         convert_to_seconds: bool = False,
         sampling_frequency: float = 1,
-        covariate_data: Any = None,
-    ) -> Any:
+        covariate_data: Covariates | None = None,
+    ) -> Axes | list[Axes]:
         """Draw the transition matrix of the discrete states.
 
         Parameters
@@ -39,7 +46,7 @@ class PlotMixin:
         from tessera.decode.visualization.figures import plot_discrete_transitions
 
         return plot_discrete_transitions(
-            self,
+            cast("DetectorBase", self),
             cmap=cmap,
             ax=ax,
             convert_to_seconds=convert_to_seconds,
@@ -49,14 +56,18 @@ class PlotMixin:
 
     def plot_continuous_state_transition(
         self, figsize_scaling: float = 1.5, vmax: float = 0.3
-    ) -> Any:
+    ) -> Figure:
         """Draw the movement between all bins; returns the figure."""
         from tessera.decode.visualization.figures import plot_movements
 
-        return plot_movements(self, figsize_scaling=figsize_scaling, vmax=vmax)
+        return plot_movements(
+            cast("DetectorBase", self), figsize_scaling=figsize_scaling, vmax=vmax
+        )
 
-    def plot_initial_conditions(self, figsize_scaling: float = 1.5, vmax: float = 0.3) -> Any:
+    def plot_initial_conditions(self, figsize_scaling: float = 1.5, vmax: float = 0.3) -> Figure:
         """Draw where every state begins; returns the figure."""
         from tessera.decode.visualization.figures import plot_initial_conditions
 
-        return plot_initial_conditions(self, figsize_scaling=figsize_scaling, vmax=vmax)
+        return plot_initial_conditions(
+            cast("DetectorBase", self), figsize_scaling=figsize_scaling, vmax=vmax
+        )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tessera.decode.exceptions import ValidationError
 from tessera.decode.results import Results
 
+if TYPE_CHECKING:
+    import xarray as xr
 
-def sum_over_position(results: Any) -> Any:
+    from tessera.decode._types import ResultsLike
+
+
+def sum_over_position(results: ResultsLike) -> Any:
     """Return the posterior of the states, (time, state)."""
     if isinstance(results, Results):
         states = results.coords["state"]
@@ -36,7 +41,7 @@ def _named(results: Any, states: Sequence[str], n_state: int) -> Sequence[str]:
     return found[-len(states) :]
 
 
-def conditional_posterior(results: Any, states: Sequence[str]) -> Any:
+def conditional_posterior(results: ResultsLike, states: Sequence[str]) -> Any:
     """Return the posterior of position, given one of these states."""
     if isinstance(results, Results):
         of_bin = results.coords["state"]
@@ -57,7 +62,7 @@ class MovingMixin:
     _n_state: ClassVar[int]
 
     @classmethod
-    def get_conditional_non_local_posterior(cls, results: Any) -> Any:
+    def get_conditional_non_local_posterior(cls, results: ResultsLike) -> xr.DataArray | Any:
         """Return the posterior of position, given that the state is one of the moving ones.
 
         Parameters
@@ -72,6 +77,6 @@ class StatesMixin:
     """Models whose states share the bins."""
 
     @staticmethod
-    def get_posterior(results: Any) -> Any:
+    def get_posterior(results: ResultsLike) -> xr.DataArray | Any:
         """Return the posterior summed over position, (time, state)."""
         return sum_over_position(results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from tessera.decode._session import Session
 from tessera.decode.exceptions import ShapeValidationError, ValidationError
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.results import make_results, position_names
+
+if TYPE_CHECKING:
+    from tessera.decode._keywords import StreamReport
+    from tessera.decode._types import PathLike, ResultsLike, Table
 
 ALWAYS = ("acausal_posterior", "acausal_state_probabilities")
 _FILTER = ("causal_posterior", "causal_state_probabilities")
@@ -200,7 +204,9 @@ class PredictMixin(StateSpace):
             variables[name] = (("time", "state_bins"), self._scatter(array))
         return variables
 
-    def _results(self, found: dict[str, Any], names: list[str], time: Floats, evidence: Any) -> Any:
+    def _results(
+        self, found: dict[str, Any], names: list[str], time: Floats, evidence: Any
+    ) -> ResultsLike:
         return make_results(
             self._variables(found, names),
             time=time,
@@ -224,7 +230,7 @@ class PredictMixin(StateSpace):
         save_causal_posterior_to_results: bool,
         memory_budget: int | str | None,
         progress: ProgressLike,
-    ) -> Any:
+    ) -> ResultsLike:
         time = observation["time"]
         design = self._design_for(covariates, len(time))
         optional = output_names(return_outputs, save_log_likelihood_to_results)
@@ -257,10 +263,10 @@ class PredictMixin(StateSpace):
         dtype: str | None = None,
         overwrite: bool = False,
         resume: bool = False,
-        checkpoint: str | Path | None = None,
+        checkpoint: PathLike | None = None,
         checkpoint_every: float | None = None,
         command_line: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> StreamReport:
         n_time = len(observation["time"])
         design = self._design_for(covariates, n_time)
         want = 0
@@ -284,7 +290,7 @@ class PredictMixin(StateSpace):
                 design=design,
                 progress=callback(progress),
             )
-        return report
+        return cast("StreamReport", report)
 
     def _log_likelihood(
         self,
@@ -309,7 +315,7 @@ class PredictMixin(StateSpace):
         )
         return self._by_state(found["log_likelihood"])
 
-    def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Any:
+    def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Table:
         design = self._design_for(None, len(observation["time"]))
         found = self._run(observation, ["most_likely_bin"], design, n_chunks=n_chunks)
         path = np.flatnonzero(self.is_track_interior_state_bins_)[
@@ -317,7 +323,7 @@ class PredictMixin(StateSpace):
         ]
         return self._table(path, observation["time"])
 
-    def _table(self, path: Array, time: Floats) -> Any:
+    def _table(self, path: Array, time: Floats) -> Table:
         """Make a pandas.DataFrame, or a structured array where pandas is not installed."""
         centers = self._bin_centers()
         state = self.state_ind_[path]

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tessera._progress import ProgressLike
 from tessera.decode._data import Array
 from tessera.decode._encoding import SORTED
 from tessera.decode.models._detector import OWN, DetectorBase
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._keywords import (
+        EstimateKeywords,
+        FileKeywords,
+        FitKeywords,
+        LikelihoodKeywords,
+        StreamReport,
+    )
+    from tessera.decode._types import Covariates, Outputs, ResultsLike, Table
+    from tessera.decode.continuous_state_transitions import Movement
+    from tessera.decode.environment import Environment
+    from tessera.decode.initial_conditions import UniformInitialConditions
+    from tessera.decode.observation_models import ObservationModel
+    from tessera.decode.types import DiscreteTransitions
 
 
 class SortedSpikesDetector(DetectorBase):
@@ -32,15 +52,15 @@ class SortedSpikesDetector(DetectorBase):
 
     def __init__(
         self,
-        discrete_initial_conditions: Any = None,
-        continuous_initial_conditions_types: Any = None,
-        discrete_transition_type: Any = None,
+        discrete_initial_conditions: ArrayLike | None = None,
+        continuous_initial_conditions_types: Sequence[UniformInitialConditions] | None = None,
+        discrete_transition_type: DiscreteTransitions | None = None,
         discrete_transition_concentration: float | None = None,
-        discrete_transition_stickiness: Any = None,
+        discrete_transition_stickiness: float | ArrayLike | None = None,
         discrete_transition_regularization: float | None = None,
-        continuous_transition_types: Any = None,
-        observation_models: Any = None,
-        environments: Any = None,
+        continuous_transition_types: Sequence[Sequence[Movement]] | None = None,
+        observation_models: ObservationModel | Sequence[ObservationModel] | None = None,
+        environments: Environment | Sequence[Environment] | None = None,
         sorted_spikes_algorithm: str = "sorted_spikes_kde",
         sorted_spikes_algorithm_params: dict[str, Any] | None = None,
         infer_track_interior: bool | None = None,
@@ -48,8 +68,8 @@ class SortedSpikesDetector(DetectorBase):
         sampling_frequency: float = 500.0,
         no_spike_rate: float | None = None,
         *,
-        discrete_transition_prior_weight: Any = 0.0,
-        frozen_discrete_transition_rows: Any = OWN,
+        discrete_transition_prior_weight: float | ArrayLike = 0.0,
+        frozen_discrete_transition_rows: Sequence[int] | Sequence[bool] | ArrayLike | None = OWN,
         local_position_std: float | None = None,
         non_local_position_penalty: float | None = None,
         non_local_penalty_std: float | None = None,
@@ -66,14 +86,14 @@ class SortedSpikesDetector(DetectorBase):
 
     def fit_place_fields(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
         *,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> None:
         """Fit the encoding models alone; see :meth:`fit`."""
@@ -93,15 +113,15 @@ class SortedSpikesDetector(DetectorBase):
 
     def fit(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         *,
-        weights: Any = None,
+        weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> Self:
         """Learn where every unit fires; see :meth:`ClusterlessDetector.fit`."""
@@ -126,12 +146,12 @@ class SortedSpikesDetector(DetectorBase):
 
     def compute_log_likelihood(
         self,
-        time: Any,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        is_missing: Any = None,
-        **kwargs: Any,
+        time: ArrayLike,
+        position_time: ArrayLike | None,
+        position: ArrayLike | None,
+        spike_times: Sequence[ArrayLike],
+        is_missing: ArrayLike | None = None,
+        **kwargs: Unpack[LikelihoodKeywords],
     ) -> Array:
         """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
         observation = self._observation(
@@ -141,21 +161,21 @@ class SortedSpikesDetector(DetectorBase):
 
     def predict(
         self,
-        spike_times: Sequence[Any],
-        time: Any,
-        position: Any = None,
-        position_time: Any = None,
-        is_missing: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        spike_times: Sequence[ArrayLike],
+        time: ArrayLike,
+        position: ArrayLike | None = None,
+        position_time: ArrayLike | None = None,
+        is_missing: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         cache_likelihood: bool = False,
         n_chunks: int | str = 1,
-        return_outputs: Any = None,
+        return_outputs: Outputs | None = None,
         save_log_likelihood_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
         save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
-    ) -> Any:
+    ) -> ResultsLike:
         """Decode; see :meth:`ClusterlessDetector.predict`."""
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
@@ -175,14 +195,14 @@ class SortedSpikesDetector(DetectorBase):
     def predict_file(
         self,
         path: str | Path,
-        spike_times: Sequence[Any],
-        time: Any,
-        position: Any = None,
-        position_time: Any = None,
-        is_missing: Any = None,
-        discrete_transition_covariate_data: Any = None,
-        **options: Any,
-    ) -> dict[str, Any]:
+        spike_times: Sequence[ArrayLike],
+        time: ArrayLike,
+        position: ArrayLike | None = None,
+        position_time: ArrayLike | None = None,
+        is_missing: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
+        **options: Unpack[FileKeywords],
+    ) -> StreamReport:
         """Decode into a file; see :meth:`ClusterlessDetector.predict_file`."""
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
@@ -191,12 +211,12 @@ class SortedSpikesDetector(DetectorBase):
 
     def fit_predict(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        time: Any = None,
-        **kwargs: Any,
-    ) -> Any:
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        time: ArrayLike | None = None,
+        **kwargs: Unpack[FitKeywords],
+    ) -> ResultsLike:
         """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
         self.fit(position_time, position, spike_times, **kwargs)
         return self.predict(
@@ -208,15 +228,15 @@ class SortedSpikesDetector(DetectorBase):
 
     def estimate_parameters(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        time: Any,
-        is_missing: Any = None,
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
-        discrete_transition_covariate_data: Any = None,
+        position_time: ArrayLike,
+        position: ArrayLike,
+        spike_times: Sequence[ArrayLike],
+        time: ArrayLike,
+        is_missing: ArrayLike | None = None,
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
+        discrete_transition_covariate_data: Covariates | None = None,
         estimate_inital_conditions: bool | None = None,
         estimate_discrete_transition: bool = True,
         max_iter: int | None = None,
@@ -224,8 +244,8 @@ class SortedSpikesDetector(DetectorBase):
         cache_likelihood: bool = True,
         store_log_likelihood: bool = False,
         n_chunks: int | str = 1,
-        **kwargs: Any,
-    ) -> Any:
+        **kwargs: Unpack[EstimateKeywords],
+    ) -> ResultsLike:
         """Fit, then estimate; see :meth:`ClusterlessDetector.estimate_parameters`."""
         del cache_likelihood
         self.fit(
@@ -253,13 +273,13 @@ class SortedSpikesDetector(DetectorBase):
 
     def most_likely_sequence(
         self,
-        position_time: Any,
-        position: Any,
-        spike_times: Sequence[Any],
-        time: Any,
-        is_missing: Any = None,
+        position_time: ArrayLike | None,
+        position: ArrayLike | None,
+        spike_times: Sequence[ArrayLike],
+        time: ArrayLike,
+        is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
-    ) -> Any:
+    ) -> Table:
         """Return the most likely path: a table with time, state, position and environment."""
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from tessera.decode.exceptions import ShapeValidationError, TypeValidationError,
 from tessera.decode.models import _validate
 from tessera.decode.models._estimator import Estimator
 from tessera.decode.observation_models import ObservationModel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import Covariates
 
 
 class StateSpace(Estimator):
@@ -80,7 +85,9 @@ class StateSpace(Estimator):
 
     # --- what fit() makes
 
-    def initialize_environments(self, position: Any, environment_labels: Any = None) -> None:
+    def initialize_environments(
+        self, position: ArrayLike, environment_labels: ArrayLike | None = None
+    ) -> None:
         """Make the bins of every environment.
 
         Parameters
@@ -141,7 +148,9 @@ class StateSpace(Estimator):
             initial, of_bin, out=np.zeros_like(initial), where=~np.isclose(of_bin, 0)
         )
 
-    def initialize_discrete_state_transition(self, covariate_data: Any = None) -> None:
+    def initialize_discrete_state_transition(
+        self, covariate_data: Covariates | None = None
+    ) -> None:
         """Make the transitions of the discrete states.
 
         Parameters
@@ -171,11 +180,11 @@ class StateSpace(Estimator):
 
     def initialize_continuous_state_transition(
         self,
-        continuous_transition_types: Any = None,
-        position: Any = None,
-        is_training: Any = None,
-        encoding_group_labels: Any = None,
-        environment_labels: Any = None,
+        continuous_transition_types: Sequence[Sequence[Movement]] | None = None,
+        position: ArrayLike | None = None,
+        is_training: ArrayLike | None = None,
+        encoding_group_labels: ArrayLike | None = None,
+        environment_labels: ArrayLike | None = None,
     ) -> None:
         """Prepare movement; what animals did is counted now, all else on demand.
 
@@ -418,7 +427,7 @@ class StateSpace(Estimator):
         ]
         return np.concatenate(parts)
 
-    def calculate_time_bins(self, time_range: Any) -> Floats:
+    def calculate_time_bins(self, time_range: Sequence[float] | Floats) -> Floats:
         """Return times from time_range[0] on, one per 1 / sampling_frequency.
 
         Parameters

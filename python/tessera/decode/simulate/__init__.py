@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tessera.decode.recordings import Recording, simulate_recording
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tessera.decode._keywords import SimulateKeywords, Size
 
 __all__ = ["simulate_recording"]
 
@@ -19,7 +24,10 @@ class _Module(types.ModuleType):
     """A module that is also a function."""
 
     def __call__(
-        self, size: str | None = None, seed: int | None = None, **options: Any
+        self,
+        size: Size | None = None,
+        seed: int | None = None,
+        **options: Unpack[SimulateKeywords],
     ) -> Recording:
         return simulate_recording(size, seed, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tessera.decode.simulate.simulate import (
     simulate_position,
     simulate_time,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "make_continuous_replay",
@@ -46,7 +49,7 @@ def make_simulated_run_data(
     running_speed: float = RUNNING_SPEED,
     n_runs: int = N_RUNS,
     place_field_variance: float = PLACE_FIELD_VARIANCE,
-    place_field_means: Any = PLACE_FIELD_MEANS,
+    place_field_means: ArrayLike = PLACE_FIELD_MEANS,
     n_tetrodes: int = N_TETRODES,
     make_inbound_outbound_neurons: bool = False,
 ) -> tuple[Floats, Floats, int, Floats, Array]:
@@ -108,7 +111,9 @@ def make_simulated_run_data(
     return time, position, sampling_frequency, multiunits, is_spike
 
 
-def multiunits_to_spikes(time: Any, multiunits: Any) -> tuple[list[Floats], list[Floats]]:
+def multiunits_to_spikes(
+    time: ArrayLike, multiunits: ArrayLike
+) -> tuple[list[Floats], list[Floats]]:
     """Turn features at every sample into what models take.
 
     Parameters
@@ -154,7 +159,7 @@ def make_continuous_replay(
     sampling_frequency: int = SAMPLING_FREQUENCY,
     track_height: float = TRACK_HEIGHT,
     running_speed: float = RUNNING_SPEED,
-    place_field_means: Any = PLACE_FIELD_MEANS,
+    place_field_means: ArrayLike = PLACE_FIELD_MEANS,
     replay_speedup: float = REPLAY_SPEEDUP,
     n_tetrodes: int = N_TETRODES,
     n_features: int = N_FEATURES,
@@ -198,7 +203,7 @@ def make_continuous_replay(
 
 def make_hover_replay(
     hover_neuron_ind: int | None = None,
-    place_field_means: Any = PLACE_FIELD_MEANS,
+    place_field_means: ArrayLike = PLACE_FIELD_MEANS,
     sampling_frequency: int = SAMPLING_FREQUENCY,
     n_tetrodes: int = N_TETRODES,
     n_features: int = N_FEATURES,
@@ -233,7 +238,7 @@ def make_hover_replay(
 
 
 def make_fragmented_replay(
-    place_field_means: Any = PLACE_FIELD_MEANS,
+    place_field_means: ArrayLike = PLACE_FIELD_MEANS,
     sampling_frequency: int = SAMPLING_FREQUENCY,
     n_tetrodes: int = N_TETRODES,
     n_features: int = N_FEATURES,
@@ -270,7 +275,7 @@ def _join(parts: list[tuple[Floats, Floats]], sampling_frequency: int) -> tuple[
 
 
 def make_hover_continuous_hover_replay(
-    sampling_frequency: int = SAMPLING_FREQUENCY, place_field_means: Any = PLACE_FIELD_MEANS
+    sampling_frequency: int = SAMPLING_FREQUENCY, place_field_means: ArrayLike = PLACE_FIELD_MEANS
 ) -> tuple[Floats, Floats]:
     """Script a replay that stays, runs along the track, and stays."""
     last = np.size(place_field_means) - 1

@@ -5,11 +5,14 @@ Random numbers come from ``numpy.random``, so that ``numpy.random.seed`` makes t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tessera.decode._data import Array, Floats, Mask
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "get_trajectory_direction",
@@ -29,7 +32,7 @@ def simulate_time(n_samples: int, sampling_frequency: float) -> Floats:
     return times
 
 
-def simulate_position(time: Any, track_height: float, running_speed: float = 15) -> Floats:
+def simulate_position(time: ArrayLike, track_height: float, running_speed: float = 15) -> Floats:
     """Return the position of an animal that runs back and forth.
 
     Parameters
@@ -52,7 +55,7 @@ def simulate_position(time: Any, track_height: float, running_speed: float = 15)
 
 
 def simulate_position_with_pauses(
-    time: Any,
+    time: ArrayLike,
     track_height: float,
     running_speed: float = 15,
     pause: float = 0.5,
@@ -65,18 +68,18 @@ def simulate_position_with_pauses(
     return np.repeat(position, repeats)[: len(position)]
 
 
-def simulate_poisson_spikes(rate: Any, sampling_frequency: float) -> Floats:
+def simulate_poisson_spikes(rate: ArrayLike, sampling_frequency: float) -> Floats:
     """Return 1 where a neuron of this rate (Hz) fires at least once in a sample, else 0."""
     counts = np.random.poisson(np.asarray(rate) / sampling_frequency)
     return (counts > 0).astype(np.float64)
 
 
 def simulate_place_field_firing_rate(
-    means: Any,
-    position: Any,
+    means: ArrayLike,
+    position: ArrayLike,
     max_rate: float = 15.0,
     variance: float = 12.5,
-    is_condition: Any = None,
+    is_condition: ArrayLike | None = None,
 ) -> Floats:
     """Return the rate of a neuron with a Gaussian place field.
 
@@ -108,12 +111,12 @@ def simulate_place_field_firing_rate(
 
 
 def simulate_neuron_with_place_field(
-    means: Any,
-    position: Any,
+    means: ArrayLike,
+    position: ArrayLike,
     max_rate: float = 15.0,
     variance: float = 12.5,
     sampling_frequency: float = 500,
-    is_condition: Any = None,
+    is_condition: ArrayLike | None = None,
 ) -> Floats:
     """Return the spikes of a neuron with a place field: 1 where there is one."""
     rate = simulate_place_field_firing_rate(means, position, max_rate, variance, is_condition)
@@ -121,15 +124,15 @@ def simulate_neuron_with_place_field(
 
 
 def simulate_multiunit_with_place_fields(
-    place_means: Any,
-    position: Any,
+    place_means: ArrayLike,
+    position: ArrayLike,
     mark_spacing: float = 5,
     n_mark_dims: int = 4,
     place_variance: float = 12.5,
     mark_variance: float = 1.0,
     max_rate: float = 100.0,
     sampling_frequency: float = 1000,
-    is_condition: Any = None,
+    is_condition: ArrayLike | None = None,
 ) -> Floats:
     """Return the features of the spikes of one tetrode.
 
@@ -157,7 +160,7 @@ def simulate_multiunit_with_place_fields(
     ndarray, shape (n_time, n_mark_dims)
         NaN where there is no spike; where two neurons fire, the later one counts.
     """
-    marks = np.full((len(position), n_mark_dims), np.nan)
+    marks = np.full((len(np.asarray(position)), n_mark_dims), np.nan)
     for k, mean in enumerate(np.asarray(place_means)):
         spikes = simulate_neuron_with_place_field(
             mean, position, max_rate, place_variance, sampling_frequency, is_condition
@@ -168,7 +171,8 @@ def simulate_multiunit_with_place_fields(
     return marks
 
 
-def get_trajectory_direction(position: Any) -> Array:
+def get_trajectory_direction(position: ArrayLike) -> Array:
     """Return 'Inbound' where position falls and 'Outbound' elsewhere."""
-    falls = np.diff(np.asarray(position), prepend=position[0]) < 0
+    places = np.asarray(position)
+    falls = np.diff(places, prepend=places[0]) < 0
     return np.where(falls, "Inbound", "Outbound")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from tessera.decode.simulate.simulate import (
     simulate_position_with_pauses,
     simulate_time,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 __all__ = [
     "create_place_field",
@@ -44,9 +47,9 @@ simulate_linear_distance_with_pauses = simulate_position_with_pauses
 
 def create_place_field(
     place_field_mean: float,
-    position: Any,
+    position: ArrayLike,
     sampling_frequency: float = SAMPLING_FREQUENCY,
-    is_condition: Any = None,
+    is_condition: ArrayLike | None = None,
     place_field_std_deviation: float = 12.5**0.5,
     max_firing_rate: float = 20.0,
     baseline_firing_rate: float = 0.001,
@@ -70,7 +73,7 @@ def make_continuous_replay(
 
 
 def make_fragmented_replay(
-    place_field_means: Any, sampling_frequency: float, cont_replay_speed: float
+    place_field_means: ArrayLike, sampling_frequency: float, cont_replay_speed: float
 ) -> Floats:
     """Script a replay in which half of the neurons fire in random order."""
     means = np.asarray(place_field_means, dtype=np.float64)

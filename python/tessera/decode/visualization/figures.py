@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tessera.decode import _data
 from tessera.decode._data import Array, Floats
 from tessera.decode.model_checking.highest_posterior_density import get_highest_posterior_threshold
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._types import Covariates, ResultsLike
+    from tessera.decode.environment import Environment
+    from tessera.decode.models._detector import DetectorBase
 
 __all__ = [
     "plot_calibration",
@@ -37,7 +47,9 @@ def _values(results: Any, name: str) -> Array:
     return np.asarray(results[name])
 
 
-def position_posterior(model: Any, results: Any, states: Sequence[str] | None = None) -> Floats:
+def position_posterior(
+    model: DetectorBase, results: ResultsLike, states: Sequence[str] | None = None
+) -> Floats:
     """Return the posterior over the bins of the first environment, (n_time, n_bins).
 
     Parameters
@@ -67,16 +79,16 @@ def _edges(centers: Floats) -> Floats:
 
 
 def plot_posterior(
-    model: Any,
-    results: Any,
-    position_time: Any = None,
-    position: Any = None,
+    model: DetectorBase,
+    results: ResultsLike,
+    position_time: ArrayLike | None = None,
+    position: ArrayLike | None = None,
     *,
     states: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: Axes | Sequence[Axes] | None = None,
     posterior_max: float = _POSTERIOR_MAX,
     conditional: bool = False,
-) -> Any:
+) -> Axes | list[Axes]:
     """Draw the posterior over time and position, with the animal on top.
 
     Parameters
@@ -111,11 +123,11 @@ def plot_posterior(
     grid = total.reshape(len(time), *shape)
     n_axis = len(shape)
     if ax is None:
-        _, ax = plt.subplots(n_axis, 1, sharex=True, figsize=(12, 3 * n_axis), squeeze=False)
-        ax = ax[:, 0]
+        _, made = plt.subplots(n_axis, 1, sharex=True, figsize=(12, 3 * n_axis), squeeze=False)
+        ax = list(made[:, 0])
     axes = np.atleast_1d(np.asarray(ax, dtype=object))
     cmap = plt.get_cmap("bone_r").with_extremes(bad="lightgrey")
-    truth = None if position is None else np.asarray(position).reshape(len(position), -1)
+    truth = None if position is None else _data.position(position)
     if truth is not None and truth.shape[1] != n_axis:
         truth = environment.linearize(truth)
     for k, axis in enumerate(axes):
@@ -134,7 +146,9 @@ def plot_posterior(
     return axes[0] if n_axis == 1 else list(axes)
 
 
-def plot_state_probabilities(model: Any, results: Any, ax: Any = None) -> Any:
+def plot_state_probabilities(
+    model: DetectorBase, results: ResultsLike, ax: Axes | None = None
+) -> Axes:
     """Draw the probability of every state over time; returns the axes."""
     ax = _pyplot().subplots(figsize=(12, 2))[1] if ax is None else ax
     time = np.atleast_1d(_values(results, "time"))
@@ -145,7 +159,9 @@ def plot_state_probabilities(model: Any, results: Any, ax: Any = None) -> Any:
     return ax
 
 
-def decoding_error(model: Any, results: Any, position_time: Any, position: Any) -> Floats:
+def decoding_error(
+    model: DetectorBase, results: ResultsLike, position_time: ArrayLike, position: ArrayLike
+) -> Floats:
     """Return the distance of the most likely bin from the animal at every time, cm."""
     from tessera.decode.likelihoods.common import get_position_at_time
 
@@ -160,8 +176,13 @@ def decoding_error(model: Any, results: Any, position_time: Any, position: Any) 
 
 
 def plot_error_histogram(
-    model: Any, results: Any, position_time: Any, position: Any, ax: Any = None, bins: int = 50
-) -> Any:
+    model: DetectorBase,
+    results: ResultsLike,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    ax: Axes | None = None,
+    bins: int = 50,
+) -> Axes:
     """Draw how far the most likely position is from the animal; returns the axes."""
     ax = _pyplot().subplots(figsize=(5, 3))[1] if ax is None else ax
     error = decoding_error(model, results, position_time, position)
@@ -176,8 +197,11 @@ def plot_error_histogram(
 
 
 def plot_raster(
-    spike_times: Sequence[Any], time_range: Any = None, order: Any = None, ax: Any = None
-) -> Any:
+    spike_times: Sequence[ArrayLike],
+    time_range: tuple[float, float] | Sequence[float] | None = None,
+    order: Sequence[int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw every spike, one line per electrode or unit; returns the axes.
 
     Parameters
@@ -205,8 +229,12 @@ def plot_raster(
 
 
 def plot_calibration(
-    model: Any, results: Any, position_time: Any, position: Any, ax: Any = None
-) -> Any:
+    model: DetectorBase,
+    results: ResultsLike,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw how often highest-density regions hold the animal, against how often they should.
 
     Parameters
@@ -243,16 +271,17 @@ def plot_calibration(
 
 
 def plot_results(
-    model: Any,
-    results: Any,
-    spike_times: Sequence[Any],
-    position_time: Any = None,
-    position: Any = None,
+    model: DetectorBase,
+    results: ResultsLike,
+    spike_times: Sequence[ArrayLike],
+    position_time: ArrayLike | None = None,
+    position: ArrayLike | None = None,
     figsize: tuple[float, float] = (14, 9),
-) -> Any:
+) -> Figure:
     """Draw raster, state probabilities and posterior below each other; returns the figure."""
     plt = _pyplot()
     n_axis = len(model.environments[0].centers_shape_)
+    figure: Figure
     figure, axes = plt.subplots(
         2 + n_axis,
         1,
@@ -270,7 +299,7 @@ def plot_results(
     return figure
 
 
-def plot_grid(environment: Any, ax: Any = None) -> Any:
+def plot_grid(environment: Environment, ax: Axes | None = None) -> Axes:
     """Draw the bins of an environment; returns the axes."""
     plt = _pyplot()
     edges = environment.edges_
@@ -301,14 +330,14 @@ def _annotated(ax: Any, matrix: Floats, names: Sequence[str], cmap: str, **limit
 
 
 def plot_discrete_transitions(
-    model: Any,
+    model: DetectorBase,
     *,
     cmap: str = "Oranges",
-    ax: Any = None,
+    ax: Axes | None = None,
     convert_to_seconds: bool = False,
     sampling_frequency: float = 1,
-    covariate_data: Any = None,
-) -> Any:
+    covariate_data: Covariates | None = None,
+) -> Axes | list[Axes]:
     """Draw the transitions of the discrete states; see the model's method of the like name."""
     plt = _pyplot()
     transitions = np.asarray(model.discrete_state_transitions_)
@@ -349,9 +378,12 @@ def _plot_covariates(model: Any, covariate_data: Any) -> list[Any]:
     return drawn
 
 
-def plot_movements(model: Any, *, figsize_scaling: float = 1.5, vmax: float = 0.3) -> Any:
+def plot_movements(
+    model: DetectorBase, *, figsize_scaling: float = 1.5, vmax: float = 0.3
+) -> Figure:
     """Draw the movement between the bins of all pairs of states; returns the figure."""
     n = model.n_discrete_states_
+    figure: Figure
     figure, axes = _pyplot().subplots(
         n,
         n,
@@ -373,9 +405,12 @@ def plot_movements(model: Any, *, figsize_scaling: float = 1.5, vmax: float = 0.
     return figure
 
 
-def plot_initial_conditions(model: Any, *, figsize_scaling: float = 1.5, vmax: float = 0.3) -> Any:
+def plot_initial_conditions(
+    model: DetectorBase, *, figsize_scaling: float = 1.5, vmax: float = 0.3
+) -> Figure:
     """Draw where every state begins; returns the figure."""
     n = model.n_discrete_states_
+    figure: Figure
     figure, axes = _pyplot().subplots(
         1,
         n,

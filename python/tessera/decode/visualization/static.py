@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,21 @@ from tessera.decode.visualization.figures import (
     plot_state_probabilities,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from tessera.decode._data import Floats
+    from tessera.decode._types import ResultsLike
+    from tessera.decode.models._detector import DetectorBase
+
 __all__ = ["get_multiunit_firing_rate", "plot_non_local_model"]
 
 
 def get_multiunit_firing_rate(
-    spike_times: Sequence[Any], time: Any, smoothing_sigma: float = 0.015
-) -> Any:
+    spike_times: Sequence[ArrayLike], time: ArrayLike, smoothing_sigma: float = 0.015
+) -> pd.DataFrame | Floats:
     """Return the rate of all spikes together.
 
     Parameters
@@ -70,16 +79,16 @@ def _slice(results: Any, time_slice: slice) -> Any:
 
 
 def plot_non_local_model(
-    position_time: Any,
-    position: Any,
-    spike_times: Sequence[Any],
-    speed: Any,
-    detector: Any,
-    results: Any,
+    position_time: ArrayLike,
+    position: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    speed: ArrayLike,
+    detector: DetectorBase,
+    results: ResultsLike,
     figsize: tuple[float, float] = (20, 10),
     time_slice: slice | None = None,
     posterior_max: float = 0.25,
-) -> Any:
+) -> Figure:
     """Draw spikes, state probabilities, the non-local posterior and the speed.
 
     Parameters

@@ -1,0 +1,212 @@
+"""What type checkers know: results, keywords, and where we still say Any, with the reason."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import PACKAGE_DIR, python_env
+from public_names import public_names
+from tessera import _core
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+# Words in which Any says nothing of us: an array of any type of numbers, and dicts whose content is
+# a file's, a configuration's or another library's.
+HARMLESS = re.compile(r"(?:floating|NDArray|ndarray|dtype)\[Any\]|(?:dict|Mapping)\[str, Any\]")
+
+# Why an annotation may be Any. Entries that nothing needs any more are an error.
+ALLOWED = {
+    "scikit-learn's call, whose values are the constructor's": [
+        "autoreject._params.Params.set_params:params",
+        "decode.models._estimator.Estimator.set_params:params",
+    ],
+    "what the original's call passes on or ignores": [
+        "autoreject._local._AutoReject.score:X",
+        "autoreject._local._AutoReject.score:y",
+        "autoreject.backends.GPUPipeline:params",
+        "autoreject.global_threshold._GlobalAutoReject.fit:X",
+        "autoreject.global_threshold._GlobalAutoReject.fit:y",
+        "autoreject.global_threshold._GlobalAutoReject.score:X",
+        "autoreject.global_threshold._GlobalAutoReject.score:y",
+        "decode.continuous_state_transitions.Discrete.make_state_transition:args",
+        "decode.continuous_state_transitions.Discrete.make_state_transition:kwargs",
+        "decode.continuous_state_transitions.EmpiricalMovement.make_state_transition:kwargs",
+        "decode.continuous_state_transitions.Movement.make_state_transition:args",
+        "decode.continuous_state_transitions.Movement.make_state_transition:kwargs",
+        "decode.discrete_state_transitions._Stationary.make_state_transition:args",
+        "decode.discrete_state_transitions._Stationary.make_state_transition:kwargs",
+        "decode.likelihoods._functions.fit_clusterless_kde_encoding_model:params",
+        "decode.likelihoods._functions.fit_sorted_spikes_glm_encoding_model:args",
+        "decode.likelihoods._functions.fit_sorted_spikes_glm_encoding_model:ignored",
+        "decode.likelihoods._functions.predict_clusterless_kde_log_likelihood:entries",
+        "decode.likelihoods._functions.predict_sorted_spikes_kde_log_likelihood:entries",
+    ],
+    "an array of whichever library, which the overloads tell apart or nobody can": [
+        "autoreject._ptp.ptp:out",
+        "autoreject._ptp.ptp:return",
+        "autoreject.backends.Backend.correlation:return",
+        "autoreject.backends.Backend.correlation:x",
+        "autoreject.backends.Backend.correlation:y",
+        "autoreject.backends.Backend.is_on_device:data",
+        "autoreject.backends.Backend.matmul:a",
+        "autoreject.backends.Backend.matmul:b",
+        "autoreject.backends.Backend.matmul:return",
+        "autoreject.backends.Backend.median:data",
+        "autoreject.backends.Backend.median:return",
+        "autoreject.backends.Backend.ptp:data",
+        "autoreject.backends.Backend.ptp:return",
+        "autoreject.backends.Backend.to_device:data",
+        "autoreject.backends.Backend.to_numpy:data",
+        "autoreject.backends.Backend.to_numpy:return",
+        "autoreject.backends.DeviceArray.dtype:return",
+        "autoreject.backends.DeviceArray.numpy:return",
+        "autoreject.backends.DeviceArray:data",
+        "autoreject.backends.is_device_array:value",
+    ],
+    "None where the input was None: a union would have to be taken apart at every use": [
+        "clifford._op.Op.backward:return",
+        "clifford._op.Op.double_backward:return",
+    ],
+    "an array without xarray: a union with it would refuse .sel() to those who have xarray": [
+        "decode.models._posteriors.MovingMixin.get_conditional_non_local_posterior:return",
+        "decode.models._posteriors.StatesMixin.get_posterior:return",
+    ],
+    "the class is in the file": ["decode.models._detector.DetectorBase.load_model:return"],
+    "a value of a configuration": [
+        "xpcs._config.ConfigManager.update_config:value",
+        "xpcs._config.Settings.set:value",
+    ],
+    "matplotlib.pyplot": ["autoreject.viz.set_matplotlib_defaults:plt"],
+    "the graph's own nodes": [
+        "decode.analysis.distance1D.get_map_speed:place_bin_center_ind_to_node"
+    ],
+    "names of whatever type the user's labels have": [
+        "decode.results.make_results:encoding_groups",
+        "decode.results.make_results:environments",
+    ],
+}
+
+
+def _annotated(value: Any) -> dict[str, str]:
+    function = value.__init__ if inspect.isclass(value) else value
+    return dict(getattr(function, "__annotations__", {}))
+
+
+def test_any_is_the_exception() -> None:
+    found = set()
+    for name, _, value in public_names():
+        for parameter, text in _annotated(value).items():
+            if re.search(r"\bAny\b", HARMLESS.sub("", str(text))):
+                found.add(f"{name}:{parameter}")
+    allowed = [entry for entries in ALLOWED.values() for entry in entries]
+    assert len(allowed) == len(set(allowed))
+    assert found - set(allowed) == set(), "say what it is, or why nobody knows, in ALLOWED"
+    assert set(allowed) - found == set(), "no longer needed"
+
+
+# TypedDicts of keywords, and the tables and explicit arguments they have to cover together.
+KEYWORDS: dict[str, dict[str, tuple[list[str], set[str]]]] = {
+    "xpcs": {
+        "ModelKeywordsBesideDt": (["xpcs.model"], {"dt"}),
+        "ModelKeywords": (["xpcs.model"], set()),
+        "FitKeywords": (["xpcs.model", "xpcs.fit"], set()),
+        "DataKeywords": (["xpcs.data"], {"q"}),
+        "LoadKeywords": (["xpcs.data"], set()),
+        "SimulateKeywords": (["xpcs.model", "xpcs.simulate"], set()),
+    },
+    "decode": {
+        "SimulateKeywords": (["decode.simulate"], {"size", "seed"}),
+        "TuneKeywords": (["decode.tune", "decode.encoding"], set()),
+    },
+    "clifford": {
+        "OpKeywords": (["clifford.op"], set()),
+        "CheckKeywords": (["clifford.check"], set()),
+    },
+}
+# One value or an array of them, where the table knows one value.
+WIDER = {"q", "contrast", "offset", "position_std", "waveform_std"}
+NAMES = {"int": "int", "real": "float", "flag": "bool", "bytes": "int | str"}
+
+
+def _expected(param: _core.Param) -> str:
+    if param["choices"] is None:
+        return NAMES[param["type"]]
+    names = param["choices"].split("|")
+    if any(name.endswith(":") for name in names):
+        return "str"  # 'bounded:1e-6'
+    return f"Literal[{', '.join(map(repr, names))}]"
+
+
+@pytest.mark.parametrize("system", KEYWORDS)
+def test_keywords_are_the_tables(system: str) -> None:
+    for module in ("networkx", "torch", "xarray"):
+        pytest.importorskip(module)  # what the types name
+    import importlib
+
+    keywords = importlib.import_module(f"tessera.{system}._keywords")
+    tables = _core.param_tables()
+    for name, (from_tables, explicit) in KEYWORDS[system].items():
+        cls = getattr(keywords, name)
+        wanted = {
+            param["name"]: _expected(param)
+            for table in from_tables
+            for param in tables[table]
+            if param["name"] not in explicit
+        }
+        found = {
+            key: str(getattr(hint, "__forward_arg__", hint)).replace('"', "'")
+            for key, hint in cls.__annotations__.items()
+        }
+        assert found.keys() == wanted.keys(), name
+        for key, hint in found.items():
+            known = {"Mode": str(getattr(keywords, "Mode", "")).replace("typing.", "")}
+            text = known.get(hint, hint)
+            if key in WIDER and text != wanted[key]:
+                text = text.removesuffix(" | npt.ArrayLike").removesuffix(" | ArrayLike")
+            assert text == wanted[key], f"{name}.{key}"
+
+
+def test_sizes_of_simulated_recordings() -> None:
+    pytest.importorskip("networkx")
+    pytest.importorskip("xarray")
+    from typing import get_args
+
+    from tessera.decode import _keywords
+
+    (param,) = (p for p in _core.param_tables()["decode.simulate"] if p["name"] == "size")
+    assert param["choices"] is not None
+    assert list(get_args(_keywords.Size)) == param["choices"].split("|")
+
+
+def test_types_cost_nothing_at_run_time() -> None:
+    code = (
+        "import sys, tessera.xpcs, tessera.decode.models, tessera.autoreject.autoreject,"
+        " tessera.clifford;"
+        "print([m for m in sys.modules if m.endswith(('_keywords', '._types', '._dicts'))"
+        " and m.startswith('tessera')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=python_env(), capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_users_script() -> None:
+    pytest.importorskip("mypy")
+    if not (ROOT / "pyproject.toml").exists():
+        pytest.skip("no source tree beside the tests")
+    # With the cache of ./dev lint this takes a second or two, without it twenty.
+    command = [sys.executable, "-m", "mypy", "--strict", str(HERE / "typing_cases.py")]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (PACKAGE_DIR / "py.typed").exists()
