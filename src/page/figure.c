@@ -16,6 +16,8 @@ const char *tess_figure_colour(const tess_figure *figure, const tess_figure_seri
     return figure->map ? over_map[series->colour & 1] : colours[series->colour & 7];
 }
 
+enum { PLAIN_CELLS = 4096 };
+
 static int hex_pair(const char *at)
 {
     int value = 0;
@@ -261,12 +263,49 @@ static void series_json(tess_json *j, tess_html *html, const tess_figure *f,
     tess_json_object_end(j);
 }
 
-// Cells as floats, and so half as long.
-static int cells_blob(tess_html *html, const tess_figure_map *map, const double *values)
+// How the script finds cells: few as they are, many in 16 bits, kinds in 8.
+static int map_bits(const tess_figure_map *map)
+{
+    return map->kinds ? 8 : map->n_column * map->n_row <= PLAIN_CELLS ? 32 : 16;
+}
+
+static void add_code(tess_text *high, tess_text *low, int bits, double value, const double range[2])
+{
+    const uint32_t nothing = (1u << bits) - 1;
+    const double scale = range[1] > range[0] ? (nothing - 1) / (range[1] - range[0]) : 0;
+    const bool is_there = isfinite(value) && value >= range[0] && value <= range[1];
+    const uint32_t code = is_there ? (uint32_t)lround((value - range[0]) * scale) : nothing;
+    const char bytes[2] = {(char)(code >> (bits - 8)), (char)code};
+    tess_text_append(high, bytes, 1);
+    if (bits == 16) {
+        tess_text_append(low, bytes + 1, 1);
+    }
+}
+
+// As chunks of pyramids: least and greatest, then the codes.
+static void quantise_map(const tess_figure_map *map, int bits, tess_text *high, tess_text *low)
+{
+    double range[2] = {0, 254};
+    if (!map->kinds) {
+        range[0] = (double)INFINITY;
+        range[1] = -(double)INFINITY;
+        for (int64_t i = 0; i < map->n_column * map->n_row; i++) {
+            widen(map->values[i], false, &range[0], &range[1]);
+        }
+    }
+    tess_text_append(high, (const char *)range, sizeof range);
+    for (int64_t c = 0; c < map->n_column; c++) {
+        for (int64_t r = 0; r < (map->is_symmetric ? c + 1 : map->n_row); r++) {
+            add_code(high, low, bits, map->values[c * map->n_row + r], range);
+        }
+    }
+}
+
+static int floats_blob(tess_html *html, const double *values, int64_t n)
 {
     tess_text cells;
     tess_text_init(&cells, &html->ctx->heap);
-    for (int64_t i = 0; i < map->n_column * map->n_row; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const float value = (float)values[i];
         tess_text_append(&cells, (const char *)&value, sizeof value);
     }
@@ -274,6 +313,28 @@ static int cells_blob(tess_html *html, const tess_figure_map *map, const double 
     const int id = cells.no_memory ? 0 : tess_html_blob(html, cells.chars, cells.used);
     tess_text_destroy(&cells);
     return id;
+}
+
+static int codes_blob(tess_html *html, const tess_figure_map *map, int bits)
+{
+    tess_text codes;
+    tess_text low;
+    tess_text_init(&codes, &html->ctx->heap);
+    tess_text_init(&low, &html->ctx->heap);
+    quantise_map(map, bits, &codes, &low);
+    tess_text_append(&codes, low.chars ? low.chars : "", low.used);
+    html->text.no_memory |= codes.no_memory || low.no_memory;
+    const int id = html->text.no_memory ? 0 : tess_html_blob(html, codes.chars, codes.used);
+    tess_text_destroy(&codes);
+    tess_text_destroy(&low);
+    return id;
+}
+
+static int map_blob(tess_html *html, const tess_figure_map *map)
+{
+    const int bits = map_bits(map);
+    return bits == 32 ? floats_blob(html, map->values, map->n_column * map->n_row)
+                      : codes_blob(html, map, bits);
 }
 
 static int palette_blob(tess_html *html, const tess_figure_map *map)
@@ -323,7 +384,9 @@ static void map_json(tess_json *j, tess_html *html, const tess_figure_map *map)
     if (map->pyramid) {
         tess_json_int(j, "pyramid", pyramid_id(html, map->pyramid));
     } else {
-        tess_json_int(j, "values", cells_blob(html, map, map->values));
+        tess_json_int(j, "values", map_blob(html, map));
+        tess_json_int(j, "bits", map_bits(map));
+        tess_json_bool(j, "mirror", map->is_symmetric && map_bits(map) < 32);
         tess_json_int(j, "n_column", map->n_column);
         tess_json_int(j, "n_row", map->n_row);
     }
@@ -345,7 +408,7 @@ static void map_json(tess_json *j, tess_html *html, const tess_figure_map *map)
         tess_json_text(j, "lost_name", map->lost_name ? map->lost_name : "");
     }
     if (map->also) {
-        tess_json_int(j, "also", cells_blob(html, map, map->also));
+        tess_json_int(j, "also", floats_blob(html, map->also, map->n_column * map->n_row));
         tess_json_text(j, "also_label", map->also_label);
         names_json(j, "also_units", map->also_units, map->n_row);
     }
@@ -406,8 +469,7 @@ void tess_figure_draw(tess_html *html, const tess_figure *f)
         html->text.no_memory = true;
         return;
     }
-    tess_text_printf(&html->text, "<figure class=\"live%s\">\n",
-                     f->is_narrow && !f->is_square ? " half" : "");
+    tess_text_add(&html->text, "<figure class=\"live\">\n");
     tess_text_add(&html->text, "<div class=\"still\">");
     if (f->needs_script) {
         tess_text_add(&html->text,
@@ -418,8 +480,9 @@ void tess_figure_draw(tess_html *html, const tess_figure *f)
     tess_text_add(&html->text, "</div>\n");
     tess_json_object_begin(j, NULL);
     tess_json_text(j, "title", f->title ? f->title : "");
-    if (f->group) {
-        tess_json_text(j, "group", f->group);
+    if (f->group || f->plane) {
+        tess_json_text(j, "group", f->plane ? f->plane : f->group);
+        tess_json_bool(j, "plane", f->plane != NULL);
     }
     axis_json(j, "x", f, true);
     axis_json(j, "y", f, false);

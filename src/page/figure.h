@@ -56,6 +56,7 @@ typedef struct tess_figure_map {
     const double *values; // [n_column][n_row], a column after another; NaN: grey
     int64_t n_column;
     int64_t n_row;
+    bool is_symmetric;           // values[i][j] == values[j][i]: half of them are written
     const tess_pyramid *pyramid; // instead of values
     const char *label;           // of the values: "c2", "posterior"
     const char *unit;
@@ -81,10 +82,11 @@ typedef struct tess_figure_map {
 typedef struct tess_figure {
     const char *title;
     const char *group; // figures of the same group share their x axis and cursor; NULL: alone
+    const char *plane; // instead: they share both axes
     tess_figure_axis x;
     tess_figure_axis y;
     int height;     // of the drawing in pixels; 0: 240
-    bool is_narrow; // half the page, or a third with maps side by side: goes into a row
+    bool is_narrow; // one of two or three in a row (tess_html_row_begin)
     bool is_square; // as high as wide
     const tess_figure_map *map;
     const tess_figure_series *series;

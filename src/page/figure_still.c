@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 enum {
-    LEFT = 62,
+    LEFT = 66,
     RIGHT = 12,
     TOP = 24,
     BOTTOM = 40,
@@ -14,8 +14,6 @@ enum {
     FULL = 900,
     HALF = 460,
     THIRD = 330,
-    MAX_COLUMNS = 900,
-    MAX_ROWS = 600,
     MAX_NAMES = 40,
     MAX_NUMBERS = 1024, // cells that have their numbers written in
     STOPS = 9
@@ -139,7 +137,8 @@ static void mark_log(drawing *d, bool is_x, const span *s)
             const double value = between[k] * pow(10, power);
             if (log10(value) >= s->low && log10(value) <= s->high) {
                 char text[32];
-                snprintf(text, sizeof text, "%.3g", value);
+                snprintf(text, sizeof text, fabs(power) > 4 ? "%.0fe%.0f" : "%.3g",
+                         fabs(power) > 4 ? between[k] : value, power);
                 mark(d, is_x, log10(value), text);
             }
         }
@@ -283,18 +282,24 @@ static void draw_series(drawing *d, const tess_figure_series *s)
     draw_values(d, s);
 }
 
-// Of a group of cells the greatest; NaN only if all are.
+// Of a group of cells: in long rows the greatest, so that no event is lost, in others the mean;
+// NaN only if all are.
 static double group(const tess_figure_map *map, const int64_t x[2], const int64_t y[2])
 {
     double best = (double)NAN;
+    double sum = 0;
+    int64_t n = 0;
     for (int64_t c = x[0]; c < x[1]; c++) {
         for (int64_t r = y[0]; r < y[1]; r++) {
-            best = fmax(best, map->pyramid
-                                  ? map->pyramid->still_greatest[r * map->pyramid->n_still + c]
-                                  : map->values[c * map->n_row + r]);
+            const double value = map->pyramid
+                                     ? map->pyramid->still_greatest[r * map->pyramid->n_still + c]
+                                     : map->values[c * map->n_row + r];
+            best = fmax(best, value);
+            sum += isfinite(value) ? value : 0;
+            n += isfinite(value);
         }
     }
-    return best;
+    return map->pyramid || map->kinds ? best : n > 0 ? sum / (double)n : (double)NAN;
 }
 
 static void draw_cells(drawing *d)
@@ -302,8 +307,9 @@ static void draw_cells(drawing *d)
     const tess_figure_map *map = d->figure->map;
     const int64_t n_col = map->pyramid ? map->pyramid->n_still : map->n_column;
     const int64_t n_row = map->pyramid ? map->pyramid->setup.n_row : map->n_row;
-    const int64_t width = n_col < MAX_COLUMNS ? n_col : MAX_COLUMNS;
-    const int64_t height = n_row < MAX_ROWS ? n_row : MAX_ROWS;
+    const int64_t inside = d->width - LEFT - RIGHT; // no more cells than pixels
+    const int64_t width = n_col < inside ? n_col : inside;
+    const int64_t height = n_row < d->height ? n_row : d->height;
     tess_heap *heap = &d->html->ctx->heap;
     uint8_t *pixels = tess_heap_alloc(heap, (size_t)(width * height), TESS_TAG_IO, "a picture");
     uint8_t palette[256 * 3];

@@ -5,7 +5,7 @@
 'use strict';
 // No address in the page, not even this name: every plot has a still picture to take it from.
 const SVG = (document.querySelector('svg') || {}).namespaceURI;
-const LEFT = 58, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 600;
+const LEFT = 66, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 600;
 const {abs, ceil, floor, log10, max, min, round} = Math;
 const clamp = (v, low, high) => min(max(v, low), high);
 const rising = ([a, b]) => a < b ? [a, b] : [b, a];
@@ -40,6 +40,16 @@ async function unpack(bytes) {
 async function blob(id, type) {
   const e = document.getElementById('b' + id), bytes = decode(e.textContent);
   return new type(('packed' in e.dataset ? await unpack(bytes) : bytes).buffer);
+}
+
+// Numbers in 8 or 16 bits between the two that come first; of 16 bits the upper bytes first.
+function plane(bytes, at, size, bits) {
+  const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
+  const none = 2 ** bits - 1, scale = (high - low) / (none - 1);
+  return Float32Array.from({length: size}, (_, i) => {
+    const code = bits === 8 ? bytes[at + i] : bytes[at + i] * 256 + bytes[at + size + i];
+    return code === none ? NaN : low + code * scale;
+  });
 }
 
 // Levels of least and greatest values, in chunks that are unpacked when they are looked at.
@@ -78,14 +88,8 @@ class Pyramid {
   }
   values(bytes, level, c) {
     const n = min(this.chunk, this.levels[level] - c * this.chunk), size = n * this.rows;
-    const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
-    const none = 2 ** this.bits - 1, scale = (high - low) / (none - 1);
-    const plane = at => Float32Array.from({length: size}, (_, i) => {
-      const code = this.bits === 8 ? bytes[at + i] : bytes[at + i] * 256 + bytes[at + size + i];
-      return code === none ? NaN : low + code * scale;
-    });
-    const least = plane(16);
-    return {n, least, greatest: level && !this.map ? plane(16 + size * this.bits / 8) : least};
+    const least = plane(bytes, 16, size, this.bits), next = 16 + size * this.bits / 8;
+    return {n, least, greatest: level && !this.map ? plane(bytes, next, size, this.bits) : least};
   }
   // Calls use(values, first, last, chunk, level) along columns a..b, as fine as the level or what
   // there is.
@@ -138,7 +142,8 @@ function ticks(axis, pixels, per) {
     for (let p = floor(low); p <= high; p += step) {
       for (const m of between) {
         const at = p + log10(m);
-        if (at >= low && at <= high) found.push([at, show(m * 10 ** p, 2)]);
+        const text = abs(p) > 4 ? `${m}e${p}` : show(m * 10 ** p, 2);
+        if (at >= low && at <= high) found.push([at, text]);
       }
     }
     return found;
@@ -166,8 +171,10 @@ class Plot {
     Object.assign(this, JSON.parse(figure.querySelector('script.plot').textContent));
     this.mates = this.group ? groups[this.group] = groups[this.group] || [] : [];
     this.mates.push(this);
+    this.flat = this.group && !this.plane;
     plots.push(this);
   }
+  ready() { return this.loading = this.loading || this.load(); }
   async load() {
     for (const s of this.series) {
       if (s.pyramid) s.pyramid = await this.open(s.pyramid);
@@ -177,13 +184,24 @@ class Plot {
     if (m) {
       this.edit = m.edit;
       if (m.pyramid) m.pyramid = await this.open(m.pyramid);
-      else m.values = await blob(m.values, Float32Array);
+      else if (m.bits === 32) m.values = await blob(m.values, Float32Array);
+      else {
+        const n = m.n_row, half = m.mirror;
+        const size = half ? n * (n + 1) / 2 : m.n_column * n;
+        const v = plane(await blob(m.values, Uint8Array), 16, size, m.bits);
+        m.values = half ? Float32Array.from({length: n * n}, (_, i) => {
+          const [a, b] = rising([floor(i / n), i % n]);
+          return v[b * (b + 1) / 2 + a];
+        }) : v;
+      }
       if (m.also) m.also = await blob(m.also, Float32Array);
       m.colours = m.palette ? await blob(m.palette, Uint8Array)
                             : Uint8Array.from(m.kinds.flatMap(k => k.rgb));
     }
     const marks = this.marks ? await blob(this.marks, Float64Array) : [];
-    this.marks = list(marks.length / 2, i => ({low: marks[2 * i], high: marks[2 * i + 1], name: this.names[i]}));
+    this.marks = list(marks.length / 2, i =>
+      ({low: marks[2 * i], high: marks[2 * i + 1], name: this.names[i]}));
+    this.marks.sort((a, b) => a.low - b.low);
     this.scale(this.x);
     this.scale(this.y);
     for (const s of this.series) {
@@ -228,9 +246,7 @@ class Plot {
     this.figure.querySelector('.still').replaceWith(this.bar, this.box, this.reading, this.caption);
     this.legend();
     this.listen();
-    new ResizeObserver(() => {
-      if (this.box.clientWidth !== this.width) this.ask();
-    }).observe(this.box);
+    new ResizeObserver(() => this.ask()).observe(this.box);
     this.draw();
     this.figure.dataset.state = 'live';
   }
@@ -274,8 +290,7 @@ class Plot {
     if (!this.width) return;
     this.inner = this.width - LEFT - RIGHT;
     this.tall = this.square ? this.inner : min(this.height, this.width * .8);
-    const under = BOTTOM + (this.map && !this.map.kinds ? BAR : 0);
-    const height = TOP + this.tall + under;
+    const height = TOP + this.tall + BOTTOM + (this.map && !this.map.kinds ? BAR : 0);
     this.svg.replaceChildren();
     this.svg.setAttribute('viewBox', `0 0 ${this.width} ${height}`);
     const frame = {x: LEFT, y: TOP, width: this.inner, height: this.tall};
@@ -312,7 +327,7 @@ class Plot {
     }
     this.text(LEFT + this.inner / 2, bottom + 33, 'middle', named(this.x));
     this.text(0, 0, 'middle', named(this.y), {
-      transform: `translate(12 ${TOP + this.tall / 2}) rotate(-90)`});
+      transform: `translate(11 ${TOP + this.tall / 2}) rotate(-90)`});
   }
   // Numbers of an axis, or names of the cells of a map.
   marksOf(axis, names, pixels, per) {
@@ -326,18 +341,17 @@ class Plot {
     });
   }
   drawMarks() {
-    for (const m of this.marks) {
-      const a = this.px(this.x.into(m.low)), b = this.px(this.x.into(m.high));
-      if (b < LEFT || a > LEFT + this.inner) continue;
-      const e = make('*rect', {x: a - .75, y: TOP, width: max(b - a, 1.5), height: this.tall,
-                               class: 'mark'}, this.inside);
-      if (m.name) make('*title', {}, e, m.name);
-    }
+    const at = v => clamp(this.px(this.x.into(v)), LEFT - 9, this.width);
+    const d = this.marks.map(({low, high}) => {
+      const a = at(low) - .75, b = max(at(high), a + 1.5);
+      return b < LEFT || a > LEFT + this.inner ? '' : `M${a} ${TOP}v${this.tall}H${b}V${TOP}Z`;
+    }).join('');
+    make('*path', {d, class: 'mark'}, this.inside);
   }
   drawSeries(s) {
     const colour = s.colour, put = (d, more) =>
       make('*path', {d, fill: 'none', stroke: colour, ...more}, this.inside);
-    if (s.pyramid) return put(this.pathOf(s), {'stroke-width': 1.3});
+    if (s.pyramid) return put(this.pathOf(s));
     const {x, y} = s, n = y.length;
     const X = i => this.px(this.x.into(x[i])), Y = v => this.py(this.y.into(v));
     const cut = v => clamp(v, -1e4, 1e4).toFixed(1);
@@ -358,7 +372,7 @@ class Plot {
       }
       if (there.length) {
         put(`M${there.join('L')}L${back.join('L')}Z`,
-            {fill: colour, 'fill-opacity': .22, stroke: 'none'});
+            {fill: colour, class: 'band', stroke: 'none'});
       }
     }
     let d = '', down = false;
@@ -370,8 +384,7 @@ class Plot {
         down = true;
       }
     }
-    put(d, s.style === 'points' ? {'stroke-width': 5, 'stroke-linecap': 'round',
-                                   'stroke-opacity': .7} : {'stroke-width': 1.6});
+    put(d, {class: s.style});
   }
   pathOf(s) {
     const p = s.pyramid, {a, b, level} = p.range(...this.x.view, this.inner * 1.5);
@@ -395,11 +408,12 @@ class Plot {
     const m = this.map, into = t => m.log ? log10(t) : t;
     if (!isFinite(v)) return 255;
     if (m.kinds) return v;
-    const share = m.high > m.low ? (into(v) - into(m.low)) / (into(m.high) - into(m.low)) : 0;
+    const share = (into(v) - into(m.low)) / (into(m.high) - into(m.low));
     return isFinite(share) ? round(clamp(share, 0, 1) * 254) : 0;
   }
   paint(columns, rows, value) {
-    const c = this.map.colours, is_up = this.y.full[0] < this.y.full[1], canvas = make('canvas', {width: columns, height: rows});
+    const c = this.map.colours, is_up = span(this.y.full) > 0;
+    const canvas = make('canvas', {width: columns, height: rows});
     const g = canvas.getContext('2d'), image = g.createImageData(columns, rows);
     for (let i = 0; i < columns; i++) {
       for (let r = 0; r < rows; r++) {
@@ -443,7 +457,7 @@ class Plot {
     const m = this.map, [a, b] = this.x.full, [c, d] = rising(this.y.full);
     const x = i => this.px(a + (b - a) * i / m.n_column), y = i => this.py(c + (d - c) * i / m.n_row);
     const wide = x(1) - x(0), high = abs(y(1) - y(0));
-    if (!m.numbers && !m.lost || m.n_column * m.n_row > 4096) return;
+    if (!m.numbers && !m.lost) return;
     for (let i = 0; i < m.n_column; i++) {
       for (let r = 0; r < m.n_row; r++) {
         const v = m.values[i * m.n_row + r], top = min(y(r), y(r + 1));
@@ -493,7 +507,7 @@ class Plot {
     if (abs(wide) >= abs(whole)) v = axis.full;
     else if ((v[0] - low) * whole < 0) v = [low, low + span(v)];
     else if ((v[1] - high) * whole > 0) v = [high - span(v), high];
-    (axis === this.x ? this.mates : [this]).forEach(p => {
+    (axis === this.x || this.plane ? this.mates : [this]).forEach(p => {
       (axis === this.x ? p.x : p.y).view = v;
       if (p.box) p.ask();
     });
@@ -501,7 +515,7 @@ class Plot {
   zoom(factor, x, y) {
     const about = (axis, t) => this.show(axis, axis.view.map(v => t + (v - t) * factor));
         about(this.x, x ?? middle(this.x.view));
-    if (y != null && !this.group) about(this.y, y);
+    if (y != null && !this.flat) about(this.y, y);
   }
   pan(share) {
     const d = share * span(this.x.view);
@@ -509,13 +523,10 @@ class Plot {
   }
   reset() { this.show(this.x, this.x.full); this.show(this.y, this.y.full); }
   next(direction) {
-    const here = middle(this.x.view), into = this.x.into;
-    const at = this.marks.map(m => middle([into(m.low), into(m.high)]));
-    const slack = span(this.x.view) * 1e-6;
-    const later = at.map((t, i) => [t, i]).filter(([t]) => (t - here) * direction > slack);
-    if (!later.length) return;
-    const i = later.reduce((p, q) => (q[0] - p[0]) * direction < 0 ? q : p)[1];
-    this.jump(this.marks[i].low, this.marks[i].high);
+    const here = middle(this.x.view), slack = abs(span(this.x.view)) * 1e-6, {into} = this.x;
+    const far = m => (middle([into(m.low), into(m.high)]) - here) * direction > slack;
+    const m = direction > 0 ? this.marks.find(far) : this.marks.findLast(far);
+    if (m) this.jump(m.low, m.high);
   }
   jump(low, high) {
     const a = this.x.into(low), b = this.x.into(high), whole = span(this.x.full);
@@ -529,7 +540,7 @@ class Plot {
   }
   // ---- Cursor
   point(where) {
-    for (const p of this.mates) if (p.svg) p.place(p === this ? where : {x: where.x});
+    for (const p of this.mates) if (p.svg) p.place(p === this || p.plane ? where : {x: where.x});
   }
   place(where) {
     this.cursor = where;
@@ -556,12 +567,10 @@ class Plot {
                    m.also_units[cell.row]);
       }
       if (m.columns) return [m.columns[cell.column], ...found].join(' · ');
-      if (!m.pyramid) { // cells have one place, their middle
-        const [a, b] = rising(this.x.full);
-        where = this.x.back(a + (b - a) * (cell.column + .5) / m.n_column);
-      }
       coarse = cell.columns;
-      if (m.pyramid) where = m.pyramid.near(x);
+      // Cells have one place, their middle.
+      where = m.pyramid ? m.pyramid.near(x)
+        : min(...this.x.full) + abs(span(this.x.full)) * (cell.column + .5) / m.n_column;
     }
     for (const s of this.series) {
       if (s.hidden) continue;
@@ -622,7 +631,7 @@ class Plot {
         spread = far;
       } else if (e.pointerType === 'touch' || e.shiftKey || e.buttons & 4) {
         this.pan((before.px - now.px) / this.inner);
-        if (!this.group && e.pointerType !== 'touch') {
+        if (!this.flat && e.pointerType !== 'touch') {
           const d = (now.py - before.py) / this.tall * span(this.y.view);
           this.show(this.y, this.y.view.map(v => v + d));
         }
@@ -650,15 +659,14 @@ class Plot {
     on('keydown', e => this.key(e));
   }
   corners(p, q) {
-    const bound = r => ({px: clamp(r.px, LEFT, LEFT + this.inner),
-                         py: clamp(r.py, TOP, TOP + this.tall)});
-    const a = bound(p), b = bound(q), is_flat = abs(a.py - b.py) < 14 || Boolean(this.group);
-    return {is_flat, box: {x: min(a.px, b.px), width: abs(a.px - b.px),
-                           y: is_flat ? TOP : min(a.py, b.py),
-                           height: is_flat ? this.tall : abs(a.py - b.py)}};
+    const [x, right] = rising([p.px, q.px].map(v => clamp(v, LEFT, LEFT + this.inner)));
+    const [y, low] = rising([p.py, q.py].map(v => clamp(v, TOP, TOP + this.tall)));
+    const is_flat = low - y < 14 || this.flat;
+    return {is_flat, box: {x, width: right - x, y: is_flat ? TOP : y,
+                           height: is_flat ? this.tall : low - y}};
   }
   key(e) {
-        const move = (dx, dy) => {
+    const move = (dx, dy) => {
       const m = this.map, c = this.cursor || {x: middle(this.x.view), y: m ? middle(this.y.view) : null};
       const step = (a, n) => span(a.full) / n;
       const sx = m && !m.pyramid ? step(this.x, m.n_column)
@@ -667,7 +675,7 @@ class Plot {
       this.point({x: c.x + dx * sx, y: c.y == null ? null : c.y + dy * sy});
     };
     const arrows = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]};
-    const acts = {'+': () => this.zoom(.5), '=': () => this.zoom(.5), '-': () => this.zoom(2),
+    const acts = {'+': () => this.zoom(.5), '-': () => this.zoom(2),
                   0: () => this.reset(), n: () => this.next(1), p: () => this.next(-1),
                   Enter: () => { if (this.edit && this.cursor) this.change(this.cursor); }};
     if (arrows[e.key] && e.shiftKey) this.pan(arrows[e.key][0] * .2);
@@ -710,13 +718,11 @@ function edited(template) {
 }
 
 function exporter(button) {
-  const label = button.textContent;
-  const template = button.nextElementSibling.textContent;
+  const label = button.textContent, template = button.nextElementSibling.textContent;
   button.hidden = false;
   button.onclick = () => {
-    const file = new Blob([JSON.stringify(edited(template)) + '\n'], {type: 'application/json'});
-    const link = make('a', {href: URL.createObjectURL(file), download: button.dataset.file});
-    link.click();
+    const href = URL.createObjectURL(new Blob([JSON.stringify(edited(template)) + '\n']));
+    make('a', {href, download: button.dataset.file}).click();
   };
   watchers.push(() => { button.textContent = `${label} (${changes()} changed)`; });
 }
@@ -738,7 +744,7 @@ function number(text) {
 function sort(head) {
   const table = head.closest('table'), i = head.cellIndex;
   const is_down = head.getAttribute('aria-sort') === 'ascending';
-  const rows = [...table.tBodies[0].rows].map(r => [r, r.cells[i] ? r.cells[i].textContent : '']);
+  const rows = [...table.tBodies[0].rows].map(r => [r, r.cells[i]?.textContent ?? '']);
   const keys = rows.map(([, text]) => number(text)), sign = is_down ? -1 : 1;
   const compare = keys.includes(null)
     ? (a, b) => sign * rows[a][1].localeCompare(rows[b][1], undefined, {numeric: true})
@@ -770,7 +776,7 @@ const wanted = new IntersectionObserver(seen => {
   for (const s of seen) {
     if (!s.isIntersecting) continue;
     wanted.unobserve(s.target);
-    s.target.plot.load().catch(e => { s.target.dataset.state = 'still'; console.error(e); });
+    s.target.plot.ready().catch(e => { s.target.dataset.state = 'still'; console.error(e); });
   }
 }, {rootMargin: '800px'});
 
@@ -787,7 +793,7 @@ document.addEventListener('click', e => {
     const p = (groups[a.dataset.group] || [])[0];
     if (!p) return;
     p.figure.scrollIntoView({block: 'nearest'});
-    (p.box ? Promise.resolve() : p.load()).then(() => p.jump(+a.dataset.low, +a.dataset.high));
+    p.ready().then(() => p.jump(+a.dataset.low, +a.dataset.high));
   } else if (a && a.hash) open(a.hash.slice(1));
 });
 open(location.hash.slice(1));

@@ -18,7 +18,7 @@ try:
 except ImportError:  # conftest.py then skips everything
     webdriver = ActionChains = ScrollOrigin = Keys = WebDriverWait = None
 
-__all__ = ["BUILD", "ActionChains", "Keys", "Page", "ScrollOrigin", "browser", "why_not"]
+__all__ = ["BINARY", "BUILD", "ActionChains", "Keys", "Page", "ScrollOrigin", "browser", "why_not"]
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("TESSERA_COMMAND", ROOT / "build/release/bin/tessera")).resolve()

@@ -225,7 +225,7 @@ def test_cells_are_read_and_losses_marked(live):
     point(live, 4, 0.5, 2.5)
     assert reading(live, 4) == "16 · c<i> · speed-up 2"
     lost = live.run("""const p = tessera.plots[4], r = [...p.svg.querySelectorAll('.lost')];
-        return r.map(e => [Math.floor((e.getAttribute('x') - 58) / p.inner * 4),
+        return r.map(e => [Math.floor((e.getAttribute('x') - 66) / p.inner * 4),
                            Math.floor((e.getAttribute('y') - 8) / p.tall * 3)])""")
     assert lost == [[0, 0], [1, 0]]
     numbers = live.run("""return [...tessera.plots[4].inside.querySelectorAll('text')]
@@ -339,7 +339,7 @@ def test_dark_and_print(live):
 
 def test_legends_hide_lines(live):
     live.run("tessera.plots[0].caption.querySelector('button').click()")
-    paths = "return tessera.plots[0].inside.querySelectorAll('path').length"
+    paths = "return tessera.plots[0].inside.querySelectorAll('path[stroke]').length"
     live.wait(paths + " === 1")
     live.run("tessera.plots[0].caption.querySelector('button').click()")
     live.wait(paths + " === 2")

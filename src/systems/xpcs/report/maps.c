@@ -3,7 +3,6 @@
 #include "base/status.h"
 #include "numerics/order.h"
 #include "page/colour.h"
-#include "page/png.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,30 +103,6 @@ void tess_xp_maps_palette(tess_xp_map which, uint8_t palette[256 * 3])
         }
     }
     tess_colour_rising((double)NAN, palette + 3 * GREY);
-}
-
-tess_status tess_xp_maps_png(const tess_xp_maps *maps, tess_xp_map which, uint8_t **file,
-                             size_t *bytes)
-{
-    const int64_t side = maps->side;
-    const double *values = maps->values + (int64_t)which * side * side;
-    uint8_t palette[256 * 3];
-    uint8_t *pixels =
-        tess_heap_alloc(maps->heap, (size_t)(side * side), TESS_TAG_GENERAL, "a picture");
-    if (!pixels) {
-        return TESS_E_MEMORY;
-    }
-    for (int64_t y = 0; y < side; y++) { // the latest t2 is at the top
-        for (int64_t x = 0; x < side; x++) {
-            pixels[y * side + x] =
-                tess_xp_maps_colour(maps, which, values[(side - 1 - y) * side + x]);
-        }
-    }
-    tess_xp_maps_palette(which, palette);
-    const tess_png picture = {.width = side, .height = side, .pixels = pixels, .palette = palette};
-    const tess_status status = tess_png_encode(maps->heap, &picture, file, bytes);
-    tess_heap_free(maps->heap, pixels, (size_t)(side * side), TESS_TAG_GENERAL);
-    return status;
 }
 
 double tess_xp_frame_time(const tess_xpcs_data *data, int64_t frame)

@@ -24,10 +24,6 @@ uint8_t tess_xp_maps_colour(const tess_xp_maps *maps, tess_xp_map which, double 
 // The colours of a map.
 void tess_xp_maps_palette(tess_xp_map which, uint8_t palette[256 * 3]);
 
-// A map as a PNG file, a pixel a cell, t1 to the right and t2 upwards.
-TESS_MUST_CHECK tess_status tess_xp_maps_png(const tess_xp_maps *maps, tess_xp_map which,
-                                             uint8_t **file, size_t *bytes);
-
 // Time of a frame, s.
 double tess_xp_frame_time(const tess_xpcs_data *data, int64_t frame);
 

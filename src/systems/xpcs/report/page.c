@@ -24,31 +24,24 @@ static void fact(tess_xp_page *page, const char *name, const char *format, ...)
     tess_html_fact(&page->html, name, text);
 }
 
-static void badge(tess_xp_page *page, const char *text, const char *colour)
-{
-    tess_text_printf(&page->html.text,
-                     "<span style=\"background:%s;color:#fff;border-radius:4px;padding:.2em .7em;"
-                     "margin-right:.6em;font-weight:600\">",
-                     colour);
-    tess_html_escaped(&page->html, text);
-    tess_text_add(&page->html.text, "</span>");
-}
-
 static void write_verdict(tess_xp_page *page)
 {
-    static const char *const colours[3] = {"#2e7d4f", "#b7791f", "#b3362b"};
+    static const tess_html_grade grades[3] = {TESS_HTML_GOOD, TESS_HTML_CHECK, TESS_HTML_BAD};
     const tess_xpcs_result_info *info = page->info;
-    char text[96];
-    tess_text_add(&page->html.text, "<p>");
+    const bool is_known = info->quality >= 0 && info->quality < 3;
+    char text[128];
     snprintf(text, sizeof text, "fit %s", tess_xpcs_quality_name((tess_xpcs_quality)info->quality));
-    badge(page, text, info->quality >= 0 && info->quality < 3 ? colours[info->quality] : "#555");
-    badge(page, tess_xpcs_convergence_name((tess_xpcs_convergence)info->convergence),
-          info->convergence == TESS_XPCS_CONVERGED ? colours[0] : colours[2]);
-    tess_xp_printf(&page->html, "reduced chi2 %.4g", info->reduced_chi2);
-    if (info->sigma_is_default) {
-        tess_xp_printf(&page->html, " (sigma is a default: chi2 not interpretable)");
+    tess_html_badge(&page->html, is_known ? grades[info->quality] : TESS_HTML_NEUTRAL, text);
+    tess_html_badge(&page->html,
+                    info->convergence == TESS_XPCS_CONVERGED ? TESS_HTML_GOOD : TESS_HTML_BAD,
+                    tess_xpcs_convergence_name((tess_xpcs_convergence)info->convergence));
+    snprintf(text, sizeof text, "reduced chi2 %.4g%s", info->reduced_chi2,
+             info->sigma_is_default ? " (sigma is a default: chi2 not interpretable)" : "");
+    tess_html_badge(&page->html, TESS_HTML_NEUTRAL, text);
+    if (info->n_basin > 1) {
+        snprintf(text, sizeof text, "%lld minima", (long long)info->n_basin);
+        tess_html_badge(&page->html, TESS_HTML_NEUTRAL, text);
     }
-    tess_text_add(&page->html.text, "</p>\n");
 }
 
 static void write_summary(tess_xp_page *page)
@@ -125,7 +118,6 @@ static void write_timing(tess_xp_page *page)
 static void write_citation(tess_xp_page *page)
 {
     char text[512];
-    tess_html_heading(&page->html, "How to cite");
     snprintf(text, sizeof text,
              "Fitted with Tessera %s (settings %s, data %s). The model is that of He et al., PNAS "
              "121 (2024), doi:10.1073/pnas.2401162121, and PNAS 122 (2025), "
@@ -133,7 +125,7 @@ static void write_citation(tess_xp_page *page)
              page->info->tessera_version ? page->info->tessera_version : "?",
              page->info->config_hash ? page->info->config_hash : "?",
              page->info->data_fingerprint ? page->info->data_fingerprint : "?");
-    tess_html_paragraph(&page->html, text);
+    tess_html_cite(&page->html, text);
 }
 
 static tess_status write_provenance(tess_xp_page *page)
@@ -143,8 +135,7 @@ static tess_status write_provenance(tess_xp_page *page)
     size_t bytes = 0;
     tess_xp_record_init(&record, page->info, NULL);
     TESS_TRY(tess_xp_record_text(page->ctx, tess_xp_record_provenance, &record, &text, &bytes));
-    tess_html_heading(&page->html, "Provenance");
-    tess_html_code(&page->html, text);
+    tess_html_provenance(&page->html, text);
     tess_heap_free(&page->ctx->heap, text, bytes, TESS_TAG_RESULT);
     return TESS_OK;
 }
@@ -153,7 +144,7 @@ static tess_status write_page(tess_xp_page *page)
 {
     write_verdict(page);
     write_summary(page);
-    write_list(page, "Warnings", page->info->warnings);
+    tess_html_warnings(&page->html, page->info->warnings);
     write_list(page, "What was tried after failures", page->info->recovery);
     write_list(page, "Notes on the data", page->data->info.notes);
     tess_xp_page_parameters(page);
@@ -187,17 +178,24 @@ tess_status tess_xp_report_of(tess_context *ctx, const tess_xpcs_result_info *in
         TESS_FAIL(TESS_E_EXISTS, "%s: exists already; pass --overwrite to replace it", path);
     }
     tess_xp_page page = {.ctx = ctx, .info = info, .data = data, .model = model};
-    TESS_TRY(tess_xp_page_sweep(&page, 0));
+    tess_blocks_init(&page.memory, &ctx->heap);
+    page.lags = tess_blocks_alloc(&page.memory, info->n_frame, sizeof *page.lags, "the report");
+    tess_status status = page.lags ? tess_xp_page_sweep(&page, 0) : TESS_E_MEMORY;
+    if (status != TESS_OK) {
+        tess_blocks_free(&page.memory);
+        return status;
+    }
     char title[256];
     snprintf(title, sizeof title, "Two-time correlations: %.180s",
              info->data_path && info->data_path[0] ? tess_xp_data_name(info) : "fit");
     const tess_origin origin = {.stage = "xpcs.report", .identity = info->identity};
     tess_html_begin(&page.html, ctx, &origin, title);
-    tess_status status = write_page(&page);
+    status = write_page(&page);
     if (status == TESS_OK) {
         status = tess_html_write(&page.html, path, overwrite == 1);
     }
     tess_html_destroy(&page.html);
     tess_xp_sweep_free(&page.sweep);
+    tess_blocks_free(&page.memory);
     return status;
 }

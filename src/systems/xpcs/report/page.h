@@ -2,7 +2,9 @@
 #ifndef TESS_XPCS_REPORT_PAGE_H
 #define TESS_XPCS_REPORT_PAGE_H
 
+#include "page/figure.h"
 #include "page/html_parts.h"
+#include "systems/xpcs/report/lags.h"
 #include "systems/xpcs/report/maps.h"
 #include "tessera/xpcs/report.h"
 
@@ -14,6 +16,8 @@ typedef struct tess_xp_page {
     const tess_xpcs_model *model;
     tess_xp_sweep sweep;         // of the angles that are being written
     tess_xp_residuals residuals; // of all angles up to these
+    tess_blocks memory;
+    tess_xp_sum *lags; // [n_frame] of all angles that are written
 } tess_xp_page;
 
 // Makes the sweep one that has this angle; angles come in order.
@@ -29,6 +33,7 @@ TESS_MUST_CHECK tess_status tess_xp_page_angles(tess_xp_page *page);
 // Diffusion and shear rates over time.
 TESS_MUST_CHECK tess_status tess_xp_page_rates(tess_xp_page *page);
 void tess_xp_page_residuals(tess_xp_page *page);
+void tess_xp_page_residual_lags(tess_xp_page *page, const tess_xp_lag_curve *curve);
 TESS_MUST_CHECK tess_status tess_xp_page_convergence(tess_xp_page *page);
 
 // "16918 +- 12" with two digits of the error; text holds UTF-8.

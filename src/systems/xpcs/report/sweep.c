@@ -101,6 +101,8 @@ static void add_points(tess_xp_sweep *s, const stretch *t, const int32_t *pixel_
         cell->n++;
         lag->measured += t->y[k];
         lag->fitted += fitted;
+        lag->residual += z;
+        lag->squares += z * z;
         lag->n++;
         if (t->model && s->setup.residuals) {
             s->squares[t->angle] += z * z;

@@ -20,6 +20,8 @@ enum {
 typedef struct tess_xp_sum {
     double measured;
     double fitted;
+    double residual; // in sigma
+    double squares;  // of residuals
     int64_t n;
 } tess_xp_sum;
 

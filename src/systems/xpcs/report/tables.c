@@ -1,13 +1,12 @@
 // Tables of the report: parameters with their errors, correlations, angles, minima.
 #include "page/colour.h"
-#include "systems/xpcs/report/chart.h"
 #include "systems/xpcs/report/page.h"
 #include "systems/xpcs/result/record.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { BAR_WIDTH = 80, CHART_WIDTH = 300, CHART_HEIGHT = 220, LISTED_BASINS = 20 };
+enum { BAR_WIDTH = 80, LISTED_BASINS = 20, MAX_PARAMS = 16 };
 
 void tess_xp_with_error(double value, double sd, char *text, size_t capacity)
 {
@@ -134,14 +133,14 @@ void tess_xp_page_parameters(tess_xp_page *page)
     tess_html_heading(&page->html, "Parameters");
     tess_text_printf(
         &page->html.text,
-        "<table style=\"font-size:.93em\"><tr><th>parameter</th><th class=\"n\">value ± "
-        "sd</th><th>unit</th><th class=\"n\">95 %% interval</th>%s<th>status</th><th "
-        "class=\"n\">start</th><th>bounds</th><th></th></tr>\n",
+        "<div class=\"table\"><table class=\"sort\"><thead><tr><th>parameter</th><th "
+        "class=\"n\">value ± sd</th><th>unit</th><th class=\"n\">95 %% interval</th>%s<th>status"
+        "</th><th class=\"n\">start</th><th>bounds</th><th>between</th></tr></thead><tbody>\n",
         info->bootstrap_sd ? "<th class=\"n\">bootstrap</th>" : "");
     for (int64_t k = 0; k < info->n_param; k++) {
         write_parameter(page, k, k < n ? known[k].unit : "");
     }
-    tess_text_add(&page->html.text, "</table>\n");
+    tess_html_table_end(&page->html);
     write_meaning(page);
     if (info->bootstrap_sd) {
         tess_text_add(&page->html.text, "<p>");
@@ -190,7 +189,7 @@ void tess_xp_page_correlations(tess_xp_page *page)
     tess_html_heading(&page->html, "Correlations");
     tess_html_paragraph(&page->html, "Of the estimates; red: rise together, blue: one rises as the "
                                      "other falls. Near 1 or -1 the data tell only a combination.");
-    tess_text_add(&page->html.text, "<table><tr><th></th>");
+    tess_text_add(&page->html.text, "<div class=\"table\"><table><tr><th></th>");
     for (int64_t k = 0; k < info->n_param; k++) {
         tess_text_add(&page->html.text,
                       "<th style=\"max-width:5em;overflow-wrap:anywhere;font-size:.8em;"
@@ -202,27 +201,29 @@ void tess_xp_page_correlations(tess_xp_page *page)
     for (int64_t k = 0; k < info->n_param; k++) {
         write_correlation_row(page, k);
     }
-    tess_text_add(&page->html.text, "</table>\n");
+    tess_text_add(&page->html.text, "</table></div>\n");
 }
 
 static void write_angle(tess_xp_page *page, int64_t a)
 {
+    enum { N = 7, LONG = 96 };
     const tess_xpcs_result_info *info = page->info;
-    char cells[6][96];
-    snprintf(cells[0], sizeof cells[0], "%.2f", info->phi[a]);
-    snprintf(cells[1], sizeof cells[1], "%.5g", info->q[a]);
-    tess_xp_with_error(info->contrast[a], info->contrast_sd[a], cells[2], sizeof cells[2]);
-    tess_xp_with_error(info->offset[a], info->offset_sd[a], cells[3], sizeof cells[3]);
-    snprintf(cells[4], sizeof cells[4], "%lld",
-             (long long)(info->n_used_angle ? info->n_used_angle[a] : 0));
-    snprintf(cells[5], sizeof cells[5], "%.4g",
+    char cells[N][LONG];
+    char id[32];
+    const char *row[N];
+    snprintf(cells[0], LONG, "%lld", (long long)a + 1);
+    snprintf(cells[1], LONG, "%.2f", info->phi[a]);
+    snprintf(cells[2], LONG, "%.5g", info->q[a]);
+    tess_xp_with_error(info->contrast[a], info->contrast_sd[a], cells[3], LONG);
+    tess_xp_with_error(info->offset[a], info->offset_sd[a], cells[4], LONG);
+    snprintf(cells[5], LONG, "%lld", (long long)(info->n_used_angle ? info->n_used_angle[a] : 0));
+    snprintf(cells[6], LONG, "%.4g",
              info->reduced_chi2_angle ? info->reduced_chi2_angle[a] : (double)NAN);
-    tess_text_printf(&page->html.text, "<tr><td><a href=\"#angle%lld\">%lld</a></td>",
-                     (long long)a + 1, (long long)a + 1);
-    for (int i = 0; i < 6; i++) {
-        cell(page, " class=\"n\" style=\"white-space:nowrap\"", cells[i]);
+    for (int i = 0; i < N; i++) {
+        row[i] = cells[i];
     }
-    tess_text_add(&page->html.text, "</tr>\n");
+    snprintf(id, sizeof id, "angle%lld", (long long)a + 1);
+    tess_html_table_row_to(&page->html, row, N, id);
 }
 
 static void write_over_phi(tess_xp_page *page)
@@ -233,46 +234,65 @@ static void write_over_phi(tess_xp_page *page)
     if (info->n_angle < 3) {
         return;
     }
-    tess_xp_row_begin(&page->html);
+    tess_html_row_begin(&page->html);
     for (int i = 0; i < 3; i++) {
-        const tess_xp_chart chart = {.title = names[i],
-                                     .x_label = "phi (degrees)",
-                                     .y_label = names[i],
-                                     .width = CHART_WIDTH,
-                                     .height = CHART_HEIGHT};
-        const tess_xp_series series = {.x = info->phi, .y = values[i], .n = info->n_angle};
+        const tess_figure_series series = {
+            .x = info->phi, .y = values[i], .n = info->n_angle, .style = TESS_FIGURE_POINTS};
         if (values[i]) {
-            tess_xp_chart_draw(&page->html, &chart, &series, 1);
+            tess_figure_draw(&page->html, &(tess_figure){.title = names[i],
+                                                         .x = {.label = "phi", .unit = "degrees"},
+                                                         .y = {.label = names[i]},
+                                                         .height = 200,
+                                                         .is_narrow = true,
+                                                         .series = &series,
+                                                         .n_series = 1});
         }
     }
-    tess_xp_row_end(&page->html);
+    tess_html_row_end(&page->html);
 }
 
 void tess_xp_page_angle_table(tess_xp_page *page)
 {
+    static const char *const heads[] = {"angle",  "phi (degrees)", "q (1/Å)",     "contrast",
+                                        "offset", "points",        "reduced chi2"};
     const int64_t n = page->info->n_angle;
     tess_html_heading(&page->html, "Angles");
     write_over_phi(page);
     if (n > 12) {
-        tess_text_add(&page->html.text, "<details><summary>Table</summary>\n");
+        tess_html_fold_begin(&page->html, NULL, "Table", false);
     }
-    tess_text_add(&page->html.text,
-                  "<table><tr><th></th><th class=\"n\">phi (degrees)</th><th class=\"n\">q "
-                  "(1/Å)</th><th class=\"n\">contrast</th><th class=\"n\">offset</th><th "
-                  "class=\"n\">points</th><th class=\"n\">reduced chi2</th></tr>\n");
+    tess_html_table_begin(&page->html, heads, 7);
     for (int64_t a = 0; a < n; a++) {
         write_angle(page, a);
     }
-    tess_text_add(&page->html.text, "</table>\n");
+    tess_html_table_end(&page->html);
     if (n > 12) {
-        tess_text_add(&page->html.text, "</details>\n");
+        tess_html_fold_end(&page->html);
     }
+}
+
+static void write_basin(tess_xp_page *page, int64_t b, int n_param)
+{
+    enum { LONG = 32 };
+    const tess_xpcs_result_info *info = page->info;
+    char cells[4 + MAX_PARAMS][LONG];
+    const char *row[4 + MAX_PARAMS];
+    snprintf(cells[0], LONG, "%lld", (long long)b + 1);
+    snprintf(cells[1], LONG, "%lld", (long long)info->basins[b].n_start);
+    snprintf(cells[2], LONG, "%.8g", 2 * info->basins[b].cost);
+    snprintf(cells[3], LONG, "%.3g", tess_xp_basin_excess(info, b));
+    for (int k = 0; k < n_param; k++) {
+        snprintf(cells[4 + k], LONG, "%.5g", info->basins[b].theta[k]);
+    }
+    for (int i = 0; i < 4 + n_param; i++) {
+        row[i] = cells[i];
+    }
+    tess_html_table_row(&page->html, row, 4 + n_param);
 }
 
 void tess_xp_page_basins(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
-    char text[64];
     if (info->n_basin < 2) {
         return;
     }
@@ -284,28 +304,14 @@ void tess_xp_page_basins(tess_xp_page *page)
                               "not tell the two apart at 95 %."
                             : "Minima of the linear loss, from the best of which the fit went on. "
                               "Excess: how far chi2 is above the best, in units of reduced chi2.");
-    tess_text_add(&page->html.text,
-                  "<table style=\"font-size:.93em\"><tr><th class=\"n\">starts</th>"
-                  "<th class=\"n\">chi2</th><th class=\"n\">excess</th>");
-    for (int64_t k = 0; k < info->n_param; k++) {
-        tess_text_add(&page->html.text, "<th class=\"n\">");
-        tess_html_escaped(&page->html, info->names[k]);
-        tess_text_add(&page->html.text, "</th>");
+    const int n_param = info->n_param < MAX_PARAMS ? (int)info->n_param : MAX_PARAMS;
+    const char *heads[4 + MAX_PARAMS] = {"minimum", "starts", "chi2", "excess"};
+    for (int k = 0; k < n_param; k++) {
+        heads[4 + k] = info->names[k];
     }
-    tess_text_add(&page->html.text, "</tr>\n");
+    tess_html_table_begin(&page->html, heads, 4 + n_param);
     for (int64_t b = 0; b < info->n_basin && b < LISTED_BASINS; b++) {
-        tess_text_add(&page->html.text, "<tr>");
-        snprintf(text, sizeof text, "%lld", (long long)info->basins[b].n_start);
-        cell(page, " class=\"n\"", text);
-        snprintf(text, sizeof text, "%.8g", 2 * info->basins[b].cost);
-        cell(page, " class=\"n\"", text);
-        snprintf(text, sizeof text, "%.3g", tess_xp_basin_excess(info, b));
-        cell(page, " class=\"n\"", text);
-        for (int64_t k = 0; k < info->n_param; k++) {
-            snprintf(text, sizeof text, "%.5g", info->basins[b].theta[k]);
-            cell(page, " class=\"n\"", text);
-        }
-        tess_text_add(&page->html.text, "</tr>\n");
+        write_basin(page, b, n_param);
     }
-    tess_text_add(&page->html.text, "</table>\n");
+    tess_html_table_end(&page->html);
 }
