@@ -139,7 +139,21 @@ def set_default_device(device: str | None) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads calls use that do not say so themselves."""
+    """Return how many threads calls use that do not say so themselves.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.set_num_threads(2)
+    >>> tessera.get_num_threads()
+    2
+    >>> tessera.set_num_threads(None)
+    """
     with Lease() as context:
         return context.info["threads"]
 

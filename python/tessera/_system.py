@@ -125,6 +125,15 @@ def info(path: str | os.PathLike[str]) -> dict[str, Any]:
     -------
     dict
         ``format``, ``datasets`` (name, shape, dtype, type) and ``provenance`` (dict or None).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tessera
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = tessera.autoreject.simulate(pathlib.Path(folder) / "x.npy", epochs=2)
+    ...     tessera.info(path)["datasets"][0]["shape"]
+    (2, 64, 500)
     """
     with Lease() as context:
         found = _core.list_file(context, path)

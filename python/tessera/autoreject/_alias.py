@@ -68,6 +68,11 @@ def compat() -> Iterator[None]:
     is not yours, run ``python -m tessera.autoreject SCRIPT``, or import tessera.autoreject with
     TESSERA_AUTOREJECT_ALIAS=1 in the environment.
 
+    Returns
+    -------
+    context manager
+        For ``with``.
+
     Examples
     --------
     >>> from tessera.autoreject import compat

@@ -57,7 +57,13 @@ def detect_hardware() -> dict[str, Any]:
 
 
 def get_backend_names() -> list[str]:
-    """Return the names of the backends that autoreject runs on: 'cpu'."""
+    """Return the names of the backends there are.
+
+    Returns
+    -------
+    list of str
+        'cpu' alone: autoreject does not run on a GPU yet.
+    """
     return ["cpu"]
 
 

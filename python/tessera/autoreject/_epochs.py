@@ -155,6 +155,41 @@ class EpochsFile:
 
     AutoReject, Ransac and the functions beside them take it where they take MNE's epochs, and work
     within ``memory_limit`` whatever the size of the file. ``len()`` is the number of epochs.
+    Pickles hold the path and how it was opened.
+
+    Parameters
+    ----------
+    handle : tessera._core.Handle
+        Of the library; :func:`read_epochs` has it.
+
+    Attributes
+    ----------
+    path, format : str
+        The file and what it is.
+    shape : tuple of int
+        Epochs, channels, samples.
+    sfreq, tmin : float
+        Samples per second, and seconds of the first one.
+    ch_names, ch_types, bads : list of str
+        The channels, their types, and the names of bad ones.
+    events : ndarray, shape (n_epochs, 3)
+        As MNE has them.
+    drop_log, notes : list of str
+        What was left out, and what a user should know.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> epochs.shape, epochs.sfreq
+    ((20, 6, 50), 100.0)
+    >>> epochs.get_data(first=3, count=2).shape
+    (2, 6, 50)
+    >>> folder.cleanup()
     """
 
     def __init__(self, handle: _core.Handle) -> None:
@@ -289,6 +324,18 @@ def read_epochs(
     -------
     EpochsFile
         For :meth:`AutoReject.fit` and the others.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> len(epochs)
+    20
+    >>> folder.cleanup()
     """
     opened_with = {
         "path": os.path.abspath(path),

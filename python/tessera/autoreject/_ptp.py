@@ -108,8 +108,9 @@ def ptp(
         Default: see :func:`tessera.set_num_threads`. The result does not depend on it.
     device : str, optional
         'cpu', 'cuda', 'cuda:1' or 'auto'. Default: where x is.
-    progress : bool or callable, optional
-        True draws a bar; a callable gets a :class:`tessera.Progress` and stops the run by raising.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Used instead of threads and device.
 
@@ -264,8 +265,9 @@ def ptp_file(
         Continue from the checkpoint, if there is one. The result has the same bits.
     report : path, optional
         HTML report to write.
-    progress : bool or callable, optional
-        True draws a bar; a callable gets a :class:`tessera.Progress` and stops the run by raising.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Used instead of threads, device and memory_limit.
 
@@ -273,6 +275,15 @@ def ptp_file(
     -------
     ndarray of shape (n_epoch, n_chan) or Path
         The result, or the path of output if one was given.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tessera.autoreject as ta
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = ta.simulate(pathlib.Path(folder) / "x.npy", epochs=20, channels=6, samples=50)
+    ...     ta.ptp_file(path).shape
+    (20, 6)
     """
     options = {"nonfinite": nonfinite, "tile_epochs": tile_epochs}
     with Lease(context, threads=threads, memory_limit=memory_limit, device=device) as ctx:
@@ -397,8 +408,9 @@ def simulate(
         Bytes, or text such as '256M'. Default: TESSERA_MEMORY_LIMIT, else 80 % of memory.
     threads : int, optional
         Default: see :func:`tessera.set_num_threads`. The result does not depend on it.
-    progress : bool or callable, optional
-        True draws a bar; a callable gets a :class:`tessera.Progress` and stops the run by raising.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Used instead of threads and memory_limit.
 
@@ -406,6 +418,12 @@ def simulate(
     -------
     ndarray of shape (epochs, channels, samples) or Path
         The epochs, or the path of output if one was given.
+
+    Examples
+    --------
+    >>> from tessera.autoreject import simulate
+    >>> simulate(epochs=20, channels=6, samples=50).shape
+    (20, 6, 50)
     """
     options = {
         "epochs": epochs,

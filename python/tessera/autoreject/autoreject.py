@@ -125,6 +125,27 @@ class AutoReject(TransformMixin):
         For every channel its candidates and the objective at each.
     seed_ : int
         What was used.
+
+    Notes
+    -----
+    Differs from the package autoreject in these points. Thresholds, consensus and n_interpolate are
+    those of the original with the defaults; ``search='exact'`` finds the best of all candidates
+    instead of 41. The splits of the threshold search are the same for every candidate. Epochs
+    larger than memory go through a scratch file. ``verbose=True`` draws bars only where somebody
+    watches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera.autoreject import AutoReject
+    >>> x = 1e-5 * np.random.default_rng(1).standard_normal((30, 8, 50))
+    >>> x[4, 2] *= 20
+    >>> angle = np.arange(8) * np.pi / 4
+    >>> positions = 0.09 * np.stack([np.cos(angle), np.sin(angle), np.cos(3 * angle) / 2], axis=1)
+    >>> ar = AutoReject(n_interpolate=[1, 2], cv=5, random_state=1, verbose=False)
+    >>> clean, log = ar.fit_array(x, positions).transform_array(x, return_log=True)
+    >>> clean.shape, sorted(ar.consensus_)
+    ((30, 8, 50), ['eeg'])
     """
 
     _shown = (
@@ -265,6 +286,19 @@ def compute_thresholds(
     -------
     dict
         Threshold by name.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> thresholds = ta.compute_thresholds(epochs, augment=False, random_state=1, verbose=False)
+    >>> len(thresholds), min(thresholds.values()) > 0
+    (6, True)
+    >>> folder.cleanup()
     """
     check_verbose(verbose)
     if not isinstance(epochs, EpochsFile):
@@ -323,6 +357,16 @@ def fit_array(
     -------
     AutoReject
         Fitted; ``transform_array(X)`` cleans.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera.autoreject import fit_array
+    >>> x = 1e-5 * np.random.default_rng(1).standard_normal((20, 6, 40))
+    >>> positions = 0.09 * np.eye(6, 3) + 0.01 * np.arange(18).reshape(6, 3) / 18
+    >>> ar = fit_array(x, positions, n_interpolate=[1], cv=4, random_state=1, verbose=False)
+    >>> len(ar.threshes_)
+    6
     """
     return AutoReject(**params).fit_array(
         X,
@@ -347,6 +391,21 @@ def read_auto_reject(fname: _PathLike) -> AutoReject:
     Returns
     -------
     AutoReject
+        Fitted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> x = 1e-5 * np.random.default_rng(1).standard_normal((20, 6, 40))
+    >>> positions = 0.09 * np.eye(6, 3) + 0.01 * np.arange(18).reshape(6, 3) / 18
+    >>> ar = ta.fit_array(x, positions, n_interpolate=[1], cv=4, random_state=1, verbose=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ar.save(pathlib.Path(folder) / "model.json")
+    ...     again = ta.read_auto_reject(pathlib.Path(folder) / "model.json")
+    >>> again.consensus_ == ar.consensus_
+    True
     """
     out = AutoReject()
     _files.load(out, fname)

@@ -73,7 +73,13 @@ class DeviceArray:
         return len(self.shape)
 
     def numpy(self) -> Any:
-        """Return the values as a NumPy array."""
+        """Return the values as a NumPy array.
+
+        Returns
+        -------
+        ndarray
+            Not copied.
+        """
         return self.backend.to_numpy(self)
 
     def __len__(self) -> int:
@@ -90,7 +96,18 @@ class DeviceArray:
 
 
 def is_device_array(value: Any) -> bool:
-    """Return whether value is a :class:`DeviceArray`."""
+    """Return whether value is a :class:`DeviceArray`.
+
+    Parameters
+    ----------
+    value : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        True if it is.
+    """
     return isinstance(value, DeviceArray)
 
 
@@ -121,22 +138,70 @@ class Backend:
         return f"<Backend {self.name}>"
 
     def to_device(self, data: Any) -> DeviceArray:
-        """Wrap an array; one that is wrapped already is returned."""
+        """Wrap an array.
+
+        Parameters
+        ----------
+        data : DeviceArray or array
+            One that is wrapped already is returned.
+
+        Returns
+        -------
+        DeviceArray
+            The same values.
+        """
         return data if is_device_array(data) else DeviceArray(np.asarray(data), self)
 
     def to_numpy(self, data: Any) -> Any:
-        """Return NumPy's array of data."""
+        """Return NumPy's array of data.
+
+        Parameters
+        ----------
+        data : DeviceArray or array
+            Values.
+
+        Returns
+        -------
+        ndarray
+            The values, not copied if they need not be.
+        """
         return np.asarray(data.data if is_device_array(data) else data)
 
     def is_on_device(self, data: Any) -> bool:
-        """Return whether data belongs to this backend."""
+        """Return whether data belongs to this backend.
+
+        Parameters
+        ----------
+        data : object
+            Anything.
+
+        Returns
+        -------
+        bool
+            True for a DeviceArray of this backend.
+        """
         return is_device_array(data) and data.backend.name == self.name
 
     def _give(self, result: Any, keep_on_device: bool) -> Any:
         return DeviceArray(np.asarray(result), self) if keep_on_device else result
 
     def ptp(self, data: Any, axis: int = -1, *, keep_on_device: bool = False) -> Any:
-        """Return the largest minus the smallest value along an axis."""
+        """Return the largest minus the smallest value along an axis.
+
+        Parameters
+        ----------
+        data : DeviceArray or array
+            Values.
+        axis : int, default -1
+            Which.
+        keep_on_device : bool, default False
+            Return a DeviceArray.
+
+        Returns
+        -------
+        ndarray or DeviceArray
+            Without the axis.
+        """
         values = self.to_numpy(data)
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
@@ -146,11 +211,39 @@ class Backend:
         return self._give(ptp(flat, device=self.device).reshape(shape), keep_on_device)
 
     def median(self, data: Any, axis: int | None = None, *, keep_on_device: bool = False) -> Any:
-        """Return the median along an axis, of all values for None."""
+        """Return the median along an axis.
+
+        Parameters
+        ----------
+        data : DeviceArray or array
+            Values.
+        axis : int or None
+            None: of all values.
+        keep_on_device : bool, default False
+            Return a DeviceArray.
+
+        Returns
+        -------
+        ndarray or DeviceArray
+            Without the axis.
+        """
         return self._give(np.median(self.to_numpy(data), axis=axis), keep_on_device)
 
     def correlation(self, x: Any, y: Any, *, keep_on_device: bool = False) -> Any:
-        """Return the uncentred correlation along the last axis, as RANSAC takes it."""
+        """Return the uncentred correlation along the last axis, as RANSAC takes it.
+
+        Parameters
+        ----------
+        x, y : DeviceArray or array of one shape
+            Values.
+        keep_on_device : bool, default False
+            Return a DeviceArray.
+
+        Returns
+        -------
+        ndarray or DeviceArray
+            Without the last axis; NaN where one of them is zero.
+        """
         a, b = self.to_numpy(x), self.to_numpy(y)
         with np.errstate(invalid="ignore", divide="ignore"):
             found = (a * b).sum(axis=-1) / (
@@ -159,7 +252,20 @@ class Backend:
         return self._give(found, keep_on_device)
 
     def matmul(self, a: Any, b: Any, *, keep_on_device: bool = False) -> Any:
-        """Return the matrix product."""
+        """Return the matrix product.
+
+        Parameters
+        ----------
+        a, b : DeviceArray or array
+            As ``numpy.matmul`` takes them.
+        keep_on_device : bool, default False
+            Return a DeviceArray.
+
+        Returns
+        -------
+        ndarray or DeviceArray
+            The product.
+        """
         return self._give(np.matmul(self.to_numpy(a), self.to_numpy(b)), keep_on_device)
 
 

@@ -176,6 +176,19 @@ def get_rejection_threshold(
     -------
     dict
         Threshold by type.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> reject = ta.get_rejection_threshold(epochs, verbose=False)
+    >>> list(reject)
+    ['eeg']
+    >>> folder.cleanup()
     """
     check_verbose(verbose)
     if search not in ("compat", "exact"):
@@ -335,6 +348,19 @@ def validation_curve(
         Negative root mean square errors; -inf where a fold keeps nothing.
     param_range : array
         If return_param_range.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> train, test, thresholds = ta.validation_curve(epochs, cv=4, return_param_range=True)
+    >>> train.shape == test.shape == (len(thresholds), 4)
+    True
+    >>> folder.cleanup()
     """
     check_epochs(epochs, lazy=True)
     recording = recording_of(epochs)

@@ -77,6 +77,20 @@ class Ransac(Params):
         Weights that predict all channels from each subset.
     ch_type : {'eeg', 'meg'}
         What the channels are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> import tessera.autoreject as ta
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = ta.simulate(pathlib.Path(folder.name) / "x.npy", epochs=20, channels=6, samples=50)
+    >>> epochs = ta.read_epochs(path, sampling_hz=100.0)
+    >>> ransac = ta.Ransac(n_resample=5, verbose=False)
+    >>> ransac
+    Ransac(min_channels=0.25, min_corr=0.75, n_resample=5, picks=None,
+          random_state=435656, unbroken_time=0.4, verbose=False)
+    >>> folder.cleanup()
     """
 
     _shown = ("n_resample", "min_channels", "min_corr", "unbroken_time", "random_state", "picks")

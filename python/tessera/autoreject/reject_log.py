@@ -48,6 +48,13 @@ class RejectLog:
     bad_epochs, labels, ch_names
         As given. They may be edited; ``AutoReject.transform(epochs, reject_log=log)`` takes an
         edited log back.
+
+    Examples
+    --------
+    >>> from tessera.autoreject import RejectLog
+    >>> log = RejectLog([True, False], [[1, 1, 0], [2, 0, 0]], ["Fz", "Cz", "Pz"])
+    >>> log
+    <RejectLog | 2 epochs x 3 channels: 1 epochs bad, 1 channels interpolated, 2 left bad>
     """
 
     def __init__(
@@ -276,6 +283,16 @@ def read_reject_log(fname: _PathLike) -> RejectLog:
     Returns
     -------
     RejectLog
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from tessera.autoreject import RejectLog, read_reject_log
+    >>> log = RejectLog([True, False], [[1, 1, 0], [2, 0, 0]], ["Fz", "Cz", "Pz"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log.save(pathlib.Path(folder) / "log.npz")
+    ...     read_reject_log(pathlib.Path(folder) / "log.npz") == log
+    True
     """
     with open(fname, "rb") as file:
         is_json = file.read(1) == b"{"

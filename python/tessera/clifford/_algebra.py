@@ -127,42 +127,177 @@ class Algebra:
         return _functional.run("sgp", spec, x, y, axis=self.axis)
 
     def geometric_product(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Multiply."""
+        """Multiply.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> algebra.blades[int(np.flatnonzero(algebra.geometric_product(e1, e2))[0])]
+        'e12'
+        """
         return self._product("geometric", x, y)
 
     def outer(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Outer product: grades add."""
+        """Take the outer product: grades add.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> bool(algebra.outer(e1, e1).any())
+        False
+        """
         return self._product("outer", x, y)
 
     wedge = outer
 
     def inner(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Inner product: output grade is the difference of the grades."""
+        """Take the inner product: output grade is the difference of the grades.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> float(algebra.inner(e1, e1)[0])
+        1.0
+        """
         return self._product("inner", x, y)
 
     def left_contraction(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Output grade is that of y less that of x."""
+        """Contract x with y: output grade is that of y less that of x.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         return self._product("left_contraction", x, y)
 
     def right_contraction(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Output grade is that of x less that of y."""
+        """Contract x by y: output grade is that of x less that of y.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         return self._product("right_contraction", x, y)
 
     def scalar_product(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Keep the scalar part of the product."""
+        """Keep the scalar part of the product.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         return self._product("scalar", x, y)
 
     def commutator(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Half of xy - yx."""
+        """Take half of xy - yx.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> float(algebra.commutator(e1, e2)[4])
+        1.0
+        """
         return self._product("commutator", x, y)
 
     def join(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Right complement of the outer product of right complements, as GATr joins."""
+        """Join as GATr does: right complement of the outer product of right complements.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         wedge = self.outer(self.right_complement(x), self.right_complement(y))
         return self.right_complement(wedge)
 
     def regressive(self, x: ArrayT, y: ArrayT) -> ArrayT:
-        """Left complement of the outer product of right complements."""
+        """Take the left complement of the outer product of right complements.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         wedge = self.outer(self.right_complement(x), self.right_complement(y))
         return self.left_complement(wedge)
 
@@ -207,31 +342,126 @@ class Algebra:
         return _functional._back(z, shape, self.axis)
 
     def reverse(self, x: ArrayT) -> ArrayT:
-        """Reverse the order of symbols: grade g gets the sign (-1)^(g(g-1)/2)."""
+        """Reverse the order of symbols: grade g gets the sign (-1)^(g(g-1)/2).
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> algebra.reverse(np.ones(8))
+        array([ 1.,  1.,  1.,  1., -1., -1., -1., -1.])
+        """
         return self._signed(x, _REVERSE, self._found["reverse"])
 
     def involution(self, x: ArrayT) -> ArrayT:
-        """Flip the signs of odd grades."""
+        """Flip the signs of odd grades.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         return self._signed(x, _INVOLUTION, self._found["involution"])
 
     def conjugate(self, x: ArrayT) -> ArrayT:
-        """Reverse and flip the signs of odd grades."""
+        """Reverse and flip the signs of odd grades.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         return self._signed(x, _CONJUGATE, self._found["conjugate"])
 
     def right_complement(self, x: ArrayT) -> ArrayT:
-        """Map every blade to the one of the other symbols: blade times it is the pseudoscalar."""
+        """Map every blade to the one of the other symbols: blade times it is the pseudoscalar.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> algebra.blades[int(np.flatnonzero(algebra.right_complement(e1))[0])]
+        'e23'
+        """
         # In the order of components a blade and the one of the other symbols face each other.
         return self._signed(x, _RIGHT_COMPLEMENT, self._found["complement_sign"], flip=True)
 
     dual = right_complement
 
     def left_complement(self, x: ArrayT) -> ArrayT:
-        """Undo :meth:`right_complement`."""
+        """Undo :meth:`right_complement`.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors; any number of axes may take the place of the rows.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+        """
         signs = self._found["complement_sign"][::-1]
         return self._signed(x, _LEFT_COMPLEMENT, signs, flip=True)
 
     def grade(self, x: ArrayT, *grades: int) -> ArrayT:
-        """Keep the given grades, zero elsewhere."""
+        """Keep the given grades, zero elsewhere.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors.
+        *grades : int
+            From 0 to n_grade - 1.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> algebra.grade(np.ones(8), 0, 3)
+        array([1., 0., 0., 0., 0., 0., 0., 1.])
+        """
         mask = self._grade_bits(grades)
         if not _arrays.is_torch(x):
             return self._map(x, _GRADES, mask)
@@ -253,7 +483,29 @@ class Algebra:
     # --- Forms
 
     def quadratic(self, x: ArrayT) -> ArrayT:
-        """Quadratic form of every grade: (grade, row, feature), or (..., feature, grade)."""
+        """Compute the quadratic form of every grade.
+
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors.
+
+        Returns
+        -------
+        array or tensor, shape (grade, row, feature)
+            Grades are on the axis of the components. Squares have to fit x's type; :meth:`norm`
+            needs no
+            such room.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> algebra.quadratic(2 * e1)
+        array([0., 4., 0., 0.])
+        """
         if not _arrays.is_torch(x):
 
             def run(front: Any, z: Any, context: _core.Context) -> None:
@@ -274,10 +526,31 @@ class Algebra:
         return torch.cat(parts, self.axis)
 
     def norm(self, x: ArrayT) -> ArrayT:
-        """Root of the size of the quadratic form over all grades, per row and feature.
+        """Take the root of the size of the quadratic form over all grades, per row and feature.
 
-        Its gradient at norm zero, where there is none, is zero: of zero itself, of ideal elements
+        Parameters
+        ----------
+        x : array or tensor, shape (component, row, feature)
+            Multivectors of any size: what is far from 1 is scaled before it is squared.
+
+        Returns
+        -------
+        array or tensor, shape (row, feature)
+            Of x's type.
+
+        Notes
+        -----
+        The gradient at norm zero, where there is none, is zero: of zero itself, of ideal elements
         (multiples of a null symbol), and of null vectors of other metrics.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> x = np.zeros((8, 1, 1), np.float32)
+        >>> x[1], x[2] = 3e25, 4e25
+        >>> Algebra("+++").norm(x)
+        array([[4.9999997e+25]], dtype=float32)
         """
         from tessera.clifford._norm import norm
 
@@ -293,7 +566,32 @@ class Algebra:
         weight: Weight | None,
         **options: Unpack[ProductKeywords],
     ) -> ArrayT:
-        """Call :func:`tessera.clifford.sgp` in this algebra."""
+        """Multiply with a weight per feature and path: :func:`tessera.clifford.sgp` in here.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors.
+        weight : array or tensor, shape (feature, path), or None
+            None: ones.
+        **options
+            activation, normalize, norm_metric, eps, path_mask and check_finite.
+
+        Returns
+        -------
+        array or tensor
+            Like x.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> x = np.ones((8, 2, 3))
+        >>> algebra.sgp(x, x, None, activation="none", normalize=False).shape
+        (8, 2, 3)
+        """
         return _functional.sgp(x, y, weight, self.signs, axis=self.axis, **options)
 
     def fcgp(
@@ -303,11 +601,46 @@ class Algebra:
         weight: Weight,
         **options: Unpack[MixingProductKeywords],
     ) -> ArrayT:
-        """Call :func:`tessera.clifford.fcgp` in this algebra."""
+        """Multiply with weights that mix features: :func:`tessera.clifford.fcgp` in here.
+
+        Parameters
+        ----------
+        x, y : array or tensor, shape (component, row, feature)
+            Multivectors.
+        weight : array or tensor, shape (path, feature in, feature out)
+            Of the product.
+        **options
+            Those of :meth:`sgp`, and precision.
+
+        Returns
+        -------
+        array or tensor, shape (component, row, feature out)
+            Of x's type.
+        """
         return _functional.fcgp(x, y, weight, self.signs, axis=self.axis, **options)
 
     def product_paths(self, name: str) -> int:
-        """Return the paths of a product as bits, for ``path_mask``."""
+        """Return the paths of a product, for ``path_mask``.
+
+        Parameters
+        ----------
+        name : {'outer', 'inner', 'left_contraction', 'right_contraction', 'scalar', 'commutator'}
+            Which product.
+
+        Returns
+        -------
+        int
+            Bit p: path p takes part.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tessera.clifford import Algebra
+        >>> algebra = Algebra("+++")
+        >>> one, e1, e2, e3 = np.eye(8)[:4]
+        >>> bin(algebra.product_paths("scalar")).count("1")
+        4
+        """
         products = self._found["products"]
         if name not in products:
             raise _core.ArgumentError(
@@ -316,6 +649,17 @@ class Algebra:
         return int(products[name])
 
     def grade_paths(self, left: Iterable[int], right: Iterable[int]) -> int:
-        """Return the paths whose left and right grades are given as bits, for ``path_mask``."""
+        """Return the paths from some grades, for ``path_mask``.
+
+        Parameters
+        ----------
+        left, right : iterable of int
+            Grades of x and of y.
+
+        Returns
+        -------
+        int
+            Bit p: path p takes part.
+        """
         masks = self._grade_bits(left), self._grade_bits(right)
         return _core.clifford_grade_paths(self.signs, *masks)

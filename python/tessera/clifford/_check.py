@@ -38,7 +38,8 @@ def check(
     device : str, optional
         'cpu', 'cuda' ...
     progress : bool, str or callable, optional
-        True shows how far it is; a callable gets a :class:`tessera.Progress`.
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Used instead of threads and device.
 
@@ -47,6 +48,12 @@ def check(
     list of dict
         ``name``, ``dtype``, ``error``, ``allowed``, ``is_control`` (a case that must exceed what
         is allowed) and ``passed``.
+
+    Examples
+    --------
+    >>> import tessera.clifford as tc
+    >>> all(entry["passed"] for entry in tc.check("+", rows=3, features=8))
+    True
     """
     (own,) = split_options("check", options, "clifford.check")
     with Session(context, threads=threads, device=device) as ctx:

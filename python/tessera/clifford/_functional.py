@@ -138,6 +138,14 @@ def mv_gelu(
     -------
     array or tensor
         Like x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> tc.mv_gelu(x, "+++").shape
+    (8, 5, 3)
     """
     spec = make_spec(metric, activation=activation)
     return run("gate", spec, x, axis=axis, check_finite=check_finite)
@@ -168,6 +176,15 @@ def rms_norm(
     -------
     array or tensor
         Like x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> y = tc.rms_norm(x, "+++")
+    >>> np.allclose((y[1:4] ** 2).sum(axis=0).mean(axis=-1), 1, atol=1e-4)
+    True
     """
     spec = make_spec(metric, norm_metric=norm_metric, eps=eps)
     return run("norm", spec, x, axis=axis, check_finite=check_finite)
@@ -210,6 +227,14 @@ def sgp(
     -------
     array or tensor
         Like x.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> tc.sgp(x, x, np.ones((3, tc.Algebra("+++").n_path)), "+++").shape
+    (8, 5, 3)
     """
     spec = make_spec(
         metric,
@@ -254,6 +279,14 @@ def fcgp(
     -------
     array or tensor, shape (component, row, feature out)
         Of x's type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> tc.fcgp(x, x, np.ones((20, 3, 7)), "+++").shape
+    (8, 5, 7)
     """
     spec = make_spec(
         metric,
@@ -297,6 +330,14 @@ def linear(
     -------
     array or tensor, shape (component, row, feature out)
         Of x's type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> tc.linear(x, np.ones((4, 3, 7)), np.zeros(7), "+++").shape
+    (8, 5, 7)
     """
     spec = make_spec(metric, bias_mode=bias_mode, precision=precision)
     return run("linear", spec, x, None, None, weight, bias, axis=axis, check_finite=check_finite)
@@ -337,6 +378,14 @@ def layer(
     -------
     array or tensor
         Of x's type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tessera.clifford as tc
+    >>> x = np.random.default_rng(1).standard_normal((8, 5, 3))
+    >>> tc.layer(x, np.ones((3, 20)), np.ones((4, 3, 3)), None, "+++").shape
+    (8, 5, 3)
     """
     spec = make_spec(
         metric,

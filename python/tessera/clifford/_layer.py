@@ -61,6 +61,18 @@ class Layer(BiasedModule):
 
     ``normalize``, ``bias``, ``activation``, ``norm_metric``, ``eps``, ``precision``, ``axis`` and
     ``check_finite`` are attributes that may be changed at any time.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> layer = tc.Layer(16, 3)
+    >>> x = torch.randn(8, 5, 16, requires_grad=True)
+    >>> layer(x).sum().backward()
+    >>> x.grad.shape
+    torch.Size([8, 5, 16])
+    >>> sorted(layer.state_dict())
+    ['bias_kind', 'gp_weight', 'linear_bias', 'linear_weight', 'weight_expansion']
     """
 
     _options: ClassVar[dict[str, str]] = {
@@ -143,7 +155,18 @@ class Layer(BiasedModule):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the layer to x."""
+        """Multiply x with its linear map, gated and normalised.
+
+        Parameters
+        ----------
+        x : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Like x.
+        """
         return self._run(x, None, self.gp_weight, self.linear_weight, self.linear_bias)
 
 

@@ -45,6 +45,13 @@ class MVGELU(CliffordModule):
         Which axis has the components.
     check_finite : bool
         Raise FloatingPointError where the result is not finite.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> tc.MVGELU("+++")(torch.zeros(8, 5, 3)).abs().max()
+    tensor(0.)
     """
 
     _options = same_names("activation")
@@ -60,7 +67,18 @@ class MVGELU(CliffordModule):
         super().__init__("gate", metric, axis, check_finite, activation=activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Gate x."""
+        """Multiply every component by a function of the scalar.
+
+        Parameters
+        ----------
+        x : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Like x.
+        """
         return self._run(x)
 
 
@@ -77,6 +95,13 @@ class MVRMSNorm(CliffordModule):
         Whose squares; see :func:`tessera.clifford.rms_norm`.
     axis, check_finite
         As in :class:`MVGELU`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> tc.MVRMSNorm("+++")(torch.ones(8, 5, 3)).shape
+    torch.Size([8, 5, 3])
     """
 
     _options = same_names("eps", "norm_metric")
@@ -93,7 +118,18 @@ class MVRMSNorm(CliffordModule):
         super().__init__("norm", metric, axis, check_finite, eps=eps, norm_metric=norm_metric)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalise x."""
+        """Divide every grade of a row by its root mean square.
+
+        Parameters
+        ----------
+        x : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Like x.
+        """
         return self._run(x)
 
 
@@ -117,6 +153,13 @@ class MVLinear(BiasedModule):
         As in :class:`MVGELU`.
     device, dtype
         Of the parameters.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> tc.MVLinear(3, 7, "+++")(torch.zeros(8, 5, 3)).shape
+    torch.Size([8, 5, 7])
     """
 
     _options = same_names("bias_mode", "precision")
@@ -160,7 +203,24 @@ class MVLinear(BiasedModule):
         metric: MetricLike,
         **options: Unpack[LinearModuleKeywords],
     ) -> Self:
-        """Take the weights of CGENN's MVLinear: weight (out, in, grade), bias (1, out, 1)."""
+        """Take the weights of CGENN's MVLinear.
+
+        Parameters
+        ----------
+        weight : torch.Tensor, shape (feature out, feature in, grade)
+            Its weight.
+        bias : torch.Tensor, shape (1, feature out, 1), or None
+            Its bias.
+        metric : str, sequence of int or Algebra
+            The algebra.
+        **options
+            Of the class.
+
+        Returns
+        -------
+        MVLinear
+            With a copy of the weights.
+        """
         out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, grade")
         module = cls(in_features, out_features, metric, bias is not None, **options)
         _copy(module.weight, weight.permute(2, 1, 0))
@@ -169,7 +229,18 @@ class MVLinear(BiasedModule):
         return module
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map x."""
+        """Map features linearly.
+
+        Parameters
+        ----------
+        x : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Of shape (component, row, out_features).
+        """
         return self._run(x, None, None, self.weight, self.bias)
 
 
@@ -192,6 +263,14 @@ class SGP(CliffordModule):
         As in :class:`MVGELU`.
     device, dtype
         Of the parameters.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> x = torch.ones(8, 5, 3)
+    >>> tc.SGP(3, "+++")(x, x).shape
+    torch.Size([8, 5, 3])
     """
 
     _options = same_names("normalize", "activation", "norm_metric", "eps", "path_mask")
@@ -230,13 +309,39 @@ class SGP(CliffordModule):
     def from_cgenn(
         cls, weight: Tensor, metric: MetricLike, **options: Unpack[SgpModuleKeywords]
     ) -> Self:
-        """Take the weight (feature, path) of CGENN's SteerableGeometricProductLayer."""
+        """Take the weight of CGENN's SteerableGeometricProductLayer.
+
+        Parameters
+        ----------
+        weight : torch.Tensor, shape (feature, path)
+            Its weight.
+        metric : str, sequence of int or Algebra
+            The algebra.
+        **options
+            Of the class.
+
+        Returns
+        -------
+        SGP
+            With a copy of the weights.
+        """
         module = cls(shape_of_cgenn(weight, "feature, path")[0], metric, **options)
         _copy(module.weight, weight)
         return module
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Multiply x and y."""
+        """Multiply.
+
+        Parameters
+        ----------
+        x, y : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Like x.
+        """
         return self._run(x, y, self.weight)
 
 
@@ -251,6 +356,14 @@ class FCGP(CliffordModule):
         As in :class:`SGP`.
     precision
         As in :class:`MVLinear`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import tessera.clifford as tc
+    >>> x = torch.ones(8, 5, 3)
+    >>> tc.FCGP(3, 7, "+++")(x, x).shape
+    torch.Size([8, 5, 7])
     """
 
     _options = same_names("normalize", "activation", "norm_metric", "eps", "precision", "path_mask")
@@ -297,14 +410,40 @@ class FCGP(CliffordModule):
     def from_cgenn(
         cls, weight: Tensor, metric: MetricLike, **options: Unpack[FcgpModuleKeywords]
     ) -> Self:
-        """Take the weight (out, in, path) of CGENN's fully connected product layer."""
+        """Take the weight of CGENN's fully connected product layer.
+
+        Parameters
+        ----------
+        weight : torch.Tensor, shape (feature out, feature in, path)
+            Its weight.
+        metric : str, sequence of int or Algebra
+            The algebra.
+        **options
+            Of the class.
+
+        Returns
+        -------
+        FCGP
+            With a copy of the weights.
+        """
         out_features, in_features, _ = shape_of_cgenn(weight, "feature out, feature in, path")
         module = cls(in_features, out_features, metric, **options)
         _copy(module.weight, weight.permute(2, 1, 0))
         return module
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Multiply x and y."""
+        """Multiply.
+
+        Parameters
+        ----------
+        x, y : torch.Tensor, shape (component, row, feature)
+            Multivectors; components last with axis=-1.
+
+        Returns
+        -------
+        torch.Tensor
+            Of shape (component, row, out_features).
+        """
         return self._run(x, y, self.weight)
 
 

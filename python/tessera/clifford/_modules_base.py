@@ -132,7 +132,13 @@ class CliffordModule(torch.nn.Module):
         return of_module(self)
 
     def extra_repr(self) -> str:
-        """Show sizes, algebra and whatever is not the library's default."""
+        """Show sizes, algebra and whatever is not the library's default.
+
+        Returns
+        -------
+        str
+            What stands between the brackets.
+        """
         shown = [*self._sizes(), repr(self.metric)]
         for name in self._options:
             value = getattr(self, name)

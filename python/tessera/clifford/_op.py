@@ -47,6 +47,17 @@ class Op:
     Arrays are (component, row, feature), with any strides, of float32, float64, float16 or
     bfloat16 (of ``ml_dtypes``). Tensors of torch belong into the functions of
     :mod:`tessera.clifford`, which differentiate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera.clifford import Op
+    >>> op = Op("sgp", "+++", activation="none", normalize=False)
+    >>> x, y = np.ones((8, 2, 3)), np.ones((8, 2, 3))
+    >>> z = op.forward(x, y)
+    >>> gx, gy, *_ = op.backward(np.ones_like(z), x, y)
+    >>> gx.shape
+    (8, 2, 3)
     """
 
     def __init__(

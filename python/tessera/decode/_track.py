@@ -51,6 +51,12 @@ class TrackGraph:
         Node i is at node_positions[i].
     edges : sequence of (int, int)
         Pairs of nodes.
+
+    Examples
+    --------
+    >>> from tessera.decode import TrackGraph
+    >>> TrackGraph([(0, 0), (0, 50), (40, 50)], [(0, 1), (1, 2)])
+    TrackGraph of 3 nodes and 2 edges
     """
 
     def __init__(
@@ -95,6 +101,14 @@ def make_track_graph(
     -------
     networkx.Graph or TrackGraph
         The former where networkx is installed; :class:`Environment` takes both.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> graph = td.make_track_graph([(0, 0), (0, 50), (40, 50)], [(0, 1), (1, 2)])
+    >>> corner = td.Environment(place_bin_size=2.0, track_graph=graph, edge_spacing=0.0)
+    >>> corner.fit_place_grid().linearize([(0, 25), (20, 50)]).ravel()
+    array([25., 70.])
     """
     try:
         import networkx as nx

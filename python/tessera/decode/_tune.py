@@ -32,6 +32,15 @@ __all__ = ["Tuning", "tune"]
 class Tuning:
     """Chosen bandwidths, and everything that was tried.
 
+    Parameters
+    ----------
+    position_std, waveform_std, score, start_position_std, start_waveform_std, start_score
+        What :func:`tune` found, and where it began.
+    has_waveform, position_at_end, waveform_at_end, n_fold, n_sample, n_spike, n_held, elapsed_s
+        How it went.
+    candidates : list of dict
+        Everything that was tried.
+
     Attributes
     ----------
     position_std, waveform_std : float
@@ -74,7 +83,14 @@ class Tuning:
         return of_tuning(self)
 
     def algorithm_params(self) -> dict[str, float]:
-        """Return the choice as models take it: ``clusterless_algorithm_params={**..., **this}``."""
+        """Return the choice as models take it.
+
+        Returns
+        -------
+        dict
+            position_std and, unless spikes are sorted, waveform_std: for
+            ``clusterless_algorithm_params``.
+        """
         chosen = {"position_std": self.position_std}
         return chosen | {"waveform_std": self.waveform_std} if self.has_waveform else chosen
 
@@ -181,8 +197,9 @@ def tune(
         Replace the page if it exists.
     threads : int, optional
         Results do not depend on it.
-    progress : bool or callable, optional
-        True draws a bar.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     **options
         Options of tables ``decode.tune`` (folds, points, span, refine, rounds, max_spikes) and
         ``decode.encoding`` (algorithm, mode, floor, the bandwidths to start from ...).

@@ -37,19 +37,47 @@ _DIRECTIONS = {None: 0, "inward": 1, "outward": 2}
 
 
 class Movement:
-    """Base of all movements."""
+    """Base of all movements; one of one's own needs :meth:`spec`."""
 
     environment_name: str = ""
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         raise NotImplementedError
 
     def check(self, where: str) -> None:
-        """Refuse parameters no movement has; where is what the user calls this one."""
+        """Refuse parameters no movement has.
+
+        Parameters
+        ----------
+        where : str
+            What the user calls this movement, for the message.
+        """
 
     def pair(self, environments: Sequence[Environment]) -> tuple[Environment, Environment]:
-        """Return where the movement starts and ends."""
+        """Return where the movement starts and ends.
+
+        Parameters
+        ----------
+        environments : sequence of Environment
+            The environments of the model.
+
+        Returns
+        -------
+        origin, destination : Environment
+            The same one unless the movement names two.
+        """
         environment = find_environment(environments, self.environment_name)
         return environment, environment
 
@@ -100,6 +128,13 @@ class RandomWalk(Movement):
         Distances along the interior instead of straight ones.
     direction : {None, 'inward', 'outward'}
         With use_manifold_distance: only steps towards the most central bin, or away from it.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> track = td.Environment(place_bin_size=1.0, position_range=[(0.0, 5.0)]).fit_place_grid()
+    >>> td.RandomWalk(movement_var=1.0).make_state_transition([track]).round(2)[2]
+    array([0.05, 0.24, 0.4 , 0.24, 0.05])
     """
 
     environment_name: str = ""
@@ -109,7 +144,13 @@ class RandomWalk(Movement):
     direction: str | None = None
 
     def check(self, where: str) -> None:
-        """Refuse parameters no random walk has."""
+        """Refuse parameters no random walk has.
+
+        Parameters
+        ----------
+        where : str
+            What the user calls this movement, for the message.
+        """
         if np.size(self.movement_var) == 1:
             number(np.asarray(self.movement_var).item(), f"{where}: movement_var", 0, above=True)
         elif not np.isfinite(_data.reals(self.movement_var, f"{where}: movement_var")).all():
@@ -122,7 +163,18 @@ class RandomWalk(Movement):
             )
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         self.check("RandomWalk")
         mean = np.broadcast_to(np.asarray(self.movement_mean, np.float64), (_axes(environment),))
         if np.size(self.movement_var) > 1:
@@ -167,18 +219,47 @@ class Uniform(Movement):
         Where from.
     environment2_name : str, optional
         Where to; default: the same.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> track = td.Environment(place_bin_size=1.0, position_range=[(0.0, 4.0)]).fit_place_grid()
+    >>> td.Uniform().make_state_transition([track])[0]
+    array([0.25, 0.25, 0.25, 0.25])
     """
 
     environment_name: str = ""
     environment2_name: str | None = None
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         del environment
         return ("uniform", False, 0, None, None, None)
 
     def pair(self, environments: Sequence[Environment]) -> tuple[Environment, Environment]:
-        """Return where the movement starts and ends."""
+        """Return where the movement starts and ends.
+
+        Parameters
+        ----------
+        environments : sequence of Environment
+            The environments of the model.
+
+        Returns
+        -------
+        origin, destination : Environment
+            The same one unless the movement names two.
+        """
         origin = find_environment(environments, self.environment_name)
         if self.environment2_name is None:
             return origin, origin
@@ -187,46 +268,120 @@ class Uniform(Movement):
 
 @dataclass
 class Identity(Movement):
-    """No movement."""
+    """No movement: position stays in its bin.
+
+    Parameters
+    ----------
+    environment_name : str, default ''
+        Where.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> track = td.Environment(place_bin_size=1.0, position_range=[(0.0, 3.0)]).fit_place_grid()
+    >>> td.Identity().make_state_transition([track])[1]
+    array([0., 1., 0.])
+    """
 
     environment_name: str = ""
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         del environment
         return ("identity", False, 0, None, None, None)
 
 
 @dataclass
 class RandomWalkDirection1(Movement):
-    """A random walk that never goes back to a lower bin."""
+    """A random walk that never goes back to a lower bin.
+
+    Parameters
+    ----------
+    environment_name : str, default ''
+        Where.
+    movement_var : float
+        Variance of a step, cm^2 per time bin.
+    """
 
     environment_name: str = ""
     movement_var: float = field(default_factory=_core.decode_movement_variance)
 
     def check(self, where: str) -> None:
-        """Refuse a variance no random walk has."""
+        """Refuse a variance no random walk has.
+
+        Parameters
+        ----------
+        where : str
+            What the user calls this movement, for the message.
+        """
         number(self.movement_var, f"{where}: movement_var", 0, above=True)
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         del environment
         return ("random_walk_direction1", False, 0, float(self.movement_var), None, None)
 
 
 @dataclass
 class RandomWalkDirection2(Movement):
-    """A random walk that never goes on to a higher bin."""
+    """A random walk that never goes on to a higher bin.
+
+    Parameters
+    ----------
+    environment_name : str, default ''
+        Where.
+    movement_var : float
+        Variance of a step, cm^2 per time bin.
+    """
 
     environment_name: str = ""
     movement_var: float = field(default_factory=_core.decode_movement_variance)
 
     def check(self, where: str) -> None:
-        """Refuse a variance no random walk has."""
+        """Refuse a variance no random walk has.
+
+        Parameters
+        ----------
+        where : str
+            What the user calls this movement, for the message.
+        """
         number(self.movement_var, f"{where}: movement_var", 0, above=True)
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         del environment
         return ("random_walk_direction2", False, 0, float(self.movement_var), None, None)
 
@@ -253,11 +408,33 @@ class EmpiricalMovement(Movement):
     is_time_reversed: bool = False
 
     def check(self, where: str) -> None:
-        """Refuse a number of steps that is none."""
+        """Refuse a number of steps that is none.
+
+        Parameters
+        ----------
+        where : str
+            What the user calls this movement, for the message.
+        """
         number(self.speedup, f"{where}: speedup", 1)
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement: nothing before it is counted."""
+        """Refuse: there is nothing to take before the movement is counted.
+
+        Parameters
+        ----------
+        environment : Environment
+            Named in the message.
+
+        Returns
+        -------
+        tuple
+            Never.
+
+        Raises
+        ------
+        ValidationError
+            Always; fit() counts.
+        """
         raise ValidationError(
             f"EmpiricalMovement in environment {environment.environment_name!r} is counted by fit()"
         )
@@ -322,12 +499,34 @@ class Discrete(Movement):
     """Into or out of a state of one bin."""
 
     def spec(self, environment: Environment) -> Spec:
-        """Return what the library takes for this movement."""
+        """Return what the library takes for this movement.
+
+        Parameters
+        ----------
+        environment : Environment
+            Where it happens, with bins.
+
+        Returns
+        -------
+        tuple
+            Kind, numbers and matrix.
+        """
         del environment
         return ("discrete", False, 0, None, None, None)
 
     def make_state_transition(self, *args: Any, **kwargs: Any) -> Floats:
-        """Return 1."""
+        """Return the only entry there is.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            What other movements need.
+
+        Returns
+        -------
+        ndarray, shape (1, 1)
+            1.
+        """
         del args, kwargs
         return np.ones((1, 1))
 

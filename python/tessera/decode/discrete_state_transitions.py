@@ -46,6 +46,13 @@ def make_transition_from_diag(diag: ArrayLike) -> Floats:
     -------
     ndarray, shape (n_states, n_states)
         Rows sum to 1.
+
+    Examples
+    --------
+    >>> from tessera.decode.discrete_state_transitions import make_transition_from_diag
+    >>> make_transition_from_diag([0.5, 1.0])
+    array([[0.5, 0.5],
+           [0. , 1. ]])
     """
     values = _data.vector(diag, "diagonal_values")
     for i, value in enumerate(values):
@@ -59,7 +66,24 @@ def make_transition_from_diag(diag: ArrayLike) -> Floats:
 
 
 def centered_softmax_forward(y: ArrayLike) -> Floats:
-    """Return softmax([y, 0]) along the last axis."""
+    """Turn numbers into probabilities: softmax of them and a 0.
+
+    Parameters
+    ----------
+    y : array, shape (..., n - 1)
+        Logarithms of ratios to the last probability.
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        Probabilities along the last axis.
+
+    Examples
+    --------
+    >>> from tessera.decode.discrete_state_transitions import centered_softmax_forward
+    >>> centered_softmax_forward([0.0])
+    array([0.5, 0.5])
+    """
     array = np.asarray(y, dtype=np.float64)
     padded = np.concatenate((array, np.zeros((*array.shape[:-1], 1))), axis=-1)
     padded = np.exp(padded - padded.max(axis=-1, keepdims=True))
@@ -68,7 +92,18 @@ def centered_softmax_forward(y: ArrayLike) -> Floats:
 
 
 def centered_softmax_inverse(y: ArrayLike) -> Floats:
-    """Return what :func:`centered_softmax_forward` maps to y."""
+    """Undo :func:`centered_softmax_forward`.
+
+    Parameters
+    ----------
+    y : array, shape (..., n)
+        Probabilities along the last axis; 0 counts as 1e-300.
+
+    Returns
+    -------
+    ndarray, shape (..., n - 1)
+        Logarithms of ratios to the last one.
+    """
     logs = np.log(np.maximum(np.asarray(y, dtype=np.float64), _TINY))
     inverse: Floats = logs[..., :-1] - logs[..., -1:]
     return inverse
@@ -94,11 +129,35 @@ class _Stationary:
     is_stationary = True
 
     def matrix(self) -> Floats:
-        """Return the transition matrix."""
+        """Return the transition matrix.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         raise NotImplementedError
 
     def make_state_transition(self, *args: Any, **kwargs: Any) -> tuple[Floats, None, None]:
-        """Return (matrix, no coefficients, no design)."""
+        """Return the matrix as models that depend on covariates return theirs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            What the others need.
+
+        Returns
+        -------
+        matrix : ndarray, shape (n_states, n_states)
+            From row to column.
+        coefficients, design : None
+            There are none.
+        """
         del args, kwargs
         return self.matrix(), None, None
 
@@ -108,15 +167,48 @@ class _NonStationary:
     formula: str
 
     def matrix(self) -> Floats:
-        """Return the transition matrix the coefficients start from."""
+        """Return the transition matrix the coefficients start from.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         raise NotImplementedError
 
     def design(self, covariate_data: Covariates) -> Design:
-        """Evaluate the formula."""
+        """Evaluate the formula.
+
+        Parameters
+        ----------
+        covariate_data : mapping of str to array, or pandas.DataFrame
+            Covariates by name, one value per time.
+
+        Returns
+        -------
+        Design
+            The columns, and how to make them at other covariates.
+        """
         return Design(self.formula, covariate_data)
 
     def coefficients(self, n_coefficient: int) -> Floats:
-        """Return the start: the intercept gives the matrix, all else is 0."""
+        """Return where expectation maximisation begins.
+
+        Parameters
+        ----------
+        n_coefficient : int
+            Columns of the design.
+
+        Returns
+        -------
+        ndarray, shape (n_coefficients, n_states, n_states - 1)
+            The intercept gives the matrix, all else is 0.
+        """
         matrix = self.matrix()
         n = len(matrix)
         start = np.zeros((n_coefficient, n, n - 1))
@@ -148,47 +240,142 @@ class _NonStationary:
 
 @dataclass
 class DiscreteStationaryDiagonal(_Stationary):
-    """Stay with probability ``diagonal_values``; else go to any other state."""
+    """Stay with some probability; else go to any other state, all alike.
+
+    Parameters
+    ----------
+    diagonal_values : array, shape (n_states,)
+        Probability of staying, per time bin.
+
+    Examples
+    --------
+    >>> from tessera.decode import DiscreteStationaryDiagonal
+    >>> DiscreteStationaryDiagonal([0.9, 0.8]).matrix()
+    array([[0.9, 0.1],
+           [0.2, 0.8]])
+    """
 
     diagonal_values: ArrayLike
 
     def matrix(self) -> Floats:
-        """Return the transition matrix."""
+        """Return the transition matrix.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         return check_matrix(make_transition_from_diag(self.diagonal_values), "diagonal_values")
 
 
 @dataclass
 class DiscreteStationaryCustom(_Stationary):
-    """A matrix of transition probabilities, from row to column."""
+    """A matrix of transition probabilities, from row to column.
+
+    Parameters
+    ----------
+    values : array, shape (n_states, n_states)
+        Rows sum to 1.
+
+    Examples
+    --------
+    >>> from tessera.decode import DiscreteStationaryCustom
+    >>> DiscreteStationaryCustom([[0.9, 0.1], [0.0, 1.0]]).matrix()[1]
+    array([0., 1.])
+    """
 
     values: ArrayLike
 
     def matrix(self) -> Floats:
-        """Return the transition matrix."""
+        """Return the transition matrix.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         return check_matrix(self.values, "values")
 
 
 @dataclass
 class DiscreteNonStationaryDiagonal(_NonStationary):
-    """Transitions that depend on covariates; they begin as ``diagonal_values``."""
+    """Transitions that depend on covariates; they begin as a diagonal says.
+
+    Parameters
+    ----------
+    diagonal_values : array, shape (n_states,)
+        Probability of staying, at which transitions begin.
+    formula : str
+        How they depend on covariates, in the language of patsy and R: sums of columns, ``bs(...)``
+        for B-splines. The default is that of the original, over ``speed``.
+
+    Examples
+    --------
+    >>> from tessera.decode import DiscreteNonStationaryDiagonal
+    >>> kind = DiscreteNonStationaryDiagonal([0.9, 0.8], formula="1 + speed")
+    >>> transitions, coefficients, design = kind.make_state_transition({"speed": [0.0, 10.0, 20.0]})
+    >>> transitions.shape, coefficients.shape, design.shape
+    ((3, 2, 2), (2, 2, 1), (3, 2))
+    """
 
     diagonal_values: ArrayLike
     formula: str = _FORMULA
 
     def matrix(self) -> Floats:
-        """Return the transition matrix the coefficients start from."""
+        """Return the transition matrix the coefficients start from.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         return check_matrix(make_transition_from_diag(self.diagonal_values), "diagonal_values")
 
 
 @dataclass
 class DiscreteNonStationaryCustom(_NonStationary):
-    """Transitions that depend on covariates; they begin as ``values``."""
+    """Transitions that depend on covariates; they begin as a matrix says.
+
+    Parameters
+    ----------
+    values : array, shape (n_states, n_states)
+        From row to column, at which transitions begin.
+    formula : str
+        How they depend on covariates, in the language of patsy and R: sums of columns, ``bs(...)``
+        for B-splines. The default is that of the original, over ``speed``.
+    """
 
     values: ArrayLike
     formula: str = _FORMULA
 
     def matrix(self) -> Floats:
-        """Return the transition matrix the coefficients start from."""
+        """Return the transition matrix the coefficients start from.
+
+        Returns
+        -------
+        ndarray, shape (n_states, n_states)
+            From row to column; rows sum to 1.
+
+        Raises
+        ------
+        ValidationError
+            Where an entry is no probability, or a row does not sum to 1.
+        """
         return check_matrix(self.values, "values")
 
 

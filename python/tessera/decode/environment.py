@@ -76,6 +76,15 @@ class Environment:
         Fill holes of the interior and widen it by one bin (two coordinates and more).
     bin_count_threshold : int
         A bin is interior with more samples than this.
+
+    Examples
+    --------
+    >>> from tessera.decode import Environment
+    >>> box = Environment(place_bin_size=5.0, position_range=[(0, 50), (0, 20)])
+    >>> box.fit_place_grid().centers_shape_
+    (12, 6)
+    >>> box.place_bin_centers_.shape
+    (72, 2)
     """
 
     environment_name: str = ""
@@ -258,12 +267,38 @@ class Environment:
         return full
 
     def linearize(self, position: ArrayLike) -> Floats:
-        """Return bin coordinates (n, n_place_dim) of raw positions."""
+        """Map positions to the coordinates of the bins.
+
+        Parameters
+        ----------
+        position : array, shape (n, n_dim)
+            Cm.
+
+        Returns
+        -------
+        ndarray, shape (n, n_place_dim)
+            The line's, with a track graph; else as they are.
+        """
         points = _data.position(position)
         return np.asarray(_core.decode_place(self._handle, points))
 
     def project(self, position: ArrayLike) -> tuple[Floats, Array, Floats]:
-        """Return linear position, edge number and nearest point on the track of points (x, y)."""
+        """Project points on the track.
+
+        Parameters
+        ----------
+        position : array, shape (n, 2)
+            Cm, in the plane.
+
+        Returns
+        -------
+        linear : ndarray, shape (n,)
+            Positions on the line, cm.
+        segment : ndarray of int, shape (n,)
+            Numbers of the edges.
+        projected : ndarray, shape (n, 2)
+            Nearest points on the track, cm.
+        """
         points = _data.position(position)
         linear, segment, projected = _core.decode_linearize(self._handle, points)
         return np.asarray(linear), np.asarray(segment), np.asarray(projected)
@@ -285,7 +320,18 @@ class Environment:
         return delinearize(track, self.place_bin_centers_)
 
     def get_bin_ind(self, sample: ArrayLike) -> Array:
-        """Return the bin of every sample, given in bin coordinates; NaN gives -1."""
+        """Find the bins of samples.
+
+        Parameters
+        ----------
+        sample : array, shape (n,) or (n, n_dim)
+            In the coordinates of the bins, or, with a track graph, points of the plane; cm.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Numbers of bins; -1 for NaN.
+        """
         points = _data.position(sample)
         n_axis = len(self.edges_)
         if points.shape[1] != n_axis and points.shape[1] == 2 and self.track_graph is not None:
@@ -293,7 +339,18 @@ class Environment:
         return np.asarray(_core.decode_bin_index(self._handle, points))
 
     def get_manifold_distances(self, position1: ArrayLike, position2: ArrayLike) -> Floats:
-        """Return the distance along the interior between pairs of positions."""
+        """Measure along the interior between pairs of positions.
+
+        Parameters
+        ----------
+        position1, position2 : array, shape (n, n_dim)
+            Cm.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Cm, between the centres of their bins; inf where there is no way.
+        """
         first, second = _data.position(position1), _data.position(position2)
         if first.shape != second.shape:
             raise ShapeValidationError(
@@ -361,7 +418,18 @@ class Environment:
         return int(np.argmax(closeness))
 
     def plot_grid(self, ax: Axes | None = None) -> Axes:
-        """Draw the bins; returns the axes."""
+        """Draw the bins; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; default: the current axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+        """
         from tessera.decode.visualization.figures import plot_grid
 
         return plot_grid(self, ax=ax)
@@ -406,6 +474,11 @@ class Environment:
         ----------
         filename : path
             Where from.
+
+        Returns
+        -------
+        Environment
+            With its bins.
         """
         from tessera.decode._model_file import load
 
@@ -418,7 +491,25 @@ class Environment:
 
 
 def find_environment(environments: Sequence[Environment], name: str) -> Environment:
-    """Return the environment of a name; the message of failure lists the known ones."""
+    """Return the environment of a name.
+
+    Parameters
+    ----------
+    environments : sequence of Environment
+        Where to look.
+    name : str
+        Which.
+
+    Returns
+    -------
+    Environment
+        The first one of this name.
+
+    Raises
+    ------
+    ValidationError
+        Where there is none; the message lists the known ones.
+    """
     for environment in environments:
         if environment.environment_name == name:
             return environment

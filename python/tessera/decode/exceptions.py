@@ -57,29 +57,73 @@ class ValidationError(NonLocalDetectorError, ArgumentError):
 
 
 class ShapeValidationError(ShapeError, ValidationError):
-    """An array or a list has the wrong shape or length."""
+    """An array or a list has the wrong shape or length.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    expected, got, hint, example : str, optional
+        As in :class:`ValidationError`.
+    """
 
 
 class TypeValidationError(DTypeError, ValidationError):
-    """A parameter or an argument is of a type that is not allowed."""
+    """A parameter or an argument is of a type that is not allowed.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    expected, got, hint, example : str, optional
+        As in :class:`ValidationError`.
+    """
 
 
 class ConfigurationError(NonLocalDetectorError, ArgumentError):
-    """Parameters do not go together, or one that is needed is missing."""
+    """Parameters do not go together, or one that is needed is missing.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    hint : str, optional
+        What to do about it, on a line of its own.
+    """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(_with_hint(message, hint))
 
 
 class FittingError(NonLocalDetectorError, NumericError):
-    """A fit failed although its inputs are valid."""
+    """A fit failed although its inputs are valid.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    hint : str, optional
+        What to do about it, on a line of its own.
+    """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(_with_hint(message, hint))
 
 
 class ConvergenceError(FittingError):
-    """An iteration did not come to its end."""
+    """An iteration did not come to its end.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    iterations : int, optional
+        How many there were.
+    tolerance : float, optional
+        What was asked for.
+    hint : str, optional
+        What to do about it, on a line of its own.
+    """
 
     def __init__(
         self,
@@ -96,7 +140,17 @@ class ConvergenceError(FittingError):
 
 
 class DataError(NonLocalDetectorError, NumericError):
-    """Data have values that cannot be: not finite, not increasing, of another clock or unit."""
+    """Data have values that cannot be: not finite, not increasing, of another clock or unit.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    data_name : str, optional
+        Of which data.
+    hint : str, optional
+        What to do about it, on a line of its own.
+    """
 
     def __init__(self, message: str, data_name: str | None = None, hint: str | None = None) -> None:
         if data_name is not None:

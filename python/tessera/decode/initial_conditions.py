@@ -17,12 +17,33 @@ __all__ = ["UniformInitialConditions", "estimate_initial_conditions"]
 
 @dataclass
 class UniformInitialConditions:
-    """All interior bins of the state are equally likely."""
+    """All interior bins of the state are equally likely.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> track = td.Environment(place_bin_size=1.0, position_range=[(0.0, 4.0)]).fit_place_grid()
+    >>> td.UniformInitialConditions().make_initial_conditions(td.ObservationModel(), [track])
+    array([0.25, 0.25, 0.25, 0.25])
+    """
 
     def make_initial_conditions(
         self, observation_model: ObservationModel, environments: Sequence[Environment]
     ) -> Floats:
-        """Return the probability of every bin of a state; 0 at non-interior bins."""
+        """Return the probability of every bin of a state.
+
+        Parameters
+        ----------
+        observation_model : ObservationModel
+            Of the state: names its environment; a local or silent state has one bin.
+        environments : sequence of Environment
+            The environments of the model, with bins.
+
+        Returns
+        -------
+        ndarray, shape (n_bins,)
+            Sums to 1; 0 at non-interior bins.
+        """
         import numpy as np
 
         from tessera.decode.environment import find_environment
@@ -36,6 +57,17 @@ class UniformInitialConditions:
 
 
 def estimate_initial_conditions(acausal_posterior: Array) -> Array:
-    """Return the first row of a posterior, which is what expectation maximisation sets."""
+    """Return the first row of a posterior, which is what expectation maximisation sets.
+
+    Parameters
+    ----------
+    acausal_posterior : array, shape (n_time, n_bins)
+        The smoothed posterior.
+
+    Returns
+    -------
+    ndarray, shape (n_bins,)
+        Where the states begin.
+    """
     first: Array = acausal_posterior[0]
     return first

@@ -22,6 +22,12 @@ class ObservationModel:
         Spikes are explained by the animal's own position.
     is_no_spike : bool
         Spikes are explained by a tiny constant rate.
+
+    Examples
+    --------
+    >>> from tessera.decode import ObservationModel
+    >>> ObservationModel("track", is_local=True)
+    ObservationModel(environment_name='track', encoding_group=0, is_local=True, is_no_spike=False)
     """
 
     environment_name: str = ""

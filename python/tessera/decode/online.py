@@ -42,6 +42,23 @@ class OnlineDecoder:
         Finished bins that can be read back.
     threads : int, optional
         Results do not depend on it.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> rec = td.simulate_recording("tiny", seed=1)
+    >>> model = td.ClusterlessDecoder(environments=rec.environment()).fit(
+    ...     rec.position_time,
+    ...     rec.position,
+    ...     rec.encoding_spike_times,
+    ...     rec.encoding_spike_waveform_features,
+    ... )
+    >>> online = td.OnlineDecoder(model, start=float(rec.time[0]), bin_width=0.002)
+    >>> for k, (times, features) in enumerate(zip(rec.spike_times, rec.spike_waveform_features)):
+    ...     online.push_spikes(times, k, features)
+    >>> n = online.advance(float(rec.time[0]) + 0.05)
+    >>> online.get(n - 1)["best_state"]
+    'Continuous'
     """
 
     def __init__(
@@ -135,7 +152,18 @@ class OnlineDecoder:
         )
 
     def advance(self, now: float) -> int:
-        """Close every bin that is due at time now; returns how many that were."""
+        """Close every bin that is due.
+
+        Parameters
+        ----------
+        now : float
+            The time, in seconds.
+
+        Returns
+        -------
+        int
+            How many bins were closed.
+        """
         return _core.decode_online_advance(self._handle, float(now))
 
     def get(self, bin: int) -> FinishedBin:  # noqa: A002
@@ -161,9 +189,22 @@ class OnlineDecoder:
         return cast("FinishedBin", found)
 
     def stats(self) -> OnlineStats:
-        """Return counters and the histogram of latencies (bins below 2^i microseconds)."""
+        """Return counters.
+
+        Returns
+        -------
+        dict
+            n_bin, n_spike, n_late, n_duplicate, n_dropped, n_deadline_miss, latency_max_s and
+            latency, the histogram of latencies (entry i: below 2^i microseconds).
+        """
         return cast("OnlineStats", _core.decode_online_stats(self._handle))
 
     def reset(self, start: float) -> None:
-        """Begin again from the initial conditions at time start."""
+        """Begin again from the initial conditions.
+
+        Parameters
+        ----------
+        start : float
+            Left edge of the first bin, in seconds.
+        """
         _core.decode_online_reset(self._handle, float(start))

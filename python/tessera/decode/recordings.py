@@ -35,20 +35,43 @@ def _arrays(values: Any) -> list[Array]:
 class Recording:
     """A recording; arrays are views of the library's memory and must not be changed.
 
+    Made by :func:`read_recording` and :func:`simulate_recording`. Pickles hold the path, or how it
+    was simulated, and not the arrays.
+
+    Parameters
+    ----------
+    handle : tessera._core.Handle
+        Of the library.
+
     Attributes
     ----------
     position_time, position : ndarray
-        The animal while the model is to learn.
+        The animal while the model is to learn; seconds and cm.
+    is_training : ndarray of bool or None
+        Samples to learn from.
     encoding_spike_times, encoding_spike_waveform_features : list of ndarray
         Spikes to learn from, one array per electrode.
     time : ndarray, shape (n_time,)
-        What is to be decoded.
+        What is to be decoded: left edges of time bins, seconds.
     spike_times, spike_waveform_features : list of ndarray
         Spikes to decode.
-    decoding_position_time, decoding_position : ndarray
+    decoding_position_time, decoding_position : ndarray or None
         The animal meanwhile.
-    true_position, represented_position, is_replay, unit : ndarray or None
+    true_position, represented_position, interior_position, is_replay, unit : ndarray or None
         What a simulation knows.
+    place_bin_size, position_std, waveform_std : float or None
+        What the recording wants models to use; cm, cm and uV.
+    path, format : str
+        Where it comes from.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> rec = td.simulate_recording("tiny", seed=1)
+    >>> rec
+    Recording('simulation', 4 electrodes, 50 times, 31 spikes to decode)
+    >>> sorted(rec.algorithm_params())
+    ['position_std', 'waveform_std']
     """
 
     def __init__(self, handle: _core.Handle) -> None:
@@ -87,7 +110,18 @@ class Recording:
         return TrackGraph(nodes.tolist(), [(int(a), int(b)) for a, b in edges])
 
     def environment(self, **options: Unpack[EnvironmentKeywords]) -> Environment:
-        """Return an environment as the recording wants it; options are those of Environment."""
+        """Make an environment as the recording wants it.
+
+        Parameters
+        ----------
+        **options
+            Of :class:`Environment`; they win over the recording's.
+
+        Returns
+        -------
+        Environment
+            Without bins yet.
+        """
         if self.place_bin_size is not None:
             options.setdefault("place_bin_size", self.place_bin_size)
         if self._track is not None:
@@ -103,7 +137,13 @@ class Recording:
         return Environment(**options)
 
     def algorithm_params(self) -> dict[str, float]:
-        """Return the bandwidths the recording wants."""
+        """Return the bandwidths the recording wants.
+
+        Returns
+        -------
+        dict
+            position_std and waveform_std, those that it has.
+        """
         wanted = {"position_std": self.position_std, "waveform_std": self.waveform_std}
         return {name: value for name, value in wanted.items() if value is not None}
 
@@ -119,7 +159,20 @@ class Recording:
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write .npz or .h5; see :func:`save_recording`."""
+        """Write the recording.
+
+        Parameters
+        ----------
+        path : path
+            .npz or .h5.
+        overwrite : bool, default False
+            Replace the file if it exists.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         return save_recording(self, path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
@@ -152,6 +205,15 @@ def read_recording(path: str | os.PathLike[str]) -> Recording:
     -------
     Recording
         What the file holds.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import tessera.decode as td
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = td.simulate_recording("tiny", seed=1).save(pathlib.Path(folder) / "a.npz")
+    ...     len(td.read_recording(path).spike_times)
+    4
     """
     with Session() as context:
         recording = Recording(_core.decode_recording_open(context, path))
@@ -177,6 +239,15 @@ def save_recording(
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import tessera.decode as td
+    >>> rec = td.simulate_recording("tiny", seed=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     td.save_recording(rec, pathlib.Path(folder) / "a.npz").name
+    'a.npz'
     """
     with Session() as context:
         _core.decode_recording_save(context, recording._handle, path, overwrite)
@@ -202,8 +273,9 @@ def simulate_recording(
         The same seed gives the same recording.
     threads : int, optional
         Results do not depend on it.
-    progress : bool or callable, optional
-        True draws a bar.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     **options
         Other options of table ``decode.simulate``.
 
@@ -211,6 +283,12 @@ def simulate_recording(
     -------
     Recording
         With its truth.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> td.simulate_recording("tiny", seed=1, electrodes=2)
+    Recording('simulation', 2 electrodes, 50 times, 30 spikes to decode)
     """
     own: dict[str, Any] = dict(options)
     if size is not None:

@@ -20,8 +20,34 @@ __all__ = ["Results", "make_results", "state_of_bins"]
 class Results(Mapping[str, Any]):
     """Arrays with named axes: the variables and coordinates of the original's data set.
 
-    ``results["acausal_posterior"]`` and ``results.acausal_posterior`` are NumPy arrays; ``dims``
-    names their axes, ``coords`` holds the coordinates, ``attrs`` the rest.
+    What models return where xarray is not installed; with it they return an ``xarray.Dataset``.
+    ``results["acausal_posterior"]`` and ``results.acausal_posterior`` are NumPy arrays.
+
+    Parameters
+    ----------
+    data_vars : dict
+        Axis names and array of every variable.
+    coords : dict
+        Coordinates by name.
+    attrs : dict
+        The rest, such as marginal_log_likelihoods.
+
+    Attributes
+    ----------
+    data_vars : dict of ndarray
+        The variables.
+    dims : dict of tuple of str
+        Names of their axes.
+    coords, attrs : dict
+        As given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera.decode import Results
+    >>> results = Results({"p": (("time",), np.ones(3))}, {"time": np.arange(3.0)}, {})
+    >>> results.p.shape, results.dims["p"]
+    ((3,), ('time',))
     """
 
     def __init__(
@@ -84,7 +110,22 @@ def position_names(n_dim: int) -> list[str]:
 
 
 def state_of_bins(states: Array, state_ind: Array, centers: Floats) -> Array:
-    """Return the state and the position of every bin as a structured array."""
+    """Return the state and the position of every bin.
+
+    Parameters
+    ----------
+    states : ndarray of str
+        Names of the states.
+    state_ind : ndarray of int, shape (n_bins,)
+        State of every bin.
+    centers : ndarray, shape (n_bins, n_dim)
+        Positions, NaN for states of one bin.
+
+    Returns
+    -------
+    structured ndarray, shape (n_bins,)
+        Fields state and position, or x_position, y_position ...
+    """
     names = position_names(centers.shape[1])
     table = np.empty(
         len(state_ind), dtype=[("state", states.dtype), *((name, np.float64) for name in names)]

@@ -41,6 +41,12 @@ def parameters(mode: str = "laminar_flow") -> list[Parameter]:
     list of dict
         ``name``, ``aliases``, ``unit``, ``lower``, ``upper``, ``start``, ``prior_mean`` and
         ``prior_sd`` of each.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> [entry["name"] for entry in tx.parameters("static_isotropic")]
+    ['D0', 'alpha', 'D_offset']
     """
     modes = [name for name in _tables() if name not in ("contrast", "offset")]
     if mode not in modes:

@@ -125,6 +125,14 @@ def fit_nlsq_jax(
     -------
     OptimizationResult
         A :class:`tessera.xpcs.Result`, which has the original's names.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> config = {"analysis_mode": "static_isotropic"}
+    >>> tx.fit_nlsq_jax(data.to_dict(), config, sigma=0.01).success
+    True
     """
     _flag(use_adapter, "use_adapter")
     more: dict[str, Any] = dict(options)

@@ -72,6 +72,12 @@ class Settings:
         Empty if the configuration names none.
     notices : list of str
         What was ignored or read in another way.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> tx.Settings({"analysis_mode": "static_isotropic"}).model["mode"]
+    'static_isotropic'
     """
 
     def __init__(
@@ -128,13 +134,25 @@ class Settings:
         return f"Settings({self.model['mode']!r}{data}, {len(self.notices)} notices)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything in force."""
+        """Return every value in force.
+
+        Returns
+        -------
+        dict
+            In the sections of the original's files.
+        """
         with Session() as context:
             found: dict[str, Any] = json.loads(_core.xpcs_settings_json(context, self._handle))
         return found
 
     def by_section(self) -> dict[str, Any]:
-        """Return every value in force as a configuration file has them."""
+        """Return the values in force, with where each comes from.
+
+        Returns
+        -------
+        dict
+            Sections of entries.
+        """
         values = self.to_dict()["values"]
         return _nested({key: entry["value"] for key, entry in values.items()})
 
@@ -196,6 +214,12 @@ def template(mode: str = "laminar_flow", *, minimal: bool = False) -> str:
     -------
     str
         YAML.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> "analysis_mode" in tx.template("static_isotropic", minimal=True)
+    True
     """
     with Session() as context:
         return _core.xpcs_template(context, {"mode": mode}, minimal)
@@ -244,6 +268,13 @@ class ConfigManager:
         Every value in force by section. What a script changes in it holds, too.
     settings : Settings
         The same for :func:`tessera.xpcs.fit`.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> manager = tx.ConfigManager(config_override={"analysis_mode": "static_isotropic"})
+    >>> manager.get_parameter_names()
+    ['D0', 'alpha', 'D_offset']
     """
 
     def __init__(
@@ -280,7 +311,13 @@ class ConfigManager:
         return f"ConfigManager({where}{len(self.config)} sections)"
 
     def get_config(self) -> dict[str, Any]:
-        """Return every value in force by section."""
+        """Return the configuration.
+
+        Returns
+        -------
+        dict
+            As it stands, updates included.
+        """
         return self.config
 
     def update_config(self, key: str, value: Any) -> None:
@@ -309,15 +346,33 @@ class ConfigManager:
             raise
 
     def is_static_mode_enabled(self) -> bool:
-        """Return whether the mode is a static one."""
+        """Return whether the mode is a static one.
+
+        Returns
+        -------
+        bool
+            False for laminar flow.
+        """
         return str(self.settings_in_force().model["mode"]).startswith("static")
 
     def get_parameter_names(self) -> list[str]:
-        """Return the physical parameters of the mode."""
+        """Return the physical parameters of the mode.
+
+        Returns
+        -------
+        list of str
+            In the order of every vector.
+        """
         return names_of(self.settings_in_force().model["mode"])
 
     def get_active_parameters(self) -> list[str]:
-        """Return the physical parameters that are not fixed."""
+        """Return the physical parameters that are not fixed.
+
+        Returns
+        -------
+        list of str
+            In the order of every vector.
+        """
         fixed = self.settings_in_force().vectors["fixed"]
         names = self.get_parameter_names()
         if fixed is None:

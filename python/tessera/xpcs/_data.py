@@ -84,10 +84,16 @@ def _one_q(q: Floats, n_angle: int) -> Floats | float:
 class Data(Shared):
     """Correlations of one or more angles, in memory, in a file, or made on demand.
 
-    Made by :func:`load`, :meth:`from_arrays`, :meth:`from_dict` and
-    :func:`tessera.xpcs.simulate`. Arrays are views of the library's memory. Copies share it;
-    pickles take the points along, but of a ``.txc2`` file its path, and of a simulation on demand
-    its settings.
+    Made by :func:`load`, :meth:`from_arrays`, :meth:`from_dict` and :func:`tessera.xpcs.simulate`.
+    Arrays are views of the library's memory. Copies share it; pickles take the points along, but of
+    a ``.txc2`` file its path, and of a simulation on demand its settings.
+
+    Parameters
+    ----------
+    handle : tessera._core.Handle
+        Of the library.
+    settings : Settings, optional
+        The configuration that fits use.
 
     Attributes
     ----------
@@ -97,10 +103,21 @@ class Data(Shared):
         Seconds and Å; gap 0 if unknown.
     n_angle, n_frame, n_point, n_used : int
         ``n_point`` counts whole matrices as strategies do, ``n_used`` the points of a fit.
+    mean : ndarray, shape (n_angle,)
+        Of the points.
     residency : {'memory', 'file', 'generated'}
         Where the points are.
     notes : list of str
         What a user should know of the selection.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> data
+    Data('simulation', 2 angles, 39 frames, 1482 points, float32, dt=0.1 s, in memory)
+    >>> data.matrix(0).shape
+    (39, 39)
     """
 
     def __init__(self, handle: _core.Handle, settings: Settings | None = None) -> None:
@@ -178,6 +195,15 @@ class Data(Shared):
         -------
         Data
             A copy of the triangles.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tessera.xpcs as tx
+        >>> lag = abs(np.subtract.outer(np.arange(30), np.arange(30)))
+        >>> c2 = 1 + 0.3 * np.exp(-0.1 * lag)
+        >>> tx.Data.from_arrays(c2, phi=0.0, q=0.0054, dt=0.1).n_frame
+        29
         """
         (own,) = split_options("from_arrays", options, "xpcs.data")
         _check_positive("dt", dt, "seconds between frames")
@@ -219,6 +245,13 @@ class Data(Shared):
         Data
             Row and column 0 are dropped if they are at time 0, unless the configuration says
             ``exclude_t0: false``.
+
+        Examples
+        --------
+        >>> import tessera.xpcs as tx
+        >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+        >>> tx.Data.from_dict(data.to_dict()).n_angle
+        2
         """
         if "g2" in data and "c2_exp" not in data:
             data = {_DIRECT_NAMES.get(name, name): value for name, value in data.items()}
@@ -284,7 +317,13 @@ class Data(Shared):
         return np.asarray(rows)
 
     def to_dict(self) -> LoaderDict:
-        """Return the dict that the original's loader returns."""
+        """Return the dict that the original's loader returns.
+
+        Returns
+        -------
+        dict
+            ``wavevector_q_list``, ``phi_angles_list``, ``t1``, ``t2`` and ``c2_exp``.
+        """
         return {
             "wavevector_q_list": np.array(self.q),
             "phi_angles_list": np.array(self.phi),
@@ -304,8 +343,9 @@ class Data(Shared):
             The file.
         overwrite : bool, default False
             Replace it if it exists.
-        progress : bool or callable, optional
-            True draws a bar.
+        progress : bool, str or callable, optional
+            True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+            :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
         Returns
         -------
@@ -396,14 +436,24 @@ def load(
     {options}
     threads, memory_limit, context
         As everywhere.
-    progress : bool or callable, optional
-        True draws a bar.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
     Returns
     -------
     Data
         In memory where the limit allows, else in a temporary file. Made with a configuration it
         remembers it, and :func:`fit` uses it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tx.load(data.save(pathlib.Path(folder) / "a.txc2")).n_used == data.n_used
+    True
     """
     (own,) = split_options("load", options, "xpcs.data")
     _check_positive("dt", dt, "seconds between frames")
@@ -472,6 +522,15 @@ def inspect(path: PathLike) -> FileFacts:
         ``layout``, ``dt``, ``frame_time``, ``stride``, ``averaging``, ``filter``, ``notes`` and
         ``bins``, a list with ``number``, ``q``, ``phi``, ``n_frame``, ``dataset`` and
         ``is_valid`` of each.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tx.inspect(data.save(pathlib.Path(folder) / "a.txc2"))["layout"]
+    'txc2'
     """
     with Session() as context:
         found = _core.xpcs_inspect(context, path)
@@ -490,6 +549,14 @@ def quantile_scaling(data: Data) -> tuple[Floats, Floats]:
     -------
     contrast, offset : ndarray, shape (n_angle,)
         Starts of fits, and the values of constant scaling.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> contrast, offset = tx.quantile_scaling(data)
+    >>> contrast.shape
+    (2,)
     """
     with Session() as context:
         contrast, offset = _core.xpcs_scaling(context, data._handle)
@@ -508,6 +575,13 @@ def estimate_sigma(data: Data) -> Floats:
     -------
     ndarray, shape (n_angle,)
         Standard deviations.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> bool((abs(tx.estimate_sigma(data) / 0.01 - 1) < 0.5).all())
+    True
     """
     with Session() as context:
         return np.asarray(_core.xpcs_sigma(context, data._handle))

@@ -231,8 +231,9 @@ def fit(
         Bytes, or text such as '256M'. Results do not depend on it.
     device : str, optional
         'cpu', 'cuda', 'auto'.
-    progress : bool or callable, optional
-        True draws a bar; a callable gets a :class:`tessera.Progress` and stops the fit by raising.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Used instead of threads, memory_limit and device.
 
@@ -309,6 +310,13 @@ def plan(
         ``strategy``, ``reason``, ``memory_bytes``, ``limit_bytes``, ``original_bytes`` (what the
         original's formula gives), ``n_tile``, ``tiles_per_chunk`` and ``pass_s``, the estimated
         seconds of a pass.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> tx.plan(data, mode="static_isotropic")["strategy"]
+    'STANDARD'
     """
     request = _Request("plan", data, config, options)
     with Session(context, threads=threads, memory_limit=memory_limit) as ctx:
@@ -351,6 +359,14 @@ def accumulate(
         ``cost``, ``gradient`` (n_param,), ``hessian`` (n_param, n_param) with contrast and offset
         eliminated; the best ``contrast`` and ``offset``; per angle ``s1``, ``sf``, ``sff``, ``sy``,
         ``syy``, ``sfy`` and ``p``, ``q``, ``r`` (n_angle, n_param).
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> start = [entry["start"] for entry in tx.parameters("static_isotropic")]
+    >>> tx.accumulate(data, start, mode="static_isotropic", sigma=0.01)["gradient"].shape
+    (3,)
     """
     request = _Request("accumulate", data, config, options)
     vectors = _vectors(request, None, None, None, None, None, contrast, offset)

@@ -96,6 +96,13 @@ def model(
     -------
     ndarray, shape (n_angle, n_frame, n_frame)
         Symmetric; contrast + offset on the diagonal.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> c2 = tx.model([1e4, 0.0, 0.0], 20, phi=[0.0], q=0.0054, dt=0.1, contrast=0.3, offset=1.0)
+    >>> c2.shape, round(float(c2[0, 3, 3]), 6)
+    ((1, 20, 20), 1.3)
     """
     (own,) = split_options("model", options, "xpcs.model")
     if dt is not None:
@@ -210,6 +217,13 @@ def model_pairs(
         The model.
     jacobian : ndarray, shape (n_angle, n_pair, n_param), or None
         By the physical parameters; by contrast and offset they are (c2 - offset) / contrast and 1.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> c2, slopes = tx.model_pairs([1e4, 0.0, 0.0], 20, [0.0], 0.0054, [0, 0], [1, 9], dt=0.1)
+    >>> c2.shape, slopes.shape
+    ((1, 2), (1, 2, 3))
     """
     (own,) = split_options("model_pairs", options, "xpcs.model")
     if dt is not None:
@@ -258,6 +272,12 @@ def grids(
         ``t``, ``diffusion``, ``diffusion_sum``, ``diffusion_derivatives`` (3, n_frame) and, for
         laminar flow, ``shear``, ``shear_sum``, ``shear_derivatives``. Sums are in steps: multiply
         by dt for integrals.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> sorted(tx.grids([1e4, 0.0, 0.0], 20, dt=0.1))
+    ['diffusion', 'diffusion_derivatives', 'diffusion_sum', 't']
     """
     (own,) = split_options("grids", options, "xpcs.model")
     own.setdefault("mode", mode_of(params))

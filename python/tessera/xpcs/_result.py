@@ -47,6 +47,15 @@ class Result(Shared):
 
     Vectors have contrasts, offsets, then physical parameters; ``names`` says which is which.
 
+    Parameters
+    ----------
+    handle : tessera._core.Handle
+        Of the library; :func:`fit` has it.
+    data : Data
+        What was fitted.
+    model_options : dict
+        Options of table ``xpcs.model`` in force.
+
     Attributes
     ----------
     parameters, uncertainties : ndarray, shape (2 n_angle + n_param,)
@@ -80,6 +89,16 @@ class Result(Shared):
         95 % intervals of the physical parameters.
     interval_kinds : dict of str
         ``'straight'`` from the covariance or ``'profile'`` from how chi2 rises, by parameter.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> data = tx.simulate(mode="static_isotropic", n_angle=2, n_frame=40, dt=0.1, sigma=0.01)
+    >>> result = tx.fit(data, mode="static_isotropic", sigma=0.01)
+    >>> result.success, list(result.physical)
+    (True, ['D0', 'alpha', 'D_offset'])
+    >>> result.residuals(0).shape
+    (39, 39)
     """
 
     def __init__(self, handle: _core.Handle, data: Data, model_options: dict[str, Any]) -> None:
@@ -277,7 +296,13 @@ class Result(Shared):
         return float(self.parameters[self.names.index(name)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole result as plain Python values; what is not finite is None."""
+        """Return the whole result as plain Python values.
+
+        Returns
+        -------
+        dict
+            Ready for ``json.dumps``; what is not finite is None.
+        """
         with Session() as context:
             found: dict[str, Any] = json.loads(_core.xpcs_result_json(context, self._handle))
         return found
@@ -356,8 +381,9 @@ class Result(Shared):
             ``result.h5`` with everything.
         report : bool, optional
             ``report.html``.
-        progress : bool or callable, optional
-            True draws a bar.
+        progress : bool, str or callable, optional
+            True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+            :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
         Returns
         -------
@@ -461,7 +487,13 @@ class Result(Shared):
         return plot_g2(self, angle, ax)
 
     def summary(self) -> str:
-        """Return a table of the physical parameters and how the fit went."""
+        """Return a table of the physical parameters and how the fit went.
+
+        Returns
+        -------
+        str
+            Lines for a person.
+        """
         lines = [
             f"{self.mode}, {len(self.phi)} angles, {self.n_used} points: "
             f"{self.convergence_status} after {self.iterations} iterations, "

@@ -83,13 +83,21 @@ def simulate(
     {options}
     threads, memory_limit, context
         As everywhere; results do not depend on them.
-    progress : bool or callable, optional
-        True draws a bar.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
     Returns
     -------
     Data
         ``contrast``, ``offset`` and ``q`` may be one value or one for every angle.
+
+    Examples
+    --------
+    >>> import tessera.xpcs as tx
+    >>> truth = {"D0": 1e4, "alpha": 0.0, "D_offset": 0.0}
+    >>> tx.simulate(truth, n_angle=1, n_frame=20, dt=0.1).n_frame  # without that at time 0
+    19
     """
     request = _request("simulate", params, phi, bad_frames, options)
     with Session(context, threads=threads, memory_limit=memory_limit) as ctx:
@@ -130,8 +138,9 @@ def simulate_file(
     overwrite : bool, default False
         Replace the file if it exists.
     {options}
-    progress : bool or callable, optional
-        True draws a bar.
+    progress : bool, str or callable, optional
+        True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+        :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
     context : tessera.Context, optional
         Where to compute.
 
@@ -139,6 +148,15 @@ def simulate_file(
     -------
     Path
         The file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tessera.xpcs as tx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "a.txc2"
+    ...     tx.simulate_file(path, layout="txc2", n_angle=1, n_frame=20, dt=0.1, gap=2e6).name
+    'a.txc2'
     """
     request = _request("simulate_file", params, phi, bad_frames, options)
     with Session(context) as ctx:

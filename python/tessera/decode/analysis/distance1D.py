@@ -113,10 +113,11 @@ def get_ahead_behind_distance(
     ----------
     track_graph : networkx.Graph or TrackGraph
         The track.
-    actual_projected_position, actual_edges, actual_orientation, mental_position_2d,
-    mental_position_edges : array
-        From :func:`get_trajectory_data`.
-    source : str
+    actual_projected_position, actual_edges, actual_orientation : array
+        Of the animal, from :func:`get_trajectory_data`.
+    mental_position_2d, mental_position_edges : array
+        Of the represented position, from the same.
+    source : str, default 'actual_position'
         Accepted; distances begin at the animal.
 
     Returns

@@ -14,8 +14,6 @@ from tessera.decode.environment import Environment
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tessera.decode._types import TrackLike
-
 __all__ = [
     "get_2D_distance",
     "get_ahead_behind_distance2D",
@@ -35,7 +33,18 @@ class GridGraph:
         self.distance = environment.distance_between_nodes_
 
     def first_step(self, origin: Array, target: Array) -> Array:
-        """Return the first bin on the way; the target itself where there is no other."""
+        """Return the first bin on the way.
+
+        Parameters
+        ----------
+        origin, target : ndarray of int, shape (n,)
+            Bins.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            The target itself where there is no other.
+        """
         shape = self.environment.centers_shape_
         best = np.asarray(target).copy()
         shortest = np.full(len(best), np.inf)
@@ -53,7 +62,18 @@ class GridGraph:
 
 
 def make_2D_track_graph_from_environment(environment: Environment) -> GridGraph:  # noqa: N802
-    """Return the graph of an environment's bins, for the functions of this module."""
+    """Return the graph of an environment's bins, for the functions of this module.
+
+    Parameters
+    ----------
+    environment : Environment
+        With bins.
+
+    Returns
+    -------
+    GridGraph
+        The bins, joined where both are interior and neighbours.
+    """
     return GridGraph(environment)
 
 
@@ -68,7 +88,7 @@ def _rows(value: Any) -> Floats:
 def get_2D_distance(  # noqa: N802
     position1: ArrayLike,
     position2: ArrayLike,
-    track_graph: TrackLike | None = None,
+    track_graph: GridGraph | Environment | None = None,
     edges: ArrayLike | None = None,
     precomputed_distance: bool = True,
 ) -> Floats:
@@ -99,11 +119,26 @@ def get_2D_distance(  # noqa: N802
 def get_map_estimate_direction_from_track_graph(
     head_position: ArrayLike,
     map_estimate: ArrayLike,
-    track_graph: TrackLike,
+    track_graph: GridGraph | Environment,
     edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
-    """Return the direction in which the way to the estimate begins, radians."""
+    """Return the direction in which the way to the estimate begins.
+
+    Parameters
+    ----------
+    head_position, map_estimate : array, shape (n_time, 2)
+        Cm.
+    track_graph : GridGraph or Environment
+        Whose bins lead the way.
+    edges, precomputed_distance
+        Accepted; the environment knows its bins.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Radians.
+    """
     del edges, precomputed_distance
     graph = _graph(track_graph)
     origin = graph.environment.get_bin_ind(_rows(head_position))
@@ -118,7 +153,7 @@ def head_direction_simliarity(
     head_position: ArrayLike,
     head_direction: ArrayLike,
     map_estimate: ArrayLike,
-    track_graph: TrackLike | None = None,
+    track_graph: GridGraph | Environment | None = None,
     edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
@@ -156,7 +191,7 @@ def get_ahead_behind_distance2D(  # noqa: N802
     head_position: ArrayLike,
     head_direction: ArrayLike,
     map_position: ArrayLike,
-    track_graph: TrackLike | None = None,
+    track_graph: GridGraph | Environment | None = None,
     edges: ArrayLike | None = None,
     precomputed_distance: bool = False,
 ) -> Floats:
@@ -186,7 +221,7 @@ def get_velocity(
     sigma: float = 0.0025,
     sampling_frequency: float = 500,
 ) -> Floats:
-    """Return the smoothed velocity of a position series, cm/s.
+    """Return the smoothed velocity of a position series.
 
     Parameters
     ----------
@@ -194,10 +229,15 @@ def get_velocity(
         Cm.
     time : array, shape (n_time,), optional
         Seconds; default: from sampling_frequency.
-    sigma : float
+    sigma : float, default 0.0025
         Seconds of Gaussian smoothing of the position.
-    sampling_frequency : float
+    sampling_frequency : float, default 500
         Samples per second.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_dim)
+        Cm/s.
     """
     points = as_points(position)
     times = np.arange(len(points)) / sampling_frequency if time is None else np.asarray(time)
@@ -207,6 +247,23 @@ def get_velocity(
 
 
 def get_speed(velocity: ArrayLike) -> Floats:
-    """Return the length of velocities, (n_time,)."""
+    """Return the length of velocities.
+
+    Parameters
+    ----------
+    velocity : array, shape (n_time, n_dim)
+        Cm/s.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Cm/s.
+
+    Examples
+    --------
+    >>> from tessera.decode.analysis import get_speed
+    >>> get_speed([[3.0, 4.0]])
+    array([5.])
+    """
     speed: Floats = np.sqrt((np.asarray(velocity, dtype=np.float64) ** 2).sum(axis=1))
     return speed

@@ -134,7 +134,7 @@ def predict_clusterless_kde_log_likelihood(
     is_local: bool = False,
     **entries: Any,
 ) -> Array:
-    """Return the log likelihood of every interior bin, (n_time, n_interior).
+    """Compute how well every place explains the spikes of every time bin.
 
     Parameters
     ----------
@@ -142,10 +142,15 @@ def predict_clusterless_kde_log_likelihood(
         As in :meth:`tessera.decode.ClusterlessDetector.predict`.
     encoding_model : EncodingModel
         From :func:`fit_clusterless_kde_encoding_model`.
-    is_local : bool
+    is_local : bool, default False
         At the animal's own position instead; one column.
     **entries
         The other entries of the model, where it is given as ``**model``.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_interior)
+        Log likelihood of every interior bin.
     """
     del entries
     return predict(
@@ -170,7 +175,26 @@ def fit_sorted_spikes_kde_encoding_model(
     disable_progress_bar: bool = False,
     weights: ArrayLike | None = None,
 ) -> EncodingModel:
-    """Fit place fields by kernel densities; see :func:`fit_clusterless_kde_encoding_model`."""
+    """Fit place fields by kernel densities.
+
+    Parameters
+    ----------
+    position_time, position, spike_times
+        As in :meth:`tessera.decode.SortedSpikesDetector.fit`.
+    environment : Environment
+        With bins.
+    position_std : float or array
+        Bandwidth, cm.
+    weights : array, shape (n_sample,), optional
+        Weight of every sample.
+    sampling_frequency, block_size, disable_progress_bar
+        Accepted and not used.
+
+    Returns
+    -------
+    EncodingModel
+        A mapping: ``predict_sorted_spikes_kde_log_likelihood(..., **model)`` works.
+    """
     del sampling_frequency, block_size, disable_progress_bar
     params = {"position_std": position_std}
     return fit(
@@ -196,7 +220,30 @@ def fit_sorted_spikes_glm_encoding_model(
     weights: ArrayLike | None = None,
     **ignored: Any,
 ) -> EncodingModel:
-    """Fit place fields by Poisson regression; see :func:`fit_clusterless_kde_encoding_model`."""
+    """Fit place fields by Poisson regression.
+
+    Parameters
+    ----------
+    position_time, position, spike_times
+        As in :meth:`tessera.decode.SortedSpikesDetector.fit`.
+    environment : Environment
+        With bins.
+    *args
+        Accepted and not used.
+    emission_knot_spacing : float, optional
+        Distance of the knots of the splines, cm.
+    l2_penalty : float, optional
+        Of their coefficients.
+    weights : array, shape (n_sample,), optional
+        Weight of every sample.
+    **ignored
+        Accepted and not used.
+
+    Returns
+    -------
+    EncodingModel
+        A mapping: ``predict_sorted_spikes_glm_log_likelihood(..., **model)`` works.
+    """
     del args, ignored
     params = {"emission_knot_spacing": emission_knot_spacing, "l2_penalty": l2_penalty}
     return fit(
@@ -221,7 +268,24 @@ def predict_sorted_spikes_kde_log_likelihood(
     is_local: bool = False,
     **entries: Any,
 ) -> Array:
-    """Return the log likelihood of every interior bin, (n_time, n_interior)."""
+    """Compute how well every place explains the spikes of every time bin.
+
+    Parameters
+    ----------
+    time, position_time, position, spike_times
+        As in :meth:`tessera.decode.SortedSpikesDetector.predict`.
+    encoding_model : EncodingModel
+        From :func:`fit_sorted_spikes_kde_encoding_model` or the like.
+    is_local : bool, default False
+        At the animal's own position instead; one column.
+    **entries
+        The other entries of the model, where it is given as ``**model``.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_interior)
+        Log likelihood of every interior bin.
+    """
     del entries
     return predict(encoding_model, time, position_time, position, spike_times, None, is_local)
 
@@ -232,7 +296,7 @@ predict_sorted_spikes_glm_log_likelihood = predict_sorted_spikes_kde_log_likelih
 def predict_no_spike_log_likelihood(
     time: ArrayLike, spike_times: Sequence[ArrayLike], no_spike_rate: float | None = None
 ) -> Array:
-    """Return the log likelihood of a tiny constant rate, (n_time, 1).
+    """Compute how well a tiny constant rate explains the spikes of every time bin.
 
     Parameters
     ----------
@@ -242,6 +306,18 @@ def predict_no_spike_log_likelihood(
         One per electrode.
     no_spike_rate : float, optional
         Spikes per second.
+
+    Returns
+    -------
+    ndarray, shape (n_time, 1)
+        Log likelihood.
+
+    Examples
+    --------
+    >>> from tessera.decode.likelihoods import predict_no_spike_log_likelihood
+    >>> found = predict_no_spike_log_likelihood([0.0, 1.0, 2.0], [[0.5]])
+    >>> bool(found[0, 0] < found[1, 0])
+    True
     """
     rate = default("decode.detector", "no_spike_rate") if no_spike_rate is None else no_spike_rate
     observation = {

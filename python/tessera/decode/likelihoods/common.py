@@ -65,7 +65,20 @@ def get_position_at_time(
 
 
 def get_spike_time_bin_ind(spike_times: ArrayLike, time: ArrayLike) -> Array:
-    """Return the row of every spike that lies within [time[0], time[-1]]."""
+    """Find the rows of spikes.
+
+    Parameters
+    ----------
+    spike_times : array, shape (n_spike,)
+        Seconds.
+    time : array, shape (n_time,)
+        Left edges of the time bins.
+
+    Returns
+    -------
+    ndarray of int
+        Row of every spike that lies within [time[0], time[-1]].
+    """
     rows = np.asarray(
         _core.decode_time_bin(_data.vector(time, "time"), _data.vector(spike_times, "spike_times"))
     )
@@ -73,12 +86,31 @@ def get_spike_time_bin_ind(spike_times: ArrayLike, time: ArrayLike) -> Array:
 
 
 def get_spikecount_per_time_bin(spike_times: ArrayLike, time: ArrayLike) -> Array:
-    """Return how many spikes every row has, (n_time,)."""
+    """Count the spikes of every row.
+
+    Parameters
+    ----------
+    spike_times : array, shape (n_spike,)
+        Seconds.
+    time : array, shape (n_time,)
+        Left edges of the time bins.
+
+    Returns
+    -------
+    ndarray of int, shape (n_time,)
+        How many.
+
+    Examples
+    --------
+    >>> from tessera.decode.likelihoods.common import get_spikecount_per_time_bin
+    >>> get_spikecount_per_time_bin([0.1, 0.2, 1.5], [0.0, 1.0, 2.0])
+    array([2, 1, 0])
+    """
     return np.bincount(get_spike_time_bin_ind(spike_times, time), minlength=len(np.asarray(time)))
 
 
 def kde(eval_points: ArrayLike, samples: ArrayLike, std: ArrayLike) -> Floats:
-    """Return the Gaussian kernel density of samples at points, (n_points,).
+    """Return the Gaussian kernel density of samples at points.
 
     Parameters
     ----------
@@ -88,6 +120,11 @@ def kde(eval_points: ArrayLike, samples: ArrayLike, std: ArrayLike) -> Floats:
         Of what.
     std : float or array, shape (n_dim,)
         Bandwidth.
+
+    Returns
+    -------
+    ndarray, shape (n_points,)
+        Densities; 0 without samples.
     """
     points, data = _data.position(eval_points), _data.position(samples)
     width = np.broadcast_to(np.asarray(std, dtype=np.float64), (points.shape[1],))

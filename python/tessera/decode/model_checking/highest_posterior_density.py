@@ -51,7 +51,20 @@ def get_highest_posterior_threshold(posterior: ArrayLike, coverage: float = 0.95
 
 
 def isin_hpd(posterior: ArrayLike, coverage: float = 0.95) -> Mask:
-    """Return which bins are inside the highest-density region, (n_time, n_bins)."""
+    """Say which bins are in the highest-density region.
+
+    Parameters
+    ----------
+    posterior : array, shape (n_time, n_bins)
+        Probabilities.
+    coverage : float, default 0.95
+        Share that the region holds.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_time, n_bins)
+        True inside.
+    """
     values = _rows(posterior)
     with np.errstate(invalid="ignore"):
         inside: Mask = values >= get_highest_posterior_threshold(values, coverage)[:, np.newaxis]

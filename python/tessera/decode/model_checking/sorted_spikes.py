@@ -17,7 +17,24 @@ __all__ = ["TimeRescaling", "ks_statistic", "uniform_rescaled_ISIs"]
 
 
 def ks_statistic(empirical_cdf: ArrayLike, model_cdf: ArrayLike) -> float:
-    """Return the largest difference of two distribution functions; NaN if there is no value."""
+    """Return the largest difference of two distribution functions.
+
+    Parameters
+    ----------
+    empirical_cdf, model_cdf : array of one shape
+        Values at the same points.
+
+    Returns
+    -------
+    float
+        NaN if there is no value.
+
+    Examples
+    --------
+    >>> from tessera.decode.model_checking.sorted_spikes import ks_statistic
+    >>> ks_statistic([0.1, 0.5], [0.25, 0.75])
+    0.25
+    """
     first, second = np.asarray(empirical_cdf), np.asarray(model_cdf)
     if first.shape != second.shape:
         raise ShapeValidationError(
@@ -91,7 +108,13 @@ class TimeRescaling:
         return int(np.count_nonzero(self.is_spike))
 
     def uniform_rescaled_ISIs(self) -> Floats:  # noqa: N802
-        """Return the rescaled intervals of all trials."""
+        """Return the rescaled intervals of all trials.
+
+        Returns
+        -------
+        ndarray, shape (n_spikes,)
+            Uniform on [0, 1] if the rate is right.
+        """
         parts = [
             uniform_rescaled_ISIs(
                 self.conditional_intensity[self.trial_id == trial],
@@ -103,7 +126,13 @@ class TimeRescaling:
         return np.concatenate(parts)
 
     def ks_statistic(self) -> float:
-        """Return the distance of the intervals' distribution from the uniform one."""
+        """Return the distance of the intervals' distribution from the uniform one.
+
+        Returns
+        -------
+        float
+            Largest difference of the distribution functions.
+        """
         return ks_statistic(np.sort(self.uniform_rescaled_ISIs()), self._uniform())
 
     def _uniform(self) -> Floats:
@@ -112,7 +141,13 @@ class TimeRescaling:
         return values
 
     def rescaled_ISI_autocorrelation(self) -> Floats:  # noqa: N802
-        """Return the correlation of the intervals with later ones, (2 n_spikes - 1,)."""
+        """Return the correlation of the intervals with later ones.
+
+        Returns
+        -------
+        ndarray, shape (2 n_spikes - 1,)
+            At lags from -(n_spikes - 1) on.
+        """
         from statistics import NormalDist
 
         uniform = np.clip(self.uniform_rescaled_ISIs(), 1e-15, 1 - 1e-15)
@@ -128,7 +163,22 @@ class TimeRescaling:
         scatter_kwargs: dict[str, Any] | None = None,
         ci_color: str = "red",
     ) -> Axes:
-        """Draw the distribution of the intervals against the uniform one; returns the axes."""
+        """Draw the distribution of the intervals against the uniform one.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; default: the current axes.
+        scatter_kwargs : dict, optional
+            Of matplotlib's scatter.
+        ci_color : str, default 'red'
+            Of the 95 % bounds.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+        """
         import matplotlib.pyplot as plt
 
         ax = plt.gca() if ax is None else ax
@@ -147,7 +197,26 @@ class TimeRescaling:
         sampling_frequency: float = 1.0,
         lag_max: float | None = None,
     ) -> Axes:
-        """Draw the autocorrelation of the intervals; returns the axes."""
+        """Draw the autocorrelation of the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; default: the current axes.
+        scatter_kwargs : dict, optional
+            Of matplotlib's scatter.
+        ci_color : str, default 'red'
+            Of the 95 % bounds.
+        sampling_frequency : float, default 1
+            Lags are divided by it.
+        lag_max : float, optional
+            Limit of the axis.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+        """
         import matplotlib.pyplot as plt
 
         ax = plt.gca() if ax is None else ax

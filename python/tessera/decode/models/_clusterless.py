@@ -91,6 +91,27 @@ class ClusterlessDetector(DetectorBase):
         Bytes, or text such as '2G'.
     threads : int, optional
         Results do not depend on it.
+
+    Notes
+    -----
+    Differs from non_local_detector in these points. From 5 waveform features on, the smallest
+    intensity of a spike is relative to its best position, with a warning (``floor``). What cuts the
+    work is decided by ``memory_limit``, and results do not depend on it. Positions and places are
+    float64; posteriors are float32 unless ``mode='exact'``.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> td.ClusterlessDetector(
+    ...     discrete_initial_conditions=[0.5, 0.5],
+    ...     continuous_initial_conditions_types=[td.UniformInitialConditions()] * 2,
+    ...     discrete_transition_type=td.DiscreteStationaryDiagonal([0.98, 0.98]),
+    ...     continuous_transition_types=[[td.RandomWalk(), td.Uniform()], [td.Uniform()] * 2],
+    ...     observation_models=[td.ObservationModel()] * 2,
+    ...     state_names=["Continuous", "Fragmented"],
+    ...     clusterless_algorithm_params={"position_std": 6.0, "waveform_std": 24.0},
+    ... )
+    ClusterlessDetector(['Continuous', 'Fragmented'], not fitted)
     """
 
     _algorithm_name = "clusterless_algorithm"
@@ -144,7 +165,15 @@ class ClusterlessDetector(DetectorBase):
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> None:
-        """Fit the encoding models alone; see :meth:`fit`."""
+        """Fit the encoding models alone, as :meth:`fit` does among other things.
+
+        Parameters
+        ----------
+        position_time, position, spike_times, spike_waveform_features
+            As in :meth:`fit`.
+        is_training, encoding_group_labels, environment_labels, weights, progress
+            As in :meth:`fit`.
+        """
         self._fit_encodings(
             position_time,
             position,
@@ -191,8 +220,9 @@ class ClusterlessDetector(DetectorBase):
             Covariates of the transitions.
         weights : array, shape (n_sample,), optional
             Weight of every sample.
-        progress : bool or callable, optional
-            True draws a bar; a callable gets a :class:`tessera.Progress`.
+        progress : bool, str or callable, optional
+            True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+            :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
         Returns
         -------
@@ -229,7 +259,27 @@ class ClusterlessDetector(DetectorBase):
         is_missing: ArrayLike | None = None,
         **kwargs: Unpack[LikelihoodKeywords],
     ) -> Array:
-        """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
+        """Compute how well every place explains the spikes of every time bin.
+
+        Parameters
+        ----------
+        time, is_missing
+            As in :meth:`predict`.
+        position_time, position : array or None
+            As in :meth:`predict`; None where no state needs them.
+        spike_times : list of arrays, shape (n_spike,)
+            One per electrode, in seconds.
+        spike_waveform_features : list of arrays, shape (n_spike, n_feature)
+            One per electrode.
+        **kwargs
+            n_chunks, memory_budget and progress as in :meth:`predict`; dtype, 'float32' or
+            'float64'.
+
+        Returns
+        -------
+        ndarray, shape (n_time, n_bins)
+            Log likelihood of every interior state bin.
+        """
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
         )
@@ -283,8 +333,9 @@ class ClusterlessDetector(DetectorBase):
             Bytes, or text such as '2G', instead of memory_limit.
         save_causal_posterior_to_results : bool
             The same as return_outputs='filter'.
-        progress : bool or callable, optional
-            True draws a bar; a callable gets a :class:`tessera.Progress`.
+        progress : bool, str or callable, optional
+            True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
+            :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
 
         Returns
         -------
@@ -353,7 +404,23 @@ class ClusterlessDetector(DetectorBase):
         time: ArrayLike | None = None,
         **kwargs: Unpack[FitKeywords],
     ) -> ResultsLike:
-        """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
+        """Fit and decode the same spikes.
+
+        Parameters
+        ----------
+        position_time, position, spike_times, spike_waveform_features
+            As in :meth:`fit`.
+        time : array, shape (n_time,), optional
+            Left edges of the time bins to decode; default: position_time.
+        **kwargs
+            is_training, encoding_group_labels, environment_labels,
+            discrete_transition_covariate_data, weights and progress, as in :meth:`fit`.
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            As :meth:`predict` returns them.
+        """
         self.fit(position_time, position, spike_times, spike_waveform_features, **kwargs)
         return self.predict(
             spike_times,
@@ -451,7 +518,20 @@ class ClusterlessDetector(DetectorBase):
         is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
     ) -> Table:
-        """Return the most likely path: a table with time, state, position and environment."""
+        """Find the most likely path through states and places (Viterbi).
+
+        Parameters
+        ----------
+        position_time, position : array or None
+            As in :meth:`predict`; None where no state needs them.
+        spike_times, spike_waveform_features, time, is_missing, n_chunks
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        pandas.DataFrame or structured ndarray
+            One row per time: state, position, environment and encoding group.
+        """
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
         )

@@ -305,6 +305,11 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         ----------
         filename : path
             Where from: .npz or, of the command, HDF5. Pickles are refused.
+
+        Returns
+        -------
+        detector
+            Of the class that the file names.
         """
         from tessera.decode import _command_model, _model_file
 
@@ -336,6 +341,11 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         ----------
         filename : path
             Where from.
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            As :meth:`predict` returned them.
         """
         from tessera.decode._files import load_results
 

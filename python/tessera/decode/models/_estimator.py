@@ -19,14 +19,30 @@ class Estimator:
 
         Parameters
         ----------
-        deep : bool
+        deep : bool, default True
             Accepted for scikit-learn; there are no nested estimators.
+
+        Returns
+        -------
+        dict
+            Every argument of the constructor.
         """
         del deep
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; the model must be fitted again to make use of them."""
+        """Set parameters by name; the model must be fitted again to make use of them.
+
+        Parameters
+        ----------
+        **params
+            By name, as the constructor takes them.
+
+        Returns
+        -------
+        self
+            This model.
+        """
         known = self._names()
         for name, value in params.items():
             if name not in known:
@@ -38,7 +54,13 @@ class Estimator:
         return self
 
     def copy(self) -> Self:
-        """Return a deep copy."""
+        """Copy the model with all it has learned.
+
+        Returns
+        -------
+        detector
+            A deep copy.
+        """
         return copy.deepcopy(self)
 
     def _repr_html_(self) -> str:

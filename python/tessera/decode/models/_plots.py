@@ -57,7 +57,20 @@ class PlotMixin:
     def plot_continuous_state_transition(
         self, figsize_scaling: float = 1.5, vmax: float = 0.3
     ) -> Figure:
-        """Draw the movement between all bins; returns the figure."""
+        """Draw the movement between the bins of all pairs of states.
+
+        Parameters
+        ----------
+        figsize_scaling : float, default 1.5
+            Inches per state.
+        vmax : float, default 0.3
+            Probability of the darkest colour.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from tessera.decode.visualization.figures import plot_movements
 
         return plot_movements(
@@ -65,7 +78,20 @@ class PlotMixin:
         )
 
     def plot_initial_conditions(self, figsize_scaling: float = 1.5, vmax: float = 0.3) -> Figure:
-        """Draw where every state begins; returns the figure."""
+        """Draw where every state begins.
+
+        Parameters
+        ----------
+        figsize_scaling : float, default 1.5
+            Inches per state.
+        vmax : float, default 0.3
+            Probability of the darkest colour.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from tessera.decode.visualization.figures import plot_initial_conditions
 
         return plot_initial_conditions(

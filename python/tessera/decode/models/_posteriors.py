@@ -69,6 +69,11 @@ class MovingMixin:
         ----------
         results : xarray.Dataset or Results
             Of this class; its states may have names of their own.
+
+        Returns
+        -------
+        xarray.DataArray or ndarray, shape (n_time, n_position_bins)
+            Sums to 1 at every time; NaN where no such state is possible.
         """
         return conditional_posterior(results, _named(results, cls._moving, cls._n_state))
 
@@ -78,5 +83,16 @@ class StatesMixin:
 
     @staticmethod
     def get_posterior(results: ResultsLike) -> xr.DataArray | Any:
-        """Return the posterior summed over position, (time, state)."""
+        """Return the posterior summed over position.
+
+        Parameters
+        ----------
+        results : xarray.Dataset or Results
+            Of this class.
+
+        Returns
+        -------
+        xarray.DataArray or ndarray, shape (n_time, n_states)
+            Probability of every state.
+        """
         return sum_over_position(results)

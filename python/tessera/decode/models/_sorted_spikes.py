@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tessera._documented import parameters_of
 from tessera._progress import ProgressLike
 from tessera.decode._data import Array
 from tessera.decode._encoding import SORTED
+from tessera.decode.models._clusterless import ClusterlessDetector
 from tessera.decode.models._detector import OWN, DetectorBase
 
 if TYPE_CHECKING:
@@ -32,17 +34,34 @@ if TYPE_CHECKING:
     from tessera.decode.types import DiscreteTransitions
 
 
+@parameters_of(ClusterlessDetector)
 class SortedSpikesDetector(DetectorBase):
     """A model of the spikes of sorted units.
 
     Parameters
     ----------
     sorted_spikes_algorithm : {'sorted_spikes_kde', 'sorted_spikes_glm'}
-        Encoding model.
+        Encoding model: place fields by kernel densities, or by Poisson regression.
     sorted_spikes_algorithm_params : dict
         position_std and other options of table ``decode.encoding``.
+    {parameters}
 
-    All others are those of :class:`ClusterlessDetector`.
+    See Also
+    --------
+    ClusterlessDetector : the same for spikes with waveform features.
+
+    Examples
+    --------
+    >>> import tessera.decode as td
+    >>> td.SortedSpikesDetector(
+    ...     discrete_initial_conditions=[1.0],
+    ...     continuous_initial_conditions_types=[td.UniformInitialConditions()],
+    ...     discrete_transition_type=td.DiscreteStationaryDiagonal([1.0]),
+    ...     continuous_transition_types=[[td.RandomWalk()]],
+    ...     observation_models=[td.ObservationModel()],
+    ...     state_names=["Continuous"],
+    ... )
+    SortedSpikesDetector(['Continuous'], not fitted)
     """
 
     _sorted = True
@@ -84,6 +103,7 @@ class SortedSpikesDetector(DetectorBase):
     ) -> None:
         self._take(locals())
 
+    @parameters_of(ClusterlessDetector.fit_encoding_model)
     def fit_place_fields(
         self,
         position_time: ArrayLike,
@@ -96,7 +116,12 @@ class SortedSpikesDetector(DetectorBase):
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> None:
-        """Fit the encoding models alone; see :meth:`fit`."""
+        """Fit the encoding models alone, as :meth:`fit` does among other things.
+
+        Parameters
+        ----------
+        {parameters}
+        """
         self._fit_encodings(
             position_time,
             position,
@@ -111,6 +136,7 @@ class SortedSpikesDetector(DetectorBase):
 
     fit_encoding_model = fit_place_fields
 
+    @parameters_of(ClusterlessDetector.fit)
     def fit(
         self,
         position_time: ArrayLike,
@@ -124,7 +150,19 @@ class SortedSpikesDetector(DetectorBase):
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
     ) -> Self:
-        """Learn where every unit fires; see :meth:`ClusterlessDetector.fit`."""
+        """Learn where every unit fires.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in seconds.
+        {parameters}
+
+        Returns
+        -------
+        SortedSpikesDetector
+            This model.
+        """
         self._fit(
             position,
             is_training,
@@ -144,6 +182,7 @@ class SortedSpikesDetector(DetectorBase):
         )
         return self
 
+    @parameters_of(ClusterlessDetector.compute_log_likelihood)
     def compute_log_likelihood(
         self,
         time: ArrayLike,
@@ -153,12 +192,25 @@ class SortedSpikesDetector(DetectorBase):
         is_missing: ArrayLike | None = None,
         **kwargs: Unpack[LikelihoodKeywords],
     ) -> Array:
-        """Return the log likelihood of every interior state bin, (n_time, n_bins)."""
+        """Compute how well every place explains the spikes of every time bin.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in seconds.
+        {parameters}
+
+        Returns
+        -------
+        ndarray, shape (n_time, n_bins)
+            Log likelihood of every interior state bin.
+        """
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
         )
         return self._log_likelihood(observation, **kwargs)
 
+    @parameters_of(ClusterlessDetector.predict)
     def predict(
         self,
         spike_times: Sequence[ArrayLike],
@@ -176,7 +228,20 @@ class SortedSpikesDetector(DetectorBase):
         save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
     ) -> ResultsLike:
-        """Decode; see :meth:`ClusterlessDetector.predict`."""
+        """Decode.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in the order of :meth:`fit`.
+        {parameters}
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            acausal_posterior (time, state_bins) and acausal_state_probabilities (time, states), and
+            what return_outputs asks for. Results where xarray is not installed.
+        """
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
         )
@@ -192,6 +257,7 @@ class SortedSpikesDetector(DetectorBase):
             progress=progress,
         )
 
+    @parameters_of(ClusterlessDetector.predict_file)
     def predict_file(
         self,
         path: str | Path,
@@ -203,12 +269,25 @@ class SortedSpikesDetector(DetectorBase):
         discrete_transition_covariate_data: Covariates | None = None,
         **options: Unpack[FileKeywords],
     ) -> StreamReport:
-        """Decode into a file; see :meth:`ClusterlessDetector.predict_file`."""
+        """Decode into a file of any size within the memory limit.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in the order of :meth:`fit`.
+        {parameters}
+
+        Returns
+        -------
+        dict
+            What happened: log_evidence, n_chunk, memory_bytes, elapsed_s, ...
+        """
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
         )
         return self._decode_file(path, observation, discrete_transition_covariate_data, **options)
 
+    @parameters_of(ClusterlessDetector.fit_predict)
     def fit_predict(
         self,
         position_time: ArrayLike,
@@ -217,7 +296,19 @@ class SortedSpikesDetector(DetectorBase):
         time: ArrayLike | None = None,
         **kwargs: Unpack[FitKeywords],
     ) -> ResultsLike:
-        """Fit and decode the same spikes; keywords are those of :meth:`fit`."""
+        """Fit and decode the same spikes.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in seconds.
+        {parameters}
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            As :meth:`predict` returns them.
+        """
         self.fit(position_time, position, spike_times, **kwargs)
         return self.predict(
             spike_times,
@@ -226,6 +317,7 @@ class SortedSpikesDetector(DetectorBase):
             position_time=position_time,
         )
 
+    @parameters_of(ClusterlessDetector.estimate_parameters)
     def estimate_parameters(
         self,
         position_time: ArrayLike,
@@ -246,7 +338,24 @@ class SortedSpikesDetector(DetectorBase):
         n_chunks: int | str = 1,
         **kwargs: Unpack[EstimateKeywords],
     ) -> ResultsLike:
-        """Fit, then estimate; see :meth:`ClusterlessDetector.estimate_parameters`."""
+        """Fit, then estimate initial conditions, transitions and place fields from the spikes.
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in seconds.
+        {parameters}
+
+        Returns
+        -------
+        xarray.Dataset or Results
+            Of the last iteration; marginal_log_likelihoods has one value per iteration.
+
+        Notes
+        -----
+        A model with a Local state fits its place fields again after every iteration, samples
+        weighted by how local they were; ``estimate_encoding_model=False`` leaves them.
+        """
         del cache_likelihood
         self.fit(
             position_time,
@@ -271,6 +380,7 @@ class SortedSpikesDetector(DetectorBase):
             **kwargs,
         )
 
+    @parameters_of(ClusterlessDetector.most_likely_sequence)
     def most_likely_sequence(
         self,
         position_time: ArrayLike | None,
@@ -280,7 +390,19 @@ class SortedSpikesDetector(DetectorBase):
         is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
     ) -> Table:
-        """Return the most likely path: a table with time, state, position and environment."""
+        """Find the most likely path through states and places (Viterbi).
+
+        Parameters
+        ----------
+        spike_times : list of arrays, shape (n_spike,)
+            One per unit, in seconds.
+        {parameters}
+
+        Returns
+        -------
+        pandas.DataFrame or structured ndarray
+            One row per time: state, position, environment and encoding group.
+        """
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
         )

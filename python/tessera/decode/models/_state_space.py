@@ -433,7 +433,18 @@ class StateSpace(Estimator):
         Parameters
         ----------
         time_range : (float, float)
-            First and last time.
+            First and last time, in seconds.
+
+        Returns
+        -------
+        ndarray, shape (n_time,)
+            Left edges of time bins.
+
+        Examples
+        --------
+        >>> import tessera.decode as td
+        >>> td.ClusterlessDecoder(sampling_frequency=10).calculate_time_bins((2.0, 2.5))
+        array([2. , 2.1, 2.2, 2.3, 2.4])
         """
         first, last = float(time_range[0]), float(time_range[-1])
         n = int(np.ceil((last - first) * self.sampling_frequency))

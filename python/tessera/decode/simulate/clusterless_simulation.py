@@ -277,7 +277,22 @@ def _join(parts: list[tuple[Floats, Floats]], sampling_frequency: int) -> tuple[
 def make_hover_continuous_hover_replay(
     sampling_frequency: int = SAMPLING_FREQUENCY, place_field_means: ArrayLike = PLACE_FIELD_MEANS
 ) -> tuple[Floats, Floats]:
-    """Script a replay that stays, runs along the track, and stays."""
+    """Script a replay that stays, runs along the track, and stays.
+
+    Parameters
+    ----------
+    sampling_frequency : int
+        Samples per second.
+    place_field_means : array, shape (n_neurons,)
+        Centres of the place fields.
+
+    Returns
+    -------
+    replay_time : ndarray, shape (n_time,)
+        Seconds.
+    test_multiunits : ndarray, shape (n_time, n_features, n_tetrodes)
+        NaN where there is no spike.
+    """
     last = np.size(place_field_means) - 1
     parts = [make_hover_replay(0), make_continuous_replay(), make_hover_replay(last)]
     return _join(parts, sampling_frequency)
@@ -286,7 +301,20 @@ def make_hover_continuous_hover_replay(
 def make_fragmented_hover_fragmented_replay(
     sampling_frequency: int = SAMPLING_FREQUENCY,
 ) -> tuple[Floats, Floats]:
-    """Script a replay that jumps, stays, and jumps."""
+    """Script a replay that jumps, stays, and jumps.
+
+    Parameters
+    ----------
+    sampling_frequency : int
+        Samples per second.
+
+    Returns
+    -------
+    replay_time : ndarray, shape (n_time,)
+        Seconds.
+    test_multiunits : ndarray, shape (n_time, n_features, n_tetrodes)
+        NaN where there is no spike.
+    """
     parts = [make_fragmented_replay(), make_hover_replay(6), make_fragmented_replay()]
     return _join(parts, sampling_frequency)
 
@@ -294,6 +322,19 @@ def make_fragmented_hover_fragmented_replay(
 def make_fragmented_continuous_fragmented_replay(
     sampling_frequency: int = SAMPLING_FREQUENCY,
 ) -> tuple[Floats, Floats]:
-    """Script a replay that jumps, runs along the track, and jumps."""
+    """Script a replay that jumps, runs along the track, and jumps.
+
+    Parameters
+    ----------
+    sampling_frequency : int
+        Samples per second.
+
+    Returns
+    -------
+    replay_time : ndarray, shape (n_time,)
+        Seconds.
+    test_multiunits : ndarray, shape (n_time, n_features, n_tetrodes)
+        NaN where there is no spike.
+    """
     parts = [make_fragmented_replay(), make_continuous_replay(), make_fragmented_replay()]
     return _join(parts, sampling_frequency)

@@ -27,7 +27,26 @@ __all__ = [
 
 
 def simulate_time(n_samples: int, sampling_frequency: float) -> Floats:
-    """Return n_samples times in seconds from 0 on."""
+    """Return times from 0 on.
+
+    Parameters
+    ----------
+    n_samples : int
+        How many.
+    sampling_frequency : float
+        Samples per second.
+
+    Returns
+    -------
+    ndarray, shape (n_samples,)
+        Seconds.
+
+    Examples
+    --------
+    >>> from tessera.decode.simulate.simulate import simulate_time
+    >>> simulate_time(3, 10.0)
+    array([0. , 0.1, 0.2])
+    """
     times: Floats = np.arange(n_samples) / sampling_frequency
     return times
 
@@ -61,7 +80,26 @@ def simulate_position_with_pauses(
     pause: float = 0.5,
     sampling_frequency: float = 1,
 ) -> Floats:
-    """Return the same with a rest of pause seconds whenever the far end is reached."""
+    """Return the position of an animal that rests whenever it reaches the far end.
+
+    Parameters
+    ----------
+    time : array, shape (n_time,)
+        Seconds.
+    track_height : float
+        Length of the track, cm.
+    running_speed : float, default 15
+        Mean speed while it runs, cm/s.
+    pause : float, default 0.5
+        Seconds of a rest.
+    sampling_frequency : float, default 1
+        Samples per second.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Cm.
+    """
     position = simulate_position(time, track_height, running_speed)
     at_end = np.isclose(position, track_height)
     repeats = np.where(at_end, 1 + int(pause * sampling_frequency), 1)
@@ -69,7 +107,20 @@ def simulate_position_with_pauses(
 
 
 def simulate_poisson_spikes(rate: ArrayLike, sampling_frequency: float) -> Floats:
-    """Return 1 where a neuron of this rate (Hz) fires at least once in a sample, else 0."""
+    """Let a neuron fire at random.
+
+    Parameters
+    ----------
+    rate : array, shape (n_time,)
+        Hz.
+    sampling_frequency : float
+        Samples per second.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        1 where it fires at least once in a sample, else 0.
+    """
     counts = np.random.poisson(np.asarray(rate) / sampling_frequency)
     return (counts > 0).astype(np.float64)
 
@@ -118,7 +169,20 @@ def simulate_neuron_with_place_field(
     sampling_frequency: float = 500,
     is_condition: ArrayLike | None = None,
 ) -> Floats:
-    """Return the spikes of a neuron with a place field: 1 where there is one."""
+    """Return the spikes of a neuron with a Gaussian place field.
+
+    Parameters
+    ----------
+    means, position, max_rate, variance, is_condition
+        As in :func:`simulate_place_field_firing_rate`.
+    sampling_frequency : float, default 500
+        Samples per second.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        1 where there is one, else 0.
+    """
     rate = simulate_place_field_firing_rate(means, position, max_rate, variance, is_condition)
     return simulate_poisson_spikes(rate, sampling_frequency)
 
@@ -172,7 +236,24 @@ def simulate_multiunit_with_place_fields(
 
 
 def get_trajectory_direction(position: ArrayLike) -> Array:
-    """Return 'Inbound' where position falls and 'Outbound' elsewhere."""
+    """Say which way the animal runs.
+
+    Parameters
+    ----------
+    position : array, shape (n_time,)
+        On a line.
+
+    Returns
+    -------
+    ndarray of str, shape (n_time,)
+        'Inbound' where position falls and 'Outbound' elsewhere.
+
+    Examples
+    --------
+    >>> from tessera.decode.simulate.simulate import get_trajectory_direction
+    >>> get_trajectory_direction([0.0, 1.0, 0.5]).tolist()
+    ['Outbound', 'Outbound', 'Inbound']
+    """
     places = np.asarray(position)
     falls = np.diff(places, prepend=places[0]) < 0
     return np.where(falls, "Inbound", "Outbound")

@@ -54,7 +54,28 @@ def create_place_field(
     max_firing_rate: float = 20.0,
     baseline_firing_rate: float = 0.001,
 ) -> Floats:
-    """Return the rate of a neuron with a place field and a baseline, in Hz."""
+    """Return the rate of a neuron with a place field and a baseline.
+
+    Parameters
+    ----------
+    place_field_mean : float
+        Centre of the field, cm.
+    position : array, shape (n_time,)
+        The animal, cm.
+    sampling_frequency : float
+        Accepted and not used.
+    is_condition : array of bool, shape (n_time,), optional
+        The field is silent elsewhere.
+    place_field_std_deviation : float, default 3.5
+        Width of the field, cm.
+    max_firing_rate, baseline_firing_rate : float
+        Hz, at the centre and everywhere.
+
+    Returns
+    -------
+    ndarray, shape (n_time,)
+        Hz.
+    """
     del sampling_frequency
     rate = simulate_place_field_firing_rate(
         place_field_mean, position, max_firing_rate, place_field_std_deviation**2, is_condition
@@ -65,7 +86,22 @@ def create_place_field(
 def make_continuous_replay(
     n_neurons: int = 8, n_samples_between_spikes: int = 20, is_outbound: bool = True
 ) -> Floats:
-    """Script a replay in which neurons fire one after another, last to first if outbound."""
+    """Script a replay in which neurons fire one after another.
+
+    Parameters
+    ----------
+    n_neurons : int, default 8
+        How many.
+    n_samples_between_spikes : int, default 20
+        Distance of their spikes.
+    is_outbound : bool, default True
+        Last to first, else first to last.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_neurons)
+        1 where there is a spike.
+    """
     spikes = np.zeros(((n_neurons - 1) * n_samples_between_spikes + 1, n_neurons))
     order = np.arange(n_neurons)
     spikes[order * n_samples_between_spikes, order[::-1] if is_outbound else order] = 1
@@ -75,7 +111,22 @@ def make_continuous_replay(
 def make_fragmented_replay(
     place_field_means: ArrayLike, sampling_frequency: float, cont_replay_speed: float
 ) -> Floats:
-    """Script a replay in which half of the neurons fire in random order."""
+    """Script a replay in which half of the neurons fire in random order.
+
+    Parameters
+    ----------
+    place_field_means : array, shape (n_neurons,)
+        Centres of the place fields, cm.
+    sampling_frequency : float
+        Samples per second.
+    cont_replay_speed : float
+        M/s of a continuous replay; this one is 20 times as fast.
+
+    Returns
+    -------
+    ndarray, shape (n_time, n_neurons)
+        1 where there is a spike.
+    """
     means = np.asarray(place_field_means, dtype=np.float64)
     neurons = np.random.choice(len(means), len(means) // 2, replace=False)
     speed = 100 * cont_replay_speed * _FRAGMENT_SPEEDUP  # cm/s

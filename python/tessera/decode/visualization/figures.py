@@ -149,7 +149,22 @@ def plot_posterior(
 def plot_state_probabilities(
     model: DetectorBase, results: ResultsLike, ax: Axes | None = None
 ) -> Axes:
-    """Draw the probability of every state over time; returns the axes."""
+    """Draw the probability of every state over time.
+
+    Parameters
+    ----------
+    model : fitted detector
+        That made the results.
+    results : xarray.Dataset or Results
+        From :meth:`predict`.
+    ax : matplotlib.axes.Axes, optional
+        Where; default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+    """
     ax = _pyplot().subplots(figsize=(12, 2))[1] if ax is None else ax
     time = np.atleast_1d(_values(results, "time"))
     probability = _values(results, "acausal_state_probabilities").reshape(len(time), -1)
@@ -183,7 +198,26 @@ def plot_error_histogram(
     ax: Axes | None = None,
     bins: int = 50,
 ) -> Axes:
-    """Draw how far the most likely position is from the animal; returns the axes."""
+    """Draw how far the most likely position is from the animal.
+
+    Parameters
+    ----------
+    model : fitted detector
+        That made the results.
+    results : xarray.Dataset or Results
+        From :meth:`predict`.
+    position_time, position : array
+        The animal; seconds and cm.
+    ax : matplotlib.axes.Axes, optional
+        Where; default: the current axes.
+    bins : int
+        Of the histogram.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+    """
     ax = _pyplot().subplots(figsize=(5, 3))[1] if ax is None else ax
     error = decoding_error(model, results, position_time, position)
     error = error[np.isfinite(error)]
@@ -202,7 +236,7 @@ def plot_raster(
     order: Sequence[int] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw every spike, one line per electrode or unit; returns the axes.
+    """Draw every spike, one line per electrode or unit.
 
     Parameters
     ----------
@@ -214,6 +248,11 @@ def plot_raster(
         Electrodes from the bottom up.
     ax : matplotlib.axes.Axes, optional
         Where.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
     """
     ax = _pyplot().subplots(figsize=(12, 3))[1] if ax is None else ax
     chosen = range(len(spike_times)) if order is None else order
@@ -278,7 +317,26 @@ def plot_results(
     position: ArrayLike | None = None,
     figsize: tuple[float, float] = (14, 9),
 ) -> Figure:
-    """Draw raster, state probabilities and posterior below each other; returns the figure."""
+    """Draw raster, state probabilities and posterior below each other.
+
+    Parameters
+    ----------
+    model : fitted detector
+        That made the results.
+    results : xarray.Dataset or Results
+        From :meth:`predict`.
+    spike_times : list of arrays
+        One per electrode or unit, seconds.
+    position_time, position : array, optional
+        The animal; seconds and cm.
+    figsize : (float, float), default (14, 9)
+        Inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     plt = _pyplot()
     n_axis = len(model.environments[0].centers_shape_)
     figure: Figure
@@ -300,7 +358,20 @@ def plot_results(
 
 
 def plot_grid(environment: Environment, ax: Axes | None = None) -> Axes:
-    """Draw the bins of an environment; returns the axes."""
+    """Draw the bins of an environment.
+
+    Parameters
+    ----------
+    environment : Environment
+        With bins.
+    ax : matplotlib.axes.Axes, optional
+        Where; default: the current axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn on.
+    """
     plt = _pyplot()
     edges = environment.edges_
     interior = environment.is_track_interior_
@@ -338,7 +409,28 @@ def plot_discrete_transitions(
     sampling_frequency: float = 1,
     covariate_data: Covariates | None = None,
 ) -> Axes | list[Axes]:
-    """Draw the transitions of the discrete states; see the model's method of the like name."""
+    """Draw the transitions of the discrete states.
+
+    Parameters
+    ----------
+    model : fitted detector
+        Whose.
+    cmap : str
+        Colours.
+    ax : matplotlib.axes.Axes, optional
+        Where; default: the current axes.
+    convert_to_seconds : bool
+        Show expected durations instead of probabilities.
+    sampling_frequency : float
+        Time bins per second.
+    covariate_data : mapping of str to array, optional
+        Where to evaluate transitions that depend on covariates.
+
+    Returns
+    -------
+    matplotlib.axes.Axes or list of them
+        What was drawn on.
+    """
     plt = _pyplot()
     transitions = np.asarray(model.discrete_state_transitions_)
     if transitions.ndim == 3:
@@ -381,7 +473,22 @@ def _plot_covariates(model: Any, covariate_data: Any) -> list[Any]:
 def plot_movements(
     model: DetectorBase, *, figsize_scaling: float = 1.5, vmax: float = 0.3
 ) -> Figure:
-    """Draw the movement between the bins of all pairs of states; returns the figure."""
+    """Draw the movement between the bins of all pairs of states.
+
+    Parameters
+    ----------
+    model : fitted detector
+        Whose.
+    figsize_scaling : float, default 1.5
+        Inches per state.
+    vmax : float, default 0.3
+        Probability of the darkest colour.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     n = model.n_discrete_states_
     figure: Figure
     figure, axes = _pyplot().subplots(
@@ -408,7 +515,22 @@ def plot_movements(
 def plot_initial_conditions(
     model: DetectorBase, *, figsize_scaling: float = 1.5, vmax: float = 0.3
 ) -> Figure:
-    """Draw where every state begins; returns the figure."""
+    """Draw where every state begins.
+
+    Parameters
+    ----------
+    model : fitted detector
+        Whose.
+    figsize_scaling : float, default 1.5
+        Inches per state.
+    vmax : float, default 0.3
+        Probability of the darkest colour.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+    """
     n = model.n_discrete_states_
     figure: Figure
     figure, axes = _pyplot().subplots(
