@@ -8,6 +8,7 @@ function(tess_embed_text file name)
     string(REGEX REPLACE "\n//[^\n]*" "" text "${text}")
     string(REGEX REPLACE "\n\n+" "\n" text "${text}")
     if(file MATCHES "js$")
+        string(REGEX REPLACE "([\n;({ ])const " "\\1let " text "${text}") # shorter, else the same
         string(REGEX REPLACE " ([=+*/<>?:&|!-]+)[ \n]" "\\1" text "${text}")
         string(REGEX REPLACE "([,;:{]) " "\\1" text "${text}")
         string(REGEX REPLACE " ([{}])" "\\1" text "${text}")
