@@ -68,6 +68,10 @@ DROP_IN: dict[str, tuple[Callable[..., Any], dict[str, str | None]]] = {
             "seed": "random_state",
         },
     ),
+    "autoreject.report": (
+        tessera.autoreject.AutoReject.report,
+        {"report_epochs": "n_epochs", "report_size": "size"},
+    ),
     "autoreject.transform": (
         tessera.autoreject.AutoReject.transform_file,
         {

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_overloads
 
 import pytest
 
@@ -110,6 +110,24 @@ def test_any_is_the_exception() -> None:
     assert len(allowed) == len(set(allowed))
     assert found - set(allowed) == set(), "say what it is, or why nobody knows, in ALLOWED"
     assert set(allowed) - found == set(), "no longer needed"
+
+
+def _arguments(function: Any) -> tuple[str, ...]:
+    """Return the names of arguments as they are written, without those of tables."""
+    code = function.__code__
+    names: tuple[str, ...] = code.co_varnames
+    return names[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def test_overloads_take_what_the_function_takes() -> None:
+    seen = 0
+    for name, _, value in public_names():
+        if not inspect.isfunction(value):
+            continue
+        for variant in get_overloads(value):
+            seen += 1
+            assert _arguments(variant) == _arguments(value), name
+    assert seen > 20
 
 
 # TypedDicts of keywords, and the tables and explicit arguments they have to cover together.
