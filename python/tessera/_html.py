@@ -57,12 +57,18 @@ class Table:
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, float):
-        return f'<td class="n">{value:.6g}</td>'
+        return f"{value:.6g}"
     if isinstance(value, int) and not isinstance(value, bool):
-        return f'<td class="n">{value:,}</td>'
-    return f"<td>{escape(value)}</td>"
+        return f"{value:,}"
+    return str(value)
+
+
+def _cell(value: object) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    kind = ' class="n"' if is_number else ""
+    return f"<td{kind}>{escape(_text(value))}</td>"
 
 
 @dataclass
@@ -88,7 +94,7 @@ class Card:
             parts.append(f"<ul>{lines}</ul>")
         if self.facts:
             rows = "".join(
-                f'<tr><th scope="row">{escape(name)}</th>{_cell(value)}</tr>'
+                f'<tr><th scope="row">{escape(name)}</th><td>{escape(_text(value))}</td></tr>'
                 for name, value in self.facts.items()
             )
             parts.append(f"<table><tbody>{rows}</tbody></table>")

@@ -48,8 +48,8 @@ def of_recording(recording: Recording) -> str:
         f"{len(recording.position_time):,} positions",
         "to decode": f"{sum(map(len, recording.spike_times)):,} spikes, {len(time):,} times"
         + (f" from {time[0]:g} to {time[-1]:g} s" if len(time) else ""),
-        "position": f"{1 if recording.position.ndim == 1 else recording.position.shape[1]} "
-        "coordinates, cm" + ", on a track graph" * (recording.track_graph is not None),
+        "position": f"{len(np.atleast_2d(recording.position.T))}-dimensional, cm"
+        + ", on a track graph" * (recording.track_graph is not None),
         "truth": "known" if recording.true_position is not None else "not known",
         "from": recording.path or recording.format,
     }
