@@ -25,9 +25,8 @@ target_compile_options(tess_flags INTERFACE
 if(TESSERA_WERROR)
     target_compile_options(tess_flags INTERFACE -Werror)
 endif()
-if(TESSERA_PORTABLE)
-    target_compile_options(tess_flags INTERFACE
-        $<$<COMPILE_LANGUAGE:C>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/portable_glibc.h>)
+if(TESSERA_PORTABLE) # see base/portable_hypot.c
+    target_link_options(tess_flags INTERFACE -Wl,--wrap=hypot)
 endif()
 if(TESSERA_NATIVE)
     target_compile_options(tess_flags INTERFACE -march=native)

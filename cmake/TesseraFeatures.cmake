@@ -111,9 +111,13 @@ if(NOT TESSERA_WITH_CUDA STREQUAL "OFF")
 endif()
 tess_feature(CUDA ${found} "${version}" "nvcc not found")
 
-# The commit is informative only; a source archive has none.
-execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} rev-parse --short=12 HEAD
-                OUTPUT_VARIABLE TESS_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+# The commit is informative only; a source archive has none, and whoever builds from one may say.
+set(TESSERA_COMMIT "" CACHE STRING "Commit the sources are from, where git cannot tell")
+set(TESS_COMMIT "${TESSERA_COMMIT}")
+if(NOT TESS_COMMIT)
+    execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} rev-parse --short=12 HEAD
+                    OUTPUT_VARIABLE TESS_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
 if(NOT TESS_COMMIT)
     set(TESS_COMMIT unknown)
 endif()

@@ -2,7 +2,7 @@
 # the CMake package; modules say so themselves where they are built. Everything is found relative
 # to itself, so that the installed tree may be moved.
 
-# scikit-build-core installs a wheel, not a C package: python/CMakeLists.txt says what goes in.
+# What goes into a wheel is said by TesseraWheel.cmake.
 if(SKBUILD)
     return()
 endif()
@@ -13,13 +13,17 @@ set(TESSERA_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_PLUGIN_DIR ${CMAKE_INSTALL_LIBDIR}/tessera/plugins)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tessera
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(TARGETS tessera_shared tessera_static EXPORT tesseraTargets)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
+install(TARGETS tessera_shared tessera_static EXPORT tesseraTargets
+        LIBRARY COMPONENT library NAMELINK_COMPONENT dev
+        ARCHIVE COMPONENT dev)
+if(NOT TESSERA_DEBIAN) # there it is in the file copyright of every package
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 
 # The command, and its completion printed by itself: what cannot run here has none.
 if(TARGET tessera_cli)
-    install(TARGETS tessera_cli)
+    install(TARGETS tessera_cli COMPONENT command)
     if(NOT CMAKE_CROSSCOMPILING)
         set(completion ${PROJECT_BINARY_DIR}/generated/completion)
         install(CODE "
@@ -29,14 +33,15 @@ if(TARGET tessera_cli)
             if(failed)
                 message(WARNING \"tessera completion bash failed: no completion installed\")
                 file(REMOVE \"${completion}/tessera\")
-            endif()")
+            endif()" COMPONENT command)
         install(FILES ${completion}/tessera
-                DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+                DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+                COMPONENT command OPTIONAL)
     endif()
 endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/TesseraManual.cmake)
-tessera_install_manual(${CMAKE_INSTALL_MANDIR})
+tessera_install_manual(${CMAKE_INSTALL_MANDIR} COMPONENT command)
 
 # pkg-config and CMake both need to know what the static library leaves to its user.
 set(TESSERA_PC_REQUIRES_PRIVATE)
@@ -54,10 +59,11 @@ list(JOIN TESSERA_PC_REQUIRES_PRIVATE " " TESSERA_PC_REQUIRES_PRIVATE)
 file(RELATIVE_PATH TESSERA_PC_TO_PREFIX
      ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TESSERA_PC_TO_PREFIX "${TESSERA_PC_TO_PREFIX}")
+set(TESSERA_PC_LIBS -ltessera)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tessera.pc.in
                ${PROJECT_BINARY_DIR}/generated/tessera.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/generated/tessera.pc
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 configure_package_config_file(
     ${PROJECT_SOURCE_DIR}/cmake/tesseraConfig.cmake.in
@@ -69,5 +75,10 @@ write_basic_package_version_file(
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/tesseraConfig.cmake
               ${PROJECT_BINARY_DIR}/generated/tesseraConfigVersion.cmake
-        DESTINATION ${TESSERA_CMAKE_DIR})
-install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR})
+        DESTINATION ${TESSERA_CMAKE_DIR} COMPONENT dev)
+install(EXPORT tesseraTargets NAMESPACE tessera:: DESTINATION ${TESSERA_CMAKE_DIR}
+        COMPONENT dev)
+
+if(TESSERA_DEBIAN)
+    include(TesseraDebian)
+endif()

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tessera import decode as decode
     from tessera import device as device
     from tessera import xpcs as xpcs
+    from tessera._c_library import get_include as get_include
+    from tessera._c_library import get_pkgconfig_dir as get_pkgconfig_dir
     from tessera._system import devices as devices
     from tessera._system import info as info
     from tessera._system import show_versions as show_versions
@@ -54,6 +56,7 @@ __version__ = version()
 _SYSTEMS = ("autoreject", "clifford", "decode", "xpcs")
 _MODULES = (*_SYSTEMS, "device")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
+_C_LIBRARY_FUNCTIONS = ("get_include", "get_pkgconfig_dir")
 _DEVICE_FUNCTIONS = (
     "benchmark_device_performance",
     "configure_optimal_device",
@@ -89,7 +92,9 @@ __all__ = [
     "device",
     "devices",
     "get_device_status",
+    "get_include",
     "get_num_threads",
+    "get_pkgconfig_dir",
     "info",
     "set_log_level",
     "set_num_threads",
@@ -109,6 +114,10 @@ def __getattr__(name: str) -> Any:
         from tessera import _system
 
         return getattr(_system, name)
+    if name in _C_LIBRARY_FUNCTIONS:
+        from tessera import _c_library
+
+        return getattr(_c_library, name)
     if name in _DEVICE_FUNCTIONS:
         from tessera import device
 
