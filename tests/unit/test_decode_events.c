@@ -369,12 +369,72 @@ static void rest_is_not_judged(void **state)
     tess_context_destroy(ctx);
 }
 
+// Two environments: places are numbered apart, what lies in the second is not where the animal is,
+// and each has its picture.
+static void environments_have_places_of_their_own(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    tess_decode_report_config config;
+    tess_decode_report_config_init(&config, sizeof config);
+    const char environments[N_STATE][8] = {"", "home", "other"};
+    const char *page = unit_path("environments.html");
+    made *m = make(100);
+    found f;
+    strcpy(m->names[0], "No-Spike");
+    strcpy(m->names[1], "Here");
+    for (int b = 0; b < N_BIN; b++) { // 8 places at home, 13 elsewhere
+        m->state_ind[b] = b == 0 ? 0 : b < 9 ? 1 : 2;
+        m->position[b] = b == 0 ? (double)NAN : b < 9 ? 2.0 * b - 1 : 10.0 * (b - 9);
+    }
+    for (int64_t t = 0; t < 100; t++) {
+        float *row = m->posterior + t * N_BIN;
+        const bool is_here = t < 60;
+        row[0] = 0;
+        row[is_here ? 1 + t % 8 : 12] = 1;
+        m->states[t * N_STATE] = 0;
+        m->states[t * N_STATE + (is_here ? 1 : 2)] = 1;
+        m->truth[t] = 2.0 * (double)(t % 8) + 1;
+    }
+    const char *path = save(ctx, m, true);
+    add(m, "environments", TESS_BYTES, 1, N_STATE, 0, environments);
+    m->arrays[m->n_array - 1].item_bytes = sizeof environments[0];
+    m->arrays[m->n_array - 1].data_bytes = sizeof environments;
+    assert_ok(tess_bundle_write(ctx, path, m->arrays, m->n_array, 1));
+    look(ctx, path, &config, &f);
+    assert_int_equal(f.view.n_environment, 2);
+    assert_string_equal(f.view.environments[0].name, "home");
+    assert_int_equal(f.view.environments[0].n_place, 8);
+    assert_int_equal(f.view.environments[1].first_place, 8);
+    assert_int_equal(f.view.n_place, 21);
+    check_near(f.view.center[0][8 + 3], 30);
+    assert_int_equal(f.facts.agreement.n_scored, 60);
+    assert_int_equal(f.facts.agreement.n_unplaced, 40);
+    assert_true(f.facts.agreement.errors[59] == 0);
+    assert_int_equal(f.facts.events.n_item, 1);
+    assert_int_equal(f.facts.events.items[0].first_row, 60);
+    assert_int_equal(f.facts.events.items[0].state, 2);
+    assert_true(isnan(f.facts.events.items[0].distance));
+    close_found(&f);
+    assert_ok(tess_decode_report(ctx, path, NULL, NULL, page, 1));
+    char *text = unit_read_file(page, NULL);
+    assert_contains(text, "Posterior over position, environment other");
+    assert_contains(text, "place bins of home");
+    free(text);
+    forget(m);
+    tess_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_are_runs_of_rows),      cmocka_unit_test(events_by_distance),
-        cmocka_unit_test(periods_are_cut_out),          cmocka_unit_test(odd_results_have_pages),
-        cmocka_unit_test(other_recordings_are_refused), cmocka_unit_test(rest_is_not_judged),
+        cmocka_unit_test(events_are_runs_of_rows),
+        cmocka_unit_test(events_by_distance),
+        cmocka_unit_test(periods_are_cut_out),
+        cmocka_unit_test(odd_results_have_pages),
+        cmocka_unit_test(other_recordings_are_refused),
+        cmocka_unit_test(rest_is_not_judged),
+        cmocka_unit_test(environments_have_places_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
 // The non-local events of a result, as a table.
+#include "base/status.h"
 #include "systems/decode/report/page.h"
 
 #include <math.h>
 #include <stdio.h>
 
-// Rows of the table, at most.
-enum { MAX_ROWS = 2000, N_CELL = 9, CELL = 96 };
+// A longer table is folded.
+enum { MAX_OPEN = 100, N_CELL = 9, CELL = 96 };
 
 static void number(char cell[CELL], const char *format, double value)
 {
@@ -125,34 +126,59 @@ static void write_definition(tess_de_page *p)
                      seconds > 0 ? 60 * (double)events->n_found / seconds : 0);
 }
 
-void tess_de_page_events(tess_de_page *p)
+// The strongest events, as many as the table takes, in order of time.
+static tess_status write_rows(tess_de_page *p)
+{
+    const tess_de_events *events = &p->facts->events;
+    tess_blocks memory;
+    tess_blocks_init(&memory, &p->view->ctx->heap);
+    const uint8_t *is_listed = tess_de_events_listed(events, &memory, TESS_DE_LISTED_EVENTS);
+    if (!is_listed) {
+        tess_blocks_free(&memory);
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < events->n_item; i++) {
+        if (is_listed[i]) {
+            write_row(p, &events->items[i]);
+        }
+    }
+    tess_blocks_free(&memory);
+    return TESS_OK;
+}
+
+tess_status tess_de_page_events(tess_de_page *p)
 {
     const tess_de_events *events = &p->facts->events;
     const char *heads[N_CELL];
+    char summary[64];
     tess_html_heading(&p->html, "Non-local events");
     if (events->rule == TESS_DE_EVENTS_NONE) {
         tess_de_page_say(p, "There is no telling: no state is Local, and the animal's position is "
                             "not known.");
-        return;
+        return TESS_OK;
     }
     write_definition(p);
     if (events->n_item == 0) {
         tess_de_page_say(p, "--event-threshold and --event-min-duration look for others.");
-        return;
+        return TESS_OK;
     }
-    const int64_t n = events->n_item < MAX_ROWS ? events->n_item : MAX_ROWS;
+    const int64_t n =
+        events->n_item < TESS_DE_LISTED_EVENTS ? events->n_item : TESS_DE_LISTED_EVENTS;
     tess_de_page_say(p,
                      "A click on a start goes there. State: the one that holds most, with its mean "
                      "probability. Path: first and last place of the largest posterior; distance: "
                      "its mean from the animal; moves: its velocity %s, and whether it leads away "
                      "from the animal; speed: of the animal.%s",
                      p->view->n_axis == 1 ? "along the axis" : "away from the animal",
-                     n < events->n_found ? " The first 2,000 are listed; --from and --to look at "
-                                           "others."
-                                         : "");
+                     n < events->n_found
+                         ? " The 2,000 strongest are listed; --from and --to look at "
+                           "others."
+                         : "");
+    snprintf(summary, sizeof summary, "Table of %lld events", (long long)n);
+    tess_html_fold_begin(&p->html, "events", summary, n <= MAX_OPEN);
     tess_html_table_begin(&p->html, heads, list_heads(p, heads));
-    for (int64_t i = 0; i < n; i++) {
-        write_row(p, &events->items[i]);
-    }
+    const tess_status status = write_rows(p);
     tess_html_table_end(&p->html);
+    tess_html_fold_end(&p->html);
+    return status;
 }

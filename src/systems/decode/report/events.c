@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char MEMORY[] = "events";
@@ -259,6 +260,39 @@ tess_status tess_de_events_push(tess_de_events *events, const tess_de_row *row, 
 tess_status tess_de_events_finish(tess_de_events *events)
 {
     return close_event(events, events->running->last_time + events->view->step);
+}
+
+static int by_strength(const void *a, const void *b)
+{
+    const tess_de_event *x = *(const tess_de_event *const *)a;
+    const tess_de_event *y = *(const tess_de_event *const *)b;
+    const double p = x->mean * x->duration;
+    const double q = y->mean * y->duration;
+    return p != q ? (p < q) - (p > q)
+                  : (x->first_row > y->first_row) - (x->first_row < y->first_row);
+}
+
+const tess_de_event **tess_de_events_strongest(const tess_de_events *events, tess_blocks *memory)
+{
+    const tess_de_event **sorted =
+        tess_blocks_alloc(memory, events->n_item, sizeof *sorted, MEMORY);
+    for (int64_t i = 0; sorted && i < events->n_item; i++) {
+        sorted[i] = &events->items[i];
+    }
+    if (sorted && events->n_item > 0) {
+        qsort(sorted, (size_t)events->n_item, sizeof *sorted, by_strength);
+    }
+    return sorted;
+}
+
+const uint8_t *tess_de_events_listed(const tess_de_events *events, tess_blocks *memory, int64_t n)
+{
+    const tess_de_event **sorted = tess_de_events_strongest(events, memory);
+    uint8_t *is_listed = tess_blocks_alloc(memory, events->n_item, 1, MEMORY);
+    for (int64_t i = 0; sorted && is_listed && i < events->n_item && i < n; i++) {
+        is_listed[sorted[i] - events->items] = 1;
+    }
+    return sorted ? is_listed : NULL;
 }
 
 // The event that a row of the file belongs to; NULL: none.

@@ -21,8 +21,8 @@ typedef enum tess_de_event_rule {
     TESS_DE_EVENTS_BY_DISTANCE = 2
 } tess_de_event_rule;
 
-// Events kept; further ones are counted.
-enum { TESS_DE_MAX_EVENTS = 100000 };
+// Events kept, the first; further ones are counted. Of them the strongest are listed and marked.
+enum { TESS_DE_MAX_EVENTS = 100000, TESS_DE_LISTED_EVENTS = 2000 };
 
 typedef struct tess_de_event {
     int64_t first_row; // of the rows looked at
@@ -71,6 +71,11 @@ TESS_MUST_CHECK tess_status tess_de_events_push(tess_de_events *events, const te
                                                 double probability);
 // After the last row.
 TESS_MUST_CHECK tess_status tess_de_events_finish(tess_de_events *events);
+// All of them, those with the largest probability times duration first; from memory, NULL if there
+// is none.
+const tess_de_event **tess_de_events_strongest(const tess_de_events *events, tess_blocks *memory);
+// Of each event whether it is one of the n strongest, [n_item]; NULL as above.
+const uint8_t *tess_de_events_listed(const tess_de_events *events, tess_blocks *memory, int64_t n);
 // Spikes within each event, as decoding counts them.
 void tess_de_events_count_spikes(tess_de_events *events, const tess_decode_observation *from);
 

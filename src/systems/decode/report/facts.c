@@ -35,8 +35,12 @@ static tess_status see_row(passing *p, tess_de_facts *f, const tess_de_row *row,
 {
     see_column(p, f, row);
     tess_de_agreement_see(&f->agreement, row);
+    const int64_t part = row->index * f->n_mean / f->view->n_time;
+    f->n_mean_row[part] += row->is_finite;
+    f->mean_times[part] += row->is_finite ? row->time : 0;
     for (int32_t s = 0; row->is_finite && s < f->view->n_state; s++) {
         f->occupancy[s] += row->states[s];
+        f->state_means[s * f->n_mean + part] += row->states[s];
     }
     p->n_finite += row->is_finite;
     f->largest_speed = row->speed > f->largest_speed ? row->speed : f->largest_speed;
@@ -47,6 +51,19 @@ static tess_status see_row(passing *p, tess_de_facts *f, const tess_de_row *row,
         tess_de_agree(&f->agreement, row);
     }
     return TESS_OK;
+}
+
+static void finish_means(const passing *p, tess_de_facts *f)
+{
+    for (int32_t s = 0; s < f->view->n_state; s++) {
+        f->occupancy[s] = p->n_finite > 0 ? f->occupancy[s] / (double)p->n_finite : (double)NAN;
+        for (int64_t k = 0; k < f->n_mean; k++) {
+            f->state_means[s * f->n_mean + k] /= f->n_mean_row[k]; // NaN where there is none
+        }
+    }
+    for (int64_t k = 0; k < f->n_mean; k++) {
+        f->mean_times[k] /= f->n_mean_row[k];
+    }
 }
 
 static void finish_axis(const passing *p, tess_de_facts *f)
@@ -75,9 +92,7 @@ static tess_status pass(passing *p, tess_de_facts *f)
             TESS_TRY(see_row(p, f, &row, (first + i) % f->step == 0));
         }
     }
-    for (int32_t s = 0; s < v->n_state; s++) {
-        f->occupancy[s] = p->n_finite > 0 ? f->occupancy[s] / (double)p->n_finite : (double)NAN;
-    }
+    finish_means(p, f);
     finish_axis(p, f);
     tess_de_agreement_finish(&f->agreement);
     return f->events.view ? tess_de_events_finish(&f->events) : TESS_OK;
@@ -113,7 +128,14 @@ tess_status tess_de_facts_gather(const tess_de_view *view, const tess_decode_rep
     out->axis.first = view->start;
     out->axis.step = view->step > 0 ? view->step : 1;
     out->occupancy = tess_blocks_alloc(&out->memory, view->n_state, sizeof(double), MEMORY);
-    const tess_status status = out->occupancy ? run(out, config) : TESS_E_MEMORY;
+    out->n_mean = view->n_time < TESS_DE_FACTS_MEANS ? view->n_time : TESS_DE_FACTS_MEANS;
+    out->state_means =
+        tess_blocks_alloc(&out->memory, out->n_mean * view->n_state, sizeof(double), MEMORY);
+    out->n_mean_row = tess_blocks_alloc(&out->memory, out->n_mean, sizeof(double), MEMORY);
+    out->mean_times = tess_blocks_alloc(&out->memory, out->n_mean, sizeof(double), MEMORY);
+    const bool is_complete =
+        out->occupancy && out->state_means && out->n_mean_row && out->mean_times;
+    const tess_status status = is_complete ? run(out, config) : TESS_E_MEMORY;
     if (status != TESS_OK) {
         tess_de_facts_free(out);
     }

@@ -4,7 +4,7 @@
 
 #include "systems/decode/report/events.h"
 
-enum { TESS_DE_FACTS_LEVELS = 20, TESS_DE_FACTS_PAIRS = 500 };
+enum { TESS_DE_FACTS_LEVELS = 20, TESS_DE_FACTS_PAIRS = 500, TESS_DE_FACTS_MEANS = 450 };
 
 // A row whose true place the error of chance is made of.
 typedef struct tess_de_chance_point {
@@ -55,6 +55,10 @@ typedef struct tess_de_facts {
     int64_t n_row;     // rows scored, or looked at for it
     double *occupancy; // [n_state] mean probability, of finite rows
     double largest_speed;
+    int64_t n_mean;      // parts of equal numbers of rows, in order of time
+    double *state_means; // [n_state][n_mean] mean probability, of finite rows
+    double *n_mean_row;  // [n_mean] finite rows
+    double *mean_times;  // [n_mean] s, mean of the rows
     tess_de_time_axis axis;
     tess_de_agreement agreement;
     tess_de_events events;

@@ -35,7 +35,7 @@ TESS_MUST_CHECK tess_status tess_de_page_timeline(tess_de_page *page);
 
 // --- event_table.c ---
 
-void tess_de_page_events(tess_de_page *page);
+TESS_MUST_CHECK tess_status tess_de_page_events(tess_de_page *page);
 
 // --- agreement_pictures.c: error and calibration ---
 

@@ -9,7 +9,7 @@
 
 static const char MEMORY[] = "the report";
 
-enum { N_MOMENT = 8 };
+enum { N_MOMENT = 6 };
 
 // The animal's environment as cells of a picture.
 typedef struct plane {
@@ -147,14 +147,6 @@ tess_status tess_de_page_places(tess_de_page *p)
     return TESS_OK;
 }
 
-static int by_probability(const void *a, const void *b)
-{
-    const tess_de_event *x = *(const tess_de_event *const *)a;
-    const tess_de_event *y = *(const tess_de_event *const *)b;
-    const int order = (x->mean < y->mean) - (x->mean > y->mean);
-    return order ? order : (x->first_row > y->first_row) - (x->first_row < y->first_row);
-}
-
 static int ascending(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a;
@@ -162,21 +154,16 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The middles of the most certain events, or times spread evenly where there are none.
+// The middles of the strongest events, or times spread evenly where there are none.
 static tess_status choose_moments(const tess_de_page *p, tess_blocks *memory,
                                   int64_t rows[N_MOMENT], int64_t *n_moment)
 {
     const tess_de_events *events = &p->facts->events;
     const int64_t n_time = p->view->n_time;
-    const tess_de_event **sorted =
-        tess_blocks_alloc(memory, events->n_item, sizeof *sorted, MEMORY);
+    const tess_de_event **sorted = tess_de_events_strongest(events, memory);
     if (!sorted) {
         return TESS_E_MEMORY;
     }
-    for (int64_t i = 0; i < events->n_item; i++) {
-        sorted[i] = &events->items[i];
-    }
-    qsort(sorted, (size_t)events->n_item, sizeof *sorted, by_probability);
     const int64_t n_there = events->n_item > 0 ? events->n_item : n_time;
     const int64_t n = n_there < N_MOMENT ? n_there : N_MOMENT;
     for (int64_t i = 0; i < n; i++) {
@@ -222,7 +209,7 @@ tess_status tess_de_page_moments(tess_de_page *p)
     }
     tess_html_heading(&p->html, "Moments");
     tess_de_page_say(p, "Posterior over the plane, states summed, %s; grey: no place.",
-                     p->facts->events.n_item > 0 ? "in the middle of the most certain events"
+                     p->facts->events.n_item > 0 ? "in the middle of the strongest events"
                                                  : "at times spread evenly");
     tess_html_row_begin(&p->html);
     for (int64_t i = 0; i < n && status == TESS_OK; i++) {

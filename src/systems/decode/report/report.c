@@ -107,7 +107,7 @@ static tess_status write_page(tess_de_page *p)
     TESS_TRY(tess_de_page_verdict(p));
     write_facts(p);
     TESS_TRY(tess_de_page_timeline(p));
-    tess_de_page_events(p);
+    TESS_TRY(tess_de_page_events(p));
     TESS_TRY(tess_de_page_moments(p));
     tess_de_page_agreement(p);
     TESS_TRY(tess_de_page_places(p));

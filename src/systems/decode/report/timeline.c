@@ -10,8 +10,11 @@
 
 enum { MAP_HEIGHT = 260, LINE_HEIGHT = 150, MAX_SERIES = 8, COLOURS = 8 };
 
-// Marks that figures carry, at most; the table has more.
-enum { MAX_MARKS = 5000 };
+// In a longer result the animal goes to and fro within a column and would cover the posterior.
+static const double LONG = 4000; // s
+
+// Means are drawn where a column stands for this many time bins, and least and largest say little.
+enum { MANY_BINS = 50 };
 
 typedef struct timeline {
     tess_de_page *page;
@@ -55,7 +58,8 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     const tess_de_view *v = t->page->view;
     const tess_pyramid *pyramid = &t->tracks->maps[environment][axis];
     const char *name = v->environments[environment].name;
-    const bool has_truth = environment == 0 && tess_de_view_has_truth(v);
+    const bool has_truth =
+        environment == 0 && tess_de_view_has_truth(v) && v->end - v->start < LONG;
     char title[128];
     if (!pyramid->ctx) {
         return;
@@ -76,6 +80,7 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     figure.y.unit = "cm";
     place_range(&t->tracks->digest.lines[environment][axis], &figure.y.low, &figure.y.high);
     figure.map = &map;
+    figure.n_mark = 0; // shades would change the colours
     figure.series = &truth;
     figure.n_series = has_truth ? 1 : 0;
     figure.note = "Largest value of the time bins that a column stands for.";
@@ -107,6 +112,43 @@ static void draw_states(const timeline *t)
                         "stands for; the first eight states are drawn."
                       : "From the least to the largest probability of the time bins that a column "
                         "stands for, so that an event of a single bin shows.";
+    tess_figure_draw(&t->page->html, &figure);
+}
+
+// Least and largest are 0 and 1 nearly everywhere in a long result: means tell hours apart.
+static void draw_means(const timeline *t)
+{
+    const tess_de_view *v = t->page->view;
+    const tess_de_facts *f = t->page->facts;
+    const int32_t n_state = v->n_state < MAX_SERIES ? v->n_state : MAX_SERIES;
+    const double origin = t->page->origin;
+    tess_figure_series series[MAX_SERIES];
+    char names[MAX_SERIES][64];
+    char note[160];
+    double times[TESS_DE_FACTS_MEANS];
+    if (v->n_time < (int64_t)MANY_BINS * TESS_DE_FACTS_MEANS || !f->axis.is_time) {
+        return;
+    }
+    for (int64_t i = 0; i < f->n_mean; i++) {
+        times[i] = f->mean_times[i] - origin;
+    }
+    for (int32_t s = 0; s < n_state; s++) {
+        tess_de_view_state_name(v, s, names[s], sizeof names[s]);
+        series[s] = (tess_figure_series){.name = names[s],
+                                         .x = times,
+                                         .y = f->state_means + s * f->n_mean,
+                                         .n = f->n_mean,
+                                         .colour = s % COLOURS};
+    }
+    snprintf(note, sizeof note, "Means of %.3g s each; stays whole while the others are zoomed.",
+             (v->end - v->start) / (double)f->n_mean);
+    tess_figure figure = start(t, "Mean state probabilities", LINE_HEIGHT);
+    figure.y = (tess_figure_axis){.label = "probability", .low = 0, .high = 1};
+    figure.series = series;
+    figure.n_series = n_state;
+    figure.note = note;
+    figure.group = NULL;
+    figure.n_mark = 0;
     tess_figure_draw(&t->page->html, &figure);
 }
 
@@ -177,6 +219,7 @@ static void draw_spikes(const timeline *t)
     figure.y =
         (tess_figure_axis){.label = "electrode or unit", .low = -0.5, .high = (double)n - 0.5};
     figure.map = &map;
+    figure.n_mark = 0;
     figure.note = note;
     tess_figure_draw(&t->page->html, &figure);
     draw_line(t, "Multi-unit rate", &t->tracks->rate, "spikes", "1/s",
@@ -184,22 +227,26 @@ static void draw_spikes(const timeline *t)
               "Spikes of all electrodes within 10 ms of the start of a time bin.");
 }
 
+// The events of the table.
 static tess_status collect_marks(const tess_de_page *p, tess_blocks *memory,
                                  tess_figure_mark **marks, int64_t *n_mark)
 {
     const tess_de_events *events = &p->facts->events;
     const tess_de_time_axis *axis = &p->facts->axis;
     const double origin = axis->is_time ? p->origin : 0;
-    *n_mark = events->n_item < MAX_MARKS ? events->n_item : MAX_MARKS;
-    *marks = tess_blocks_alloc(memory, *n_mark, sizeof **marks, "events");
-    if (!*marks) {
+    const uint8_t *is_listed = tess_de_events_listed(events, memory, TESS_DE_LISTED_EVENTS);
+    *marks = tess_blocks_alloc(memory, events->n_item, sizeof **marks, "events");
+    *n_mark = 0;
+    if (!is_listed || !*marks) {
         return TESS_E_MEMORY;
     }
-    for (int64_t i = 0; i < *n_mark; i++) {
+    for (int64_t i = 0; i < events->n_item; i++) {
         double low = 0;
         double high = 0;
         tess_de_event_span(axis, &events->items[i], &low, &high);
-        (*marks)[i] = (tess_figure_mark){.low = low - origin, .high = high - origin};
+        if (is_listed[i]) {
+            (*marks)[(*n_mark)++] = (tess_figure_mark){.low = low - origin, .high = high - origin};
+        }
     }
     return TESS_OK;
 }
@@ -209,15 +256,16 @@ static void write_text(const timeline *t)
     tess_de_page *p = t->page;
     const tess_de_time_axis *axis = &p->facts->axis;
     tess_html_heading(&p->html, "Over time");
-    tess_de_page_say(p,
-                     "All pictures of this section share one axis: zoom or move one and the others "
-                     "follow; the cursor reads the values of all. Shades are non-local events, see "
-                     "the table below.%s",
-                     axis->is_time && axis->has_gaps ? " The result has gaps in time." : "");
+    tess_de_page_say(
+        p,
+        "All pictures of this section share one axis: zoom or move one and the others "
+        "follow; the cursor reads the values of all. Shades are the non-local events of "
+        "the table below; the arrows beside a picture that has them (keys n and p) go "
+        "from one to the next.%s",
+        axis->is_time && axis->has_gaps ? " The result has gaps in time." : "");
     if (!t->tracks->has_all) {
-        tess_de_page_say(p,
-                         "The page has no room for single time bins everywhere: --max-size gives "
-                         "it more, --from and --to look at a part.");
+        tess_de_page_say(p, "The page has room for single time bins around the strongest events "
+                            "only: --max-size gives it more, --from and --to look at a part.");
     }
     if (!axis->is_time) {
         tess_de_page_say(p, "The axis counts time bins: their times go back, or have gaps too long "
@@ -238,6 +286,7 @@ static void draw(const timeline *t)
             draw_map(t, e, a);
         }
     }
+    draw_means(t);
     draw_states(t);
     for (int32_t a = 0; a < v->n_axis && v->n_place > 0; a++) {
         draw_positions(t, a);

@@ -9,8 +9,12 @@
 
 static const char MEMORY[] = "pictures of a result";
 
-// Single bins are kept this far around an event, whatever the size of the page.
+// Single bins are kept this far around an event, where the page has no room for all of them: of the
+// strongest events, until they take this share of the room, packed to this share of their size.
 static const double AROUND = 0.25; // s
+static const double SHARE_EVENTS = 0.4;
+static const double PACKED_LINES = 0.7;
+static const double PACKED_MAP = 0.3;
 
 // Spikes per second are counted this far around a time.
 static const double RATE_HALF_WINDOW = 0.01; // s
@@ -32,10 +36,28 @@ static const double PACKED = 0.7;
 
 typedef struct making {
     tess_de_tracks *tracks;
-    double budget;   // packed bytes of all
-    double first;    // x of the middle of the first column
-    int64_t *levels; // [maps][BRIGHT_LEVELS] rows by their largest value
+    double budget;                // packed bytes of all
+    double first;                 // x of the middle of the first column
+    const tess_de_event **events; // the strongest first
+    int64_t *levels;              // [maps][BRIGHT_LEVELS] rows by their largest value
 } making;
+
+// A pyramid keeps whole chunks; a chunk that two events share is counted twice, which leaves room.
+static void keep_events(const making *m, tess_pyramid *p, double bytes)
+{
+    const tess_de_facts *f = m->tracks->facts;
+    const int64_t around = f->view->step > 0 ? (int64_t)(AROUND / f->view->step) : 1;
+    const double packed = p->setup.is_map ? PACKED_MAP : PACKED_LINES;
+    const double chunk_bytes =
+        packed * (double)(p->chunk_columns * p->setup.n_row) * p->setup.bits / 8;
+    for (int64_t i = 0; i < f->events.n_item && bytes > 0; i++) {
+        const tess_de_event *e = m->events[i];
+        const int64_t column = tess_de_time_column(&f->axis, e->first_row, e->start);
+        const int64_t n = e->n_row + 2 * around;
+        tess_pyramid_keep(p, column - around, column - around + n);
+        bytes -= chunk_bytes * (double)(n / p->chunk_columns + 1);
+    }
+}
 
 static tess_status create(making *m, tess_pyramid *out, int64_t n_row, bool is_map, int bits,
                           double share)
@@ -49,12 +71,7 @@ static tess_status create(making *m, tess_pyramid *out, int64_t n_row, bool is_m
                                       .bits = bits,
                                       .budget_bytes = (int64_t)(share * m->budget)};
     TESS_TRY(tess_pyramid_create(f->view->ctx, &setup, out));
-    const int64_t around = f->view->step > 0 ? (int64_t)(AROUND / f->view->step) : 1;
-    for (int64_t i = 0; i < f->events.n_item; i++) {
-        const tess_de_event *e = &f->events.items[i];
-        const int64_t column = tess_de_time_column(&f->axis, e->first_row, e->start);
-        tess_pyramid_keep(out, column - around, column + e->n_row + around);
-    }
+    keep_events(m, out, SHARE_EVENTS * share * m->budget);
     return TESS_OK;
 }
 
@@ -252,7 +269,8 @@ static tess_status make(making *m, const tess_decode_recording *recording)
     const int64_t n_map = (int64_t)v->n_environment * v->n_axis;
     t->column = tess_blocks_alloc(&t->memory, t->most_rows, sizeof *t->column, MEMORY);
     m->levels = tess_blocks_alloc(&t->memory, n_map * BRIGHT_LEVELS, sizeof *m->levels, MEMORY);
-    if (!t->column || !m->levels) {
+    m->events = tess_de_events_strongest(&t->facts->events, &t->memory);
+    if (!t->column || !m->levels || !m->events) {
         return TESS_E_MEMORY;
     }
     TESS_TRY(create_all(m));
