@@ -1,7 +1,7 @@
 # The script and the style of reports as C strings: generated/page_files.c, made again when they
 # change. Comment lines, blank lines, indentation and spaces around operators go, so that a page
 # carries less; that is why page.js has no text that spans lines, no comment behind code, and in its
-# texts no operator or comma with a space behind it.
+# texts no operator, comma or bracket with a space behind it.
 function(tess_embed_text file name)
     file(READ ${file} text)
     string(REGEX REPLACE "\n[ ]+" "\n" text "\n${text}")
@@ -12,6 +12,8 @@ function(tess_embed_text file name)
         string(REGEX REPLACE " ([=+*/<>?:&|!-]+)[ \n]" "\\1" text "${text}")
         string(REGEX REPLACE "([,;:{]) " "\\1" text "${text}")
         string(REGEX REPLACE " ([{}])" "\\1" text "${text}")
+        string(REGEX REPLACE "(if|for|const|let|of|return) ([[(])" "\\1\\2" text "${text}")
+        string(REGEX REPLACE "\\) ([a-z])" ")\\1" text "${text}")
         string(REGEX REPLACE "([^])a-z'`])\n" "\\1" text "${text}")
     endif()
     file(WRITE ${PROJECT_BINARY_DIR}/generated/${name}.txt "${text}")

@@ -46,7 +46,7 @@ async function blob(id, type) {
 function plane(bytes, at, size, bits) {
   const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
   const none = 2 ** bits - 1, scale = (high - low) / (none - 1);
-  return Float32Array.from({length: size}, (_, i) => {
+  return list(size, i => {
     const code = bits === 8 ? bytes[at + i] : bytes[at + i] * 256 + bytes[at + size + i];
     return code === none ? NaN : low + code * scale;
   });
@@ -189,7 +189,7 @@ class Plot {
         const n = m.n_row, half = m.mirror;
         const size = half ? n * (n + 1) / 2 : m.n_column * n;
         const v = plane(await blob(m.values, Uint8Array), 16, size, m.bits);
-        m.values = half ? Float32Array.from({length: n * n}, (_, i) => {
+        m.values = half ? list(n * n, i => {
           const [a, b] = rising([floor(i / n), i % n]);
           return v[b * (b + 1) / 2 + a];
         }) : v;
@@ -701,7 +701,7 @@ class Plot {
 function changes() {
   let n = 0;
   for (const {map} of plots) {
-    if (map && map.given) map.values.forEach((v, i) => { n += v !== map.given[i] ? 1 : 0; });
+    if (map && map.given) map.values.forEach((v, i) => { n += v !== map.given[i]; });
   }
   return n;
 }
