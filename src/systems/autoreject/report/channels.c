@@ -62,8 +62,8 @@ static void write_curve(tess_ar_page *page, const char *name, const double *x, c
     tess_text_add(out, "<figure class=\"curve\"><figcaption>");
     tess_html_escaped(&page->html, shown);
     tess_text_printf(out,
-                     "</figcaption><svg viewBox=\"0 0 %d %d\" width=\"%d\" role=\"img\"><polyline "
-                     "fill=\"none\" stroke=\"#2f7fd0\" points=\"",
+                     "</figcaption><div class=\"still\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" "
+                     "role=\"img\"><polyline fill=\"none\" stroke=\"#2f7fd0\" points=\"",
                      CURVE_WIDTH, CURVE_HEIGHT, CURVE_WIDTH);
     const int64_t step = n > CURVE_POINTS ? (n + CURVE_POINTS - 1) / CURVE_POINTS : 1;
     for (int64_t i = 0; i < n; i += step) {
@@ -73,7 +73,7 @@ static void write_curve(tess_ar_page *page, const char *name, const double *x, c
     const double at = (threshold - first) / span * CURVE_WIDTH;
     tess_text_printf(out,
                      "\"/><line x1=\"%.4g\" x2=\"%.4g\" y1=\"0\" y2=\"%d\" stroke=\"" TESS_AR_BAD
-                     "\"/></svg></figure>\n",
+                     "\"/></svg></div></figure>\n",
                      at, at, CURVE_HEIGHT);
 }
 

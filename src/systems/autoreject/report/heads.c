@@ -8,7 +8,7 @@
 
 enum { HEAD = 400, SCALE_STEPS = 24, SCALE_HEIGHT = 300, WIDTH = HEAD + 90 };
 // Names of more sensors than these would lie on top of each other.
-enum { MOST_NAMES = 80 };
+enum { MOST_NAMES = 80, FEW_NAMES = 40 };
 
 typedef struct head {
     tess_ar_page *page;
@@ -88,7 +88,7 @@ static void write_scale(const head *h)
     tess_text_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x, top - 10, h->unit);
 }
 
-static void write_sensor(const head *h, int64_t c, double x, double y, bool has_name)
+static void write_sensor(const head *h, int64_t c, double x, double y, int64_t n)
 {
     tess_html *html = &h->page->html;
     const double value = h->value(h->page, c);
@@ -102,11 +102,11 @@ static void write_sensor(const head *h, int64_t c, double x, double y, bool has_
                      x, y, fill);
     tess_html_escaped(html, name);
     tess_text_printf(&html->text, ": %.4g %s</title></circle>", value, h->unit);
-    if (has_name) {
+    if (n <= MOST_NAMES) {
         tess_text_printf(&html->text,
-                         "<text x=\"%.5g\" y=\"%.5g\" style=\"font-size:9px\" "
+                         "<text x=\"%.5g\" y=\"%.5g\" style=\"font-size:%dpx\" "
                          "text-anchor=\"middle\">",
-                         x, y + 17);
+                         x, y + 18, n <= FEW_NAMES ? 12 : 10);
         tess_html_escaped(html, name);
         tess_text_add(&html->text, "</text>");
     }
@@ -139,18 +139,19 @@ static void write_head(head *h)
     tess_html_escaped(html, h->title);
     const double r = radius_of(furthest);
     const double middle = HEAD / 2.0;
-    tess_text_printf(&html->text,
-                     "</figcaption><svg viewBox=\"-10 0 %d %d\" width=\"%d\" role=\"img\">"
-                     "<circle cx=\"%g\" cy=\"%g\" r=\"%.4g\" fill=\"none\" stroke=\"#888\"/>"
-                     "<path d=\"M%g %.4gl12 -14l12 14\" fill=\"none\" stroke=\"#888\"/>\n",
-                     WIDTH, HEAD, WIDTH, middle, middle, r, middle - 12, middle - r);
+    tess_text_printf(
+        &html->text,
+        "</figcaption><div class=\"still\"><svg viewBox=\"-10 0 %d %d\" width=\"%d\" role=\"img\">"
+        "<circle cx=\"%g\" cy=\"%g\" r=\"%.4g\" fill=\"none\" stroke=\"#888\"/>"
+        "<path d=\"M%g %.4gl12 -14l12 14\" fill=\"none\" stroke=\"#888\"/>\n",
+        WIDTH, HEAD, WIDTH, middle, middle, r, middle - 12, middle - r);
     for (int64_t c = 0; c < n_chan; c++) {
         if (is_placed(h, c, &x, &y)) {
-            write_sensor(h, c, middle + x * r, middle - y * r, n <= MOST_NAMES);
+            write_sensor(h, c, middle + x * r, middle - y * r, n);
         }
     }
     write_scale(h);
-    tess_text_add(&html->text, "</svg></figure>\n");
+    tess_text_add(&html->text, "</svg></div></figure>\n");
 }
 
 static int64_t count_placed(const head *h)
