@@ -3,34 +3,21 @@
     python bench/clifford_sweep.py [--op sgp3] [--batch LIST] [--features LIST] [--report FILE.html]
 
 Every size runs in a process of its own, so that the peer is compiled for exactly that shape. The
-page has maps of times, of the speed-up over torch.compile and, on a GPU, of peak memory and its
-ratio. What is timed, and how, stands in bench/cases/clifford.py; agreement is checked first.
+page (clifford_page.py) has maps of times, of the speed-up over torch.compile and, on a GPU, of peak
+memory and its ratio, with marks where we lose. What is timed, and how, stands in
+bench/cases/clifford.py; agreement is checked first.
 """
 
 import argparse
-import html
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from clifford_page import make
+
 HERE = Path(__file__).resolve().parent
-PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Clifford operations against torch.compile</title>
-<style>body{{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:2em auto;padding:0 1em}}
-table{{border-collapse:collapse}}td,th{{padding:.3em .8em;text-align:right}}</style></head>
-<body><h1>Clifford operations against torch.compile</h1><p>{facts}</p>
-{maps}</body></html>
-"""
-MAPS = [
-    ("Ours, ms", lambda row: row["ours_s"] * 1e3, "{:.3f}"),
-    ("torch.compile, ms", lambda row: row["peer_s"] * 1e3, "{:.3f}"),
-    ("Speed-up", lambda row: row["peer_s"] / row["ours_s"], "{:.2f}"),
-    ("Peak memory, MiB", lambda row: row["more"].get("MiB"), "{:.0f}"),
-    ("Peak memory, share of torch.compile",
-     lambda row: row["more"].get("MiB") and row["more"]["MiB"] / row["more"]["peer MiB"], "{:.2f}"),
-]
 
 
 def measure_one(op, way, batch, features, dtype):
@@ -44,42 +31,6 @@ def measure_one(op, way, batch, features, dtype):
     ours_s, peer_s = data.times(threads)
     print(json.dumps({"op": op, "way": way, "batch": batch, "features": features, "error": error,
                       "ours_s": ours_s, "peer_s": peer_s, "more": data.more()}))
-
-
-def colour(value, low, high):
-    """From violet to yellow as the value rises; text that can be read on it."""
-    fraction = 0.5 if high <= low else (value - low) / (high - low)
-    red, green, blue = (round(a + (b - a) * fraction) for a, b in ((68, 253), (1, 231), (84, 37)))
-    return f"background:rgb({red},{green},{blue});color:{'#000' if fraction > 0.5 else '#fff'}"
-
-
-def map_table(rows, batches, features, value, form):
-    """One map, or nothing where nothing was measured."""
-    found = {(row["batch"], row["features"]): value(row) for row in rows}
-    known = [v for v in found.values() if v is not None]
-    if not known:
-        return ""
-    head = "".join(f"<th>{n}</th>" for n in features)
-    lines = [f"<table><tr><th>batch \\ features</th>{head}</tr>"]
-    for batch in batches:
-        cells = "".join(
-            f'<td style="{colour(found[batch, n], min(known), max(known))}">'
-            f"{form.format(found[batch, n])}</td>" for n in features)
-        lines.append(f"<tr><th>{batch}</th>{cells}</tr>")
-    return "\n".join([*lines, "</table>"])
-
-
-def page(rows, batches, features, command):
-    """The whole page."""
-    parts = []
-    for op, way in dict.fromkeys((row["op"], row["way"]) for row in rows):
-        these = [row for row in rows if (row["op"], row["way"]) == (op, way)]
-        for title, value, form in MAPS:
-            table = map_table(these, batches, features, value, form)
-            if table:
-                parts.append(f"<h2>{html.escape(f'{op}, {way}: {title}')}</h2>\n{table}")
-    facts = html.escape(f"{rows[0]['more']['device']}; {command}")
-    return PAGE.format(facts=facts, maps="\n".join(parts))
 
 
 def numbers(text):
@@ -117,7 +68,8 @@ def main():
     if args.json:
         Path(args.json).write_text(json.dumps(rows, indent=2) + "\n")
     if args.report:
-        Path(args.report).write_text(page(rows, args.batch, args.features, " ".join(sys.argv)))
+        text = make(rows, args.batch, args.features, " ".join(sys.argv))
+        Path(args.report).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -1,19 +1,21 @@
 // The page of a sweep: maps over batch and features.
 #include "base/status.h"
-#include "page/html_grid.h"
+#include "page/figure.h"
 #include "systems/clifford/bench/arrays.h"
 #include "tessera/sys/clifford_bench.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { MAX_SIZES = 64 };
+enum { MAX_SIZES = 64, ROW_PIXELS = 30, NAME_CHARS = 24, LISTED = 8 };
 
 typedef struct sweep {
-    const tess_clifford_timing *timings;
-    tess_html_grid grid;
-    int64_t rows[MAX_SIZES];
-    int64_t columns[MAX_SIZES];
+    const tess_clifford_timing *timings; // [n_row][n_column]
+    int64_t n_row;
+    int64_t n_column;
+    char names[2][MAX_SIZES][NAME_CHARS]; // batches, features
+    const char *rows[MAX_SIZES];
+    const char *columns[MAX_SIZES];
 } sweep;
 
 static double over(double a, double b)
@@ -42,9 +44,9 @@ static double both_speedup(const tess_clifford_timing *t)
     return over(t->separate_forward_backward_s, t->forward_backward_s);
 }
 
-static double memory_share(const tess_clifford_timing *t)
+static double memory_saving(const tess_clifford_timing *t)
 {
-    return over((double)t->memory_bytes, (double)t->separate_memory_bytes);
+    return over((double)t->separate_memory_bytes, (double)t->memory_bytes);
 }
 
 static double memory_mib(const tess_clifford_timing *t)
@@ -67,40 +69,144 @@ static double both_gflops(const tess_clifford_timing *t)
     return over(t->forward_backward_flops * 1e-9, t->forward_backward_s);
 }
 
-static const struct {
-    const char *heading;
+typedef struct quantity {
+    const char *title;
+    const char *label; // with the unit, head of a column
+    const char *unit;
     double (*value)(const tess_clifford_timing *t);
-    int decimals;
-} maps[] = {
-    {"Forward, ms", forward_ms, 3},
-    {"Forward and backward, ms", both_ms, 3},
-    {"Speed-up over separate passes, forward", forward_speedup, 2},
-    {"Speed-up over separate passes, forward and backward", both_speedup, 2},
-    {"Memory of forward and backward, MiB", memory_mib, 1},
-    {"Memory, as a share of separate passes", memory_share, 2},
-    {"Least traffic over time, forward, GB/s", forward_gbs, 1},
-    {"Least traffic over time, forward and backward, GB/s", both_gbs, 1},
-    {"Matrix products, forward and backward, Gflop/s", both_gflops, 1},
+    bool is_ratio; // below 1 we lose
+} quantity;
+
+static const quantity SPEED[] = {
+    {"Speed-up, forward", "speed-up, forward", "x", forward_speedup, true},
+    {"Speed-up, forward and backward", "speed-up, both", "x", both_speedup, true},
+    {"Memory of separate passes over ours", "memory saved", "x", memory_saving, true},
 };
 
-static void draw(tess_html *html, sweep *s, size_t map)
+static const quantity ABSOLUTE[] = {
+    {"Forward", "forward", "ms", forward_ms, false},
+    {"Forward and backward", "both", "ms", both_ms, false},
+    {"Memory of forward and backward", "memory", "MiB", memory_mib, false},
+    {"Least traffic over time, forward", "forward", "GB/s", forward_gbs, false},
+    {"Least traffic over time, forward and backward", "both", "GB/s", both_gbs, false},
+    {"Matrix products, forward and backward", "products", "Gflop/s", both_gflops, false},
+};
+
+enum { N_SPEED = sizeof SPEED / sizeof *SPEED, N_ABSOLUTE = sizeof ABSOLUTE / sizeof *ABSOLUTE };
+
+static void draw(tess_html *html, const sweep *s, const quantity *q)
 {
-    double values[MAX_SIZES * MAX_SIZES];
-    const int64_t n = s->grid.n_row * s->grid.n_column;
-    double low = (double)INFINITY, high = 0;
-    for (int64_t i = 0; i < n; i++) {
-        values[i] = maps[map].value(&s->timings[i]);
-        low = fmin(low, values[i]);
-        high = fmax(high, values[i]);
+    double values[MAX_SIZES * MAX_SIZES]; // [column][row]
+    double low = (double)INFINITY;
+    double high = 0;
+    for (int64_t i = 0; i < s->n_row * s->n_column; i++) {
+        const double value = q->value(&s->timings[i]);
+        values[i % s->n_column * s->n_row + i / s->n_column] = value;
+        low = fmin(low, value);
+        high = fmax(high, value);
     }
     if (!(high > 0)) {
         return;
     }
-    s->grid.decimals = maps[map].decimals;
-    s->grid.low = low;
-    s->grid.high = high > low ? high : 2 * low;
-    tess_html_heading(html, maps[map].heading);
-    tess_html_grid_draw(html, &s->grid, values);
+    const tess_figure_map map = {.values = values,
+                                 .n_column = s->n_column,
+                                 .n_row = s->n_row,
+                                 .label = q->label,
+                                 .unit = q->unit,
+                                 .low = low,
+                                 .high = high > low ? high : 2 * low,
+                                 .is_log = true,
+                                 .columns = s->columns,
+                                 .rows = s->rows,
+                                 .has_numbers = true,
+                                 .lost_below = q->is_ratio ? 1 : 0,
+                                 .lost_name = q->is_ratio ? "below 1: we lose" : NULL};
+    tess_figure_draw(html, &(tess_figure){.title = q->title,
+                                          .x = {"features", "", 0, (double)s->n_column, false},
+                                          .y = {"batch", "", (double)s->n_row, 0, false},
+                                          .height = (int)s->n_row * ROW_PIXELS,
+                                          .is_narrow = true,
+                                          .map = &map});
+}
+
+static void draw_all(tess_html *html, const sweep *s, const char *heading, const quantity *list,
+                     int n)
+{
+    tess_html_heading(html, heading);
+    for (int k = 0; k < n; k += 2) {
+        tess_html_row_begin(html);
+        draw(html, s, &list[k]);
+        if (k + 1 < n) {
+            draw(html, s, &list[k + 1]);
+        }
+        tess_html_row_end(html);
+    }
+}
+
+static void number(double value, char text[NAME_CHARS])
+{
+    snprintf(text, NAME_CHARS, isnan(value) ? "-" : "%.4g", value);
+}
+
+static void write_table(tess_html *html, const sweep *s)
+{
+    enum { N = 2 + N_SPEED + N_ABSOLUTE };
+    char names[N][64] = {"batch", "features"};
+    const char *heads[N];
+    for (int k = 0; k < N; k++) {
+        const quantity *q = k < 2 + N_SPEED ? &SPEED[k - 2] : &ABSOLUTE[k - 2 - N_SPEED];
+        if (k >= 2) {
+            snprintf(names[k], sizeof names[k], "%s (%s)", q->label, q->unit);
+        }
+        heads[k] = names[k];
+    }
+    tess_html_heading(html, "All sizes");
+    tess_html_table_begin(html, heads, N);
+    for (int64_t i = 0; i < s->n_row * s->n_column; i++) {
+        char cells[N][NAME_CHARS];
+        const char *row[N];
+        snprintf(cells[0], NAME_CHARS, "%s", s->rows[i / s->n_column]);
+        snprintf(cells[1], NAME_CHARS, "%s", s->columns[i % s->n_column]);
+        for (int k = 2; k < N; k++) {
+            const quantity *q = k < 2 + N_SPEED ? &SPEED[k - 2] : &ABSOLUTE[k - 2 - N_SPEED];
+            number(q->value(&s->timings[i]), cells[k]);
+        }
+        for (int k = 0; k < N; k++) {
+            row[k] = cells[k];
+        }
+        tess_html_table_row(html, row, N);
+    }
+    tess_html_table_end(html);
+}
+
+// A badge for each ratio, and by name the sizes at which we lose.
+static void write_verdict(tess_html *html, const sweep *s)
+{
+    for (int k = 0; k < N_SPEED; k++) {
+        const quantity *q = &SPEED[k];
+        int64_t n_known = 0;
+        int64_t n_lost = 0;
+        char text[160];
+        for (int64_t i = 0; i < s->n_row * s->n_column; i++) {
+            const double value = q->value(&s->timings[i]);
+            n_known += isfinite(value);
+            if (value < 1 && ++n_lost <= LISTED) {
+                snprintf(text, sizeof text, "%s at batch %s, %s features: %.3g", q->title,
+                         s->rows[i / s->n_column], s->columns[i % s->n_column], value);
+                tess_html_warning(html, text);
+            }
+        }
+        if (n_lost > LISTED) {
+            snprintf(text, sizeof text, "%s: below 1 at %lld more sizes, see the map.", q->title,
+                     (long long)(n_lost - LISTED));
+            tess_html_warning(html, text);
+        }
+        if (n_known > 0) {
+            snprintf(text, sizeof text, "%s: ahead at %lld of %lld sizes", q->label,
+                     (long long)(n_known - n_lost), (long long)n_known);
+            tess_html_badge(html, n_lost == 0 ? TESS_HTML_GOOD : TESS_HTML_CHECK, text);
+        }
+    }
 }
 
 static void facts(tess_html *html, tess_context *ctx, const tess_clifford_op *op, tess_dtype dtype)
@@ -126,8 +232,23 @@ static void facts(tess_html *html, tess_context *ctx, const tess_clifford_op *op
     tess_html_paragraph(html,
                         "Medians, inputs rotated so that no cache serves them twice. Separate "
                         "passes are this library's own linear map, gate, product and norm, one "
-                        "after another with arrays between them. Batch goes down, features to the "
-                        "right.");
+                        "after another with arrays between them. A frame marks where we lose: "
+                        "slower, or more memory.");
+}
+
+static void fill(sweep *s, const tess_clifford_timing *timings, int64_t n_row, int64_t n_column)
+{
+    s->timings = timings;
+    s->n_row = n_row;
+    s->n_column = n_column;
+    for (int64_t i = 0; i < n_row; i++) {
+        snprintf(s->names[0][i], NAME_CHARS, "%lld", (long long)timings[i * n_column].n_row);
+        s->rows[i] = s->names[0][i];
+    }
+    for (int64_t j = 0; j < n_column; j++) {
+        snprintf(s->names[1][j], NAME_CHARS, "%lld", (long long)timings[j].n_feature);
+        s->columns[j] = s->names[1][j];
+    }
 }
 
 tess_status tess_clifford_bench_report(tess_context *ctx, const tess_clifford_op *op,
@@ -145,26 +266,16 @@ tess_status tess_clifford_bench_report(tess_context *ctx, const tess_clifford_op
                   "%d of each",
                   (long long)n_row_size, (long long)n_feature_size, MAX_SIZES);
     }
-    sweep s = {.timings = timings,
-               .grid = {.row_label = "batch",
-                        .column_label = "features",
-                        .n_row = n_row_size,
-                        .n_column = n_feature_size}};
-    s.grid.rows = s.rows;
-    s.grid.columns = s.columns;
-    for (int64_t i = 0; i < n_row_size; i++) {
-        s.rows[i] = timings[i * n_feature_size].n_row;
-    }
-    for (int64_t j = 0; j < n_feature_size; j++) {
-        s.columns[j] = timings[j].n_feature;
-    }
+    sweep s;
+    fill(&s, timings, n_row_size, n_feature_size);
     tess_html html;
     tess_html_begin(&html, ctx, &(tess_origin){.stage = "clifford.bench"},
                     "Clifford operations: times and memory");
+    write_verdict(&html, &s);
     facts(&html, ctx, op, dtype);
-    for (size_t map = 0; map < sizeof maps / sizeof *maps; map++) {
-        draw(&html, &s, map);
-    }
+    draw_all(&html, &s, "Against separate passes", SPEED, N_SPEED);
+    draw_all(&html, &s, "Times, memory and rates", ABSOLUTE, N_ABSOLUTE);
+    write_table(&html, &s);
     const tess_status status = tess_html_write(&html, path, overwrite);
     tess_html_destroy(&html);
     return status;
