@@ -25,7 +25,7 @@ typedef struct passing {
 static void see_column(passing *p, tess_de_facts *f, const tess_de_row *row)
 {
     const double at = (row->time - f->axis.first) / f->axis.step + 0.5;
-    const bool fits = at < MAX_GAP_COLUMNS * (double)f->view->n_time + 1e6;
+    const bool fits = at >= 0 && at < MAX_GAP_COLUMNS * (double)f->view->n_time + 1e6;
     const int64_t column = fits ? (int64_t)at : -1;
     p->is_rising = p->is_rising && column > p->last_column;
     p->last_column = column;

@@ -10,7 +10,7 @@
 
 enum { MAP_HEIGHT = 260, LINE_HEIGHT = 150, MAX_SERIES = 8, COLOURS = 8 };
 
-// In a longer result the animal goes to and fro within a column and would cover the posterior.
+// In a longer result the animal goes back and forth within a column and would cover the posterior.
 static const double LONG = 4000; // s
 
 // Means are drawn where a column stands for this many time bins, and least and largest say little.

@@ -46,7 +46,7 @@ typedef struct making {
 static void keep_events(const making *m, tess_pyramid *p, double bytes)
 {
     const tess_de_facts *f = m->tracks->facts;
-    const int64_t around = f->view->step > 0 ? (int64_t)(AROUND / f->view->step) : 1;
+    const int64_t around = f->view->step > 0 ? (int64_t)fmin(AROUND / f->view->step, 1e6) : 1;
     const double packed = p->setup.is_map ? PACKED_MAP : PACKED_LINES;
     const double chunk_bytes =
         packed * (double)(p->chunk_columns * p->setup.n_row) * p->setup.bits / 8;
