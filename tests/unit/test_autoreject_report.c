@@ -66,7 +66,9 @@ static void summaries_are_right(void **state)
     char *text = report_of(&ptp, NULL);
     assert_contains(text, "<th>not finite</th>\n<td>3</td>");
     assert_contains(text, "<th>largest</th>\n<td>99</td>");
-    assert_contains(text, "Flat channels (peak-to-peak 0 in every epoch): 1.");
+    assert_contains(text, "<li>Flat channels (peak-to-peak 0 in every epoch): 1.</li>");
+    assert_contains(text, "1 flat channels");
+    assert_contains(text, "3 values not finite");
     // By falling median: 2 (20), 3 (2), 1 (0), and 0, which has none, last.
     const char *row2 = strstr(text, "<td>2</td>\n<td class=\"n\">20</td>");
     const char *row3 = strstr(text, "<td>3</td>\n<td class=\"n\">2</td>");
@@ -74,7 +76,6 @@ static void summaries_are_right(void **state)
     const char *row0 = strstr(text, "<td>0</td>\n<td class=\"n\">nan</td>");
     assert_true(row2 && row3 && row1 && row0);
     assert_true(row2 < row3 && row3 < row1 && row1 < row0);
-    assert_true(count(text, "#a0a0a0") >= 2);
     free(text);
 }
 

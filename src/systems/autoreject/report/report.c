@@ -6,6 +6,7 @@
 #include "runtime/provenance.h"
 #include "systems/autoreject/report/page.h"
 #include "systems/autoreject/result/model.h"
+#include "systems/autoreject/text/citation.h"
 
 static tess_status check(const tess_autoreject_model *model, const tess_autoreject_log *log,
                          tess_autoreject_epochs *epochs, const char *path)
@@ -82,9 +83,7 @@ static tess_status write_parts(tess_ar_page *page)
         tess_ar_page_epochs(page, NULL, NULL);
     }
     tess_ar_page_curves(page);
-    tess_html_cite(&page->html,
-                   "Jas M, Engemann DA, Bekhti Y, Raimondo F, Gramfort A. Autoreject: Automated "
-                   "artifact rejection for MEG and EEG data. NeuroImage 159 (2017) 417-429.");
+    tess_html_cite(&page->html, TESS_AR_CITATION);
     return TESS_OK;
 }
 
