@@ -13,7 +13,7 @@ function(tess_embed_text file name)
         string(REGEX REPLACE "([,;:{]) " "\\1" text "${text}")
         string(REGEX REPLACE " ([{}])" "\\1" text "${text}")
         string(REGEX REPLACE "(if|for|const|let|of|return) ([[(])" "\\1\\2" text "${text}")
-        string(REGEX REPLACE "\\) ([a-z])" ")\\1" text "${text}")
+        string(REGEX REPLACE "\\) (return|[a-qs-z])" ")\\1" text "${text}") # but ") rotate(", a text
         string(REGEX REPLACE "([^])a-z'`])\n" "\\1" text "${text}")
     endif()
     file(WRITE ${PROJECT_BINARY_DIR}/generated/${name}.txt "${text}")

@@ -323,7 +323,8 @@ class Plot {
     for (const [t, text] of this.marksOf(this.y, m && m.rows, this.tall, 36)) {
       const y = this.py(t);
       line(`M${LEFT} ${y}h-4` + (m ? '' : `M${LEFT} ${y}h${this.inner}`));
-      this.text(LEFT - 7, y + 4, 'end', text.length > 8 ? text.slice(0, 7) + '…' : text);
+      this.text(LEFT - 7, y + 4, 'end', text.length > 8 ? text.slice(0, 7) + '…' : text,
+                text.length > 6 && {textLength: 48});
     }
     this.text(LEFT + this.inner / 2, bottom + 33, 'middle', named(this.x));
     this.text(0, 0, 'middle', named(this.y), {

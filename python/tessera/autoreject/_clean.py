@@ -540,8 +540,8 @@ class TransformMixin(FitMixin):
         *,
         reject_log: RejectLog | None = None,
         overwrite: bool = False,
-        n_epochs: int = 200,
-        size: int | str = "8M",
+        report_epochs: int = 200,
+        report_size: int | str = "8M",
     ) -> Path:
         """Write an HTML report of the fit: one file, nothing from elsewhere.
 
@@ -555,9 +555,9 @@ class TransformMixin(FitMixin):
             None: :meth:`get_reject_log`.
         overwrite : bool, default False
             Replace an existing file.
-        n_epochs : int, default 200
+        report_epochs : int, default 200
             Epochs that are shown sample by sample, the worst first.
-        size : int or str, default '8M'
+        report_size : int or str, default '8M'
             About how many bytes of the file these may take.
 
         Returns
@@ -567,7 +567,7 @@ class TransformMixin(FitMixin):
         self._check_fitted()
         check_epochs(epochs)
         recording = recording_of(epochs)
-        options = {"report_epochs": n_epochs, "report_size": size}
+        options = {"report_epochs": report_epochs, "report_size": report_size}
         log = self._given_log(recording, reject_log)
         return self._report(recording, log, path, overwrite, options)
 

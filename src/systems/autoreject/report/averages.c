@@ -136,7 +136,7 @@ static void draw_map(const picture *p, const double *cells, bool is_after, doubl
                                     .group = group,
                                     .is_narrow = true,
                                     .x = x,
-                                    .y = {"channel", "", (double)p->n_chan - 0.5, -0.5, false},
+                                    .y = {"", "", (double)p->n_chan - 0.5, -0.5, false},
                                     .map = &map});
 }
 

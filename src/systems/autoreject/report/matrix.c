@@ -81,7 +81,7 @@ static void draw(tess_ar_page *page, const matrix *m)
                      &(tess_figure){.title = "Channels in epochs",
                                     .group = "log",
                                     .x = x,
-                                    .y = {"channel", "", (double)log->n_chan - 0.5, -0.5, false},
+                                    .y = {"", "", (double)log->n_chan - 0.5, -0.5, false},
                                     .height = height_of(log->n_chan),
                                     .map = &cells,
                                     .note = "Grey: not considered."});
