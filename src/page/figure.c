@@ -69,6 +69,14 @@ double tess_figure_x(const tess_figure_series *s, int64_t i, double low, double 
     return s->x ? s->x[i] : low + (high - low) * ((double)i + 0.5) / (double)s->n;
 }
 
+double tess_html_step(double range)
+{
+    const double raw = range / 5;
+    const double power = pow(10, floor(log10(raw)));
+    const double unit = raw / power;
+    return (unit < 1.5 ? 1 : unit < 3.5 ? 2 : unit < 7.5 ? 5 : 10) * power;
+}
+
 static void widen(double value, bool is_log, double *low, double *high)
 {
     if (isfinite(value) && (!is_log || value > 0)) {

@@ -64,15 +64,6 @@ void tess_html_fold_end(tess_html *html);
 void tess_html_row_begin(tess_html *html);
 void tess_html_row_end(tess_html *html);
 
-// Picture of values[n_row][n_col] as coloured cells, colours linear between low and high; NaN is
-// grey. More than 300 rows or columns are thinned by taking the maximum of each group.
-void tess_html_heat_map(tess_html *html, const double *values, int64_t n_row, int64_t n_col,
-                        double low, double high, const char *row_label, const char *col_label,
-                        const char *unit);
-// Bars of counts[n] over low..high.
-void tess_html_histogram(tess_html *html, const int64_t *counts, int64_t n, double low, double high,
-                         const char *label);
-
 // Closes the page and writes it atomically.
 TESS_MUST_CHECK tess_status tess_html_write(tess_html *html, const char *path, int overwrite);
 

@@ -23,9 +23,6 @@ void tess_html_json(tess_html *html, const char *attributes, const char *json);
 // Distance of the numbers along an axis of this length: 1, 2 or 5 times a power of ten.
 double tess_html_step(double range);
 
-// Dark blue over green to yellow: rises in lightness, so it also prints in grey.
-void tess_html_colour(double fraction, int rgb[3]);
-
 // page.css and page.js, as they are when the library is built, without comments and indentation.
 extern const char tess_page_style[];
 extern const char tess_page_script[];

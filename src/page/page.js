@@ -315,7 +315,7 @@ class Plot {
     let right = -Infinity;
     for (const [t, text] of this.marksOf(this.x, m && m.columns, this.inner, 74)) {
       const x = this.px(t), half = text.length * 3.4;
-      if (x - half < right + 4) continue;
+      if (x - half < right + 4 || x + half > this.width) continue;
       right = x + half;
       line(`M${x} ${bottom}v4` + (m ? '' : `M${x} ${TOP}V${bottom}`));
       this.text(x, bottom + 17, 'middle', text);
