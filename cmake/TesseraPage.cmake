@@ -33,3 +33,22 @@ const char tess_page_style[] = {
 const char tess_page_script[] = {
 @tess_page_script@};
 ]])
+
+# The font of pictures, drawn by FreeType when the library is built; where FreeType or the font is
+# not there, or nothing can be run, a plain one of dots.
+find_file(TESS_FONT DejaVuSans.ttf PATHS /usr/share/fonts PATH_SUFFIXES truetype/dejavu dejavu TTF)
+if(PKG_CONFIG_FOUND)
+    pkg_check_modules(TESS_FREETYPE QUIET IMPORTED_TARGET freetype2)
+endif()
+if(TESS_FONT AND TESS_FREETYPE_FOUND AND NOT CMAKE_CROSSCOMPILING)
+    add_executable(make_font EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tools/make_font.c)
+    target_link_libraries(make_font PRIVATE PkgConfig::TESS_FREETYPE)
+    set(table ${PROJECT_BINARY_DIR}/generated/font_table.h)
+    add_custom_command(OUTPUT ${table} COMMAND make_font ${TESS_FONT} 16 ${table}
+        DEPENDS make_font ${TESS_FONT} VERBATIM)
+    add_custom_target(tess_font_table DEPENDS ${table})
+    set(tess_page_font page/font_drawn.c)
+else()
+    message(STATUS "  pictures: plain letters (needs freetype2 and DejaVuSans.ttf for smooth ones)")
+    set(tess_page_font page/font_plain.c)
+endif()

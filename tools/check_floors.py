@@ -60,7 +60,7 @@ FORBIDDEN_IN_KERNELS = {
 }
 
 # Made by the build: what it found, and the tables of tools/clifford_tables.py.
-GENERATED = {"tess_features.h", "clifford/algebras.h"}
+GENERATED = {"tess_features.h", "clifford/algebras.h", "font_table.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"(?P<ours>[^"]+)"|<(?P<system>[^>]+)>|(?P<macro>\w+))')
 SOURCES = {".c", ".h", ".cu", ".cuh", ".def", ".inc"}

@@ -4,7 +4,14 @@
 
 #include "base/memory.h"
 
-enum { TESS_XP_WHITE = 0, TESS_XP_BLACK = 1, TESS_XP_LINE = 2, TESS_XP_FREE_COLOUR = 3 };
+enum {
+    TESS_XP_WHITE = 0,
+    TESS_XP_BLACK = 1,
+    TESS_XP_LINE = 2,
+    TESS_XP_FIRST_GREY = 3,
+    TESS_XP_GREYS = 8, // of the edges of letters
+    TESS_XP_FREE_COLOUR = TESS_XP_FIRST_GREY + TESS_XP_GREYS
+};
 
 typedef struct tess_xp_canvas {
     tess_heap *heap;
@@ -26,13 +33,9 @@ void tess_xp_canvas_fill(tess_xp_canvas *canvas, int64_t x, int64_t y, int64_t w
 void tess_xp_canvas_frame(tess_xp_canvas *canvas, int64_t x, int64_t y, int64_t width,
                           int64_t height);
 
-enum { TESS_XP_GLYPH_WIDTH = 12, TESS_XP_GLYPH_HEIGHT = 14 }; // advance, and height above the line
-
-// Black text from x on, its top at y. Lower case, digits and . , - + = / ( ) : only; @ is an
-// angstrom sign, & phi, $ sigma, # chi, ! a degree sign, " a raised 2. What has no glyph is blank.
+// Black text in UTF-8 from x on, the top of its capitals at y (page/font.h).
 void tess_xp_canvas_text(tess_xp_canvas *canvas, int64_t x, int64_t y, const char *text);
-// The same from the bottom up, its left edge (the top of the letters) at x, its foot at y.
+// The same from the bottom up, the top of its capitals at x, its foot at y.
 void tess_xp_canvas_text_up(tess_xp_canvas *canvas, int64_t x, int64_t y, const char *text);
-int64_t tess_xp_text_width(const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 // A picture file per angle: measured, fitted and residual side by side.
 #include "base/file.h"
 #include "base/status.h"
+#include "page/font.h"
 #include "page/html_parts.h"
 #include "page/png.h"
 #include "runtime/origin.h"
@@ -25,8 +26,8 @@ enum {
     BAR_GAP = 10,
     BAR_ROOM = 100, // for its numbers
     TICK = 6,
-    TEXT = TESS_XP_GLYPH_HEIGHT,
-    SHADES = 124, // of each scale
+    TEXT = TESS_FONT_HEIGHT,
+    SHADES = 120, // of each scale
     FIRST_SHADE = TESS_XP_FREE_COLOUR + 1
 };
 
@@ -45,7 +46,7 @@ static void number(double value, char text[32])
 
 static void centred(figure *f, int64_t x, int64_t y, const char *text)
 {
-    tess_xp_canvas_text(&f->canvas, x - tess_xp_text_width(text) / 2, y, text);
+    tess_xp_canvas_text(&f->canvas, x - tess_font_width(text) / 2, y, text);
 }
 
 // Both scales share the picture's colours: every second of each, and the grey of what is not there.
@@ -100,13 +101,13 @@ static void draw_times(figure *f, int64_t x, bool is_first)
         if (is_first) {
             tess_xp_canvas_fill(&f->canvas, x - 1 - TICK, TOP + f->size - at, TICK, 1,
                                 TESS_XP_LINE);
-            tess_xp_canvas_text(&f->canvas, x - TICK - 6 - tess_xp_text_width(text),
+            tess_xp_canvas_text(&f->canvas, x - TICK - 6 - tess_font_width(text),
                                 TOP + f->size - at - TEXT / 2, text);
         }
     }
     centred(f, x + f->size / 2, TOP + f->size + TICK + 14 + TEXT, "t1 (s)");
     if (is_first) {
-        tess_xp_canvas_text_up(&f->canvas, 4, TOP + f->size / 2 + tess_xp_text_width("t2 (s)") / 2,
+        tess_xp_canvas_text_up(&f->canvas, 20, TOP + f->size / 2 + tess_font_width("t2 (s)") / 2,
                                "t2 (s)");
     }
 }
@@ -133,10 +134,10 @@ static void draw_title(figure *f, const tess_xpcs_result_info *info, int64_t ang
 {
     const tess_xpcs_data_info *d = &f->data->info;
     char text[160];
-    int used = snprintf(text, sizeof text, "& = %.1f!   q = %.4g /@", d->phi[angle], d->q[angle]);
+    int used = snprintf(text, sizeof text, "φ = %.1f°   q = %.4g /Å", d->phi[angle], d->q[angle]);
     if (info) {
         snprintf(text + used, sizeof text - (size_t)used,
-                 "   contrast %.4f   offset %.4f   #\"/dof %.4g", info->contrast[angle],
+                 "   contrast %.4f   offset %.4f   χ²/dof %.4g", info->contrast[angle],
                  info->offset[angle],
                  info->reduced_chi2_angle ? info->reduced_chi2_angle[angle] : (double)NAN);
     }
@@ -150,7 +151,7 @@ static int64_t panel_width(const figure *f)
 
 static void draw(figure *f, const tess_xpcs_result_info *info, int64_t angle, int n_panel)
 {
-    static const char *const names[3] = {"measured c2", "fitted c2", "(measured - fitted)/$"};
+    static const char *const names[3] = {"measured c2", "fitted c2", "(measured − fitted)/σ"};
     draw_title(f, info, angle);
     for (int k = 0; k < n_panel; k++) {
         const int64_t x = LEFT + k * (panel_width(f) + 16);
