@@ -331,6 +331,59 @@ def test_report_of_hostile_names(tessera, epochs, tmp_path):
         ElementTree.fromstring(figure)
 
 
+def table_of(page, heading):
+    """Cells of the table under a heading."""
+    part = re.search(rf"<h2[^>]*>{heading}</h2>.*?<tbody>(.*?)</tbody>", page, re.DOTALL).group(1)
+    rows = re.findall("<tr>(.*?)</tr>", part, re.DOTALL)
+    return [[re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?</td>", r)] for r in rows]
+
+
+def test_reports_go_by_the_names_of_channels(tessera, logged):
+    run_json(tessera, "transform", "epochs.npz", "-m", "model.json", "-o", "a.npy", "--report",
+             "a.html")
+    with np.load(logged / "epochs.npz") as file:
+        turned = {k: file[k] for k in file.files}
+    turned["data"] = turned["data"][:, ::-1]
+    for name in ("pos", "ch_names", "ch_types"):
+        turned[name] = turned[name][::-1]
+    np.savez(logged / "turned.npz", **turned)
+    run_json(tessera, "transform", "turned.npz", "-m", "model.json", "-o", "b.npy", "--report",
+             "b.html")
+    a, b = ((logged / name).read_text() for name in ("a.html", "b.html"))
+    assert len(table_of(a, "Channels")) == 24
+    assert table_of(a, "Channels") == table_of(b, "Channels")[::-1]
+    assert table_of(a, "Epochs") == table_of(b, "Epochs")
+
+
+def test_a_report_without_positions_says_so(tessera, epochs, tmp_path):
+    np.savez(tmp_path / "ecog.npz", data=epochs["X"][:, :3], ch_names=np.array(["A", "B", "C"]),
+             ch_types=np.array(["ecog"] * 3), sfreq=250.0)
+    result = tessera("autoreject", "fit", "ecog.npz", "--augment=no", "--n-interpolate", "0",
+                     "--consensus", "0.5", "--report", "r.html")
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "r.html").read_text()
+    assert "The ecog channels have no positions." in page
+    assert len(table_of(page, "Channels")) == 3
+
+
+@pytest.mark.parametrize(("words", "n"), [
+    (("--report-epochs", "0"), 0), (("--report-epochs", "3"), 3), (("--report-size", "0"), 0),
+    ((), 40),
+])
+def test_a_report_shows_as_many_epochs_as_it_may(tessera, epochs, tmp_path, words, n):
+    result = tessera("autoreject", "fit", "epochs.npz", "--report", "r.html", "--consensus", "0.2",
+                     *words)
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "r.html").read_text()
+    shown = re.findall(r'<details id="epoch(\d+)"', page)
+    assert len(shown) == n
+    # The dropped ones first, and the table leads to those that are there.
+    dropped = [row[0] for row in table_of(page, "Epochs") if row[2] == "dropped"]
+    assert len(dropped) > 3
+    assert set(shown[:len(dropped)]) <= set(dropped)
+    assert sorted(re.findall(r'href="#epoch(\d+)"', page)) == sorted(shown)
+
+
 def test_odd_calibrations_are_said(tessera, tmp_path):
     edf = bytearray((FORMATS / "plain.edf").read_bytes())
     n_signal = int(edf[252:256])
