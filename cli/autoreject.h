@@ -35,6 +35,9 @@ int autoreject_open_session(cli *c, autoreject_job *j);
 // Opens the epochs named by the operand, says what was assumed, and resolves --picks.
 int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path);
 
+// The second half of that, of epochs that are open.
+int autoreject_pick(cli *c, autoreject_job *j);
+
 // Says what was planned; with --dry-run on stdout.
 int autoreject_announce(cli *c, autoreject_job *j);
 

@@ -105,7 +105,13 @@ int autoreject_open_epochs(cli *c, autoreject_job *j, const char *path)
     config->bads = c->values.bads;
     config->dataset = c->values.dataset;
     CLI_CALL(tess_autoreject_epochs_open(c->ctx, path, config, &j->epochs));
+    return autoreject_pick(c, j);
+}
+
+int autoreject_pick(cli *c, autoreject_job *j)
+{
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
+
     console_notes(info->notes);
     j->picks = malloc((size_t)info->sensors->n_chan * sizeof *j->picks + 1);
     if (!j->picks) {

@@ -226,6 +226,7 @@ static int write_other(cli *c, const char *path, const char *format, const char 
     tess_json_text(json, "schema", "tessera.info/1");
     tess_json_text(json, "path", path);
     tess_json_text(json, "format", format);
+    info_write_kind(c, json, format, path);
     tess_json_raw(json, "provenance", provenance);
     tess_json_object_end(json);
     const int code = job_print_json(json);

@@ -114,14 +114,27 @@ static void print_document(cli *c, const char *path)
     free(text);
 }
 
-static void print_recording(cli *c, const char *path)
+// Epochs and recordings; json NULL: as lines. Other files of these formats (averages, covariances,
+// events) have nothing more to say here than their kind, which is no failure.
+static void show_recording(cli *c, tess_json *json, const char *path)
 {
     autoreject_job j = {0};
     tess_autoreject_epochs_config_init(&j.epochs_config, sizeof j.epochs_config);
-    if (autoreject_open_epochs(c, &j, path) == 0) {
-        autoreject_print_epochs(&j);
+    if (tess_autoreject_epochs_open(c->ctx, path, &j.epochs_config, &j.epochs) != TESS_OK) {
+        console_note("no epochs to describe: %s", tess_last_error());
+    } else if (autoreject_pick(c, &j) == 0) {
+        if (json) {
+            autoreject_write_epochs(json, &j);
+        } else {
+            autoreject_print_epochs(&j);
+        }
     }
     autoreject_close(&j);
+}
+
+static void print_recording(cli *c, const char *path)
+{
+    show_recording(c, NULL, path);
 }
 
 static void print_tiles(cli *c, const char *path)
@@ -189,6 +202,16 @@ void info_print_kind(cli *c, const char *name, const char *path)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, name) == 0) {
             kinds[i].print(c, path);
+            return;
+        }
+    }
+}
+
+void info_write_kind(cli *c, tess_json *json, const char *name, const char *path)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i].name, name) == 0 && kinds[i].print == print_recording) {
+            show_recording(c, json, path);
             return;
         }
     }

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import struct
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -329,6 +330,20 @@ def test_report_of_hostile_names(tessera, epochs, tmp_path):
     assert "é" * 31 not in shown
     for figure in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         ElementTree.fromstring(figure)
+
+
+def test_info_describes_our_own_epochs_and_any_fif(tessera, logged):
+    made = tessera("autoreject", "transform", "epochs.npz", "-m", "model.json", "-o", "c-epo.fif")
+    assert made.returncode == 0
+    found = json.loads(tessera("info", "c-epo.fif", "--json").stdout)
+    assert (found["format"], found["epochs"]["n_time"]) == ("fif", 60)
+    assert found["provenance"]["settings"]["keep_bad"] is False
+    start = (FORMATS / "epochs-epo.fif").read_bytes()[:36]  # its id, and nothing after it
+    (logged / "some.fif").write_bytes(start + struct.pack(">iiii", 108, 0, 0, -1))
+    result = tessera("info", "some.fif", "--json")
+    assert result.returncode == 0
+    assert "no epochs to describe" in result.stderr
+    assert "epochs" not in json.loads(result.stdout)
 
 
 def table_of(page, heading):
