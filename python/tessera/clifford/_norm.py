@@ -28,8 +28,9 @@ def norm(algebra: Algebra, x: Any) -> Any:
         return algebra.quadratic(x)  # says what is expected
     if str(x.dtype).endswith("float16") and "bfloat" not in str(x.dtype):
         return _half(algebra, x, is_torch)
+    x = _counted(algebra, x, is_torch)
     scale = _scale(algebra, x, is_torch)
-    size = abs(algebra.quadratic(_scaled(algebra, x, scale, is_torch)).sum(algebra.axis))
+    size = abs(algebra.quadratic(x * scale).sum(algebra.axis))
     if not is_torch:
         return (size**0.5).astype(x.dtype) / _without(scale, algebra.axis)
     import torch
@@ -47,12 +48,24 @@ def _half(algebra: Algebra, x: Any, is_torch: bool) -> Any:
     return norm(algebra, x.astype("float32")).astype(x.dtype)
 
 
+def _counted(algebra: Algebra, x: Any, is_torch: bool) -> Any:
+    """Return x with zeros for what squares to 0, which may be of any size."""
+    counts = tuple(abs(eta) for eta in algebra._found["eta"])
+    if all(counts):
+        return x
+    if is_torch:
+        from tessera.clifford import _torch_signs
+
+        return _torch_signs.keep(x, counts, algebra.axis)
+    library = x.__array_namespace__() if hasattr(x, "__array_namespace__") else np
+    which = np.array(counts, bool)
+    which = which[:, *(None,) * (x.ndim - 1)] if algebra.axis == 0 else which
+    return library.where(library.asarray(which), x, x.dtype.type(0))
+
+
 def _scale(algebra: Algebra, x: Any, is_torch: bool) -> Any:
-    """Return a power of two per row and feature; components that square to 0 do not count."""
-    counted = [i for i, eta in enumerate(algebra._found["eta"]) if eta]
-    own = x.detach() if is_torch else x
-    own = own[counted] if algebra.axis == 0 else own[..., counted]
-    size = abs(own)
+    """Return a power of two per row and feature."""
+    size = abs(x.detach() if is_torch else x)
     largest = size.amax(algebra.axis) if is_torch else size.max(algebra.axis)
     largest = largest[None] if algebra.axis == 0 else largest[..., None]
     above, shrink, below, grow = _WIDE if str(x.dtype).endswith("float64") else _NARROW
@@ -67,21 +80,6 @@ def _scale(algebra: Algebra, x: Any, is_torch: bool) -> Any:
         + is_small.astype(x.dtype) * one(grow)
         + is_neither.astype(x.dtype)
     )
-
-
-def _scaled(algebra: Algebra, x: Any, scale: Any, is_torch: bool) -> Any:
-    """Return x times scale; what squares to 0 may be of any size, and is left out."""
-    counts = [bool(eta) for eta in algebra._found["eta"]]
-    if all(counts):
-        return x * scale
-    if is_torch:
-        from tessera.clifford import _torch_signs
-
-        return _torch_signs.keep(x, tuple(map(int, counts)), algebra.axis) * scale
-    library = x.__array_namespace__() if hasattr(x, "__array_namespace__") else np
-    which = np.array(counts)
-    which = which[:, *(None,) * (x.ndim - 1)] if algebra.axis == 0 else which
-    return library.where(library.asarray(which), x, x.dtype.type(0)) * scale
 
 
 def _without(scale: Any, axis: int) -> Any:
