@@ -89,6 +89,10 @@ typedef struct cli_values {
     const char *output;
     const char *config;
     const char *log_file;
+    const char *log_json;
+    const char *werror;
+    const char *no_warn;
+    const char *moved; // of rerun: OLD=NEW, separated by commas
     const char *dataset;
     const char *dir;
     const char *model_file;
@@ -194,6 +198,18 @@ void cli_operand_word(const cli_command *command, int index, char word[CLI_WORD_
 // 1 if the word is the first of two-word commands, such as "config".
 int cli_is_group(const char *word);
 
+// The words that decide the result, as a JSON array; free() it. NULL without memory.
+char *cli_command_words(const cli *c);
+
+// 1 if a result may depend on the option: neither those of the machine, of long runs and of talking
+// nor those that name what is written.
+int cli_option_decides(const cli *c, const opt_item *item);
+
+// Headings of the options that change no result.
+#define CLI_GROUP_ENGINE "Machine"
+#define CLI_GROUP_RUN "Long runs"
+#define CLI_GROUP_GENERAL "General"
+
 // Overview of all commands, of a group; help of one command.
 void cli_print_overview(FILE *file);
 void cli_print_group_help(FILE *file, const char *group);
@@ -250,8 +266,10 @@ int cmd_decode_simulate(cli *c);
 int cmd_decode_tune(cli *c);
 int cmd_demo(cli *c);
 int cmd_device(cli *c);
+int cmd_diff(cli *c);
 int cmd_help(cli *c);
 int cmd_info(cli *c);
+int cmd_rerun(cli *c);
 int cmd_selftest(cli *c);
 int cmd_sysinfo(cli *c);
 int cmd_xpcs_config(cli *c);

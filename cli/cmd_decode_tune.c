@@ -193,12 +193,14 @@ static int announce(cli *c, const decode_job *j)
 static void warn_ends(const tess_decode_tuning_info *info)
 {
     if (info->position_at_end) {
-        console_note("warning: the best position_std, %.4g cm, is the last one tried; start from "
+        console_warn(TESS_W_DECODE_TUNE_EDGE,
+                     "the best position_std, %.4g cm, is the last one tried; start from "
                      "there: --position-std %.4g",
                      info->position_std, info->position_std);
     }
     if (info->waveform_at_end) {
-        console_note("warning: the best waveform_std, %.4g uV, is the last one tried; start from "
+        console_warn(TESS_W_DECODE_TUNE_EDGE,
+                     "the best waveform_std, %.4g uV, is the last one tried; start from "
                      "there: --waveform-std %.4g",
                      info->waveform_std, info->waveform_std);
     }

@@ -146,6 +146,7 @@ static int print_all(cli *c, int markdown)
     if (markdown) {
         print_markdown_rows("Environment", help_environment());
         print_markdown_rows("Exit codes", help_exit_codes());
+        help_print_warnings(1);
     }
     return 0;
 }
@@ -162,6 +163,10 @@ static int print_topic(cli *c, const char *topic)
     if (strcmp(topic, "exit-codes") == 0) {
         printf("Exit codes:\n");
         print_rows(help_exit_codes(), 8);
+        return 0;
+    }
+    if (strcmp(topic, "warnings") == 0) {
+        help_print_warnings(0);
         return 0;
     }
     if (cli_is_group(topic)) {

@@ -211,7 +211,7 @@ static int write_summary(cli *c, const xpcs_job *j, const char *folder)
     char *text = NULL;
 
     if (!format || strcmp(format, "npz") == 0) {
-        return 0; // npz: fitted_data.npz is it
+        return 0; // npz: written with the other arrays
     }
     char *path = malloc(strlen(folder) + 40);
     if (!path) {
@@ -232,13 +232,11 @@ static int write_summary(cli *c, const xpcs_job *j, const char *folder)
 // Parameters are written first, so that something was kept.
 static int explain_cut(const cli *c, const char *folder)
 {
-    const int number = signals_caught();
-
-    if (signals_pipe_closed() || !number || c->values.checkpoint) {
+    if (signals_pipe_closed() || !signals_caught() || c->values.checkpoint) {
         return job_status(c, TESS_CANCELLED);
     }
     console_erase_bar();
-    return console_fail(128 + number,
+    return console_fail(signals_exit_code(),
                         "stopped on request while results were written: parameters are in "
                         "%s/nlsq, other files may be missing",
                         folder);
@@ -259,6 +257,7 @@ static int write_results(cli *c, xpcs_job *j, const char *folder)
     } else if (v->save_surfaces || (v->output_format && strcmp(v->output_format, "npz") == 0)) {
         config.surfaces = 1;
     }
+    config.npz = v->output_format && strcmp(v->output_format, "npz") == 0;
     const tess_status status =
         tess_xpcs_result_write(c->ctx, j->result, j->data, &j->model, folder, &config);
     if (status == TESS_CANCELLED) {
@@ -281,7 +280,7 @@ static int verdict(const cli *c, const xpcs_job *j)
     const tess_xpcs_result_info *info = tess_xpcs_result_get_info(j->result);
 
     console_notes(info->recovery);
-    console_notes(info->warnings);
+    console_warnings(info->warnings);
     if (info->convergence != TESS_XPCS_CONVERGED) {
         console_fail(1,
                      "the fit did not converge: %s (cost %g, gradient %g); try --max-nfev, other "

@@ -28,6 +28,9 @@ static const opt_def engine_options[] = {
     FLAG("profile", profile, "print time, bandwidth and share of the measured peak per stage"),
     PATH("trace", 0, trace, PATH_REPLACE, NULL, "write a Chrome trace"),
     PATH("log-file", 0, log_file, PATH_APPEND, NULL, "append the log to this file"),
+    PATH("log-json", 0, log_json, PATH_APPEND, NULL,
+         "append every message, warning and progress to this file, one JSON object per line; -: to "
+         "stderr, instead of text"),
 };
 
 static const opt_def run_options[] = {
@@ -47,6 +50,10 @@ static const opt_def json_options[] = {
 static const opt_def talk_options[] = {
     OPTION("verbose", 'v', OPT_COUNT, verbose, NULL, "say more; -vv says everything"),
     OPTION("quiet", 'q', OPT_FLAG, quiet, NULL, "say nothing but errors"),
+    OPTION("werror", 0, OPT_MAYBE_TEXT, werror, NULL,
+           "exit with 1 after these warnings, or any; results are written all the same; 'tessera "
+           "help warnings' lists them"),
+    TEXT("no-warn", no_warn, "LIST", "do not say these warnings, such as xpcs.bound,decode"),
     OPTION("help", 'h', OPT_FLAG, help, NULL, "print this help"),
 };
 
@@ -114,7 +121,7 @@ static const char *heading_of(const tess_param_table *table)
                     {"autoreject.fit", "Search"},       {"autoreject.epochs", "Epochs"},
                     {"autoreject.transform", "Repair"}, {"xpcs.model", "Model"},
                     {"xpcs.data", "Selection"},         {"xpcs.fit", "Fit"},
-                    {"xpcs.simulate", "Simulation"}};
+                    {"xpcs.simulate", "Simulation"},    {"diff", "Tolerance"}};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
         if (strcmp(table->name, headings[i].name) == 0) {
             return headings[i].heading;
@@ -126,9 +133,9 @@ static const char *heading_of(const tess_param_table *table)
 void cli_build_options(cli *c, const cli_command *command)
 {
     static const char result[] = "Input and output";
-    static const char engine[] = "Machine";
-    static const char run[] = "Long runs";
-    static const char general[] = "General";
+    static const char engine[] = CLI_GROUP_ENGINE;
+    static const char run[] = CLI_GROUP_RUN;
+    static const char general[] = CLI_GROUP_GENERAL;
     opt_list *list = &c->options;
 
     list->n_item = 0;

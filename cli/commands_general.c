@@ -1,6 +1,7 @@
 // Commands that belong to no system, and their options.
 
 #include "commands.h"
+#include "diff.h"
 
 static const opt_def device_options[] = {
     FLAG("benchmark", benchmark, "measure bandwidth and floating-point ceilings"),
@@ -16,6 +17,10 @@ static const opt_def demo_options[] = {
 };
 static const opt_def bench_options[] = {
     FLAG("list", list, "say what there is to time, and time nothing"),
+};
+static const opt_def rerun_options[] = {
+    TEXT("input", moved, "OLD=NEW",
+         "where an input is now, by the name it had; several are separated by commas"),
 };
 static const opt_def help_options[] = {
     FLAG("all", all, "print the help of every command"),
@@ -70,6 +75,32 @@ static const cli_command commands[] = {
      .summary = "data sets and provenance of a file, or what a checkpoint holds",
      .examples = "tessera info ptp.npy\n",
      .run = cmd_info},
+    {.name = "diff",
+     .operands = "A B",
+     .min_operand = 2,
+     .max_operand = 2,
+     .operand_roles = {PATH_READ, PATH_READ},
+     .params = {diff_params},
+     .summary = "compare two results: what differs, by how much, and which settings; exit 1 if "
+                "they differ",
+     .examples = "tessera diff run1.h5 run2.h5\n"
+                 "tessera diff fit1 fit2 --rtol 1e-6\n"
+                 "tessera diff model.json other.json --json\n",
+     .run = cmd_diff},
+    {.name = "rerun",
+     .operands = "FILE",
+     .min_operand = 1,
+     .max_operand = 1,
+     .operand_roles = {PATH_READ},
+     .groups = CLI_OUTPUT,
+     OWN_OPTIONS(rerun_options),
+     .params = {diff_params},
+     .summary = "do again what made a result, and compare; exit 1 if they differ",
+     .output = "keep the new result here",
+     .output_endings = CLI_ANY_ENDING,
+     .examples = "tessera rerun result.h5\n"
+                 "tessera rerun model.json --input epochs.npz=/data/epochs.npz -o again.json\n",
+     .run = cmd_rerun},
     {.name = "config init",
      .groups = CLI_OUTPUT,
      .summary = "print a configuration file with every setting and its default",
@@ -121,7 +152,7 @@ static const cli_command commands[] = {
      .max_operand = 2,
      .operand_roles = {PATH_NONE, PATH_NONE},
      OWN_OPTIONS(help_options),
-     .summary = "help on a command, 'environment' or 'exit-codes'",
+     .summary = "help on a command, 'environment', 'exit-codes' or 'warnings'",
      .examples = "tessera help autoreject ptp\n"
                  "tessera help environment\n"
                  "tessera help decode run --man | man -l -\n",

@@ -74,7 +74,8 @@ static const opt_def config_options[] = {
 
 // What a fit writes into its folder, pictures aside.
 #define RESULT_NAMES                                                                               \
-    "report.html|result.h5|homodyne_results.json|homodyne_results.yaml|nlsq/fitted_data.npz|"      \
+    "report.html|result.h5|homodyne_results.json|homodyne_results.yaml|homodyne_results.npz|"      \
+    "nlsq/fitted_data.npz|"                                                                        \
     "nlsq/parameters.json|nlsq/analysis_results_nlsq.json|nlsq/convergence_metrics.json"
 
 static const cli_command commands[] = {

@@ -2,8 +2,10 @@
 
 #include "console.h"
 
+#include "log_json.h"
 #include "signals.h"
 #include "text.h"
+#include "warnings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,50 +61,110 @@ static const char *prefix(void)
     return "tessera:";
 }
 
-static void print_line(const char *format, va_list arguments)
+static void print_line(const char *start, const char *line)
 {
-    char *line = NULL;
-
-    console_erase_bar();
-    if (vasprintf(&line, format, arguments) < 0) {
-        fputs("tessera: out of memory\n", stderr);
-        return;
+    if (log_json_has_stderr()) {
+        return; // the same line stands there as JSON
     }
-    fprintf(stderr, "%s ", prefix());
+    console_erase_bar();
+    fprintf(stderr, "%s %s", prefix(), start);
     // Names from files may hold anything; they must not steer the terminal.
     for (const char *c = line; *c; c++) {
         text_print_char(stderr, *c);
     }
     fputc('\n', stderr);
-    free(line);
+}
+
+static char *make_line(const char *format, va_list arguments)
+{
+    char *line = NULL;
+    return vasprintf(&line, format, arguments) < 0 ? strdup("out of memory") : line;
 }
 
 void console_note(const char *format, ...)
 {
     va_list arguments;
-    if (is_quiet) {
-        return;
-    }
+
     va_start(arguments, format);
-    print_line(format, arguments);
+    char *line = make_line(format, arguments);
     va_end(arguments);
+    if (line) {
+        log_json_write("note", NULL, line);
+    }
+    if (line && !is_quiet) {
+        print_line("", line);
+    }
+    free(line);
 }
 
 int console_fail(int code, const char *format, ...)
 {
     va_list arguments;
+
     va_start(arguments, format);
-    print_line(format, arguments);
+    char *line = make_line(format, arguments);
     va_end(arguments);
+    if (line) {
+        log_json_write(code != 0 ? "error" : "note", NULL, line);
+        print_line("", line);
+    }
+    free(line);
     return code;
+}
+
+static void say_warning(const char *line, int is_shown)
+{
+    size_t length = 0;
+    const tess_warning_info *warning = tess_warning_of_line(line, &length);
+    char *text = strndup(line, length);
+
+    if (!warning || warnings_take(warning)) {
+        log_json_write("warning", warning ? warning->id : NULL, text ? text : line);
+        if (is_shown && !is_quiet) {
+            print_line("warning: ", line);
+        }
+    }
+    free(text);
+}
+
+void console_log(tess_log_level level, const char *line, int is_shown)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+    const char *name = names[level >= 0 && level <= TESS_LOG_DEBUG ? level : TESS_LOG_DEBUG];
+    char start[16];
+
+    if (level == TESS_LOG_WARNING) {
+        say_warning(line, is_shown);
+        return;
+    }
+    log_json_write(name, NULL, line);
+    if (is_shown && !is_quiet) {
+        snprintf(start, sizeof start, "%s: ", name);
+        print_line(start, line);
+    }
+}
+
+void console_warn(tess_warning warning, const char *format, ...)
+{
+    int64_t n_warning = 0;
+    char *line = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    char *text = make_line(format, arguments);
+    va_end(arguments);
+    if (text && asprintf(&line, "%s [%s]", text, tess_warnings(&n_warning)[warning].id) >= 0) {
+        say_warning(line, 1);
+        free(line);
+    }
+    free(text);
 }
 
 int console_status(tess_status status)
 {
     const char *message = tess_last_error();
-    const int number = signals_caught();
-    const int code =
-        status == TESS_CANCELLED && number ? 128 + number : tess_status_exit_code(status);
+    const int code = status == TESS_CANCELLED && signals_caught() ? signals_exit_code()
+                                                                  : tess_status_exit_code(status);
 
     console_fail(code, "%s", message[0] ? message : tess_status_text(status));
     if (status == TESS_E_INTERNAL) {
@@ -148,17 +210,34 @@ void console_erase_bar(void)
     }
 }
 
-void console_notes(const char *notes)
+// Calls say with each line of the text.
+static void for_each_line(const char *text, void (*say)(const char *line))
 {
-    for (const char *line = notes; *line;) {
+    for (const char *line = text; *line;) {
         char copy[1024];
         const size_t length = strcspn(line, "\n");
         snprintf(copy, sizeof copy, "%.*s", (int)length, line);
-        for (char *letter = copy; *letter; letter++) {
-            // Names come from the file; none shall steer the terminal.
-            *letter = (unsigned char)*letter < ' ' || *letter == 127 ? '?' : *letter;
-        }
-        console_note("%s", copy);
+        say(copy);
         line += length + (line[length] == '\n');
     }
+}
+
+static void say_note(const char *line)
+{
+    console_note("%s", line);
+}
+
+static void say_shown_warning(const char *line)
+{
+    say_warning(line, 1);
+}
+
+void console_notes(const char *notes)
+{
+    for_each_line(notes, say_note);
+}
+
+void console_warnings(const char *lines)
+{
+    for_each_line(lines, say_shown_warning);
 }

@@ -3,6 +3,7 @@
 #define TESSERA_CLI_CONSOLE_H
 
 #include <tessera/base.h>
+#include <tessera/warning.h>
 
 // Every function of the command that can fail returns an exit code, 0 for success.
 #define CLI_TRY(call)                                                                              \
@@ -33,6 +34,15 @@ void console_set_quiet(int quiet);
 
 // One line for the user, unless quiet.
 void console_note(const char *format, ...) TESS_PRINTF(1, 2);
+
+// A line of the log at a level: "warning: ...", the id of which decides whether it is said.
+void console_log(tess_log_level level, const char *line, int is_shown);
+
+// A warning of the command itself, unless quiet.
+void console_warn(tess_warning warning, const char *format, ...) TESS_PRINTF(2, 3);
+
+// Warnings of a result, a line each, as the library left them.
+void console_warnings(const char *lines);
 
 // Notes of the library, a line each. They may hold names from files: none shall steer the terminal.
 void console_notes(const char *notes);

@@ -230,10 +230,9 @@ static int score(const cli *c, decode_job *j)
 {
     const tess_status status = tess_decode_score_result(c->ctx, c->values.output, j->recording,
                                                         &j->score, sizeof j->score);
-    const int number = signals_caught();
 
-    if (status == TESS_CANCELLED && number && !signals_pipe_closed()) {
-        return console_fail(128 + number,
+    if (status == TESS_CANCELLED && signals_caught() && !signals_pipe_closed()) {
+        return console_fail(signals_exit_code(),
                             "stopped on request: %s is written whole, only its score is missing "
                             "(tessera decode report shows it)",
                             c->values.output);

@@ -17,6 +17,9 @@ typedef struct help_list {
 help_list help_environment(void);
 help_list help_exit_codes(void);
 
+// The ids of warnings on screen, or as Markdown.
+void help_print_warnings(int markdown);
+
 // The lines, each behind the indent.
 void help_print_examples(FILE *file, const char *examples, const char *indent);
 

@@ -12,6 +12,7 @@ static const help_row environment[] = {
     {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 helper"},
     {"TESSERA_CONFIG", "configuration file, as --config"},
     {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
+    {"TESSERA_LOG_JSON", "log of JSON lines to append to, as --log-json"},
     {"TESSERA_TRACE", "Chrome trace to write, as --trace"},
     {"XDG_CONFIG_HOME", "the user's file is tessera/config.yaml in it (default ~/.config)"},
     {"SOURCE_DATE_EPOCH", "time written into outputs instead of the clock's"},
@@ -22,7 +23,8 @@ static const help_row environment[] = {
 
 static const help_row exit_codes[] = {
     {"0", "success"},
-    {"1", "differences found (config diff), or a self test failed"},
+    {"1",
+     "differences found (diff, config diff, rerun), a self test failed, or a warning of --werror"},
     {"2", "usage error, such as a file that is both read and written"},
     {"5", "autoreject: every epoch is bad; what was asked for is written"},
     {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
@@ -32,11 +34,16 @@ static const help_row exit_codes[] = {
     {"71", "out of memory, or the memory limit is too small"},
     {"73", "output exists or cannot be created"},
     {"74", "input/output error such as a full disk"},
+    {"75",
+     "try again later: the checkpoint is in use by another run, or the time limit was reached and "
+     "--resume goes on"},
     {"78", "configuration invalid"},
     {"130", "stopped by Ctrl-C; with --checkpoint the work is kept"},
     {"141", "the reader of the output went away"},
     {"143", "stopped by SIGTERM; with --checkpoint the work is kept"},
 };
+
+enum { WARNING_COLUMN = 26 };
 
 #define LIST(array) ((help_list){(array), (int64_t)(sizeof(array) / sizeof((array)[0]))})
 
@@ -48,4 +55,24 @@ help_list help_environment(void)
 help_list help_exit_codes(void)
 {
     return LIST(exit_codes);
+}
+
+void help_print_warnings(int markdown)
+{
+    int64_t n_warning = 0;
+    const tess_warning_info *warnings = tess_warnings(&n_warning);
+
+    printf(markdown ? "## Warnings\n\n| id | what | remedy |\n|---|---|---|\n"
+                    : "Warnings, for --werror and --no-warn; 'xpcs' means all that begin so:\n");
+    for (int64_t i = 0; i < n_warning; i++) {
+        if (markdown) {
+            printf("| `%s` | %s | %s |\n", warnings[i].id, warnings[i].text, warnings[i].remedy);
+            continue;
+        }
+        char text[512];
+        snprintf(text, sizeof text, "%s: %s", warnings[i].text, warnings[i].remedy);
+        printf("  %-*s", WARNING_COLUMN - 2, warnings[i].id);
+        opt_print_wrapped(stdout, text, WARNING_COLUMN, WARNING_COLUMN, console_width());
+    }
+    printf(markdown ? "\n" : "");
 }

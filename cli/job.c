@@ -193,17 +193,16 @@ static void print_resume_line(const cli *c)
 
 int job_explain_cancel(const cli *c, int64_t done, int64_t total)
 {
-    const int number = signals_caught();
-    const int code = number ? 128 + number : tess_status_exit_code(TESS_CANCELLED);
+    const int code = signals_caught() ? signals_exit_code() : tess_status_exit_code(TESS_CANCELLED);
+    const char *why = code == 75 ? "the time limit was reached" : "stopped on request";
 
     if (signals_pipe_closed()) {
         return 141;
     }
     if (total > 0) {
-        console_fail(code, "stopped on request after %lld of %lld", (long long)done,
-                     (long long)total);
+        console_fail(code, "%s after %lld of %lld", why, (long long)done, (long long)total);
     } else {
-        console_fail(code, "stopped on request");
+        console_fail(code, "%s", why);
     }
     if (!(c->command->groups & CLI_RUN)) {
         return code;

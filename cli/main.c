@@ -2,8 +2,11 @@
 
 #include "cli.h"
 
+#include "log_json.h"
 #include "paths.h"
 #include "signals.h"
+#include "text.h"
+#include "warnings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +95,19 @@ static int check_operands(const cli *c)
     return 0;
 }
 
+// The first line says whose log it is.
+static int open_log(const cli *c)
+{
+    if (!c->values.log_json) {
+        return 0;
+    }
+    CLI_TRY(log_json_open(c->values.log_json));
+    char *line = text_command_line(c->argc, c->argv);
+    log_json_begin(line ? line : c->command->name);
+    free(line);
+    return 0;
+}
+
 static int run_command(cli *c, int argc, char **argv)
 {
     char hint[128];
@@ -109,12 +125,19 @@ static int run_command(cli *c, int argc, char **argv)
         return 0;
     }
     console_set_quiet(c->values.quiet);
+    CLI_TRY(settings_check_flags(&c->run));
+    for (int i = 0; i < CLI_MAX_TABLE; i++) {
+        CLI_TRY(settings_check_flags(&c->system[i]));
+    }
     CLI_TRY(check_operands(c));
+    CLI_TRY(warnings_init(c));
     session_paths(c);
     CLI_TRY(paths_check(c));
-    const int code = command->run(c);
+    CLI_TRY(open_log(c));
+    int code = command->run(c);
     const int close_code = session_close(c);
-    return code != 0 ? code : close_code;
+    code = warnings_finish(code != 0 ? code : close_code);
+    return c->values.log_json ? log_json_close(code) : code;
 }
 
 // Options before any command: --help and --version, the latter with --json.

@@ -36,6 +36,9 @@ static const char *def_metavar(const opt_def *def)
     if (def->role != PATH_UNSAID) {
         return opt_path_metavar(def->role);
     }
+    if (def->kind == OPT_MAYBE_TEXT && !def->choices && !def->metavar) {
+        return "LIST";
+    }
     return def->choices ? def->choices : (def->metavar ? def->metavar : "");
 }
 

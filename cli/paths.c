@@ -51,7 +51,8 @@ static void gather_options(look *l)
         for (int64_t k = 0; k < i; k++) {
             is_alias |= list->items[k].target == item->target;
         }
-        if (item->role != PATH_UNSAID && !is_alias) {
+        const int is_stream = item->role == PATH_APPEND && *target && strcmp(*target, "-") == 0;
+        if (item->role != PATH_UNSAID && !is_alias && !is_stream) {
             if (item->target != (const void *)&l->c->values.output) {
                 snprintf(label, sizeof label, "--%.40s", item->name);
             }

@@ -3,6 +3,7 @@
 #include "progress.h"
 
 #include "console.h"
+#include "log_json.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -107,6 +108,15 @@ int progress_show(void *user, const tess_progress *now)
         bar->has_begun = 1;
         bar->first_done = now->done;
         bar->first_done_bytes = now->done_bytes;
+    }
+    // A log takes a line per stage and one every second.
+    if (finished || now->elapsed_s - bar->last_log_s >= 1 || bar->log_stage != now->stage) {
+        bar->last_log_s = now->elapsed_s;
+        bar->log_stage = now->stage;
+        log_json_progress(now);
+    }
+    if (log_json_has_stderr()) {
+        return 0;
     }
     if (bar->mode == PROGRESS_NONE || now->elapsed_s - bar->last_s < bar->interval_s) {
         // The last state matters to programs reading the lines; people get the summary.

@@ -15,6 +15,8 @@ typedef struct progress {
     progress_mode mode;
     double interval_s; // least time between two reports
     double last_s;     // elapsed time of the last report
+    double last_log_s; // the same of --log-json, and its stage
+    const char *log_stage;
     int has_begun;
     int64_t first_done;        // what an earlier run had done already
     uint64_t first_done_bytes; // the same in bytes

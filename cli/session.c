@@ -20,6 +20,13 @@ static int stderr_level(const cli *c)
     return c->values.quiet ? TESS_LOG_ERROR : (level > TESS_LOG_DEBUG ? TESS_LOG_DEBUG : level);
 }
 
+// The level the library is asked for: warnings are counted whether they are shown or not.
+static int warning_level(const cli *c)
+{
+    const int level = stderr_level(c);
+    return level < TESS_LOG_WARNING ? TESS_LOG_WARNING : level;
+}
+
 // Who asks for a resume wants to know at once how much was there.
 static int is_resumed_line(const cli *c, tess_log_level level, const char *line)
 {
@@ -36,8 +43,8 @@ static void on_log(void *user, tess_log_level level, const char *line)
 
     if (is_resumed_line(c, level, line)) {
         console_note("%s", line);
-    } else if ((int)level <= stderr_level(c)) {
-        console_note("%s: %s", name, line);
+    } else {
+        console_log(level, line, (int)level <= stderr_level(c));
     }
     if (c->log_file) {
         char stamp[32];
@@ -110,17 +117,20 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
     config.device = device ? device : c->values.device;
     config.log = on_log;
     config.log_user = c;
-    config.log_level = (c->log_file || c->values.resume) && stderr_level(c) < TESS_LOG_INFO
-                           ? TESS_LOG_INFO
-                           : stderr_level(c);
+    const int is_kept = c->log_file || c->values.log_json || c->values.resume;
+    config.log_level =
+        is_kept && stderr_level(c) < TESS_LOG_INFO ? TESS_LOG_INFO : warning_level(c);
     config.progress = progress_show;
     config.progress_user = &c->bar;
     config.profile = c->values.profile;
     config.trace_path = c->values.trace;
     char *line = text_command_line(c->argc, c->argv);
+    char *words = c->command ? cli_command_words(c) : NULL;
     config.command_line = line;
+    config.command = words;
     const tess_status status = tess_context_create(&config, out);
     free(line);
+    free(words);
     CLI_CALL(status);
     return 0;
 }
@@ -140,6 +150,7 @@ static void report_choices(const cli *c)
 void session_paths(cli *c)
 {
     const char *trace = getenv("TESSERA_TRACE");
+    const char *log = getenv("TESSERA_LOG_JSON");
 
     if (!(c->command->groups & CLI_ENGINE)) {
         return;
@@ -147,10 +158,26 @@ void session_paths(cli *c)
     if (!c->values.trace && trace && trace[0]) {
         c->values.trace = trace;
     }
+    if (!c->values.log_json && log && log[0]) {
+        c->values.log_json = log;
+    }
     if (c->forced_profile) {
         c->values.profile = 1;
         c->values.trace = c->values.trace ? c->values.trace : "tessera-trace.json";
     }
+}
+
+// A stop without a checkpoint would be the end of all work: nothing to go on from later.
+static int limit_time(const cli *c)
+{
+    if (!(c->command->groups & CLI_RUN) || c->run_values.time_limit <= 0) {
+        return 0;
+    }
+    if (!c->values.checkpoint) {
+        return cli_usage_error(c, "--time-limit needs --checkpoint DIR, where the work is kept");
+    }
+    signals_limit(c->run_values.time_limit);
+    return 0;
 }
 
 int session_open(cli *c, void *const *systems)
@@ -164,6 +191,7 @@ int session_open(cli *c, void *const *systems)
     }
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
     signals_watch(c->ctx);
+    CLI_TRY(limit_time(c));
     CLI_TRY(head_log_file(c));
     report_choices(c);
     return 0;

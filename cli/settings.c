@@ -22,6 +22,8 @@ const tess_param_table *run_settings_table(void)
          NULL, "s", "least time between checkpoints; 0 writes one after every tile"},
         {"keep_checkpoints", TESS_PARAM_INT, offsetof(run_settings, keep_checkpoints), 0, 1, 1000,
          NULL, "", "newest checkpoints to keep"},
+        {"time_limit", TESS_PARAM_REAL, offsetof(run_settings, time_limit), 0, 0, 1e9, NULL, "s",
+         "stop after this time, keep the work in --checkpoint DIR and exit with 75; 0: no limit"},
     };
     static const tess_param_table table = {"run", params, sizeof params / sizeof params[0]};
     tess_run_config config;
@@ -100,7 +102,7 @@ static int load_file(settings_files *files, const char *path, tess_config **out)
     CLI_CALL(tess_config_load(files->ctx, path, extra, 1, out));
     for (const char *line = tess_config_warnings(*out); *line;) {
         const size_t length = strcspn(line, "\n");
-        console_note("%.*s", (int)length, line);
+        console_warn(TESS_W_CONFIG_VALUE, "%.*s", (int)length, line);
         line += length + (line[length] == '\n');
     }
     return 0;
@@ -205,6 +207,21 @@ static int apply_text(settings *values, int64_t index, const char *text, setting
         values->origin[index + 1] = origin; // "bounded:1e-6" sets the row of the number too
     }
     return 0;
+}
+
+int settings_check_flags(settings *values)
+{
+    void *storage = values->table ? settings_storage_create(values->table) : NULL;
+    int code = values->table && !storage ? console_fail(71, "out of memory") : 0;
+
+    for (int64_t i = 0; values->table && i < values->table->n_param && code == 0; i++) {
+        if (values->flag_text[i]) {
+            code = apply_text(values, i, values->flag_text[i], SETTING_FLAG, storage);
+        }
+    }
+    memset(values->origin, 0, sizeof values->origin);
+    free(storage);
+    return code;
 }
 
 int settings_apply(settings *values, const settings_files *files, void *target)

@@ -44,6 +44,9 @@ int settings_files_load(settings_files *files, const char *path, int everything)
 void settings_user_file(char *path, size_t capacity);
 void settings_files_close(settings_files *files);
 
+// Whether each value of the command line is one, before anything else is looked at. Exit code.
+int settings_check_flags(settings *values);
+
 // Lays files, environment and flags over what the table's struct holds; files NULL: flags alone.
 // Exit code.
 int settings_apply(settings *values, const settings_files *files, void *target);
@@ -71,6 +74,7 @@ typedef struct run_settings {
     uint64_t memory_limit;
     double checkpoint_every;
     int64_t keep_checkpoints;
+    double time_limit;
 } run_settings;
 
 // The first parameters of the table concern the machine, the rest checkpoints.

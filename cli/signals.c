@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static tess_context *volatile watched;
@@ -19,10 +20,16 @@ static void on_signal(int number)
     if (number == SIGPIPE) {
         pipe_closed = 1;
     }
-    if (!ctx || (number != SIGPIPE && caught)) {
+    // Whoever stops a run whose time is up does not stop it twice.
+    if (number == SIGALRM && (!ctx || caught)) {
+        return;
+    }
+    if (!ctx || (number != SIGPIPE && caught && caught != SIGALRM)) {
         _exit(128 + number);
     }
-    if (number != SIGPIPE) {
+    if (number == SIGALRM) {
+        caught = number;
+    } else if (number != SIGPIPE) {
         static const char hint[] = "\r\033[Ktessera: stopping; once more to stop at once\n";
         caught = number;
         if (isatty(STDERR_FILENO) && write(STDERR_FILENO, hint, sizeof hint - 1) < 0) {
@@ -50,6 +57,7 @@ void signals_install(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
     action.sa_handler = on_checkpoint;
     sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = SIG_IGN; // a file over its limit is a failed write, and no end
@@ -64,9 +72,24 @@ void signals_watch(tess_context *ctx)
     }
 }
 
+void signals_limit(double seconds)
+{
+    struct itimerval timer;
+
+    memset(&timer, 0, sizeof timer);
+    timer.it_value.tv_sec = (time_t)seconds;
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 int signals_caught(void)
 {
-    return (int)caught;
+    return caught != 0;
+}
+
+int signals_exit_code(void)
+{
+    return caught == SIGALRM ? 75 : caught ? 128 + (int)caught : 0;
 }
 
 int signals_pipe_closed(void)

@@ -10,8 +10,14 @@ void signals_install(void);
 // The context that the first signal cancels; NULL: a signal ends the process.
 void signals_watch(tess_context *ctx);
 
-// SIGINT or SIGTERM once one has arrived, else 0.
+// Stops what is watched after this time, as a signal does.
+void signals_limit(double seconds);
+
+// 1 once a signal has come or the time is up.
 int signals_caught(void);
+
+// 130 or 143 of the signal, 75 of the time limit, else 0.
+int signals_exit_code(void);
 
 // 1 once the reader of stdout or stderr has gone away.
 int signals_pipe_closed(void);

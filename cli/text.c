@@ -55,6 +55,41 @@ void text_print_char(FILE *file, char c)
     fputc(code < 0x20 || code == 0x7f ? '?' : code, file);
 }
 
+// Bytes of the UTF-8 sequence at text, 0 if it is none.
+static int sequence_bytes(const unsigned char *text)
+{
+    const int n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+
+    if (text[0] < 0xc2 || text[0] > 0xf4) {
+        return 0;
+    }
+    for (int i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return n;
+}
+
+void text_print_json(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        const int n = *at < 0x80 ? 1 : sequence_bytes(at);
+        if (*at < 0x20 || *at == 0x7f) {
+            fprintf(file, "\\u%04x", *at);
+        } else if (*at == '"' || *at == '\\') {
+            fprintf(file, "\\%c", *at);
+        } else if (n == 0) {
+            fputs("\\ufffd", file); // names of files may be any bytes
+        } else {
+            fwrite(at, 1, (size_t)n, file);
+        }
+        at += n ? n : 1;
+    }
+    fputc('"', file);
+}
+
 static int needs_quotes(const char *word)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -18,6 +18,9 @@ void text_shape(char *text, size_t capacity, int32_t rank, const int64_t *shape)
 // The character, or '?' for one that could steer a terminal.
 void text_print_char(FILE *file, char c);
 
+// The text as a JSON string, in quotes; bytes that are no UTF-8 are replaced.
+void text_print_json(FILE *file, const char *text);
+
 // "1.0e-06" of "1e-06", which YAML 1.1 takes for a word; anything else stays as it is.
 void text_yaml_number(char *text, size_t capacity);
 

@@ -81,20 +81,26 @@ static int apply_original_flags(const cli *c, tess_xpcs_settings *file)
         return cli_usage_error(c, "give the mode once: --mode, --static-mode or --laminar-flow");
     }
     const struct {
+        const char *option;
         const char *key;
         const char *text;
     } values[] = {
-        {"analysis_mode", v->static_mode ? "static_anisotropic" : NULL},
-        {"analysis_mode", v->laminar_flow ? "laminar_flow" : NULL},
-        {"optimization.nlsq.max_iterations", v->max_iterations},
-        {"optimization.nlsq.tolerance", v->tolerance},
-        {"optimization.nlsq.xtol", v->tolerance},
-        {"optimization.nlsq.gtol", v->tolerance},
+        {"--static-mode", "analysis_mode", v->static_mode ? "static_anisotropic" : NULL},
+        {"--laminar-flow", "analysis_mode", v->laminar_flow ? "laminar_flow" : NULL},
+        {"--max-iterations", "optimization.nlsq.max_iterations", v->max_iterations},
+        {"--tolerance", "optimization.nlsq.tolerance", v->tolerance},
+        {"--tolerance", "optimization.nlsq.xtol", v->tolerance},
+        {"--tolerance", "optimization.nlsq.gtol", v->tolerance},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        if (values[i].text) {
-            CLI_CALL(tess_xpcs_settings_set(file, values[i].key, values[i].text));
+        if (!values[i].text) {
+            continue;
         }
+        const tess_status status = tess_xpcs_settings_set(file, values[i].key, values[i].text);
+        if (status == TESS_E_CONFIG) { // the key is the file's, the user typed an option
+            return cli_usage_error(c, "%s: %s", values[i].option, tess_last_error());
+        }
+        CLI_CALL(status);
     }
     return 0;
 }

@@ -68,7 +68,7 @@ TESS_BEGIN_DECLS
     X(TESS_E_EXISTS, -34, 73, "output exists")                                                     \
     X(TESS_E_CREATE, -35, 73, "output cannot be created")                                          \
     X(TESS_E_MISMATCH, -36, 65, "checkpoint belongs to other data or settings")                    \
-    X(TESS_E_LOCKED, -37, 73, "in use by another process")                                         \
+    X(TESS_E_LOCKED, -37, 75, "in use by another process")                                         \
     X(TESS_E_CHANGED, -38, 74, "input changed while it was read")                                  \
     X(TESS_E_NUMERIC, -40, 65, "data contain values the computation cannot take")                  \
     X(TESS_E_INTERNAL, -90, 70, "internal error")

@@ -45,6 +45,8 @@ typedef struct tess_context_config {
     const char *trace_path;   /* non-NULL: Chrome trace written by tess_context_trace_write(), or if
                                  that is never called by tess_context_destroy() */
     const char *command_line; /* what was typed, for the provenance of outputs; NULL: none */
+    const char *command;      /* the words of it that decide the result, as a JSON array, by which
+                                 'tessera rerun' does it again; NULL: none */
 } tess_context_config;
 
 TESS_API void tess_context_config_init(tess_context_config *config, size_t struct_size);

@@ -13,6 +13,7 @@
 #include "tessera/io.h"
 #include "tessera/param.h"
 #include "tessera/run.h"
+#include "tessera/warning.h"
 #include "tessera/xpcs.h"
 
 #endif

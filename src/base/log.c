@@ -81,3 +81,14 @@ void tess_log_write(tess_log *log, tess_log_level level, const char *format, ...
     tess_log_write_v(log, level, format, args);
     va_end(args);
 }
+
+void tess_log_warn(tess_log *log, tess_warning warning, const char *format, ...)
+{
+    int64_t n_warning = 0;
+    char line[960]; // the id finds room behind it
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    tess_log_write(log, TESS_LOG_WARNING, "%s [%s]", line, tess_warnings(&n_warning)[warning].id);
+}

@@ -3,6 +3,7 @@
 #define TESS_BASE_LOG_H
 
 #include "tessera/base.h"
+#include "tessera/warning.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -27,6 +28,8 @@ void tess_log_destroy(tess_log *log);
 void tess_log_write(tess_log *log, tess_log_level level, const char *format, ...) TESS_PRINTF(3, 4);
 void tess_log_write_v(tess_log *log, tess_log_level level, const char *format, va_list args)
     TESS_PRINTF(3, 0);
+// A line of level warning that ends in the warning's id in brackets.
+void tess_log_warn(tess_log *log, tess_warning warning, const char *format, ...) TESS_PRINTF(3, 4);
 // The warnings kept so far, lines that end in a break, into text; returns how many were lost.
 int tess_log_warnings(tess_log *log, char text[TESS_LOG_KEPT_BYTES]);
 

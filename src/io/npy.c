@@ -7,6 +7,7 @@
 #include "io/format_file.h"
 #include "io/formats.h"
 #include "io/npy_array.h"
+#include "tessera/warning.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +52,11 @@ static tess_status open_array(const tess_host *host, npy_reader *npy, int allow_
     const int64_t promised = header.shape[0];
     TESS_TRY(tess_npy_header_fit(npy->path, npy->file.bytes, allow_truncated, &header));
     if (header.shape[0] != promised) {
+        int64_t n_warning = 0;
         host->log(host->user, TESS_LOG_WARNING,
-                  "%s: truncated: only the first %lld of %lld items are there and used", npy->path,
-                  (long long)header.shape[0], (long long)promised);
+                  "%s: truncated: only the first %lld of %lld items are there and used [%s]",
+                  npy->path, (long long)header.shape[0], (long long)promised,
+                  tess_warnings(&n_warning)[TESS_W_INPUT_TRUNCATED].id);
     }
     TESS_TRY(tess_npy_array_init(host, &header, &source, &npy->array));
     tess_npy_header_describe(&header, out);

@@ -80,6 +80,7 @@ static tess_status set_up(tess_context *ctx, const tess_context_config *config)
                               config->trace_path != NULL));
     TESS_TRY(keep_text(ctx, config->trace_path, &ctx->trace_path));
     TESS_TRY(keep_text(ctx, config->command_line, &ctx->command_line));
+    TESS_TRY(keep_text(ctx, config->command, &ctx->command));
     tess_machine_read(&ctx->machine);
     TESS_TRY(tess_budget_threads(&ctx->machine, config->n_thread, &ctx->n_thread,
                                  &ctx->n_thread_origin));
@@ -145,7 +146,7 @@ void tess_context_destroy(tess_context *ctx)
         char message[TESS_MESSAGE_BYTES];
         tess_error_copy_out(message);
         if (tess_context_trace_write(ctx) != TESS_OK) {
-            tess_log_write(&ctx->log, TESS_LOG_WARNING, "%s", tess_last_error());
+            tess_log_warn(&ctx->log, TESS_W_RUN_TRACE, "%s", tess_last_error());
         }
         tess_error_copy_in(message);
     }
@@ -155,6 +156,7 @@ void tess_context_destroy(tess_context *ctx)
     tess_heap_free(&ctx->heap, ctx->profile_text, ctx->profile_bytes, TESS_TAG_CONTEXT);
     free_text(ctx, ctx->trace_path);
     free_text(ctx, ctx->command_line);
+    free_text(ctx, ctx->command);
     if (ctx->tracer.heap) {
         tess_tracer_destroy(&ctx->tracer);
     }

@@ -71,6 +71,7 @@ struct tess_context {
     char *trace_path;
     bool trace_is_written; // by the caller, who heard of failures
     char *command_line;
+    char *command; // a JSON array of words
 
     tess_backend_slot backends[TESS_MAX_BACKENDS];
     int32_t n_backend;

@@ -12,12 +12,15 @@
 
 static const char SCHEMA[] = "tessera.provenance/1";
 
-void tess_origin_head(tess_json *json, const char *stage)
+void tess_origin_head(tess_json *json, const char *stage, const char *command)
 {
     tess_json_text(json, "schema", SCHEMA);
     tess_json_text(json, "tessera", TESS_VERSION);
     tess_json_text(json, "commit", tess_build_commit());
     tess_json_text(json, "stage", stage);
+    if (command) {
+        tess_json_raw(json, "command", command);
+    }
 }
 
 void tess_origin_setting(tess_json *json, const tess_param *param, const char *text)
@@ -76,7 +79,7 @@ static void write_inputs(tess_json *json, const tess_origin *origin)
 static void write_origin(tess_json *json, const tess_context *ctx, const tess_origin *origin)
 {
     tess_json_object_begin(json, NULL);
-    tess_origin_head(json, origin->stage);
+    tess_origin_head(json, origin->stage, ctx->command);
     if (origin->identity) {
         tess_json_text(json, "identity", origin->identity);
     }

@@ -27,8 +27,9 @@ typedef struct tess_origin {
 TESS_MUST_CHECK tess_status tess_origin_make(tess_context *ctx, const tess_origin *origin,
                                              char **text, size_t *bytes);
 
-// Members that provenance of any kind begins with: schema, version, commit, stage.
-void tess_origin_head(tess_json *json, const char *stage);
+// Members that provenance of any kind begins with: schema, version, commit, stage, and the command
+// (NULL: not known), which is the same for every run of the same computation.
+void tess_origin_head(tess_json *json, const char *stage, const char *command);
 // One setting, text as tess_param_get_text() makes it: a number, true or false, or a name.
 void tess_origin_setting(tess_json *json, const tess_param *param, const char *text);
 // The settings of one table, a member each.

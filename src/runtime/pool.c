@@ -217,8 +217,8 @@ static void start_helpers(tess_pool *pool)
         helper->index = i + 1;
         if (pthread_create(&helper->thread, NULL, helper_main, helper) != 0) {
             if (!pool->warned) {
-                tess_log_write(pool->log, TESS_LOG_WARNING,
-                               "only %d of %d threads could be started", i + 1, pool->n_thread);
+                tess_log_warn(pool->log, TESS_W_RUN_THREADS,
+                              "only %d of %d threads could be started", i + 1, pool->n_thread);
                 pool->warned = true;
             }
             break;

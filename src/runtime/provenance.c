@@ -80,7 +80,7 @@ tess_status tess_provenance_make(tess_context *ctx, const tess_provenance *p, ch
     char now[32];
     tess_utc_text(now, sizeof now);
     tess_json_object_begin(json, NULL);
-    tess_origin_head(json, p->plan->ops->name);
+    tess_origin_head(json, p->plan->ops->name, ctx->command);
     tess_json_text(json, "identity", p->identity);
     tess_json_text(json, "command_line", tess_origin_command(ctx, p->command_line));
     write_settings(json, p->plan);

@@ -67,7 +67,8 @@ static tess_status judge_stranger(tess_work *work, tess_status status)
     if (work->config.resume != 2) {
         return status;
     }
-    tess_log_write(&work->ctx->log, TESS_LOG_WARNING, "starting afresh: %s", tess_last_error());
+    tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_UNUSED, "starting afresh: %s",
+                  tess_last_error());
     work->number = 0;
     return tess_work_folder_clear(work->folder, NULL);
 }
@@ -95,12 +96,12 @@ static tess_status take_newest(tess_work *work, const tess_work_listing *listing
         if (status != TESS_E_FORMAT && status != TESS_E_TRUNCATED) {
             return status;
         }
-        tess_log_write(&work->ctx->log, TESS_LOG_WARNING, "%s; trying an older checkpoint",
-                       tess_last_error());
+        tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_UNUSED,
+                      "%s; trying an older checkpoint", tess_last_error());
     }
     if (!work->config.files) {
-        tess_log_write(&work->ctx->log, TESS_LOG_WARNING,
-                       "%s: no checkpoint in it is whole, starting afresh", work->folder);
+        tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_UNUSED,
+                      "%s: no checkpoint in it is whole, starting afresh", work->folder);
         return TESS_OK;
     }
     TESS_FAIL(TESS_E_FORMAT, "%s: no checkpoint in it is whole; remove the folder to start afresh",
@@ -173,10 +174,10 @@ bool tess_work_is_due(tess_work *work, bool is_milestone)
     atomic_int *wanted = &work->ctx->checkpoint_wanted;
     if (!tess_work_is_kept(work)) {
         if (atomic_exchange(wanted, 0) != 0) {
-            tess_log_write(&work->ctx->log, TESS_LOG_WARNING,
-                           "no checkpoint was written: this %s keeps none; name a folder with "
-                           "--checkpoint",
-                           work->config.what);
+            tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_NONE,
+                          "no checkpoint was written: this %s keeps none; name a folder with "
+                          "--checkpoint",
+                          work->config.what);
         }
         return false;
     }
@@ -274,9 +275,9 @@ void tess_work_save(tess_work *work, double done, tess_work_write_fn write, void
         path_of(work, number - work->config.keep, path);
         unlink(path);
     } else if (work->n_failed++ == 0) { // once: a full disk would say it every time
-        tess_log_write(&work->ctx->log, TESS_LOG_WARNING,
-                       "checkpoint not written (%s); the %s goes on, the previous one stands",
-                       tess_last_error(), work->config.what);
+        tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_FAILED,
+                      "checkpoint not written (%s); the %s goes on, the previous one stands",
+                      tess_last_error(), work->config.what);
     }
     tess_error_copy_in(message);
 }
@@ -297,8 +298,8 @@ void tess_work_end(tess_work *work)
         return;
     }
     if (tess_work_folder_clear(work->folder, work->config.files) != TESS_OK) {
-        tess_log_write(&work->ctx->log, TESS_LOG_WARNING, "%s; remove it by hand",
-                       tess_last_error());
+        tess_log_warn(&work->ctx->log, TESS_W_RUN_CHECKPOINT_LEFT, "%s; remove it by hand",
+                      tess_last_error());
         tess_error_clear();
         return;
     }

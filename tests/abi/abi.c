@@ -53,6 +53,12 @@ FIELD(tess_array, item_bytes, 24);
 FIELD(tess_array, shape, 32);
 FIELD(tess_array, stride, 80);
 
+// tessera/warning.h
+SIZE(tess_warning_info, 24);
+FIELD(tess_warning_info, id, 0);
+FIELD(tess_warning_info, text, 8);
+FIELD(tess_warning_info, remedy, 16);
+
 // tessera/context.h
 SIZE(tess_progress, 72);
 FIELD(tess_progress, struct_size, 0);
@@ -65,7 +71,7 @@ FIELD(tess_progress, done_bytes, 40);
 FIELD(tess_progress, elapsed_s, 48);
 FIELD(tess_progress, remaining_s, 56);
 FIELD(tess_progress, memory_bytes, 64);
-SIZE(tess_context_config, 96);
+SIZE(tess_context_config, 104);
 FIELD(tess_context_config, struct_size, 0);
 FIELD(tess_context_config, n_thread, 4);
 FIELD(tess_context_config, memory_limit_bytes, 8);
@@ -80,6 +86,7 @@ FIELD(tess_context_config, log_level, 72);
 FIELD(tess_context_config, profile, 76);
 FIELD(tess_context_config, trace_path, 80);
 FIELD(tess_context_config, command_line, 88);
+FIELD(tess_context_config, command, 96);
 SIZE(tess_context_info, 56);
 FIELD(tess_context_info, struct_size, 0);
 FIELD(tess_context_info, n_thread, 4);
@@ -712,7 +719,7 @@ FIELD(tess_xpcs_result_info, resumed_from, 584);
 FIELD(tess_xpcs_result_info, interval_lower, 592);
 FIELD(tess_xpcs_result_info, interval_upper, 600);
 FIELD(tess_xpcs_result_info, interval_kind, 608);
-SIZE(tess_xpcs_write_config, 32);
+SIZE(tess_xpcs_write_config, 40);
 FIELD(tess_xpcs_write_config, struct_size, 0);
 FIELD(tess_xpcs_write_config, overwrite, 4);
 FIELD(tess_xpcs_write_config, surfaces, 8);
@@ -720,6 +727,8 @@ FIELD(tess_xpcs_write_config, figures, 12);
 FIELD(tess_xpcs_write_config, hdf5, 16);
 FIELD(tess_xpcs_write_config, report, 20);
 FIELD(tess_xpcs_write_config, command_line, 24);
+FIELD(tess_xpcs_write_config, npz, 32);
+FIELD(tess_xpcs_write_config, reserved, 36);
 SIZE(tess_xpcs_settings_info, 632);
 FIELD(tess_xpcs_settings_info, struct_size, 0);
 FIELD(tess_xpcs_settings_info, has_sigma, 4);

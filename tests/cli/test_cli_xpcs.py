@@ -316,6 +316,17 @@ def test_doubtful_input_is_warned_of(tessera, tmp_path):
     assert "dt" in result.stderr
 
 
+def test_summary_as_npz(tessera, small, tmp_path):
+    words = ["xpcs", "fit", small, "-o", "out", "--output-format", "npz"]
+    words += ["--mode", "static_anisotropic"]
+    result = tessera(*words)
+    assert result.returncode == 0, result.stderr
+    with np.load(tmp_path / "out/homodyne_results.npz") as found:
+        record = json.loads(bytes(found["record"]).decode())
+        assert record["schema"] == "tessera.xpcs.result/1"
+    assert tessera(*words).returncode == 73
+
+
 def test_strict_turns_warnings_into_failure(tessera, small):
     words = ("xpcs", "fit", small, "--mode", "static_anisotropic", "--max-nfev", "2")
     assert tessera(*words, "-o", "a").returncode == 0

@@ -27,7 +27,7 @@ FOLDERS = ("into", "own")
 
 AUTOREJECT = ["x.npz", "--montage", "head.csv"]
 FIT = ["run.hdf", "--gap", "2e6", "--mode", "static_anisotropic", "--max-nfev", "5"]
-ENGINE = ["--trace", "new/t.json", "--log-file", "new/l.log"]
+ENGINE = ["--trace", "new/t.json", "--log-file", "new/l.log", "--log-json", "new/l.jsonl"]
 
 # A line of every command that writes, with every option that names what is written.
 LINES = {
@@ -74,6 +74,7 @@ LINES = {
     "device": ENGINE,
     "sysinfo": ENGINE,
     "selftest": ENGINE,
+    "rerun": ["result.h5", "-o", "new/again.h5"],
     "config init": ["-o", "new/c.yaml"],
     "config show": ENGINE,
 }
@@ -438,7 +439,9 @@ def test_everything_written_says_what_made_it(command, inputs):
 def test_the_table_knows_what_a_fit_writes(inputs):
     words = [w for w in LINES["xpcs fit"] if w not in ("--report", "new/r.html")]
     assert inputs("xpcs", "fit", *words).returncode == 0
-    assert inputs("xpcs", "fit", *words, "--overwrite", "--output-format", "yaml").returncode == 0
+    for kind in ("yaml", "npz"):
+        words = [*words, "--overwrite", "--output-format", kind]
+        assert inputs("xpcs", "fit", *words).returncode == 0
     found = {n for n in files_below(inputs.directory / "new/fit") if not n.endswith(".png")}
     assert found == set(COMMANDS["xpcs fit"]["output_names"])
 
@@ -458,7 +461,8 @@ def injected(inputs, fault, *words):
     return result, int(counts[0]), int(counts[1])
 
 
-FULL = [n for n in LINES if n not in SLOW | {"clifford bench", "clifford check"}]
+# What a rerun writes, the command that it runs writes.
+FULL = [n for n in LINES if n not in SLOW | {"clifford bench", "clifford check", "rerun"}]
 
 
 def forced(command):
@@ -473,7 +477,7 @@ def test_a_full_disk_leaves_what_was_there(command, inputs):
     fault = {"kind": "write", "error": "ENOSPC", "mode": "from"}
     result, _, _ = injected(inputs, fault | {"at": 1}, *words)
     check_clean(folder, result, "nothing there, no write")
-    assert not [n for n in content(folder / "new") if not n.startswith(("l.log", "work"))]
+    assert not [n for n in content(folder / "new") if not n.startswith(("l.log", "l.jsonl", "work"))]
     shutil.rmtree(folder / "new")
     (folder / "new").mkdir()
     result, n_write, _ = injected(inputs, {"kind": "write", "at": 0}, *words)
@@ -488,7 +492,7 @@ def test_a_full_disk_leaves_what_was_there(command, inputs):
         check_clean(folder, result, label)
         now = content(folder)
         for name in whole:
-            if at == 1 and not name.endswith(".log"):
+            if at == 1 and not name.endswith((".log", ".jsonl")):
                 assert now[name] == whole[name], f"{label}: {name} has changed"
             elif now[name] != whole[name]:
                 assert inputs("info", name).returncode == 0, f"{label}: {name} is damaged"

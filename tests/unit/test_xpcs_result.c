@@ -62,7 +62,7 @@ static char *text_from(const hand_result *r, tess_xp_record_writer writer)
     tess_xp_record record;
     char *text = NULL;
     size_t bytes = 0;
-    tess_xp_record_init(&record, &r->info, "tessera xpcs fit \"x\"");
+    tess_xp_record_init(&record, ctx, &r->info, "tessera xpcs fit \"x\"");
     assert_ok(tess_xp_record_text(ctx, writer, &record, &text, &bytes));
     char *copy = strdup(text);
     tess_heap_free(&ctx->heap, text, bytes, TESS_TAG_RESULT);

@@ -154,6 +154,8 @@ typedef struct tess_xpcs_write_config {
     int32_t hdf5;             /* result.h5 with everything: 0 no, 1 yes, -1: if HDF5 is there */
     int32_t report;           /* 1: report.html */
     const char *command_line; /* for provenance; NULL: the context's */
+    int32_t npz;              /* 1: homodyne_results.npz, what result.h5 holds but the surfaces */
+    int32_t reserved;
 } tess_xpcs_write_config;
 
 TESS_API void tess_xpcs_write_config_init(tess_xpcs_write_config *config, size_t struct_size);

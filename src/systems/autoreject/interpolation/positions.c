@@ -105,10 +105,10 @@ static void warn_of_origin(tess_context *ctx, const tess_autoreject_sensors *sen
 {
     for (int64_t i = 0; i < n; i++) {
         if (is_zero(position(sensors, channels[i]))) {
-            tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                           "electrode %s is at (0, 0, 0), as if its position were not known; give "
-                           "a montage, or mark it bad",
-                           sensors->channels[channels[i]].name);
+            tess_log_warn(&ctx->log, TESS_W_AUTOREJECT_POSITION,
+                          "electrode %s is at (0, 0, 0), as if its position were not known; give "
+                          "a montage, or mark it bad",
+                          sensors->channels[channels[i]].name);
         }
     }
 }

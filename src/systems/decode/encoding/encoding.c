@@ -122,8 +122,8 @@ static tess_status fit(tess_context *ctx, tess_device *device, tess_decode_encod
     atomic_init(encoding->local, NULL);
     TESS_TRY(select_training(ctx, encoding, training));
     if (info->n_electrode == 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "no electrodes at all: the likelihood will be the same everywhere");
+        tess_log_warn(&ctx->log, TESS_W_DECODE_NO_ELECTRODES,
+                      "no electrodes at all: the likelihood will be the same everywhere");
     }
     return encoding->ops->fit(ctx, device, encoding, &encoding->selection);
 }

@@ -139,11 +139,11 @@ void tess_de_warn_floor(tess_context *ctx, const tess_decode_encoding *encoding,
         (share <= 0.05 && report->n_flat_spike == 0)) {
         return;
     }
-    tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                   "%.3g %% of the (spike, bin) values lie on the absolute floor of 1e-15 and %lld "
-                   "of %lld spikes carry no information about position; pass floor=relative, which "
-                   "does not depend on the number of features and their units",
-                   100 * share, (long long)report->n_flat_spike, (long long)report->n_spike);
+    tess_log_warn(&ctx->log, TESS_W_DECODE_FLOOR,
+                  "%.3g %% of the (spike, bin) values lie on the absolute floor of 1e-15 and %lld "
+                  "of %lld spikes carry no information about position; pass floor=relative, which "
+                  "does not depend on the number of features and their units",
+                  100 * share, (long long)report->n_flat_spike, (long long)report->n_spike);
 }
 
 // Everything is checked before anything is computed.

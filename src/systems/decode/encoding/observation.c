@@ -59,11 +59,11 @@ static tess_status warn_width(tess_context *ctx, const tess_decode_encoding *enc
         TESS_TRY(tess_de_units_of_bins(step_s, sample_s));
     }
     if (known && encoding->config.bin_scale == 1 && fabs(step_s / sample_s - 1) > 0.01) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "decoding bins are %.6g s wide but position samples %.6g s apart: expected "
-                       "spike counts are off by a factor of %.4g; pass bin_scale=0 to correct for "
-                       "it, or the same grid to both",
-                       step_s, sample_s, step_s / sample_s);
+        tess_log_warn(&ctx->log, TESS_W_DECODE_BIN_WIDTH,
+                      "decoding bins are %.6g s wide but position samples %.6g s apart: expected "
+                      "spike counts are off by a factor of %.4g; pass bin_scale=0 to correct for "
+                      "it, or the same grid to both",
+                      step_s, sample_s, step_s / sample_s);
     }
     return TESS_OK;
 }
@@ -74,10 +74,10 @@ static void warn_excluded(tess_context *ctx, const tess_decode_encoding *encodin
     const bool excluded =
         encoding->info.floor != TESS_DECODE_FLOOR_ABSOLUTE && encoding->info.n_spike[e] == 0;
     if (excluded && n > 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "electrode %lld has no encoding spikes: its %lld decoding spikes are left "
-                       "out (floor=absolute would charge ln 1e-15 for each)",
-                       (long long)e, (long long)n);
+        tess_log_warn(&ctx->log, TESS_W_DECODE_ELECTRODE,
+                      "electrode %lld has no encoding spikes: its %lld decoding spikes are left "
+                      "out (floor=absolute would charge ln 1e-15 for each)",
+                      (long long)e, (long long)n);
     }
 }
 
@@ -119,8 +119,8 @@ tess_status tess_de_check_observation(tess_context *ctx, const tess_decode_encod
 {
     TESS_TRY(tess_de_check_grid(encoding, o, local));
     if (o->spikes.n_electrode == 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "no electrodes at all: the likelihood is the same everywhere");
+        tess_log_warn(&ctx->log, TESS_W_DECODE_NO_ELECTRODES,
+                      "no electrodes at all: the likelihood is the same everywhere");
     }
     if (o->n_time == 0) {
         return TESS_OK;

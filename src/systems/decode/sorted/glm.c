@@ -106,10 +106,10 @@ static tess_status fit_all(tess_context *ctx, tess_decode_encoding *encoding, te
     TESS_TRY(tess_parallel_for(ctx->pool, s->n_electrode, fit_unit, &job));
     for (int64_t e = 0; e < s->n_electrode; e++) {
         if (job.is_unfinished[e]) {
-            tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                           "unit %lld: the regression did not converge; its place field is where "
-                           "it stopped",
-                           (long long)e);
+            tess_log_warn(&ctx->log, TESS_W_DECODE_GLM,
+                          "unit %lld: the regression did not converge; its place field is where "
+                          "it stopped",
+                          (long long)e);
         }
     }
     return TESS_OK;

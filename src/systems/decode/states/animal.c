@@ -41,10 +41,10 @@ static tess_status check_cover(tess_context *ctx, const tess_decode_observation 
                   begin_s, end_s, o->time[0], o->time[o->n_time - 1]);
     }
     if (n_outside > 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
-                       "local states and penalties take the animal to go straight on there",
-                       (long long)n_outside, (long long)o->n_time, begin_s, end_s);
+        tess_log_warn(&ctx->log, TESS_W_DECODE_OUTSIDE,
+                      "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
+                      "local states and penalties take the animal to go straight on there",
+                      (long long)n_outside, (long long)o->n_time, begin_s, end_s);
     }
     return TESS_OK;
 }

@@ -147,10 +147,10 @@ static tess_status update_transitions(tess_de_em_run *r)
     int32_t n_failed = 0;
     TESS_TRY(tess_de_em_coefficients(r->ctx, &step, d->coefficients, &n_failed));
     if (n_failed > 0) {
-        tess_log_write(&r->ctx->log, TESS_LOG_WARNING,
-                       "the coefficients of %d of %d transition rows could not be improved and "
-                       "stay as they are",
-                       n_failed, step.n_state);
+        tess_log_warn(&r->ctx->log, TESS_W_DECODE_EM,
+                      "the coefficients of %d of %d transition rows could not be improved and "
+                      "stay as they are",
+                      n_failed, step.n_state);
     }
     return TESS_OK;
 }

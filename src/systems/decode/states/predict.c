@@ -100,20 +100,20 @@ void tess_de_engine_warn(const tess_de_engine *engine)
     }
     if (is_absolute &&
         ((double)r->n_floored > FLOORED_SHARE * (double)r->n_value || r->n_flat_spike > 0)) {
-        tess_log_write(log, TESS_LOG_WARNING,
-                       "%.1f %% of the (spike, bin) values lie on the absolute floor of 1e-15 and "
-                       "%lld of %lld spikes are flat over all bins: they say nothing of position; "
-                       "floor relative:16 keeps what they know",
-                       r->n_value > 0 ? 100.0 * (double)r->n_floored / (double)r->n_value : 0.0,
-                       (long long)r->n_flat_spike, (long long)r->n_spike);
+        tess_log_warn(log, TESS_W_DECODE_FLOOR,
+                      "%.1f %% of the (spike, bin) values lie on the absolute floor of 1e-15 and "
+                      "%lld of %lld spikes are flat over all bins: they say nothing of position; "
+                      "floor relative:16 keeps what they know",
+                      r->n_value > 0 ? 100.0 * (double)r->n_floored / (double)r->n_value : 0.0,
+                      (long long)r->n_flat_spike, (long long)r->n_spike);
     }
     if (engine->carry.n_impossible > 0) {
         const int64_t row = engine->carry.first_impossible;
-        tess_log_write(log, TESS_LOG_WARNING,
-                       "at row %lld (t = %.6f) no state can explain the spikes: all probabilities "
-                       "are zero there and in every later row",
-                       (long long)row,
-                       engine->desc.observation->time ? engine->desc.observation->time[row] : 0.0);
+        tess_log_warn(log, TESS_W_DECODE_NO_STATE,
+                      "at row %lld (t = %.6f) no state can explain the spikes: all probabilities "
+                      "are zero there and in every later row",
+                      (long long)row,
+                      engine->desc.observation->time ? engine->desc.observation->time[row] : 0.0);
     }
 }
 

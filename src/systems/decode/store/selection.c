@@ -58,9 +58,9 @@ static tess_status mark_kept(tess_context *ctx, const tess_decode_training *trai
                   (long long)p->n_sample, (long long)n_nan, (long long)n_training);
     }
     if (n_nan > 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "%lld of %lld position samples are NaN and not used for training",
-                       (long long)n_nan, (long long)p->n_sample);
+        tess_log_warn(&ctx->log, TESS_W_DECODE_POSITION_NAN,
+                      "%lld of %lld position samples are NaN and not used for training",
+                      (long long)n_nan, (long long)p->n_sample);
     }
     return TESS_OK;
 }

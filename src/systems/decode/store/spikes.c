@@ -201,18 +201,17 @@ tess_status tess_de_take_spikes(tess_blocks *blocks, const tess_decode_spikes *s
 void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char *where)
 {
     if (notes->n_unsorted > 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "%s spike times of electrode %lld are not sorted (first at spike %lld)%s; "
-                       "sorted them here",
-                       where, (long long)notes->unsorted_electrode,
-                       (long long)notes->unsorted_spike,
-                       notes->n_unsorted > 1 ? ", nor those of other electrodes" : "");
+        tess_log_warn(&ctx->log, TESS_W_DECODE_UNSORTED,
+                      "%s spike times of electrode %lld are not sorted (first at spike %lld)%s; "
+                      "sorted them here",
+                      where, (long long)notes->unsorted_electrode, (long long)notes->unsorted_spike,
+                      notes->n_unsorted > 1 ? ", nor those of other electrodes" : "");
     }
     if (notes->n_bad_time + notes->n_bad_mark > 0) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "discarded %lld %s spikes: %lld with a non-finite time, %lld with a "
-                       "non-finite feature",
-                       (long long)(notes->n_bad_time + notes->n_bad_mark), where,
-                       (long long)notes->n_bad_time, (long long)notes->n_bad_mark);
+        tess_log_warn(&ctx->log, TESS_W_DECODE_DISCARDED,
+                      "discarded %lld %s spikes: %lld with a non-finite time, %lld with a "
+                      "non-finite feature",
+                      (long long)(notes->n_bad_time + notes->n_bad_mark), where,
+                      (long long)notes->n_bad_time, (long long)notes->n_bad_mark);
     }
 }

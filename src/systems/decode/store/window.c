@@ -62,11 +62,11 @@ tess_status tess_de_window_judge(tess_context *ctx, const tess_de_window *w, con
     if (w->n_silent == 0) {
         return TESS_OK;
     }
-    tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                   "no spike of electrode %lld lies in %s: its %lld spikes are at %.9g to %.9g s, "
-                   "%s is %.9g to %.9g s; a clock offset looks like this (%lld of %lld electrodes)",
-                   (long long)w->silent_electrode, name, (long long)w->silent_spikes,
-                   w->silent_earliest_s, w->silent_latest_s, name, w->begin_s, w->end_s,
-                   (long long)w->n_silent, (long long)w->n_electrode);
+    tess_log_warn(&ctx->log, TESS_W_DECODE_CLOCK,
+                  "no spike of electrode %lld lies in %s: its %lld spikes are at %.9g to %.9g s, "
+                  "%s is %.9g to %.9g s; a clock offset looks like this (%lld of %lld electrodes)",
+                  (long long)w->silent_electrode, name, (long long)w->silent_spikes,
+                  w->silent_earliest_s, w->silent_latest_s, name, w->begin_s, w->end_s,
+                  (long long)w->n_silent, (long long)w->n_electrode);
     return TESS_OK;
 }

@@ -109,7 +109,7 @@ tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_de
     tess_json *json = NULL;
     TESS_TRY(tess_json_create_on(&run->ctx->heap, 2, &json));
     tess_json_object_begin(json, NULL);
-    tess_origin_head(json, "decode.predict");
+    tess_origin_head(json, "decode.predict", run->ctx->command);
     tess_json_text(json, "identity", run->id_text);
     write_settings(json, run);
     tess_json_int(json, "items", run->observation.n_time);

@@ -13,14 +13,17 @@ enum { PHI0 = TESS_XPCS_N_LAMINAR - 1 };
 
 static const char *const names_of_scaling[2] = {"contrast", "offset"};
 
-void tess_xp_problem_warn(tess_xp_problem *problem, const char *format, ...)
+void tess_xp_problem_warn(tess_xp_problem *problem, tess_warning warning, const char *format, ...)
 {
     char sentence[512];
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    tess_text_printf(&problem->warnings, "%s%s", problem->warnings.used ? "\n" : "", sentence);
+    int64_t n_warning = 0;
+    const char *id = tess_warnings(&n_warning)[warning].id;
+    tess_text_printf(&problem->warnings, "%s%s [%s]", problem->warnings.used ? "\n" : "", sentence,
+                     id);
     tess_log_write(&problem->ctx->log, TESS_LOG_INFO, "xpcs: %s", sentence);
 }
 
@@ -62,7 +65,7 @@ static tess_status take_param(tess_xp_problem *p, int64_t k, const tess_xpcs_par
         p->free_index[p->n_free++] = k;
         const double inside = fmin(fmax(p->start[k], p->lower[k]), p->upper[k]);
         if (!isnan(given) && inside != given) {
-            tess_xp_problem_warn(p,
+            tess_xp_problem_warn(p, TESS_W_XPCS_START,
                                  "The start of %s, %g, lies outside its bounds %g to %g and was "
                                  "moved to %g; change the start or widen the bounds.",
                                  info->name, given, p->lower[k], p->upper[k], inside);
@@ -103,7 +106,7 @@ static void leave_saddle(tess_xp_problem *p)
     const double room = p->upper[PHI0] - phi0;
     p->start[PHI0] = room > aside ? phi0 + aside : phi0 - fmin(aside, phi0 - p->lower[PHI0]);
     if (is_given) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_START,
                              "The start of phi0 was moved from %g to %g: all angles lie along or "
                              "across the flow there, and the data cannot tell its sign; the other "
                              "sign fits alike.",
@@ -201,7 +204,7 @@ static tess_status mask(tess_xp_problem *p)
     }
     if (p->data->n_lost > 0) {
         const int64_t all = info->n_used + p->data->n_lost;
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_LEFT_OUT,
                              "%lld of %lld points (%.3g %%) were left out: %s is damaged there, or "
                              "cannot be read.",
                              (long long)p->data->n_lost, (long long)all,

@@ -6,6 +6,7 @@
 #include "systems/xpcs/fit/scaling.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
+#include "tessera/warning.h"
 
 typedef struct tess_xp_problem {
     tess_context *ctx;
@@ -46,7 +47,8 @@ TESS_MUST_CHECK tess_status tess_xp_problem_open(tess_context *ctx, tess_xpcs_da
 // Accepts one that is zeroed.
 void tess_xp_problem_close(tess_xp_problem *problem);
 // Adds a sentence to the warnings.
-void tess_xp_problem_warn(tess_xp_problem *problem, const char *format, ...) TESS_PRINTF(2, 3);
+void tess_xp_problem_warn(tess_xp_problem *problem, tess_warning warning, const char *format, ...)
+    TESS_PRINTF(3, 4);
 
 // Free parameters, physical and of the scaling.
 int64_t tess_xp_problem_n_free(const tess_xp_problem *problem);

@@ -35,30 +35,32 @@ static bool is_free(const tess_xpcs_result *r, int64_t k)
 static void warn_of_chi2(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     if (p->sigma_is_default) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_SIGMA,
                              "sigma is a default (%g): chi2 is not interpretable; use sigma_mode "
                              "estimate or give the noise of your data.",
                              p->config.sigma);
     }
     if (p->sigma_is_default && p->data->info.has_sigma) {
-        tess_xp_problem_warn(p, "The data have standard deviations, which are not used; ask for "
-                                "them with sigma_mode dataset.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_SIGMA,
+                             "The data have standard deviations, which are not used; ask for "
+                             "them with sigma_mode dataset.");
     }
     if (r->info.reduced_chi2 > p->config.chi2_threshold) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_CHI2,
                              "Reduced chi2 is %.4g: the model does not describe the data, or sigma "
                              "is too small; look at the residuals, try n_start or another mode.",
                              r->info.reduced_chi2);
     }
     if (r->info.reduced_chi2 < low_chi2 && !p->sigma_is_default) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_CHI2,
                              "Reduced chi2 is %.3g: sigma is too large; chi2 and the quality flag "
                              "mean nothing.",
                              r->info.reduced_chi2);
     }
     if (p->config.counting == 1) {
-        tess_xp_problem_warn(p, "counting full counts every measurement twice: errors are too "
-                                "small by sqrt 2; use counting half.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_COUNTING,
+                             "counting full counts every measurement twice: errors are too "
+                             "small by sqrt 2; use counting half.");
     }
 }
 
@@ -77,24 +79,24 @@ static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
         const char *name = r->names[k];
         if (r->status[k] == TESS_XPCS_AT_LOWER || r->status[k] == TESS_XPCS_AT_UPPER) {
             const bool is_lower = r->status[k] == TESS_XPCS_AT_LOWER;
-            tess_xp_problem_warn(p,
+            tess_xp_problem_warn(p, TESS_W_XPCS_BOUND,
                                  "%s is at its %s bound, %g: its error means little; widen the "
                                  "bound or fix the parameter.",
                                  name, is_lower ? "lower" : "upper",
                                  is_lower ? r->lower[k] : r->upper[k]);
         } else if (r->status[k] == TESS_XPCS_UNIDENTIFIED) {
-            tess_xp_problem_warn(p,
+            tess_xp_problem_warn(p, TESS_W_XPCS_UNIDENTIFIED,
                                  "%s is unidentified: the data do not determine it; fix it, or fix "
                                  "what it is degenerate with.",
                                  name);
         } else if (is_free(r, k) && is_insignificant(r, k) &&
                    r->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE) {
-            tess_xp_problem_warn(p,
+            tess_xp_problem_warn(p, TESS_W_XPCS_INSIGNIFICANT,
                                  "%s = %.4g is insignificant: its 95 %% interval, %.4g to %.4g, "
                                  "includes zero; consider fixing it.",
                                  name, r->theta[k], r->interval_lower[k], r->interval_upper[k]);
         } else if (is_free(r, k) && is_insignificant(r, k)) {
-            tess_xp_problem_warn(p,
+            tess_xp_problem_warn(p, TESS_W_XPCS_INSIGNIFICANT,
                                  "%s = %.4g +- %.2g is insignificant (below two errors); consider "
                                  "fixing it.",
                                  name, r->theta[k], r->sd[k]);
@@ -108,7 +110,7 @@ static void warn_of_correlations(tess_xp_problem *p, const tess_xpcs_result *r)
     const int64_t first = 2 * r->info.n_angle;
     if (r->info.condition > high_condition) {
         tess_xp_problem_warn(
-            p,
+            p, TESS_W_XPCS_CORRELATED,
             "The Hessian's condition is %.2g: parameters can hardly be told apart; "
             "fix one of those that correlate.",
             r->info.condition);
@@ -117,7 +119,7 @@ static void warn_of_correlations(tess_xp_problem *p, const tess_xpcs_result *r)
         for (int64_t l = k + 1; l < r->info.n_param; l++) {
             const double rho = r->correlation[(first + k) * m + first + l];
             if (is_free(r, k) && is_free(r, l) && fabs(rho) > high_correlation) {
-                tess_xp_problem_warn(p,
+                tess_xp_problem_warn(p, TESS_W_XPCS_CORRELATED,
                                      "%s and %s are correlated (%.4f): only a combination is "
                                      "determined; fix one, or quote both with their covariance.",
                                      r->names[k], r->names[l], rho);
@@ -131,17 +133,18 @@ static void warn_of_physics(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     const double *x = r->theta;
     if (x[D0] <= 0 || x[D0] > 1e7) {
-        tess_xp_problem_warn(
-            p, "D0 = %g is not a plausible transport rate; check q, dt and bounds.", x[D0]);
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
+                             "D0 = %g is not a plausible transport rate; check q, dt and bounds.",
+                             x[D0]);
     }
     if (x[ALPHA] < -1.5 || x[ALPHA] > 1) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
                              "alpha = %.4g is unusual (-1.5 to 1); check that the first frames are "
                              "good and dt is right.",
                              x[ALPHA]);
     }
     if (x[D_OFFSET] > 0.5 * x[D0]) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
                              "D_offset is more than half of D0: the rate hardly changes with time; "
                              "a fit with alpha fixed at 0 may serve.");
     }
@@ -150,17 +153,18 @@ static void warn_of_physics(tess_xp_problem *p, const tess_xpcs_result *r)
     }
     if (x[GAMMA] < collapsed_shear) {
         tess_xp_problem_warn(
-            p,
+            p, TESS_W_XPCS_NO_SHEAR,
             "gamma_dot_t0 = %.3g: shear collapse, the model is effectively static; "
             "use mode static_anisotropic, or n_start to look for another minimum.",
             x[GAMMA]);
     }
     if (x[GAMMA] > 0.5 || fabs(x[GAMMA_OFFSET]) > 0.1) {
-        tess_xp_problem_warn(p, "Shear rates above 0.5 or offsets above 0.1 per second are "
-                                "unusual; check gap, dt and the kernel.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
+                             "Shear rates above 0.5 or offsets above 0.1 per second are "
+                             "unusual; check gap, dt and the kernel.");
     }
     if (fabs(x[PHI0]) > 10) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
                              "phi0 = %.4g degrees: the flow is far from the detector's axis; check "
                              "that the angles are in degrees.",
                              x[PHI0]);
@@ -193,23 +197,24 @@ static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
     }
     const long long n = (long long)r->info.n_angle;
     if (!has_signal(r)) {
-        tess_xp_problem_warn(p, "No signal: no contrast differs from zero by more than noise does; "
-                                "the parameters mean nothing.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_NO_SIGNAL,
+                             "No signal: no contrast differs from zero by more than noise does; "
+                             "the parameters mean nothing.");
     }
     if (n_flat > 0) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_NO_SIGNAL,
                              "%lld of %lld angles show no signal: the model is flat there; drop "
                              "them, or check the start.",
                              (long long)n_flat, n);
     }
     if (n_bound > 0) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_BOUND,
                              "Contrast or offset of %lld of %lld angles is at a bound; widen the "
                              "bounds, or look at these angles.",
                              (long long)n_bound, n);
     }
     if (n_outside > 0) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
                              "Contrast or offset of %lld of %lld angles is not physical (contrast "
                              "in 0 to 1, offset above 0); %s.",
                              (long long)n_outside, n,
@@ -218,7 +223,7 @@ static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
                                  : "use scaling individual");
     }
     if (n_low > 0) {
-        tess_xp_problem_warn(p,
+        tess_xp_problem_warn(p, TESS_W_XPCS_NO_SIGNAL,
                              "The contrast of %lld of %lld angles is below 0.1: the signal is weak "
                              "or partly decayed within one frame; use shorter frames if you can.",
                              (long long)n_low, n);
@@ -234,8 +239,9 @@ static void warn_of_angles(tess_xp_problem *p, const tess_xpcs_result *r)
         most = fmax(most, fabs(cos((r->phi[a] - r->theta[PHI0]) * radian)));
     }
     if (most < cos(30 * radian)) {
-        tess_xp_problem_warn(p, "shear not identifiable: no angle lies within 30 degrees of the "
-                                "flow; select such angles, or use a static mode.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_NO_SHEAR,
+                             "shear not identifiable: no angle lies within 30 degrees of the "
+                             "flow; select such angles, or use a static mode.");
     }
     tess_log_write(&p->ctx->log, TESS_LOG_INFO,
                    "xpcs: shear kernel %s; rates of upstream are pi times those of upstream_v1",
@@ -281,19 +287,22 @@ static void warn_of_alternatives(const tess_xp_engine *e, const tess_xpcs_result
             continue;
         }
         tess_xp_problem_warn(
-            p, "Another minimum has chi2 within %.3g %%, higher by %.3g, with %s: %s.",
+            p, TESS_W_XPCS_OTHER_MINIMUM,
+            "Another minimum has chi2 within %.3g %%, higher by %.3g, with %s: %s.",
             100 * (other->cost / best->cost - 1), excess, where,
             excess < undecided ? "the data do not decide; fix or bound parameters "
                                  "by what you know"
                                : "it is much less likely if sigma is right");
     }
     if (n_more > 0) {
-        tess_xp_problem_warn(p, "%lld more minima are in the result (basins).", (long long)n_more);
+        tess_xp_problem_warn(p, TESS_W_XPCS_OTHER_MINIMUM,
+                             "%lld more minima are in the result (basins).", (long long)n_more);
     }
     if (e->head->tried & TESS_XP_TRIED_WIDE) {
-        tess_xp_problem_warn(p, "The data leave parameters open, or several minima: one that no "
-                                "start has met may fit as well; fix or bound parameters by what "
-                                "you know, or look further with n_start.");
+        tess_xp_problem_warn(p, TESS_W_XPCS_OTHER_MINIMUM,
+                             "The data leave parameters open, or several minima: one that no "
+                             "start has met may fit as well; fix or bound parameters by what "
+                             "you know, or look further with n_start.");
     }
 }
 
@@ -318,7 +327,7 @@ static void warn_of_intervals(const tess_xp_engine *e, const tess_xpcs_result *r
     const tess_xp_intervals *v = e->intervals;
     const bool has_profile = e->problem->config.uncertainty >= 2;
     if (list_marked(r, v->is_bent, names, sizeof names)) {
-        tess_xp_problem_warn(e->problem,
+        tess_xp_problem_warn(e->problem, TESS_W_XPCS_ERRORS,
                              has_profile
                                  ? "Errors of %s are not straight: plus or minus one deviation is "
                                    "off by more than a tenth; quote the 95 %% intervals, which "
@@ -328,7 +337,7 @@ static void warn_of_intervals(const tess_xp_engine *e, const tess_xpcs_result *r
                              names);
     }
     if (list_marked(r, v->is_lost, names, sizeof names)) {
-        tess_xp_problem_warn(e->problem,
+        tess_xp_problem_warn(e->problem, TESS_W_XPCS_ERRORS,
                              "How chi2 rises with %s could not be followed to the end: these 95 %% "
                              "intervals are too wide rather than too narrow.",
                              names);
@@ -344,7 +353,7 @@ static void warn_of_bootstrap(const tess_xp_engine *e, const tess_xpcs_result *r
     }
     tess_xp_bootstrap_sd(e, sd, &n_good);
     if (n_good < r->info.n_bootstrap) {
-        tess_xp_problem_warn(e->problem,
+        tess_xp_problem_warn(e->problem, TESS_W_XPCS_ERRORS,
                              "%lld of %lld refits of the bootstrap did not converge and are left "
                              "out; use longer blocks (block_frames).",
                              (long long)(r->info.n_bootstrap - n_good),
@@ -459,7 +468,7 @@ tess_status tess_xp_quality_judge(const tess_xp_engine *e, tess_xpcs_result *r)
     warn_of_bootstrap(e, r);
     TESS_TRY(write_message(e, r));
     if (r->info.convergence != TESS_XPCS_CONVERGED) {
-        tess_xp_problem_warn(p, "%s", r->info.message);
+        tess_xp_problem_warn(p, TESS_W_XPCS_NOT_CONVERGED, "%s", r->info.message);
     }
     return write_recovery(e, r);
 }

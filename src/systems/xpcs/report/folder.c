@@ -68,9 +68,13 @@ static tess_status check_absent(const writing *w)
     const struct {
         const char *name;
         bool is_wanted;
-    } files[] = {{"nlsq/parameters.json", true},          {"nlsq/analysis_results_nlsq.json", true},
-                 {"nlsq/convergence_metrics.json", true}, {"nlsq/fitted_data.npz", w->has_surfaces},
-                 {"result.h5", w->config.hdf5 != 0},      {"report.html", w->config.report != 0}};
+    } files[] = {{"nlsq/parameters.json", true},
+                 {"nlsq/analysis_results_nlsq.json", true},
+                 {"nlsq/convergence_metrics.json", true},
+                 {"nlsq/fitted_data.npz", w->has_surfaces},
+                 {"result.h5", w->config.hdf5 != 0},
+                 {"report.html", w->config.report != 0},
+                 {"homodyne_results.npz", w->config.npz != 0}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[PATH_BYTES];
         TESS_TRY(path_of(w, files[i].name, path));
@@ -120,6 +124,11 @@ static tess_status write_archives(const writing *w)
 {
     char npz[PATH_BYTES];
     char h5[PATH_BYTES];
+    char summary[PATH_BYTES];
+    TESS_TRY(path_of(w, "homodyne_results.npz", summary));
+    if (w->config.npz && !is_done(w, summary)) {
+        TESS_TRY(tess_xp_write_archive(w->ctx, &w->record, NULL, summary, w->config.overwrite));
+    }
     TESS_TRY(path_of(w, "nlsq/fitted_data.npz", npz));
     TESS_TRY(path_of(w, "result.h5", h5));
     const bool wants_npz = w->has_surfaces && !is_done(w, npz);
@@ -134,8 +143,8 @@ static tess_status write_archives(const writing *w)
                                            w->config.overwrite);
     }
     if (status == TESS_OK && wants_h5) {
-        status = tess_xp_write_hdf5(w->ctx, &w->record, w->has_surfaces ? &surfaces : NULL, h5,
-                                    w->config.overwrite);
+        status = tess_xp_write_archive(w->ctx, &w->record, w->has_surfaces ? &surfaces : NULL, h5,
+                                       w->config.overwrite);
     }
     tess_xp_surfaces_free(&surfaces);
     return status;
@@ -189,7 +198,7 @@ tess_status tess_xp_result_write_of(tess_context *ctx, const tess_xpcs_result_in
     }
     w.has_surfaces =
         w.config.surfaces > 0 || (w.config.surfaces < 0 && data->info.n_point < SURFACE_POINTS);
-    tess_xp_record_init(&w.record, info, tess_origin_command(ctx, w.config.command_line));
+    tess_xp_record_init(&w.record, ctx, info, tess_origin_command(ctx, w.config.command_line));
     TESS_TRY(path_of(&w, "nlsq", path));
     TESS_TRY(tess_file_make_folders(path));
     TESS_TRY(find_own(&w));

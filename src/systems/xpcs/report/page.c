@@ -133,7 +133,7 @@ static tess_status write_provenance(tess_xp_page *page)
     tess_xp_record record;
     char *text = NULL;
     size_t bytes = 0;
-    tess_xp_record_init(&record, page->info, NULL);
+    tess_xp_record_init(&record, page->ctx, page->info, NULL);
     TESS_TRY(tess_xp_record_text(page->ctx, tess_xp_record_provenance, &record, &text, &bytes));
     tess_html_provenance(&page->html, text);
     tess_heap_free(&page->ctx->heap, text, bytes, TESS_TAG_RESULT);

@@ -233,8 +233,8 @@ static void add_surfaces(tess_xp_arrays *arrays, const tess_xp_surfaces *surface
     }
 }
 
-tess_status tess_xp_write_hdf5(tess_context *ctx, const tess_xp_record *record,
-                               const tess_xp_surfaces *surfaces, const char *path, int overwrite)
+tess_status tess_xp_write_archive(tess_context *ctx, const tess_xp_record *record,
+                                  const tess_xp_surfaces *surfaces, const char *path, int overwrite)
 {
     const tess_xpcs_result_info *info = record->info;
     char *text = NULL;

@@ -30,9 +30,9 @@ TESS_MUST_CHECK tess_status tess_xp_write_fitted_data(tess_context *ctx,
                                                       const tess_xpcs_data *data,
                                                       const tess_xp_surfaces *surfaces,
                                                       const char *path, int overwrite);
-// result.h5: everything; surfaces may be NULL.
-TESS_MUST_CHECK tess_status tess_xp_write_hdf5(tess_context *ctx, const tess_xp_record *record,
-                                               const tess_xp_surfaces *surfaces, const char *path,
-                                               int overwrite);
+// result.h5 or homodyne_results.npz, by the name: everything; surfaces may be NULL.
+TESS_MUST_CHECK tess_status tess_xp_write_archive(tess_context *ctx, const tess_xp_record *record,
+                                                  const tess_xp_surfaces *surfaces,
+                                                  const char *path, int overwrite);
 
 #endif

@@ -14,10 +14,10 @@
 
 #define SCHEMA "tessera.xpcs.result/1"
 
-void tess_xp_record_init(tess_xp_record *record, const tess_xpcs_result_info *info,
-                         const char *command_line)
+void tess_xp_record_init(tess_xp_record *record, const tess_context *ctx,
+                         const tess_xpcs_result_info *info, const char *command_line)
 {
-    *record = (tess_xp_record){.info = info, .command_line = command_line};
+    *record = (tess_xp_record){.info = info, .command_line = command_line, .command = ctx->command};
     tess_utc_text(record->timestamp, sizeof record->timestamp);
 }
 
@@ -261,10 +261,11 @@ static void put_numbers(tess_json *json, const tess_xpcs_result_info *info)
     tess_json_int(json, "passes", info->n_pass);
 }
 
-static void put_provenance(tess_json *json, const char *key, const tess_xpcs_result_info *info)
+static void put_provenance(tess_json *json, const char *key, const tess_xp_record *record)
 {
+    const tess_xpcs_result_info *info = record->info;
     tess_json_object_begin(json, key);
-    tess_origin_head(json, "xpcs.fit");
+    tess_origin_head(json, "xpcs.fit", record->command);
     tess_json_text(json, "identity", info->identity);
     tess_json_text(json, "analysis_mode", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     tess_xp_put_method(json, info);
@@ -281,12 +282,12 @@ static void put_provenance(tess_json *json, const char *key, const tess_xpcs_res
 
 void tess_xp_record_provenance(tess_json *json, const tess_xp_record *record)
 {
-    put_provenance(json, NULL, record->info);
+    put_provenance(json, NULL, record);
 }
 
 void tess_xp_put_provenance(tess_json *json, const tess_xp_record *record)
 {
-    put_provenance(json, TESS_ORIGIN_NAME, record->info);
+    put_provenance(json, TESS_ORIGIN_NAME, record);
 }
 
 void tess_xp_record_whole(tess_json *json, const tess_xp_record *record)
@@ -345,7 +346,7 @@ tess_status tess_xp_result_json_of(tess_context *ctx, const tess_xpcs_result_inf
     char *own = NULL;
     size_t bytes = 0;
     *text = NULL;
-    tess_xp_record_init(&record, info, NULL);
+    tess_xp_record_init(&record, ctx, info, NULL);
     TESS_TRY(tess_xp_record_text(ctx, tess_xp_record_whole, &record, &own, &bytes));
     *text = strdup(own); // tess_text_free() has no context
     tess_heap_free(&ctx->heap, own, bytes, TESS_TAG_RESULT);

@@ -13,11 +13,12 @@
 typedef struct tess_xp_record {
     const tess_xpcs_result_info *info;
     const char *command_line; // NULL: not known
+    const char *command;      // the words that decide the result; NULL: not known
     char timestamp[32];
 } tess_xp_record;
 
-void tess_xp_record_init(tess_xp_record *record, const tess_xpcs_result_info *info,
-                         const char *command_line);
+void tess_xp_record_init(tess_xp_record *record, const tess_context *ctx,
+                         const tess_xpcs_result_info *info, const char *command_line);
 
 // The files of a result folder, with the members the original gives them and some of ours.
 void tess_xp_record_parameters(tess_json *json, const tess_xp_record *record);

@@ -128,9 +128,9 @@ static void warn_outside(tess_context *ctx, const char *what, double value, doub
                          double upper, const char *unit)
 {
     if (value < lower || value > upper) {
-        tess_log_write(&ctx->log, TESS_LOG_WARNING,
-                       "xpcs: %s is %g %s, outside %g..%g; check the unit", what, value, unit,
-                       lower, upper);
+        tess_log_warn(&ctx->log, TESS_W_XPCS_UNIT,
+                      "xpcs: %s is %g %s, outside %g..%g; check the unit", what, value, unit, lower,
+                      upper);
     }
 }
 

@@ -56,7 +56,7 @@ static tess_status check_leaf(check *c, int64_t leaf)
     if (status == TESS_OK) {
         count_leaves(c, leaf, 1, records);
     } else if (tess_xp_is_bad_read(status)) {
-        tess_log_write(&c->ctx->log, TESS_LOG_WARNING, "%s; left out", tess_last_error());
+        tess_log_warn(&c->ctx->log, TESS_W_XPCS_LEFT_OUT, "%s; left out", tess_last_error());
         tess_error_clear();
         c->is_lost[leaf] = true;
         c->is_new = true;

@@ -205,8 +205,8 @@ tess_status tess_xp_reader_get(tess_xp_reader *reader, int64_t first_leaf, int64
     tess_status status = get_once(reader, first_leaf, n_leaf, records);
     for (int64_t retry = 1; retry <= reader->max_retries && is_worth_another_try(reader, status);
          retry++) {
-        tess_log_write(&reader->ctx->log, TESS_LOG_WARNING, "%s; trying again (%lld of %lld)",
-                       tess_last_error(), (long long)retry, (long long)reader->max_retries);
+        tess_log_warn(&reader->ctx->log, TESS_W_XPCS_READ_AGAIN, "%s; trying again (%lld of %lld)",
+                      tess_last_error(), (long long)retry, (long long)reader->max_retries);
         pause_before(retry);
         TESS_TRY(tess_context_check_cancel(reader->ctx));
         tess_error_clear();
