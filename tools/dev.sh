@@ -52,24 +52,25 @@ need_packages()
     }
 }
 
-# need_venv FOLDER REQUIREMENTS: a virtual environment that holds exactly these requirements.
+# need_venv FOLDER REQUIREMENTS...: a virtual environment that holds exactly these requirements.
 need_venv()
 {
-    local folder=$1 requirements=$2 stamp
-    stamp=$(python3 --version; sha256sum <"$requirements")
+    local folder=$1 stamp
+    shift
+    stamp=$(python3 --version; cat "$@" | sha256sum)
     if [ "$(cat "$folder/stamp" 2>/dev/null)" = "$stamp" ]; then
         return
     fi
-    say "creating $folder from $requirements"
+    say "creating $folder from $*"
     mkdir -p build/logs
     rm -rf "$folder"
     {
         python3 -m venv "$folder" &&
             "$folder/bin/python" -m pip install --disable-pip-version-check --no-compile \
-                -r "$requirements"
+                "${@/#/-r}"
     } >build/logs/venv.log 2>&1 || {
         tail -n 20 build/logs/venv.log >&2
-        die "pip could not install $requirements" \
+        die "pip could not install $*" \
             "Check that PyPI is reachable (pip reads its usual configuration), then run again."
     }
     printf '%s\n' "$stamp" >"$folder/stamp"
