@@ -8,7 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-// Scores this far below the best say no more than that they are bad: the picture ends there.
+// Scores this far below the best say no more than that they are bad: the picture ends there, and as
+// far above, where only standard errors reach.
 static const double DEPTH = 0.5;
 
 static void say(tess_html *html, const char *format, ...) TESS_PRINTF(2, 3);
@@ -41,6 +42,7 @@ static double value_of(const curve *c, int i)
 
 static void find_curve(const tess_decode_tuning_info *info, int32_t sweep, curve *c)
 {
+    double best = -(double)INFINITY;
     *c = (curve){.top = -(double)INFINITY, .bottom = (double)INFINITY};
     for (int64_t i = 0; i < info->n_candidate && c->n < MAX_POINTS; i++) {
         const tess_decode_tune_candidate *p = &info->candidates[i];
@@ -54,10 +56,12 @@ static void find_curve(const tess_decode_tuning_info *info, int32_t sweep, curve
             c->points[at] = c->points[at - 1];
             c->points[at - 1] = p;
         }
+        best = fmax(best, p->score);
         c->top = fmax(c->top, p->score + p->standard_error);
         c->bottom = fmin(c->bottom, p->score - p->standard_error);
     }
-    c->bottom = fmax(c->bottom, c->top - DEPTH);
+    c->top = fmin(c->top, best + DEPTH);
+    c->bottom = fmax(c->bottom, best - DEPTH);
 }
 
 static void title_of(const tess_decode_tuning_info *info, const curve *c, int32_t sweep,
@@ -177,7 +181,7 @@ static void write_choice(tess_html *html, const tess_decode_tuning_info *info)
         "Score: log likelihood of held-out spikes as a marked point process at the animal's "
         "position, sum of log intensities at the spikes less the expected spikes of the samples, "
         "per spike. %lld contiguous blocks of training time were held out one after another; %lld "
-        "of their %lld spikes and %lld position samples were looked at. Bars are standard errors "
+        "of their %lld spikes and %lld position samples were looked at. Bands are standard errors "
         "of the distance from the best, from the blocks.",
         (long long)info->n_fold, (long long)info->n_spike, (long long)info->n_held,
         (long long)info->n_sample);
