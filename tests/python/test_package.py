@@ -70,7 +70,7 @@ DROP_IN: dict[str, tuple[Callable[..., Any], dict[str, str | None]]] = {
     ),
     "autoreject.report": (
         tessera.autoreject.AutoReject.report,
-        {"report_epochs": "n_epochs", "report_size": "size"},
+        {"report_epochs": "report_epochs", "report_size": "report_size"},
     ),
     "autoreject.transform": (
         tessera.autoreject.AutoReject.transform_file,
