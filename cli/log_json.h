@@ -2,15 +2,14 @@
 //
 // {"schema": "tessera.log/1", "time": "2026-01-31T12:00:00.123Z", "level": LEVEL, "id": ID,
 //  "text": TEXT} with LEVEL begin, note, warning, error, info, debug, progress or end; ID is that
-//  of
-// a warning, else null. A line of progress has stage, unit, done, total, elapsed_s and remaining_s
-// besides, the last line the exit code.
+// of a warning, else null. A line of progress has stage, unit, done, total, elapsed_s and
+// remaining_s besides, the last line the exit code.
 #ifndef TESSERA_CLI_LOG_JSON_H
 #define TESSERA_CLI_LOG_JSON_H
 
 #include <tessera/context.h>
 
-// Appends to the file; "-": stderr, where the lines stand in for those for people. Exit code.
+// Appends to the file; "-": stderr, where the lines stand in for those for people. 0, or errno.
 int log_json_open(const char *path);
 
 // 1 if stderr belongs to the JSON lines.
@@ -23,7 +22,7 @@ void log_json_begin(const char *command_line);
 void log_json_write(const char *level, const char *id, const char *text);
 void log_json_progress(const tess_progress *now);
 
-// Writes the last line. Returns code, or 74 if the log is not whole.
+// Writes the last line, with the exit code. 1: the log is not whole.
 int log_json_close(int code);
 
 #endif

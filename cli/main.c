@@ -101,7 +101,10 @@ static int open_log(const cli *c)
     if (!c->values.log_json) {
         return 0;
     }
-    CLI_TRY(log_json_open(c->values.log_json));
+    const int error = log_json_open(c->values.log_json);
+    if (error != 0) {
+        return console_fail(73, "--log-json %s: %s", c->values.log_json, strerror(error));
+    }
     char *line = text_command_line(c->argc, c->argv);
     log_json_begin(line ? line : c->command->name);
     free(line);
@@ -137,7 +140,10 @@ static int run_command(cli *c, int argc, char **argv)
     int code = command->run(c);
     const int close_code = session_close(c);
     code = warnings_finish(code != 0 ? code : close_code);
-    return c->values.log_json ? log_json_close(code) : code;
+    const int is_bad = log_json_close(code);
+    return is_bad && code == 0
+               ? console_fail(74, "--log-json: cannot write, the log is not complete")
+               : code;
 }
 
 // Options before any command: --help and --version, the latter with --json.

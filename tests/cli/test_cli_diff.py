@@ -136,7 +136,8 @@ def made(tmp_path_factory, tessera_at):
 
 
 RESULTS = [
-    "x.npz", "head.csv", "ptp.npy", "model.json", "log.npz", "clean-epo.fif", "rec.npz", "result.h5",
+    "x.npz", "head.csv", "ptp.npy", "model.json", "log.npz", "clean-epo.fif", "rec.npz",
+    "result.h5",
     "folder", "decode.npz", "run.hdf", "run.txc2", "fitted", "fitted/nlsq/parameters.json",
     "fitted/result.h5",
 ]  # fmt: skip

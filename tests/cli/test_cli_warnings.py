@@ -51,7 +51,7 @@ def test_werror_of_others_and_no_warn(tessera, truncated):
 
 
 def test_unknown_ids_are_refused(tessera):
-    for option in ("--werror=decode.flor", "--no-warn=nothing,xpcs", "--no-warn=,"):
+    for option in ("--werror=decode.floors", "--no-warn=nothing,xpcs", "--no-warn=,"):
         result = tessera("autoreject", "ptp", "x.npy", option)
         assert result.returncode == 2
         assert "tessera help warnings" in result.stderr

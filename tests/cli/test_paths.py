@@ -477,7 +477,8 @@ def test_a_full_disk_leaves_what_was_there(command, inputs):
     fault = {"kind": "write", "error": "ENOSPC", "mode": "from"}
     result, _, _ = injected(inputs, fault | {"at": 1}, *words)
     check_clean(folder, result, "nothing there, no write")
-    assert not [n for n in content(folder / "new") if not n.startswith(("l.log", "l.jsonl", "work"))]
+    kept = ("l.log", "l.jsonl", "work")
+    assert not [n for n in content(folder / "new") if not n.startswith(kept)]
     shutil.rmtree(folder / "new")
     (folder / "new").mkdir()
     result, n_write, _ = injected(inputs, {"kind": "write", "at": 0}, *words)

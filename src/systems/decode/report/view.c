@@ -16,8 +16,6 @@
 
 static const char MEMORY[] = "a result";
 
-enum { MAX_PROVENANCE = 16 << 20 };
-
 // File and data set of an array of the result.
 static void place_of(const tess_de_view *v, const char *name, char path[1200], const char **dataset)
 {
@@ -424,33 +422,4 @@ void tess_de_view_close(tess_de_view *view)
 void tess_de_view_state_name(const tess_de_view *view, int32_t state, char *text, size_t capacity)
 {
     snprintf(text, capacity, "%.*s", (int)view->name_bytes, view->names + state * view->name_bytes);
-}
-
-tess_status tess_de_view_provenance(const tess_de_view *view, char **text)
-{
-    *text = NULL;
-    if (!view->is_folder) {
-        return tess_file_provenance(view->ctx, view->path, text);
-    }
-    char path[1200];
-    tess_infile file;
-    snprintf(path, sizeof path, "%s/provenance.json", view->path);
-    if (tess_infile_open(path, &file) != TESS_OK || file.bytes > MAX_PROVENANCE) {
-        tess_error_clear(); // a folder without it is a result all the same
-        tess_infile_close(&file);
-        return TESS_OK;
-    }
-    const uint64_t bytes = file.bytes;
-    char *found = calloc(1, (size_t)bytes + 1);
-    const tess_status status =
-        found ? tess_infile_read(&file, found, (size_t)bytes, 0)
-              : tess_error_set(TESS_E_MEMORY, "cannot allocate %llu bytes for provenance",
-                               (unsigned long long)bytes);
-    tess_infile_close(&file);
-    if (status != TESS_OK) {
-        free(found);
-        return status;
-    }
-    *text = found;
-    return TESS_OK;
 }
