@@ -75,10 +75,14 @@ static void print_line(const char *start, const char *line)
     fputc('\n', stderr);
 }
 
+// What is said where there is no memory to say more.
+static const char no_memory[] = "out of memory";
+
+// NULL without memory.
 static char *make_line(const char *format, va_list arguments)
 {
     char *line = NULL;
-    return vasprintf(&line, format, arguments) < 0 ? strdup("out of memory") : line;
+    return vasprintf(&line, format, arguments) < 0 ? NULL : line;
 }
 
 void console_note(const char *format, ...)
@@ -88,11 +92,9 @@ void console_note(const char *format, ...)
     va_start(arguments, format);
     char *line = make_line(format, arguments);
     va_end(arguments);
-    if (line) {
-        log_json_write("note", NULL, line);
-    }
-    if (line && !is_quiet) {
-        print_line("", line);
+    log_json_write("note", NULL, line ? line : no_memory);
+    if (!is_quiet) {
+        print_line("", line ? line : no_memory);
     }
     free(line);
 }
@@ -104,10 +106,8 @@ int console_fail(int code, const char *format, ...)
     va_start(arguments, format);
     char *line = make_line(format, arguments);
     va_end(arguments);
-    if (line) {
-        log_json_write(code != 0 ? "error" : "note", NULL, line);
-        print_line("", line);
-    }
+    log_json_write(code != 0 ? "error" : "note", NULL, line ? line : no_memory);
+    print_line("", line ? line : no_memory);
     free(line);
     return code;
 }
