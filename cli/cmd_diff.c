@@ -29,7 +29,7 @@ int cmd_diff(cli *c)
     } else if (code == 0) {
         diff_print(&d);
     }
-    const int differs = diff_outcome(&d) == DIFF_DIFFERENT;
+    code = code ? code : diff_exit_code(&d);
     diff_free(&d);
-    return code ? code : differs;
+    return code;
 }

@@ -59,8 +59,11 @@ const tess_param_table *diff_params(void);
 int diff_paths(diff *d, const char *a, const char *b);
 void diff_free(diff *d);
 
-// What all rows together say: the worst of them.
+// What all rows together say: the worst of them; DIFF_NOT_COMPARED only where nothing could be.
 diff_status diff_outcome(const diff *d);
+
+// 0 the same or close, 1 different, 2 nothing could be compared.
+int diff_exit_code(const diff *d);
 
 // Rows that differ, settings, and the outcome, on stdout.
 void diff_print(const diff *d);

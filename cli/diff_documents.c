@@ -185,6 +185,9 @@ int diff_documents(diff *d, const char *prefix, const char *a, const char *b)
     }
     tess_document_destroy(documents[0]);
     tess_document_destroy(documents[1]);
+    if (status == TESS_E_CONFIG) { // a result that is broken is no configuration
+        return console_fail(65, "%s", tess_last_error());
+    }
     return status == TESS_OK ? 0 : console_status(status);
 }
 

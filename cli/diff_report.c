@@ -108,16 +108,24 @@ void diff_take(const diff *d, diff_row *row, double a, double b, const char *ind
 
 diff_status diff_outcome(const diff *d)
 {
-    diff_status worst = DIFF_SAME;
+    diff_status worst = d->n_row > 0 ? DIFF_NOT_COMPARED : DIFF_SAME;
 
     for (int64_t i = 0; i < d->n_row; i++) {
         const diff_status status = d->rows[i].status;
         if (status == DIFF_DIFFERENT || status == DIFF_ONLY_A || status == DIFF_ONLY_B) {
             return DIFF_DIFFERENT;
         }
-        worst = status == DIFF_CLOSE ? DIFF_CLOSE : worst;
+        if (status == DIFF_CLOSE || (status == DIFF_SAME && worst == DIFF_NOT_COMPARED)) {
+            worst = status;
+        }
     }
     return worst;
+}
+
+int diff_exit_code(const diff *d)
+{
+    const diff_status outcome = diff_outcome(d);
+    return outcome == DIFF_DIFFERENT ? 1 : outcome == DIFF_NOT_COMPARED ? 2 : 0;
 }
 
 static void print_safe(const char *text)
@@ -172,6 +180,9 @@ void diff_print(const diff *d)
         putchar('\n');
     }
     const long long n = (long long)(d->n_row - n_skipped);
+    if (n_skipped > 0) {
+        printf("not compared: %lld\n", (long long)n_skipped);
+    }
     switch (diff_outcome(d)) {
     case DIFF_SAME:
         printf("same bits: %lld of %lld\n", (long long)n_same, n);
@@ -179,6 +190,9 @@ void diff_print(const diff *d)
     case DIFF_CLOSE:
         printf("same within the tolerance: %lld of %lld, %lld to the bit\n", n, n,
                (long long)n_same);
+        break;
+    case DIFF_NOT_COMPARED:
+        printf("nothing could be compared\n");
         break;
     default:
         printf("different: %lld of %lld are the same to the bit\n", (long long)n_same, n);

@@ -103,6 +103,11 @@ def test_errors(tessera, epochs, tmp_path):
     assert tessera("diff", "epochs.npy", "folder").returncode == 2
     assert tessera("diff", "epochs.npy").returncode == 2
     assert tessera("diff", "broken.npz", "broken.npz").returncode == 65
+    (tmp_path / "broken.json").write_text('{"a": 1')
+    assert tessera("diff", "broken.json", "broken.json").returncode == 65
+    np.save(tmp_path / "scalar.npy", 3.0)
+    nothing = tessera("diff", "scalar.npy", "scalar.npy")
+    assert (nothing.returncode, "nothing could be compared" in nothing.stdout) == (2, True)
     assert tessera("diff", "epochs.npy", "epochs.npy", "--rtol=-1").returncode == 2
 
 
