@@ -5,7 +5,7 @@
 'use strict';
 // No address in the page, not even this name: every plot has a still picture to take it from.
 const SVG = (document.querySelector('svg') || {}).namespaceURI;
-const LEFT = 66, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 600;
+const LEFT = 66, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 2e7;
 const {abs, ceil, floor, log10, max, min, round} = Math;
 const clamp = (v, low, high) => min(max(v, low), high);
 const rising = ([a, b]) => a < b ? [a, b] : [b, a];
@@ -46,7 +46,7 @@ async function blob(id, type) {
 function plane(bytes, at, size, bits) {
   const [low, high] = new Float64Array(bytes.buffer.slice(0, 16));
   const none = 2 ** bits - 1, scale = (high - low) / (none - 1);
-  return list(size, i => {
+  return Float32Array.from({length: size}, (_, i) => {
     const code = bits === 8 ? bytes[at + i] : bytes[at + i] * 256 + bytes[at + size + i];
     return code === none ? NaN : low + code * scale;
   });
@@ -80,7 +80,7 @@ class Pyramid {
     const [from, to] = this.chunks[level][c];
     if (from === to) return null;
     this.cache.set(key, 'wait');
-    if (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value);
+    if (this.cache.size * this.chunk * this.rows > CACHED) this.cache.delete(this.cache.keys().next().value);
     unpack(decode(this.text.slice(from, to))).then(bytes => {
       this.cache.set(key, this.values(bytes, level, c));
       this.listeners.forEach(tell => tell());
@@ -718,13 +718,14 @@ function edited(template) {
   return out;
 }
 
+function save(text, download) {
+  make('a', {href: URL.createObjectURL(new Blob([text + '\n'])), download}).click();
+}
+
 function exporter(button) {
   const label = button.textContent, template = button.nextElementSibling.textContent;
   button.hidden = false;
-  button.onclick = () => {
-    const href = URL.createObjectURL(new Blob([JSON.stringify(edited(template)) + '\n']));
-    make('a', {href, download: button.dataset.file}).click();
-  };
+  button.onclick = () => save(JSON.stringify(edited(template)), button.dataset.file);
   watchers.push(() => { button.textContent = `${label} (${changes()} changed)`; });
 }
 
@@ -763,6 +764,11 @@ function sortable(table) {
     head.onclick = () => sort(head);
     head.onkeydown = e => { if (e.key === 'Enter') sort(head); };
   }
+  const button = make('button', {title: 'save this table'}, null, 'CSV');
+  const quoted = cell => `"${cell.textContent.replaceAll('"', '""')}"`;
+  button.onclick = () =>
+    save([...table.rows].map(row => [...row.cells].map(quoted).join()).join('\n'), 'table.csv');
+  table.after(button);
 }
 
 // ---- The page ---------------------------------------------------------------------------------

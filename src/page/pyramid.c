@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    CHUNK_VALUES = 16384, // of one chunk, about
-    LEAST_CHUNK = 64,     // columns
-    TOP_COLUMNS = 1024,   // a level this short has none above it
-    HEADER_BYTES = 16,    // the chunk's least and greatest values
-    WINDOW_LEVELS = 4     // by which windows are finer than the rest, at most
+    CHUNK_VALUES = 4096, // of one chunk, about: windows are whole chunks, so few
+    LEAST_CHUNK = 256,   // columns
+    TOP_COLUMNS = 1024,  // a level this short has none above it
+    HEADER_BYTES = 16,   // the chunk's least and greatest values
+    WINDOW_LEVELS = 4    // by which windows are finer than the rest, at most
 };
 
 // Of what is not NaN; NaN of nothing else. Unlike fmin and fmax no calls.

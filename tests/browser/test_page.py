@@ -53,6 +53,16 @@ def point(page, i, x, y):
     ActionChains(page.driver, 50).move_to_element_with_offset(element, dx, dy).perform()
 
 
+def saved_by(page, button):
+    """Return name and text of the file that the browser would save."""
+    page.run("""window.saved = null; const make = URL.createObjectURL;
+        URL.createObjectURL = b => { b.text().then(t => { window.saved = t; }); return make(b); };
+        HTMLAnchorElement.prototype.click = function() { window.named = this.download; };
+        document.querySelector(arguments[0]).click();""", button)
+    text = page.wait("return window.saved")
+    return page.run("return window.named"), text
+
+
 def reading(page, i):
     return page.run("return tessera.plots[arguments[0]].reading.textContent", i)
 
@@ -257,14 +267,9 @@ def test_cells_can_be_changed_and_exported(live):
     assert labels == [[0, 1, 2], [1, 0, 0], [2, 0, 2], [0, 0, 1]]
     button = live.driver.find_element("css selector", ".export")
     assert button.text == "Export choices (2 changed)"
-    # The file is what the browser would save.
-    live.run("""window.saved = null; const make = URL.createObjectURL;
-        URL.createObjectURL = b => { b.text().then(t => { window.saved = t; }); return make(b); };
-        HTMLAnchorElement.prototype.click = function() { window.named = this.download; };
-        document.querySelector('.export').click();""")
-    saved = json.loads(live.wait("return window.saved"))
-    assert saved == {"schema": "sample/1", "labels": labels}
-    assert live.run("return window.named") == "choices.json"
+    name, text = saved_by(live, ".export")
+    assert json.loads(text) == {"schema": "sample/1", "labels": labels}
+    assert name == "choices.json"
 
 
 def test_tables_sort_by_numbers_units_and_text(live):
@@ -281,6 +286,11 @@ def test_tables_sort_by_numbers_units_and_text(live):
     heads[2].click()
     assert live.run(column, 2) == ["12", "1.5 ± 0.2", "-3e2", "NaN"]
     heads[0].click()
+    touch(live)
+    name, text = saved_by(live, "table.sort + button")
+    assert name == "table.csv"
+    assert text.splitlines()[:2] == ['"name","time","value"',
+                                     '"<script>alert(1)</script>","1 µs","-3e2"']
     assert live.run(column, 0) == ["<script>alert(1)</script>", "a", "b9", "b10"]
 
 

@@ -18,8 +18,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def live(page, folder):
-    page.open(folder / "report.html")
-    page.all_live()
+    """Return the report, opened and drawn once for all tests: it has many plots."""
+    if page.driver.current_url != (folder / "report.html").as_uri():
+        page.open(folder / "report.html")
+        page.all_live()
     return page
 
 
@@ -89,8 +91,7 @@ def test_residuals_by_lag_have_their_scatter(live):
 
 def test_a_phone(live):
     live.width(390)
-    live.driver.refresh()
-    live.all_live()
+    live.wait("return tessera.plots.every(p => p.width < 390)")
     assert live.run("return document.documentElement.scrollWidth") == 390
     assert live.run("""return Math.min(...tessera.plots.map(p =>
         12 * p.svg.getBoundingClientRect().width / p.width))""") >= 11
