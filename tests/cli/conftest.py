@@ -6,16 +6,13 @@ committed.
 """
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cli_command import BINARY, Command
 
-ROOT = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("TESSERA_COMMAND", ROOT / "build/release/bin/tessera")).resolve()
 EXPECTED = Path(__file__).parent / "expected"
 
 # What the clock decides, and how it is written in the expected texts.
@@ -28,38 +25,6 @@ VARYING = [
 
 def pytest_addoption(parser):
     parser.addoption("--update-expected", action="store_true", help="rewrite tests/cli/expected")
-
-
-class Command:
-    """The command in a directory of its own, with an environment that changes nothing."""
-
-    binary = str(BINARY)
-
-    def __init__(self, directory):
-        self.directory = directory
-        kept = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH")
-        self.environment = {key: os.environ[key] for key in kept if key in os.environ}
-        self.environment |= {"PATH": "/usr/bin:/bin", "HOME": str(directory), "COLUMNS": "80"}
-
-    def popen(self, *words, **keywords):
-        environment = self.environment | keywords.pop("environment", {})
-        return subprocess.Popen(
-            [self.binary, *words], cwd=self.directory, env=environment, **keywords
-        )
-
-    def __call__(self, *words, **keywords):
-        keywords.setdefault("stdin", subprocess.DEVNULL)
-        environment = self.environment | keywords.pop("environment", {})
-        return subprocess.run(
-            [self.binary, *words],
-            cwd=self.directory,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            **keywords,
-        )
 
 
 @pytest.fixture

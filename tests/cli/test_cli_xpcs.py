@@ -46,7 +46,7 @@ def test_fit_of_an_aps_u_file_finds_what_made_it(tessera, tmp_path):
     assert found["data"]["dt_s"] == pytest.approx(0.1, rel=1e-12)
     page = (tmp_path / "out.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
-    assert page.count("one sigma, by the covariance") == 2  # transport and shear rate
+    assert page.count("fit, with one sigma by the covariance") == 4  # two rates, stills and data
     pictures = sorted((tmp_path / "out").rglob("*.png"))
     assert len(pictures) == 5
     assert all(path.read_bytes().startswith(PNG) for path in pictures)

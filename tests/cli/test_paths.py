@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import BINARY, Command
+from cli_command import BINARY, Command
 
 INJECTOR = BINARY.parents[1] / "tests/faults/tess_fault_inject.so"
 

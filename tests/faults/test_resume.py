@@ -401,7 +401,7 @@ def test_two_processes_on_one_folder(tessera, right):
         words = ["big.npy", "-o", "second.npy", *TILED]
         for resume in ([], ["--resume"]):
             second = tessera.ptp(*words, *resume)
-            assert second.returncode == 73, second.stderr
+            assert second.returncode == 75, second.stderr
             assert f"pid {first.pid}" in second.stderr
             assert len(messages(second)) == 1
             assert not (tessera.directory / "second.npy").exists()

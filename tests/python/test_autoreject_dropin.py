@@ -301,14 +301,11 @@ def test_reports_have_units_axes_and_names(tmp_path: Path) -> None:
         ("eeg", "µV", 1e6),
         ("hbo", "µM", 1e6),
     ):
-        assert f'{kind} channel</th><th class="n">threshold ({unit})</th>' in page
-        assert f"Loss, {kind} ({unit})" in page
-        assert f"{kind}: standard deviation over channels ({unit})" in page
+        assert f"<figcaption>{kind}: threshold</figcaption>" in page
         name = f"{kind}03"
         threshold, error = (scale * x[name] for x in (ar.threshes_, ar.thresh_errors_))
-        assert (
-            f'<td>{name}</td><td class="n">{threshold:.4g}</td><td class="n">{error:.2g}<' in page
-        )
+        cells = (kind, f"{threshold:.4g} {unit}", f"{error:.2g} {unit}")
+        row = "".join(f'<td class="n">{cell}</td>\n' for cell in cells)
+        assert f"<td>{name}</td>\n{row}" in page
         assert f'text-anchor="middle">{name}</text>' in page  # on the head
     assert ">epoch</text>" in page
-    assert page.count(">100 %</text>") == 4

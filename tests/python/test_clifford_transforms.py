@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import clifford_torch as plain
 import tessera.clifford as tc
+import tessera.clifford._torch  # noqa: F401 # registers the operations
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the compiler's own imports
 

@@ -1,0 +1,40 @@
+"""The command under test, for tests and fixtures alike."""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("TESSERA_COMMAND", ROOT / "build/release/bin/tessera")).resolve()
+
+
+class Command:
+    """The command in a directory of its own, with an environment that changes nothing."""
+
+    binary = str(BINARY)
+
+    def __init__(self, directory):
+        self.directory = directory
+        kept = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH")
+        self.environment = {key: os.environ[key] for key in kept if key in os.environ}
+        self.environment |= {"PATH": "/usr/bin:/bin", "HOME": str(directory), "COLUMNS": "80"}
+
+    def popen(self, *words, **keywords):
+        environment = self.environment | keywords.pop("environment", {})
+        return subprocess.Popen(
+            [self.binary, *words], cwd=self.directory, env=environment, **keywords
+        )
+
+    def __call__(self, *words, **keywords):
+        keywords.setdefault("stdin", subprocess.DEVNULL)
+        environment = self.environment | keywords.pop("environment", {})
+        return subprocess.run(
+            [self.binary, *words],
+            cwd=self.directory,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            **keywords,
+        )
