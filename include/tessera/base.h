@@ -35,9 +35,9 @@
 
 /* The one place where the version is written; the build and the Python package read it here. */
 #define TESS_VERSION_MAJOR 0
-#define TESS_VERSION_MINOR 1
+#define TESS_VERSION_MINOR 2
 #define TESS_VERSION_PATCH 0
-#define TESS_VERSION "0.1.0"
+#define TESS_VERSION "0.2.0"
 
 TESS_BEGIN_DECLS
 
@@ -95,7 +95,7 @@ TESS_API int tess_status_exit_code(tess_status status);
  */
 TESS_API const char *tess_last_error(void);
 
-/** "0.1.0" of the library that is loaded (TESS_VERSION is the header's). */
+/** "0.2.0" of the library that is loaded (TESS_VERSION is the header's). */
 TESS_API const char *tess_version(void);
 
 /** Commit the library was built from, or "unknown". */

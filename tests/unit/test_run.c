@@ -46,12 +46,16 @@ static const tess_plan_ops other_ops = {
     .name = "unit.other", .unit = "items", .compute = make_items};
 static const int64_t shape[2] = {N_ITEM, N_COL};
 
+static const tess_param params[] = {{.name = "a", .type = TESS_PARAM_INT}};
+static const tess_param_table table = {.name = "unit.items", .params = params, .n_param = 1};
+
 static tess_plan *new_plan(const tess_plan_ops *which, const char *settings)
 {
     tess_plan_request request = {.ops = which, .items_per_tile = TILE};
     assert_ok(tess_array_init(&request.out, NULL, TESS_I64, 2, shape));
     tess_plan *plan = NULL;
     assert_ok(tess_plan_create(ctx, &request, &plan));
+    plan->table = &table;
     snprintf(plan->settings, sizeof plan->settings, "%s", settings);
     return plan;
 }
