@@ -74,7 +74,7 @@ static tess_status make_epochs(tess_context *ctx, float *x, tess_autoreject_epoc
 {
     const int64_t shape[] = {FIT_EPOCHS, FIT_CHANNELS, FIT_SAMPLES};
     tess_autoreject_channel channels[FIT_CHANNELS];
-    char names[FIT_CHANNELS][8];
+    char names[FIT_CHANNELS][16];
     double at[FIT_CHANNELS][3];
     tess_autoreject_simulate_config config;
     tess_autoreject_sensors sensors;
