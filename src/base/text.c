@@ -42,7 +42,9 @@ void tess_text_append(tess_text *text, const char *chars, size_t n)
         text->chars = grown;
         text->capacity = capacity;
     }
-    memcpy(text->chars + text->used, chars, n);
+    if (n > 0) { // of nothing there may be no address
+        memcpy(text->chars + text->used, chars, n);
+    }
     text->used += n;
     text->chars[text->used] = '\0';
 }
