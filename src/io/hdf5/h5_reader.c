@@ -139,7 +139,7 @@ void tess_h5_close(const tess_host *host, tess_format_reader *reader)
 // Memory that both processes map. Sealed: a helper gone wrong cannot take it from under us.
 static tess_status make_shared(tess_h5_reader *r, uint64_t n_byte)
 {
-    if (n_byte <= r->shared.n_byte) {
+    if (n_byte <= r->shared.n_byte && r->shared.owner == getpid()) {
         return TESS_OK;
     }
     drop_shared(&r->shared);
@@ -159,7 +159,8 @@ static tess_status make_shared(tess_h5_reader *r, uint64_t n_byte)
         TESS_FAIL(TESS_E_MEMORY, "cannot share %" PRIu64 " bytes with HDF5: %s", n_byte,
                   strerror(error));
     }
-    r->shared = (tess_h5_shared){.fd = fd, .bytes = bytes, .n_byte = (size_t)n_byte};
+    r->shared =
+        (tess_h5_shared){.fd = fd, .bytes = bytes, .n_byte = (size_t)n_byte, .owner = getpid()};
     return TESS_OK;
 }
 

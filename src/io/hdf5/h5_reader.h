@@ -6,6 +6,7 @@
 #include "io/hdf5/h5_format.h"
 
 #include <pthread.h>
+#include <sys/types.h>
 
 // Memory that grows to what was needed most.
 typedef struct tess_h5_buffer {
@@ -34,6 +35,7 @@ typedef struct tess_h5_shared {
     int fd;
     uint8_t *bytes; // NULL: none yet
     size_t n_byte;
+    pid_t owner; // after fork() the other side has memory of its own
 } tess_h5_shared;
 
 enum { TESS_H5_NAME_CHARS = 1024 };
