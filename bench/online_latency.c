@@ -2,18 +2,22 @@
 //
 //   online_latency [--electrodes N] [--encoding N] [--features N] [--places N] [--ripple N]
 //                  [--bins N] [--width S] [--delay S] [--threads N] [--burst] [--busy N]
-//                  [--empty US]
+//                  [--empty US] [--cpu N] [--fifo P] [--learn N]
 //
 // A linear track of N places; every bin holds --ripple spikes spread over the electrodes. A second
 // thread pushes them at their times while the first closes bins as the clock tells; --burst pushes
-// a bin's spikes all at once at its end instead. --busy starts N processes that never rest. --empty
-// replaces the decoder by so many microseconds of arithmetic on the same two threads: what that
-// loses is the scheduler's. Prints one JSON object; times are those of tess_decode_online_advance,
-// in microseconds: by the clock, and (cpu) what its thread ran.
+// a bin's spikes all at once at its end instead. --busy starts N processes that never rest. --cpu
+// keeps helpers to CPU N and those after it. --fifo takes real-time priority P where that is
+// permitted, and prints 0 for it where it is not. --learn teaches every spike that is decoded, too,
+// to a window of N spikes per electrode. --empty replaces the decoder by so many microseconds of
+// arithmetic on the same two threads: what that loses is the scheduler's. Prints one JSON object;
+// times are those of tess_decode_online_advance, in microseconds: by the clock, and (cpu) what its
+// thread ran.
 #include "tessera/decode.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -35,6 +39,9 @@ typedef struct settings {
     double delay_s;
     int64_t n_thread;
     int64_t n_busy;
+    int64_t cpu;     // -1: anywhere
+    int64_t fifo;    // 0: as it is
+    int64_t n_learn; // 0: frozen
     double empty_us; // 0: the decoder
     int is_burst;
 } settings;
@@ -227,6 +234,26 @@ static void close_bin(const bench *b, double due)
     }
 }
 
+// The animal and the bin's spikes, after the bin was closed.
+static void learn(const bench *b, int64_t bin)
+{
+    const settings *s = &b->s;
+    const double time = (double)(bin + 1) * s->width_s;
+    const double place = (double)s->n_place * (1 + sin(time));
+    for (int64_t k = 0; k < s->n_ripple; k++) {
+        const int64_t number = bin * s->n_ripple + k;
+        const float *mark = b->marks + number % (s->n_ripple * 64) * s->n_feature;
+        if (tess_decode_online_learn_spike(
+                b->online, ((double)bin + ((double)k + 0.5) / (double)s->n_ripple) * s->width_s,
+                number % s->n_electrode, mark, s->n_feature) != TESS_OK) {
+            fail("learn");
+        }
+    }
+    if (tess_decode_online_learn_position(b->online, time, &place, 1) != TESS_OK) {
+        fail("learn");
+    }
+}
+
 static void consume(bench *b, double *latency, double *cpu)
 {
     const settings *s = &b->s;
@@ -250,6 +277,9 @@ static void consume(bench *b, double *latency, double *cpu)
         close_bin(b, due);
         latency[bin] = (now_s() - begin) * 1e6;
         cpu[bin] = (read_s(CLOCK_THREAD_CPUTIME_ID) - ran) * 1e6;
+        if (s->n_learn > 0) {
+            learn(b, bin);
+        }
     }
     if (!s->is_burst) {
         pthread_join(producer, NULL);
@@ -267,6 +297,8 @@ static void start_busy(const settings *s, pid_t *busy)
     for (int64_t k = 0; k < s->n_busy; k++) {
         busy[k] = fork();
         if (busy[k] == 0) {
+            const struct sched_param usual = {0};
+            sched_setscheduler(0, SCHED_OTHER, &usual);
             alarm(120); // should nobody end it
             for (volatile unsigned i = 0;; i++) {
             }
@@ -296,14 +328,15 @@ static void print(const bench *b, double *latency, double *cpu)
     const double last = (double)(s->n_bin - 1);
     printf("{\"electrodes\": %lld, \"encoding_spikes\": %lld, \"features\": %lld, \"places\": %lld,"
            " \"spikes_per_bin\": %lld, \"bins\": %lld, \"threads\": %lld, \"burst\": %s,"
-           " \"busy\": %lld, \"empty_us\": %g,"
+           " \"busy\": %lld, \"cpu\": %lld, \"fifo\": %lld, \"learn\": %lld, \"empty_us\": %g,"
            " \"p50_us\": %.1f, \"p90_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f,"
            " \"max_us\": %.1f, \"cpu_p50_us\": %.1f, \"cpu_p99_us\": %.1f, \"cpu_max_us\": %.1f,"
            " \"decoded\": %lld, \"late\": %lld, \"dropped\": %lld}\n",
            (long long)s->n_electrode, (long long)s->n_encoding, (long long)s->n_feature,
            (long long)s->n_place, (long long)s->n_ripple, (long long)s->n_bin,
            (long long)s->n_thread, s->is_burst ? "true" : "false", (long long)s->n_busy,
-           s->empty_us, latency[(int64_t)(0.5 * last)], latency[(int64_t)(0.9 * last)],
+           (long long)s->cpu, (long long)s->fifo, (long long)s->n_learn, s->empty_us,
+           latency[(int64_t)(0.5 * last)], latency[(int64_t)(0.9 * last)],
            latency[(int64_t)(0.99 * last)], latency[(int64_t)(0.999 * last)], latency[s->n_bin - 1],
            cpu[(int64_t)(0.5 * last)], cpu[(int64_t)(0.99 * last)], cpu[s->n_bin - 1],
            (long long)stats.n_spike, (long long)stats.n_late, (long long)stats.n_dropped);
@@ -343,6 +376,11 @@ static void run(const settings *s)
     tess_decode_online_config_init(&config, sizeof config);
     config.bin_width_s = s->width_s;
     config.delay_s = s->delay_s;
+    config.helper_cpu = s->cpu;
+    if (s->n_learn > 0) {
+        config.learn = TESS_DECODE_LEARN_WINDOW;
+        config.learn_capacity = s->n_learn;
+    }
     if (tess_decode_online_create(ctx, detector, &config, &b.online) != TESS_OK) {
         fail("online");
     }
@@ -375,16 +413,25 @@ int main(int argc, char **argv)
                   .n_bin = 1000,
                   .width_s = 0.006,
                   .delay_s = 0.003,
-                  .n_thread = 2};
+                  .n_thread = 2,
+                  .cpu = -1};
     const struct {
         const char *name;
         int64_t *number;
         double *real;
-    } options[] = {{"--electrodes", &s.n_electrode, NULL}, {"--encoding", &s.n_encoding, NULL},
-                   {"--features", &s.n_feature, NULL},     {"--places", &s.n_place, NULL},
-                   {"--ripple", &s.n_ripple, NULL},        {"--bins", &s.n_bin, NULL},
-                   {"--threads", &s.n_thread, NULL},       {"--width", NULL, &s.width_s},
-                   {"--delay", NULL, &s.delay_s},          {"--busy", &s.n_busy, NULL},
+    } options[] = {{"--electrodes", &s.n_electrode, NULL},
+                   {"--encoding", &s.n_encoding, NULL},
+                   {"--features", &s.n_feature, NULL},
+                   {"--places", &s.n_place, NULL},
+                   {"--ripple", &s.n_ripple, NULL},
+                   {"--bins", &s.n_bin, NULL},
+                   {"--threads", &s.n_thread, NULL},
+                   {"--width", NULL, &s.width_s},
+                   {"--delay", NULL, &s.delay_s},
+                   {"--busy", &s.n_busy, NULL},
+                   {"--cpu", &s.cpu, NULL},
+                   {"--fifo", &s.fifo, NULL},
+                   {"--learn", &s.n_learn, NULL},
                    {"--empty", NULL, &s.empty_us}};
     for (int i = 1; i < argc; i++) {
         int known = strcmp(argv[i], "--burst") == 0;
@@ -409,6 +456,10 @@ int main(int argc, char **argv)
         s.n_ripple < 1 || s.n_bin < 1 || s.n_busy < 0) {
         fprintf(stderr, "online_latency: numbers must be positive\n");
         return 2;
+    }
+    const struct sched_param priority = {.sched_priority = (int)s.fifo};
+    if (s.fifo > 0 && sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
+        s.fifo = 0;
     }
     run(&s);
     return 0;

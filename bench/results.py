@@ -82,15 +82,15 @@ def this_commit(root=HERE.parent):
         return "unknown"
 
 
-def save(system, machine, command, ceilings, rows, folder=FOLDER):
+def save(system, machine, command, ceilings, rows, folder=FOLDER, notes=()):
     """Write rows of one system as a new file; a second one of a day gets a number."""
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     stem = f"{system}-{machine['id']}-{date}"
     taken = [path.stem for path in folder.glob(f"{stem}*.json")]
     path = folder / (f"{stem}.json" if stem not in taken else f"{stem}-{len(taken) + 1}.json")
     result = {"schema": SCHEMA, "system": system, "machine": machine, "date": date,
-              "commit": this_commit(), "command": command, "ceilings": ceilings, "notes": [],
-              "rows": rows}
+              "commit": this_commit(), "command": command, "ceilings": ceilings,
+              "notes": list(notes), "rows": rows}
     folder.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")

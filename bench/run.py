@@ -1,7 +1,12 @@
 """Times Tessera against its peers: ours and theirs in one process, alternating, same data.
 
-    python bench/run.py [SYSTEM...] [--case NAME] [--json FILE] [--seconds S] [--command PATH]
-                        [--save] [--machine NAME]
+    python bench/run.py [SYSTEM...] [ROW...] [--case NAME] [--long] [--minutes M] [--list]
+                        [--device NAME] [--json FILE] [--seconds S] [--command PATH] [--save]
+                        [--machine NAME]
+
+Rows are named, or chosen by a part of their name (--case), or all that do not take minutes (--long:
+those too); --list names them, and with --minutes none is begun after that. --device is what
+TESSERA_DEVICE says: ours runs there, and so does a peer that can.
 
 Agreement is checked first; a row that disagrees is not timed and makes the exit status 1. Times
 are medians of warm runs. share_of_roofline is the share of the memory-read bandwidth or of the
@@ -9,7 +14,8 @@ float32 arithmetic, whichever the case counts, measured by `tessera device --ben
 same number of threads; it exceeds 1 when the data stay in cache or a method needs less arithmetic
 than the plain sum. Where a peer is not installed its columns say so. A ratio below 1 is a case in
 which the peer is faster. A system is a file of bench/cases with a function cases(). --save keeps
-the rows in bench/results and makes docs/benchmarks.md and the README's table anew.
+the rows in bench/results and makes docs/benchmarks.md and the README's table anew; where others
+kept the machine busy at the start, the file says so.
 """
 
 import argparse
@@ -96,17 +102,18 @@ def share_of_roofline(case, ours_s, limits):
 
 def rows_of(case, thread_counts, limits, seconds):
     """One row per thread count; the peer runs as it does by itself."""
-    data = case.make()
     version = version_of(case.peer_name) if case.peer_name else None
+    data = case.make()
     theirs = case.peer(data) if version else None
     for threads in thread_counts[-1:] if case.all_threads_only else thread_counts:
         found = case.ours(data, threads)
         error = case.error(found, theirs) if version else None
         row = {
             "case": case.name,
+            "what": case.what,
             "sizes": case.sizes,
             "threads": threads,
-            "peer": case.peer_name,
+            "peer": case.peer_label or case.peer_name,
             "peer_version": version,
             "max_error": error,
             "tolerance": case.tolerance,
@@ -127,6 +134,7 @@ def rows_of(case, thread_counts, limits, seconds):
             )
         if case.more:
             row["more"] = case.more(data, threads, row["ours_s"])
+            row["resident_bytes"] = row["more"].pop("resident_bytes", None)
         yield row
 
 
@@ -154,8 +162,14 @@ def print_row(row):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("systems", nargs="*", metavar="SYSTEM", help=", ".join(systems()))
-    parser.add_argument("--case", help="only cases whose name contains this")
+    parser.add_argument("words", nargs="*", metavar="SYSTEM|ROW",
+                        help=f"{', '.join(systems())}; or a row of one")
+    parser.add_argument("--case", help="only rows whose name contains this")
+    parser.add_argument("--long", action="store_true", help="rows that take minutes, too")
+    parser.add_argument("--minutes", type=float, default=float("inf"),
+                        help="begin no row after so many")
+    parser.add_argument("--list", action="store_true", help="name the rows, and run none")
+    parser.add_argument("--device", help="where ours runs: cpu, cuda, cuda:1 (default: cpu)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as a JSON array")
     parser.add_argument("--seconds", type=float, default=1.0, help="per side and row (default 1)")
     parser.add_argument("--command", default=shutil.which("tessera"), help="the tessera command")
@@ -164,29 +178,70 @@ def parse_arguments():
     parser.add_argument("--machine", metavar="NAME",
                         help="what --save calls this machine (default: its GPU or processor)")
     args = parser.parse_args()
-    for name in set(args.systems) - set(systems()):
-        parser.error(f"no cases for {name}; there are: {', '.join(systems())}")
-    if args.command is None:
+    args.systems = [word for word in args.words if word in systems()]
+    args.rows = [word for word in args.words if word not in systems()]
+    if args.device:
+        os.environ["TESSERA_DEVICE"] = args.device
+    if args.command is None and not args.list:
         parser.error("the command tessera is not on the path: name it with --command")
     if args.machine and not args.save:
         parser.error("--machine names the machine of --save, which is not there")
+    if args.command:
+        os.environ["TESSERA_COMMAND"] = str(Path(args.command).resolve())
+    args.chosen = chosen(args)
+    unknown = set(args.rows) - {case.name for _, case in args.chosen}
+    if unknown:
+        parser.error(f"no system and no row is called {', '.join(sorted(unknown))}; there are "
+                     f"{', '.join(systems())}, and --list names the rows")
     return args
 
 
-def save_rows(args, rows_by_system, limits, cores):
+def chosen(args):
+    """[(system, case)] that the arguments ask for."""
+    found = []
+    for system in args.systems or systems():
+        for case in importlib.import_module(f"cases.{system}").cases():
+            is_named = case.name in args.rows
+            is_usual = not args.rows and (args.long or not case.is_long)
+            if is_named or is_usual and (not args.case or args.case in case.name):
+                found.append((system, case))
+    return found
+
+
+def list_rows(rows):
+    for system, case in rows:
+        print(f"{system:<11} {case.name:<24} {'long  ' if case.is_long else '      '}{case.what}")
+
+
+def notes_of_load(load, cores):
+    """What a file says where others had the processor."""
+    if load <= 0.3 * cores:
+        return []
+    return [f"Measured beside others: {load:.1f} processes wanted the {cores} cores when it began. "
+            "Both sides of a row met the same."]
+
+
+def save_rows(args, rows_by_system, limits, cores, notes):
     """A result file per system, and the pages made of them."""
     ceilings_list = [{"threads": n, **limit} for n, limit in limits.items()]
     for system, rows in rows_by_system.items():
-        words = ["./dev", "bench", system, *(["--case", args.case] if args.case else [])]
+        words = ["./dev", "bench", system, *args.rows,
+                 *(["--case", args.case] if args.case else []), *["--long"] * args.long,
+                 *(["--device", args.device] if args.device else [])]
         on_gpu = any(row["more"].get("device", "cpu") != "cpu" for row in rows)
         machine = results.this_machine(cores, on_gpu, args.machine)
-        print(f"saved {results.save(system, machine, shlex.join(words), ceilings_list, rows)}")
+        path = results.save(system, machine, shlex.join(words), ceilings_list, rows, notes=notes)
+        print(f"saved {path}")
     tables.main([])
 
 
 def main():
     args = parse_arguments()
+    if args.list:
+        args.long = True
+        return list_rows(chosen(args))
     all_cores = len(os.sched_getaffinity(0))
+    notes = notes_of_load(os.getloadavg()[0], all_cores)
     thread_counts = sorted({1, all_cores})
     limits = {n: ceilings(args.command, n) for n in thread_counts}
 
@@ -197,13 +252,14 @@ def main():
     print(f"{'case':<24} {'threads':>7} {'ours ms':>10} {'peer ms':>10} {'ratio':>7}"
           f" {'of roofline':>11} {'max error':>9}")
     by_system = {}
-    for system in args.systems or systems():
-        for case in importlib.import_module(f"cases.{system}").cases():
-            if args.case and args.case not in case.name:
-                continue
-            for row in rows_of(case, thread_counts, limits, args.seconds):
-                by_system.setdefault(system, []).append(row)
-                print_row(row)
+    begin = time.monotonic()
+    for system, case in args.chosen:
+        if time.monotonic() - begin > 60 * args.minutes:
+            print(f"{case.name:<24} left out: {args.minutes:g} minutes are over")
+            continue
+        for row in rows_of(case, thread_counts, limits, args.seconds):
+            by_system.setdefault(system, []).append(row)
+            print_row(row)
     rows = [row for rows_of_system in by_system.values() for row in rows_of_system]
     peers = {(row["peer"], row["peer_version"]) for row in rows if row["peer"]}
     for peer, version in sorted(peers):
@@ -212,7 +268,7 @@ def main():
         Path(args.json).write_text(json.dumps(rows, indent=2) + "\n")
     all_agree = all(row["agree"] for row in rows)
     if args.save and all_agree:
-        save_rows(args, by_system, limits, all_cores)
+        save_rows(args, by_system, limits, all_cores, notes)
     elif args.save:
         print("nothing saved: a row disagrees")
     return 0 if all_agree else 1

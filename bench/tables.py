@@ -123,6 +123,9 @@ def megabytes(count):
     return "" if count is None else f"{count / 1e6:.0f} MB"
 
 
+LATENCIES = ("p50 ms", "p99 ms", "max ms")  # of online rows
+
+
 def rate_text(row):
     if row.get("rate") is None:
         return ""
@@ -130,11 +133,16 @@ def rate_text(row):
 
 
 def alone_table(pairs):
-    head = ["case", "what", "threads", "time", "rate", "resident", "measured"]
+    head = ["case", "what", "threads", "time", "rate", "resident", *LATENCIES, "measured"]
     rows = [[f"`{row['case']}`", row.get("what", ""), str(row["threads"]),
              "" if row["ours_s"] is None else brief_time(row["ours_s"]), rate_text(row),
-             megabytes(row.get("resident_bytes")), when(result, row)] for result, row in pairs]
-    return markdown(head, rows, {2, 3, 4, 5})
+             megabytes(row.get("resident_bytes")),
+             *(f"{row['more'][name]:.3g}" if name in row.get("more", {}) else ""
+               for name in LATENCIES), when(result, row)] for result, row in pairs]
+    # columns that no row of this machine fills are left out
+    keep = [i for i in range(len(head)) if i < 4 or any(cells[i] for cells in rows)]
+    right = {k for k, i in enumerate(keep) if 2 <= i < len(head) - 1}
+    return markdown([head[i] for i in keep], [[cells[i] for i in keep] for cells in rows], right)
 
 
 def ceiling_line(result):

@@ -66,6 +66,16 @@ class Pages(unittest.TestCase):
         for case in ("won", "lost", "alone"):
             self.assertEqual(page.split("## decode")[1].count(f"`{case}`"), 1)
 
+    def test_rows_without_a_peer_show_latencies_and_memory_where_there_are_any(self):
+        online = row("online", 6e-5, None, more={"p50 ms": 0.06, "p99 ms": 0.0771, "max ms": 0.19})
+        page = tables.page(self.pages_of(online))
+        self.assertIn("| p50 ms | p99 ms | max ms |", page)
+        self.assertIn("| 0.0771 |", page)
+        self.assertNotIn("resident", page)
+        page = tables.page(self.pages_of(row("day", 4.0, None, resident_bytes=381e6)))
+        self.assertIn("| 381 MB |", page)
+        self.assertNotIn("p99", page)
+
     def test_the_tables_of_the_tree_have_every_row_once(self):
         every = tables.newest_rows(results.load_all())
         page = tables.page(every)

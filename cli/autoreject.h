@@ -53,6 +53,9 @@ int autoreject_make_log(cli *c, autoreject_job *j);
 // Writes repaired epochs to -o.
 int autoreject_transform(cli *c, autoreject_job *j);
 
+// The commands by which a log edited in the report is carried out, a line each; free() *out.
+int autoreject_use_log_command(const cli *c, char **out);
+
 // Writes the report if asked for.
 int autoreject_write_report(cli *c, autoreject_job *j);
 void autoreject_close(autoreject_job *j);
@@ -70,6 +73,8 @@ int autoreject_print(cli *c, autoreject_job *j, const char *schema);
 // A name out of a file, filled up to width columns: shortened, and without power over terminals.
 void autoreject_print_name(const char *name, int width);
 void autoreject_print_epochs(const autoreject_job *j);
+// Says what a fit will need where no electrode has a position.
+void autoreject_hint_at_montage(const autoreject_job *j);
 // Thresholds and choices of each type of channel.
 void autoreject_print_types(const tess_autoreject_model_info *info);
 void autoreject_write_epochs(tess_json *json, const autoreject_job *j);

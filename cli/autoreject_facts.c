@@ -45,6 +45,28 @@ static int64_t count_positions(const tess_autoreject_epochs_info *info)
     return n;
 }
 
+static int64_t count_event(const tess_autoreject_epochs_info *info, int32_t code)
+{
+    int64_t n = 0;
+    for (int64_t e = 0; info->events && e < info->n_epoch; e++) {
+        n += info->events[3 * e + 2] == code;
+    }
+    return n;
+}
+
+// What the epochs are epochs of.
+static void print_events(const tess_autoreject_epochs_info *info)
+{
+    for (int64_t i = 0; i < info->n_event_name && i < LISTED; i++) {
+        printf("%s", i > 0 ? ", " : "events         ");
+        autoreject_print_name(info->event_names[i], 0);
+        printf(" %lld", (long long)count_event(info, info->event_codes[i]));
+    }
+    if (info->n_event_name > 0) {
+        puts(info->n_event_name > LISTED ? ", ..." : "");
+    }
+}
+
 void autoreject_print_epochs(const autoreject_job *j)
 {
     const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
@@ -54,6 +76,7 @@ void autoreject_print_epochs(const autoreject_job *j)
     text_shape(text, sizeof text, 3, shape);
     printf("epochs         %s: %s, %s, %g Hz from %g s\n", info->path, text, info->format,
            info->sampling_hz, info->tmin);
+    print_events(info);
     printf("channels       ");
     for (int32_t type = 0, first = 1; type <= TESS_AUTOREJECT_OTHER; type++) {
         const int64_t n = count_type(info, type);
@@ -73,6 +96,16 @@ void autoreject_print_epochs(const autoreject_job *j)
     }
     if (n_bad) {
         puts("");
+    }
+}
+
+void autoreject_hint_at_montage(const autoreject_job *j)
+{
+    const tess_autoreject_epochs_info *info = tess_autoreject_epochs_get_info(j->epochs);
+    if (count_type(info, TESS_AUTOREJECT_EEG) > 0 && count_positions(info) == 0) {
+        console_note(
+            "no electrode has a position, which a fit needs: give --montage 1005 for names "
+            "of the 10-20 system, or --montage FILE");
     }
 }
 
@@ -139,6 +172,15 @@ void autoreject_write_epochs(tess_json *json, const autoreject_job *j)
     tess_json_real(json, "sampling_hz", info->sampling_hz);
     tess_json_real(json, "tmin", info->tmin);
     tess_json_int(json, "n_pick", j->n_pick);
+    tess_json_array_begin(json, "events");
+    for (int64_t i = 0; i < info->n_event_name; i++) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "name", info->event_names[i]);
+        tess_json_int(json, "code", info->event_codes[i]);
+        tess_json_int(json, "n_epoch", count_event(info, info->event_codes[i]));
+        tess_json_object_end(json);
+    }
+    tess_json_array_end(json);
     tess_json_array_begin(json, "channels");
     for (int64_t c = 0; c < info->sensors->n_chan; c++) {
         const tess_autoreject_channel *channel = &info->sensors->channels[c];
@@ -210,6 +252,10 @@ int autoreject_print(cli *c, autoreject_job *j, const char *schema)
 {
     tess_json *json = NULL;
 
+    // What was written says it; what can only be read here is printed.
+    if (!c->values.json && c->values.quiet && c->values.output) {
+        return 0;
+    }
     if (!c->values.json) {
         autoreject_print_epochs(j);
         if (j->model) {

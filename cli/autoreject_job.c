@@ -174,6 +174,18 @@ int autoreject_announce(cli *c, autoreject_job *j)
     return job_announce_plan(c, &facts, line);
 }
 
+// The largest number of repairs that is tried by default follows the channels.
+static void say_repairs(const autoreject_job *j, const tess_autoreject_model_info *info)
+{
+    enum { USUAL = 32 };
+    const int64_t n = info->n_n_interpolate;
+    if (!j->n_interpolate && n > 0 && info->n_interpolate[n - 1] < USUAL) {
+        console_note("n_interpolate: %lld is tried instead of %d, one less than the channels "
+                     "picked; give --n-interpolate for others",
+                     (long long)info->n_interpolate[n - 1], USUAL);
+    }
+}
+
 int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only)
 {
     complete_fit_config(c, j);
@@ -183,6 +195,7 @@ int autoreject_fit(cli *c, autoreject_job *j, int thresholds_only)
     CLI_TRY(job_status(c, status));
     const tess_autoreject_model_info *info = tess_autoreject_model_get_info(j->model);
     console_notes(info->notes);
+    say_repairs(j, info);
     console_note("%lld epochs x %lld channels in %.3f s", (long long)info->n_epoch,
                  (long long)info->n_pick, info->seconds[3]);
     return 0;
@@ -243,9 +256,15 @@ int autoreject_write_report(cli *c, autoreject_job *j)
     if (!c->values.report) {
         return 0;
     }
-    CLI_TRY(
-        job_status(c, tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, &j->report_config,
-                                             NULL, c->values.report, autoreject_overwrite(c))));
+    char *command = NULL;
+    CLI_TRY(autoreject_use_log_command(c, &command));
+    j->report_config.use_log = command;
+    const tess_status status =
+        tess_autoreject_report(c->ctx, j->model, j->log, j->epochs, &j->report_config, NULL,
+                               c->values.report, autoreject_overwrite(c));
+    j->report_config.use_log = NULL;
+    free(command);
+    CLI_TRY(job_status(c, status));
     console_note("report written to %s", c->values.report);
     return 0;
 }

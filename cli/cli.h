@@ -16,6 +16,7 @@ enum { CLI_XPCS_STARTS = 7 };
 
 // Options of the xpcs commands that are not in a parameter table.
 typedef struct cli_xpcs_values {
+    int has_config; // one of the original was given: Tessera's own files say nothing
     int static_mode;
     int laminar_flow;
     int save_plots;
@@ -35,10 +36,14 @@ typedef struct cli_xpcs_values {
     const char *tolerance;
     const char *starts[CLI_XPCS_STARTS];
     const char *fixed;
+    const char *bounds;
+    const char *x_scale;
     const char *output_format;
     const char *phi_ranges;
     const char *bad_frames;
     const char *c2_path;
+    const char *q;  // of inspect, which has no tables
+    const char *dt; // likewise
     const char *phi;
     const char *cache;
     const char *sigma_dataset;
@@ -72,6 +77,7 @@ typedef struct cli_values {
     int no_progress;
     int profile;
     int dry_run;
+    int real_time;
     int allow_truncated;
     int benchmark;
     int list;
@@ -97,6 +103,11 @@ typedef struct cli_values {
     const char *dir;
     const char *model_file;
     const char *recording;
+    const char *intervals;
+    const char *intervals_name;
+    const char *result;
+    const char *states;
+    const char *kinds;
     const char *want;
     const char *dtype;
     const char *verify;
@@ -153,6 +164,7 @@ typedef struct cli_command {
     path_role output_role;       // of -o; PATH_UNSAID: a file
     const char *output_endings;  // of -o, as in opt_def; "" among them: no suffix
     const char *output_names;    // "a|b": what appears in the folder -o names
+    const char *typed;           // "|a|b|": options that count when typed, even as the default
     const char *examples;        // lines; NULL only where run is
     int (*run)(cli *c);          // NULL: not in this version
 } cli_command;
@@ -261,8 +273,11 @@ int cmd_decode_em(cli *c);
 int cmd_decode_fit(cli *c);
 int cmd_decode_predict(cli *c);
 int cmd_decode_report(cli *c);
+int cmd_decode_info(cli *c);
 int cmd_decode_run(cli *c);
 int cmd_decode_simulate(cli *c);
+int cmd_decode_online(cli *c);
+int cmd_decode_events(cli *c);
 int cmd_decode_tune(cli *c);
 int cmd_demo(cli *c);
 int cmd_device(cli *c);

@@ -24,12 +24,23 @@ static int check_found(cli *c, const char *path)
         73, "%s exists and is no result of autoreject; give --overwrite to replace it", path);
 }
 
+// What makes no sense, before any work.
+static int check_request(const cli *c, const autoreject_job *j)
+{
+    if (j->transform_config.keep_bad && j->transform_config.drop_partial) {
+        return cli_usage_error(c, "--keep-bad keeps every epoch and --drop-partial drops some that "
+                                  "are good: give one of them");
+    }
+    return 0;
+}
+
 static int open_session(cli *c, autoreject_job *j)
 {
     const char *const outputs[] = {c->values.output, c->values.save_model, c->values.log,
                                    c->values.report};
 
     CLI_TRY(autoreject_open_session(c, j));
+    CLI_TRY(check_request(c, j));
     for (size_t i = 0; autoreject_overwrite(c) == 2 && i < sizeof outputs / sizeof *outputs; i++) {
         CLI_TRY(check_found(c, outputs[i]));
     }
@@ -195,6 +206,7 @@ int cmd_autoreject_info(cli *c)
         code = autoreject_open_epochs(c, &j, c->operands[0]);
     }
     if (code == 0) {
+        autoreject_hint_at_montage(&j);
         code = autoreject_print(c, &j, "tessera.autoreject.info/1");
     }
     autoreject_close(&j);

@@ -256,7 +256,7 @@ static int check_one(cli *c, const char *signature, const tess_clifford_check_co
         tess_clifford_metric_text(&metric, signs, sizeof signs);
         if (json) {
             write_findings(json, signs, findings, n);
-        } else {
+        } else if (!c->values.quiet) {
             print_findings(signs, findings, n);
         }
     }
@@ -297,7 +297,11 @@ int cmd_clifford_check(cli *c)
     CLI_TRY(session_open(c, (void *const[]){&config}));
     if (!c->values.json) {
         CLI_TRY(check_all(c, &config, NULL, &n_total, &n_failed));
-        printf("%lld checks, %lld failed\n", (long long)n_total, (long long)n_failed);
+        if (!c->values.quiet) {
+            printf("%lld checks, %lld failed\n", (long long)n_total, (long long)n_failed);
+        } else if (n_failed > 0) {
+            console_fail(1, "%lld of %lld checks failed", (long long)n_failed, (long long)n_total);
+        }
         return n_failed > 0 ? 1 : 0;
     }
     CLI_CALL(tess_json_create(c->ctx, 2, &json));

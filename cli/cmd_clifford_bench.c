@@ -91,8 +91,8 @@ static int read_sweep(cli *c, bench_sweep *s)
 static void print_head(const cli *c)
 {
     (void)c;
-    printf("%8s %8s %11s %11s %9s %9s %9s %9s %10s\n", "batch", "features", "forward", "fwd+bwd",
-           "speed-up", "speed-up", "GB/s", "Gflop/s", "memory");
+    printf("%8s %8s %11s %11s %12s %12s %9s %9s %10s\n", "batch", "features", "forward", "fwd+bwd",
+           "fwd speed-up", "f+b speed-up", "GB/s", "Gflop/s", "memory");
 }
 
 static void print_number(double value, int width, int decimals)
@@ -110,8 +110,8 @@ static void print_timing(const tess_clifford_timing *t)
     text_bytes(memory, sizeof memory, t->memory_bytes);
     printf("%8lld %8lld %8.4f ms %8.4f ms", (long long)t->n_row, (long long)t->n_feature,
            t->forward_s * 1e3, t->forward_backward_s * 1e3);
-    print_number(t->separate_forward_s / t->forward_s, 9, 2);
-    print_number(t->separate_forward_backward_s / t->forward_backward_s, 9, 2);
+    print_number(t->separate_forward_s / t->forward_s, 12, 2);
+    print_number(t->separate_forward_backward_s / t->forward_backward_s, 12, 2);
     print_number(t->forward_bytes / t->forward_s * 1e-9, 9, 1);
     print_number(t->forward_flops / t->forward_s * 1e-9, 9, 1);
     printf(" %10s\n", memory);

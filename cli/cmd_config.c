@@ -141,13 +141,31 @@ int cmd_config_init(cli *c)
     return code;
 }
 
+static int sets_nothing(const settings_files *files)
+{
+    const tess_param_table *tables[MAX_TABLE];
+    const int64_t n = settings_tables(tables, MAX_TABLE);
+
+    for (int64_t i = 0; files->file && i < n; i++) {
+        for (int64_t k = 0; k < tables[i]->n_param; k++) {
+            if (tess_config_line(files->file, tables[i], tables[i]->params[k].name) > 0) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 int cmd_config_validate(cli *c)
 {
     CLI_TRY(settings_files_load(&c->files, c->operands[0], 0));
+    const int is_empty = sets_nothing(&c->files);
     if (c->values.json) {
-        puts("{\"schema\": \"tessera.config.validate/1\", \"valid\": true}");
+        printf("{\"schema\": \"tessera.config.validate/1\", \"valid\": true, \"empty\": %s}\n",
+               is_empty ? "true" : "false");
     } else {
-        printf("%s: valid\n", c->operands[0]);
+        printf("%s: %s\n", c->operands[0],
+               is_empty ? "empty: it sets nothing, every setting keeps its default" : "valid");
     }
     return 0;
 }

@@ -13,6 +13,9 @@ static int print_facts(cli *c, decode_job *j, const char *schema)
     const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
     tess_json *json = NULL;
 
+    if (!c->values.json && c->values.quiet) {
+        return 0;
+    }
     if (!c->values.json) {
         decode_print_recording(info);
         decode_print_model(j);
@@ -62,6 +65,9 @@ static int check_prediction(cli *c, double *share)
     CLI_TRY(decode_parse_want(c, c->values.want, &want));
     CLI_TRY(need_output(c, "result"));
     CLI_TRY(job_check_options(c));
+    if (c->values.intervals_name && !c->values.intervals) {
+        return cli_usage_error(c, "--intervals-name needs --intervals FILE");
+    }
     if (c->values.verify) {
         CLI_TRY(decode_parse_share(c, c->values.verify, share));
     }
@@ -76,6 +82,7 @@ static int run_run(cli *c, decode_job *j)
     CLI_TRY(decode_open_session(c, j));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], NULL, NULL, &j->config, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
+    CLI_TRY(decode_open_intervals(c, j));
     CLI_TRY(decode_fit(c, j));
     CLI_TRY(decode_predict(c, j));
     if (c->values.dry_run) {
@@ -127,6 +134,7 @@ static int run_predict(cli *c, decode_job *j)
     CLI_TRY(decode_open_session(c, j));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], c->values.model_file, NULL, NULL, 1));
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
+    CLI_TRY(decode_open_intervals(c, j));
     CLI_TRY(decode_load_model(c, j, c->values.model_file));
     CLI_TRY(decode_predict(c, j));
     if (c->values.dry_run) {

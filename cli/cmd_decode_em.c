@@ -80,10 +80,10 @@ static int find_finished(cli *c, decode_job *j, const tess_decode_observation *s
 
 static int estimate(cli *c, decode_job *j, em_result *result)
 {
-    const tess_decode_observation *seen =
-        &tess_decode_recording_get_info(j->recording)->observation;
+    const tess_decode_observation *seen = &j->seen;
     tess_decode_model_defaults defaults;
 
+    CLI_TRY(decode_look(c, j));
     CLI_TRY(set_priors(j, &defaults, &j->em));
     j->em.iteration = show_iteration;
     j->em.checkpoint_dir = c->values.checkpoint;

@@ -28,6 +28,9 @@ static int print_simulated(cli *c, const tess_decode_recording *recording,
     tess_json *json = NULL;
 
     info.path = c->values.output;
+    if (!c->values.json && c->values.quiet) {
+        return 0;
+    }
     if (!c->values.json) {
         decode_print_recording(&info);
         printf("seed           %lld\n", (long long)config->seed);

@@ -157,7 +157,7 @@ static int print_topic(cli *c, const char *topic)
 
     if (strcmp(topic, "environment") == 0) {
         printf("Environment variables (a flag on the command line wins):\n");
-        print_rows(help_environment(), 26);
+        print_rows(help_environment(), 31);
         return 0;
     }
     if (strcmp(topic, "exit-codes") == 0) {

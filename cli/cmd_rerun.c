@@ -65,10 +65,17 @@ static int run_line(cli *c, const rerun_line *line)
     char *text = text_command_line(line->n_word, line->words);
     console_note("running: %s", text ? text : line->words[1]);
     free(text);
+    char *words[RERUN_MAX_WORD + 1];
+    memcpy(words, line->words, sizeof line->words);
+    if (c->values.quiet) {
+        static char quiet[] = "--quiet";
+        words[line->n_word] = quiet;
+        words[line->n_word + 1] = NULL;
+    }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     signals_watch(c->ctx);
-    const int failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, line->words, environ);
+    const int failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed) {
         return console_fail(71, "cannot start the command: %s", strerror(failed));
@@ -125,7 +132,7 @@ static int compare(cli *c, const rerun_line *line, const char *path)
     d.path_b = "the new one";
     if (code == 0 && c->values.json) {
         code = print_json(&d, line);
-    } else if (code == 0) {
+    } else if (code == 0 && !c->values.quiet) {
         diff_print(&d);
     }
     if (code == 0 && inputs_differ(&d)) {

@@ -13,116 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// The parameter of a name or alias; -1 if there is none.
-static int64_t find_param(const tess_xpcs_param_info *params, int64_t n, const char *name,
-                          size_t length)
-{
-    for (int64_t k = 0; k < n; k++) {
-        if (strlen(params[k].name) == length && strncmp(params[k].name, name, length) == 0) {
-            return k;
-        }
-        for (const char *alias = params[k].aliases; *alias;) {
-            const size_t n_alias = strcspn(alias, "|");
-            if (n_alias == length && strncmp(alias, name, length) == 0) {
-                return k;
-            }
-            alias += n_alias + (alias[n_alias] == '|');
-        }
-    }
-    return -1;
-}
-
-static int parse_number(const cli *c, const char *option, const char *text, size_t length,
-                        double *value)
-{
-    char copy[64];
-    char *end = NULL;
-
-    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
-    *value = strtod(copy, &end);
-    if (length == 0 || length >= sizeof copy || *end || !isfinite(*value)) {
-        return cli_usage_error(c, "--%s: '%.*s' is not a number", option, (int)length, text);
-    }
-    return 0;
-}
-
-static const char *const start_options[CLI_XPCS_STARTS] = {
-    "initial-d0",           "initial-alpha", "initial-d-offset",
-    "initial-gamma-dot-t0", "initial-beta",  "initial-gamma-dot-offset",
-    "initial-phi0"};
-
-static int no_parameter(const cli *c, const xpcs_job *j, const tess_xpcs_param_info *params,
-                        int64_t n, const char *name, size_t length)
-{
-    const char *names[TESS_XPCS_MAX_PARAM];
-    char wanted[64];
-    char all[256] = "";
-
-    snprintf(wanted, sizeof wanted, "%.*s", (int)length, name);
-    for (int64_t k = 0; k < n; k++) {
-        const size_t used = strlen(all);
-        names[k] = params[k].name;
-        snprintf(all + used, sizeof all - used, "%s%s", k ? ", " : "", names[k]);
-    }
-    const char *nearest = suggest_nearest(wanted, names, n);
-    return cli_usage_error(c, "--fix: '%s' is no parameter of mode %s;%s%s%s there are %s", wanted,
-                           tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode),
-                           nearest ? " did you mean '" : "", nearest ? nearest : "",
-                           nearest ? "'?" : "", all);
-}
-
-// "beta=0,phi0": a parameter without a value stays at its start.
-static int take_fixed(const cli *c, xpcs_job *j, const tess_xpcs_param_info *params, int64_t n)
-{
-    for (const char *at = c->values.xpcs.fixed; at && *at;) {
-        const size_t length = strcspn(at, ",");
-        const size_t n_name = strcspn(at, "=,");
-        const int64_t k = find_param(params, n, at, n_name);
-        if (k < 0) {
-            return no_parameter(c, j, params, n, at, n_name);
-        }
-        if (n_name < length && k < CLI_XPCS_STARTS && c->values.xpcs.starts[k]) {
-            return cli_usage_error(c, "--fix %.*s and --%s exclude each other: give one value",
-                                   (int)length, at, start_options[k]);
-        }
-        if (n_name < length) {
-            CLI_TRY(parse_number(c, "fix", at + n_name + 1, length - n_name - 1, &j->start[k]));
-        }
-        j->is_fixed[k] = 1;
-        at += length + (at[length] == ',');
-    }
-    return 0;
-}
-
-static int take_starts(const cli *c, xpcs_job *j)
-{
-    tess_xpcs_fit_config *config = &j->fit_config;
-    int64_t n = 0;
-    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)j->model.mode, &n);
-
-    for (int64_t k = 0; k < n && k < TESS_XPCS_MAX_PARAM; k++) {
-        j->start[k] = config->start ? config->start[k] : (double)NAN;
-        j->is_fixed[k] = config->is_fixed ? config->is_fixed[k] : 0;
-    }
-    for (int64_t k = 0; k < CLI_XPCS_STARTS; k++) {
-        const char *text = c->values.xpcs.starts[k];
-        if (text && k >= n) {
-            return cli_usage_error(c, "--%s: mode %s has no such parameter", start_options[k],
-                                   tess_xpcs_mode_name((tess_xpcs_mode)j->model.mode));
-        }
-        if (text) {
-            CLI_TRY(parse_number(c, start_options[k], text, strlen(text), &j->start[k]));
-        }
-    }
-    if (c->values.xpcs.starts[0] && !(j->start[0] > 0)) {
-        return cli_usage_error(c, "--initial-d0: %g must be positive, in Å²/s", j->start[0]);
-    }
-    CLI_TRY(take_fixed(c, j, params, n));
-    config->start = j->start;
-    config->is_fixed = j->is_fixed;
-    return 0;
-}
-
 static int check_method(const cli *c, const xpcs_job *j)
 {
     const char *method = c->values.xpcs.method ? c->values.xpcs.method
@@ -154,8 +44,8 @@ static int check_own(cli *c, xpcs_job *j, const char *path)
     int is_own = 1;
 
     if (path && c->values.resume && !c->values.overwrite && stat(path, &there) == 0) {
-        CLI_TRY(job_status(
-            c, tess_xpcs_fit_is_of(c->ctx, j->data, &j->model, &j->fit_config, path, &is_own)));
+        CLI_TRY(xpcs_status(
+            c, j, tess_xpcs_fit_is_of(c->ctx, j->data, &j->model, &j->fit_config, path, &is_own)));
     }
     return is_own ? 0
                   : console_fail(73, "%s is of another fit; give --overwrite to replace it", path);
@@ -320,7 +210,6 @@ static int run_fit(cli *c, xpcs_job *j)
         return cli_usage_error(c, "no data: name a file, or experimental_data.file_path in the "
                                   "configuration");
     }
-    CLI_TRY(take_starts(c, j));
     take_checkpoints(c, j);
     CLI_TRY(job_check_options(c));
     CLI_TRY(xpcs_open_data(c, j, path));
@@ -329,7 +218,8 @@ static int run_fit(cli *c, xpcs_job *j)
     if (c->values.dry_run) {
         return 0;
     }
-    CLI_TRY(job_status(c, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
+    CLI_TRY(
+        xpcs_status(c, j, tess_xpcs_fit(c->ctx, j->data, &j->model, &j->fit_config, &j->result)));
     CLI_TRY(write_results(c, j, folder));
     CLI_TRY(xpcs_print_fit(c, j, folder));
     forget_checkpoints(c, j);

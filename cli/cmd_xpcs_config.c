@@ -89,6 +89,24 @@ static void write_notices(tess_json *json, const char *notices)
     tess_json_array_end(json);
 }
 
+// What only the user knows and a fit cannot do without: the key, the option, what it is.
+static const char *missing_key(const tess_xpcs_settings_info *info, int index)
+{
+    static const char gap[] =
+        "analyzer_parameters.geometry.stator_rotor_gap (or --gap of the fit): "
+        "the gap in Å, 200 µm are 2000000";
+    static const char file[] = "experimental_data.file_path (or a name on the fit's command line): "
+                               "the data";
+    const int needs_gap =
+        info->model.mode == TESS_XPCS_LAMINAR_FLOW && info->model.gap_angstrom == 0;
+    const int needs_file = !info->data_path[0];
+
+    if (index == 0 && needs_gap) {
+        return gap;
+    }
+    return index == needs_gap && needs_file ? file : NULL;
+}
+
 static int print_valid(cli *c, const tess_xpcs_settings *loaded)
 {
     const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(loaded);
@@ -98,6 +116,9 @@ static int print_valid(cli *c, const tess_xpcs_settings *loaded)
         console_notes(info->notices);
         printf("%s: valid, %s\n", c->operands[1],
                tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
+        for (int i = 0; missing_key(info, i); i++) {
+            printf("still to be filled in: %s\n", missing_key(info, i));
+        }
         return 0;
     }
     CLI_CALL(tess_json_create(c->ctx, 2, &json));
@@ -107,6 +128,11 @@ static int print_valid(cli *c, const tess_xpcs_settings *loaded)
     tess_json_text(json, "mode", tess_xpcs_mode_name((tess_xpcs_mode)info->model.mode));
     tess_json_text(json, "data_path", info->data_path);
     write_notices(json, info->notices);
+    tess_json_array_begin(json, "missing");
+    for (int i = 0; missing_key(info, i); i++) {
+        tess_json_text(json, NULL, missing_key(info, i));
+    }
+    tess_json_array_end(json);
     tess_json_object_end(json);
     const int code = job_print_json(json);
     tess_json_destroy(json);
@@ -143,16 +169,16 @@ static int run_loaded(cli *c, int validate)
 
 int cmd_xpcs_config(cli *c)
 {
-    static const char *const verbs[] = {"generate", "validate", "show"};
+    static const char *const verbs[] = {"generate", "validate", "show", "init"};
     const char *verb = c->operands[0];
 
-    if (strcmp(verb, verbs[0]) == 0) {
+    if (strcmp(verb, verbs[0]) == 0 || strcmp(verb, verbs[3]) == 0) {
         return run_generate(c);
     }
     if (strcmp(verb, verbs[1]) == 0 || strcmp(verb, verbs[2]) == 0) {
         return run_loaded(c, strcmp(verb, verbs[1]) == 0);
     }
-    const char *nearest = suggest_nearest(verb, verbs, 3);
+    const char *nearest = suggest_nearest(verb, verbs, 4);
     return cli_usage_error(c, "unknown verb '%s'%s%s%s", verb,
                            nearest ? "; did you mean '" : "; there are generate, validate, show",
                            nearest ? nearest : "", nearest ? "'?" : "");

@@ -2,7 +2,7 @@
 //
 // Two runs of the same computation must leave the same bytes: where things lie, how long it may
 // take and what is said do not count, options stand in the order of the table, and of paths the
-// last name alone is kept.
+// last name alone is kept. What a configuration file says stands as the option that it sets.
 
 #include "cli.h"
 
@@ -41,20 +41,37 @@ int cli_option_decides(const cli *c, const opt_item *item)
            strcmp(item->group, CLI_GROUP_GENERAL) != 0 && !strstr(without_effect, name);
 }
 
-// 1 if the option gives a parameter the value that it has anyway.
+// 1 if the option gives a parameter the value that it has anyway, and nothing else would.
 static int is_default(const cli *c, const opt_item *item)
 {
-    for (int k = 0; k < CLI_MAX_TABLE; k++) {
+    char name[64];
+    char text[64];
+
+    snprintf(name, sizeof name, "|%s|", item->name);
+    if (c->command->typed && strstr(c->command->typed, name)) {
+        return 0;
+    }
+    for (int k = 0; k < CLI_MAX_TABLE && c->system[k].table; k++) {
         const settings *values = &c->system[k];
-        for (int64_t i = 0; values->table && i < values->table->n_param; i++) {
-            char text[64];
+        for (int64_t i = 0; i < values->table->n_param; i++) {
             if (item->target == (const void *)&values->flag_text[i] && values->flag_text[i]) {
                 settings_default_text(values->table, i, text, sizeof text);
-                return strcmp(text, values->flag_text[i]) == 0;
+                return strcmp(text, values->flag_text[i]) == 0 &&
+                       !settings_file_text(values->table, i, c->files.file, name, sizeof name) &&
+                       !settings_file_text(values->table, i, c->files.user, name, sizeof name);
             }
         }
     }
     return 0;
+}
+
+static void put_pair(FILE *file, int *n_word, const char *name, const char *value)
+{
+    char *word = NULL;
+    if (asprintf(&word, "--%s%s%s", name, value && value[0] ? "=" : "", value ? value : "") >= 0) {
+        put_word(file, n_word, word);
+        free(word);
+    }
 }
 
 static void put_option(FILE *file, int *n_word, const opt_item *item)
@@ -62,16 +79,32 @@ static void put_option(FILE *file, int *n_word, const opt_item *item)
     const int has_value = item->kind == OPT_TEXT || item->kind == OPT_MAYBE_TEXT;
     const char *value = has_value ? *(const char *const *)item->target : NULL;
     const int is_set = has_value ? value != NULL : *(const int *)item->target != 0;
-    char *word = NULL;
 
-    if (!is_set) {
-        return;
+    if (is_set) {
+        put_pair(file, n_word, item->name,
+                 value && item->role == PATH_READ ? last_name(value) : value);
     }
-    value = value && item->role == PATH_READ ? last_name(value) : value;
-    if (asprintf(&word, "--%s%s%s", item->name, value && value[0] ? "=" : "", value ? value : "") >=
-        0) {
-        put_word(file, n_word, word);
-        free(word);
+}
+
+// What a configuration file of Tessera says of an option that was not typed.
+static void put_from_files(const cli *c, FILE *file, int *n_word, const opt_item *item)
+{
+    const tess_config *configs[] = {c->files.file, c->files.user};
+
+    for (int k = 0; !c->values.xpcs.has_config && k < CLI_MAX_TABLE && c->system[k].table; k++) {
+        const settings *values = &c->system[k];
+        for (int64_t i = 0; i < values->table->n_param; i++) {
+            if (item->target != (const void *)&values->flag_text[i] || values->flag_text[i]) {
+                continue;
+            }
+            for (size_t f = 0; f < sizeof configs / sizeof *configs; f++) {
+                char text[64];
+                if (settings_file_text(values->table, i, configs[f], text, sizeof text)) {
+                    put_pair(file, n_word, item->name, text);
+                    break;
+                }
+            }
+        }
     }
 }
 
@@ -99,13 +132,16 @@ char *cli_command_words(const cli *c)
         put_word(file, &n_word, is_path ? last_name(c->operands[i]) : c->operands[i]);
     }
     for (int64_t i = 0; i < c->options.n_item; i++) {
-        int is_alias = 0;
+        // What a configuration says is listed, not its name: the file may change.
+        int is_said = c->options.items[i].target == (const void *)&c->values.config;
         for (int64_t k = 0; k < i; k++) {
-            is_alias |= c->options.items[k].target == c->options.items[i].target;
+            is_said |= c->options.items[k].target == c->options.items[i].target;
         }
-        if (!is_alias && cli_option_decides(c, &c->options.items[i]) &&
-            !is_default(c, &c->options.items[i])) {
-            put_option(file, &n_word, &c->options.items[i]);
+        if (!is_said && cli_option_decides(c, &c->options.items[i])) {
+            if (!is_default(c, &c->options.items[i])) {
+                put_option(file, &n_word, &c->options.items[i]);
+            }
+            put_from_files(c, file, &n_word, &c->options.items[i]);
         }
     }
     fputc(']', file);

@@ -100,6 +100,8 @@ const cli_command *cli_find_command(const char *name)
     int64_t n_command = 0;
     const cli_command *commands = cli_commands(&n_command);
 
+    name = strcmp(name, "config generate") == 0 ? "config init" : name; // as xpcs config calls it
+
     for (int64_t i = 0; i < n_command; i++) {
         if (strcmp(commands[i].name, name) == 0) {
             return &commands[i];

@@ -24,9 +24,10 @@
 #define GRID_OPTIONS                                                                               \
     TEXT("consensus", consensus, "LIST",                                                           \
          "fractions of bad channels to try (default 0,0.1,...,1)"),                                \
-        TEXT("n-interpolate", n_interpolate, "LIST",                                               \
-             "numbers of repaired channels to try (default 1,4,32)"),                              \
-        PATH("log", 0, log, PATH_WRITE, CLI_BUNDLE_ENDINGS, "write the reject log here, .npz")
+        TEXT(                                                                                      \
+            "n-interpolate", n_interpolate, "LIST",                                                \
+            "numbers of repaired channels to try (default 1, 4 and 32 or the channels less one)"), \
+        PATH("log", 0, log, PATH_WRITE, ".npz", "write the reject log here, .npz")
 
 static const opt_def autoreject_epochs_options[] = {EPOCHS_OPTIONS};
 static const opt_def autoreject_fit_options[] = {EPOCHS_OPTIONS, GRID_OPTIONS};
@@ -40,7 +41,7 @@ static const opt_def autoreject_transform_options[] = {
          "the model, as 'tessera autoreject fit' wrote it"),
     PATH("use-log", 0, use_log, PATH_READ, NULL,
          "repair and drop by this reject log, such as an edited one"),
-    PATH("log", 0, log, PATH_WRITE, CLI_BUNDLE_ENDINGS, "write the reject log here, .npz"),
+    PATH("log", 0, log, PATH_WRITE, ".npz", "write the reject log here, .npz"),
     EPOCHS_OPTIONS,
 };
 static const opt_def autoreject_simulate_options[] = {

@@ -19,6 +19,9 @@
              "keep what was read from HDF5 as .npz in this directory"),                            \
         FLAG("no-cache", xpcs.no_cache, "neither read nor write a cache")
 
+// A plain array needs a q that was given, and a sigma that was given is no guess.
+#define TYPED "|q|sigma|"
+
 static const opt_def data_options[] = {DATA_OPTIONS};
 
 static const opt_def fit_options[] = {
@@ -38,6 +41,13 @@ static const opt_def fit_options[] = {
     TEXT("initial-gamma-dot-offset", xpcs.starts[5], "X", "start of gamma_dot_t_offset in 1/s"),
     TEXT("initial-phi0", xpcs.starts[6], "X", "start of phi0 in degrees"),
     TEXT("fix", xpcs.fixed, "LIST", "parameters that are not fitted, such as beta=0,phi0=2.5"),
+    TEXT("bounds", xpcs.bounds, "LIST",
+         "how far parameters may go, such as phi0=-45:45,D0=1:1e7; equal bounds fix"),
+    TEXT("x-scale", xpcs.x_scale, "LIST",
+         "what a step of a parameter is measured by, such as D0=1e4 (default: by the data)"),
+    TEXT("contrasts", xpcs.contrasts, "LIST",
+         "start of every angle's contrast; its value with --scaling constant"),
+    TEXT("offsets", xpcs.offsets, "LIST", "the same of offsets"),
     FLAG("save-plots", xpcs.save_plots,
          "draw measured, fitted and residual maps of every angle as PNG"),
     FLAG("save-surfaces", xpcs.save_surfaces, "write fitted_data.npz also beyond 1e7 points"),
@@ -63,6 +73,15 @@ static const opt_def simulate_options[] = {
     TEXT("bad-frames", xpcs.bad_frames, "LIST", "frames that are NaN, counted from 1"),
 };
 
+static const opt_def inspect_options[] = {
+    TEXT("c2-path", xpcs.c2_path, "NAME",
+         "data set of a file of unknown layout, (P,N,N) or (N,N); with --q, --phi and --dt"),
+    TEXT("q", xpcs.q, "X", "its scattering vector in 1/Å"),
+    TEXT("phi", xpcs.phi, "LIST", "angles of its matrices in degrees"),
+    TEXT("dt", xpcs.dt, "X", "its time between frames in s"),
+    FLAG("angles-last", xpcs.angles_last, "it is (N,N,P)"),
+};
+
 static const opt_def config_options[] = {
     CHOICE("mode", xpcs.mode, "static|static_isotropic|static_anisotropic|laminar_flow",
            "generate: for this analysis_mode (default laminar_flow)"),
@@ -85,6 +104,7 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_RUN | CLI_OUTPUT | CLI_REPORT,
      OWN_OPTIONS(fit_options),
+     .typed = TYPED,
      .params = {tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params},
      .summary = "fit diffusion and shear to two-time correlations",
      .output = "folder of the results (default: the configuration's, else ./homodyne_results)",
@@ -112,8 +132,11 @@ static const cli_command commands[] = {
      .max_operand = 1,
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE,
+     OWN_OPTIONS(inspect_options),
      .summary = "layout, bins, q and phi, and times of a file",
-     .examples = "tessera xpcs inspect run42.hdf\n",
+     .examples = "tessera xpcs inspect run42.hdf\n"
+                 "tessera xpcs inspect ours.h5 --c2-path results/twotime --phi=-60,0,60 --q 0.01 "
+                 "--dt 0.05\n",
      .run = cmd_xpcs_inspect},
     {.name = "xpcs convert",
      .operands = "INPUT -o FILE",
@@ -122,6 +145,7 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(data_options),
+     .typed = TYPED,
      .params = {tess_xpcs_model_params, tess_xpcs_data_params},
      .summary = "rewrite correlations as .txc2, which is fitted in constant memory",
      .output = "write the tiles here, .txc2",
@@ -135,6 +159,7 @@ static const cli_command commands[] = {
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
      OWN_OPTIONS(data_options),
+     .typed = TYPED,
      .params = {tess_xpcs_model_params, tess_xpcs_data_params},
      .summary = "draw the measured maps of a file",
      .output = "folder of the pictures",

@@ -222,9 +222,15 @@ static void for_each_line(const char *text, void (*say)(const char *line))
     }
 }
 
+// Of what a computation noted, some are warnings: those have an id.
 static void say_note(const char *line)
 {
-    console_note("%s", line);
+    size_t length = 0;
+    if (tess_warning_of_line(line, &length)) {
+        say_warning(line, 1);
+    } else {
+        console_note("%s", line);
+    }
 }
 
 static void say_shown_warning(const char *line)

@@ -8,30 +8,49 @@
 #include <tessera/sys/json.h>
 
 typedef struct decode_job {
-    tess_decode_recording *recording; // owned
-    tess_decode_model *model;         // owned
-    tess_decode_model_config config;  // what the model is fitted with
+    tess_decode_recording *recording;  // owned
+    tess_decode_model *model;          // owned
+    tess_decode_interval_table *table; // owned: of --intervals; NULL: everything is decoded
+    int64_t *rows;                     // owned: first row and number of rows of each interval
+    tess_decode_observation seen;      // what is decoded; see decode_look()
+    tess_decode_model_config config;   // what the model is fitted with
     tess_decode_predict_config predict;
     tess_decode_em_config em;
     tess_decode_tune_config tune;
+    tess_decode_online_config online;
+    tess_decode_events_config events;
     tess_decode_stream_report report; // of the prediction
     tess_decode_score score;
     double fit_s;
     int has_prediction;
+    int was_finished;         // events: everything was there already
     double verify_difference; // largest difference found by --verify, nats; NaN: not asked for
     int64_t verify_rows;
 } decode_job;
 
+// Seconds of a clock that never goes back.
+double decode_now_s(void);
+
 // Opens the session with the command's tables, in this order: model, environment, encoding,
-// detector, then predict, em and tune as far as the command lists them.
+// detector, then predict, em, tune, online and events as far as the command lists them.
 int decode_open_session(cli *c, decode_job *j);
+
+// 1 if nobody but the table has set this parameter.
+int decode_is_default(const cli *c, const char *table, const char *name);
 
 // Opens the recording named by the operand and says what was taken from where.
 int decode_open_recording(cli *c, decode_job *j, const char *path);
 
+// Opens --intervals, if given, and finds their time bins in the recording.
+int decode_open_intervals(cli *c, decode_job *j);
+
 // Takes the recording's own bandwidths and bin size where the user set none, and fits.
 int decode_fit(cli *c, decode_job *j);
 int decode_load_model(cli *c, decode_job *j, const char *path);
+
+// What of the recording the model is shown: where it needs no position, it is not to lose rows
+// whose position is unknown. TESS_E_SHAPE's exit code where the model is of other positions.
+int decode_look(const cli *c, decode_job *j);
 
 // Plans, and unless --dry-run predicts into the output; then scores the result.
 int decode_predict(cli *c, decode_job *j);

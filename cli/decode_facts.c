@@ -196,6 +196,19 @@ static void print_error(const tess_decode_score *score)
     printf(", calibration %s\n", tess_decode_grade_name(score->coverage_grade));
 }
 
+static void print_path(const tess_decode_score *score)
+{
+    if (score->path_changes < 0) {
+        return;
+    }
+    printf("path           ");
+    for (int32_t s = 0; s < score->n_state; s++) {
+        printf("%s%s %.1f %%", s ? ", " : "", score->state_names[s], 100 * score->path_share[s]);
+    }
+    printf("; %lld %s of state\n", (long long)score->path_changes,
+           score->path_changes == 1 ? "change" : "changes");
+}
+
 void decode_print_score(const tess_decode_score *score)
 {
     if (score->n_scored > 0) {
@@ -211,6 +224,7 @@ void decode_print_score(const tess_decode_score *score)
         printf("%s%s %.1f %%", s ? ", " : "", score->state_names[s], 100 * score->occupancy[s]);
     }
     puts("");
+    print_path(score);
 }
 
 void decode_write_score(tess_json *json, const tess_decode_score *score)
@@ -239,6 +253,14 @@ void decode_write_score(tess_json *json, const tess_decode_score *score)
         tess_json_real(json, score->state_names[s], score->occupancy[s]);
     }
     tess_json_object_end(json);
+    if (score->path_changes >= 0) {
+        tess_json_object_begin(json, "path");
+        tess_json_int(json, "changes", score->path_changes);
+        for (int32_t s = 0; s < score->n_state; s++) {
+            tess_json_real(json, score->state_names[s], score->path_share[s]);
+        }
+        tess_json_object_end(json);
+    }
     tess_json_object_end(json);
 }
 
@@ -247,8 +269,15 @@ void decode_print_prediction(const cli *c, decode_job *j)
     const tess_decode_likelihood_report *seen = &j->report.likelihood;
     const tess_decode_score *score = &j->score;
 
-    printf("decoding       %lld spikes inside, %lld before, %lld after the time bins\n",
-           (long long)seen->n_spike, (long long)seen->n_before, (long long)seen->n_after);
+    if (j->report.n_interval > 0) {
+        printf("intervals      %lld, %lld of them without a time bin\n",
+               (long long)j->report.n_interval, (long long)j->report.n_empty);
+        printf("decoding       %lld spikes inside, %lld outside of the intervals\n",
+               (long long)seen->n_spike, (long long)(seen->n_before + seen->n_after));
+    } else {
+        printf("decoding       %lld spikes inside, %lld before, %lld after the time bins\n",
+               (long long)seen->n_spike, (long long)seen->n_before, (long long)seen->n_after);
+    }
     print_floor(j);
     printf("log evidence   %.10g\n", j->report.log_evidence);
     decode_print_score(score);
@@ -290,6 +319,10 @@ void decode_write_prediction(tess_json *json, const cli *c, decode_job *j)
     tess_json_text(json, "path", c->values.output);
     tess_json_text(json, "report", c->values.report);
     tess_json_int(json, "n_time", score->n_time);
+    if (j->report.n_interval > 0) {
+        tess_json_int(json, "n_interval", j->report.n_interval);
+        tess_json_int(json, "n_empty_interval", j->report.n_empty);
+    }
     tess_json_int(json, "spikes_inside", seen->n_spike);
     tess_json_int(json, "spikes_before", seen->n_before);
     tess_json_int(json, "spikes_after", seen->n_after);

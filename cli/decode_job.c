@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-static double now_s(void)
+double decode_now_s(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -23,6 +23,8 @@ int decode_open_session(cli *c, decode_job *j)
     tess_decode_predict_config_init(&j->predict, sizeof j->predict);
     tess_decode_em_config_init(&j->em, sizeof j->em);
     tess_decode_tune_config_init(&j->tune, sizeof j->tune);
+    tess_decode_online_config_init(&j->online, sizeof j->online);
+    tess_decode_events_config_init(&j->events, sizeof j->events);
     j->verify_difference = (double)NAN;
     void *const structs[] = {&j->config,
                              &j->config.environment,
@@ -30,12 +32,14 @@ int decode_open_session(cli *c, decode_job *j)
                              &j->config.detector,
                              &j->predict,
                              &j->em,
-                             &j->tune};
+                             &j->tune,
+                             &j->online,
+                             &j->events};
     void *systems[CLI_MAX_TABLE] = {0};
     static const tess_param_table *(*const tables[])(void) = {
         tess_decode_model_params,    tess_decode_environment_params, tess_decode_encoding_params,
         tess_decode_detector_params, tess_decode_predict_params,     tess_decode_em_params,
-        tess_decode_tune_params};
+        tess_decode_tune_params,     tess_decode_online_params,      tess_decode_events_params};
 
     // Each of the command's tables is resolved into the struct it describes.
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
@@ -55,8 +59,31 @@ int decode_open_recording(cli *c, decode_job *j, const char *path)
     return 0;
 }
 
-// 1 if nobody but the table has set this parameter.
-static int is_default(const cli *c, const char *table, const char *name)
+int decode_open_intervals(cli *c, decode_job *j)
+{
+    const tess_decode_observation *seen =
+        &tess_decode_recording_get_info(j->recording)->observation;
+
+    if (!c->values.intervals) {
+        return 0;
+    }
+    CLI_CALL(tess_decode_interval_table_open(c->ctx, c->values.intervals, c->values.intervals_name,
+                                             &j->table));
+    const tess_decode_intervals *intervals = tess_decode_interval_table_get(j->table);
+    j->rows = calloc(2 * (size_t)intervals->n + 1, sizeof *j->rows);
+    if (!j->rows) {
+        return console_fail(71, "no memory for --intervals");
+    }
+    const tess_status status = tess_decode_interval_rows(
+        c->ctx, intervals, seen->time, seen->n_time, j->rows, j->rows + intervals->n);
+    if (status != TESS_OK) {
+        return console_fail(tess_status_exit_code(TESS_E_FORMAT), "%s: %s", c->values.intervals,
+                            tess_last_error());
+    }
+    return 0;
+}
+
+int decode_is_default(const cli *c, const char *table, const char *name)
 {
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
         const settings *values = &c->system[i];
@@ -73,7 +100,7 @@ static int is_default(const cli *c, const char *table, const char *name)
 static void take_wish(const cli *c, const char *table, const char *name, const char *option,
                       double wish, double *value)
 {
-    if (wish > 0 && wish != *value && is_default(c, table, name)) {
+    if (wish > 0 && wish != *value && decode_is_default(c, table, name)) {
         console_note("%s %g, as the recording asks; --%s overrides it", name, wish, option);
         *value = wish;
     }
@@ -92,7 +119,8 @@ int decode_data_status(const cli *c, const decode_job *j, tess_status status)
 
     if ((code != data_code && code != tess_status_exit_code(TESS_E_ARGUMENT)) ||
         starts_with(tess_last_error(), c->values.output) || starts_with(tess_last_error(), path) ||
-        starts_with(tess_last_error(), c->values.checkpoint)) {
+        starts_with(tess_last_error(), c->values.checkpoint) ||
+        starts_with(tess_last_error(), c->values.intervals)) {
         return console_status(status);
     }
     return console_fail(data_code, "%s: %s", path, tess_last_error());
@@ -109,7 +137,7 @@ int decode_fit(cli *c, decode_job *j)
               &config->encoding.position_std);
     take_wish(c, "decode.encoding", "waveform_std", "waveform-std", info->waveform_std,
               &config->encoding.waveform_std);
-    const double begin = now_s();
+    const double begin = decode_now_s();
     const tess_status status = tess_decode_model_fit(c->ctx, j->recording, config, &j->model);
     console_erase_bar();
     if (status == TESS_CANCELLED) {
@@ -118,16 +146,39 @@ int decode_fit(cli *c, decode_job *j)
     if (status != TESS_OK) {
         return decode_data_status(c, j, status);
     }
-    j->fit_s = now_s() - begin;
+    j->fit_s = decode_now_s() - begin;
     return 0;
 }
 
 int decode_load_model(cli *c, decode_job *j, const char *path)
 {
-    const double begin = now_s();
+    const double begin = decode_now_s();
     CLI_CALL(tess_decode_model_load(c->ctx, path, &j->model));
     j->config = *tess_decode_model_settings(j->model);
-    j->fit_s = now_s() - begin;
+    j->fit_s = decode_now_s() - begin;
+    return 0;
+}
+
+int decode_look(const cli *c, decode_job *j)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
+    const tess_decode_environment_info *places =
+        tess_decode_environment_get_info(tess_decode_model_environment(j->model));
+
+    if (info->observation.position.n_dim != places->n_dim) {
+        return console_fail(tess_status_exit_code(TESS_E_SHAPE),
+                            "%s: position has %lld coordinates, and the model %s was fitted to "
+                            "%lld; give a recording of the same kind, or fit a model to this one",
+                            info->path, (long long)info->observation.position.n_dim,
+                            c->values.model_file ? c->values.model_file : "",
+                            (long long)places->n_dim);
+    }
+    j->seen = info->observation;
+    if (!tess_decode_detector_get_info(tess_decode_model_detector(j->model))->needs_position) {
+        j->seen.position.n_sample = 0;
+        j->seen.position.time = NULL;
+        j->seen.position.position = NULL;
+    }
     return 0;
 }
 
@@ -139,7 +190,8 @@ int decode_parse_want(const cli *c, const char *text, int32_t *want)
     } names[] = {{"filter", TESS_DECODE_WANT_FILTER},
                  {"predictive", TESS_DECODE_WANT_PREDICTIVE},
                  {"predictive-posterior", TESS_DECODE_WANT_PREDICTIVE_POSTERIOR},
-                 {"log-likelihood", TESS_DECODE_WANT_LOG_LIKELIHOOD}};
+                 {"log-likelihood", TESS_DECODE_WANT_LOG_LIKELIHOOD},
+                 {"path", TESS_DECODE_WANT_PATH}};
 
     *want = 0;
     for (const char *at = text ? text : ""; *at;) {
@@ -153,7 +205,7 @@ int decode_parse_want(const cli *c, const char *text, int32_t *want)
         if (bit == 0) {
             return cli_usage_error(c,
                                    "--want: '%.*s' is none of filter, predictive, "
-                                   "predictive-posterior, log-likelihood",
+                                   "predictive-posterior, log-likelihood, path",
                                    (int)length, at);
         }
         *want |= bit;
@@ -176,6 +228,8 @@ static int make_stream_config(const cli *c, const decode_job *j, tess_decode_str
     config->checkpoint_every_s = c->run_values.checkpoint_every;
     config->n_chunk = j->predict.n_chunk;
     config->recording = tess_decode_recording_get_info(j->recording);
+    config->model = tess_decode_model_settings(j->model);
+    config->intervals = j->table ? tess_decode_interval_table_get(j->table) : NULL;
     return 0;
 }
 
@@ -202,12 +256,11 @@ static int announce(cli *c, const tess_decode_stream_report *plan, int64_t n_tim
     return job_announce_plan(c, &facts, line);
 }
 
-static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
-                      const tess_decode_observation *observation)
+static int run_stream(cli *c, decode_job *j, const tess_decode_stream_config *config)
 {
     j->report = (tess_decode_stream_report){.struct_size = sizeof j->report};
     const tess_status status = tess_decode_stream(c->ctx, tess_decode_model_detector(j->model),
-                                                  observation, config, &j->report);
+                                                  &j->seen, config, &j->report);
     console_erase_bar();
     if (status == TESS_CANCELLED) {
         return job_explain_cancel(c, 0, 0);
@@ -220,8 +273,8 @@ static int run_stream(cli *c, decode_job *j, tess_decode_stream_config *config,
         console_note("the rest in %.3f s", elapsed);
         return 0;
     }
-    console_note("%lld bins in %.3f s, %.0f bins/s", (long long)observation->n_time, elapsed,
-                 elapsed > 0 ? (double)observation->n_time / elapsed : 0);
+    console_note("%lld bins in %.3f s, %.0f bins/s", (long long)j->report.n_row, elapsed,
+                 elapsed > 0 ? (double)j->report.n_row / elapsed : 0);
     return 0;
 }
 
@@ -243,21 +296,21 @@ static int score(const cli *c, decode_job *j)
 
 int decode_predict(cli *c, decode_job *j)
 {
-    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
     tess_decode_stream_config config;
     tess_decode_stream_report plan = {.struct_size = sizeof plan};
 
+    CLI_TRY(decode_look(c, j));
     CLI_TRY(make_stream_config(c, j, &config));
     const tess_status status = tess_decode_stream_plan(c->ctx, tess_decode_model_detector(j->model),
-                                                       &info->observation, &config, &plan);
+                                                       &j->seen, &config, &plan);
     if (status != TESS_OK) {
         return decode_data_status(c, j, status);
     }
-    CLI_TRY(announce(c, &plan, info->observation.n_time));
+    CLI_TRY(announce(c, &plan, plan.n_row));
     if (c->values.dry_run) {
         return 0;
     }
-    CLI_TRY(run_stream(c, j, &config, &info->observation));
+    CLI_TRY(run_stream(c, j, &config));
     CLI_TRY(score(c, j));
     j->has_prediction = 1;
     return 0;
@@ -265,6 +318,8 @@ int decode_predict(cli *c, decode_job *j)
 
 void decode_close(decode_job *j)
 {
+    free(j->rows);
+    tess_decode_interval_table_close(j->table);
     tess_decode_model_destroy(j->model);
     tess_decode_recording_close(j->recording);
 }

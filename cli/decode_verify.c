@@ -51,6 +51,22 @@ static int compare_run(cli *c, const check *v, const tess_decode_observation *se
     return 0;
 }
 
+// The recording's row that is row k of those decoded, and how many follow it without a gap.
+static int64_t decoded_row(const decode_job *j, int64_t n_time, int64_t k, int64_t *left)
+{
+    const int64_t n = j->table ? tess_decode_interval_table_get(j->table)->n : 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (k < j->rows[n + i]) {
+            *left = j->rows[n + i] - k;
+            return j->rows[i] + k;
+        }
+        k -= j->rows[n + i];
+    }
+    *left = n_time - k;
+    return k;
+}
+
 static int compare(cli *c, decode_job *j, check *v, double share)
 {
     const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
@@ -66,11 +82,12 @@ static int compare(cli *c, decode_job *j, check *v, double share)
     if (!v->rows) {
         return console_fail(71, "no memory for --verify");
     }
-    const int64_t n_run = (int64_t)ceil(share * (double)seen->n_time / RUN_ROWS);
+    const int64_t n_time = j->report.n_row;
+    const int64_t n_run = (int64_t)ceil(share * (double)n_time / RUN_ROWS);
     double largest = 0;
     for (int64_t k = 0; k < n_run; k++) {
-        const int64_t first = seen->n_time * k / n_run;
-        const int64_t left = seen->n_time - first;
+        int64_t left = 0;
+        const int64_t first = decoded_row(j, seen->n_time, n_time * k / n_run, &left);
         const int64_t n_row = left < RUN_ROWS ? left : RUN_ROWS;
         CLI_TRY(compare_run(c, v, seen, first, n_row, &largest));
         j->verify_rows += n_row;

@@ -12,8 +12,13 @@
 
 enum { TILE_BYTES = 4 << 20 };
 
+typedef struct listed {
+    char *name; // owned
+    int32_t rank;
+} listed;
+
 typedef struct name_list {
-    char **names;
+    listed *items; // owned
     int64_t n;
     int no_memory;
 } name_list;
@@ -21,33 +26,33 @@ typedef struct name_list {
 static int take_name(void *user, const tess_dataset_info *info)
 {
     name_list *list = user;
-    char **grown = realloc(list->names, (size_t)(list->n + 1) * sizeof *grown);
+    listed *grown = realloc(list->items, (size_t)(list->n + 1) * sizeof *grown);
 
     if (grown) {
-        list->names = grown;
-        list->names[list->n] = strdup(info->name);
+        list->items = grown;
+        list->items[list->n] = (listed){strdup(info->name), info->rank};
     }
-    list->no_memory |= !grown || !list->names[list->n];
-    list->n += grown && list->names[list->n];
+    list->no_memory |= !grown || !list->items[list->n].name;
+    list->n += grown && list->items[list->n].name;
     return list->no_memory;
 }
 
 static void free_names(name_list *list)
 {
     for (int64_t i = 0; i < list->n; i++) {
-        free(list->names[i]);
+        free(list->items[i].name);
     }
-    free(list->names);
+    free(list->items);
 }
 
-static int has_name(const name_list *list, const char *name)
+static const listed *find_name(const name_list *list, const char *name)
 {
     for (int64_t i = 0; i < list->n; i++) {
-        if (strcmp(list->names[i], name) == 0) {
-            return 1;
+        if (strcmp(list->items[i].name, name) == 0) {
+            return &list->items[i];
         }
     }
-    return 0;
+    return NULL;
 }
 
 // How many numbers an item is made of; 0: none that are compared here.
@@ -196,9 +201,37 @@ static int compare_opened(const diff *d, diff_row *row, tess_source *a, tess_sou
     return compare_values(d, row, a, b);
 }
 
-static int compare_dataset(diff *d, const char *prefix, const char *a, const char *b,
-                           const char *name)
+// The JSON object that a data set of a single text holds, or NULL; free() it.
+static char *read_object(tess_source *source)
 {
+    const tess_source_info *info = tess_source_get_info(source);
+    const int is_text = info->dtype == TESS_BYTES && info->rank == 1 && info->shape[0] == 1;
+    char *text = is_text ? calloc(1, (size_t)info->item_bytes + 1) : NULL;
+
+    if (text && (tess_source_read(source, 0, 1, text, (uint64_t)info->item_bytes) != TESS_OK ||
+                 text[0] != '{')) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+// A record tells of the run as well, by which two of the same computation differ.
+static int compare_records(diff *d, const char *name, tess_source *a, tess_source *b)
+{
+    char *left = read_object(a);
+    char *right = left ? read_object(b) : NULL;
+    const int is_done = left && right && diff_texts(d, name, left, right);
+
+    free(left);
+    free(right);
+    return is_done;
+}
+
+static int compare_dataset(diff *d, const char *prefix, const char *a, const char *b,
+                           const listed *const pair[2])
+{
+    const char *name = pair[0]->name;
     diff_row *row = diff_add_row(d, prefix, name);
     tess_source_config config;
     tess_source *sources[2] = {NULL, NULL};
@@ -206,12 +239,20 @@ static int compare_dataset(diff *d, const char *prefix, const char *a, const cha
 
     tess_source_config_init(&config, sizeof config);
     config.dataset = name[0] ? name : NULL;
-    if (code == 0 && (tess_source_open(d->c->ctx, a, &config, &sources[0]) != TESS_OK ||
-                      tess_source_open(d->c->ctx, b, &config, &sources[1]) != TESS_OK)) {
+    config.single_value = 1;
+    if (code == 0 && (pair[0]->rank == 0) != (pair[1]->rank == 0)) {
+        row->status = DIFF_DIFFERENT; // which the sources do not tell from an array of one
+        snprintf(row->detail, sizeof row->detail, "%d axes -> %d axes", (int)pair[0]->rank,
+                 (int)pair[1]->rank);
+    } else if (code == 0 && (tess_source_open(d->c->ctx, a, &config, &sources[0]) != TESS_OK ||
+                             tess_source_open(d->c->ctx, b, &config, &sources[1]) != TESS_OK)) {
         row->status = DIFF_NOT_COMPARED;
         snprintf(row->detail, sizeof row->detail, "%.220s", tess_last_error());
     } else if (code == 0) {
-        code = compare_opened(d, row, sources[0], sources[1]);
+        const int64_t own = d->n_row - 1; // rows move when others come
+        if (!compare_records(d, row->name, sources[0], sources[1])) {
+            code = compare_opened(d, &d->rows[own], sources[0], sources[1]);
+        }
     }
     tess_source_close(sources[0]);
     tess_source_close(sources[1]);
@@ -232,19 +273,20 @@ int diff_arrays(diff *d, const char *prefix, const char *a, const char *b)
     }
     for (int side = 0; side < 2 && code == 0; side++) {
         for (int64_t i = 0; i < lists[side].n && code == 0; i++) {
-            const char *name = lists[side].names[i];
+            const listed *own = &lists[side].items[i];
+            const listed *other = find_name(&lists[1 - side], own->name);
             // Where a file comes from is no part of what it holds.
-            if (strcmp(name, "tessera_provenance") == 0) {
+            if (strcmp(own->name, "tessera_provenance") == 0) {
                 continue;
             }
-            if (!has_name(&lists[1 - side], name)) {
-                diff_row *row = diff_add_row(d, prefix, name);
+            if (!other) {
+                diff_row *row = diff_add_row(d, prefix, own->name);
                 code = row ? 0 : console_fail(71, "out of memory");
                 if (row) {
                     row->status = side == 0 ? DIFF_ONLY_A : DIFF_ONLY_B;
                 }
             } else if (side == 0) {
-                code = compare_dataset(d, prefix, a, b, name);
+                code = compare_dataset(d, prefix, a, b, (const listed *const[2]){own, other});
             }
         }
     }

@@ -14,7 +14,9 @@ enum { PATH_CHARS = 256 };
 typedef struct walk {
     diff *d;
     const char *prefix;
-    int is_provenance; // differences are settings
+    int is_provenance;               // differences are settings
+    const tess_document_node *root;  // of the first
+    const tess_document_node *owner; // the mapping that is gone through
     int code;
 } walk;
 
@@ -55,16 +57,6 @@ static void add_difference(walk *w, const char *path, const char *a, const char 
     }
 }
 
-static int is_number(const tess_document_node *node, double *value)
-{
-    char *end = NULL;
-    if (node->is_quoted || node->text[0] == '\0') {
-        return 0;
-    }
-    *value = strtod(node->text, &end);
-    return *end == '\0';
-}
-
 static void compare_scalars(walk *w, const char *path, const tess_document_node *a,
                             const tess_document_node *b)
 {
@@ -74,7 +66,7 @@ static void compare_scalars(walk *w, const char *path, const tess_document_node 
     if (strcmp(a->text, b->text) == 0 && (w->is_provenance || a->is_quoted)) {
         return;
     }
-    if (!w->is_provenance && is_number(a, &left) && is_number(b, &right)) {
+    if (!w->is_provenance && diff_is_number(a, &left) && diff_is_number(b, &right)) {
         diff_row *row = diff_add_row(w->d, w->prefix, path);
         if (row) {
             diff_take(w->d, row, left, right, path);
@@ -86,7 +78,7 @@ static void compare_scalars(walk *w, const char *path, const tess_document_node 
 
 static const tess_document_node *child_of(const tess_document_node *node, const char *key)
 {
-    for (const tess_document_entry *e = node->first; e; e = e->next) {
+    for (const tess_document_entry *e = node ? node->first : NULL; e; e = e->next) {
         if (e->key && strcmp(e->key, key) == 0) {
             return e->value;
         }
@@ -108,6 +100,7 @@ static void compare_mappings(walk *w, const char *path, const tess_document_node
         if (is_of_the_run(e->key)) {
             continue;
         }
+        w->owner = a;
         if (other) {
             compare_nodes(w, inner, e->value, other);
         } else {
@@ -122,6 +115,31 @@ static void compare_mappings(walk *w, const char *path, const tess_document_node
     }
 }
 
+// Numbers are one array, whose items go by the names of the channels where they have some.
+static void compare_numbers(walk *w, const char *path, const tess_document_node *a,
+                            const tess_document_node *b)
+{
+    const tess_document_node *channels = w->owner ? child_of(w->owner, "channels") : NULL;
+    const int is_of_channels = channels && channels != a && channels->n_child == a->n_child;
+    const diff_names names = {channels, child_of(w->root, "channel_names")};
+    diff_row *row = diff_add_row(w->d, w->prefix, path);
+
+    if (row) {
+        diff_array(w->d, row, a, b, "", is_of_channels ? &names : NULL);
+    }
+}
+
+static void compare_words(walk *w, const char *path, const tess_document_node *a,
+                          const tess_document_node *b)
+{
+    char texts[2][160];
+    diff_other_words(a, b, texts[0], sizeof texts[0]);
+    diff_other_words(b, a, texts[1], sizeof texts[1]);
+    if (strcmp(texts[0], texts[1]) != 0) {
+        add_difference(w, path, texts[0], texts[1], DIFF_DIFFERENT);
+    }
+}
+
 static void compare_lists(walk *w, const char *path, const tess_document_node *a,
                           const tess_document_node *b)
 {
@@ -129,6 +147,14 @@ static void compare_lists(walk *w, const char *path, const tess_document_node *a
     char inner[PATH_CHARS];
     int64_t i = 0;
 
+    if (!w->is_provenance && a->first && diff_is_array(a) && diff_is_array(b)) {
+        compare_numbers(w, path, a, b);
+        return;
+    }
+    if (w->is_provenance && strcmp(path, "command") == 0) {
+        compare_words(w, path, a, b);
+        return;
+    }
     if (a->n_child != b->n_child) {
         char texts[2][32];
         snprintf(texts[0], sizeof texts[0], "%lld items", (long long)a->n_child);
@@ -162,6 +188,7 @@ static void compare_roots(walk *w, const tess_document *a, const tess_document *
     const tess_document_node *left = tess_document_root(a);
     const tess_document_node *right = tess_document_root(b);
 
+    w->root = left;
     if (left && right) {
         compare_nodes(w, "", left, right);
     } else if (left || right) {
@@ -189,6 +216,21 @@ int diff_documents(diff *d, const char *prefix, const char *a, const char *b)
         return console_fail(65, "%s", tess_last_error());
     }
     return status == TESS_OK ? 0 : console_status(status);
+}
+
+int diff_texts(diff *d, const char *prefix, const char *a, const char *b)
+{
+    walk w = {.d = d, .prefix = prefix};
+    tess_document *documents[2] = {NULL, NULL};
+    const int is_pair = tess_document_parse(d->c->ctx, prefix, a, &documents[0]) == TESS_OK &&
+                        tess_document_parse(d->c->ctx, prefix, b, &documents[1]) == TESS_OK;
+
+    if (is_pair) {
+        compare_roots(&w, documents[0], documents[1]);
+    }
+    tess_document_destroy(documents[0]);
+    tess_document_destroy(documents[1]);
+    return is_pair;
 }
 
 int diff_provenance(diff *d, const char *a, const char *b)

@@ -95,8 +95,15 @@ static int compare_files(diff *d, const char *prefix, const char *a, const char 
     const char *other = info_kind(b);
     const int is_one_kind = kind && other && strcmp(kind, other) == 0;
 
+    const int is_json = kind && strcmp(kind, "json") == 0;
+    const int other_is_json = other && strcmp(other, "json") == 0;
+
     if (!kind && !other) {
         return diff_arrays(d, prefix, a, b);
+    }
+    if ((is_json || other_is_json) && (is_json || !kind) && (other_is_json || !other) &&
+        diff_logs(d, prefix, a, b)) {
+        return 0;
     }
     if (is_one_kind && strcmp(kind, "json") == 0) {
         return diff_documents(d, prefix, a, b);

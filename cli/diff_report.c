@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const status_names[DIFF_N_STATUS] = {"same",   "close",  "different",
-                                                        "only_a", "only_b", "not_compared"};
+static const char *const status_names[DIFF_N_STATUS] = {
+    "same", "close", "different", "only_a", "only_b", "not_compared", "partly_compared"};
 
 const tess_param_table *diff_params(void)
 {
@@ -109,23 +109,25 @@ void diff_take(const diff *d, diff_row *row, double a, double b, const char *ind
 diff_status diff_outcome(const diff *d)
 {
     diff_status worst = d->n_row > 0 ? DIFF_NOT_COMPARED : DIFF_SAME;
+    int64_t n_skipped = 0;
 
     for (int64_t i = 0; i < d->n_row; i++) {
         const diff_status status = d->rows[i].status;
         if (status == DIFF_DIFFERENT || status == DIFF_ONLY_A || status == DIFF_ONLY_B) {
             return DIFF_DIFFERENT;
         }
+        n_skipped += status == DIFF_NOT_COMPARED;
         if (status == DIFF_CLOSE || (status == DIFF_SAME && worst == DIFF_NOT_COMPARED)) {
             worst = status;
         }
     }
-    return worst;
+    return n_skipped > 0 && n_skipped < d->n_row ? DIFF_PARTLY : worst;
 }
 
 int diff_exit_code(const diff *d)
 {
     const diff_status outcome = diff_outcome(d);
-    return outcome == DIFF_DIFFERENT ? 1 : outcome == DIFF_NOT_COMPARED ? 2 : 0;
+    return outcome == DIFF_DIFFERENT ? 1 : outcome == DIFF_SAME || outcome == DIFF_CLOSE ? 0 : 2;
 }
 
 static void print_safe(const char *text)
@@ -190,6 +192,9 @@ void diff_print(const diff *d)
     case DIFF_CLOSE:
         printf("same within the tolerance: %lld of %lld, %lld to the bit\n", n, n,
                (long long)n_same);
+        break;
+    case DIFF_PARTLY:
+        printf("partly compared: no difference in %lld of %lld\n", n, (long long)d->n_row);
         break;
     case DIFF_NOT_COMPARED:
         printf("nothing could be compared\n");

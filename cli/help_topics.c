@@ -7,13 +7,17 @@ static const help_row environment[] = {
     {"TESSERA_MEMORY_LIMIT", "memory budget, as --memory-limit"},
     {"HOMODYNE_MEMORY_LIMIT", "the same for xpcs, in GiB; NLSQ_MEMORY_FRACTION as a share of all"},
     {"TESSERA_DEVICE", "device, as --device"},
+    {"TESSERA_DEVICE_MEMORY_LIMIT", "budget of a GPU's memory, as --device-memory-limit"},
     {"TESSERA_ISA", "instruction set, as --isa"},
     {"TESSERA_PLUGIN_PATH", "directories searched for modules before the installed ones"},
-    {"TESSERA_CUDA_PLUGIN", "the CUDA module itself; TESSERA_HDF5_PLUGIN the HDF5 helper"},
+    {"TESSERA_CUDA_PLUGIN", "the CUDA module; TESSERA_HDF5_PLUGIN the HDF5 helper"},
     {"TESSERA_CONFIG", "configuration file, as --config"},
     {"TESSERA_PROGRESS", "auto, bar, plain, json or none, as --progress"},
     {"TESSERA_LOG_JSON", "log of JSON lines to append to, as --log-json"},
     {"TESSERA_TRACE", "Chrome trace to write, as --trace"},
+    {"TESSERA_BACKEND", "Python: cpu, cuda or auto, what device=\"auto\" means in autoreject"},
+    {"TESSERA_AUTOREJECT_ALIAS",
+     "Python: 1: importing tessera.autoreject makes 'import autoreject' find it"},
     {"XDG_CONFIG_HOME", "the user's file is tessera/config.yaml in it (default ~/.config)"},
     {"SOURCE_DATE_EPOCH", "time written into outputs instead of the clock's"},
     {"NO_COLOR", "set: no bold text on a terminal"},
@@ -25,7 +29,8 @@ static const help_row exit_codes[] = {
     {"0", "success"},
     {"1",
      "differences found (diff, config diff, rerun), a self test failed, or a warning of --werror"},
-    {"2", "usage error, such as a file that is both read and written"},
+    {"2", "usage error, such as a file that is both read and written; or not all could be compared "
+          "(diff, rerun)"},
     {"5", "autoreject: every epoch is bad; what was asked for is written"},
     {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
     {"66", "input missing or unreadable"},
@@ -43,7 +48,7 @@ static const help_row exit_codes[] = {
     {"143", "stopped by SIGTERM; with --checkpoint the work is kept"},
 };
 
-enum { WARNING_COLUMN = 26 };
+enum { WARNING_COLUMN = 33 };
 
 #define LIST(array) ((help_list){(array), (int64_t)(sizeof(array) / sizeof((array)[0]))})
 

@@ -3,6 +3,7 @@
 #include "opt.h"
 
 #include "console.h"
+#include "text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -106,6 +107,14 @@ static void param_help(const settings *values, int64_t index, char *text, size_t
                      param->minimum, param->maximum);
         }
     }
+    if (param->type == TESS_PARAM_BYTES && param->minimum > 0) {
+        char least[32];
+        text_bytes(least, sizeof least, (uint64_t)param->minimum);
+        snprintf(range, sizeof range, "at least %s, ", least);
+    }
+    if (param->type == TESS_PARAM_BYTES && param->default_value > 0) {
+        text_bytes(default_text, sizeof default_text, (uint64_t)param->default_value);
+    }
     snprintf(text, capacity, "%s (%sdefault %s)", param->help, range, default_text);
 }
 
@@ -178,6 +187,12 @@ static int store(const parser *p, const opt_item *item, const char *value)
     if (value && value[0] && item->choices && !choice_is_known(item->choices, value)) {
         return console_fail(2, "option '--%s': '%s' is none of %s (see '%s --help')", item->name,
                             value, item->metavar, p->help_hint);
+    }
+    // A file that is read would be left out without a word; of others the last one wins.
+    const char *before = item->role == PATH_READ ? *(const char *const *)item->target : NULL;
+    if (before && value && strcmp(before, value) != 0) {
+        return console_fail(2, "option '--%s' is given twice, with '%s' and '%s': one is taken",
+                            item->name, before, value);
     }
     if (item->kind == OPT_FLAG) {
         *(int *)item->target = 1;

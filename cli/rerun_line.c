@@ -221,9 +221,44 @@ static int writes_such(const opt_item *item, const char *name)
     if (item->endings) {
         return has_ending(item->endings, name);
     }
-    return (strcmp(item->name, "report") == 0 && text_ends_with(name, ".html")) ||
-           (strcmp(item->name, "save-model") == 0 && text_ends_with(name, ".json")) ||
+    return (strcmp(item->name, "save-model") == 0 && text_ends_with(name, ".json")) ||
            (strcmp(item->name, "positions") == 0 && text_ends_with(name, ".csv"));
+}
+
+// A name that both take: what the file says it is decides.
+static int is_log(const maker *m, const opt_item *item)
+{
+    const tess_document_node *stage = member(m->provenance, "stage");
+    return strcmp(item->name, "log") == 0 && stage && strcmp(stage->text, "autoreject.log") == 0;
+}
+
+// Files that no run of a command leaves again, bit for bit.
+static int refuse_pages(const maker *m)
+{
+    const tess_document_node *stage = member(m->provenance, "stage");
+    const int is_page =
+        text_ends_with(m->path, ".html") || (stage && text_ends_with(stage->text, ".report"));
+
+    if (stage && strcmp(stage->text, "autoreject.report.log") == 0) {
+        return console_fail(65,
+                            "%s: a reader of a report made this log; rerun the epochs that "
+                            "'transform --use-log' wrote by it, or compare it with the log of the "
+                            "command: tessera diff LOG %s",
+                            m->path, m->path);
+    }
+    if (is_page && !find_option(m, "--output")) {
+        return console_fail(65,
+                            "%s shows what 'tessera %s' measured: another run measures anew, and "
+                            "nothing of it could be compared",
+                            m->path, m->command->name);
+    }
+    if (is_page) {
+        return console_fail(65,
+                            "%s: a report is a page about results, with the times of its run; "
+                            "rerun the results themselves",
+                            m->path);
+    }
+    return 0;
 }
 
 // A name that -o takes where another option writes what was asked for.
@@ -275,7 +310,7 @@ static int add_outputs(maker *m)
     if (!output) {
         return console_fail(65, "%s: 'tessera %s' writes no file", m->path, m->command->name);
     }
-    if (chosen && !has_ending(output->endings, name)) {
+    if (chosen && (!has_ending(output->endings, name) || is_log(m, chosen))) {
         snprintf(m->line->made, sizeof m->line->made, "%.3000s/%.900s", m->folder, name);
         CLI_TRY(add_pair(m, chosen->name, m->line->made));
         other_output(output, m->folder, path);
@@ -353,7 +388,8 @@ int rerun_make_line(cli *c, const tess_document_node *provenance, const char *pa
         return console_fail(71, "out of memory");
     }
     cli_build_options(m.scratch, m.command);
-    const int code = add_words(&m, words, n_name);
+    int code = refuse_pages(&m);
+    code = code ? code : add_words(&m, words, n_name);
     free(m.scratch);
     return code;
 }

@@ -113,6 +113,8 @@ int session_context(cli *c, const char *isa, const char *device, tess_context **
     tess_context_config_init(&config, sizeof config);
     config.n_thread = from_environment(c, 0) ? 0 : (int32_t)c->run_values.threads;
     config.memory_limit_bytes = from_environment(c, 1) ? 0 : c->run_values.memory_limit;
+    config.device_memory_limit_bytes =
+        from_environment(c, 2) ? 0 : c->run_values.device_memory_limit;
     config.isa = isa ? isa : c->values.isa;
     config.device = device ? device : c->values.device;
     config.log = on_log;

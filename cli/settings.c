@@ -18,6 +18,9 @@ const tess_param_table *run_settings_table(void)
          "threads to use; 0 takes every core this process may use"},
         {"memory_limit", TESS_PARAM_BYTES, offsetof(run_settings, memory_limit), 0, 0, 0x1p60, NULL,
          "bytes", "memory budget such as 256M or 8G; 0 takes 80 % of what there is"},
+        {"device_memory_limit", TESS_PARAM_BYTES, offsetof(run_settings, device_memory_limit), 0, 0,
+         0x1p60, NULL, "bytes",
+         "budget of a GPU's own memory such as 2G; 0 takes what is free there"},
         {"checkpoint_every", TESS_PARAM_REAL, offsetof(run_settings, checkpoint_every), 0, 0, 1e9,
          NULL, "s", "least time between checkpoints; 0 writes one after every tile"},
         {"keep_checkpoints", TESS_PARAM_INT, offsetof(run_settings, keep_checkpoints), 0, 1, 1000,
@@ -30,8 +33,8 @@ const tess_param_table *run_settings_table(void)
 
     // The library owns these two defaults.
     tess_run_config_init(&config, sizeof config);
-    params[2].default_value = config.checkpoint_every_s;
-    params[3].default_value = (double)config.keep_checkpoints;
+    params[RUN_SETTINGS_ENGINE].default_value = config.checkpoint_every_s;
+    params[RUN_SETTINGS_ENGINE + 1].default_value = (double)config.keep_checkpoints;
     return &table;
 }
 
@@ -76,6 +79,21 @@ void settings_default_text(const tess_param_table *table, int64_t index, char *t
     }
 }
 
+int settings_file_text(const tess_param_table *table, int64_t index, const tess_config *config,
+                       char *text, size_t capacity)
+{
+    if (!config || tess_config_line(config, table, table->params[index].name) <= 0) {
+        return 0;
+    }
+    void *storage = settings_storage_create(table);
+    const int is_read = storage && tess_config_apply(config, table, storage) == TESS_OK;
+    if (is_read) {
+        tess_param_get_text(&table->params[index], storage, text, capacity);
+    }
+    free(storage);
+    return is_read;
+}
+
 // Only variables the library honours by itself: an environment full of one variable per option
 // would be a second command line nobody sees.
 const char *settings_variable(const tess_param_table *table, const tess_param *param)
@@ -85,6 +103,9 @@ const char *settings_variable(const tess_param_table *table, const tess_param *p
     }
     if (strcmp(param->name, "threads") == 0) {
         return "TESSERA_NUM_THREADS";
+    }
+    if (strcmp(param->name, "device_memory_limit") == 0) {
+        return "TESSERA_DEVICE_MEMORY_LIMIT";
     }
     return strcmp(param->name, "memory_limit") == 0 ? "TESSERA_MEMORY_LIMIT" : NULL;
 }

@@ -62,6 +62,10 @@ void settings_origin_text(const settings *values, const settings_files *files, i
 void settings_default_text(const tess_param_table *table, int64_t index, char *text,
                            size_t capacity);
 
+// The value that a file gives a parameter, as text; 0: it says nothing of it (or is NULL).
+int settings_file_text(const tess_param_table *table, int64_t index, const tess_config *config,
+                       char *text, size_t capacity);
+
 // Zeroed memory large enough for the struct a table describes; NULL if there is none.
 void *settings_storage_create(const tess_param_table *table);
 
@@ -72,13 +76,14 @@ const char *settings_variable(const tess_param_table *table, const tess_param *p
 typedef struct run_settings {
     int64_t threads;
     uint64_t memory_limit;
+    uint64_t device_memory_limit;
     double checkpoint_every;
     int64_t keep_checkpoints;
     double time_limit;
 } run_settings;
 
 // The first parameters of the table concern the machine, the rest checkpoints.
-enum { RUN_SETTINGS_ENGINE = 2 };
+enum { RUN_SETTINGS_ENGINE = 3 };
 
 const tess_param_table *run_settings_table(void);
 

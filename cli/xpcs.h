@@ -23,6 +23,8 @@ typedef struct xpcs_lists {
     int64_t n_offset;
 } xpcs_lists;
 
+enum { XPCS_MAX_RECORDED = 128 };
+
 typedef struct xpcs_job {
     tess_context *reader;         // owned; the configuration's, before there are threads
     tess_xpcs_settings *settings; // owned
@@ -33,7 +35,12 @@ typedef struct xpcs_job {
     tess_xpcs_simulation simulation;
     xpcs_lists lists;
     double start[TESS_XPCS_MAX_PARAM];
+    double lower[TESS_XPCS_MAX_PARAM];
+    double upper[TESS_XPCS_MAX_PARAM];
+    double x_scale[TESS_XPCS_MAX_PARAM];
     uint8_t is_fixed[TESS_XPCS_MAX_PARAM];
+    char *recorded[XPCS_MAX_RECORDED]; // owned; what the configuration said, as values of options
+    int n_recorded;
     tess_xpcs_data *data;     // owned
     tess_xpcs_result *result; // owned
 } xpcs_job;
@@ -46,6 +53,20 @@ int xpcs_open_session(cli *c, xpcs_job *j);
 int xpcs_open_data(cli *c, xpcs_job *j, const char *path);
 
 void xpcs_close(xpcs_job *j);
+
+// As job_status(); what the library calls a configuration is the command line where there is no
+// file.
+int xpcs_status(const cli *c, const xpcs_job *j, tess_status status);
+
+// Lays the options of parameters (starts, bounds, what stays) over the fit's configuration.
+int xpcs_take_starts(const cli *c, xpcs_job *j);
+
+// The struct of the job that a table describes; NULL: none of xpcs.
+void *xpcs_struct_of(xpcs_job *j, const tess_param_table *table);
+
+// Makes options of everything that a configuration of the original decides, as if it had been
+// typed: the words of the command alone say what was computed. Called with every struct filled.
+int xpcs_record_config(cli *c, xpcs_job *j);
 
 int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
 

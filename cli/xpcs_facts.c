@@ -101,7 +101,9 @@ static void print_parameters(const tess_xpcs_result_info *r)
     int has_profile = 0;
     const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)r->mode, &n);
 
-    printf("%-20s %13s    %-9s %s\n", "", "value", "sd", "95 % interval");
+    const int has_bootstrap = r->bootstrap_sd != NULL;
+    printf("%-20s %13s    %-9s %s%s\n", "", "value", "sd", has_bootstrap ? "bootstrap " : "",
+           "95 % interval");
     for (int64_t k = 0; k < r->n_param; k++) {
         const int is_profile = r->interval_kind[k] == TESS_XPCS_INTERVAL_PROFILE;
         char interval[64] = "";
@@ -110,11 +112,19 @@ static void print_parameters(const tess_xpcs_result_info *r)
                      r->interval_upper[k], is_profile ? " p" : "");
         }
         has_profile |= is_profile;
-        printf("%-20s %13.7g +- %-9.2g %-25s %s%s%s\n", r->names[k], r->theta[k], r->sd[k],
-               interval, params[k].unit, params[k].unit[0] ? "  " : "",
+        printf("%-20s %13.7g +- %-9.2g ", r->names[k], r->theta[k], r->sd[k]);
+        if (has_bootstrap) {
+            printf("%-9.2g ", r->bootstrap_sd[k]);
+        }
+        printf("%-25s %s%s%s\n", interval, params[k].unit, params[k].unit[0] ? "  " : "",
                r->status[k] == TESS_XPCS_FREE
                    ? ""
                    : tess_xpcs_param_status_name((tess_xpcs_param_status)r->status[k]));
+    }
+    if (has_bootstrap) {
+        printf("%-20s bootstrap: standard deviation over %lld refits to resampled blocks of "
+               "frames\n",
+               "", (long long)r->n_bootstrap);
     }
     if (has_profile) {
         printf("%-20s p: where chi2, all else at its best, has risen by 3.84\n", "");
@@ -140,11 +150,32 @@ static void print_minima(const tess_xpcs_result_info *r)
     }
 }
 
+// The noise that chi2 was measured by: the same for all, or by angle.
+static void print_sigma(const tess_xpcs_result_info *r)
+{
+    double low = (double)INFINITY;
+    double high = 0;
+
+    for (int64_t a = 0; r->sigma && a < r->n_angle; a++) {
+        low = fmin(low, r->sigma[a]);
+        high = fmax(high, r->sigma[a]);
+    }
+    if (low < high) {
+        printf("sigma          %.4g to %.4g by angle\n", low, high);
+    } else if (low == high) {
+        printf("sigma          %.4g\n", low);
+    }
+}
+
 static void print_lines(const xpcs_job *j, const char *folder)
 {
     const tess_xpcs_result_info *r = tess_xpcs_result_get_info(j->result);
 
     xpcs_print_data(tess_xpcs_data_get_info(j->data));
+    if (r->mode == TESS_XPCS_LAMINAR_FLOW) {
+        printf("gap            %.10g Å (%.6g µm)\n", j->model.gap_angstrom,
+               1e-4 * j->model.gap_angstrom);
+    }
     printf("model          %s, shear kernel %s, %lld free parameters, contrasts and offsets "
            "included\n",
            tess_xpcs_mode_name((tess_xpcs_mode)r->mode),
@@ -158,6 +189,7 @@ static void print_lines(const xpcs_job *j, const char *folder)
            r->reduced_chi2, (long long)r->dof,
            tess_xpcs_quality_name((tess_xpcs_quality)r->quality),
            r->sigma_is_default ? " (sigma is a default)" : "");
+    print_sigma(r);
     printf("time           %.3f s, %s, %.3g points/s\n\n", r->seconds[4],
            tess_strategy_name((tess_strategy)r->strategy), r->points_per_s);
     print_parameters(r);

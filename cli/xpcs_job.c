@@ -171,47 +171,6 @@ static int take_paths(cli *c, const tess_xpcs_settings_info *info)
     return paths_check(c);
 }
 
-static int fill_structs(cli *c, xpcs_job *j, int has_config)
-{
-    void *const structs[] = {&j->model, &j->data_config, &j->fit_config, &j->simulation};
-    static const tess_param_table *(*const tables[])(void) = {
-        tess_xpcs_model_params, tess_xpcs_data_params, tess_xpcs_fit_params,
-        tess_xpcs_simulation_params};
-
-    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
-        for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-            if (c->system[i].table == tables[k]()) {
-                // Tessera's own files speak only where no configuration of the original does.
-                CLI_TRY(settings_apply(&c->system[i], has_config ? NULL : &c->files, structs[k]));
-            }
-        }
-    }
-    return 0;
-}
-
-int xpcs_open_session(cli *c, xpcs_job *j)
-{
-    const int has_config = c->values.config != NULL;
-    j->config = c->values.config;
-    char threads[32];
-    char limit[32];
-
-    CLI_TRY(xpcs_parse_lists(c, &j->lists));
-    CLI_TRY(check_conflicts(c));
-    CLI_TRY(load_settings(c, j));
-    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
-    take_machine(c, info, threads, limit);
-    CLI_TRY(take_paths(c, info));
-    c->values.config = NULL; // it is the original's, not Tessera's
-    j->model = info->model;
-    j->data_config = info->data;
-    j->fit_config = info->fit;
-    tess_xpcs_simulation_init(&j->simulation, sizeof j->simulation);
-    j->fit_config.has_sigma |= has_flag(c, "sigma");
-    CLI_TRY(session_open(c, NULL));
-    return fill_structs(c, j, has_config);
-}
-
 static void take_data_options(const cli *c, xpcs_job *j)
 {
     const cli_xpcs_values *v = &c->values.xpcs;
@@ -242,10 +201,59 @@ static void take_data_options(const cli *c, xpcs_job *j)
     }
 }
 
+// Files NULL: the command line alone.
+static int fill_structs(cli *c, xpcs_job *j, const settings_files *files)
+{
+    for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
+        CLI_TRY(settings_apply(&c->system[i], files, xpcs_struct_of(j, c->system[i].table)));
+    }
+    take_data_options(c, j);
+    return strcmp(c->command->name, "xpcs fit") == 0 ? xpcs_take_starts(c, j) : 0;
+}
+
+int xpcs_open_session(cli *c, xpcs_job *j)
+{
+    const int has_config = c->values.config != NULL;
+    j->config = c->values.config;
+    char threads[32];
+    char limit[32];
+
+    CLI_TRY(xpcs_parse_lists(c, &j->lists));
+    CLI_TRY(check_conflicts(c));
+    CLI_TRY(load_settings(c, j));
+    const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);
+    take_machine(c, info, threads, limit);
+    CLI_TRY(take_paths(c, info));
+    c->values.config = NULL; // it is the original's, not Tessera's
+    j->model = info->model;
+    j->data_config = info->data;
+    j->fit_config = info->fit;
+    tess_xpcs_simulation_init(&j->simulation, sizeof j->simulation);
+    j->fit_config.has_sigma |= has_flag(c, "sigma");
+    if (has_config) {
+        // Tessera's own files speak only where no configuration of the original does.
+        CLI_TRY(fill_structs(c, j, NULL));
+        CLI_TRY(xpcs_record_config(c, j));
+        return session_open(c, NULL);
+    }
+    CLI_TRY(session_open(c, NULL));
+    return fill_structs(c, j, &c->files);
+}
+
+int xpcs_status(const cli *c, const xpcs_job *j, tess_status status)
+{
+    if (status == TESS_E_CONFIG && !j->config && !c->files.file && !c->files.user) {
+        console_erase_bar();
+        return cli_usage_error(c, "%s", tess_last_error());
+    }
+    return job_status(c, status);
+}
+
 // A plain data set has no q, and that of the table is of another experiment.
 static int check_q(const cli *c, const tess_xpcs_data_info *info, int has_config)
 {
-    if (strcmp(info->layout, "dataset") != 0 || has_config || has_flag(c, "q")) {
+    if (strcmp(info->layout, "dataset") != 0 || has_config || has_flag(c, "q") ||
+        c->values.xpcs.q) {
         return 0;
     }
     return cli_usage_error(c,
@@ -256,8 +264,7 @@ static int check_q(const cli *c, const tess_xpcs_data_info *info, int has_config
 
 int xpcs_open_data(cli *c, xpcs_job *j, const char *path)
 {
-    take_data_options(c, j);
-    CLI_TRY(job_status(c, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
+    CLI_TRY(xpcs_status(c, j, tess_xpcs_data_open(c->ctx, path, &j->data_config, &j->data)));
     const tess_xpcs_data_info *info = tess_xpcs_data_get_info(j->data);
     CLI_TRY(check_q(c, info, j->config != NULL));
     console_notes(info->notes);
@@ -286,8 +293,9 @@ int xpcs_announce(cli *c, xpcs_job *j)
     char original[32];
     char line[512];
 
-    CLI_TRY(job_status(
-        c, tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
+    CLI_TRY(xpcs_status(
+        c, j,
+        tess_xpcs_fit_get_plan(c->ctx, j->data, &j->model, &j->fit_config, &plan, sizeof plan)));
     text_bytes(memory, sizeof memory, plan.memory_bytes);
     text_bytes(limit, sizeof limit, plan.limit_bytes);
     text_bytes(original, sizeof original, plan.original_bytes);
@@ -322,4 +330,7 @@ void xpcs_close(xpcs_job *j)
     free(j->lists.theta);
     free(j->lists.contrasts);
     free(j->lists.offsets);
+    for (int i = 0; i < j->n_recorded; i++) {
+        free(j->recorded[i]);
+    }
 }

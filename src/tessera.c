@@ -44,6 +44,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_decode_model_params();
     tables[n++] = tess_decode_tune_params();
     tables[n++] = tess_decode_report_params();
+    tables[n++] = tess_decode_events_params();
     tables[n++] = tess_xpcs_model_params();
     tables[n++] = tess_xpcs_data_params();
     tables[n++] = tess_xpcs_fit_params();

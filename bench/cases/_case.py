@@ -22,3 +22,6 @@ class Case:
     all_threads_only: bool = False  # where a row per thread count would take too long
     times: Callable[[Any, int], tuple[float, float | None]] | None = None  # (ours, peer) seconds,
     # where a case measures by itself: first calls in fresh processes, latencies
+    what: str = ""  # in words, where the name does not say it
+    peer_label: str | None = None  # what a row calls the peer, where peer_name is not what it is
+    is_long: bool = False  # runs where it is named, or with --long

@@ -100,10 +100,11 @@ def recording(seed, position, n_electrode, n_encoding, n_decoding, n_time, n_fea
                      begin + np.arange(n_time) * step, decoded, bin_size)
 
 
-def line(n_bin, n_encoding, n_decoding, n_time, n_electrode=2, n_sample=100_000, seed=1):
+def line(n_bin, n_encoding, n_decoding, n_time, n_electrode=2, n_sample=100_000, seed=1,
+         n_feature=4):
     """A linear track of 175 cm, as in day-1d."""
     position = run_on_line(n_sample, 175.0, np.random.default_rng(seed))
-    return recording(seed, position, n_electrode, n_encoding, n_decoding, n_time, 4,
+    return recording(seed, position, n_electrode, n_encoding, n_decoding, n_time, n_feature,
                      np.ptp(position) / n_bin * (1 + 1e-9))
 
 

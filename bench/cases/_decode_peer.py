@@ -1,15 +1,38 @@
 """The original of decode, non_local_detector on JAX, as the benchmarks and references use it."""
 
+import functools
 import importlib
 import importlib.util
+import os
 
 import numpy as np
 
 NAME = "non_local_detector"
 
 
+def device():
+    """Where ours runs."""
+    return os.environ.get("TESSERA_DEVICE") or "cpu"
+
+
 def is_installed():
     return all(importlib.util.find_spec(name) for name in (NAME, "jax"))
+
+
+@functools.cache
+def kind():
+    """What stands on the other side: "package", "formulas" (the package does not import), or None:
+    no JAX, or none that reaches the device ours runs on."""
+    if device() == "cpu":
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    try:
+        jax = importlib.import_module("jax")
+        if device() != "cpu" and jax.default_backend() != "gpu":
+            return None
+        import_peer()
+    except ImportError:
+        return "formulas" if importlib.util.find_spec("jax") else None
+    return "package"
 
 
 def import_peer(double=False):

@@ -2,9 +2,12 @@
 
 Both sides are called the way users call them: a fitted model of the original's classes, then
 compute_log_likelihood() or predict(). Both stay in float32, their default. The original's speed
-depends on its block size; it is searched where that is cheap and named in the row.
+depends on its block size; it is searched where that is cheap and named in the row. Where its
+package does not import, its formulas on JAX take its place, and the row says so.
 """
 
+import copy
+import dataclasses
 import functools
 import importlib
 import json
@@ -16,8 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from cases import _decode_data as simulate
+from cases import _decode_events as events
+from cases import _decode_formulas as formulas
+from cases import _decode_online, _decode_streamed
 from cases._case import Case
-from cases._decode_peer import NAME, import_peer, is_installed
+from cases._decode_peer import NAME, device, kind
 
 BENCH = Path(__file__).resolve().parents[1]
 BLOCKS = (100, 500, 10_000)  # the original's default in functions, one between, and in classes
@@ -26,10 +32,16 @@ SAMPLE = 0.01  # of the rows with spikes, for the error against exact mode
 
 def packages():
     """The two libraries by the same module names."""
-    found = {"ours": "tessera.decode"}
-    if is_installed():
-        found["peer"] = import_peer()
-    return found
+    return {"ours": "tessera.decode", **({"peer": NAME} if kind() == "package" else {})}
+
+
+def peer_of(case):
+    """The case with the peer that this machine has. The formulas know no fit and no Local."""
+    if case.peer_name is None or kind() == "package":
+        return case
+    if kind() == "formulas" and not case.name.startswith(("first-call", "encode", "local")):
+        return dataclasses.replace(case, peer_name="jax", peer_label=formulas.LABEL)
+    return dataclasses.replace(case, peer_name=None)
 
 
 def model_of(package, name, data, environment=None, **settings):
@@ -52,16 +64,26 @@ def model_of(package, name, data, environment=None, **settings):
 class Prepared:
     """Fitted models of both sides, and calls of one method of them."""
 
-    def __init__(self, data, name, method, position_std=6.0, blocks=BLOCKS, **settings):
+    def __init__(self, data, name, method, position_std=6.0, waveform_std=24.0, blocks=BLOCKS,
+                 **settings):
         self.data, self.method, self.settings = data, method, settings
-        self.name, self.algorithm = name, {"position_std": position_std, "waveform_std": 24.0}
+        self.name = name
+        self.algorithm = {"position_std": position_std, "waveform_std": waveform_std}
         self.models = {}
         self.block, self.peer_first_s = None, None
-        if "peer" in packages():
+        if kind() == "package" or kind() and name != "ClusterlessDetector":
             self.peer_model = self.best_block(blocks)
+
+    def as_method(self, method):
+        """The same models, called otherwise."""
+        other = copy.copy(self)
+        other.method = method
+        return other
 
     def fit(self, side, block=None, **more):
         algorithm = dict(self.algorithm)
+        if side == "peer" and kind() == "formulas":
+            return formulas.Formulas(self.fit("ours"), self.data, **algorithm, block=block)
         if side == "peer":
             algorithm.update(block_size=block, disable_progress_bar=True)
         settings = self.settings.get(side, {})
@@ -70,14 +92,22 @@ class Prepared:
 
     def call(self, model):
         d = self.data
+        if isinstance(model, formulas.Formulas):
+            return model.posterior() if self.method == "predict" else model.columns()
         if self.method == "predict":
             return model.predict(d.decoding_times, d.decoding_marks, d.time)
+        if self.method == "encode":
+            return model.fit(d.position_time, d.position, d.encoding_times, d.encoding_marks)
         return model.compute_log_likelihood(d.time, d.time, d.decoding_position, d.decoding_times,
                                             d.decoding_marks)
 
     def values(self, result):
-        if self.method == "predict":
+        if isinstance(result, dict) or hasattr(result, "data_vars"):
             return np.asarray(result["acausal_posterior"])
+        if self.method == "encode":
+            (found,) = result.encoding_model_.values()
+            return np.concatenate([np.asarray(found[name]).ravel() for name in
+                                   ("occupancy", "summed_ground_process_intensity")])
         return np.asarray(result)
 
     def best_block(self, blocks):
@@ -134,8 +164,14 @@ def posterior_error(ours, theirs):
     return float(np.nanmax(np.abs(ours - theirs.reshape(ours.shape))))
 
 
+def facts():
+    """Where ours runs, and why there is no peer."""
+    found = {} if device() == "cpu" else {"device": device()}
+    return found if kind() else {**found, "no peer": "no JAX that reaches the device"}
+
+
 def likelihood_more(prepared, threads, ours_s):
-    found = {"error to exact": prepared.error_to_exact()}
+    found = {"error to exact": prepared.error_to_exact(), **facts()}
     if ours_s:
         found["pairs/s"] = prepared.pairs() / ours_s
     if prepared.block:
@@ -158,6 +194,21 @@ def likelihood_case(name, make, n_bin, sizes, **settings):
         more=likelihood_more,
         all_threads_only=True,
     )
+
+
+def features_case(n_feature):
+    """Marks of more features than a tetrode has, in units of their bandwidth: densities per uV^8
+    are below the original's least number, 1e-15."""
+    sizes = {"n_electrode": 1, "n_encoding": 18_304, "n_decoding": 4000, "n_time": 20_000,
+             "n_feature": n_feature}
+
+    def make():
+        data = simulate.line(200, sizes["n_encoding"], sizes["n_decoding"], sizes["n_time"],
+                             n_electrode=1, n_feature=n_feature)
+        return dataclasses.replace(data, encoding_marks=[m / 24 for m in data.encoding_marks],
+                                   decoding_marks=[m / 24 for m in data.decoding_marks])
+
+    return likelihood_case(f"200-d{n_feature}", make, 200, sizes, waveform_std=1.0)
 
 
 def local_model(package):
@@ -208,6 +259,42 @@ def hmm_case():
         if ours_s else {}, all_threads_only=True)
 
 
+def best_seconds(call):
+    """The best of several: what others take of the processor only adds."""
+    found = []
+    while len(found) < 3 or sum(found) < 5 and len(found) < 15:
+        begin = time.perf_counter()
+        call()
+        found.append(time.perf_counter() - begin)
+    return min(found)
+
+
+def step_case():
+    """What a step of filter and smoother takes: many rows less few rows, of the same model."""
+    few, many = 1000, 3000
+    n_bin = 724
+
+    def make():
+        data = [simulate.line(n_bin, 400, 100, n, n_electrode=1) for n in (few, many)]
+        return [Prepared(d, "ContFragClusterlessClassifier", "predict", blocks=(10_000,))
+                for d in data]
+
+    def times(prepared, threads):
+        def step(call):
+            short, long = (best_seconds(lambda p=p: call(p)) for p in prepared)
+            return (long - short) / (many - few)
+
+        return step(lambda p: p.ours(threads)), step(Prepared.peer) if kind() else None
+
+    return Case(
+        name="step-1448", what="filter and smoother, two states of 724 places; best of several",
+        sizes={"n_state_bin": 2 * n_bin}, peer_name=NAME, tolerance=2e-5, make=make,
+        ours=lambda prepared, threads: prepared[0].ours(threads),
+        peer=lambda prepared: prepared[0].peer(), error=posterior_error, times=times,
+        more=lambda prepared, threads, ours_s: {"us per step": ours_s * 1e6, **facts()}
+        if ours_s else {})
+
+
 # ---- Whole predicts of the original's own profiling sizes
 
 
@@ -229,6 +316,22 @@ def whole_case(size):
         name=size, sizes=profiling_sizes(size), peer_name=NAME, tolerance=2e-5,
         make=lambda: profiling_prepared(size), ours=Prepared.ours,
         peer=Prepared.peer, error=posterior_error, more=likelihood_more, all_threads_only=True)
+
+
+def encoding_error(ours, theirs):
+    """1 is 1e-4 of occupancy and intensities."""
+    return float(np.max(np.abs(ours - theirs) / (1e-12 + 1e-4 * np.abs(theirs.astype(float)))))
+
+
+def part_case(size, method):
+    """Of the whole, fit() or the likelihood alone."""
+    is_fit = method == "encode"
+    return Case(
+        name=f"{'encode' if is_fit else 'decode'}-{size}", sizes=profiling_sizes(size),
+        peer_name=NAME, tolerance=1.0,
+        make=lambda: profiling_prepared(size).as_method(method), ours=Prepared.ours,
+        peer=Prepared.peer, error=encoding_error if is_fit else likelihood_error,
+        more=lambda prepared, threads, ours_s: facts(), all_threads_only=True)
 
 
 FIRST_CALL = """
@@ -265,7 +368,7 @@ def first_call_case(size, fresh):
     its time is then what the warm case above saw at first, without the import (fresh false)."""
     def times(data, threads):
         peer = None
-        if is_installed():
+        if kind() == "package":
             peer = (first_call_seconds("peer", size, threads) if fresh
                     else profiling_prepared(size).peer_first_s)
         return first_call_seconds("ours", size, threads), peer
@@ -274,70 +377,6 @@ def first_call_case(size, fresh):
         name=f"first-call-{size}", sizes=profiling_sizes(size), peer_name=NAME, tolerance=0.0,
         make=lambda: None, ours=lambda data, threads: None, peer=lambda data: None,
         error=lambda ours, theirs: 0.0, times=times, all_threads_only=True)
-
-
-# ---- Online
-
-BUSY = "import time\nend = time.time() + 60\nwhile time.time() < end:\n    sum(range(10000))\n"
-
-
-def wait_until(moment):
-    while time.perf_counter() < moment:
-        pass
-
-
-def online_case():
-    """Latency at the end of a 6 ms bin of 40 spikes that came at their times, in real time, alone
-    and with another process as busy on one of the cores."""
-    sizes = {"n_electrode": 64, "n_encoding": 50_000, "n_bin": 200, "n_feature": 4,
-             "spikes_per_bin": 40, "bins": 400}
-
-    def make():
-        data = simulate.line(200, sizes["n_encoding"], sizes["bins"], 2, n_sample=100_000,
-                             n_electrode=sizes["n_electrode"])
-        return model_of("tessera.decode", "ClusterlessDecoder", data), data
-
-    def latencies(prepared, load):
-        from tessera.decode import online
-
-        model, data = prepared
-        rng = np.random.default_rng(3)
-        width = 0.006
-        decoder = online.OnlineDecoder(model, bin_width=width, start=0.0)
-        others = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(load)]
-        try:
-            found = []
-            begin = time.perf_counter()
-            for k in range(sizes["bins"]):
-                chosen = rng.choice(sizes["n_electrode"], sizes["spikes_per_bin"], replace=False)
-                moments = (k + np.sort(rng.uniform(0, 1, len(chosen)))) * width
-                for at, electrode in zip(moments, chosen):
-                    wait_until(begin + at)
-                    decoder.push_spike(at, int(electrode), data.decoding_marks[electrode][k])
-                wait_until(begin + (k + 1) * width)
-                start = time.perf_counter()
-                decoder.advance((k + 1) * width)
-                found.append(time.perf_counter() - start)
-        finally:
-            for other in others:
-                other.kill()
-                other.wait()
-        return np.array(found[5:])
-
-    def more(prepared, threads, ours_s):
-        found = {}
-        for word, load in (("idle", 0), ("loaded", 1)):
-            ms = latencies(prepared, load) * 1e3
-            for name, share in (("p50", 50), ("p99", 99), ("max", 100)):
-                found[f"{word} {name} ms"] = float(np.percentile(ms, share))
-        return found
-
-    return Case(
-        name="online", sizes=sizes, peer_name=None, tolerance=0.0, make=make,
-        ours=lambda prepared, threads: None, peer=lambda prepared: None,
-        error=lambda ours, theirs: 0.0,
-        times=lambda prepared, threads: (float(np.median(latencies(prepared, 0))), None),
-        more=more, all_threads_only=True)
 
 
 def cases():
@@ -349,16 +388,19 @@ def cases():
         return lambda: simulate.line(n_bin, sizes["n_encoding"], sizes["n_decoding"],
                                      sizes["n_time"], sizes["n_electrode"])
 
-    return [
+    found = [
         likelihood_case("200", line(200, day), 200, day),
         likelihood_case("724", lambda: simulate.w_maze(maze["n_encoding"], maze["n_decoding"],
                                                        maze["n_time"]), 724, maze),
         likelihood_case("2000", line(2000, wide), 2000, wide),
+        features_case(8),
+        features_case(10),
         local_case(),
         hmm_case(),
-        whole_case("medium"),
-        whole_case("realistic"),
-        first_call_case("medium", fresh=True),
-        first_call_case("realistic", fresh=False),
-        online_case(),
+        step_case(),
     ]
+    for size in simulate.PROFILING:
+        found += [part_case(size, "encode"), part_case(size, "likelihood"), whole_case(size)]
+    found += [first_call_case("medium", fresh=True), first_call_case("realistic", fresh=False)]
+    found += [*_decode_online.cases(), *_decode_streamed.cases()]
+    return [*(peer_of(case) for case in found), events.case()]

@@ -47,6 +47,8 @@ typedef struct tess_context_config {
     const char *command_line; /* what was typed, for the provenance of outputs; NULL: none */
     const char *command;      /* the words of it that decide the result, as a JSON array, by which
                                  'tessera rerun' does it again; NULL: none */
+    uint64_t device_memory_limit_bytes; /* of a GPU's own memory; 0: TESSERA_DEVICE_MEMORY_LIMIT,
+                                           else what the driver has free, less a reserve */
 } tess_context_config;
 
 TESS_API void tess_context_config_init(tess_context_config *config, size_t struct_size);
@@ -70,11 +72,13 @@ typedef struct tess_context_info {
     uint32_t struct_size;
     int32_t n_thread;
     uint64_t memory_limit_bytes;
-    const char *n_thread_origin;     /* "TESSERA_NUM_THREADS", "cpu affinity" ... */
-    const char *memory_limit_origin; /* "option", "cgroup", "80 % of RAM" ... */
-    const char *isa;                 /* "avx512" */
-    const char *device;              /* "cpu", "cuda:0" */
-    const char *device_reason;       /* why this one */
+    const char *n_thread_origin;            /* "TESSERA_NUM_THREADS", "cpu affinity" ... */
+    const char *memory_limit_origin;        /* "option", "cgroup", "80 % of RAM" ... */
+    const char *isa;                        /* "avx512" */
+    const char *device;                     /* "cpu", "cuda:0" */
+    const char *device_reason;              /* why this one */
+    uint64_t device_memory_limit_bytes;     /* of a device's own memory; 0: it has none */
+    const char *device_memory_limit_origin; /* "option", "free memory less a reserve" ...; NULL */
 } tess_context_info;
 
 TESS_API TESS_MUST_CHECK tess_status tess_context_get_info(const tess_context *ctx,

@@ -5,6 +5,8 @@
 #include "tessera/decode/detector.h"
 #include "tessera/decode/encoding.h"
 #include "tessera/decode/environment.h"
+#include "tessera/decode/events.h"
+#include "tessera/decode/intervals.h"
 #include "tessera/decode/online.h"
 #include "tessera/decode/recording.h"
 #include "tessera/decode/report.h"

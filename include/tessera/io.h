@@ -31,6 +31,8 @@ typedef struct tess_source_config {
     uint32_t struct_size;
     int32_t allow_truncated; /* 1: keep the whole leading items of a truncated file */
     const char *dataset;     /* NULL: the only one, else an error that lists them */
+    int32_t single_value;    /* 1: a single value is read as an array of one item; 0: an error */
+    int32_t reserved;
 } tess_source_config;
 
 TESS_API void tess_source_config_init(tess_source_config *config, size_t struct_size);

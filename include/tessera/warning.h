@@ -38,6 +38,37 @@ TESS_BEGIN_DECLS
     X(TESS_W_AUTOREJECT_POSITION, "autoreject.position",                                           \
       "an electrode lies at the origin, as if its position were not known",                        \
       "give --montage, or mark it with --bads")                                                    \
+    X(TESS_W_AUTOREJECT_BAD_CHANNEL, "autoreject.bad-in-most-epochs",                              \
+      "a channel is bad in more than half of the epochs",                                          \
+      "mark it bad before the fit with --bads")                                                    \
+    X(TESS_W_AUTOREJECT_FEW_CHANNELS, "autoreject.few-channels",                                   \
+      "epochs are marked bad because too few channels are left to repair the others from",         \
+      "pick more channels, or lower --n-interpolate")                                              \
+    X(TESS_W_AUTOREJECT_LEFT_OUT, "autoreject.left-out-of-search",                                 \
+      "epochs were left out of the search because too few channels were left",                     \
+      "pick more channels, or lower --n-interpolate")                                              \
+    X(TESS_W_AUTOREJECT_SAMPLES, "autoreject.other-samples",                                       \
+      "the model was fitted to epochs of another length or sampling rate",                         \
+      "give --tmin, --tmax and the others as for the fit")                                         \
+    X(TESS_W_AUTOREJECT_OTHER_EPOCHS, "autoreject.other-epochs",                                   \
+      "the reject log was made of another file", "check that log and epochs belong together")      \
+    X(TESS_W_AUTOREJECT_EVENTS, "autoreject.events-left-out",                                      \
+      "events that give no epoch of their own were left out",                                      \
+      "choose events with --event, or check the recording")                                        \
+    X(TESS_W_AUTOREJECT_SKIPPED, "autoreject.skipped",                                             \
+      "a value of n_interpolate cannot be tried with so few channels", "give --n-interpolate")     \
+    X(TESS_W_AUTOREJECT_FLAT, "autoreject.flat", "a channel is flat, in all or in some epochs",    \
+      "mark it with --bads; by peak-to-peak flat channels are good")                               \
+    X(TESS_W_AUTOREJECT_SAME_PLACE, "autoreject.same-place", "channels have the same position",    \
+      "check the montage")                                                                         \
+    X(TESS_W_AUTOREJECT_UNIT, "autoreject.unit",                                                   \
+      "a channel's unit is not known, or its values are far from volts", "check the unit")         \
+    X(TESS_W_AUTOREJECT_SCALE, "autoreject.scale",                                                 \
+      "the file's calibration makes no sense and something was assumed", "check the file")         \
+    X(TESS_W_AUTOREJECT_CHANNELS, "autoreject.channels-left-out",                                  \
+      "channels of another sampling rate were left out", "resample them before")                   \
+    X(TESS_W_AUTOREJECT_PROJECTORS, "autoreject.projectors",                                       \
+      "projectors of the file are not applied to the samples", "apply them in MNE first")          \
     X(TESS_W_DECODE_FLOOR, "decode.floor",                                                         \
       "many values lie on the absolute floor, where spikes say nothing of position",               \
       "use --floor relative:16")                                                                   \
@@ -46,6 +77,15 @@ TESS_BEGIN_DECLS
       "use --floor relative:16, or check the spikes there")                                        \
     X(TESS_W_DECODE_OUTSIDE, "decode.outside", "decoded times lie outside of the position's",      \
       "decode a shorter stretch, or record position throughout")                                   \
+    X(TESS_W_DECODE_UNIT, "decode.unit",                                                           \
+      "a file names a unit that is not known; values are taken as cm or uV",                       \
+      "write the unit as m, cm or mm, V, mV or uV")                                                \
+    X(TESS_W_DECODE_SCALE, "decode.scale",                                                         \
+      "positions or marks are small beside the bandwidths, as in other units",                     \
+      "give positions in cm and marks in uV, or other bandwidths")                                 \
+    X(TESS_W_DECODE_UNTRACKED, "decode.untracked",                                                 \
+      "time bins without a position are decoded without their spikes",                             \
+      "interpolate the position there, or choose a model that needs none")                         \
     X(TESS_W_DECODE_BIN_WIDTH, "decode.bin-width",                                                 \
       "bins and position samples are of different width, which scales expected counts",            \
       "use --bin-scale 0, or the same grid for both")                                              \
@@ -69,6 +109,9 @@ TESS_BEGIN_DECLS
       "use more data, or fewer states")                                                            \
     X(TESS_W_DECODE_TUNE_EDGE, "decode.tune-edge", "the best bandwidth is the last one tried",     \
       "start from there, as the message says")                                                     \
+    X(TESS_W_DECODE_EMPTY_INTERVAL, "decode.empty-interval",                                       \
+      "no time bin begins in an interval, and nothing of it is decoded",                           \
+      "check the clock of the intervals, or leave out those outside of the recording")             \
     X(TESS_W_XPCS_UNIT, "xpcs.unit", "a value of the file is far from what its unit makes likely", \
       "check the unit")                                                                            \
     X(TESS_W_XPCS_READ_AGAIN, "xpcs.read-again", "reading failed and was tried again",             \

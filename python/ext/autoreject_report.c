@@ -5,11 +5,11 @@
 static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t n_arg,
                         PyObject *keywords)
 {
-    static const char *const names[] = {"context", "model",   "log",        "epochs",
-                                        "path",    "options", "provenance", "overwrite"};
-    static const core_signature signature = {"autoreject_report", names, 8, 6, 5};
+    static const char *const names[] = {"context", "model",      "log",       "epochs", "path",
+                                        "options", "provenance", "overwrite", "use_log"};
+    static const core_signature signature = {"autoreject_report", names, 9, 6, 5};
     const core_state *state = PyModule_GetState(module);
-    PyObject *values[8];
+    PyObject *values[9];
     if (core_parse(&signature, args, n_arg, keywords, values) < 0) {
         return NULL;
     }
@@ -32,6 +32,7 @@ static PyObject *report(PyObject *module, PyObject *const *args, Py_ssize_t n_ar
         core_to_config(state, values[5], tess_autoreject_report_params(), &config) == 0 &&
         core_to_text(values[6], "provenance", &provenance) == 0 &&
         core_to_flag(values[7], &overwrite) == 0 &&
+        core_to_text(values[8], "use_log", &config.use_log) == 0 &&
         core_call_begin(&call, state, context, NULL) == 0) {
         const tess_status status = tess_autoreject_report(context->handle, model, log, epochs,
                                                           &config, provenance, path, overwrite);

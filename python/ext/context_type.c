@@ -211,7 +211,9 @@ static int open_context(core_context *context, const core_state *state, tess_con
     return 0;
 }
 
-static int configure(const core_state *state, PyObject *const values[8],
+enum { N_KEYWORD = 9 };
+
+static int configure(const core_state *state, PyObject *const values[N_KEYWORD],
                      tess_context_config *config)
 {
     int64_t n_thread = 0;
@@ -222,7 +224,9 @@ static int configure(const core_state *state, PyObject *const values[8],
         core_to_text(values[3], "isa", &config->isa) < 0 ||
         core_to_int(state, values[5], "log_level", TESS_LOG_ERROR, TESS_LOG_DEBUG, &log_level) <
             0 ||
-        core_to_flag(values[6], &config->profile) < 0) {
+        core_to_flag(values[6], &config->profile) < 0 ||
+        core_to_bytes(state, values[8], "device_memory_limit", &config->device_memory_limit_bytes) <
+            0) {
         return -1;
     }
     config->n_thread = (int32_t)n_thread;
@@ -232,18 +236,19 @@ static int configure(const core_state *state, PyObject *const values[8],
 
 static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char names[8][16] = {"threads", "memory_limit", "device",  "isa",
-                                "log",     "log_level",    "profile", "trace"};
+    static char names[N_KEYWORD][20] = {"threads", "memory_limit", "device",
+                                        "isa",     "log",          "log_level",
+                                        "profile", "trace",        "device_memory_limit"};
     static char *keywords[] = {names[0], names[1], names[2], names[3], names[4],
-                               names[5], names[6], names[7], NULL};
+                               names[5], names[6], names[7], names[8], NULL};
     const core_state *state = PyType_GetModuleState(type);
-    PyObject *values[8] = {NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOO:Context", keywords, &values[0],
+    PyObject *values[N_KEYWORD] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOOOOOOO:Context", keywords, &values[0],
                                      &values[1], &values[2], &values[3], &values[4], &values[5],
-                                     &values[6], &values[7])) {
+                                     &values[6], &values[7], &values[8])) {
         return NULL;
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < N_KEYWORD; i++) {
         values[i] = values[i] == Py_None ? NULL : values[i];
     }
     tess_context_config config;
@@ -406,11 +411,13 @@ static PyObject *context_info(PyObject *self, void *closure)
     if (status != TESS_OK) {
         return core_raise(PyType_GetModuleState(Py_TYPE(self)), status, tess_last_error());
     }
-    return Py_BuildValue("{sisssKssssssss}", "threads", (int)info.n_thread, "threads_origin",
+    return Py_BuildValue("{sisssKsssssssssKsz}", "threads", (int)info.n_thread, "threads_origin",
                          info.n_thread_origin, "memory_limit",
                          (unsigned long long)info.memory_limit_bytes, "memory_limit_origin",
                          info.memory_limit_origin, "isa", info.isa, "device", info.device,
-                         "device_reason", info.device_reason);
+                         "device_reason", info.device_reason, "device_memory_limit",
+                         (unsigned long long)info.device_memory_limit_bytes,
+                         "device_memory_limit_origin", info.device_memory_limit_origin);
 }
 
 static PyMethodDef context_methods[] = {
@@ -434,7 +441,7 @@ static PyGetSetDef context_getset[] = {
 
 static char context_doc[] =
     "Context(*, threads=None, memory_limit=None, device=None, isa=None, log=None, log_level=None, "
-    "profile=False, trace=None)\n--\n\n"
+    "profile=False, trace=None, device_memory_limit=None)\n--\n\n"
     "Threads, memory limit, device and log of the calls made with it; one call at a time.\n\n"
     "Parameters\n----------\n"
     "threads : int, optional\n    Default: TESSERA_NUM_THREADS, OMP_NUM_THREADS, "
@@ -447,7 +454,10 @@ static char context_doc[] =
     "log : callable, optional\n    Called as log(level, line) from any thread.\n"
     "log_level : int, optional\n    0 error, 1 warning, 2 info, 3 debug.\n"
     "profile : bool\n    Keep the totals that profile() shows.\n"
-    "trace : path, optional\n    Chrome trace, written by close().";
+    "trace : path, optional\n    Chrome trace, written by close().\n"
+    "device_memory_limit : int or str, optional\n    Bytes of a GPU's own memory, or text. "
+    "Default: "
+    "TESSERA_DEVICE_MEMORY_LIMIT, else\n    what is free there, less a reserve.";
 
 static PyType_Slot context_slots[] = {
     {Py_tp_doc, context_doc},

@@ -266,6 +266,7 @@ extern PyMethodDef core_decode_detector_methods[];
 extern PyMethodDef core_decode_predict_methods[];
 extern PyMethodDef core_decode_recording_methods[];
 extern PyMethodDef core_decode_stream_methods[];
+extern PyMethodDef core_decode_events_methods[];
 extern PyMethodDef core_decode_tune_methods[];
 extern PyMethodDef core_decode_online_methods[];
 extern PyMethodDef core_xpcs_model_methods[];

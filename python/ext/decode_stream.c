@@ -17,20 +17,22 @@ enum {
     ST_COMMAND_LINE,
     ST_DESIGN,
     ST_RECORDING,
+    ST_INTERVALS,
     ST_PROGRESS,
     ST_COUNT
 };
 
 static const char *const stream_names[] = {
-    "context", "detector",     "observation", "path",       "want",
-    "dtype",   "overwrite",    "resume",      "checkpoint", "checkpoint_every",
-    "n_chunk", "command_line", "design",      "recording",  "progress"};
+    "context",   "detector",   "observation",      "path",    "want",         "dtype",  "overwrite",
+    "resume",    "checkpoint", "checkpoint_every", "n_chunk", "command_line", "design", "recording",
+    "intervals", "progress"};
 
 typedef struct stream_input {
     decode_data data;
     PyObject *path_bytes;
     PyObject *checkpoint_bytes;
     tess_decode_stream_config config;
+    tess_decode_intervals intervals;
 } stream_input;
 
 static int read_recording(const core_state *state, PyObject *value,
@@ -44,6 +46,28 @@ static int read_recording(const core_state *state, PyObject *value,
     return recording ? 0 : -1;
 }
 
+// Starts, then ends: [2][n].
+static int read_intervals(const core_state *state, PyObject *value, stream_input *input)
+{
+    tess_decode_intervals *intervals = &input->intervals;
+    int64_t shape[2] = {2, 0};
+    tess_decode_intervals_init(intervals, sizeof *intervals);
+    if (!value) {
+        return 0;
+    }
+    if (core_reals(state, value, "intervals", 2, input->data.keep, &intervals->start, shape) < 0) {
+        return -1;
+    }
+    if (shape[0] != 2) {
+        core_fail(state, TESS_E_SHAPE, "intervals: expected a row of starts and one of ends");
+        return -1;
+    }
+    intervals->n = shape[1];
+    intervals->end = intervals->start + shape[1];
+    input->config.intervals = intervals;
+    return 0;
+}
+
 static int read_stream(const core_state *state, PyObject *const *values,
                        const tess_decode_detector *model, stream_input *input)
 {
@@ -51,7 +75,7 @@ static int read_stream(const core_state *state, PyObject *const *values,
     tess_decode_stream_config_init(config, sizeof *config);
     int64_t want = config->want;
     if (core_to_path(values[ST_PATH], &input->path_bytes, &config->path) < 0 ||
-        core_to_int(state, values[ST_WANT], "want", 0, 15, &want) < 0 ||
+        core_to_int(state, values[ST_WANT], "want", 0, 31, &want) < 0 ||
         (values[ST_DTYPE] && decode_dtype(state, values[ST_DTYPE], &config->dtype) < 0) ||
         core_to_flag(values[ST_OVERWRITE], &config->overwrite) < 0 ||
         core_to_flag(values[ST_RESUME], &config->resume) < 0 ||
@@ -64,7 +88,8 @@ static int read_stream(const core_state *state, PyObject *const *values,
         decode_data_init(state, values[ST_OBSERVATION], &input->data) < 0 ||
         decode_design(state, values[ST_DESIGN], input->data.n_time,
                       tess_decode_detector_get_info(model)->n_coefficient, input->data.keep,
-                      &config->design) < 0) {
+                      &config->design) < 0 ||
+        read_intervals(state, values[ST_INTERVALS], input) < 0) {
         return -1;
     }
     config->want = (int32_t)want;
@@ -74,7 +99,7 @@ static int read_stream(const core_state *state, PyObject *const *values,
 static PyObject *stream_dict(const tess_decode_stream_report *report)
 {
     return Py_BuildValue(
-        "{sNsLsLsKsKsdsdsdsdsdsdsLsdsLsLsN}", "resumed", PyBool_FromLong(report->resumed),
+        "{sNsLsLsKsKsdsdsdsdsdsdsLsdsLsLsLsLsLsN}", "resumed", PyBool_FromLong(report->resumed),
         "n_chunk", (long long)report->n_chunk, "rows_per_chunk", (long long)report->rows_per_chunk,
         "memory_bytes", (unsigned long long)report->memory_bytes, "limit_bytes",
         (unsigned long long)report->limit_bytes, "log_evidence", report->log_evidence, "elapsed_s",
@@ -82,7 +107,8 @@ static PyObject *stream_dict(const tess_decode_stream_report *report)
         "smoother_s", report->smoother_s, "write_s", report->write_s, "n_checkpoint",
         (long long)report->n_checkpoint, "checkpoint_s", report->checkpoint_s, "n_impossible",
         (long long)report->n_impossible, "first_impossible", (long long)report->first_impossible,
-        "likelihood", decode_report_dict(&report->likelihood));
+        "n_row", (long long)report->n_row, "n_interval", (long long)report->n_interval, "n_empty",
+        (long long)report->n_empty, "likelihood", decode_report_dict(&report->likelihood));
 }
 
 typedef tess_status (*stream_fn)(tess_context *ctx, const tess_decode_detector *detector,

@@ -46,6 +46,7 @@ static int module_exec(PyObject *module)
         core_decode_predict_methods,
         core_decode_recording_methods,
         core_decode_stream_methods,
+        core_decode_events_methods,
         core_decode_tune_methods,
         core_decode_online_methods,
         core_xpcs_model_methods,

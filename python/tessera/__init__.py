@@ -30,7 +30,12 @@ from tessera._core import (
     TruncatedError,
     version,
 )
-from tessera._session import get_num_threads, set_log_level, set_num_threads
+from tessera._session import (
+    get_num_threads,
+    set_device_memory_limit,
+    set_log_level,
+    set_num_threads,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,6 +101,7 @@ __all__ = [
     "get_num_threads",
     "get_pkgconfig_dir",
     "info",
+    "set_device_memory_limit",
     "set_log_level",
     "set_num_threads",
     "show_versions",

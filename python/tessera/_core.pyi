@@ -76,6 +76,8 @@ class ContextInfo(TypedDict):
     isa: str
     device: str
     device_reason: str
+    device_memory_limit: int
+    device_memory_limit_origin: str | None
 
 class Error(Exception):
     statuses: ClassVar[tuple[str, ...]]
@@ -146,6 +148,7 @@ class Context:
         log_level: int | None = None,
         profile: bool = False,
         trace: _Path | None = None,
+        device_memory_limit: int | str | None = None,
     ) -> Self: ...
     @property
     def info(self) -> ContextInfo: ...
@@ -323,6 +326,7 @@ def autoreject_report(
     *,
     provenance: str | None = None,
     overwrite: bool = False,
+    use_log: str | None = None,
 ) -> None: ...
 def autoreject_weights(
     context: Context,
@@ -505,6 +509,21 @@ def decode_em(
 def decode_simulate(
     context: Context, options: _Options | None = None, progress: _ProgressFn | None = None
 ) -> Handle: ...
+def decode_events(
+    context: Context,
+    data: _Data,
+    options: _Options,
+    model_bin: float,
+    keep_statistics: bool,
+    steps: int,
+    *,
+    detector: Handle | None = None,
+    table: dict[str, Any] | None = None,
+    kinds: list[str] | None = None,
+    progress: _ProgressFn | None = None,
+    report: _Path | None = None,
+    overwrite: bool = False,
+) -> dict[str, Any]: ...
 def decode_tune(
     context: Context,
     recording: Handle,
@@ -536,6 +555,7 @@ def decode_stream(
     command_line: str | None = None,
     design: ArrayLike | None = None,
     recording: Handle | None = None,
+    intervals: ArrayLike | None = None,
     progress: _ProgressFn | None = None,
 ) -> _Report: ...
 def decode_stream_plan(
@@ -563,6 +583,28 @@ def decode_online_push_spikes(
     online: Handle, electrode: int, times: ArrayLike, marks: ArrayLike, /
 ) -> None: ...
 def decode_online_push_position(online: Handle, time: float, position: ArrayLike, /) -> None: ...
+def decode_online_learn_spikes(
+    online: Handle, electrode: int, times: ArrayLike, marks: ArrayLike, /
+) -> None: ...
+def decode_online_learn_position(online: Handle, time: float, position: ArrayLike, /) -> None: ...
+def decode_online_refresh(online: Handle, /) -> None: ...
+def decode_online_set_frozen(online: Handle, is_frozen: bool, /) -> None: ...
+def decode_online_learned(online: Handle, /) -> dict[str, Any]: ...
+def decode_online_set_trigger(
+    online: Handle,
+    number: int,
+    call: Callable[[int, int, float, float, float, float], object] | None,
+    state: int,
+    bins: ArrayLike,
+    threshold: float,
+    n_average: int,
+    lockout: float,
+    min_electrodes: int,
+    /,
+) -> None: ...
+def decode_online_trigger_stats(online: Handle, number: int, /) -> dict[str, Any]: ...
+def decode_online_snapshot(online: Handle, path: _Path, overwrite: bool, /) -> None: ...
+def decode_online_restore(online: Handle, path: _Path, /) -> None: ...
 def decode_online_advance(online: Handle, now: float, /) -> int: ...
 def decode_online_get(online: Handle, bin: int, /) -> dict[str, Any]: ...
 def decode_online_stats(online: Handle, /) -> dict[str, Any]: ...

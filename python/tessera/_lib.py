@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
 from functools import cache
@@ -13,7 +14,8 @@ from tessera import _core
 from tessera._session import Lease
 from tessera._tables import tables
 
-_PACKAGE = str(Path(__file__).parent)
+# Lines of the package, and of what it calls itself through: cached properties.
+_OURS = (str(Path(__file__).parent), functools.__file__)
 
 
 def default(table: str, name: str) -> Any:
@@ -28,10 +30,10 @@ def defaults(table: str) -> dict[str, Any]:
 
 
 def _user_level() -> int:
-    """Return the stack level, seen from the caller, of the first line outside the package."""
+    """Return the stack level, seen from the caller, of the line that called the package."""
     level = 1
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
         level += 1
     return level

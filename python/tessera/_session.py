@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
-    # threads, memory_limit, device, log_level
-    _Key = tuple[int | None, int | str | None, str | None, int]
+    # threads, memory_limit, device, log_level, device_memory_limit
+    _Key = tuple[int | None, int | str | None, str | None, int, int | str | None]
 
 _LEVELS = {"ERROR": 0, "WARNING": 1, "INFO": 2, "DEBUG": 3}
 _MAX_IDLE = 8
@@ -19,6 +19,7 @@ _MAX_IDLE = 8
 class _Defaults:
     threads: int | None = None
     device: str | None = None
+    device_memory_limit: int | str | None = None
     log_level = _LEVELS["INFO"]
 
 
@@ -65,7 +66,8 @@ class Lease:
                 threads = _Defaults.threads
             if device is None:
                 device = _Defaults.device
-            self._key = (threads, memory_limit, device, _Defaults.log_level)
+            of_device = _Defaults.device_memory_limit
+            self._key = (threads, memory_limit, device, _Defaults.log_level, of_device)
         elif (threads, memory_limit, device) != (None, None, None):
             raise ArgumentError(
                 "context: it decides threads, memory_limit and device; give it or them"
@@ -78,7 +80,7 @@ class Lease:
         try:
             self._context, self._log = _idle[self._key].pop()
         except LookupError:
-            threads, memory_limit, device, log_level = self._key
+            threads, memory_limit, device, log_level, of_device = self._key
             self._log = _Log()
             self._context = Context(
                 threads=threads,
@@ -86,6 +88,7 @@ class Lease:
                 device=device,
                 log=self._log,
                 log_level=log_level,
+                device_memory_limit=of_device,
             )
         return self._context
 
@@ -136,6 +139,30 @@ def set_num_threads(threads: int | None) -> None:
 def set_default_device(device: str | None) -> None:
     """Set the device of calls that do not say so themselves; None goes back to TESSERA_DEVICE."""
     _Defaults.device = device
+
+
+def set_device_memory_limit(limit: int | str | None) -> None:
+    """Set how much of a GPU's own memory calls may take.
+
+    Parameters
+    ----------
+    limit : int, str or None
+        Bytes, or text such as '2G'. None goes back to TESSERA_DEVICE_MEMORY_LIMIT, else what is
+        free there when a call first uses it, less a reserve. Results do not depend on it; what
+        models keep there counts.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.set_device_memory_limit("2G")
+    >>> tessera.set_device_memory_limit(None)
+    """
+    if limit is not None:
+        Context(threads=1, device="cpu", device_memory_limit=limit).close()  # refuses bad ones
+    if limit != _Defaults.device_memory_limit:
+        _Defaults.device_memory_limit = limit
+        for store in _stores:
+            store.clear()
 
 
 def get_num_threads() -> int:

@@ -204,12 +204,7 @@ void tess_json_real(tess_json *json, const char *key, double value)
         return;
     }
     char text[40];
-    snprintf(text, sizeof text, "%.17g", value);
-    // A locale with a decimal comma must not leak into the file.
-    char *comma = strchr(text, ',');
-    if (comma) {
-        *comma = '.';
-    }
+    tess_real_text(value, 15, text, sizeof text);
     tess_json_raw(json, key, text);
 }
 

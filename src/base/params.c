@@ -1,6 +1,7 @@
 #include "tessera/param.h"
 
 #include "base/status.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -89,6 +90,19 @@ void tess_params_defaults(const tess_param_table *table, void *config)
     }
 }
 
+// "1M" of 1048576, as sizes are given.
+static const char *bytes_text(double bytes, char *text, size_t capacity)
+{
+    static const char units[] = " KMGT";
+    int unit = 0;
+    while (units[unit + 1] && bytes >= 1024 && fmod(bytes, 1024) == 0) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, capacity, unit ? "%.0f%c" : "%.0f", bytes, units[unit]);
+    return text;
+}
+
 static tess_status check_one(const tess_param *param, const void *config)
 {
     const double value = get_number(param, config);
@@ -98,6 +112,15 @@ static tess_status check_one(const tess_param *param, const void *config)
     if (param->type == TESS_PARAM_CHOICE) {
         TESS_FAIL(TESS_E_RANGE, "%s: choice %g does not exist; choose one of %s", param->name,
                   value, param->choices);
+    }
+    if (param->type == TESS_PARAM_BYTES) {
+        char given[32];
+        char least[32];
+        char most[32];
+        TESS_FAIL(TESS_E_RANGE, "%s: %s is out of range; allowed is %s to %s bytes", param->name,
+                  bytes_text(value, given, sizeof given),
+                  bytes_text(param->minimum, least, sizeof least),
+                  bytes_text(param->maximum, most, sizeof most));
     }
     TESS_FAIL(TESS_E_RANGE, "%s: %.17g is out of range; allowed is %g to %g%s%s", param->name,
               value, param->minimum, param->maximum, param->unit[0] ? " " : "", param->unit);
@@ -272,20 +295,10 @@ void tess_param_get_text(const tess_param *param, const void *config, char *text
     case TESS_PARAM_BYTES:
         snprintf(text, capacity, "%" PRIu64, *(const uint64_t *)field);
         break;
-    case TESS_PARAM_REAL: {
-        double short_value = 0;
-        const char *end = NULL;
-        char short_text[NUMBER_CHARS];
-        snprintf(short_text, sizeof short_text, "%g", value);
-        const bool is_exact = parse_real(short_text, &short_value, &end) && short_value == value;
+    case TESS_PARAM_REAL:
         // Written once: what is left behind the end of a text goes into files of fixed texts.
-        snprintf(text, capacity, "%.*g", is_exact ? 6 : 17, value);
-        char *comma = strchr(text, ',');
-        if (comma) {
-            *comma = '.';
-        }
+        tess_real_text(value, 6, text, capacity);
         break;
-    }
     case TESS_PARAM_FLAG:
         snprintf(text, capacity, "%s", value != 0 ? "true" : "false");
         break;

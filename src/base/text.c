@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_CAPACITY = 1024 };
@@ -72,4 +73,22 @@ tess_status tess_text_finish(const tess_text *text, const char **chars)
         TESS_FAIL(TESS_E_MEMORY, "no memory for more than %zu bytes of text", text->used);
     }
     return TESS_OK;
+}
+
+void tess_real_text(double value, int least_digits, char *text, size_t capacity)
+{
+    enum { ALWAYS_EXACT = 17, MOSTLY_EXACT = 15 };
+    char found[40];
+    int digits = least_digits;
+
+    snprintf(found, sizeof found, "%.*g", digits, value);
+    while (digits < ALWAYS_EXACT && strtod(found, NULL) != value) {
+        digits = digits < MOSTLY_EXACT ? MOSTLY_EXACT : digits + 1;
+        snprintf(found, sizeof found, "%.*g", digits, value);
+    }
+    char *comma = strchr(found, ',');
+    if (comma != NULL) {
+        *comma = '.';
+    }
+    snprintf(text, capacity, "%s", found);
 }

@@ -21,4 +21,14 @@ typedef struct tess_tile_sum {
     int32_t add; // 1: onto what out holds
 } tess_tile_sum;
 
+// Cells behind a run of bins that can be written, and eight more behind the last of all.
+enum { TESS_RUN_GAP = 8 };
+
+// Bins that follow each other among all bins and among the cells of a grid.
+typedef struct tess_tile_run {
+    int32_t bin;
+    int32_t cell;
+    int32_t n;
+} tess_tile_run;
+
 #endif

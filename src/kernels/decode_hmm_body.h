@@ -1,4 +1,5 @@
-// What reads a row of log likelihoods, for one dtype; included by decode_hmm.c only.
+// What reads or writes rows of log likelihoods or of results, for one dtype; included by
+// decode_hmm.c only.
 #include "kernels/simd/dtype.h"
 
 void TESS_KFN(T_NAME(hmm_max))(const SCALAR *restrict x, size_t n, double *restrict out)
@@ -19,14 +20,52 @@ void TESS_KFN(T_NAME(hmm_max))(const SCALAR *restrict x, size_t n, double *restr
 
 void TESS_KFN(T_NAME(hmm_exp))(const SCALAR *restrict x, size_t n, double shift, double *restrict y)
 {
+    const v_f64 by = v_set1_f64(shift);
     const size_t step = v_len_f64();
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t end = n - first < BLOCK ? n : first + BLOCK;
-        for (size_t i = first; i < end; i++) {
-            y[i] = (double)x[i] - shift;
-        }
-        for (size_t i = first; i < end; i += step) {
-            v_put_f64(y + i, end - i, v_exp_f64(v_take_f64(y + i, end - i)));
-        }
+    for (size_t i = 0; i < n; i += step) {
+        v_put_f64(y + i, n - i, v_exp_f64(v_sub_f64(WIDE(x + i, n - i), by)));
     }
+}
+
+void TESS_KFN(T_NAME(hmm_multiply))(const SCALAR *restrict a, const double *restrict b, size_t n,
+                                    double *restrict y, double *restrict sum)
+{
+#define WORD(i, left) v_mul_f64(WIDE(a + (i), (left)), v_take_f64(b + (i), (left)))
+    MAP_AND_SUM(WORD, KEEP_Y, n, sum);
+#undef WORD
+}
+
+void TESS_KFN(T_NAME(hmm_keep))(const double *x, size_t n, double by, SCALAR *restrict kept,
+                                double *y, double *restrict sum)
+{
+    const v_f64 factor = v_set1_f64(by), least = v_set1_f64(LEAST);
+#define WORD(i, left)                                                                              \
+    T_NAME(kept)(kept + (i), (left), scaled(v_take_f64(x + (i), (left)), factor, least))
+    if (y) {
+        MAP_AND_SUM(WORD, KEEP_Y, n, sum);
+    } else {
+        MAP_AND_SUM(WORD, NO_KEEP, n, sum);
+    }
+#undef WORD
+}
+
+void TESS_KFN(T_NAME(hmm_scale))(SCALAR *restrict kept, size_t n, double by, double *restrict sum)
+{
+    const v_f64 factor = v_set1_f64(by), least = v_set1_f64(LEAST);
+#define WORD(i, left)                                                                              \
+    T_NAME(kept)(kept + (i), (left), scaled(WIDE(kept + (i), (left)), factor, least))
+    MAP_AND_SUM(WORD, NO_KEEP, n, sum);
+#undef WORD
+}
+
+void TESS_KFN(T_NAME(hmm_take))(const SCALAR *restrict kept, size_t n, double *restrict y,
+                                double *restrict sum)
+{
+#define WORD(i, left) WIDE(kept + (i), (left))
+    if (y) {
+        MAP_AND_SUM(WORD, KEEP_Y, n, sum);
+    } else {
+        MAP_AND_SUM(WORD, NO_KEEP, n, sum);
+    }
+#undef WORD
 }

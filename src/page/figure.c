@@ -22,6 +22,9 @@ static void axis_json(tess_json *j, const char *key, const tess_figure *f, bool 
     tess_json_real(j, "low", low);
     tess_json_real(j, "high", high);
     tess_json_bool(j, "log", axis->is_log);
+    if (is_x && f->x_is_whole) {
+        tess_json_int(j, "whole", 1);
+    }
     tess_json_object_end(j);
 }
 

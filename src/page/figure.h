@@ -26,7 +26,7 @@ typedef struct tess_figure_series {
     const char *name;  // in the legend and under the cursor; NULL: neither
     const double *x;   // [n]; NULL: the middles of n equal parts of the x axis
     const double *y;   // [n] what is not finite, or not positive on a logarithmic axis, is a gap
-    const double *low; // [n] a band around the line; NULL: none
+    const double *low; // [n] a band around the line, bars of errors through points; NULL: none
     const double *high;
     int64_t n;
     const tess_pyramid *pyramid; // instead of x and y: a row of it
@@ -85,9 +85,10 @@ typedef struct tess_figure {
     const char *plane; // instead: they share both axes
     tess_figure_axis x;
     tess_figure_axis y;
-    int height;     // of the drawing in pixels; 0: 240
-    bool is_narrow; // one of two or three in a row (tess_html_row_begin)
-    bool is_square; // as high as wide
+    int height;      // of the drawing in pixels; 0: 240
+    bool is_narrow;  // one of two or three in a row (tess_html_row_begin)
+    bool is_square;  // as high as wide
+    bool x_is_whole; // x numbers something: no marks and no readings between
     const tess_figure_map *map;
     const tess_figure_series *series;
     int n_series;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     LEFT = 66,
@@ -73,12 +74,18 @@ static void point(drawing *d, const char *before, double x, double y)
     number(d, y);
 }
 
-static void label(drawing *d, double x, double y, const char *anchor, const char *text)
+static void label_within(drawing *d, double x, double y, const char *anchor, const char *more,
+                         const char *text)
 {
-    tess_text_printf(&d->html->text, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"%s\">", llround(x),
-                     llround(y), anchor);
+    tess_text_printf(&d->html->text, "<text x=\"%lld\" y=\"%lld\" text-anchor=\"%s\"%s>",
+                     llround(x), llround(y), anchor, more);
     tess_html_escaped(d->html, text);
     tess_text_add(&d->html->text, "</text>\n");
+}
+
+static void label(drawing *d, double x, double y, const char *anchor, const char *text)
+{
+    label_within(d, x, y, anchor, "", text);
 }
 
 static void axis_name(const tess_figure_axis *axis, char text[160])
@@ -102,7 +109,9 @@ static void mark(drawing *d, bool is_x, double t, const char *text)
         tess_text_printf(&d->html->text, "h%d", has_grid ? d->width - LEFT - RIGHT : -4);
     }
     tess_text_add(&d->html->text, "\"/>");
-    label(d, is_x ? at : LEFT - 6, is_x ? bottom + 16 : at + 4, is_x ? "middle" : "end", text);
+    // Long numbers stay clear of the axis' name.
+    label_within(d, is_x ? at : LEFT - 6, is_x ? bottom + 16 : at + 4, is_x ? "middle" : "end",
+                 !is_x && strlen(text) > 6 ? " textLength=\"41\"" : "", text);
 }
 
 static void mark_linear(drawing *d, bool is_x, const span *s)
@@ -110,7 +119,8 @@ static void mark_linear(drawing *d, bool is_x, const span *s)
     const double low = fmin(s->low, s->high);
     const double high = fmax(s->low, s->high);
     const double wide = is_x ? d->width / 90.0 : d->height / 36.0; // marks there is room for
-    const double step = tess_html_step((high - low) * 5 / fmax(wide, 2));
+    const bool is_whole = is_x && d->figure->x_is_whole;
+    const double step = fmax(is_whole ? 1 : 0, tess_html_step((high - low) * 5 / fmax(wide, 2)));
     const double decimals = ceil(-log10(step) - 1e-9);
     for (double k = ceil(low / step); k * step <= high * (1 + 1e-12) && k * step <= high + step / 2;
          k++) {
@@ -223,6 +233,23 @@ static void draw_band(drawing *d, const tess_figure_series *s)
     tess_text_add(&d->html->text, is_down ? "Z\"/>\n" : "\"/>\n");
 }
 
+// Of points: a stroke from the lower to the upper end.
+static void draw_errors(drawing *d, const tess_figure_series *s)
+{
+    tess_text_printf(&d->html->text, "<path fill=\"none\" stroke=\"%s\" d=\"",
+                     tess_figure_colour(d->figure, s));
+    for (int64_t i = 0; i < s->n; i++) {
+        const double x = into(&d->x, tess_figure_x(s, i, d->x_low, d->x_high));
+        const double low = into(&d->y, s->low[i]);
+        const double high = into(&d->y, s->high[i]);
+        if (isfinite(x) && isfinite(high)) {
+            point(d, "M", x_at(d, x), y_at(d, isfinite(low) ? low : d->y.low));
+            point(d, "L", x_at(d, x), y_at(d, high));
+        }
+    }
+    tess_text_add(&d->html->text, "\"/>\n");
+}
+
 static void draw_bars(drawing *d, const tess_figure_series *s)
 {
     const double wide = (double)(d->width - LEFT - RIGHT) / (double)(s->n > 0 ? s->n : 1);
@@ -249,7 +276,9 @@ static void draw_values(drawing *d, const tess_figure_series *s)
     bool is_down = false;
     tess_text_printf(&d->html->text, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%s\" d=\"",
                      tess_figure_colour(d->figure, s),
-                     is_line ? "1.6" : "5\" stroke-linecap=\"round\" stroke-opacity=\".7");
+                     is_line          ? "1.6"
+                     : d->figure->map ? "9\" stroke-linecap=\"round"
+                                      : "5\" stroke-linecap=\"round\" stroke-opacity=\".7");
     for (int64_t i = 0; i < s->n; i++) {
         const double x = into(&d->x, tess_figure_x(s, i, d->x_low, d->x_high));
         const double y = into(&d->y, s->y[i]);
@@ -276,7 +305,9 @@ static void draw_series(drawing *d, const tess_figure_series *s)
         draw_bars(d, s);
         return;
     }
-    if (s->low && s->high) {
+    if (s->low && s->high && s->style == TESS_FIGURE_POINTS) {
+        draw_errors(d, s);
+    } else if (s->low && s->high) {
         draw_band(d, s);
     }
     draw_values(d, s);
@@ -369,7 +400,7 @@ static void draw_numbers(drawing *d)
                 const bool is_light = 299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] > 140000;
                 tess_text_printf(&d->html->text,
                                  "<text x=\"%lld\" y=\"%lld\" text-anchor=\"middle\" "
-                                 "style=\"fill:%s\">%.3g</text>",
+                                 "style=\"fill:%s\">%.4g</text>",
                                  llround(x + wide / 2), llround(y + high / 2 + 4),
                                  is_light ? "#000" : "#fff", value);
             }

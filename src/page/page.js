@@ -5,7 +5,7 @@
 'use strict';
 // No address in the page, not even this name: every plot has a still picture to take it from.
 const SVG = (document.querySelector('svg') || {}).namespaceURI;
-const LEFT = 66, RIGHT = 12, TOP = 8, BOTTOM = 38, BAR = 42, BRANCH = 4, CACHED = 2e7;
+const LEFT = 66, RIGHT = 12, TOP = 8, FOOT = 38, BAR = 42, BRANCH = 4, CACHED = 2e7;
 const {abs, ceil, floor, log10, max, min, round} = Math;
 const clamp = (v, low, high) => min(max(v, low), high);
 const rising = ([a, b]) => a < b ? [a, b] : [b, a];
@@ -13,12 +13,15 @@ const middle = ([a, b]) => (a + b) / 2;
 const span = ([a, b]) => b - a;
 const list = (n, f) => Array.from({length: n}, (_, i) => f(i));
 const all = (query, f) => document.querySelectorAll(query).forEach(f);
+const byId = id => document.getElementById(id);
 const named = a => a.unit ? `${a.label} (${a.unit})` : a.label;
+
+const set = (e, a) => { for (const k in a) e.setAttribute(k, a[k]); };
 
 function make(name, attributes = {}, parent, text) {
   const e = name[0] === '*' ? document.createElementNS(SVG, name.slice(1))
                             : document.createElement(name);
-  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  set(e, attributes);
   if (text != null) e.textContent = text;
   if (parent) parent.append(e);
   return e;
@@ -38,7 +41,7 @@ async function unpack(bytes) {
 }
 
 async function blob(id, type) {
-  const e = document.getElementById('b' + id), bytes = decode(e.textContent);
+  const e = byId('b' + id), bytes = decode(e.textContent);
   return new type(('packed' in e.dataset ? await unpack(bytes) : bytes).buffer);
 }
 
@@ -60,9 +63,9 @@ class Pyramid {
     return Pyramid.known[id];
   }
   async load(id) {
-    Object.assign(this, JSON.parse(document.getElementById('p' + id).textContent));
+    Object.assign(this, JSON.parse(byId('p' + id).textContent));
     const sizes = await blob(this.index, Uint32Array);
-    this.text = document.getElementById('b' + this.data).textContent;
+    this.text = byId('b' + this.data).textContent;
     this.cache = new Map();
     this.listeners = new Set();
     let k = 0, at = 0;
@@ -150,7 +153,8 @@ function ticks(axis, pixels, per) {
   }
   const real = axis.back;
   const raw = (real(high) - real(low)) / wanted, power = 10 ** floor(log10(raw));
-  const step = power * [1, 2, 5, 10].find(m => m * power >= raw);
+  // Steps of about the length that is wanted.
+  const step = max(axis.whole || 0, power * [1, 2, 5, 10].find(m => m * power * 1.4 >= raw));
   const digits = clamp(ceil(-log10(step) - 1e-9), 0, 12);
   const big = max(abs(real(low)), abs(real(high)));
   for (let k = ceil(real(low) / step); k * step <= real(high) * (1 + 1e-12); k++) {
@@ -183,7 +187,7 @@ class Plot {
     const m = this.map;
     if (m) {
       this.edit = m.edit;
-      if (m.pyramid) m.pyramid = await this.open(m.pyramid);
+      if (m.pyramid) m.n_row = (m.pyramid = await this.open(m.pyramid)).rows;
       else if (m.bits === 32) m.values = await blob(m.values, Float32Array);
       else {
         const n = m.n_row, half = m.mirror;
@@ -290,7 +294,7 @@ class Plot {
     if (!this.width) return;
     this.inner = this.width - LEFT - RIGHT;
     this.tall = this.square ? this.inner : min(this.height, this.width * .8);
-    const height = TOP + this.tall + BOTTOM + (this.map && !this.map.kinds ? BAR : 0);
+    const height = TOP + this.tall + FOOT + (this.map && !this.map.kinds ? BAR : 0);
     this.svg.replaceChildren();
     this.svg.setAttribute('viewBox', `0 0 ${this.width} ${height}`);
     const frame = {x: LEFT, y: TOP, width: this.inner, height: this.tall};
@@ -324,7 +328,7 @@ class Plot {
       const y = this.py(t);
       line(`M${LEFT} ${y}h-4` + (m ? '' : `M${LEFT} ${y}h${this.inner}`));
       this.text(LEFT - 7, y + 4, 'end', text.length > 8 ? text.slice(0, 7) + '…' : text,
-                text.length > 6 && {textLength: 48});
+                text.length > 6 && {textLength: 41});
     }
     this.text(LEFT + this.inner / 2, bottom + 33, 'middle', named(this.x));
     this.text(0, 0, 'middle', named(this.y), {
@@ -353,7 +357,7 @@ class Plot {
     const colour = s.colour, put = (d, more) =>
       make('*path', {d, fill: 'none', stroke: colour, ...more}, this.inside);
     if (s.pyramid) return put(this.pathOf(s));
-    const {x, y} = s, n = y.length;
+    const {x, y} = s, n = y.length, points = s.style === 'points';
     const X = i => this.px(this.x.into(x[i])), Y = v => this.py(this.y.into(v));
     const cut = v => clamp(v, -1e4, 1e4).toFixed(1);
     if (s.style === 'bars') {
@@ -366,23 +370,22 @@ class Plot {
     if (s.low) {
       const there = [], back = [];
       for (let i = 0; i < n; i++) {
-        const top = Y(s.high[i]), low = isFinite(Y(s.low[i])) ? Y(s.low[i]) : TOP + this.tall;
+        const a = cut(X(i)), top = Y(s.high[i]), low = Y(s.low[i]);
         if (!isFinite(X(i) + top)) continue;
-        there.push(`${cut(X(i))} ${cut(top)}`);
-        back.unshift(`${cut(X(i))} ${cut(low)}`);
+        there.push(`${a} ${cut(top)}`);
+        back.unshift(`${a} ${cut(isFinite(low) ? low : TOP + this.tall)}`);
       }
-      if (there.length) {
-        put(`M${there.join('L')}L${back.join('L')}Z`,
-            {fill: colour, class: 'band', stroke: 'none'});
-      }
+      if (points) put('M' + there.map((t, i) => t + 'L' + back.at(~i)).join('M'));
+      else if (there[0]) put(`M${there.join('L')}L${back.join('L')}Z`,
+                             {fill: colour, class: 'band', stroke: 'none'});
     }
     let d = '', down = false;
     for (let i = 0; i < n; i++) {
       const a = X(i), b = Y(y[i]);
       if (!isFinite(a + b)) down = false;
       else {
-        d += s.style === 'points' ? `M${cut(a)} ${cut(b)}h0` : `${down ? 'L' : 'M'}${cut(a)} ${cut(b)}`;
-        down = true;
+        d += `${down ? 'L' : 'M'}${cut(a)} ${cut(b)}${points ? 'h0' : ''}`;
+        down = !points;
       }
     }
     put(d, {class: s.style});
@@ -469,14 +472,14 @@ class Plot {
         if (m.numbers && wide >= 34 && high >= 14 && isFinite(v)) {
           const k = 3 * this.code(v), [red, green, blue] = m.colours.slice(k, k + 3);
           make('*text', {x: x(i) + wide / 2, y: top + high / 2 + 4, 'text-anchor': 'middle',
-                         style: `fill:${299 * red + 587 * green + 114 * blue > 140000 ? '#000' :
-                         '#fff'}`}, this.inside, show(v, 3));
+                         style: `fill:${3 * red + 6 * green + blue > 1400 ? '#000' :
+                         '#fff'}`}, this.inside, show(v, 4));
         }
       }
     }
   }
   drawScale() {
-    const m = this.map, y = TOP + this.tall + BOTTOM + 4, wide = this.inner / 51;
+    const m = this.map, y = TOP + this.tall + FOOT + 4, wide = this.inner / 51;
     for (let i = 0; i < 51; i++) {
       const k = 3 * round(i / 50 * 254);
       make('*rect', {x: LEFT + i * wide, y, width: wide + .5, height: 9,
@@ -490,16 +493,14 @@ class Plot {
   cell(tx, ty) {
     const m = this.map;
     const share = (axis, t) => (t - min(...axis.full)) / abs(span(axis.full));
-    const rows = m.pyramid ? m.pyramid.rows : m.n_row;
-    const row = floor(share(this.y, ty) * rows);
-    if (row < 0 || row >= rows) return null;
+    const row = floor(share(this.y, ty) * m.n_row);
+    if (row < 0 || row >= m.n_row) return null;
     if (m.pyramid) {
       const v = m.pyramid.at(tx, row);
       return v && {row, value: v[1], columns: v[2]};
     }
     const column = floor(share(this.x, tx) * m.n_column);
-    if (column < 0 || column >= m.n_column) return null;
-    return {row, column, value: m.values[column * m.n_row + row], columns: 1};
+    return column < 0 || column >= m.n_column ? null : {row, column, value: m.values[column * m.n_row + row], columns: 1};
   }
   // ---- Moving
   show(axis, view) {
@@ -515,8 +516,8 @@ class Plot {
   }
   zoom(factor, x, y) {
     const about = (axis, t) => this.show(axis, axis.view.map(v => t + (v - t) * factor));
-        about(this.x, x ?? middle(this.x.view));
-    if (y != null && !this.flat) about(this.y, y);
+    about(this.x, x ?? middle(this.x.view));
+    if (this.plane || y != null && !this.flat) about(this.y, y ?? middle(this.y.view));
   }
   pan(share) {
     const d = share * span(this.x.view);
@@ -531,7 +532,7 @@ class Plot {
   }
   jump(low, high) {
     const a = this.x.into(low), b = this.x.into(high), whole = span(this.x.full);
-    const room = max((b - a) * 1, this.finest() * 20, b > a ? 0 : whole * 1e-3);
+    const room = max(b - a, this.finest() * 20, b > a ? 0 : whole * 1e-3);
     this.show(this.x, [a - room, b + room]);
     this.point({x: (a + b) / 2});
   }
@@ -552,33 +553,35 @@ class Plot {
   }
   read() {
     const {x, y} = this.cursor, m = this.map;
-    const say = (axis, v, digits) => `${axis.label} ${show(v, digits)}${axis.unit ? ' ' + axis.unit : ''}`;
+    const unit = a => a.unit && ' ' + a.unit;
+    const say = (axis, v, digits) => `${axis.label} ${show(axis.whole ? round(v) : v, digits)}${unit(axis)}`;
     const digits = clamp(ceil(log10(max(abs(x / span(this.x.view)), 1))) + 4, 4, 15);
     const found = [];
     const between = v => v[2] === 1 || v[0] === v[1] ? show(v[1]) : `${show(v[0])} to ${show(v[1])}`;
+    // Cells have one place, their middle.
+    const place = (axis, i, n) => min(...axis.full) + abs(span(axis.full)) * (i + .5) / n;
     let where = this.x.back(x), coarse = 1;
     if (m && y != null) {
       const cell = this.cell(x, y);
       if (!cell) return '';
       const value = m.kinds ? (m.kinds[cell.value] || {name: 'NaN'}).name
-                            : show(cell.value) + (m.unit ? ' ' + m.unit : '');
-      found.push(m.rows ? m.rows[cell.row] : say(this.y, y, 5), `${m.label || ''} ${value}`);
+                            : show(cell.value) + unit(m);
+      found.push(m.rows ? m.rows[cell.row] : 
+        say(this.y, place(this.y, cell.row, m.n_row), 5), `${m.label || ''} ${value}`);
       if (m.also) {
         found.push(`${m.also_label} ${show(m.also[cell.column * m.n_row + cell.row], 4)} ` +
                    m.also_units[cell.row]);
       }
       if (m.columns) return [m.columns[cell.column], ...found].join(' · ');
       coarse = cell.columns;
-      // Cells have one place, their middle.
-      where = m.pyramid ? m.pyramid.near(x)
-        : min(...this.x.full) + abs(span(this.x.full)) * (cell.column + .5) / m.n_column;
+      where = m.pyramid ? m.pyramid.near(x) : place(this.x, cell.column, m.n_column);
     }
     for (const s of this.series) {
       if (s.hidden) continue;
       if (s.pyramid) {
         const v = s.pyramid.at(x, s.row);
         if (!v) continue;
-        found.push(`${s.name || this.y.label} ${between(v)}`);
+        found.push(`${s.name || this.y.label} ${between(v)}${unit(this.y)}`);
         coarse = max(coarse, v[2]);
         where = s.pyramid.near(x);
       } else {
@@ -590,7 +593,7 @@ class Plot {
         if (best < 0) continue;
         if (this.series.length === 1 || s.style !== 'line') where = s.x[best];
         found.push(`${s.name || this.y.label} ${show(s.y[best])}` +
-          (s.low ? ` [${show(s.low[best])} … ${show(s.high[best])}]` : ''));
+          (s.low ? ` [${show(s.low[best])} … ${show(s.high[best])}]` : '') + unit(this.y));
       }
     }
     const mark = this.marks.find(k => this.x.into(k.low) <= x && x <= this.x.into(k.high) && k.name);
@@ -638,7 +641,7 @@ class Plot {
         }
       } else {
         this.drag = this.corners(from, now);
-        for (const [k, v] of Object.entries(this.drag.box)) this.lasso.setAttribute(k, v);
+        set(this.lasso, this.drag.box);
       }
       this.point(value(now));
     });
@@ -672,7 +675,7 @@ class Plot {
       const step = (a, n) => span(a.full) / n;
       const sx = m && !m.pyramid ? step(this.x, m.n_column)
                                  : this.finest() || span(this.x.view) / 100;
-      const sy = m ? step(this.y, m.pyramid ? m.pyramid.rows : m.n_row) : 0;
+      const sy = m ? step(this.y, m.n_row) : 0;
       this.point({x: c.x + dx * sx, y: c.y == null ? null : c.y + dy * sy});
     };
     const arrows = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]};
@@ -701,8 +704,9 @@ class Plot {
 
 function changes() {
   let n = 0;
-  for (const {map} of plots) {
-    if (map && map.given) map.values.forEach((v, i) => { n += v !== map.given[i]; });
+  // A cell that is NaN stays so, and NaN is no difference.
+  for (const {map: m} of plots) {
+    if (m && m.given) m.values.forEach((v, i) => { n += !!(v - m.given[i]); });
   }
   return n;
 }
@@ -774,7 +778,7 @@ function sortable(table) {
 // ---- The page ---------------------------------------------------------------------------------
 
 function open(id) {
-  for (let e = document.getElementById(id); e; e = e.parentElement) {
+  for (let e = byId(id); e; e = e.parentElement) {
     if (e.tagName === 'DETAILS') e.open = true;
   }
 }

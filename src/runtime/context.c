@@ -5,6 +5,7 @@
 #include "base/struct_read.h"
 #include "runtime/budget.h"
 #include "runtime/device.h"
+#include "runtime/device_memory.h"
 #include "runtime/origin.h"
 
 #include <stdio.h>
@@ -93,6 +94,7 @@ static tess_status set_up(tess_context *ctx, const tess_context_config *config)
                    (int)sizeof ctx->wanted_isa) {
         TESS_FAIL(TESS_E_ARGUMENT, "isa: '%.40s' is not an instruction set", isa);
     }
+    TESS_TRY(tess_device_budget_init(&ctx->device_budget, config->device_memory_limit_bytes));
     const char *device = config->device ? config->device : getenv("TESSERA_DEVICE");
     return tess_device_choose(ctx, device && *device ? device : "cpu");
 }
@@ -194,14 +196,18 @@ tess_status tess_context_get_info(const tess_context *ctx, tess_context_info *in
                                   size_t struct_size)
 {
     tess_error_clear();
-    const tess_context_info all = {.struct_size = (uint32_t)struct_size,
-                                   .n_thread = ctx->n_thread,
-                                   .memory_limit_bytes = ctx->memory_limit_bytes,
-                                   .n_thread_origin = ctx->n_thread_origin,
-                                   .memory_limit_origin = ctx->memory_limit_origin,
-                                   .isa = ctx->isa,
-                                   .device = ctx->device->info.id,
-                                   .device_reason = ctx->device_reason};
+    tess_context_info all = {.struct_size = (uint32_t)struct_size,
+                             .n_thread = ctx->n_thread,
+                             .memory_limit_bytes = ctx->memory_limit_bytes,
+                             .n_thread_origin = ctx->n_thread_origin,
+                             .memory_limit_origin = ctx->memory_limit_origin,
+                             .isa = ctx->isa,
+                             .device = ctx->device->info.id,
+                             .device_reason = ctx->device_reason};
+    if (ctx->device->budget) {
+        all.device_memory_limit_bytes = ctx->device->budget->limit_bytes;
+        all.device_memory_limit_origin = ctx->device->budget->origin;
+    }
     if (struct_size < sizeof info->struct_size || struct_size > sizeof all) {
         TESS_FAIL(TESS_E_VERSION, "info: size %zu is unknown to this library", struct_size);
     }

@@ -31,6 +31,13 @@ typedef struct tess_backend_slot {
     char why_not[512];
 } tess_backend_slot;
 
+// What a context may take of a device's own memory, and has taken.
+typedef struct tess_device_budget {
+    uint64_t limit_bytes;
+    const char *origin; // static text
+    _Atomic(uint64_t) used_bytes;
+} tess_device_budget;
+
 // An open device.
 typedef struct tess_device {
     const tess_backend *backend;
@@ -39,7 +46,8 @@ typedef struct tess_device {
     tess_backend_queue *adopted; // over the caller's stream that came last; NULL: none did
     void *adopted_stream;
     tess_device_info info;
-    bool shares_host_memory; // stages take host pointers; no copies
+    bool shares_host_memory;    // stages take host pointers; no copies
+    tess_device_budget *budget; // the context's; NULL: memory is the host's
 } tess_device;
 
 struct tess_context {
@@ -78,6 +86,7 @@ struct tess_context {
     const tess_format *formats[TESS_MAX_FORMATS];
     int32_t n_format;
 
+    tess_device_budget device_budget;
     tess_device cpu;
     tess_device other;   // handle NULL: the CPU is the device
     tess_device *device; // the chosen one

@@ -1,6 +1,7 @@
 #include "runtime/device.h"
 
 #include "base/status.h"
+#include "runtime/device_memory.h"
 #include "runtime/module.h"
 
 #include <stdio.h>
@@ -137,10 +138,13 @@ static tess_status open_named(tess_context *ctx, const char *id)
     reason[0] = '\0';
     const int32_t count = backend ? backend->device_count(backend->user, reason, sizeof reason) : 0;
     if (count == 0) {
-        TESS_FAIL(TESS_E_DEVICE, "device '%s' is not available: %s", id, reason[0] ? reason : why);
+        TESS_FAIL(TESS_E_DEVICE,
+                  "device '%s' is not available: %s; use --device cpu or auto (device=\"cpu\")", id,
+                  reason[0] ? reason : why);
     }
     if (index >= count) {
-        TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d", id, name, count);
+        TESS_FAIL(TESS_E_DEVICE, "device '%s' does not exist: %s has %d, from %s:0 on", id, name,
+                  count, name);
     }
     TESS_TRY(open_device(ctx, backend, (int32_t)index, &ctx->other));
     ctx->device = &ctx->other;
@@ -159,6 +163,7 @@ tess_status tess_device_choose(tess_context *ctx, const char *id)
     }
     if (strcmp(id, "auto") != 0) {
         TESS_TRY(open_named(ctx, id));
+        tess_device_budget_open(&ctx->device_budget, ctx->device);
         snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for");
         return TESS_OK;
     }
@@ -166,6 +171,7 @@ tess_status tess_device_choose(tess_context *ctx, const char *id)
     const char *why = "";
     const tess_backend *cuda = tess_backend_find(ctx, "cuda", &why);
     if (cuda && why[0] == '\0' && open_named(ctx, "cuda:0") == TESS_OK) {
+        tess_device_budget_open(&ctx->device_budget, ctx->device);
         snprintf(ctx->device_reason, sizeof ctx->device_reason, "auto: a usable GPU was found");
         return TESS_OK;
     }

@@ -91,6 +91,9 @@ static void write_origin(tess_json *json, const tess_context *ctx, const tess_or
         }
         tess_json_object_end(json);
     }
+    if (origin->result) {
+        tess_json_raw(json, "result", origin->result);
+    }
     if (origin->with_run) {
         char now[32];
         tess_utc_text(now, sizeof now);

@@ -19,8 +19,9 @@ typedef struct tess_origin {
     const char *inputs[TESS_ORIGIN_MAX];             // paths, then NULL; folders stay private
     const tess_param_table *tables[TESS_ORIGIN_MAX]; // of the settings, then NULL
     const void *values[TESS_ORIGIN_MAX];             // the struct of each table
-    bool with_run; // also command line, machine and time, by which two files of the same
-                   // computation differ
+    const char *result; // what was found, a JSON object; NULL: nothing to tell
+    bool with_run;      // also command line, machine and time, by which two files of the same
+                        // computation differ
 } tess_origin;
 
 // From the context's heap (tag RESULT), *bytes long with its zero.

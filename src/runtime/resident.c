@@ -1,6 +1,7 @@
 #include "runtime/resident.h"
 
 #include "base/status.h"
+#include "runtime/device_memory.h"
 
 #include <string.h>
 
@@ -12,9 +13,7 @@ static tess_space space_of(const tess_device *device)
 tess_status tess_resident_create(const tess_device *device, size_t bytes, tess_resident *out)
 {
     *out = (tess_resident){.device = device, .bytes = bytes};
-    return bytes > 0
-               ? device->backend->memory_alloc(device->handle, space_of(device), bytes, &out->data)
-               : TESS_OK;
+    return bytes > 0 ? tess_device_alloc(device, space_of(device), bytes, &out->data) : TESS_OK;
 }
 
 tess_status tess_resident_from(const tess_device *device, const void *host, size_t bytes,
@@ -41,6 +40,15 @@ tess_status tess_resident_refill(tess_resident *array, const void *host, size_t 
                      : TESS_OK;
 }
 
+tess_status tess_resident_put(tess_resident *array, size_t offset, const void *host, size_t bytes)
+{
+    const tess_device *device = array->device;
+    TESS_ASSERT(!array->is_borrowed && offset + bytes <= array->bytes);
+    return bytes > 0 ? device->backend->copy(device->queue, (char *)array->data + offset,
+                                             space_of(device), host, TESS_SPACE_HOST, bytes)
+                     : TESS_OK;
+}
+
 tess_status tess_resident_fetch(const tess_resident *array, void *host, size_t bytes)
 {
     const tess_device *device = array->device;
@@ -56,7 +64,7 @@ void tess_resident_free(tess_resident *array)
 {
     const tess_device *device = array->device;
     if (array->data && !array->is_borrowed) {
-        device->backend->memory_free(device->handle, space_of(device), array->data, array->bytes);
+        tess_device_free(device, space_of(device), array->data, array->bytes);
     }
     memset(array, 0, sizeof *array);
 }

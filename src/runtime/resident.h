@@ -31,6 +31,9 @@ TESS_MUST_CHECK tess_status tess_resident_from(const tess_device *device, const 
 // Other bytes from the host into the same room: the next tile.
 TESS_MUST_CHECK tess_status tess_resident_refill(tess_resident *array, const void *host,
                                                  size_t bytes);
+// Bytes from the host into the room from offset on. Not for one that is the host's memory.
+TESS_MUST_CHECK tess_status tess_resident_put(tess_resident *array, size_t offset, const void *host,
+                                              size_t bytes);
 // Waits for the stages before and copies the first bytes to the host.
 TESS_MUST_CHECK tess_status tess_resident_fetch(const tess_resident *array, void *host,
                                                 size_t bytes);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "runtime/device_memory.h"
 #include "runtime/pipeline.h"
 #include "runtime/provenance.h"
 #include "runtime/run_identity.h"
@@ -109,7 +110,7 @@ static tess_status open_block(tess_run *run, tess_space space, size_t bytes, blo
     if (bytes == 0) {
         return TESS_OK;
     }
-    TESS_TRY(device->backend->memory_alloc(device->handle, space, bytes, &out->base));
+    TESS_TRY(tess_device_alloc(device, space, bytes, &out->base));
     out->space = space;
     out->bytes = bytes;
     tess_arena_open(&out->arena, out->base, bytes, space == TESS_SPACE_HOST);
@@ -121,7 +122,7 @@ static void close_block(tess_run *run, block *b)
     if (b->base) {
         const tess_device *device = run->device;
         tess_arena_close(&b->arena);
-        device->backend->memory_free(device->handle, b->space, b->base, b->bytes);
+        tess_device_free(device, b->space, b->base, b->bytes);
     }
 }
 

@@ -137,6 +137,10 @@ static tess_status open_file(tess_source *source, const char *path, const tess_s
     a->dtype = source->reader.dtype;
     a->item_bytes = source->reader.item_bytes;
     a->rank = source->reader.rank;
+    if (a->rank == 0 && config.single_value) {
+        a->rank = 1;
+        source->reader.shape[0] = 1;
+    }
     int64_t stride = 1;
     for (int32_t i = a->rank - 1; i >= 0; i--) {
         a->shape[i] = source->reader.shape[i];

@@ -103,6 +103,10 @@ static void write_choices(tess_json *json, const tess_context *ctx)
     tess_json_text(json, "isa", ctx->isa);
     tess_json_text(json, "device", ctx->device->info.id);
     tess_json_text(json, "device_reason", ctx->device_reason);
+    if (ctx->device->budget) {
+        tess_json_uint(json, "device_memory_limit_bytes", ctx->device->budget->limit_bytes);
+        tess_json_text(json, "device_memory_limit_origin", ctx->device->budget->origin);
+    }
     tess_json_object_end(json);
 
     tess_json_array_begin(json, "isa");
@@ -145,6 +149,7 @@ static void write_environment(tess_json *json, int with_paths)
                                             "TESSERA_DEVICE",
                                             "TESSERA_ISA",
                                             "TESSERA_MEMORY_LIMIT",
+                                            "TESSERA_DEVICE_MEMORY_LIMIT",
                                             "TESSERA_CONFIG",
                                             "TESSERA_PLUGIN_PATH",
                                             "TESSERA_CUDA_PLUGIN",

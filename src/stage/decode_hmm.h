@@ -30,12 +30,15 @@ typedef struct tess_hmm_pass {
 typedef struct tess_hmm_operator {
     int64_t n_in;
     int64_t n_out;
-    int64_t n_cell;         // of each vector of cells
-    int64_t scratch;        // offset of the first of n_pass + 1 vectors
-    const double *before;   // [n_in] or NULL
-    const double *after;    // [n_out] or NULL
-    const int32_t *scatter; // [n_in] or NULL: bins are cells
-    const int32_t *gather;  // [n_out] or NULL
+    int64_t n_cell;                    // of each vector of cells
+    int64_t scratch;                   // offset of the first of n_pass + 1 vectors
+    const double *before;              // [n_in] or NULL
+    const double *after;               // [n_out] or NULL
+    const int32_t *scatter;            // [n_in] or NULL: bins are cells
+    const int32_t *gather;             // [n_out] or NULL
+    const tess_tile_run *scatter_runs; // the same as scatter, in the order of cells, or NULL
+    const tess_tile_run *gather_runs;  // the same as gather, in the order of bins
+    int64_t n_run;
     const double *table;
     int64_t n_table;
     int32_t n_pass;
@@ -51,39 +54,97 @@ typedef struct tess_hmm_model {
     const int64_t *first;              // [n_state + 1] bins of each state
     const int64_t *ll_first;           // [n_state] first column of each state
     const int32_t *link;               // [n_state][n_state]: uniform, identity or an operator
+    const uint8_t *enters_evenly;      // [n_state] 1: every link to the state is uniform
+    const uint8_t *leaves_evenly;      // [n_state] 1: every link from the state is uniform
     const tess_hmm_operator *forward;  // [n_operator] in * C
     const tess_hmm_operator *backward; // [n_operator] C * in
     int64_t n_scratch;                 // doubles
+    const char *there[2]; // forward, backward: tess_hmm_block for devices with their own memory
+    int64_t there_bytes[2];
 } tess_hmm_model;
 
+// One direction of a model as such devices take it: a block of bytes that can be copied to where
+// threads are. Offsets are in bytes from its beginning, -1: there is none.
+enum { TESS_HMM_LANES_OF_ROW = 32 };
+
+// Some rows of a column of a tile: what a thread takes. Offsets are in items of w, x and out.
+typedef struct tess_hmm_item {
+    int32_t w;
+    int32_t x;
+    int32_t out;
+    int32_t w_term;
+    int32_t x_term;
+    int32_t w_row;
+    int32_t out_row;
+    int32_t n_term; // and from bit 24 on the rows: 1, 2, 4 or 8
+} tess_hmm_item;
+
+typedef struct tess_hmm_block_pass {
+    int32_t n_group;
+    int32_t first; // int32 [n_group + 1] items that add to the same results; -1: one item each
+    int32_t items; // tess_hmm_item
+    int32_t weighs;
+} tess_hmm_block_pass;
+
+typedef struct tess_hmm_block_operator {
+    const double *table; // the device's
+    int32_t n_table;
+    int32_t table_at; // of its copy in the scratch, in doubles
+    int32_t scratch;  // likewise its first vector of cells
+    int32_t n_cell;
+    int32_t n_in;
+    int32_t n_out;
+    int32_t before; // double
+    int32_t after;
+    int32_t scatter; // int32
+    int32_t gather;
+    int32_t n_pass;
+    int32_t reserved;
+    tess_hmm_block_pass pass[TESS_HMM_MAX_PASS];
+} tess_hmm_block_operator;
+
+// Bins go in rows of 32 of one state.
+typedef struct tess_hmm_block {
+    int32_t n_state;
+    int32_t n_operator;
+    int32_t first;     // int32 [n_state + 1] bins of each state
+    int32_t ll_first;  // int32 [n_state]
+    int32_t row_first; // int32 [n_state + 1] rows
+    int32_t link;      // int32 [n_state][n_state]
+    int32_t operators;
+    int32_t n_row;
+} tess_hmm_block;
+
 // Where the operators' vectors of cells begin in a scratch of n_scratch doubles: behind five
-// vectors of N_s, one of n_ll + 1 and one of S.
+// vectors of N_s, a row of likelihoods (n_ll, their maximum, S sums) and three vectors of S.
 static inline int64_t tess_hmm_cells_at(int64_t n_bin, int64_t n_ll, int32_t n_state)
 {
-    const int64_t vectors = 5 * n_bin + n_ll + 1 + n_state;
+    const int64_t vectors = 5 * n_bin + n_ll + 1 + 4 * (int64_t)n_state;
     return (vectors + 7) / 8 * 8;
 }
 
 // Rows go in blocks: while one thread works on a block, the others prepare what they can of the
-// next one in lanes. Half a megabyte a block, so that it stays in a core's cache.
+// next one in lanes. A quarter of a megabyte a block, so that both stay in a core's cache.
 enum { TESS_HMM_LANES = 4 };
 
 static inline int64_t tess_hmm_block_width(const tess_hmm_model *model)
 {
-    const int64_t most = model->n_bin > model->n_ll + 1 ? model->n_bin : model->n_ll + 1;
-    return (most + 7) / 8 * 8;
+    const int64_t weighed = model->n_ll + 1 + model->n_state;
+    const int64_t predicted = model->n_bin + 2 * (int64_t)model->n_state;
+    return ((predicted > weighed ? predicted : weighed) + 7) / 8 * 8;
 }
 
 static inline int64_t tess_hmm_block_rows(const tess_hmm_model *model)
 {
-    const int64_t rows = 65536 / tess_hmm_block_width(model);
+    const int64_t rows = 32768 / tess_hmm_block_width(model);
     return rows < 8 ? 8 : rows > 256 ? 256 : rows;
 }
 
-// Doubles of the two blocks that are under way.
-static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model)
+// Doubles of the two blocks that are under way, for a stage of n_row rows.
+static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model, int64_t n_row)
 {
-    return 2 * tess_hmm_block_rows(model) * tess_hmm_block_width(model);
+    const int64_t rows = tess_hmm_block_rows(model);
+    return (n_row > rows ? 2 * rows : n_row) * tess_hmm_block_width(model);
 }
 
 // For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u / (sum + 1e-15) rounded to dtype,
@@ -119,7 +180,8 @@ typedef struct tess_stage_decode_hmm_smooth {
     double *next;           // [N_s] smoothed row after the chunk; out: its first smoothed row
     double *acausal_states; // [n_row][S] out, or NULL
     double *ahead;          // [ahead_items]
-    double *lanes;          // [TESS_HMM_LANES][n_scratch], as scratch
+    double *lanes;          // [n_lane][n_scratch], as scratch
+    int64_t n_lane;         // TESS_HMM_LANES, or the threads if they are fewer
 } tess_stage_decode_hmm_smooth;
 
 // Best continuations. scores[t][s] is the best log probability of what follows row t when s is the

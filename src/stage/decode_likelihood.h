@@ -8,6 +8,7 @@
 enum {
     TESS_STAGE_DECODE_KDE = 0x0110,
     TESS_STAGE_DECODE_KDE_BIND = 0x0111,
+    TESS_STAGE_DECODE_ROWS = 0x0112,
 };
 
 enum {
@@ -20,17 +21,20 @@ enum {
 typedef struct tess_kde_electrode {
     int64_t n_spike; // 0: every value is the model's unheard_value
     int64_t n_feature;
+    int64_t stride;            // items from feature to feature, coordinate to coordinate: n_spike,
+                               // or more where a model has room to learn
     const double *mark_centre; // [n_feature]
     const double *mark_scale;  // [n_feature]; scaled mark = (mark - centre) * scale
-    const double *marks;       // [n_feature][n_spike], scaled
-    const double *place;       // [n_dim][n_spike], scaled
+    const double *marks;       // [n_feature][stride], scaled
+    const double *place;       // [n_dim][stride], scaled
     const double *log_weight;  // [n_spike]; NULL: all 0
     const double *offset;      // [n_bin] log intensity = offset + log sum; -inf: intensity 0
 
     // Not in an exact model. Spikes are sorted by cell; those out of every bin's reach come last.
     const float *offset_f32;   // [n_bin]
-    const float *marks_f32;    // [n_feature][n_spike], scaled so that a kernel is 2^-q
-    const float *basis;        // of the moments; or [n_spike][n_bin]: the place kernel
+    const float *marks_f32;    // [n_feature][stride], scaled so that a kernel is 2^-q
+    const float *basis;        // of the moments; or [n_spike][n_bin]: the place kernel; NULL, with
+                               // t: single spikes on a line alone
     const float *t;            // line: [n_cell_spike] place within the cell, -1 to 1; or NULL
     const float *base;         // line: [n_cell_spike] first item of the basis; or NULL
     int64_t n_cell_spike;      // spikes in cells
@@ -74,6 +78,7 @@ typedef struct tess_kde_grid {
     double growth;            // total weight <= growth * sum of first moments
 } tess_kde_grid;
 
+// The struct and its electrodes are the host's; the arrays are reachable by the device.
 typedef struct tess_kde_model {
     int64_t n_bin;
     int64_t n_dim;
@@ -87,6 +92,8 @@ typedef struct tess_kde_model {
     double unheard_value;    // of spikes of an electrode without encoding spikes
     const double *bin_place; // [n_dim][n_bin], scaled
     const tess_kde_electrode *electrodes;
+    const tess_kde_electrode *electrodes_there; // the same, reachable by the device
+    const int32_t *place_of_bin; // [n_bin] where the grid's bins name it; NULL: not asked for
     tess_kde_grid grid;
     double mark_reach; // scaled marks (f32) beyond this are computed in f64
 } tess_kde_model;
@@ -95,8 +102,8 @@ typedef struct tess_kde_model {
 typedef struct tess_kde_range {
     int64_t electrode;
     int64_t n_spike;
-    const double *marks; // [n_spike][n_feature], as recorded
-    void *values;        // [n_spike][n_bin], f64 of an exact model, else f32
+    const double *marks; // [n_spike][n_feature], as recorded; reachable by the device
+    void *values;        // [n_spike][n_bin], f64 of an exact model, else f32; likewise
 } tess_kde_range;
 
 typedef struct tess_kde_counts {
@@ -112,10 +119,30 @@ typedef struct tess_kde_counts {
 // A spike's values do not depend on the ranges, nor on what else is in its range.
 typedef struct tess_stage_decode_kde {
     const tess_kde_model *model;
-    const tess_kde_range *ranges;
+    const tess_kde_range *ranges; // the host's
     int64_t n_range;
-    tess_kde_counts *counts; // out, added to
+    tess_kde_counts *counts; // out, added to; reachable by the device
+    void *scratch;           // as many bytes of the device's memory as it asks for
+    size_t scratch_limit;    // it asks for no more, unless a single tile does; 0: no limit
 } tess_stage_decode_kde;
+
+// Rows of log likelihoods from the values of their spikes, summed in f64 and rounded once:
+//
+//   out[t][p] = -scale * intensity[p] + sum of values[item[k]][p], row_first[t] <= k <
+//   row_first[t+1]
+typedef struct tess_stage_decode_rows {
+    int64_t n_row;
+    int64_t n_bin;
+    const double *intensity;  // [n_bin]
+    const int64_t *row_first; // [n_row + 1]
+    const int64_t *item;      // row of values, in the order of adding; -1: unheard_value everywhere
+    const void *values;       // [.][n_bin]
+    void *out;                // [n_row][n_bin]
+    double scale;
+    double unheard_value;
+    int32_t value_dtype; // TESS_F32 or TESS_F64
+    int32_t out_dtype;
+} tess_stage_decode_rows;
 
 // One spike at a time, by whoever calls: no queue, no pool, no allocation, any thread.
 //

@@ -173,3 +173,25 @@ def test_the_report_needs_nothing_from_elsewhere(folder):
     text = (folder / "r.html").read_text()
     assert "http" not in text.split("</style>")[1].split("<script>")[0]
     assert (folder / "r.html").stat().st_size < 2_000_000
+
+
+def test_only_what_was_clicked_counts_and_epochs_are_whole(page, folder):
+    names = (folder / "head.csv").read_text().splitlines()[1].split(",")[0]
+    subprocess.run([BUILD / "bin/tessera", "autoreject", "fit-transform", "x.npy", "--montage",
+                    "head.csv", "--types", f"eog={names}", "--sampling-hz", "100", "-o", "w.npy",
+                    "--report", "w.html", "--overwrite"], cwd=folder, check=True,
+                   capture_output=True)
+    page.open(folder / "w.html")
+    cells, strip = plot(page, "Channels in epochs"), plot(page, "Epochs")
+    move(page, cells, 7, 3).click().perform()
+    assert "(1 changed)" in page.run("return document.querySelector('button.export').textContent")
+    page.run("tessera.plots[arguments[0]].show(tessera.plots[arguments[0]].x, [6.8, 8.3])", cells)
+    page.wait("return Math.abs(tessera.plots[arguments[0]].x.view[0] - 6.8) < 1e-9", strip)
+    move(page, cells, 7.3, 3).perform()
+    assert reading(page, cells).startswith("epoch 7 ")
+    assert reading(page, strip).startswith("epoch 7")
+    assert not re.search(r"^epoch \d+\.", reading(page, strip))
+    ticks = page.run("return [...tessera.plots[arguments[0]].svg.querySelectorAll('text')]"
+                     ".map(e => e.textContent)", strip)
+    assert {"7", "8"} <= set(ticks)
+    assert not [text for text in ticks if re.fullmatch(r"\d+\.\d+", text)]

@@ -80,6 +80,58 @@ def test_maps_are_read_and_zoom_together(live, folder):
     assert re.search(r"t2 10\.\d+ s · residual \S+ sigma", other)
 
 
+def test_buttons_zoom_both_axes_of_a_map_about_its_middle(live):
+    i = figure(live, "measured")
+    x, y = live.run("""const p = tessera.plots[arguments[0]]; p.reset(); p.zoom(.5);
+        return [p.x.view, p.y.view]""", i)
+    low, high = live.run("return tessera.plots[arguments[0]].x.full", i)
+    assert x == y == pytest.approx([low + (high - low) / 4, high - (high - low) / 4])
+    live.run("tessera.plots[arguments[0]].reset()", i)
+
+
+def test_both_times_of_a_map_are_those_of_frames(live):
+    i = figure(live, "measured")
+    low, high = live.run("const p = tessera.plots[arguments[0]]; p.reset(); return p.x.full", i)
+    n = live.run("return tessera.plots[arguments[0]].map.n_row", i)
+    live.wait("return !tessera.plots[arguments[0]].asked", i)
+    text = read(live, i, low + 0.41 * (high - low), low + 0.73 * (high - low))
+    for name in ("t1", "t2"):
+        frame = (float(re.search(name + r" (\S+) s", text)[1]) - low) / (high - low) * n - 0.5
+        assert frame == pytest.approx(round(frame), abs=0.05), text
+
+
+def test_values_over_phi_have_ticks_and_errors(live):
+    for name in ("contrast", "offset"):
+        i = figure(live, name)
+        element = live.run("return tessera.plots[arguments[0]].figure", i)
+        live.run("arguments[0].scrollIntoView()", element)
+        live.wait("return tessera.plots[arguments[0]].svg", i)
+        bars, ticks, room = live.run("""const p = tessera.plots[arguments[0]];
+            const t = [...p.svg.children].filter(e => e.tagName === 'text');
+            const below = t.filter(e => e.getAttribute('text-anchor') === 'middle' &&
+                                        !e.hasAttribute('transform'));
+            const left = t.filter(e => e.getAttribute('text-anchor') === 'end');
+            const name = t.find(e => e.hasAttribute('transform')).getBoundingClientRect();
+            return [p.inside.querySelectorAll('path')[1].getAttribute('d').split('M').length - 1,
+                    below.length - 1,
+                    Math.min(...left.map(e => e.getBoundingClientRect().left)) - name.right]""", i)
+        assert bars == live.run("return tessera.plots[arguments[0]].series[0].y.length", i)
+        assert ticks >= 3
+        assert room > -1
+
+
+def test_figures_of_a_row_stay_side_by_side_on_paper(live):
+    live.media("print")
+    live.width(640)  # narrower than three figures on a screen
+    rows = live.run("""return [...document.querySelectorAll('.row')].map(r => [...r.children]
+        .map(f => f.getBoundingClientRect())).map(b => [b.length,
+            Math.max(...b.map(f => f.top)) - Math.min(...b.map(f => f.top))])""")
+    live.media("screen")
+    live.width(1280)
+    assert max(n for n, _ in rows) == 3
+    assert all(down == 0 for _, down in rows)
+
+
 def test_residuals_by_lag_have_their_scatter(live):
     for i in (figure(live, "mean residual by lag", -1), figure(live, "mean residual by lag", 0)):
         inside = live.run("""const [e, r] = tessera.plots[arguments[0]].series;

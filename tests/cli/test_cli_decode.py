@@ -72,6 +72,172 @@ def test_run_finds_the_animal(same_as_stored, recording, tmp_path, h5py):
         assert np.array_equal(file["time"][:], track()["time"])
 
 
+def bent_track(**changes):
+    """The line of track() with a corner in its middle, as a graph, the second half backwards."""
+    data = track()
+    line = data["position"]
+    data["position"] = np.stack([np.minimum(line, 50), np.maximum(line - 50, 0)], axis=1)
+    graph = {
+        "node_positions": np.array([[0.0, 0], [50, 0], [50, 50]]),
+        "edges": np.array([[0, 1], [1, 2]]),
+        "edge_order": np.array([[0, 1], [2, 1]]),
+        "edge_spacing": 30.0,
+    }
+    return {**data, **graph, **changes}
+
+
+def test_distances_on_a_track_run_along_it(tessera, tmp_path, h5py):
+    # On the line the corner lies at 50 and at 130 cm: nothing of that may be seen.
+    np.savez(tmp_path / "bent.npz", **bent_track())
+    np.savez(tmp_path / "line.npz", **track())
+    words = ["--movement-variance", "20", "--report"]
+    bent = run_json(tessera, "decode", "run", "bent.npz", "-o", "bent.h5", *words, "bent.html")
+    line = run_json(tessera, "decode", "run", "line.npz", "-o", "line.h5", *words, "line.html")
+    assert bent["score"]["chance_error"] == pytest.approx(line["score"]["chance_error"], rel=0.02)
+    page = (tmp_path / "bent.html").read_text()
+    assert "along the track" in page
+    with h5py.File(tmp_path / "bent.h5") as file:
+        assert file["env0_edge_from"][:].tolist() == [0, 2]
+        assert file["env0_edge_start"][:].tolist() == [0, 80]
+        assert set(file["true_edge"][:]) == {0, 1}
+
+
+def test_bins_without_a_position(tessera, tmp_path, h5py):
+    data = track()
+    data["position"][450:470] = np.nan
+    np.savez(tmp_path / "nan.npz", **data)
+    words = ["decode", "run", "nan.npz", "--want", "log-likelihood", "-o"]
+    # A model that needs no position keeps its spikes there.
+    assert "decode.untracked" not in tessera(*words, "any.h5").stderr
+    with h5py.File(tmp_path / "any.h5") as file:
+        assert not (file["log_likelihood"][:] == 0).all(axis=1).any()
+        assert np.isnan(file["true_position"][:]).sum() == 20
+    # One that needs it takes them for missing, and says so, once.
+    said = tessera(*words, "local.h5", "--model", "non-local").stderr
+    assert said.count("position is NaN at 20 of 400 decoded times") == 1
+    assert said.count("[decode.untracked]") == 1
+    with h5py.File(tmp_path / "local.h5") as file:
+        assert (file["log_likelihood"][:] == 0).all(axis=1).sum() == 20
+
+
+def test_positions_are_not_invented(tessera, tmp_path, h5py):
+    data = track()
+    data["dec_position_time"] = data["position_time"][:500]
+    data["dec_position"] = data["position"][:500]
+    np.savez(tmp_path / "short.npz", **data)
+    for model in ("cont-frag", "non-local"):
+        words = ["decode", "run", "short.npz", "-o", f"{model}.h5", "--model", model]
+        result = tessera(*words)
+        assert result.stderr.count("[decode.outside]") == 1, result.stderr
+        assert "over 100 of 400 bins" in result.stdout
+        with h5py.File(tmp_path / f"{model}.h5") as file:
+            assert np.isnan(file["true_position"][:]).sum() == 300
+    # The end of the last bin lies a step beyond the last sample, and is nothing to speak of.
+    edges = np.append(track()["time"], track()["time"][-1] + 0.005)
+    np.savez(tmp_path / "edges.npz", **{**track(), "time": edges})
+    assert "decode.outside" not in tessera("decode", "run", "edges.npz", "-o", "edges.h5").stderr
+    data["dec_position_time"] = data["position_time"][:300]
+    data["dec_position"] = data["position"][:300]
+    np.savez(tmp_path / "none.npz", **data)
+    result = tessera("decode", "run", "none.npz", "-o", "none.h5", "--report", "none.html")
+    assert result.stderr.count("[decode.outside]") == 1, result.stderr
+    with h5py.File(tmp_path / "none.h5") as file:
+        assert "true_position" not in file
+    assert "There is no telling" in (tmp_path / "none.html").read_text()
+
+
+def test_models_of_other_positions_are_refused(tessera, recording, tmp_path):
+    np.savez(tmp_path / "bent.npz", **bent_track())
+    tessera("decode", "fit", "rec.npz", "-o", "model.npz")
+    for command in (["predict"], ["em", "--max-iterations", "1"]):
+        words = [*command, "bent.npz", "--model-file", "model.npz", "-o", "out.h5"]
+        result = tessera("decode", *words)
+        assert result.returncode == 65
+        assert "2 coordinates, and the model model.npz was fitted to 1" in result.stderr
+        assert not (tmp_path / "out.h5").exists()
+
+
+def by_electrode(numbers, with_marks=True):
+    """track() with a pair of arrays per electrode, under these numbers."""
+    data = track()
+    times, marks, offsets = (data.pop(name) for name in ("spike_times", "marks", "spike_offsets"))
+    for number, first, end in zip(numbers, offsets[:-1], offsets[1:], strict=True):
+        data[f"e{number}_times"] = times[first:end]
+        if with_marks:
+            data[f"e{number}_marks"] = marks[first:end]
+    return data
+
+
+@pytest.mark.parametrize("numbers, unused, absent", [((1, 2, 3), 1, 0), ((0, 1, 3), 3, 2)])
+def test_electrodes_are_numbered_without_gaps(tessera, tmp_path, numbers, unused, absent):
+    np.savez(tmp_path / "rec.npz", **by_electrode(numbers))
+    result = tessera("decode", "run", "rec.npz", "-o", "out.h5")
+    assert result.returncode == 65
+    said = f"'e{unused}_times' would not be used, for there is no 'e{absent}_times'"
+    assert said in result.stderr
+    assert "number electrodes from e0" in result.stderr
+
+
+def test_arrays_of_sorted_units(tessera, tmp_path):
+    np.savez(tmp_path / "rec.npz", **by_electrode((0, 1, 2), with_marks=False))
+    words = ["decode", "run", "rec.npz", "-o", "out.h5", "--algorithm", "sorted_spikes_kde"]
+    assert run_json(tessera, *words)["recording"]["n_electrode"] == 3
+
+
+def test_other_units_and_silent_electrodes_are_said(tessera, tmp_path):
+    data = track()
+    cases = {
+        "metres": ({"position": data["position"] / 100}, "decode.scale", "are these metres?"),
+        "volts": ({"marks": data["marks"] * 1e-6}, "decode.scale", "are these volts?"),
+        "silent": (
+            {"spike_offsets": np.append(data["spike_offsets"], data["spike_offsets"][-1])},
+            "decode.electrode", "1 of 4 electrodes (the first is electrode 3) has no",
+        ),
+    }
+    for name, (changes, warning, text) in cases.items():
+        np.savez(tmp_path / f"{name}.npz", **{**data, **changes})
+        said = tessera("decode", "fit", f"{name}.npz", "-o", f"{name}-model.npz").stderr
+        assert said.count(f"[{warning}]") == 1, said
+        assert text in said
+    np.savez(tmp_path / "right.npz", **data)
+    said = tessera("decode", "fit", "right.npz", "-o", "model.npz").stderr
+    assert "decode.scale" not in said and "decode.electrode" not in said
+
+
+def test_files_say_what_made_them(tessera, recording, tmp_path):
+    words = ["--model", "decoder", "--movement-variance", "4", "--place-bin-size", "3"]
+    tessera("decode", "fit", "rec.npz", "-o", "model.npz", *words)
+    from_file = ["predict", "rec.npz", "--model-file", "model.npz"]
+    for command in (["run", "rec.npz", *words], from_file):
+        tessera("decode", *command, "-o", "out.h5", "--report", "out.html", "--overwrite")
+        settings = json.loads((tmp_path / "out.h5.json").read_text())["settings"]
+        assert settings["model"] == "decoder"
+        assert (settings["movement_variance"], settings["place_bin_size"]) == (4, 3)
+        page = (tmp_path / "out.html").read_text()
+        assert "<title>Decoded position: rec.npz</title>" in page
+        for fact in ("clusterless_kde", "decoder", "4 cm² per time bin", "24 µV"):
+            assert fact in page
+
+
+def test_sorted_units_are_told_their_algorithm(tessera, tmp_path):
+    np.savez(tmp_path / "rec.npz", **by_electrode((0, 1, 2), with_marks=False))
+    result = tessera("decode", "run", "rec.npz", "-o", "out.h5")
+    assert result.returncode == 65
+    assert "choose --algorithm sorted_spikes_kde" in result.stderr
+
+
+def test_sizes_are_named_as_they_are_given(tessera, tmp_path):
+    result = tessera("decode", "report", "any.h5", "-o", "any.html", "--max-size", "200K")
+    assert "--max-size: 200K is out of range; allowed is 1M to 1T bytes" in result.stderr
+    assert "at least 1.00 MiB" in " ".join(tessera("decode", "report", "--help").stdout.split())
+
+
+def test_a_recording_is_no_result(tessera, recording):
+    result = tessera("decode", "report", "rec.npz", "-o", "page.html")
+    assert result.returncode == 65
+    assert "rec.npz: is a recording, not a result; 'tessera decode run" in result.stderr
+
+
 def test_run_json_and_info(tessera, recording, tmp_path):
     found = run_json(tessera, "decode", "run", "rec.npz", "-o", "out.h5", "--verify", "10%")
     assert found["schema"] == "tessera.decode.run/1"
@@ -249,7 +415,7 @@ def test_report_refuses_another_recording(tessera, recording, tmp_path):
     "words, code, said",
     [
         (["--from", "5", "--to", "5"], 2, "to: 5 s is not after from (5 s)"),
-        (["--from", "9"], 2, "no time bin begins from 9 s"),
+        (["--from", "9"], 2, "no time bin begins at or after 9 s"),
         (["--event-threshold", "1.2"], 2, "event-threshold"),
         (["--max-size", "1k"], 2, "max-size"),
         (["--event-min-duration", "-1"], 2, "event-min-duration"),
@@ -533,3 +699,83 @@ def test_stop_and_resume(tessera, tmp_path, h5py):
     assert tessera(*words[:5], "-o", "whole.h5").returncode == 0
     with h5py.File(tmp_path / "out.h5") as a, h5py.File(tmp_path / "whole.h5") as b:
         assert np.array_equal(a["acausal_posterior"][:], b["acausal_posterior"][:])
+
+
+def test_online_plays_a_recording(tessera, recording, tmp_path):
+    played = run_json(tessera, "decode", "online", recording, "--bin-width", "0.01")
+    assert played["n_bin"] == 399
+    assert played["n_spike"] > 50
+    assert played["n_late"] + played["n_dropped"] == 0
+    assert 0 < played["p50_us"] <= played["p99_us"] <= played["p999_us"] <= played["max_us"]
+    assert "n_learned" not in played
+    model = tmp_path / "model.npz"
+    assert tessera("decode", "fit", recording, "-o", model).returncode == 0
+    learning = run_json(
+        tessera, "decode", "online", recording, "--model-file", model, "--bin-width", "0.01",
+        "--learn", "window", "--learn-capacity", "60", "--start", "7.5", "--real-time",
+    )
+    assert learning["n_bin"] == 49
+    assert 0 < learning["n_learned"] < played["n_spike"]
+    text = tessera("decode", "online", recording, "--learn", "grow").stdout
+    assert "latency        p50 " in text
+    assert "learned        " in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--start", "1e6"], "nothing to play"),
+        (["--cpu", "60000"], "cannot run on CPU 60000"),
+        (["--learn", "sometimes"], "none|grow|window|reservoir"),
+        (["--learn", "grow", "--learn-capacity", "1"], "learn_capacity: 1, but electrode 0"),
+        (["--algorithm", "clusterless_gmm", "--learn", "grow"], "cannot learn spike by spike"),
+    ],
+)
+def test_online_says_what_is_wrong(tessera, recording, words, message):
+    result = tessera("decode", "online", recording, "--threads", "2", *words)
+    assert result.returncode != 0
+    assert message in result.stderr
+
+
+def test_events(tessera, recording, tmp_path):
+    begin = float(track()["position_time"][0])
+    intervals = [(begin + 1, begin + 1.2), (begin + 2, begin + 2.2), (begin + 3, begin + 3)]
+    rows = "".join(f"{a!r},{b!r},x\n" for a, b in intervals)
+    (tmp_path / "iv.csv").write_text("# found elsewhere\nstart,end,name\n" + rows)
+    words = ["decode", "events", "rec.npz", "--intervals", "iv.csv", "--shuffles", "19"]
+    words += ["--min-spikes", "0", "--min-electrodes", "0", "--min-bins", "1", "--max-speed", "1e6"]
+    found = run_json(tessera, *words, "-o", "e.csv")["events"]
+    assert found["n_event"] == 3
+    assert found["source"] == "intervals"
+    assert found["reasons"]["empty"] == 1
+    lines = (tmp_path / "e.csv").read_text().splitlines()
+    assert lines[0].startswith("# tessera_provenance {")
+    names = lines[1].split(",")
+    assert names[0] == "event"
+    assert {"line_fit", "p_time_line_fit", "q_marks_weighted_correlation"} <= set(names)
+    assert lines[4].endswith("empty")
+    assert len(lines) == 5
+    assert tessera(*words, "-o", "f.csv", "--threads", "1").returncode == 0
+    assert (tmp_path / "f.csv").read_text().splitlines()[1:] == lines[1:]
+    assert tessera(*words, "-o", "e.npz").returncode == 0
+    with np.load(tmp_path / "e.npz") as z:
+        assert z["posterior"].shape[0] == len(z["row_time"])
+        np.testing.assert_allclose(z["posterior"].sum(axis=1), 1, atol=1e-12)
+
+
+def test_events_refuses(tessera, recording, tmp_path):
+    base = ["decode", "events", "rec.npz", "-o", "e.csv"]
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n")
+    for words, text in (
+        (["--kinds", "fields"], "'fields' is none of column"),
+        (["--states", "Local"], "--states needs --result"),
+        (["--intervals-name", "x"], "--intervals-name needs --intervals"),
+        (["--intervals", "bad.csv", "--result", "r.h5"], "take one"),
+        (["--intervals", "bad.csv"], "line 1 has neither"),
+        (["--intervals", "none.csv"], "none.csv"),
+        (["--decoder", "states", "--event-bin", "0.5"], "moves in time bins of"),
+    ):
+        result = tessera(*base, *words)
+        assert result.returncode != 0, words
+        assert text in result.stderr, (words, result.stderr)
+        assert not (tmp_path / "e.csv").exists()

@@ -1,6 +1,7 @@
 """tessera diff and tessera rerun."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -71,7 +72,8 @@ def test_documents_folders_and_bytes(tessera, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(a))
     (tmp_path / "b.json").write_text(json.dumps(b))
     rows = items(diff(tessera, "a.json", "b.json"))
-    assert rows["list[1]"]["max_abs"] == 0.5
+    assert (rows["list"]["max_abs"], rows["list"]["n_value"]) == (0.5, 2)
+    assert rows["list"]["first"] == "[1]"
     assert rows["text"]["detail"] == "x -> y"
     assert rows["only"]["status"] == "only_a"
     assert "timestamp" not in rows
@@ -84,6 +86,53 @@ def test_documents_folders_and_bytes(tessera, tmp_path):
     assert rows["sub/x.npy"]["status"] == "same"
     assert rows["text.csv"]["first"] == "byte 0"
     assert rows["new.npy"]["status"] == "only_b"
+
+
+def test_single_values_and_what_cannot_be_compared(tessera, tmp_path):
+    for name, value in (("a", 3.0), ("b", 4.0), ("c", [3.0])):
+        np.save(tmp_path / f"{name}.npy", value)
+        np.savez(tmp_path / f"{name}.npz", v=value, x=np.arange(3))
+    assert tessera("diff", "a.npy", "a.npy").stdout == "same bits: 1 of 1\n"
+    assert items(diff(tessera, "a.npz", "b.npz"))["v"]["max_abs"] == 1
+    assert items(diff(tessera, "a.npz", "c.npz"))["v"]["detail"] == "0 axes -> 1 axes"
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "t.h5", "w") as file:
+        file["x"] = np.arange(3)
+        file["chi2"] = 2.5
+        file["text"] = "of any length"
+    found = tessera("diff", "t.h5", "t.h5")
+    if found.returncode == 69:
+        pytest.skip("this build reads no HDF5")
+    assert found.returncode == 2
+    assert found.stdout.splitlines()[-1] == "partly compared: no difference in 2 of 3"
+    found = tessera("diff", "t.h5", "t.h5", "--json")
+    assert json.loads(found.stdout)["outcome"] == "partly_compared"
+    with h5py.File(tmp_path / "t.h5", "a") as file:
+        del file["text"], file["chi2"], file["x"]
+        file["text"] = "of any length"
+    assert tessera("diff", "t.h5", "t.h5").stdout.endswith("nothing could be compared\n")
+
+
+def test_models_and_logs_go_by_the_names_of_channels(made):
+    words = ["autoreject", "fit", "x.npy", "--montage", "head.csv", "--sampling-hz", "250"]
+    assert made(*words, "--seed", "7", "-o", "other.json", "--log", "o.npz").returncode == 0
+    found = diff(made, "model.json", "other.json")
+    assert items(found)["types[0].thresholds"]["first"].startswith("E0")
+    assert not [name for name in items(found) if "thresholds[" in name]
+    command = {s["name"]: (s["a"], s["b"]) for s in found["settings"]}["command"]
+    assert command == ("nothing", "--seed=7")
+    with np.load(made.directory / "log.npz") as log:
+        labels = np.where(np.isnan(log["labels"]), -1, log["labels"]).astype(int)
+        whole = {"schema": "tessera.autoreject.log/1", "ch_names": log["ch_names"].tolist(),
+                 "bad_epochs": log["bad_epochs"].astype(int).tolist()}
+    labels[3, 2] = (labels[3, 2] + 1) % 3
+    whole["bad_epochs"][5] = 1 - whole["bad_epochs"][5]
+    (made.directory / "edited.json").write_text(json.dumps(whole | {"labels": labels.tolist()}))
+    rows = items(diff(made, "log.npz", "edited.json"))
+    assert (rows["labels"]["n_different"], rows["labels"]["first"]) == (1, "epoch 3 E003")
+    assert (rows["bad_epochs"]["n_different"], rows["bad_epochs"]["first"]) == (1, "epoch 5")
+    for name in ("other.json", "o.npz", "edited.json"):
+        (made.directory / name).unlink()
 
 
 def test_settings_that_differ(tessera):
@@ -105,9 +154,6 @@ def test_errors(tessera, epochs, tmp_path):
     assert tessera("diff", "broken.npz", "broken.npz").returncode == 65
     (tmp_path / "broken.json").write_text('{"a": 1')
     assert tessera("diff", "broken.json", "broken.json").returncode == 65
-    np.save(tmp_path / "scalar.npy", 3.0)
-    nothing = tessera("diff", "scalar.npy", "scalar.npy")
-    assert (nothing.returncode, "nothing could be compared" in nothing.stdout) == (2, True)
     assert tessera("diff", "epochs.npy", "epochs.npy", "--rtol=-1").returncode == 2
 
 
@@ -157,6 +203,31 @@ def test_rerun_gives_the_same_bits(made, name):
     assert result.returncode == 0, result.stdout + result.stderr
     assert result.stdout.splitlines()[-1].startswith("same bits: ")
     assert sorted(made.directory.iterdir()) == before
+
+
+def test_rerun_of_logs_and_pages(made):
+    words = ["autoreject", "fit-transform", "x.npy", "--montage", "head.csv", "--sampling-hz",
+             "250"]
+    outputs = ["-o", "ft.npz", "--log", "ft-log.npz", "--report", "ft.html", "--save-model",
+               "ft.json"]
+    assert made(*words, *outputs).returncode == 0
+    for name in ("ft-log.npz", "ft.npz", "ft.json"):
+        result = made("rerun", name)
+        assert result.returncode == 0, (name, result.stdout, result.stderr)
+        assert "same bits" in result.stdout
+    page = made("rerun", "ft.html")
+    assert page.returncode == 65
+    assert "rerun the results themselves" in page.stderr
+    text = (made.directory / "ft.html").read_text()
+    template = re.search(r'>(\{"schema": ?"tessera.autoreject.log/1".*?)</script>', text, re.DOTALL)
+    (made.directory / "edited.json").write_text(template[1])
+    edited = made("rerun", "edited.json")
+    assert edited.returncode == 65
+    assert "a reader of a report made this log" in edited.stderr
+    quiet = made("rerun", "ft.npz", "-q")
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
+    for name in ("ft.npz", "ft-log.npz", "ft.html", "ft.json", "edited.json"):
+        (made.directory / name).unlink()
 
 
 def test_rerun_keeps_the_new_one_and_says_so_in_json(made):
@@ -216,3 +287,12 @@ def test_rerun_of_what_cannot_be(tessera, epochs, tmp_path):
         json.dumps({"schema": "tessera.provenance/1", "command": ["demo"]})
     )
     assert tessera("rerun", "epochs.npy").returncode == 65
+
+
+def test_rerun_of_measured_times_says_why_not(tessera):
+    words = ["--batch", "8", "--features", "4", "--seconds", "0.001", "--report", "t.html"]
+    made = tessera("clifford", "bench", *words)
+    assert made.returncode == 0, made.stderr
+    assert "fwd speed-up f+b speed-up" in made.stdout.splitlines()[0]
+    result = tessera("rerun", "t.html")
+    assert (result.returncode, "measures anew" in result.stderr) == (65, True)

@@ -129,3 +129,38 @@ def test_time_limit_keeps_the_work_and_exits_75(tessera, big, tmp_path):
     assert not (tmp_path / "p.npy").exists()
     assert tessera(*words, "--resume").returncode == 0
     assert np.load(tmp_path / "p.npy").shape == (400, 64)
+
+
+@pytest.mark.parametrize("words", [
+    ("clifford", "check", "++"),
+    ("decode", "simulate", "tiny", "-o", "r.npz"),
+])
+def test_quiet_says_nothing_but_errors(tessera, words):
+    result = tessera(*words, "-q")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_quiet_decode_and_warnings_of_a_fit_once(tessera, tmp_path):
+    tessera("decode", "simulate", "tiny", "-o", "r.npz")
+    result = tessera("decode", "run", "r.npz", "-o", "out", "--mode", "fast", "-q")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    size = ("--mode", "static_anisotropic", "--n-angle", "3", "--n-frame", "40")
+    assert tessera("xpcs", "simulate", "-o", "run.hdf", *size).returncode == 0
+    fit = ("xpcs", "fit", "run.hdf", "-o", "fitted", "--mode", "static_anisotropic", "--overwrite")
+    for more, levels in (((), {"warning"}), (("--no-warn", "xpcs"), set())):
+        result = tessera(*fit, *more, "--log-json", "log.jsonl", "-v")
+        assert result.returncode == 0, result.stderr
+        lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+        said = [line for line in lines if "sigma is a default" in line["text"]]
+        assert {line["level"] for line in said} == levels
+        assert len(said) == len(levels)
+        (tmp_path / "log.jsonl").unlink()
+
+
+def test_an_empty_configuration_is_called_so(tessera, tmp_path):
+    (tmp_path / "e.yaml").write_text("# nothing\n")
+    assert tessera("config", "validate", "e.yaml").stdout == (
+        "e.yaml: empty: it sets nothing, every setting keeps its default\n")
+    assert json.loads(tessera("config", "validate", "e.yaml", "--json").stdout)["empty"]
+    (tmp_path / "e.yaml").write_text("run:\n  threads: 1\n")
+    assert tessera("config", "validate", "e.yaml").stdout == "e.yaml: valid\n"

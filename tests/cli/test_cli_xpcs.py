@@ -381,8 +381,8 @@ def test_what_is_said_twice_is_refused(tessera, words, text, tmp_path):
 @pytest.mark.parametrize(("words", "text"), [
     (["--fix", "betta"], "did you mean 'beta'? there are D0, alpha, D_offset"),
     (["--fix", "gamma_dot_t=1"], "did you mean 'gamma_dot_t0'?"),
-    (["--offset", "1"], "did you mean '--initial-d-offset'?"),
-    (["--bounds", "1"], "unknown option '--bounds' (see"),
+    (["--offset", "1"], "did you mean '--offsets'?"),
+    (["--range", "1"], "unknown option '--range' (see"),
 ])
 def test_names_that_are_nearly_right(tessera, words, text):
     result = tessera("xpcs", "fit", "x.txc2", "--gap", "2e6", *words)

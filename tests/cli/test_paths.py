@@ -48,15 +48,19 @@ LINES = {
                        "--checkpoint", "new/work", *ENGINE],
     "autoreject simulate": ["-o", "new/x.npy", "--positions", "new/h.csv", "--checkpoint",
                             "new/work", "--epochs", "4", *ENGINE],
-    "decode run": ["rec.npz", "-o", "new/res.h5", "--report", "new/r.html", "--checkpoint",
-                   "new/work", *ENGINE],
+    "decode run": ["rec.npz", "-o", "new/res.h5", "--report", "new/r.html", "--intervals",
+                   "parts.csv", "--checkpoint", "new/work", *ENGINE],
     "decode fit": ["rec.npz", "-o", "new/m.npz", *ENGINE],
-    "decode predict": ["rec.npz", "--model-file", "decode.npz", "-o", "new/res", "--report",
-                       "new/r.html", "--checkpoint", "new/work", *ENGINE],
+    "decode predict": ["rec.npz", "--model-file", "decode.npz", "--intervals", "parts.csv", "-o",
+                       "new/res", "--report", "new/r.html", "--checkpoint", "new/work", *ENGINE],
     "decode em": ["rec.npz", "-o", "new/m.npz", "--max-iterations", "2", "--checkpoint", "new/work",
                   *ENGINE],
     "decode tune": ["rec.npz", "--points", "3", "--rounds", "1", "--refine", "0", "--folds", "2",
                     "-o", "new/best.yaml", "--report", "new/t.html", *ENGINE],
+    "decode events": ["rec.npz", "--intervals", "iv.csv", "--shuffles", "9", "-o", "new/e.h5",
+                      "--report", "new/r.html", "--checkpoint", "new/work", *ENGINE],
+    "decode info": ["rec.npz", *ENGINE],
+    "decode online": ["rec.npz", "--bin-width", "0.05", *ENGINE],
     "decode simulate": ["tiny", "-o", "new/r.npz", *ENGINE],
     "decode report": ["result.h5", "--recording", "rec.npz", "-o", "new/r.html", *ENGINE],
     "xpcs fit": [*FIT, "-o", "new/fit", "--report", "new/r.html", "--cache", "new/cache",
@@ -112,6 +116,8 @@ def prepared(tmp_path_factory):
     for words in ("fit x.npz --montage head.csv -o model.json --log log.npz",):
         result = run("autoreject", *words.split(), "-q")
         assert result.returncode == 0, result.stderr
+    np.savetxt(folder / "parts.csv", [[0, 20], [25, 60]], delimiter=",")
+    np.savetxt(folder / "iv.csv", [[0.1, 0.2], [0.3, 0.5]], delimiter=",")
     np.savetxt(folder / "events.txt", [[0, 0, 1], [40, 0, 1]], fmt="%d")
     return folder
 

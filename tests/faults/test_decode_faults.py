@@ -287,7 +287,11 @@ def test_stopped_within_a_chunk_goes_on_to_the_same_bytes(long, name):
 
     right = content()
     n_resumed = 0
-    for part in range(1, 5):
+    # A run can be over before its signal comes: try until two of them were stopped within.
+    for attempt in range(24):
+        part = attempt % 4 + 1
+        if attempt > 3 and n_resumed > 1:
+            break
         shutil.rmtree(out) if out.is_dir() else out.unlink()
         for limit_s in (whole_s * part / 5, 600):
             process = long.popen(*kept)
@@ -301,6 +305,8 @@ def test_stopped_within_a_chunk_goes_on_to_the_same_bytes(long, name):
             n_resumed += "resumed from" in stderr
             if process.returncode == 0 or "written whole" in stderr:
                 break
+            if "to continue" not in stderr and out.exists():
+                break  # all was done, only the process had not ended
             assert f"to continue, run: {BINARY}" in stderr
         assert content() == right
     assert n_resumed > 1

@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 
+import numpy as np
 import pytest
 from fault_support import BINARY, FULL, Killer, digest, leftovers, sanitizer
 
@@ -22,6 +23,11 @@ def model(tessera):
     words = ["day-1d", "-o", "rec.npz", "--time-bins", ROWS, *counts, "-q"]
     result = tessera("decode", "simulate", *words)
     assert result.returncode == 0, result.stderr
+    time = np.load(tessera.directory / "rec.npz")["time"]
+    cuts = [round(share * len(time)) for share in (0, 0.3, 0.4, 0.45, 0.45, 1)]
+    spans = [(time[i], time[k - 1]) for i, k in zip(cuts[::2], cuts[1::2], strict=True)]
+    text = "".join(f"{start!r},{end!r}\n" for start, end in np.array(spans).tolist())
+    (tessera.directory / "spans.csv").write_text(text)
     result = tessera("decode", "fit", "rec.npz", "-o", "model.npz", "-q")
     assert result.returncode == 0, result.stderr
     return tessera
@@ -58,13 +64,13 @@ def right_result(tessera, out):
 
 
 @pytest.mark.parametrize("out", ["out.h5", "out"])
-@pytest.mark.parametrize("want", ["", "filter,log-likelihood"])
+@pytest.mark.parametrize("want", ["", "filter,log-likelihood,path"])
 def test_killed_at_random_instants(model, out, want):
     if out.endswith(".h5") and not HAS_HDF5:
         pytest.skip("built without HDF5")
     folder = model.directory
     right, whole_s = right_result(model, out)
-    wanted = ["--want", want] if want else []
+    wanted = ["--want", want, "--intervals", "spans.csv"] if want else []
     if want:
         assert model(*line("all" + out, 1, *wanted)).returncode == 0
         right = digest_of(folder / ("all" + out))

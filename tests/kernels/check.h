@@ -60,6 +60,7 @@ int check_release(check_block *block);
 double check_now_s(void);
 
 extern const check_test test_ptp_list[];
+extern const check_test test_decode_events_list[];
 extern const check_test test_decode_hmm_list[];
 extern const check_test test_math_list[];
 extern const check_test test_probe_list[];

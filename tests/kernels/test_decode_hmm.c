@@ -36,16 +36,24 @@ static void compare(check *t, const char *what, size_t n, const void *got, const
 static void hmm_maps(check *t)
 {
     static double a[N_MOST], b[N_MOST], want[N_MOST];
+    static float f[N_MOST];
     for (size_t k = 0; k < ARRAY_LEN(LENGTHS); k++) {
         const size_t n = LENGTHS[k];
         fill(t, a, n);
         fill(t, b, n);
         check_block block = check_take(n * sizeof(double), sizeof(double));
         double got_sum = -1, want_sum = -2;
-        t->ref->hmm_multiply(a, b, n, want, &want_sum);
-        t->isa->hmm_multiply(a, b, n, block.data, &got_sum);
-        compare(t, "multiply", n, block.data, want, n * sizeof(double));
-        compare_sum(t, "multiply", n, got_sum, want_sum);
+        t->ref->hmm_multiply_f64(a, b, n, want, &want_sum);
+        t->isa->hmm_multiply_f64(a, b, n, block.data, &got_sum);
+        compare(t, "multiply_f64", n, block.data, want, n * sizeof(double));
+        compare_sum(t, "multiply_f64", n, got_sum, want_sum);
+        for (size_t i = 0; i < n; i++) {
+            f[i] = (float)a[i];
+        }
+        t->ref->hmm_multiply_f32(f, b, n, want, &want_sum);
+        t->isa->hmm_multiply_f32(f, b, n, block.data, &got_sum);
+        compare(t, "multiply_f32", n, block.data, want, n * sizeof(double));
+        compare_sum(t, "multiply_f32", n, got_sum, want_sum);
         t->ref->hmm_divide(a, b, n, want, &want_sum);
         t->isa->hmm_divide(a, b, n, block.data, &got_sum);
         compare(t, "divide", n, block.data, want, n * sizeof(double));
@@ -55,41 +63,96 @@ static void hmm_maps(check *t)
         t->ref->hmm_add_scaled(0.7, a, n, want);
         t->isa->hmm_add_scaled(0.7, a, n, block.data);
         compare(t, "add_scaled", n, block.data, want, n * sizeof(double));
+        t->ref->hmm_fill(0.3, n, want);
+        t->isa->hmm_fill(0.3, n, block.data);
+        compare(t, "fill", n, block.data, want, n * sizeof(double));
         CHECK(t, check_release(&block), "n=%zu: wrote past the end", n);
     }
 }
 
+// Rows of one dtype: what is kept of x, scaled again in place, and its sum whoever adds it up.
+static void keep_and_take(check *t, const double *x, size_t n, int f64)
+{
+    const tess_kernels *ref = t->ref, *isa = t->isa;
+    static double want[N_MOST], wide[N_MOST], y[N_MOST], taken[N_MOST];
+    static float narrow[N_MOST];
+    check_block block = check_take(n * sizeof(double), sizeof(double));
+    double sums[6] = {-1, -2, -3, -4, -5, -6};
+    if (f64) {
+        ref->hmm_keep_f64(x, n, 1.25, wide, want, &sums[0]);
+        isa->hmm_keep_f64(x, n, 1.25, block.data, NULL, &sums[1]);
+        isa->hmm_keep_f64(x, n, 1.25, block.data, y, &sums[2]);
+        compare(t, "keep_f64", n, block.data, wide, n * sizeof(double));
+        isa->hmm_take_f64(block.data, n, taken, &sums[3]);
+        isa->hmm_take_f64(block.data, n, NULL, &sums[4]);
+    } else {
+        ref->hmm_keep_f32(x, n, 1.25, narrow, want, &sums[0]);
+        isa->hmm_keep_f32(x, n, 1.25, block.data, NULL, &sums[1]);
+        isa->hmm_keep_f32(x, n, 1.25, block.data, y, &sums[2]);
+        compare(t, "keep_f32", n, block.data, narrow, n * sizeof(float));
+        isa->hmm_take_f32(block.data, n, taken, &sums[3]);
+        isa->hmm_take_f32(block.data, n, NULL, &sums[4]);
+        CHECK(t, narrow[0] == 0, "a denormal number was kept");
+    }
+    isa->hmm_sum(y, n, &sums[5]);
+    compare(t, "kept", n, y, want, n * sizeof(double));
+    compare(t, "take", n, taken, want, n * sizeof(double));
+    compare_sum(t, "keep", n, sums[1], sums[0]);
+    for (int i = 2; i < 6; i++) {
+        CHECK(t, sums[i] == sums[1], "n=%zu: sum %d is not that of keep", n, i);
+    }
+    if (f64) {
+        ref->hmm_scale_f64(wide, n, 0.3, &sums[0]);
+        isa->hmm_scale_f64(block.data, n, 0.3, &sums[1]);
+        compare(t, "scale_f64", n, block.data, wide, n * sizeof(double));
+    } else {
+        ref->hmm_scale_f32(narrow, n, 0.3, &sums[0]);
+        isa->hmm_scale_f32(block.data, n, 0.3, &sums[1]);
+        compare(t, "scale_f32", n, block.data, narrow, n * sizeof(float));
+    }
+    compare_sum(t, "scale", n, sums[1], sums[0]);
+    CHECK(t, check_release(&block), "n=%zu: wrote past the end", n);
+}
+
 static void hmm_keeps_what_it_takes(check *t)
 {
-    static double x[N_MOST], a[N_MOST], b[N_MOST];
-    static float kept_a[N_MOST];
-    static double wide_a[N_MOST];
+    static double x[N_MOST];
     for (size_t k = 0; k < ARRAY_LEN(LENGTHS); k++) {
-        const size_t n = LENGTHS[k];
-        fill(t, x, n);
+        fill(t, x, LENGTHS[k]);
         x[0] = (double)FLT_MIN / 1.5; // times 1.25 it is still no normal number
-        check_block block = check_take(n * sizeof(double), sizeof(double));
-        double kept = -1, taken = -2, want = -3;
-        for (int f64 = 0; f64 < 2; f64++) {
-            memcpy(a, x, sizeof a);
-            memcpy(b, x, sizeof b);
-            if (f64) {
-                t->ref->hmm_keep_f64(a, n, 1.25, wide_a, &want);
-                t->isa->hmm_keep_f64(b, n, 1.25, block.data, &kept);
-                compare(t, "keep_f64", n, block.data, wide_a, n * sizeof(double));
-                t->isa->hmm_take_f64(wide_a, n, b, &taken);
-            } else {
-                t->ref->hmm_keep_f32(a, n, 1.25, kept_a, &want);
-                t->isa->hmm_keep_f32(b, n, 1.25, block.data, &kept);
-                compare(t, "keep_f32", n, block.data, kept_a, n * sizeof(float));
-                t->isa->hmm_take_f32(kept_a, n, b, &taken);
-                CHECK(t, kept_a[0] == 0, "a denormal number was kept");
-            }
-            compare(t, "take", n, b, a, n * sizeof(double));
-            compare_sum(t, "keep", n, kept, want);
-            CHECK(t, kept == taken, "n=%zu: keep and take sum differently", n);
+        keep_and_take(t, x, LENGTHS[k], 0);
+        keep_and_take(t, x, LENGTHS[k], 1);
+    }
+}
+
+// Runs of every length, with and without factors, written or added. Cells of no run are 0, and what
+// lies behind the bins is left alone.
+static void hmm_moves_runs(check *t)
+{
+    enum { N_RUN = 20, ALL = 1200 };
+    static double x[ALL], scale[ALL], want[ALL], got[ALL];
+    for (int round = 0; round < 40; round++) {
+        tess_tile_run runs[N_RUN];
+        int32_t bin = 0, cell = 3;
+        for (int k = 0; k < N_RUN; k++) {
+            const int32_t n = 1 + (int32_t)(check_random(t) % 40);
+            runs[k] = (tess_tile_run){.bin = bin, .cell = cell, .n = n};
+            bin += n;
+            cell += n + (int32_t)(check_random(t) % 12);
         }
-        CHECK(t, check_release(&block), "n=%zu: wrote past the end", n);
+        fill(t, x, ALL);
+        fill(t, scale, ALL);
+        memset(want, 0, sizeof want);
+        memset(got, 0, sizeof got);
+        const double *by = round % 2 ? scale : NULL;
+        for (int add = 0; add < 2; add++) {
+            t->ref->hmm_scatter(runs, N_RUN, 0.6, x, by, add, want);
+            t->isa->hmm_scatter(runs, N_RUN, 0.6, x, by, add, got);
+            compare(t, "scatter", ALL, got, want, sizeof want);
+        }
+        t->ref->hmm_gather(runs, N_RUN, x, by, 0.2, want);
+        t->isa->hmm_gather(runs, N_RUN, x, by, 0.2, got);
+        compare(t, "gather", ALL, got, want, sizeof want);
     }
 }
 
@@ -170,6 +233,7 @@ static void tiles_match_reference(check *t)
 const check_test test_decode_hmm_list[] = {
     {"hmm multiply, divide, add", hmm_maps},
     {"hmm keep and take", hmm_keeps_what_it_takes},
+    {"hmm runs of bins", hmm_moves_runs},
     {"hmm max and exp", hmm_weighs_likelihoods},
     {"tiles match reference", tiles_match_reference},
     {NULL, NULL},

@@ -81,6 +81,7 @@ int main(int argc, char **argv)
             options.isa = set[k];
             announce(set[k]);
             run_list(test_ptp_list, &options, &sum);
+            run_list(test_decode_events_list, &options, &sum);
             run_list(test_decode_hmm_list, &options, &sum);
             run_list(test_math_list, &options, &sum);
             run_list(test_probe_list, &options, &sum);

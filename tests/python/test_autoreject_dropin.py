@@ -295,6 +295,8 @@ def test_reports_have_units_axes_and_names(tmp_path: Path) -> None:
     epochs = mixed((("mag", 8), ("grad", 8), ("eeg", 8), ("hbo", 8)))
     ar = AutoReject([1, 2], cv=3, random_state=1, verbose=False).fit(epochs)
     page = ar.report(epochs, tmp_path / "report.html").read_text()
+    assert "ar.transform(epochs, reject_log=log)" in page  # a line of Python, not of the shell
+    assert "tessera autoreject transform" not in page
     for kind, unit, scale in (
         ("mag", "fT", 1e15),
         ("grad", "fT/cm", 1e13),
@@ -304,7 +306,8 @@ def test_reports_have_units_axes_and_names(tmp_path: Path) -> None:
         assert f"<figcaption>{kind}: threshold</figcaption>" in page
         name = f"{kind}03"
         threshold, error = (scale * x[name] for x in (ar.threshes_, ar.thresh_errors_))
-        cells = (kind, f"{threshold:.4g} {unit}", f"{error:.2g} {unit}")
+        stated = f"{error:.0f}" if error >= 100 else f"{error:.2g}"  # never 1.5e+02
+        cells = (kind, f"{threshold:.4g} {unit}", f"{stated} {unit}")
         row = "".join(f'<td class="n">{cell}</td>\n' for cell in cells)
         assert f"<td>{name}</td>\n{row}" in page
         assert f'text-anchor="middle">{name}</text>' in page  # on the head

@@ -19,6 +19,7 @@ import pytest
 
 import tessera
 from helpers import Floats, assert_same_bits, endless, numpy_ptp, python_env, run_python
+from tessera import _session
 from tessera.autoreject import ptp, ptp_file
 
 MAX_LATENCY_S = 2.0
@@ -153,6 +154,23 @@ def test_profile_and_trace(many_epochs: Floats, tmp_path: Path) -> None:
         ptp(many_epochs, context=context)
         assert "ptp" in context.profile()
     assert "traceEvents" in trace.read_text()
+
+
+def test_device_memory_limit() -> None:
+    with tessera.Context(device_memory_limit="2G") as context:
+        assert context.info["device"] == "cpu"
+        assert context.info["device_memory_limit"] == 0  # the CPU has no memory of its own
+        assert context.info["device_memory_limit_origin"] is None
+    try:
+        tessera.set_device_memory_limit("2G")
+        assert tessera.get_num_threads() >= 1
+        assert _session._Defaults.device_memory_limit == "2G"
+        assert all(key[-1] == "2G" for key in _session._idle)
+        with pytest.raises(tessera.ArgumentError, match=r"device_memory_limit.*lots"):
+            tessera.set_device_memory_limit("lots")
+        assert _session._Defaults.device_memory_limit == "2G"
+    finally:
+        tessera.set_device_memory_limit(None)
 
 
 def test_set_num_threads() -> None:

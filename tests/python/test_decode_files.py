@@ -395,6 +395,59 @@ def test_the_command_refuses_what_it_has_not(recording: Path, tmp_path: Path) ->
     assert b"a model of Python that the command has no equal for" in caught.value.stderr
 
 
+# --- results
+
+
+def _track_model() -> tuple[Any, tuple[Any, ...]]:
+    """A model of a track with gaps, of which files keep the interior bins only."""
+    graph = td.make_track_graph(NODES, EDGES)
+    environment = td.Environment(
+        place_bin_size=3.0, track_graph=graph, edge_order=EDGES, edge_spacing=7.0
+    )
+    model = _fitted(td.NonLocalClusterlessDetector(environments=environment), PLANE)
+    given = (PLANE.spike_times, PLANE.features, PLANE.time[:60])
+    return model, given
+
+
+@pytest.mark.parametrize("shape", ["track", "plane"])
+def test_results_in_files_are_those_of_predict(shape: str, tmp_path: Path) -> None:
+    xr = pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    if shape == "track":
+        model, given = _track_model()
+    else:
+        model = _fitted(td.ContFragClusterlessClassifier(), PLANE)
+        given = (PLANE.spike_times, PLANE.features, PLANE.time[:60])
+    where = {"position": PLANE.position, "position_time": PLANE.time}
+    wanted = model.predict(*given, **where)
+    model.predict_file(tmp_path / "result.h5", *given, **where)
+    found = model.load_results(tmp_path / "result.h5")
+    for name in ("acausal_posterior", "acausal_state_probabilities"):
+        xr.testing.assert_allclose(found[name], wanted[name])
+    for name in found.indexes["state_bins"].names:
+        np.testing.assert_array_equal(found[name].values, wanted[name].values)
+    assert list(found.states.values) == list(wanted.states.values)
+    best = td.analysis.maximum_a_posteriori_estimate(
+        found["acausal_posterior"].unstack("state_bins").sum("state")
+    )
+    assert len(best) == 60
+    with pytest.raises(tessera.FormatError, match="is a folder"):
+        model.load_results(tmp_path)
+
+
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_the_command_reports_results_of_python(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    model, given = _track_model()
+    where = {"position": PLANE.position, "position_time": PLANE.time}
+    model.save_results(model.predict(*given, **where), tmp_path / "result.nc")
+    _run("decode", "report", tmp_path / "result.nc", "-o", tmp_path / "result.html")
+    page = (tmp_path / "result.html").read_text()
+    assert "Non-Local Fragmented" in page
+    assert "is not a number" not in page
+
+
 # --- what is not to be trusted
 
 

@@ -108,6 +108,13 @@ def test_training_samples_and_nan(spikes: Spikes) -> None:
     assert with_nan.encoding_model_["", 0].info["n_training_sample"] == training.sum()
 
 
+def test_warnings_point_at_the_callers_line(spikes: Spikes) -> None:
+    metres = spikes.position / 100
+    with pytest.warns(UserWarning, match="are these metres") as said:
+        td.ClusterlessDecoder().fit(spikes.time, metres, spikes.spike_times, spikes.features)
+    assert [warning.filename for warning in said] == [__file__]
+
+
 def test_origin_of_time_does_not_matter(spikes: Spikes, wanted: Any) -> None:
     # A power of two, so that the shift itself does not round the step of the samples away.
     shift = 2.0**20

@@ -327,6 +327,7 @@ def test_rows_without_spikes_are_minus_the_ground_intensity(mode: str) -> None:
 
 
 @MODES
+@pytest.mark.filterwarnings("ignore:1 of 4 electrodes")
 def test_electrode_without_spikes(mode: str) -> None:
     data = Data(9)
     before = data.ll(mode)
@@ -406,6 +407,7 @@ def test_everything_twice(mode: str) -> None:
 # ---- Edge cases
 
 
+@pytest.mark.filterwarnings("ignore:1 of 3 electrodes")
 def test_electrode_without_encoding_spikes() -> None:
     data = Data(11)
     encoded = data.times[1]
@@ -477,6 +479,7 @@ def test_one_bin() -> None:
     np.testing.assert_allclose(found["acausal_posterior"].sum(axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:positions span")
 def test_plane_with_one_interior_bin() -> None:
     rng = np.random.default_rng(1)
     position = rng.uniform(0, 1, (500, 2))

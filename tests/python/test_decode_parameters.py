@@ -101,6 +101,7 @@ BAD: dict[str, list[Any]] = {
     "membership": ["all"],
     "memory_limit": [0, -5],
     "threads": [0, -1, 2.5],
+    "device": ["gpu", "CPU", "cuda:", "cuda:x", "cuda:0 ", "", 0, 1.5, ["cpu"]],
 }
 BAD_ENVIRONMENT: dict[str, list[Any]] = {
     "place_bin_size": [0.0, -2.0, NAN, "small", (2.0, -2.0), [[2.0]]],

@@ -103,6 +103,37 @@ def test_prediction_into_a_file(spikes: Spikes, tmp_path: Path) -> None:
         model.predict_file(path, *args)
 
 
+def test_path_into_a_file(spikes: Spikes, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    model = td.ContFragClusterlessClassifier().fit(*spikes.fit_args())
+    args = (spikes.spike_times, spikes.features, spikes.time)
+    table = model.most_likely_sequence(None, None, *args)
+    model.predict_file(tmp_path / "path.h5", *args, n_chunks=5, most_likely_path=True)
+    with h5py.File(tmp_path / "path.h5") as file:
+        assert np.array_equal(file["most_likely_position"][()], table["position"])
+        states = file["states"].asstr()[()][file["most_likely_state"][()]]
+    assert np.array_equal(states, np.asarray(table["state"]).astype(str))
+
+
+def test_intervals_into_a_file(spikes: Spikes, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    model = td.ContFragClusterlessClassifier().fit(*spikes.fit_args())
+    time = np.asarray(spikes.time)
+    args = (spikes.spike_times, spikes.features)
+    spans = [(time[40], time[70]), (time[5], time[11])]
+    report = model.predict_file(tmp_path / "some.h5", *args, time, intervals=spans)
+    assert (report["n_row"], report["n_interval"], report["n_empty"]) == (36, 2, 0)
+    with h5py.File(tmp_path / "some.h5") as file:
+        found = file["acausal_posterior"][()]
+        assert np.array_equal(file["interval"][()], np.repeat([1, 0], [6, 30]))
+        assert np.array_equal(file["time"][()], np.r_[time[5:11], time[40:70]])
+    whole = np.asarray(model.predict(*args, time)["acausal_posterior"])
+    assert not np.array_equal(found[:6], whole[5:11])
+    table = np.array(spans)[:, :1]
+    with pytest.raises(td.exceptions.ValidationError, match="shape \\(n, 2\\)"):
+        model.predict_file(tmp_path / "none.h5", *args, time, intervals=table)
+
+
 def test_likelihood_functions(spikes: Spikes) -> None:
     env = td.Environment().fit_place_grid(spikes.position)
     encoding = fit_clusterless_kde_encoding_model(*spikes.fit_args(), env, position_std=6.0)

@@ -142,6 +142,7 @@ KEYWORDS: dict[str, dict[str, tuple[list[str], set[str]]]] = {
     },
     "decode": {
         "SimulateKeywords": (["decode.simulate"], {"size", "seed"}),
+        "EventKeywords": (["decode.events"], set()),
         "TuneKeywords": (["decode.tune", "decode.encoding"], set()),
     },
     "clifford": {

@@ -294,6 +294,8 @@ def test_bootstrap(static: tuple[Any, xpcs.Data]) -> None:
     assert found.bootstrap is not None
     assert found.bootstrap_uncertainties is not None
     assert found.bootstrap.shape == (20, 3)
+    assert "bootstrap    95 % interval" in found.summary()
+    assert "over 20 refits" in found.summary()
     assert np.allclose(found.bootstrap.std(0, ddof=1), found.bootstrap_uncertainties, rtol=0.2)
 
 

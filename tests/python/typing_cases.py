@@ -78,6 +78,26 @@ def decode_results(recording: decode.Recording, flag: bool) -> None:
     assert_type(decode.simulate_recording("small", 1, drift=0.1), decode.Recording)
 
 
+class OfAGpu:
+    """An array of another library."""
+
+    def __dlpack__(self, *, stream: Any = None, dl_device: Any = None) -> Any:
+        return None
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+def decode_elsewhere(recording: decode.Recording, x: OfAGpu) -> None:
+    model = decode.ClusterlessDecoder(device="cuda").fit(x, x, [x], [x], device="cpu")
+    assert_type(model.predict([x], [x], x, device="auto"), xr.Dataset | decode.Results)
+    decode.events.score(model, x, [x], [x], device="cuda:1")
+    decode.likelihoods.predict_no_spike_log_likelihood(x, [x], device="cpu")
+    model.predict_file("day.h5", [x], [x], x, device="cuda")
+    decode.ClusterlessDecoder(device=0)  # type: ignore[arg-type]
+    model.predict([x], [x], x, devices="cuda")  # type: ignore[call-arg]
+
+
 def decode_mistakes(recording: decode.Recording, model: decode.SortedSpikesDecoder) -> None:
     decode.ClusterlessDecoder(environment=recording.environment())  # type: ignore[call-arg]
     decode.ClusterlessDecoder(environments="track")  # type: ignore[arg-type]

@@ -1,5 +1,7 @@
 #include "decode_hmm_run.h"
 
+#include "systems/decode/states/hmm_model.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,4 +97,63 @@ void check_rows(const run *r, const void *got, const double *want, double tolera
                      (long long)(i % r->n_bin), value, want[i]);
         }
     }
+}
+
+// Rows first.. of a chunk of f64; shift 1: with the transitions that lead to them.
+static tess_de_hmm_chunk rows_of(const tess_de_hmm *hmm, const tess_de_hmm_chunk *all,
+                                 int64_t first, int64_t n, int64_t shift)
+{
+    tess_de_hmm_chunk part = *all;
+    part.n_row = n;
+    part.ll = (const double *)all->ll + first * hmm->model.n_ll;
+    part.transition += (first > 0 ? first - shift : 0) * all->transition_stride;
+    return part;
+}
+
+// Back for the ends of the runs, then forward along the path.
+static tess_status find_path(tess_de_path *path, const tess_de_hmm *hmm,
+                             const tess_de_hmm_chunk *all, const double *initial, int64_t rows,
+                             double *ends, double *scores, double *early, int64_t *bins)
+{
+    const int64_t n_bin = tess_de_hmm_bins(hmm);
+    const int64_t n_run = (all->n_row + rows - 1) / rows;
+    tess_status status = TESS_OK;
+    for (int64_t k = 2 * n_run - 1; k >= 0 && status == TESS_OK; k--) {
+        const int64_t i = k >= n_run ? k - n_run : n_run - 1 - k;
+        const int64_t first = i * rows;
+        const int64_t n = all->n_row - first < rows ? all->n_row - first : rows;
+        const tess_de_hmm_chunk part = rows_of(hmm, all, first, n, 0);
+        tess_de_hmm_chunk there = rows_of(hmm, all, first, n, 1);
+        if (first == 0 && all->transition_stride > 0) { // nothing leads to the first row
+            memcpy(early + all->transition_stride, all->transition,
+                   (size_t)((n - 1) * all->transition_stride) * sizeof *early);
+            there.transition = early;
+        }
+        status = tess_de_path_scores(path, &part, i == n_run - 1 ? NULL : ends + (i + 1) * n_bin,
+                                     k < n_run ? scores : NULL, ends + i * n_bin);
+        if (status == TESS_OK && k < n_run) {
+            status = tess_de_path_trace(path, &there, scores, initial,
+                                        first > 0 ? bins[first - 1] : -1, bins + first);
+        }
+    }
+    return status;
+}
+
+tess_status go_path(tess_context *ctx, const tess_de_hmm *hmm, const tess_de_hmm_chunk *all,
+                    const double *initial, int64_t rows, int64_t *bins)
+{
+    const int64_t n_bin = tess_de_hmm_bins(hmm);
+    double *ends = zeros((all->n_row / rows + 2) * n_bin, sizeof *ends);
+    double *scores = zeros(rows * n_bin, sizeof *scores);
+    double *early = zeros((rows + 1) * (all->transition_stride + 1), sizeof *early);
+    tess_de_path *path = NULL;
+    tess_status status = tess_de_path_create(ctx, hmm, &path);
+    if (status == TESS_OK) {
+        status = find_path(path, hmm, all, initial, rows, ends, scores, early, bins);
+    }
+    tess_de_path_destroy(path);
+    free(early);
+    free(ends);
+    free(scores);
+    return status;
 }

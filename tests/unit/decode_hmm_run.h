@@ -3,6 +3,7 @@
 #define TESS_TESTS_DECODE_HMM_RUN_H
 
 #include "systems/decode/states/hmm.h"
+#include "systems/decode/states/path.h"
 #include "unit_golden.h"
 
 typedef struct run {
@@ -34,6 +35,10 @@ tess_de_hmm_chunk chunk_of(const run *r, const void *ll, int32_t ll_dtype, int64
 // Filters and smooths in chunks of so many rows.
 void go(tess_context *ctx, run *r, const void *ll, int32_t ll_dtype, int64_t n_ll,
         const double *initial, const double *transition, int64_t stride, int64_t chunk_rows);
+
+// The most likely path, in runs of so many rows.
+tess_status go_path(tess_context *ctx, const tess_de_hmm *hmm, const tess_de_hmm_chunk *all,
+                    const double *initial, int64_t rows, int64_t *bins);
 
 // Rows of the run's dtype.
 void check_rows(const run *r, const void *got, const double *want, double tolerance);

@@ -221,7 +221,8 @@ static void events_are_selected_by_name_and_code(void **state)
     assert_string_equal(epochs->info.event_names[0], "2");
     tess_autoreject_epochs_close(epochs);
     config.event = "5";
-    assert_fails(cut(ctx, &config, &c, &epochs), TESS_E_FORMAT, "3 are not of '5'");
+    assert_fails(cut(ctx, &config, &c, &epochs), TESS_E_FORMAT,
+                 "none of its 3 events is '5' (--event); there are '1' (1), '2' (2)");
     tess_autoreject_epochs_close(epochs);
     tess_context_destroy(ctx);
 }

@@ -79,17 +79,18 @@ static void shapes_of_weights(void **state)
     (void)state;
     fixture f = product(TESS_CLIFFORD_SGP);
     f.in.weight = f32(20, 7, 0);
-    assert_fails(forward(&f), TESS_E_SHAPE,
-                 "weight: expected (7,20) = (feature, path), got (20,7); transposed?");
+    assert_fails(
+        forward(&f), TESS_E_SHAPE,
+        "weight: expected (7,20) = (feature, path) for x of 7 features, got (20,7); transposed?");
     f.in.weight = f32(7, 19, 0);
     assert_fails(forward(&f), TESS_E_SHAPE,
-                 "weight: expected (7,20) = (feature, path), got (7,19)");
+                 "weight: expected (7,20) = (feature, path) for x of 7 features, got (7,19)");
     assert_null(strstr(tess_last_error(), "transposed"));
     f = product(TESS_CLIFFORD_FCGP);
     f.in.weight = f32(7, 6, 20);
     assert_fails(forward(&f), TESS_E_SHAPE,
                  "clifford.fcgp: weight: expected (20,7,20) = (path, "
-                 "feature in, feature out), got (7,6,20); transposed?");
+                 "feature in, feature out) for x of 7 features, got (7,6,20); transposed?");
     f.in.weight = f32(7, 20, 0);
     assert_fails(forward(&f), TESS_E_SHAPE, "weight: expected (20,7,7)");
     f = product(TESS_CLIFFORD_LAYER);

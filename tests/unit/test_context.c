@@ -201,7 +201,7 @@ static void devices_can_be_chosen(void **state)
     config.device = "cuda";
     assert_fails(tess_context_create(&config, &ctx), TESS_E_DEVICE,
                  "device 'cuda' is not available: module tessera-backend-cuda is disabled by "
-                 "TESSERA_CUDA_PLUGIN");
+                 "TESSERA_CUDA_PLUGIN; use --device cpu or auto");
     config.device = "auto";
     const tess_context_info info = info_of(&config, &ctx);
     assert_string_equal(info.device, "cpu");

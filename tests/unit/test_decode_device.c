@@ -122,7 +122,6 @@ static void a_missing_stage_is_named(void **state)
     golden_model m;
     double evidence;
     tess_decode_encoding *encoding = NULL;
-    tess_decode_online *online = NULL;
     open_model(&m);
     missing = TESS_STAGE_DECODE_KDE;
     use_device(0);
@@ -130,13 +129,11 @@ static void a_missing_stage_is_named(void **state)
                  TESS_E_UNSUPPORTED,
                  "device 'other:0' has no stage 'decode.kde', which a fit needs");
     assert_fails(predict(&m, &evidence), TESS_E_UNSUPPORTED, "'decode.kde', which a decoding");
-    missing = TESS_STAGE_DECODE_HMM_SMOOTH;
-    assert_fails(predict(&m, &evidence), TESS_E_UNSUPPORTED, "'decode.smooth', which a decoding");
-    missing = TESS_STAGE_DECODE_HMM_TRACE;
-    assert_fails(predict(&m, &evidence), TESS_E_UNSUPPORTED, "'decode.trace', which a path");
-    missing = TESS_STAGE_DECODE_HMM_FILTER;
-    assert_fails(tess_decode_online_create(ctx, m.detector, NULL, &online), TESS_E_UNSUPPORTED,
-                 "'decode.filter', which a live decoder");
+    tess_decode_encoding_config mixture;
+    tess_decode_encoding_config_init(&mixture, sizeof mixture);
+    mixture.algorithm = TESS_DECODE_CLUSTERLESS_GMM;
+    assert_fails(tess_decode_encoding_create(ctx, m.env, &m.training, &mixture, &encoding),
+                 TESS_E_UNSUPPORTED, "device 'other:0' has no stage for clusterless_gmm");
     golden_model_close(&m);
 }
 
@@ -149,13 +146,30 @@ static void a_found_device_is_left_alone(void **state)
     double got;
     open_model(&m);
     assert_ok(predict(&m, &want));
-    missing = TESS_STAGE_DECODE_HMM_SMOOTH;
+    missing = TESS_STAGE_DECODE_ROWS;
     use_device(1);
     assert_ok(predict(&m, &got));
     assert_true(got == want);
-    assert_int_equal(n_run, 2); // the path, of which it has both stages
-    assert_string_equal(lines,
-                        "the decoding runs on the CPU: other:0 has no stage 'decode.smooth'\n");
+    assert_non_null(
+        strstr(lines, "the decoding runs on the CPU: other:0 has no stage 'decode.rows'"));
+    golden_model_close(&m);
+}
+
+// Rows follow rows: where the device has no stages for that, the CPU does it, and a line says so.
+static void states_may_stay_on_the_cpu(void **state)
+{
+    (void)state;
+    golden_model m;
+    double want;
+    double got;
+    open_model(&m);
+    assert_ok(predict(&m, &want));
+    missing = TESS_STAGE_DECODE_HMM_SMOOTH;
+    use_device(0);
+    assert_ok(predict(&m, &got));
+    assert_true(got == want);
+    assert_true(n_run > 0);
+    assert_non_null(strstr(lines, "likelihoods on other:0; filter and smoother on the CPU"));
     golden_model_close(&m);
 }
 
@@ -165,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_device_with_all_stages_runs_them),
         cmocka_unit_test(a_missing_stage_is_named),
         cmocka_unit_test(a_found_device_is_left_alone),
+        cmocka_unit_test(states_may_stay_on_the_cpu),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

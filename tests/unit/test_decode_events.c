@@ -9,7 +9,7 @@
 
 // States Local (one bin), No-Spike (one bin) and Away (P places of 2 cm). The animal stands at 1
 // cm.
-enum { N_STATE = 3, N_PLACE = 20, N_BIN = N_PLACE + 2, MAX_ARRAY = 9 };
+enum { N_STATE = 3, N_PLACE = 20, N_BIN = N_PLACE + 2, MAX_ARRAY = 15 };
 
 typedef struct made {
     int64_t n_time;
@@ -22,6 +22,8 @@ typedef struct made {
     double position[N_BIN];
     tess_format_writer_input arrays[MAX_ARRAY];
     int64_t n_array;
+    bool is_track; // the places lie on two corridors of 20 cm that leave one corner
+    int32_t *true_edge;
 } made;
 
 static made *make(int64_t n_time)
@@ -33,7 +35,8 @@ static made *make(int64_t n_time)
     m->truth = calloc((size_t)n_time, sizeof *m->truth);
     m->posterior = calloc((size_t)n_time * N_BIN, sizeof *m->posterior);
     m->states = calloc((size_t)n_time * N_STATE, sizeof *m->states);
-    assert_true(m->time && m->truth && m->posterior && m->states);
+    m->true_edge = calloc((size_t)n_time, sizeof *m->true_edge);
+    assert_true(m->time && m->truth && m->posterior && m->states && m->true_edge);
     strcpy(m->names[0], "Local");
     strcpy(m->names[1], "No-Spike");
     strcpy(m->names[2], "Away");
@@ -93,6 +96,19 @@ static const char *save(tess_context *ctx, made *m, bool with_truth)
     if (with_truth) {
         add(m, "true_position", TESS_F64, 1, m->n_time, 0, m->truth);
     }
+    if (m->is_track) {
+        static const double node_x[] = {0, 20, 0};
+        static const double node_y[] = {0, 0, 20};
+        static const int64_t from[] = {0, 0};
+        static const int64_t to[] = {1, 2};
+        static const double start[] = {0, 20};
+        add(m, "env0_node_x", TESS_F64, 1, 3, 0, node_x);
+        add(m, "env0_node_y", TESS_F64, 1, 3, 0, node_y);
+        add(m, "env0_edge_from", TESS_I64, 1, 2, 0, from);
+        add(m, "env0_edge_to", TESS_I64, 1, 2, 0, to);
+        add(m, "env0_edge_start", TESS_F64, 1, 2, 0, start);
+        add(m, "true_edge", TESS_I32, 1, m->n_time, 0, m->true_edge);
+    }
     assert_ok(tess_bundle_write(ctx, path, m->arrays, m->n_array, 1));
     return path;
 }
@@ -103,6 +119,7 @@ static void forget(made *m)
     free(m->truth);
     free(m->posterior);
     free(m->states);
+    free(m->true_edge);
     free(m);
 }
 
@@ -237,6 +254,51 @@ static void events_by_distance(void **state)
     tess_context_destroy(ctx);
 }
 
+// On a track ways count, not the line that its corridors are laid out on: the second begins at 20
+// cm of the line, and at the corner where the first does, too.
+static void distances_follow_the_track(void **state)
+{
+    (void)state;
+    tess_context *ctx = unit_context(1, 0);
+    tess_decode_report_config config;
+    tess_decode_report_config_init(&config, sizeof config);
+    config.event_distance = 10;
+    made *m = make(400);
+    found f;
+    m->is_track = true;
+    strcpy(m->names[0], "Still");
+    for (int i = 0; i < 10; i++) {
+        set_away(m, 50 + i, 1, 10);          // at 21 cm of the line: 2 cm from the animal
+        set_away(m, 100 + i, 1, 14 + i / 2); // at 29 cm and on: 10 cm and on
+        set_away(m, 200 + i, 1, 10);
+        set_away(m, 300 + i, 1, 10);
+        m->truth[200 + i] = 20; // the end of the first corridor
+        m->truth[300 + i] = 20; // the corner
+        m->true_edge[300 + i] = 1;
+    }
+    look(ctx, save(ctx, m, true), &config, &f);
+    const tess_de_events *events = &f.facts.events;
+    assert_int_equal(events->rule, TESS_DE_EVENTS_BY_DISTANCE);
+    assert_int_equal(events->n_item, 2);
+    assert_int_equal(events->items[0].first_row, 102);
+    check_near(events->items[0].farthest, 18);
+    assert_true(fabs(events->items[0].velocity - 500) < 100); // 2 cm in 4 ms, in steps
+    check_near(events->items[1].distance, 21);
+    close_found(&f);
+    // A run from the end of the line's first part to the start of its second: 1 cm each way.
+    for (int64_t t = 0; t < m->n_time; t++) {
+        m->truth[t] = t < 200 ? 1 : 21;
+        m->true_edge[t] = t >= 200;
+    }
+    look(ctx, save(ctx, m, true), &config, &f);
+    assert_true(f.facts.largest_speed < 3 / 0.49);
+    assert_true(f.facts.agreement.chance < 2.001);
+    assert_true(f.facts.agreement.errors[0] < 1e-9);
+    close_found(&f);
+    forget(m);
+    tess_context_destroy(ctx);
+}
+
 // A part of a result: rows, events and page are of it alone; one without rows is refused.
 static void periods_are_cut_out(void **state)
 {
@@ -271,8 +333,10 @@ static void periods_are_cut_out(void **state)
     config.path = unit_path("none.html");
     config.to = 1;
     assert_fails(tess_decode_report_write(ctx, path, &config), TESS_E_ARGUMENT, "to: 1 s");
-    config.from = 200;
     config.to = 0;
+    assert_fails(tess_decode_report_write(ctx, path, &config), TESS_E_ARGUMENT, "to: 0 s");
+    config.from = 200;
+    config.to = 1e12;
     assert_fails(tess_decode_report_write(ctx, path, &config), TESS_E_ARGUMENT,
                  "no time bin begins");
     config.event_threshold = 1.5;
@@ -430,6 +494,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_runs_of_rows),
         cmocka_unit_test(events_by_distance),
+        cmocka_unit_test(distances_follow_the_track),
         cmocka_unit_test(periods_are_cut_out),
         cmocka_unit_test(odd_results_have_pages),
         cmocka_unit_test(other_recordings_are_refused),

@@ -30,7 +30,7 @@ static void compare_with_dense(const dense_case *c, const dense_result *want, in
         const tess_de_hmm_chunk chunk =
             chunk_of(&r, c->ll, TESS_F64, c->desc.n_ll, c->transition, c->stride, 0, c->n_row);
         int64_t *path = zeros(c->n_row, sizeof *path);
-        assert_ok(tess_de_hmm_path(ctx, ctx->device, hmm, &chunk, c->initial, path));
+        assert_ok(go_path(ctx, hmm, &chunk, c->initial, c->n_row, path));
         assert_memory_equal(path, want->path, (size_t)c->n_row * sizeof *path);
         free(path);
     }
@@ -88,7 +88,7 @@ static void the_worked_example_comes_out(void **state)
     int64_t path[5];
     const tess_de_hmm_chunk chunk = {
         .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
-    assert_ok(tess_de_hmm_path(ctx, ctx->device, hmm, &chunk, initial, path));
+    assert_ok(go_path(ctx, hmm, &chunk, initial, 5, path));
     const int64_t best[5] = {0, 1, 1, 1, 1};
     assert_memory_equal(path, best, sizeof best);
     free_run(&r);
@@ -147,7 +147,7 @@ static void all_paths_add_up_to_the_evidence(void **state)
     int64_t path[5];
     const tess_de_hmm_chunk chunk = {
         .n_row = 5, .ll = ll, .ll_dtype = TESS_F64, .transition = &one};
-    assert_ok(tess_de_hmm_path(ctx, ctx->device, hmm, &chunk, initial, path));
+    assert_ok(go_path(ctx, hmm, &chunk, initial, 5, path));
     assert_memory_equal(path, want, sizeof want);
     free_run(&r);
     tess_de_hmm_destroy(hmm);
@@ -299,14 +299,13 @@ static void states_are_sums_of_their_bins(void **state)
     dense_case_free(&c);
 }
 
-// Scores of all rows or of blocks' ends, the path is one.
+// Scores of all rows or of the ends of runs, the path is one.
 static void a_path_needs_little_memory(void **state)
 {
     (void)state;
-    tess_context *small = unit_context(1, 64 << 10);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 6; k++) {
         dense_case c;
-        dense_case_make(ctx, k, 0, &c);
+        dense_case_make(ctx, k % 3, k / 3, &c);
         tess_de_hmm *hmm = NULL;
         assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
         const tess_de_hmm_chunk chunk = {.n_row = c.n_row,
@@ -316,22 +315,21 @@ static void a_path_needs_little_memory(void **state)
                                          .transition_stride = c.stride};
         int64_t *all = zeros(c.n_row, sizeof *all);
         int64_t *some = zeros(c.n_row, sizeof *some);
-        assert_ok(tess_de_hmm_path(ctx, ctx->device, hmm, &chunk, c.initial, all));
-        assert_ok(tess_de_hmm_path(small, small->device, hmm, &chunk, c.initial, some));
+        assert_ok(go_path(ctx, hmm, &chunk, c.initial, c.n_row, all));
+        assert_ok(go_path(ctx, hmm, &chunk, c.initial, 7, some));
         assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
         // Everything alike: the lowest of equals, which stays where a walk is likeliest to.
         for (int64_t i = 0; i < c.n_row * c.desc.n_ll; i++) {
             c.ll[i] = -1;
         }
-        assert_ok(tess_de_hmm_path(ctx, ctx->device, hmm, &chunk, c.initial, all));
-        assert_ok(tess_de_hmm_path(small, small->device, hmm, &chunk, c.initial, some));
+        assert_ok(go_path(ctx, hmm, &chunk, c.initial, c.n_row, all));
+        assert_ok(go_path(ctx, hmm, &chunk, c.initial, 7, some));
         assert_memory_equal(all, some, (size_t)c.n_row * sizeof *all);
         free(all);
         free(some);
         tess_de_hmm_destroy(hmm);
         dense_case_free(&c);
     }
-    tess_context_destroy(small);
 }
 
 static void impossible_rows_are_reported(void **state)
@@ -386,9 +384,8 @@ static void failing_memory_leaves_nothing_behind(void **state)
     tess_status status = TESS_E_MEMORY;
     for (int step = 0; status != TESS_OK || step < 2;) {
         counter.fail_at = atomic_load(&counter.n_alloc) + n_failure + 1;
-        status = step == 0
-                     ? tess_de_hmm_create(counted, &c.desc, &hmm)
-                     : tess_de_hmm_path(counted, counted->device, hmm, &chunk, c.initial, path);
+        status = step == 0 ? tess_de_hmm_create(counted, &c.desc, &hmm)
+                           : go_path(counted, hmm, &chunk, c.initial, c.n_row, path);
         counter.fail_at = 0;
         if (status == TESS_OK) {
             assert_true(n_failure > 5);

@@ -139,7 +139,7 @@ static void check_path(const golden_model *m, const double *initial, const doubl
     const tess_de_hmm_chunk chunk = {
         .n_row = m->n_row, .ll = m->ll, .ll_dtype = TESS_F64, .transition = transition};
     int64_t *path = zeros(m->n_row, sizeof *path);
-    assert_ok(tess_de_hmm_path(ctx, ctx->device, m->hmm, &chunk, initial, path));
+    assert_ok(go_path(ctx, m->hmm, &chunk, initial, 100, path));
     int64_t *want = golden_i64(ctx, file, name, NULL);
     assert_memory_equal(path, want, (size_t)m->n_row * sizeof *path);
     free(path);

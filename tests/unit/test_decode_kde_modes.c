@@ -383,7 +383,7 @@ static void single_spikes_agree(void **state)
         tess_decode_encoding *encoding = encode(ctx, &r, TESS_DECODE_FAST, 0);
         const int64_t n_bin = tess_decode_encoding_get_info(encoding)->n_interior;
         double *want = values_of(ctx, &r, encoding, 0, s.n_decoding);
-        const size_t bytes = tess_de_kde_scratch_bytes(encoding);
+        const size_t bytes = tess_de_kde_single_ops.scratch_bytes(encoding);
         void *scratch = aligned_alloc(64, (bytes + 63) / 64 * 64);
         float *got = malloc((size_t)n_bin * sizeof *got);
         for (int64_t i = 0; i < s.n_decoding; i++) {
@@ -391,7 +391,7 @@ static void single_spikes_agree(void **state)
             for (int64_t f = 0; f < s.n_feature; f++) {
                 mark[f] = (float)r.decoded[i * s.n_feature + f];
             }
-            tess_de_kde_spike(ctx, encoding, 0, mark, scratch, got);
+            tess_de_kde_single_ops.spike(encoding, 0, mark, scratch, got);
             for (int64_t p = 0; p < n_bin; p++) {
                 const double value = want[i * n_bin + p];
                 assert_true(fabs((double)got[p] - value) <= 2e-5 + 0x1p-23 * fabs(value));

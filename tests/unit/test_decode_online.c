@@ -1,7 +1,6 @@
 // The online decoder against the offline one, and what it promises besides.
 #include "decode_hmm_dense.h"
-#include "decode_model.h"
-#include "systems/decode/online/online.h"
+#include "decode_online_play.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -13,98 +12,6 @@ static const char NON_LOCAL[] = "decode/07_non_local";
 
 static tess_context *ctx; // with a helper
 static tess_context *alone;
-
-typedef struct event {
-    double time;
-    int64_t electrode;
-    float mark[4];
-    int64_t n_feature;
-} event;
-
-static int by_time(const void *a, const void *b)
-{
-    const event *x = a, *y = b;
-    if (x->time != y->time) {
-        return x->time < y->time ? -1 : 1;
-    }
-    return (x->electrode > y->electrode) - (x->electrode < y->electrode);
-}
-
-// The golden edges are rounded each on its own; the online decoder multiplies. Some spikes lie
-// exactly on an edge, so both take the product here.
-static void multiply_edges(golden_model *m)
-{
-    const int64_t last = m->observation.n_time - 1;
-    const double start = m->time[0];
-    const double width = (m->time[last] - start) / (double)last;
-    for (int64_t k = 0; k <= last; k++) {
-        m->time[k] = start + (double)k * width;
-    }
-}
-
-static void open_model(golden_model *m, tess_context *with, const char *file)
-{
-    golden_model_open(m, with, file, TESS_DECODE_FAST);
-    multiply_edges(m);
-}
-
-// The spikes of the decoding window in the order of their times.
-static event *events_of(const golden_model *m, int64_t *n)
-{
-    event *events = calloc(100000, sizeof *events);
-    assert_non_null(events);
-    const int64_t last = m->observation.n_time - 1;
-    *n = 0;
-    for (int64_t e = 0; e < GOLDEN_ELECTRODES; e++) {
-        for (int64_t i = 0; i < m->n_spike[e]; i++) {
-            if (m->times[e][i] < m->time[0] || m->times[e][i] >= m->time[last]) {
-                continue;
-            }
-            event *to = &events[(*n)++];
-            *to = (event){.time = m->times[e][i], .electrode = e, .n_feature = m->n_feature[e]};
-            for (int64_t f = 0; f < to->n_feature; f++) {
-                to->mark[f] = (float)m->marks[e][i * to->n_feature + f];
-            }
-        }
-    }
-    qsort(events, (size_t)*n, sizeof *events, by_time);
-    return events;
-}
-
-static tess_decode_online *open_online(tess_context *with, const golden_model *m, double delay_s)
-{
-    const int64_t last = m->observation.n_time - 1;
-    tess_decode_online_config config;
-    tess_decode_online_config_init(&config, sizeof config);
-    config.bin_width_s = (m->time[last] - m->time[0]) / (double)last;
-    config.start_s = m->time[0];
-    config.delay_s = delay_s;
-    config.n_history = 1000;
-    tess_decode_online *online = NULL;
-    assert_ok(tess_decode_online_create(with, m->detector, &config, &online));
-    return online;
-}
-
-static void push(tess_decode_online *online, const event *e)
-{
-    assert_ok(tess_decode_online_push_spike(online, e->time, e->electrode, e->mark, e->n_feature));
-}
-
-// Pushes and closes bin by bin, looking at the clock after every so many spikes.
-static void play(tess_decode_online *online, const golden_model *m, const event *events, int64_t n,
-                 int64_t burst)
-{
-    int64_t n_bin = 0;
-    for (int64_t i = 0; i < n; i++) {
-        push(online, &events[i]);
-        if (i % burst == burst - 1) {
-            assert_ok(tess_decode_online_advance(online, events[i].time, &n_bin));
-        }
-    }
-    const double end = m->time[m->observation.n_time - 1] + online->config.delay_s + 1e-9;
-    assert_ok(tess_decode_online_advance(online, end, &n_bin));
-    assert_int_equal(online->n_bin, m->observation.n_time - 1);
-}
 
 static tess_array array_of(float *data, int64_t n_row, int64_t width)
 {
@@ -150,13 +57,13 @@ static void it_equals_the_offline_filter(void **state)
 {
     (void)state;
     golden_model m;
-    open_model(&m, ctx, CONT_FRAG);
+    online_open_model(&m, ctx, CONT_FRAG);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     int64_t n = 0;
-    event *events = events_of(&m, &n);
+    online_event *events = online_events(&m, &n);
     assert_true(n > 50);
-    tess_decode_online *online = open_online(ctx, &m, 0);
-    play(online, &m, events, n, 1);
+    tess_decode_online *online = online_open(ctx, &m, 0);
+    online_play(online, &m, events, n, 1);
     compare_with_offline(&m, online);
     tess_decode_online_stats stats;
     assert_ok(tess_decode_online_get_stats(online, &stats, sizeof stats));
@@ -173,21 +80,20 @@ static void it_equals_the_offline_filter(void **state)
     golden_model_close(&m);
 }
 
-// Local states of many bins and the penalty follow the animal.
-static void positions_matter_where_they_should(void **state)
+// Local states of one bin (std < 0) or many and the penalty follow the animal.
+static void follow_the_animal(double std)
 {
-    (void)state;
     golden_model m;
-    open_model(&m, ctx, NON_LOCAL);
+    online_open_model(&m, ctx, NON_LOCAL);
     tess_decode_detector_config scalars;
     tess_decode_detector_config_init(&scalars, sizeof scalars);
-    scalars.local_position_std = 4;
+    scalars.local_position_std = std;
     scalars.non_local_position_penalty = 3;
     scalars.non_local_penalty_std = 5;
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_NON_LOCAL, &scalars);
     int64_t n = 0;
-    event *events = events_of(&m, &n);
-    tess_decode_online *online = open_online(ctx, &m, 0);
+    online_event *events = online_events(&m, &n);
+    tess_decode_online *online = online_open(ctx, &m, 0);
     const double begin = m.time[0];
     for (int64_t i = 0; i < m.training.position.n_sample; i++) {
         if (m.position_time[i] > begin - 0.1) {
@@ -195,7 +101,7 @@ static void positions_matter_where_they_should(void **state)
                 tess_decode_online_push_position(online, m.position_time[i], &m.position[i], 1));
         }
     }
-    play(online, &m, events, n, 3);
+    online_play(online, &m, events, n, 3);
     compare_with_offline(&m, online);
     const double two[2] = {0, 0};
     assert_fails(tess_decode_online_push_position(online, 1e9, two, 2), TESS_E_ARGUMENT,
@@ -207,24 +113,11 @@ static void positions_matter_where_they_should(void **state)
     golden_model_close(&m);
 }
 
-static void check_same_bins(const tess_decode_online *a, const tess_decode_online *b)
+static void positions_matter_where_they_should(void **state)
 {
-    assert_int_equal(a->n_bin, b->n_bin);
-    const tess_decode_detector_info *info = tess_decode_detector_get_info(a->detector);
-    for (int64_t k = 0; k < a->n_bin; k++) {
-        tess_decode_online_bin x, y;
-        assert_ok(tess_decode_online_get(a, k, &x, sizeof x));
-        assert_ok(tess_decode_online_get(b, k, &y, sizeof y));
-        assert_memory_equal(x.posterior, y.posterior, (size_t)info->n_state_bin * 8);
-        assert_memory_equal(x.state_probabilities, y.state_probabilities,
-                            (size_t)info->n_state * 8);
-        assert_memory_equal(x.log_likelihood, y.log_likelihood, (size_t)info->n_ll * 4);
-        assert_memory_equal(&x.log_norm, &y.log_norm, 8);
-        assert_int_equal(x.n_spike, y.n_spike);
-        assert_int_equal(x.best_bin, y.best_bin);
-        assert_int_equal(x.credible_size, y.credible_size);
-        assert_int_equal(x.n_electrode_active, y.n_electrode_active);
-    }
+    (void)state;
+    follow_the_animal(4);
+    follow_the_animal(-1);
 }
 
 // With and without helpers, in small and large bursts, after a reset: the same bits.
@@ -232,21 +125,21 @@ static void a_replay_gives_the_same_bits(void **state)
 {
     (void)state;
     golden_model m;
-    open_model(&m, ctx, CONT_FRAG);
+    online_open_model(&m, ctx, CONT_FRAG);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     int64_t n = 0;
-    event *events = events_of(&m, &n);
-    tess_decode_online *first = open_online(ctx, &m, 0);
+    online_event *events = online_events(&m, &n);
+    tess_decode_online *first = online_open(ctx, &m, 0);
     assert_true(first->n_helper > 0);
-    play(first, &m, events, n, 1);
-    tess_decode_online *second = open_online(alone, &m, 0);
+    online_play(first, &m, events, n, 1);
+    tess_decode_online *second = online_open(alone, &m, 0);
     assert_int_equal(second->n_helper, 0);
-    play(second, &m, events, n, 1);
-    check_same_bins(first, second);
+    online_play(second, &m, events, n, 1);
+    online_check_same(first, second);
     assert_ok(tess_decode_online_reset(second, m.time[0]));
     assert_int_equal(second->n_bin, 0);
-    play(second, &m, events, n, n);
-    check_same_bins(first, second);
+    online_play(second, &m, events, n, n);
+    online_check_same(first, second);
     tess_decode_online_destroy(first);
     tess_decode_online_destroy(second);
     free(events);
@@ -255,7 +148,7 @@ static void a_replay_gives_the_same_bits(void **state)
 
 typedef struct producer {
     tess_decode_online *online;
-    const event *events;
+    const online_event *events;
     int64_t n;
     int64_t electrode;
     _Atomic int64_t *n_pushed;
@@ -282,13 +175,13 @@ static void producers_push_while_bins_close(void **state)
 {
     (void)state;
     golden_model m;
-    open_model(&m, ctx, CONT_FRAG);
+    online_open_model(&m, ctx, CONT_FRAG);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     int64_t n = 0;
-    event *events = events_of(&m, &n);
-    tess_decode_online *want = open_online(alone, &m, 0);
-    play(want, &m, events, n, 1);
-    tess_decode_online *online = open_online(ctx, &m, 0);
+    online_event *events = online_events(&m, &n);
+    tess_decode_online *want = online_open(alone, &m, 0);
+    online_play(want, &m, events, n, 1);
+    tess_decode_online *online = online_open(ctx, &m, 0);
     _Atomic int64_t n_pushed = 0;
     producer producers[GOLDEN_ELECTRODES];
     pthread_t threads[GOLDEN_ELECTRODES];
@@ -306,8 +199,8 @@ static void producers_push_while_bins_close(void **state)
         pthread_join(threads[e], &failed);
         assert_null(failed);
     }
-    play(online, &m, events, 0, 1);
-    check_same_bins(want, online);
+    online_play(online, &m, events, 0, 1);
+    online_check_same(want, online);
     tess_decode_online_destroy(online);
     tess_decode_online_destroy(want);
     free(events);
@@ -318,7 +211,7 @@ static void what_is_not_decoded_is_counted(void **state)
 {
     (void)state;
     golden_model m;
-    open_model(&m, ctx, CONT_FRAG);
+    online_open_model(&m, ctx, CONT_FRAG);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     tess_decode_online_config config;
     tess_decode_online_config_init(&config, sizeof config);
@@ -388,20 +281,20 @@ static void nothing_is_allocated_while_it_runs(void **state)
     tess_context *counted = NULL;
     assert_ok(tess_context_create(&config, &counted));
     golden_model m;
-    open_model(&m, counted, NON_LOCAL);
+    online_open_model(&m, counted, NON_LOCAL);
     tess_decode_detector_config scalars;
     tess_decode_detector_config_init(&scalars, sizeof scalars);
     scalars.local_position_std = 0;
     scalars.non_local_position_penalty = 2;
     golden_model_detector(&m, counted, TESS_DECODE_MODEL_NON_LOCAL, &scalars);
     int64_t n = 0;
-    event *events = events_of(&m, &n);
-    tess_decode_online *online = open_online(counted, &m, 0);
+    online_event *events = online_events(&m, &n);
+    tess_decode_online *online = online_open(counted, &m, 0);
     const long long before = atomic_load(&counter.n_alloc);
     for (int k = 0; k < 5; k++) {
         assert_ok(tess_decode_online_push_position(online, m.time[0] + k, &m.position[k], 1));
     }
-    play(online, &m, events, n, 2);
+    online_play(online, &m, events, n, 2);
     tess_decode_online_stats stats;
     assert_ok(tess_decode_online_get_stats(online, &stats, sizeof stats));
     assert_ok(tess_decode_online_reset(online, m.time[0]));
@@ -426,7 +319,7 @@ static void creation_survives_every_failure(void **state)
     tess_context *counted = NULL;
     assert_ok(tess_context_create(&config, &counted));
     golden_model m;
-    open_model(&m, counted, NON_LOCAL);
+    online_open_model(&m, counted, NON_LOCAL);
     tess_decode_detector_config scalars;
     tess_decode_detector_config_init(&scalars, sizeof scalars);
     scalars.local_position_std = 4;
@@ -434,6 +327,8 @@ static void creation_survives_every_failure(void **state)
     tess_decode_online_config small;
     tess_decode_online_config_init(&small, sizeof small);
     small.n_history = 1;
+    small.learn = TESS_DECODE_LEARN_WINDOW;
+    small.learn_capacity = 50;
     tess_decode_online *online = NULL;
     int n_failure = 0;
     tess_status status = TESS_E_MEMORY;
@@ -458,13 +353,9 @@ static void unsuitable_models_are_refused(void **state)
 {
     (void)state;
     golden_model m;
-    open_model(&m, ctx, NON_LOCAL);
+    online_open_model(&m, ctx, NON_LOCAL);
     golden_model_detector(&m, ctx, TESS_DECODE_MODEL_NON_LOCAL, NULL);
     tess_decode_online *online = NULL;
-    assert_fails(tess_decode_online_create(ctx, m.detector, NULL, &online), TESS_E_UNSUPPORTED,
-                 "set local_position_std to 0 or more");
-    assert_null(online);
-    golden_model_detector(&m, ctx, TESS_DECODE_MODEL_CONT_FRAG, NULL);
     tess_decode_online_config config;
     tess_decode_online_config_init(&config, sizeof config);
     config.max_pending = 0;

@@ -1,9 +1,11 @@
 #include "base/json.h"
 #include "unit.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tess_heap heap;
@@ -45,7 +47,7 @@ static void writes_every_kind_on_one_line(void **state)
     tess_json_array_end(json);
     tess_json_object_end(json);
     finish_as(json, "{\"text\": \"a\", \"int\": -9223372036854775808, "
-                    "\"uint\": 18446744073709551615, \"real\": 0.10000000000000001, "
+                    "\"uint\": 18446744073709551615, \"real\": 0.1, "
                     "\"yes\": true, \"none\": null, \"raw\": [1], \"array\": [1, {}]}");
 }
 
@@ -110,7 +112,28 @@ static void not_finite_is_null(void **state)
     tess_json_real(json, NULL, -0.0);
     tess_json_real(json, NULL, 5e-324);
     tess_json_array_end(json);
-    finish_as(json, "[null, null, null, -0, 4.9406564584124654e-324]");
+    finish_as(json, "[null, null, null, -0, 4.94065645841247e-324]");
+}
+
+static void reals_have_the_fewest_digits_that_read_back(void **state)
+{
+    (void)state;
+    static const double values[] = {0.0054, 2e6, 0.1 + 0.2, 1.0 / 3, 1e22, -DBL_MAX};
+    tess_json *json = new_json(0);
+    const char *text = NULL;
+    tess_json_array_begin(json, NULL);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        tess_json_real(json, NULL, values[i]);
+    }
+    tess_json_array_end(json);
+    assert_int_equal(tess_json_finish(json, &text), TESS_OK);
+    assert_string_equal(text, "[0.0054, 2000000, 0.30000000000000004, 0.3333333333333333, 1e+22, "
+                              "-1.7976931348623157e+308]");
+    char *at = (char *)(uintptr_t)text;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        assert_true(strtod(at + 1, &at) == values[i]);
+    }
+    tess_json_destroy(json);
 }
 
 static void decimal_comma_does_not_leak(void **state)
@@ -224,6 +247,7 @@ int main(void)
         cmocka_unit_test(escapes_what_json_forbids),
         cmocka_unit_test(repairs_invalid_utf8),
         cmocka_unit_test(not_finite_is_null),
+        cmocka_unit_test(reals_have_the_fewest_digits_that_read_back),
         cmocka_unit_test(decimal_comma_does_not_leak),
         cmocka_unit_test(misuse_is_reported_at_the_end),
         cmocka_unit_test(lost_memory_is_reported_at_the_end),

@@ -1,4 +1,4 @@
-// The manual's list of keys is that of the schema, word for word.
+// The manual's list of keys is that of the schema, word for word, and its bounds are the model's.
 //
 // test_xpcs_settings_docs --write brings docs/systems/xpcs-config.md up to date.
 #include "base/text.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MANUAL TESS_GOLDEN "/../../docs/systems/xpcs-config.md"
+#define BOUNDS TESS_GOLDEN "/../../docs/systems/xpcs.md"
 
 static const char begin[] = "<!-- keys: from the schema -->\n";
 static const char end[] = "<!-- end of keys -->\n";
@@ -100,6 +101,30 @@ static void the_manual_lists_every_key(void **state)
     tess_text_destroy(&text);
 }
 
+static void expect_bounds(const char *manual, const tess_xpcs_param_info *param)
+{
+    char row[128];
+    snprintf(row, sizeof row, "| `%s` |%s%s | %g | %g |\n", param->name, param->unit[0] ? " " : "",
+             param->unit, param->lower, param->upper);
+    if (strstr(manual, row) == NULL) {
+        fail_msg("docs/systems/xpcs.md: the table of bounds has no row %s", row);
+    }
+}
+
+static void the_manual_has_every_bound(void **state)
+{
+    (void)state;
+    int64_t n = 0;
+    const tess_xpcs_param_info *params = tess_xpcs_params(TESS_XPCS_LAMINAR_FLOW, &n);
+    char *manual = unit_read_file(BOUNDS, NULL);
+    for (int64_t i = 0; i < n; i++) {
+        expect_bounds(manual, &params[i]);
+    }
+    expect_bounds(manual, tess_xpcs_scaling_param(0));
+    expect_bounds(manual, tess_xpcs_scaling_param(1));
+    free(manual);
+}
+
 static int write_manual(void)
 {
     tess_heap heap;
@@ -128,6 +153,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--write") == 0) {
         return write_manual();
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_manual_lists_every_key)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_manual_lists_every_key),
+                                       cmocka_unit_test(the_manual_has_every_bound)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

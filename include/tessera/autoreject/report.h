@@ -12,6 +12,9 @@ typedef struct tess_autoreject_report_config {
     int32_t reserved;
     int64_t n_trace;      /* epochs shown sample by sample, the worst first; 200 */
     uint64_t trace_bytes; /* about what they may take of the page; 8 MiB */
+    /* Lines that carry out a log edited in the page and saved as edited-log.json; NULL: a command
+       whose INPUT and MODEL.json the reader fills in. */
+    const char *use_log;
 } tess_autoreject_report_config;
 
 TESS_API void tess_autoreject_report_config_init(tess_autoreject_report_config *config,

@@ -91,7 +91,9 @@ typedef struct tess_decode_detector_info {
     const double *discrete_initial;    /* [n_state] */
     const double *discrete_transition; /* [n_state][n_state] */
     const double *coefficients;
-    const double *initial; /* [N_s] */
+    const double *initial;  /* [N_s] */
+    int32_t needs_position; /* 1: rows without the animal's position cannot be decoded */
+    int32_t reserved;
 } tess_decode_detector_info;
 
 TESS_API TESS_MUST_CHECK tess_status tess_decode_detector_create(

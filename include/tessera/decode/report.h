@@ -14,8 +14,8 @@ typedef struct tess_decode_report_config {
     const char *path;                        /* of the page */
     const tess_decode_recording *recording;  /* for spikes and true position; may be NULL */
     const tess_decode_stream_report *report; /* of the run, for its times; may be NULL */
-    double from;               /* s: time bins that begin earlier are left out; 0: none */
-    double to;                 /* s: and those that begin then or later; 0: none */
+    double from;                             /* s: time bins that begin earlier are left out */
+    double to;                               /* s: and those that begin then or later */
     double event_threshold;    /* non-local probability from which on a time bin is of an event */
     double event_min_duration; /* s: shorter events are left out */
     double event_distance; /* cm from the animal that count as non-local, without a Local state */

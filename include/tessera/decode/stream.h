@@ -2,6 +2,7 @@
 #ifndef TESSERA_DECODE_STREAM_H
 #define TESSERA_DECODE_STREAM_H
 
+#include "tessera/decode/intervals.h"
 #include "tessera/decode/recording.h"
 
 TESS_BEGIN_DECLS
@@ -11,7 +12,8 @@ typedef enum tess_decode_want {
     TESS_DECODE_WANT_FILTER = 1,
     TESS_DECODE_WANT_PREDICTIVE = 2,
     TESS_DECODE_WANT_LOG_LIKELIHOOD = 4,
-    TESS_DECODE_WANT_PREDICTIVE_POSTERIOR = 8
+    TESS_DECODE_WANT_PREDICTIVE_POSTERIOR = 8,
+    TESS_DECODE_WANT_PATH = 16 /* the most likely path: bin, state and place of every row */
 } tess_decode_want;
 
 typedef struct tess_decode_stream_config {
@@ -29,6 +31,9 @@ typedef struct tess_decode_stream_config {
     const char *command_line;   /* for provenance; NULL: the context's */
     const double *design;       /* [T][n_coefficient]; NULL: stationary */
     const tess_decode_recording_info *recording; /* true position for the file; may be NULL */
+    const tess_decode_model_config *model;  /* what it was fitted with, for provenance; or NULL */
+    const tess_decode_intervals *intervals; /* only their time bins are decoded, each interval as a
+                                               sequence of its own; NULL: all, as one */
 } tess_decode_stream_config;
 
 TESS_API void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t struct_size);
@@ -56,6 +61,9 @@ typedef struct tess_decode_stream_report {
     int32_t was_finished; /* resume found the complete result: nothing was computed */
     int32_t reserved;
     double resumed_from; /* 0 to 1: how much an earlier run had done */
+    int64_t n_row;       /* time bins decoded */
+    int64_t n_interval;  /* of config.intervals */
+    int64_t n_empty;     /* of them without a time bin */
 } tess_decode_stream_report;
 
 /** Predicts into a file within the context's memory limit. report may be NULL. */
@@ -114,6 +122,8 @@ typedef struct tess_decode_score {
     int32_t rests;          /* 1: chance_error is at most a tenth of the median distance of two
                                places: the animal rests, and chance says nothing of decoding */
     int32_t reserved;
+    int64_t path_changes; /* of state along the most likely path; -1: the result has none */
+    double path_share[TESS_DECODE_SCORE_STATES]; /* of the rows that it is in each state; or NaN */
 } tess_decode_score;
 
 /** "good", "fair", "poor"; "not judged" for anything else. */

@@ -37,6 +37,10 @@ _FOREIGN = (
     "You are passing channels which were not present at fit-time. Please fit it again, this time "
     "with the correct channels: "
 )
+_USE_LOG = (
+    'log = tessera.autoreject.read_reject_log("edited-log.json")\n'
+    "clean = ar.transform(epochs, reject_log=log)"
+)
 
 
 class TransformMixin(FitMixin):
@@ -106,7 +110,9 @@ class TransformMixin(FitMixin):
         labels, bad_epochs, notes = run_log(recording, fits, self._settings())
         if self.verbose is not False:
             for note in dict.fromkeys(notes):
-                warn(note)
+                # Pipelines of the original meet no such warning; reports and the command say it.
+                if not note.endswith("[autoreject.bad-in-most-epochs]"):
+                    warn(note)
         return RejectLog(bad_epochs, labels, recording.sensors.names)
 
     def _warn_of_other_shape(self, recording: Recording) -> None:
@@ -588,7 +594,14 @@ class TransformMixin(FitMixin):
             model = make_model(context, recording.sensors, fits, settings, more)
             handle = _log_handle(context, log)
             _core.autoreject_report(
-                context, model, handle, opened, path, options, overwrite=overwrite
+                context,
+                model,
+                handle,
+                opened,
+                path,
+                options,
+                overwrite=overwrite,
+                use_log=_USE_LOG,
             )
 
         settings.run(call, recording.n_bytes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tessera import _core
 from tessera._lib import Session, warn
+from tessera._session import _Defaults
 from tessera.autoreject import _device
 from tessera.autoreject._arguments import bars, check_folds, fold_masks, threads_of
 from tessera.autoreject._epochs import Recording
@@ -82,7 +83,11 @@ class Settings:
             with Session(threads=threads, memory_limit=self.memory_limit, device=device) as context:
                 return function(context)
         with _core.Context(
-            threads=threads, memory_limit=self.memory_limit, device=device, profile=True
+            threads=threads,
+            memory_limit=self.memory_limit,
+            device=device,
+            profile=True,
+            device_memory_limit=_Defaults.device_memory_limit,
         ) as context:
             result = function(context)
             self.spans.append(context.profile())

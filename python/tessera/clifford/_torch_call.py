@@ -62,6 +62,7 @@ def _create(device: int, threads: int) -> _core.Context:
         device="cpu" if device < 0 else f"cuda:{device}",
         log=_Log(),
         log_level=_Defaults.log_level,
+        device_memory_limit=_Defaults.device_memory_limit,
     )
 
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     )
     from tessera.decode.models.base import ClusterlessDetector, SortedSpikesDetector
     from tessera.decode.observation_models import ObservationModel
-    from tessera.decode.online import OnlineDecoder
+    from tessera.decode.online import OnlineDecoder, TriggerEvent
     from tessera.decode.recordings import (
         Recording,
         read_recording,
@@ -98,7 +98,7 @@ _HOME = {
     ),
     "models.base": ("ClusterlessDetector", "SortedSpikesDetector"),
     "observation_models": ("ObservationModel",),
-    "online": ("OnlineDecoder",),
+    "online": ("OnlineDecoder", "TriggerEvent"),
     "recordings": ("Recording", "read_recording", "save_recording", "simulate_recording"),
     "results": ("Results",),
 }
@@ -108,6 +108,7 @@ _MODULES = (
     "continuous_state_transitions",
     "discrete_state_transitions",
     "environment",
+    "events",
     "exceptions",
     "initial_conditions",
     "likelihoods",
@@ -151,6 +152,7 @@ __all__ = [
     "SortedSpikesDecoder",
     "SortedSpikesDetector",
     "TrackGraph",
+    "TriggerEvent",
     "Tuning",
     "Uniform",
     "UniformInitialConditions",

@@ -1,7 +1,7 @@
 """What users hand in, as arrays the library reads in place.
 
-Lists, pandas tables, strided views and any number type are welcome; float64 arrays in C order are
-used as they are.
+Lists, pandas tables, strided views, any number type and arrays of other libraries are welcome;
+float64 arrays of the CPU in C order are used as they are.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tessera.decode._foreign import is_foreign, to_numpy
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -19,8 +20,15 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
+def array_of(value: Any, name: str) -> Array:
+    """Return value as an array of whatever type it has."""
+    return to_numpy(value, name) if is_foreign(value) else np.asarray(value)
+
+
 def reals(value: Any, name: str) -> Floats:
     """Return value as float64 in C order."""
+    if is_foreign(value):
+        value = to_numpy(value, name)
     try:
         return np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -55,7 +63,7 @@ def mask(value: Any, name: str) -> Mask | None:
     """Return a boolean vector, None for None."""
     if value is None:
         return None
-    array = np.asarray(value)
+    array = array_of(value, name)
     if array.dtype.kind not in "biuf":
         raise TypeValidationError(f"{name}: expected booleans, got {array.dtype}")
     array = np.ascontiguousarray(np.atleast_1d(array.squeeze()).astype(bool))
@@ -67,6 +75,8 @@ def mask(value: Any, name: str) -> Mask | None:
 def _listed(value: Any, name: str) -> list[Any]:
     if isinstance(value, Mapping):
         return list(value.values())
+    if is_foreign(value):
+        value = to_numpy(value, name)
     if isinstance(value, np.ndarray) and value.dtype != object and value.ndim == 1:
         raise ShapeValidationError(
             f"{name}: expected a list with one array per electrode, got one array; "
@@ -84,7 +94,7 @@ def spike_times(value: Any, name: str = "spike_times") -> list[Floats]:
 
 def features(value: Any, name: str = "spike_waveform_features") -> list[Array]:
     """Return (n_spike, n_feature) per electrode, all float32 or all float64."""
-    arrays = [np.asarray(item) for item in _listed(value, name)]
+    arrays = [array_of(item, f"{name}[{e}]") for e, item in enumerate(_listed(value, name))]
     dtype = np.float32 if arrays and all(a.dtype == np.float32 for a in arrays) else np.float64
     found: list[Array] = []
     for e, given in enumerate(arrays):
@@ -103,7 +113,7 @@ def labels(value: Any, n: int, name: str, against: str = "position_time") -> Arr
     """Return a vector of labels with as many entries as there are samples."""
     if value is None:
         return None
-    array = np.atleast_1d(np.asarray(value).squeeze())
+    array = np.atleast_1d(array_of(value, name).squeeze())
     if len(array) != n:
         raise ShapeValidationError(f"{name} has {len(array)} values, {against} has {n}")
     return array

@@ -15,6 +15,7 @@ import numpy as np
 
 from tessera.decode import _data
 from tessera.decode._data import Floats
+from tessera.decode._foreign import is_foreign, to_numpy
 from tessera.decode.exceptions import ValidationError
 
 _SPLINE = ("knots", "df", "degree", "include_intercept", "lower_bound", "upper_bound")
@@ -135,6 +136,15 @@ def _parse(formula: str) -> tuple[bool, list[Callable[[Mapping[str, Floats]], Fl
     return intercept, columns
 
 
+def _readable(data: Any) -> Any:
+    """Return columns that are arrays of other libraries as NumPy's."""
+    if not isinstance(data, dict):
+        return data
+    return {
+        name: to_numpy(value, name) if is_foreign(value) else value for name, value in data.items()
+    }
+
+
 def _covariates(data: Any, names: list[str]) -> dict[str, Floats]:
     found = {}
     for name in names:
@@ -175,6 +185,7 @@ class Design:
     """
 
     def __init__(self, formula: str, data: Any) -> None:
+        data = _readable(data)
         if data is None:
             raise ValidationError(
                 f"discrete_transition_covariate_data is missing: formula {formula!r} needs it"
@@ -214,6 +225,7 @@ class Design:
         if self._patsy is not None:
             from patsy import build_design_matrices
 
+            data = _readable(data)
             return np.ascontiguousarray(build_design_matrices([self._patsy], data)[0])
         return self._ours(data)
 

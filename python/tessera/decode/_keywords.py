@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
-from numpy.typing import ArrayLike
-
 from tessera._progress import ProgressLike
-from tessera.decode._types import Covariates, DType, Outputs, PathLike, TrackLike
+from tessera.decode._types import ArrayLike, Covariates, DType, Outputs, PathLike, TrackLike
 
 Size: TypeAlias = Literal[
     "tiny",
@@ -39,6 +37,30 @@ class SimulateKeywords(TypedDict, total=False):
     drift: float
     artefacts: float
     generator: Literal["tessera", "original"]
+
+
+class EventKeywords(TypedDict, total=False):
+    """Table ``decode.events``."""
+
+    decoder: Literal["memoryless", "states"]
+    rate_bin: float
+    rate_std: float
+    threshold_z: float
+    max_speed: float
+    speed_std: float
+    join: float
+    min_duration: float
+    max_duration: float
+    min_spikes: int
+    min_electrodes: int
+    state_threshold: float
+    event_bin: float
+    min_bins: int
+    band: float
+    max_velocity: float
+    shuffles: int
+    shuffle_seed: int
+    report_events: int
 
 
 class TuneKeywords(TypedDict, total=False):
@@ -100,6 +122,7 @@ class FitKeywords(TypedDict, total=False):
     discrete_transition_covariate_data: Covariates | None
     weights: ArrayLike | None
     progress: ProgressLike
+    device: str | None
 
 
 class LikelihoodKeywords(TypedDict, total=False):
@@ -109,12 +132,15 @@ class LikelihoodKeywords(TypedDict, total=False):
     memory_budget: int | str | None
     progress: ProgressLike
     dtype: DType | None
+    device: str | None
 
 
 class FileKeywords(LikelihoodKeywords, total=False):
     """What ``predict_file`` takes beside the recording."""
 
     return_outputs: Outputs | None
+    most_likely_path: bool
+    intervals: Any
     overwrite: bool
     resume: bool
     checkpoint: PathLike | None
@@ -137,6 +163,7 @@ class EstimateKeywords(TypedDict, total=False):
     checkpoint: PathLike | None
     checkpoint_every: float | None
     resume: bool
+    device: str | None
 
 
 class StreamReport(TypedDict):
@@ -157,4 +184,7 @@ class StreamReport(TypedDict):
     checkpoint_s: float
     n_impossible: int
     first_impossible: int
+    n_row: int
+    n_interval: int
+    n_empty: int
     likelihood: dict[str, Any]

@@ -14,6 +14,7 @@ import numpy as np
 from tessera import _core
 from tessera._lib import Session, defaults
 from tessera._progress import ProgressLike, callback
+from tessera.decode import _data
 from tessera.decode._data import Floats
 from tessera.decode.recordings import Recording, read_recording
 
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from numpy.typing import ArrayLike
-
     from tessera.decode._keywords import TuneKeywords
+    from tessera.decode._types import ArrayLike
 
 __all__ = ["Tuning", "tune"]
 
@@ -130,21 +130,23 @@ def _write_arrays(
 ) -> None:
     """Put arrays into a recording file."""
     arrays: dict[str, Any] = {
-        "position_time": np.asarray(position_time, dtype=float),
-        "position": np.asarray(position, dtype=float),
+        "position_time": _data.reals(position_time, "position_time"),
+        "position": _data.reals(position, "position"),
     }
     if is_training is not None:
-        arrays["is_training"] = np.asarray(is_training, dtype=bool)
+        arrays["is_training"] = _data.mask(is_training, "is_training")
     if features is not None and len(features) != len(spike_times):
         raise ValueError(
             f"spike_waveform_features has {len(features)} electrodes, "
             f"spike_times has {len(spike_times)}"
         )
-    times = [np.asarray(each, dtype=float).ravel() for each in spike_times]
+    times = [_data.reals(each, f"spike_times[{e}]").ravel() for e, each in enumerate(spike_times)]
     arrays["spike_times"] = np.concatenate([*times, np.empty(0)])
     arrays["spike_offsets"] = np.cumsum([0, *map(len, times)])
     if features is not None:
-        marks = [np.asarray(each, dtype=float) for each in features]
+        marks = [
+            _data.reals(each, f"spike_waveform_features[{e}]") for e, each in enumerate(features)
+        ]
         for e, (each, mine) in enumerate(zip(times, marks, strict=True)):
             if len(mine) != len(each):
                 raise ValueError(
@@ -177,6 +179,7 @@ def tune(
     overwrite: bool = False,
     threads: int | None = None,
     progress: ProgressLike = None,
+    device: str | None = None,
     **options: Unpack[TuneKeywords],
 ) -> Tuning:
     """Choose position_std and waveform_std by the likelihood of held-out spikes.
@@ -200,6 +203,8 @@ def tune(
     progress : bool, str or callable, optional
         True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
         :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
     **options
         Options of tables ``decode.tune`` (folds, points, span, refine, rounds, max_spikes) and
         ``decode.encoding`` (algorithm, mode, floor, the bandwidths to start from ...).
@@ -239,7 +244,7 @@ def tune(
             made = read_recording(path)
     if is_sorted:
         encoding.setdefault("algorithm", "sorted_spikes_kde")
-    with Session(threads=threads) as context:
+    with Session(threads=threads, device=device) as context:
         found = _core.decode_tune(
             context, made._handle, encoding, search, report, overwrite, callback(progress)
         )

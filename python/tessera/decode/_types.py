@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike as NumpyArrayLike
+from numpy.typing import NDArray
 
 from tessera.decode._data import Floats
 from tessera.decode._track import TrackGraph
 from tessera.decode.results import Results
 
+
+class SupportsDLPack(Protocol):
+    """Arrays of torch, JAX, CuPy and others."""
+
+    def __dlpack__(self) -> Any:
+        """Lend the memory."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Say where it is."""
+
+
+class SupportsCudaArray(Protocol):
+    """Arrays on a GPU without DLPack, such as Numba's."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Address, shape and type."""
+
+
+# What NumPy takes, and arrays of other libraries.
+ArrayLike: TypeAlias = NumpyArrayLike | SupportsDLPack | SupportsCudaArray
 PathLike: TypeAlias = str | os.PathLike[str]
 DType: TypeAlias = Literal["float32", "float64"]
 Output: TypeAlias = Literal["filter", "predictive", "predictive_posterior", "log_likelihood", "all"]
@@ -48,6 +70,36 @@ class FinishedBin(TypedDict):
     log_likelihood: Floats
     best_state: str
     best_position: Floats
+
+
+class OnlineLearned(TypedDict):
+    """What :meth:`tessera.decode.OnlineDecoder.learned` returns."""
+
+    is_frozen: bool
+    n_sample: int
+    n_sample_seen: int
+    occupancy: Floats
+    summed_ground_intensity: Floats
+    mean_rates: Floats
+    n_kept: list[int]
+    n_spike: int
+    n_full: int
+    n_slow: int
+    n_slow_sample: int
+    n_unplaced: int
+    n_dropped: int
+    n_ignored: int
+    n_refresh: int
+    refresh_max_s: float
+
+
+class TriggerStats(TypedDict):
+    """What :meth:`tessera.decode.OnlineDecoder.trigger_stats` returns."""
+
+    n_fired: int
+    n_locked: int
+    latency_max_s: float
+    latency: list[int]
 
 
 class OnlineStats(TypedDict):

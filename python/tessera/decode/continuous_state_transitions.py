@@ -17,7 +17,9 @@ from tessera.decode.environment import Environment, find_environment
 from tessera.decode.exceptions import ShapeValidationError, ValidationError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike as NumpyArrayLike
+
+    from tessera.decode._types import ArrayLike
 
 __all__ = [
     "Discrete",
@@ -138,7 +140,7 @@ class RandomWalk(Movement):
     """
 
     environment_name: str = ""
-    movement_var: float | ArrayLike = field(default_factory=_core.decode_movement_variance)
+    movement_var: float | NumpyArrayLike = field(default_factory=_core.decode_movement_variance)
     movement_mean: float | Sequence[float] = 0.0
     use_manifold_distance: bool = False
     direction: str | None = None

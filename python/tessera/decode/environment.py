@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
 
-    from tessera.decode._types import TrackLike
+    from tessera.decode._types import ArrayLike, TrackLike
 
 
 __all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -12,11 +12,61 @@ from tessera.decode import _data
 from tessera.decode.models._detector import DetectorBase
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Callable
+    from os import PathLike
 
-    from tessera.decode._types import FinishedBin, OnlineStats
+    from tessera.decode._types import (
+        ArrayLike,
+        FinishedBin,
+        OnlineLearned,
+        OnlineStats,
+        TriggerStats,
+    )
 
-__all__ = ["OnlineDecoder"]
+__all__ = ["OnlineDecoder", "TriggerEvent"]
+
+
+def _one(time: float, features: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and marks of one spike."""
+    array = _data.array_of(features, "features")
+    marks = np.ascontiguousarray(array, dtype=np.float32).reshape(1, -1)
+    return np.array([time], dtype=np.float64), marks
+
+
+def _many(times: ArrayLike, features: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and marks of an electrode's spikes."""
+    when = _data.vector(times, "times")
+    if features is None:
+        return when, np.zeros((len(when), 0), dtype=np.float32)
+    marks = np.ascontiguousarray(_data.array_of(features, "features"), dtype=np.float32)
+    return when, marks[:, np.newaxis] if marks.ndim == 1 else marks
+
+
+class TriggerEvent(NamedTuple):
+    """What a trigger's function is told.
+
+    Parameters
+    ----------
+    trigger : int
+        Number of the trigger.
+    bin : int
+        Number of the bin.
+    start : float
+        Its left edge, in seconds.
+    mass : float
+        Mean probability that made the trigger fire.
+    latency : float
+        Seconds from the begin of closing the bin to the call.
+    lag : float
+        Seconds from the bin's right edge to the ``now`` of the advance.
+    """
+
+    trigger: int
+    bin: int
+    start: float
+    mass: float
+    latency: float
+    lag: float
 
 
 class OnlineDecoder:
@@ -40,6 +90,25 @@ class OnlineDecoder:
         Spikes that may wait per electrode.
     n_history : int, optional
         Finished bins that can be read back.
+    learn : {"none", "grow", "window", "reservoir"}, optional
+        Learn while decoding (models of algorithm clusterless_kde and sorted_spikes_kde, without
+        one-bin Local states). Of each electrode the first ``learn_capacity`` spikes are kept, the
+        newest, or a sample of all that ever came.
+    learn_from_nothing : bool, optional
+        Begin without the spikes and positions of the fitted model.
+    learn_capacity : int, optional
+        Spikes kept per electrode.
+    learn_samples : int, optional
+        Position samples kept by window and reservoir.
+    learn_seed : int, optional
+        Which spikes a reservoir keeps.
+    learn_min_speed : float, optional
+        Nothing is learned while the animal is slower, in cm/s.
+    learn_refresh : float, optional
+        What was learned becomes what is decoded with this often, in seconds of bins, and one such
+        time later.
+    cpu : int, optional
+        Helper threads run on this CPU and those after it, one each; -1: anywhere.
     threads : int, optional
         Results do not depend on it.
 
@@ -71,27 +140,41 @@ class OnlineDecoder:
         deadline: float | None = None,
         max_pending: int | None = None,
         n_history: int | None = None,
+        learn: Literal["none", "grow", "window", "reservoir"] | None = None,
+        learn_from_nothing: bool | None = None,
+        learn_capacity: int | None = None,
+        learn_samples: int | None = None,
+        learn_seed: int | None = None,
+        learn_min_speed: float | None = None,
+        learn_refresh: float | None = None,
+        cpu: int | None = None,
         threads: int | None = None,
     ) -> None:
         options = {
-            "start_s": float(start),
-            "bin_width_s": bin_width,
-            "delay_s": delay,
-            "deadline_s": deadline,
+            "start": float(start),
+            "bin_width": bin_width,
+            "delay": delay,
+            "deadline": deadline,
             "max_pending": max_pending,
             "n_history": n_history,
+            "learn": learn,
+            "learn_from_nothing": learn_from_nothing,
+            "learn_capacity": learn_capacity,
+            "learn_samples": learn_samples,
+            "learn_seed": learn_seed,
+            "learn_min_speed": learn_min_speed,
+            "learn_refresh": learn_refresh,
+            "cpu": cpu,
         }
-        names = {param["name"] for param in _core.param_tables()["decode.online"]}
-        short = {name: name.removesuffix("_s") for name in options if name not in names}
-        known = {short.get(name, name): value for name, value in options.items()}
         # A context of its own: nothing else may hold up a bin.
         self._context = Context(threads=threads)
         detector = model._detector()
-        self._handle = _core.decode_online(self._context, detector, known)
+        self._handle = _core.decode_online(self._context, detector, options)
         self._all_index = np.array(_core.decode_detector_info(detector)["all_index"])
         self._centers = model._bin_centers()
         self._states = list(model.state_names)
         self._state_ind = model.state_ind_
+        self._calls: dict[int, Any] = {}  # keeps triggers' functions alive
         # Its own, so that expectation maximisation of the model cannot change it meanwhile.
         model._forget()
 
@@ -102,7 +185,7 @@ class OnlineDecoder:
             f"{counts['n_spike']} spikes, {counts['n_late']} late)"
         )
 
-    def push_spike(self, time: float, electrode: int, features: ArrayLike) -> None:
+    def push_spike(self, time: float, electrode: int, features: ArrayLike = ()) -> None:
         """Hand in one spike.
 
         Parameters
@@ -112,13 +195,13 @@ class OnlineDecoder:
         electrode : int
             As in fit().
         features : array, shape (n_feature,)
-            Waveform features.
+            Waveform features; none for sorted spikes.
         """
-        marks = np.ascontiguousarray(features, dtype=np.float32).reshape(1, -1)
-        times = np.array([time], dtype=np.float64)
-        _core.decode_online_push_spikes(self._handle, electrode, times, marks)
+        _core.decode_online_push_spikes(self._handle, electrode, *_one(time, features))
 
-    def push_spikes(self, times: ArrayLike, electrode: int, features: ArrayLike) -> None:
+    def push_spikes(
+        self, times: ArrayLike, electrode: int, features: ArrayLike | None = None
+    ) -> None:
         """Hand in spikes of one electrode, in the order of time.
 
         Parameters
@@ -128,14 +211,9 @@ class OnlineDecoder:
         electrode : int
             As in fit().
         features : array, shape (n_spike, n_feature)
-            Waveform features.
+            Waveform features; none for sorted spikes.
         """
-        marks = np.ascontiguousarray(features, dtype=np.float32)
-        if marks.ndim == 1:
-            marks = marks[:, np.newaxis]
-        _core.decode_online_push_spikes(
-            self._handle, electrode, _data.vector(times, "times"), marks
-        )
+        _core.decode_online_push_spikes(self._handle, electrode, *_many(times, features))
 
     def push_position(self, time: float, position: ArrayLike) -> None:
         """Hand in where the animal is.
@@ -150,6 +228,80 @@ class OnlineDecoder:
         _core.decode_online_push_position(
             self._handle, float(time), _data.vector(position, "position")
         )
+
+    def learn_spike(self, time: float, electrode: int, features: ArrayLike = ()) -> None:
+        """Learn one spike.
+
+        Its place is interpolated between the learned positions before and after it, so it waits
+        for the latter. Learning belongs to the thread that advances.
+
+        Parameters
+        ----------
+        time : float
+            Seconds; not before the electrode's last.
+        electrode : int
+            As in fit().
+        features : array, shape (n_feature,)
+            Waveform features; none for sorted spikes.
+        """
+        _core.decode_online_learn_spikes(self._handle, electrode, *_one(time, features))
+
+    def learn_spikes(
+        self, times: ArrayLike, electrode: int, features: ArrayLike | None = None
+    ) -> None:
+        """Learn spikes of one electrode, in the order of time; those before a bad one are learned.
+
+        Parameters
+        ----------
+        times : array, shape (n_spike,)
+            Seconds.
+        electrode : int
+            As in fit().
+        features : array, shape (n_spike, n_feature)
+            Waveform features; none for sorted spikes.
+        """
+        _core.decode_online_learn_spikes(self._handle, electrode, *_many(times, features))
+
+    def learn_position(self, time: float, position: ArrayLike) -> None:
+        """Learn where the animal is, on the track.
+
+        Parameters
+        ----------
+        time : float
+            Seconds, after the last one.
+        position : float or array, shape (n_dim,)
+            Cm.
+        """
+        _core.decode_online_learn_position(
+            self._handle, float(time), _data.vector(position, "position")
+        )
+
+    def refresh(self) -> None:
+        """Decode from now on with all that was learned."""
+        _core.decode_online_refresh(self._handle)
+
+    def freeze(self) -> None:
+        """Refresh, then learn no more: what is handed in to learn is counted."""
+        _core.decode_online_set_frozen(self._handle, True)
+
+    def unfreeze(self) -> None:
+        """Learn again."""
+        _core.decode_online_set_frozen(self._handle, False)
+
+    def learned(self) -> OnlineLearned:
+        """Return the model that is decoded with, and what learning met.
+
+        Returns
+        -------
+        dict
+            occupancy, summed_ground_intensity, mean_rates and n_kept of the last refresh; counters
+            of spikes learned, without room, too slow, without a position, dropped and ignored.
+        """
+        found = _core.decode_online_learned(self._handle)
+        for name in ("occupancy", "summed_ground_intensity", "mean_rates"):
+            found[name] = np.asarray(found[name])
+        found["is_frozen"] = bool(found["is_frozen"])
+        return cast("OnlineLearned", found)
 
     def advance(self, now: float) -> int:
         """Close every bin that is due.
@@ -187,6 +339,114 @@ class OnlineDecoder:
         found["best_state"] = self._states[self._state_ind[best]]
         found["best_position"] = self._centers[best]
         return cast("FinishedBin", found)
+
+    def set_trigger(
+        self,
+        number: int,
+        call: Callable[[TriggerEvent], object] | None,
+        *,
+        state: str | None = None,
+        places: ArrayLike | None = None,
+        threshold: float = 0.5,
+        n_average: int = 1,
+        lockout: float = 0.0,
+        min_electrodes: int = 0,
+    ) -> None:
+        """Call a function as soon as a bin says something.
+
+        It is called by ``advance``, in the middle of it, when the mean probability over the last
+        bins is above the threshold. It should return at once and must not call the decoder; what
+        it raises, ``advance`` raises when its bins are closed.
+
+        Parameters
+        ----------
+        number : int
+            0 to 7; a trigger that is there is replaced.
+        call : function or None
+            Takes a :class:`TriggerEvent`. None: no such trigger any more.
+        state : str, optional
+            The state whose probability counts; with places, in that state alone.
+        places : array, optional
+            Bins of the place grid, as in ``place_bin_centers_``, whose probabilities add up, in
+            all states that have places unless ``state`` says which.
+        threshold : float
+            The mean must be above it.
+        n_average : int
+            Bins that the mean is over.
+        lockout : float
+            Seconds after a call in which there is no other.
+        min_electrodes : int
+            Electrodes that must have spikes in the bin.
+        """
+        if call is None:
+            _core.decode_online_set_trigger(self._handle, number, None, -1, b"", 0, 1, 0, 0)
+            self._calls.pop(number, None)
+            return
+        if state is not None and state not in self._states:
+            message = f"state: {state!r} is none of {self._states}"
+            raise ValueError(message)
+        of_state = -1 if state is None else self._states.index(state)
+        bins = np.zeros(0, dtype=np.int64)
+        if places is not None:
+            bins = self._state_bins(np.asarray(places, dtype=np.int64).ravel(), of_state)
+            of_state = -1
+        told = lambda *words: call(TriggerEvent(*words))  # noqa: E731
+        _core.decode_online_set_trigger(
+            self._handle, number, told, of_state, bins, threshold, n_average, lockout,
+            min_electrodes,
+        )  # fmt: skip
+        self._calls[number] = told
+
+    def _state_bins(self, places: np.ndarray, of_state: int) -> np.ndarray:
+        """Posterior entries of these places."""
+        wanted = np.zeros(len(self._state_ind), dtype=bool)
+        for state in range(len(self._states)) if of_state < 0 else [of_state]:
+            mine = np.flatnonzero(self._state_ind == state)
+            if len(mine) == 1:
+                continue  # a state without places
+            if len(places) and not (places.min() >= 0 and places.max() < len(mine)):
+                message = f"places: bins are 0 to {len(mine) - 1}, not {places.tolist()}"
+                raise ValueError(message)
+            wanted[mine[places]] = True
+        return np.flatnonzero(wanted[self._all_index])
+
+    def trigger_stats(self, number: int) -> TriggerStats:
+        """Return how often and how fast a trigger fired.
+
+        Parameters
+        ----------
+        number : int
+            As in :meth:`set_trigger`.
+
+        Returns
+        -------
+        dict
+            n_fired, n_locked (bins in which only the lockout kept it from firing), latency_max_s
+            and latency, the histogram of latencies (entry i: below 2^i microseconds).
+        """
+        return cast("TriggerStats", _core.decode_online_trigger_stats(self._handle, number))
+
+    def snapshot(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the state into a file: filter, waiting spikes, positions, counts, what was learned.
+
+        Parameters
+        ----------
+        path : path
+            The file; it appears complete or not at all.
+        overwrite : bool
+            Replace a file that exists.
+        """
+        _core.decode_online_snapshot(self._handle, path, overwrite)
+
+    def restore(self, path: str | PathLike[str]) -> None:
+        """Go on from a snapshot, with the same bits; bins closed before it cannot be read back.
+
+        Parameters
+        ----------
+        path : path
+            A snapshot of a decoder created in the same way.
+        """
+        _core.decode_online_restore(self._handle, path)
 
     def stats(self) -> OnlineStats:
         """Return counters.

@@ -501,13 +501,21 @@ class Result(Shared):
         ]
         n = 2 * len(self.contrast)
         kinds = self.interval_kinds
-        lines.append(f"  {'':<20} {'value':>14}    {'sd':<12} 95 % interval")
+        refits = self.bootstrap_uncertainties
+        head = "" if refits is None else f"{'bootstrap':<12} "
+        lines.append(f"  {'':<20} {'value':>14}    {'sd':<12} {head}95 % interval")
         for k, (name, (lower, upper)) in enumerate(self.intervals.items()):
             mark = " p" if kinds[name] == "profile" else ""
             interval = "" if self.status[n + k] == "fixed" else f"[{lower:.5g}, {upper:.5g}]{mark}"
+            refit = "" if refits is None else f"{refits[k]:<12.3g} "
             lines.append(
                 f"  {name:<20} {self.theta[k]:>14.6g} +- {self.theta_uncertainties[k]:<12.3g}"
-                f" {interval:<25} {self.status[n + k]}"
+                f" {refit}{interval:<25} {self.status[n + k]}"
+            )
+        if self.bootstrap is not None:
+            lines.append(
+                f"  bootstrap: standard deviation over {len(self.bootstrap)} refits to resampled "
+                "blocks of frames"
             )
         if "profile" in kinds.values():
             lines.append("  p: where chi2, all else at its best, has risen by 3.84")

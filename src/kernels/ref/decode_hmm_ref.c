@@ -5,8 +5,34 @@
 #include <float.h>
 #include <math.h>
 
-void TESS_KFN(hmm_multiply)(const double *restrict a, const double *restrict b, size_t n,
-                            double *restrict y, double *restrict sum)
+void TESS_KFN(hmm_fill)(double value, size_t n, double *restrict y)
+{
+    for (size_t i = 0; i < n; i++) {
+        y[i] = value;
+    }
+}
+
+void TESS_KFN(hmm_sum)(const double *restrict x, size_t n, double *restrict sum)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += x[i];
+    }
+    *sum = total;
+}
+
+void TESS_KFN(hmm_multiply_f32)(const float *restrict a, const double *restrict b, size_t n,
+                                double *restrict y, double *restrict sum)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += y[i] = (double)a[i] * b[i];
+    }
+    *sum = total;
+}
+
+void TESS_KFN(hmm_multiply_f64)(const double *restrict a, const double *restrict b, size_t n,
+                                double *restrict y, double *restrict sum)
 {
     double total = 0;
     for (size_t i = 0; i < n; i++) {
@@ -25,24 +51,58 @@ void TESS_KFN(hmm_divide)(const double *restrict a, const double *restrict b, si
     *sum = total;
 }
 
-void TESS_KFN(hmm_keep_f32)(double *restrict x, size_t n, double by, float *restrict kept,
+static float rounded_f32(double x)
+{
+    return x < (double)FLT_MIN ? 0 : (float)x;
+}
+
+static double rounded_f64(double x)
+{
+    return x < DBL_MIN ? 0 : x;
+}
+
+void TESS_KFN(hmm_keep_f32)(const double *x, size_t n, double by, float *restrict kept, double *y,
                             double *restrict sum)
 {
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        kept[i] = x[i] * by < (double)FLT_MIN ? 0 : (float)(x[i] * by);
-        total += x[i] = (double)kept[i];
+        kept[i] = rounded_f32(x[i] * by);
+        total += (double)kept[i];
+        if (y) {
+            y[i] = (double)kept[i];
+        }
     }
     *sum = total;
 }
 
-void TESS_KFN(hmm_keep_f64)(double *restrict x, size_t n, double by, double *restrict kept,
+void TESS_KFN(hmm_keep_f64)(const double *x, size_t n, double by, double *restrict kept, double *y,
                             double *restrict sum)
 {
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        kept[i] = x[i] * by < DBL_MIN ? 0 : x[i] * by;
-        total += x[i] = kept[i];
+        total += kept[i] = rounded_f64(x[i] * by);
+        if (y) {
+            y[i] = kept[i];
+        }
+    }
+    *sum = total;
+}
+
+void TESS_KFN(hmm_scale_f32)(float *restrict kept, size_t n, double by, double *restrict sum)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = rounded_f32((double)kept[i] * by);
+        total += (double)kept[i];
+    }
+    *sum = total;
+}
+
+void TESS_KFN(hmm_scale_f64)(double *restrict kept, size_t n, double by, double *restrict sum)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += kept[i] = rounded_f64(kept[i] * by);
     }
     *sum = total;
 }
@@ -52,7 +112,10 @@ void TESS_KFN(hmm_take_f32)(const float *restrict kept, size_t n, double *restri
 {
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        total += x[i] = (double)kept[i];
+        total += (double)kept[i];
+        if (x) {
+            x[i] = (double)kept[i];
+        }
     }
     *sum = total;
 }
@@ -62,7 +125,10 @@ void TESS_KFN(hmm_take_f64)(const double *restrict kept, size_t n, double *restr
 {
     double total = 0;
     for (size_t i = 0; i < n; i++) {
-        total += x[i] = kept[i];
+        total += kept[i];
+        if (x) {
+            x[i] = kept[i];
+        }
     }
     *sum = total;
 }
@@ -71,6 +137,31 @@ void TESS_KFN(hmm_add_scaled)(double by, const double *restrict x, size_t n, dou
 {
     for (size_t i = 0; i < n; i++) {
         y[i] = fma(by, x[i], y[i]);
+    }
+}
+
+void TESS_KFN(hmm_scatter)(const tess_tile_run *restrict runs, size_t n_run, double by,
+                           const double *restrict x, const double *restrict before, int add,
+                           double *restrict cells)
+{
+    for (const tess_tile_run *run = runs; run < runs + n_run; run++) {
+        for (int32_t i = 0; i < run->n; i++) {
+            const double word = by * x[run->bin + i] * (before ? before[run->bin + i] : 1);
+            double *cell = &cells[run->cell + i];
+            *cell = add ? *cell + word : word;
+        }
+    }
+}
+
+void TESS_KFN(hmm_gather)(const tess_tile_run *restrict runs, size_t n_run,
+                          const double *restrict cells, const double *restrict after, double base,
+                          double *restrict out)
+{
+    for (const tess_tile_run *run = runs; run < runs + n_run; run++) {
+        for (int32_t i = 0; i < run->n; i++) {
+            const double word = cells[run->cell + i] * (after ? after[run->bin + i] : 1);
+            out[run->bin + i] = base + word;
+        }
     }
 }
 

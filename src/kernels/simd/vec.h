@@ -6,6 +6,8 @@
 //   v_load_n_T(p, n, fill)  v_store_n_T(p, n, v)  the first n < v_len lanes; touches no more memory
 //   v_part_T(n)                  lanes that n items fill: n, at most v_len
 //   v_take_T(p, n)  v_put_T(p, n, v)  that part of n items, whole vectors and tails alike; 0 behind
+//   v_hold_f64(v)                v, in a register even where an instruction could read it from
+//                                memory: what is used again is loaded once
 //   v_set1_T  v_add_T  v_sub_T  v_mul_T  v_div_T  v_sqrt_T  v_abs_T
 //   v_fma_T(a, b, c) = a * b + c     v_fnma_T(a, b, c) = c - a * b     rounded once
 //   v_min_T  v_max_T             of a NaN and a number, or of two zeros: either operand
@@ -22,6 +24,8 @@
 //   v_row_sums_f64(x, sums)      sums[r] of the eight items x[8 r..] for r < 8: of neighbours, of
 //                                those pairs, of the halves. Same bits on every ISA.
 //   v_lane_sums_f32(x, sums)     sums[r] of the v_len items x[v_len r..] for r < 8, in any order
+//   v_widen_f64(p)  v_narrow_f64(p, v)   v_len_f64 floats in memory as doubles, and back, rounded
+//   v_take_wide(p, n)  v_put_narrow(p, n, v)   the same as v_take_f64 and v_put_f64
 //   v_narrow_16(x, y)            y[i] = (float)x[i], i < 16
 //   v_add_widened(x, by, sums)   sums[i] += by * (x[i] + x[i + 8]) in f64, i < 8
 //   v_stream_T(p, v)             a store past the caches; p is aligned to a vector. v_stream_end()
@@ -86,6 +90,31 @@ V_PARTS(f32, float)
 V_PARTS(f64, double)
 #undef V_PARTS
 
+static inline v_f64 v_take_wide(const float *p, size_t n)
+{
+    if (n >= v_len_f64()) {
+        return v_widen_f64(p);
+    }
+    double lane[V_MAX_BYTES / sizeof(double)];
+    for (size_t i = 0; i < n; i++) {
+        lane[i] = (double)p[i];
+    }
+    return v_load_n_f64(lane, n, 0);
+}
+
+static inline void v_put_narrow(float *p, size_t n, v_f64 v)
+{
+    if (n >= v_len_f64()) {
+        v_narrow_f64(p, v);
+        return;
+    }
+    double lane[V_MAX_BYTES / sizeof(double)];
+    v_store_f64(lane, v);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = (float)lane[i];
+    }
+}
+
 static inline double v_ordered_sum_f64(v_f64 a)
 {
     double lane[V_MAX_BYTES / sizeof(double)];
@@ -123,6 +152,13 @@ static inline v_f32 v_at_most_f32(v_f32 a, v_f32 limit)
 static inline v_f64 v_at_most_f64(v_f64 a, v_f64 limit)
 {
     return v_min_f64(limit, a);
+}
+#endif
+
+#ifndef V_HAS_HOLD
+static inline v_f64 v_hold_f64(v_f64 a)
+{
+    return a;
 }
 #endif
 

@@ -209,6 +209,16 @@ static inline double v_hsum_f64(v_f64 a)
     return _mm_cvtsd_f64(_mm_add_sd(r, _mm_unpackhi_pd(r, r)));
 }
 
+static inline v_f64 v_widen_f64(const float *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+
+static inline void v_narrow_f64(float *p, v_f64 v)
+{
+    _mm_storeu_ps(p, _mm256_cvtpd_ps(v));
+}
+
 static inline void v_narrow_16(const double *x, float *y)
 {
     for (size_t i = 0; i < 16; i += 4) {

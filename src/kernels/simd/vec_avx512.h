@@ -14,6 +14,7 @@
 #define V_HAS_NARROW_16 1
 #define V_HAS_ADD_WIDENED 1
 #define V_HAS_INVERSE 1
+#define V_HAS_HOLD 1
 
 typedef __m512 v_f32;
 typedef __m512d v_f64;
@@ -202,6 +203,22 @@ V_COMPARE(unordered, _CMP_UNORD_Q)
 V_WORDS(f32, u32, float, uint32_t, int, 16, ps, epi32)
 V_WORDS(f64, u64, double, uint64_t, long long, 8, pd, epi64)
 #undef V_WORDS
+
+static inline v_f64 v_hold_f64(v_f64 a)
+{
+    __asm__("" : "+v"(a));
+    return a;
+}
+
+static inline v_f64 v_widen_f64(const float *p)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+
+static inline void v_narrow_f64(float *p, v_f64 v)
+{
+    _mm256_storeu_ps(p, _mm512_cvtpd_ps(v));
+}
 
 static inline void v_narrow_16(const double *x, float *y)
 {

@@ -187,4 +187,14 @@ V_WORDS(f64, u64, double, s64, uint64_t, 2)
 #undef vreinterpretq_u32_u32
 #undef V_WORDS
 
+static inline v_f64 v_widen_f64(const float *p)
+{
+    return vcvt_f64_f32(vld1_f32(p));
+}
+
+static inline void v_narrow_f64(float *p, v_f64 v)
+{
+    vst1_f32(p, vcvt_f32_f64(v));
+}
+
 #endif

@@ -25,4 +25,14 @@ typedef int v_mask_f64;
 #undef FMA
 #undef SQRT
 
+static inline v_f64 v_widen_f64(const float *p)
+{
+    return (double)*p;
+}
+
+static inline void v_narrow_f64(float *p, v_f64 v)
+{
+    *p = (float)v;
+}
+
 #endif

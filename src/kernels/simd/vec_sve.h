@@ -183,4 +183,18 @@ V_WORDS(f32, u32, float, uint32_t, 32, svcntw)
 V_WORDS(f64, u64, double, uint64_t, 64, svcntd)
 #undef V_WORDS
 
+// Conversions read and write the lower half of each lane of 64 bits.
+static inline v_f64 v_widen_f64(const float *p)
+{
+    const svfloat32_t packed = svld1_f32(v_first_f32(svcntd()), p);
+    const svuint64_t spread = svunpklo_u64(svreinterpret_u32_f32(packed));
+    return svcvt_f64_f32_x(v_all_f64(), svreinterpret_f32_u64(spread));
+}
+
+static inline void v_narrow_f64(float *p, v_f64 v)
+{
+    const svfloat32_t spread = svcvt_f32_f64_x(v_all_f64(), v);
+    svst1_f32(v_first_f32(svcntd()), p, svuzp1_f32(spread, spread));
+}
+
 #endif

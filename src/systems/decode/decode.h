@@ -41,6 +41,27 @@ typedef struct tess_de_row_spikes {
     const double *const *marks;     // [n_electrode] -> [n][n_feature] f64 of this range
 } tess_de_row_spikes;
 
+// One spike, or one place, at a time on the calling thread, without allocation: for the online
+// decoder. Any thread, each with its own scratch (64-byte aligned). Marks are f32, NULL for sorted
+// spikes.
+typedef struct tess_de_single_ops {
+    size_t (*scratch_bytes)(const tess_decode_encoding *encoding);
+    // out[P]: what a spike adds to the log likelihood of its row.
+    void (*spike)(const tess_decode_encoding *encoding, int64_t electrode, const float *mark,
+                  void *scratch, float *out);
+    // What the two below need and a first call would make; NULL: nothing.
+    tess_status (*local_prepare)(tess_context *ctx, const tess_decode_encoding *encoding);
+    // What a spike adds to the row of a one-bin Local state. place [n_dim] is where the animal is
+    // at the spike, row_place at the row's time. host: the CPU, with a queue of the caller's.
+    tess_status (*local_spike)(tess_context *ctx, tess_device *host,
+                               const tess_decode_encoding *encoding, int64_t electrode,
+                               const float *mark, const double *place, const double *row_place,
+                               void *scratch, double *value);
+    // Expected spikes at a place.
+    tess_status (*local_ground)(tess_context *ctx, const tess_decode_encoding *encoding,
+                                const double *place, void *scratch, double *value);
+} tess_de_single_ops;
+
 typedef struct tess_de_encoding_ops {
     const char *name;      // "clusterless_kde"
     const int32_t *stages; // it is made of; NULL: code of its own
@@ -68,7 +89,13 @@ typedef struct tess_de_encoding_ops {
                              tess_decode_likelihood_report *report);
     // Bytes that rows() holds for n_spike spikes besides its arguments: for plans.
     uint64_t (*rows_bytes)(const tess_decode_encoding *encoding, int64_t n_spike);
+    const tess_de_single_ops *single;
 } tess_de_encoding_ops;
+
+// encoding.c: an algorithm with code of its own runs on the CPU; TESS_E_UNSUPPORTED where another
+// device was asked for by name.
+TESS_MUST_CHECK tess_status tess_de_check_device(const tess_context *ctx,
+                                                 const tess_de_encoding_ops *ops);
 
 // What local_fit.c makes at the first local call; any thread may be the first.
 typedef _Atomic(struct tess_de_local *) tess_de_local_slot;

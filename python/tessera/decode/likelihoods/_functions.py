@@ -16,8 +16,7 @@ from tessera.decode._session import Session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
+    from tessera.decode._types import ArrayLike
     from tessera.decode.environment import Environment
 
 _BANDWIDTH = 12.5**0.5  # cm, of the original's functions
@@ -32,6 +31,7 @@ def fit(
     environment: Environment,
     weights: ArrayLike | None,
     params: dict[str, Any],
+    device: str | None,
 ) -> EncodingModel:
     """Fit an encoding model in an environment that has bins."""
     training = {
@@ -42,7 +42,8 @@ def fit(
         "is_training": None,
         "weights": None if weights is None else _data.vector(weights, "weights"),
     }
-    return EncodingModel(environment, training, encoding_options(algorithm, params)).fit()
+    model = EncodingModel(environment, training, encoding_options(algorithm, params))
+    return model.fit(device=device)
 
 
 def predict(
@@ -53,6 +54,7 @@ def predict(
     spike_times: Sequence[ArrayLike],
     features: Sequence[ArrayLike] | None,
     is_local: bool,
+    device: str | None,
 ) -> Array:
     """Return (n_time, n_interior), or (n_time, 1) at the animal's own position."""
     observation = {
@@ -66,8 +68,9 @@ def predict(
     }
     function = _core.decode_local_log_likelihood if is_local else _core.decode_log_likelihood
     dtype = "float64" if model.is_exact else "float32"
-    with Session() as context:
-        values, _ = function(context, model.handle, observation, dtype=dtype)
+    handle = model.fit(device=device).handle
+    with Session(device=device) as context:
+        values, _ = function(context, handle, observation, dtype=dtype)
     found = np.asarray(values)
     return found[:, np.newaxis] if is_local else found
 
@@ -83,6 +86,8 @@ def fit_clusterless_kde_encoding_model(
     waveform_std: float | ArrayLike | None = None,
     block_size: int = 100,
     disable_progress_bar: bool = False,
+    *,
+    device: str | None = None,
     **params: Any,
 ) -> EncodingModel:
     """Fit a clusterless encoding model.
@@ -97,6 +102,8 @@ def fit_clusterless_kde_encoding_model(
         Bandwidths, cm and uV.
     sampling_frequency, block_size, disable_progress_bar
         Accepted and not used.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
     **params
         Other options of table ``decode.encoding``; weights.
 
@@ -120,6 +127,7 @@ def fit_clusterless_kde_encoding_model(
         environment,
         weights,
         params,
+        device,
     )
 
 
@@ -132,6 +140,7 @@ def predict_clusterless_kde_log_likelihood(
     *,
     encoding_model: EncodingModel,
     is_local: bool = False,
+    device: str | None = None,
     **entries: Any,
 ) -> Array:
     """Compute how well every place explains the spikes of every time bin.
@@ -144,6 +153,8 @@ def predict_clusterless_kde_log_likelihood(
         From :func:`fit_clusterless_kde_encoding_model`.
     is_local : bool, default False
         At the animal's own position instead; one column.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
     **entries
         The other entries of the model, where it is given as ``**model``.
 
@@ -161,6 +172,7 @@ def predict_clusterless_kde_log_likelihood(
         spike_times,
         spike_waveform_features,
         is_local,
+        device,
     )
 
 
@@ -174,6 +186,8 @@ def fit_sorted_spikes_kde_encoding_model(
     block_size: int = 100,
     disable_progress_bar: bool = False,
     weights: ArrayLike | None = None,
+    *,
+    device: str | None = None,
 ) -> EncodingModel:
     """Fit place fields by kernel densities.
 
@@ -189,6 +203,8 @@ def fit_sorted_spikes_kde_encoding_model(
         Weight of every sample.
     sampling_frequency, block_size, disable_progress_bar
         Accepted and not used.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
 
     Returns
     -------
@@ -206,6 +222,7 @@ def fit_sorted_spikes_kde_encoding_model(
         environment,
         weights,
         params,
+        device,
     )
 
 
@@ -218,6 +235,7 @@ def fit_sorted_spikes_glm_encoding_model(
     emission_knot_spacing: float | None = None,
     l2_penalty: float | None = None,
     weights: ArrayLike | None = None,
+    device: str | None = None,
     **ignored: Any,
 ) -> EncodingModel:
     """Fit place fields by Poisson regression.
@@ -236,6 +254,8 @@ def fit_sorted_spikes_glm_encoding_model(
         Of their coefficients.
     weights : array, shape (n_sample,), optional
         Weight of every sample.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
     **ignored
         Accepted and not used.
 
@@ -255,6 +275,7 @@ def fit_sorted_spikes_glm_encoding_model(
         environment,
         weights,
         params,
+        device,
     )
 
 
@@ -266,6 +287,7 @@ def predict_sorted_spikes_kde_log_likelihood(
     *,
     encoding_model: EncodingModel,
     is_local: bool = False,
+    device: str | None = None,
     **entries: Any,
 ) -> Array:
     """Compute how well every place explains the spikes of every time bin.
@@ -278,6 +300,8 @@ def predict_sorted_spikes_kde_log_likelihood(
         From :func:`fit_sorted_spikes_kde_encoding_model` or the like.
     is_local : bool, default False
         At the animal's own position instead; one column.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
     **entries
         The other entries of the model, where it is given as ``**model``.
 
@@ -287,14 +311,20 @@ def predict_sorted_spikes_kde_log_likelihood(
         Log likelihood of every interior bin.
     """
     del entries
-    return predict(encoding_model, time, position_time, position, spike_times, None, is_local)
+    return predict(
+        encoding_model, time, position_time, position, spike_times, None, is_local, device
+    )
 
 
 predict_sorted_spikes_glm_log_likelihood = predict_sorted_spikes_kde_log_likelihood
 
 
 def predict_no_spike_log_likelihood(
-    time: ArrayLike, spike_times: Sequence[ArrayLike], no_spike_rate: float | None = None
+    time: ArrayLike,
+    spike_times: Sequence[ArrayLike],
+    no_spike_rate: float | None = None,
+    *,
+    device: str | None = None,
 ) -> Array:
     """Compute how well a tiny constant rate explains the spikes of every time bin.
 
@@ -306,6 +336,8 @@ def predict_no_spike_log_likelihood(
         One per electrode.
     no_spike_rate : float, optional
         Spikes per second.
+    device : str, optional
+        'cpu', 'cuda', 'cuda:1' or 'auto'; default: TESSERA_DEVICE, else the CPU.
 
     Returns
     -------
@@ -324,6 +356,6 @@ def predict_no_spike_log_likelihood(
         "time": _data.vector(time, "time"),
         "spike_times": _data.spike_times(spike_times),
     }
-    with Session() as context:
+    with Session(device=device) as context:
         values = _core.decode_no_spike_log_likelihood(context, observation, float(rate), "float32")
     return np.asarray(values)[:, np.newaxis]

@@ -11,8 +11,7 @@ from tessera.decode import _data
 from tessera.decode._data import Array, Floats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
+    from tessera.decode._types import ArrayLike
     from tessera.decode.environment import Environment
 
 __all__ = [
@@ -106,7 +105,8 @@ def get_spikecount_per_time_bin(spike_times: ArrayLike, time: ArrayLike) -> Arra
     >>> get_spikecount_per_time_bin([0.1, 0.2, 1.5], [0.0, 1.0, 2.0])
     array([2, 1, 0])
     """
-    return np.bincount(get_spike_time_bin_ind(spike_times, time), minlength=len(np.asarray(time)))
+    rows = get_spike_time_bin_ind(spike_times, time)
+    return np.bincount(rows, minlength=len(_data.vector(time, "time")))
 
 
 def kde(eval_points: ArrayLike, samples: ArrayLike, std: ArrayLike) -> Floats:
@@ -127,7 +127,7 @@ def kde(eval_points: ArrayLike, samples: ArrayLike, std: ArrayLike) -> Floats:
         Densities; 0 without samples.
     """
     points, data = _data.position(eval_points), _data.position(samples)
-    width = np.broadcast_to(np.asarray(std, dtype=np.float64), (points.shape[1],))
+    width = np.broadcast_to(_data.reals(std, "std"), (points.shape[1],))
     if not len(data):
         return np.zeros(len(points))
     density = np.empty(len(points))

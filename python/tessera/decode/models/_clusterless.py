@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from numpy.typing import ArrayLike
-
     from tessera.decode._keywords import (
         EstimateKeywords,
         FileKeywords,
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
         LikelihoodKeywords,
         StreamReport,
     )
-    from tessera.decode._types import Covariates, Outputs, ResultsLike, Table
+    from tessera.decode._types import ArrayLike, Covariates, Outputs, ResultsLike, Table
     from tessera.decode.continuous_state_transitions import Movement
     from tessera.decode.environment import Environment
     from tessera.decode.initial_conditions import UniformInitialConditions
@@ -91,6 +89,11 @@ class ClusterlessDetector(DetectorBase):
         Bytes, or text such as '2G'.
     threads : int, optional
         Results do not depend on it.
+    device : str, optional
+        Where to compute: 'cpu', 'cuda', 'cuda:1'. 'auto' takes a GPU that has all that is needed,
+        else the CPU; a named device fails loudly. Default: TESSERA_DEVICE, else the CPU. Methods
+        take another for one call. Kept by copies and pickles, not by :meth:`save_model`: who loads
+        the file may have another machine.
 
     Notes
     -----
@@ -98,6 +101,11 @@ class ClusterlessDetector(DetectorBase):
     intensity of a spike is relative to its best position, with a warning (``floor``). What cuts the
     work is decided by ``memory_limit``, and results do not depend on it. Positions and places are
     float64; posteriors are float32 unless ``mode='exact'``.
+
+    Times, positions, features, masks and covariates may be arrays of torch, JAX, CuPy or Numba.
+    Memory of the CPU is read in place; arrays of a GPU are brought down by their own library, for
+    spikes are small and what is made of them stays on ``device``. Tensors that require gradients
+    are refused: detach them.
 
     Examples
     --------
@@ -112,6 +120,21 @@ class ClusterlessDetector(DetectorBase):
     ...     clusterless_algorithm_params={"position_std": 6.0, "waveform_std": 24.0},
     ... )
     ClusterlessDetector(['Continuous', 'Fragmented'], not fitted)
+
+    A device for all calls of a model, and another for one of them:
+
+    >>> rec = td.simulate_recording("tiny", seed=1)
+    >>> model = td.ClusterlessDecoder(environments=rec.environment(), device="auto")
+    >>> model.fit(
+    ...     rec.position_time,
+    ...     rec.position,
+    ...     rec.encoding_spike_times,
+    ...     rec.encoding_spike_waveform_features,
+    ...     device="cpu",
+    ... )
+    ClusterlessDecoder(['Continuous'], fitted)
+    >>> model.device
+    'auto'
     """
 
     _algorithm_name = "clusterless_algorithm"
@@ -149,6 +172,7 @@ class ClusterlessDetector(DetectorBase):
         membership: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         self._take(locals())
 
@@ -164,6 +188,7 @@ class ClusterlessDetector(DetectorBase):
         *,
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> None:
         """Fit the encoding models alone, as :meth:`fit` does among other things.
 
@@ -171,7 +196,7 @@ class ClusterlessDetector(DetectorBase):
         ----------
         position_time, position, spike_times, spike_waveform_features
             As in :meth:`fit`.
-        is_training, encoding_group_labels, environment_labels, weights, progress
+        is_training, encoding_group_labels, environment_labels, weights, progress, device
             As in :meth:`fit`.
         """
         self._fit_encodings(
@@ -184,6 +209,7 @@ class ClusterlessDetector(DetectorBase):
             environment_labels,
             weights,
             progress,
+            device,
         )
 
     def fit(
@@ -199,6 +225,7 @@ class ClusterlessDetector(DetectorBase):
         *,
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> Self:
         """Learn where spikes of which features happen.
 
@@ -223,6 +250,8 @@ class ClusterlessDetector(DetectorBase):
         progress : bool, str or callable, optional
             True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
             :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
+        device : str, optional
+            'cpu', 'cuda', 'cuda:1' or 'auto' for this call; default: the model's.
 
         Returns
         -------
@@ -246,6 +275,7 @@ class ClusterlessDetector(DetectorBase):
             environment_labels,
             weights=weights,
             progress=progress,
+            device=device,
         )
         return self
 
@@ -272,8 +302,8 @@ class ClusterlessDetector(DetectorBase):
         spike_waveform_features : list of arrays, shape (n_spike, n_feature)
             One per electrode.
         **kwargs
-            n_chunks, memory_budget and progress as in :meth:`predict`; dtype, 'float32' or
-            'float64'.
+            n_chunks, memory_budget, progress and device as in :meth:`predict`; dtype, 'float32'
+            or 'float64'.
 
         Returns
         -------
@@ -302,6 +332,7 @@ class ClusterlessDetector(DetectorBase):
         *,
         save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> ResultsLike:
         """Decode.
 
@@ -314,7 +345,8 @@ class ClusterlessDetector(DetectorBase):
         time : array, shape (n_time,)
             Left edges of the time bins; row k is [time[k], time[k + 1]), the last one is empty.
         position : array, shape (n_sample, n_dim), optional
-            Needed by Local states and penalties.
+            Needed by Local states and penalties. Bins whose position is NaN are taken for
+            missing, by every model, as the original does; a warning says how many.
         position_time : array, shape (n_sample,), optional
             Times of position.
         is_missing : array of bool, shape (n_time,), optional
@@ -336,6 +368,8 @@ class ClusterlessDetector(DetectorBase):
         progress : bool, str or callable, optional
             True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
             :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
+        device : str, optional
+            'cpu', 'cuda', 'cuda:1' or 'auto' for this call; default: the model's.
 
         Returns
         -------
@@ -356,6 +390,7 @@ class ClusterlessDetector(DetectorBase):
             save_causal_posterior_to_results=save_causal_posterior_to_results,
             memory_budget=memory_budget,
             progress=progress,
+            device=device,
         )
 
     def predict_file(
@@ -381,9 +416,12 @@ class ClusterlessDetector(DetectorBase):
         discrete_transition_covariate_data : mapping of str to array, optional
             As in :meth:`predict`.
         **options
-            return_outputs, n_chunks, memory_budget, progress as in :meth:`predict`; dtype
+            return_outputs, n_chunks, memory_budget, progress, device as in :meth:`predict`; dtype
             ('float32' or 'float64'; default: that of the mode), overwrite, resume, checkpoint,
-            checkpoint_every.
+            checkpoint_every; most_likely_path (True: the file also has ``most_likely_bin``,
+            ``most_likely_state`` and ``most_likely_position`` of every time); intervals, a
+            table with columns start and end in s, or shape (n, 2): only times in them are
+            decoded, each interval as a sequence of its own.
 
         Returns
         -------
@@ -414,7 +452,7 @@ class ClusterlessDetector(DetectorBase):
             Left edges of the time bins to decode; default: position_time.
         **kwargs
             is_training, encoding_group_labels, environment_labels,
-            discrete_transition_covariate_data, weights and progress, as in :meth:`fit`.
+            discrete_transition_covariate_data, weights, progress and device, as in :meth:`fit`.
 
         Returns
         -------
@@ -428,6 +466,7 @@ class ClusterlessDetector(DetectorBase):
             position_time if time is None else time,
             position=position,
             position_time=position_time,
+            device=kwargs.get("device"),
         )
 
     def estimate_parameters(
@@ -474,9 +513,9 @@ class ClusterlessDetector(DetectorBase):
         store_log_likelihood : bool
             Keep the likelihood as ``log_likelihood_``.
         **kwargs
-            return_outputs, progress and memory_budget as in :meth:`predict`; checkpoint, a folder
-            from which a stopped estimate goes on with the same bits, checkpoint_every, seconds
-            between two, and resume, True to go on.
+            return_outputs, progress, memory_budget and device as in :meth:`predict`; checkpoint, a
+            folder from which a stopped estimate goes on with the same bits, checkpoint_every,
+            seconds between two, and resume, True to go on.
 
         Returns
         -------
@@ -493,6 +532,7 @@ class ClusterlessDetector(DetectorBase):
             encoding_group_labels=encoding_group_labels,
             environment_labels=environment_labels,
             discrete_transition_covariate_data=discrete_transition_covariate_data,
+            device=kwargs.get("device"),
         )
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
@@ -517,6 +557,8 @@ class ClusterlessDetector(DetectorBase):
         time: ArrayLike,
         is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
+        *,
+        device: str | None = None,
     ) -> Table:
         """Find the most likely path through states and places (Viterbi).
 
@@ -524,7 +566,7 @@ class ClusterlessDetector(DetectorBase):
         ----------
         position_time, position : array or None
             As in :meth:`predict`; None where no state needs them.
-        spike_times, spike_waveform_features, time, is_missing, n_chunks
+        spike_times, spike_waveform_features, time, is_missing, n_chunks, device
             As in :meth:`predict`.
 
         Returns
@@ -535,4 +577,4 @@ class ClusterlessDetector(DetectorBase):
         observation = self._observation(
             time, position, position_time, spike_times, spike_waveform_features, is_missing
         )
-        return self._sequence(observation, n_chunks)
+        return self._sequence(observation, n_chunks, device)

@@ -177,6 +177,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         environment_labels: Any,
         weights: Any = None,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> None:
         """Fit one encoding model for every environment and group that a state uses."""
         points = _data.position(position)
@@ -206,7 +207,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
                 options,
             )
         for model in models.values():
-            model.fit(callback(progress), **self._session())
+            model.fit(callback(progress), **self._session(device))
         if any(model.chose_relative_floor for model in models.values()):
             n_feature = max(marks.shape[1] for marks in training["marks"])
             warn(
@@ -258,9 +259,6 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
             raise ValidationError(f"no training samples are left for {key}: {counts}")
         return chosen
 
-    def _session(self) -> dict[str, Any]:
-        return {"threads": self.threads, "memory_limit": self.memory_limit}
-
     # --- files
 
     def _state(self) -> dict[str, Any]:
@@ -268,6 +266,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         parameters = self.get_params()
         state = self.__getstate__()
         fitted = {name: value for name, value in state.items() if name not in parameters}
+        del parameters["device"]  # of this machine, not of the model
         return {"parameters": parameters, "fitted": fitted}
 
     @classmethod
@@ -335,7 +334,7 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
 
     @staticmethod
     def load_results(filename: str | Path = "results.nc") -> ResultsLike:
-        """Read results written by :meth:`save_results`.
+        """Read results written by :meth:`save_results`, :meth:`predict_file` or the command.
 
         Parameters
         ----------
@@ -345,7 +344,8 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         Returns
         -------
         xarray.Dataset or Results
-            As :meth:`predict` returned them.
+            As :meth:`predict` returned them. Those of ``predict_file()`` and of ``tessera decode``
+            also have the animal where it is known, as ``true_position``.
         """
         from tessera.decode._files import load_results
 

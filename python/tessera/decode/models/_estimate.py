@@ -82,12 +82,13 @@ class EstimateMixin(PredictMixin):
         options: dict[str, Any],
         memory_budget: int | str | None,
         progress: ProgressLike,
+        device: str | None,
         checkpoint: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Iterate in the library and take over what it estimated."""
-        detector = self._detector()
+        detector = self._detector(device)
         self._forget()  # it is about to change
-        with Session(**self._budget(memory_budget)) as context:
+        with Session(**self._budget(memory_budget, device)) as context:
             found = _core.decode_em(
                 context,
                 detector,
@@ -132,6 +133,7 @@ class EstimateMixin(PredictMixin):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | None = None,
         resume: bool = False,
+        device: str | None = None,
     ) -> ResultsLike:
         self._chunks(n_chunks, len(observation["time"]))
         for shown, name, value in (
@@ -170,9 +172,13 @@ class EstimateMixin(PredictMixin):
                     "pass estimate_encoding_model=False"
                 )
             least = (float(min_encoding_local_mass), float(min_encoding_local_ess))
-            found = self._alternate(observation, want, options, least, memory_budget, progress)
+            found = self._alternate(
+                observation, want, options, least, memory_budget, progress, device
+            )
         else:
-            found = self._maximise(observation, want, options, memory_budget, progress, kept)
+            found = self._maximise(
+                observation, want, options, memory_budget, progress, device, kept
+            )
         if store_log_likelihood:
             self.log_likelihood_ = self._by_state(found["log_likelihood"])
         evidence = found["marginal_log_likelihoods"]
@@ -186,6 +192,7 @@ class EstimateMixin(PredictMixin):
         least: tuple[float, float],
         memory_budget: int | str | None,
         progress: ProgressLike,
+        device: str | None,
     ) -> dict[str, Any]:
         """Estimate step by step, with place fields fitted again after each."""
         n = options["max_iterations"]
@@ -198,7 +205,7 @@ class EstimateMixin(PredictMixin):
         found: dict[str, Any] = {}
         for _ in range(n):
             one = {**options, "max_iterations": 1}
-            found = self._maximise(observation, want, one, memory_budget, progress)
+            found = self._maximise(observation, want, one, memory_budget, progress, device)
             evidence.append(float(found["log_evidence"]))
             state = list(self.state_names).index(_LOCAL)
             local = np.asarray(found["acausal_state_probabilities"])[:, state]

@@ -32,6 +32,21 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 }
 # Bits of the library's tess_decode_want.
 _WANT_BITS = {"filter": 1, "predictive": 10, "log_likelihood": 4, "predictive_posterior": 8}
+_WANT_PATH = 16
+
+
+def _limits(intervals: Any) -> Floats:
+    """Return starts and ends of intervals: a table with such columns, or shape (n, 2)."""
+    if hasattr(intervals, "columns"):
+        pair = [_data.vector(intervals[name], f"intervals[{name!r}]") for name in ("start", "end")]
+        return np.stack(pair)
+    array = _data.reals(intervals, "intervals")
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise ShapeValidationError(
+            f"intervals: expected a table with columns start and end, or shape (n, 2), got "
+            f"{array.shape}"
+        )
+    return np.ascontiguousarray(array.T)
 
 
 def output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list[str]:
@@ -55,9 +70,6 @@ class PredictMixin(StateSpace):
     """Prediction, estimation and most likely paths over prepared observations."""
 
     log_likelihood_: Array
-
-    def _session(self) -> dict[str, Any]:
-        raise NotImplementedError
 
     def _observation(
         self,
@@ -123,8 +135,8 @@ class PredictMixin(StateSpace):
             )
         return np.ascontiguousarray(design, dtype=np.float64)
 
-    def _budget(self, memory_budget: int | str | None) -> dict[str, Any]:
-        session = self._session()
+    def _budget(self, memory_budget: int | str | None, device: str | None = None) -> dict[str, Any]:
+        session = self._session(device)
         if memory_budget not in (None, "auto", "none"):
             session["memory_limit"] = memory_budget
         return session
@@ -150,10 +162,11 @@ class PredictMixin(StateSpace):
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
         dtype: str | None = None,
+        device: str | None = None,
     ) -> dict[str, Any]:
         n_time = len(observation["time"])
-        detector = self._detector()
-        with Session(**self._budget(memory_budget)) as context:
+        detector = self._detector(device)
+        with Session(**self._budget(memory_budget, device)) as context:
             found = _core.decode_predict(
                 context,
                 detector,
@@ -177,7 +190,7 @@ class PredictMixin(StateSpace):
         if interior.all():
             return inner
         full = np.empty((len(inner), len(interior)), dtype=inner.dtype)
-        with Session(**self._session()) as context:
+        with Session(threads=self.threads) as context:
             _core.decode_all_bins(context, self._detector(), inner, full)
         return full
 
@@ -230,6 +243,7 @@ class PredictMixin(StateSpace):
         save_causal_posterior_to_results: bool,
         memory_budget: int | str | None,
         progress: ProgressLike,
+        device: str | None,
     ) -> ResultsLike:
         time = observation["time"]
         design = self._design_for(covariates, len(time))
@@ -245,6 +259,7 @@ class PredictMixin(StateSpace):
             n_chunks=n_chunks,
             memory_budget=memory_budget,
             progress=progress,
+            device=device,
         )
         if cache_likelihood:
             self.log_likelihood_ = self._by_state(found["log_likelihood"])
@@ -257,6 +272,8 @@ class PredictMixin(StateSpace):
         covariates: Any,
         *,
         return_outputs: Any = None,
+        most_likely_path: bool = False,
+        intervals: Any = None,
         n_chunks: int | str = 1,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
@@ -266,14 +283,15 @@ class PredictMixin(StateSpace):
         checkpoint: PathLike | None = None,
         checkpoint_every: float | None = None,
         command_line: str | None = None,
+        device: str | None = None,
     ) -> StreamReport:
         n_time = len(observation["time"])
         design = self._design_for(covariates, n_time)
-        want = 0
+        want = _WANT_PATH if most_likely_path else 0
         for name in output_names(return_outputs, None):
             want |= _WANT_BITS[name]
-        detector = self._detector()
-        with Session(**self._budget(memory_budget)) as context:
+        detector = self._detector(device)
+        with Session(**self._budget(memory_budget, device)) as context:
             report = _core.decode_stream(
                 context,
                 detector,
@@ -288,6 +306,7 @@ class PredictMixin(StateSpace):
                 n_chunk=self._chunks(n_chunks, n_time),
                 command_line=command_line,
                 design=design,
+                intervals=None if intervals is None else _limits(intervals),
                 progress=callback(progress),
             )
         return cast("StreamReport", report)
@@ -299,6 +318,7 @@ class PredictMixin(StateSpace):
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
         dtype: str | None = None,
+        device: str | None = None,
     ) -> Array:
         design = None
         if self.discrete_transition_coefficients_ is not None:
@@ -312,12 +332,17 @@ class PredictMixin(StateSpace):
             memory_budget=memory_budget,
             progress=progress,
             dtype=dtype,
+            device=device,
         )
         return self._by_state(found["log_likelihood"])
 
-    def _sequence(self, observation: dict[str, Any], n_chunks: int | str = 1) -> Table:
+    def _sequence(
+        self, observation: dict[str, Any], n_chunks: int | str = 1, device: str | None = None
+    ) -> Table:
         design = self._design_for(None, len(observation["time"]))
-        found = self._run(observation, ["most_likely_bin"], design, n_chunks=n_chunks)
+        found = self._run(
+            observation, ["most_likely_bin"], design, n_chunks=n_chunks, device=device
+        )
         path = np.flatnonzero(self.is_track_interior_state_bins_)[
             np.asarray(found["most_likely_bin"])
         ]

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from numpy.typing import ArrayLike
-
     from tessera.decode._keywords import (
         EstimateKeywords,
         FileKeywords,
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
         LikelihoodKeywords,
         StreamReport,
     )
-    from tessera.decode._types import Covariates, Outputs, ResultsLike, Table
+    from tessera.decode._types import ArrayLike, Covariates, Outputs, ResultsLike, Table
     from tessera.decode.continuous_state_transitions import Movement
     from tessera.decode.environment import Environment
     from tessera.decode.initial_conditions import UniformInitialConditions
@@ -100,6 +98,7 @@ class SortedSpikesDetector(DetectorBase):
         membership: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         self._take(locals())
 
@@ -115,6 +114,7 @@ class SortedSpikesDetector(DetectorBase):
         *,
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> None:
         """Fit the encoding models alone, as :meth:`fit` does among other things.
 
@@ -132,6 +132,7 @@ class SortedSpikesDetector(DetectorBase):
             environment_labels,
             weights,
             progress,
+            device,
         )
 
     fit_encoding_model = fit_place_fields
@@ -149,6 +150,7 @@ class SortedSpikesDetector(DetectorBase):
         *,
         weights: ArrayLike | None = None,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> Self:
         """Learn where every unit fires.
 
@@ -179,6 +181,7 @@ class SortedSpikesDetector(DetectorBase):
             environment_labels,
             weights=weights,
             progress=progress,
+            device=device,
         )
         return self
 
@@ -227,6 +230,7 @@ class SortedSpikesDetector(DetectorBase):
         *,
         save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
+        device: str | None = None,
     ) -> ResultsLike:
         """Decode.
 
@@ -255,6 +259,7 @@ class SortedSpikesDetector(DetectorBase):
             save_causal_posterior_to_results=save_causal_posterior_to_results,
             memory_budget=memory_budget,
             progress=progress,
+            device=device,
         )
 
     @parameters_of(ClusterlessDetector.predict_file)
@@ -315,6 +320,7 @@ class SortedSpikesDetector(DetectorBase):
             position_time if time is None else time,
             position=position,
             position_time=position_time,
+            device=kwargs.get("device"),
         )
 
     @parameters_of(ClusterlessDetector.estimate_parameters)
@@ -365,6 +371,7 @@ class SortedSpikesDetector(DetectorBase):
             encoding_group_labels=encoding_group_labels,
             environment_labels=environment_labels,
             discrete_transition_covariate_data=discrete_transition_covariate_data,
+            device=kwargs.get("device"),
         )
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
@@ -389,6 +396,8 @@ class SortedSpikesDetector(DetectorBase):
         time: ArrayLike,
         is_missing: ArrayLike | None = None,
         n_chunks: int | str = 1,
+        *,
+        device: str | None = None,
     ) -> Table:
         """Find the most likely path through states and places (Viterbi).
 
@@ -406,4 +415,4 @@ class SortedSpikesDetector(DetectorBase):
         observation = self._observation(
             time, position, position_time, spike_times, None, is_missing
         )
-        return self._sequence(observation, n_chunks)
+        return self._sequence(observation, n_chunks, device)

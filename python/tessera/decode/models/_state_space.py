@@ -29,9 +29,7 @@ from tessera.decode.models._estimator import Estimator
 from tessera.decode.observation_models import ObservationModel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from tessera.decode._types import Covariates
+    from tessera.decode._types import ArrayLike, Covariates
 
 
 class StateSpace(Estimator):
@@ -57,6 +55,7 @@ class StateSpace(Estimator):
     non_local_penalty_std: float
     memory_limit: int | str | None
     threads: int | None
+    device: str | None
 
     state_ind_: Array
     is_track_interior_state_bins_: Mask
@@ -267,6 +266,14 @@ class StateSpace(Estimator):
 
     # --- the model in the library
 
+    def _session(self, device: str | None = None) -> dict[str, Any]:
+        """Return how calls run; device is one call's own."""
+        return {
+            "threads": self.threads,
+            "memory_limit": self.memory_limit,
+            "device": self.device if device is None else device,
+        }
+
     def _forget(self) -> None:
         self.__dict__.pop("_built", None)
 
@@ -375,7 +382,7 @@ class StateSpace(Estimator):
             options["local_position_std"] = float(self.local_position_std)
         return options
 
-    def _detector(self) -> _core.Handle:
+    def _detector(self, device: str | None = None) -> _core.Handle:
         """Return the model in the library, made again when one of its parameters changed."""
         if "encoding_model_" not in self.__dict__:
             raise RuntimeError(f"this {type(self).__name__} is not fitted yet: call fit() first")
@@ -388,7 +395,8 @@ class StateSpace(Estimator):
         initial = np.asarray(self.initial_conditions_, dtype=np.float64)
         initial = np.ascontiguousarray(initial[self.is_track_interior_state_bins_])
         discrete = np.ascontiguousarray(self.discrete_initial_conditions, dtype=np.float64)
-        encodings = [model.handle for model in self.encoding_model_.values()]
+        session = self._session(device)
+        encodings = [model.fit(**session).handle for model in self.encoding_model_.values()]
         key = (
             transition.tobytes(),
             initial.tobytes(),

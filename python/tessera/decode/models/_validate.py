@@ -9,6 +9,7 @@ import numpy as np
 
 from tessera.decode import _data
 from tessera.decode._options import flag, number, numbers, option
+from tessera.decode._session import check_device
 from tessera.decode.continuous_state_transitions import Discrete, Movement
 from tessera.decode.environment import Environment, find_environment
 from tessera.decode.exceptions import (
@@ -217,3 +218,4 @@ def parameters(model: Any) -> None:
             f"memory_limit: {model.memory_limit} is not allowed; expected bytes, or text such as "
             "'2G'"
         )
+    check_device(model.device)

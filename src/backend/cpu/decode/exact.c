@@ -33,7 +33,7 @@ static void place_kernel(const kde_tile *tile, int64_t first, int64_t n)
         }
         for (int64_t d = 0; d < model->n_dim; d++) {
             const double *c = model->bin_place + d * model->n_bin;
-            const double z = e->place[d * e->n_spike + first + i];
+            const double z = e->place[d * e->stride + first + i];
             for (int64_t p = 0; p < model->n_bin; p++) {
                 row[p] -= (c[p] - z) * (c[p] - z);
             }
@@ -48,21 +48,21 @@ static void sum_pairs(const kde_tile *tile, int64_t n_lane)
     const tess_kde_electrode *e = tile->electrode;
     const kde_scratch *scratch = tile->scratch;
     const size_t n_spike = (size_t)e->n_spike;
+    const size_t stride = (size_t)e->stride;
     const size_t lanes = (size_t)n_lane;
     const size_t n_bin = (size_t)model->n_bin;
     for (int64_t s = 0; s < n_lane; s++) {
         scratch->nearest[s] = (double)INFINITY;
     }
-    tile->kernels->decode_nearest_f64(e->marks, n_spike, n_spike, (size_t)e->n_feature, scratch->x,
+    tile->kernels->decode_nearest_f64(e->marks, stride, n_spike, (size_t)e->n_feature, scratch->x,
                                       lanes, scratch->nearest);
     memset(scratch->sums, 0, n_bin * lanes * sizeof(double));
     for (int64_t first = 0; first < e->n_spike; first += KDE_EXACT_CHUNK) {
         const int64_t n =
             e->n_spike - first < KDE_EXACT_CHUNK ? e->n_spike - first : KDE_EXACT_CHUNK;
         place_kernel(tile, first, n);
-        tile->kernels->decode_weights_f64(e->marks + first, n_spike, (size_t)n,
-                                          (size_t)e->n_feature, scratch->x, lanes, scratch->nearest,
-                                          scratch->weights);
+        tile->kernels->decode_weights_f64(e->marks + first, stride, (size_t)n, (size_t)e->n_feature,
+                                          scratch->x, lanes, scratch->nearest, scratch->weights);
         tile->kernels->decode_accumulate_f64(scratch->kernel, n_bin, 0, NULL, scratch->weights,
                                              lanes, 0, (size_t)n, 1, n_bin, lanes, scratch->sums,
                                              lanes);

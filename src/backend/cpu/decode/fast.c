@@ -38,7 +38,7 @@ static void load_marks(const fast_tile *t)
 static void weights_of(const fast_tile *t, int64_t first, int64_t n)
 {
     const kde_scratch *scratch = t->tile->scratch;
-    t->tile->kernels->decode_weights_f32(t->e->marks_f32 + first, (size_t)t->e->n_spike, (size_t)n,
+    t->tile->kernels->decode_weights_f32(t->e->marks_f32 + first, (size_t)t->e->stride, (size_t)n,
                                          (size_t)t->e->n_feature, scratch->x_f32, t->lanes,
                                          scratch->weights_f32);
 }

@@ -15,7 +15,7 @@ static double far_value(const kde_tile *tile, int64_t bin)
     for (int64_t i = 0; i < n; i++) {
         double t = e->log_weight ? e->log_weight[i] - q[i] : -q[i];
         for (int64_t d = 0; d < model->n_dim; d++) {
-            const double u = model->bin_place[d * model->n_bin + bin] - e->place[d * n + i];
+            const double u = model->bin_place[d * model->n_bin + bin] - e->place[d * e->stride + i];
             t -= u * u;
         }
         term[i] = t;
@@ -42,7 +42,7 @@ static void far_distances(const kde_tile *tile, const double *mark)
     }
     for (int64_t f = 0; f < e->n_feature; f++) {
         for (int64_t i = 0; i < e->n_spike; i++) {
-            const double a = mark[f] - e->marks[f * e->n_spike + i];
+            const double a = mark[f] - e->marks[f * e->stride + i];
             q[i] += a * a;
         }
     }

@@ -3,6 +3,18 @@
 // Rows depend on each other, so one thread takes them in order, block by block. Meanwhile the
 // others prepare the next block: the filter's likelihoods, the smoother's predictions. A movement
 // over very many bins is shared by all threads instead, row by row.
+//
+// What a row costs, with B bins in all and M of them in states with a movement of their own (a
+// state that is entered and left evenly is one number before and after it, and its bins are only
+// scaled):
+//   filter    n_ll exponentials; M products with them and their sum; B scaled, rounded and summed;
+//             the movement once forward
+//   smoother  B rows widened and summed; the movement forward again, for the divisors; M divisions;
+//             the movement backward; M products; B scaled, rounded and summed
+// A row is read and written once by each in its own type. For two states of 724 bins of a W-maze,
+// one of which moves, that is 724 exponentials (600 cycles of an AVX-512 core), 724 divisions
+// (1500), 13 passes over 724 bins (100 each) and three movements; what a movement costs stands in
+// systems/decode/states/transition_tiles.c.
 #include "backend/cpu/decode/hmm.h"
 
 #include "base/status.h"
@@ -13,174 +25,8 @@
 // Added to every denominator.
 static const double TINY = 1e-15;
 
-hmm_room tess_cpu_hmm_room(const tess_hmm_model *model, double *scratch)
-{
-    const int64_t n = model->n_bin;
-    return (hmm_room){.row = scratch,
-                      .other = scratch + n,
-                      .ratio = scratch + 2 * n,
-                      .in = scratch + 3 * n,
-                      .out = scratch + 4 * n,
-                      .likelihood = scratch + 5 * n,
-                      .sums = scratch + 5 * n + model->n_ll + 1,
-                      .cells = scratch};
-}
-
-// Products of a pass from which on it is shared: a tenth of a millisecond of one thread.
-static const int64_t SHARED_PRODUCTS = 1000000;
-enum { SHARES = 32 };
-
-typedef struct pass_job {
-    const tess_kernels *kernels;
-    const tess_hmm_pass *pass;
-    const double *w;
-    const double *x;
-    double *out;
-} pass_job;
-
-// The first tile of a share; tiles that add to a result stay with the one that begins it.
-static int64_t first_tile(const tess_hmm_pass *pass, int64_t share)
-{
-    int64_t tile = pass->n_tile * share / SHARES;
-    while (tile > 0 && tile < pass->n_tile && pass->tiles[tile].add) {
-        tile++;
-    }
-    return tile;
-}
-
-static tess_status run_share(void *arg, int64_t share, int32_t worker)
-{
-    (void)worker;
-    const pass_job *job = arg;
-    const int64_t first = first_tile(job->pass, share);
-    const int64_t end = first_tile(job->pass, share + 1);
-    job->kernels->tile_sums(job->pass->tiles + first, (size_t)(end - first), job->w, job->x,
-                            job->out);
-    return TESS_OK;
-}
-
-static int is_shared(const tess_hmm_pass *pass)
-{
-    int64_t products = 0;
-    for (int64_t i = 0; i < pass->n_tile; i++) {
-        const tess_tile_sum *tile = &pass->tiles[i];
-        products += (int64_t)tile->n_term * tile->n_row * tile->n;
-    }
-    return products >= SHARED_PRODUCTS;
-}
-
-static int has_shared(const tess_hmm_model *m)
-{
-    for (int32_t k = 0; k < m->n_operator; k++) {
-        for (int32_t p = 0; p < m->forward[k].n_pass; p++) {
-            if (is_shared(&m->forward[k].pass[p])) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
-static void run_pass(tess_backend_device *device, int is_alone, pass_job *job)
-{
-    if (is_alone || !is_shared(job->pass) ||
-        tess_parallel_for(device->ctx->pool, SHARES, run_share, job) != TESS_OK) {
-        job->kernels->tile_sums(job->pass->tiles, (size_t)job->pass->n_tile, job->w, job->x,
-                                job->out);
-    }
-}
-
-// The operator on room->in [n_in]; adds to out [n_out].
-static void run_operator(tess_backend_device *device, const tess_hmm_operator *op,
-                         const hmm_room *room, double *out)
-{
-    double *cells = room->cells + op->scratch;
-    const double *in = room->in;
-    if (op->scatter) {
-        for (int64_t i = 0; i < op->n_in; i++) {
-            cells[op->scatter[i]] = op->before ? in[i] * op->before[i] : in[i];
-        }
-        in = cells;
-    }
-    for (int32_t p = 0; p < op->n_pass; p++) {
-        const tess_hmm_pass *pass = &op->pass[p];
-        double *to = op->gather ? cells + (p + 1) * op->n_cell : room->out;
-        pass_job job = {.kernels = device->kernels,
-                        .pass = pass,
-                        .w = pass->weighs ? in : op->table,
-                        .x = pass->weighs ? op->table : in,
-                        .out = to};
-        run_pass(device, room->is_alone, &job);
-        in = to;
-    }
-    if (!op->gather) {
-        device->kernels->hmm_add_scaled(1, in, (size_t)op->n_out, out);
-        return;
-    }
-    for (int64_t i = 0; i < op->n_out; i++) {
-        const double value = in[op->gather[i]];
-        out[i] += op->after ? value * op->after[i] : value;
-    }
-}
-
-// The bins of one state that follow (forward) or lead to (backward) those of x.
-static void spread_to(tess_backend_device *device, const tess_hmm_model *m, const hmm_room *room,
-                      int is_forward, const double *weight, const double *x, const double *sums,
-                      int32_t to, double *out)
-{
-    const tess_kernels *kernels = device->kernels;
-    const int32_t n_state = m->n_state;
-    const ptrdiff_t step = is_forward ? n_state : 1;
-    const ptrdiff_t begin = is_forward ? to : (ptrdiff_t)to * n_state;
-    const int32_t *link = m->link + begin;
-    weight += begin;
-    const size_t n = (size_t)(m->first[to + 1] - m->first[to]);
-    double base = 0;
-    for (int32_t from = 0; from < n_state; from++) {
-        const int32_t end = is_forward ? to : from; // the uniform value is that of the destination
-        if (link[from * step] == TESS_HMM_UNIFORM) {
-            base += weight[from * step] * sums[from] / (double)(m->first[end + 1] - m->first[end]);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        out[i] = base;
-    }
-    for (int32_t from = 0; from < n_state; from++) {
-        if (link[from * step] == TESS_HMM_IDENTITY) {
-            kernels->hmm_add_scaled(weight[from * step], x + m->first[from], n, out);
-        }
-    }
-    // States that move alike are added up first.
-    for (int32_t k = 0; k < m->n_operator; k++) {
-        const tess_hmm_operator *op = is_forward ? &m->forward[k] : &m->backward[k];
-        int n_used = 0;
-        for (int32_t from = 0; from < n_state; from++) {
-            if (link[from * step] != k || weight[from * step] == 0) {
-                continue;
-            }
-            if (n_used++ == 0) {
-                memset(room->in, 0, (size_t)op->n_in * sizeof *room->in);
-            }
-            kernels->hmm_add_scaled(weight[from * step], x + m->first[from], (size_t)op->n_in,
-                                    room->in);
-        }
-        if (n_used > 0) {
-            run_operator(device, op, room, out);
-        }
-    }
-}
-
-// y = x A (forward) or A x (backward), A of the discrete transitions given.
-static void spread(tess_backend_device *device, const tess_hmm_model *m, const hmm_room *room,
-                   int is_forward, const double *transition, const double *x, const double *sums,
-                   double *y)
-{
-    for (int32_t to = 0; to < m->n_state; to++) {
-        spread_to(device, m, room, is_forward, transition, x, sums, to, y + m->first[to]);
-    }
-}
-
-// exp(ll - max) of a row [n_ll], and behind it max, 0 if it is not finite.
+// exp(ll - max) of a row [n_ll]; behind it max, 0 if it is not finite, and the sums of the states
+// that are entered evenly.
 static void weigh(const tess_kernels *kernels, const tess_hmm_model *m, const void *ll,
                   int32_t dtype, int64_t row, double *likelihood)
 {
@@ -198,54 +44,67 @@ static void weigh(const tess_kernels *kernels, const tess_hmm_model *m, const vo
         kernels->hmm_exp_f64(x, n, most, likelihood);
     }
     likelihood[n] = most;
-}
-
-// Scales x, rounds it to the dtype of rows, and writes row t of them; sums [S] of what is kept.
-static void keep(const tess_kernels *kernels, const tess_hmm_model *m, double *x, double by,
-                 void *rows, int32_t dtype, int64_t t, double *sums)
-{
     for (int32_t s = 0; s < m->n_state; s++) {
-        const int64_t first = m->first[s];
-        const size_t n = (size_t)(m->first[s + 1] - first);
-        const int64_t at = t * m->n_bin + first;
-        if (dtype == TESS_F32) {
-            kernels->hmm_keep_f32(x + first, n, by, (float *)rows + at, &sums[s]);
-        } else {
-            kernels->hmm_keep_f64(x + first, n, by, (double *)rows + at, &sums[s]);
+        if (m->enters_evenly[s]) {
+            kernels->hmm_sum(likelihood + m->ll_first[s], (size_t)(m->first[s + 1] - m->first[s]),
+                             &likelihood[m->n_ll + 1 + s]);
         }
     }
 }
 
-static void take(const tess_kernels *kernels, const tess_hmm_model *m, const void *rows,
-                 int32_t dtype, int64_t t, double *x, double *sums)
+// Rows [][N_s] of a dtype, and the bins of one state in one of them.
+typedef struct hmm_part {
+    const tess_kernels *kernels;
+    void *rows;
+    int64_t at;
+    size_t n;
+    int32_t dtype;
+} hmm_part;
+
+static hmm_part part_of(const tess_kernels *kernels, const tess_hmm_model *m, void *rows,
+                        int32_t dtype, int64_t t, int32_t s)
 {
-    for (int32_t s = 0; s < m->n_state; s++) {
-        const int64_t first = m->first[s];
-        const size_t n = (size_t)(m->first[s + 1] - first);
-        const int64_t at = t * m->n_bin + first;
-        if (dtype == TESS_F32) {
-            kernels->hmm_take_f32((const float *)rows + at, n, x + first, &sums[s]);
-        } else {
-            kernels->hmm_take_f64((const double *)rows + at, n, x + first, &sums[s]);
-        }
+    return (hmm_part){.kernels = kernels,
+                      .rows = rows,
+                      .at = t * m->n_bin + m->first[s],
+                      .n = (size_t)(m->first[s + 1] - m->first[s]),
+                      .dtype = dtype};
+}
+
+// The part becomes x * by, rounded; y too, if it is not NULL.
+static void keep(const hmm_part *part, const double *x, double by, double *y, double *sum)
+{
+    if (part->dtype == TESS_F32) {
+        part->kernels->hmm_keep_f32(x, part->n, by, (float *)part->rows + part->at, y, sum);
+    } else {
+        part->kernels->hmm_keep_f64(x, part->n, by, (double *)part->rows + part->at, y, sum);
     }
 }
 
-// What row t's prediction leaves behind for the caller.
-static void note_predicted(const tess_kernels *kernels, const tess_stage_decode_hmm_filter *a,
-                           const hmm_room *room, int64_t t)
+static void scale(const hmm_part *part, double by, double *sum)
 {
-    const tess_hmm_model *m = a->model;
-    if (!a->predicted_rows && !a->predictive_states) {
-        return;
+    if (part->dtype == TESS_F32) {
+        part->kernels->hmm_scale_f32((float *)part->rows + part->at, part->n, by, sum);
+    } else {
+        part->kernels->hmm_scale_f64((double *)part->rows + part->at, part->n, by, sum);
     }
-    take(kernels, m, a->predicted, TESS_F64, 0, room->other, room->sums);
-    if (a->predictive_states) {
-        memcpy(a->predictive_states + t * m->n_state, room->sums,
-               (size_t)m->n_state * sizeof *room->sums);
+}
+
+static void take(const hmm_part *part, double *x, double *sum)
+{
+    if (part->dtype == TESS_F32) {
+        part->kernels->hmm_take_f32((const float *)part->rows + part->at, part->n, x, sum);
+    } else {
+        part->kernels->hmm_take_f64((const double *)part->rows + part->at, part->n, x, sum);
     }
-    if (a->predicted_rows) {
-        keep(kernels, m, room->other, 1, a->predicted_rows, a->dtype, t, room->sums);
+}
+
+static void multiply(const hmm_part *part, const double *by, double *y, double *sum)
+{
+    if (part->dtype == TESS_F32) {
+        part->kernels->hmm_multiply_f32((const float *)part->rows + part->at, by, part->n, y, sum);
+    } else {
+        part->kernels->hmm_multiply_f64((const double *)part->rows + part->at, by, part->n, y, sum);
     }
 }
 
@@ -277,7 +136,7 @@ static hmm_rounds rounds_of(tess_backend_device *device, const void *args, const
                          .n_block = (n_row + rows - 1) / rows,
                          .block_rows = rows,
                          .width = tess_hmm_block_width(m)};
-    rounds.room.is_alone = !ahead || !has_shared(m);
+    rounds.room.is_alone = !ahead || !tess_cpu_hmm_is_shared(m);
     return rounds;
 }
 
@@ -311,6 +170,48 @@ static tess_status run_rounds(hmm_rounds *rounds, tess_block_fn task)
     return TESS_OK;
 }
 
+// Whether all bins of a state are as likely before row t, level[s] each. After a step into a state
+// that is entered evenly they are; of a chunk's first row one has to see.
+static int is_level(const tess_stage_decode_hmm_filter *a, int64_t t, int32_t s)
+{
+    const tess_hmm_model *m = a->model;
+    if (!m->enters_evenly[s]) {
+        return 0;
+    }
+    const double *predicted = a->predicted + m->first[s];
+    for (int64_t i = 1; t == 0 && i < m->first[s + 1] - m->first[s]; i++) {
+        if (predicted[i] != predicted[0]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+// What row t's prediction leaves behind for the caller.
+static void note_predicted(const tess_kernels *kernels, const tess_stage_decode_hmm_filter *a,
+                           const hmm_room *room, int64_t t)
+{
+    const tess_hmm_model *m = a->model;
+    if (!a->predicted_rows && !a->predictive_states) {
+        return;
+    }
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const hmm_part part = part_of(kernels, m, a->predicted_rows, a->dtype, t, s);
+        double *predicted = a->predicted + m->first[s];
+        double sum = 0;
+        if (is_level(a, t, s)) {
+            kernels->hmm_fill(room->level[s], part.n, predicted);
+        }
+        kernels->hmm_sum(predicted, part.n, &sum);
+        if (a->predictive_states) {
+            a->predictive_states[t * m->n_state + s] = sum;
+        }
+        if (a->predicted_rows) {
+            keep(&part, predicted, 1, NULL, &sum);
+        }
+    }
+}
+
 static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likelihood)
 {
     const tess_stage_decode_hmm_filter *a = rounds->args;
@@ -322,18 +223,29 @@ static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likeli
     for (int32_t s = 0; s < m->n_state; s++) {
         const int64_t first = m->first[s];
         double part = 0;
-        kernels->hmm_multiply(a->predicted + first, likelihood + m->ll_first[s],
-                              (size_t)(m->first[s + 1] - first), room->row + first, &part);
+        if (is_level(a, t, s)) {
+            part = room->level[s] * likelihood[m->n_ll + 1 + s];
+        } else {
+            kernels->hmm_multiply_f64(a->predicted + first, likelihood + m->ll_first[s],
+                                      (size_t)(m->first[s + 1] - first), room->row + first, &part);
+        }
         norm += part;
     }
     a->log_norm[t] = norm > 0 ? log(norm) + likelihood[m->n_ll] : -(double)INFINITY;
-    keep(kernels, m, room->row, 1 / (norm + TINY), a->filtered, a->dtype, t, room->sums);
+    const double by = 1 / (norm + TINY);
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
+        double *row = room->row + m->first[s];
+        const int level = is_level(a, t, s);
+        keep(&part, level ? likelihood + m->ll_first[s] : row, level ? room->level[s] * by : by,
+             m->leaves_evenly[s] ? NULL : row, &room->sums[s]);
+    }
     if (a->causal_states) {
         memcpy(a->causal_states + t * m->n_state, room->sums,
                (size_t)m->n_state * sizeof *room->sums);
     }
-    spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride, room->row,
-           room->sums, a->predicted);
+    tess_cpu_hmm_spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride,
+                        room->row, room->sums, a->predicted, room->level);
 }
 
 static tess_status filter_task(void *arg, int64_t task, int32_t worker)
@@ -357,58 +269,130 @@ static tess_status filter_task(void *arg, int64_t task, int32_t worker)
     return TESS_OK;
 }
 
+// What the last row predicts, in full.
+static void finish_filter(const hmm_rounds *rounds)
+{
+    const tess_stage_decode_hmm_filter *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    for (int32_t s = 0; s < m->n_state && a->n_row > 0; s++) {
+        if (m->enters_evenly[s]) {
+            rounds->device->kernels->hmm_fill(rounds->room.level[s],
+                                              (size_t)(m->first[s + 1] - m->first[s]),
+                                              a->predicted + m->first[s]);
+        }
+    }
+}
+
 tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_filter *a = args;
     hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
-    if (a->ahead) {
-        return run_rounds(&rounds, filter_task);
+    for (int32_t s = 0; s < a->model->n_state; s++) {
+        rounds.room.level[s] = a->predicted[a->model->first[s]];
     }
-    for (int64_t t = 0; t < a->n_row; t++) {
+    if (a->ahead) {
+        TESS_TRY(run_rounds(&rounds, filter_task));
+    }
+    for (int64_t t = 0; t < a->n_row && !a->ahead; t++) {
         weigh(device->kernels, a->model, a->ll, a->ll_dtype, t, rounds.room.likelihood);
         filter_row(&rounds, t, rounds.room.likelihood);
     }
+    finish_filter(&rounds);
     return TESS_OK;
 }
 
-// a / b into y, sums [S] of it.
-static void divide(const tess_kernels *kernels, const tess_hmm_model *m, const double *a,
-                   const double *b, double *y, double *sums)
+// What the lanes prepare for a row of the smoother: what it predicts for the next [N_s], the sums
+// of what the filter kept [S], and the levels of the prediction [S].
+typedef struct hmm_ahead {
+    double *predicted;
+    double *sums;
+    double *level;
+} hmm_ahead;
+
+static hmm_ahead ahead_of(const tess_hmm_model *m, double *row)
 {
-    for (int32_t s = 0; s < m->n_state; s++) {
-        const int64_t first = m->first[s];
-        kernels->hmm_divide(a + first, b + first, (size_t)(m->first[s + 1] - first), y + first,
-                            &sums[s]);
-    }
+    return (hmm_ahead){row, row + m->n_bin, row + m->n_bin + m->n_state};
 }
 
-static void smooth_row(const hmm_rounds *rounds, int64_t t, const double *predicted)
+// The smoothed row after t over what t predicts, and from there back to row t: other [N_s] and
+// level [S]. kept_sums are those of the row after t.
+static void step_back(const hmm_rounds *rounds, int64_t t, const hmm_ahead *ahead)
+{
+    const tess_stage_decode_hmm_smooth *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    const hmm_room *room = &rounds->room;
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const int64_t first = m->first[s];
+        if (m->enters_evenly[s]) {
+            room->sums[s] = ahead->level[s] == 0 ? 0 : room->kept_sums[s] / ahead->level[s];
+        } else {
+            rounds->device->kernels->hmm_divide(a->next + first, ahead->predicted + first,
+                                                (size_t)(m->first[s + 1] - first),
+                                                room->ratio + first, &room->sums[s]);
+        }
+    }
+    tess_cpu_hmm_spread(rounds->device, m, room, 0, a->transition + t * a->transition_stride,
+                        room->ratio, room->sums, room->other, room->level);
+}
+
+static void smooth_row(const hmm_rounds *rounds, int64_t t, double *prepared)
 {
     const tess_stage_decode_hmm_smooth *a = rounds->args;
     const tess_hmm_model *m = a->model;
     const hmm_room *room = &rounds->room;
     const tess_kernels *kernels = rounds->device->kernels;
-    take(kernels, m, a->filtered, a->dtype, t, room->row, room->sums);
-    if (a->is_last && t == a->n_row - 1) {
-        memcpy(a->next, room->row, (size_t)m->n_bin * sizeof *a->next);
-    } else {
-        divide(kernels, m, a->next, predicted, room->ratio, room->sums);
-        spread(rounds->device, m, room, 0, a->transition + t * a->transition_stride, room->ratio,
-               room->sums, room->other);
-        double norm = 0;
-        kernels->hmm_multiply(room->row, room->other, (size_t)m->n_bin, a->next, &norm);
-        keep(kernels, m, a->next, 1 / (norm + TINY), a->filtered, a->dtype, t, room->sums);
+    const hmm_ahead ahead = ahead_of(m, prepared);
+    const int is_last = a->is_last && t == a->n_row - 1;
+    double norm = 0;
+    if (!is_last) {
+        step_back(rounds, t, &ahead);
+    }
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
+        double sum = room->level[s] * ahead.sums[s];
+        if (is_last) {
+            take(&part, a->next + m->first[s], &room->kept_sums[s]);
+        } else if (!m->leaves_evenly[s]) {
+            multiply(&part, room->other + m->first[s], a->next + m->first[s], &sum);
+        }
+        norm += sum;
+    }
+    const double by = 1 / (norm + TINY);
+    for (int32_t s = 0; s < m->n_state && !is_last; s++) {
+        const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
+        double *next = a->next + m->first[s];
+        if (!m->leaves_evenly[s]) {
+            keep(&part, next, by, m->enters_evenly[s] ? NULL : next, &room->kept_sums[s]);
+            continue;
+        }
+        scale(&part, room->level[s] * by, &room->kept_sums[s]);
+        if (!m->enters_evenly[s]) {
+            take(&part, next, &room->kept_sums[s]);
+        }
     }
     if (a->acausal_states) {
-        memcpy(a->acausal_states + t * m->n_state, room->sums,
-               (size_t)m->n_state * sizeof *room->sums);
+        memcpy(a->acausal_states + t * m->n_state, room->kept_sums,
+               (size_t)m->n_state * sizeof *room->kept_sums);
     }
+}
+
+// A row of the filter, and what it predicts for the next.
+static void predict_row(const hmm_rounds *rounds, const hmm_room *room, int64_t t, double *prepared)
+{
+    const tess_stage_decode_hmm_smooth *a = rounds->args;
+    const tess_hmm_model *m = a->model;
+    const hmm_ahead ahead = ahead_of(m, prepared);
+    for (int32_t s = 0; s < m->n_state; s++) {
+        const hmm_part part = part_of(rounds->device->kernels, m, a->filtered, a->dtype, t, s);
+        take(&part, m->leaves_evenly[s] ? NULL : room->row + m->first[s], &ahead.sums[s]);
+    }
+    tess_cpu_hmm_spread(rounds->device, m, room, 1, a->transition + t * a->transition_stride,
+                        room->row, ahead.sums, ahead.predicted, ahead.level);
 }
 
 // Blocks and their rows count from the last row.
 static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
 {
-    (void)worker;
     const hmm_rounds *rounds = arg;
     const tess_stage_decode_hmm_smooth *a = rounds->args;
     const tess_hmm_model *m = a->model;
@@ -421,13 +405,11 @@ static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
         }
         return TESS_OK;
     }
-    hmm_room room = tess_cpu_hmm_room(m, a->lanes + (task - 1) * m->n_scratch);
+    const int64_t lane = a->n_lane < TESS_HMM_LANES ? worker : task - 1;
+    hmm_room room = tess_cpu_hmm_room(m, a->lanes + lane * m->n_scratch);
     room.is_alone = rounds->room.is_alone;
     for (int64_t i = task - 1; i < n; i += TESS_HMM_LANES) {
-        const double *transition = a->transition + (last - i) * a->transition_stride;
-        take(rounds->device->kernels, m, a->filtered, a->dtype, last - i, room.row, room.sums);
-        spread(rounds->device, m, &room, 1, transition, room.row, room.sums,
-               ahead_row(rounds, block, i));
+        predict_row(rounds, &room, last - i, ahead_row(rounds, block, i));
     }
     return TESS_OK;
 }
@@ -435,8 +417,18 @@ static tess_status smooth_task(void *arg, int64_t task, int32_t worker)
 tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device, const void *args)
 {
     const tess_stage_decode_hmm_smooth *a = args;
-    hmm_rounds rounds = rounds_of(device, a, a->model, a->scratch, a->ahead, a->n_row);
+    const tess_hmm_model *m = a->model;
+    hmm_rounds rounds = rounds_of(device, a, m, a->scratch, a->ahead, a->n_row);
     // One way forth and one back: two threads share that best.
     rounds.room.is_alone |= tess_pool_threads(device->ctx->pool) <= 2;
-    return run_rounds(&rounds, smooth_task);
+    for (int32_t s = 0; s < m->n_state && !a->is_last; s++) {
+        device->kernels->hmm_sum(a->next + m->first[s], (size_t)(m->first[s + 1] - m->first[s]),
+                                 &rounds.room.kept_sums[s]);
+    }
+    TESS_TRY(run_rounds(&rounds, smooth_task));
+    for (int32_t s = 0; s < m->n_state && a->n_row > 0; s++) {
+        const hmm_part part = part_of(device->kernels, m, a->filtered, a->dtype, 0, s);
+        take(&part, a->next + m->first[s], &rounds.room.kept_sums[s]);
+    }
+    return TESS_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const double SQRT_LOG2_E = 1.2011224087864498;
+static const int64_t MOST_ANEW = 4;
 
 // Any model, any electrode: a tile of one.
 static void as_tile(kde_tile *tile, float *values)
@@ -46,7 +47,7 @@ static double repeat_moments(const kde_tile *tile)
     memset(repeated, 0, (size_t)(grid->n_cell * grid->order) * TESS_KDE_BLOCK * sizeof(float));
     for (int64_t c = 0; c < e->n_cell; c++) {
         const int64_t first = e->cell_first[c];
-        tile->kernels->decode_single_f32(e->marks_f32 + first, (size_t)e->n_spike,
+        tile->kernels->decode_single_f32(e->marks_f32 + first, (size_t)e->stride,
                                          (size_t)(e->cell_first[c + 1] - first),
                                          (size_t)e->n_feature, tile->scratch->x_f32, e->t + first,
                                          e->base + first, (size_t)grid->order, moments);
@@ -99,7 +100,8 @@ static int on_line(kde_tile *tile, float *values)
     kde_spike spike = {.row = tile->scratch->row,
                        .mark = tile->scratch->mark,
                        .sure = kde_least_sure(tile, total)};
-    if (!kde_finish(tile, &spike, 0)) {
+    // Without a basis the other way is every pair: a few values anew cost less.
+    if (!kde_finish(tile, &spike, tile->electrode->basis ? 0 : MOST_ANEW)) {
         return 0;
     }
     for (int64_t p = 0; p < tile->model->n_bin; p++) {

@@ -1,5 +1,6 @@
 #include "backend/cpu/decode/stages.h"
 
+#include "stage/decode_events.h"
 #include "stage/decode_hmm.h"
 #include "stage/decode_joint.h"
 #include "stage/decode_likelihood.h"
@@ -8,6 +9,7 @@ static const tess_cpu_stage stages[] = {
     {TESS_STAGE_DECODE_KDE, "decode.kde", sizeof(tess_stage_decode_kde), tess_cpu_decode_kde},
     {TESS_STAGE_DECODE_KDE_BIND, "decode.kde_bind", sizeof(tess_stage_decode_kde_bind),
      tess_cpu_decode_kde_bind},
+    {TESS_STAGE_DECODE_ROWS, "decode.rows", sizeof(tess_stage_decode_rows), tess_cpu_decode_rows},
     {TESS_STAGE_DECODE_HMM_FILTER, "decode.filter", sizeof(tess_stage_decode_hmm_filter),
      tess_cpu_decode_hmm_filter},
     {TESS_STAGE_DECODE_HMM_SMOOTH, "decode.smooth", sizeof(tess_stage_decode_hmm_smooth),
@@ -16,6 +18,8 @@ static const tess_cpu_stage stages[] = {
      tess_cpu_decode_hmm_scores},
     {TESS_STAGE_DECODE_HMM_TRACE, "decode.trace", sizeof(tess_stage_decode_hmm_trace),
      tess_cpu_decode_hmm_trace},
+    {TESS_STAGE_DECODE_EVENTS, "decode.events", sizeof(tess_stage_decode_events),
+     tess_cpu_decode_events},
     {TESS_STAGE_DECODE_JOINT, "decode.joint", sizeof(tess_stage_decode_joint),
      tess_cpu_decode_joint},
 };

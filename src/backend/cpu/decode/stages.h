@@ -6,6 +6,7 @@
 
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_kde_bind(tess_backend_device *device, const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_rows(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_filter(tess_backend_device *device,
                                                        const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_smooth(tess_backend_device *device,
@@ -14,6 +15,7 @@ TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_scores(tess_backend_device *devi
                                                        const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_hmm_trace(tess_backend_device *device,
                                                       const void *args);
+TESS_MUST_CHECK tess_status tess_cpu_decode_events(tess_backend_device *device, const void *args);
 TESS_MUST_CHECK tess_status tess_cpu_decode_joint(tess_backend_device *device, const void *args);
 
 #endif

@@ -1,5 +1,6 @@
-// decode has no stage on NVIDIA GPUs yet: a run that asks for one is told so.
+#include "backend/cuda/decode/stages.h"
 
-#include "backend/cuda/cuda_backend.h"
-
-const tess_cuda_stage *const tess_cuda_decode[] = {nullptr};
+const tess_cuda_stage *const tess_cuda_decode[] = {
+    &tess_cuda_stage_decode_kde,        &tess_cuda_stage_decode_rows,
+    &tess_cuda_stage_decode_joint,      &tess_cuda_stage_decode_hmm_filter,
+    &tess_cuda_stage_decode_hmm_smooth, nullptr};

@@ -86,6 +86,18 @@ void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...
     epochs->info.notes = notes;
 }
 
+void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
+                         ...)
+{
+    int64_t n_warning = 0;
+    char line[960]; // the id finds room behind it
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    tess_ar_epochs_note(epochs, "%s [%s]", line, tess_warnings(&n_warning)[warning].id);
+}
+
 tess_status tess_ar_epochs_create(tess_context *ctx, tess_autoreject_epochs **out)
 {
     *out = NULL;

@@ -4,6 +4,7 @@
 
 #include "base/blocks.h"
 #include "base/infile.h"
+#include "base/log.h"
 #include "runtime/context.h"
 #include "tessera/autoreject/epochs.h"
 
@@ -61,6 +62,9 @@ TESS_MUST_CHECK tess_status tess_ar_epochs_set_sensors(tess_autoreject_epochs *e
 TESS_MUST_CHECK tess_status tess_ar_epochs_plain_events(tess_autoreject_epochs *epochs);
 // Adds a sentence to info.notes.
 void tess_ar_epochs_note(tess_autoreject_epochs *epochs, const char *format, ...) TESS_PRINTF(2, 3);
+// The same with the id of a warning behind it.
+void tess_ar_epochs_warn(tess_autoreject_epochs *epochs, tess_warning warning, const char *format,
+                         ...) TESS_PRINTF(3, 4);
 
 // The picked channels of one type, in order of first appearance of the types.
 typedef struct tess_ar_group {

@@ -139,19 +139,21 @@ typedef struct remarks {
 static void say(tess_edf *edf, const remarks *r)
 {
     if (r->no_scale.n > 0) {
-        tess_ar_epochs_note(edf->epochs, "no scale (a range of width 0), taken as 1: %s",
-                            r->no_scale.text);
+        tess_ar_epochs_warn(edf->epochs, TESS_W_AUTOREJECT_SCALE,
+                            "no scale (a range of width 0), taken as 1: %s", r->no_scale.text);
     }
     if (r->reversed.n > 0) {
-        tess_ar_epochs_note(edf->epochs, "digital minimum above the maximum, signal inverted: %s",
+        tess_ar_epochs_warn(edf->epochs, TESS_W_AUTOREJECT_SCALE,
+                            "digital minimum above the maximum, signal inverted: %s",
                             r->reversed.text);
     }
     if (r->no_unit.n > 0) {
-        tess_ar_epochs_note(edf->epochs, "unit not known, taken as volts: %s", r->no_unit.text);
+        tess_ar_epochs_warn(edf->epochs, TESS_W_AUTOREJECT_UNIT,
+                            "unit not known, taken as volts: %s", r->no_unit.text);
     }
     if (r->other_rate.n > 0) {
-        tess_ar_epochs_note(edf->epochs, "of another sampling rate, left out: %s",
-                            r->other_rate.text);
+        tess_ar_epochs_warn(edf->epochs, TESS_W_AUTOREJECT_CHANNELS,
+                            "of another sampling rate, left out: %s", r->other_rate.text);
     }
 }
 

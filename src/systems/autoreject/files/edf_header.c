@@ -191,7 +191,8 @@ tess_status tess_edf_read_header(tess_context *ctx, tess_edf *edf)
     TESS_TRY(count_records(edf));
     if (edf->record_s == 0) {
         edf->record_s = 1;
-        tess_ar_epochs_note(edf->epochs, "records of 0 s are announced; taken as 1 s");
+        tess_ar_epochs_warn(edf->epochs, TESS_W_AUTOREJECT_SCALE,
+                            "records of 0 s are announced; taken as 1 s");
     }
     return TESS_OK;
 }

@@ -65,8 +65,8 @@ tess_status tess_eeglab_annotations(tess_eeglab *set, tess_ar_continuous *contin
         status = tess_ar_annotations_finish(&list, continuous);
     }
     if (n_lost > 0) {
-        tess_ar_epochs_note(set->epochs, "%lld events without a latency are left out",
-                            (long long)n_lost);
+        tess_ar_epochs_warn(set->epochs, TESS_W_AUTOREJECT_EVENTS,
+                            "%lld events without a latency are left out", (long long)n_lost);
     }
     tess_ar_annotations_destroy(&list);
     tess_mat_struct_close(&events);

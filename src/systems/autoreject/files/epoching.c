@@ -177,6 +177,47 @@ static tess_status keep_names(const tess_ar_event_list *list, const char *select
     return TESS_OK;
 }
 
+// "BAD_move", "Comment/bad": marks of bad data, which some formats keep among the events.
+static bool is_bad_name(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return strncasecmp(slash ? slash + 1 : name, "bad", 3) == 0;
+}
+
+// Events at the sample of another.
+typedef struct twins {
+    int64_t n;
+    int64_t left_out; // numbers of the first pair in the list
+    int64_t kept;
+} twins;
+
+// Of two events at one sample the first is kept, but no mark of bad data where the other is none.
+static bool replaces(const tess_ar_event_list *list, int64_t kept, int64_t other, twins *t)
+{
+    const bool is_better = is_bad_name(name_of(list, list->items[kept].code)) &&
+                           !is_bad_name(name_of(list, list->items[other].code));
+    if (t->n++ == 0) {
+        t->left_out = is_better ? kept : other;
+        t->kept = is_better ? other : kept;
+    }
+    return is_better;
+}
+
+static void warn_of_twins(const tess_ar_event_list *list, const twins *t,
+                          tess_autoreject_epochs *epochs)
+{
+    if (t->n > 0) {
+        const tess_ar_event *left_out = &list->items[t->left_out];
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_EVENTS,
+                            "%lld event%s at the sample of another left out: %s'%s' (%d) at sample "
+                            "%lld, where '%s' (%d) is kept",
+                            (long long)t->n, t->n == 1 ? "" : "s", t->n == 1 ? "" : "such as ",
+                            name_of(list, left_out->code), (int)left_out->code,
+                            (long long)left_out->sample, name_of(list, list->items[t->kept].code),
+                            (int)list->items[t->kept].code);
+    }
+}
+
 static tess_status keep_events(const tess_autoreject_epochs_config *config, cut *c,
                                const tess_ar_event_list *list, int64_t first,
                                tess_autoreject_epochs *epochs)
@@ -190,7 +231,7 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
         return TESS_E_MEMORY;
     }
     int64_t n = 0;
-    int64_t n_twice = 0;
+    twins same = {0};
     for (int64_t i = 0; i < list->n; i++) {
         const tess_ar_event *event = &list->items[i];
         const int64_t sample = event->sample + c->continuous.first_sample;
@@ -204,8 +245,14 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
                       (long long)sample);
         }
         if (n > 0 && events[3 * (n - 1)] == (int32_t)sample) {
-            drop_log[i] = "DROP DUPLICATE";
-            n_twice++;
+            const bool is_better = replaces(list, selection[n - 1], i, &same);
+            drop_log[i] = is_better ? "" : "DROP DUPLICATE";
+            if (is_better) {
+                drop_log[selection[n - 1]] = "DROP DUPLICATE";
+                events[3 * n - 2] = event->previous;
+                events[3 * n - 1] = event->code;
+                selection[n - 1] = i;
+            }
             continue;
         }
         drop_log[i] = reason_against(config, &c->continuous, event->sample + first, c->n_time);
@@ -222,10 +269,7 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
             return TESS_E_MEMORY;
         }
     }
-    if (n_twice > 0) {
-        tess_ar_epochs_note(epochs, "%lld events at the sample of another were left out",
-                            (long long)n_twice);
-    }
+    warn_of_twins(list, &same, epochs);
     info->n_epoch = n;
     info->events = events;
     info->selection = selection;
@@ -234,7 +278,25 @@ static tess_status keep_events(const tess_autoreject_epochs_config *config, cut 
     return TESS_OK;
 }
 
-static tess_status nothing_left(const tess_autoreject_epochs_info *info, const char *selected)
+// What the events are called, as many as there is room for.
+static void list_names(const tess_ar_event_list *list, char *text, size_t capacity)
+{
+    enum { LONGEST = 40 };
+    size_t used = 0;
+    text[0] = '\0';
+    for (int64_t i = 0; i < list->n_name; i++) {
+        const char *between = i > 0 ? ", " : "";
+        if (used + LONGEST + 24 >= capacity) {
+            snprintf(text + used, capacity - used, "%s...", between);
+            return;
+        }
+        used += (size_t)snprintf(text + used, capacity - used, "%s'%.*s' (%d)", between, LONGEST,
+                                 list->names[i], (int)list->codes[i]);
+    }
+}
+
+static tess_status nothing_left(const tess_autoreject_epochs_info *info,
+                                const tess_ar_event_list *list, const char *selected)
 {
     int64_t n[4] = {0};
     for (int64_t i = 0; i < info->n_original; i++) {
@@ -244,11 +306,18 @@ static tess_status nothing_left(const tess_autoreject_epochs_info *info, const c
           : strncasecmp(why, "bad", 3) == 0                              ? 2
                                                                          : 3]++;
     }
+    char names[400];
+    list_names(list, names, sizeof names);
+    if (n[0] == info->n_original) {
+        TESS_FAIL(TESS_E_FORMAT, "%s: none of its %lld events is '%.60s' (--event); there are %s",
+                  info->path, (long long)info->n_original, selected, names);
+    }
     TESS_FAIL(TESS_E_FORMAT,
               "%s: of %lld events none gives an epoch: %lld are not of '%.60s', %lld reach out of "
-              "the recording, %lld touch annotations of bad data (keep_annotated keeps those)",
+              "the recording, %lld touch annotations of bad data (--keep-annotated, in Python "
+              "keep_annotated=True, keeps those); there are %s",
               info->path, (long long)info->n_original, (long long)n[0], selected ? selected : "all",
-              (long long)n[1], (long long)n[2]);
+              (long long)n[1], (long long)n[2], names);
 }
 
 static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_config *config,
@@ -268,7 +337,7 @@ static tess_status cut_epochs(tess_context *ctx, const tess_autoreject_epochs_co
     TESS_TRY(find_events(ctx, config, &c->continuous, epochs, list));
     TESS_TRY(keep_events(config, c, list, first, epochs));
     TESS_TRY(keep_names(list, config->event, epochs));
-    return info->n_epoch > 0 ? TESS_OK : nothing_left(info, config->event);
+    return info->n_epoch > 0 ? TESS_OK : nothing_left(info, list, config->event);
 }
 
 tess_status tess_ar_epoching(tess_context *ctx, const tess_autoreject_epochs_config *config,

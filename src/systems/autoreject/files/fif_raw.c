@@ -352,7 +352,8 @@ static void set_scales(fif_raw *raw, tess_autoreject_epochs *epochs, const tess_
         }
     }
     if (no_range.n > 0) {
-        tess_ar_epochs_note(epochs, "range 0, so that every sample is 0: %s", no_range.text);
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_SCALE,
+                            "range 0, so that every sample is 0: %s", no_range.text);
     }
 }
 

@@ -60,8 +60,9 @@ static void note_projectors(tess_autoreject_epochs *epochs)
         n += !epochs->sensors.projectors[k].is_active;
     }
     if (n > 0) {
-        tess_ar_epochs_note(epochs, "%lld of %lld projectors are not applied to the samples",
-                            (long long)n, (long long)epochs->sensors.n_projector);
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_PROJECTORS,
+                            "%lld of %lld projectors are not applied to the samples", (long long)n,
+                            (long long)epochs->sensors.n_projector);
     }
 }
 

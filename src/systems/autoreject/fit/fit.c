@@ -242,7 +242,7 @@ static void take_choice(fit *f, const tess_ar_local_result *result)
     type->consensus = f->setup.consensus[result->consensus_index];
     type->n_interpolate = f->setup.n_interpolate[result->n_interpolate_index];
     if (result->n_left_out > 0) {
-        tess_ar_model_note(f->model,
+        tess_ar_model_warn(f->model, TESS_W_AUTOREJECT_LEFT_OUT,
                            "Epochs of type %s left out of the search (counted once for each "
                            "n_interpolate) because fewer than %lld channels would have been left "
                            "to repair the others from: %lld.",

@@ -92,7 +92,7 @@ static void note_scale(const tess_ar_setup *s, int64_t group, const double *delt
     qsort(sorted, (size_t)n, sizeof *sorted, by_value);
     const double median = sorted[n / 2];
     if (median > 10e-3 || (median > 0 && median < 0.1e-6)) {
-        tess_ar_model_note(model,
+        tess_ar_model_warn(model, TESS_W_AUTOREJECT_UNIT,
                            "The median peak-to-peak of the EEG is %g V: are the samples in volts? "
                            "Search compat depends on the unit, exact and grid do not.",
                            median);
@@ -113,13 +113,14 @@ void tess_ar_note_samples(const tess_ar_setup *s, int64_t group, const double *d
             n_flat += delta[e * g->n_chan + c] == 0;
         }
         if (n_flat == n_epoch) {
-            tess_ar_model_note(model, "Channel '%s' is flat in every epoch.",
+            tess_ar_model_warn(model, TESS_W_AUTOREJECT_FLAT,
+                               "Channel '%s' is flat in every epoch.",
                                s->epochs->sensors.channels[g->channels[c]].name);
         }
         n_partly += n_flat < n_epoch ? n_flat : 0;
     }
     if (n_partly > 0) {
-        tess_ar_model_note(model,
+        tess_ar_model_warn(model, TESS_W_AUTOREJECT_FLAT,
                            "Channels of type %s that are flat in an epoch but not in all: %lld "
                            "times; by peak-to-peak these are good.",
                            tess_autoreject_type_name(g->type), (long long)n_partly);

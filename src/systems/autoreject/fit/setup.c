@@ -278,7 +278,7 @@ static void note_repairs(const tess_ar_setup *s, const tess_ar_group *group,
         }
     }
     if (used > 0) {
-        tess_ar_model_note(model,
+        tess_ar_model_warn(model, TESS_W_AUTOREJECT_SKIPPED,
                            "n_interpolate: %s is skipped for type %s, which has %lld channel%s: "
                            "only fewer than that can be repaired.",
                            list, tess_autoreject_type_name(group->type), (long long)group->n_chan,
@@ -318,7 +318,8 @@ static void note_same_places(const tess_ar_setup *s, const tess_ar_group *group,
         }
     }
     if (n_pair > 0) {
-        tess_ar_model_note(model, "Channels '%s' and '%s' are in the same place%s.",
+        tess_ar_model_warn(model, TESS_W_AUTOREJECT_SAME_PLACE,
+                           "Channels '%s' and '%s' are in the same place%s.",
                            channels[first[0]].name, channels[first[1]].name,
                            n_pair > 1 ? ", and so are others" : "");
     }

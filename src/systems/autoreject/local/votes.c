@@ -89,7 +89,7 @@ tess_status tess_ar_contiguous_folds(int64_t n_epoch, int64_t n_fold, uint8_t *f
     if (n_fold > n_epoch) {
         TESS_FAIL(TESS_E_SHAPE,
                   "Cannot have number of splits n_splits=%lld greater than the number of samples: "
-                  "n_samples=%lld. Lower n_fold, or give at least %lld epochs",
+                  "n_samples=%lld. Lower --n-fold (cv in Python), or give at least %lld epochs",
                   (long long)n_fold, (long long)n_epoch, (long long)n_fold);
     }
     int64_t first = 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 // Where only directions are known, and for the rule: the original's head.
 static const double HEAD_RADIUS = 0.095;
@@ -73,6 +74,13 @@ static tess_status read_places(tess_ar_montage *m)
 tess_status tess_ar_montage_open(tess_context *ctx, const char *path, tess_ar_montage *out)
 {
     *out = (tess_ar_montage){.ctx = ctx, .path = path};
+    // Others have named montages inside; a word that is no file was meant as one.
+    if (!strpbrk(path, "./") && access(path, F_OK) != 0) {
+        TESS_FAIL(TESS_E_NOT_FOUND,
+                  "%s: is neither a file nor a montage that is built in; 1005 is: the geometric "
+                  "rule for names of the 10-20, 10-10 and 10-05 systems",
+                  path);
+    }
     const tess_status status = read_places(out);
     if (status != TESS_OK) {
         tess_ar_montage_close(out);
@@ -174,7 +182,8 @@ static tess_status place_channels(tess_autoreject_epochs *epochs, const char *mo
             montage, missing.n > 0 ? missing.text : "no EEG channels");
     }
     if (missing.n > 0) {
-        tess_ar_epochs_note(epochs, "%s: %" PRId64 " channels have no position there: %s", montage,
+        tess_ar_epochs_warn(epochs, TESS_W_AUTOREJECT_POSITION,
+                            "%s: %" PRId64 " channels have no position there: %s", montage,
                             missing.n, missing.text);
     }
     return TESS_OK;

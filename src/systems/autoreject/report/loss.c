@@ -43,10 +43,13 @@ static void draw(tess_ar_page *page, const tess_autoreject_type_fit *fit)
     char title[128];
     snprintf(title, sizeof title, "%s: consensus %g and n_interpolate %lld were chosen",
              tess_autoreject_type_name(fit->type), fit->consensus, (long long)fit->n_interpolate);
-    const double x = (double)fit->n_interpolate_index - 0.35; // left of the number
-    const double y = (double)fit->consensus_index;
+    // A frame around the cell.
+    const double column = (double)fit->n_interpolate_index;
+    const double row = (double)fit->consensus_index;
+    const double x[] = {column - 0.48, column + 0.48, column + 0.48, column - 0.48, column - 0.48};
+    const double y[] = {row - 0.45, row - 0.45, row + 0.45, row + 0.45, row - 0.45};
     const tess_figure_series chosen = {
-        .name = "chosen", .x = &x, .y = &y, .n = 1, .style = TESS_FIGURE_POINTS};
+        .name = "chosen", .x = x, .y = y, .n = 5, .style = TESS_FIGURE_LINE};
     const tess_figure_map map = {.values = cells,
                                  .n_column = m->n_n_interpolate,
                                  .n_row = m->n_consensus,

@@ -63,6 +63,7 @@ static void draw(tess_ar_page *page, const matrix *m)
     tess_figure_draw(&page->html, &(tess_figure){.title = "Epochs",
                                                  .group = "log",
                                                  .x = x,
+                                                 .x_is_whole = true,
                                                  .y = {"", "", -0.5, 0.5, false},
                                                  .height = 26,
                                                  .map = &epochs});
@@ -81,6 +82,7 @@ static void draw(tess_ar_page *page, const matrix *m)
                      &(tess_figure){.title = "Channels in epochs",
                                     .group = "log",
                                     .x = x,
+                                    .x_is_whole = true,
                                     .y = {"", "", (double)log->n_chan - 0.5, -0.5, false},
                                     .height = height_of(log->n_chan),
                                     .map = &cells,
@@ -115,13 +117,6 @@ static tess_status write_export(tess_ar_page *page)
     return status;
 }
 
-static const char *name_of_input(const tess_ar_page *page)
-{
-    const char *path = page->epochs_info ? page->epochs_info->path : "";
-    const char *slash = strrchr(path, '/');
-    return path[0] == '\0' ? "INPUT" : slash ? slash + 1 : path;
-}
-
 tess_status tess_ar_page_matrix(tess_ar_page *page, const tess_ar_sums *sums)
 {
     const tess_autoreject_log_info *log = page->log;
@@ -144,15 +139,13 @@ tess_status tess_ar_page_matrix(tess_ar_page *page, const tess_ar_sums *sums)
     tess_html_paragraph(&page->html,
                         "Channels downwards, epochs to the right. A click on a cell makes it bad, "
                         "repaired or good in turn; one on the strip above drops an epoch or keeps "
-                        "it. What was changed is exported as a log, which the command below or "
-                        "read_reject_log in Python carries out.");
+                        "it. What was changed is exported as a log, edited-log.json, which the "
+                        "lines below it carry out.");
     draw(page, &m);
     TESS_TRY(write_export(page));
-    char line[400];
-    snprintf(line, sizeof line,
-             "tessera autoreject transform %.200s -m MODEL.json --use-log edited-log.json -o "
-             "clean-epo.fif",
-             name_of_input(page));
-    tess_html_code(&page->html, line);
+    tess_html_code(&page->html, page->config.use_log
+                                    ? page->config.use_log
+                                    : "tessera autoreject transform INPUT -m MODEL.json --use-log "
+                                      "edited-log.json -o edited-epo.fif");
     return TESS_OK;
 }

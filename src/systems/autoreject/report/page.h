@@ -6,6 +6,7 @@
 #include "page/figure.h"
 #include "page/html_parts.h"
 #include "runtime/context.h"
+#include "systems/autoreject/text/shown_name.h"
 #include "tessera/autoreject/interpolation.h"
 #include "tessera/autoreject/report.h"
 
@@ -60,9 +61,6 @@ tess_ar_unit tess_ar_unit_of_channel(const tess_ar_page *page, int64_t channel);
 // Share of the epochs in which a channel has one of two labels.
 double tess_ar_label_share(const tess_autoreject_log_info *log, int64_t channel, int8_t a,
                            int8_t b);
-// A channel's name for the page: short enough for a table, without control characters.
-enum { TESS_AR_NAME = 72 };
-void tess_ar_shown_name(const char *name, char shown[TESS_AR_NAME]);
 // Finds the model's channels among those of the log.
 TESS_MUST_CHECK tess_status tess_ar_page_match(tess_ar_page *page);
 

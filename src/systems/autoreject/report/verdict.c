@@ -1,5 +1,6 @@
 // Badges and warnings of a report, and the facts under them.
 #include "systems/autoreject/report/page.h"
+#include "systems/autoreject/result/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,16 @@ static int64_t count_label(const tess_autoreject_log_info *log, int8_t label)
     int64_t n = 0;
     for (int64_t i = 0; i < log->n_epoch * log->n_chan; i++) {
         n += log->labels[i] == label;
+    }
+    return n;
+}
+
+// Channels in epochs that were looked at: those of EOG, triggers and the like are not.
+static int64_t count_considered(const tess_autoreject_log_info *log)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < log->n_epoch * log->n_chan; i++) {
+        n += log->labels[i] >= 0;
     }
     return n;
 }
@@ -76,29 +87,30 @@ static void judge_epochs(tess_ar_page *page)
 static void judge_channels(tess_ar_page *page)
 {
     const tess_autoreject_log_info *log = page->log;
-    char names[400] = "";
     int64_t n = 0;
     for (int64_t c = 0; c < log->n_chan; c++) {
-        if (page->type_of[c] >= 0 && tess_ar_label_share(log, c, 1, 2) > BAD_CHANNEL) {
-            add_name(names, sizeof names, page->names[c]);
-            n++;
-        }
+        n += page->type_of[c] >= 0 && tess_ar_label_share(log, c, 1, 2) > BAD_CHANNEL;
     }
     char text[640];
     if (n > 0) {
         snprintf(text, sizeof text, "%lld channel%s bad in most epochs", (long long)n,
                  n > 1 ? "s" : "");
         tess_html_badge(&page->html, TESS_HTML_CHECK, text);
-        snprintf(text, sizeof text,
-                 "Bad in more than half of the epochs: %s. Mark such channels bad before the fit "
-                 "(--bads, info[\"bads\"]).",
-                 names);
-        tess_html_warning(&page->html, text);
     }
     if (page->n_missing > 0) {
         snprintf(text, sizeof text, "%lld channels of the model are not here: %.500s.",
                  (long long)page->n_missing, page->missing);
         tess_html_warning(&page->html, text);
+    }
+}
+
+// Of a log that was read: one that was computed here says so itself.
+static void warn_of_samples(tess_ar_page *page)
+{
+    char sentence[TESS_AR_SENTENCE];
+    if (page->whole_log->path && page->epochs_info &&
+        tess_ar_model_other_samples(page->model, page->epochs_info, sentence)) {
+        tess_html_warning(&page->html, sentence);
     }
 }
 
@@ -157,7 +169,7 @@ static void write_facts(tess_ar_page *page)
 void tess_ar_page_verdict(tess_ar_page *page)
 {
     const tess_autoreject_log_info *log = page->log;
-    const int64_t n = log->n_epoch * log->n_chan;
+    const int64_t n = count_considered(log);
     char text[120];
     judge_epochs(page);
     if (n > 0) {
@@ -168,5 +180,6 @@ void tess_ar_page_verdict(tess_ar_page *page)
     judge_channels(page);
     tess_html_warnings(&page->html, page->model->notes);
     tess_html_warnings(&page->html, log->notes);
+    warn_of_samples(page);
     write_facts(page);
 }

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "systems/autoreject/result/model.h"
+#include "systems/autoreject/text/shown_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,52 @@ void tess_ar_log_note(tess_autoreject_log *log, const char *format, ...)
     log->info.notes = log->notes.chars ? log->notes.chars : "";
 }
 
+void tess_ar_log_warn(tess_autoreject_log *log, tess_warning warning, const char *format, ...)
+{
+    int64_t n_warning = 0;
+    char sentence[960]; // the id finds room behind it
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    tess_ar_log_note(log, "%s [%s]", sentence, tess_warnings(&n_warning)[warning].id);
+}
+
+static int64_t count_bad(const tess_autoreject_log_info *info, int64_t channel)
+{
+    int64_t n = 0;
+    for (int64_t e = 0; e < info->n_epoch; e++) {
+        n += info->labels[e * info->n_chan + channel] > 0;
+    }
+    return n;
+}
+
+void tess_ar_log_judge(tess_autoreject_log *log)
+{
+    enum { LISTED = 12 };
+    const tess_autoreject_log_info *info = &log->info;
+    char names[LISTED * TESS_AR_NAME + 40] = "";
+    size_t used = 0;
+    int64_t n = 0;
+    if (strstr(info->notes, "[autoreject.bad-in-most-epochs]")) {
+        return; // a log made from another one's
+    }
+    for (int64_t c = 0; c < info->n_chan; c++) {
+        if (2 * count_bad(info, c) > info->n_epoch && n++ < LISTED) {
+            char shown[TESS_AR_NAME];
+            tess_ar_shown_name(info->channel_names[c], shown);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 1 ? ", " : "",
+                                     shown);
+        }
+    }
+    if (n > 0) {
+        tess_ar_log_warn(log, TESS_W_AUTOREJECT_BAD_CHANNEL,
+                         "Bad in more than half of the epochs: %s%s. Mark such channels bad before "
+                         "the fit (--bads, info[\"bads\"]).",
+                         names, n > LISTED ? ", ..." : "");
+    }
+}
+
 static tess_status copy_names(tess_autoreject_log *log, const char **names,
                               const char *const *given)
 {
@@ -124,6 +171,7 @@ tess_status tess_autoreject_log_create(tess_context *ctx, const tess_autoreject_
     if (info.notes && info.notes[0]) {
         tess_ar_log_note(log, "%s", info.notes);
     }
+    tess_ar_log_judge(log);
     *out = log;
     return TESS_OK;
 }

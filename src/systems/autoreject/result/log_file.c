@@ -241,6 +241,7 @@ tess_status tess_autoreject_log_load(tess_context *ctx, const char *path, tess_a
         tess_autoreject_log_destroy(log);
         return status;
     }
+    tess_ar_log_judge(log);
     *out = log;
     return TESS_OK;
 }

@@ -53,6 +53,29 @@ void tess_ar_model_note(tess_autoreject_model *model, const char *format, ...)
     model->info.notes = model->notes.chars ? model->notes.chars : "";
 }
 
+void tess_ar_model_warn(tess_autoreject_model *model, tess_warning warning, const char *format, ...)
+{
+    int64_t n_warning = 0;
+    char sentence[960]; // the id finds room behind it
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    tess_ar_model_note(model, "%s [%s]", sentence, tess_warnings(&n_warning)[warning].id);
+}
+
+bool tess_ar_model_other_samples(const tess_autoreject_model_info *model,
+                                 const tess_autoreject_epochs_info *epochs,
+                                 char sentence[TESS_AR_SENTENCE])
+{
+    snprintf(sentence, TESS_AR_SENTENCE,
+             "The model was fitted to epochs of %lld samples at %g Hz; these have %lld at %g Hz.",
+             (long long)model->n_time, model->sampling_hz, (long long)epochs->n_time,
+             epochs->sampling_hz);
+    return model->n_time > 0 &&
+           (model->n_time != epochs->n_time || model->sampling_hz != epochs->sampling_hz);
+}
+
 // Replaces items by a copy; NULL stays.
 #define OWN(memory, items, n)                                                                      \
     do {                                                                                           \

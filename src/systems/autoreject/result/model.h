@@ -3,6 +3,7 @@
 #define TESS_AUTOREJECT_RESULT_MODEL_H
 
 #include "base/blocks.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "runtime/context.h"
 #include "systems/autoreject/epochs/epochs.h"
@@ -25,6 +26,14 @@ struct tess_autoreject_model {
 TESS_MUST_CHECK tess_status tess_ar_model_new(tess_context *ctx, tess_autoreject_model **out);
 // Adds a sentence to info.notes.
 void tess_ar_model_note(tess_autoreject_model *model, const char *format, ...) TESS_PRINTF(2, 3);
+// The same with the id of a warning behind it.
+void tess_ar_model_warn(tess_autoreject_model *model, tess_warning warning, const char *format, ...)
+    TESS_PRINTF(3, 4);
+// Whether it was fitted to epochs of as many samples at the same rate; if not, a sentence.
+enum { TESS_AR_SENTENCE = 240 };
+bool tess_ar_model_other_samples(const tess_autoreject_model_info *model,
+                                 const tess_autoreject_epochs_info *epochs,
+                                 char sentence[TESS_AR_SENTENCE]);
 // Copies names, picks, grids and origin into the model's memory.
 TESS_MUST_CHECK tess_status tess_ar_model_own(tess_autoreject_model *model);
 // Copies the arrays of a type that are not NULL.
@@ -43,7 +52,9 @@ TESS_MUST_CHECK tess_status tess_ar_model_match(const tess_autoreject_model *mod
                                                 const tess_autoreject_epochs *epochs,
                                                 int64_t *epochs_of);
 
-// model_file.c: 32 digits that tell a model from any other.
+// model_file.c: how it was fitted; n_split 0: not known.
+tess_autoreject_fit_config tess_ar_model_options(const tess_autoreject_model_info *info);
+// 32 digits that tell a model from any other.
 TESS_MUST_CHECK tess_status tess_ar_model_digest(tess_context *ctx,
                                                  const tess_autoreject_model *model,
                                                  char digest[33]);
@@ -71,5 +82,9 @@ void tess_ar_log_put(tess_json *json, const tess_autoreject_log_info *info);
 // log_file.c: 32 digits that tell a log from any other.
 void tess_ar_log_digest(const tess_autoreject_log *log, char digest[33]);
 void tess_ar_log_note(tess_autoreject_log *log, const char *format, ...) TESS_PRINTF(2, 3);
+void tess_ar_log_warn(tess_autoreject_log *log, tess_warning warning, const char *format, ...)
+    TESS_PRINTF(3, 4);
+// Warns of channels that are bad in most epochs.
+void tess_ar_log_judge(tess_autoreject_log *log);
 
 #endif

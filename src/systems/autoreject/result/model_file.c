@@ -43,7 +43,7 @@ static void put_ints(tess_json *json, const char *key, const int64_t *items, int
     tess_json_array_end(json);
 }
 
-static tess_autoreject_fit_config options_of(const tess_autoreject_model_info *info)
+tess_autoreject_fit_config tess_ar_model_options(const tess_autoreject_model_info *info)
 {
     tess_autoreject_fit_config config;
     tess_autoreject_fit_config_init(&config, sizeof config);
@@ -61,7 +61,7 @@ static tess_autoreject_fit_config options_of(const tess_autoreject_model_info *i
 static void put_options(tess_json *json, const tess_autoreject_model_info *info)
 {
     const tess_param_table *table = tess_autoreject_fit_params();
-    const tess_autoreject_fit_config config = options_of(info);
+    const tess_autoreject_fit_config config = tess_ar_model_options(info);
     tess_json_object_begin(json, "options");
     for (int64_t i = 0; i < table->n_param; i++) {
         char value[64];
@@ -180,7 +180,7 @@ tess_status tess_autoreject_model_save(tess_context *ctx, const tess_autoreject_
     size_t bytes = 0;
     TESS_TRY(tess_ar_model_digest(ctx, model, digest));
     const char *input = model->input;
-    const tess_autoreject_fit_config config = options_of(&model->info);
+    const tess_autoreject_fit_config config = tess_ar_model_options(&model->info);
     const bool is_fitted = config.n_split > 0; // else these are not known
     const tess_origin origin = {.stage = model->stage,
                                 .identity = digest,
@@ -295,7 +295,7 @@ static tess_status read_options(const loader *l, const tess_json_value *root)
     const tess_param_table *table = tess_autoreject_fit_params();
     tess_autoreject_model_info *info = &l->model->info;
     const tess_json_value *options = NULL;
-    tess_autoreject_fit_config config = options_of(info);
+    tess_autoreject_fit_config config = tess_ar_model_options(info);
     TESS_TRY(must_have(l, root, "options", TESS_JSON_OBJECT, &options));
     for (int64_t i = 0; i < table->n_param; i++) {
         const tess_json_value *value = tess_json_find(options, table->params[i].name);

@@ -208,7 +208,7 @@ static tess_status label_type(votes *v, const tess_autoreject_type_fit *type, in
         }
     }
     if (n_few > 0) {
-        tess_ar_log_note(log,
+        tess_ar_log_warn(log, TESS_W_AUTOREJECT_FEW_CHANNELS,
                          "Epochs marked bad because fewer than %lld channels of type %s would be "
                          "left to repair the others from: %lld, the first is epoch %lld.",
                          (long long)least, tess_autoreject_type_name(type->type), (long long)n_few,
@@ -241,19 +241,16 @@ static tess_status compute(votes *v, tess_autoreject_log **out)
             return TESS_E_MEMORY;
         }
     }
-    if (model->n_time > 0 &&
-        (model->n_time != info->n_time || model->sampling_hz != info->sampling_hz)) {
-        tess_ar_log_note(*out,
-                         "The model was fitted to epochs of %lld samples at %g Hz; these have %lld "
-                         "at %g Hz.",
-                         (long long)model->n_time, model->sampling_hz, (long long)info->n_time,
-                         info->sampling_hz);
+    char sentence[TESS_AR_SENTENCE];
+    if (tess_ar_model_other_samples(model, info, sentence)) {
+        tess_ar_log_warn(*out, TESS_W_AUTOREJECT_SAMPLES, "%s", sentence);
     }
     int64_t first = 0;
     for (int64_t i = 0; i < model->n_type; i++) {
         TESS_TRY(label_type(v, &model->types[i], first, *out, labels, bad_epochs));
         first += model->types[i].n_chan;
     }
+    tess_ar_log_judge(*out);
     return TESS_OK;
 }
 

@@ -59,10 +59,15 @@ static void warn_of_other_epochs(const transform *t, const tess_autoreject_log *
     const char *input = t->epochs->info.path;
     if (given->path && given->input && input[0] &&
         strcmp(last_part(given->input), last_part(input)) != 0) {
-        tess_log_write(&t->ctx->log, TESS_LOG_WARNING,
-                       "%s: was made of epochs in '%s', these are in '%s'; it is carried out as it "
-                       "is",
-                       given->path, last_part(given->input), last_part(input));
+        tess_log_warn(&t->ctx->log, TESS_W_AUTOREJECT_OTHER_EPOCHS,
+                      "%s: was made of epochs in '%s', these are in '%s'; it is carried out as it "
+                      "is",
+                      given->path, last_part(given->input), last_part(input));
+    }
+    char sentence[TESS_AR_SENTENCE];
+    // A log that was computed here says so itself.
+    if (given->path && tess_ar_model_other_samples(&t->model->info, &t->epochs->info, sentence)) {
+        tess_log_warn(&t->ctx->log, TESS_W_AUTOREJECT_SAMPLES, "%s", sentence);
     }
 }
 
@@ -410,6 +415,59 @@ static tess_status read_spool(tess_context *ctx, void *impl, int64_t first, int6
     return tess_spool_read(&t->spool, place, count, dst);
 }
 
+// What the model chose, and what that did to these epochs.
+static tess_status describe_result(const transform *t, tess_json *json, const char **text)
+{
+    const tess_autoreject_model_info *info = &t->model->info;
+    int64_t n_repaired = 0;
+    for (int64_t k = 0; k < t->n_kept; k++) {
+        const uint8_t *bad = t->bad + t->kept[k] * t->epochs->sensors.n_chan;
+        for (int64_t c = 0; c < t->epochs->sensors.n_chan; c++) {
+            n_repaired += bad[c];
+        }
+    }
+    tess_json_object_begin(json, NULL);
+    tess_json_array_begin(json, "types");
+    for (int64_t i = 0; i < info->n_type; i++) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "type", tess_autoreject_type_name(info->types[i].type));
+        tess_json_int(json, "channels", info->types[i].n_chan);
+        tess_json_real(json, "consensus", info->types[i].consensus);
+        tess_json_int(json, "n_interpolate", info->types[i].n_interpolate);
+        tess_json_object_end(json);
+    }
+    tess_json_array_end(json);
+    tess_json_int(json, "epochs_kept", t->n_kept);
+    tess_json_int(json, "epochs_dropped", t->epochs->info.n_epoch - t->n_kept);
+    tess_json_int(json, "channels_repaired", n_repaired);
+    tess_json_object_end(json);
+    return tess_json_finish(json, text);
+}
+
+// From the context's heap, *bytes long with its zero.
+static tess_status make_origin(const transform *t, char **text, size_t *bytes)
+{
+    char digest[33];
+    const char *input = t->epochs->info.path;
+    const tess_autoreject_fit_config fit = tess_ar_model_options(&t->model->info);
+    const bool is_fitted = fit.n_split > 0; // else it is not known how
+    tess_origin origin = {.stage = "autoreject.transform",
+                          .identity = digest,
+                          .inputs = {input[0] ? input : NULL},
+                          .tables = {tess_autoreject_transform_params(),
+                                     is_fitted ? tess_autoreject_fit_params() : NULL},
+                          .values = {&t->config, &fit}};
+    tess_json *json = NULL;
+    tess_identity_digest(&t->id, digest);
+    TESS_TRY(tess_json_create(t->ctx, 0, &json));
+    tess_status status = describe_result(t, json, &origin.result);
+    if (status == TESS_OK) {
+        status = tess_origin_make(t->ctx, &origin, text, bytes);
+    }
+    tess_json_destroy(json);
+    return status;
+}
+
 static tess_status write_file(transform *t, const char *path)
 {
     tess_autoreject_write_config config;
@@ -417,14 +475,6 @@ static tess_status write_file(transform *t, const char *path)
     config.overwrite = t->config.overwrite;
     config.double_precision = t->config.double_precision;
     config.drop = t->drop;
-    char digest[33];
-    tess_identity_digest(&t->id, digest);
-    const char *input = t->epochs->info.path;
-    const tess_origin origin = {.stage = "autoreject.transform",
-                                .identity = digest,
-                                .inputs = {input[0] ? input : NULL},
-                                .tables = {tess_autoreject_transform_params()},
-                                .values = {&t->config}};
     char *text = NULL;
     size_t bytes = 0;
     tess_autoreject_epochs repaired = *t->epochs;
@@ -435,7 +485,7 @@ static tess_status write_file(transform *t, const char *path)
         config.edit = edit;
         config.user = t;
     }
-    TESS_TRY(tess_origin_make(t->ctx, &origin, &text, &bytes));
+    TESS_TRY(make_origin(t, &text, &bytes));
     config.provenance = text;
     const tess_status status = tess_autoreject_epochs_write(t->ctx, &repaired, path, &config);
     tess_heap_free(&t->ctx->heap, text, bytes, TESS_TAG_RESULT);

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "runtime/budget.h"
+#include "runtime/device_memory.h"
 
 #include <string.h>
 
@@ -76,8 +77,7 @@ static tess_status take(bench_memory *memory, tess_array *array, size_t bytes)
 {
     array->space = (int32_t)space_of(memory);
     array->device = memory->device->info.index;
-    return memory->device->backend->memory_alloc(memory->device->handle, space_of(memory), bytes,
-                                                 &array->data);
+    return tess_device_alloc(memory->device, space_of(memory), bytes, &array->data);
 }
 
 // The weights of a linear map shrink with its features, as those of networks do, by a power of 2 at
@@ -250,8 +250,7 @@ tess_status bench_memory_create(tess_context *ctx, const tess_clifford_op *op, t
 static void give_back(bench_memory *memory, tess_array *array, size_t bytes)
 {
     if (array->data) {
-        memory->device->backend->memory_free(memory->device->handle, space_of(memory), array->data,
-                                             bytes);
+        tess_device_free(memory->device, space_of(memory), array->data, bytes);
         array->data = NULL;
     }
 }

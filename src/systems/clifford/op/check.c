@@ -183,8 +183,13 @@ static tess_status check_shape(const tess_clifford_op *op, const tess_cl_operand
         TESS_FAIL(TESS_E_SHAPE, "%s: x %s and y %s must have equal shapes", tess_cl_op_name(op),
                   wanted, got);
     }
-    return tess_cl_fail(op, operand, TESS_E_SHAPE, "expected %s = (%s), got %s%s", wanted,
-                        axes_text(op, operand), got, shape_hint(a, operand, rank, shape));
+    // Who passes x through a layer knows of no weight: say whose features did not fit.
+    char whose[96] = "";
+    if (tess_cl_is_weight(operand) && rank > 1) {
+        snprintf(whose, sizeof whose, " for x of %lld features", (long long)sizes->n_in);
+    }
+    return tess_cl_fail(op, operand, TESS_E_SHAPE, "expected %s = (%s)%s, got %s%s", wanted,
+                        axes_text(op, operand), whose, got, shape_hint(a, operand, rank, shape));
 }
 
 // The features of the result are those of the last axis of the matrices that make them.

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "runtime/device.h"
+#include "runtime/device_memory.h"
 
 enum { ALIGN = 256 };
 
@@ -136,7 +137,6 @@ static tess_status work_and_wait(tess_cl_job *job, tess_cl_work work, bool waits
 tess_status tess_cl_job_run(tess_cl_job *job, tess_cl_work work, const tess_clifford_call *call)
 {
     TESS_TRY(work(job));
-    const tess_backend *backend = job->device->backend;
     const bool has_stream = call && call->has_stream;
     tess_backend_queue *queue = job->device->queue;
     if (has_stream) {
@@ -153,11 +153,11 @@ tess_status tess_cl_job_run(tess_cl_job *job, tess_cl_work work, const tess_clif
     const tess_space space = job->device->shares_host_memory ? TESS_SPACE_HOST : TESS_SPACE_DEVICE;
     const size_t bytes = job->peak_bytes + ALIGN;
     void *block = NULL;
-    TESS_TRY(backend->memory_alloc(job->device->handle, space, bytes, &block));
+    TESS_TRY(tess_device_alloc(job->device, space, bytes, &block));
     job->base = (unsigned char *)block + (ALIGN - (uintptr_t)block % ALIGN) % ALIGN;
     job->queue = queue;
     // The block must outlive the work, on the caller's stream too.
     const tess_status status = work_and_wait(job, work, true);
-    backend->memory_free(job->device->handle, space, block, bytes);
+    tess_device_free(job->device, space, block, bytes);
     return status;
 }

@@ -1,6 +1,7 @@
 // Host arrays on a device with memory of its own: up, compute, down.
 #include "systems/clifford/op/staging.h"
 #include "base/status.h"
+#include "runtime/device_memory.h"
 #include "runtime/stage.h"
 
 enum { ALIGN = 256 };
@@ -43,8 +44,7 @@ static tess_status take_memory(staging *s)
     }
     const tess_device *device = s->ctx->device;
     void *block = NULL;
-    TESS_TRY(
-        device->backend->memory_alloc(device->handle, TESS_SPACE_DEVICE, s->block_bytes, &block));
+    TESS_TRY(tess_device_alloc(device, TESS_SPACE_DEVICE, s->block_bytes, &block));
     s->block = block;
     for (int i = 0; i < CL_N_OPERAND; i++) {
         if (s->operands->arrays[i]) {
@@ -119,7 +119,7 @@ tess_status tess_cl_run_staged(tess_context *ctx, const tess_clifford_op *op,
         if (status != TESS_OK) {
             (void)device->backend->finish(device->queue); // copies may still be under way
         }
-        device->backend->memory_free(device->handle, TESS_SPACE_DEVICE, s.block, s.block_bytes);
+        tess_device_free(device, TESS_SPACE_DEVICE, s.block, s.block_bytes);
     }
     if (s.packed) {
         tess_heap_free(&ctx->heap, s.packed, s.packed_bytes, TESS_TAG_TILE);

@@ -50,8 +50,13 @@ static scale scale_of(tess_de_input *in, const char *object, const unit_name *un
     while (u->name && strcasecmp(u->name, unit) != 0) {
         u++;
     }
-    tess_text_printf(&in->notes, "%s: unit '%s'%s%s\n", object, unit,
-                     u->name ? ", converted to " : " is not known, taken as ", wanted);
+    if (u->name) {
+        tess_text_printf(&in->notes, "%s: unit '%s', converted to %s\n", object, unit, wanted);
+    } else {
+        tess_log_warn(&in->ctx->log, TESS_W_DECODE_UNIT,
+                      "%s: %s: unit '%s' is not known, the values are taken as %s", in->bundle.path,
+                      object, unit, wanted);
+    }
     s.factor *= u->factor;
     s.offset *= u->factor;
     return s;

@@ -2,7 +2,9 @@
 #include "base/status.h"
 #include "systems/decode/files/recording_input.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_BYTES = 64, MAX_ELECTRODES = 1 << 20 };
@@ -129,14 +131,46 @@ static const tess_bundle_entry *find_electrode(const tess_de_input *in, int64_t 
     return tess_bundle_find(&in->bundle, name);
 }
 
-// One electrode's times and marks.
+// Number of the electrode that an array is named after, as "e4_times"; -1: none.
+static int64_t electrode_of(const char *name)
+{
+    static const char *const suffixes[] = {"_times", "_marks", "_dec_times", "_dec_marks"};
+    char *end = NULL;
+    if (name[0] != 'e' || !isdigit((unsigned char)name[1])) {
+        return -1;
+    }
+    const long long number = strtoll(name + 1, &end, 10);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        if (strcmp(end, suffixes[i]) == 0) {
+            return number;
+        }
+    }
+    return -1;
+}
+
+// Electrodes are counted from e0 on: what lies behind a gap would be left out without a word.
+static tess_status check_numbers(const tess_de_input *in, int64_t n_electrode)
+{
+    for (int64_t i = 0; i < in->bundle.n_entry; i++) {
+        const char *name = in->bundle.entries[i].name;
+        if (electrode_of(name) >= n_electrode) {
+            TESS_FAIL(TESS_E_FORMAT,
+                      "%s: data set '%s' would not be used, for there is no 'e%lld_times': number "
+                      "electrodes from e0 without gaps, and give those without spikes empty arrays",
+                      in->bundle.path, name, (long long)n_electrode);
+        }
+    }
+    return TESS_OK;
+}
+
+// One electrode's times; and marks, unless no electrode has them.
 static tess_status read_electrode(tess_de_input *in, int64_t e, const char *times_suffix,
-                                  const char *marks_suffix, int32_t dtype,
+                                  const char *marks_suffix, int32_t dtype, bool has_marks,
                                   tess_de_spike_lists *lists)
 {
     char name[NAME_BYTES];
     const tess_bundle_entry *marks = find_electrode(in, e, marks_suffix, name);
-    if (!marks) {
+    if (!marks && has_marks) {
         return tess_de_input_need(in, name, &marks);
     }
     const tess_bundle_entry *times = find_electrode(in, e, times_suffix, name);
@@ -144,6 +178,10 @@ static tess_status read_electrode(tess_de_input *in, int64_t e, const char *time
         return tess_de_input_need(in, name, &times);
     }
     TESS_TRY(tess_de_input_vector(in, times, -1, ""));
+    if (!marks) {
+        lists->n_spike[e] = times->n_item;
+        return tess_de_input_f64(in, times, &lists->times[e]);
+    }
     if (marks->rank != 2 || marks->shape[0] != times->n_item) {
         TESS_FAIL(TESS_E_SHAPE,
                   "%s: electrode %lld: %lld spike times but %lld feature rows in '%s'; expected "
@@ -166,16 +204,21 @@ static tess_status read_ragged(tess_de_input *in, const char *times_suffix,
 {
     char name[NAME_BYTES];
     int32_t dtype = TESS_F32;
+    bool has_marks = false;
     tess_de_spike_lists lists;
     for (int64_t e = 0; e < n_electrode; e++) {
         const tess_bundle_entry *marks = find_electrode(in, e, marks_suffix, name);
+        has_marks = has_marks || marks;
         if (!marks || tess_de_mark_dtype(marks) != TESS_F32) {
             dtype = TESS_F64;
         }
     }
     TESS_TRY(tess_de_recording_spikes(in->recording, spikes, n_electrode, dtype, &lists));
     for (int64_t e = 0; e < n_electrode; e++) {
-        TESS_TRY(read_electrode(in, e, times_suffix, marks_suffix, dtype, &lists));
+        TESS_TRY(read_electrode(in, e, times_suffix, marks_suffix, dtype, has_marks, &lists));
+    }
+    if (!has_marks) {
+        spikes->marks = NULL; // sorted spikes
     }
     return TESS_OK;
 }
@@ -236,7 +279,11 @@ tess_status tess_de_read_spikes(tess_de_input *in)
     while (n_ragged < MAX_ELECTRODES && find_electrode(in, n_ragged, "times", name)) {
         n_ragged++;
     }
-    if (n_ragged > 0 && !tess_bundle_find(&in->bundle, ENCODING.times)) {
+    const bool is_flat = tess_bundle_find(&in->bundle, ENCODING.times) != NULL;
+    if (!is_flat) {
+        TESS_TRY(check_numbers(in, n_ragged));
+    }
+    if (n_ragged > 0 && !is_flat) {
         TESS_TRY(read_ragged(in, "times", "marks", n_ragged, &info->training.spikes));
         if (find_electrode(in, 0, "dec_times", name)) {
             TESS_TRY(read_ragged(in, "dec_times", "dec_marks", n_ragged, decoding));

@@ -157,4 +157,5 @@ const tess_de_encoding_ops tess_de_gmm_ops = {
     .local_rows = tess_de_gmm_local_rows,
     .log_joint = tess_de_gmm_log_joint,
     .rows_bytes = rows_bytes,
+    .single = &tess_de_gmm_single_ops,
 };

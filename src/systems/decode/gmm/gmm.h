@@ -30,10 +30,25 @@ TESS_MUST_CHECK tess_status tess_de_gmm_log_joint(tess_context *ctx, tess_device
                                                   int64_t electrode, const double *marks, int64_t n,
                                                   tess_array *out,
                                                   tess_decode_likelihood_report *report);
+// Values of one mark at every bin, floored; returns how many are on the floor. scratch has
+// scratch_items.
+int64_t tess_de_gmm_values(const tess_decode_encoding *encoding, int64_t electrode,
+                           const double *mark, double *scratch, double *values);
+
 // gmm_local.c
 TESS_MUST_CHECK tess_status tess_de_gmm_local_rows(
     tess_context *ctx, tess_device *device, const tess_decode_encoding *encoding,
     const tess_de_row_spikes *spikes, double scale, const double *row_place,
     const double *const *spike_place, tess_array *out, tess_decode_likelihood_report *report);
+// Log intensity of a mark at a place, without a floor; expected spikes at a place. scratch has
+// scratch_items.
+double tess_de_gmm_log_at(const tess_decode_encoding *encoding, int64_t electrode,
+                          const double *mark, const double *place, double *scratch);
+double tess_de_gmm_ground_at(const tess_decode_encoding *encoding, const double *place,
+                             double *scratch);
+double tess_de_gmm_local_floor(const tess_decode_encoding *encoding);
+
+// gmm_spike.c
+extern const tess_de_single_ops tess_de_gmm_single_ops;
 
 #endif

@@ -19,23 +19,51 @@ typedef struct local_job {
     double *scratch; // [workers][scratch_items]
 } local_job;
 
+double tess_de_gmm_log_at(const tess_decode_encoding *encoding, int64_t electrode,
+                          const double *mark, const double *place, double *scratch)
+{
+    const tess_de_gmm *gmm = encoding->model;
+    const tess_mixture *m = &gmm->joint[electrode];
+    const int64_t d = m->n_dim - gmm->n_dim;
+    double *point = scratch + gmm->scratch_items - m->n_dim;
+    memcpy(point, mark, (size_t)d * sizeof *point);
+    memcpy(point + d, place, (size_t)gmm->n_dim * sizeof *point);
+    const double log_joint = tess_mixture_log(m, point, scratch);
+    return log(gmm->mean_rates[electrode]) + log_joint -
+           tess_mixture_log(&gmm->occupancy, place, scratch);
+}
+
+double tess_de_gmm_ground_at(const tess_decode_encoding *encoding, const double *place,
+                             double *scratch)
+{
+    const tess_de_gmm *gmm = encoding->model;
+    const double log_pi = tess_mixture_log(&gmm->occupancy, place, scratch);
+    double sum = 0;
+    for (int64_t e = 0; e < gmm->n_electrode; e++) {
+        if (gmm->ground[e].n_component > 0) {
+            const double log_g = tess_mixture_log(&gmm->ground[e], place, scratch);
+            sum += gmm->mean_rates[e] * exp(log_g - log_pi);
+        }
+    }
+    return sum;
+}
+
+double tess_de_gmm_local_floor(const tess_decode_encoding *encoding)
+{
+    return encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
+}
+
 // Log intensity of each spike at its own place.
 static tess_status spike_block(void *arg, int64_t block, int32_t worker)
 {
     const local_job *job = arg;
     const tess_de_gmm *gmm = job->encoding->model;
-    const tess_mixture *m = &gmm->joint[job->electrode];
-    const int64_t d = m->n_dim - gmm->n_dim;
+    const int64_t d = gmm->joint[job->electrode].n_dim - gmm->n_dim;
     double *scratch = job->scratch + worker * gmm->scratch_items;
-    double *point = scratch + gmm->scratch_items - m->n_dim;
     const int64_t end = (block + 1) * BLOCK < job->n ? (block + 1) * BLOCK : job->n;
     for (int64_t i = block * BLOCK; i < end; i++) {
-        const double *place = job->places + i * gmm->n_dim;
-        memcpy(point, job->marks + i * d, (size_t)d * sizeof *point);
-        memcpy(point + d, place, (size_t)gmm->n_dim * sizeof *point);
-        const double log_joint = tess_mixture_log(m, point, scratch);
-        job->values[i] = log(gmm->mean_rates[job->electrode]) + log_joint -
-                         tess_mixture_log(&gmm->occupancy, place, scratch);
+        job->values[i] = tess_de_gmm_log_at(job->encoding, job->electrode, job->marks + i * d,
+                                            job->places + i * gmm->n_dim, scratch);
     }
     return TESS_OK;
 }
@@ -48,16 +76,8 @@ static tess_status row_block(void *arg, int64_t block, int32_t worker)
     double *scratch = job->scratch + worker * gmm->scratch_items;
     const int64_t end = (block + 1) * BLOCK < job->n ? (block + 1) * BLOCK : job->n;
     for (int64_t k = block * BLOCK; k < end; k++) {
-        const double *place = job->places + k * gmm->n_dim;
-        const double log_pi = tess_mixture_log(&gmm->occupancy, place, scratch);
-        double sum = 0;
-        for (int64_t e = 0; e < gmm->n_electrode; e++) {
-            if (gmm->ground[e].n_component > 0) {
-                const double log_g = tess_mixture_log(&gmm->ground[e], place, scratch);
-                sum += gmm->mean_rates[e] * exp(log_g - log_pi);
-            }
-        }
-        job->values[k] = sum;
+        job->values[k] =
+            tess_de_gmm_ground_at(job->encoding, job->places + k * gmm->n_dim, scratch);
     }
     return TESS_OK;
 }
@@ -67,8 +87,7 @@ static tess_status add_spikes(tess_context *ctx, local_job *job, const tess_de_r
                               tess_decode_likelihood_report *report)
 {
     const tess_de_gmm *gmm = job->encoding->model;
-    const double floor =
-        job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
+    const double floor = tess_de_gmm_local_floor(job->encoding);
     for (int64_t e = 0; e < gmm->n_electrode; e++) {
         const int64_t first = spikes->electrode_first[e];
         job->electrode = e;

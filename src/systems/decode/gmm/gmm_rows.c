@@ -85,21 +85,19 @@ static double floor_of(const tess_decode_encoding *encoding, double most)
     }
 }
 
-static void spike_values(const tile_job *job, int64_t i, double *scratch)
+int64_t tess_de_gmm_values(const tess_decode_encoding *encoding, int64_t electrode,
+                           const double *mark, double *scratch, double *values)
 {
-    const tess_decode_encoding *encoding = job->encoding;
     const tess_de_gmm *gmm = encoding->model;
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
-    const tess_mixture *m = &gmm->joint[job->electrode];
+    const tess_mixture *m = &gmm->joint[electrode];
     double *exponent = scratch;
     double *term = exponent + m->n_component;
     double *mean = term + m->n_component;
     double *a = mean + m->n_component * gmm->n_dim;
-    double *values = job->values + i * env->n_interior;
-    const double log_rate = log(gmm->mean_rates[job->electrode]);
+    const double log_rate = log(gmm->mean_rates[electrode]);
     double most = -(double)INFINITY;
-    condition(m, gmm->n_dim, job->marks + i * encoding->info.n_feature[job->electrode], exponent,
-              mean, a);
+    condition(m, gmm->n_dim, mark, exponent, mean, a);
     for (int64_t p = 0; p < env->n_interior; p++) {
         const double *place = env->interior_centers + p * gmm->n_dim;
         values[p] =
@@ -107,21 +105,25 @@ static void spike_values(const tile_job *job, int64_t i, double *scratch)
         most = values[p] > most ? values[p] : most;
     }
     const double floor = floor_of(encoding, most);
-    job->n_floored[i] = 0;
+    int64_t n_floored = 0;
     for (int64_t p = 0; p < env->n_interior; p++) {
         const bool above = values[p] > floor;
         values[p] = above ? values[p] : floor;
-        job->n_floored[i] += !above;
+        n_floored += !above;
     }
+    return n_floored;
 }
 
 static tess_status tile_block(void *arg, int64_t block, int32_t worker)
 {
     const tile_job *job = arg;
     const tess_de_gmm *gmm = job->encoding->model;
+    const tess_decode_encoding_info *info = &job->encoding->info;
     const int64_t end = (block + 1) * SPIKES < job->n ? (block + 1) * SPIKES : job->n;
     for (int64_t i = block * SPIKES; i < end; i++) {
-        spike_values(job, i, job->scratch + worker * gmm->scratch_items);
+        job->n_floored[i] = tess_de_gmm_values(
+            job->encoding, job->electrode, job->marks + i * info->n_feature[job->electrode],
+            job->scratch + worker * gmm->scratch_items, job->values + i * info->n_interior);
     }
     return TESS_OK;
 }

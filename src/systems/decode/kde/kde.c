@@ -3,7 +3,7 @@
 
 #include "stage/decode_joint.h"
 
-static const int32_t stages[] = {TESS_STAGE_DECODE_KDE, TESS_STAGE_DECODE_KDE_BIND,
+static const int32_t stages[] = {TESS_STAGE_DECODE_KDE, TESS_STAGE_DECODE_ROWS,
                                  TESS_STAGE_DECODE_JOINT};
 
 const tess_de_encoding_ops tess_de_kde_ops = {
@@ -16,4 +16,5 @@ const tess_de_encoding_ops tess_de_kde_ops = {
     .local_rows = tess_de_kde_local_rows,
     .log_joint = tess_de_kde_log_joint,
     .rows_bytes = tess_de_kde_rows_bytes,
+    .single = &tess_de_kde_single_ops,
 };

@@ -6,6 +6,8 @@
 #include "stage/decode_likelihood.h"
 #include "systems/decode/decode.h"
 
+struct kde_there; // kde_there.h
+
 typedef struct kde_model {
     tess_blocks blocks;
     tess_kde_model stage;
@@ -15,8 +17,10 @@ typedef struct kde_model {
     double *intensity;              // [n_bin] summed ground intensity
     double *place_fields;           // [n_electrode][n_bin]
     double bound;
-    tess_kde_bound single; // how one spike at a time is done
-    int32_t n_thread;      // of the context it was made in: for plans
+    tess_kde_bound single;             // how one spike at a time is done
+    int32_t n_thread;                  // of the context it was made in: for plans
+    _Atomic(struct kde_there *) there; // on a device that is not the CPU; NULL: not yet, or in use
+    _Atomic(size_t) there_bytes;       // of its arrays there, once counted
 } kde_model;
 
 extern const tess_de_encoding_ops tess_de_kde_ops;
@@ -47,10 +51,7 @@ tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
                                    const double *row_place, const double *const *spike_place,
                                    tess_array *out, tess_decode_likelihood_report *report);
 
-// kde_spike.c: one spike at a time without allocation, for the online decoder (fast mode):
-// out[P] = floored log lambda of mark [D]. Any thread, each with its own scratch.
-size_t tess_de_kde_scratch_bytes(const tess_decode_encoding *encoding);
-void tess_de_kde_spike(tess_context *ctx, const tess_decode_encoding *encoding, int64_t electrode,
-                       const float *mark, void *scratch, float *out);
+// kde_spike.c: out[P] = floored log lambda of mark [D].
+extern const tess_de_single_ops tess_de_kde_single_ops;
 
 #endif

@@ -341,6 +341,7 @@ tess_status tess_de_kde_fill(kde_model *kde, tess_blocks *scratch,
                  .place = spikes->place[electrode],
                  .weights = weights_of(selection, electrode)};
     f.to->n_spike = f.n;
+    f.to->stride = f.n;
     f.to->total_weight = spikes->total[electrode];
     if (!kde->stage.is_exact && f.n > 0) {
         TESS_TRY(fill_fast(&f));

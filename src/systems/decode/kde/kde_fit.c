@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "systems/decode/density/density.h"
 #include "systems/decode/kde/kde_electrode.h"
+#include "systems/decode/kde/kde_there.h"
 
 #include <math.h>
 #include <string.h>
@@ -200,6 +201,7 @@ static void set_floor(const tess_decode_encoding *encoding, tess_kde_model *stag
 tess_status tess_de_kde_fit(tess_context *ctx, tess_device *device, tess_decode_encoding *encoding,
                             const tess_de_selection *selection)
 {
+    (void)device; // densities at bins are the CPU's
     const tess_decode_environment_info *env = tess_decode_environment_get_info(encoding->env);
     kde_model *kde =
         tess_heap_alloc_zero(encoding->heap, sizeof *kde, TESS_TAG_RESULT, "encoding model");
@@ -226,7 +228,8 @@ tess_status tess_de_kde_fit(tess_context *ctx, tess_device *device, tess_decode_
     tess_blocks_free(&scratch);
     TESS_TRY(status);
     const tess_stage_decode_kde_bind bind = {.model = &kde->stage, .bound = &kde->single};
-    TESS_TRY(tess_stage_run(device, TESS_STAGE_DECODE_KDE_BIND, &bind, sizeof bind));
+    // One spike at a time is the online decoder's, on the CPU.
+    TESS_TRY(tess_stage_run_on_host(ctx, TESS_STAGE_DECODE_KDE_BIND, &bind, sizeof bind));
     encoding->info.occupancy = kde->occupancy;
     encoding->info.mean_rates = kde->mean_rates;
     encoding->info.summed_ground_intensity = kde->intensity;
@@ -241,6 +244,7 @@ void tess_de_kde_free(tess_decode_encoding *encoding)
     if (!kde) {
         return;
     }
+    tess_de_kde_there_free(atomic_exchange(&kde->there, NULL));
     tess_blocks_free(&kde->blocks);
     tess_heap_free(encoding->heap, kde, sizeof *kde, TESS_TAG_RESULT);
     encoding->model = NULL;

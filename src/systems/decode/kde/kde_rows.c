@@ -1,229 +1,196 @@
 // Likelihood rows of the clusterless KDE: every spike's values, then their sums per row.
 //
-// Spikes are taken in ranges of rows whose values fit a fixed room; neither that nor the threads
-// change a bit, because a spike's values depend on nothing else and a row adds its spikes in order.
+// Spikes are taken in parts of rows (kde_parts.h); neither these nor the threads change a bit.
 #include "base/status.h"
-#include "systems/decode/kde/kde.h"
+#include "runtime/device_memory.h"
+#include "systems/decode/kde/kde_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-// Room for the values of spikes.
-static const int64_t VALUES_BYTES = 64 << 20;
-// Rows of one block of the pool when they are summed.
-enum { ROW_BLOCK = 64 };
-
-static int64_t value_bytes(const kde_model *kde)
+static uint64_t values_bytes(const kde_model *kde, int64_t at_once, int64_t n_spike)
 {
-    return kde->stage.is_exact ? (int64_t)sizeof(double) : (int64_t)sizeof(float);
-}
-
-static int64_t spikes_at_once(const kde_model *kde)
-{
-    const int64_t n = VALUES_BYTES / (kde->stage.n_bin * value_bytes(kde) + 1);
-    return n > 1 ? n : 1;
-}
-
-static uint64_t values_bytes(const kde_model *kde, int64_t n_spike)
-{
-    const int64_t at_once = spikes_at_once(kde);
     const int64_t n = n_spike < at_once ? n_spike : at_once;
-    return (uint64_t)(n * kde->stage.n_bin * value_bytes(kde));
+    return (uint64_t)(n * kde->stage.n_bin * tess_de_kde_value_bytes(kde));
 }
 
+// What the host holds: on a device that works on its own memory less than this.
 uint64_t tess_de_kde_rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike)
 {
     const kde_model *kde = encoding->model;
     // A worker of the stage needs what a single spike does.
-    return values_bytes(kde, n_spike) + (uint64_t)kde->n_thread * kde->single.scratch_bytes;
+    const int64_t at_once = tess_de_kde_spikes_at_once(kde, false, TESS_DE_KDE_HOST_BYTES);
+    return values_bytes(kde, at_once, n_spike) + (uint64_t)n_spike * sizeof(int64_t) +
+           (uint64_t)kde->n_thread * kde->single.scratch_bytes;
 }
 
-static tess_status run_stage(tess_device *device, const kde_model *kde,
-                             const tess_kde_range *ranges, int64_t n_range, tess_kde_counts *counts)
+// Values of ranges whose marks and values lie where the device can reach them.
+static tess_status run_stage(kde_there *there, const tess_kde_range *ranges, int64_t n_range)
 {
-    const tess_stage_decode_kde args = {
-        .model = &kde->stage, .ranges = ranges, .n_range = n_range, .counts = counts};
-    return tess_stage_run(device, TESS_STAGE_DECODE_KDE, &args, sizeof args);
+    tess_device *device = there->device;
+    tess_stage_decode_kde args = {.model = &there->model,
+                                  .ranges = ranges,
+                                  .n_range = n_range,
+                                  .counts = there->counts.data,
+                                  .scratch_limit = there->scratch_limit};
+    const size_t bytes =
+        device->backend->scratch_bytes(device->handle, TESS_STAGE_DECODE_KDE, &args);
+    if (bytes > 0) {
+        TESS_TRY(tess_de_kde_room(there, &there->scratch, bytes));
+    }
+    args.scratch = there->scratch.data;
+    return tess_stage_start(device, TESS_STAGE_DECODE_KDE, &args, sizeof args);
+}
+
+static tess_status clear_counts(kde_there *there)
+{
+    static const tess_kde_counts none = {0, 0};
+    TESS_TRY(tess_de_kde_room(there, &there->counts, sizeof none));
+    return tess_resident_put(&there->counts, 0, &none, sizeof none);
+}
+
+// Marks where the device can reach them: the host's own, or copies in the room from *used on.
+static tess_status bring_marks(kde_there *there, const double *marks, int64_t n, size_t *used,
+                               const double **out)
+{
+    if (there->device->shares_host_memory || n == 0) {
+        *out = marks;
+        return TESS_OK;
+    }
+    const size_t bytes = (size_t)n * sizeof *marks;
+    TESS_TRY(tess_resident_put(&there->marks, *used, marks, bytes));
+    *out = (const double *)((const char *)there->marks.data + *used);
+    *used += bytes;
+    return TESS_OK;
 }
 
 // A call of rows(), and the part of it at hand.
 typedef struct rows_task {
     tess_context *ctx;
-    tess_device *device;
+    kde_there *there;
     const kde_model *kde;
     const tess_de_row_spikes *spikes;
+    kde_parts parts;
     double scale;
     tess_array *out;
     tess_kde_range *ranges; // [n_electrode] of this part
-    int64_t *first;         // [n_electrode] spike of the whole call at which the part starts
-    double *sums;           // [n_thread][n_bin]
-    unsigned char *values;
-    tess_kde_counts counts;
-    int64_t row; // first of this part
+    int64_t *row_first;     // [rows of the largest part + 1] of this part
+    int64_t *item;          // [spikes of the largest part]
+    int64_t row;            // first of this part
     int64_t end_row;
 } rows_task;
 
-// First spike of an electrode at or after a row.
-static int64_t spike_from(const tess_de_row_spikes *s, int64_t electrode, int64_t row)
-{
-    int64_t low = s->electrode_first[electrode];
-    int64_t high = s->electrode_first[electrode + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (s->row[middle] < row) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static int64_t spikes_between(const tess_de_row_spikes *s, int64_t n_electrode, int64_t row,
-                              int64_t end_row)
-{
-    int64_t n = 0;
-    for (int64_t e = 0; e < n_electrode; e++) {
-        n += spike_from(s, e, end_row) - spike_from(s, e, row);
-    }
-    return n;
-}
-
-// The end of the longest part from row on whose values fit; at least one row.
-static int64_t part_end(const rows_task *t, int64_t row, int64_t at_once)
-{
-    const int64_t n_electrode = t->kde->stage.n_electrode;
-    int64_t low = row + 1;
-    int64_t high = t->spikes->n_row;
-    while (low < high) {
-        const int64_t middle = high - (high - low) / 2;
-        if (spikes_between(t->spikes, n_electrode, row, middle) <= at_once) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 // Values of the spikes of the part; those of electrodes that were never heard are left out.
-static tess_status part_values(rows_task *t)
+static tess_status part_values(const rows_task *t)
 {
     const kde_model *kde = t->kde;
+    kde_there *there = t->there;
     int64_t n_value = 0;
+    size_t used = 0;
     for (int64_t e = 0; e < kde->stage.n_electrode; e++) {
         const tess_kde_electrode *electrode = &kde->electrodes[e];
-        const int64_t first = spike_from(t->spikes, e, t->row);
-        const int64_t n = spike_from(t->spikes, e, t->end_row) - first;
+        const int64_t first = tess_de_kde_spike_from(t->spikes, e, t->row);
+        const int64_t n =
+            electrode->n_spike > 0 ? tess_de_kde_spike_from(t->spikes, e, t->end_row) - first : 0;
         const int64_t skip = first - t->spikes->electrode_first[e];
-        t->first[e] = first;
-        t->ranges[e] = (tess_kde_range){
-            .electrode = e,
-            .n_spike = electrode->n_spike > 0 ? n : 0,
-            .marks = n > 0 ? t->spikes->marks[e] + skip * electrode->n_feature : NULL,
-            .values = t->values + n_value * kde->stage.n_bin * value_bytes(kde)};
-        n_value += t->ranges[e].n_spike;
-    }
-    return run_stage(t->device, kde, t->ranges, kde->stage.n_electrode, &t->counts);
-}
-
-static void add_values(const rows_task *t, int64_t electrode, int64_t spike, double *sum)
-{
-    const int64_t n_bin = t->kde->stage.n_bin;
-    const int64_t at = (spike - t->first[electrode]) * n_bin;
-    if (t->kde->stage.is_exact) {
-        const double *value = (const double *)t->ranges[electrode].values + at;
-        for (int64_t p = 0; p < n_bin; p++) {
-            sum[p] += value[p];
+        t->ranges[e] =
+            (tess_kde_range){.electrode = e,
+                             .n_spike = n,
+                             .values = (char *)there->values.data +
+                                       n_value * kde->stage.n_bin * tess_de_kde_value_bytes(kde)};
+        if (n > 0) {
+            TESS_TRY(bring_marks(there, t->spikes->marks[e] + skip * electrode->n_feature,
+                                 n * electrode->n_feature, &used, &t->ranges[e].marks));
         }
-    } else {
-        const float *value = (const float *)t->ranges[electrode].values + at;
-        for (int64_t p = 0; p < n_bin; p++) {
-            sum[p] += (double)value[p];
-        }
+        n_value += n;
     }
+    return run_stage(there, t->ranges, kde->stage.n_electrode);
 }
 
-static void write_row(const rows_task *t, int64_t row, const double *sum)
+// Which values each row adds: electrode by electrode, in time order.
+static void list_items(const rows_task *t)
 {
-    const int64_t n_bin = t->kde->stage.n_bin;
-    if (t->out->dtype == TESS_F64) {
-        memcpy((double *)t->out->data + row * n_bin, sum, (size_t)n_bin * sizeof *sum);
-        return;
-    }
-    float *out = (float *)t->out->data + row * n_bin;
-    for (int64_t p = 0; p < n_bin; p++) {
-        out[p] = (float)sum[p];
-    }
-}
-
-static void sum_row(const rows_task *t, int64_t row, int64_t *next, double *sum)
-{
-    const kde_model *kde = t->kde;
     const tess_de_row_spikes *s = t->spikes;
-    const int64_t n_bin = kde->stage.n_bin;
-    for (int64_t p = 0; p < n_bin; p++) {
-        sum[p] = -t->scale * kde->intensity[p];
-    }
-    for (int64_t e = 0; e < kde->stage.n_electrode; e++) {
-        const bool is_heard = kde->electrodes[e].n_spike > 0;
-        for (; next[e] < s->electrode_first[e + 1] && s->row[next[e]] == row; next[e]++) {
-            if (is_heard) {
-                add_values(t, e, next[e], sum);
-            } else {
-                for (int64_t p = 0; p < n_bin; p++) {
-                    sum[p] += kde->stage.unheard_value;
-                }
-            }
+    const int64_t n_row = t->end_row - t->row;
+    int64_t *next = t->row_first + 1; // counts at first, then where the row's next item goes
+    memset(t->row_first, 0, (size_t)(n_row + 1) * sizeof *t->row_first);
+    for (int64_t e = 0; e < t->kde->stage.n_electrode; e++) {
+        const int64_t end = tess_de_kde_spike_from(s, e, t->end_row);
+        for (int64_t k = tess_de_kde_spike_from(s, e, t->row); k < end; k++) {
+            next[s->row[k] - t->row]++;
         }
     }
-    write_row(t, row, sum);
+    int64_t at = 0;
+    for (int64_t row = 0; row < n_row; row++) {
+        const int64_t n = next[row];
+        next[row] = at;
+        at += n;
+    }
+    int64_t value = 0;
+    for (int64_t e = 0; e < t->kde->stage.n_electrode; e++) {
+        const bool is_heard = t->kde->electrodes[e].n_spike > 0;
+        const int64_t end = tess_de_kde_spike_from(s, e, t->end_row);
+        for (int64_t k = tess_de_kde_spike_from(s, e, t->row); k < end; k++) {
+            t->item[next[s->row[k] - t->row]++] = is_heard ? value++ : -1;
+        }
+    }
 }
 
-static tess_status sum_rows(void *arg, int64_t block, int32_t worker)
+static tess_status part_rows(const rows_task *t)
 {
-    const rows_task *t = arg;
-    const int64_t n_electrode = t->kde->stage.n_electrode;
-    // Behind each worker's sums: where every electrode is.
-    double *sum = t->sums + worker * (t->kde->stage.n_bin + n_electrode);
-    int64_t *next = (int64_t *)(sum + t->kde->stage.n_bin);
-    const int64_t row = t->row + block * ROW_BLOCK;
-    const int64_t end = row + ROW_BLOCK < t->end_row ? row + ROW_BLOCK : t->end_row;
-    for (int64_t e = 0; e < n_electrode; e++) {
-        next[e] = spike_from(t->spikes, e, row);
+    kde_there *there = t->there;
+    const int64_t n_bin = t->kde->stage.n_bin;
+    const int64_t n_row = t->end_row - t->row;
+    const size_t out_bytes = (size_t)(n_row * n_bin) * (size_t)t->out->item_bytes;
+    char *out = (char *)t->out->data + (size_t)(t->row * n_bin) * (size_t)t->out->item_bytes;
+    const bool is_here = there->device->shares_host_memory;
+    list_items(t);
+    if (!is_here) {
+        TESS_TRY(tess_resident_put(&there->row_first, 0, t->row_first,
+                                   (size_t)(n_row + 1) * sizeof *t->row_first));
+        TESS_TRY(tess_resident_put(&there->item, 0, t->item,
+                                   (size_t)t->row_first[n_row] * sizeof *t->item));
     }
-    for (int64_t r = row; r < end; r++) {
-        sum_row(t, r, next, sum);
-    }
-    return TESS_OK;
+    const tess_stage_decode_rows args = {
+        .n_row = n_row,
+        .n_bin = n_bin,
+        .intensity = there->intensity,
+        .row_first = is_here ? t->row_first : there->row_first.data,
+        .item = is_here ? t->item : there->item.data,
+        .values = there->values.data,
+        .out = is_here ? (void *)out : there->out.data,
+        .scale = t->scale,
+        .unheard_value = t->kde->stage.unheard_value,
+        .value_dtype = t->kde->stage.is_exact ? TESS_F64 : TESS_F32,
+        .out_dtype = (int32_t)t->out->dtype};
+    TESS_TRY(tess_stage_start(there->device, TESS_STAGE_DECODE_ROWS, &args, sizeof args));
+    return is_here ? tess_stage_finish(there->device)
+                   : tess_resident_fetch(&there->out, out, out_bytes);
 }
 
 static tess_status run_parts(rows_task *t)
 {
-    const int64_t at_once = spikes_at_once(t->kde);
     for (t->row = 0; t->row < t->spikes->n_row; t->row = t->end_row) {
         TESS_TRY(tess_context_check_cancel(t->ctx));
-        t->end_row = part_end(t, t->row, at_once);
+        t->end_row = tess_de_kde_part_end(&t->parts, t->row);
         TESS_TRY(part_values(t));
-        const int64_t n_block = (t->end_row - t->row + ROW_BLOCK - 1) / ROW_BLOCK;
-        TESS_TRY(tess_parallel_for(t->ctx->pool, n_block, sum_rows, t));
+        TESS_TRY(part_rows(t));
     }
     return TESS_OK;
 }
 
-// Most spikes of a part: a single row may hold more than fit at once.
-static int64_t largest_part(const rows_task *t)
+// Room for the largest part: a single row may hold more spikes than fit at once.
+static tess_status take_room(rows_task *t, tess_blocks *blocks)
 {
-    const int64_t at_once = spikes_at_once(t->kde);
-    const int64_t n_electrode = t->kde->stage.n_electrode;
-    int64_t most = 0;
-    for (int64_t row = 0; row < t->spikes->n_row;) {
-        const int64_t end = part_end(t, row, at_once);
-        const int64_t n = spikes_between(t->spikes, n_electrode, row, end);
-        most = n > most ? n : most;
-        row = end;
+    kde_parts *parts = &t->parts;
+    TESS_TRY(tess_de_kde_parts_plan(parts, t->there, t->ranges));
+    t->there->scratch_limit = tess_de_kde_scratch_limit(parts);
+    t->row_first = tess_blocks_alloc(blocks, parts->n_row + 1, sizeof *t->row_first, "rows");
+    t->item = tess_blocks_alloc(blocks, parts->n_spike, sizeof *t->item, "spikes of rows");
+    if (!t->row_first || !t->item) {
+        return TESS_E_MEMORY;
     }
-    return most;
+    return clear_counts(t->there);
 }
 
 // n spikes of an electrode, of whose values counts were made.
@@ -251,32 +218,45 @@ static void report_counts(const kde_model *kde, const tess_kde_counts *counts,
     report->bound = kde->bound > report->bound ? kde->bound : report->bound;
 }
 
+static tess_status compute_rows(rows_task *t, tess_blocks *blocks, tess_kde_counts *counts)
+{
+    TESS_TRY(take_room(t, blocks));
+    TESS_TRY(run_parts(t));
+    return tess_resident_fetch(&t->there->counts, counts, sizeof *counts);
+}
+
 tess_status tess_de_kde_rows(tess_context *ctx, tess_device *device,
                              const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
                              double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
     const kde_model *kde = encoding->model;
     const int64_t n_electrode = kde->stage.n_electrode;
-    rows_task task = {
-        .ctx = ctx, .device = device, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
     tess_blocks blocks;
     tess_blocks_init(&blocks, &ctx->heap);
+    rows_task task = {.ctx = ctx, .kde = kde, .spikes = spikes, .scale = scale, .out = out};
+    task.parts = (kde_parts){.kde = kde,
+                             .spikes = spikes,
+                             .out_item_bytes = out->item_bytes,
+                             .is_there = !device->shares_host_memory};
     task.ranges = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.ranges, "spikes");
-    task.first = tess_blocks_alloc(&blocks, n_electrode, sizeof *task.first, "spikes");
-    task.sums = tess_blocks_alloc(&blocks, ctx->n_thread * (kde->stage.n_bin + n_electrode),
-                                  sizeof *task.sums, "sums of rows");
-    task.values = tess_blocks_alloc(&blocks, largest_part(&task) * kde->stage.n_bin,
-                                    (size_t)value_bytes(kde), "values of spikes");
-    tess_status status = TESS_E_MEMORY;
-    if (task.ranges && task.first && task.sums && task.values) {
-        status = run_parts(&task);
+    tess_status status = task.ranges ? TESS_OK : TESS_E_MEMORY;
+    if (status == TESS_OK) {
+        status = tess_de_kde_there_take(ctx, device, encoding, &task.there);
     }
-    if (status == TESS_OK && report) {
-        for (int64_t e = 0; e < n_electrode; e++) {
+    if (status == TESS_E_LIMIT) {
+        status = tess_de_kde_parts_refuse(&task.parts, device, task.ranges);
+    }
+    if (status == TESS_OK) {
+        tess_kde_counts counts = {0, 0};
+        status = compute_rows(&task, &blocks, &counts);
+        for (int64_t e = 0; status == TESS_OK && report && e < n_electrode; e++) {
             report_spikes(kde, e, spikes->electrode_first[e + 1] - spikes->electrode_first[e],
                           report);
         }
-        report_counts(kde, &task.counts, report);
+        if (status == TESS_OK && report) {
+            report_counts(kde, &counts, report);
+        }
+        tess_de_kde_there_put(encoding, task.there);
     }
     tess_blocks_free(&blocks);
     return status;
@@ -297,23 +277,55 @@ static void copy_values(const kde_model *kde, const void *values, int64_t n, int
 }
 
 // Values in the stage's own dtype, part by part, into an out of either.
-static tess_status joint_parts(tess_context *ctx, tess_device *device, const kde_model *kde,
-                               int64_t electrode, const double *marks, int64_t n, void *values,
-                               tess_array *out, tess_kde_counts *counts)
+static tess_status joint_parts(kde_there *there, const kde_model *kde, int64_t electrode,
+                               const double *marks, int64_t n, int64_t at_once, void *values,
+                               tess_array *out)
 {
-    const int64_t at_once = spikes_at_once(kde);
     const int64_t n_feature = kde->electrodes[electrode].n_feature;
     for (int64_t first = 0; first < n; first += at_once) {
         const int64_t left = n - first;
-        const tess_kde_range range = {.electrode = electrode,
-                                      .n_spike = left < at_once ? left : at_once,
-                                      .marks = marks + first * n_feature,
-                                      .values = values};
-        TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(run_stage(device, kde, &range, 1, counts));
-        copy_values(kde, values, range.n_spike * kde->stage.n_bin, first * kde->stage.n_bin, out);
+        tess_kde_range range = {.electrode = electrode,
+                                .n_spike = left < at_once ? left : at_once,
+                                .values = there->values.data};
+        size_t used = 0;
+        TESS_TRY(tess_context_check_cancel(there->ctx));
+        TESS_TRY(bring_marks(there, marks + first * n_feature, range.n_spike * n_feature, &used,
+                             &range.marks));
+        TESS_TRY(run_stage(there, &range, 1));
+        const int64_t n_value = range.n_spike * kde->stage.n_bin;
+        TESS_TRY(tess_resident_fetch(&there->values, values,
+                                     (size_t)(n_value * tess_de_kde_value_bytes(kde))));
+        copy_values(kde, values, n_value, first * kde->stage.n_bin, out);
     }
     return TESS_OK;
+}
+
+static tess_status joint_values(tess_context *ctx, kde_there *there, const kde_model *kde,
+                                int64_t electrode, const double *marks, int64_t n, tess_array *out,
+                                tess_kde_counts *counts)
+{
+    const bool is_there = !there->device->shares_host_memory;
+    const uint64_t quarter = tess_device_left(there->device) / 4;
+    const int64_t room =
+        quarter < TESS_DE_KDE_HOST_BYTES ? (int64_t)quarter : TESS_DE_KDE_HOST_BYTES;
+    const int64_t at_once = tess_de_kde_spikes_at_once(kde, is_there, room);
+    const size_t bytes = (size_t)values_bytes(kde, at_once, n);
+    there->scratch_limit = (size_t)room + 1;
+    TESS_TRY(clear_counts(there));
+    TESS_TRY(tess_de_kde_room(there, &there->values, bytes));
+    if (is_there) {
+        const int64_t most = n < at_once ? n : at_once;
+        TESS_TRY(tess_de_kde_room(there, &there->marks,
+                                  (size_t)(most * kde->stage.max_feature) * sizeof(double)));
+    }
+    void *values = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "values of spikes");
+    if (!values) {
+        return TESS_E_MEMORY;
+    }
+    tess_status status = joint_parts(there, kde, electrode, marks, n, at_once, values, out);
+    tess_heap_free(&ctx->heap, values, bytes, TESS_TAG_SCRATCH);
+    TESS_TRY(status);
+    return tess_resident_fetch(&there->counts, counts, sizeof *counts);
 }
 
 tess_status tess_de_kde_log_joint(tess_context *ctx, tess_device *device,
@@ -324,14 +336,10 @@ tess_status tess_de_kde_log_joint(tess_context *ctx, tess_device *device,
     const kde_model *kde = encoding->model;
     tess_kde_counts counts = {0, 0};
     if (kde->electrodes[electrode].n_spike > 0) {
-        const size_t bytes = (size_t)values_bytes(kde, n);
-        void *values = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "values of spikes");
-        if (!values) {
-            return TESS_E_MEMORY;
-        }
-        const tess_status status =
-            joint_parts(ctx, device, kde, electrode, marks, n, values, out, &counts);
-        tess_heap_free(&ctx->heap, values, bytes, TESS_TAG_SCRATCH);
+        kde_there *there;
+        TESS_TRY(tess_de_kde_there_take(ctx, device, encoding, &there));
+        const tess_status status = joint_values(ctx, there, kde, electrode, marks, n, out, &counts);
+        tess_de_kde_there_put(encoding, there);
         TESS_TRY(status);
     } else {
         for (int64_t k = 0; k < n * kde->stage.n_bin; k++) {

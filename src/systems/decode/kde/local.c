@@ -9,8 +9,9 @@
 // without a floor, only the range of the arithmetic does (700 nats).
 #include "systems/decode/kde/local.h"
 #include "base/status.h"
+#include "runtime/device_memory.h"
 #include "stage/decode_joint.h"
-#include "systems/decode/kde/kde.h"
+#include "systems/decode/kde/kde_there.h"
 
 #include <math.h>
 
@@ -35,8 +36,36 @@ static void scale_queries(const tess_de_points *p, int32_t dtype, int64_t n_dim,
     }
 }
 
+// What the stage reads and writes, where the device can reach it.
+static tess_status bring_points(kde_there *there, const tess_de_points *p, size_t item,
+                                int64_t width, int64_t n, tess_stage_decode_joint *args)
+{
+    const size_t x_bytes = (size_t)(width * p->n) * item;
+    const size_t y_bytes = (size_t)(width * n) * item;
+    const size_t y_room = (y_bytes + 255) / 256 * 256;
+    if (there->device->shares_host_memory) {
+        return TESS_OK;
+    }
+    if (x_bytes + (size_t)p->n * item + y_room + (size_t)n * sizeof *args->out >
+        tess_device_left(there->device)) {
+        tess_de_kde_rooms_free(there); // of the rows, which are done
+    }
+    TESS_TRY(tess_de_kde_room(there, &there->points, x_bytes + (size_t)p->n * item));
+    TESS_TRY(tess_de_kde_room(there, &there->queries, y_room + (size_t)n * sizeof *args->out));
+    TESS_TRY(tess_resident_put(&there->points, 0, p->x, x_bytes));
+    TESS_TRY(tess_resident_put(&there->queries, 0, args->y, y_bytes));
+    if (p->bias) {
+        TESS_TRY(tess_resident_put(&there->points, x_bytes, p->bias, (size_t)p->n * item));
+        args->bias = (const char *)there->points.data + x_bytes;
+    }
+    args->x = there->points.data;
+    args->y = there->queries.data;
+    args->out = (double *)((char *)there->queries.data + y_room);
+    return TESS_OK;
+}
+
 // log sum over the electrode's encoding spikes for each of its n spikes.
-static tess_status joint_sums(tess_device *device, tess_blocks *scratch,
+static tess_status joint_sums(kde_there *there, tess_blocks *scratch,
                               const struct tess_de_local *local, int64_t electrode,
                               const double *marks, const double *places, int64_t n, double *out)
 {
@@ -48,20 +77,29 @@ static tess_status joint_sums(tess_device *device, tess_blocks *scratch,
         return TESS_E_MEMORY;
     }
     scale_queries(p, local->dtype, local->n_dim, marks, places, n, y);
-    const tess_stage_decode_joint args = {.x = p->x,
-                                          .bias = p->bias,
-                                          .y = y,
-                                          .out = out,
-                                          .n = p->n,
-                                          .n_dim = width,
-                                          .n_y = n,
-                                          .dtype = local->dtype};
-    return tess_stage_run(device, TESS_STAGE_DECODE_JOINT, &args, sizeof args);
+    tess_stage_decode_joint args = {.x = p->x,
+                                    .bias = p->bias,
+                                    .y = y,
+                                    .out = out,
+                                    .n = p->n,
+                                    .n_dim = width,
+                                    .n_y = n,
+                                    .dtype = local->dtype};
+    TESS_TRY(bring_points(there, p, item, width, n, &args));
+    TESS_TRY(tess_stage_run(there->device, TESS_STAGE_DECODE_JOINT, &args, sizeof args));
+    if (args.out == out) {
+        return TESS_OK;
+    }
+    const size_t at = (size_t)((const char *)args.out - (const char *)there->queries.data);
+    tess_resident sums = there->queries;
+    sums.data = (char *)sums.data + at;
+    sums.bytes -= at;
+    return tess_resident_fetch(&sums, out, (size_t)n * sizeof *out);
 }
 
 typedef struct local_job {
     tess_context *ctx;
-    tess_device *device;
+    kde_there *there;
     tess_blocks *scratch;
     const tess_decode_encoding *encoding;
     const struct tess_de_local *local;
@@ -87,7 +125,7 @@ static tess_status add_electrode(const local_job *job, int64_t e, const double *
     TESS_TRY(tess_de_field_log(job->ctx, &job->local->occupancy, places, n, log_pi));
     if (p->n > 0) {
         TESS_TRY(
-            joint_sums(job->device, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
+            joint_sums(job->there, job->scratch, job->local, e, spikes->marks[e], places, n, sum));
     }
     const double floor =
         job->encoding->info.floor == TESS_DECODE_FLOOR_ABSOLUTE ? TESS_DE_LOG_EPS : LOWEST_VALUE;
@@ -153,15 +191,15 @@ tess_status tess_de_kde_local_rows(tess_context *ctx, tess_device *device,
 {
     tess_blocks scratch;
     tess_blocks_init(&scratch, &ctx->heap);
-    local_job job = {.ctx = ctx,
-                     .device = device,
-                     .scratch = &scratch,
-                     .encoding = encoding,
-                     .spikes = spikes,
-                     .report = report};
-    tess_status status = tess_de_local_get(ctx, encoding, &job.local);
+    local_job job = {
+        .ctx = ctx, .scratch = &scratch, .encoding = encoding, .spikes = spikes, .report = report};
+    tess_status status = tess_de_kde_there_take(ctx, device, encoding, &job.there);
     if (status == TESS_OK) {
-        status = evaluate(&job, scale, row_place, spike_place, out);
+        status = tess_de_local_get(ctx, encoding, &job.local);
+        if (status == TESS_OK) {
+            status = evaluate(&job, scale, row_place, spike_place, out);
+        }
+        tess_de_kde_there_put(encoding, job.there);
     }
     tess_blocks_free(&scratch);
     return status;

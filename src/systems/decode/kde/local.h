@@ -30,6 +30,10 @@ struct tess_de_local {
 TESS_MUST_CHECK tess_status tess_de_local_get(tess_context *ctx,
                                               const tess_decode_encoding *encoding,
                                               const struct tess_de_local **out);
+// kde_spike.c: expected spikes at a place, as tess_de_single_ops has it.
+TESS_MUST_CHECK tess_status tess_de_local_ground(tess_context *ctx,
+                                                 const tess_decode_encoding *encoding,
+                                                 const double *place, void *scratch, double *value);
 void tess_de_local_free(tess_heap *heap, struct tess_de_local *local);
 
 #endif

@@ -166,13 +166,13 @@ tess_status tess_de_model_build(tess_context *ctx, tess_decode_model *model)
 {
     const tess_decode_model_config *config = &model->config;
     const tess_decode_position *position = &model->training.position;
-    TESS_TRY(tess_params_check(tess_decode_model_params(), config));
     if (config->model == TESS_DECODE_MODEL_MULTI_ENVIRONMENT) {
         TESS_FAIL(TESS_E_UNSUPPORTED,
                   "model: multi-environment needs a position series and an encoding per "
                   "environment, which a recording does not have; make them one by one with "
                   "tess_decode_encoding_create() or in Python");
     }
+    TESS_TRY(tess_params_check(tess_decode_model_params(), config));
     const bool has_grid = model->grid_position != NULL;
     TESS_TRY(tess_decode_environment_create(
         ctx, &config->environment, has_grid ? model->grid_position : position->position,

@@ -1,5 +1,5 @@
 // The online decoder's life: everything it will ever need is taken here.
-#include "systems/decode/online/online.h"
+#include "systems/decode/online/learn.h"
 
 #include "base/status.h"
 #include "base/struct_read.h"
@@ -10,10 +10,9 @@ static tess_status check_encoding(const tess_decode_detector *d, int64_t k)
 {
     const tess_decode_encoding *first = d->encodings[0];
     const tess_decode_encoding *encoding = d->encodings[k];
-    if (encoding->info.algorithm != TESS_DECODE_CLUSTERLESS_KDE) {
-        TESS_FAIL(TESS_E_UNSUPPORTED,
-                  "detector: encoding %lld is not a clusterless KDE, the only kind that can be "
-                  "decoded spike by spike",
+    if (!encoding->info.n_feature != !first->info.n_feature) {
+        TESS_FAIL(TESS_E_ARGUMENT,
+                  "detector: encodings 0 and %lld must both be of sorted spikes or both of marks",
                   (long long)k);
     }
     if (encoding->info.n_electrode != first->info.n_electrode) {
@@ -21,7 +20,7 @@ static tess_status check_encoding(const tess_decode_detector *d, int64_t k)
                   (long long)k, (long long)encoding->info.n_electrode,
                   (long long)first->info.n_electrode);
     }
-    for (int64_t e = 0; e < first->info.n_electrode; e++) {
+    for (int64_t e = 0; e < first->info.n_electrode && first->info.n_feature; e++) {
         if (encoding->info.n_feature[e] != first->info.n_feature[e]) {
             TESS_FAIL(TESS_E_ARGUMENT,
                       "electrode %lld: has %lld features in encoding %lld and %lld in encoding 0",
@@ -40,13 +39,6 @@ static tess_status check_detector(const tess_decode_detector *d)
     }
     if (d->n_encoding == 0) {
         TESS_FAIL(TESS_E_ARGUMENT, "detector: has no encoding model to decode with");
-    }
-    for (int32_t i = 0; i < d->n_block; i++) {
-        if (d->blocks[i].kind == TESS_DE_COLUMNS_LOCAL) {
-            TESS_FAIL(TESS_E_UNSUPPORTED,
-                      "detector: a Local state of one bin cannot be decoded online; set "
-                      "local_position_std to 0 or more");
-        }
     }
     for (int64_t k = 0; k < d->n_encoding; k++) {
         TESS_TRY(check_encoding(d, k));
@@ -73,7 +65,7 @@ static tess_status take_rings(tess_decode_online *online)
     }
     for (int64_t e = 0; e < info->n_electrode; e++) {
         online_ring *ring = &online->rings[e];
-        ring->n_feature = info->n_feature[e];
+        ring->n_feature = info->n_feature ? info->n_feature[e] : 0; // sorted spikes have none
         ring->mask = capacity - 1;
         ring->entries = take(online, capacity, sizeof *ring->entries);
         ring->marks = take(online, capacity * ring->n_feature, sizeof *ring->marks);
@@ -112,6 +104,7 @@ static tess_status take_encodings(tess_decode_online *online)
         own->encoding = encoding;
         own->first = online->n_value;
         own->n_bin = encoding->info.n_interior;
+        own->ground = encoding->info.summed_ground_intensity;
         own->scale = encoding->config.bin_scale > 0 ? encoding->config.bin_scale
                      : width > 0                    ? online->config.bin_width_s / width
                                                     : 1;
@@ -125,8 +118,12 @@ static size_t spike_scratch_bytes(const tess_decode_online *online)
 {
     size_t most = 1;
     for (int32_t k = 0; k < online->n_encoding; k++) {
-        const size_t bytes = tess_de_kde_scratch_bytes(online->encodings[k].encoding);
+        const tess_decode_encoding *encoding = online->encodings[k].encoding;
+        const size_t bytes = encoding->ops->single->scratch_bytes(encoding);
         most = bytes > most ? bytes : most;
+    }
+    if (online->learner && online->learner->single.scratch_bytes > most) {
+        most = online->learner->single.scratch_bytes;
     }
     return most;
 }
@@ -150,12 +147,10 @@ static tess_status take_bins(tess_decode_online *online)
     online->sums = take(online, online->n_value, sizeof(double));
     online->values = take(online, online->n_value, sizeof(float));
     online->mark = take(online, most_features(online), sizeof(float));
-    online->spike_scratch = take(online, (int64_t)spike_scratch_bytes(online), 1);
     online->step_scratch = take(online, (int64_t)tess_de_hmm_scratch_bytes(d->hmm), 1);
     online->history = take(online, online->config.n_history, sizeof *online->history);
     if (!online->predicted || !online->order || !online->modifier || !online->sums ||
-        !online->values || !online->mark || !online->spike_scratch || !online->step_scratch ||
-        !online->history) {
+        !online->values || !online->mark || !online->step_scratch || !online->history) {
         return TESS_E_MEMORY;
     }
     for (int64_t k = 0; k < online->config.n_history; k++) {
@@ -202,8 +197,47 @@ static tess_status take_positions(tess_decode_online *online)
     return TESS_OK;
 }
 
+static tess_status take_triggers(tess_decode_online *online)
+{
+    for (int32_t k = 0; k < TESS_DECODE_ONLINE_TRIGGERS; k++) {
+        online_trigger *t = &online->triggers[k];
+        t->bins = take(online, online->detector->info.n_state_bin, sizeof *t->bins);
+        t->mass = take(online, ONLINE_MOST_AVERAGE, sizeof *t->mass);
+        t->stats.struct_size = sizeof t->stats;
+        if (!t->bins || !t->mass) {
+            return TESS_E_MEMORY;
+        }
+    }
+    return TESS_OK;
+}
+
+// What one-bin Local states need.
+static tess_status take_local(tess_decode_online *online)
+{
+    const tess_decode_detector *d = online->detector;
+    for (int32_t i = 0; i < d->n_block; i++) {
+        const tess_de_columns *b = &d->blocks[i];
+        if (b->kind != TESS_DE_COLUMNS_LOCAL) {
+            continue;
+        }
+        online_encoding *e = tess_de_online_encoding(online, b);
+        const tess_de_single_ops *ops = e->encoding->ops->single;
+        e->has_local = 1;
+        online->has_local = 1;
+        online->n_dim = tess_decode_environment_get_info(e->encoding->env)->n_dim;
+        if (ops->local_prepare) {
+            TESS_TRY(ops->local_prepare(online->ctx, e->encoding));
+        }
+    }
+    return TESS_OK;
+}
+
 static tess_status take_helpers(tess_decode_online *online)
 {
+    online->spike_scratch = take(online, (int64_t)spike_scratch_bytes(online), 1);
+    if (!online->spike_scratch) {
+        return TESS_E_MEMORY;
+    }
     // As many as there are threads: the consumer sleeps while they work. One thread means its own.
     int64_t n = online->ctx->n_thread > 1 ? online->ctx->n_thread : 0;
     n = n < online->n_electrode ? n : online->n_electrode;
@@ -234,10 +268,15 @@ static void rewind_to(tess_decode_online *online, double start_s)
     const tess_decode_detector *d = online->detector;
     online->config.start_s = start_s;
     online->n_bin = 0;
+    online->first_kept = 0;
+    tess_de_online_rewind_triggers(online);
     atomic_store(&online->open_from, start_s);
     memcpy(online->predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
     memset(&online->stats, 0, sizeof online->stats);
     atomic_store(&online->n_position, 0);
+    if (online->learner) {
+        online->learner->next_refresh_s = start_s + online->config.learn_refresh_s;
+    }
     for (int64_t e = 0; e < online->n_electrode; e++) {
         online_ring *ring = &online->rings[e];
         atomic_store(&ring->tail, atomic_load(&ring->head));
@@ -252,11 +291,16 @@ static void rewind_to(tess_decode_online *online, double start_s)
 static tess_status take_device(tess_decode_online *online)
 {
     tess_device *device = NULL;
-    TESS_TRY(tess_stage_choose(online->ctx, tess_de_hmm_stages, 1, "live decoder", &device));
+    device = tess_de_states_device(online->ctx, tess_de_hmm_stages, 1);
     tess_backend_queue *queue = NULL;
     TESS_TRY(device->backend->queue_create(device->handle, &queue));
     online->device = *device;
     online->device.queue = queue;
+    device = &online->ctx->cpu;
+    queue = NULL;
+    TESS_TRY(device->backend->queue_create(device->handle, &queue));
+    online->host = *device;
+    online->host.queue = queue;
     return TESS_OK;
 }
 
@@ -274,6 +318,9 @@ static tess_status prepare_decoder(tess_decode_online *online,
     TESS_TRY(take_encodings(online));
     TESS_TRY(take_bins(online));
     TESS_TRY(take_positions(online));
+    TESS_TRY(take_local(online));
+    TESS_TRY(take_triggers(online));
+    TESS_TRY(tess_de_learn_create(online));
     TESS_TRY(take_helpers(online));
     rewind_to(online, online->config.start_s);
     return tess_de_online_start(online);
@@ -313,6 +360,9 @@ void tess_decode_online_destroy(tess_decode_online *online)
     }
     if (online->device.queue) {
         online->device.backend->queue_destroy(online->device.queue);
+    }
+    if (online->host.queue) {
+        online->host.backend->queue_destroy(online->host.queue);
     }
     tess_blocks_free(&online->blocks);
     tess_heap_free(&ctx->heap, online, sizeof *online, TESS_TAG_RESULT);

@@ -1,47 +1,40 @@
 // Bins being closed: the consumer's side. Nothing here waits, allocates or writes to a file.
 #include "base/clock.h"
 #include "base/status.h"
-#include "systems/decode/online/online.h"
+#include "systems/decode/online/learn.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double CREDIBLE_SHARE = 0.95;
 
-void tess_de_online_evaluate(const tess_decode_online *online, int64_t electrode, const float *mark,
-                             void *scratch, float *values)
-{
-    for (int32_t k = 0; k < online->n_encoding; k++) {
-        const online_encoding *e = &online->encodings[k];
-        tess_de_kde_spike(online->ctx, e->encoding, electrode, mark, scratch, values + e->first);
-    }
-}
-
 // Values of a waiting spike: a helper's, or made now.
 static const float *values_of(tess_decode_online *online, int64_t electrode, int64_t index)
 {
     const online_ring *ring = &online->rings[electrode];
     const int64_t at = index & ring->mask;
+    const int64_t version = atomic_load_explicit(&online->version, memory_order_relaxed);
     if (online->n_helper > 0) {
         const uint64_t note = atomic_load_explicit(&ring->entries[at].note, memory_order_acquire);
-        if (note >> 8 == (uint64_t)(index + 1)) {
-            const online_helper *helper = &online->helpers[electrode % online->n_helper];
-            return helper->values + (int64_t)((note & 0xff) - 1) * online->n_value;
+        const int64_t row = (int64_t)(note & 0xff) - 1;
+        if (note != 0 && note == online_note(index, version, row)) {
+            return online->helpers[electrode % online->n_helper].values + row * online->n_value;
         }
     }
     online_load_mark(online->mark, ring->marks + at * ring->n_feature, ring->n_feature);
-    tess_de_online_evaluate(online, electrode, online->mark, online->spike_scratch, online->values);
+    tess_de_online_evaluate(online, version, electrode, online->mark, online->spike_scratch,
+                            online->values);
     return online->values;
 }
 
 // Adds the electrode's spikes before right to the sums; those before left are late.
-static int64_t take_electrode(tess_decode_online *online, int64_t electrode, double left,
-                              double right)
+static tess_status take_electrode(tess_decode_online *online, int64_t electrode, double left,
+                                  double right, int64_t *n_spike)
 {
     online_ring *ring = &online->rings[electrode];
+    const int is_deaf = tess_de_online_is_deaf(online, atomic_load(&online->version), electrode);
     const int64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     int64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-    int64_t n_taken = 0;
     for (; tail < head; tail++) {
         const double time = ring->entries[tail & ring->mask].time;
         if (time >= right) {
@@ -50,15 +43,16 @@ static int64_t take_electrode(tess_decode_online *online, int64_t electrode, dou
         if (time < left) {
             ring->n_late_seen++;
         } else {
-            n_taken++;
-            const float *values = ring->is_deaf ? NULL : values_of(online, electrode, tail);
+            ++*n_spike;
+            const float *values = is_deaf ? NULL : values_of(online, electrode, tail);
             for (int64_t p = 0; values && p < online->n_value; p++) {
                 online->sums[p] += (double)values[p];
             }
+            TESS_TRY(tess_de_online_local_spike(online, electrode, tail, time));
         }
         atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
     }
-    return n_taken;
+    return TESS_OK;
 }
 
 // The likelihood's columns from the sums.
@@ -72,13 +66,13 @@ static void fill_columns(const tess_decode_online *online, int64_t n_spike, floa
             ll[b->first] = (float)((double)n_spike * log(rho) - (double)online->n_electrode * rho);
             continue;
         }
-        const online_encoding *e = online->encodings;
-        while (e->encoding != d->encodings[b->encoding]) {
-            e++;
+        const online_encoding *e = tess_de_online_encoding(online, b);
+        if (b->kind == TESS_DE_COLUMNS_LOCAL) {
+            ll[b->first] = (float)(e->local_sum - e->scale * e->local_ground);
+            continue;
         }
-        const double *ground = e->encoding->info.summed_ground_intensity;
         for (int64_t p = 0; p < b->n_column; p++) {
-            ll[b->first + p] = (float)(online->sums[e->first + p] - e->scale * ground[p]);
+            ll[b->first + p] = (float)(online->sums[e->first + p] - e->scale * e->ground[p]);
         }
     }
 }
@@ -99,18 +93,14 @@ static void note_latency(tess_decode_online *online, const tess_decode_online_bi
 {
     tess_decode_online_stats *stats = &online->stats;
     const double seconds = bin->likelihood_s + bin->filter_s;
-    int k = 0;
-    while (k < TESS_DECODE_LATENCY_BINS - 1 && seconds * 1e6 >= (double)(1u << k)) {
-        k++;
-    }
-    stats->latency[k]++;
+    stats->latency[tess_de_latency_bin(seconds)]++;
     stats->latency_max_s = seconds > stats->latency_max_s ? seconds : stats->latency_max_s;
     stats->n_deadline_miss += seconds > online->config.deadline_s;
     stats->n_bin++;
     stats->n_spike += bin->n_spike;
 }
 
-static tess_status close_bin(tess_decode_online *online)
+static tess_status close_bin(tess_decode_online *online, double now)
 {
     const tess_decode_detector *d = online->detector;
     const int64_t number = online->n_bin;
@@ -127,8 +117,10 @@ static tess_status close_bin(tess_decode_online *online)
                                          .state_probabilities = slot->states,
                                          .log_likelihood = slot->ll};
     memset(online->sums, 0, (size_t)online->n_value * sizeof *online->sums);
+    TESS_TRY(tess_de_online_local_row(online, left));
     for (int64_t e = 0; e < online->n_electrode; e++) {
-        const int64_t n_taken = take_electrode(online, e, left, right);
+        int64_t n_taken = 0;
+        TESS_TRY(take_electrode(online, e, left, right, &n_taken));
         slot->bin.n_spike += n_taken;
         slot->bin.n_electrode_active += n_taken > 0;
     }
@@ -144,6 +136,7 @@ static tess_status close_bin(tess_decode_online *online)
     slot->bin.filter_s = 1e-9 * (double)(end_ns - middle_ns);
     note_latency(online, &slot->bin);
     online->n_bin++;
+    tess_de_online_trigger(online, slot, now, begin_ns);
     return TESS_OK;
 }
 
@@ -156,8 +149,11 @@ tess_status tess_decode_online_advance(tess_decode_online *online, double now, i
     }
     const tess_decode_online_config *c = &online->config;
     while (c->start_s + (double)(online->n_bin + 1) * c->bin_width_s + c->delay_s <= now) {
-        TESS_TRY(close_bin(online));
+        TESS_TRY(close_bin(online, now));
         ++*n_bin;
+    }
+    if (online->learner && *n_bin > 0) {
+        tess_de_learn_after_bin(online, c->start_s + (double)online->n_bin * c->bin_width_s);
     }
     return TESS_OK;
 }
@@ -166,10 +162,10 @@ tess_status tess_decode_online_get(const tess_decode_online *online, int64_t bin
                                    tess_decode_online_bin *out, size_t struct_size)
 {
     tess_error_clear();
-    const int64_t oldest =
-        online->n_bin > online->config.n_history ? online->n_bin - online->config.n_history : 0;
+    const int64_t kept = online->n_bin - online->config.n_history;
+    const int64_t oldest = kept > online->first_kept ? kept : online->first_kept;
     if (bin < oldest || bin >= online->n_bin) {
-        if (online->n_bin == 0) {
+        if (online->n_bin == online->first_kept) {
             TESS_FAIL(TESS_E_RANGE, "bin %lld: no bin is finished yet", (long long)bin);
         }
         TESS_FAIL(TESS_E_RANGE, "bin %lld is not kept; bins %lld to %lld are", (long long)bin,

@@ -39,16 +39,28 @@ static tess_status find_animal(const tess_decode_online *online, int32_t environ
     return TESS_OK;
 }
 
+tess_status tess_de_online_position(const tess_decode_online *online, double time, double *raw,
+                                    int *is_known)
+{
+    double times[2];
+    double at[2 * TESS_DECODE_MAX_DIM];
+    *is_known = online->n_dim > 0 && bracket(online, time, times, at);
+    return *is_known ? tess_decode_position_at(times, at, 2, online->n_dim, &time, 1, raw)
+                     : TESS_OK;
+}
+
 tess_status tess_de_online_modify(tess_decode_online *online, double time, float *ll)
 {
     const tess_decode_detector *d = online->detector;
-    double times[2];
-    double at[2 * TESS_DECODE_MAX_DIM];
     double raw[TESS_DECODE_MAX_DIM];
-    if (online->n_dim == 0 || !bracket(online, time, times, at)) {
+    int is_known = 0;
+    TESS_TRY(tess_de_online_position(online, time, raw, &is_known));
+    if (!is_known) {
+        if (online->has_local) {
+            memset(ll, 0, (size_t)d->info.n_ll * sizeof *ll); // as a missing row
+        }
         return TESS_OK; // as long as nothing is known of the animal
     }
-    TESS_TRY(tess_decode_position_at(times, at, 2, online->n_dim, &time, 1, raw));
     for (int64_t k = 0; k < online->n_dim; k++) {
         if (isnan(raw[k])) {
             memset(ll, 0, (size_t)d->info.n_ll * sizeof *ll); // as a missing row

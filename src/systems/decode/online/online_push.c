@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static tess_status check_spike(const tess_decode_online *online, double time, int64_t electrode,
-                               const float *mark, int64_t n_feature)
+tess_status tess_de_online_check_spike(const tess_decode_online *online, double time,
+                                       int64_t electrode, const float *mark, int64_t n_feature)
 {
     if (electrode < 0 || electrode >= online->n_electrode) {
         TESS_FAIL(TESS_E_ARGUMENT, "electrode: %lld is unknown; the model has %lld",
@@ -14,8 +14,9 @@ static tess_status check_spike(const tess_decode_online *online, double time, in
     }
     const online_ring *ring = &online->rings[electrode];
     if (n_feature != ring->n_feature) {
-        TESS_FAIL(TESS_E_ARGUMENT, "electrode %lld: fitted with %lld features, got %lld",
-                  (long long)electrode, (long long)ring->n_feature, (long long)n_feature);
+        TESS_FAIL(TESS_E_ARGUMENT, "electrode %lld: fitted with %lld features%s, got %lld",
+                  (long long)electrode, (long long)ring->n_feature,
+                  ring->n_feature == 0 ? " (sorted spikes have none)" : "", (long long)n_feature);
     }
     if (!isfinite(time)) {
         TESS_FAIL(TESS_E_ARGUMENT, "electrode %lld: time of a spike is %g", (long long)electrode,
@@ -41,17 +42,19 @@ tess_status tess_decode_online_push_spike(tess_decode_online *online, double tim
                                           int64_t electrode, const float *mark, int64_t n_feature)
 {
     tess_error_clear();
-    TESS_TRY(check_spike(online, time, electrode, mark, n_feature));
+    TESS_TRY(tess_de_online_check_spike(online, time, electrode, mark, n_feature));
     online_ring *ring = &online->rings[electrode];
     const size_t mark_bytes = (size_t)n_feature * sizeof *mark;
     if (ring->has_last && time == ring->last_time &&
-        memcmp(mark, ring->last_mark, mark_bytes) == 0) {
+        (n_feature == 0 || memcmp(mark, ring->last_mark, mark_bytes) == 0)) {
         count(&ring->n_duplicate);
         return TESS_OK;
     }
     ring->has_last = 1;
     ring->last_time = time;
-    memcpy(ring->last_mark, mark, mark_bytes);
+    if (n_feature > 0) {
+        memcpy(ring->last_mark, mark, mark_bytes);
+    }
     if (time < atomic_load_explicit(&online->open_from, memory_order_acquire)) {
         count(&ring->n_late);
         return TESS_OK;

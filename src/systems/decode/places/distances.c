@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "systems/decode/places/environment.h"
 #include "systems/decode/places/graph.h"
+#include "systems/decode/places/way.h"
 
 #include <math.h>
 
@@ -92,66 +93,12 @@ tess_status tess_de_grid_distances(tess_context *ctx, const tess_decode_environm
     return status;
 }
 
-// Where a bin's centre is: its corridor and the way to either end.
-typedef struct on_track {
-    const tess_de_track_edge *edge;
-    double to_end[2];
-} on_track;
-
-static on_track locate(const tess_decode_environment *env, int64_t p)
+// Where a bin's centre is.
+static tess_de_track_point locate(const tess_decode_environment *env, int64_t p)
 {
     const int64_t bin = env->info.interior_bin[p];
-    const tess_de_track_edge *edge = &env->track_edges[env->bin_track_edge[bin]];
-    const double offset = env->info.interior_centers[p] - edge->start;
-    const int reversed = edge->first_node == edge->node[1];
-    on_track place = {.edge = edge};
-    place.to_end[reversed] = offset;
-    place.to_end[!reversed] = edge->span - offset;
-    return place;
-}
-
-static double along_track(const on_track *a, const on_track *b, const double *nodes, int64_t n_node)
-{
-    double best = (double)INFINITY;
-    if (a->edge == b->edge) {
-        best = fabs(a->to_end[0] - b->to_end[0]);
-    }
-    for (int i = 0; i < 2; i++) {
-        for (int j = 0; j < 2; j++) {
-            const double way =
-                a->to_end[i] + nodes[a->edge->node[i] * n_node + b->edge->node[j]] + b->to_end[j];
-            best = way < best ? way : best;
-        }
-    }
-    return best;
-}
-
-// Distances between the nodes of the track.
-static tess_status node_distances(tess_context *ctx, const tess_decode_environment *env,
-                                  tess_blocks *blocks, double *out)
-{
-    const int64_t n_edge = env->info.n_track_edge;
-    const char *what = "nodes of the track graph";
-    int64_t *first = tess_blocks_alloc(blocks, env->n_node + 1, sizeof *first, what);
-    int32_t *to = tess_blocks_alloc(blocks, 2 * n_edge, sizeof *to, what);
-    double *distance = tess_blocks_alloc(blocks, 2 * n_edge, sizeof *distance, what);
-    if (!first || !to || !distance) {
-        return TESS_E_MEMORY;
-    }
-    int64_t n = 0;
-    for (int64_t v = 0; v < env->n_node; v++) {
-        first[v] = n;
-        for (int64_t e = 0; e < n_edge; e++) {
-            const tess_de_track_edge *edge = &env->track_edges[e];
-            if (edge->node[0] == v || edge->node[1] == v) {
-                to[n] = (int32_t)(edge->node[0] + edge->node[1] - v);
-                distance[n++] = edge->span;
-            }
-        }
-    }
-    first[env->n_node] = n;
-    const tess_de_graph graph = {env->n_node, first, to, distance};
-    return tess_de_graph_distances(ctx, &graph, out);
+    return tess_de_track_locate(&env->track_edges[env->bin_track_edge[bin]],
+                                env->info.interior_centers[p]);
 }
 
 tess_status tess_de_track_distances(tess_context *ctx, const tess_decode_environment *env,
@@ -162,12 +109,14 @@ tess_status tess_de_track_distances(tess_context *ctx, const tess_decode_environ
     tess_blocks_init(&blocks, &ctx->heap);
     double *nodes =
         tess_blocks_alloc(&blocks, env->n_node * env->n_node, sizeof *nodes, "distances of nodes");
-    tess_status status = nodes ? node_distances(ctx, env, &blocks, nodes) : TESS_E_MEMORY;
+    tess_status status = nodes ? tess_de_track_node_ways(ctx, env->track_edges,
+                                                         env->info.n_track_edge, env->n_node, nodes)
+                               : TESS_E_MEMORY;
     for (int64_t p = 0; p < n && status == TESS_OK; p++) {
-        const on_track a = locate(env, p);
+        const tess_de_track_point a = locate(env, p);
         for (int64_t q = p; q < n; q++) {
-            const on_track b = locate(env, q);
-            out[p * n + q] = along_track(&a, &b, nodes, env->n_node);
+            const tess_de_track_point b = locate(env, q);
+            out[p * n + q] = tess_de_track_way(&a, &b, nodes, env->n_node);
             out[q * n + p] = out[p * n + q];
         }
     }

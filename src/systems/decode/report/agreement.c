@@ -19,22 +19,12 @@ static int64_t count_places(const tess_de_view *v)
     return v->n_environment > 0 ? v->environments[0].n_place : 0;
 }
 
-static double squared_distance(const tess_de_view *v, int64_t place, const double *point)
-{
-    double sum = 0;
-    for (int32_t a = 0; a < v->n_axis; a++) {
-        const double difference = v->center[a][place] - point[a];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-static int64_t nearest_place(const tess_de_view *v, const double *point)
+static int64_t nearest_place(const tess_de_view *v, const tess_de_spot *spot)
 {
     int64_t nearest = 0;
-    double least = squared_distance(v, 0, point);
+    double least = tess_de_view_place_distance(v, 0, spot);
     for (int64_t p = 1; p < count_places(v); p++) {
-        const double distance = squared_distance(v, p, point);
+        const double distance = tess_de_view_place_distance(v, p, spot);
         nearest = distance < least ? p : nearest;
         least = distance < least ? distance : least;
     }
@@ -48,15 +38,6 @@ static bool is_known(const double *point, int32_t n_axis)
         is_finite = is_finite && isfinite(point[a]);
     }
     return is_finite;
-}
-
-static double distance(const double *a, const double *b, int32_t n_axis)
-{
-    double sum = 0;
-    for (int32_t k = 0; k < n_axis; k++) {
-        sum += (a[k] - b[k]) * (a[k] - b[k]);
-    }
-    return sqrt(sum);
 }
 
 // Share q of the mass reaches this far into the bins that begin at `above` and hold `tied`.
@@ -111,22 +92,24 @@ void tess_de_agree(tess_de_agreement *g, const tess_de_row *row)
         return;
     }
     const bool is_simulated = is_known(row->represented, v->n_axis);
-    const double *truth = is_simulated ? row->represented : row->animal;
+    const tess_de_spot truth =
+        is_simulated ? tess_de_view_spot(v, row->represented, -1) : row->spot;
     const double total = row->placed + row->local;
     if (!(total > row->none) || !(total > 0)) {
         g->n_unplaced++;
         return;
     }
-    const int64_t here = nearest_place(v, row->animal);
+    const int64_t here = nearest_place(v, &row->spot);
     const bool local_outweighs = row->local > place[here];
     place[here] += row->local;
     int64_t best = 0;
     for (int64_t p = 1; p < n_place; p++) {
         best = place[p] > place[best] ? p : best;
     }
-    const double error = best == here && local_outweighs ? distance(row->animal, truth, v->n_axis)
-                                                         : sqrt(squared_distance(v, best, truth));
-    const int64_t true_place = is_simulated ? nearest_place(v, truth) : here;
+    const double error = best == here && local_outweighs
+                             ? tess_de_view_distance(v, &row->spot, &truth)
+                             : tess_de_view_place_distance(v, best, &truth);
+    const int64_t true_place = is_simulated ? nearest_place(v, &truth) : here;
     g->errors[g->n_scored++] = error;
     if (row->local + row->around > row->placed - row->around) {
         g->n_local++;
@@ -181,7 +164,7 @@ tess_status tess_de_agreement_create(tess_blocks *memory, const tess_de_view *vi
         .seen = tess_blocks_alloc(memory, n_place, sizeof(double), MEMORY),
         .error_sum = tess_blocks_alloc(memory, n_place, sizeof(double), MEMORY),
         .points = tess_blocks_alloc(memory, n_point, sizeof(tess_de_chance_point), MEMORY),
-        .pairs = tess_blocks_alloc(memory, n_point * view->n_axis, sizeof(double), MEMORY)};
+        .pairs = tess_blocks_alloc(memory, n_point, sizeof(tess_de_spot), MEMORY)};
     if (!out->errors || !out->away || !out->seen || !out->error_sum || !out->points ||
         !out->pairs) {
         return TESS_E_MEMORY;
@@ -192,12 +175,11 @@ tess_status tess_de_agreement_create(tess_blocks *memory, const tess_de_view *vi
 
 void tess_de_agreement_see(tess_de_agreement *g, const tess_de_row *row)
 {
-    const int32_t n_axis = g->view->n_axis;
     const bool is_simulated = g->view->represented_position != NULL;
     while (g->next_point < 2 * TESS_DE_FACTS_PAIRS && g->points[g->next_point].row == row->index) {
         const tess_de_chance_point *point = &g->points[g->next_point++];
-        memcpy(g->pairs + (2 * point->pair + point->is_second) * n_axis,
-               is_simulated ? row->represented : row->animal, (size_t)n_axis * sizeof *g->pairs);
+        g->pairs[2 * point->pair + point->is_second] =
+            is_simulated ? tess_de_view_spot(g->view, row->represented, -1) : row->spot;
     }
 }
 
@@ -208,10 +190,9 @@ static double chance_error(const tess_de_agreement *g)
     double distances[TESS_DE_FACTS_PAIRS];
     int64_t n = 0;
     for (int64_t i = 0; i < TESS_DE_FACTS_PAIRS && g->view->n_time > 0; i++) {
-        const double *first = g->pairs + 2 * i * n_axis;
-        const double *second = first + n_axis;
-        if (is_known(first, n_axis) && is_known(second, n_axis)) {
-            distances[n++] = distance(first, second, n_axis);
+        const tess_de_spot *pair = g->pairs + 2 * i;
+        if (is_known(pair[0].at, n_axis) && is_known(pair[1].at, n_axis)) {
+            distances[n++] = tess_de_view_distance(g->view, &pair[0], &pair[1]);
         }
     }
     qsort(distances, (size_t)n, sizeof *distances, ascending);
@@ -225,12 +206,10 @@ static double typical_distance(const tess_de_view *v)
     uint64_t state = 1;
     const int64_t n = count_places(v);
     for (int64_t i = 0; i < TESS_DE_FACTS_PAIRS && n > 0; i++) {
-        double point[TESS_DECODE_MAX_DIM];
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        for (int32_t a = 0; a < v->n_axis; a++) {
-            point[a] = v->center[a][(int64_t)((state >> 33) % (uint64_t)n)];
-        }
-        distances[i] = sqrt(squared_distance(v, i * n / TESS_DE_FACTS_PAIRS, point));
+        const tess_de_spot other =
+            tess_de_view_spot_of_place(v, (int64_t)((state >> 33) % (uint64_t)n));
+        distances[i] = tess_de_view_place_distance(v, i * n / TESS_DE_FACTS_PAIRS, &other);
     }
     qsort(distances, TESS_DE_FACTS_PAIRS, sizeof *distances, ascending);
     return n > 0 ? tess_de_quantile(distances, TESS_DE_FACTS_PAIRS, 0.5) : (double)NAN;

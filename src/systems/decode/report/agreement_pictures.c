@@ -116,13 +116,16 @@ static void write_calibration(tess_de_page *p)
     const tess_figure_series lines[] = {
         {.name = "this result", .x = nominal, .y = covered, .n = N},
         {.name = "ideal", .x = nominal, .y = nominal, .n = N, .colour = 7}};
-    const tess_figure figure = {
-        .title = "Calibration",
-        .x = {.label = "share of the posterior in the smallest set of bins", .low = 0, .high = 1},
-        .y = {.label = "share of bins whose true place is in it", .low = 0, .high = 1},
-        .height = 280,
-        .series = lines,
-        .n_series = 2};
+    const tess_figure figure = {.title = "Calibration",
+                                .x = {.label = "share of the posterior in the smallest set of bins",
+                                      .low = -TESS_DE_PAGE_MARGIN,
+                                      .high = 1 + TESS_DE_PAGE_MARGIN},
+                                .y = {.label = "share of bins whose true place is in it",
+                                      .low = -TESS_DE_PAGE_MARGIN,
+                                      .high = 1 + TESS_DE_PAGE_MARGIN},
+                                .height = 280,
+                                .series = lines,
+                                .n_series = 2};
     tess_figure_draw(&p->html, &figure);
 }
 

@@ -39,9 +39,14 @@ tess_status tess_de_block_create(const tess_de_view *v, tess_de_block *out)
     out->posterior = tess_blocks_alloc(memory, n * v->n_state_bin, sizeof(double), MEMORY);
     out->wide_time = tess_blocks_alloc(memory, wide, sizeof(double), MEMORY);
     out->wide_animal = tess_blocks_alloc(memory, wide * v->n_axis, sizeof(double), MEMORY);
+    out->wide_edge = tess_blocks_alloc(memory, wide, sizeof(double), MEMORY);
+    out->wide_interval = tess_blocks_alloc(memory, wide, sizeof(double), MEMORY);
+    out->interval = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
+    out->spots = tess_blocks_alloc(memory, n, sizeof *out->spots, MEMORY);
     out->raw = tess_blocks_alloc(memory, n_raw, sizeof(double), MEMORY);
     bool is_complete = out->time && out->speed && out->states && out->posterior && out->wide_time &&
-                       out->wide_animal && out->raw;
+                       out->wide_animal && out->wide_edge && out->wide_interval && out->interval &&
+                       out->spots && out->raw;
     for (int32_t a = 0; a < v->n_axis; a++) {
         out->animal[a] = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
         out->represented[a] = tess_blocks_alloc(memory, n, sizeof(double), MEMORY);
@@ -59,6 +64,11 @@ void tess_de_block_destroy(tess_de_block *block)
     tess_blocks_free(&block->memory);
 }
 
+static int64_t recording_row(const tess_de_view *v, int64_t row)
+{
+    return v->recording_row ? v->recording_row[row] : row;
+}
+
 // n positions from row first of the file on; NaN where nothing is known.
 static tess_status read_animal(const tess_de_block *b, int32_t axis, int64_t first, int64_t n,
                                double *out)
@@ -68,19 +78,40 @@ static tess_status read_animal(const tess_de_block *b, int32_t axis, int64_t fir
         return tess_de_view_read(v->truth[axis], first, n, b->raw, out);
     }
     for (int64_t i = 0; i < n; i++) {
-        out[i] = v->true_position ? v->true_position[(first + i) * v->n_axis + axis] : (double)NAN;
+        out[i] = v->true_position ? v->true_position[recording_row(v, first + i) * v->n_axis + axis]
+                                  : (double)NAN;
     }
     return TESS_OK;
 }
 
-static double distance(const double *wide, int64_t stride, int32_t n_axis, int64_t from, int64_t to)
+static tess_status read_edges(const tess_de_block *b, int64_t first, int64_t n)
 {
-    double sum = 0;
-    for (int32_t a = 0; a < n_axis; a++) {
-        const double step = wide[a * stride + to] - wide[a * stride + from];
-        sum += step * step;
+    if (b->view->true_edge) {
+        return tess_de_view_read(b->view->true_edge, first, n, b->raw, b->wide_edge);
     }
-    return sqrt(sum);
+    for (int64_t i = 0; i < n; i++) {
+        b->wide_edge[i] = -1;
+    }
+    return TESS_OK;
+}
+
+static tess_status read_intervals(const tess_de_block *b, int64_t first, int64_t n)
+{
+    if (b->view->interval) {
+        return tess_de_view_read(b->view->interval, first, n, b->raw, b->wide_interval);
+    }
+    memset(b->wide_interval, 0, (size_t)n * sizeof *b->wide_interval);
+    return TESS_OK;
+}
+
+// The animal in row i of n.
+static tess_de_spot spot_at(const tess_de_block *b, int64_t n, int64_t i)
+{
+    double at[TESS_DECODE_MAX_DIM] = {0};
+    for (int32_t a = 0; a < b->view->n_axis; a++) {
+        at[a] = b->wide_animal[a * n + i];
+    }
+    return tess_de_view_spot(b->view, at, b->wide_edge[i]);
 }
 
 // Time, position and speed; rows around the block are those of the file, also outside the window.
@@ -93,24 +124,37 @@ static tess_status read_movement(tess_de_block *b)
     const int64_t n = (after < v->n_file_row ? after : v->n_file_row) - begin;
     const int64_t offset = from - begin;
     TESS_TRY(tess_de_view_read(v->time, begin, n, b->raw, b->wide_time));
+    TESS_TRY(read_edges(b, begin, n));
+    TESS_TRY(read_intervals(b, begin, n));
+    memcpy(b->interval, b->wide_interval + offset, (size_t)b->n_row * sizeof *b->interval);
     memcpy(b->time, b->wide_time + offset, (size_t)b->n_row * sizeof *b->time);
     for (int32_t a = 0; a < v->n_axis; a++) {
         TESS_TRY(read_animal(b, a, begin, n, b->wide_animal + a * n));
         memcpy(b->animal[a], b->wide_animal + a * n + offset,
                (size_t)b->n_row * sizeof *b->animal[a]);
         for (int64_t i = 0; i < b->n_row; i++) {
-            b->represented[a][i] = v->represented_position
-                                       ? v->represented_position[(from + i) * v->n_axis + a]
-                                       : (double)NAN;
+            b->represented[a][i] =
+                v->represented_position
+                    ? v->represented_position[recording_row(v, from + i) * v->n_axis + a]
+                    : (double)NAN;
         }
     }
     for (int64_t i = 0; i < b->n_row; i++) {
         const int64_t at = offset + i;
-        const int64_t left = at > b->margin ? at - b->margin : 0;
-        const int64_t right = at + b->margin < n ? at + b->margin : n - 1;
+        int64_t left = at > b->margin ? at - b->margin : 0;
+        int64_t right = at + b->margin < n ? at + b->margin : n - 1;
+        while (b->wide_interval[left] != b->wide_interval[at]) {
+            left++;
+        }
+        while (b->wide_interval[right] != b->wide_interval[at]) {
+            right--;
+        }
         const double span = b->wide_time[right] - b->wide_time[left];
+        const tess_de_spot from_spot = spot_at(b, n, left);
+        const tess_de_spot to_spot = spot_at(b, n, right);
+        b->spots[i] = spot_at(b, n, at);
         b->speed[i] =
-            span > 0 ? distance(b->wide_animal, n, v->n_axis, left, right) / span : (double)NAN;
+            span > 0 ? tess_de_view_distance(v, &from_spot, &to_spot) / span : (double)NAN;
     }
     return TESS_OK;
 }

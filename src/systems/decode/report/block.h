@@ -2,7 +2,7 @@
 #ifndef TESS_SYSTEMS_DECODE_BLOCK_H
 #define TESS_SYSTEMS_DECODE_BLOCK_H
 
-#include "systems/decode/report/view.h"
+#include "systems/decode/report/view_ways.h"
 
 typedef struct tess_de_block {
     tess_blocks memory;
@@ -19,6 +19,10 @@ typedef struct tess_de_block {
     double *posterior;                        // [n_row][n_state_bin]
     double *wide_time;                        // [n_row + 2 margin]
     double *wide_animal;                      // [n_axis][n_row + 2 margin]
+    double *wide_edge;                        // [n_row + 2 margin] corridor; -1: not told
+    double *wide_interval;                    // [n_row + 2 margin] number of the interval
+    double *interval;                         // [n_row]
+    tess_de_spot *spots;                      // [n_row] the animal
     void *raw;
 } tess_de_block;
 
@@ -29,8 +33,9 @@ TESS_MUST_CHECK tess_status tess_de_block_read(tess_de_block *block, int64_t fir
 
 // What a row says. Pointers live until the next row.
 typedef struct tess_de_row {
-    int64_t index; // of the rows looked at
-    double time;   // s
+    int64_t index;   // of the rows looked at
+    double time;     // s
+    double interval; // the number of its interval
     bool is_finite;
     const double *states; // [n_state] probabilities
     int32_t state;        // the most probable; -1: not finite
@@ -41,9 +46,11 @@ typedef struct tess_de_row {
     double none;          // of anything else
     double peak[TESS_DECODE_MAX_DIM]; // the animal's environment: place of the largest posterior;
                                       // NaN where less than half of the mass lies at its places
+    int64_t peak_place;               // -1 there
     double low[TESS_DECODE_MAX_DIM];  // 95 % of that mass lie in between, along each axis
     double high[TESS_DECODE_MAX_DIM];
     double animal[TESS_DECODE_MAX_DIM]; // NaN: not known
+    tess_de_spot spot;                  // the same, for distances
     double represented[TESS_DECODE_MAX_DIM];
     double speed;
 } tess_de_row;

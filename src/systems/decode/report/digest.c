@@ -57,9 +57,12 @@ static tess_status find_segments(tess_de_digest *d)
     }
     for (int64_t b = 0; b < v->n_state_bin; b++) {
         const int64_t place = v->place_of_bin[b];
+        if (place == TESS_DE_PLACE_OUTSIDE) {
+            continue;
+        }
         tess_de_segment *last = d->n_segment > 0 ? &d->segments[d->n_segment - 1] : NULL;
         if (last && v->state_of_bin[b] == v->state_of_bin[b - 1] && place >= 0 &&
-            place == last->first_place + last->n_bin) {
+            place == last->first_place + last->n_bin && b == last->first_bin + last->n_bin) {
             last->n_bin++;
         } else {
             d->segments[d->n_segment++] =
@@ -169,6 +172,7 @@ static void find_peak(tess_de_digest *d, tess_de_row *row)
     for (int64_t p = 1; is_placed && p < n; p++) {
         best = row->place[p] > row->place[best] ? p : best;
     }
+    row->peak_place = is_placed ? best : -1;
     for (int32_t a = 0; a < v->n_axis; a++) {
         row->peak[a] = row->low[a] = row->high[a] = (double)NAN;
         if (is_placed) {
@@ -184,6 +188,7 @@ void tess_de_digest_row(tess_de_digest *d, const tess_de_block *b, int64_t i, te
     const tess_de_view *v = d->view;
     row->index = b->first + i;
     row->time = b->time[i];
+    row->interval = b->interval[i];
     row->states = b->states + i * v->n_state;
     row->place = d->place;
     row->speed = b->speed[i];
@@ -196,6 +201,7 @@ void tess_de_digest_row(tess_de_digest *d, const tess_de_block *b, int64_t i, te
                                                                 : row->state;
     }
     find_peak(d, row);
+    row->spot = b->spots[i];
     for (int32_t a = 0; a < v->n_axis; a++) {
         row->animal[a] = b->animal[a][i];
         row->represented[a] = b->represented[a][i];

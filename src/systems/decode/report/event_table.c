@@ -120,7 +120,10 @@ static void write_definition(tess_de_page *p)
                          events->threshold, events->distance, events->min_duration);
     }
     const double seconds = p->view->end - p->view->start + p->view->step;
-    tess_de_page_say(p, "%lld events, %.4g s in all, %.2g %% of the time, %.3g per minute.",
+    tess_de_page_say(p,
+                     events->n_found == 1
+                         ? "%lld event, %.4g s in all, %.2g %% of the time, %.3g per minute."
+                         : "%lld events, %.4g s in all, %.2g %% of the time, %.3g per minute.",
                      (long long)events->n_found, events->seconds,
                      seconds > 0 ? 100 * events->seconds / seconds : 0,
                      seconds > 0 ? 60 * (double)events->n_found / seconds : 0);
@@ -169,12 +172,15 @@ tess_status tess_de_page_events(tess_de_page *p)
                      "probability. Path: first and last place of the largest posterior; distance: "
                      "its mean from the animal; moves: its velocity %s, and whether it leads away "
                      "from the animal; speed: of the animal.%s",
-                     p->view->n_axis == 1 ? "along the axis" : "away from the animal",
+                     p->view->track         ? "along the track, from its first place"
+                     : p->view->n_axis == 1 ? "along the axis"
+                                            : "away from the animal",
                      n < events->n_found
                          ? " The 2,000 strongest are listed; --from and --to look at "
                            "others."
                          : "");
-    snprintf(summary, sizeof summary, "Table of %lld events", (long long)n);
+    snprintf(summary, sizeof summary, n == 1 ? "Table of %lld event" : "Table of %lld events",
+             (long long)n);
     tess_html_fold_begin(&p->html, "events", summary, n <= MAX_OPEN);
     tess_html_table_begin(&p->html, heads, list_heads(p, heads));
     const tess_status status = write_rows(p);

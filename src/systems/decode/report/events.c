@@ -36,11 +36,13 @@ static double slope_of(const slope *s)
 struct tess_de_running {
     bool is_open;
     double last_time; // of the last row pushed
+    double last_interval;
     tess_de_event event;
     double mass;    // sums over its rows
     double *states; // [n_state]
-    slope place;    // first coordinate over time
-    slope away;     // distance over time
+    slope place;    // first coordinate over time; on a track the way from the first place
+    tess_de_spot first_place;
+    slope away; // distance over time
     double speed;
     int64_t n_speed;
 };
@@ -88,27 +90,14 @@ void tess_de_events_destroy(tess_de_events *events)
     }
 }
 
-static double distance(const double *a, const double *b, int32_t n_axis)
-{
-    double sum = 0;
-    for (int32_t k = 0; k < n_axis; k++) {
-        sum += (a[k] - b[k]) * (a[k] - b[k]);
-    }
-    return sqrt(sum);
-}
-
 static double mass_away(const tess_de_events *events, const tess_de_row *row)
 {
     const tess_de_view *v = events->view;
     const int64_t n_home = v->environments[0].n_place;
     double sum = 0;
     for (int64_t p = 0; p < v->n_place; p++) {
-        double center[TESS_DECODE_MAX_DIM];
-        for (int32_t a = 0; a < v->n_axis; a++) {
-            center[a] = v->center[a][p];
-        }
         const bool is_away =
-            p >= n_home || distance(center, row->animal, v->n_axis) > events->distance;
+            p >= n_home || tess_de_view_place_distance(v, p, &row->spot) > events->distance;
         sum += is_away ? row->place[p] : 0;
     }
     return sum;
@@ -202,7 +191,10 @@ static void open_event(tess_de_events *events, const tess_de_row *row)
 {
     struct tess_de_running *run = events->running;
     double *states = run->states;
-    *run = (struct tess_de_running){.is_open = true, .last_time = run->last_time, .states = states};
+    *run = (struct tess_de_running){.is_open = true,
+                                    .last_time = run->last_time,
+                                    .last_interval = run->last_interval,
+                                    .states = states};
     memset(states, 0, (size_t)events->view->n_state * sizeof *states);
     run->event = (tess_de_event){
         .first_row = row->index, .start = row->time, .farthest = (double)NAN, .n_spike = -1};
@@ -217,19 +209,25 @@ static void extend_event(tess_de_events *events, const tess_de_row *row, double 
     struct tess_de_running *run = events->running;
     tess_de_event *e = &run->event;
     const double since = row->time - e->start;
-    const double away = distance(row->peak, row->animal, v->n_axis);
+    const bool is_placed = row->peak_place >= 0;
+    const tess_de_spot peak =
+        is_placed ? tess_de_view_spot_of_place(v, row->peak_place) : (tess_de_spot){.at = {0}};
+    const double away = is_placed ? tess_de_view_distance(v, &peak, &row->spot) : (double)NAN;
     e->n_row++;
     e->most = probability > e->most ? probability : e->most;
     run->mass += probability;
     for (int32_t s = 0; s < v->n_state; s++) {
         run->states[s] += row->states[s];
     }
-    if (isfinite(row->peak[0])) {
+    if (is_placed) {
         const bool is_first = isnan(e->from[0]);
+        run->first_place = is_first ? peak : run->first_place;
         memcpy(is_first ? e->from : e->to, row->peak, sizeof e->to);
         memcpy(e->to, row->peak, sizeof e->to);
     }
-    slope_add(&run->place, since, row->peak[0]);
+    slope_add(&run->place, since,
+              is_placed && v->track ? tess_de_view_distance(v, &peak, &run->first_place)
+                                    : row->peak[0]);
     slope_add(&run->away, since, away);
     e->farthest = away > e->farthest || isnan(e->farthest) ? away : e->farthest;
     if (isfinite(row->speed)) {
@@ -242,7 +240,8 @@ tess_status tess_de_events_push(tess_de_events *events, const tess_de_row *row, 
 {
     struct tess_de_running *run = events->running;
     const double step = events->view->step;
-    const bool is_next = !(row->time - run->last_time > GAP * step);
+    const bool is_next =
+        !(row->time - run->last_time > GAP * step) && row->interval == run->last_interval;
     const bool belongs = probability >= events->threshold;
     if (run->is_open && (!belongs || !is_next)) {
         TESS_TRY(close_event(events, is_next ? row->time : run->last_time + step));
@@ -254,6 +253,7 @@ tess_status tess_de_events_push(tess_de_events *events, const tess_de_row *row, 
         extend_event(events, row, probability);
     }
     run->last_time = row->time;
+    run->last_interval = row->interval;
     return TESS_OK;
 }
 

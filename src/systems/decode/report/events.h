@@ -38,7 +38,8 @@ typedef struct tess_de_event {
     double farthest; // cm
     double from[TESS_DECODE_MAX_DIM]; // first and last place decoded; NaN: none
     double to[TESS_DECODE_MAX_DIM];
-    double velocity;  // cm/s, slope of place over time by least squares; NaN: not one-dimensional
+    double velocity;  // cm/s, slope of place over time by least squares, on a track of the way from
+                      // the first place; NaN: not one-dimensional
     double departure; // cm/s, the same of the distance from the animal: positive leads away
     double speed;     // cm/s, mean of the animal; NaN: not known
     int64_t n_spike;  // -1: not known

@@ -98,6 +98,42 @@ static tess_status pass(passing *p, tess_de_facts *f)
     return f->events.view ? tess_de_events_finish(&f->events) : TESS_OK;
 }
 
+// How the most likely path divides the time among states.
+static tess_status see_path(tess_de_facts *f)
+{
+    enum { BLOCK = 1024 };
+    const tess_de_view *v = f->view;
+    double scratch[BLOCK];
+    double states[BLOCK];
+    double intervals[BLOCK] = {0};
+    double last = -1;
+    double last_interval = 0;
+    f->path_changes = -1;
+    for (int64_t first = 0; v->path_state && first < v->n_time; first += BLOCK) {
+        const int64_t n = v->n_time - first < BLOCK ? v->n_time - first : BLOCK;
+        TESS_TRY(tess_de_view_read(v->path_state, v->first_row + first, n, scratch, states));
+        if (v->interval) {
+            TESS_TRY(tess_de_view_read(v->interval, v->first_row + first, n, scratch, intervals));
+        }
+        for (int64_t i = 0; i < n; i++) {
+            if (!(states[i] >= 0 && states[i] < v->n_state)) {
+                TESS_FAIL(TESS_E_FORMAT,
+                          "%s: most_likely_state is %g in row %lld; it has %d states", v->path,
+                          states[i], (long long)(v->first_row + first + i), (int)v->n_state);
+            }
+            f->path_share[(int32_t)states[i]] += 1;
+            // From -1: the first row is no change.
+            f->path_changes += last < 0 || (states[i] != last && intervals[i] == last_interval);
+            last = states[i];
+            last_interval = intervals[i];
+        }
+    }
+    for (int32_t s = 0; s < v->n_state && v->n_time > 0; s++) {
+        f->path_share[s] /= (double)v->n_time;
+    }
+    return TESS_OK;
+}
+
 static tess_status run(tess_de_facts *f, const tess_decode_report_config *config)
 {
     passing p;
@@ -106,6 +142,7 @@ static tess_status run(tess_de_facts *f, const tess_decode_report_config *config
     if (config) {
         TESS_TRY(tess_de_events_create(f->view, config, &f->events));
     }
+    TESS_TRY(see_path(f));
     TESS_TRY(tess_de_block_create(f->view, &p.block));
     tess_status status = tess_de_digest_create(f->view, &p.digest);
     if (status == TESS_OK) {
@@ -128,13 +165,14 @@ tess_status tess_de_facts_gather(const tess_de_view *view, const tess_decode_rep
     out->axis.first = view->start;
     out->axis.step = view->step > 0 ? view->step : 1;
     out->occupancy = tess_blocks_alloc(&out->memory, view->n_state, sizeof(double), MEMORY);
+    out->path_share = tess_blocks_alloc(&out->memory, view->n_state, sizeof(double), MEMORY);
     out->n_mean = view->n_time < TESS_DE_FACTS_MEANS ? view->n_time : TESS_DE_FACTS_MEANS;
     out->state_means =
         tess_blocks_alloc(&out->memory, out->n_mean * view->n_state, sizeof(double), MEMORY);
     out->n_mean_row = tess_blocks_alloc(&out->memory, out->n_mean, sizeof(double), MEMORY);
     out->mean_times = tess_blocks_alloc(&out->memory, out->n_mean, sizeof(double), MEMORY);
     const bool is_complete =
-        out->occupancy && out->state_means && out->n_mean_row && out->mean_times;
+        out->occupancy && out->path_share && out->state_means && out->n_mean_row && out->mean_times;
     const tess_status status = is_complete ? run(out, config) : TESS_E_MEMORY;
     if (status != TESS_OK) {
         tess_de_facts_free(out);

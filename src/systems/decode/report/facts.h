@@ -35,7 +35,7 @@ typedef struct tess_de_agreement {
     double *seen;                 // [n_place] rows scored with the true place there
     double *error_sum;            // [n_place] cm
     tess_de_chance_point *points; // [2 TESS_DE_FACTS_PAIRS] by row
-    double *pairs;                // [TESS_DE_FACTS_PAIRS][2][n_axis]
+    tess_de_spot *pairs;          // [TESS_DE_FACTS_PAIRS][2]
     int64_t next_point;
 } tess_de_agreement;
 
@@ -51,9 +51,11 @@ typedef struct tess_de_time_axis {
 typedef struct tess_de_facts {
     tess_blocks memory;
     const tess_de_view *view;
-    int64_t step;      // every step-th row was scored; all were looked at for everything else
-    int64_t n_row;     // rows scored, or looked at for it
-    double *occupancy; // [n_state] mean probability, of finite rows
+    int64_t step;         // every step-th row was scored; all were looked at for everything else
+    int64_t n_row;        // rows scored, or looked at for it
+    double *occupancy;    // [n_state] mean probability, of finite rows
+    double *path_share;   // [n_state] of the rows, on the most likely path
+    int64_t path_changes; // of its state; -1: there is none in the result
     double largest_speed;
     int64_t n_mean;      // parts of equal numbers of rows, in order of time
     double *state_means; // [n_state][n_mean] mean probability, of finite rows

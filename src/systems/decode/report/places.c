@@ -73,9 +73,16 @@ static tess_figure_axis plane_axis(const tess_de_page *p, const plane *g, int32_
                               .high = lines->position[n - 1] + half};
 }
 
+// animal: a point of its own; NULL, or not known: none.
 static void draw_plane(tess_de_page *p, const plane *g, const char *title, const char *label,
-                       const char *unit, double most)
+                       const char *unit, double most, const double *animal)
 {
+    const bool has_animal = animal && isfinite(animal[0]) && isfinite(animal[1]);
+    const tess_figure_series point = {.name = "animal",
+                                      .x = animal,
+                                      .y = animal ? animal + 1 : NULL,
+                                      .n = 1,
+                                      .style = TESS_FIGURE_POINTS};
     const tess_figure_map map = {.values = g->cells,
                                  .n_column = g->n_x,
                                  .n_row = g->n_y,
@@ -88,22 +95,26 @@ static void draw_plane(tess_de_page *p, const plane *g, const char *title, const
                                 .y = plane_axis(p, g, 1),
                                 .is_narrow = true,
                                 .is_square = true,
-                                .map = &map};
+                                .map = &map,
+                                .series = &point,
+                                .n_series = has_animal};
     tess_figure_draw(&p->html, &figure);
 }
 
 static void draw_along(tess_de_page *p, const plane *g, const char *title, const char *label,
-                       const char *unit)
+                       const char *unit, double most)
 {
+    const double high = most > 0 ? most : 1;
     const tess_figure_series line = {
         .name = label, .x = g->digest.lines[0][0].position, .y = g->cells, .n = g->n_x};
-    const tess_figure figure = {.title = title,
-                                .x = plane_axis(p, g, 0),
-                                .y = {.label = label, .unit = unit},
-                                .height = 180,
-                                .is_narrow = true,
-                                .series = &line,
-                                .n_series = 1};
+    const tess_figure figure = {
+        .title = title,
+        .x = plane_axis(p, g, 0),
+        .y = {.label = label, .unit = unit, .low = 0, .high = (1 + TESS_DE_PAGE_MARGIN) * high},
+        .height = 180,
+        .is_narrow = true,
+        .series = &line,
+        .n_series = 1};
     tess_figure_draw(&p->html, &figure);
 }
 
@@ -112,9 +123,9 @@ static void draw(tess_de_page *p, plane *g, const double *values, const double *
 {
     const double most = plane_fill(p, g, values, weights);
     if (p->view->n_axis == 2) {
-        draw_plane(p, g, title, label, unit, most);
+        draw_plane(p, g, title, label, unit, most, NULL);
     } else {
-        draw_along(p, g, title, label, unit);
+        draw_along(p, g, title, label, unit, most);
     }
 }
 
@@ -175,16 +186,31 @@ static tess_status choose_moments(const tess_de_page *p, tess_blocks *memory,
     return TESS_OK;
 }
 
-static tess_status draw_moment(tess_de_page *p, plane *g, tess_de_block *block, int64_t at)
+static tess_status read_moment(plane *g, tess_de_block *block, int64_t at, tess_de_row *row)
+{
+    block->capacity = 1;
+    TESS_TRY(tess_de_block_read(block, at));
+    tess_de_digest_row(&g->digest, block, 0, row);
+    return TESS_OK;
+}
+
+// On one scale, so that what is bright in one is so in all.
+static tess_status draw_moments(tess_de_page *p, plane *g, tess_de_block *block,
+                                const int64_t *rows, int64_t n)
 {
     tess_de_row row;
     char title[48];
-    block->capacity = 1;
-    TESS_TRY(tess_de_block_read(block, at));
-    tess_de_digest_row(&g->digest, block, 0, &row);
-    const double most = plane_fill(p, g, row.place, NULL);
-    snprintf(title, sizeof title, "%.10g s", row.time);
-    draw_plane(p, g, title, "posterior", "", most);
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        TESS_TRY(read_moment(g, block, rows[i], &row));
+        most = fmax(most, plane_fill(p, g, row.place, NULL));
+    }
+    for (int64_t i = 0; i < n; i++) {
+        TESS_TRY(read_moment(g, block, rows[i], &row));
+        plane_fill(p, g, row.place, NULL);
+        snprintf(title, sizeof title, "%.10g s", row.time);
+        draw_plane(p, g, title, "posterior", "", most, row.animal);
+    }
     return TESS_OK;
 }
 
@@ -212,9 +238,7 @@ tess_status tess_de_page_moments(tess_de_page *p)
                      p->facts->events.n_item > 0 ? "in the middle of the strongest events"
                                                  : "at times spread evenly");
     tess_html_row_begin(&p->html);
-    for (int64_t i = 0; i < n && status == TESS_OK; i++) {
-        status = draw_moment(p, &g, &block, rows[i]);
-    }
+    status = draw_moments(p, &g, &block, rows, n);
     tess_html_row_end(&p->html);
     tess_de_block_destroy(&block);
     plane_destroy(&g);

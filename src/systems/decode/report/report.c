@@ -21,6 +21,24 @@ static void fact(tess_de_page *p, const char *name, const char *format, ...)
     tess_html_fact(&p->html, name, text);
 }
 
+static void write_path(tess_de_page *p)
+{
+    const tess_de_facts *f = p->facts;
+    char text[256];
+    char name[64];
+    size_t at = 0;
+    if (f->path_changes < 0) {
+        return;
+    }
+    for (int32_t s = 0; s < p->view->n_state && at < sizeof text; s++) {
+        tess_de_view_state_name(p->view, s, name, sizeof name);
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s %.1f %%, ", name,
+                               100 * f->path_share[s]);
+    }
+    fact(p, "most likely path", "%s%lld changes of state", at < sizeof text ? text : "",
+         (long long)f->path_changes);
+}
+
 static void write_facts(tess_de_page *p)
 {
     const tess_de_view *v = p->view;
@@ -28,10 +46,15 @@ static void write_facts(tess_de_page *p)
     char name[64];
     tess_html_heading(&p->html, "Result");
     tess_html_fact_begin(&p->html);
+    tess_de_page_settings(p);
     if (v->n_time < v->n_file_row) {
         fact(p, "time bins", "%lld of %lld", (long long)v->n_time, (long long)v->n_file_row);
     } else {
         fact(p, "time bins", "%lld", (long long)v->n_time);
+    }
+    if (v->interval) {
+        fact(p, "intervals", "%lld, each decoded as a sequence of its own",
+             (long long)v->n_interval);
     }
     if (v->n_time > 0) {
         fact(p, "time", "%.10g to %.10g s", v->start, v->end);
@@ -53,6 +76,7 @@ static void write_facts(tess_de_page *p)
         tess_de_view_state_name(v, s, name, sizeof name);
         fact(p, name, "%.1f %% of the time", 100 * f->occupancy[s]);
     }
+    write_path(p);
     tess_html_fact_end(&p->html);
 }
 
@@ -137,17 +161,23 @@ static tess_status report(tess_context *ctx, const tess_de_view *view, tess_de_f
                           const tess_decode_report_config *config)
 {
     tess_de_page p = {.view = view, .facts = facts, .config = config};
+    tess_document *origin = NULL;
+    char title[160];
+    TESS_TRY(tess_de_page_origin(view, &origin));
+    p.origin_of = origin;
     if (config->recording) {
         tess_de_events_count_spikes(&facts->events, &config->recording->info.observation);
     }
     tess_de_score_facts(facts, &p.score);
     choose_origin(&p);
-    tess_html_begin(&p.html, ctx, &(tess_origin){.stage = "decode.report"}, "Decoded position");
+    tess_de_page_title(&p, title, sizeof title);
+    tess_html_begin(&p.html, ctx, &(tess_origin){.stage = "decode.report"}, title);
     tess_status status = write_page(&p);
     if (status == TESS_OK) {
         status = tess_html_write(&p.html, config->path, config->overwrite);
     }
     tess_html_destroy(&p.html);
+    tess_document_destroy(origin);
     return status;
 }
 
@@ -160,7 +190,7 @@ static tess_status check(const char *result_path, const tess_decode_report_confi
     if (!config->path) {
         TESS_FAIL(TESS_E_ARGUMENT, "path: NULL; it says where the report goes");
     }
-    if (config->from != 0 && config->to != 0 && !(config->from < config->to)) {
+    if (!(config->from < config->to)) {
         TESS_FAIL(TESS_E_ARGUMENT, "to: %.10g s is not after from (%.10g s)", config->to,
                   config->from);
     }
@@ -177,8 +207,7 @@ tess_status tess_decode_report_write(tess_context *ctx, const char *result_path,
     tess_de_view view;
     tess_de_facts facts;
     TESS_TRY(check(result_path, given, &config));
-    const tess_de_period period = {config.from != 0 ? config.from : (double)NAN,
-                                   config.to != 0 ? config.to : (double)NAN};
+    const tess_de_period period = {config.from, config.to};
     TESS_TRY(tess_de_view_open(ctx, result_path, config.recording, &period, &view));
     tess_status status = tess_de_facts_gather(&view, &config, &facts);
     if (status == TESS_OK) {

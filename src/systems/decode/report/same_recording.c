@@ -13,6 +13,37 @@
 
 enum { BLOCK = 512 };
 
+// Rows of intervals are some of the recording's: which.
+static tess_status find_rows(tess_de_view *v, const tess_decode_recording_info *info)
+{
+    double scratch[BLOCK];
+    double times[BLOCK];
+    int64_t *rows = tess_blocks_alloc(&v->memory, v->n_file_row, sizeof *rows, "rows of a result");
+    int64_t at = 0;
+    if (!rows) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t first = 0; first < v->n_file_row; first += BLOCK) {
+        const int64_t n = v->n_file_row - first < BLOCK ? v->n_file_row - first : BLOCK;
+        TESS_TRY(tess_de_view_read(v->time, first, n, scratch, times));
+        for (int64_t i = 0; i < n; i++) {
+            while (at < info->observation.n_time && info->observation.time[at] < times[i]) {
+                at++;
+            }
+            if (at == info->observation.n_time || info->observation.time[at] != times[i]) {
+                TESS_FAIL(
+                    TESS_E_MISMATCH,
+                    "%s: no time bin begins at %.10g s, as row %lld of %s does: it was decoded "
+                    "from another recording; give that one",
+                    info->path, times[i], (long long)(first + i), v->path);
+            }
+            rows[first + i] = at;
+        }
+    }
+    v->recording_row = rows;
+    return TESS_OK;
+}
+
 static tess_status check_times(const tess_de_view *v, const tess_decode_recording_info *info)
 {
     double scratch[BLOCK];
@@ -71,12 +102,11 @@ static tess_status check_spikes(const tess_de_view *v, const tess_decode_recordi
     return TESS_OK;
 }
 
-tess_status tess_de_view_check_recording(const tess_de_view *v,
-                                         const tess_decode_recording *recording)
+tess_status tess_de_view_check_recording(tess_de_view *v, const tess_decode_recording *recording)
 {
     char *text = NULL;
     tess_document *document = NULL;
-    TESS_TRY(check_times(v, &recording->info));
+    TESS_TRY(v->interval ? find_rows(v, &recording->info) : check_times(v, &recording->info));
     TESS_TRY(tess_de_view_provenance(v, &text));
     if (!text || tess_document_parse(v->ctx, v->path, text, &document) != TESS_OK) {
         tess_error_clear(); // a result without provenance is a result all the same

@@ -32,6 +32,10 @@ void tess_de_score_facts(const tess_de_facts *f, tess_decode_score *score)
         score->occupancy[s] = f->occupancy[s];
         tess_de_view_state_name(v, s, score->state_names[s], sizeof score->state_names[s]);
     }
+    score->path_changes = f->path_changes;
+    for (int32_t s = 0; s < score->n_state; s++) {
+        score->path_share[s] = f->path_changes < 0 ? (double)NAN : f->path_share[s];
+    }
     score->n_looked = f->n_row;
     score->n_local = g->n_local;
     score->n_unplaced = g->n_unplaced;
@@ -42,10 +46,12 @@ void tess_de_score_facts(const tess_de_facts *f, tess_decode_score *score)
     const bool are_enough = g->n_scored >= TESS_DE_LEAST_SCORED;
     score->n_not_finite = g->n_not_finite;
     score->rests = g->n_scored > 0 && !(g->chance > TESS_DE_REST * g->extent);
-    const bool is_test = are_enough && 2 * g->n_local <= g->n_scored && !score->rests;
+    // Local is where the animal is, whatever the spikes say: its bins test nothing.
+    const bool is_told = are_enough && 2 * g->n_local <= g->n_scored;
+    const bool is_test = is_told && !score->rests;
     score->error_grade = grade(is_test ? score->median_error / g->chance : (double)NAN,
                                TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR);
-    score->coverage_grade = grade(are_enough ? fabs(score->coverage_50 - 0.5) : (double)NAN,
+    score->coverage_grade = grade(is_told ? fabs(score->coverage_50 - 0.5) : (double)NAN,
                                   TESS_DE_GOOD_COVERAGE, TESS_DE_FAIR_COVERAGE);
 }
 

@@ -16,6 +16,9 @@ static const double LONG = 4000; // s
 // Means are drawn where a column stands for this many time bins, and least and largest say little.
 enum { MANY_BINS = 50 };
 
+static const tess_figure_axis PROBABILITY = {
+    .label = "probability", .low = -TESS_DE_PAGE_MARGIN, .high = 1 + TESS_DE_PAGE_MARGIN};
+
 typedef struct timeline {
     tess_de_page *page;
     const tess_de_tracks *tracks;
@@ -61,6 +64,7 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     const bool has_truth =
         environment == 0 && tess_de_view_has_truth(v) && v->end - v->start < LONG;
     char title[128];
+    char note[128];
     if (!pyramid->ctx) {
         return;
     }
@@ -83,7 +87,11 @@ static void draw_map(const timeline *t, int32_t environment, int32_t axis)
     figure.n_mark = 0; // shades would change the colours
     figure.series = &truth;
     figure.n_series = has_truth ? 1 : 0;
-    figure.note = "Largest value of the time bins that a column stands for.";
+    snprintf(note, sizeof note,
+             "Largest value of the time bins that a column stands for; what is above %.3g has the "
+             "last colour.",
+             map.high);
+    figure.note = note;
     tess_figure_draw(&t->page->html, &figure);
 }
 
@@ -104,7 +112,7 @@ static void draw_states(const timeline *t)
                                            .row = v->n_state,
                                            .colour = n_state % COLOURS};
     tess_figure figure = start(t, "State probabilities", LINE_HEIGHT + 30);
-    figure.y = (tess_figure_axis){.label = "probability", .low = 0, .high = 1};
+    figure.y = PROBABILITY;
     figure.series = series;
     figure.n_series = n_state + has_events;
     figure.note = v->n_state > MAX_SERIES
@@ -143,7 +151,7 @@ static void draw_means(const timeline *t)
     snprintf(note, sizeof note, "Means of %.3g s each; stays whole while the others are zoomed.",
              (v->end - v->start) / (double)f->n_mean);
     tess_figure figure = start(t, "Mean state probabilities", LINE_HEIGHT);
-    figure.y = (tess_figure_axis){.label = "probability", .low = 0, .high = 1};
+    figure.y = PROBABILITY;
     figure.series = series;
     figure.n_series = n_state;
     figure.note = note;
@@ -190,7 +198,10 @@ static void draw_line(const timeline *t, const char *title, const tess_pyramid *
 {
     const tess_figure_series series = {.name = label, .pyramid = pyramid};
     tess_figure figure = start(t, title, LINE_HEIGHT);
-    figure.y = (tess_figure_axis){.label = label, .unit = unit, .low = 0, .high = high};
+    figure.y = (tess_figure_axis){.label = label,
+                                  .unit = unit,
+                                  .low = -TESS_DE_PAGE_MARGIN * high,
+                                  .high = (1 + TESS_DE_PAGE_MARGIN) * high};
     figure.series = &series;
     figure.n_series = 1;
     figure.note = note;
@@ -297,7 +308,9 @@ static void draw(const timeline *t)
     if (tess_de_view_has_truth(v)) {
         draw_line(t, "Speed of the animal", &t->tracks->speed, "speed", "cm/s",
                   p->facts->largest_speed > 0 ? p->facts->largest_speed : 1,
-                  "Way over half a second around a time bin, in the coordinates of the places.");
+                  v->track ? "Way over half a second around a time bin, along the track."
+                           : "Way over half a second around a time bin, in the coordinates of the "
+                             "places.");
     }
 }
 

@@ -75,6 +75,7 @@ static void write_limits(tess_de_page *p)
             s->median_error, (long long)s->n_scored, (long long)s->n_looked, s->chance_error,
             TESS_DE_GOOD_ERROR, TESS_DE_FAIR_ERROR);
     }
+    const bool is_local = 2 * s->n_local > s->n_scored;
     tess_de_page_say(p,
                      "The 50 %% region holds the true place in %.0f %% of the bins: good within "
                      "%.0f points of 50, fair within %.0f.",
@@ -85,9 +86,10 @@ static void write_limits(tess_de_page *p)
                          TESS_DE_LEAST_SCORED);
         return;
     }
-    if (s->error_grade == TESS_DECODE_GRADE_NONE && 2 * s->n_local > s->n_scored) {
+    if (is_local) {
         tess_de_page_say(p,
-                         "The error is not judged: Local, which is where the animal is, holds %.1f "
+                         "Neither error nor calibration is judged: Local, which is where the "
+                         "animal is, holds %.1f "
                          "%% of the scored bins. Decode with another model to test the places.",
                          100 * (double)s->n_local / (double)s->n_scored);
     }

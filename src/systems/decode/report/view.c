@@ -5,6 +5,7 @@
 #include "runtime/bundle.h"
 #include "runtime/source.h"
 #include "systems/decode/files/recording.h"
+#include "systems/decode/report/view_ways.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -28,6 +29,33 @@ static void place_of(const tess_de_view *v, const char *name, char path[1200], c
     }
 }
 
+// Recordings, models and results are easily mistaken for each other.
+static tess_status explain_recording(const tess_de_view *v, tess_status status)
+{
+    tess_bundle bundle = {0};
+    char message[TESS_MESSAGE_BYTES];
+    tess_error_copy_out(message);
+    const bool is_open = !v->is_folder && tess_bundle_open(v->ctx, v->path, &bundle) == TESS_OK;
+    const bool is_model = is_open && tess_bundle_find(&bundle, "schema");
+    const bool is_recording = is_open && (tess_bundle_find(&bundle, "position_time") ||
+                                          tess_bundle_find(&bundle, "units/spike_times"));
+    tess_bundle_close(&bundle);
+    if (is_model) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: is a model, not a result; 'tessera decode predict RECORDING --model-file %s "
+                  "-o RESULT.h5' makes one",
+                  v->path, v->path);
+    }
+    if (is_recording) {
+        TESS_FAIL(
+            TESS_E_FORMAT,
+            "%s: is a recording, not a result; 'tessera decode run %s -o RESULT.h5' makes one",
+            v->path, v->path);
+    }
+    tess_error_copy_in(message);
+    return status;
+}
+
 static tess_status open_array(const tess_de_view *v, const char *name, int32_t rank,
                               tess_source **out)
 {
@@ -35,7 +63,11 @@ static tess_status open_array(const tess_de_view *v, const char *name, int32_t r
     tess_source_config config;
     tess_source_config_init(&config, sizeof config);
     place_of(v, name, path, &config.dataset);
-    TESS_TRY(tess_source_open(v->ctx, path, &config, out));
+    const tess_status status = tess_source_open(v->ctx, path, &config, out);
+    if (status != TESS_OK) {
+        const bool is_first = strcmp(name, "states") == 0 || strcmp(name, "acausal_posterior") == 0;
+        return is_first ? explain_recording(v, status) : status;
+    }
     const tess_source_info *info = tess_source_get_info(*out);
     if (info->rank != rank) {
         const int32_t found = info->rank;
@@ -80,35 +112,52 @@ static tess_status open_vector(tess_de_view *v, const char *name, tess_source **
     return TESS_OK;
 }
 
-static bool has_array(const tess_de_view *v, const char *name)
+static bool has_array(const tess_de_view *v, const char *name, int32_t rank)
 {
     tess_source *source = NULL;
-    const bool is_there = open_array(v, name, 1, &source) == TESS_OK;
+    const bool is_there = open_array(v, name, rank, &source) == TESS_OK;
     tess_source_close(source);
     tess_error_clear();
     return is_there;
 }
 
-static tess_status read_names(tess_de_view *v)
+// Names of states, of environments: texts of a fixed length, or, as netCDF has them, rows of single
+// characters.
+typedef struct names {
+    char *chars; // [n][bytes], zero-padded
+    int64_t n;
+    int64_t bytes;
+} names;
+
+static tess_status read_texts(tess_de_view *v, const char *name, names *out)
 {
     tess_source *source = NULL;
-    TESS_TRY(open_array(v, "states", 1, &source));
+    const bool is_flat = has_array(v, name, 1);
+    TESS_TRY(open_array(v, name, is_flat ? 1 : 2, &source));
     const tess_source_info info = *tess_source_get_info(source);
     tess_status status = TESS_OK;
-    char *names = tess_blocks_alloc(&v->memory, info.shape[0] * info.item_bytes + 1, 1, MEMORY);
-    if (!names) {
+    out->n = info.shape[0];
+    out->bytes = info.item_bytes * (is_flat ? 1 : info.shape[1]);
+    out->chars = tess_blocks_alloc(&v->memory, out->n * out->bytes + 1, 1, MEMORY);
+    if (!out->chars) {
         status = TESS_E_MEMORY;
-    } else if (info.dtype != TESS_BYTES || info.shape[0] < 1) {
-        status = tess_error_set(TESS_E_DTYPE, "%s: data set 'states' holds no names", v->path);
+    } else if (info.dtype != TESS_BYTES || out->n < 1) {
+        status = tess_error_set(TESS_E_DTYPE, "%s: data set '%s' holds no names", v->path, name);
     } else {
-        status = tess_source_read(source, 0, info.shape[0], names,
-                                  (uint64_t)(info.shape[0] * info.item_bytes));
+        status = tess_source_read(source, 0, out->n, out->chars, (uint64_t)(out->n * out->bytes));
     }
-    v->names = names;
-    v->name_bytes = info.item_bytes;
-    v->n_state = (int32_t)info.shape[0];
     tess_source_close(source);
     return status;
+}
+
+static tess_status read_names(tess_de_view *v)
+{
+    names states = {0};
+    TESS_TRY(read_texts(v, "states", &states));
+    v->names = states.chars;
+    v->name_bytes = states.bytes;
+    v->n_state = (int32_t)states.n;
+    return TESS_OK;
 }
 
 static const char *axis_name(const char *prefix, int32_t axis, int32_t n_axis, char text[64])
@@ -123,10 +172,10 @@ static const char *axis_name(const char *prefix, int32_t axis, int32_t n_axis, c
 
 static int32_t count_axes(const tess_de_view *v)
 {
-    if (has_array(v, "position")) {
+    if (has_array(v, "position", 1)) {
         return 1;
     }
-    return has_array(v, "z_position") ? 3 : 2;
+    return has_array(v, "z_position", 1) ? 3 : 2;
 }
 
 // Local follows the animal, as a state of one bin without a place of its own or as one of all
@@ -147,28 +196,21 @@ static bool is_local(const tess_de_view *v, int64_t state)
 // Which environment each state is of, by name; one for all where the file does not say.
 static tess_status find_environments(tess_de_view *v, int32_t *of_state)
 {
-    tess_source *source = NULL;
+    names found = {0};
     v->n_environment = 0;
-    if (!has_array(v, "environments")) {
+    if (!has_array(v, "environments", 1) && !has_array(v, "environments", 2)) {
         v->n_environment = 1;
         return TESS_OK;
     }
-    TESS_TRY(open_array(v, "environments", 1, &source));
-    const tess_source_info info = *tess_source_get_info(source);
-    const int64_t bytes = info.shape[0] * info.item_bytes;
-    char *names = tess_blocks_alloc(&v->memory, bytes + 1, 1, MEMORY);
-    tess_status status = names ? TESS_OK : TESS_E_MEMORY;
-    if (names && (info.dtype != TESS_BYTES || info.shape[0] != v->n_state)) {
-        status = tess_error_set(
-            TESS_E_SHAPE, "%s: data set 'environments' does not hold a name per state", v->path);
+    TESS_TRY(read_texts(v, "environments", &found));
+    if (found.n != v->n_state) {
+        TESS_FAIL(TESS_E_SHAPE, "%s: data set 'environments' does not hold a name per state",
+                  v->path);
     }
-    if (status == TESS_OK) {
-        status = tess_source_read(source, 0, info.shape[0], names, (uint64_t)bytes);
-    }
-    for (int32_t s = 0; status == TESS_OK && s < v->n_state; s++) {
+    for (int32_t s = 0; s < v->n_state; s++) {
         char name[sizeof v->environments[0].name];
         int32_t e = 0;
-        snprintf(name, sizeof name, "%.*s", (int)info.item_bytes, names + s * info.item_bytes);
+        snprintf(name, sizeof name, "%.*s", (int)found.bytes, found.chars + s * found.bytes);
         while (e < v->n_environment && strcmp(v->environments[e].name, name) != 0) {
             e++;
         }
@@ -178,49 +220,49 @@ static tess_status find_environments(tess_de_view *v, int32_t *of_state)
             snprintf(v->environments[v->n_environment++].name, sizeof name, "%s", name);
         }
     }
-    tess_source_close(source);
-    return status;
+    return TESS_OK;
 }
 
 // Bins of a state that has places, first to last, are the places of its environment.
-static tess_status number_places(tess_de_view *v, double *const *centers, int64_t *place)
+static tess_status number_places(tess_de_view *v, double *const *centers, const uint8_t *outside,
+                                 int64_t *place)
 {
-    int64_t first_bin[TESS_DE_VIEW_ENVIRONMENTS] = {0};
     int32_t *of_state = tess_blocks_alloc(&v->memory, v->n_state, sizeof *of_state, MEMORY);
     if (!of_state) {
         return TESS_E_MEMORY;
     }
     TESS_TRY(find_environments(v, of_state));
-    for (int64_t b = 0, first = 0; b < v->n_state_bin; b++) {
+    for (int64_t b = 0, n = 0; b < v->n_state_bin; b++) {
         const int32_t state = v->state_of_bin[b];
         const int32_t e = of_state[state];
-        first = b > 0 && state != v->state_of_bin[b - 1] ? b : first;
-        const bool is_placed = e >= 0 && !isnan(centers[0][b]);
-        place[b] = is_placed                  ? b - first
+        const bool is_placed = e >= 0 && !isnan(centers[0][b]) && !outside[b];
+        n = b > 0 && state != v->state_of_bin[b - 1] ? 0 : n;
+        place[b] = is_placed                  ? n++
+                   : outside[b]               ? TESS_DE_PLACE_OUTSIDE
                    : v->is_local_state[state] ? TESS_DE_PLACE_LOCAL
                                               : TESS_DE_PLACE_NONE;
-        if (is_placed && place[b] >= v->environments[e].n_place) {
-            v->environments[e].n_place = place[b] + 1;
-            first_bin[e] = first;
+        if (is_placed && n > v->environments[e].n_place) {
+            v->environments[e].n_place = n;
         }
     }
     for (int32_t e = 0; e < v->n_environment; e++) {
         v->environments[e].first_place = v->n_place;
         v->n_place += v->environments[e].n_place;
     }
+    for (int64_t b = 0; b < v->n_state_bin; b++) {
+        place[b] += place[b] >= 0 ? v->environments[of_state[v->state_of_bin[b]]].first_place : 0;
+    }
     for (int32_t a = 0; a < v->n_axis; a++) {
         double *center = tess_blocks_alloc(&v->memory, v->n_place, sizeof *center, MEMORY);
         if (!center) {
             return TESS_E_MEMORY;
         }
-        for (int32_t e = 0; e < v->n_environment; e++) {
-            memcpy(center + v->environments[e].first_place, centers[a] + first_bin[e],
-                   (size_t)v->environments[e].n_place * sizeof *center);
+        for (int64_t b = 0; b < v->n_state_bin; b++) {
+            if (place[b] >= 0) {
+                center[place[b]] = centers[a][b];
+            }
         }
         v->center[a] = center;
-    }
-    for (int64_t b = 0; b < v->n_state_bin; b++) {
-        place[b] += place[b] >= 0 ? v->environments[of_state[v->state_of_bin[b]]].first_place : 0;
     }
     return TESS_OK;
 }
@@ -239,9 +281,11 @@ static tess_status read_places(tess_de_view *v)
         tess_blocks_alloc(&v->memory, v->n_state_bin, sizeof *state_of_bin, MEMORY);
     uint8_t *local = tess_blocks_alloc(&v->memory, v->n_state, 1, MEMORY);
     uint8_t *has_places = tess_blocks_alloc(&v->memory, v->n_state, 1, MEMORY);
-    if (!place || !state_of_bin || !local || !has_places) {
+    uint8_t *outside = tess_blocks_alloc(&v->memory, v->n_state_bin, 1, MEMORY);
+    if (!place || !state_of_bin || !local || !has_places || !outside) {
         return TESS_E_MEMORY;
     }
+    TESS_TRY(tess_de_view_find_outside(v, outside));
     for (int32_t s = 0; s < v->n_state; s++) {
         local[s] = is_local(v, s);
     }
@@ -259,7 +303,7 @@ static tess_status read_places(tess_de_view *v)
     v->state_of_bin = state_of_bin;
     v->is_local_state = local;
     v->has_places = has_places;
-    return number_places(v, centers, place);
+    return number_places(v, centers, outside, place);
 }
 
 static int ascending(const void *a, const void *b)
@@ -293,14 +337,47 @@ static tess_status find_spacing(tess_de_view *v)
     return TESS_OK;
 }
 
+static tess_status count_items(const tess_de_view *v, const char *name, int64_t *n)
+{
+    tess_source *source = NULL;
+    TESS_TRY(open_array(v, name, 1, &source));
+    *n = tess_source_get_info(source)->shape[0];
+    tess_source_close(source);
+    return TESS_OK;
+}
+
+// The graph of the animal's environment. Files without one hold a line, or say nothing.
+static tess_status read_track(tess_de_view *v)
+{
+    double *node[2] = {0};
+    double *ends[2] = {0};
+    double *start = NULL;
+    int64_t n_node = 0;
+    int64_t n_edge = 0;
+    if (v->n_axis != 1 || v->n_environment != 1 || !has_array(v, "env0_edge_start", 1)) {
+        return TESS_OK;
+    }
+    TESS_TRY(count_items(v, "env0_node_x", &n_node));
+    TESS_TRY(count_items(v, "env0_edge_start", &n_edge));
+    TESS_TRY(read_vector(v, "env0_node_x", n_node, &node[0]));
+    TESS_TRY(read_vector(v, "env0_node_y", n_node, &node[1]));
+    TESS_TRY(read_vector(v, "env0_edge_from", n_edge, &ends[0]));
+    TESS_TRY(read_vector(v, "env0_edge_to", n_edge, &ends[1]));
+    TESS_TRY(read_vector(v, "env0_edge_start", n_edge, &start));
+    return tess_de_view_read_track(v, node[0], node[1], n_node, ends[0], ends[1], start, n_edge);
+}
+
 static tess_status find_truth(tess_de_view *v, const tess_decode_recording *recording)
 {
     char name[64];
     for (int32_t a = 0; a < v->n_axis; a++) {
-        if (!has_array(v, axis_name("true_", a, v->n_axis, name))) {
+        if (!has_array(v, axis_name("true_", a, v->n_axis, name), 1)) {
             break;
         }
         TESS_TRY(open_vector(v, name, &v->truth[a]));
+    }
+    if (v->track && v->truth[0] && has_array(v, "true_edge", 1)) {
+        TESS_TRY(open_vector(v, "true_edge", &v->true_edge));
     }
     if (!recording) {
         return TESS_OK;
@@ -361,9 +438,17 @@ static tess_status read_result(tess_de_view *v, const tess_decode_recording *rec
     TESS_TRY(read_names(v));
     TESS_TRY(open_rows(v));
     TESS_TRY(open_vector(v, "time", &v->time));
+    if (has_array(v, "interval", 1) && has_array(v, "intervals", 1)) {
+        TESS_TRY(open_vector(v, "interval", &v->interval));
+        TESS_TRY(count_items(v, "intervals", &v->n_interval));
+    }
+    if (has_array(v, "most_likely_state", 1)) {
+        TESS_TRY(open_vector(v, "most_likely_state", &v->path_state));
+    }
     v->n_axis = count_axes(v);
     TESS_TRY(read_places(v));
     TESS_TRY(find_spacing(v));
+    TESS_TRY(read_track(v));
     TESS_TRY(find_truth(v, recording));
     TESS_TRY(tess_de_view_find_rows(v, period));
     return read_evidence(v);
@@ -411,6 +496,9 @@ void tess_de_view_close(tess_de_view *view)
         tess_source_close(view->posterior);
         tess_source_close(view->states);
         tess_source_close(view->time);
+        tess_source_close(view->true_edge);
+        tess_source_close(view->path_state);
+        tess_source_close(view->interval);
         for (int32_t a = 0; a < TESS_DECODE_MAX_DIM; a++) {
             tess_source_close(view->truth[a]);
         }

@@ -12,9 +12,9 @@
 
 #include <stdbool.h>
 
-// Bins without a place, in place_of_bin: those of a state that means the animal's own place, and
-// of others.
-enum { TESS_DE_PLACE_NONE = -1, TESS_DE_PLACE_LOCAL = -2 };
+// Bins without a place, in place_of_bin: those of a state that means the animal's own place, of
+// others, and bins off the track, which other programs keep as NaN.
+enum { TESS_DE_PLACE_NONE = -1, TESS_DE_PLACE_LOCAL = -2, TESS_DE_PLACE_OUTSIDE = -3 };
 
 // Environments whose places are told apart; states of further ones count as having no place.
 enum { TESS_DE_VIEW_ENVIRONMENTS = 8 };
@@ -25,6 +25,9 @@ typedef struct tess_de_environment_view {
     int64_t first_place; // of all places
     int64_t n_place;
 } tess_de_environment_view;
+
+// The track that places lie on; view_ways.h.
+typedef struct tess_de_track_view tess_de_track_view;
 
 typedef struct tess_de_view {
     tess_context *ctx;
@@ -54,13 +57,19 @@ typedef struct tess_de_view {
     double log_evidence; // NaN: not stored
     tess_source *time;   // [n_file_row]
     tess_source *truth[TESS_DECODE_MAX_DIM]; // [n_file_row]; all NULL: not in the file
-    const double *true_position;             // [n_file_row][n_axis] of the recording, else; or NULL
+    tess_source *true_edge;                  // [n_file_row] corridor of truth[0]; NULL: not told
+    const tess_de_track_view *track;         // NULL: distances are straight
+    const double *true_position;             // [its rows][n_axis] of the recording, else; or NULL
     const double *represented_position;      // likewise, of a simulation
     tess_source *posterior;                  // [n_file_row][n_state_bin]
     tess_source *states;                     // [n_file_row][n_state]
+    tess_source *interval; // [n_file_row] number of the row's interval; NULL: all are one sequence
+    int64_t n_interval;
+    const int64_t *recording_row; // [n_file_row] of the recording's; NULL: the same
+    tess_source *path_state; // [n_file_row] state of the most likely path; NULL: not in the file
 } tess_de_view;
 
-// What part of a result is looked at: rows that begin in from <= time < to; NaN: no limit.
+// What part of a result is looked at: rows that begin in from <= time < to.
 typedef struct tess_de_period {
     double from; // s
     double to;
@@ -98,14 +107,16 @@ TESS_MUST_CHECK tess_status tess_de_view_warnings(const tess_de_view *view, char
 // scratch has room for them as they are.
 TESS_MUST_CHECK tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item,
                                               void *scratch, double *out);
+// Columns of the posterior that are NaN where others are not, outside [n_state_bin].
+TESS_MUST_CHECK tess_status tess_de_view_find_outside(tess_de_view *view, uint8_t *outside);
 // Finds the rows of the period and their distance; fails where there are none.
 TESS_MUST_CHECK tess_status tess_de_view_find_rows(tess_de_view *view,
                                                    const tess_de_period *period);
 
 // --- same_recording.c ---
 
-// TESS_E_MISMATCH if the result was decoded from other times or spikes.
-TESS_MUST_CHECK tess_status tess_de_view_check_recording(const tess_de_view *view,
+// TESS_E_MISMATCH if the result was decoded from other times or spikes. Finds recording_row.
+TESS_MUST_CHECK tess_status tess_de_view_check_recording(tess_de_view *view,
                                                          const tess_decode_recording *recording);
 
 #endif

@@ -3,11 +3,15 @@
 #include "systems/decode/report/view.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 // Steps that the distance of rows is the median of.
 enum { MAX_STEPS = 1024 };
+
+// A row that is not all NaN is looked for among the first so many.
+enum { MAX_NAN_ROWS = 4096 };
 
 static void convert(int32_t dtype, const void *raw, int64_t n, double *out)
 {
@@ -39,6 +43,28 @@ tess_status tess_de_view_read(tess_source *source, int64_t first, int64_t n_item
     }
     TESS_TRY(tess_source_read(source, first, n_item, scratch, (uint64_t)(n * info->item_bytes)));
     convert(info->dtype, scratch, n, out);
+    return TESS_OK;
+}
+
+tess_status tess_de_view_find_outside(tess_de_view *v, uint8_t *outside)
+{
+    const int64_t n = v->n_state_bin;
+    double *raw = tess_blocks_alloc(&v->memory, n, sizeof *raw, "a row of a result");
+    double *row = tess_blocks_alloc(&v->memory, n, sizeof *row, "a row of a result");
+    int64_t n_nan = n;
+    if (!raw || !row) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t t = 0; t < v->n_file_row && t < MAX_NAN_ROWS && n_nan == n; t++) {
+        TESS_TRY(tess_de_view_read(v->posterior, t, 1, raw, row));
+        n_nan = 0;
+        for (int64_t b = 0; b < n; b++) {
+            n_nan += isnan(row[b]) != 0;
+        }
+    }
+    for (int64_t b = 0; b < n; b++) {
+        outside[b] = n_nan < n && isnan(row[b]);
+    }
     return TESS_OK;
 }
 
@@ -96,10 +122,10 @@ tess_status tess_de_view_find_rows(tess_de_view *v, const tess_de_period *period
 {
     int64_t end = v->n_file_row;
     v->first_row = 0;
-    if (period && !isnan(period->from)) {
+    if (period) {
         TESS_TRY(first_row_from(v, period->from, &v->first_row));
     }
-    if (period && !isnan(period->to)) {
+    if (period) {
         TESS_TRY(first_row_from(v, period->to, &end));
     }
     v->n_time = end > v->first_row ? end - v->first_row : 0;
@@ -108,11 +134,17 @@ tess_status tess_de_view_find_rows(tess_de_view *v, const tess_de_period *period
         double last = 0;
         TESS_TRY(time_at(v, 0, &first));
         TESS_TRY(time_at(v, v->n_file_row - 1, &last));
-        TESS_FAIL(TESS_E_ARGUMENT,
-                  "%s: no time bin begins from %.10g s to before %.10g s; the result has %.10g to "
-                  "%.10g s",
-                  v->path, isnan(period->from) ? first : period->from,
-                  isnan(period->to) ? last : period->to, first, last);
+        char limits[96];
+        if (period->from > last) {
+            snprintf(limits, sizeof limits, "at or after %.10g s", period->from);
+        } else if (period->to <= first) {
+            snprintf(limits, sizeof limits, "before %.10g s", period->to);
+        } else {
+            snprintf(limits, sizeof limits, "from %.10g s to before %.10g s", period->from,
+                     period->to);
+        }
+        TESS_FAIL(TESS_E_ARGUMENT, "%s: no time bin begins %s; the result has %.10g to %.10g s",
+                  v->path, limits, first, last);
     }
     if (v->n_time > 0) {
         TESS_TRY(time_at(v, v->first_row, &v->start));

@@ -8,12 +8,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { POSITION_ROWS = 65536 };
+enum { POSITION_ROWS = 32768 };
 
 int tess_de_result_is_folder(const char *path)
 {
@@ -174,19 +175,47 @@ static tess_status read_rows(void *self, int64_t first, int64_t count, void *dst
                              item->offset + (uint64_t)first * item->row_bytes);
 }
 
-// Places of rows first.. along each axis; raw has room for [n][n_dim], place for [n][n_place_dim].
-static tess_status true_places(const tess_de_result *r, int64_t first, int64_t n, double *raw,
-                               double *place)
+// Room for what is known of a block of rows.
+typedef struct true_rows {
+    double raw[POSITION_ROWS * TESS_DECODE_MAX_DIM];   // [n][n_dim]
+    double place[POSITION_ROWS * TESS_DECODE_MAX_DIM]; // [n][n_place_dim]
+    double column[POSITION_ROWS];
+    int64_t segment[POSITION_ROWS]; // corridors of a track
+    int32_t edge[POSITION_ROWS];
+} true_rows;
+
+// Before the first and after the last sample the position would be a straight line into nowhere.
+static void forget_invented(const tess_decode_observation *o, int64_t first, int64_t n, double *raw)
+{
+    const int64_t n_dim = o->position.n_dim;
+    for (int64_t t = 0; t < n; t++) {
+        for (int64_t k = 0; k < n_dim && !tess_de_is_tracked(&o->position, o->time[first + t]);
+             k++) {
+            raw[t * n_dim + k] = (double)NAN;
+        }
+    }
+}
+
+// Places of rows first.. along each axis, and their corridors.
+static tess_status true_places(const tess_de_result *r, int64_t first, int64_t n, true_rows *rows)
 {
     const tess_decode_environment *env = r->detector->environments[0];
     const tess_decode_position *position = &r->observation->position;
     const int64_t n_dim = tess_decode_environment_get_info(env)->n_dim;
-    if (r->true_position) {
-        return tess_decode_place(env, r->true_position + first * n_dim, n, place);
+    const double *raw = r->true_position ? r->true_position + first * n_dim : rows->raw;
+    if (!r->true_position) {
+        TESS_TRY(tess_decode_position_at(position->time, position->position, position->n_sample,
+                                         n_dim, r->observation->time + first, n, rows->raw));
+        forget_invented(r->observation, first, n, rows->raw);
     }
-    TESS_TRY(tess_decode_position_at(position->time, position->position, position->n_sample, n_dim,
-                                     r->observation->time + first, n, raw));
-    return tess_decode_place(env, raw, n, place);
+    if (!r->has_true_edge) {
+        return tess_decode_place(env, raw, n, rows->place);
+    }
+    TESS_TRY(tess_decode_linearize(env, raw, n, rows->place, rows->segment, NULL));
+    for (int64_t t = 0; t < n; t++) {
+        rows->edge[t] = (int32_t)rows->segment[t];
+    }
+    return TESS_OK;
 }
 
 // The first of the true position's axes among the items.
@@ -204,27 +233,28 @@ static tess_status write_true_position(tess_de_result *r)
     if (r->n_true_axis == 0) {
         return TESS_OK;
     }
-    const size_t bytes = (2 * TESS_DECODE_MAX_DIM + 1) * POSITION_ROWS * sizeof(double);
-    double *raw = tess_heap_alloc(&r->ctx->heap, bytes, TESS_TAG_SCRATCH, "true positions");
-    if (!raw) {
+    true_rows *rows =
+        tess_heap_alloc(&r->ctx->heap, sizeof *rows, TESS_TAG_SCRATCH, "true positions");
+    if (!rows) {
         return TESS_E_MEMORY;
     }
-    double *place = raw + TESS_DECODE_MAX_DIM * POSITION_ROWS;
-    double *column = place + TESS_DECODE_MAX_DIM * POSITION_ROWS;
     const int64_t n_time = r->observation->n_time;
     const int64_t at = first_true_item(r);
     tess_status status = TESS_OK;
     for (int64_t first = 0; status == TESS_OK && first < n_time; first += POSITION_ROWS) {
         const int64_t n = n_time - first < POSITION_ROWS ? n_time - first : POSITION_ROWS;
-        status = true_places(r, first, n, raw, place);
+        status = true_places(r, first, n, rows);
         for (int64_t axis = 0; status == TESS_OK && axis < r->n_true_axis; axis++) {
             for (int64_t t = 0; t < n; t++) {
-                column[t] = place[t * r->n_true_axis + axis];
+                rows->column[t] = rows->place[t * r->n_true_axis + axis];
             }
-            status = write_rows(&r->items[at + axis], first, n, column);
+            status = write_rows(&r->items[at + axis], first, n, rows->column);
+        }
+        if (status == TESS_OK && r->has_true_edge) {
+            status = write_rows(&r->items[at + r->n_true_axis], first, n, rows->edge);
         }
     }
-    tess_heap_free(&r->ctx->heap, raw, bytes, TESS_TAG_SCRATCH);
+    tess_heap_free(&r->ctx->heap, rows, sizeof *rows, TESS_TAG_SCRATCH);
     return status;
 }
 
@@ -300,6 +330,45 @@ void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows 
                            .self = &result->items[i],
                            .read = read_rows,
                            .write = is_likelihood ? write_likelihood : write_rows};
+}
+
+// Bins, and by them states and places: the items that follow.
+static tess_status write_path(void *self, int64_t first, int64_t count, const void *src)
+{
+    enum { BLOCK = 1024 };
+    tess_de_result_item *item = self;
+    const tess_de_result *r = item->result;
+    const int64_t *bins = src;
+    int32_t states[BLOCK];
+    double places[BLOCK];
+    TESS_TRY(write_rows(item, first, count, bins));
+    for (int64_t at = 0; at < count; at += BLOCK) {
+        const int64_t n = count - at < BLOCK ? count - at : BLOCK;
+        for (int64_t t = 0; t < n; t++) {
+            states[t] = r->detector->info.state_of_bin[bins[at + t]];
+        }
+        TESS_TRY(write_rows(item + 1, first + at, n, states));
+        for (int k = 0; k < TESS_DECODE_MAX_DIM && r->centers[k]; k++) {
+            for (int64_t t = 0; t < n; t++) {
+                places[t] = r->centers[k][bins[at + t]];
+            }
+            TESS_TRY(write_rows(item + 2 + k, first + at, n, places));
+        }
+    }
+    return TESS_OK;
+}
+
+void tess_de_result_path(tess_de_result *result, tess_de_rows *rows)
+{
+    const int64_t i = find_item(result, "most_likely_bin");
+    memset(rows, 0, sizeof *rows);
+    if (i >= 0) {
+        *rows = (tess_de_rows){.dtype = TESS_I64,
+                               .width = 1,
+                               .self = &result->items[i],
+                               .read = read_rows,
+                               .write = write_path};
+    }
 }
 
 tess_status tess_de_result_put(tess_de_result *result, const char *name, const void *data)

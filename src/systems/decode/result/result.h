@@ -3,6 +3,10 @@
 //
 // name                              axes                  content
 // time                              time                  decoding grid, s
+// interval                          time                  of intervals: number of the row's
+// intervals, interval_start,        intervals             the intervals by time: numbers, limits in
+//   interval_end, interval_rows,                          s, how many rows, and the evidence of
+//   interval_log_evidence                                 each (NaN: no rows)
 // states, environments,             states                names; encoding group number
 //   encoding_groups
 // discrete_initial,                 states [, next_states]
@@ -14,11 +18,18 @@
 // i
 //   env<i>_position | env<i>_x_position ...
 // env<i>_grid_shape                 env<i>_axes
+// env<i>_node_x, env<i>_node_y      env<i>_nodes          of a track graph: its nodes in the plane
+// env<i>_edge_from, env<i>_edge_to, env<i>_edges          its corridors: nodes, and where on the
+//   env<i>_edge_start                                     line the first of them lies
+// true_edge                         time                  the corridor of true_position, -1: none
 // true_position | true_x_position.. time                  the animal, in the same coordinates
 // acausal_posterior                 time, state_bins
 // acausal_state_probabilities       time, states
 // causal_..., predictive_...        likewise              where wanted
 // log_likelihood                    time, state_bins      where wanted
+// most_likely_bin,                  time                  where wanted: the most likely path, into
+//   most_likely_state,                                    state_bins; its states; and its places,
+//   most_likely_position | ..._x_..                       NaN in states of one bin
 // log_evidence                                            scalar
 #ifndef TESS_SYSTEMS_DECODE_RESULT_H
 #define TESS_SYSTEMS_DECODE_RESULT_H
@@ -27,7 +38,7 @@
 #include "tessera/decode/stream.h"
 #include "tessera/sys/format.h"
 
-enum { TESS_DE_RESULT_PATH = 1024, TESS_DE_RESULT_ITEMS = 96 };
+enum { TESS_DE_RESULT_PATH = 1024, TESS_DE_RESULT_ITEMS = 160 };
 
 // One data set and, once the file is there, how to reach its rows.
 typedef struct tess_de_result_item {
@@ -37,6 +48,17 @@ typedef struct tess_de_result_item {
     uint64_t offset;
     struct tess_de_result *result;
 } tess_de_result_item;
+
+// The intervals that rows belong to.
+typedef struct tess_de_result_intervals {
+    int64_t n;
+    const int64_t *number; // [n] in the table that was given
+    double *start;         // [n] s
+    double *end;
+    int64_t *n_row;              // [n]
+    const int64_t *of_row;       // [n_time] number of the row's interval
+    const double *true_position; // [n_time][n_dim] of the rows, or NULL: not given
+} tess_de_result_intervals;
 
 typedef struct tess_de_result {
     tess_context *ctx;
@@ -50,17 +72,28 @@ typedef struct tess_de_result {
     tess_de_result_item items[TESS_DE_RESULT_ITEMS];
     int64_t n_item;
     int64_t n_true_axis;         // true positions are written as soon as the file is there
+    bool has_true_edge;          // likewise, behind them
     const double *true_position; // [T][n_dim] given, or NULL: interpolated
-    void *expand_buffer;         // [n][N_s] likelihood spread over states
+    const double *centers[TESS_DECODE_MAX_DIM]; // [N_s] places of state bins; NULL: no such axis
+    void *expand_buffer;                        // [n][N_s] likelihood spread over states
     int64_t expand_rows;
     tess_blocks memory;
 } tess_de_result;
 
-// Everything that will be in the result. result_items.c.
+// Does a time lie within those of the position?
+static inline bool tess_de_is_tracked(const tess_decode_position *position, double time)
+{
+    return position->n_sample > 1 && time >= position->time[0] &&
+           time <= position->time[position->n_sample - 1];
+}
+
+// Everything that will be in the result. observation: with the times that are decoded, all or
+// those of intervals (else NULL). result_items.c.
 TESS_MUST_CHECK tess_status tess_de_result_describe(tess_context *ctx,
                                                     const tess_decode_detector *detector,
                                                     const tess_decode_observation *observation,
                                                     const tess_decode_stream_config *config,
+                                                    const tess_de_result_intervals *intervals,
                                                     tess_de_result *result);
 void tess_de_result_close(tess_de_result *result);
 // 1 if path ends like a folder: no suffix, or a slash.
@@ -80,6 +113,8 @@ TESS_MUST_CHECK tess_status tess_de_result_reopen(tess_de_result *result, const 
                                                   const uint64_t *offsets);
 // Rows of a data set; not wanted (all zero) if there is none of this name.
 void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows *rows);
+// Likewise the most likely path, TESS_I64, from which its states and places are written as well.
+void tess_de_result_path(tess_de_result *result, tess_de_rows *rows);
 // The whole of a small data set.
 TESS_MUST_CHECK tess_status tess_de_result_put(tess_de_result *result, const char *name,
                                                const void *data);

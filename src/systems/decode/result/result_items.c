@@ -2,6 +2,7 @@
 #include "systems/decode/result/result.h"
 
 #include "base/status.h"
+#include "systems/decode/places/environment.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,6 +137,7 @@ static tess_status add_state_bins(tess_de_result *r)
                              ? env->interior_centers[p * env->n_place_dim + axis]
                              : (double)NAN;
         }
+        r->centers[axis] = centers;
         TESS_TRY(add(r, name_of(r, "", axis, n_axis, "position"), "state_bins", TESS_F64, n_bin, 0,
                      centers, "cm"));
     }
@@ -158,6 +160,44 @@ static tess_status add_axis(tess_de_result *r, const char *prefix, const char *b
     return add(r, edges, edges, TESS_F64, env->grid_shape[axis] + 1, 0, env->bin_edges[axis], "cm");
 }
 
+// The graph of a track: without it the line says nothing of what is near to what.
+static tess_status add_graph(tess_de_result *r, const char *prefix,
+                             const tess_decode_environment *env)
+{
+    const int64_t n_edge = env->info.n_track_edge;
+    const int64_t n_node = env->n_node;
+    double *x = tess_blocks_alloc(&r->memory, 2 * n_node, sizeof *x, "nodes");
+    int64_t *from = tess_blocks_alloc(&r->memory, 2 * n_edge, sizeof *from, "edges");
+    double *start = tess_blocks_alloc(&r->memory, n_edge, sizeof *start, "edges");
+    const char *nodes = name_of(r, prefix, 0, 1, "nodes");
+    const char *edges = name_of(r, prefix, 0, 1, "edges");
+    if (!x || !from || !start || !nodes || !edges) {
+        return TESS_E_MEMORY;
+    }
+    double *y = x + n_node;
+    int64_t *to = from + n_edge;
+    for (int64_t v = 0; v < 2 * n_node; v++) {
+        x[v] = (double)NAN; // a node without an edge is nowhere on the track
+    }
+    for (int64_t e = 0; e < n_edge; e++) {
+        const tess_de_track_edge *edge = &env->track_edges[e];
+        from[e] = edge->first_node;
+        to[e] = edge->node[0] + edge->node[1] - edge->first_node;
+        start[e] = edge->start;
+        for (int i = 0; i < 2; i++) {
+            x[edge->node[i]] = edge->position[i][0];
+            y[edge->node[i]] = edge->position[i][1];
+        }
+    }
+    TESS_TRY(add_count(r, nodes, n_node));
+    TESS_TRY(add_count(r, edges, n_edge));
+    TESS_TRY(add(r, name_of(r, prefix, 0, 1, "node_x"), nodes, TESS_F64, n_node, 0, x, "cm"));
+    TESS_TRY(add(r, name_of(r, prefix, 0, 1, "node_y"), nodes, TESS_F64, n_node, 0, y, "cm"));
+    TESS_TRY(add(r, name_of(r, prefix, 0, 1, "edge_from"), edges, TESS_I64, n_edge, 0, from, NULL));
+    TESS_TRY(add(r, name_of(r, prefix, 0, 1, "edge_to"), edges, TESS_I64, n_edge, 0, to, NULL));
+    return add(r, name_of(r, prefix, 0, 1, "edge_start"), edges, TESS_F64, n_edge, 0, start, "cm");
+}
+
 static tess_status add_environment(tess_de_result *r, int64_t index)
 {
     const tess_decode_environment_info *env =
@@ -178,16 +218,27 @@ static tess_status add_environment(tess_de_result *r, int64_t index)
     for (int64_t axis = 0; axis < env->n_place_dim; axis++) {
         TESS_TRY(add_axis(r, prefix, bins, env, axis));
     }
-    return TESS_OK;
+    return env->is_track ? add_graph(r, prefix, r->detector->environments[index]) : TESS_OK;
+}
+
+// Is the animal's position known at any decoded time?
+static bool is_tracked(const tess_decode_observation *o)
+{
+    int64_t t = 0;
+    while (t < o->n_time && !tess_de_is_tracked(&o->position, o->time[t])) {
+        t++;
+    }
+    return t < o->n_time;
 }
 
 // The animal, where one environment's coordinates are everybody's and its position is known.
-static tess_status add_true_position(tess_de_result *r, const tess_decode_stream_config *config)
+static tess_status add_true_position(tess_de_result *r, const tess_decode_stream_config *config,
+                                     const tess_de_result_intervals *intervals)
 {
     const tess_decode_detector *d = r->detector;
     const tess_decode_position *position = &r->observation->position;
     const bool is_given = config->recording && config->recording->true_position;
-    if (d->n_environment != 1 || (!is_given && position->n_sample < 2)) {
+    if (d->n_environment != 1 || (!is_given && !is_tracked(r->observation))) {
         return TESS_OK;
     }
     const tess_decode_environment_info *env = tess_decode_environment_get_info(d->environments[0]);
@@ -196,11 +247,29 @@ static tess_status add_true_position(tess_de_result *r, const tess_decode_stream
     if (n_dim != env->n_dim) {
         return TESS_OK;
     }
-    r->true_position = is_given ? config->recording->true_position : NULL;
+    r->true_position = !is_given   ? NULL
+                       : intervals ? intervals->true_position
+                                   : config->recording->true_position;
     r->n_true_axis = env->n_place_dim;
     for (int64_t axis = 0; axis < env->n_place_dim; axis++) {
         TESS_TRY(add(r, name_of(r, "true_", axis, env->n_place_dim, "position"), "time", TESS_F64,
                      r->observation->n_time, 0, NULL, "cm"));
+    }
+    r->has_true_edge = env->is_track;
+    return env->is_track
+               ? add(r, "true_edge", "time", TESS_I32, r->observation->n_time, 0, NULL, NULL)
+               : TESS_OK;
+}
+
+static tess_status add_path(tess_de_result *r)
+{
+    const int64_t n_time = r->observation->n_time;
+    const int64_t n_axis = place_dims(r->detector);
+    TESS_TRY(add(r, "most_likely_bin", "time", TESS_I64, n_time, 0, NULL, NULL));
+    TESS_TRY(add(r, "most_likely_state", "time", TESS_I32, n_time, 0, NULL, NULL));
+    for (int64_t axis = 0; axis < n_axis; axis++) {
+        TESS_TRY(add(r, name_of(r, "most_likely_", axis, n_axis, "position"), "time", TESS_F64,
+                     n_time, 0, NULL, "cm"));
     }
     return TESS_OK;
 }
@@ -231,6 +300,9 @@ static tess_status add_rows(tess_de_result *r, const tess_decode_stream_config *
                          NULL));
         }
     }
+    if (config->want & TESS_DECODE_WANT_PATH) {
+        TESS_TRY(add_path(r));
+    }
     return add(r, "log_evidence", "", TESS_F64, 0, 0, NULL, NULL);
 }
 
@@ -247,7 +319,18 @@ static tess_status make_expand_buffer(tess_de_result *r, const tess_decode_strea
     return r->expand_buffer ? TESS_OK : TESS_E_MEMORY;
 }
 
-static tess_status describe(tess_de_result *r, const tess_decode_stream_config *config)
+static tess_status add_intervals(tess_de_result *r, const tess_de_result_intervals *t)
+{
+    TESS_TRY(add(r, "interval", "time", TESS_I64, r->observation->n_time, 0, t->of_row, NULL));
+    TESS_TRY(add(r, "intervals", "intervals", TESS_I64, t->n, 0, t->number, NULL));
+    TESS_TRY(add(r, "interval_start", "intervals", TESS_F64, t->n, 0, t->start, "s"));
+    TESS_TRY(add(r, "interval_end", "intervals", TESS_F64, t->n, 0, t->end, "s"));
+    TESS_TRY(add(r, "interval_rows", "intervals", TESS_I64, t->n, 0, t->n_row, NULL));
+    return add(r, "interval_log_evidence", "intervals", TESS_F64, t->n, 0, NULL, NULL);
+}
+
+static tess_status describe(tess_de_result *r, const tess_decode_stream_config *config,
+                            const tess_de_result_intervals *intervals)
 {
     const int64_t n_time = r->observation->n_time;
     TESS_TRY(add(r, "time", "time", TESS_F64, n_time, 0, r->observation->time, "s"));
@@ -256,14 +339,19 @@ static tess_status describe(tess_de_result *r, const tess_decode_stream_config *
     for (int64_t i = 0; i < r->detector->n_environment; i++) {
         TESS_TRY(add_environment(r, i));
     }
-    TESS_TRY(add_true_position(r, config));
+    TESS_TRY(add_true_position(r, config, intervals));
+    if (intervals) {
+        TESS_TRY(add_intervals(r, intervals));
+    }
     TESS_TRY(add_rows(r, config));
     return make_expand_buffer(r, config);
 }
 
 tess_status tess_de_result_describe(tess_context *ctx, const tess_decode_detector *detector,
                                     const tess_decode_observation *observation,
-                                    const tess_decode_stream_config *config, tess_de_result *result)
+                                    const tess_decode_stream_config *config,
+                                    const tess_de_result_intervals *intervals,
+                                    tess_de_result *result)
 {
     memset(result, 0, sizeof *result);
     result->ctx = ctx;
@@ -273,7 +361,7 @@ tess_status tess_de_result_describe(tess_context *ctx, const tess_decode_detecto
     for (int i = 0; i < TESS_DE_RESULT_ITEMS; i++) {
         result->items[i].fd = -1;
     }
-    const tess_status status = describe(result, config);
+    const tess_status status = describe(result, config, intervals);
     if (status != TESS_OK) {
         tess_de_result_close(result);
     }

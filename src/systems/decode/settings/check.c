@@ -27,7 +27,8 @@ static tess_status check_marks(const tess_decode_spikes *s)
     if (s->n_electrode > 0 && (!s->n_feature || !s->marks)) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "spike_waveform_features: missing; a clusterless model needs the "
-                  "features of every spike (a sorted-spikes model needs none)");
+                  "features of every spike; for sorted units choose --algorithm sorted_spikes_kde "
+                  "(in Python a SortedSpikes model)");
     }
     for (int64_t e = 0; e < s->n_electrode; e++) {
         if (s->n_feature[e] < 1) {

@@ -6,8 +6,8 @@
 
 static const tess_param model_params[] = {
     {"model", TESS_PARAM_CHOICE, offsetof(tess_decode_model_config, model),
-     TESS_DECODE_MODEL_CONT_FRAG, 0, TESS_DECODE_MODEL_MULTI_ENVIRONMENT,
-     "decoder|cont-frag|no-spike-cont-frag|non-local|multi-environment", "",
+     TESS_DECODE_MODEL_CONT_FRAG, 0, TESS_DECODE_MODEL_NON_LOCAL,
+     "decoder|cont-frag|no-spike-cont-frag|non-local", "",
      "discrete states of the model: continuous alone, with fragmented, with no-spike, or local "
      "and non-local"},
     {"movement_variance", TESS_PARAM_REAL, offsetof(tess_decode_model_config, movement_variance), 6,

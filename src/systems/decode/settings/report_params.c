@@ -7,10 +7,10 @@
 #define FIELD(field) offsetof(tess_decode_report_config, field)
 
 static const tess_param params[] = {
-    {"from", TESS_PARAM_REAL, FIELD(from), 0, -1e12, 1e12, NULL, "s",
-     "leave out the time bins that begin before this time of the recording; 0 leaves out none"},
-    {"to", TESS_PARAM_REAL, FIELD(to), 0, -1e12, 1e12, NULL, "s",
-     "leave out the time bins that begin at this time or later; 0 leaves out none"},
+    {"from", TESS_PARAM_REAL, FIELD(from), -1e12, -1e12, 1e12, NULL, "s",
+     "leave out the time bins that begin before this time of the recording"},
+    {"to", TESS_PARAM_REAL, FIELD(to), 1e12, -1e12, 1e12, NULL, "s",
+     "leave out the time bins that begin at this time or later"},
     {"event_threshold", TESS_PARAM_REAL, FIELD(event_threshold), 0.8, 0, 1, NULL, "",
      "non-local probability from which on a time bin belongs to an event"},
     {"event_min_duration", TESS_PARAM_REAL, FIELD(event_min_duration), 0.015, 0, 1e6, NULL, "s",

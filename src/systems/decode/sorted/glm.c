@@ -156,10 +156,9 @@ static tess_status rows(tess_context *ctx, tess_device *device,
                         const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
                         double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
-    (void)device;
     (void)report;
     const glm_model *model = encoding->model;
-    return tess_de_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
+    return tess_de_rates_rows(ctx, device, encoding, &model->rates, spikes, scale, out);
 }
 
 typedef struct local_job {
@@ -235,12 +234,66 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)n_spike * 8; // spikes by row
 }
 
+static void spike(const tess_decode_encoding *encoding, int64_t electrode, const float *mark,
+                  void *scratch, float *out)
+{
+    (void)mark;
+    (void)scratch;
+    const glm_model *model = encoding->model;
+    tess_de_rates_spike(encoding, &model->rates, electrode, out);
+}
+
+static tess_status local_spike(tess_context *ctx, tess_device *host,
+                               const tess_decode_encoding *encoding, int64_t electrode,
+                               const float *mark, const double *place, const double *row_place,
+                               void *scratch, double *value)
+{
+    (void)ctx;
+    (void)host;
+    (void)mark;
+    (void)place; // counts of a bin meet the rate at its time
+    (void)scratch;
+    const glm_model *model = encoding->model;
+    double factor[TESS_SPLINE_TERMS];
+    int64_t index[TESS_SPLINE_TERMS];
+    tess_de_spline_terms(&model->spline, tess_de_spline_at(&model->spline, row_place, factor),
+                         index);
+    *value = log(rate_at(model, electrode, index, factor));
+    return TESS_OK;
+}
+
+static tess_status local_ground(tess_context *ctx, const tess_decode_encoding *encoding,
+                                const double *place, void *scratch, double *value)
+{
+    (void)ctx;
+    (void)scratch;
+    const glm_model *model = encoding->model;
+    double factor[TESS_SPLINE_TERMS];
+    int64_t index[TESS_SPLINE_TERMS];
+    tess_de_spline_terms(&model->spline, tess_de_spline_at(&model->spline, place, factor), index);
+    *value = 0;
+    for (int64_t e = 0; e < encoding->info.n_electrode; e++) {
+        *value += rate_at(model, e, index, factor);
+    }
+    return TESS_OK;
+}
+
+static const tess_de_single_ops single_ops = {
+    .scratch_bytes = tess_de_rates_scratch_bytes,
+    .spike = spike,
+    .local_spike = local_spike,
+    .local_ground = local_ground,
+};
+
 const tess_de_encoding_ops tess_de_glm_ops = {
     .name = "sorted_spikes_glm",
+    .stages = tess_de_rates_stages,
+    .n_stage = 1,
     .fit = fit,
     .free = release,
     .rows = rows,
     .local_rows = local_rows,
     .log_joint = NULL,
     .rows_bytes = rows_bytes,
+    .single = &single_ops,
 };

@@ -26,7 +26,7 @@ void tess_de_rates_finish(const tess_decode_encoding *encoding, tess_de_rates *r
 typedef struct tess_de_row_groups {
     int64_t n_row;
     int64_t *first; // [n_row + 1] into unit
-    int32_t *unit;  // [n_total]
+    int64_t *unit;  // [n_total]
 } tess_de_row_groups;
 
 TESS_MUST_CHECK tess_status tess_de_group_rows(tess_blocks *blocks,
@@ -34,10 +34,16 @@ TESS_MUST_CHECK tess_status tess_de_group_rows(tess_blocks *blocks,
                                                tess_de_row_groups *out);
 
 // out[k][p] = -scale summed[p] + sum over spikes of row k of log_field[unit][p].
-TESS_MUST_CHECK tess_status tess_de_rates_rows(tess_context *ctx,
+extern const int32_t tess_de_rates_stages[1];
+TESS_MUST_CHECK tess_status tess_de_rates_rows(tess_context *ctx, tess_device *device,
                                                const tess_decode_encoding *encoding,
                                                const tess_de_rates *rates,
                                                const tess_de_row_spikes *spikes, double scale,
                                                tess_array *out);
+
+// Of tess_de_single_ops, for both.
+size_t tess_de_rates_scratch_bytes(const tess_decode_encoding *encoding);
+void tess_de_rates_spike(const tess_decode_encoding *encoding, const tess_de_rates *rates,
+                         int64_t unit, float *out);
 
 #endif

@@ -57,10 +57,18 @@ static tess_status rows(tess_context *ctx, tess_device *device,
                         const tess_decode_encoding *encoding, const tess_de_row_spikes *spikes,
                         double scale, tess_array *out, tess_decode_likelihood_report *report)
 {
-    (void)device;
     (void)report;
     const sorted_model *model = encoding->model;
-    return tess_de_rates_rows(ctx, encoding, &model->rates, spikes, scale, out);
+    return tess_de_rates_rows(ctx, device, encoding, &model->rates, spikes, scale, out);
+}
+
+// log rate of a unit where its density and the occupancy have these logarithms.
+static double log_rate_at(const tess_decode_encoding *encoding, int64_t unit, double log_g,
+                          double log_pi)
+{
+    const double value = log(encoding->info.mean_rates[unit]) + log_g - log_pi;
+    const bool possible = log_pi > -(double)INFINITY && value > TESS_DE_LOG_EPS;
+    return possible ? value : TESS_DE_LOG_EPS;
 }
 
 // log rate of a unit's spikes, each at its row's place.
@@ -83,12 +91,9 @@ static tess_status add_unit(tess_context *ctx, tess_blocks *scratch,
         }
     }
     TESS_TRY(tess_de_field_log(ctx, &local->units[e], place, n, log_g));
-    const double log_rate = log(encoding->info.mean_rates[e]);
     for (int64_t i = 0; i < n; i++) {
         const int32_t row = spikes->row[first + i];
-        const double value = log_rate + log_g[i] - log_pi[row];
-        const bool possible = log_pi[row] > -(double)INFINITY && value > TESS_DE_LOG_EPS;
-        sum[row] += possible ? value : TESS_DE_LOG_EPS;
+        sum[row] += log_rate_at(encoding, e, log_g[i], log_pi[row]);
     }
     return TESS_OK;
 }
@@ -147,12 +152,57 @@ static uint64_t rows_bytes(const tess_decode_encoding *encoding, int64_t n_spike
     return (uint64_t)n_spike * 8; // spikes by row
 }
 
+static void spike(const tess_decode_encoding *encoding, int64_t electrode, const float *mark,
+                  void *scratch, float *out)
+{
+    (void)mark;
+    (void)scratch;
+    const sorted_model *model = encoding->model;
+    tess_de_rates_spike(encoding, &model->rates, electrode, out);
+}
+
+static tess_status local_prepare(tess_context *ctx, const tess_decode_encoding *encoding)
+{
+    const struct tess_de_local *local = NULL;
+    return tess_de_local_get(ctx, encoding, &local);
+}
+
+static tess_status local_spike(tess_context *ctx, tess_device *host,
+                               const tess_decode_encoding *encoding, int64_t electrode,
+                               const float *mark, const double *place, const double *row_place,
+                               void *scratch, double *value)
+{
+    (void)host;
+    (void)mark;
+    (void)place; // counts of a bin meet the rate at its time
+    (void)scratch;
+    const struct tess_de_local *local = NULL;
+    double log_pi = 0;
+    double log_g = 0;
+    TESS_TRY(tess_de_local_get(ctx, encoding, &local));
+    TESS_TRY(tess_de_field_log(ctx, &local->occupancy, row_place, 1, &log_pi));
+    TESS_TRY(tess_de_field_log(ctx, &local->units[electrode], row_place, 1, &log_g));
+    *value = log_rate_at(encoding, electrode, log_g, log_pi);
+    return TESS_OK;
+}
+
+static const tess_de_single_ops single_ops = {
+    .scratch_bytes = tess_de_rates_scratch_bytes,
+    .spike = spike,
+    .local_prepare = local_prepare,
+    .local_spike = local_spike,
+    .local_ground = tess_de_local_ground,
+};
+
 const tess_de_encoding_ops tess_de_sorted_ops = {
     .name = "sorted_spikes_kde",
+    .stages = tess_de_rates_stages,
+    .n_stage = 1,
     .fit = fit,
     .free = release,
     .rows = rows,
     .local_rows = local_rows,
     .log_joint = NULL,
     .rows_bytes = rows_bytes,
+    .single = &single_ops,
 };

@@ -23,7 +23,7 @@ int tess_de_needs_position(const tess_decode_detector *detector)
 
 // Beyond its samples the position is the first or last segment, continued: fine for a step, a wrong
 // answer for longer.
-static tess_status check_cover(tess_context *ctx, const tess_decode_observation *o)
+static int64_t count_outside(const tess_decode_observation *o)
 {
     const tess_decode_position *p = &o->position;
     const double begin_s = p->time[0];
@@ -33,24 +33,62 @@ static tess_status check_cover(tess_context *ctx, const tess_decode_observation 
     for (int64_t t = 0; t < o->n_time; t++) {
         n_outside += o->time[t] < begin_s - step_s || o->time[t] > end_s + step_s;
     }
-    if (n_outside == o->n_time) {
+    return n_outside;
+}
+
+static tess_status check_cover(const tess_decode_observation *o)
+{
+    const tess_decode_position *p = &o->position;
+    if (count_outside(o) == o->n_time) {
         TESS_FAIL(TESS_E_NUMERIC,
                   "position_time is %.9g to %.9g s, time is %.9g to %.9g s: where the animal is, "
                   "which local states and penalties need, is known at no decoded time; pass "
                   "positions of the decoded period, on the same clock",
-                  begin_s, end_s, o->time[0], o->time[o->n_time - 1]);
-    }
-    if (n_outside > 0) {
-        tess_log_warn(&ctx->log, TESS_W_DECODE_OUTSIDE,
-                      "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
-                      "local states and penalties take the animal to go straight on there",
-                      (long long)n_outside, (long long)o->n_time, begin_s, end_s);
+                  p->time[0], p->time[p->n_sample - 1], o->time[0], o->time[o->n_time - 1]);
     }
     return TESS_OK;
 }
 
-tess_status tess_de_check_animal(tess_context *ctx, const tess_decode_detector *d,
-                                 const tess_decode_observation *o)
+static void warn_outside(tess_context *ctx, const tess_decode_observation *o)
+{
+    const int64_t n_outside = count_outside(o);
+    if (n_outside > 0) {
+        tess_log_warn(&ctx->log, TESS_W_DECODE_OUTSIDE,
+                      "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
+                      "local states and penalties take the animal to go straight on there, error "
+                      "and events cannot be told",
+                      (long long)n_outside, (long long)o->n_time, o->position.time[0],
+                      o->position.time[o->position.n_sample - 1]);
+    }
+}
+
+// Rows whose position is interpolated from a sample that is not known count as missing.
+static void warn_untracked(tess_context *ctx, const tess_decode_observation *o)
+{
+    int64_t n_untracked = 0;
+    for (int64_t t = 0; t < o->n_time; t++) {
+        n_untracked += tess_de_is_untracked(&o->position, o->time[t]);
+    }
+    if (n_untracked > 0) {
+        tess_log_warn(&ctx->log, TESS_W_DECODE_UNTRACKED,
+                      "position is NaN at %lld of %lld decoded times: they are decoded without "
+                      "their spikes, as missing ones",
+                      (long long)n_untracked, (long long)o->n_time);
+    }
+}
+
+void tess_de_warn_animal(tess_context *ctx, const tess_decode_detector *d,
+                         const tess_decode_observation *o)
+{
+    if (o->position.n_sample > 1 && tess_de_has_untracked(&o->position)) {
+        warn_untracked(ctx, o);
+    }
+    if (tess_de_needs_position(d)) {
+        warn_outside(ctx, o);
+    }
+}
+
+tess_status tess_de_check_animal(const tess_decode_detector *d, const tess_decode_observation *o)
 {
     if (!tess_de_needs_position(d)) {
         return TESS_OK;
@@ -68,5 +106,5 @@ tess_status tess_de_check_animal(tess_context *ctx, const tess_decode_detector *
                 &o->position, tess_decode_environment_get_info(d->environments[b->environment])));
         }
     }
-    return check_cover(ctx, o);
+    return check_cover(o);
 }

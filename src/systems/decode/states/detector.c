@@ -177,6 +177,7 @@ static void point_info(tess_decode_detector *d, const tables *t)
     d->info.discrete_transition = d->discrete_transition;
     d->info.coefficients = d->config.coefficients;
     d->info.initial = d->initial;
+    d->info.needs_position = tess_de_needs_position(d);
 }
 
 // Movements as the model takes them: into and out of states of one bin there is nothing to choose,

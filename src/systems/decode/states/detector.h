@@ -71,6 +71,10 @@ TESS_MUST_CHECK tess_status tess_de_modify_rows(tess_context *ctx,
 void tess_de_clear_missing(const tess_decode_detector *detector,
                            const tess_decode_observation *observation, int has_nan, int64_t first,
                            int64_t n_row, void *ll);
+// Is any sample of the position NaN?
+bool tess_de_has_untracked(const tess_decode_position *position);
+// Is a sample NaN that the position of this time is interpolated from? There must be samples.
+bool tess_de_is_untracked(const tess_decode_position *position, double time);
 // 1 if a block of columns has a penalty or a kernel; the row [n_column] it adds when the animal is
 // in an interior bin, distance [n_column] being the distances from there.
 int tess_de_is_modified(const tess_decode_detector *d, const tess_de_columns *b);
@@ -81,10 +85,11 @@ void tess_de_modifier_row(const tess_decode_detector *detector, const tess_de_co
 
 // 1 if the observation's positions are needed by a state or a modifier.
 int tess_de_needs_position(const tess_decode_detector *detector);
-// Fails where they are needed and missing, of another dimension or of another time; warns where
-// they cover a part of the rows.
-TESS_MUST_CHECK tess_status tess_de_check_animal(tess_context *ctx,
-                                                 const tess_decode_detector *detector,
+// Fails where they are needed and missing, of another dimension or of another time.
+TESS_MUST_CHECK tess_status tess_de_check_animal(const tess_decode_detector *detector,
                                                  const tess_decode_observation *observation);
+// Of positions that passed: warns where they cover a part of the rows.
+void tess_de_warn_animal(tess_context *ctx, const tess_decode_detector *detector,
+                         const tess_decode_observation *observation);
 
 #endif

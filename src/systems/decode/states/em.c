@@ -185,8 +185,7 @@ static tess_status expect(tess_de_em_run *r)
     TESS_TRY(tess_de_engine_run(r->engine, after_chunk, r));
     // Chunks that an earlier process filtered have been made again on the way back, but not those
     // that it smoothed.
-    if (r->has_room && !r->has_cache &&
-        (!from.is_backward || from.chunk == r->engine->n_chunk - 1)) {
+    if (r->has_room && !r->has_cache && (!from.pass || from.chunk == r->engine->n_chunk - 1)) {
         tess_de_engine_reuse_likelihood(r->engine);
         r->has_cache = true;
     }

@@ -148,10 +148,10 @@ static void list_rows(const tess_de_em_run *run, const tess_de_position *at, int
 {
     const int64_t n_time = run->observation.n_time;
     const int64_t n_state = run->detector->info.n_state;
-    const int64_t first = (at->chunk + at->is_backward) * chunk_rows;
+    const int64_t first = (at->chunk + at->pass) * chunk_rows;
     const int64_t turn = first < n_time ? first : n_time;
-    const int64_t n_forward = at->is_backward ? n_time : turn;
-    const int64_t n_backward = at->is_backward ? n_time - turn : 0;
+    const int64_t n_forward = at->pass ? n_time : turn;
+    const int64_t n_backward = at->pass ? n_time - turn : 0;
     rows[0] = (part){run->causal, n_forward * n_state};
     rows[1] = (part){run->predictive, n_forward * n_state};
     rows[2] = (part){run->acausal + (n_time - n_backward) * n_state, n_backward * n_state};
@@ -182,7 +182,7 @@ tess_status tess_de_em_go_on(tess_de_em_run *run)
 static bool is_within(const tess_de_em_run *run)
 {
     const tess_de_position *at = &run->engine->at;
-    return run->is_pausable && (at->is_backward || at->chunk > 0);
+    return run->is_pausable && (at->pass || at->chunk > 0);
 }
 
 static tess_status write_state(void *self, tess_checkpoint_writer *writer)

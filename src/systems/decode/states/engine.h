@@ -2,15 +2,19 @@
 //
 //     forward   c = 0 .. n_chunk-1   likelihood -> filter -> filtered rows are kept
 //     backward  c = n_chunk-1 .. 0   kept rows (or the forward step again, from the vector noted at
-//                                    the chunk's first row) -> smoother
+//                                    the chunk's first row) -> smoother; likelihood -> path scores
+//     trace     c = 0 .. n_chunk-1   path scores (from those noted on the way back) -> path
 //
-// Where a chunk ends changes no bit of any result.
+// Where a chunk ends changes no bit of any result. Rows are those of one sequence or of several,
+// which a chunk may end, or hold many of.
 #ifndef TESS_SYSTEMS_DECODE_ENGINE_H
 #define TESS_SYSTEMS_DECODE_ENGINE_H
 
 #include "base/hash.h"
 #include "runtime/watch.h"
 #include "systems/decode/states/detector.h"
+#include "systems/decode/states/path.h"
+#include "systems/decode/states/sequences.h"
 
 // Rows of an array [n_time][width], wherever they lie. All zero: not wanted.
 typedef struct tess_de_rows {
@@ -31,9 +35,10 @@ typedef struct tess_de_engine_desc {
     tess_device *device; // by tess_de_engine_device()
     const tess_decode_detector *detector;
     const tess_decode_observation *observation; // only n_time is used with given_ll
-    const double *design;                       // [n_time][n_coefficient] or NULL
-    int64_t n_chunk;                            // 0: from the memory limit
-    int64_t chunk_rows;                         // of a run that is resumed; 0: choose
+    const double *design; // [n_time of the observation][n_coefficient] or NULL
+    tess_de_sequences sequences;
+    int64_t n_chunk;         // 0: from the memory limit
+    int64_t chunk_rows;      // of a run that is resumed; 0: choose
     int32_t is_strict;       // what the process holds already counts against a limit somebody set
     int32_t smooth;          // go backwards even if no acausal rows are wanted: for next alone
     int32_t is_checked;      // kept rows may have been overwritten by an earlier process: they are
@@ -44,16 +49,21 @@ typedef struct tess_de_engine_desc {
     tess_de_rows acausal;    // [N_s]
     tess_de_rows causal;
     tess_de_rows predictive;
-    tess_de_rows kept; // [N_s] filtered rows, where neither acausal nor causal rows are of the
-                       // detector's dtype; not wanted: recomputed on the way back
+    tess_de_rows kept;    // [N_s] filtered rows, where neither acausal nor causal rows are of the
+                          // detector's dtype; not wanted: recomputed on the way back
+    tess_de_rows kept_ll; // [n_ll] the likelihood for the path, of the detector's dtype; not
+                          // wanted: it is computed again on the way
+    tess_de_rows path;    // [1] TESS_I64: the most likely path; wants nothing of the above
     tess_de_rows acausal_states; // [S]
     tess_de_rows causal_states;
     tess_de_rows predictive_states;
 } tess_de_engine_desc;
 
-// What comes next. After the last chunk backward: chunk -1.
+enum { TESS_DE_FORWARD = 0, TESS_DE_BACKWARD = 1, TESS_DE_TRACE = 2 };
+
+// What comes next. At the end: chunk -1 backward, n_chunk otherwise.
 typedef struct tess_de_position {
-    int64_t is_backward;
+    int64_t pass;
     int64_t chunk;
 } tess_de_position;
 
@@ -66,7 +76,10 @@ typedef struct tess_de_engine {
     int64_t chunk_rows; // of every chunk but the last
     uint64_t memory_bytes;
     uint64_t limit_bytes;
-    tess_de_hmm_carry carry; // after the last forward step
+    tess_de_sequences sequences; // of desc, or one
+    int64_t one[3];              // rows of that one
+    tess_de_hmm_carry carry;     // after the last forward step; its evidence is the sequence's
+    double *evidence;            // [sequences.n]
     double *boundaries; // [n_chunk][N_s] predicted at the first row of each chunk; NULL: not needed
     tess_hash *kept_hash; // [n_chunk] of the kept rows; NULL unless checked
     double *next;         // [N_s]: smoothed row after the next backward step's chunk; at the
@@ -85,8 +98,16 @@ typedef struct tess_de_engine {
         bool predicted;
         bool transition;
         bool boundaries;
+        bool path;
         bool kept; // filtered rows of the whole recording: they fit the limit
     } needs;
+    struct { // the most likely path
+        tess_de_path *model;
+        double *ends;   // [n_chunk + 1][N_s] scores of each chunk's first row
+        double *scores; // [chunk_rows][N_s]
+        int64_t *rows;  // [chunk_rows]
+        int64_t at;     // the bin of the row before the chunk that is traced next
+    } path;
     int32_t has_nan; // among the positions
     int32_t reserved;
     void *ll_buffer;           // [chunk_rows][n_ll]
@@ -101,7 +122,7 @@ typedef struct tess_de_engine {
     tess_watch watch;
 } tess_de_engine;
 
-// The device that has all stages of likelihood, filter and smoother.
+// The device that has all stages of the likelihood.
 TESS_MUST_CHECK tess_status tess_de_engine_device(tess_context *ctx,
                                                   const tess_decode_detector *detector,
                                                   tess_device **device);
@@ -124,6 +145,23 @@ TESS_MUST_CHECK tess_status tess_de_engine_run(tess_de_engine *engine,
 double tess_de_engine_done(const tess_de_engine *engine);
 // Later runs read the likelihood that the first one wrote to desc.ll.
 void tess_de_engine_reuse_likelihood(tess_de_engine *engine);
+
+// The log evidence of all sequences; NaN where nothing was filtered.
+double tess_de_engine_evidence(const tess_de_engine *engine);
+
+// engine_pass.c: the chunk and pass that engine->at tells.
+TESS_MUST_CHECK tess_status tess_de_engine_pass(tess_de_engine *engine);
+// engine_likelihood.c: the likelihood of rows first..first+count-1, given or computed: chunk->ll
+// and its type. scratch has room for [count][N_s].
+TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, int64_t first,
+                                                      int64_t count,
+                                                      tess_decode_likelihood_report *report,
+                                                      void *scratch, tess_de_hmm_chunk *chunk);
+// engine_path.c: the path's part of the way back, and the way forward again.
+TESS_MUST_CHECK tess_status tess_de_engine_score(tess_de_engine *engine, int64_t chunk,
+                                                 int64_t first, int64_t count);
+TESS_MUST_CHECK tess_status tess_de_engine_trace(tess_de_engine *engine, int64_t chunk,
+                                                 int64_t first, int64_t count);
 
 // engine_plan.c: whether there is a backward pass; and chunk_rows, n_chunk, memory_bytes and
 // limit_bytes of an engine whose desc, keep and n_time are set.

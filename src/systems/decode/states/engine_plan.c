@@ -8,7 +8,7 @@
 // stop within seconds.
 static const uint64_t CHUNK_BYTES = UINT64_C(64) << 20;
 // Stacks, heap slack and page tables that the resident count of the process will still gain.
-static const uint64_t SLACK_BYTES = UINT64_C(8) << 20;
+static const uint64_t SLACK_BYTES = UINT64_C(10) << 20;
 
 int tess_de_engine_smooths(const tess_de_engine *engine)
 {
@@ -38,6 +38,9 @@ static void find_needs(tess_de_engine *e)
     e->needs.transition = desc->detector->info.n_coefficient > 0;
     e->needs.boundaries = smooths && (!e->keep || desc->is_checked);
     e->needs.kept = false;
+    e->needs.path = desc->path.dtype != 0;
+    e->needs.ll = e->needs.ll || (e->needs.path && !desc->given_ll.memory);
+    e->needs.rows = e->needs.rows || e->needs.path;
 }
 
 // What the buffers hold for one row.
@@ -52,6 +55,7 @@ static uint64_t row_bytes(const tess_de_engine *e)
     bytes += e->needs.rows ? wide : 0;
     bytes += e->needs.predicted ? wide : 0;
     bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
+    bytes += e->needs.path ? ((uint64_t)info->n_state_bin + 1) * sizeof(double) : 0;
     if (tess_de_needs_position(e->desc.detector)) {
         bytes += (2 * TESS_DECODE_MAX_DIM + 1) * sizeof(double);
     }
@@ -73,28 +77,40 @@ static int64_t spikes_before(const double *times, int64_t n, double time)
     return low;
 }
 
-// Most spikes, and most bytes of their times and marks, in any chunk of so many rows.
-static void count_spikes(const tess_de_engine *e, int64_t rows, int64_t *most, uint64_t *bytes)
+// Spikes of a piece, and bytes of their times and marks.
+static void count_piece(const tess_de_engine *e, const tess_de_piece *piece, int64_t *count,
+                        uint64_t *bytes)
 {
     const tess_decode_observation *o = e->desc.observation;
+    const int64_t first = e->sequences.first[piece->sequence] + piece->offset;
+    const int64_t end = first + piece->n_row;
+    for (int64_t i = 0; i < o->spikes.n_electrode; i++) {
+        const int64_t n_spike = o->spikes.n_spike[i];
+        const double *times = o->spikes.times[i];
+        const int64_t begin = spikes_before(times, n_spike, o->time[first]);
+        const int64_t stop =
+            end < o->n_time ? spikes_before(times, n_spike, o->time[end]) : n_spike;
+        const uint64_t n_feature = o->spikes.n_feature ? (uint64_t)o->spikes.n_feature[i] : 0;
+        *count += stop > begin ? stop - begin : 0;
+        *bytes += stop > begin ? (uint64_t)(stop - begin) * (16 + 8 * n_feature) : 0;
+    }
+}
+
+// Most spikes, and most bytes of their times and marks, in any part of chunks of so many rows.
+static void count_spikes(const tess_de_engine *e, int64_t rows, int64_t *most, uint64_t *bytes)
+{
     *most = 0;
     *bytes = 0;
-    for (int64_t first = 0; first < e->n_time; first += rows) {
-        const int64_t end = first + rows;
+    for (int64_t at = 0; at < e->n_time;) {
+        const int64_t first = at / rows * rows;
+        const int64_t end = first + rows < e->n_time ? first + rows : e->n_time;
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
         int64_t n = 0;
         uint64_t n_bytes = 0;
-        for (int64_t i = 0; i < o->spikes.n_electrode; i++) {
-            const int64_t n_spike = o->spikes.n_spike[i];
-            const double *times = o->spikes.times[i];
-            const int64_t begin = spikes_before(times, n_spike, o->time[first]);
-            const int64_t stop =
-                end < e->n_time ? spikes_before(times, n_spike, o->time[end]) : n_spike;
-            const uint64_t n_feature = o->spikes.n_feature ? (uint64_t)o->spikes.n_feature[i] : 0;
-            n += stop > begin ? stop - begin : 0;
-            n_bytes += stop > begin ? (uint64_t)(stop - begin) * (16 + 8 * n_feature) : 0;
-        }
+        count_piece(e, &piece, &n, &n_bytes);
         *most = n > *most ? n : *most;
         *bytes = n_bytes > *bytes ? n_bytes : *bytes;
+        at += piece.n_row;
     }
 }
 
@@ -133,6 +149,14 @@ static uint64_t distance_bytes(const tess_de_engine *e)
     return bytes;
 }
 
+// What the path holds besides the rows: scores between chunks, a row ahead, its model.
+static uint64_t path_bytes(const tess_de_engine *e, uint64_t n_chunk)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const uint64_t vector = (uint64_t)d->info.n_state_bin * sizeof(double);
+    return e->needs.path ? (n_chunk + 3) * vector + tess_de_path_bytes(d->hmm) : 0;
+}
+
 // Everything the engine holds with chunks of so many rows.
 static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
 {
@@ -140,6 +164,7 @@ static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
     const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
     return (uint64_t)rows * row_bytes(e) + likelihood_bytes(e, rows) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
+           path_bytes(e, n_chunk) + (uint64_t)e->sequences.n * sizeof(double) +
            tess_de_hmm_room_bytes(e->desc.detector->hmm) + TESS_DE_CONVERT_BYTES;
 }
 

@@ -19,10 +19,12 @@ typedef struct tess_de_mark {
     int64_t n_row;
     int64_t n_impossible;
     int64_t first_impossible;
+    int64_t path_at;
     tess_decode_likelihood_report report;
 } tess_de_mark;
 
-// Of an engine that is_checked. Names "mark", "predict", "next", "bounds" and "hashes" are taken.
+// Of an engine that is_checked. Names "mark", "predict", "next", "bounds", "hashes", "sequence" and
+// "ends" are taken.
 TESS_MUST_CHECK tess_status tess_de_engine_write(const tess_de_engine *engine,
                                                  tess_checkpoint_writer *writer);
 

@@ -2,7 +2,7 @@
 #include "systems/decode/states/hmm.h"
 
 #include "base/status.h"
-#include "systems/decode/states/hmm_model.h"
+#include "systems/decode/states/hmm_there.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,6 +92,32 @@ static tess_status link_states(tess_context *ctx, tess_de_hmm *hmm, const tess_d
     return TESS_OK;
 }
 
+// Which states are entered or left evenly: by uniform links alone.
+static void mark_even(tess_de_hmm *hmm)
+{
+    const int32_t n_state = hmm->model.n_state;
+    memset(hmm->enters_evenly, 1, (size_t)n_state);
+    memset(hmm->leaves_evenly, 1, (size_t)n_state);
+    for (int32_t i = 0; i < n_state * n_state; i++) {
+        if (hmm->link[i] != TESS_HMM_UNIFORM) {
+            hmm->enters_evenly[i % n_state] = 0;
+            hmm->leaves_evenly[i / n_state] = 0;
+        }
+    }
+}
+
+// 1 if both directions of a movement write the same cells: then they may share them.
+static int are_alike(const tess_hmm_operator *a, const tess_hmm_operator *b)
+{
+    int alike = a->n_cell == b->n_cell && a->n_pass == b->n_pass && a->scatter && b->scatter;
+    for (int32_t p = 0; alike && p < a->n_pass; p++) {
+        const int64_t n = a->pass[p].n_tile;
+        alike = n == b->pass[p].n_tile && a->pass[p].weighs == b->pass[p].weighs &&
+                memcmp(a->pass[p].tiles, b->pass[p].tiles, (size_t)n * sizeof(tess_tile_sum)) == 0;
+    }
+    return alike;
+}
+
 // Gives every operator its place in the scratch.
 static void place_cells(tess_de_hmm *hmm)
 {
@@ -101,7 +127,9 @@ static void place_cells(tess_de_hmm *hmm)
         tess_hmm_operator *directions[2] = {&hmm->forward[k], &hmm->backward[k]};
         hmm->forward[k] = hmm->operators[k].forward;
         hmm->backward[k] = hmm->operators[k].backward;
-        for (int d = 0; d < 2; d++) {
+        const int n_own = are_alike(directions[0], directions[1]) ? 1 : 2;
+        directions[1]->scratch = at;
+        for (int d = 0; d < n_own; d++) {
             directions[d]->scratch = at;
             at += (directions[d]->n_pass + 1) * ((directions[d]->n_cell + 7) / 8 * 8);
         }
@@ -119,11 +147,14 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
     hmm->ll_first =
         tess_blocks_copy(blocks, desc->ll_first, n_state, sizeof *hmm->ll_first, "states");
     hmm->link = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->link, "states");
+    hmm->enters_evenly = tess_blocks_alloc(blocks, n_state, 1, "states");
+    hmm->leaves_evenly = tess_blocks_alloc(blocks, n_state, 1, "states");
     hmm->operators = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->operators, "states");
     hmm->forward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->forward, "states");
     hmm->backward = tess_blocks_alloc(blocks, n_pair, sizeof *hmm->backward, "states");
-    if (!hmm->first || !hmm->ll_first || !hmm->link || !hmm->operators || !hmm->forward ||
-        !hmm->backward) {
+    hmm->there = tess_blocks_alloc(blocks, 1, sizeof *hmm->there, "states");
+    if (!hmm->there || !hmm->first || !hmm->ll_first || !hmm->link || !hmm->enters_evenly ||
+        !hmm->leaves_evenly || !hmm->operators || !hmm->forward || !hmm->backward) {
         return TESS_E_MEMORY;
     }
     for (int32_t i = 0; i < n_state; i++) {
@@ -135,6 +166,8 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
                                   .first = hmm->first,
                                   .ll_first = hmm->ll_first,
                                   .link = hmm->link,
+                                  .enters_evenly = hmm->enters_evenly,
+                                  .leaves_evenly = hmm->leaves_evenly,
                                   .forward = hmm->forward,
                                   .backward = hmm->backward};
     for (int32_t i = 0; i < n_state; i++) {
@@ -142,6 +175,7 @@ static tess_status take_description(tess_context *ctx, tess_de_hmm *hmm,
             TESS_TRY(link_states(ctx, hmm, desc, i, j));
         }
     }
+    mark_even(hmm);
     place_cells(hmm);
     return TESS_OK;
 }
@@ -171,11 +205,24 @@ void tess_de_hmm_destroy(tess_de_hmm *hmm)
         return;
     }
     tess_heap *heap = hmm->blocks.heap;
+    tess_de_hmm_there_free(hmm->there ? atomic_exchange(hmm->there, NULL) : NULL);
     tess_blocks_free(&hmm->blocks);
     tess_heap_free(heap, hmm, sizeof *hmm, TESS_TAG_RESULT);
 }
 
 const int32_t tess_de_hmm_stages[2] = {TESS_STAGE_DECODE_HMM_FILTER, TESS_STAGE_DECODE_HMM_SMOOTH};
+
+tess_device *tess_de_states_device(tess_context *ctx, const int32_t *stages, int64_t n_stage)
+{
+    tess_device *device = ctx->device->shares_host_memory ? ctx->device : &ctx->cpu;
+    for (int64_t i = 0; i < n_stage; i++) {
+        if (device->backend->supports(device->handle, stages[i], NULL) != TESS_OK) {
+            tess_error_clear();
+            return &ctx->cpu;
+        }
+    }
+    return device;
+}
 
 // Rows of a stage that are run at once: a cancelled call should not take seconds to end.
 static const int64_t ROWS_AT_ONCE = 4096;
@@ -193,7 +240,8 @@ size_t tess_de_hmm_scratch_bytes(const tess_de_hmm *hmm)
 size_t tess_de_hmm_room_bytes(const tess_de_hmm *hmm)
 {
     const tess_hmm_model *m = &hmm->model;
-    return (size_t)((1 + TESS_HMM_LANES) * m->n_scratch + tess_hmm_ahead_items(m) + ROWS_AT_ONCE) *
+    return (size_t)((1 + TESS_HMM_LANES) * m->n_scratch + tess_hmm_ahead_items(m, ROWS_AT_ONCE) +
+                    ROWS_AT_ONCE) *
            sizeof(double);
 }
 
@@ -252,15 +300,36 @@ static tess_status filter_rows(tess_device *device, const tess_de_hmm *hmm,
     return TESS_OK;
 }
 
+static tess_status filter_there(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
+                                const tess_de_hmm_chunk *chunk, tess_de_hmm_carry *carry)
+{
+    const size_t bytes = (size_t)chunk->n_row * sizeof(double);
+    double *log_norm = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "filter");
+    if (!log_norm) {
+        return TESS_E_MEMORY;
+    }
+    const tess_status status =
+        tess_de_hmm_filter_there(ctx, device, hmm, chunk, log_norm, carry->predicted);
+    if (status == TESS_OK) {
+        note_rows(log_norm, chunk->n_row, carry);
+    }
+    tess_heap_free(&ctx->heap, log_norm, bytes, TESS_TAG_SCRATCH);
+    return status;
+}
+
 tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                const tess_de_hmm_chunk *chunk, tess_de_hmm_carry *carry)
 {
+    if (!device->shares_host_memory) {
+        return filter_there(ctx, device, hmm, chunk, carry);
+    }
     tess_blocks temporary;
     tess_blocks_init(&temporary, &ctx->heap);
     const tess_hmm_model *m = &hmm->model;
     const stage_room room = {
         .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "filter"),
-        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "filter"),
+        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
+                                   sizeof(double), "filter"),
         .log_norm = tess_blocks_alloc(&temporary, ROWS_AT_ONCE, sizeof(double), "filter")};
     tess_status status = room.scratch && room.ahead && room.log_norm ? TESS_OK : TESS_E_MEMORY;
     for (int64_t first = 0; status == TESS_OK && first < chunk->n_row; first += ROWS_AT_ONCE) {
@@ -278,14 +347,19 @@ tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device, const tes
 tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tess_de_hmm *hmm,
                                const tess_de_hmm_chunk *chunk, int is_last, double *next)
 {
+    if (!device->shares_host_memory) {
+        return tess_de_hmm_smooth_there(ctx, device, hmm, chunk, is_last, next);
+    }
     const tess_hmm_model *m = &hmm->model;
+    const int64_t n_thread = tess_pool_threads(ctx->pool);
+    const int64_t n_lane = n_thread < TESS_HMM_LANES ? n_thread : TESS_HMM_LANES;
     tess_blocks temporary;
     tess_blocks_init(&temporary, &ctx->heap);
     const stage_room room = {
         .scratch = tess_blocks_alloc(&temporary, m->n_scratch, sizeof(double), "smoother"),
-        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m), sizeof(double), "smoother"),
-        .lanes = tess_blocks_alloc(&temporary, TESS_HMM_LANES * m->n_scratch, sizeof(double),
-                                   "smoother")};
+        .ahead = tess_blocks_alloc(&temporary, tess_hmm_ahead_items(m, chunk->n_row),
+                                   sizeof(double), "smoother"),
+        .lanes = tess_blocks_alloc(&temporary, n_lane * m->n_scratch, sizeof(double), "smoother")};
     tess_status status = room.scratch && room.ahead && room.lanes ? TESS_OK : TESS_E_MEMORY;
     for (int64_t end = chunk->n_row; status == TESS_OK && end > 0;) {
         const int64_t first = end > ROWS_AT_ONCE ? end - ROWS_AT_ONCE : 0;
@@ -302,7 +376,8 @@ tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *device, const tes
             .acausal_states =
                 chunk->acausal_states ? chunk->acausal_states + first * m->n_state : NULL,
             .ahead = room.ahead,
-            .lanes = room.lanes};
+            .lanes = room.lanes,
+            .n_lane = n_lane};
         status = tess_context_check_cancel(ctx);
         if (status == TESS_OK) {
             status = tess_stage_run(device, TESS_STAGE_DECODE_HMM_SMOOTH, &args, sizeof args);

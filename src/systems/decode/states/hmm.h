@@ -1,4 +1,4 @@
-// The hidden Markov model under every detector: structured transitions, filter, smoother, path.
+// The hidden Markov model under every detector: structured transitions, filter, smoother.
 //
 // Arithmetic is f64 in every mode. Filtered rows are kept in the dtype of the chunk (f32 in fast
 // mode, f64 in exact) and the smoother works from what is kept, so that results do not depend on
@@ -50,9 +50,12 @@ typedef struct tess_de_hmm_carry {
     int64_t first_impossible; // -1: none
 } tess_de_hmm_carry;
 
-// Filter and smoother run on a device that has both stages, the path on one that has its two.
+// Filter and smoother run on a device that has both stages.
 extern const int32_t tess_de_hmm_stages[2];
-extern const int32_t tess_de_hmm_path_stages[2];
+// Where rows follow rows: the context's device if it has these stages and works on the host's
+// memory, else the CPU. GPUs have them, too, but one sequence is a single block of threads there:
+// 39 us a row of 1448 states, forth and back, on an H200, where its host's cores take 9.
+tess_device *tess_de_states_device(tess_context *ctx, const int32_t *stages, int64_t n_stage);
 
 TESS_MUST_CHECK tess_status tess_de_hmm_filter(tess_context *ctx, tess_device *device,
                                                const tess_de_hmm *hmm,
@@ -65,11 +68,6 @@ TESS_MUST_CHECK tess_status tess_de_hmm_smooth(tess_context *ctx, tess_device *d
                                                const tess_de_hmm *hmm,
                                                const tess_de_hmm_chunk *chunk, int is_last,
                                                double *next);
-
-// The whole most likely path (rule 4.3: backward scores, ties to the lowest index). ll of all rows.
-TESS_MUST_CHECK tess_status tess_de_hmm_path(tess_context *ctx, tess_device *device,
-                                             const tess_de_hmm *hmm, const tess_de_hmm_chunk *chunk,
-                                             const double *initial, int64_t *path);
 
 // One filter step for the online decoder; no allocation. u = predicted * exp(ll - max); on return
 // filtered [N_s] and predicted for the next row. Returns the row's log norm.

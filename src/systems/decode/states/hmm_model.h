@@ -5,6 +5,10 @@
 #include "systems/decode/states/hmm.h"
 #include "systems/decode/states/transition.h"
 
+#include <stdatomic.h>
+
+struct tess_de_hmm_there;
+
 struct tess_de_hmm {
     tess_blocks blocks;
     int is_exact;
@@ -12,9 +16,12 @@ struct tess_de_hmm {
     int64_t *first;
     int64_t *ll_first;
     int32_t *link;
+    uint8_t *enters_evenly;
+    uint8_t *leaves_evenly;
     tess_de_operator *operators;
     tess_hmm_operator *forward;
     tess_hmm_operator *backward;
+    _Atomic(struct tess_de_hmm_there *) *there; // on a device, if it was used last: hmm_there.h
 };
 
 #endif

@@ -135,9 +135,18 @@ static bool is_nan_sample(const tess_decode_position *position, int64_t sample)
     return false;
 }
 
+bool tess_de_has_untracked(const tess_decode_position *position)
+{
+    int64_t sample = 0;
+    while (sample < position->n_sample && !is_nan_sample(position, sample)) {
+        sample++;
+    }
+    return sample < position->n_sample;
+}
+
 // A position is unknown where a sample it is interpolated from is NaN; at a sample's own time that
 // sample alone counts.
-static bool is_unknown(const tess_decode_position *position, double time)
+bool tess_de_is_untracked(const tess_decode_position *position, double time)
 {
     int64_t at = sample_before(position, time);
     if (at >= 0 && position->time[at] == time) {
@@ -232,8 +241,8 @@ void tess_de_clear_missing(const tess_decode_detector *detector,
                              (detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float));
     for (int64_t t = 0; t < n_row; t++) {
         const bool is_flagged = observation->is_missing && observation->is_missing[first + t];
-        if (is_flagged ||
-            (has_nan && is_unknown(&observation->position, observation->time[first + t]))) {
+        if (is_flagged || (has_nan && tess_de_is_untracked(&observation->position,
+                                                           observation->time[first + t]))) {
             memset((char *)ll + (size_t)t * row_bytes, 0, row_bytes);
         }
     }

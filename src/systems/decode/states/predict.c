@@ -111,76 +111,41 @@ void tess_de_engine_warn(const tess_de_engine *engine)
         const int64_t row = engine->carry.first_impossible;
         tess_log_warn(log, TESS_W_DECODE_NO_STATE,
                       "at row %lld (t = %.6f) no state can explain the spikes: all probabilities "
-                      "are zero there and in every later row",
-                      (long long)row,
-                      engine->desc.observation->time ? engine->desc.observation->time[row] : 0.0);
+                      "are zero there and in every later row%s",
+                      (long long)row, engine->sequences.time ? engine->sequences.time[row] : 0.0,
+                      engine->sequences.n > 1 ? " of its interval" : "");
     }
 }
 
 void tess_de_predict_finish(const tess_de_engine *engine, tess_decode_outputs *outputs)
 {
-    outputs->log_evidence = engine->carry.log_evidence;
+    outputs->log_evidence = tess_de_engine_evidence(engine);
     outputs->n_impossible = engine->carry.n_impossible;
     outputs->first_impossible = engine->carry.first_impossible;
     outputs->likelihood = engine->report;
     tess_de_engine_warn(engine);
 }
 
-// The most likely path needs the likelihood of all rows at once.
-static tess_status find_path(tess_context *ctx, const tess_de_engine_desc *desc, int64_t *path)
-{
-    tess_device *device = NULL;
-    TESS_TRY(tess_stage_choose(ctx, tess_de_hmm_path_stages, 2, "path", &device));
-    const tess_decode_detector *d = desc->detector;
-    const tess_de_rows *ll = desc->given_ll.dtype != 0 ? &desc->given_ll : &desc->ll;
-    const int64_t n_time = desc->observation->n_time;
-    const int64_t n_state = d->info.n_state;
-    tess_de_hmm_chunk chunk = {.n_row = n_time,
-                               .ll = ll->memory,
-                               .ll_dtype = ll->dtype,
-                               .dtype = d->dtype,
-                               .transition = d->discrete_transition};
-    double *transition = NULL;
-    const size_t bytes = (size_t)(n_time * n_state * n_state) * sizeof(double);
-    if (d->info.n_coefficient > 0) {
-        transition = tess_heap_alloc(&ctx->heap, bytes, TESS_TAG_SCRATCH, "transitions");
-        if (!transition) {
-            return TESS_E_MEMORY;
-        }
-        tess_de_transition_rows(d, desc->design, 0, n_time, transition);
-        chunk.transition = transition;
-        chunk.transition_stride = n_state * n_state;
-    }
-    const tess_status status = tess_de_hmm_path(ctx, device, d->hmm, &chunk, d->initial, path);
-    tess_heap_free(&ctx->heap, transition, bytes, TESS_TAG_SCRATCH);
-    return status;
-}
-
-// Room for the likelihood of all rows, where a path is wanted and nobody brought it.
+// Room for the likelihood of all rows, where a path is wanted and nobody brought it: if that is
+// cheap, else it is computed again on the way.
 static tess_status hold_likelihood(tess_context *ctx, const tess_decode_outputs *outputs,
                                    tess_de_engine_desc *desc, tess_blocks *memory)
 {
     const tess_decode_detector *d = desc->detector;
-    if (!outputs->most_likely_bin || desc->given_ll.dtype != 0 || desc->ll.dtype != 0) {
-        return TESS_OK;
-    }
-    const size_t item = d->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
+    const bool is_held =
+        desc->given_ll.dtype != 0 || (desc->ll.dtype == d->dtype && desc->ll.memory);
+    const size_t item = tess_dtype_bytes((tess_dtype)d->dtype);
     int64_t items;
-    if (!tess_mul_i64(desc->observation->n_time, d->info.n_ll, &items)) {
-        TESS_FAIL(TESS_E_SHAPE, "more likelihood values than can be counted");
-    }
-    if ((uint64_t)items * item > ctx->memory_limit_bytes / 2) {
-        TESS_FAIL(TESS_E_LIMIT,
-                  "memory limit of %llu MiB is too small for the most likely path, which needs the "
-                  "likelihood of all rows; the smallest limit that works is %llu MiB",
-                  (unsigned long long)(ctx->memory_limit_bytes >> 20),
-                  (unsigned long long)(((uint64_t)items * item >> 19) + 2));
+    if (!outputs->most_likely_bin || is_held ||
+        !tess_mul_i64(desc->observation->n_time, d->info.n_ll, &items) ||
+        (uint64_t)items > ctx->memory_limit_bytes / 4 / item) {
+        return TESS_OK;
     }
     void *ll = tess_blocks_alloc(memory, items, item, "likelihood of all rows");
     if (!ll) {
         return TESS_E_MEMORY;
     }
-    tess_de_rows_of_memory(ll, d->dtype, d->info.n_ll, &desc->ll);
+    tess_de_rows_of_memory(ll, d->dtype, d->info.n_ll, &desc->kept_ll);
     return TESS_OK;
 }
 
@@ -197,17 +162,17 @@ static tess_status predict(tess_context *ctx, tess_de_engine_desc *desc,
                            tess_decode_outputs *outputs, tess_blocks *memory)
 {
     desc->likelihood_only = wants_likelihood_only(outputs);
+    if (outputs->most_likely_bin) {
+        tess_de_rows_of_memory(outputs->most_likely_bin, TESS_I64, 1, &desc->path);
+    }
     TESS_TRY(hold_likelihood(ctx, outputs, desc, memory));
     tess_de_engine *engine = NULL;
     TESS_TRY(tess_de_engine_create(ctx, desc, &engine));
-    tess_status status = tess_de_engine_run(engine, NULL, NULL);
+    const tess_status status = tess_de_engine_run(engine, NULL, NULL);
     if (status == TESS_OK) {
         tess_de_predict_finish(engine, outputs);
     }
     tess_de_engine_destroy(engine);
-    if (status == TESS_OK && outputs->most_likely_bin) {
-        status = find_path(ctx, desc, outputs->most_likely_bin);
-    }
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "systems/decode/states/transition.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // The axes of the environment, in the order in which a layout has them.
@@ -43,7 +44,27 @@ static void fill_steps(const tess_decode_environment_info *env,
     }
 }
 
-// Lays the grid out: rows along the last axis, zeros between them as far as a step reaches.
+static int64_t whole_tiles(int64_t n)
+{
+    return (n + GRID_TILE - 1) / GRID_TILE * GRID_TILE;
+}
+
+// The first index along an axis that an interior bin has.
+static int64_t first_along(const tess_decode_environment_info *env, int axis)
+{
+    int64_t step = 1, first = env->grid_shape[axis];
+    for (int a = (int)env->n_place_dim - 1; a > axis; a--) {
+        step *= env->grid_shape[a];
+    }
+    for (int64_t i = 0; i < env->n_interior; i++) {
+        const int64_t at = env->interior_bin[i] / step % env->grid_shape[axis];
+        first = at < first ? at : first;
+    }
+    return first;
+}
+
+// Lays the grid out: rows along the last axis, zeros between them as far as a step reaches. Where
+// the interior begins, a cache line does.
 static void lay_out(const tess_decode_environment_info *env, const grid_plan *plan,
                     grid_layout *grid)
 {
@@ -54,14 +75,16 @@ static void lay_out(const tess_decode_environment_info *env, const grid_plan *pl
     }
     const grid_steps *last = &grid->steps[plan->axis[n_axis - 1]];
     gap += last->high > -last->low ? last->high : -last->low;
-    grid->pitch = (grid->n[n_axis - 1] + gap + GRID_TILE - 1) / GRID_TILE * GRID_TILE;
-    grid->lead = (gap + GRID_TILE - 1) / GRID_TILE * GRID_TILE;
+    const int64_t begin = first_along(env, plan->axis[n_axis - 1]);
+    grid->pitch = whole_tiles(grid->n[n_axis - 1] + gap);
+    grid->lead = whole_tiles(gap + begin) - begin;
     grid->n_line = 1;
     for (int a = 0; a + 1 < n_axis; a++) {
         grid->n_line *= grid->n[a];
     }
     // Row tiles read and write past a line's end.
-    grid->n_cell = grid->lead + grid->n_line * grid->pitch + GRID_TILE * GRID_TILE + gap;
+    grid->n_cell =
+        whole_tiles(grid->lead + grid->n_line * grid->pitch + GRID_TILE * GRID_TILE + gap);
 }
 
 static int64_t cell_of(const tess_decode_environment_info *env, const grid_plan *plan,
@@ -110,18 +133,57 @@ static int axis_of_pass(const grid_plan *plan, int n_axis, int p)
     return p;
 }
 
-// Tiles of all passes; tiles NULL: counted only. sets has room for 2 + n_axis sets of cells.
-static void make_passes(const grid_plan *plan, grid_layout *grid, const int64_t *cells, int64_t n,
-                        uint8_t *sets, grid_tiles *tiles, int64_t *first)
+// What finding tiles needs.
+typedef struct grid_work {
+    int64_t *cells; // [n_interior]
+    uint8_t *sets;  // [2 + n_axis][n_cell]
+    int32_t *near;  // [4][n_cell]
+    grid_way *ways;
+} grid_work;
+
+static tess_status take_work(tess_blocks *temporary, const tess_decode_environment_info *env,
+                             const grid_plan *plan, const grid_layout *grid, grid_work *work)
+{
+    const char *what = "movement";
+    work->cells = tess_blocks_alloc(temporary, env->n_interior, sizeof *work->cells, what);
+    work->sets = tess_blocks_alloc(temporary, (2 + grid->n_axis) * grid->n_cell, 1, what);
+    work->near = tess_blocks_alloc(temporary, 4 * grid->n_cell, sizeof *work->near, what);
+    work->ways = tess_blocks_alloc(temporary, grid->n_cell + 2, sizeof *work->ways, what);
+    if (!work->cells || !work->sets || !work->near || !work->ways) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < env->n_interior; i++) {
+        work->cells[i] = cell_of(env, plan, grid, env->interior_bin[i]);
+    }
+    return TESS_OK;
+}
+
+static grid_set set_of(const uint8_t *bytes, int64_t n, int32_t *near)
+{
+    const grid_set set = {near, near + n};
+    for (int64_t i = 0, last = -1; i < n; i++) {
+        last = bytes[i] ? i : last;
+        set.last[i] = (int32_t)last;
+    }
+    for (int64_t i = n - 1, next = n; i >= 0; i--) {
+        next = bytes[i] ? i : next;
+        set.next[i] = (int32_t)next;
+    }
+    return set;
+}
+
+// Tiles of all passes; tiles NULL: counted only.
+static void make_passes(const grid_plan *plan, const grid_layout *grid, const grid_work *work,
+                        int64_t n, grid_tiles *tiles, int64_t *first)
 {
     const int n_axis = grid->n_axis;
-    uint8_t *held = sets;
-    uint8_t *spare = sets + grid->n_cell;
-    uint8_t *need = sets + 2 * grid->n_cell;
-    memset(sets, 0, (size_t)((2 + n_axis) * grid->n_cell));
+    uint8_t *held = work->sets;
+    uint8_t *spare = held + grid->n_cell;
+    uint8_t *need = held + 2 * grid->n_cell;
+    memset(held, 0, (size_t)((2 + n_axis) * grid->n_cell));
     for (int64_t i = 0; i < n; i++) {
-        held[cells[i]] = 1;
-        need[(n_axis - 1) * grid->n_cell + cells[i]] = 1;
+        held[work->cells[i]] = 1;
+        need[(n_axis - 1) * grid->n_cell + work->cells[i]] = 1;
     }
     for (int p = n_axis - 1; p > 0; p--) {
         const int axis = axis_of_pass(plan, n_axis, p);
@@ -139,11 +201,14 @@ static void make_passes(const grid_plan *plan, grid_layout *grid, const int64_t 
         for (int64_t i = 0; i < grid->n_cell; i++) {
             want[i] &= spare[i];
         }
+        const grid_pass pass = {grid, steps, set_of(held, grid->n_cell, work->near),
+                                set_of(want, grid->n_cell, work->near + 2 * grid->n_cell),
+                                work->ways};
         first[p] = tiles->n;
         if (axis == n_axis - 1) {
-            tess_de_grid_along(grid, steps, held, want, tiles);
+            tess_de_grid_along(&pass, tiles);
         } else {
-            tess_de_grid_across(grid, axis, steps, held, want, tiles);
+            tess_de_grid_across(&pass, axis, tiles);
         }
         memcpy(held, want, (size_t)grid->n_cell);
     }
@@ -199,24 +264,36 @@ static tess_status choose(walk_build *build, tess_blocks *temporary, grid_plan *
             }
         }
         lay_out(env, &plan, &build->grid);
-        int64_t *cells = tess_blocks_alloc(temporary, env->n_interior, sizeof *cells, "movement");
-        uint8_t *sets =
-            tess_blocks_alloc(temporary, (2 + n_axis) * build->grid.n_cell, 1, "movement");
-        if (!cells || !sets) {
-            return TESS_E_MEMORY;
-        }
-        for (int64_t i = 0; i < env->n_interior; i++) {
-            cells[i] = cell_of(env, &plan, &build->grid, env->interior_bin[i]);
-        }
+        grid_work work;
+        TESS_TRY(take_work(temporary, env, &plan, &build->grid, &work));
         grid_tiles tiles = {0};
         int64_t first[TESS_DECODE_MAX_DIM + 1];
-        make_passes(&plan, &build->grid, cells, env->n_interior, sets, &tiles, first);
+        make_passes(&plan, &build->grid, &work, env->n_interior, &tiles, first);
         if (tiles.cost < *best_cost) {
             *best = plan;
             *best_cost = tiles.cost;
         }
     }
     return TESS_OK;
+}
+
+// Bins that lie side by side in the grid too. runs has room for one per bin.
+static int64_t find_runs(const int32_t *cells, int64_t n, tess_tile_run *runs)
+{
+    int64_t n_run = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || cells[i] != cells[i - 1] + 1) {
+            runs[n_run++] = (tess_tile_run){.bin = (int32_t)i, .cell = cells[i]};
+        }
+        runs[n_run - 1].n++;
+    }
+    return n_run;
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    const tess_tile_run *first = a, *second = b;
+    return (first->cell > second->cell) - (first->cell < second->cell);
 }
 
 // The operator without its row sums.
@@ -228,29 +305,36 @@ static tess_status compile(walk_build *build, const grid_plan *plan, tess_blocks
     const int n_axis = build->grid.n_axis;
     grid_layout *grid = &build->grid;
     lay_out(env, plan, grid);
-    int64_t *cells = tess_blocks_alloc(temporary, n, sizeof *cells, "movement");
-    uint8_t *sets = tess_blocks_alloc(temporary, (2 + n_axis) * grid->n_cell, 1, "movement");
+    grid_work work;
+    TESS_TRY(take_work(temporary, env, plan, grid, &work));
     int32_t *index = tess_blocks_alloc(build->blocks, n, sizeof *index, "movement");
-    if (!cells || !sets || !index) {
+    tess_tile_run *runs = tess_blocks_alloc(build->blocks, n, sizeof *runs, "movement");
+    tess_tile_run *by_cell = tess_blocks_alloc(build->blocks, n, sizeof *runs, "movement");
+    if (!index || !runs || !by_cell) {
         return TESS_E_MEMORY;
     }
     for (int64_t i = 0; i < n; i++) {
-        cells[i] = cell_of(env, plan, grid, env->interior_bin[i]);
-        index[i] = (int32_t)cells[i];
+        index[i] = (int32_t)work.cells[i];
     }
     grid_tiles tiles = {0};
     int64_t first[TESS_DECODE_MAX_DIM + 1];
-    make_passes(plan, grid, cells, n, sets, &tiles, first);
+    make_passes(plan, grid, &work, n, &tiles, first);
     tiles.tiles = tess_blocks_alloc(build->blocks, tiles.n, sizeof *tiles.tiles, "movement");
     if (!tiles.tiles) {
         return TESS_E_MEMORY;
     }
-    make_passes(plan, grid, cells, n, sets, &tiles, first);
+    make_passes(plan, grid, &work, n, &tiles, first);
+    const int64_t n_run = find_runs(index, n, runs);
+    memcpy(by_cell, runs, (size_t)n_run * sizeof *runs);
+    qsort(by_cell, (size_t)n_run, sizeof *runs, compare_cells);
     *op = (tess_hmm_operator){.n_in = n,
                               .n_out = n,
                               .n_cell = grid->n_cell,
                               .scatter = index,
                               .gather = index,
+                              .scatter_runs = by_cell,
+                              .gather_runs = runs,
+                              .n_run = n_run,
                               .table = build->table,
                               .n_table = build->n_table,
                               .n_pass = n_axis};
@@ -323,7 +407,7 @@ static tess_status build_walk(tess_blocks *blocks, tess_blocks *temporary,
     TESS_TRY(compile(&backward, &plan, temporary, &out->backward));
     out->forward.before = inverse;
     out->backward.after = inverse;
-    out->cost = 2 * (cost + env->n_interior);
+    out->cost = 2 * (cost / 4 + env->n_interior);
     return TESS_OK;
 }
 

@@ -35,14 +35,37 @@ int64_t tess_de_grid_index(const grid_layout *grid, int axis, int64_t line, int6
 typedef struct grid_tiles {
     tess_tile_sum *tiles; // NULL: counted only
     int64_t n;
-    int64_t cost; // vector operations, roughly
+    int64_t cost;
 } grid_tiles;
 
+// Cells of a set: the first at or behind each cell, n_cell if there is none, and the last at or
+// before it, or -1.
+typedef struct grid_set {
+    int32_t *next;
+    int32_t *last;
+} grid_set;
+
+// The cheapest way to where something can be cut: from where, and how much at once; and on from
+// here along the best of all.
+typedef struct grid_way {
+    int64_t cost;
+    int64_t from;
+    int64_t size;
+    int64_t to;
+    int64_t chosen;
+} grid_way;
+
+typedef struct grid_pass {
+    const grid_layout *grid;
+    const grid_steps *steps; // of the pass's axis
+    grid_set held;
+    grid_set want;
+    grid_way *ways; // room for n_cell + 2 of them
+} grid_pass;
+
 // Tiles that give every wanted cell its sum over the cells held, in a pass along the last axis...
-void tess_de_grid_along(const grid_layout *grid, const grid_steps *steps, const uint8_t *held,
-                        const uint8_t *want, grid_tiles *tiles);
+void tess_de_grid_along(const grid_pass *pass, grid_tiles *tiles);
 // ... or along another one.
-void tess_de_grid_across(const grid_layout *grid, int axis, const grid_steps *steps,
-                         const uint8_t *held, const uint8_t *want, grid_tiles *tiles);
+void tess_de_grid_across(const grid_pass *pass, int axis, grid_tiles *tiles);
 
 #endif

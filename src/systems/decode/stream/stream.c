@@ -8,15 +8,17 @@
 #include "runtime/source.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { ALL_WANTS = 15 };
+enum { ALL_WANTS = 31 };
 
-static const char *const FILES[] = {"partial.h5", "partial", "filtered.rows", NULL};
+static const char *const FILES[] = {"partial.h5", "partial", "filtered.rows", "likelihood.rows",
+                                    NULL};
 
 void tess_decode_stream_config_init(tess_decode_stream_config *config, size_t struct_size)
 {
@@ -69,6 +71,19 @@ static tess_status name_result(tess_de_stream_run *run)
     return TESS_OK;
 }
 
+// Which rows the run keeps for itself.
+static void size_spills(tess_de_stream_run *run)
+{
+    const tess_decode_detector *d = run->detector;
+    const uint64_t item = (uint64_t)tess_dtype_bytes((tess_dtype)d->dtype);
+    if (d->dtype != run->config.dtype) {
+        run->filtered.item.row_bytes = (uint64_t)d->info.n_state_bin * item;
+    }
+    if (run->config.want & TESS_DECODE_WANT_PATH) {
+        run->likelihood.item.row_bytes = (uint64_t)d->info.n_ll * item;
+    }
+}
+
 // Everything but files: what is asked for makes sense.
 static tess_status begin(tess_context *ctx, const tess_decode_detector *detector,
                          const tess_decode_observation *observation,
@@ -77,7 +92,8 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
     memset(run, 0, sizeof *run);
     run->ctx = ctx;
     run->detector = detector;
-    run->spill.fd = -1;
+    run->filtered.item.fd = -1;
+    run->likelihood.item.fd = -1;
     run->work.lock_fd = -1;
     run->begin_ns = tess_now_ns();
     run->report.struct_size = sizeof run->report;
@@ -94,20 +110,14 @@ static tess_status begin(tess_context *ctx, const tess_decode_detector *detector
     if (run->observation.n_time < 1) {
         TESS_FAIL(TESS_E_ARGUMENT, "time: is empty; at least one row is needed");
     }
-    TESS_TRY(tess_de_result_describe(ctx, detector, &run->observation, &run->config, &run->result));
+    TESS_TRY(tess_de_stream_rows(run));
+    TESS_TRY(tess_de_result_describe(ctx, detector, &run->decoded, &run->config,
+                                     run->config.intervals ? &run->intervals.table : NULL,
+                                     &run->result));
     TESS_TRY(name_result(run));
     run->report.output_bytes = tess_de_result_bytes(&run->result);
+    size_spills(run);
     return TESS_OK;
-}
-
-static int needs_spill(const tess_de_stream_run *run)
-{
-    return run->detector->dtype != run->config.dtype;
-}
-
-static uint64_t spill_bytes(const tess_de_stream_run *run)
-{
-    return needs_spill(run) ? (uint64_t)run->observation.n_time * run->spill.row_bytes : 0;
 }
 
 // Said before hours of work. On resume the file has most of its blocks already.
@@ -119,7 +129,8 @@ static tess_status check_disk(tess_de_stream_run *run)
     if (statvfs(folder, &disk) != 0) {
         TESS_FAIL(TESS_E_CREATE, "%s: cannot write there: %s", folder, strerror(errno));
     }
-    const uint64_t needed = run->report.output_bytes + spill_bytes(run);
+    const uint64_t row_bytes = run->filtered.item.row_bytes + run->likelihood.item.row_bytes;
+    const uint64_t needed = run->report.output_bytes + (uint64_t)run->decoded.n_time * row_bytes;
     run->report.disk_free_bytes = (uint64_t)disk.f_bavail * (uint64_t)disk.f_frsize;
     if (!run->work.is_found && needed > run->report.disk_free_bytes) {
         TESS_FAIL(
@@ -147,6 +158,17 @@ static tess_status write_spill(void *self, int64_t first, int64_t count, const v
                               (uint64_t)first * item->row_bytes);
 }
 
+static tess_de_rows rows_of_spill(const tess_de_stream_run *run, tess_de_spill *spill,
+                                  int64_t width)
+{
+    const tess_de_rows rows = {.dtype = run->detector->dtype,
+                               .width = width,
+                               .self = &spill->item,
+                               .read = read_spill,
+                               .write = write_spill};
+    return spill->item.row_bytes > 0 ? rows : (tess_de_rows){0};
+}
+
 static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
 {
     tess_de_result *r = &run->result;
@@ -158,6 +180,7 @@ static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
                                   .chunk_rows = run->work.is_found ? run->mark.chunk_rows : 0,
                                   .is_strict = 1,
                                   .is_checked = run->config.checkpoint_dir != NULL};
+    tess_de_stream_sequences(run, &desc->sequences);
     tess_de_result_rows(r, "acausal_posterior", &desc->acausal);
     tess_de_result_rows(r, "acausal_state_probabilities", &desc->acausal_states);
     tess_de_result_rows(r, "causal_posterior", &desc->causal);
@@ -165,16 +188,9 @@ static void describe_engine(tess_de_stream_run *run, tess_de_engine_desc *desc)
     tess_de_result_rows(r, "predictive_posterior", &desc->predictive);
     tess_de_result_rows(r, "predictive_state_probabilities", &desc->predictive_states);
     tess_de_result_rows(r, "log_likelihood", &desc->ll);
-    const size_t item = run->detector->dtype == TESS_F64 ? sizeof(double) : sizeof(float);
-    run->spill.row_bytes = (uint64_t)run->detector->info.n_state_bin * item;
-    run->spill.path = run->spill_path;
-    if (needs_spill(run)) {
-        desc->kept = (tess_de_rows){.dtype = run->detector->dtype,
-                                    .width = run->detector->info.n_state_bin,
-                                    .self = &run->spill,
-                                    .read = read_spill,
-                                    .write = write_spill};
-    }
+    tess_de_result_path(r, &desc->path);
+    desc->kept = rows_of_spill(run, &run->filtered, run->detector->info.n_state_bin);
+    desc->kept_ll = rows_of_spill(run, &run->likelihood, run->detector->info.n_ll);
 }
 
 static dev_t device_of(const char *path)
@@ -201,21 +217,27 @@ static tess_status choose_work_path(const tess_de_stream_run *run, char path[TES
     return TESS_OK;
 }
 
-static tess_status open_spill(tess_de_stream_run *run)
+static tess_status open_spill(const tess_de_stream_run *run, const char *name, tess_de_spill *spill)
 {
-    if (!needs_spill(run)) {
+    if (spill->item.row_bytes == 0) {
         return TESS_OK;
     }
     if (tess_work_is_kept(&run->work)) {
-        tess_work_path(&run->work, "filtered.rows", run->spill_path);
+        tess_work_path(&run->work, name, spill->path);
     } else {
-        TESS_TRY(tess_temp_name(run->result.path, run->spill_path, sizeof run->spill_path));
+        TESS_TRY(tess_temp_name(run->result.path, spill->path, sizeof spill->path));
     }
-    TESS_TRY(tess_de_result_open(run->spill_path, !run->work.is_found, 0600, &run->spill.fd));
+    spill->item.path = spill->path;
+    TESS_TRY(tess_de_result_open(spill->path, !run->work.is_found, 0600, &spill->item.fd));
     if (!tess_work_is_kept(&run->work)) {
-        unlink(run->spill_path); // nobody needs its name
+        unlink(spill->path); // nobody needs its name
     }
     return TESS_OK;
+}
+
+static tess_status sync_spill(const tess_de_spill *spill)
+{
+    return spill->item.fd >= 0 ? tess_file_sync(spill->item.fd, spill->path) : TESS_OK;
 }
 
 static tess_status go_on(tess_de_stream_run *run, const char *work_path)
@@ -232,6 +254,37 @@ static tess_status go_on(tess_de_stream_run *run, const char *work_path)
     return tess_de_result_reopen(&run->result, work_path, offsets);
 }
 
+// Models that need no position are not told that they have none: readers of the result are.
+static void warn_outside(const tess_de_stream_run *run)
+{
+    const tess_decode_recording_info *recording = run->config.recording;
+    const tess_decode_position *position =
+        recording ? &recording->observation.position : &run->observation.position;
+    const double *truth = run->config.intervals ? run->intervals.table.true_position
+                          : recording           ? recording->true_position
+                                                : NULL;
+    const int64_t n_sample = position->n_sample;
+    int64_t n_outside = 0;
+    if (n_sample < 2 || run->detector->info.needs_position) {
+        return;
+    }
+    // A step beyond is where the last bin of a recording ends.
+    const double step = (position->time[n_sample - 1] - position->time[0]) / (double)(n_sample - 1);
+    for (int64_t t = 0; t < run->decoded.n_time; t++) {
+        const double time = run->decoded.time[t];
+        n_outside +=
+            (time < position->time[0] - step || time > position->time[n_sample - 1] + step) &&
+            !(truth && isfinite(truth[t * position->n_dim]));
+    }
+    if (n_outside > 0) {
+        tess_log_warn(&run->ctx->log, TESS_W_DECODE_OUTSIDE,
+                      "%lld of %lld decoded times lie outside of position_time, %.9g to %.9g s: "
+                      "error and events cannot be told there",
+                      (long long)n_outside, (long long)run->decoded.n_time, position->time[0],
+                      position->time[n_sample - 1]);
+    }
+}
+
 static tess_status open_result(tess_de_stream_run *run)
 {
     char work_path[TESS_DE_RESULT_PATH];
@@ -239,6 +292,8 @@ static tess_status open_result(tess_de_stream_run *run)
     if (run->work.is_found) {
         return go_on(run, work_path);
     }
+    warn_outside(run);
+    tess_de_stream_warn_empty(run);
     tess_temp_file_sweep(run->result.path);
     char *provenance = NULL;
     size_t bytes = 0;
@@ -254,9 +309,8 @@ static tess_status write_state(void *self, tess_checkpoint_writer *writer)
     uint64_t offsets[TESS_DE_RESULT_ITEMS];
     // The rows first: a checkpoint must never speak of rows the disk does not have.
     TESS_TRY(tess_de_result_sync(&run->result));
-    if (run->spill.fd >= 0) {
-        TESS_TRY(tess_file_sync(run->spill.fd, run->spill_path));
-    }
+    TESS_TRY(sync_spill(&run->filtered));
+    TESS_TRY(sync_spill(&run->likelihood));
     for (int64_t i = 0; i < run->result.n_item; i++) {
         offsets[i] = run->result.layout[i].offset;
     }
@@ -276,7 +330,7 @@ static void after_chunk(void *self)
     const tess_de_position *at = &run->engine->at;
     // From the turn on filtered rows are overwritten, and have to be made again without a
     // checkpoint that knows them all.
-    const bool is_turn = at->is_backward && at->chunk == run->engine->n_chunk - 1;
+    const bool is_turn = at->pass == TESS_DE_BACKWARD && at->chunk == run->engine->n_chunk - 1;
     if (tess_work_is_due(&run->work, is_turn)) {
         save(run);
     }
@@ -290,7 +344,7 @@ static void fill_report(tess_de_stream_run *run)
     r->rows_per_chunk = e->chunk_rows;
     r->memory_bytes = e->memory_bytes;
     r->limit_bytes = e->limit_bytes;
-    r->log_evidence = e->carry.log_evidence;
+    r->log_evidence = tess_de_engine_evidence(e);
     r->elapsed_s = (double)(tess_now_ns() - run->begin_ns) * 1e-9;
     r->likelihood_s = e->likelihood_s;
     r->filter_s = e->filter_s;
@@ -301,12 +355,24 @@ static void fill_report(tess_de_stream_run *run)
     r->n_impossible = e->carry.n_impossible;
     r->first_impossible = e->carry.first_impossible;
     r->likelihood = e->report;
+    if (run->config.intervals) { // the rest lies outside of them, before or after
+        const tess_decode_spikes *spikes = &run->observation.spikes;
+        r->likelihood.n_before = 0;
+        r->likelihood.n_after = -r->likelihood.n_spike - r->likelihood.n_excluded;
+        for (int64_t i = 0; i < spikes->n_electrode; i++) {
+            r->likelihood.n_after += spikes->n_spike[i];
+        }
+    }
 }
 
 static tess_status finish(tess_de_stream_run *run)
 {
-    TESS_TRY(tess_de_result_put(&run->result, "log_evidence", &run->engine->carry.log_evidence));
     fill_report(run);
+    TESS_TRY(tess_de_result_put(&run->result, "log_evidence", &run->report.log_evidence));
+    if (run->config.intervals) {
+        TESS_TRY(tess_de_result_put(&run->result, "interval_log_evidence",
+                                    tess_de_stream_evidence(run)));
+    }
     tess_de_engine_warn(run->engine); // before the details, which repeat every warning
     TESS_TRY(tess_de_stream_write_details(run));
     TESS_TRY(tess_de_result_commit(&run->result, run->config.overwrite));
@@ -332,6 +398,8 @@ static void identify(tess_de_stream_run *run)
     tess_identity_add(&run->id, "settings were '*', are '*'", settings);
     tess_de_fingerprint_add(&run->fingerprint, &run->id);
     tess_identity_add_hash(&run->id, "the true positions differ from those of this run", truth);
+    tess_identity_add_hash(&run->id, "the intervals differ from those of this run",
+                           run->intervals.hash);
     tess_identity_digest(&run->id, run->id_text);
 }
 
@@ -366,7 +434,7 @@ static tess_status check_found(void *self, const tess_checkpoint *found, const c
     if (tess_checkpoint_size(found, "offsets") != (size_t)run->result.n_item * sizeof(uint64_t)) {
         TESS_FAIL(TESS_E_FORMAT, "%s: its result has other data sets", path);
     }
-    return tess_de_mark_read(found, path, run->observation.n_time, &run->mark);
+    return tess_de_mark_read(found, path, run->decoded.n_time, &run->mark);
 }
 
 static tess_status open_work(tess_de_stream_run *run)
@@ -390,7 +458,8 @@ static tess_status prepare(tess_de_stream_run *run)
     describe_engine(run, &desc);
     TESS_TRY(check_disk(run));
     TESS_TRY(tess_de_engine_create(run->ctx, &desc, &run->engine));
-    TESS_TRY(open_spill(run));
+    TESS_TRY(open_spill(run, "filtered.rows", &run->filtered));
+    TESS_TRY(open_spill(run, "likelihood.rows", &run->likelihood));
     return open_result(run);
 }
 
@@ -421,9 +490,13 @@ static void end(tess_de_stream_run *run, tess_status status)
     if (run->result.ctx && !tess_work_is_kept(&run->work) && status != TESS_OK) {
         tess_de_result_discard(&run->result);
     }
-    if (run->spill.fd >= 0) {
-        close(run->spill.fd);
+    const int spills[] = {run->filtered.item.fd, run->likelihood.item.fd};
+    for (size_t i = 0; i < sizeof spills / sizeof *spills; i++) {
+        if (spills[i] >= 0) {
+            close(spills[i]);
+        }
     }
+    tess_blocks_free(&run->rows);
     tess_work_close(&run->work);
     tess_identity_free(&run->id);
     tess_error_copy_in(message);

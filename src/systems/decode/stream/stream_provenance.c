@@ -27,9 +27,12 @@ static void write_settings(tess_json *json, const tess_de_stream_run *run)
     tess_json_object_begin(json, "settings");
     tess_json_int(json, "want", run->config.want);
     tess_json_text(json, "dtype", tess_dtype_name((tess_dtype)run->config.dtype));
-    const tess_param_table *tables[] = {tess_decode_detector_params(),
-                                        tess_decode_encoding_params()};
-    const void *configs[] = {&d->config, d->n_encoding > 0 ? &d->encodings[0]->config : NULL};
+    const tess_decode_model_config *model = run->config.model;
+    const tess_param_table *tables[] = {
+        tess_decode_model_params(), tess_decode_environment_params(), tess_decode_detector_params(),
+        tess_decode_encoding_params()};
+    const void *configs[] = {model, model ? &model->environment : NULL, &d->config,
+                             d->n_encoding > 0 ? &d->encodings[0]->config : NULL};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
         if (configs[t]) {
             tess_origin_settings(json, tables[t], configs[t]);
@@ -51,6 +54,13 @@ static void write_inputs(tess_json *json, const tess_de_stream_run *run)
     write_hash(json, "spikes", run->fingerprint.spikes);
     write_hash(json, "position", run->fingerprint.position);
     tess_json_object_end(json);
+    if (run->config.intervals) {
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "name", "intervals");
+        tess_json_int(json, "n", run->intervals.table.n);
+        write_hash(json, "intervals", run->intervals.hash);
+        tess_json_object_end(json);
+    }
     tess_json_array_end(json);
 }
 
@@ -112,7 +122,7 @@ tess_status tess_de_stream_provenance(const tess_de_stream_run *run, int with_de
     tess_origin_head(json, "decode.predict", run->ctx->command);
     tess_json_text(json, "identity", run->id_text);
     write_settings(json, run);
-    tess_json_int(json, "items", run->observation.n_time);
+    tess_json_int(json, "items", run->decoded.n_time);
     tess_json_text(json, "unit", "rows");
     write_inputs(json, run);
     tess_status status = with_details ? write_details(json, run) : TESS_OK;

@@ -168,7 +168,7 @@ static tess_status nearest_q(const choice *c, double *nearest)
         TESS_FAIL(
             TESS_E_FORMAT,
             "%s: no q within %g %% of %g 1/Å; the nearest is %.6g (%.3g %% off), the file has "
-            "%s; set q, or a larger q_max_deviation",
+            "%s; give another q (--q), or allow more (--q-max-deviation, q_max_deviation)",
             all->name, 100 * c->config->q_max_deviation, wanted, *nearest, 100 * deviation, list);
     }
     return TESS_OK;

@@ -24,7 +24,6 @@ void tess_xp_problem_warn(tess_xp_problem *problem, tess_warning warning, const 
     const char *id = tess_warnings(&n_warning)[warning].id;
     tess_text_printf(&problem->warnings, "%s%s [%s]", problem->warnings.used ? "\n" : "", sentence,
                      id);
-    tess_log_write(&problem->ctx->log, TESS_LOG_INFO, "xpcs: %s", sentence);
 }
 
 static tess_status check_bounds(const char *name, double lower, double upper)

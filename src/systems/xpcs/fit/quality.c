@@ -36,8 +36,8 @@ static void warn_of_chi2(tess_xp_problem *p, const tess_xpcs_result *r)
 {
     if (p->sigma_is_default) {
         tess_xp_problem_warn(p, TESS_W_XPCS_SIGMA,
-                             "sigma is a default (%g): chi2 is not interpretable; use sigma_mode "
-                             "estimate or give the noise of your data.",
+                             "sigma is a default (%g): chi2 is not interpretable; use "
+                             "--sigma-mode estimate or give the noise of your data.",
                              p->config.sigma);
     }
     if (p->sigma_is_default && p->data->info.has_sigma) {
@@ -81,9 +81,9 @@ static void warn_of_params(tess_xp_problem *p, const tess_xpcs_result *r)
             const bool is_lower = r->status[k] == TESS_XPCS_AT_LOWER;
             tess_xp_problem_warn(p, TESS_W_XPCS_BOUND,
                                  "%s is at its %s bound, %g: its error means little; widen the "
-                                 "bound or fix the parameter.",
+                                 "bound (--bounds %s=LOW:HIGH) or fix the parameter.",
                                  name, is_lower ? "lower" : "upper",
-                                 is_lower ? r->lower[k] : r->upper[k]);
+                                 is_lower ? r->lower[k] : r->upper[k], name);
         } else if (r->status[k] == TESS_XPCS_UNIDENTIFIED) {
             tess_xp_problem_warn(p, TESS_W_XPCS_UNIDENTIFIED,
                                  "%s is unidentified: the data do not determine it; fix it, or fix "
@@ -134,7 +134,8 @@ static void warn_of_physics(tess_xp_problem *p, const tess_xpcs_result *r)
     const double *x = r->theta;
     if (x[D0] <= 0 || x[D0] > 1e7) {
         tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
-                             "D0 = %g is not a plausible transport rate; check q, dt and bounds.",
+                             "D0 = %g is not a plausible transport rate; check q, dt and bounds "
+                             "(--bounds D0=LOW:HIGH).",
                              x[D0]);
     }
     if (x[ALPHA] < -1.5 || x[ALPHA] > 1) {
@@ -208,10 +209,12 @@ static void warn_of_scaling(tess_xp_problem *p, const tess_xpcs_result *r)
                              (long long)n_flat, n);
     }
     if (n_bound > 0) {
-        tess_xp_problem_warn(p, TESS_W_XPCS_BOUND,
-                             "Contrast or offset of %lld of %lld angles is at a bound; widen the "
-                             "bounds, or look at these angles.",
-                             (long long)n_bound, n);
+        tess_xp_problem_warn(
+            p, TESS_W_XPCS_BOUND,
+            "Contrast or offset of %lld of %lld angles is at a bound; widen the "
+            "bounds (--bounds contrast=LOW:HIGH,offset=LOW:HIGH), or look at these "
+            "angles.",
+            (long long)n_bound, n);
     }
     if (n_outside > 0) {
         tess_xp_problem_warn(p, TESS_W_XPCS_IMPLAUSIBLE,
@@ -286,10 +289,13 @@ static void warn_of_alternatives(const tess_xp_engine *e, const tess_xpcs_result
             n_more++;
             continue;
         }
+        // What rounding leaves of a difference is no number to read.
+        const double least = 1e-3;
+        const double share = 100 * (other->cost / best->cost - 1);
         tess_xp_problem_warn(
             p, TESS_W_XPCS_OTHER_MINIMUM,
-            "Another minimum has chi2 within %.3g %%, higher by %.3g, with %s: %s.",
-            100 * (other->cost / best->cost - 1), excess, where,
+            "Another minimum has chi2 within %.3g %%, higher by %s%.3g, with %s: %s.",
+            fmax(share, least), excess < least ? "less than " : "", fmax(excess, least), where,
             excess < undecided ? "the data do not decide; fix or bound parameters "
                                  "by what you know"
                                : "it is much less likely if sigma is right");
@@ -325,16 +331,16 @@ static void warn_of_intervals(const tess_xp_engine *e, const tess_xpcs_result *r
 {
     char names[256];
     const tess_xp_intervals *v = e->intervals;
-    const bool has_profile = e->problem->config.uncertainty >= 2;
+    const int32_t kind = e->problem->config.uncertainty;
+    const char *remedy =
+        kind >= 2   ? "quote the 95 % intervals, which follow chi2"
+        : kind == 1 ? "quote quantiles of the bootstrap's refits (bootstrap/samples in result.h5)"
+                    : "use --uncertainty auto (or profile)";
     if (list_marked(r, v->is_bent, names, sizeof names)) {
         tess_xp_problem_warn(e->problem, TESS_W_XPCS_ERRORS,
-                             has_profile
-                                 ? "Errors of %s are not straight: plus or minus one deviation is "
-                                   "off by more than a tenth; quote the 95 %% intervals, which "
-                                   "follow chi2."
-                                 : "Errors of %s are not straight: plus or minus one deviation is "
-                                   "off by more than a tenth; use uncertainty profile or auto.",
-                             names);
+                             "Errors of %s are not straight: plus or minus one deviation is off by "
+                             "more than a tenth; %s.",
+                             names, remedy);
     }
     if (list_marked(r, v->is_lost, names, sizeof names)) {
         tess_xp_problem_warn(e->problem, TESS_W_XPCS_ERRORS,

@@ -31,8 +31,8 @@ static void write_rate(tess_xp_page *page, int which, const double *t, const dou
     static const char *const notes[2] = {"D0 t^alpha + D_offset",
                                          "gamma_dot_t0 t^beta + gamma_dot_t_offset"};
     int64_t frames[N_RATE];
-    double x[N_RATE];
-    double y[N_RATE];
+    double x[N_RATE] = {0};
+    double y[N_RATE] = {0};
     double sd[N_RATE];
     double low[N_RATE];
     double high[N_RATE];

@@ -44,6 +44,26 @@ static void write_verdict(tess_xp_page *page)
     }
 }
 
+// The noise that chi2 was measured by.
+static void write_sigma(tess_xp_page *page, const char *mode)
+{
+    const tess_xpcs_result_info *info = page->info;
+    double low = (double)INFINITY;
+    double high = 0;
+    for (int64_t a = 0; info->sigma && a < info->n_angle; a++) {
+        low = fmin(low, info->sigma[a]);
+        high = fmax(high, info->sigma[a]);
+    }
+    const char *given = info->sigma_is_default ? ", a default: not measured" : "";
+    if (!(low <= high)) {
+        fact(page, "sigma", "%s", mode);
+    } else if (low == high) {
+        fact(page, "sigma", "%.4g (%s%s)", low, mode, given);
+    } else {
+        fact(page, "sigma", "%.4g to %.4g by angle (%s%s)", low, high, mode, given);
+    }
+}
+
 static void write_summary(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
@@ -65,8 +85,9 @@ static void write_summary(tess_xp_page *page)
     } else {
         fact(page, "model", "%s", tess_xpcs_mode_name((tess_xpcs_mode)info->mode));
     }
-    fact(page, "fit", "contrast and offset %s, loss %s, sigma %s; %lld free parameters", scaling,
-         loss, sigma, (long long)info->n_free);
+    fact(page, "fit", "contrast and offset %s, loss %s; %lld free parameters", scaling, loss,
+         (long long)info->n_free);
+    write_sigma(page, sigma);
     fact(page, "chi2", "%.8g over %lld degrees of freedom; AIC %.8g, BIC %.8g", info->chi2,
          (long long)info->dof, info->aic, info->bic);
     fact(page, "solver", "%s %lld iterations, %lld passes over the data, condition %.3g",
@@ -145,7 +166,7 @@ static tess_status write_page(tess_xp_page *page)
     write_verdict(page);
     write_summary(page);
     tess_html_warnings(&page->html, page->info->warnings);
-    write_list(page, "What was tried after failures", page->info->recovery);
+    write_list(page, "What was tried besides", page->info->recovery);
     write_list(page, "Notes on the data", page->data->info.notes);
     tess_xp_page_parameters(page);
     tess_xp_page_basins(page);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BAR_WIDTH = 80, LISTED_BASINS = 20, MAX_PARAMS = 16 };
 
@@ -135,13 +136,18 @@ void tess_xp_page_parameters(tess_xp_page *page)
         &page->html.text,
         "<div class=\"table\"><table class=\"sort\"><thead><tr><th>parameter</th><th "
         "class=\"n\">value ± sd</th><th>unit</th><th class=\"n\">95 %% interval</th>%s<th>status"
-        "</th><th class=\"n\">start</th><th>bounds</th><th>between</th></tr></thead><tbody>\n",
+        "</th><th class=\"n\">start</th><th>bounds</th><th>place between "
+        "bounds</th></tr></thead><tbody>\n",
         info->bootstrap_sd ? "<th class=\"n\">bootstrap</th>" : "");
     for (int64_t k = 0; k < info->n_param; k++) {
         write_parameter(page, k, k < n ? known[k].unit : "");
     }
     tess_html_table_end(&page->html);
     write_meaning(page);
+    tess_html_paragraph(&page->html,
+                        "The last column shows where a value lies between its bounds, by "
+                        "logarithms where they are positive and wide; a dot at an end asks for "
+                        "wider bounds.");
     if (info->bootstrap_sd) {
         tess_text_add(&page->html.text, "<p>");
         tess_xp_printf(&page->html,
@@ -180,6 +186,20 @@ static void write_correlation_row(tess_xp_page *page, int64_t k)
     tess_text_add(&page->html.text, "</tr>\n");
 }
 
+// A name that may break behind each of its underscores, and nowhere else.
+static void write_broken(tess_xp_page *page, const char *name)
+{
+    while (*name) {
+        const size_t n = strcspn(name, "_");
+        tess_xp_printf(&page->html, "%.*s", (int)n, name);
+        name += n;
+        if (*name == '_') {
+            tess_text_add(&page->html.text, "_<wbr/>");
+            name++;
+        }
+    }
+}
+
 void tess_xp_page_correlations(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
@@ -192,9 +212,8 @@ void tess_xp_page_correlations(tess_xp_page *page)
     tess_text_add(&page->html.text, "<div class=\"table\"><table><tr><th></th>");
     for (int64_t k = 0; k < info->n_param; k++) {
         tess_text_add(&page->html.text,
-                      "<th style=\"max-width:5em;overflow-wrap:anywhere;font-size:.8em;"
-                      "vertical-align:bottom\">");
-        tess_html_escaped(&page->html, info->names[k]);
+                      "<th style=\"max-width:6em;font-size:.8em;vertical-align:bottom\">");
+        write_broken(page, info->names[k]);
         tess_text_add(&page->html.text, "</th>");
     }
     tess_text_add(&page->html.text, "</tr>\n");
@@ -206,7 +225,7 @@ void tess_xp_page_correlations(tess_xp_page *page)
 
 static void write_angle(tess_xp_page *page, int64_t a)
 {
-    enum { N = 7, LONG = 96 };
+    enum { N = 8, LONG = 96 };
     const tess_xpcs_result_info *info = page->info;
     char cells[N][LONG];
     char id[32];
@@ -219,6 +238,7 @@ static void write_angle(tess_xp_page *page, int64_t a)
     snprintf(cells[5], LONG, "%lld", (long long)(info->n_used_angle ? info->n_used_angle[a] : 0));
     snprintf(cells[6], LONG, "%.4g",
              info->reduced_chi2_angle ? info->reduced_chi2_angle[a] : (double)NAN);
+    snprintf(cells[7], LONG, "%.4g", info->sigma ? info->sigma[a] : (double)NAN);
     for (int i = 0; i < N; i++) {
         row[i] = cells[i];
     }
@@ -226,18 +246,36 @@ static void write_angle(tess_xp_page *page, int64_t a)
     tess_html_table_row_to(&page->html, row, N, id);
 }
 
+// Values less and plus one standard deviation, [2][n_angle]; NULL where there is none.
+static const double *error_ends(tess_xp_page *page, const double *values, const double *sd)
+{
+    const int64_t n = page->info->n_angle;
+    double *ends = sd ? tess_blocks_alloc(&page->memory, 2 * n, sizeof *ends, "the report") : NULL;
+    for (int64_t a = 0; ends && a < n; a++) {
+        ends[a] = values[a] - (isfinite(sd[a]) ? sd[a] : 0);
+        ends[n + a] = values[a] + (isfinite(sd[a]) ? sd[a] : 0);
+    }
+    return ends;
+}
+
 static void write_over_phi(tess_xp_page *page)
 {
     const tess_xpcs_result_info *info = page->info;
     const double *values[3] = {info->contrast, info->offset, info->reduced_chi2_angle};
+    const double *errors[2] = {info->contrast_sd, info->offset_sd};
     static const char *const names[3] = {"contrast", "offset", "reduced chi2"};
     if (info->n_angle < 3) {
         return;
     }
     tess_html_row_begin(&page->html);
     for (int i = 0; i < 3; i++) {
-        const tess_figure_series series = {
-            .x = info->phi, .y = values[i], .n = info->n_angle, .style = TESS_FIGURE_POINTS};
+        const double *ends = i < 2 ? error_ends(page, values[i], errors[i]) : NULL;
+        const tess_figure_series series = {.x = info->phi,
+                                           .y = values[i],
+                                           .low = ends,
+                                           .high = ends ? ends + info->n_angle : NULL,
+                                           .n = info->n_angle,
+                                           .style = TESS_FIGURE_POINTS};
         if (values[i]) {
             tess_figure_draw(&page->html, &(tess_figure){.title = names[i],
                                                          .x = {.label = "phi", .unit = "degrees"},
@@ -253,15 +291,15 @@ static void write_over_phi(tess_xp_page *page)
 
 void tess_xp_page_angle_table(tess_xp_page *page)
 {
-    static const char *const heads[] = {"angle",  "phi (degrees)", "q (1/Å)",     "contrast",
-                                        "offset", "points",        "reduced chi2"};
+    static const char *const heads[] = {"angle",  "phi (degrees)", "q (1/Å)",      "contrast",
+                                        "offset", "points",        "reduced chi2", "sigma"};
     const int64_t n = page->info->n_angle;
     tess_html_heading(&page->html, "Angles");
     write_over_phi(page);
     if (n > 12) {
         tess_html_fold_begin(&page->html, NULL, "Table", false);
     }
-    tess_html_table_begin(&page->html, heads, 7);
+    tess_html_table_begin(&page->html, heads, 8);
     for (int64_t a = 0; a < n; a++) {
         write_angle(page, a);
     }

@@ -61,13 +61,14 @@ static int32_t flag_of(const tess_xp_resolution *r, const char *path)
     return value != NULL ? (int32_t)value->number : -1;
 }
 
+#define GAP "analyzer_parameters.geometry.stator_rotor_gap"
+
 static tess_status resolve_model(tess_xp_resolution *r)
 {
     static const int32_t modes[] = {TESS_XPCS_STATIC_ISOTROPIC, TESS_XPCS_STATIC_ANISOTROPIC,
                                     TESS_XPCS_STATIC_ANISOTROPIC, TESS_XPCS_LAMINAR_FLOW};
     const tess_xp_value *mode = tess_xp_said(r->settings, "analysis_mode");
-    const tess_xp_value *gap =
-        tess_xp_said(r->settings, "analyzer_parameters.geometry.stator_rotor_gap");
+    const tess_xp_value *gap = tess_xp_said(r->settings, GAP);
     tess_xpcs_settings_info *info = &r->info;
     if (mode != NULL) {
         info->model.mode = modes[(int)mode->number];
@@ -85,11 +86,11 @@ static tess_status resolve_model(tess_xp_resolution *r)
                                 gap->node->text);
     }
     const bool is_laminar = info->model.mode == TESS_XPCS_LAMINAR_FLOW;
-    if (is_laminar && gap == NULL && mode != NULL && !mode->is_set) {
+    // null, as a template has it, leaves it to the command line.
+    const bool is_left = tess_xp_value_of(r->settings, GAP) != NULL;
+    if (is_laminar && gap == NULL && !is_left && mode != NULL && !mode->is_set) {
         return tess_xp_complain(r->settings, mode,
-                                "laminar_flow needs "
-                                "analyzer_parameters.geometry.stator_rotor_gap, the gap in Å "
-                                "(200 µm are 2000000)");
+                                "laminar_flow needs " GAP ", the gap in Å (200 µm are 2000000)");
     }
     if (is_laminar) {
         tess_text_printf(&r->notices, "shear kernel: %s (" SHEAR_KERNEL ")\n",

@@ -168,9 +168,6 @@ static void write_value(writer *w, const tess_xp_rule *rule, int indent)
     const char *example = is_left && row->example != NULL ? row->example : "";
     if (strcmp(row->path, "analysis_mode") == 0) {
         value = tess_xpcs_mode_name(w->mode);
-    } else if (strcmp(key, "stator_rotor_gap") == 0) {
-        value = row->example; // needed, and only the experimenter knows it
-        example = "";
     }
     tess_text_printf(&w->text, "%*s%s: %s%s%s\n", indent, "", key, value,
                      example[0] ? "  # such as " : "", example);
@@ -208,10 +205,10 @@ tess_status tess_xpcs_settings_template(tess_context *ctx, tess_xpcs_mode mode, 
     const tess_xp_setting *rows = tess_xp_settings_rows(&n);
     writer w = {.mode = mode, .is_minimal = minimal != 0};
     tess_text_init(&w.text, &ctx->heap);
-    tess_text_printf(&w.text,
-                     "# A configuration of Tessera's xpcs fits, in the schema of homodyne 2.\n"
-                     "# Every value is the default; null leaves a choice to the program.\n\n"
-                     "metadata:\n  config_version: \"2.23\"\n\n");
+    tess_text_printf(
+        &w.text, "# A configuration of Tessera's xpcs fits, in the schema of homodyne 2.\n"
+                 "# Every value is the default; null leaves a choice to the program, or to you.\n\n"
+                 "metadata:\n  config_version: \"2.23\"\n\n");
     for (int64_t i = 0; i < n; i++) {
         if (is_wanted(&w, &rows[i])) {
             write_row(&w, &rows[i]);

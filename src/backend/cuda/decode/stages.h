@@ -1,0 +1,13 @@
+// The stages of decode on NVIDIA GPUs.
+#ifndef TESS_CUDA_DECODE_STAGES_H
+#define TESS_CUDA_DECODE_STAGES_H
+
+#include "backend/cuda/cuda_backend.h"
+
+extern const tess_cuda_stage tess_cuda_stage_decode_kde;
+extern const tess_cuda_stage tess_cuda_stage_decode_rows;
+extern const tess_cuda_stage tess_cuda_stage_decode_joint;
+extern const tess_cuda_stage tess_cuda_stage_decode_hmm_filter;
+extern const tess_cuda_stage tess_cuda_stage_decode_hmm_smooth;
+
+#endif

@@ -1,0 +1,57 @@
+// A test under way: events by batches, every batch by all kinds of shuffles.
+//
+//   shuffle.c           batches, kinds, the stage
+//   shuffle_tables.c    what comes of the shuffles: p, q, shares, how scores spread
+//   shuffle_work.c      checkpoints: what a stopped test goes on from
+#ifndef TESS_SYSTEMS_DECODE_EVENTS_SHUFFLE_H
+#define TESS_SYSTEMS_DECODE_EVENTS_SHUFFLE_H
+
+#include "runtime/watch.h"
+#include "runtime/work.h"
+#include "systems/decode/events/model.h"
+
+typedef struct tess_de_shuffle {
+    tess_de_events_model model;
+    tess_decode_events *events;
+    int64_t *index; // [n] scored events
+    int64_t n;
+    int64_t n_event; // of the table
+    int64_t n_shuffle;
+    double *p; // [n_kind][n_event][N_SCORE]
+    double *q;
+    double *median;
+    double *high;
+    double *statistics; // or NULL
+    tess_decode_event_share *shares;
+    tess_de_spread *spreads; // [n_kind][N_SCORE] of the batch under way
+    int64_t n_done;          // scored events whose batch is done
+    int64_t n_kept;          // of them in a checkpoint
+    tess_watch watch;
+    int64_t n_told; // shuffles done
+    tess_identity id;
+    tess_work work;
+} tess_de_shuffle;
+
+// --- shuffle_tables.c ---
+
+TESS_MUST_CHECK tess_status tess_de_shuffle_alloc(tess_de_shuffle *test);
+// p and what the shuffles looked like, of one score of one event. values [n_shuffle] is
+// overwritten; at: where it goes.
+void tess_de_shuffle_judge(const tess_de_shuffle *test, int64_t at, int32_t kind, int score,
+                           double observed, double *values);
+// A batch is done: its spreads join those of all.
+void tess_de_shuffle_join(tess_de_shuffle *test);
+// q and shares, after the last batch.
+TESS_MUST_CHECK tess_status tess_de_shuffle_finish(tess_de_shuffle *test);
+
+// --- shuffle_work.c ---
+
+// Takes the folder, and up what was found there.
+TESS_MUST_CHECK tess_status tess_de_shuffle_open_work(tess_de_shuffle *test);
+// Keeps the batches that are done, where that is due.
+void tess_de_shuffle_keep(tess_de_shuffle *test);
+// After the last batch. The folder stays, finished, where the caller wants to save first.
+void tess_de_shuffle_end_work(tess_de_shuffle *test);
+void tess_de_shuffle_close_work(tess_de_shuffle *test);
+
+#endif

@@ -1,0 +1,64 @@
+// The likelihood of an engine's rows: given, kept, or computed sequence by sequence.
+#include "systems/decode/states/engine.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+
+static double seconds_since(int64_t begin_ns)
+{
+    return (double)(tess_now_ns() - begin_ns) * 1e-9;
+}
+
+// Likelihood of rows of the result, sequence by sequence.
+static tess_status compute_likelihood(tess_de_engine *e, int64_t first, int64_t count,
+                                      tess_decode_likelihood_report *report, void *scratch,
+                                      void *ll)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const size_t row_bytes = (size_t)d->info.n_ll * tess_dtype_bytes((tess_dtype)d->dtype);
+    const int64_t end = first + count;
+    for (int64_t at = first; at < end;) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
+        tess_decode_observation rows;
+        tess_de_sequence_rows(&e->sequences, piece.sequence, e->desc.observation, &rows);
+        TESS_TRY(tess_de_likelihood_rows(e->ctx, e->desc.device, d, &rows, e->has_nan, piece.offset,
+                                         piece.n_row, (char *)ll + (size_t)(at - first) * row_bytes,
+                                         scratch, report));
+        at += piece.n_row;
+    }
+    return TESS_OK;
+}
+
+tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t count,
+                                      tess_decode_likelihood_report *report, void *scratch,
+                                      tess_de_hmm_chunk *chunk)
+{
+    const tess_de_rows *given = &e->desc.given_ll;
+    const tess_de_rows *wanted = &e->desc.ll;
+    const int32_t dtype = e->desc.detector->dtype;
+    const int64_t begin_ns = tess_now_ns();
+    if (given->dtype != 0) {
+        chunk->ll_dtype = given->dtype;
+        chunk->ll = e->ll_buffer;
+        if (given->memory) {
+            chunk->ll = (char *)given->memory +
+                        (size_t)(first * given->width) * tess_dtype_bytes((tess_dtype)given->dtype);
+            return TESS_OK;
+        }
+        TESS_TRY(tess_de_rows_load(given, first, count, e->ll_buffer));
+        e->store_s += seconds_since(begin_ns);
+        return TESS_OK;
+    }
+    void *ll = e->ll_buffer;
+    if (wanted->memory && wanted->dtype == dtype) {
+        ll = (char *)wanted->memory +
+             (size_t)(first * wanted->width) * tess_dtype_bytes((tess_dtype)dtype);
+    }
+    chunk->ll = ll;
+    chunk->ll_dtype = dtype;
+    tess_span span = tess_span_begin(&e->ctx->tracer, "decode.likelihood");
+    TESS_TRY(compute_likelihood(e, first, count, report, scratch, ll));
+    tess_span_end(&span, 0, 0);
+    e->likelihood_s += seconds_since(begin_ns);
+    return TESS_OK;
+}

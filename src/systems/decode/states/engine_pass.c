@@ -1,0 +1,279 @@
+// One pass over one chunk: likelihood and filter, smoother, path.
+#include "systems/decode/states/engine.h"
+
+#include "base/clock.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+static double seconds_since(int64_t begin_ns)
+{
+    return (double)(tess_now_ns() - begin_ns) * 1e-9;
+}
+
+static void chunk_range(const tess_de_engine *e, int64_t chunk, int64_t *first, int64_t *count)
+{
+    *first = chunk * e->chunk_rows;
+    const int64_t left = e->n_time - *first;
+    *count = left < e->chunk_rows ? left : e->chunk_rows;
+}
+
+// Where rows of the detector's type can be worked on: in place, or in a buffer.
+static void *work_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first)
+{
+    const int32_t dtype = e->desc.detector->dtype;
+    if (rows && rows->memory && rows->dtype == dtype) {
+        return (char *)rows->memory +
+               (size_t)(first * rows->width) * tess_dtype_bytes((tess_dtype)dtype);
+    }
+    return e->row_buffer;
+}
+
+// NULL: not wanted.
+static void *work_predicted(const tess_de_engine *e, int64_t first)
+{
+    const tess_de_rows *rows = &e->desc.predictive;
+    return rows->dtype == 0 || e->needs.predicted ? e->predicted_buffer : work_rows(e, rows, first);
+}
+
+static double *state_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first,
+                          int which)
+{
+    if (rows->memory && rows->dtype == TESS_F64) {
+        return (double *)rows->memory + first * rows->width;
+    }
+    return rows->dtype != 0
+               ? e->states_buffer + which * e->chunk_rows * e->desc.detector->info.n_state
+               : NULL;
+}
+
+// Transitions of a chunk, sequence by sequence.
+static void bring_transition(tess_de_engine *e, int64_t first, int64_t count,
+                             tess_de_hmm_chunk *chunk)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const int64_t n_pair = (int64_t)d->info.n_state * d->info.n_state;
+    const int64_t end = first + count;
+    chunk->transition = d->discrete_transition;
+    chunk->transition_stride = 0;
+    for (int64_t at = first; e->transition_buffer && at < end;) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
+        tess_de_transition_rows(d, e->desc.design,
+                                e->sequences.first[piece.sequence] + piece.offset, piece.n_row,
+                                e->transition_buffer + (at - first) * n_pair);
+        chunk->transition = e->transition_buffer;
+        chunk->transition_stride = n_pair;
+        at += piece.n_row;
+    }
+}
+
+// The part of a chunk, which begins at row first, that a piece is.
+static tess_de_hmm_chunk part_of(const tess_de_engine *e, const tess_de_hmm_chunk *chunk,
+                                 int64_t first, const tess_de_piece *piece)
+{
+    const tess_decode_detector_info *info = &e->desc.detector->info;
+    const int64_t at = piece->first - first;
+    const size_t bins =
+        (size_t)(at * info->n_state_bin) * tess_dtype_bytes((tess_dtype)chunk->dtype);
+    const int64_t states = at * info->n_state;
+    tess_de_hmm_chunk part = *chunk;
+    part.n_row = piece->n_row;
+    part.transition += at * chunk->transition_stride;
+    part.filtered = (char *)chunk->filtered + bins;
+    if (chunk->ll) {
+        part.ll = (const char *)chunk->ll +
+                  (size_t)(at * info->n_ll) * tess_dtype_bytes((tess_dtype)chunk->ll_dtype);
+    }
+    part.predicted = chunk->predicted ? (char *)chunk->predicted + bins : NULL;
+    part.causal_states = chunk->causal_states ? chunk->causal_states + states : NULL;
+    part.predictive_states = chunk->predictive_states ? chunk->predictive_states + states : NULL;
+    part.acausal_states = chunk->acausal_states ? chunk->acausal_states + states : NULL;
+    return part;
+}
+
+static tess_status filter(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk,
+                          tess_de_hmm_carry *carry)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    const int64_t end = first + chunk->n_row;
+    const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&e->ctx->tracer, "decode.filter");
+    for (int64_t at = first; at < end;) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, at, first, end);
+        const tess_de_hmm_chunk part = part_of(e, chunk, first, &piece);
+        if (piece.is_start) {
+            memcpy(carry->predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
+            carry->log_evidence = 0;
+        }
+        TESS_TRY(tess_de_hmm_filter(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
+                                    d->hmm, &part, carry));
+        if (carry == &e->carry) {
+            e->evidence[piece.sequence] = carry->log_evidence;
+        }
+        at += piece.n_row;
+    }
+    tess_span_end(&span, 0, 0);
+    e->filter_s += seconds_since(begin_ns);
+    return TESS_OK;
+}
+
+static tess_status smooth(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk)
+{
+    const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&e->ctx->tracer, "decode.smooth");
+    for (int64_t end = first + chunk->n_row; end > first;) {
+        const tess_de_piece piece = tess_de_piece_at(&e->sequences, end - 1, first, end);
+        const tess_de_hmm_chunk part = part_of(e, chunk, first, &piece);
+        TESS_TRY(tess_de_hmm_smooth(e->ctx, tess_de_states_device(e->ctx, tess_de_hmm_stages, 2),
+                                    e->desc.detector->hmm, &part, piece.is_end, e->next));
+        end = piece.first;
+    }
+    tess_span_end(&span, 0, 0);
+    e->smoother_s += seconds_since(begin_ns);
+    return TESS_OK;
+}
+
+static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t count)
+{
+    const tess_decode_detector *d = e->desc.detector;
+    return tess_hash_bytes(tess_hash_default(), rows,
+                           (size_t)(count * d->info.n_state_bin) *
+                               tess_dtype_bytes((tess_dtype)d->dtype));
+}
+
+// What a forward step made, to where it is wanted.
+static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk)
+{
+    const tess_de_engine_desc *desc = &e->desc;
+    const int32_t dtype = desc->detector->dtype;
+    const int64_t n = chunk->n_row;
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(tess_de_rows_store(e, &desc->ll, first, n, chunk->ll, chunk->ll_dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->kept_ll, first, n, chunk->ll, chunk->ll_dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->causal, first, n, chunk->filtered, dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->predictive, first, n, chunk->predicted, dtype));
+    TESS_TRY(tess_de_rows_store(e, &desc->causal_states, first, n, chunk->causal_states, TESS_F64));
+    TESS_TRY(tess_de_rows_store(e, &desc->predictive_states, first, n, chunk->predictive_states,
+                                TESS_F64));
+    if (e->keep && e->keep != &desc->causal) {
+        TESS_TRY(tess_de_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
+    }
+    e->store_s += seconds_since(begin_ns);
+    return TESS_OK;
+}
+
+static tess_status forward(tess_de_engine *engine, int64_t chunk)
+{
+    const tess_decode_detector *d = engine->desc.detector;
+    int64_t first;
+    int64_t count;
+    chunk_range(engine, chunk, &first, &count);
+    const tess_de_rows *target = engine->keep ? engine->keep : &engine->desc.causal;
+    tess_de_hmm_chunk work = {
+        .n_row = count,
+        .dtype = d->dtype,
+        .filtered = work_rows(engine, target, first),
+        .predicted = work_predicted(engine, first),
+        .causal_states = state_rows(engine, &engine->desc.causal_states, first, 0),
+        .predictive_states = state_rows(engine, &engine->desc.predictive_states, first, 1)};
+    if (engine->boundaries) {
+        memcpy(engine->boundaries + chunk * d->info.n_state_bin, engine->carry.predicted,
+               (size_t)d->info.n_state_bin * sizeof(double));
+    }
+    TESS_TRY(
+        tess_de_engine_likelihood(engine, first, count, &engine->report, work.filtered, &work));
+    TESS_TRY(tess_context_check_cancel(engine->ctx));
+    if (engine->desc.likelihood_only) {
+        engine->evidence[0] = (double)NAN;
+        return store_forward(engine, first, &work);
+    }
+    bring_transition(engine, first, count, &work);
+    TESS_TRY(filter(engine, first, &work, &engine->carry));
+    if (engine->kept_hash) {
+        engine->kept_hash[chunk] = hash_rows(engine, work.filtered, count);
+    }
+    return store_forward(engine, first, &work);
+}
+
+// The filtered rows of a chunk once more, from the vector noted at its first row.
+static tess_status make_again(tess_de_engine *e, int64_t chunk, int64_t first,
+                              tess_de_hmm_chunk *work)
+{
+    const int64_t n_bin = e->desc.detector->info.n_state_bin;
+    tess_decode_likelihood_report counted = {.struct_size = sizeof counted};
+    tess_de_hmm_carry carry = {.predicted = e->again, .n_row = first, .first_impossible = -1};
+    memcpy(e->again, e->boundaries + chunk * n_bin, (size_t)n_bin * sizeof(double));
+    TESS_TRY(tess_de_engine_likelihood(e, first, work->n_row, &counted, work->filtered, work));
+    TESS_TRY(filter(e, first, work, &carry));
+    e->n_recomputed++;
+    if (e->keep && e->keep == &e->desc.causal) { // damaged where it is a result
+        return tess_de_rows_store(e, e->keep, first, work->n_row, work->filtered, work->dtype);
+    }
+    return TESS_OK;
+}
+
+static tess_status bring_filtered(tess_de_engine *e, int64_t chunk, int64_t first,
+                                  tess_de_hmm_chunk *work)
+{
+    if (!e->keep) {
+        return make_again(e, chunk, first, work);
+    }
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(tess_de_rows_load(e->keep, first, work->n_row, work->filtered));
+    e->store_s += seconds_since(begin_ns);
+    if (e->kept_hash &&
+        !tess_hash_equal(e->kept_hash[chunk], hash_rows(e, work->filtered, work->n_row))) {
+        return make_again(e, chunk, first, work);
+    }
+    return TESS_OK;
+}
+
+static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t first, int64_t count)
+{
+    const tess_de_engine_desc *desc = &engine->desc;
+    const tess_decode_detector *d = desc->detector;
+    tess_de_hmm_chunk work = {
+        .n_row = count, .dtype = d->dtype, .filtered = work_rows(engine, &desc->acausal, first)};
+    bring_transition(engine, first, count, &work);
+    TESS_TRY(bring_filtered(engine, chunk, first, &work));
+    work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
+    TESS_TRY(smooth(engine, first, &work));
+    const int64_t begin_ns = tess_now_ns();
+    TESS_TRY(tess_de_rows_store(engine, &desc->acausal, first, count, work.filtered, d->dtype));
+    TESS_TRY(tess_de_rows_store(engine, &desc->acausal_states, first, count, work.acausal_states,
+                                TESS_F64));
+    engine->store_s += seconds_since(begin_ns);
+    return TESS_OK;
+}
+
+static tess_status backward(tess_de_engine *engine, int64_t chunk)
+{
+    int64_t first;
+    int64_t count;
+    chunk_range(engine, chunk, &first, &count);
+    if (tess_de_engine_smooths(engine)) {
+        TESS_TRY(smooth_chunk(engine, chunk, first, count));
+    }
+    return engine->path.model ? tess_de_engine_score(engine, chunk, first, count) : TESS_OK;
+}
+
+static tess_status trace(tess_de_engine *engine, int64_t chunk)
+{
+    int64_t first;
+    int64_t count;
+    chunk_range(engine, chunk, &first, &count);
+    return tess_de_engine_trace(engine, chunk, first, count);
+}
+
+tess_status tess_de_engine_pass(tess_de_engine *engine)
+{
+    switch (engine->at.pass) {
+    case TESS_DE_FORWARD:
+        return forward(engine, engine->at.chunk);
+    case TESS_DE_BACKWARD:
+        return backward(engine, engine->at.chunk);
+    default:
+        return trace(engine, engine->at.chunk);
+    }
+}
