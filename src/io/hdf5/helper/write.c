@@ -11,6 +11,7 @@
 
 // Data start at multiples of this, as everything that maps or streams files likes it.
 enum { DATA_ALIGN = 64, ALIGN_FROM_BYTES = 512, DEFLATE_LEVEL = 4, NAME_CHARS = 256 };
+enum { GROUP_CHARS = 1024 };
 
 // A text attribute of variable length.
 static herr_t put_text(hid_t object, const char *name, const char *text)
@@ -91,8 +92,33 @@ static herr_t set_storage(hid_t creation, const tess_h5_array *array)
     return H5Pset_filter(creation, TESS_H5_FILTER_LZF, H5Z_FLAG_OPTIONAL, 3, values);
 }
 
+// The groups that the name goes through, made here: those that HDF5 makes by itself hold the second
+// in which they were made.
+static herr_t create_groups(const char *name)
+{
+    char path[GROUP_CHARS];
+    const hid_t creation = H5Pcreate(H5P_GROUP_CREATE);
+    herr_t result = H5Pset_obj_track_times(creation, 0);
+    for (const char *at = strchr(name, '/'); at != NULL && result >= 0; at = strchr(at + 1, '/')) {
+        const int n = snprintf(path, sizeof path, "%.*s", (int)(at - name), name);
+        const bool is_there =
+            n == 0 || H5Lexists(tess_h5_now.file, path, H5P_DEFAULT) != 0;
+        if (!is_there) {
+            const hid_t group =
+                H5Gcreate2(tess_h5_now.file, path, H5P_DEFAULT, creation, H5P_DEFAULT);
+            result = group < 0 ? -1 : 0;
+            tess_h5_close_id(group);
+        }
+    }
+    tess_h5_close_id(creation);
+    return result;
+}
+
 static hid_t create_dataset(const tess_h5_array *array, const char *name)
 {
+    if (create_groups(name) < 0) {
+        return -1;
+    }
     hsize_t dims[TESS_MAX_RANK];
     for (int axis = 0; axis < array->rank; axis++) {
         dims[axis] = (hsize_t)array->shape[axis];
@@ -100,16 +126,14 @@ static hid_t create_dataset(const tess_h5_array *array, const char *name)
     const hid_t type = tess_h5_type_for(array->dtype, array->item_bytes);
     const hid_t space =
         array->rank > 0 ? H5Screate_simple(array->rank, dims, NULL) : H5Screate(H5S_SCALAR);
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_create_intermediate_group(links, 1);
     H5Pset_obj_track_times(creation, 0); // the same result gives the same bytes
     hid_t dataset = -1;
     if (set_storage(creation, array) >= 0) {
-        dataset = H5Dcreate2(tess_h5_now.file, name, type, space, links, creation, H5P_DEFAULT);
+        dataset = H5Dcreate2(tess_h5_now.file, name, type, space, H5P_DEFAULT, creation,
+                             H5P_DEFAULT);
     }
     tess_h5_close_id(creation);
-    tess_h5_close_id(links);
     tess_h5_close_id(space);
     tess_h5_close_id(type);
     return dataset;
