@@ -202,6 +202,11 @@ def test_runs_of_a_result(folder, h5py):
     result = run(folder, "--result", "rec.npz", "--states", state)
     assert result.returncode != 0
     assert "rec.npz" in result.stderr
+    with h5py.File(path / "res.h5", "a") as found:
+        found["time"][:] = found["time"][:] + 1e-3
+    other = run(folder, "--result", "res.h5", "--states", state)
+    assert other.returncode == 65
+    assert "decoded from another recording" in other.stderr
     both = run(folder, "--result", "res.h5", "--intervals", "iv.csv")
     assert both.returncode == 2
 

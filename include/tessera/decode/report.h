@@ -33,6 +33,11 @@ TESS_API const tess_param_table *tess_decode_report_params(void);
 TESS_API TESS_MUST_CHECK tess_status tess_decode_report_write(
     tess_context *ctx, const char *result_path, const tess_decode_report_config *config);
 
+/** TESS_E_MISMATCH if a result was decoded from other times or spikes than the recording's; spikes
+ *  are compared where the result's provenance knows them. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_result_check(
+    tess_context *ctx, const char *result_path, const tess_decode_recording *recording);
+
 TESS_END_DECLS
 
 #endif
