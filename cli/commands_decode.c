@@ -20,6 +20,14 @@
          "decode only the time bins that begin in these intervals (.csv, .npz, .h5 or .nwb with "  \
          "start and end times), each interval as a sequence of its own")
 
+#define GAP_OPTION                                                                                 \
+    TEXT("position-max-gap", position_max_gap, "SECONDS",                                          \
+         "take the animal as not tracked between position samples that are further apart "         \
+         "(default: interpolate across any gap)")
+
+static const opt_def decode_fit_options[] = {
+    GAP_OPTION,
+};
 static const opt_def decode_run_options[] = {
     WANT_OPTION,
     DTYPE_OPTION,
@@ -28,6 +36,7 @@ static const opt_def decode_run_options[] = {
     TEXT("verify", verify, "SHARE",
          "compute this share of the bins (such as 1%) again in exact mode and print the largest "
          "difference"),
+    GAP_OPTION,
 };
 static const opt_def decode_predict_options[] = {
     PATH("model-file", 0, model_file, PATH_READ, NULL,
@@ -36,16 +45,19 @@ static const opt_def decode_predict_options[] = {
     DTYPE_OPTION,
     INTERVALS_OPTION,
     INTERVALS_NAME_OPTION,
+    GAP_OPTION,
 };
 static const opt_def decode_em_options[] = {
     PATH("model-file", 0, model_file, PATH_READ, NULL,
          "start from this model instead of fitting one"),
+    GAP_OPTION,
 };
 static const opt_def decode_online_options[] = {
     PATH("model-file", 0, model_file, PATH_READ, NULL,
          "play to this model instead of fitting one to the recording"),
     FLAG("real-time", real_time,
          "hand spikes and positions over at their times; without it as fast as bins are closed"),
+    GAP_OPTION,
 };
 static const opt_def decode_report_options[] = {
     PATH("recording", 0, recording, PATH_READ, NULL,
@@ -54,6 +66,7 @@ static const opt_def decode_report_options[] = {
 
 static const opt_def decode_tune_options[] = {
     FLAG("dry-run", dry_run, "print the plan and stop"),
+    GAP_OPTION,
 };
 
 static const opt_def decode_events_options[] = {
@@ -72,6 +85,7 @@ static const opt_def decode_events_options[] = {
         "kinds", kinds, "LIST",
         "what to shuffle: column, field, time, marks, spikes, units, separated by commas (default: "
         "column, field and time, and marks or, of sorted spikes, units)"),
+    GAP_OPTION,
 };
 
 static const cli_command commands[] = {
@@ -100,6 +114,7 @@ static const cli_command commands[] = {
      .max_operand = 1,
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
+     OWN_OPTIONS(decode_fit_options),
      .params = {tess_decode_model_params, tess_decode_environment_params,
                 tess_decode_encoding_params, tess_decode_detector_params},
      .summary = "fit a model and keep it in a file",

@@ -52,11 +52,27 @@ int decode_open_session(cli *c, decode_job *j)
     return session_open(c, systems);
 }
 
+static int split_gaps(cli *c, decode_job *j, const char *text)
+{
+    char *end = NULL;
+    const double seconds = strtod(text, &end);
+    int64_t n_gap = 0;
+    if (end == text || *end || !(seconds > 0) || isinf(seconds)) {
+        return cli_usage_error(c, "--position-max-gap: '%s' is no time in seconds above 0", text);
+    }
+    CLI_CALL(tess_decode_recording_split_gaps(c->ctx, j->recording, seconds, &n_gap));
+    if (n_gap > 0) {
+        console_note("position: %lld gaps of more than %g s are taken as not tracked",
+                     (long long)n_gap, seconds);
+    }
+    return 0;
+}
+
 int decode_open_recording(cli *c, decode_job *j, const char *path)
 {
     CLI_CALL(tess_decode_recording_open(c->ctx, path, &j->recording));
     console_notes(tess_decode_recording_get_info(j->recording)->notes);
-    return 0;
+    return c->values.position_max_gap ? split_gaps(c, j, c->values.position_max_gap) : 0;
 }
 
 int decode_open_intervals(cli *c, decode_job *j)
@@ -155,6 +171,9 @@ int decode_load_model(cli *c, decode_job *j, const char *path)
     const double begin = decode_now_s();
     CLI_CALL(tess_decode_model_load(c->ctx, path, &j->model));
     j->config = *tess_decode_model_settings(j->model);
+    if (j->recording) {
+        CLI_CALL(tess_decode_recording_match(c->ctx, j->recording, j->model));
+    }
     j->fit_s = decode_now_s() - begin;
     return 0;
 }

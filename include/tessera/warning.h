@@ -80,6 +80,9 @@ TESS_BEGIN_DECLS
     X(TESS_W_DECODE_UNIT, "decode.unit",                                                           \
       "a file names a unit that is not known; values are taken as cm or uV",                       \
       "write the unit as m, cm or mm, V, mV or uV")                                                \
+    X(TESS_W_DECODE_ELECTRODES, "decode.electrodes",                                               \
+      "electrodes that the model does not know are left out",                                      \
+      "fit the model to a recording that has them")                                                \
     X(TESS_W_DECODE_SCALE, "decode.scale",                                                         \
       "positions or marks are small beside the bandwidths, as in other units",                     \
       "give positions in cm and marks in uV, or other bandwidths")                                 \

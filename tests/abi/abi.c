@@ -1095,7 +1095,7 @@ FIELD(tess_decode_em_config, resume, 112);
 FIELD(tess_decode_em_config, keep_finished, 116);
 
 // tessera/decode/recording.h
-SIZE(tess_decode_recording_info, 416);
+SIZE(tess_decode_recording_info, 424);
 FIELD(tess_decode_recording_info, struct_size, 0);
 FIELD(tess_decode_recording_info, has_track, 4);
 FIELD(tess_decode_recording_info, path, 8);
@@ -1113,6 +1113,7 @@ FIELD(tess_decode_recording_info, represented_position, 384);
 FIELD(tess_decode_recording_info, is_replay, 392);
 FIELD(tess_decode_recording_info, unit, 400);
 FIELD(tess_decode_recording_info, notes, 408);
+FIELD(tess_decode_recording_info, electrode_id, 416);
 SIZE(tess_decode_simulate_config, 88);
 FIELD(tess_decode_simulate_config, struct_size, 0);
 FIELD(tess_decode_simulate_config, size, 4);

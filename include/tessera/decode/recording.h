@@ -29,12 +29,19 @@ typedef struct tess_decode_recording_info {
     const uint8_t *is_replay;           /* [T]; NULL if unknown */
     const int32_t *const *unit;         /* [n_electrode] -> decoding spikes' unit, -1 hash; NULL */
     const char *notes; /* what was taken from where, a sentence per line; "" if nothing to say */
+    const int64_t *electrode_id; /* [n_electrode] all different; NULL: known by their order alone */
 } tess_decode_recording_info;
 
 /** Reads a recording: our NPZ or HDF5 layout, or NWB with plain position, spike times and
  *  features. Errors name the data set and what was expected of it. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_recording_open(tess_context *ctx, const char *path,
                                                                 tess_decode_recording **out);
+
+/** Makes gaps between position samples that are longer than max_gap_s untracked, by a sample of NaN
+ *  in the middle of each: nothing is interpolated across them any more. n_gap (may be NULL): how
+ *  many there were. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_recording_split_gaps(
+    tess_context *ctx, tess_decode_recording *recording, double max_gap_s, int64_t *n_gap);
 
 /** Writes a recording, .npz or .h5, atomically. */
 TESS_API TESS_MUST_CHECK tess_status tess_decode_recording_save(
@@ -139,6 +146,12 @@ TESS_API TESS_MUST_CHECK tess_status tess_decode_model_save(tess_context *ctx,
                                                             const char *path, int overwrite);
 TESS_API TESS_MUST_CHECK tess_status tess_decode_model_load(tess_context *ctx, const char *path,
                                                             tess_decode_model **out);
+/** Puts the electrodes of a recording into the order of the model's, by their ids, where both have
+ *  ids; otherwise order and number are left as they are. Electrodes that the model does not
+ *  know are left out with a warning; TESS_E_MISMATCH names those of the model that are missing. */
+TESS_API TESS_MUST_CHECK tess_status tess_decode_recording_match(tess_context *ctx,
+                                                                 tess_decode_recording *recording,
+                                                                 const tess_decode_model *model);
 TESS_API tess_decode_detector *tess_decode_model_detector(tess_decode_model *model);
 TESS_API tess_decode_environment *tess_decode_model_environment(tess_decode_model *model);
 TESS_API const tess_decode_encoding *tess_decode_model_encoding(const tess_decode_model *model);

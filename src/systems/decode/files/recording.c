@@ -28,6 +28,7 @@ static tess_status find_true_position(tess_de_input *in)
     tess_decode_recording_info *info = &in->recording->info;
     const tess_decode_observation *seen = &info->observation;
     const tess_decode_position *series = &seen->position;
+    in->recording->has_truth = info->true_position != NULL;
     if (info->true_position || series->n_sample < 2) {
         return TESS_OK;
     }

@@ -10,6 +10,7 @@ struct tess_decode_recording {
     tess_heap *heap;
     tess_blocks blocks; // everything info points to, allocated with blocks_alloc()
     tess_decode_recording_info info;
+    bool has_truth;    // true_position is the file's, not interpolated
     bool is_simulated; // by these settings
     tess_decode_simulate_config simulation;
 };

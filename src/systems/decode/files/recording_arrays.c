@@ -184,5 +184,6 @@ tess_status tess_de_read_arrays(tess_de_input *in)
     TESS_TRY(read_decoding(in));
     TESS_TRY(read_extras(in));
     TESS_TRY(read_track(in));
-    return tess_de_read_spikes(in);
+    TESS_TRY(tess_de_read_spikes(in));
+    return tess_de_read_ids(in, "electrode_id");
 }

@@ -4,6 +4,7 @@
 #include "base/status.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char MEMORY[] = "a recording";
 
@@ -84,4 +85,38 @@ tess_status tess_de_input_marks(tess_de_input *in, const tess_bundle_entry *entr
     return dtype == TESS_F32
                ? tess_bundle_read(&in->bundle, entry, *out, (uint64_t)entry->n_item * item)
                : tess_bundle_read_f64(&in->bundle, entry, *out);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a;
+    const int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+tess_status tess_de_read_ids(tess_de_input *in, const char *name)
+{
+    tess_decode_recording_info *info = &in->recording->info;
+    const int64_t n = info->training.spikes.n_electrode;
+    const tess_bundle_entry *entry = tess_bundle_find(&in->bundle, name);
+    if (!entry) {
+        return TESS_OK;
+    }
+    TESS_TRY(tess_de_input_vector(in, entry, n, "one per electrode"));
+    TESS_TRY(tess_de_input_i64(in, entry, &info->electrode_id));
+    int64_t *sorted =
+        tess_blocks_copy(&in->recording->blocks, info->electrode_id, n, sizeof *sorted, "ids");
+    if (!sorted) {
+        return TESS_E_MEMORY;
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    for (int64_t e = 1; e < n; e++) {
+        if (sorted[e] == sorted[e - 1]) {
+            TESS_FAIL(TESS_E_FORMAT,
+                      "%s: data set '%s': two electrodes have the id %lld; give every electrode "
+                      "its own",
+                      in->bundle.path, name, (long long)sorted[e]);
+        }
+    }
+    return TESS_OK;
 }

@@ -37,5 +37,7 @@ int32_t tess_de_mark_dtype(const tess_bundle_entry *entry);
 TESS_MUST_CHECK tess_status tess_de_read_arrays(tess_de_input *in);
 TESS_MUST_CHECK tess_status tess_de_read_spikes(tess_de_input *in);
 TESS_MUST_CHECK tess_status tess_de_read_nwb(tess_de_input *in);
+// Ids of the electrodes, if the file has such a data set. Spikes come first.
+TESS_MUST_CHECK tess_status tess_de_read_ids(tess_de_input *in, const char *name);
 
 #endif

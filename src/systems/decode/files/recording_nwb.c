@@ -315,5 +315,5 @@ tess_status tess_de_read_nwb(tess_de_input *in)
     info->observation.time = info->training.position.time;
     info->observation.position = info->training.position;
     info->observation.spikes = info->training.spikes;
-    return TESS_OK;
+    return tess_de_read_ids(in, "units/id");
 }

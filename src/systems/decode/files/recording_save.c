@@ -131,6 +131,7 @@ static tess_status add_all_spikes(output *out, const tess_decode_recording_info 
     if (spikes->marks && !is_uniform(spikes)) {
         add(out, "n_feature", TESS_I64, 1, spikes->n_electrode, 0, spikes->n_feature);
     }
+    add_optional(out, "electrode_id", TESS_I64, 1, spikes->n_electrode, 0, info->electrode_id);
     if (info->observation.spikes.times != spikes->times) {
         TESS_TRY(add_spikes(out, &info->observation.spikes, &decoding));
     }

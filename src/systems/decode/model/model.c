@@ -100,6 +100,8 @@ static tess_status copy_training(tess_decode_model *model, const tess_decode_rec
     TESS_TRY(COPY(model, own->position.position, own->position.n_sample * own->position.n_dim));
     TESS_TRY(COPY(model, own->is_training, own->position.n_sample));
     TESS_TRY(COPY(model, own->weights, own->position.n_sample));
+    model->electrode_id = info->electrode_id;
+    TESS_TRY(COPY(model, model->electrode_id, own->spikes.n_electrode));
     model->grid_position = info->interior_position;
     model->n_grid_position = info->interior_position ? info->n_interior_position : 0;
     return COPY(model, model->grid_position, model->n_grid_position * own->position.n_dim);

@@ -12,6 +12,7 @@ struct tess_decode_model {
     const char *input;               // the recording's path; NULL: not known
     tess_decode_model_config config; // its pointers are copies
     tess_decode_training training;   // likewise
+    const int64_t *electrode_id;     // [n_electrode]; NULL: known by their order alone
     tess_decode_track track;         // the environment's, if it has one
     const double *grid_position;     // [n_grid_position][n_dim]; NULL: the training positions
     int64_t n_grid_position;

@@ -7,6 +7,7 @@
 // position_time, position           N; N, d      training position
 // is_training, weights              N            optional
 // n_spike, n_feature                E
+// electrode_id                      E            optional
 // spike_times, spike_marks          all          electrodes one after another
 // grid_position                     M, d         optional: samples of the grid
 // track_*, bin_size, position_range, is_track_interior, position_std, waveform_std   optional
@@ -126,6 +127,7 @@ static tess_status put_spikes(saver *s)
     }
     put(s, "n_spike", TESS_I64, spikes->n_electrode, 0, spikes->n_spike);
     put(s, "n_feature", TESS_I64, spikes->n_electrode, 0, spikes->n_feature);
+    put(s, "electrode_id", TESS_I64, spikes->n_electrode, 0, s->model->electrode_id);
     return TESS_OK;
 }
 
@@ -374,6 +376,7 @@ static tess_status load_spikes(loader *l)
     int64_t n_time = 0;
     int64_t n_mark = 0;
     int64_t n_feature = 0;
+    int64_t n_id = 0;
     TESS_TRY(must_have(l, "n_spike", &entry));
     TESS_TRY(must_have(l, "spike_times", &entry));
     TESS_TRY(TAKE(l, "n_spike", TESS_I64, s->n_spike, &s->n_electrode));
@@ -391,6 +394,10 @@ static tess_status load_spikes(loader *l)
         s->n_feature = none;
     } else if (n_feature != s->n_electrode) {
         return wrong_size(l, "n_feature", n_feature, s->n_electrode);
+    }
+    TESS_TRY(TAKE(l, "electrode_id", TESS_I64, l->model->electrode_id, &n_id));
+    if (l->model->electrode_id && n_id != s->n_electrode) {
+        return wrong_size(l, "electrode_id", n_id, s->n_electrode);
     }
     return split_spikes(l, times, n_time, marks, n_mark);
 }

@@ -90,7 +90,8 @@ static tess_status check_spikes(const tess_de_view *v, const tess_decode_recordi
     tess_de_mix_doubles(&time, info->observation.time, info->observation.n_time);
     tess_hash_text(time, time_text);
     tess_hash_text(tess_de_spikes_hash(&info->observation.spikes), spikes_text);
-    const char *name = text_of(input, "name");
+    // Of electrodes with ids the order is the model's.
+    const char *name = info->electrode_id ? "" : text_of(input, "name");
     const char *spikes = text_of(input, "spikes");
     if (name[0] && spikes[0] && strcmp(text_of(input, "time"), time_text) == 0 &&
         strcmp(spikes, spikes_text) != 0) {

@@ -1,0 +1,125 @@
+// Options that are not in a parameter table: where their values go.
+#ifndef TESSERA_CLI_VALUES_H
+#define TESSERA_CLI_VALUES_H
+
+// Parameters whose start the command line may give.
+enum { CLI_XPCS_STARTS = 7 };
+
+// Options of the xpcs commands that are not in a parameter table.
+typedef struct cli_xpcs_values {
+    int has_config; // one of the original was given: Tessera's own files say nothing
+    int static_mode;
+    int laminar_flow;
+    int save_plots;
+    int save_surfaces;
+    int no_surfaces;
+    int no_cache;
+    int angles_last;
+    int strict;
+    int force_cpu;
+    int no_jit;
+    int lenient;
+    int minimal;
+    const char *method;
+    const char *data_file;
+    const char *output_dir;
+    const char *max_iterations;
+    const char *tolerance;
+    const char *starts[CLI_XPCS_STARTS];
+    const char *fixed;
+    const char *bounds;
+    const char *x_scale;
+    const char *output_format;
+    const char *phi_ranges;
+    const char *bad_frames;
+    const char *c2_path;
+    const char *q;  // of inspect, which has no tables
+    const char *dt; // likewise
+    const char *phi;
+    const char *cache;
+    const char *sigma_dataset;
+    const char *theta;
+    const char *contrasts;
+    const char *offsets;
+    const char *layout;
+    const char *filter;
+    const char *mode; // of a template
+} cli_xpcs_values;
+
+// Options of the clifford commands that are not in a parameter table.
+typedef struct cli_clifford_values {
+    int terms;
+    const char *signature;
+    const char *product;
+    const char *operation;
+    const char *batch;
+    const char *features;
+    const char *seconds;
+} cli_clifford_values;
+
+// Options that are not in a parameter table. Absent ones are 0 or NULL.
+typedef struct cli_values {
+    int help;
+    int json;
+    int quiet;
+    int verbose;
+    int overwrite;
+    int resume;
+    int no_progress;
+    int profile;
+    int dry_run;
+    int real_time;
+    int allow_truncated;
+    int benchmark;
+    int list;
+    int paths;
+    int origin;
+    int all;
+    int markdown;
+    int man;
+    const char *device;
+    const char *isa;
+    const char *checkpoint;
+    const char *report;
+    const char *trace;
+    const char *progress;
+    const char *output;
+    const char *config;
+    const char *log_file;
+    const char *log_json;
+    const char *werror;
+    const char *no_warn;
+    const char *moved; // of rerun: OLD=NEW, separated by commas
+    const char *dataset;
+    const char *dir;
+    const char *model_file;
+    const char *recording;
+    const char *intervals;
+    const char *intervals_name;
+    const char *position_max_gap;
+    const char *result;
+    const char *states;
+    const char *kinds;
+    const char *want;
+    const char *dtype;
+    const char *verify;
+    const char *baseline;
+    const char *bads;
+    const char *consensus;
+    const char *event;
+    const char *events;
+    const char *log;
+    const char *montage;
+    const char *n_interpolate;
+    const char *picks;
+    const char *positions;
+    const char *save_model;
+    const char *stim;
+    const char *thresholds;
+    const char *types;
+    const char *use_log;
+    cli_xpcs_values xpcs;
+    cli_clifford_values clifford;
+} cli_values;
+
+#endif
