@@ -7,7 +7,6 @@
 #include "systems/decode/report/tree.h"
 #include "systems/decode/report/view.h"
 #include "systems/decode/states/fingerprint.h"
-#include "tessera/decode/report.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -121,15 +120,5 @@ tess_status tess_de_view_check_recording(tess_de_view *v, const tess_decode_reco
         has_one ? check_spikes(v, &recording->info, inputs->first->value) : TESS_OK;
     tess_document_destroy(document);
     tess_text_free(text);
-    return status;
-}
-
-tess_status tess_decode_result_check(tess_context *ctx, const char *result_path,
-                                     const tess_decode_recording *recording)
-{
-    tess_error_clear();
-    tess_de_view view = {0};
-    const tess_status status = tess_de_view_open(ctx, result_path, recording, NULL, &view);
-    tess_de_view_close(&view);
     return status;
 }
