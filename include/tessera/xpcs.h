@@ -5,6 +5,7 @@
 #include "tessera/xpcs/data.h"
 #include "tessera/xpcs/fit.h"
 #include "tessera/xpcs/model.h"
+#include "tessera/xpcs/posterior.h"
 #include "tessera/xpcs/report.h"
 #include "tessera/xpcs/result.h"
 #include "tessera/xpcs/settings.h"

@@ -218,3 +218,40 @@ void tess_xpcs_simulation_init(tess_xpcs_simulation *simulation, size_t struct_s
     defaults.model.gap_angstrom = 2e6;
     tess_struct_init(simulation, struct_size, &defaults, sizeof defaults);
 }
+
+#define CONFIG tess_xpcs_sample_config
+static const tess_param sample_params[] = {
+    {"priors", TESS_PARAM_CHOICE, FIELD(priors), 0, 0, 1, "wide|upstream", "",
+     "priors of the physical parameters: so wide that the data decide, or the original's"},
+    {"n_chain", TESS_PARAM_INT, FIELD(n_chain), 4, 1, 1024, NULL, "chains", "chains"},
+    {"n_warmup", TESS_PARAM_INT, FIELD(n_warmup), 500, 0, 1e9, NULL, "draws",
+     "draws of each chain that learn the steps and are thrown away"},
+    {"n_draw", TESS_PARAM_INT, FIELD(n_draw), 1500, 1, 1e9, NULL, "draws", "draws of each chain"},
+    {"seed", TESS_PARAM_INT, FIELD(seed), 42, 0, 8388607, NULL, "", "seed of all chains"},
+    {"max_depth", TESS_PARAM_INT, FIELD(max_depth), 10, 1, TESS_XPCS_MAX_DEPTH, NULL, "",
+     "doublings of a path at most"},
+    {"target_accept", TESS_PARAM_REAL, FIELD(target_accept), 0.85, 0.1, 0.999, NULL, "",
+     "acceptance that the steps are made for"},
+    {"noise_scale", TESS_PARAM_REAL, FIELD(noise_scale), 0, 0, 1e9, NULL, "",
+     "noise of a point, of which 1.5 times is the scale of its prior; 0 estimates it"},
+};
+#undef CONFIG
+
+static const tess_param_table sample_table = {"xpcs.sample", sample_params,
+                                              sizeof sample_params / sizeof *sample_params};
+
+const tess_param_table *tess_xpcs_sample_params(void)
+{
+    return &sample_table;
+}
+
+void tess_xpcs_sample_config_init(tess_xpcs_sample_config *config, size_t struct_size)
+{
+    tess_xpcs_sample_config defaults = {0};
+    tess_params_defaults(&sample_table, &defaults);
+    defaults.contrast_prior[0] = tess_xpcs_scaling_param(0)->prior_mean;
+    defaults.contrast_prior[1] = tess_xpcs_scaling_param(0)->prior_sd;
+    defaults.offset_prior[0] = tess_xpcs_scaling_param(1)->prior_mean;
+    defaults.offset_prior[1] = tess_xpcs_scaling_param(1)->prior_sd;
+    tess_struct_init(config, struct_size, &defaults, sizeof defaults);
+}

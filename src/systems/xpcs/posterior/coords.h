@@ -1,0 +1,42 @@
+// Coordinates in which the posterior has no edges: the logit of where a parameter is between its
+// bounds, amplitudes by their logarithm, and the logarithm of the noise.
+//
+// A rate amplitude t^exponent is known best in the middle of the measurement, where the logarithm
+// of the amplitude and the exponent lie on a straight line: a dense metric follows it.
+#ifndef TESS_XPCS_POSTERIOR_COORDS_H
+#define TESS_XPCS_POSTERIOR_COORDS_H
+
+#include "systems/xpcs/posterior/density.h"
+
+enum { TESS_XP_MAX_COORD = TESS_XPCS_MAX_PARAM + 1 };
+
+typedef struct tess_xp_coords {
+    int64_t n_param;
+    int64_t n; // free parameters and the noise
+    int64_t index[TESS_XPCS_MAX_PARAM];
+    int32_t is_log[TESS_XPCS_MAX_PARAM]; // by index
+    double lower[TESS_XPCS_MAX_PARAM];
+    double upper[TESS_XPCS_MAX_PARAM];
+    double theta[TESS_XPCS_MAX_PARAM]; // values of fixed ones
+} tess_xp_coords;
+
+void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
+                         tess_xp_coords *coords);
+
+// A point and how it moves with its coordinates.
+typedef struct tess_xp_place {
+    double theta[TESS_XPCS_MAX_PARAM];
+    double s;
+    double slope[TESS_XP_MAX_COORD]; // of the parameter, or of s, by its coordinate
+    double log_volume;               // sum of logarithms of the slopes
+    double volume_slope[TESS_XP_MAX_COORD];
+} tess_xp_place;
+
+void tess_xp_coords_place(const tess_xp_coords *coords, const double *u, tess_xp_place *out);
+// Coordinates of a point; one on a bound, or nearly, is taken for one a thousandth inside.
+void tess_xp_coords_of(const tess_xp_coords *coords, const double *theta, double s, double *u);
+// Log density and gradient [n] in these coordinates.
+double tess_xp_coords_density(const tess_xp_coords *coords, const tess_xp_place *place,
+                              const tess_xp_density_value *value, double *gradient);
+
+#endif

@@ -1,0 +1,491 @@
+// The posterior density and its gradient against 50-digit arithmetic; draws against quadrature.
+#include "unit_golden.h"
+
+#include "systems/xpcs/pass/pass.h"
+#include "systems/xpcs/posterior/coords.h"
+#include "systems/xpcs/posterior/density.h"
+#include "tessera/xpcs/posterior.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ANGLE = 5, N_POINT = 20 };
+
+typedef struct golden {
+    tess_context *ctx;
+    const char *file;
+    tess_xpcs_data *data;
+    tess_xpcs_model model;
+    tess_xp_density density;
+    double ones[MAX_ANGLE];
+    tess_xp_pass pass;
+    double *sums;
+} golden;
+
+// Pairs i < j one after another become matrices, with a frame before them that is left out.
+static void open_data(golden *g)
+{
+    int64_t n_angle = 0;
+    int64_t n_value = 0;
+    const int64_t n = (int64_t)golden_scalar(g->ctx, g->file, "n");
+    double *phi = golden_f64(g->ctx, g->file, "phi", &n_angle);
+    double *y = golden_f64(g->ctx, g->file, "y", &n_value);
+    double q[MAX_ANGLE];
+    const int64_t m = n + 1;
+    double *c2 = calloc((size_t)(n_angle * m * m), sizeof *c2);
+    int64_t at = 0;
+    for (int64_t a = 0; a < n_angle; a++) {
+        q[a] = n_angle == 2 ? 0.02 : 0.012; // member q of the files holds quantiles
+        for (int64_t i = 1; i < m; i++) {
+            for (int64_t j = i + 1; j < m; j++) {
+                c2[(a * m + i) * m + j] = c2[(a * m + j) * m + i] = y[at++];
+            }
+        }
+    }
+    assert_int_equal(at, n_value);
+    const int64_t shape[3] = {n_angle, m, m};
+    tess_array view;
+    tess_xpcs_data_config config;
+    tess_xpcs_data_config_init(&config, sizeof config);
+    config.dt_s = golden_scalar(g->ctx, g->file, "dt");
+    config.gap_angstrom = golden_scalar(g->ctx, g->file, "L");
+    assert_ok(tess_array_init(&view, c2, TESS_F64, 3, shape));
+    assert_ok(tess_xpcs_data_from_array(g->ctx, &view, phi, q, NULL, &config, &g->data));
+    free(c2), free(phi), free(y);
+}
+
+static void open_priors(golden *g)
+{
+    tess_xp_density *d = &g->density;
+    double *values[6];
+    static const char *const names[] = {"prior_mean", "prior_sd",       "lower",
+                                        "upper",      "contrast_prior", "offset_prior"};
+    for (int i = 0; i < 6; i++) {
+        values[i] = golden_f64(g->ctx, g->file, names[i], i == 0 ? &d->n_param : NULL);
+    }
+    for (int64_t k = 0; k < d->n_param; k++) {
+        d->theta[k] = (tess_xp_prior){
+            .mean = values[0][k], .sd = values[1][k], .lower = values[2][k], .upper = values[3][k]};
+        tess_xp_prior_close(&d->theta[k]);
+    }
+    d->contrast = (tess_xp_prior){.mean = values[4][0], .sd = values[4][1]};
+    d->offset = (tess_xp_prior){.mean = values[5][0], .sd = values[5][1]};
+    d->noise_scale = golden_scalar(g->ctx, g->file, "s_prior_scale");
+    d->n_angle = g->data->info.n_angle;
+    d->mean = g->data->info.mean;
+    for (int i = 0; i < 6; i++) {
+        free(values[i]);
+    }
+}
+
+static void golden_open(golden *g, const char *file)
+{
+    *g = (golden){.ctx = unit_context(2, 0), .file = file};
+    open_data(g);
+    open_priors(g);
+    tess_xpcs_model_init(&g->model, sizeof g->model);
+    g->model.mode = g->density.n_param == 7 ? TESS_XPCS_LAMINAR_FLOW : TESS_XPCS_STATIC_ANISOTROPIC;
+    g->model.dt_s = g->data->info.dt_s;
+    g->model.gap_angstrom = g->data->info.gap_angstrom;
+    for (int a = 0; a < MAX_ANGLE; a++) {
+        g->ones[a] = 1;
+    }
+    const tess_xp_pass_setup setup = {.device = g->ctx->device,
+                                      .data = g->data,
+                                      .model = &g->model,
+                                      .f_scale = 1,
+                                      .inverse_variance = g->ones,
+                                      .leaves_per_chunk = 1000};
+    assert_ok(tess_xp_pass_open(g->ctx, &setup, &g->pass));
+    g->sums = malloc((size_t)g->pass.n_sum * sizeof *g->sums);
+}
+
+static void golden_close(golden *g)
+{
+    free(g->sums);
+    tess_xp_pass_close(&g->pass);
+    tess_xpcs_data_destroy(g->data);
+    tess_context_destroy(g->ctx);
+}
+
+static void density_and_gradient(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
+    for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+        golden g;
+        golden_open(&g, files[f]);
+        const int64_t n = g.density.n_param + 1;
+        double *points = golden_f64(g.ctx, g.file, "point", NULL);
+        double *want[4];
+        static const char *const names[] = {"point_loglik", "point_logprior_theta",
+                                            "point_logprior_s", "point_grad"};
+        for (int i = 0; i < 4; i++) {
+            want[i] = golden_f64(g.ctx, g.file, names[i], NULL);
+        }
+        double *sd = golden_f64(g.ctx, g.file, "sd", NULL);
+        for (int64_t k = 0; k < N_POINT; k++) {
+            const double *theta = points + k * n;
+            const tess_xp_point point = {
+                .theta = theta, .contrast = g.ones, .want = TESS_XP_WANT_GRADIENT};
+            tess_xp_density_value got;
+            assert_ok(tess_xp_pass_run(&g.pass, &point, g.sums));
+            tess_xp_density_at(&g.density, g.sums, theta, theta[n - 1], &got);
+            const double parts[] = {got.log_likelihood, got.log_prior, got.log_prior_noise};
+            for (int i = 0; i < 3; i++) {
+                assert_near(&parts[i], &want[i][k], 1, 1e-9 * fabs(want[i][k]) + 1e-7);
+            }
+            for (int64_t p = 0; p < n; p++) {
+                const double wanted = want[3][k * n + p];
+                assert_near(&got.gradient[p], &wanted, 1, 1e-8 * fabs(wanted) + 1e-5 / sd[p]);
+            }
+        }
+        free(points), free(sd);
+        for (int i = 0; i < 4; i++) {
+            free(want[i]);
+        }
+        golden_close(&g);
+    }
+}
+
+// The same in coordinates without edges; the files have amplitudes as they are, not by logarithm.
+static void coordinates(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
+    for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+        golden g;
+        golden_open(&g, files[f]);
+        const int64_t n = g.density.n_param + 1;
+        double *points = golden_f64(g.ctx, g.file, "point", NULL);
+        double *values = golden_f64(g.ctx, g.file, "point_logpost_u", NULL);
+        double *slopes = golden_f64(g.ctx, g.file, "point_grad_u", NULL);
+        tess_xp_coords coords;
+        tess_xp_coords_make(&g.density, points, &coords);
+        assert_int_equal(coords.n, n);
+        for (int64_t k = 0; k < n - 1; k++) {
+            coords.is_log[k] = 0;
+            coords.lower[k] = g.density.theta[k].lower;
+            coords.upper[k] = g.density.theta[k].upper;
+        }
+        for (int64_t k = 0; k < N_POINT; k++) {
+            double u[TESS_XP_MAX_COORD];
+            double gradient[TESS_XP_MAX_COORD];
+            tess_xp_place place;
+            tess_xp_density_value value;
+            // Exact places, also nearer to a bound than a chain would begin.
+            for (int64_t i = 0; i < n - 1; i++) {
+                const double share =
+                    (points[k * n + i] - coords.lower[i]) / (coords.upper[i] - coords.lower[i]);
+                u[i] = log(share / (1 - share));
+            }
+            u[n - 1] = log(points[k * n + n - 1]);
+            tess_xp_coords_place(&coords, u, &place);
+            const tess_xp_point point = {
+                .theta = place.theta, .contrast = g.ones, .want = TESS_XP_WANT_GRADIENT};
+            assert_ok(tess_xp_pass_run(&g.pass, &point, g.sums));
+            tess_xp_density_at(&g.density, g.sums, place.theta, place.s, &value);
+            const double got = tess_xp_coords_density(&coords, &place, &value, gradient);
+            assert_near(&got, &values[k], 1, 1e-8 * fabs(values[k]) + 1e-6);
+            for (int64_t i = 0; i < n; i++) {
+                const double want = slopes[k * n + i];
+                assert_near(&gradient[i], &want, 1, 1e-6 * fabs(want) + 1e-4);
+            }
+        }
+        free(points), free(values), free(slopes);
+        golden_close(&g);
+    }
+}
+
+// By differences, amplitudes by their logarithms: density and volume as a whole.
+static void logarithms(void **state)
+{
+    (void)state;
+    golden g;
+    golden_open(&g, "xpcs/posterior_laminar");
+    double *points = golden_f64(g.ctx, g.file, "point", NULL);
+    tess_xp_coords coords;
+    tess_xp_coords_make(&g.density, points, &coords);
+    assert_true(coords.is_log[0] && coords.is_log[3]);
+    double u[TESS_XP_MAX_COORD];
+    double again[TESS_XP_MAX_COORD];
+    tess_xp_place place;
+    tess_xp_coords_of(&coords, points, points[7], u);
+    tess_xp_coords_place(&coords, u, &place);
+    tess_xp_coords_of(&coords, place.theta, place.s, again);
+    assert_near(again, u, coords.n, 1e-12);
+    for (int64_t i = 0; i < coords.n; i++) {
+        const double h = 1e-6;
+        const double middle = u[i];
+        tess_xp_place high;
+        tess_xp_place low;
+        u[i] = middle + h;
+        tess_xp_coords_place(&coords, u, &high);
+        u[i] = middle - h;
+        tess_xp_coords_place(&coords, u, &low);
+        u[i] = middle;
+        const int64_t k = i < coords.n - 1 ? coords.index[i] : -1;
+        const double up = k < 0 ? high.s : high.theta[k];
+        const double down = k < 0 ? low.s : low.theta[k];
+        const double slope = (up - down) / (2 * h) / place.slope[i];
+        const double one = 1;
+        assert_near(&slope, &one, 1, 1e-7);
+        const double bent = (high.log_volume - low.log_volume) / (2 * h);
+        assert_near(&bent, &place.volume_slope[i], 1, 1e-7);
+    }
+    free(points);
+    golden_close(&g);
+}
+
+// Draws [n] of one quantity: mean, sd and the quantiles of the files.
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void summarize(double *x, int64_t n, double out[5])
+{
+    static const double levels[] = {0.05, 0.5, 0.95};
+    double mean = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        mean += x[i] / (double)n;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        squares += (x[i] - mean) * (x[i] - mean);
+    }
+    qsort(x, (size_t)n, sizeof *x, by_value);
+    out[0] = mean;
+    out[1] = sqrt(squares / (double)(n - 1));
+    for (int i = 0; i < 3; i++) {
+        out[2 + i] = x[(int64_t)(levels[i] * (double)n)];
+    }
+}
+
+static void check_summary(golden *g, const char *what, int64_t k, int64_t n_item, double *x,
+                          int64_t n)
+{
+    char name[64];
+    double got[5];
+    double *want[3];
+    static const char *const parts[] = {"mean", "sd", "q"};
+    const bool is_scaling = what[0] != '\0';
+    summarize(x, n, got);
+    for (int i = 0; i < (is_scaling ? 2 : 3); i++) {
+        snprintf(name, sizeof name, "%s%s", what, parts[i]);
+        want[i] = golden_f64(g->ctx, g->file, name, NULL);
+    }
+    const double sd = want[1][k];
+    assert_near(&got[0], &want[0][k], 1, 0.08 * sd);
+    assert_near(&got[1], &want[1][k], 1, 0.08 * sd);
+    for (int i = 0; i < 3 && !is_scaling; i++) {
+        assert_near(&got[2 + i], &want[2][i * n_item + k], 1, 0.15 * sd);
+    }
+    for (int i = 0; i < (is_scaling ? 2 : 3); i++) {
+        free(want[i]);
+    }
+}
+
+static void run_sampler(golden *g, int64_t n_draw, tess_xpcs_posterior **out)
+{
+    tess_xpcs_fit_config fit_config;
+    tess_xpcs_sample_config config;
+    tess_xpcs_result *fit = NULL;
+    tess_xpcs_fit_config_init(&fit_config, sizeof fit_config);
+    tess_xpcs_sample_config_init(&config, sizeof config);
+    config.priors = 1;
+    config.n_draw = n_draw;
+    config.noise_scale = golden_scalar(g->ctx, g->file, "noise_scale");
+    double *lower = golden_f64(g->ctx, g->file, "lower", NULL);
+    double *upper = golden_f64(g->ctx, g->file, "upper", NULL);
+    fit_config.lower = lower;
+    fit_config.upper = upper;
+    assert_ok(tess_xpcs_fit(g->ctx, g->data, &g->model, &fit_config, &fit));
+    assert_ok(tess_xpcs_sample(g->ctx, g->data, &g->model, fit, &fit_config, &config, out));
+    tess_xpcs_result_destroy(fit);
+    free(lower), free(upper);
+}
+
+static void draws_have_the_moments(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"xpcs/posterior_static", "xpcs/posterior_laminar"};
+    const int64_t n_draw = unit_is_quick() ? 400 : 1000;
+    for (size_t f = 0; f < ARRAY_LEN(files); f++) {
+        golden g;
+        tess_xpcs_posterior *posterior = NULL;
+        golden_open(&g, files[f]);
+        run_sampler(&g, n_draw, &posterior);
+        const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(posterior);
+        const int64_t n = info->n_chain * info->n_draw;
+        const int64_t n_param = info->n_param;
+        double *x = malloc((size_t)n * sizeof *x);
+        for (int64_t k = 0; k <= n_param; k++) {
+            for (int64_t i = 0; i < n; i++) {
+                x[i] = k < n_param ? info->theta[i * n_param + k] : info->noise[i];
+            }
+            check_summary(&g, "", k, n_param + 1, x, n);
+        }
+        for (int64_t a = 0; a < info->n_angle; a++) {
+            for (int64_t i = 0; i < n; i++) {
+                x[i] = info->contrast[i * info->n_angle + a];
+            }
+            check_summary(&g, "contrast_", a, 0, x, n);
+            for (int64_t i = 0; i < n; i++) {
+                x[i] = info->offset[i * info->n_angle + a];
+            }
+            check_summary(&g, "offset_", a, 0, x, n);
+        }
+        int64_t n_diverged = 0;
+        for (int64_t i = 0; i < n; i++) {
+            n_diverged += info->diverged[i];
+        }
+        print_message("%s: %lld diverged, %lld evaluations, outside %g, %g s\n", files[f],
+                      (long long)n_diverged, (long long)info->n_evaluation, info->outside,
+                      info->seconds);
+        assert_true(n_diverged < n / 100 && info->outside < 0.01);
+        free(x);
+        tess_xpcs_posterior_destroy(posterior);
+        golden_close(&g);
+    }
+}
+
+// A context of one thread draws what one of two does.
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    enum { N_DRAW = 20 };
+    tess_xpcs_posterior *found[2] = {NULL, NULL};
+    golden g;
+    golden_open(&g, "xpcs/posterior_laminar");
+    run_sampler(&g, N_DRAW, &found[0]);
+    tess_context *two = g.ctx;
+    g.ctx = unit_context(1, 0);
+    run_sampler(&g, N_DRAW, &found[1]);
+    const tess_xpcs_posterior_info *a = tess_xpcs_posterior_get_info(found[0]);
+    const tess_xpcs_posterior_info *b = tess_xpcs_posterior_get_info(found[1]);
+    const size_t n = (size_t)(a->n_chain * a->n_draw);
+    assert_memory_equal(a->theta, b->theta, n * (size_t)a->n_param * sizeof(double));
+    assert_memory_equal(a->noise, b->noise, n * sizeof(double));
+    assert_memory_equal(a->contrast, b->contrast, n * (size_t)a->n_angle * sizeof(double));
+    assert_memory_not_equal(a->theta, a->theta + N_DRAW * a->n_param, N_DRAW * sizeof(double));
+    tess_xpcs_posterior_destroy(found[0]);
+    tess_xpcs_posterior_destroy(found[1]);
+    tess_context_destroy(g.ctx);
+    g.ctx = two;
+    golden_close(&g);
+}
+
+static void mistakes_are_refused(void **state)
+{
+    (void)state;
+    golden g;
+    golden_open(&g, "xpcs/posterior_static");
+    tess_xpcs_result *fit = NULL;
+    tess_xpcs_posterior *out = NULL;
+    tess_xpcs_fit_config fit_config;
+    tess_xpcs_sample_config config;
+    tess_xpcs_fit_config_init(&fit_config, sizeof fit_config);
+    tess_xpcs_sample_config_init(&config, sizeof config);
+    assert_ok(tess_xpcs_fit(g.ctx, g.data, &g.model, &fit_config, &fit));
+    config.n_draw = 0;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, fit, NULL, &config, &out), TESS_E_RANGE,
+                 "n_draw");
+    config.n_draw = 1;
+    const double sd[3] = {1000, 0, 1};
+    config.prior_sd = sd;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, fit, NULL, &config, &out),
+                 TESS_E_ARGUMENT, "prior of alpha");
+    const double mean[3] = {1000, -1e6, 0};
+    const double narrow[3] = {1000, 1, 1};
+    config.prior_mean = mean;
+    config.prior_sd = narrow;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, fit, NULL, &config, &out),
+                 TESS_E_ARGUMENT, "leave nothing between its bounds");
+    config.prior_mean = config.prior_sd = NULL;
+    config.offset_prior[1] = 0;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, fit, NULL, &config, &out),
+                 TESS_E_ARGUMENT, "offset_prior");
+    tess_xpcs_model other = g.model;
+    other.mode = TESS_XPCS_LAMINAR_FLOW;
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &other, fit, NULL, NULL, &out), TESS_E_MISMATCH,
+                 "another model");
+    assert_fails(tess_xpcs_sample(g.ctx, g.data, &g.model, NULL, NULL, NULL, &out), TESS_E_ARGUMENT,
+                 "fit: NULL");
+    assert_null(out);
+    tess_xpcs_result_destroy(fit);
+    golden_close(&g);
+}
+
+// Parameters that the fit kept fixed stay where they are.
+static void fixed_parameters_are_not_drawn(void **state)
+{
+    (void)state;
+    golden g;
+    golden_open(&g, "xpcs/posterior_laminar");
+    tess_xpcs_result *fit = NULL;
+    tess_xpcs_posterior *out = NULL;
+    tess_xpcs_fit_config fit_config;
+    tess_xpcs_sample_config config;
+    const uint8_t is_fixed[7] = {0, 1, 0, 0, 1, 0, 1};
+    const double start[7] = {2500, 0.6, 90, 1.1e-3, 0.7, 2e-4, 3};
+    tess_xpcs_fit_config_init(&fit_config, sizeof fit_config);
+    fit_config.is_fixed = is_fixed;
+    fit_config.start = start;
+    tess_xpcs_sample_config_init(&config, sizeof config);
+    config.n_draw = 50;
+    config.n_chain = 2;
+    assert_ok(tess_xpcs_fit(g.ctx, g.data, &g.model, &fit_config, &fit));
+    assert_ok(tess_xpcs_sample(g.ctx, g.data, &g.model, fit, &fit_config, &config, &out));
+    const tess_xpcs_posterior_info *info = tess_xpcs_posterior_get_info(out);
+    for (int64_t i = 0; i < 100; i++) {
+        for (int64_t k = 0; k < 7; k++) {
+            const double x = info->theta[i * 7 + k];
+            assert_true(!is_fixed[k] || x == start[k]);
+        }
+    }
+    assert_true(info->theta[0] != info->theta[7 * 7]);
+    tess_xpcs_posterior_destroy(out);
+    tess_xpcs_result_destroy(fit);
+    golden_close(&g);
+}
+
+// Mass of a normal between bounds far out in either tail, and on both sides.
+static void priors_are_densities(void **state)
+{
+    (void)state;
+    static const double bounds[][2] = {{-1, 2}, {8, 9}, {-9, -8}, {-40, 40}, {0, 1e-3}, {30, 31}};
+    for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
+        tess_xp_prior p = {.mean = 3, .sd = 2, .lower = 3 + 2 * bounds[i][0]};
+        p.upper = 3 + 2 * bounds[i][1];
+        tess_xp_prior_close(&p);
+        enum { N = 20000 };
+        double mass = 0;
+        for (int k = 0; k < N; k++) {
+            const double x = p.lower + (p.upper - p.lower) * ((double)k + 0.5) / N;
+            const double z = (x - p.mean) / p.sd;
+            mass += exp(p.log_norm - 0.5 * z * z) * (p.upper - p.lower) / N;
+        }
+        const double one = 1;
+        assert_near(&mass, &one, 1, 1e-5);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(density_and_gradient),
+        cmocka_unit_test(coordinates),
+        cmocka_unit_test(logarithms),
+        cmocka_unit_test(draws_have_the_moments),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(mistakes_are_refused),
+        cmocka_unit_test(fixed_parameters_are_not_drawn),
+        cmocka_unit_test(priors_are_densities),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
