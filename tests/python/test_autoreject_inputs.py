@@ -222,25 +222,27 @@ def test_alias(tmp_path: Path) -> None:
     )
     done = run_python(code)
     assert done.stdout.splitlines() == [
-        "tessera.autoreject.autoreject tessera.autoreject.utils",
+        "tessera.autoreject.autoreject autoreject.utils",
         "missing",
         "False",
         "tessera.autoreject",
     ], done.stderr
     script = tmp_path / "script.py"
-    script.write_text("import sys, autoreject\nprint(autoreject.__name__, sys.argv[1:])\n")
+    script.write_text(
+        "import sys, autoreject\nprint(autoreject.AutoReject.__module__, sys.argv[1:])\n"
+    )
     done = run_python(
         "import runpy, sys; sys.argv = ['x', sys.argv[1], '--flag'];"
         "runpy.run_module('tessera.autoreject', run_name='__main__')",
         arguments=[str(script)],
     )
-    assert done.stdout == "tessera.autoreject ['--flag']\n", done.stderr
+    assert done.stdout == "tessera.autoreject.autoreject ['--flag']\n", done.stderr
 
 
 def test_alias_by_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TESSERA_AUTOREJECT_ALIAS", "1")
-    done = run_python("import tessera.autoreject, autoreject; print(autoreject.__name__)")
-    assert done.stdout == "tessera.autoreject\n", done.stderr
+    done = run_python("import tessera.autoreject, autoreject; print(autoreject)")
+    assert done.stdout == "<module 'autoreject', which is tessera.autoreject>\n", done.stderr
 
 
 def test_heavy_packages_are_not_imported() -> None:

@@ -21,7 +21,7 @@ import pytest
 
 import tessera
 import tessera.autoreject
-import tessera.autoreject._alias
+import tessera.autoreject._compat
 import tessera.autoreject._ptp
 from helpers import PACKAGE_DIR, run_python
 from tessera import _core
@@ -192,7 +192,7 @@ def test_options_of_the_drop_in_are_parameters(table: str) -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    for module in (tessera.autoreject, tessera.autoreject._ptp, tessera.autoreject._alias):
+    for module in (tessera.autoreject, tessera.autoreject._ptp, tessera.autoreject._compat):
         failed, tried = doctest.testmod(module)
         assert tried
         assert failed == 0

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from tessera.autoreject._ptp import ptp, ptp_file, simulate
 
 if TYPE_CHECKING:
-    from tessera.autoreject._alias import compat
+    from tessera.autoreject._compat import compat
     from tessera.autoreject._epochs import EpochsFile, read_epochs
     from tessera.autoreject.autoreject import (
         AutoReject,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tessera.autoreject.viz import set_matplotlib_defaults
 
 _HOME = {
-    "_alias": ("compat",),
+    "_compat": ("compat",),
     "_epochs": ("EpochsFile", "read_epochs"),
     "autoreject": (
         "AutoReject",
@@ -102,6 +102,6 @@ def __dir__() -> list[str]:
 
 
 if os.environ.get("TESSERA_AUTOREJECT_ALIAS", "0") not in ("", "0"):
-    from tessera.autoreject import _alias
+    from tessera.compat import install
 
-    _alias.install()
+    install("autoreject")

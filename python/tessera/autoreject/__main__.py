@@ -8,7 +8,7 @@ from __future__ import annotations
 import runpy
 import sys
 
-from tessera.autoreject import _alias
+from tessera.compat import install
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: python -m tessera.autoreject SCRIPT ... | -m MODULE ...")
         sys.exit(0 if arguments else 2)
-    _alias.install()
+    install("autoreject")
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
