@@ -33,6 +33,7 @@ typedef struct cli_command {
     const char *operands; // "INPUT" for the usage line; NULL: none
     int min_operand;
     int max_operand;
+    int passes_words; // what follows the first operand is that operand's, options too
     unsigned groups;
     const opt_def *options; // of this command alone; may be NULL
     int64_t n_option;
@@ -169,6 +170,8 @@ int cmd_info(cli *c);
 int cmd_rerun(cli *c);
 int cmd_selftest(cli *c);
 int cmd_sysinfo(cli *c);
+int cmd_try(cli *c);
+const tess_param_table *try_params(void);
 int cmd_xpcs_config(cli *c);
 int cmd_xpcs_convert(cli *c);
 int cmd_xpcs_fit(cli *c);

@@ -74,8 +74,9 @@ static void print_sentence(FILE *file, const char *phrase)
 
 static void print_usage(FILE *file, const cli_command *command)
 {
-    fprintf(file, "tessera %s%s%s [options]", command->name, command->operands ? " " : "",
-            command->operands ? command->operands : "");
+    fprintf(file, "tessera %s%s%s%s%s", command->name, command->passes_words ? " [options]" : "",
+            command->operands ? " " : "", command->operands ? command->operands : "",
+            command->passes_words ? "" : " [options]");
 }
 
 void cli_print_command_help(FILE *file, cli *c, const cli_command *command)

@@ -62,6 +62,7 @@ static void write_command(tess_json *json, cli *scratch, const cli_command *comm
     tess_json_text(json, "summary", command->summary);
     tess_json_bool(json, "is_present", command->run != NULL);
     tess_json_bool(json, "is_long", (command->groups & CLI_RUN) != 0);
+    tess_json_bool(json, "passes_words", command->passes_words);
     write_operands(json, command);
     tess_json_array_begin(json, "options");
     cli_build_options(scratch, command);

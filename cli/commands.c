@@ -116,14 +116,23 @@ static const char *heading_of(const tess_param_table *table)
     static const struct {
         const char *name;
         const char *heading;
-    } headings[] = {{"decode.model", "Model"},          {"decode.environment", "Position bins"},
-                    {"decode.encoding", "Encoding"},    {"decode.detector", "States"},
-                    {"decode.predict", "Prediction"},   {"decode.em", "Iterations"},
-                    {"decode.tune", "Tuning"},          {"decode.simulate", "Simulation"},
-                    {"autoreject.fit", "Search"},       {"autoreject.epochs", "Epochs"},
-                    {"autoreject.transform", "Repair"}, {"xpcs.model", "Model"},
-                    {"xpcs.data", "Selection"},         {"xpcs.fit", "Fit"},
-                    {"xpcs.simulate", "Simulation"},    {"diff", "Tolerance"}};
+    } headings[] = {{"decode.model", "Model"},
+                    {"decode.environment", "Position bins"},
+                    {"decode.encoding", "Encoding"},
+                    {"decode.detector", "States"},
+                    {"decode.predict", "Prediction"},
+                    {"decode.em", "Iterations"},
+                    {"decode.tune", "Tuning"},
+                    {"decode.simulate", "Simulation"},
+                    {"autoreject.fit", "Search"},
+                    {"autoreject.epochs", "Epochs"},
+                    {"autoreject.transform", "Repair"},
+                    {"xpcs.model", "Model"},
+                    {"xpcs.data", "Selection"},
+                    {"xpcs.fit", "Fit"},
+                    {"xpcs.simulate", "Simulation"},
+                    {"diff", "Tolerance"},
+                    {"try", "Comparison"}};
     for (size_t i = 0; i < sizeof headings / sizeof *headings; i++) {
         if (strcmp(table->name, headings[i].name) == 0) {
             return headings[i].heading;
@@ -141,6 +150,7 @@ void cli_build_options(cli *c, const cli_command *command)
     opt_list *list = &c->options;
 
     list->n_item = 0;
+    list->passes_words = command->passes_words;
     settings_init(&c->run, run_settings_table());
     opt_add_defs(list, "Options", command->options, command->n_option, &c->values);
     for (int i = 0; i < CLI_MAX_TABLE; i++) {

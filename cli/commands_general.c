@@ -22,6 +22,13 @@ static const opt_def rerun_options[] = {
     TEXT("input", moved, "OLD=NEW",
          "where an input is now, by the name it had; several are separated by commas"),
 };
+static const opt_def try_options[] = {
+    CHOICE("only", try_script.only, "ours|original", "run one side alone"),
+    TEXT("original-python", try_script.original_python, "PYTHON",
+         "interpreter that has the original (default: the one that has Tessera)"),
+    FLAG("twice", try_script.twice, "run the original twice, to see how far it is from itself"),
+    FLAG("html", try_script.html, "print a page for a browser on stdout"),
+};
 static const opt_def help_options[] = {
     FLAG("all", all, "print the help of every command"),
     FLAG("markdown", markdown, "with --all: as Markdown"),
@@ -101,6 +108,21 @@ static const cli_command commands[] = {
      .examples = "tessera rerun result.h5\n"
                  "tessera rerun model.json --input epochs.npz=/data/epochs.npz -o again.json\n",
      .run = cmd_rerun},
+    {.name = "try",
+     .operands = "SCRIPT [ARGUMENT...]",
+     .min_operand = 1,
+     .max_operand = CLI_ANY_OPERAND,
+     .passes_words = 1,
+     .operand_roles = {PATH_READ, PATH_NONE},
+     OWN_OPTIONS(try_options),
+     .params = {try_params},
+     .summary = "run a script of an original unchanged, with Tessera and with the original, and "
+                "compare; exit 1 if they differ",
+     .examples = "tessera try fit.py\n"
+                 "tessera try --original-python ~/old/bin/python decode.py --day 3\n"
+                 "tessera try --only ours --time-limit 600 notebook.ipynb\n"
+                 "tessera try --html clean.py > clean.html\n",
+     .run = cmd_try},
     {.name = "config init",
      .groups = CLI_OUTPUT,
      .summary = "print a configuration file with every setting and its default",

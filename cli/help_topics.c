@@ -18,6 +18,7 @@ static const help_row environment[] = {
     {"TESSERA_BACKEND", "Python: cpu, cuda or auto, what device=\"auto\" means in autoreject"},
     {"TESSERA_AUTOREJECT_ALIAS",
      "Python: 1: importing tessera.autoreject makes 'import autoreject' find it"},
+    {"TESSERA_PYTHON", "the Python that has Tessera, for 'try' (default python3)"},
     {"XDG_CONFIG_HOME", "the user's file is tessera/config.yaml in it (default ~/.config)"},
     {"SOURCE_DATE_EPOCH", "time written into outputs instead of the clock's"},
     {"NO_COLOR", "set: no bold text on a terminal"},
@@ -27,10 +28,10 @@ static const help_row environment[] = {
 
 static const help_row exit_codes[] = {
     {"0", "success"},
-    {"1",
-     "differences found (diff, config diff, rerun), a self test failed, or a warning of --werror"},
+    {"1", "differences found (diff, config diff, rerun, try), a self test failed, or a warning of "
+          "--werror"},
     {"2", "usage error, such as a file that is both read and written; or not all could be compared "
-          "(diff, rerun)"},
+          "(diff, rerun, try)"},
     {"5", "autoreject: every epoch is bad; what was asked for is written"},
     {"65", "input invalid, corrupt or truncated; checkpoint of another run"},
     {"66", "input missing or unreadable"},

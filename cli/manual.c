@@ -142,13 +142,13 @@ static void print_command(cli *c, const cli_command *command)
     print_head(command->name, command->summary);
     print_bold("tessera ");
     print_bold(command->name);
-    putchar(' ');
+    fputs(command->passes_words ? " [options] " : " ", stdout);
     if (command->operands) {
         fputs("\\fI", stdout);
         print_text(command->operands);
         fputs("\\fR ", stdout);
     }
-    puts("[options]\n.hy\n.SH DESCRIPTION");
+    puts(command->passes_words ? "\n.hy\n.SH DESCRIPTION" : "[options]\n.hy\n.SH DESCRIPTION");
     print_paragraph(command->summary);
     print_examples(command->examples);
     puts(".SH OPTIONS");

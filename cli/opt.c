@@ -287,6 +287,7 @@ int opt_parse(const opt_list *list, int argc, char **argv, const char *help_hint
         int code = 0;
         if (options_ended || word[0] != '-' || word[1] == '\0') {
             operands[(*n_operand)++] = argv[p.at];
+            options_ended = options_ended || list->passes_words;
         } else if (strcmp(word, "--") == 0) {
             options_ended = 1;
         } else if (word[1] == '-') {

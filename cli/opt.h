@@ -63,6 +63,7 @@ enum { OPT_CAPACITY = 128 };
 typedef struct opt_list {
     opt_item items[OPT_CAPACITY];
     int64_t n_item;
+    int passes_words; // options end at the first operand
 } opt_list;
 
 // Appends the defs; their targets lie in *base.

@@ -1,4 +1,4 @@
-// Options that are not in a parameter table: where their values go.
+// What the options of the command line hold, but for those of parameter tables.
 #ifndef TESSERA_CLI_VALUES_H
 #define TESSERA_CLI_VALUES_H
 
@@ -56,6 +56,14 @@ typedef struct cli_clifford_values {
     const char *features;
     const char *seconds;
 } cli_clifford_values;
+
+// Options of 'try' that are not in its parameter table.
+typedef struct cli_try_values {
+    int twice;
+    int html;
+    const char *only;
+    const char *original_python;
+} cli_try_values;
 
 // Options that are not in a parameter table. Absent ones are 0 or NULL.
 typedef struct cli_values {
@@ -120,6 +128,7 @@ typedef struct cli_values {
     const char *use_log;
     cli_xpcs_values xpcs;
     cli_clifford_values clifford;
+    cli_try_values try_script;
 } cli_values;
 
 #endif

@@ -35,6 +35,13 @@ def operands(command):
     ]
 
 
+def line(command, *options):
+    """The command with these options, which a command that passes words on wants first."""
+    words = [*operands(command), *NEEDED.get(command["name"], [])]
+    more = [*options, *words] if command["passes_words"] else [*words, *options]
+    return [*command["name"].split(), *more]
+
+
 def with_value(option):
     name = "--" + option["name"]
     if option["kind"] in ("flag", "count"):
@@ -67,7 +74,7 @@ def test_nonsense_is_a_usage_error_that_names_the_option(tessera, name):
             word = f"{spelled}=nonsense"
         else:
             continue
-        result = tessera(*name.split(), *operands(command), *NEEDED.get(name, []), word)
+        result = tessera(*line(command, word))
         assert (result.returncode, spelled in result.stderr) == (2, True), (word, result)
         assert result.stdout == ""
 
@@ -77,10 +84,11 @@ def test_missing_values_and_slips_of_the_pen(tessera, name):
     command = COMMANDS[name]
     texts = [option for option in command["options"] if option["kind"] == "text"]
     for option in texts[:1]:
-        result = tessera(*name.split(), *operands(command), "--" + option["name"])
+        words = [] if command["passes_words"] else operands(command)
+        result = tessera(*name.split(), *words, "--" + option["name"])
         assert result.returncode == 2
         assert f"'--{option['name']}' needs a value" in result.stderr
-    result = tessera(*name.split(), *operands(command), "--verbos")
+    result = tessera(*line(command, "--verbos"))
     assert (result.returncode, "did you mean '--verbose'" in result.stderr) == (2, True)
 
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from tessera.compat import _page, _uses
 from tessera.compat._compare import compare_files, compare_printed, compare_values
@@ -33,7 +33,7 @@ top level and of its main function are compared, and the files npy, npz, json an
 _EXIT_CODES = """\
 exit codes: 0 the same within the tolerance, or run with ours alone; 1 not the same, or the script
 fails with ours; 2 usage, or nothing could be compared; 65 the script fails with both; 66 no such
-script; 69 no such Python; 73 the report exists; 75 time limit; 130 stopped by Ctrl-C
+script; 69 no such Python; 75 time limit; 130 stopped by Ctrl-C
 """
 
 
@@ -46,14 +46,22 @@ class UsageError(Exception):
 
 
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not (value >= 0 and math.isfinite(value)):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
     return value
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(2, f"{message} (see 'tessera try --help')")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tessera try",
         description=_DESCRIPTION,
         epilog=_EXIT_CODES,
@@ -69,8 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--time-limit", type=_positive, metavar="SECONDS", help="for each side")
     add("--seed", type=int, default=0, help="of generators that the script leaves unseeded")
     add("--json", action="store_true", help="print one JSON object on stdout")
-    add("--report", metavar="FILE", help="write a one-file HTML report")
-    add("--overwrite", action="store_true", help="replace a report that exists")
+    add("--html", action="store_true", help="print a page for a browser on stdout")
     add("-v", "--verbose", action="count", default=0, help="print what the scripts print, too")
     add("-q", "--quiet", action="store_true", help="print the verdict alone")
     add("script", metavar="SCRIPT", help="a script, or a notebook (.ipynb)")
@@ -96,16 +103,6 @@ def _source(script: Path) -> str:
     except (ValueError, KeyError, SyntaxError) as error:
         raise UsageError(65, f"{script}: {error}") from None
     return source
-
-
-def _check_report(arguments: argparse.Namespace) -> None:
-    if arguments.report is None:
-        return
-    path = Path(arguments.report)
-    if path.exists() and not arguments.overwrite:
-        raise UsageError(73, f"{path} exists; --overwrite replaces it")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(73, f"{path}: its folder does not exist")
 
 
 def _show(answer: Answer) -> None:
@@ -188,28 +185,18 @@ def _run(arguments: argparse.Namespace, source: str, place: Path) -> Outcome:
 def _write(outcome: Outcome, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(_page.as_json(outcome))
+    elif arguments.html:
+        print(_page.as_html(outcome), end="")
     elif arguments.quiet:
         print(outcome.verdict)
     else:
         print(_page.text(outcome), end="")
-    if arguments.report is not None:
-        path = Path(arguments.report)
-        part = path.with_name(f"{path.name}.part")
-        try:
-            part.write_text(_page.as_html(outcome), encoding="utf-8")
-            part.replace(path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise UsageError(74, f"{path}: {error.strerror}") from None
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say; return the exit code."""
     words: Any = _parser().parse_args(arguments)
-    if words.arguments[:1] == ["--"]:
-        words.arguments = words.arguments[1:]
     source = _source(Path(words.script))
-    _check_report(words)
     with _scratch() as place:
         outcome = _run(words, source, place)
         _write(outcome, words)

@@ -247,7 +247,7 @@ def text(outcome: Outcome) -> str:
             lines += _columns([head, *rows[:_MOST_ROWS]])
         rest = len(outcome.rows) - min(len(rows), _MOST_ROWS)
         if rest:
-            lines.append(f"  and {rest} more; --json and --report have them all")
+            lines.append(f"  and {rest} more; --json and --html have them all")
     said = list(notes(outcome))
     if said:
         lines += ["", *(f"note: {line}" for line in said)]
