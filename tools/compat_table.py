@@ -123,7 +123,8 @@ def original_parameters(text):
         default = inspect.Parameter.empty if i < n_bare else literal(arguments.defaults[i - n_bare])
         yield argument.arg, "positional", default
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        yield argument.arg, "keyword", inspect.Parameter.empty if default is None else literal(default)
+        given = inspect.Parameter.empty if default is None else literal(default)
+        yield argument.arg, "keyword", given
 
 
 def our_parameters(value):
@@ -284,7 +285,7 @@ def grouped(all_findings, notes):
     by_module = {}
     for name, finding in all_findings:
         by_module.setdefault(name.module, []).append((name, finding))
-    for module, pairs in by_module.items():
+    for pairs in by_module.values():
         own = [(n, f) for n, f in pairs if n.kind != "export"] or pairs
         is_absent = all(f.verdict == "missing" and n.shown not in notes for n, f in own)
         shown = own[0][0].shown.removesuffix(f".{own[0][0].name}")

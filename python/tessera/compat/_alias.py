@@ -25,6 +25,7 @@ used: dict[str, None] = {}
 
 _OURS = "_tessera_module"
 _ORIGINAL = "_tessera_original"
+_PATCHED = "_tessera_patched"
 
 
 class LackingNameError(ModuleNotFoundError):
@@ -60,6 +61,7 @@ class AliasModule(ModuleType):
         super().__init__(name, ours.__doc__)
         self.__dict__[_OURS] = ours
         self.__dict__[_ORIGINAL] = original
+        self.__dict__[_PATCHED] = {}
         self.__dict__["__path__"] = []  # ours would be searched, and its files loaded twice
 
     def __getattr__(self, name: str) -> Any:
@@ -84,12 +86,19 @@ class AliasModule(ModuleType):
         # The import system binds submodules and dunders; everything else is a patch of ours.
         if _is_dunder(name) or isinstance(value, AliasModule):
             self.__dict__[name] = value
-        else:
-            setattr(self.__dict__[_OURS], name, value)
+            return
+        ours: ModuleType = self.__dict__[_OURS]
+        if name in ours.__dict__:
+            self.__dict__[_PATCHED].setdefault(name, ours.__dict__[name])
+        setattr(ours, name, value)
 
     def __delattr__(self, name: str) -> None:
+        # Who patched what was not in this module's own dictionary takes the patch away again.
+        patched: dict[str, Any] = self.__dict__[_PATCHED]
         if name in self.__dict__:
             del self.__dict__[name]
+        elif name in patched:
+            setattr(self.__dict__[_OURS], name, patched.pop(name))
         else:
             delattr(self.__dict__[_OURS], name)
 

@@ -82,13 +82,22 @@ def _compare_arrays(name: str, a: Any, b: Any, tolerance: float) -> Row:
     if n_off == 0:
         return Row(name, "equal", 0.0, 0.0)
     relative = math.inf if n_nan or scale == 0 else largest / scale
-    of_all = f"{n_off} of {a.size}" if a.size > 1 else ""
-    if n_nan:
-        of_all = f"{n_nan} of {a.size} are not finite on one side"
-    is_exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
     # Integers are counts and indices: one that is another is a difference.
+    is_exact = a.dtype.kind in "biu" and b.dtype.kind in "biu"
     is_close = relative <= tolerance and not is_exact
-    return Row(name, "close" if is_close else "differs", largest, relative, of_all)
+    row = Row(name, "close" if is_close else "differs", largest, relative)
+    if n_nan:
+        row.note = f"{n_nan} of {a.size} are not finite on one side"
+    elif not is_close and a.size > 1:
+        most = 0.0 if is_exact else tolerance * scale
+        row.note = f"{_n_beyond(a, b, most)} of {a.size} beyond the tolerance"
+    return row
+
+
+def _n_beyond(a: Any, b: Any, most: float) -> int:
+    return sum(
+        int(np.count_nonzero(np.abs(_wide(x) - _wide(y)) > most)) for x, y in _blocks(a, b)
+    )
 
 
 def _load(answer: Answer, leaf: Leaf) -> Any:
@@ -221,8 +230,10 @@ def _compare_file(name: str, a: Path, b: Path, tolerance: float) -> Iterator[Row
     if not ours and not others:
         yield Row(name, "file", note="written by both, other bytes; this kind is not looked into")
     for leaf in dict.fromkeys([*others, *ours]):
-        if leaf not in ours or leaf not in others:
-            yield Row(leaf, "only ours" if leaf in ours else "only the original")
+        if leaf not in others:  # where it comes from, and the like: nothing is missing
+            yield Row(leaf, "only ours", note="part of a file", decides=False)
+        elif leaf not in ours:
+            yield Row(leaf, "only the original")
         else:
             yield _compare_leaves(leaf, ours[leaf], others[leaf], tolerance)
 

@@ -131,7 +131,8 @@ def _scratch() -> Iterator[Path]:
 def _compare(outcome: Outcome, other: Answer) -> None:
     ours, tolerance = outcome.ours, outcome.tolerance
     outcome.rows = compare_values(ours, other, tolerance) + compare_files(ours, other, tolerance)
-    outcome.printed = compare_printed(ours.printed, other.printed, tolerance)
+    if not ours.failed and not other.failed:
+        outcome.printed = compare_printed(ours.printed, other.printed, tolerance)
 
 
 def _spread(outcome: Outcome, first: Answer, second: Answer) -> None:

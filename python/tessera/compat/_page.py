@@ -161,7 +161,7 @@ def result_rows(outcome: Outcome) -> list[tuple[str, str, str, str, str]]:
 
     def key(row: Row) -> tuple[int, float]:
         place = _ORDER.index(row.verdict) if row.verdict in _ORDER else len(_ORDER)
-        behind = row.verdict in ("kind", "only ours", "only the original") and not row.decides
+        behind = row.verdict not in ("equal", "close") and not row.decides
         return place + 10 * behind, -(row.relative or 0)
 
     def number(value: float | None) -> str:
@@ -241,7 +241,7 @@ def text(outcome: Outcome) -> str:
     if outcome.other is not None and not outcome.other.failed and not outcome.ours.failed:
         lines += ["", f"results: {_counts(outcome)} (tolerance {outcome.tolerance:g})"]
         # Settings that one side alone has are told by their number.
-        rows = [row for row in result_rows(outcome) if row[4] != "part of an object"]
+        rows = [row for row in result_rows(outcome) if not row[4].startswith("part of")]
         if rows:
             head = ("name", "", "relative", "absolute", "")
             lines += _columns([head, *rows[:_MOST_ROWS]])

@@ -141,6 +141,10 @@ class Collector:
         if value and all(isinstance(x, int | float | np.number) for x in value):
             self._array(name, np.asarray(value))
             return
+        if value and all(isinstance(x, str) for x in value):
+            texts = list(value[:_MOST_ITEMS])
+            self._row(name, kind="texts", shape=[len(value)], value=texts)
+            return
         self._row(f"len({name})", kind="text", value=str(len(value)))
         for i, inner in enumerate(value[:_MOST_ITEMS]):
             self.add(f"{name}[{i}]", inner)
