@@ -404,7 +404,7 @@ def test_scripts_of_the_originals_run(system: str, trial: Trial) -> None:
 
 
 def test_values_of_other_packages(tmp_path: Path) -> None:
-    from tessera.compat.side.collect import Collector
+    from tessera.compat._child.collect import Collector
 
     collector = Collector(tmp_path, ("tessera",), "/nowhere")
     collector.add("ids", {1: np.arange(3), "t": (1.0, 2)})

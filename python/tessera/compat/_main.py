@@ -16,11 +16,11 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from tessera.compat import _page, _uses
+from tessera.compat._child.script import read_source
 from tessera.compat._compare import compare_files, compare_printed, compare_values
 from tessera.compat._originals import ORIGINALS
 from tessera.compat._page import Outcome
 from tessera.compat._side import Answer, Job, default_python, run_side
-from tessera.compat.side.script import read_source
 
 _DESCRIPTION = """\
 Run an unchanged script of non_local_detector, homodyne, autoreject or flash-clifford on Tessera,

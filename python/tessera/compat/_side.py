@@ -15,16 +15,16 @@ import tessera
 from tessera.compat._folder import Folder, make_folder
 from tessera.compat._originals import ORIGINALS
 
-# The files of `side` under a name of their own: the interpreter may have no Tessera.
+# The files of `_child` under a name of their own: the interpreter may have no Tessera.
 _START = """
 import importlib.util, os, sys
 folder = sys.argv.pop(1)
 spec = importlib.util.spec_from_file_location(
-    "_tessera_side", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
+    "_tessera_child", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder])
 package = importlib.util.module_from_spec(spec)
-sys.modules["_tessera_side"] = package
+sys.modules["_tessera_child"] = package
 spec.loader.exec_module(package)
-importlib.import_module("_tessera_side.run").main()
+importlib.import_module("_tessera_child.run").main()
 """
 
 
@@ -123,7 +123,7 @@ def run_side(label: str, job: Job, wanted: list[str], place: Path) -> Answer:
     }
     task_file = place / "job.json"
     task_file.write_text(json.dumps(task), encoding="utf-8")
-    words = [job.python, "-c", _START, str(package / "compat" / "side"), str(task_file)]
+    words = [job.python, "-c", _START, str(package / "compat" / "_child"), str(task_file)]
     answer = Answer(label, {}, folder, values)
     with (place / "stdout").open("wb") as out, (place / "stderr").open("wb") as err:
         process = subprocess.Popen(
