@@ -1,4 +1,4 @@
-"""Position on a linear track from unsorted spikes, as a user of non_local_detector would write it."""
+"""Position on a linear track from unsorted spikes, as users of non_local_detector write it."""
 
 import numpy as np
 from non_local_detector import ClusterlessDecoder, Environment, RandomWalk
