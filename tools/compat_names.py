@@ -98,11 +98,14 @@ def class_lines(module, node, classes):
 
 
 def top_level(body):
-    """Yield the statements of a module, those below if and try as well."""
+    """Yield the statements of a module, those below if and try as well.
+
+    What an except clause defines stands in for a package that is absent, and is nobody's name.
+    """
     for node in body:
         yield node
-        for part in ("body", "orelse", "handlers", "finalbody"):
-            if isinstance(node, ast.If | ast.Try | ast.ExceptHandler):
+        if isinstance(node, ast.If | ast.Try):
+            for part in ("body", "orelse", "finalbody"):
                 yield from top_level(getattr(node, part, []))
 
 
@@ -145,7 +148,8 @@ def module_lines(module, path, package):
             yield from class_lines(module, node, classes)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             for name, value in constants(node):
-                if not name.startswith("HAS_") and not name.endswith("_AVAILABLE"):
+                is_flag = name.startswith("HAS_") or name.endswith("_AVAILABLE")
+                if not is_flag and "TypeVar" not in value:
                     yield module, name, "constant", value if len(value) <= 60 else "..."
     if path.name == "__init__.py":
         for name in (*exported(tree, True), *package_exports(tree, package)):
@@ -154,6 +158,8 @@ def module_lines(module, path, package):
 
 
 def is_public(module, name):
+    if name == "inner":  # of a function, in the list of a later version
+        return False
     parts = [*module.split("."), *name.split(".")]
     return not any(part.startswith("_") or part == "*" for part in parts)
 

@@ -72,8 +72,19 @@ def read_names(original):
 
 
 def read_notes(original):
+    """Return the notes of every name; one of the name missing, one of it being there."""
+    notes = {}
     with (FOLDER / f"notes/{original}.csv").open(encoding="utf-8", newline="") as file:
-        return {row["original"]: row for row in csv.DictReader(file)}
+        for row in csv.DictReader(file):
+            if row["when"] not in ("missing", "same", "differs"):
+                raise SystemExit(f"notes/{original}.csv: {row['original']}: when {row['when']!r}?")
+            notes.setdefault(row["original"], []).append(row)
+    return notes
+
+
+def note_of(notes, shown, is_missing):
+    found = [n for n in notes.get(shown, ()) if (n["when"] == "missing") == is_missing]
+    return found[0] if found else None
 
 
 # ---- Ours ---------------------------------------------------------------------------------------
@@ -223,8 +234,8 @@ def find(original, name):
 
 
 def noted(finding, note):
-    """Add what a person said; of something that was missing then and is here now, nothing."""
-    if note is None or (note["when"] == "missing") != (finding.verdict == "missing"):
+    """Add what a person said."""
+    if note is None:
         return finding
     finding.texts.append(note["note"])
     if finding.verdict != "missing":
@@ -253,8 +264,9 @@ def is_told_elsewhere(name, finding, pairs):
 def module_note(module, notes):
     """Return the note of a module or of one above it."""
     while module:
-        if module in notes:
-            return notes[module]
+        note = note_of(notes, module, is_missing=True)
+        if note is not None:
+            return note
         module = module.rpartition(".")[0]
     return None
 
@@ -287,7 +299,9 @@ def grouped(all_findings, notes):
         by_module.setdefault(name.module, []).append((name, finding))
     for pairs in by_module.values():
         own = [(n, f) for n, f in pairs if n.kind != "export"] or pairs
-        is_absent = all(f.verdict == "missing" and n.shown not in notes for n, f in own)
+        is_absent = all(
+            f.verdict == "missing" and not note_of(notes, n.shown, is_missing=True) for n, f in own
+        )
         shown = own[0][0].shown.removesuffix(f".{own[0][0].name}")
         if is_absent and len(own) > 1 and shown != own[0][0].name:
             n_name = len([n for n, _ in own if "." not in n.name])
@@ -304,8 +318,9 @@ def module_rows(pairs, notes):
     seen = set()
     absent = {n.name for n, f in pairs if f.verdict == "missing" and n.kind == "class"}
     for name, finding in pairs:
-        finding = noted(finding, notes.get(name.shown))
-        if name.name.partition(".")[0] in absent and "." in name.name and name.shown not in notes:
+        note = note_of(notes, name.shown, finding.verdict == "missing")
+        finding = noted(finding, note)
+        if name.name.partition(".")[0] in absent and "." in name.name and note is None:
             continue  # the class is missing already
         if is_minor(name, finding) or name.shown in seen:
             continue

@@ -116,7 +116,8 @@ def test_names_are_read_from_sources(tmp_path):
         "    def go(self, x, *, fast=True): ...\n"
         "    @property\n    def size(self): ...\n"
         "    def _own(self): ...\n"
-        "try:\n    import jax\nexcept ImportError:\n    def helper(x: int = 1, *rest): ...\n"
+        "try:\n    from jax import jit\n    def helper(x: int = 1, *rest): ...\n"
+        "except ImportError:\n    def jit(f): ...\n"
         "def _private(): ...\n"
     )
     found = {f"{m}.{n}": (k, s) for m, n, k, s in compat_names.lines("homodyne", tmp_path)
