@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from tessera import autoreject as autoreject
     from tessera import clifford as clifford
+    from tessera import compat as compat
     from tessera import decode as decode
     from tessera import device as device
     from tessera import xpcs as xpcs
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 __version__ = version()
 
 _SYSTEMS = ("autoreject", "clifford", "decode", "xpcs")
-_MODULES = (*_SYSTEMS, "device")
+_MODULES = (*_SYSTEMS, "compat", "device")
 _SYSTEM_FUNCTIONS = ("devices", "info", "show_versions", "sys_info")
 _C_LIBRARY_FUNCTIONS = ("get_include", "get_pkgconfig_dir")
 _DEVICE_FUNCTIONS = (
@@ -92,6 +93,7 @@ __all__ = [
     "autoreject",
     "benchmark_device_performance",
     "clifford",
+    "compat",
     "configure_optimal_device",
     "decode",
     "device",

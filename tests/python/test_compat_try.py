@@ -304,10 +304,27 @@ def test_a_notebook(trial: Trial) -> None:
         {"cell_type": "markdown", "source": ["# words"]},
         {"cell_type": "code", "source": ["%matplotlib inline\n", "import autoreject\n", "x = 4"]},
         {"cell_type": "code", "source": "%%bash\nexit 3"},
-        {"cell_type": "code", "source": "y = x + 1"},
+        {"cell_type": "code", "source": "y = x + 1\ndisplay(y)"},
     ]
     (trial.work / "book.ipynb").write_text(json.dumps({"cells": cells}))
     assert verdicts(trial.json(name="book.ipynb")) == {"x": "equal", "y": "equal"}
+
+
+def test_processes_that_a_script_starts(trial: Trial) -> None:
+    script = """
+import multiprocessing
+import autoreject
+
+def who(number):
+    import autoreject
+    return number + ("tessera" in repr(autoreject.RejectLog))
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(who, [0, 10])
+"""
+    found = trial.json("--only", "ours", script=script + "    assert found == [1, 11]\n")
+    assert found["verdict"] == "runs with ours"
 
 
 def test_html(trial: Trial) -> None:

@@ -92,6 +92,8 @@ def test_version_is_the_headers() -> None:
     assert tessera.__version__ == found[1]
 
 
+# Files whose job is to run a script that somebody names.
+RUNNERS = {"compat/_child/run.py", "compat/_child/script.py"}
 # Modules whose reading of data can run code.
 RUNNING = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 
@@ -129,6 +131,8 @@ def test_data_are_never_code() -> None:
     ):
         assert any(map(_runs_data, ast.walk(ast.parse(line)))), line
     for file in PACKAGE_DIR.rglob("*.py"):
+        if str(file.relative_to(PACKAGE_DIR)) in RUNNERS:
+            continue
         for node in ast.walk(ast.parse(file.read_text())):
             assert not _runs_data(node), f"{file}: {ast.unparse(node)}"
 

@@ -95,9 +95,7 @@ def _compare_arrays(name: str, a: Any, b: Any, tolerance: float) -> Row:
 
 
 def _n_beyond(a: Any, b: Any, most: float) -> int:
-    return sum(
-        int(np.count_nonzero(np.abs(_wide(x) - _wide(y)) > most)) for x, y in _blocks(a, b)
-    )
+    return sum(int(np.count_nonzero(np.abs(_wide(x) - _wide(y)) > most)) for x, y in _blocks(a, b))
 
 
 def _load(answer: Answer, leaf: Leaf) -> Any:
@@ -146,6 +144,9 @@ def compare_values(ours: Answer, other: Answer, tolerance: float) -> list[Row]:
             rows.append(Row(name, where, note=note, decides=not is_part))
         elif "clock" in (a[name]["kind"], b[name]["kind"]):
             rows.append(Row(name, "clock", note="not compared"))
+        elif "unread" in (a[name]["kind"], b[name]["kind"]):
+            why = a[name].get("value") if a[name]["kind"] == "unread" else b[name].get("value")
+            rows.append(Row(name, "unread", note=f"not compared: {why}"))
         elif a[name]["kind"] != b[name]["kind"]:
             kinds = f"{a[name]['kind']} and {b[name]['kind']}"
             rows.append(Row(name, "kind", note=kinds, decides=not _is_attribute(name)))

@@ -17,16 +17,7 @@ _MOST_COPIED = 512 << 20
 _MOST_ENTRIES = 20_000
 _MOST_SIBLINGS = 2_000
 _LEVELS_UP = 3
-_LEFT_OUT = {
-    ".git",
-    ".hg",
-    ".ipynb_checkpoints",
-    ".svn",
-    ".venv",
-    "__pycache__",
-    "node_modules",
-    "venv",
-}
+_LEFT_OUT = {"__pycache__", "node_modules", "venv"}
 
 Stamp = tuple[int, int]
 
@@ -77,7 +68,8 @@ def _mirror(folder: Folder, source: Path, target: Path) -> None:
         if folder.root.is_relative_to(there):
             continue  # the copies themselves, where TMPDIR is inside
         folder.n_entry += 1
-        if entry.name in _LEFT_OUT:
+        is_hidden = entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+        if entry.name in _LEFT_OUT or is_hidden:
             here.symlink_to(there)
         elif entry.is_dir(follow_symlinks=False) and folder.n_entry < _MOST_ENTRIES:
             here.mkdir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import math
 import os
@@ -99,7 +100,7 @@ def _source(script: Path) -> str:
         raise UsageError(66, f"{script}: there is no such script")
     try:
         source = read_source(script)
-        compile(source, str(script), "exec")
+        ast.parse(source, str(script))
     except (ValueError, KeyError, SyntaxError) as error:
         raise UsageError(65, f"{script}: {error}") from None
     return source
@@ -223,4 +224,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         code = 141
+    except OSError as error:  # a full disk, a folder that cannot be read
+        print(f"tessera: {error}", file=sys.stderr)
+        code = 74
     sys.exit(code)

@@ -180,7 +180,11 @@ def _counts(outcome: Outcome) -> str:
     counts: dict[str, int] = {}
     for row in outcome.rows:
         counts[row.verdict] = counts.get(row.verdict, 0) + 1
-    words = [f"{counts[verdict]} {verdict}" for verdict in (*_ORDER, "clock") if verdict in counts]
+    words = [
+        f"{counts[verdict]} {verdict}"
+        for verdict in (*_ORDER, "clock", "unread")
+        if verdict in counts
+    ]
     return ", ".join(words) or "nothing to compare"
 
 

@@ -57,6 +57,10 @@ class Collector:
         self._open.append(id(value))
         try:
             self._add(name, value)
+        except Exception as error:  # one value that cannot be read is no reason to lose the others
+            if len(self._open) > 1:
+                raise
+            self._row(name, kind="unread", value=f"{type(error).__name__}: {error}")
         finally:
             self._open.pop()
 

@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import itertools
 import json
+import os
 import random
 import resource
 import sys
@@ -18,6 +19,20 @@ from typing import Any
 
 from .guard import protect_links
 from .script import KEEP, clock_names, keeper, prepared, read_source
+
+# Run by Python when it starts; the user's own file of that name, if there is one, comes first.
+_SITE = """\
+import importlib, sys
+sys.path[:] = [folder for folder in sys.path if folder != {own!r}]
+del sys.modules["sitecustomize"]
+try:
+    importlib.import_module("sitecustomize")
+except ImportError:
+    pass
+sys.path.append({tessera!r})
+import tessera.compat
+tessera.compat.install(*{originals!r})
+"""
 
 
 def peak_bytes() -> int:
@@ -60,7 +75,18 @@ def _redirect(job: dict[str, Any]) -> Any:
     from tessera.compat import _alias
 
     _alias.install(*job["originals"])
+    _redirect_children(job)
     return _alias
+
+
+def _redirect_children(job: dict[str, Any]) -> None:
+    """Let interpreters that the script starts, such as joblib's, find Tessera as well."""
+    folder = Path(job["folder"]) / "python"
+    folder.mkdir()
+    text = _SITE.format(own=str(folder), tessera=job["tessera"], originals=job["originals"])
+    (folder / "sitecustomize.py").write_text(text, encoding="utf-8")
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *([before] if before else [])])
 
 
 def _missing_originals(job: dict[str, Any]) -> list[str]:
@@ -107,6 +133,8 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     module.__dict__.update(__file__=str(script), __builtins__=__builtins__)
     functions: dict[str, dict[str, Any]] = {}
     module.__dict__[KEEP] = keeper(functions)
+    if script.suffix == ".ipynb":
+        module.__dict__["display"] = print
     sys.modules["__main__"] = module
     sys.argv = [job["shown"], *job["arguments"]]
     sys.path[0] = str(script.parent)

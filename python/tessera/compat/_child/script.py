@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
@@ -32,11 +33,11 @@ _CLOCKS = {
 
 def read_source(path: Path) -> str:
     """Return the text of a script, or of the code cells of a notebook."""
-    text = path.read_text(encoding="utf-8")
     if path.suffix != ".ipynb":
-        return text
+        with tokenize.open(path) as file:  # in the encoding that its first lines tell
+            return file.read()
     lines: list[str] = []
-    for cell in json.loads(text)["cells"]:
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             source = cell["source"]
             source = source if isinstance(source, str) else "".join(source)
