@@ -27,7 +27,9 @@ from tessera.autoreject._ptp import ptp, ptp_file, simulate
 
 if TYPE_CHECKING:
     from tessera.autoreject._compat import compat
+    from tessera.autoreject._device import detect_hardware
     from tessera.autoreject._epochs import EpochsFile, read_epochs
+    from tessera.autoreject._version import version
     from tessera.autoreject.autoreject import (
         AutoReject,
         _AutoReject,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
         fit_array,
         read_auto_reject,
     )
+    from tessera.autoreject.backends import get_backend
     from tessera.autoreject.global_threshold import (
         _GlobalAutoReject,
         get_rejection_threshold,
@@ -46,7 +49,9 @@ if TYPE_CHECKING:
 
 _HOME = {
     "_compat": ("compat",),
+    "_device": ("detect_hardware",),
     "_epochs": ("EpochsFile", "read_epochs"),
+    "_version": ("version",),
     "autoreject": (
         "AutoReject",
         "_AutoReject",
@@ -54,13 +59,23 @@ _HOME = {
         "fit_array",
         "read_auto_reject",
     ),
+    "backends": ("get_backend",),
     "global_threshold": ("_GlobalAutoReject", "get_rejection_threshold", "validation_curve"),
     "ransac": ("Ransac",),
     "reject_log": ("RejectLog", "read_reject_log"),
     "viz": ("set_matplotlib_defaults",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-_MODULES = ("autoreject", "backends", "global_threshold", "ransac", "reject_log", "utils", "viz")
+_MODULES = (
+    "autoreject",
+    "backends",
+    "bayesopt",
+    "global_threshold",
+    "ransac",
+    "reject_log",
+    "utils",
+    "viz",
+)
 
 __all__ = [
     "AutoReject",
@@ -71,7 +86,9 @@ __all__ = [
     "_GlobalAutoReject",
     "compat",
     "compute_thresholds",
+    "detect_hardware",
     "fit_array",
+    "get_backend",
     "get_rejection_threshold",
     "ptp",
     "ptp_file",
@@ -81,6 +98,7 @@ __all__ = [
     "set_matplotlib_defaults",
     "simulate",
     "validation_curve",
+    "version",
 ]
 
 

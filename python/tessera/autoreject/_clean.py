@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -43,6 +44,10 @@ _USE_LOG = (
 )
 
 
+class MissingChannelError(_core.ArgumentError, IndexError):
+    """Epochs lack channels of the fit; the original has an IndexError of MNE's there."""
+
+
 class TransformMixin(FitMixin):
     """Using a fit."""
 
@@ -55,7 +60,7 @@ class TransformMixin(FitMixin):
         index = {name: k for k, name in enumerate(sensors.names)}
         missing = [name for name in self.threshes_ if name not in index]
         if missing:
-            raise _core.ArgumentError(
+            raise MissingChannelError(
                 f"{_FOREIGN}these were fitted and are missing now: {', '.join(missing[:12])}"
             )
         if picks is None and self.picks is None:
@@ -537,7 +542,10 @@ class TransformMixin(FitMixin):
 
     def _warn_of_nothing_left(self, dropped: Any) -> None:
         if dropped.all():
-            warn("all epochs are bad: the result is empty. See the reject log for the reasons")
+            # Not a warning: the original hands out nothing without a word.
+            logging.getLogger("tessera").warning(
+                "all epochs are bad: the result is empty. See the reject log for the reasons"
+            )
 
     def report(
         self,

@@ -26,6 +26,9 @@ _RHO_MODES = ("cumulative", "independent")
 _DOTS = {"direct": "direct", "lut": "table"}
 _PRECISIONS = ("float64", "float32")
 REPAIRED = ("eeg", "mag", "grad")
+# How a type is treated is told, as other steps are; the original says nothing, and pipelines that
+# turn warnings into errors would stop at data without a fault.
+_TELLS = "Channels of type"
 
 
 @dataclass
@@ -243,7 +246,11 @@ def run_fit(
     for note in dict.fromkeys(info["notes"].splitlines()):
         # Nobody asked for the default, which is made for all types together.
         is_default = request.default_repairs and note.startswith("n_interpolate:")
-        if settings.verbose is not False and not is_default:
+        if settings.verbose is False or is_default:
+            continue
+        if note.startswith(_TELLS):
+            print(note)
+        else:
             warn(note)
     return info["fits"], info
 

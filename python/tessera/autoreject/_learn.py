@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
 
 _MOST_REPAIRS = 32
 _FEWEST_CHANNELS = 4
+# Of the library's message; the second is a case in which the original stops with an error.
+_NO_PAIR = "no pair is admissible"
+_NO_SOURCES = "too few channels left to repair"
 
 
 class FitMixin(Params):
@@ -185,11 +190,12 @@ class FitMixin(Params):
             request.thresholds_only = kind in hopeless
             request.default_repairs = n_interpolate is self._written_back["n_interpolate"]
             try:
-                found, info = run_fit(recording, request, _for_type(settings, kind, len(groups)))
+                found, info = _fit_type(recording, request, _for_type(settings, kind, len(groups)))
             except _core.NumericError as error:
                 raise _with_way_out(error, kind, groups) from None
             if kind in hopeless:
                 _take_first_pair(found[0], request, recording.n_epoch)
+                _warn_of_first_pair(found[0])
             fits += found
             infos.append(info)
             if self.verbose is not False:
@@ -302,6 +308,27 @@ def _check_consensus(consensus: Any) -> None:
             raise _core.ArgumentError(f'"consensus" must be between 0 and 1. You gave me {value}.')
 
 
+def _fit_type(
+    recording: Recording, request: FitRequest, settings: Settings
+) -> tuple[list[TypeFit], dict[str, Any]]:
+    """Fit one type; where every pair leaves a fold without epochs, take the first as the original.
+
+    That is logged rather than warned of: the original goes on without a word, and pipelines that
+    turn warnings into errors would stop where it does not.
+    """
+    try:
+        return run_fit(recording, request, settings)
+    except _core.NumericError as error:
+        if _NO_PAIR not in str(error) or _NO_SOURCES in str(error):
+            raise
+        logging.getLogger("tessera").warning(
+            "%s. As in the original the first pair is taken: look at the reject log", error
+        )
+    found, info = run_fit(recording, replace(request, thresholds_only=True), settings)
+    _take_first_pair(found[0], request, recording.n_epoch)
+    return found, info
+
+
 def _with_way_out(
     error: _core.NumericError, kind: str, groups: list[tuple[str, list[int]]]
 ) -> _core.NumericError:
@@ -328,6 +355,9 @@ def _take_first_pair(fit: TypeFit, request: FitRequest, n_epoch: int) -> None:
     n_fold = request.cv.get_n_splits(np.zeros((n_epoch, 1)))
     fit.consensus, fit.n_interpolate = float(consensus[0]), int(repairs[0])
     fit.loss = np.full((len(consensus), len(repairs), n_fold), np.inf)
+
+
+def _warn_of_first_pair(fit: TypeFit) -> None:
     n = len(fit.channels)
     warn(
         f"type {fit.kind} ({n} channel{'s' * (n > 1)}): no pair of consensus and n_interpolate is "

@@ -8,6 +8,7 @@ import numpy as np
 
 from tessera import _core
 from tessera.autoreject._arguments import seed_of
+from tessera.autoreject._base import BaseAutoReject, _slicemean
 from tessera.autoreject._epochs import (
     Recording,
     check_epochs,
@@ -16,7 +17,6 @@ from tessera.autoreject._epochs import (
     warn_of_bads,
 )
 from tessera.autoreject._fit import FitRequest, Settings, TypeFit, repair, run_fit, run_log
-from tessera.autoreject._params import Params
 from tessera.autoreject._sensors import resolve_picks
 from tessera.autoreject.reject_log import RejectLog
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tessera.autoreject._types import EpochsLike, EpochsT, Picks, Verbose
 
 
-class _AutoReject(Params):
+class _AutoReject(BaseAutoReject):
     """Thresholds of one channel type with a given consensus and n_interpolate.
 
     Parameters
@@ -141,12 +141,7 @@ class _AutoReject(Params):
         self.n_interpolate_ = {kind: self.n_interpolate}
         log = self.get_reject_log(epochs)
         data = self._repaired(recording, log)
-        keep = ~log.bad_epochs
-        self.mean_ = (
-            data[keep][:, picks].mean(axis=0)
-            if keep.any()
-            else np.full((len(picks), data.shape[2]), np.nan)
-        )
+        self.mean_ = _slicemean(data, ~log.bad_epochs, axis=0)
         return self
 
     def _fits(self, recording: Recording, picks: Any, threshes: dict[str, float]) -> list[TypeFit]:
@@ -280,8 +275,8 @@ class _AutoReject(Params):
 
         Parameters
         ----------
-        X : mne.Epochs
-            To compare with.
+        X : mne.Epochs or array
+            To compare with, all channels.
         y : optional
             Ignored.
 
@@ -289,8 +284,7 @@ class _AutoReject(Params):
         -------
         float
         """
-        median = np.median(recording_of(X).data[:, self.picks_], axis=0)
-        return -float(np.sqrt(np.mean((median - self.mean_) ** 2)))
+        return super().score(recording_of(X).samples() if hasattr(X, "info") else X)
 
     # --- steps that the original's tests call one by one
 
@@ -309,11 +303,12 @@ class _AutoReject(Params):
     def _get_epochs_interpolation(
         self, epochs: Any, labels: Any, picks: Any, n_interpolate: int, verbose: Any = True
     ) -> Any:
-        """Mark with 2 the worst bad channels of every epoch, n_interpolate at most; in place."""
+        """Return labels with 2 for the worst bad channels of every epoch, n_interpolate at most."""
         from tessera.autoreject._ptp import ptp
 
         delta = ptp(np.ascontiguousarray(recording_of(epochs).data), device="cpu")
         chosen = np.asarray(picks)
+        labels = np.array(labels)
         for row, amplitude in zip(labels, delta, strict=True):
             bad = chosen[row[chosen] == 1]
             # Larger amplitude first, then larger index.

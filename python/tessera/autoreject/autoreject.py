@@ -10,11 +10,22 @@ import numpy as np
 
 from tessera.autoreject import _files
 from tessera.autoreject._arguments import check_verbose, seed_of
+from tessera.autoreject._base import BaseAutoReject, _slicemean
+from tessera.autoreject._channel import _ChannelAutoReject, _compute_thresh
 from tessera.autoreject._clean import TransformMixin
 from tessera.autoreject._epochs import EpochsFile, check_epochs, check_sensors, recording_of
 from tessera.autoreject._fit import FitRequest, Settings, run_fit
 from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._sensors import resolve_picks
+from tessera.autoreject._steps import (
+    _apply_drop,
+    _apply_interp,
+    _check_fit,
+    _get_interp_chs,
+    _interpolate_bad_epochs,
+    _run_local_reject_cv,
+)
+from tessera.autoreject.bayesopt import bayes_opt, expected_improvement
 from tessera.autoreject.global_threshold import (
     _GlobalAutoReject,
     get_rejection_threshold,
@@ -40,10 +51,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AutoReject",
+    "BaseAutoReject",
     "RejectLog",
     "_AutoReject",
+    "_ChannelAutoReject",
     "_GlobalAutoReject",
+    "_apply_drop",
+    "_apply_interp",
+    "_check_fit",
+    "_compute_thresh",
+    "_get_interp_chs",
+    "_interpolate_bad_epochs",
+    "_run_local_reject_cv",
+    "_slicemean",
+    "bayes_opt",
     "compute_thresholds",
+    "expected_improvement",
     "fit_array",
     "get_rejection_threshold",
     "read_auto_reject",
@@ -329,7 +352,20 @@ def compute_thresholds(
     )
 
 
-_compute_thresholds = compute_thresholds  # the original's tests import it by this name
+def _compute_thresholds(
+    epochs: EpochsLike,
+    method: str = "bayesian_optimization",
+    random_state: RandomState | None = None,
+    picks: Picks | None = None,
+    augment: bool = True,
+    dots: object = None,
+    verbose: Verbose = True,
+    n_jobs: int = 1,
+) -> dict[str, float]:
+    """Do what :func:`compute_thresholds` does, with the dots where the original has them."""
+    return compute_thresholds(
+        epochs, method, random_state, picks, augment, verbose, n_jobs, dots=dots
+    )
 
 
 def fit_array(

@@ -10,9 +10,9 @@ import numpy as np
 from tessera import _core
 from tessera._lib import warn
 from tessera.autoreject._arguments import bars, check_verbose, cv_of, fold_masks
+from tessera.autoreject._base import BaseAutoReject
 from tessera.autoreject._epochs import Recording, check_epochs, check_sensors, recording_of
 from tessera.autoreject._fit import Settings, is_contiguous
-from tessera.autoreject._params import Params
 from tessera.autoreject._process import best_of_few
 from tessera.autoreject._sensors import Sensors, resolve_picks
 
@@ -36,7 +36,7 @@ __all__ = ["_GlobalAutoReject", "get_rejection_threshold", "validation_curve"]
 _TYPES = ("mag", "grad", "eeg", "eog", "hbo", "hbr", "ecog", "seeg")
 
 
-class _GlobalAutoReject(Params):
+class _GlobalAutoReject(BaseAutoReject):
     """The mean of the epochs whose peak-to-peak amplitude stays below a threshold everywhere.
 
     Parameters
@@ -83,25 +83,6 @@ class _GlobalAutoReject(Params):
         keep = delta <= self.thresh
         self.mean_ = data[keep].mean(axis=0) if keep.any() else np.full(data.shape[1:], np.nan)
         return self
-
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
-        """Return the negative distance of the median of some epochs from the mean; -inf without it.
-
-        Parameters
-        ----------
-        X : array
-            Epochs to compare with.
-        y : optional
-            Ignored.
-
-        Returns
-        -------
-        float
-        """
-        if np.isnan(self.mean_).any():
-            return -np.inf
-        median = np.median(self._shaped(X), axis=0)
-        return -float(np.sqrt(np.mean((median - self.mean_) ** 2)))
 
 
 def _channels_of(sensors: Sensors, kind: str) -> Any:

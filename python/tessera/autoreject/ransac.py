@@ -17,8 +17,9 @@ from tessera.autoreject._epochs import (
     warn_of_bads,
 )
 from tessera.autoreject._fit import Settings
+from tessera.autoreject._mapping import MEG, weights_of
 from tessera.autoreject._params import Params
-from tessera.autoreject._sensors import Sensors, resolve_picks
+from tessera.autoreject._sensors import Sensors, resolve_picks, sensors_of
 
 if TYPE_CHECKING:
     from tessera.autoreject._types import (
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     )
 
 __all__ = ["Ransac"]
-
-_MEG = ("mag", "grad")
 
 
 class Ransac(Params):
@@ -156,13 +155,16 @@ class Ransac(Params):
             meg_dots=self.meg_dots,
             memory_limit=self.memory_limit,
         )
+        seed = self._seed_for(sensors, picks)
+        if seed is None:
+            return self._fit_subsets(recording)
         options = {
             "n_resample": self.n_resample,
             "min_channels": self.min_channels,
             "min_corr": self.min_corr,
             "unbroken_time": self.unbroken_time,
             "meg_dots": settings.dots,
-            "seed": seed_of(self.random_state),
+            "seed": seed,
         }
 
         def call(context: _core.Context) -> dict[str, Any]:
@@ -172,6 +174,96 @@ class Ransac(Params):
             return {name: np.array(value) for name, value in found.items()}
 
         self._keep(settings.run(call, recording.n_bytes), [sensors.names[k] for k in picks])
+        return self
+
+    def _seed_for(self, sensors: Sensors, picks: Any) -> int | None:
+        """Return the seed of the subsets; None for a generator that is past its first number.
+
+        One that is fresh stands for its seed, and is moved on as the original moves it.
+        """
+        if not isinstance(self.random_state, np.random.RandomState):
+            return seed_of(self.random_state)
+        state: Any = self.random_state.get_state()
+        seed = int(state[1][0])
+        fresh: Any = np.random.RandomState(seed).get_state()
+        if state[2] != fresh[2] or not np.array_equal(state[1], fresh[1]):
+            return None
+        self._draw_subsets(sensors, picks)
+        return seed
+
+    # --- steps that the original's tests call one by one
+
+    def _draw_subsets(self, sensors: Sensors, picks: Any) -> list[list[str]]:
+        names = [sensors.names[k] for k in picks]
+        size = int(np.round(self.min_channels * len(names)))
+        bads = set(sensors.bads)
+        good = [name for name in names if name not in bads]
+        if len(good) < size:
+            raise AssertionError(
+                f"too many channels marked as bad: {len(good)} are left for subsets of {size} "
+                f"(min_channels={self.min_channels}); lower min_channels, or unmark some"
+            )
+        draw: Any = self.random_state
+        if not isinstance(draw, np.random.RandomState):
+            draw = np.random.RandomState(seed_of(draw))
+        return [
+            [str(name) for name in draw.choice(good, size=size, replace=False)]
+            for _ in range(self.n_resample)
+        ]
+
+    def _get_random_subsets(self, info: Any) -> list[list[str]]:
+        """Return the names of the channels in every subset."""
+        sensors = sensors_of(info)
+        return self._draw_subsets(sensors, resolve_picks(sensors, self.picks))
+
+    def _get_mappings(self, inst: Any, ch_subsets: Any) -> Any:
+        """Return the weights that predict all channels from each subset, one below the other."""
+        return self._map_subsets(sensors_of(inst.info), ch_subsets)
+
+    def _map_subsets(self, sensors: Sensors, ch_subsets: Any) -> Any:
+        picks = resolve_picks(sensors, self.picks)
+        place = {sensors.names[k]: i for i, k in enumerate(picks)}
+        mappings = []
+        for subset in ch_subsets:
+            source = [place[name] for name in subset]
+            mapping = np.zeros((len(picks), len(picks)))
+            mapping[:, source] = weights_of(
+                sensors, picks[source], picks, meg_dots=Settings(meg_dots=self.meg_dots).dots
+            )
+            mappings.append(mapping)
+        return np.concatenate(mappings)
+
+    def _iterate_epochs(self, epochs: Any, idxs: Any) -> Any:
+        """Return the correlations of some epochs."""
+        data = recording_of(epochs).data
+        picks = resolve_picks(sensors_of(epochs.info), self.picks)
+        return np.array([self._compute_correlations(data[k][picks]) for k in idxs])
+
+    def _compute_correlations(self, data: Any) -> Any:
+        """Return the correlation of every channel with the median of its predictions."""
+        n_chan, n_time = data.shape
+        predicted = (self.mappings_ @ data).reshape(-1, n_chan, n_time)
+        median = np.median(predicted, axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.sum(data * median, axis=1) / (
+                np.sqrt(np.sum(data**2, axis=1)) * np.sqrt(np.sum(median**2, axis=1))
+            )
+
+    def _fit_subsets(self, recording: Any) -> Ransac:
+        """Fit with subsets of a generator that the library cannot take over."""
+        sensors, picks = recording.sensors, np.asarray(self.picks)
+        names = [sensors.names[k] for k in picks]
+        self.ch_subsets_ = self._draw_subsets(sensors, picks)
+        self.mappings_ = self._map_subsets(sensors, self.ch_subsets_)
+        n_epoch = recording.n_epoch
+        samples = recording.samples()
+        self.corr_ = np.array(
+            [self._compute_correlations(samples[k][picks]) for k in range(n_epoch)]
+        )
+        self.bad_log = (self.corr_ < self.min_corr).astype(np.float64)
+        bad = self.bad_log.sum(axis=0) > self.unbroken_time * n_epoch
+        self.bad_chs_ = [name for name, is_bad in zip(names, bad, strict=True) if is_bad]
+        self._warn_of_flat(names)
         return self
 
     def _keep(self, found: dict[str, Any], names: list[str]) -> None:
@@ -185,6 +277,9 @@ class Ransac(Params):
         self.corr_ = found["correlations"]
         self.bad_log = found["bad_log"].astype(np.float64)
         self.bad_chs_ = [name for name, bad in zip(names, found["bad"], strict=True) if bad]
+        self._warn_of_flat(names)
+
+    def _warn_of_flat(self, names: list[str]) -> None:
         flat = [name for name, column in zip(names, self.corr_.T, strict=True) if _is_flat(column)]
         if flat and self.verbose is not False:
             warn(f"flat in every epoch, counted as good: {', '.join(flat)}")
@@ -241,9 +336,9 @@ def _is_flat(column: Any) -> bool:
 
 def _kind_of(sensors: Sensors, picks: Any) -> str:
     types = list(dict.fromkeys(sensors.types[k] for k in picks))
-    if len(types) > 1 or types[0] not in ("eeg", *_MEG):
+    if len(types) > 1 or types[0] not in ("eeg", *MEG):
         raise _core.ArgumentError(
             f"Ransac: expected channels of one type, eeg, mag or grad; picks have "
             f"{', '.join(types)}. Fit each by itself, with picks='eeg', picks='mag' or picks='grad'"
         )
-    return "meg" if types[0] in _MEG else "eeg"
+    return "meg" if types[0] in MEG else "eeg"

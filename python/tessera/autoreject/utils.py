@@ -7,19 +7,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tessera import _core
-from tessera._lib import Session
+from tessera.autoreject._arguments import check_verbose
 from tessera.autoreject._epochs import check_epochs, check_sensors
-from tessera.autoreject._sensors import Ints, Sensors, group_by_type, resolve_picks, sensors_of
+from tessera.autoreject._mapping import MEG, dots_of, kinds_of, weights_of
+from tessera.autoreject._sensors import (
+    Ints,
+    Sensors,
+    group_by_type,
+    has_no_positions,
+    resolve_picks,
+    sensors_of,
+)
 from tessera.autoreject.viz import set_matplotlib_defaults
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal
 
     from tessera.autoreject._types import InstT, Picks, Verbose
 
 __all__ = ["clean_by_interp", "interpolate_bads", "set_matplotlib_defaults"]
 
-_MEG = ("mag", "grad")
+# Of epochs.get_data(), which copies unless told; scripts for the original 0.4 import it.
+_GDKW = {"copy": False}
+_COLUMNS = 75
+_LONGEST = 500
 
 
 def _handle_picks(info: Any, picks: Any) -> Ints:
@@ -51,27 +63,94 @@ def _check_data(
     )
 
 
-def weights_of(
-    sensors: Sensors, source: Any, target: Any, *, accurate: bool = False, **options: Any
-) -> Any:
-    """Return the matrix that predicts channels ``target`` from channels ``source``."""
-    with Session() as context:
-        return np.asarray(
-            _core.autoreject_weights(
-                context,
-                sensors.for_core(),
-                np.asarray(source, np.int64),
-                np.asarray(target, np.int64),
-                {"meg_accurate": accurate, **options},
-            )
+def _check_ch_locs(chs: Any) -> bool:
+    """Return whether the channels of an info have positions that can be used."""
+    loc = np.array([ch["loc"][:3] for ch in chs], np.float64)
+    return not has_no_positions(loc)
+
+
+def _get_epochs_type() -> Any:
+    """Return the class that all epochs of MNE's are made of."""
+    import mne
+
+    return mne.BaseEpochs
+
+
+def _get_channel_type(epochs: Any, picks: Any) -> Literal["eeg", "meg"]:
+    """Return whether picks are EEG or MEG; both, or others, are an error."""
+    sensors = sensors_of(epochs.info)
+    types = list(dict.fromkeys(sensors.types[k] for k in picks))
+    others = [kind for kind in types if kind not in ("eeg", *MEG)]
+    if others:
+        raise _core.ArgumentError(
+            f"Invalid channel types present in epochs. Expected ONLY `meg` or ONLY `eeg`. Got "
+            f"{', '.join(others)}"
         )
+    if not types or ("eeg" in types and len(types) > 1):
+        raise _core.ArgumentError("picks: expected eeg channels, or meg channels, but not both")
+    return "eeg" if types[0] == "eeg" else "meg"
 
 
-def _kinds(sensors: Sensors, picks: Ints) -> list[Ints]:
-    """Return the picks that are predicted from each other: EEG, and mag with grad."""
-    eeg = np.array([k for k in picks if sensors.types[k] == "eeg"], np.int64)
-    meg = np.array([k for k in picks if sensors.types[k] in _MEG], np.int64)
-    return [kind for kind in (eeg, meg) if len(kind)]
+def _pprint(params: Mapping[str, object], offset: int = 0, printer: Any = repr) -> str:
+    """Return ``name=value`` of parameters, sorted, in lines of less than 75 columns."""
+    lines = [""]
+    for name, value in sorted(params.items()):
+        shown = f"{name}={str(value) if type(value) is float else printer(value)}"
+        if len(shown) > _LONGEST:
+            shown = f"{shown[:300]}...{shown[-100:]}"
+        start = offset if len(lines) == 1 else 0
+        if lines[-1] and start + len(lines[-1]) + len(shown) >= _COLUMNS:
+            lines[-1] += ","
+            lines.append(" " * (1 + offset // 2) + shown)
+        else:
+            lines[-1] += f", {shown}" if lines[-1] else shown
+    return "\n".join(lines)
+
+
+def _pbar(iterable: Any, desc: str, verbose: Any = True, **kwargs: Any) -> Any:
+    """Return the iterable, with MNE's progress bar around it if verbose."""
+    check_verbose(verbose)
+    if not verbose:
+        return iterable
+    from mne.utils import ProgressBar
+
+    return ProgressBar(iterable, mesg=desc, **kwargs)
+
+
+def _compute_dots(info: Any, mode: str = "fast", *, templates: object = None) -> tuple[Any, Any]:
+    """Return the dot products of MEG channels with themselves and across, which are the same.
+
+    Templates of coils are accepted; the library has its own.
+    """
+    sensors = sensors_of(info)
+    dots = dots_of(sensors, np.arange(len(sensors.names)), accurate=_is_accurate(mode))
+    return dots, dots
+
+
+def _pick_dots(dots: Any, pick_from: Any, pick_to: Any) -> Any:
+    """Return the part of dot products that maps some channels to others; None stays None."""
+    if dots is None:
+        return None
+    own, across = dots
+    source = np.asarray(pick_from)
+    return [own[np.ix_(source, source)], across[np.ix_(np.asarray(pick_to), source)]]
+
+
+def _fast_map_meg_channels(
+    info: Any, pick_from: Any, pick_to: Any, dots: object = None, mode: str = "fast"
+) -> Any:
+    """Return the matrix that predicts MEG channels from others.
+
+    Dots are accepted; the library computes its own.
+    """
+    accurate = _is_accurate(mode) and dots is None
+    return weights_of(sensors_of(info), list(pick_from), list(pick_to), accurate=accurate)
+
+
+def _is_accurate(mode: str) -> bool:
+    if mode not in ("accurate", "fast"):
+        raise _core.ArgumentError(f"mode: expected 'accurate' or 'fast', got {mode!r}")
+    return mode == "accurate"
 
 
 def clean_by_interp(inst: InstT, picks: Picks = None, verbose: Verbose = True) -> InstT:
@@ -91,12 +170,19 @@ def clean_by_interp(inst: InstT, picks: Picks = None, verbose: Verbose = True) -
     mne.Epochs or mne.Evoked
         A copy.
     """
+    return _clean_by_interp(inst, picks, verbose=verbose)
+
+
+def _clean_by_interp(
+    inst: InstT, picks: Picks = None, dots: object = None, verbose: Verbose = True
+) -> InstT:
+    """Do what :func:`clean_by_interp` does; dots are accepted, the library computes its own."""
     sensors = sensors_of(inst.info)
     chosen = np.unique(resolve_picks(sensors, picks))
     out: InstT = inst.copy()
     data = _data_of(inst)
     cleaned = _data_of(out)
-    for kind in _kinds(sensors, chosen):
+    for kind in kinds_of(sensors, chosen):
         for channel in kind:
             others = kind[kind != channel]
             if len(others) == 0 and sensors.types[channel] == "eeg":
@@ -134,22 +220,41 @@ def interpolate_bads(
     inst
         The same object.
     """
-    if mode not in ("accurate", "fast"):
-        raise ValueError(f"mode: expected 'accurate' or 'fast', got {mode!r}")
+    accurate = _is_accurate(mode) and dots is None
     sensors = sensors_of(inst.info)
-    chosen = np.unique(resolve_picks(sensors, picks))
-    bads = set(sensors.bads)
-    data = _data_of(inst)
-    for kind in _kinds(sensors, chosen):
-        bad = np.array([k for k in kind if sensors.names[k] in bads], np.int64)
-        good = np.array([k for k in kind if sensors.names[k] not in bads], np.int64)
-        if len(bad):
-            accurate = mode == "accurate" and dots is None
-            weights = weights_of(sensors, good, bad, accurate=accurate)
-            data[..., bad, :] = weights @ data[..., good, :]
+    for kind in kinds_of(sensors, np.unique(resolve_picks(sensors, picks))):
+        _predict_bads(inst, sensors, kind, accurate=accurate)
     if reset_bads:
         inst.info["bads"] = []
     return inst
+
+
+def _predict_bads(inst: Any, sensors: Sensors, channels: Any, *, accurate: bool = False) -> None:
+    """Predict those of some channels that are marked bad from the others, in place."""
+    bads = set(sensors.bads)
+    bad = [k for k in channels if sensors.names[k] in bads]
+    good = [k for k in channels if sensors.names[k] not in bads]
+    if bad:
+        data = _data_of(inst)
+        weights = weights_of(sensors, good, bad, accurate=accurate)
+        data[..., bad, :] = weights @ data[..., good, :]
+
+
+def _interpolate_bads_eeg(inst: Any, picks: Any = None) -> None:
+    """Predict bad EEG channels from the other picks, in place; None: all EEG channels."""
+    sensors = sensors_of(inst.info)
+    if picks is None:
+        picks = [k for k, kind in enumerate(sensors.types) if kind == "eeg"]
+    _predict_bads(inst, sensors, resolve_picks(sensors, picks))
+
+
+def _interpolate_bads_meg_fast(
+    inst: Any, picks: Any, mode: str = "accurate", dots: object = None
+) -> None:
+    """Predict bad MEG channels from the other picks, in place."""
+    sensors = sensors_of(inst.info)
+    accurate = _is_accurate(mode) and dots is None
+    _predict_bads(inst, sensors, resolve_picks(sensors, picks), accurate=accurate)
 
 
 def _data_of(inst: Any) -> Any:

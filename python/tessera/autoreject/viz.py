@@ -55,17 +55,14 @@ def set_matplotlib_defaults(plt: Any, style: str = "ggplot") -> None:
     style : str
         Name of a style of matplotlib's.
     """
-    import matplotlib as mpl
-
-    if style in plt.style.available:
-        plt.style.use(style)
-    mpl.rcParams.update(
+    plt.style.use(style)
+    plt.rcParams.update(
         {
-            "axes.titlesize": 17,
-            "axes.labelsize": 14,
-            "xtick.labelsize": 12,
-            "ytick.labelsize": 12,
-            "legend.fontsize": 12,
+            "axes.titlesize": 19,
+            "axes.labelsize": 19,
+            "xtick.labelsize": 17,
+            "ytick.labelsize": 17,
+            "legend.fontsize": 17,
         }
     )
 
