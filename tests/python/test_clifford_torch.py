@@ -282,6 +282,9 @@ def test_opcheck(kind: str) -> None:
     cotangents = [None if t is None else torch.randn_like(t) for t in inputs]
     plain_inputs = [None if t is None else t.detach() for t in inputs]
     torch.library.opcheck(
+        getattr(ops, f"clifford_{kind}_jvp").default, (*inputs, *cotangents, "++")
+    )
+    torch.library.opcheck(
         getattr(ops, f"clifford_{kind}_double_backward").default,
         (gz.detach(), *plain_inputs, *cotangents, "++", 2 * wanted + 1),
     )
@@ -537,27 +540,6 @@ def test_large_results_reuse_memory() -> None:
     assert len(where) == 1
     a, b = tc.mv_gelu(x, "+++"), tc.mv_gelu(x, "+++")
     assert a.data_ptr() != b.data_ptr()
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own decompositions
-def test_forward_mode_is_refused_not_lost(way: str) -> None:
-    from torch.autograd import forward_ad
-
-    x, y, w = (t.detach() for t in random_problem("sgp", "++", 2, 3, 3, torch.float64))
-
-    def energy(v: Tensor) -> Tensor:
-        return tc.sgp(v, y, w, "++").square().sum()
-
-    with forward_ad.dual_level():
-        dual = forward_ad.make_dual(x, torch.ones_like(x))
-        with pytest.raises(NotImplementedError, match="forward mode"):
-            tc.mv_gelu(dual, "++")
-        tc.mv_gelu(x, "++")  # has no tangent to lose
-    for transform in (torch.func.jacfwd, torch.func.hessian):
-        with pytest.raises(NotImplementedError):
-            transform(energy)(x)
-    want = (torch.func.grad(energy)(x) * x).sum()
-    assert torch.allclose(torch.autograd.functional.jvp(energy, x, x)[1], want)
 
 
 @pytest.mark.filterwarnings("ignore")  # the tracer is deprecated

@@ -40,9 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_REPAIRS = 32
 _FEWEST_CHANNELS = 4
-# Of the library's message; the second is a case in which the original stops with an error.
-_NO_PAIR = "no pair is admissible"
-_NO_SOURCES = "too few channels left to repair"
+_NO_PAIR = "no pair is admissible"  # of the library's message
+_FEWEST_SOURCES = 2  # with fewer than that beside it the original stops at a bad MEG channel
 
 
 class FitMixin(Params):
@@ -319,7 +318,7 @@ def _fit_type(
     try:
         return run_fit(recording, request, settings)
     except _core.NumericError as error:
-        if _NO_PAIR not in str(error) or _NO_SOURCES in str(error):
+        if _NO_PAIR not in str(error) or len(request.picks) <= _FEWEST_SOURCES:
             raise
         logging.getLogger("tessera").warning(
             "%s. As in the original the first pair is taken: look at the reject log", error

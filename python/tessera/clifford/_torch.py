@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from tessera import _core
 from tessera.clifford import _arrays, _torch_eager, _torch_ops
@@ -101,11 +100,12 @@ def apply(
         x = _torch_ops.autocast(x, dtype)
         y = _torch_ops.autocast(y, dtype)
     inputs = (x, y, weight, linear_weight, bias)
-    if not torch.compiler.is_compiling():
-        if forward_ad._current_level >= 0:
-            _torch_ops.refuse_tangents(inputs)
-        if _is_plain(inputs):
-            return _torch_eager.run(operation(kind, spec), inputs)
+    if (
+        not torch.compiler.is_compiling()
+        and _is_plain(inputs)
+        and not _torch_eager.has_tangents(inputs)
+    ):
+        return _torch_eager.run(operation(kind, spec), inputs)
     _check_tensors(kind, inputs)
     keep = kept_bits(kind, normalizes(kind, spec), x) if _will_differentiate(inputs) else 0
     found = getattr(_ops, f"clifford_{kind}").default(*inputs, spec, keep)

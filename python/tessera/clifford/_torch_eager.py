@@ -7,10 +7,12 @@ something wants to see the operation (compilers, functorch, modes, tensor subcla
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 from torch.autograd.function import FunctionCtx
 
 from tessera.clifford import _torch_call as call
@@ -20,6 +22,19 @@ THIRD = (
     "tessera.clifford: derivatives of third order are not available; forward, backward and "
     "double backward are"
 )
+TWICE = (
+    "tessera.clifford: forward mode twice (jacfwd of jacfwd) is not available; torch.func.hessian, "
+    "which is forward over backward, and jacrev of jacfwd are"
+)
+
+
+def has_tangents(inputs: Iterable[Any]) -> bool:
+    """Say whether a derivative in forward mode travels with any of some tensors."""
+    if forward_ad._current_level < 0 or not torch._C._is_fwd_grad_enabled():
+        return False
+    return any(
+        isinstance(t, Tensor) and forward_ad.unpack_dual(t).tangent is not None for t in inputs
+    )
 
 
 # Many gradients at once (is_grads_batched, vectorize=True) reach the passes backward as tensors
@@ -54,7 +69,7 @@ class CliffordForward(torch.autograd.Function):
         wanted = mask_of(ctx.needs_input_grad[1:])
         o = ctx.operation
         gz = gradients[0]
-        if _is_batched(gz):
+        if _is_batched(gz) or has_tangents((gz, *inputs)):
             nothing = gz.new_empty((0,))
             kept = (nothing if t is None else t for t in (statistics, linear_out, z))
             name = f"clifford_{o.kind}_backward"
@@ -94,7 +109,9 @@ class CliffordBackward(torch.autograd.Function):
             return (None,) * 11
         wanted = mask_of(ctx.needs_input_grad[5:])
         o = ctx.operation
-        if any(c is not None and _is_batched(c) for c in cotangents):
+        if any(c is not None and _is_batched(c) for c in cotangents) or has_tangents(
+            (gz, *inputs, *cotangents)
+        ):
             name = f"clifford_{o.kind}_double_backward"
             found = _by_operator(name, wanted, (gz, *inputs, *cotangents, o.spec))
         elif torch.is_grad_enabled():

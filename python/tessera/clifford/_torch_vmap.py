@@ -11,6 +11,7 @@ from torch import Tensor
 # Where activations (component, row, feature) and statistics (grade, row) are among the arguments.
 _FORWARD_ROWS = (0, 1)
 _BACKWARD_ROWS = (0, 1, 2, 6, 7, 8)
+_TANGENT_ROWS = (0, 1, 5, 6)
 _ACTIVATIONS_ONLY = 0b11  # bits of `wanted`: x and y
 
 
@@ -61,6 +62,21 @@ def backward_rule(op: Callable[..., Any]) -> Callable[..., Any]:
         for i in _BACKWARD_ROWS:
             folded[i] = _fold(args[i], in_dims[i], info.batch_size)
         return _unfold(op(*folded), info.batch_size)
+
+    return rule
+
+
+def jvp_rule(op: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the rule of a pass along tangents: rows too, while no weight is mapped."""
+
+    def rule(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        if any(d is not None for d in (*in_dims[2:5], *in_dims[7:10])):
+            found = _loop(lambda *each: (op(*each),), info.batch_size, in_dims, args)
+            return found[0][0], 0
+        folded = list(args)
+        for i in _TANGENT_ROWS:
+            folded[i] = _fold(args[i], in_dims[i], info.batch_size)
+        return op(*folded).unflatten(1, (info.batch_size, -1)), 1
 
     return rule
 

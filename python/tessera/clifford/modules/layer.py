@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
-from tessera.clifford import _layer
+from tessera.clifford import _functional, _layer
 from tessera.clifford._spec import MetricLike
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Unpack
 
     from tessera.clifford._module_keywords import LayerKeywords
@@ -46,3 +47,20 @@ class Layer(_layer.Layer):
         **options: Unpack[LayerKeywords],
     ) -> None:
         super().__init__(n_features, dims, normalize, use_fc, bias=bias, **options)
+
+    @property
+    def fused_op(self) -> Callable[..., Any]:
+        """Return the operation between x, its linear map, the weight and ``normalize``."""
+        operation = _functional.fcgp if self.use_fc else _functional.sgp
+        options: dict[str, Any] = {
+            "activation": self.activation,
+            "norm_metric": self.norm_metric,
+            "eps": self.eps,
+        }
+        if self.use_fc:
+            options["precision"] = self.precision
+
+        def fused(x: Any, y: Any, weight: Any, normalize: bool = True) -> Any:
+            return operation(x, y, weight, self.metric, normalize=normalize, **options)
+
+        return fused

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tessera.clifford._compat import (
     P2M0_NUM_GRADES,
     P2M0_NUM_PRODUCT_WEIGHTS,
     fused_gelu_fcgp_norm_2d,
 )
 
-__all__ = ["NUM_GRADES", "NUM_PRODUCT_WEIGHTS", "fused_gelu_fcgp_norm_2d"]
+if TYPE_CHECKING:
+    from tessera.clifford._autograd_names import (
+        FullyConnectedGeluGeometricProductNorm2D,
+    )
+
+__all__ = [
+    "NUM_GRADES",
+    "NUM_PRODUCT_WEIGHTS",
+    "FullyConnectedGeluGeometricProductNorm2D",
+    "fused_gelu_fcgp_norm_2d",
+]
 
 NUM_GRADES = P2M0_NUM_GRADES
 NUM_PRODUCT_WEIGHTS = P2M0_NUM_PRODUCT_WEIGHTS
+
+
+def __getattr__(name: str) -> Any:
+    if name != "FullyConnectedGeluGeometricProductNorm2D":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tessera.clifford import _autograd_names  # imports torch, which the functions do without
+
+    return _autograd_names.FullyConnectedGeluGeometricProductNorm2D

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from tessera.clifford._compat import (
     P3M0_NUM_GRADES,
     P3M0_NUM_PRODUCT_WEIGHTS,
     fused_gelu_sgp_norm_3d,
 )
 
-__all__ = ["NUM_GRADES", "NUM_PRODUCT_WEIGHTS", "fused_gelu_sgp_norm_3d"]
+if TYPE_CHECKING:
+    from tessera.clifford._autograd_names import (
+        WeightedGeluGeometricProductNorm3D,
+    )
+
+__all__ = [
+    "NUM_GRADES",
+    "NUM_PRODUCT_WEIGHTS",
+    "WeightedGeluGeometricProductNorm3D",
+    "fused_gelu_sgp_norm_3d",
+]
 
 NUM_GRADES = P3M0_NUM_GRADES
 NUM_PRODUCT_WEIGHTS = P3M0_NUM_PRODUCT_WEIGHTS
+
+
+def __getattr__(name: str) -> Any:
+    if name != "WeightedGeluGeometricProductNorm3D":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tessera.clifford import _autograd_names  # imports torch, which the functions do without
+
+    return _autograd_names.WeightedGeluGeometricProductNorm3D

@@ -1,0 +1,131 @@
+"""The operations as plain torch formulas, one term after the other: what a fused one is held to.
+
+Names are those of flash-clifford's ``tests.baselines``. The four with ``_torch`` at the end are
+compiled by torch.compile where their tensors are on a GPU, as the peer in a measurement there is;
+on a CPU they are not, since that would want a C++ compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tessera.clifford._spec import algebra_of
+
+__all__ = [
+    "fcgp_2d",
+    "fcgp_3d",
+    "gelu_fcgp_norm_2d_torch",
+    "gelu_fcgp_norm_3d_torch",
+    "gelu_sgp_norm_2d_torch",
+    "gelu_sgp_norm_3d_torch",
+    "gp_4d",
+    "gp_4d_torch",
+    "mv_gelu",
+    "mv_rmsnorm_2d",
+    "mv_rmsnorm_3d",
+    "sgp_2d",
+    "sgp_3d",
+]
+
+_PLANE, _SPACE, _PROJECTIVE = "++", "+++", "0+++"
+
+
+def mv_gelu(x: Tensor) -> Tensor:
+    """Multiply every component by the share of the normal distribution below the scalar.
+
+    Parameters
+    ----------
+    x : torch.Tensor, shape (component, row, feature)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return x * (0.5 * (1 + torch.erf(x[:1] * math.sqrt(0.5))))
+
+
+def _rms_norm(metric: str, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Divide each grade by the root of the mean over features of its squared length."""
+    grades = algebra_of(metric)["grade"]
+    parts = []
+    for grade in range(max(grades) + 1):
+        first = grades.index(grade)
+        part = x[first : first + grades.count(grade)]
+        square = part.pow(2).sum(dim=0, keepdim=True).mean(dim=-1, keepdim=True)
+        parts.append(part / (square + eps).sqrt())
+    return torch.cat(parts)
+
+
+def _product(metric: str, x: Tensor, y: Tensor, weigh: Callable[[Tensor, int], Tensor]) -> Tensor:
+    """Add up the terms of each component, those of one path before they are weighed."""
+    algebra = algebra_of(metric)
+    sums: list[dict[int, Any]] = [{} for _ in range(algebra["n_component"])]
+    for k, i, j, sign, path in algebra["terms"]:
+        sums[k][path] = sums[k].get(path, 0) + sign * x[i] * y[j]
+    rows = []
+    for by_path in sums:
+        weighed = [weigh(terms, path) for path, terms in by_path.items()]
+        rows.append(torch.stack(weighed).sum(dim=0))
+    return torch.stack(rows)
+
+
+def _sgp(metric: str, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    return _product(metric, x, y, lambda terms, path: weight[:, path] * terms)
+
+
+def _fcgp(metric: str, x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    return _product(metric, x, y, lambda terms, path: terms @ weight[path])
+
+
+def _gp(metric: str, x: Tensor, y: Tensor) -> Tensor:
+    return _product(metric, x, y, lambda terms, _: terms)
+
+
+mv_rmsnorm_2d = partial(_rms_norm, _PLANE)
+mv_rmsnorm_3d = partial(_rms_norm, _SPACE)
+sgp_2d, sgp_3d = partial(_sgp, _PLANE), partial(_sgp, _SPACE)
+fcgp_2d, fcgp_3d = partial(_fcgp, _PLANE), partial(_fcgp, _SPACE)
+gp_4d = partial(_gp, _PROJECTIVE)
+
+
+def _whole(
+    product: Callable[..., Tensor],
+    metric: str,
+    x: Tensor,
+    y: Tensor,
+    weight: Tensor,
+    normalize: bool = True,
+) -> Tensor:
+    """Gate both, multiply, normalise."""
+    z = product(metric, mv_gelu(x), mv_gelu(y), weight)
+    return _rms_norm(metric, z) if normalize else z
+
+
+@cache
+def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    compiled: Callable[..., Tensor] = torch.compile(function)
+    return compiled
+
+
+def _peer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function, compiled where its first tensor is on a GPU."""
+
+    def call(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return (_compiled(function) if x.is_cuda else function)(x, *args, **kwargs)
+
+    return call
+
+
+gelu_sgp_norm_2d_torch = _peer(partial(_whole, _sgp, _PLANE))
+gelu_sgp_norm_3d_torch = _peer(partial(_whole, _sgp, _SPACE))
+gelu_fcgp_norm_2d_torch = _peer(partial(_whole, _fcgp, _PLANE))
+gelu_fcgp_norm_3d_torch = _peer(partial(_whole, _fcgp, _SPACE))
+gp_4d_torch = _peer(gp_4d)
