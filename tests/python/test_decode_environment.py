@@ -74,8 +74,8 @@ def test_graphs_of_networkx_are_understood() -> None:
     graph = nx.Graph()
     for name, pos in zip("abc", NODES, strict=True):
         graph.add_node(name, pos=pos)
-    graph.add_edge("a", "b", distance=10.0)
-    graph.add_edge("b", "c", distance=10.0)
+    graph.add_edge("a", "b", distance=10.0, edge_id=0)
+    graph.add_edge("b", "c", distance=10.0, edge_id=1)
     env = Environment(track_graph=graph, edge_order=[("a", "b"), ("b", "c")], edge_spacing=5)
     env.fit_place_grid()
     assert np.allclose(env.linearize([(2, 1), (9, 9)])[:, 0], [2, 24])
@@ -113,13 +113,13 @@ def test_range_without_positions() -> None:
         ({"place_bin_size": -1.0}, np.arange(5.0), "place_bin_size"),
         ({"place_bin_size": [1.0, 2.0]}, np.arange(5.0), "place_bin_size"),
         ({"track_graph": 3}, None, "track_graph"),
-        ({"track_graph": (NODES, EDGES), "edge_order": [(0, 9)]}, None, "9 is not in the track"),
+        ({"track_graph": (NODES, EDGES), "edge_order": [(0, 9)]}, None, "node 9 is not in"),
         (
             {"track_graph": (NODES, EDGES), "edge_order": EDGES, "edge_spacing": [1.0, 2.0]},
             None,
             "spacing",
         ),
-        ({"track_graph": (NODES, EDGES)}, np.arange(5.0), "x, y|raw|2"),
+        ({"track_graph": (NODES, EDGES), "edge_order": EDGES}, np.arange(5.0), "x, y|raw|2"),
     ],
 )
 def test_bad_environments(options: dict[str, object], position: object, words: str) -> None:

@@ -218,7 +218,7 @@ def test_track(files: dict[str, Golden]) -> None:
     inner = np.flatnonzero(g["is_interior"])
     grid = np.ix_(inner, inner)
     np.testing.assert_allclose(
-        environment.distance_between_nodes_[grid], g["interior_distance"], rtol=0, atol=1e-10
+        environment.distance_between_bins_[grid], g["interior_distance"], rtol=0, atol=1e-10
     )
     matrix = movement.RandomWalk(movement_var=6.0).make_state_transition((environment,))
     np.testing.assert_allclose(matrix[grid], g["random_walk_var6"], rtol=0, atol=1e-12)

@@ -17,7 +17,7 @@ from tessera.decode import _data
 from tessera.decode._data import Array
 from tessera.decode._encoding import EncodingModel
 from tessera.decode._plain import Read, Writer
-from tessera.decode._track import TrackGraph, track_arrays
+from tessera.decode._track import TrackGraph, own_order, track_arrays
 from tessera.decode.continuous_state_transitions import RandomWalk
 from tessera.decode.discrete_state_transitions import DiscreteStationaryCustom
 from tessera.decode.environment import Environment
@@ -246,10 +246,11 @@ def _track(members: _Members) -> dict[str, Any]:
         for number, ((a, b), length) in enumerate(zip(edges, lengths.tolist(), strict=True))
     }
     places = {i: {"pos": tuple(point)} for i, point in enumerate(nodes.tolist())}
+    graph = TrackGraph._from_state({"nodes": places, "edges": table})
     return {
-        "track_graph": TrackGraph._from_state({"nodes": places, "edges": table}),
-        "edge_order": None if order is None else [(int(a), int(b)) for a, b in order],
-        "edge_spacing": spacing,
+        "track_graph": graph,
+        "edge_order": own_order(graph) if order is None else [(int(a), int(b)) for a, b in order],
+        "edge_spacing": 0.0 if spacing is None else spacing,
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera.decode._data import Floats
+from tessera.decode._optional import needed
 from tessera.decode.exceptions import ValidationError
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def make_track_graph(
     --------
     >>> import tessera.decode as td
     >>> graph = td.make_track_graph([(0, 0), (0, 50), (40, 50)], [(0, 1), (1, 2)])
-    >>> corner = td.Environment(place_bin_size=2.0, track_graph=graph, edge_spacing=0.0)
+    >>> corner = td.Environment(place_bin_size=2.0, track_graph=graph, edge_order=[(0, 1), (1, 2)])
     >>> corner.fit_place_grid().linearize([(0, 25), (20, 50)]).ravel()
     array([25., 70.])
     """
@@ -179,6 +180,24 @@ def track_arrays(graph: Any, edge_order: Any, edge_spacing: Any) -> TrackArrays:
         None if edge_order is None else _rows(edge_order, index, "edge_order"),
         _spacing(edge_spacing),
     )
+
+
+def as_networkx(graph: Any) -> Any:
+    """Return a graph as one of networkx, which it may be already."""
+    nx = needed("networkx", "the graph of a track with its bins")
+    if isinstance(graph, nx.Graph):
+        return graph
+    plain = TrackGraph(*graph) if isinstance(graph, tuple | list) else graph
+    made = nx.Graph()
+    made.add_nodes_from((node, dict(data)) for node, data in plain.nodes(data=True))
+    made.add_edges_from((a, b, dict(data)) for a, b, data in plain.edges(data=True))
+    return made
+
+
+def own_order(graph: Any) -> list[tuple[Hashable, Hashable]]:
+    """Return the edges of a graph in its own order: by lower node, then as given."""
+    _, pairs, _, index = _read_graph(graph)
+    return sorted(pairs, key=lambda pair: min(index[pair[0]], index[pair[1]]))
 
 
 def graph_state(graph: Any) -> Any:

@@ -14,35 +14,87 @@ from tessera import _core
 from tessera._lib import default
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
-from tessera.decode._options import flag, number, numbers
+from tessera.decode._environment_check import check, positions, range_rows
+from tessera.decode._grid import (
+    get_centers,
+    get_grid,
+    get_n_bins,
+    get_track_boundary,
+    get_track_boundary_points,
+    get_track_interior,
+    order_boundary,
+)
 from tessera.decode._plane import delinearize
 from tessera.decode._session import Session
+from tessera.decode._smooth import gaussian_smooth
 from tessera.decode._track import (
     TrackGraph,
+    as_networkx,
     graph_from_state,
     graph_state,
     make_track_graph,
+    own_order,
     track_arrays,
 )
-from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
+from tessera.decode._track_nodes import (
+    TrackGrid,
+    extract_bin_info_from_track_graph,
+    get_track_grid,
+    get_track_segments_from_graph,
+    make_nD_track_graph_from_environment,
+    make_track_graph_with_bin_centers_edges,
+    project_points_to_segment,
+)
+from tessera.decode.exceptions import (
+    ConfigurationError,
+    ShapeValidationError,
+    TypeValidationError,
+    ValidationError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    import networkx as nx
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from tessera.decode._types import ArrayLike, TrackLike
 
 
-__all__ = ["Environment", "TrackGraph", "find_environment", "make_track_graph"]
+__all__ = [
+    "Environment",
+    "TrackGraph",
+    "extract_bin_info_from_track_graph",
+    "find_environment",
+    "gaussian_smooth",
+    "get_centers",
+    "get_grid",
+    "get_n_bins",
+    "get_track_boundary",
+    "get_track_boundary_points",
+    "get_track_grid",
+    "get_track_interior",
+    "get_track_segments_from_graph",
+    "make_nD_track_graph_from_environment",
+    "make_track_graph",
+    "make_track_graph_with_bin_centers_edges",
+    "order_boundary",
+    "project_points_to_segment",
+]
 
 _TABLE = "decode.environment"
 _ON_DEMAND = (
     "_handle",
+    "_nodes",
+    "distance_between_bins_",
     "distance_between_nodes_",
     "place_bin_center_2D_position_",
     "place_bin_center_ind_to_edge_id_",
+    "track_graphDD",
 )
+_NOT_IN_FILES = ("_bin_distance_matrix_",)
+_NOT_YET: Any = None
 
 
 def _from_table(name: str) -> Callable[[], Any]:
@@ -61,9 +113,9 @@ class Environment:
         Upper bound of the width of a bin, in cm; one value or one per coordinate.
     track_graph : networkx.Graph or TrackGraph, optional
         Corridors in the plane; positions (x, y) are then mapped to one linear coordinate.
-    edge_order : sequence of (node, node), optional
-        Order and direction of the edges on the line. Default: the graph's own.
-    edge_spacing : float or sequence of float, optional
+    edge_order : list of (node, node), optional
+        Order and direction of the edges on the line; a track graph needs it.
+    edge_spacing : float or sequence of float
         Gaps between consecutive edges on the line, in cm.
     is_track_interior : array of bool, optional
         Which bins belong to the track; default: those the animal visited.
@@ -90,7 +142,7 @@ class Environment:
     place_bin_size: float | Sequence[float] = field(default_factory=_from_table("place_bin_size"))
     track_graph: TrackLike | None = None
     edge_order: Sequence[tuple[Hashable, Hashable]] | None = None
-    edge_spacing: float | ArrayLike | None = None
+    edge_spacing: float | ArrayLike | None = 0.0
     is_track_interior: ArrayLike | None = None
     position_range: Sequence[tuple[float, float] | None] | None = None
     infer_track_interior: bool = field(default_factory=_from_table("infer_track_interior"))
@@ -98,48 +150,20 @@ class Environment:
     dilate: bool = field(default_factory=_from_table("dilate"))
     bin_count_threshold: int = field(default_factory=_from_table("bin_count_threshold"))
 
+    # Made by fit_place_grid(); None before.
+    edges_: list[Floats] = field(default=_NOT_YET, init=False, repr=False)
+    place_bin_edges_: Floats = field(default=_NOT_YET, init=False, repr=False)
+    place_bin_centers_: Floats = field(default=_NOT_YET, init=False, repr=False)
+    centers_shape_: tuple[int, ...] = field(default=_NOT_YET, init=False, repr=False)
+    is_track_interior_: Mask = field(default=_NOT_YET, init=False, repr=False)
+    is_track_boundary_: Mask | None = field(default=None, init=False, repr=False)
+
     def __post_init__(self) -> None:
         self.check()
 
     def check(self) -> None:
         """Refuse parameters that no bins can be made of."""
-        numbers(self.place_bin_size, "place_bin_size", 0, above=True)
-        number(self.bin_count_threshold, "bin_count_threshold", 0)
-        for name in ("infer_track_interior", "fill_holes", "dilate"):
-            flag(getattr(self, name), name)
-        if self.edge_spacing is not None:
-            numbers(self.edge_spacing, "edge_spacing", 0)
-        if self.track_graph is not None:
-            track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
-        interior = self.is_track_interior
-        if interior is not None and np.asarray(interior).dtype.kind not in "biuf":
-            raise TypeValidationError(
-                f"is_track_interior: expected booleans, got {type(interior).__name__}"
-            )
-        for k, pair in enumerate(self._range_rows()):
-            if pair is None:
-                continue
-            ends = _data.reals(pair, f"position_range[{k}]")
-            if ends.shape != (2,) or not np.isfinite(ends).all() or not ends[0] < ends[1]:
-                raise ValidationError(
-                    f"position_range[{k}]: {ends.tolist()} is not allowed; expected (low, high) "
-                    "with low < high, in cm"
-                )
-
-    def _range_rows(self) -> list[Any]:
-        """Return position_range with one entry per coordinate; none is an empty list."""
-        if self.position_range is None:
-            return []
-        try:
-            rows: list[Any] = list(self.position_range)
-        except TypeError:
-            raise TypeValidationError(
-                f"position_range: expected one (low, high) per coordinate, got "
-                f"{self.position_range!r:.60}"
-            ) from None
-        if len(rows) == 2 and np.ndim(rows[0]) == 0 and rows[0] is not None:
-            rows = [rows]  # one coordinate, written as (low, high)
-        return rows
+        check(self)
 
     def __eq__(self, other: object) -> bool:
         """Compare names, so that ``environments.index(name)`` works."""
@@ -172,8 +196,8 @@ class Environment:
         if infer_track_interior is not None:
             self.infer_track_interior = bool(infer_track_interior)
         self.check()
-        self._position = None if position is None else _data.position(position)
-        for name in _ON_DEMAND:
+        self._position = positions(position)
+        for name in (*_ON_DEMAND, "_bin_distance_matrix_"):
             self.__dict__.pop(name, None)
         self._read(_core.decode_environment_info(self._handle))
         return self
@@ -183,22 +207,29 @@ class Environment:
         n_axis = len(shape)
         self.edges_ = [np.array(edges) for edges in info["bin_edges"]]
         self.centers_shape_ = tuple(shape)
-        self.place_bin_centers_: Floats = np.array(info["bin_centers"])
+        self.place_bin_centers_ = np.array(info["bin_centers"])
         mesh = np.meshgrid(*self.edges_, indexing="ij")
-        self.place_bin_edges_: Floats = np.stack([axis.ravel() for axis in mesh], axis=1)
-        self.is_track_interior_: Mask = np.array(info["is_interior"], dtype=bool).reshape(shape)
-        self.is_track_boundary_: Mask | None = None
+        self.place_bin_edges_ = np.stack([axis.ravel() for axis in mesh], axis=1)
+        self.is_track_interior_ = np.array(info["is_interior"], dtype=bool).reshape(shape)
+        self.is_track_boundary_ = None
         if n_axis > 1:
             self.is_track_boundary_ = np.array(info["is_boundary"], dtype=bool).reshape(shape)
         self._n_dim = int(info["n_dim"])
 
+    @property
+    def _is_fitted(self) -> bool:
+        return "_position" in self.__dict__
+
+    def _require_bins(self, kind: type[Exception]) -> None:
+        if not self._is_fitted:
+            raise kind(
+                f"environment {self.environment_name!r} has no bins yet: it has not been fitted; "
+                "call fit_place_grid() or fit the model"
+            )
+
     @cached_property
     def _handle(self) -> _core.Handle:
-        if "_position" not in self.__dict__:
-            raise RuntimeError(
-                f"environment {self.environment_name!r} has no bins yet: call fit_place_grid() "
-                "or fit the model"
-            )
+        self._require_bins(RuntimeError)
         options: dict[str, Any] = {
             "infer_track_interior": bool(self.infer_track_interior),
             "fill_holes": bool(self.fill_holes),
@@ -233,12 +264,12 @@ class Environment:
         """Return how many coordinates there are where no positions say so."""
         if self.track_graph is not None:
             return 2
-        return max(1, len(self._range_rows()))
+        return max(1, len(range_rows(self.position_range)))
 
     def _range(self) -> Floats | None:
         if self.position_range is None:
             return None
-        rows = self._range_rows()
+        rows = range_rows(self.position_range)
         for k, row in enumerate(rows):
             if row is None:
                 if self._position is None:
@@ -251,19 +282,77 @@ class Environment:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what lives in the library; it is made again on demand."""
         state = dict(self.__dict__)
-        state.pop("_handle", None)
+        for name in ("_handle", "_nodes", "track_graphDD"):
+            state.pop(name, None)
         return state
 
     @cached_property
-    def distance_between_nodes_(self) -> Floats:
-        """Shortest paths between bins, (n_bins, n_bins), inf where there is none."""
+    def distance_between_bins_(self) -> Floats:
+        """Shortest ways between bins, (n_bins, n_bins) in cm, inf where there is none."""
         with Session() as context:
             inner = np.asarray(_core.decode_distances(context, self._handle))
         bins = np.flatnonzero(self.is_track_interior_.ravel())
         n_bins = self.is_track_interior_.size
         full: Floats = np.full((n_bins, n_bins), np.inf)
         full[np.ix_(bins, bins)] = inner
+        np.fill_diagonal(full, 0.0)
         return full
+
+    @cached_property
+    def distance_between_nodes_(self) -> Any:
+        """Shortest ways between nodes, in cm; None before the bins are made.
+
+        Without a track graph the nodes are the bins: an array, (n_bins, n_bins). With one, a dict
+        of dicts over the nodes of ``track_graph_with_bin_centers_edges_``.
+        """
+        if not self._is_fitted:
+            return None
+        if self.track_graph is None:
+            return self.distance_between_bins_
+        return self._nodes.distance_between_nodes
+
+    @cached_property
+    def track_graphDD(self) -> nx.Graph | None:  # noqa: N802
+        """The bins as a graph of networkx; None with a track graph."""
+        if not self._is_fitted or self.track_graph is not None:
+            return None
+        return make_nD_track_graph_from_environment(self)
+
+    @cached_property
+    def _nodes(self) -> TrackGrid:
+        size = np.atleast_1d(np.asarray(self.place_bin_size, dtype=np.float64))[0]
+        graph = as_networkx(self.track_graph)
+        return get_track_grid(graph, self.edge_order, self.edge_spacing, float(size))
+
+    def _of_nodes(self, name: str) -> Any:
+        if not self._is_fitted or self.track_graph is None:
+            return None
+        return getattr(self._nodes, name)
+
+    @property
+    def track_graph_with_bin_centers_edges_(self) -> nx.Graph | None:
+        """The track graph with edges and centres of bins as nodes; None without a track graph."""
+        return self._of_nodes("track_graph_with_bin_centers_edges")
+
+    @property
+    def original_nodes_df_(self) -> pd.DataFrame | None:
+        """Table of the nodes of the track graph; None without one."""
+        return self._of_nodes("original_nodes_df")
+
+    @property
+    def place_bin_edges_nodes_df_(self) -> pd.DataFrame | None:
+        """Table of the nodes at edges of bins; None without a track graph."""
+        return self._of_nodes("place_bin_edges_nodes_df")
+
+    @property
+    def place_bin_centers_nodes_df_(self) -> pd.DataFrame | None:
+        """Table of the bins of a track graph, with node_id -1 in gaps; None without one."""
+        return self._of_nodes("place_bin_centers_nodes_df")
+
+    @property
+    def nodes_df_(self) -> pd.DataFrame | None:
+        """Table of all nodes of a track graph with bins; None without one."""
+        return self._of_nodes("nodes_df")
 
     def linearize(self, position: ArrayLike) -> Floats:
         """Map positions to the coordinates of the bins.
@@ -329,8 +418,10 @@ class Environment:
         Returns
         -------
         ndarray of int, shape (n,)
-            Numbers of bins; -1 for NaN.
+            Numbers of bins; that of the nearest interior bin where the sample's own is not
+            interior, -1 for NaN.
         """
+        self._require_bins(ConfigurationError)
         points = _data.position(sample)
         n_axis = len(self.edges_)
         if points.shape[1] != n_axis and points.shape[1] == 2 and self.track_graph is not None:
@@ -350,15 +441,53 @@ class Environment:
         ndarray, shape (n,)
             Cm, between the centres of their bins; inf where there is no way.
         """
-        first, second = _data.position(position1), _data.position(position2)
+        self._require_bins(RuntimeError)
+        first, second = self._points(position1), self._points(position2)
         if first.shape != second.shape:
             raise ShapeValidationError(
-                f"position1 has shape {first.shape}, position2 has {second.shape}"
+                f"position1 has shape {first.shape}, position2 has {second.shape}; they must match"
             )
-        distances: Floats = self.distance_between_nodes_[
+        distances: Floats = self.distance_between_bins_[
             self.get_bin_ind(first), self.get_bin_ind(second)
         ]
         return distances
+
+    def _points(self, position: ArrayLike) -> Floats:
+        """Return rows of positions; where bins have several coordinates, a vector is one row."""
+        points = _data.position(position)
+        if np.ndim(position) == 1 and len(self.edges_) > 1:
+            return np.ascontiguousarray(points.T)
+        return points
+
+    def get_distances_to_interior_bins(self, positions: ArrayLike) -> Floats:
+        """Measure along the interior from positions to all interior bins.
+
+        Parameters
+        ----------
+        positions : array, shape (n, n_dim) or (n,)
+            Cm.
+
+        Returns
+        -------
+        ndarray, shape (n, n_interior_bins)
+            Cm, between centres of bins; inf where there is no way.
+        """
+        self._require_bins(RuntimeError)
+        inside = np.flatnonzero(self.is_track_interior_.ravel())
+        if self.track_graph is not None:
+            # By this name scripts look it up; NaN in gaps tells them from bins out of reach.
+            if "_bin_distance_matrix_" not in self.__dict__:
+                matrix = self.distance_between_bins_.copy()
+                gaps = ~self.is_track_interior_.ravel()
+                matrix[gaps], matrix[:, gaps] = np.nan, np.nan
+                self._bin_distance_matrix_ = matrix
+            return self._bin_distance_matrix_[np.ix_(self.get_bin_ind(positions), inside)]
+        if self.distance_between_nodes_ is None:  # taken away: straight lines
+            away = _data.position(positions)[:, np.newaxis] - self.place_bin_centers_[inside]
+            straight: Floats = np.linalg.norm(away, axis=2)
+            return straight
+        ways: Floats = self.distance_between_nodes_[np.ix_(self.get_bin_ind(positions), inside)]
+        return ways
 
     def get_direction(
         self,
@@ -391,15 +520,14 @@ class Environment:
         array of str, shape (n_time,)
             'inward', 'outward' or 'stop'.
         """
-        from tessera.decode._smooth import gaussian_smooth
-
+        self._require_bins(RuntimeError)
         if sampling_frequency is None:
             if position_time is None:
                 sampling_frequency = 1.0
             else:
                 times = _data.vector(position_time, "position_time")
                 sampling_frequency = 1 / float(np.mean(np.diff(times)))
-        to_center = self.distance_between_nodes_[self._central_bin(), self.get_bin_ind(position)]
+        to_center = self.distance_between_bins_[self._central_bin(), self.get_bin_ind(position)]
         speed = gaussian_smooth(np.gradient(to_center), sigma, sampling_frequency)
         direction = np.where(speed < 0, "inward", "outward")
         if classify_stop:
@@ -408,7 +536,7 @@ class Environment:
 
     def _central_bin(self) -> int:
         """Return the bin with the largest closeness; the lowest on ties."""
-        distances = self.distance_between_nodes_
+        distances = self.distance_between_bins_
         reach = np.isfinite(distances)
         n_other = reach.sum(axis=1) - 1
         total = np.where(reach, distances, 0).sum(axis=1)
@@ -436,7 +564,7 @@ class Environment:
     def _state(self) -> dict[str, Any]:
         """Return what a file holds: the parameters, the positions and the bins."""
         state = self.__getstate__()
-        for name in _ON_DEMAND:
+        for name in (*_ON_DEMAND, *_NOT_IN_FILES):
             state.pop(name, None)
         state["track_graph"] = graph_state(self.track_graph)
         return state
@@ -445,7 +573,13 @@ class Environment:
     def _from_state(cls, state: dict[str, Any]) -> Environment:
         """Make the bins again; those of the state must be of the same kind."""
         state["track_graph"] = graph_from_state(state["track_graph"])
-        environment = cls(**{each.name: state.pop(each.name) for each in fields(cls)})
+        if state["track_graph"] is not None:  # files of 0.2 may leave these open
+            if state["edge_order"] is None:
+                state["edge_order"] = own_order(state["track_graph"])
+            if state["edge_spacing"] is None:
+                state["edge_spacing"] = 0.0
+        given = [each.name for each in fields(cls) if each.init]
+        environment = cls(**{name: state.pop(name) for name in given})
         if "_position" in state:
             environment.fit_place_grid(state.pop("_position"))
         for name, value in state.items():

@@ -13,7 +13,7 @@ from tessera import _core
 from tessera._progress import ProgressLike, callback
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._session import Session
-from tessera.decode._track import TrackGraph
+from tessera.decode._track import TrackGraph, own_order
 from tessera.decode.environment import Environment
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class Recording:
         if self._track is not None:
             order, spacing = self._track[3], self._track[4]
             options.setdefault("track_graph", self.track_graph)
-            if order is not None:
-                options.setdefault("edge_order", [(int(a), int(b)) for a, b in np.asarray(order)])
+            rows = own_order(self.track_graph) if order is None else np.asarray(order)
+            options.setdefault("edge_order", [(int(a), int(b)) for a, b in rows])
             if spacing is not None:
                 spacing = np.asarray(spacing)
                 options.setdefault(

@@ -198,7 +198,7 @@ def get_map_speed(
     n = len(best)
     if n < 2:
         return np.zeros(n)
-    distances = environment.distance_between_nodes_
+    distances = environment.distance_between_bins_
     before = np.maximum(np.arange(n) - 1, 0)
     after = np.minimum(np.arange(n) + 1, n - 1)
     step = distances[best[before], best[after]]

@@ -30,7 +30,7 @@ class GridGraph:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.distance = environment.distance_between_nodes_
+        self.distance = environment.distance_between_bins_
 
     def first_step(self, origin: Array, target: Array) -> Array:
         """Return the first bin on the way.
