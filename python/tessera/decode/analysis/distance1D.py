@@ -11,15 +11,14 @@ from tessera.decode._plane import enumerate_edges
 from tessera.decode._smooth import gaussian_smooth
 from tessera.decode._track import track_arrays
 from tessera.decode.analysis.posterior import flat_posterior
-from tessera.decode.environment import find_environment
+from tessera.decode.environment import Environment, find_environment
+from tessera.decode.exceptions import ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import networkx as nx
     from numpy.typing import ArrayLike
 
     from tessera.decode._types import TrackLike
-    from tessera.decode.environment import Environment
     from tessera.decode.models._detector import DetectorBase
 
 __all__ = ["get_ahead_behind_distance", "get_map_speed", "get_trajectory_data"]
@@ -80,14 +79,16 @@ def get_trajectory_data(
         Points and edges (pairs of nodes) of the animal and of the most likely position.
     """
     given: Any = decoder
-    environments: Sequence[Environment] = getattr(given, "environments", (given,))
-    environment = find_environment(environments, environment_name)
+    if hasattr(given, "environments"):
+        environment = find_environment(given.environments, environment_name)
+    else:
+        environment = getattr(given, "environment", given)
     values, _ = flat_posterior(np.asarray(posterior))
     interior = environment.is_track_interior_.ravel()
     allowed = np.where(interior & ~np.isnan(values), values, -np.inf)
     best = allowed.argmax(axis=1)
     _, edges, names = _edges_of(track_graph)
-    by_name = np.array(names, dtype=object)[edges]
+    by_name = np.array([(names[a], names[b]) for a, b in edges])
     segment = np.asarray(track_segment_id).astype(int).reshape(-1)
     return (
         np.asarray(actual_projected_position),
@@ -118,14 +119,13 @@ def get_ahead_behind_distance(
     mental_position_2d, mental_position_edges : array
         Of the represented position, from the same.
     source : str, default 'actual_position'
-        Accepted; distances begin at the animal.
+        'head' begins at the head, from where everything is ahead.
 
     Returns
     -------
     ndarray, shape (n_time,)
         Cm.
     """
-    del source
     points, edges, names = _edges_of(track_graph)
     between = _node_distances(points, edges)
     number = {name: i for i, name in enumerate(names)}
@@ -161,13 +161,25 @@ def get_ahead_behind_distance(
         here - points[ahead], axis=1
     )
     distance: Floats = np.where(same, np.where(nearer, direct, -direct), signed)
-    return distance
+    return np.abs(distance) if source == "head" else distance
+
+
+def _steps(graph: nx.Graph, first: Array, second: Array) -> Floats:
+    """Return how long the ways from node to node are."""
+    from networkx import single_source_dijkstra_path_length
+
+    found = np.full(len(first), np.inf)
+    for start in set(first.tolist()):
+        ways = single_source_dijkstra_path_length(graph, start, weight="distance")
+        for i in np.flatnonzero(first == start):
+            found[i] = ways.get(second[i], np.inf)
+    return found
 
 
 def get_map_speed(
     posterior: ArrayLike,
-    environment: Environment,
-    place_bin_center_ind_to_node: Any = None,
+    track_graph_with_bin_centers_edges: nx.Graph | Environment,
+    place_bin_center_ind_to_node: ArrayLike | None = None,
     sampling_frequency: float = 500.0,
     smooth_sigma: float = 0.0025,
 ) -> Floats:
@@ -177,10 +189,11 @@ def get_map_speed(
     ----------
     posterior : xarray.DataArray or array, shape (n_time, n_position_bins)
         Over the bins of the environment.
-    environment : Environment
-        With bins.
-    place_bin_center_ind_to_node : object, optional
-        Accepted; the environment knows its distances.
+    track_graph_with_bin_centers_edges : networkx.Graph or Environment
+        The attribute of this name of an environment, or the environment itself.
+    place_bin_center_ind_to_node : array, shape (n_position_bins,)
+        Nodes of the bins: node_id of the environment's place_bin_centers_nodes_df_. Not needed with
+        an environment.
     sampling_frequency : float
         Time bins per second.
     smooth_sigma : float
@@ -189,18 +202,26 @@ def get_map_speed(
     Returns
     -------
     ndarray, shape (n_time,)
-        Cm/s.
+        Cm/s; NaN where there is one time alone.
     """
-    del place_bin_center_ind_to_node
     values, _ = flat_posterior(np.asarray(posterior))
-    interior = environment.is_track_interior_.ravel()
-    best = np.where(interior & ~np.isnan(values), values, -np.inf).argmax(axis=1)
+    given: Any = track_graph_with_bin_centers_edges
+    is_environment = isinstance(given, Environment)
+    allowed = ~np.isnan(values)
+    if is_environment:
+        allowed &= given.is_track_interior_.ravel()
+    elif place_bin_center_ind_to_node is None:
+        raise ValidationError("place_bin_center_ind_to_node: needed with a graph")
+    best = np.where(allowed, values, -np.inf).argmax(axis=1)
     n = len(best)
     if n < 2:
-        return np.zeros(n)
-    distances = environment.distance_between_bins_
+        return np.full(n, np.nan)
     before = np.maximum(np.arange(n) - 1, 0)
     after = np.minimum(np.arange(n) + 1, n - 1)
-    step = distances[best[before], best[after]]
+    if is_environment:
+        step = given.distance_between_bins_[best[before], best[after]]
+    else:
+        nodes = np.asarray(place_bin_center_ind_to_node)[best]
+        step = _steps(given, nodes[before], nodes[after])
     speed = step / (after - before) * sampling_frequency
     return gaussian_smooth(np.abs(speed), smooth_sigma, sampling_frequency)
