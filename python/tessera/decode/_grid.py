@@ -14,6 +14,7 @@ import numpy as np
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._morphology import close, fill, grow
+from tessera.decode.exceptions import ShapeValidationError
 
 __all__ = [
     "get_centers",
@@ -202,7 +203,7 @@ def get_track_boundary(
     """
     interior = np.asarray(is_track_interior, dtype=bool)
     if interior.ndim != n_position_dims:
-        raise _data.ShapeValidationError(
+        raise ShapeValidationError(
             f"is_track_interior has {interior.ndim} axes, n_position_dims is {n_position_dims}"
         )
     boundary: Mask = grow(interior, connectivity) & ~interior

@@ -454,10 +454,10 @@ class Environment:
 
     def _points(self, position: ArrayLike) -> Floats:
         """Return rows of positions; where bins have several coordinates, a vector is one row."""
-        points = _data.position(position)
-        if np.ndim(position) == 1 and len(self.edges_) > 1:
-            return np.ascontiguousarray(points.T)
-        return points
+        points = _data.reals(position, "position")
+        if points.ndim == 1 and len(self.edges_) > 1:
+            return points[np.newaxis]
+        return _data.position(points)
 
     def get_distances_to_interior_bins(self, positions: ArrayLike) -> Floats:
         """Measure along the interior from positions to all interior bins.
@@ -480,8 +480,9 @@ class Environment:
                 matrix = self.distance_between_bins_.copy()
                 gaps = ~self.is_track_interior_.ravel()
                 matrix[gaps], matrix[:, gaps] = np.nan, np.nan
-                self._bin_distance_matrix_ = matrix
-            return self._bin_distance_matrix_[np.ix_(self.get_bin_ind(positions), inside)]
+                self._bin_distance_matrix_: Floats = matrix
+            along: Floats = self._bin_distance_matrix_[np.ix_(self.get_bin_ind(positions), inside)]
+            return along
         if self.distance_between_nodes_ is None:  # taken away: straight lines
             away = _data.position(positions)[:, np.newaxis] - self.place_bin_centers_[inside]
             straight: Floats = np.linalg.norm(away, axis=2)

@@ -127,7 +127,7 @@ class Recording:
         if self._track is not None:
             order, spacing = self._track[3], self._track[4]
             options.setdefault("track_graph", self.track_graph)
-            rows = own_order(self.track_graph) if order is None else np.asarray(order)
+            rows: Any = own_order(self.track_graph) if order is None else np.asarray(order)
             options.setdefault("edge_order", [(int(a), int(b)) for a, b in rows])
             if spacing is not None:
                 spacing = np.asarray(spacing)
