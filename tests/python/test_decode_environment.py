@@ -119,7 +119,11 @@ def test_range_without_positions() -> None:
             None,
             "spacing",
         ),
-        ({"track_graph": (NODES, EDGES), "edge_order": EDGES}, np.arange(5.0), "x, y|raw|2"),
+        (
+            {"track_graph": (NODES, EDGES), "edge_order": EDGES},
+            np.zeros((5, 3)),
+            "x, y|raw|2",
+        ),
     ],
 )
 def test_bad_environments(options: dict[str, object], position: object, words: str) -> None:

@@ -184,7 +184,7 @@ class Environment:
         ----------
         position : array, shape (n_sample, n_dim) or (n_sample,), optional
             Positions of the animal in cm; rows with NaN are ignored. Not needed with a track
-            graph or a position_range.
+            graph, whose bins do not depend on them, or a position_range.
         infer_track_interior : bool, optional
             Replaces the attribute of the same name.
 
@@ -197,6 +197,9 @@ class Environment:
             self.infer_track_interior = bool(infer_track_interior)
         self.check()
         self._position = positions(position)
+        on_line = self._position is not None and self._position.shape[1] == 1
+        if on_line and self.track_graph is not None:  # the graph alone decides on the bins
+            self._position = None
         for name in (*_ON_DEMAND, "_bin_distance_matrix_"):
             self.__dict__.pop(name, None)
         self._read(_core.decode_environment_info(self._handle))

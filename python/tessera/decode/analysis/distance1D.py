@@ -8,7 +8,7 @@ import numpy as np
 
 from tessera.decode._data import Array, Floats
 from tessera.decode._plane import enumerate_edges
-from tessera.decode._smooth import gaussian_smooth
+from tessera.decode._smooth import gaussian_smooth as _gaussian_smooth
 from tessera.decode._track import track_arrays
 from tessera.decode.analysis.posterior import flat_posterior
 from tessera.decode.environment import Environment, find_environment
@@ -42,6 +42,15 @@ def _node_distances(points: Floats, edges: Array) -> Floats:
     for k in range(n):
         distance = np.minimum(distance, distance[:, k, None] + distance[None, k])
     return distance
+
+
+def _bins_in_plane(environment: Any) -> tuple[Array, Array]:
+    """Return the points and the edge numbers of bins; of the original's environments, too."""
+    if hasattr(environment, "place_bin_center_2D_position_"):
+        points = environment.place_bin_center_2D_position_
+        return np.asarray(points), np.asarray(environment.place_bin_center_ind_to_edge_id_)
+    table = environment.place_bin_centers_nodes_df_
+    return np.asarray(table[["x_position", "y_position"]]), np.asarray(table["edge_id"])
 
 
 def get_trajectory_data(
@@ -90,12 +99,13 @@ def get_trajectory_data(
     _, edges, names = _edges_of(track_graph)
     by_name = np.array([(names[a], names[b]) for a, b in edges])
     segment = np.asarray(track_segment_id).astype(int).reshape(-1)
+    points, numbers = _bins_in_plane(environment)
     return (
         np.asarray(actual_projected_position),
         by_name[segment],
         np.asarray(actual_orientation),
-        environment.place_bin_center_2D_position_[best],
-        by_name[environment.place_bin_center_ind_to_edge_id_[best]],
+        points[best],
+        by_name[numbers[best]],
     )
 
 
@@ -224,4 +234,4 @@ def get_map_speed(
         nodes = np.asarray(place_bin_center_ind_to_node)[best]
         step = _steps(given, nodes[before], nodes[after])
     speed = step / (after - before) * sampling_frequency
-    return gaussian_smooth(np.abs(speed), smooth_sigma, sampling_frequency)
+    return _gaussian_smooth(np.abs(speed), smooth_sigma, sampling_frequency)

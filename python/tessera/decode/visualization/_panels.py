@@ -49,7 +49,7 @@ def series_panels(
     probability = np.asarray(results["acausal_state_probabilities"], dtype=np.float32)
     probability = probability.reshape(len(time), -1)
     states = views.TimeseriesGraph()
-    for k, name in enumerate(np.asarray(results["states"]).tolist()):
+    for k, name in enumerate(np.atleast_1d(np.asarray(results["states"])).tolist()):
         color = _COLORS[k % len(_COLORS)]
         states.add_line_series(name=str(name), t=time, y=probability[:, k], color=color, width=1)
     panels = [views.LayoutItem(states, stretch=1, title="Probability of State")]
