@@ -21,7 +21,7 @@ from tessera.decode.exceptions import ConfigurationError, ValidationError
 nx = pytest.importorskip("networkx")
 pd = pytest.importorskip("pandas")
 
-CORNER = {
+CORNER: dict[str, list[Any]] = {
     "node_id": [8, 6, 4, -1, 11, 13, 15],
     "edge_id": [0, 0, 0, -1, 1, 1, 1],
     "is_bin_edge": [False] * 7,
@@ -29,7 +29,7 @@ CORNER = {
     "y_position": [0.0, 0.0, 0.0, np.nan, 1.5, 4.5, 7.5],
     "linear_position": [5 / 3, 5.0, 25 / 3, 12.5, 16.5, 19.5, 22.5],
 }
-CORNER_EDGES = {
+CORNER_EDGES: dict[str, list[Any]] = {
     "node_id": [9, 7, 5, 3, 10, 12, 14, 16],
     "linear_position": [0.0, 10 / 3, 20 / 3, 10.0, 15.0, 18.0, 21.0, 24.0],
 }
@@ -39,7 +39,11 @@ CORNER_FROM_4 = {0: 5 / 3, 1: 25 / 3, 2: 52 / 3, 8: 20 / 3, 11: 59 / 6, 15: 95 /
 
 def corner(**options: Any) -> Environment:
     graph = make_track_graph([(0, 0), (10, 0), (10, 9)], [(0, 1), (1, 2)])
-    given = {"edge_order": [(1, 0), (1, 2)], "edge_spacing": 5.0, "place_bin_size": 4.0}
+    given: dict[str, Any] = {
+        "edge_order": [(1, 0), (1, 2)],
+        "edge_spacing": 5.0,
+        "place_bin_size": 4.0,
+    }
     return Environment(track_graph=graph, **(given | options))
 
 
@@ -169,7 +173,8 @@ def test_grid_steps_make_the_bins_of_the_library(size: Any, limits: Any) -> None
     assert shape == env.centers_shape_
     interior = helpers.get_track_interior(points, edges)
     assert np.array_equal(interior, env.is_track_interior_)
-    assert np.array_equal(helpers.get_track_boundary(interior), env.is_track_boundary_)
+    boundary = helpers.get_track_boundary(interior)
+    assert np.array_equal(boundary, np.asarray(env.is_track_boundary_))
 
 
 def test_number_of_bins() -> None:

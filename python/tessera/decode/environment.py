@@ -55,8 +55,6 @@ from tessera.decode.exceptions import (
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    import networkx as nx
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from tessera.decode._types import ArrayLike, TrackLike
@@ -315,7 +313,7 @@ class Environment:
         return self._nodes.distance_between_nodes
 
     @cached_property
-    def track_graphDD(self) -> nx.Graph | None:  # noqa: N802
+    def track_graphDD(self) -> Any:  # noqa: N802
         """The bins as a graph of networkx; None with a track graph."""
         if not self._is_fitted or self.track_graph is not None:
             return None
@@ -333,27 +331,27 @@ class Environment:
         return getattr(self._nodes, name)
 
     @property
-    def track_graph_with_bin_centers_edges_(self) -> nx.Graph | None:
+    def track_graph_with_bin_centers_edges_(self) -> Any:
         """The track graph with edges and centres of bins as nodes; None without a track graph."""
         return self._of_nodes("track_graph_with_bin_centers_edges")
 
     @property
-    def original_nodes_df_(self) -> pd.DataFrame | None:
+    def original_nodes_df_(self) -> Any:
         """Table of the nodes of the track graph; None without one."""
         return self._of_nodes("original_nodes_df")
 
     @property
-    def place_bin_edges_nodes_df_(self) -> pd.DataFrame | None:
+    def place_bin_edges_nodes_df_(self) -> Any:
         """Table of the nodes at edges of bins; None without a track graph."""
         return self._of_nodes("place_bin_edges_nodes_df")
 
     @property
-    def place_bin_centers_nodes_df_(self) -> pd.DataFrame | None:
+    def place_bin_centers_nodes_df_(self) -> Any:
         """Table of the bins of a track graph, with node_id -1 in gaps; None without one."""
         return self._of_nodes("place_bin_centers_nodes_df")
 
     @property
-    def nodes_df_(self) -> pd.DataFrame | None:
+    def nodes_df_(self) -> Any:
         """Table of all nodes of a track graph with bins; None without one."""
         return self._of_nodes("nodes_df")
 
