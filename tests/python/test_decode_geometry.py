@@ -7,6 +7,7 @@ Environment(track_graph, [(1, 0), (1, 2)], edge_spacing=5, place_bin_size=4).fit
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import deque
 from typing import Any
 
@@ -175,6 +176,36 @@ def test_grid_steps_make_the_bins_of_the_library(size: Any, limits: Any) -> None
     assert np.array_equal(interior, env.is_track_interior_)
     boundary = helpers.get_track_boundary(interior)
     assert np.array_equal(boundary, np.asarray(env.is_track_boundary_))
+
+
+def test_the_padding_beyond_the_last_bin_is_never_interior() -> None:
+    points = np.random.default_rng(0).uniform(0, 9, (4000, 2))
+    edges = helpers.get_grid(points, 1.0)[0]
+    interior = helpers.get_track_interior(points, edges, dilate=True)
+    assert interior[:-1, :-1].sum() > interior[1:-1, 1:-1].sum()  # the first one may be
+    assert not interior[-1].any()
+    assert not interior[:, -1].any()
+    few = helpers.get_track_interior(points[:30], edges, bin_count_threshold=1)
+    assert few.sum() < helpers.get_track_interior(points[:30], edges).sum()
+
+
+def test_a_bin_is_no_way_from_itself() -> None:
+    env = Environment(place_bin_size=4.0).fit_place_grid(ring())
+    assert not np.diag(env.distance_between_nodes_).any()
+    assert np.isinf(env.distance_between_nodes_[0, 1])
+
+
+def test_without_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = Environment("", 4.0, ([(0, 0), (9, 0)], [(0, 1)]), [(0, 1)]).fit_place_grid()
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    assert env.distance_between_bins_.shape == (3, 3)
+    assert env.get_distances_to_interior_bins([[1.0]]).tolist() == [[0.0, 3.0, 6.0]]
+    with pytest.raises(ImportError, match="pip install networkx"):
+        env.nodes_df_  # noqa: B018
+    line = Environment().fit_place_grid(np.arange(9.0))
+    assert line.distance_between_nodes_.shape == (4, 4)
+    with pytest.raises(ImportError, match="pip install networkx"):
+        line.track_graphDD  # noqa: B018
 
 
 def test_number_of_bins() -> None:

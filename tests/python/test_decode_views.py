@@ -91,6 +91,13 @@ def test_ways_along_a_graph_of_networkx() -> None:
     assert np.isnan(lost).all()
 
 
+def test_samples_on_edges() -> None:
+    edges = [np.array([1.0, 2.0]), np.array([5.0])]
+    points = [[0.0, 0.0], [1.0, 4.0], [2.0, 6.0], [3.0, 5.0], [1.5, 9.0]]
+    # On an edge the bin above, on the last one the bin below; two bins per row.
+    assert distance2D.get_bin_ind(points, edges).tolist() == [0, 2, 3, 4, 3]
+
+
 def test_velocity_is_smoothed_after_the_difference() -> None:
     points = np.arange(40.0)[:, np.newaxis] ** 2
     want = np.gradient(points[:, 0], np.arange(40) / 10)
