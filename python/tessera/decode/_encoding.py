@@ -12,7 +12,7 @@ from tessera import _core
 from tessera._lib import default
 from tessera._tables import tables
 from tessera.decode import _data
-from tessera.decode._data import Array, Floats
+from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._options import numbers, option
 from tessera.decode._session import Session
 from tessera.decode.environment import Environment
@@ -47,6 +47,7 @@ _RENAMED = {
     "l2_penalty": "glm_penalty",
 }
 _BANDWIDTHS = ("position_std", "waveform_std")
+_BLOCK = 100  # the original's block_size, an entry of its models; here it says nothing
 
 
 def encoding_options(algorithm: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -167,7 +168,7 @@ class EncodingModel(Mapping[str, Any]):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what lives in the library; it is fitted again on demand, to the same bits."""
         state = dict(self.__dict__)
-        for name in ("handle", "info"):
+        for name in ("handle", "info", "_made"):
             state.pop(name, None)
         return state
 
@@ -236,31 +237,97 @@ class EncodingModel(Mapping[str, Any]):
         fields[:, interior] = inner
         return fields
 
+    def _kept(self) -> Mask:
+        """Say which samples were learned from."""
+        chosen = self.training["is_training"]
+        tracked: Mask = ~np.isnan(self.training["position"]).any(axis=1)
+        return tracked if chosen is None else tracked & chosen
+
+    def _on_bins(self, points: Floats) -> Floats:
+        """Return positions in the coordinates of the bins."""
+        graph = self.environment.track_graph is not None and points.shape[1] > 1
+        return self.environment.linearize(points) if graph else points
+
+    def _occupancy_model(self) -> Any:
+        from tessera.decode.likelihoods.common import KDEModel
+
+        kept, weights = self._kept(), self.training["weights"]
+        samples = self._on_bins(self.training["position"][kept])
+        return KDEModel(self["position_std"]).fit(
+            samples, None if weights is None else weights[kept]
+        )
+
+    def _spike_models(self) -> list[Any]:
+        """Return the densities of the places of every electrode's or unit's spikes."""
+        from tessera.decode.likelihoods.common import KDEModel
+
+        return [
+            KDEModel(self["position_std"]).fit(places, self._spike_weights(i))
+            for i, places in enumerate(self._arrays("encoding_positions"))
+        ]
+
+    def _spike_weights(self, i: int) -> Floats | None:
+        """Return the weights of the spikes that were learned: without those before and after."""
+        weights = self.training["weights"]
+        if weights is None:
+            return None
+        first, n = int(self._array("n_before")[i]), int(self._array("n_spike")[i])
+        times = np.sort(self.training["spike_times"][i])[first : first + n]
+        found: Floats = np.interp(times, self.training["position_time"], weights)
+        return found
+
+    def _position_std(self) -> Floats:
+        n_dim = np.shape(self.environment.place_bin_centers_)[1]
+        return np.array(np.broadcast_to(self._bandwidth("position_std"), (n_dim,)))
+
+    def _waveform_std(self) -> float | Floats:
+        value = self._bandwidth("waveform_std")
+        return float(value[0]) if len(value) == 1 else value
+
     def _entries(self) -> dict[str, Any]:
+        clusterless = self.info["algorithm"].startswith("clusterless")
         entries: dict[str, Any] = {
-            "encoding_model": lambda: self,
             "environment": lambda: self.environment,
             "mean_rates": lambda: self._array("mean_rates"),
         }
-        if self.info["occupancy"] is not None:
+        if self.info["algorithm"].endswith("_kde"):
             entries["occupancy"] = lambda: self._array("occupancy")
-            entries["position_std"] = lambda: self._bandwidth("position_std")
-        if self.info["algorithm"].startswith("clusterless"):
-            entries["waveform_std"] = lambda: self._bandwidth("waveform_std")
+            entries["occupancy_model"] = self._occupancy_model
+            entries["gpi_models" if clusterless else "marginal_models"] = self._spike_models
+            if clusterless:
+                entries["position_std"] = self._position_std
+        if clusterless:
             entries["summed_ground_process_intensity"] = lambda: self._array(
                 "summed_ground_intensity"
             )
-            if self.info["encoding_marks"] is not None:
-                entries["encoding_positions"] = lambda: self._arrays("encoding_positions")
-                entries["encoding_spike_waveform_features"] = lambda: self._arrays("encoding_marks")
+        if self.info["algorithm"] == "clusterless_kde":
+            entries["waveform_std"] = self._waveform_std
+            entries["encoding_positions"] = lambda: self._arrays("encoding_positions")
+            entries["encoding_spike_waveform_features"] = lambda: self._arrays("encoding_marks")
+            entries["block_size"] = lambda: _BLOCK
+        elif clusterless:
+            entries["interior_place_bin_centers"] = self._interior_centers
+            entries["log_occupancy"] = lambda: np.log(self._array("occupancy"))
         else:
             entries["place_fields"] = self._place_fields
-            entries["no_spike_part_log_likelihood"] = lambda: self._place_fields().sum(axis=0)
+            entries["no_spike_part_log_likelihood"] = lambda: self["place_fields"].sum(axis=0)
             entries["is_track_interior"] = self.environment.is_track_interior_.ravel
+        entries["disable_progress_bar"] = lambda: False
         return entries
 
+    def _interior_centers(self) -> Floats:
+        inside = self.environment.is_track_interior_.ravel()
+        centers: Floats = np.asarray(self.environment.place_bin_centers_)[inside]
+        return centers
+
     def __getitem__(self, name: str) -> Any:
-        return self._entries()[name]()
+        made = self.__dict__.setdefault("_made", {})
+        if name not in made:
+            if name == "position_std":
+                made[name] = self._position_std()
+            else:
+                made[name] = self._entries()[name]()
+        return made[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries())

@@ -1,0 +1,138 @@
+"""Fitted encoding models as dicts with the original's entries, and back to the library's model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tessera import _core
+from tessera.decode import _data
+from tessera.decode._data import Array
+from tessera.decode._encoding import EncodingModel, encoding_options
+from tessera.decode._session import Session
+from tessera.decode.exceptions import ValidationError
+
+_ROUNDING = 1e-6  # entries that went through float32 are still those of the model
+_ASIDE = ("block_size", "disable_progress_bar", "enc_tile_size", "pos_tile_size", "use_streaming")
+
+
+class FittedEncoding(dict[str, Any]):
+    """The entries of a fitted encoding model; ``model`` is the library's."""
+
+    def __init__(self, model: EncodingModel, **aside: Any) -> None:
+        super().__init__(model)
+        self.model = model
+        self.update({name: value for name, value in aside.items() if name in _ASIDE})
+        if "occupancy_model" in self:
+            self["occupancy_model"].fitted = self
+
+    def __reduce__(self) -> Any:
+        return FittedEncoding, (self.model,), None, None, iter(self.items())
+
+
+def fit(
+    algorithm: str,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    features: Any,
+    environment: Any,
+    weights: Any,
+    params: dict[str, Any],
+    device: str | None,
+) -> EncodingModel:
+    """Fit an encoding model in an environment that has bins."""
+    if getattr(environment, "place_bin_centers_", None) is None:
+        raise ValidationError(
+            f"environment {environment.environment_name!r} has no bins yet",
+            hint="call environment.fit_place_grid(position) first",
+        )
+    training = {
+        "position_time": _data.vector(position_time, "position_time"),
+        "position": _data.position(position),
+        "spike_times": _data.spike_times(spike_times),
+        "marks": None if features is None else _data.features(features),
+        "is_training": None,
+        "weights": None if weights is None else _data.vector(weights, "weights"),
+    }
+    model = EncodingModel(environment, training, encoding_options(algorithm, params))
+    return model.fit(device=device)
+
+
+def predict(
+    model: EncodingModel,
+    time: Any,
+    position_time: Any,
+    position: Any,
+    spike_times: Any,
+    features: Any,
+    is_local: bool,
+    device: str | None,
+) -> Array:
+    """Return (n_time, n_interior), or (n_time, 1) at the animal's own position."""
+    observation = {
+        "time": _data.vector(time, "time"),
+        "spike_times": _data.spike_times(spike_times),
+        "marks": None if features is None else _data.features(features),
+        "position_time": None
+        if position is None or position_time is None
+        else _data.vector(position_time, "position_time"),
+        "position": None if position is None else _data.position(position),
+    }
+    function = _core.decode_local_log_likelihood if is_local else _core.decode_log_likelihood
+    dtype = "float64" if model.is_exact else "float32"
+    handle = model.fit(device=device).handle
+    with Session(device=device) as context:
+        values, _ = function(context, handle, observation, dtype=dtype)
+    found = np.asarray(values)
+    return found[:, np.newaxis] if is_local else found
+
+
+def _same(given: Any, own: Any) -> bool:
+    if given is own:
+        return True
+    try:
+        a, b = np.asarray(given, dtype=np.float64), np.asarray(own, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return (
+        a.size < 2**12
+        and np.size(a) == np.size(b)
+        and np.allclose(a.ravel(), b.ravel(), rtol=_ROUNDING, atol=0)
+    )
+
+
+def model_of(encoding_model: Any, entries: Mapping[str, Any]) -> EncodingModel | None:
+    """Return the library's model that these entries are of; None where somebody changed them."""
+    if isinstance(encoding_model, EncodingModel):
+        return encoding_model
+    if isinstance(encoding_model, FittedEncoding):
+        return encoding_model.model
+    fitted = getattr(entries.get("occupancy_model"), "fitted", None)
+    if not isinstance(fitted, FittedEncoding):
+        return None
+    for name, value in entries.items():
+        if name not in _ASIDE and not _same(value, fitted.get(name)):
+            return None
+    return fitted.model
+
+
+def complete(entries: Mapping[str, Any], function: str) -> None:
+    """Refuse a call that gives neither a model nor all of its entries."""
+    missing = [name for name, value in entries.items() if value is None]
+    if missing:
+        names = ", ".join(repr(name) for name in missing)
+        raise TypeError(f"{function}() needs encoding_model, or its entries: missing {names}")
+
+
+def same_number(n: int, **lists: Any) -> None:
+    """Refuse populations of different size."""
+    for name, value in lists.items():
+        if len(value) != n:
+            raise ValidationError(
+                "population lengths do not match",
+                expected=f"{n} electrodes or units, as were fitted",
+                got=f"{len(value)} in {name}",
+            )
