@@ -11,6 +11,22 @@ from tessera.decode import _data
 from tessera.decode._data import Floats
 from tessera.decode._formula import Design
 from tessera.decode._options import number
+from tessera.decode._transition_estimates import (
+    dirichlet_neg_log_likelihood,
+    estimate_joint_distribution,
+    estimate_non_stationary_state_transition,
+    estimate_stationary_state_transition,
+    get_transition_prior,
+    jax_centered_log_softmax_forward,
+    multinomial_neg_log_likelihood,
+)
+from tessera.decode._validation import (
+    ensure_all_finite,
+    ensure_all_non_negative,
+    ensure_in_range,
+    ensure_square_matrix,
+    ensure_stochastic_matrix,
+)
 from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 
 if TYPE_CHECKING:
@@ -25,13 +41,23 @@ __all__ = [
     "DiscreteStationaryDiagonal",
     "centered_softmax_forward",
     "centered_softmax_inverse",
+    "dirichlet_neg_log_likelihood",
+    "estimate_joint_distribution",
+    "estimate_non_stationary_state_transition",
+    "estimate_stationary_state_transition",
+    "get_transition_prior",
+    "jax_centered_log_softmax_forward",
     "make_transition_from_diag",
+    "multinomial_neg_log_likelihood",
     "predict_discrete_state_transitions",
+    "set_initial_discrete_transition",
 ]
 
 _FORMULA = "1 + bs(speed, knots=[1.0, 4.0, 16.0, 32.0, 64.0])"
 _ROUNDING = 1e-6  # how far the sum of a row may be from 1
 _TINY = 1e-300  # keeps the logarithm of an impossible transition finite
+_SPEED_KNOTS = (1.0, 4.0, 16.0, 32.0, 64.0)  # cm/s
+_NON_LOCAL_DIAGONAL = (0.90, 0.90, 0.90, 0.98)  # local, no spike, continuous, fragmented
 
 
 def make_transition_from_diag(diag: ArrayLike) -> Floats:
@@ -97,31 +123,65 @@ def centered_softmax_inverse(y: ArrayLike) -> Floats:
     Parameters
     ----------
     y : array, shape (..., n)
-        Probabilities along the last axis; 0 counts as 1e-300.
+        Probabilities along the last axis; 0 counts as 1e-300, in float32 as its least number.
 
     Returns
     -------
     ndarray, shape (..., n - 1)
-        Logarithms of ratios to the last one.
+        Logarithms of ratios to the last one; float32 of float32.
     """
-    logs = np.log(np.maximum(np.asarray(y, dtype=np.float64), _TINY))
+    values = _data.array_of(y, "y")
+    is_single = values.dtype == np.float32
+    least = float(np.finfo(np.float32).tiny) if is_single else _TINY
+    logs = np.log(np.maximum(values.astype(np.float64), least))
     inverse: Floats = logs[..., :-1] - logs[..., -1:]
-    return inverse
+    return inverse.astype(np.float32) if is_single else inverse
+
+
+def set_initial_discrete_transition(
+    speed: ArrayLike | None,
+    speed_knots: ArrayLike | None = None,
+    is_stationary: bool = False,
+) -> tuple[Floats, Floats | None, Floats | None]:
+    """Return the transitions that non-local models begin with.
+
+    Parameters
+    ----------
+    speed : array, shape (n_time,)
+        Of the animal, cm/s; transitions depend on that of the sample before.
+    speed_knots : sequence of float, optional
+        Knots of the splines.
+    is_stationary : bool, default False
+        Transitions do not depend on speed.
+
+    Returns
+    -------
+    transitions : ndarray, shape (4, 4) or (n_time, 4, 4)
+        From row to column.
+    coefficients : ndarray, shape (n_coefficients, 4, 3), or None
+        At which they begin.
+    design : ndarray, shape (n_time, n_coefficients), or None
+        Splines of speed.
+    """
+    if is_stationary:
+        return make_transition_from_diag(_NON_LOCAL_DIAGONAL), None, None
+    if speed is None:
+        raise ValidationError("speed is missing: transitions that are not stationary depend on it")
+    values = _data.vector(speed, "speed")
+    knots = _SPEED_KNOTS if speed_knots is None else _data.vector(speed_knots, "speed_knots")
+    formula = f"1 + bs(speed, knots=[{', '.join(repr(float(knot)) for knot in knots)}])"
+    kind = DiscreteNonStationaryDiagonal(_NON_LOCAL_DIAGONAL, formula)
+    return kind.make_state_transition({"speed": np.concatenate(([0.0], values[:-1]))})
 
 
 def check_matrix(values: ArrayLike, name: str = "discrete_transition_type") -> Floats:
     """Refuse what is no matrix of transition probabilities."""
     matrix = _data.reals(values, name)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ShapeValidationError(f"{name}: expected a square matrix, got shape {matrix.shape}")
-    outside = np.argwhere((matrix < 0) | (matrix > 1) | np.isnan(matrix))
-    if outside.size:
-        i, j = outside[0]
-        raise ValidationError(f"{name}: entry ({i}, {j}) is {matrix[i, j]}, not from 0 to 1")
-    sums = matrix.sum(axis=1)
-    wrong = np.flatnonzero(np.abs(sums - 1) > _ROUNDING)
-    if wrong.size:
-        raise ValidationError(f"{name}: row {wrong[0]} sums to {sums[wrong[0]]:.9g}, expected 1")
+    ensure_all_finite(matrix, name)
+    ensure_square_matrix(matrix, name)
+    ensure_all_non_negative(matrix, name)
+    ensure_in_range(matrix, name, 0.0, 1.0)
+    ensure_stochastic_matrix(matrix, name, _ROUNDING)
     return matrix
 
 

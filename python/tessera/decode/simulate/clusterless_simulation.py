@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tessera.decode._data import Array, Floats
+from tessera.decode.environment import Environment
 from tessera.decode.simulate.simulate import (
     get_trajectory_direction,
+    random_numbers,
     simulate_multiunit_with_place_fields,
     simulate_position,
     simulate_time,
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
+    "ClusterlessSimOutput",
     "make_continuous_replay",
     "make_fragmented_continuous_fragmented_replay",
     "make_fragmented_hover_fragmented_replay",
@@ -43,6 +48,66 @@ _HOVER_SAMPLES = 50
 _FRAGMENT_SAMPLES = 10
 
 
+@dataclass(eq=False)
+class ClusterlessSimOutput:
+    """A simulated run, as models take it; also the five values that older versions returned.
+
+    ``time, position, sampling_frequency, multiunits, multiunits_spikes = output`` works.
+
+    Parameters
+    ----------
+    position_time : ndarray, shape (n_time,)
+        Seconds.
+    position : ndarray, shape (n_time, 1)
+        Cm.
+    edges : ndarray, shape (n_time,)
+        Edges of time bins.
+    spike_times : list of ndarray, shape (n_spike,)
+        One per tetrode, seconds.
+    spike_waveform_features : list of ndarray, shape (n_spike, n_features)
+        One per tetrode.
+    environment : Environment
+        With bins of 1 cm.
+    bin_widths : ndarray, shape (n_time - 1,), optional
+        Between edges.
+    sampling_frequency : int
+        Samples per second.
+    multiunits : ndarray, shape (n_time, n_features, n_tetrodes), optional
+        Features of spikes; NaN where there is none.
+    multiunits_spikes : ndarray of bool, shape (n_time, n_tetrodes), optional
+        Where there is a spike.
+    """
+
+    position_time: Floats
+    position: Floats
+    edges: Floats
+    spike_times: list[Floats]
+    spike_waveform_features: list[Floats]
+    environment: Environment
+    bin_widths: Floats | None = None
+    sampling_frequency: int = SAMPLING_FREQUENCY
+    multiunits: Floats | None = None
+    multiunits_spikes: Array | None = None
+
+    def _values(self) -> tuple[Any, ...]:
+        return (
+            self.position_time,
+            self.position[:, 0],
+            self.sampling_frequency,
+            self.multiunits,
+            self.multiunits_spikes,
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values())
+
+    def __len__(self) -> int:
+        return len(self._values())
+
+    def __getitem__(self, i: int) -> Any:
+        return self._values()[i]
+
+
 def make_simulated_run_data(
     sampling_frequency: int = SAMPLING_FREQUENCY,
     track_height: float = TRACK_HEIGHT,
@@ -52,7 +117,8 @@ def make_simulated_run_data(
     place_field_means: ArrayLike = PLACE_FIELD_MEANS,
     n_tetrodes: int = N_TETRODES,
     make_inbound_outbound_neurons: bool = False,
-) -> tuple[Floats, Floats, int, Floats, Array]:
+    seed: int | None = 0,
+) -> ClusterlessSimOutput:
     """Simulate an animal that runs back and forth, recorded with tetrodes.
 
     Parameters
@@ -74,18 +140,15 @@ def make_simulated_run_data(
     make_inbound_outbound_neurons : bool
         One set of neurons, on tetrodes of its own, for each direction.
 
+    seed : int, default 0
+        Makes it repeatable; None: from ``numpy.random``.
+
     Returns
     -------
-    time, position : ndarray, shape (n_time,)
-        Seconds and cm.
-    sampling_frequency : int
-        As given.
-    multiunits : ndarray, shape (n_time, 4, n_tetrodes)
-        Features of spikes; NaN where there is none. :func:`multiunits_to_spikes` makes lists of
-        spikes of it.
-    multiunits_spikes : ndarray of bool, shape (n_time, n_tetrodes)
-        Where there is a spike.
+    ClusterlessSimOutput
+        What models take, and features at every sample.
     """
+    numbers = random_numbers(seed, None)
     n_samples = int(n_runs * sampling_frequency * 2 * track_height / running_speed)
     time = simulate_time(n_samples, sampling_frequency)
     position = simulate_position(time, track_height, running_speed)
@@ -102,13 +165,28 @@ def make_simulated_run_data(
             place_variance=place_field_variance,
             sampling_frequency=sampling_frequency,
             is_condition=condition,
+            rng=numbers,
         )
         for condition in conditions
         for means in np.reshape(place_field_means, (n_tetrodes, -1))
     ]
     multiunits = np.stack(tetrodes, axis=-1)
     is_spike: Array = np.logical_not(np.isnan(multiunits).all(axis=1))
-    return time, position, sampling_frequency, multiunits, is_spike
+    spike_times, features = multiunits_to_spikes(time, multiunits)
+    edges: Floats = np.arange(0.0, time[-1] + 1e-12, 1.0 / sampling_frequency)
+    place = position[:, np.newaxis]
+    return ClusterlessSimOutput(
+        time,
+        place,
+        edges,
+        spike_times,
+        features,
+        Environment(place_bin_size=1.0).fit_place_grid(place),
+        np.diff(edges),
+        sampling_frequency,
+        multiunits,
+        is_spike,
+    )
 
 
 def multiunits_to_spikes(

@@ -1,11 +1,12 @@
 """An animal on a linear track, and neurons with place fields.
 
-Random numbers come from ``numpy.random``, so that ``numpy.random.seed`` makes them repeatable.
+Random numbers come from a generator or a seed that is given, else from ``numpy.random``, so that
+``numpy.random.seed`` makes them repeatable.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,13 @@ __all__ = [
     "simulate_position_with_pauses",
     "simulate_time",
 ]
+
+
+def random_numbers(seed: int | None, rng: np.random.Generator | None) -> Any:
+    """Return where random numbers come from: rng, else one of seed, else ``numpy.random``."""
+    if rng is not None:
+        return rng
+    return np.random if seed is None else np.random.default_rng(seed)
 
 
 def simulate_time(n_samples: int, sampling_frequency: float) -> Floats:
@@ -106,7 +114,12 @@ def simulate_position_with_pauses(
     return np.repeat(position, repeats)[: len(position)]
 
 
-def simulate_poisson_spikes(rate: ArrayLike, sampling_frequency: float) -> Floats:
+def simulate_poisson_spikes(
+    rate: ArrayLike,
+    sampling_frequency: float,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Floats:
     """Let a neuron fire at random.
 
     Parameters
@@ -115,14 +128,18 @@ def simulate_poisson_spikes(rate: ArrayLike, sampling_frequency: float) -> Float
         Hz.
     sampling_frequency : float
         Samples per second.
+    seed : int, optional
+        Makes it repeatable.
+    rng : numpy.random.Generator, optional
+        Instead of a seed.
 
     Returns
     -------
     ndarray, shape (n_time,)
         1 where it fires at least once in a sample, else 0.
     """
-    counts = np.random.poisson(np.asarray(rate) / sampling_frequency)
-    return (counts > 0).astype(np.float64)
+    counts = random_numbers(seed, rng).poisson(np.asarray(rate) / sampling_frequency)
+    return np.asarray(counts > 0, dtype=np.float64)
 
 
 def simulate_place_field_firing_rate(
@@ -168,6 +185,7 @@ def simulate_neuron_with_place_field(
     variance: float = 12.5,
     sampling_frequency: float = 500,
     is_condition: ArrayLike | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Floats:
     """Return the spikes of a neuron with a Gaussian place field.
 
@@ -177,6 +195,8 @@ def simulate_neuron_with_place_field(
         As in :func:`simulate_place_field_firing_rate`.
     sampling_frequency : float, default 500
         Samples per second.
+    rng : numpy.random.Generator, optional
+        Makes it repeatable.
 
     Returns
     -------
@@ -184,7 +204,7 @@ def simulate_neuron_with_place_field(
         1 where there is one, else 0.
     """
     rate = simulate_place_field_firing_rate(means, position, max_rate, variance, is_condition)
-    return simulate_poisson_spikes(rate, sampling_frequency)
+    return simulate_poisson_spikes(rate, sampling_frequency, rng=rng)
 
 
 def simulate_multiunit_with_place_fields(
@@ -197,6 +217,8 @@ def simulate_multiunit_with_place_fields(
     max_rate: float = 100.0,
     sampling_frequency: float = 1000,
     is_condition: ArrayLike | None = None,
+    seed: int | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Floats:
     """Return the features of the spikes of one tetrode.
 
@@ -218,20 +240,25 @@ def simulate_multiunit_with_place_fields(
         Samples per second.
     is_condition : array of bool, shape (n_time,), optional
         Silent elsewhere.
+    seed : int, optional
+        Makes it repeatable.
+    rng : numpy.random.Generator, optional
+        Instead of a seed.
 
     Returns
     -------
     ndarray, shape (n_time, n_mark_dims)
         NaN where there is no spike; where two neurons fire, the later one counts.
     """
+    numbers = random_numbers(seed, rng)
     marks = np.full((len(np.asarray(position)), n_mark_dims), np.nan)
     for k, mean in enumerate(np.asarray(place_means)):
         spikes = simulate_neuron_with_place_field(
-            mean, position, max_rate, place_variance, sampling_frequency, is_condition
+            mean, position, max_rate, place_variance, sampling_frequency, is_condition, numbers
         )
         is_spike: Mask = spikes > 0
         shape = (int(is_spike.sum()), n_mark_dims)
-        marks[is_spike] = np.random.normal(k * mark_spacing, np.sqrt(mark_variance), shape)
+        marks[is_spike] = numbers.normal(k * mark_spacing, np.sqrt(mark_variance), shape)
     return marks
 
 
