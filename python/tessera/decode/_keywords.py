@@ -151,13 +151,7 @@ class FileKeywords(LikelihoodKeywords, total=False):
 class EstimateKeywords(TypedDict, total=False):
     """What ``estimate_parameters`` takes beside what the original has."""
 
-    estimate_initial_conditions: bool | None
-    estimate_encoding_model: bool
-    min_encoding_local_mass: float
-    min_encoding_local_ess: float
-    encoding_update_damping: float
-    return_outputs: Outputs | None
-    save_log_likelihood_to_results: bool | None
+    estimate_inital_conditions: bool | None
     memory_budget: int | str | None
     progress: ProgressLike
     checkpoint: PathLike | None

@@ -23,9 +23,9 @@ def number(value: Any, name: str, low: float, *, above: bool = False, high: floa
         ) from None
     too_low = found <= low if above else found < low
     if not np.isfinite(found) or too_low or found > high:
-        bound = f"above {low:g}" if above else f"of {low:g} or more"
-        top = "" if high == np.inf else f", at most {high:g}"
-        raise ValidationError(f"{name}: {found:g} is not allowed; expected a number {bound}{top}")
+        least = f"{name} {'>' if above else '>='} {low:g}"
+        most = "" if high == np.inf else f" and at most {high:g}"
+        raise ValidationError(f"{name}: {found} is not allowed; expected {least}{most}")
 
 
 def numbers(

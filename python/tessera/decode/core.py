@@ -13,6 +13,7 @@ import numpy as np
 
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+from tessera.decode.exceptions import ValidationError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -38,7 +39,7 @@ _RISE = -1e-3  # a log likelihood that falls by less still counts as rising
 # The matrix that leads from row t to row t + 1.
 Step = Callable[[int], Floats]
 Filtered = tuple[tuple[Any, Floats], tuple[Floats, Floats]]
-Smoothed = tuple[Array, Array, float, Array, Array, Any, Array]
+Smoothed = tuple[Array, Array, float, Array, Array, Any, Array, Array]
 
 
 def _normalize(u: ArrayLike, axis: int = 0, eps: float = _EPS) -> tuple[Floats, Any]:
@@ -54,7 +55,10 @@ def _condition_on(probs: ArrayLike, ll: ArrayLike) -> tuple[Floats, Any]:
     peak = values.max() if values.size else 0.0
     if not np.isfinite(peak):
         peak = 0.0
-    posterior, total = _normalize(_data.reals(probs, "probs") * np.exp(values - peak))
+    prior = _data.reals(probs, "probs")
+    posterior, total = _normalize(prior * np.exp(values - peak))
+    if total == 0:  # impossible everywhere: the observation says nothing
+        posterior, _ = _normalize(prior)
     with np.errstate(divide="ignore"):
         return posterior, np.log(total) + peak
 
@@ -352,6 +356,10 @@ class _Chunks:
         keep: bool,
     ) -> None:
         self.time = np.asarray(time)
+        if not 1 <= n_chunks <= max(len(self.time), 1):
+            raise ValidationError(
+                f"n_chunks ({n_chunks}) cannot exceed n_time ({len(self.time)}), nor be below 1"
+            )
         self.rows = np.array_split(np.arange(len(self.time)), n_chunks)
         self.missing = None if is_missing is None else np.asarray(is_missing)
         self.function, self.args = function, args
@@ -381,11 +389,12 @@ def _both_ways(
     states = np.asarray(state_ind)
     of_state = np.eye(int(states.max()) + 1)[states]
     shape = (len(chunks.time), len(states))
-    causal, ahead = np.empty(shape), np.empty((shape[0], of_state.shape[1]))
+    causal, ahead = np.empty(shape), np.empty(shape)
     evidence, predicted = 0.0, _data.reals(initial, "initial_distribution")
     for rows, part in chunks:
-        (value, predicted), (causal[rows], forecast) = _filter(predicted, _from(step, rows), part)
-        ahead[rows] = forecast @ of_state
+        (value, predicted), (causal[rows], ahead[rows]) = _filter(
+            predicted, _from(step, rows), part
+        )
         evidence += value
     acausal = _smoother(step, causal, None, None, None)
     return (
@@ -393,9 +402,10 @@ def _both_ways(
         (acausal @ of_state).astype(dtype),
         float(evidence),
         (causal @ of_state).astype(dtype),
-        ahead.astype(dtype),
+        (ahead @ of_state).astype(dtype),
         chunks.known,
         causal.astype(dtype),
+        ahead.astype(dtype),
     )
 
 
@@ -451,8 +461,8 @@ def chunked_filter_smoother(
         Given the observations so far, and those before.
     log_likelihoods : array or None
         None where they were computed a chunk at a time.
-    causal_posterior : ndarray, shape (n_time, n_state_bins)
-        Given the observations so far.
+    causal_posterior, predictive_posterior : ndarray, shape (n_time, n_state_bins)
+        Given the observations so far, and those before.
     """
     chunks = _Chunks(
         time,

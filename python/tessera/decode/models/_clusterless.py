@@ -10,6 +10,7 @@ from tessera._progress import ProgressLike
 from tessera.decode._data import Array
 from tessera.decode._encoding import CLUSTERLESS
 from tessera.decode.models._detector import OWN, DetectorBase
+from tessera.decode.models._estimate import check_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,10 +159,10 @@ class ClusterlessDetector(DetectorBase):
         state_names: list[str] | None = None,
         sampling_frequency: float = 500.0,
         no_spike_rate: float | None = None,
-        *,
         discrete_transition_prior_weight: float | ArrayLike = 0.0,
         frozen_discrete_transition_rows: Sequence[int] | Sequence[bool] | ArrayLike | None = OWN,
         local_position_std: float | None = None,
+        *,
         non_local_position_penalty: float | None = None,
         non_local_penalty_std: float | None = None,
         mode: str | None = None,
@@ -185,8 +186,8 @@ class ClusterlessDetector(DetectorBase):
         is_training: ArrayLike | None = None,
         encoding_group_labels: ArrayLike | None = None,
         environment_labels: ArrayLike | None = None,
-        *,
         weights: ArrayLike | None = None,
+        *,
         progress: ProgressLike = None,
         device: str | None = None,
     ) -> None:
@@ -328,9 +329,9 @@ class ClusterlessDetector(DetectorBase):
         n_chunks: int | str = 1,
         return_outputs: Outputs | None = None,
         save_log_likelihood_to_results: bool | None = None,
+        save_causal_posterior_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
-        save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
         device: str | None = None,
     ) -> ResultsLike:
@@ -361,10 +362,10 @@ class ClusterlessDetector(DetectorBase):
             'filter', 'predictive', 'predictive_posterior', 'log_likelihood', 'all'.
         save_log_likelihood_to_results : bool, optional
             The same as return_outputs='log_likelihood'.
+        save_causal_posterior_to_results : bool, optional
+            The same as return_outputs='filter'; both flags are deprecated.
         memory_budget : int or str, optional
             Bytes, or text such as '2G', instead of memory_limit.
-        save_causal_posterior_to_results : bool
-            The same as return_outputs='filter'.
         progress : bool, str or callable, optional
             True, 'bar', 'plain' or 'json' show how far it is; a callable gets a
             :class:`tessera.Progress` and stops the call by raising. Default: TESSERA_PROGRESS.
@@ -481,13 +482,19 @@ class ClusterlessDetector(DetectorBase):
         encoding_group_labels: ArrayLike | None = None,
         environment_labels: ArrayLike | None = None,
         discrete_transition_covariate_data: Covariates | None = None,
-        estimate_inital_conditions: bool | None = None,
+        estimate_initial_conditions: bool | None = None,
         estimate_discrete_transition: bool = True,
+        estimate_encoding_model: bool = True,
         max_iter: int | None = None,
         tolerance: float | None = None,
         cache_likelihood: bool = True,
         store_log_likelihood: bool = False,
         n_chunks: int | str = 1,
+        return_outputs: Outputs | None = None,
+        save_log_likelihood_to_results: bool | None = None,
+        min_encoding_local_mass: float = 1.0,
+        min_encoding_local_ess: float = 1.0,
+        encoding_update_damping: float = 0.0,
         **kwargs: Unpack[EstimateKeywords],
     ) -> ResultsLike:
         """Fit, then estimate initial conditions and discrete transitions from the spikes.
@@ -502,8 +509,8 @@ class ClusterlessDetector(DetectorBase):
             As in :meth:`fit`.
         discrete_transition_covariate_data : mapping of str to array, optional
             Covariates, one value per time.
-        estimate_inital_conditions, estimate_discrete_transition : bool
-            What to estimate; estimate_initial_conditions is understood as well.
+        estimate_initial_conditions, estimate_discrete_transition, estimate_encoding_model : bool
+            What to estimate; estimate_inital_conditions, as it was once spelt, is understood.
         max_iter : int, optional
             Iterations at most.
         tolerance : float, optional
@@ -512,8 +519,15 @@ class ClusterlessDetector(DetectorBase):
             Accepted; the likelihood is computed once in any case.
         store_log_likelihood : bool
             Keep the likelihood as ``log_likelihood_``.
+        return_outputs, save_log_likelihood_to_results
+            As in :meth:`predict`.
+        min_encoding_local_mass, min_encoding_local_ess : float
+            Encoding models are left as they are where the weights of Local, or the number of
+            samples they amount to, are less.
+        encoding_update_damping : float, default 0
+            Only 0: encoding models are replaced, not mixed with the last ones.
         **kwargs
-            return_outputs, progress, memory_budget and device as in :meth:`predict`; checkpoint, a
+            progress, memory_budget and device as in :meth:`predict`; checkpoint, a
             folder from which a stopped estimate goes on with the same bits, checkpoint_every,
             seconds between two, and resume, True to go on.
 
@@ -523,6 +537,7 @@ class ClusterlessDetector(DetectorBase):
             Of the last iteration; marginal_log_likelihoods has one value per iteration.
         """
         del cache_likelihood
+        check_estimate(estimate_encoding_model, max_iter, tolerance, encoding_update_damping)
         self.fit(
             position_time,
             position,
@@ -539,12 +554,18 @@ class ClusterlessDetector(DetectorBase):
         )
         return self._estimate(
             observation,
-            estimate_inital_conditions=estimate_inital_conditions,
+            estimate_initial_conditions=estimate_initial_conditions,
             estimate_discrete_transition=estimate_discrete_transition,
+            estimate_encoding_model=estimate_encoding_model,
             max_iter=max_iter,
             tolerance=tolerance,
             store_log_likelihood=store_log_likelihood,
             n_chunks=n_chunks,
+            return_outputs=return_outputs,
+            save_log_likelihood_to_results=save_log_likelihood_to_results,
+            min_encoding_local_mass=min_encoding_local_mass,
+            min_encoding_local_ess=min_encoding_local_ess,
+            encoding_update_damping=encoding_update_damping,
             **kwargs,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,6 +18,7 @@ from tessera.decode.environment import Environment
 from tessera.decode.exceptions import TypeValidationError, ValidationError
 from tessera.decode.models import _validate
 from tessera.decode.models._estimate import EstimateMixin
+from tessera.decode.models._near import NearMixin
 from tessera.decode.models._plots import PlotMixin
 from tessera.decode.models._ready import model_defaults
 from tessera.decode.models._state_space import StateSpace
@@ -41,7 +43,7 @@ def _group_counts(names: list[str], masks: list[Mask | None], n: int) -> str:
     return ", ".join(parts)
 
 
-class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
+class DetectorBase(EstimateMixin, PlotMixin, NearMixin, StateSpace):
     """What clusterless and sorted-spikes models share."""
 
     _kind: ClassVar[int | None] = None
@@ -71,12 +73,12 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
             values["frozen_discrete_transition_rows"] = None
         elif isinstance(given["frozen_discrete_transition_rows"], str):
             values["frozen_discrete_transition_rows"] = own.get("frozen_discrete_transition_rows")
-        self._fill(values)
+        self._fill(values, given)
         for name, value in values.items():
             setattr(self, name, value)
-        self._check_parameters()
+        self._check_parameters(False, given["discrete_transition_type"] is not None)
 
-    def _fill(self, values: dict[str, Any]) -> None:
+    def _fill(self, values: dict[str, Any], given: dict[str, Any]) -> None:
         """Complete what has a default that is no model's."""
         missing = [
             name
@@ -97,10 +99,15 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
         )
         values["environments"] = environments
         observations = values["observation_models"]
+        observations_given = given.get("observation_models") is not None
         if observations is None:
             observations = ObservationModel(environments[0].environment_name)
         if isinstance(observations, ObservationModel):
             observations = (observations,) * n
+        elif not observations_given and len(observations) == 1:
+            # A model of one state that is made with more: all see what that one sees.
+            name = environments[0].environment_name
+            observations = (replace(observations[0], environment_name=name),) * n
         values["observation_models"] = observations
         initial = _data.reals(values["discrete_initial_conditions"], "discrete_initial_conditions")
         values["discrete_initial_conditions"] = initial
@@ -123,9 +130,9 @@ class DetectorBase(EstimateMixin, PlotMixin, StateSpace):
             if values[name] is None:
                 values[name] = value
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, settled: bool = True, kind_given: bool = True) -> None:
         """Refuse parameters that are not allowed, those of the algorithm, too."""
-        super()._check_parameters()
+        super()._check_parameters(settled, kind_given)
         params = getattr(self, f"{self._algorithm_name}_params")
         if not isinstance(params, Mapping | None):
             raise TypeValidationError(

@@ -33,6 +33,32 @@ def _log_iteration(iteration: int, log_evidence: float, change: float) -> None:
     )
 
 
+def check_estimate(
+    estimate_encoding_model: bool,
+    max_iter: int | None,
+    tolerance: float | None,
+    encoding_update_damping: float,
+) -> None:
+    """Refuse what cannot be estimated with, before anything is fitted."""
+    if not isinstance(estimate_encoding_model, bool | np.bool_):
+        raise TypeValidationError(
+            f"estimate_encoding_model: expected True or False, got {estimate_encoding_model!r}; "
+            "where max_iter is meant, as in versions up to 0.6.9, give it by name"
+        )
+    for shown, name, value in (
+        ("max_iter", "max_iterations", max_iter),
+        ("tolerance", "tolerance", tolerance),
+    ):
+        if isinstance(value, bool):  # a flag that came by position
+            raise TypeValidationError(f"{shown}: expected a number, got {value}")
+        if value is not None:
+            option(value, "decode.em", name, shown)
+    if encoding_update_damping != 0:
+        raise ValidationError(
+            f"encoding_update_damping: only 0 is supported, got {encoding_update_damping}"
+        )
+
+
 class EstimateMixin(PredictMixin):
     """Estimation of initial conditions, discrete transitions and place fields from spikes."""
 
@@ -115,19 +141,19 @@ class EstimateMixin(PredictMixin):
         self,
         observation: dict[str, Any],
         *,
-        estimate_inital_conditions: bool | None,
+        estimate_initial_conditions: bool | None,
         estimate_discrete_transition: bool,
+        estimate_encoding_model: bool,
         max_iter: int | None,
         tolerance: float | None,
         store_log_likelihood: bool,
         n_chunks: int | str,
-        estimate_initial_conditions: bool | None = None,
-        estimate_encoding_model: bool = True,
-        min_encoding_local_mass: float = 1.0,
-        min_encoding_local_ess: float = 1.0,
-        encoding_update_damping: float = 0.0,
-        return_outputs: Any = None,
-        save_log_likelihood_to_results: bool | None = None,
+        return_outputs: Any,
+        save_log_likelihood_to_results: bool | None,
+        min_encoding_local_mass: float,
+        min_encoding_local_ess: float,
+        encoding_update_damping: float,
+        estimate_inital_conditions: bool | None = None,
         memory_budget: int | str | None = "auto",
         progress: ProgressLike = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -136,20 +162,9 @@ class EstimateMixin(PredictMixin):
         device: str | None = None,
     ) -> ResultsLike:
         self._chunks(n_chunks, len(observation["time"]))
-        for shown, name, value in (
-            ("max_iter", "max_iterations", max_iter),
-            ("tolerance", "tolerance", tolerance),
-        ):
-            if isinstance(value, bool):  # a flag that came by position
-                raise TypeValidationError(f"{shown}: expected a number, got {value}")
-            if value is not None:
-                option(value, "decode.em", name, shown)
+        check_estimate(estimate_encoding_model, max_iter, tolerance, encoding_update_damping)
         number(min_encoding_local_mass, "min_encoding_local_mass", 0)
         number(min_encoding_local_ess, "min_encoding_local_ess", 0)
-        if encoding_update_damping:
-            raise ValidationError(
-                f"encoding_update_damping: only 0 is supported, got {encoding_update_damping}"
-            )
         initial = estimate_initial_conditions
         if initial is None:
             initial = True if estimate_inital_conditions is None else estimate_inital_conditions

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +15,7 @@ from tessera._progress import ProgressLike, callback
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
 from tessera.decode._session import Session
-from tessera.decode.exceptions import ShapeValidationError, ValidationError
+from tessera.decode.exceptions import ShapeValidationError, TypeValidationError, ValidationError
 from tessera.decode.models._state_space import StateSpace
 from tessera.decode.results import make_results, position_names
 
@@ -49,20 +50,52 @@ def _limits(intervals: Any) -> Floats:
     return np.ascontiguousarray(array.T)
 
 
-def output_names(return_outputs: Any, save_log_likelihood: bool | None) -> list[str]:
-    """Return the names of optional outputs, in a fixed order."""
+def requested_outputs(return_outputs: Any) -> set[str]:
+    """Return the names that are asked for; 'all' is all of them."""
     if return_outputs is None:
-        wanted: set[str] = set()
-    elif isinstance(return_outputs, str):
+        return set()
+    known = [*OUTPUTS, "all"]
+    if isinstance(return_outputs, str):
+        if return_outputs not in known:
+            raise ValidationError(
+                f"Invalid return_outputs: {return_outputs!r}; choose among {', '.join(known)}"
+            )
         wanted = {return_outputs}
-    else:
+    elif isinstance(return_outputs, Collection):
         wanted = set(return_outputs)
-    for name in wanted:
-        _data.choice(name, [*OUTPUTS, "all"], "return_outputs")
-    if "all" in wanted:
-        wanted = set(OUTPUTS)
-    if save_log_likelihood:
-        wanted.add("log_likelihood")
+        unknown = sorted(map(str, wanted - set(known)))
+        if unknown:
+            raise ValidationError(
+                f"Invalid outputs in return_outputs: {', '.join(unknown)}; choose among "
+                f"{', '.join(known)}"
+            )
+    else:
+        raise TypeValidationError(
+            "return_outputs must be one of its names or a list of them, got "
+            f"{type(return_outputs).__name__}"
+        )
+    return set(OUTPUTS) if "all" in wanted else wanted
+
+
+def output_names(
+    return_outputs: Any, save_log_likelihood: bool | None, save_causal: bool | None = None
+) -> list[str]:
+    """Return the names of optional outputs, in a fixed order; flags are the older way to ask."""
+    old = {"log_likelihood": save_log_likelihood, "filter": save_causal}
+    given = [name for name, value in old.items() if value is not None]
+    if given:
+        warnings.warn(
+            "save_log_likelihood_to_results and save_causal_posterior_to_results are deprecated: "
+            f"return_outputs={given if len(given) > 1 else given[0]!r} asks for the same",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+    flagged = {name for name in given if old[name]}
+    if flagged and return_outputs is not None:
+        raise ValidationError(
+            "Cannot specify both return_outputs and the deprecated save_..._to_results flags"
+        )
+    wanted = requested_outputs(return_outputs) | flagged
     return [name for name in OUTPUTS if name in wanted]
 
 
@@ -93,14 +126,16 @@ class PredictMixin(StateSpace):
                 if observation.is_local
             ]
             if local or self.non_local_position_penalty:
-                why = f"state {local[0]!r} is local" if local else "of the non-local penalty"
+                why = [f"local observation models (state {local[0]!r})"] if local else []
+                if self.non_local_position_penalty:
+                    why.append("non_local_position_penalty > 0")
                 raise ValidationError(
-                    f"position and position_time are missing: they are needed because {why}"
+                    f"position and position_time are missing: needed for {' and '.join(why)}"
                 )
             position_time = None
         elif position_time is None:
             raise ValidationError(
-                "position_time is missing: give position and position_time together"
+                "position_time is required when position is given: give both together"
             )
         return {
             "time": times,
@@ -240,16 +275,16 @@ class PredictMixin(StateSpace):
         n_chunks: int | str,
         return_outputs: Any,
         save_log_likelihood_to_results: bool | None,
-        save_causal_posterior_to_results: bool,
+        save_causal_posterior_to_results: bool | None,
         memory_budget: int | str | None,
         progress: ProgressLike,
         device: str | None,
     ) -> ResultsLike:
         time = observation["time"]
         design = self._design_for(covariates, len(time))
-        optional = output_names(return_outputs, save_log_likelihood_to_results)
-        if save_causal_posterior_to_results and "filter" not in optional:
-            optional.insert(0, "filter")
+        optional = output_names(
+            return_outputs, save_log_likelihood_to_results, save_causal_posterior_to_results
+        )
         names = list(dict.fromkeys([*ALWAYS, *(n for o in optional for n in OUTPUTS[o])]))
         want = names if not cache_likelihood else list(dict.fromkeys([*names, "log_likelihood"]))
         found = self._run(

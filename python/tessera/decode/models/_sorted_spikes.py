@@ -12,6 +12,7 @@ from tessera.decode._data import Array
 from tessera.decode._encoding import SORTED
 from tessera.decode.models._clusterless import ClusterlessDetector
 from tessera.decode.models._detector import OWN, DetectorBase
+from tessera.decode.models._estimate import check_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,10 +85,10 @@ class SortedSpikesDetector(DetectorBase):
         state_names: list[str] | None = None,
         sampling_frequency: float = 500.0,
         no_spike_rate: float | None = None,
-        *,
         discrete_transition_prior_weight: float | ArrayLike = 0.0,
         frozen_discrete_transition_rows: Sequence[int] | Sequence[bool] | ArrayLike | None = OWN,
         local_position_std: float | None = None,
+        *,
         non_local_position_penalty: float | None = None,
         non_local_penalty_std: float | None = None,
         mode: str | None = None,
@@ -111,8 +112,8 @@ class SortedSpikesDetector(DetectorBase):
         is_training: ArrayLike | None = None,
         encoding_group_labels: ArrayLike | None = None,
         environment_labels: ArrayLike | None = None,
-        *,
         weights: ArrayLike | None = None,
+        *,
         progress: ProgressLike = None,
         device: str | None = None,
     ) -> None:
@@ -226,9 +227,9 @@ class SortedSpikesDetector(DetectorBase):
         n_chunks: int | str = 1,
         return_outputs: Outputs | None = None,
         save_log_likelihood_to_results: bool | None = None,
+        save_causal_posterior_to_results: bool | None = None,
         memory_budget: int | str | None = "auto",
         *,
-        save_causal_posterior_to_results: bool = False,
         progress: ProgressLike = None,
         device: str | None = None,
     ) -> ResultsLike:
@@ -335,13 +336,19 @@ class SortedSpikesDetector(DetectorBase):
         encoding_group_labels: ArrayLike | None = None,
         environment_labels: ArrayLike | None = None,
         discrete_transition_covariate_data: Covariates | None = None,
-        estimate_inital_conditions: bool | None = None,
+        estimate_initial_conditions: bool | None = None,
         estimate_discrete_transition: bool = True,
+        estimate_encoding_model: bool = True,
         max_iter: int | None = None,
         tolerance: float | None = None,
         cache_likelihood: bool = True,
         store_log_likelihood: bool = False,
         n_chunks: int | str = 1,
+        return_outputs: Outputs | None = None,
+        save_log_likelihood_to_results: bool | None = None,
+        min_encoding_local_mass: float = 1.0,
+        min_encoding_local_ess: float = 1.0,
+        encoding_update_damping: float = 0.0,
         **kwargs: Unpack[EstimateKeywords],
     ) -> ResultsLike:
         """Fit, then estimate initial conditions, transitions and place fields from the spikes.
@@ -363,6 +370,7 @@ class SortedSpikesDetector(DetectorBase):
         weighted by how local they were; ``estimate_encoding_model=False`` leaves them.
         """
         del cache_likelihood
+        check_estimate(estimate_encoding_model, max_iter, tolerance, encoding_update_damping)
         self.fit(
             position_time,
             position,
@@ -378,12 +386,18 @@ class SortedSpikesDetector(DetectorBase):
         )
         return self._estimate(
             observation,
-            estimate_inital_conditions=estimate_inital_conditions,
+            estimate_initial_conditions=estimate_initial_conditions,
             estimate_discrete_transition=estimate_discrete_transition,
+            estimate_encoding_model=estimate_encoding_model,
             max_iter=max_iter,
             tolerance=tolerance,
             store_log_likelihood=store_log_likelihood,
             n_chunks=n_chunks,
+            return_outputs=return_outputs,
+            save_log_likelihood_to_results=save_log_likelihood_to_results,
+            min_encoding_local_mass=min_encoding_local_mass,
+            min_encoding_local_ess=min_encoding_local_ess,
+            encoding_update_damping=encoding_update_damping,
             **kwargs,
         )
 

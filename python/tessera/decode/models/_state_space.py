@@ -68,9 +68,14 @@ class StateSpace(Estimator):
 
     # --- parameters
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, settled: bool = True, kind_given: bool = True) -> None:
         """Refuse parameters that do not go together, before anything is computed."""
-        _validate.parameters(self)
+        _validate.parameters(self, settled, kind_given)
+
+    @property
+    def _frozen_discrete_transition_rows_mask_(self) -> Mask | None:
+        """Which rows of the discrete transitions stay as they are; by the original's name."""
+        return _validate.frozen_mask(self.frozen_discrete_transition_rows, len(self.state_names))
 
     def _has_one_bin(self, state: int) -> bool:
         observation = self.observation_models[state]
