@@ -305,10 +305,12 @@ class EncodingModel(Mapping[str, Any]):
             entries["encoding_positions"] = lambda: self._arrays("encoding_positions")
             entries["encoding_spike_waveform_features"] = lambda: self._arrays("encoding_marks")
             entries["block_size"] = lambda: _BLOCK
-        elif clusterless:
+        elif self.info["algorithm"] != "sorted_spikes_kde":
+            entries["encoding_model"] = lambda: self  # what the library keeps to itself
+        if self.info["algorithm"] == "clusterless_gmm":
             entries["interior_place_bin_centers"] = self._interior_centers
             entries["log_occupancy"] = lambda: np.log(self._array("occupancy"))
-        else:
+        if not clusterless:
             entries["place_fields"] = self._place_fields
             entries["no_spike_part_log_likelihood"] = lambda: self["place_fields"].sum(axis=0)
             entries["is_track_interior"] = self.environment.is_track_interior_.ravel

@@ -46,7 +46,7 @@ def _normalize(u: ArrayLike, axis: int = 0, eps: float = _EPS) -> tuple[Floats, 
     """Return values that sum to 1 along an axis, and their sum before."""
     values = _data.reals(u, "u")
     total = values.sum(axis=axis, keepdims=True)
-    return values / (total + eps), total.squeeze(axis)[()]
+    return values / np.where(total != 0, total, eps), total.squeeze(axis)[()]
 
 
 def _condition_on(probs: ArrayLike, ll: ArrayLike) -> tuple[Floats, Any]:

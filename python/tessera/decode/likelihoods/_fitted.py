@@ -9,7 +9,7 @@ import numpy as np
 
 from tessera import _core
 from tessera.decode import _data
-from tessera.decode._data import Array
+from tessera.decode._data import Array, Floats
 from tessera.decode._encoding import EncodingModel, encoding_options
 from tessera.decode._session import Session
 from tessera.decode.exceptions import ValidationError
@@ -49,16 +49,40 @@ def fit(
             f"environment {environment.environment_name!r} has no bins yet",
             hint="call environment.fit_place_grid(position) first",
         )
+    when, times = _data.vector(position_time, "position_time"), _data.spike_times(spike_times)
+    marks = None if features is None else _data.features(features)
+    if marks is not None and "nan_policy" not in params:
+        times, marks = _within(times, marks, when)
     training = {
-        "position_time": _data.vector(position_time, "position_time"),
+        "position_time": when,
         "position": _data.position(position),
-        "spike_times": _data.spike_times(spike_times),
-        "marks": None if features is None else _data.features(features),
+        "spike_times": times,
+        "marks": marks,
         "is_training": None,
         "weights": None if weights is None else _data.vector(weights, "weights"),
     }
     model = EncodingModel(environment, training, encoding_options(algorithm, params))
     return model.fit(device=device)
+
+
+def _within(
+    times: list[Floats], marks: list[Floats], when: Floats
+) -> tuple[list[Floats], list[Floats]]:
+    """Leave out spikes before and after the positions; refuse features that are not finite."""
+    if len(times) != len(marks) or not len(when):
+        return times, marks
+    found: list[tuple[Floats, Floats]] = []
+    for electrode, (spikes, values) in enumerate(zip(times, marks, strict=True)):
+        if len(spikes) != len(values):
+            return times, marks
+        kept = (spikes >= when[0]) & (spikes <= when[-1])
+        if not np.isfinite(values[kept]).all():
+            raise ValidationError(
+                f"spike_waveform_features[{electrode}] has values that are not finite",
+                hint="leave such spikes out, or pass nan_policy='drop'",
+            )
+        found.append((spikes[kept], np.ascontiguousarray(values[kept])))
+    return [spikes for spikes, _ in found], [values for _, values in found]
 
 
 def predict(

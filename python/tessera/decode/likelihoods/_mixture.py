@@ -14,33 +14,34 @@ _LEAST = 1e-10  # variance of a component that has collapsed
 _GUARD = 10 * float(np.finfo(np.float64).eps)  # keeps an empty component finite
 
 
-def _full(resp: Floats, x: Floats, nk: Floats, means: Floats, ridge: float) -> Floats:
+def _full(resp: Floats, x: Floats, nk: Floats, means: Floats, reg_covar: float) -> Floats:
     n_feature = x.shape[1]
     found = np.empty((len(means), n_feature, n_feature))
     for k, mean in enumerate(means):
         d = x - mean
         found[k] = (d.T * resp[:, k]) @ d / nk[k]
-    found += np.eye(n_feature) * ridge
+    found += np.eye(n_feature) * reg_covar
     return found
 
 
-def tied(resp: Floats, x: Floats, nk: Floats, means: Floats, ridge: float) -> Floats:
+def tied(resp: Floats, x: Floats, nk: Floats, means: Floats, reg_covar: float) -> Floats:
     """Return the covariance that all components share."""
+    resp, x, nk, means = (np.asarray(each, dtype=np.float64) for each in (resp, x, nk, means))
     weight = resp.sum(axis=1)
     scatter = x.T @ (x * weight[:, np.newaxis]) - (nk * means.T) @ means
     found: Floats = scatter / max(weight.sum(), _GUARD)
     found = (found + found.T) / 2
-    found[np.diag_indices_from(found)] += ridge
+    found[np.diag_indices_from(found)] += reg_covar
     return found
 
 
-def _diag(resp: Floats, x: Floats, nk: Floats, means: Floats, ridge: float) -> Floats:
-    found: Floats = resp.T @ x**2 / nk[:, np.newaxis] - means**2 + ridge
+def _diag(resp: Floats, x: Floats, nk: Floats, means: Floats, reg_covar: float) -> Floats:
+    found: Floats = resp.T @ x**2 / nk[:, np.newaxis] - means**2 + reg_covar
     return found
 
 
-def _spherical(resp: Floats, x: Floats, nk: Floats, means: Floats, ridge: float) -> Floats:
-    found: Floats = _diag(resp, x, nk, means, ridge).mean(axis=1)
+def _spherical(resp: Floats, x: Floats, nk: Floats, means: Floats, reg_covar: float) -> Floats:
+    found: Floats = _diag(resp, x, nk, means, reg_covar).mean(axis=1)
     return found
 
 
@@ -48,7 +49,7 @@ _COVARIANCES = {"full": _full, "tied": tied, "diag": _diag, "spherical": _spheri
 
 
 def maximise(
-    x: Floats, resp: Floats, ridge: float, kind: str, sample_weight: Floats | None
+    x: Floats, resp: Floats, reg_covar: float, kind: str, sample_weight: Floats | None
 ) -> Params:
     """Return the mixture that responsibilities say."""
     if sample_weight is not None:
@@ -56,11 +57,12 @@ def maximise(
     nk = resp.sum(axis=0) + _GUARD
     means = resp.T @ x / nk[:, np.newaxis]
     total = len(x) if sample_weight is None else sample_weight.sum()
-    return nk / total, means, _COVARIANCES[kind](resp, x, nk, means, ridge)
+    return nk / total, means, _COVARIANCES[kind](resp, x, nk, means, reg_covar)
 
 
 def precision_cholesky(covariances: Floats, kind: str) -> Floats:
     """Return R with R R^T = inverse covariance; of variances, one over the standard deviation."""
+    covariances = np.asarray(covariances, dtype=np.float64)
     if kind in ("full", "tied"):
         try:
             lower = np.linalg.cholesky(covariances)

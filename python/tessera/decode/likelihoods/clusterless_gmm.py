@@ -10,6 +10,7 @@ import numpy as np
 
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats
+from tessera.decode._encoding import EncodingModel as FittedInLibrary
 from tessera.decode.exceptions import ValidationError
 from tessera.decode.likelihoods import _clusterless, _fitted
 from tessera.decode.likelihoods.common import (
@@ -255,6 +256,9 @@ def predict_clusterless_gmm_log_likelihood(
         "mean_rates": mean_rates,
         "summed_ground_process_intensity": summed_ground_process_intensity,
     }
+    if isinstance(encoding_model, FittedInLibrary):
+        where = (time, position_time, position, spike_times, spike_waveform_features)
+        return _fitted.predict(encoding_model, *where, is_local, None)
     if encoding_model is not None:
         entries.update({name: encoding_model[name] for name in entries})
     _fitted.complete(entries, "predict_clusterless_gmm_log_likelihood")

@@ -18,10 +18,14 @@ from tessera.decode.likelihoods._mixture import Params
 if TYPE_CHECKING:
     from tessera.decode._types import ArrayLike
 
-__all__ = ["GaussianMixtureModel"]
+__all__ = ["GaussianMixtureModel", "MixtureError"]
 
 _estimate_gaussian_covariances_tied = _mixture.tied
 _compute_precision_cholesky = _mixture.precision_cholesky
+
+
+class MixtureError(FittingError, RuntimeError):
+    """No mixture could be fitted, or there is none yet."""
 
 
 def _refuse_weights(values: Floats, name: str) -> None:
@@ -201,7 +205,7 @@ class GaussianMixtureModel:
                 best, self.n_iter_, self.converged_ = bound, n_iter, converged
                 self.weights_, self.means_, self.covariances_ = params
         if self.weights_ is None or self.covariances_ is None:
-            raise FittingError(
+            raise MixtureError(
                 "a component's covariance became singular",
                 hint="raise reg_covar (to 1e-4, say), ask for fewer components, or leave out "
                 "samples that are all alike",
@@ -282,7 +286,7 @@ class GaussianMixtureModel:
 
     def _expect(self, x: ArrayLike) -> tuple[Floats, Floats]:
         if self.weights_ is None or self.means_ is None or self.precisions_chol_ is None:
-            raise FittingError("this mixture is not fitted yet", hint="call fit() first")
+            raise MixtureError("this mixture is not fitted yet", hint="call fit() first")
         params = (
             _data.reals(self.weights_, "weights_"),
             _data.reals(self.means_, "means_"),
