@@ -54,6 +54,7 @@ def test_iterations_are_checked(name: str) -> None:
 
 def test_causal_posterior_by_its_flag() -> None:
     model, data = fitted("line", "cont-frag")
-    found = model.predict(*data.spikes, data.time, save_causal_posterior_to_results=True)
+    with pytest.deprecated_call(match="return_outputs='filter'"):
+        found = model.predict(*data.spikes, data.time, save_causal_posterior_to_results=True)
     want = model.predict(*data.spikes, data.time, return_outputs="filter")
     assert set(found) == set(want)

@@ -102,6 +102,12 @@ class Movement:
         """
         del args, kwargs
         origin, destination = self.pair(environments)
+        for place in (origin, destination):
+            if getattr(place, "place_bin_centers_", None) is None:
+                raise ValidationError(
+                    f"environment {place.environment_name!r} must have defined place bin centers",
+                    hint="call its fit_place_grid(position) first",
+                )
         with Session() as context:
             return np.asarray(
                 _core.decode_movement_matrix(
@@ -160,8 +166,7 @@ class RandomWalk(Movement):
         numbers(self.movement_mean, f"{where}: movement_mean", -np.inf)
         if self.direction not in _DIRECTIONS:
             raise ValidationError(
-                f"{where}: direction: {self.direction!r} does not exist; choose None, 'inward' or "
-                "'outward'"
+                f"{where}: direction must be 'inward' or 'outward', or None; got {self.direction!r}"
             )
 
     def spec(self, environment: Environment) -> Spec:

@@ -51,6 +51,8 @@ class UniformInitialConditions:
         if observation_model.is_local or observation_model.is_no_spike:
             return np.ones(1)
         environment = find_environment(environments, observation_model.environment_name)
+        if environment.is_track_interior_ is None:  # nothing is known of where it can be
+            return np.ones(1)
         interior = environment.is_track_interior_.ravel().astype(np.float64)
         uniform: Floats = interior / interior.sum()
         return uniform

@@ -21,6 +21,7 @@ from tessera.decode.likelihoods._intensity import (
     log_intensity,
     log_kde_distance,
     log_kde_distance_streaming,
+    log_sums,
 )
 from tessera.decode.likelihoods.common import (
     EPS,
@@ -54,6 +55,25 @@ __all__ = [
 ]
 
 _BANDWIDTH = 12.5**0.5  # cm, of the original's functions
+
+
+# By the original's name, of the kernel of marks; here it is computed as that of places is.
+_compute_log_mark_kernel_gemm = log_kde_distance
+
+
+def _compensated_linear_marginal(
+    logK_mark: ArrayLike,  # noqa: N803
+    log_position_distance: ArrayLike,
+    log_w: float,
+    occupancy: ArrayLike,
+    mean_rate: float,
+) -> Floats:
+    """Return the log intensity from the tables of both kernels, by the original's name."""
+    marks = _data.reals(logK_mark, "logK_mark") + float(log_w)
+    sums = log_sums(marks, _data.reals(log_position_distance, "log_position_distance"))
+    there = _data.vector(occupancy, "occupancy")
+    found: Floats = np.where(there > 0, safe_log(mean_rate) + sums - safe_log(there), -np.inf)
+    return found
 
 
 def _linear(

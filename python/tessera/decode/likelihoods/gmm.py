@@ -25,7 +25,15 @@ _compute_precision_cholesky = _mixture.precision_cholesky
 
 
 class MixtureError(FittingError, RuntimeError):
-    """No mixture could be fitted, or there is none yet."""
+    """No mixture could be fitted, or there is none yet.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    hint : str, optional
+        What to do about it, on a line of its own.
+    """
 
 
 def _refuse_weights(values: Floats, name: str) -> None:

@@ -6,10 +6,12 @@ from tessera._lib import default
 from tessera.decode.models._clusterless import ClusterlessDetector
 from tessera.decode.models._detector import DetectorBase as _DetectorBase
 from tessera.decode.models._predict import OUTPUTS
-from tessera.decode.models._predict import requested_outputs as _normalize_return_outputs
+from tessera.decode.models._predict import (
+    requested_outputs as _normalize_return_outputs,  # noqa: F401 (scripts import it from here)
+)
 from tessera.decode.models._sorted_spikes import SortedSpikesDetector
 from tessera.decode.models._validate import (
-    frozen_mask as _normalize_frozen_discrete_transition_rows,
+    frozen_mask as _normalize_frozen_discrete_transition_rows,  # noqa: F401 (the same)
 )
 from tessera.decode.observation_models import ObservationModel
 
@@ -18,8 +20,6 @@ __all__ = [
     "ObservationModel",
     "SortedSpikesDetector",
     "_DetectorBase",
-    "_normalize_frozen_discrete_transition_rows",
-    "_normalize_return_outputs",
 ]
 
 VALID_OUTPUTS = {*OUTPUTS, "all"}
