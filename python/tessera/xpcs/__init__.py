@@ -17,10 +17,8 @@ from tessera.xpcs._arguments import parameters
 from tessera.xpcs._compat import (
     NLSQWrapper,
     OptimizationResult,
-    XPCSDataLoader,
     fit_nlsq,
     fit_nlsq_jax,
-    load_xpcs_data,
 )
 from tessera.xpcs._config import ConfigManager, Settings, template
 from tessera.xpcs._data import Data, estimate_sigma, inspect, load, quantile_scaling
@@ -28,6 +26,7 @@ from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._result import Result
 from tessera.xpcs._simulate import simulate, simulate_file
+from tessera.xpcs.data.xpcs_loader import XPCSDataLoader, load_xpcs_data
 from tessera.xpcs.device import (
     benchmark_device_performance,
     configure_optimal_device,

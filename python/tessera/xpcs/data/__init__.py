@@ -1,5 +1,5 @@
 """What the original keeps under this name."""
 
-from tessera.xpcs._compat import XPCSDataLoader, load_xpcs_data
+from tessera.xpcs.data.xpcs_loader import XPCSDataLoader, load_xpcs_data
 
 __all__ = ["XPCSDataLoader", "load_xpcs_data"]
