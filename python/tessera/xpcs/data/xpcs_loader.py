@@ -2,19 +2,97 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tessera import _core
 from tessera.xpcs._arguments import PathLike
-from tessera.xpcs._compat import _flag
-from tessera.xpcs._config import ConfigManager, settings_of
+from tessera.xpcs._config import ConfigManager, Settings, _said, _tell
 from tessera.xpcs._data import load
+from tessera.xpcs.config.manager import read_document
+from tessera.xpcs.data._errors import (
+    XPCSConfigurationError,
+    XPCSDataFormatError,
+    XPCSDependencyError,
+)
+from tessera.xpcs.data.preprocessing import PreprocessingPipeline
+from tessera.xpcs.data.quality_controller import DataQualityController, QualityControlStage
+from tessera.xpcs.data.validation import validate_xpcs_data
 
 if TYPE_CHECKING:
     from tessera.xpcs._dicts import LoaderDict
 
-__all__ = ["XPCSDataLoader", "load_xpcs_data"]
+__all__ = [
+    "XPCSConfigurationError",
+    "XPCSDataFormatError",
+    "XPCSDataLoader",
+    "XPCSDependencyError",
+    "load_xpcs_config",
+    "load_xpcs_data",
+]
+
+logger = logging.getLogger("tessera")
+
+# Both kinds of files are read by the library itself.
+HAS_H5PY = True
+HAS_YAML = True
+
+# Sections that are worked on here, after the library has read the file.
+_HERE = ("preprocessing", "quality_control")
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise _core.ArgumentError(f"{name}: expected True or False, got {value!r}")
+    return value
+
+
+def load_xpcs_config(config_path: PathLike) -> dict[str, Any]:
+    """Return a configuration file as a dict.
+
+    Parameters
+    ----------
+    config_path : path
+        YAML or JSON.
+
+    Returns
+    -------
+    dict
+        Its sections.
+    """
+    path = Path(config_path)
+    if not path.exists():
+        raise XPCSConfigurationError(f"Configuration file not found: {path}")
+    if path.suffix.lower() not in _SUFFIXES:
+        raise XPCSConfigurationError(
+            f"Unsupported configuration format: {path.suffix}. Supported formats: "
+            f"{', '.join(_SUFFIXES)}"
+        )
+    try:
+        return read_document(path)
+    except (_core.ConfigError, _core.FormatError) as error:
+        raise XPCSConfigurationError(
+            f"Failed to parse configuration file {path}: {error}"
+        ) from error
+
+
+def _sections_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration in sections; old scripts give ``data_file`` and frames alone."""
+    found = {key: dict(v) if isinstance(v, Mapping) else v for key, v in config.items()}
+    if "experimental_data" in found or "data_file" not in found:
+        return found
+    folder, name = os.path.split(os.fspath(found.pop("data_file")))
+    found["experimental_data"] = {"data_folder_path": folder or ".", "data_file_name": name}
+    defaults = {"dt": 0.1, "start_frame": 1, "end_frame": -1}
+    found["analyzer_parameters"] = {key: found.pop(key, value) for key, value in defaults.items()}
+    if "output_directory" in found:
+        found["output"] = {"directory": found.pop("output_directory")}
+    return found
 
 
 class XPCSDataLoader:
@@ -29,7 +107,15 @@ class XPCSDataLoader:
     configure_logging : bool, default True
         Accepted for scripts of the original: nothing here touches the logging of a program.
     generate_quality_reports : bool, default False
-        There are none here; True is refused.
+        With ``quality_control.enabled``, write a JSON report to ``quality_reports`` beside the
+        data.
+
+    Attributes
+    ----------
+    config : dict
+        The configuration in sections.
+    exp_config, analyzer_config, v2_config : dict
+        Three of them: ``experimental_data``, ``analyzer_parameters``, ``v2_features``.
     """
 
     def __init__(
@@ -39,26 +125,67 @@ class XPCSDataLoader:
         configure_logging: bool = True,
         generate_quality_reports: bool = False,
     ) -> None:
-        if (config_path is None) == (config_dict is None):
-            raise _core.ArgumentError("config_path, config_dict: give one of them")
-        _flag(configure_logging, "configure_logging")
-        if _flag(generate_quality_reports, "generate_quality_reports"):
+        if bool(config_path) == bool(config_dict):
             raise _core.ArgumentError(
-                "generate_quality_reports: none are made here; leave it False, and see the notes "
-                "of the data, xpcs.load(config).notes"
+                "config_path, config_dict: give one of them, not both"
+                if config_path
+                else "config_path, config_dict: give one of them"
             )
-        settings = settings_of(config_path if config_dict is None else config_dict)
-        assert settings is not None
-        self.settings = settings
+        _flag(configure_logging, "configure_logging")
+        self.generate_quality_reports = _flag(generate_quality_reports, "generate_quality_reports")
         self.config_path = config_path
+        said = config_dict if config_path is None else load_xpcs_config(config_path)
+        assert said is not None
+        self.config = _sections_of(said)
+        self.config.setdefault("v2_features", {})
+        for key, value in (("output_format", "auto"), ("validation_level", "basic")):
+            self.config["v2_features"].setdefault(key, value)
+        self.exp_config: dict[str, Any] = self.config.get("experimental_data") or {}
+        self.analyzer_config: dict[str, Any] = self.config.get("analyzer_parameters") or {}
+        self.v2_config: dict[str, Any] = self.config["v2_features"]
+        self._validate_configuration()
+
+    def _validate_configuration(self) -> None:
+        """Look for what the original needs; with ``file_path``, which is ours, all has defaults."""
+        if self.exp_config.get("file_path"):
+            return
+        for section, said, keys in (
+            ("experimental_data", self.exp_config, ("data_folder_path", "data_file_name")),
+            ("analyzer_parameters", self.analyzer_config, ("dt", "start_frame", "end_frame")),
+        ):
+            for key in keys:
+                if key not in said:
+                    raise XPCSConfigurationError(f"Missing required {section} parameter: {key}")
+        path = self._data_path()
+        if ".." in path.parts or "\0" in str(path):
+            raise _core.ArgumentError(f"Path traversal detected in data file path: {path}")
+        if not path.exists():
+            logger.warning("Data file not found: %s", path)
+
+    def _data_path(self) -> Path:
+        if self.exp_config.get("file_path"):
+            return Path(self.exp_config["file_path"])
+        folder = str(self.exp_config["data_folder_path"])
+        return Path(folder) / str(self.exp_config["data_file_name"])
 
     @property
-    def config(self) -> dict[str, Any]:
-        """Every value in force."""
-        return self.settings.to_dict()
+    def settings(self) -> Settings:
+        """The configuration, checked and resolved."""
+        said = {key: value for key, value in self.config.items() if key not in _HERE}
+        data = dict(self.exp_config)
+        # The original keeps its cache beside the data where nothing else is said.
+        if data.get("data_folder_path") and self.v2_config.get("cache_strategy") != "none":
+            data.setdefault("cache_file_path", data["data_folder_path"])
+        if self.config_path is not None and not self._data_path().exists():
+            beside = Path(self.config_path).parent / self._data_path()
+            if beside.exists():
+                data["file_path"] = str(beside)
+        settings = Settings(_said(said | {"experimental_data": data}))
+        _tell(settings)
+        return settings
 
     def load_experimental_data(self) -> LoaderDict:
-        """Read the file the configuration names.
+        """Read the file the configuration names; do what else it asks for.
 
         Returns
         -------
@@ -66,7 +193,50 @@ class XPCSDataLoader:
             ``wavevector_q_list``, ``phi_angles_list``, ``t1``, ``t2``, ``c2_exp``; the frame at
             time 0 is there and fits leave it out.
         """
-        return load(self.settings, keep_t0=True).to_dict()
+        data: Any = load(self.settings, keep_t0=True).to_dict()
+        control = self.config.get("quality_control") or {}
+        controller = DataQualityController(self.config) if control.get("enabled") else None
+        results = []
+        if controller is not None:
+            for stage in (QualityControlStage.RAW_DATA, QualityControlStage.FILTERED_DATA):
+                before = results[-1] if results else None
+                results.append(controller.validate_data_stage(data, stage, before))
+        data = self._preprocessed(data)
+        if controller is None:
+            self._warn(data)
+        else:
+            stage = QualityControlStage.FINAL_DATA
+            results.append(controller.validate_data_stage(data, stage, results[-1]))
+            if self.generate_quality_reports:
+                controller.quality_config.export_detailed_reports = True
+                controller.generate_quality_report(results, self._beside("quality_reports"))
+        found: LoaderDict = data
+        return found
+
+    def _beside(self, folder: str) -> Path:
+        path = self._data_path()
+        return path.parent / folder / f"{path.stem}_{folder}_{int(time.time())}.json"
+
+    def _preprocessed(self, data: Any) -> Any:
+        said = self.config.get("preprocessing") or {}
+        if not said.get("enabled", False):
+            return data
+        pipeline = PreprocessingPipeline(self.config)
+        result = pipeline.process(data)
+        if said.get("save_provenance", False):
+            path = self._beside("preprocessing_provenance")
+            pipeline.save_provenance(result.provenance, path)
+        if result.success:
+            return result.data
+        if said.get("fallback_on_failure", True):
+            logger.warning("preprocessing failed: the data are as they were read")
+            return data
+        raise XPCSDataFormatError(f"Preprocessing failed: {'; '.join(result.provenance.errors)}")
+
+    def _warn(self, data: Any) -> None:
+        level = self.v2_config.get("validation_level", "basic")
+        for issue in validate_xpcs_data(data, self.config, level).errors:
+            logger.warning("%s", issue.message)
 
 
 def load_xpcs_data(
@@ -87,8 +257,10 @@ def load_xpcs_data(
     dict
         See :meth:`XPCSDataLoader.load_experimental_data`.
     """
-    if (config_path is None) == (config_dict is None):
-        raise _core.ArgumentError("config_path, config_dict: give one of them")
-    settings = settings_of(config_path if config_dict is None else config_dict)
-    assert settings is not None
-    return load(settings, keep_t0=True).to_dict()
+    if isinstance(config_path, ConfigManager):
+        config_path = config_path.config
+    if isinstance(config_path, Mapping):
+        if config_dict is not None:
+            raise _core.ArgumentError("config_path, config_dict: give one of them, not both")
+        return XPCSDataLoader(config_dict=config_path).load_experimental_data()
+    return XPCSDataLoader(config_path, config_dict).load_experimental_data()
