@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tessera import _core
@@ -27,10 +29,29 @@ _OLD_MODES = {"static_isotropic": "static", "static_anisotropic": "static"}
 _ADDED = "phi_angles_full_path"
 
 
+def _merged(value: Any) -> Any:
+    """Put what a mapping takes from others with ``<<`` in its place."""
+    if isinstance(value, list):
+        return [_merged(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _merged(item) for key, item in value.items()}
+    others = found.pop("<<", {})
+    for other in others if isinstance(others, list) else [others]:
+        found = other | found
+    return found
+
+
 def read_document(path: PathLike) -> dict[str, Any]:
     """Return a YAML or JSON file as a dict; one that cannot be read is an error."""
-    with Session() as context:
-        found = _core.document(context, path)
+    if os.fspath(path).lower().endswith(".json") and os.path.exists(path):
+        try:
+            found = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise _core.ConfigError(f"{os.fspath(path)}: {error}") from error
+    else:
+        with Session() as context:
+            found = _merged(_core.document(context, path))
     if not isinstance(found, dict):
         what = "is empty" if found is None else "is no mapping of sections"
         raise _core.ConfigError(

@@ -67,6 +67,11 @@ def angle_in_range(angle: float, min_angle: float, max_angle: float) -> bool:
     return bool(angle >= min_angle or angle <= max_angle)
 
 
+def _items(values: Any, places: npt.NDArray[Any]) -> Any:
+    """Return items of an array of whichever library; of a list as NumPy's."""
+    return values[places] if hasattr(values, "shape") else np.asarray(values)[places]
+
+
 def _ranges(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the ranges of a configuration; none where filtering is off."""
     section = config.get("phi_filtering") or {}
@@ -108,7 +113,8 @@ def apply_angle_filtering(
                 np.asarray(phi_angles).tolist(),
             )
         return list(range(len(phi_angles))), phi_angles, c2_exp
-    return kept, np.asarray(phi_angles)[kept], np.asarray(c2_exp)[kept]
+    places = np.array(kept)
+    return kept, _items(phi_angles, places), _items(c2_exp, places)
 
 
 def apply_angle_filtering_for_optimization(data: Mapping[str, Any], config: Any) -> dict[str, Any]:
@@ -128,7 +134,7 @@ def apply_angle_filtering_for_optimization(data: Mapping[str, Any], config: Any)
     """
     found = dict(data)
     angles = np.asarray(data.get("phi_angles_list", []))
-    matrices = np.asarray(data.get("c2_exp", []))
+    matrices = data.get("c2_exp", [])
     if len(angles) == 0 or len(matrices) == 0:
         logger.warning("No phi angles or C2 data available, cannot apply filtering")
         return found

@@ -19,6 +19,7 @@ from tessera.xpcs.data._errors import (
     XPCSDataFormatError,
     XPCSDependencyError,
 )
+from tessera.xpcs.data._steps import LoaderSteps
 from tessera.xpcs.data.preprocessing import PreprocessingPipeline
 from tessera.xpcs.data.quality_controller import DataQualityController, QualityControlStage
 from tessera.xpcs.data.validation import validate_xpcs_data
@@ -43,6 +44,13 @@ HAS_YAML = True
 
 # Sections that are worked on here, after the library has read the file.
 _HERE = ("preprocessing", "quality_control")
+_FEATURES = {
+    "output_format": "auto",
+    "validation_level": "basic",
+    "performance_optimization": True,
+    "physics_validation": False,
+    "cache_strategy": "intelligent",
+}
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -95,7 +103,7 @@ def _sections_of(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-class XPCSDataLoader:
+class XPCSDataLoader(LoaderSteps):
     """The original's loader.
 
     Parameters
@@ -127,9 +135,9 @@ class XPCSDataLoader:
     ) -> None:
         if bool(config_path) == bool(config_dict):
             raise _core.ArgumentError(
-                "config_path, config_dict: give one of them, not both"
+                "Provide either config_path or config_dict, not both: give one of them"
                 if config_path
-                else "config_path, config_dict: give one of them"
+                else "Must provide either config_path or config_dict: give one of them"
             )
         _flag(configure_logging, "configure_logging")
         self.generate_quality_reports = _flag(generate_quality_reports, "generate_quality_reports")
@@ -138,7 +146,7 @@ class XPCSDataLoader:
         assert said is not None
         self.config = _sections_of(said)
         self.config.setdefault("v2_features", {})
-        for key, value in (("output_format", "auto"), ("validation_level", "basic")):
+        for key, value in _FEATURES.items():
             self.config["v2_features"].setdefault(key, value)
         self.exp_config: dict[str, Any] = self.config.get("experimental_data") or {}
         self.analyzer_config: dict[str, Any] = self.config.get("analyzer_parameters") or {}
@@ -173,14 +181,17 @@ class XPCSDataLoader:
         """The configuration, checked and resolved."""
         said = {key: value for key, value in self.config.items() if key not in _HERE}
         data = dict(self.exp_config)
-        # The original keeps its cache beside the data where nothing else is said.
-        if data.get("data_folder_path") and self.v2_config.get("cache_strategy") != "none":
-            data.setdefault("cache_file_path", data["data_folder_path"])
-        if self.config_path is not None and not self._data_path().exists():
-            beside = Path(self.config_path).parent / self._data_path()
+        path = self._data_path()
+        if self.config_path is not None and not path.exists():
+            beside = Path(self.config_path).parent / path
             if beside.exists():
                 data["file_path"] = str(beside)
-        settings = Settings(_said(said | {"experimental_data": data}))
+        # The original keeps its cache beside the data, and is content with the cache alone.
+        if data.get("data_folder_path") and self.v2_config["cache_strategy"] != "none":
+            data.setdefault("cache_file_path", data["data_folder_path"])
+            if not path.exists() and self._generate_cache_path().exists():
+                data["file_path"] = str(self._generate_cache_path())
+        settings = Settings(_said(said | {"experimental_data": data}), lenient=True)
         _tell(settings)
         return settings
 
@@ -193,7 +204,10 @@ class XPCSDataLoader:
             ``wavevector_q_list``, ``phi_angles_list``, ``t1``, ``t2``, ``c2_exp``; the frame at
             time 0 is there and fits leave it out.
         """
-        data: Any = load(self.settings, keep_t0=True).to_dict()
+        read = load(self.settings, keep_t0=True)
+        for line in read.notes:
+            logger.warning("%s", line)
+        data: Any = read.to_dict()
         control = self.config.get("quality_control") or {}
         controller = DataQualityController(self.config) if control.get("enabled") else None
         results = []
@@ -210,7 +224,7 @@ class XPCSDataLoader:
             if self.generate_quality_reports:
                 controller.quality_config.export_detailed_reports = True
                 controller.generate_quality_report(results, self._beside("quality_reports"))
-        found: LoaderDict = data
+        found: LoaderDict = self._convert_arrays_to_target_format(data)  # type: ignore[assignment]
         return found
 
     def _beside(self, folder: str) -> Path:
@@ -261,6 +275,8 @@ def load_xpcs_data(
         config_path = config_path.config
     if isinstance(config_path, Mapping):
         if config_dict is not None:
-            raise _core.ArgumentError("config_path, config_dict: give one of them, not both")
+            raise _core.ArgumentError(
+                "Cannot provide both config_path as dict and config_dict: give one of them"
+            )
         return XPCSDataLoader(config_dict=config_path).load_experimental_data()
     return XPCSDataLoader(config_path, config_dict).load_experimental_data()
