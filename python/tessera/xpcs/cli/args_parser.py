@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from tessera import __version__
@@ -62,7 +63,9 @@ def _add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("Consensus Monte Carlo (--method cmc)")
+    group = parser.add_argument_group(
+        "Consensus Monte Carlo", "for --method cmc and both, which sample the posterior"
+    )
     group.add_argument("--n-samples", type=int, help="draws of a chain")
     group.add_argument("--n-warmup", type=int, help="draws that adapt the sampler")
     group.add_argument("--n-chains", type=int, help="chains")
@@ -116,7 +119,8 @@ def create_parser() -> argparse.ArgumentParser:
         "--method",
         choices=["nlsq", "cmc", "both"],
         default="nlsq",
-        help="Optimization method (default %(default)s)",
+        help="nlsq: least squares; cmc: sampling (Consensus Monte Carlo); both: one after the "
+        "other (default %(default)s)",
     )
     parser.add_argument("--config", type=Path, default=_DEFAULT_CONFIG, help="YAML or JSON")
     parser.add_argument("--output-dir", type=Path, default=Path("./homodyne_results"))
@@ -134,26 +138,25 @@ def create_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _complaint(args: argparse.Namespace) -> str | None:
-    """Return what is wrong; None where all is well."""
+def _complaints(args: argparse.Namespace) -> Iterator[str]:
+    """Yield what is wrong."""
     if args.static_mode and args.laminar_flow:
-        return "Cannot specify both --static-mode and --laminar-flow"
+        yield "Cannot specify both --static-mode and --laminar-flow"
     if args.verbose > 0 and args.quiet:
-        return "Cannot specify both --verbose and --quiet"
+        yield "Cannot specify both --verbose and --quiet"
     for name, what in _POSITIVE.items():
         value = getattr(args, name, None)
         if value is not None and value <= 0:
-            return f"{what} must be positive"
+            yield f"{what} must be positive"
     if args.phi_angles is not None:
         try:
             [float(angle) for angle in args.phi_angles.split(",")]
         except ValueError:
-            return f"--phi-angles must be comma-separated numbers, got: '{args.phi_angles}'"
+            yield f"--phi-angles must be comma-separated numbers, got: '{args.phi_angles}'"
     if args.config.resolve() != _DEFAULT_CONFIG.resolve() and not args.config.exists():
-        return f"Configuration file not found: {args.config}"
+        yield f"Configuration file not found: {args.config}"
     if args.data_file and not args.data_file.exists():
-        return f"Data file not found: {args.data_file}"
-    return None
+        yield f"Data file not found: {args.data_file}"
 
 
 def validate_args(args: argparse.Namespace) -> bool:
@@ -169,7 +172,7 @@ def validate_args(args: argparse.Namespace) -> bool:
     bool
         Whether all is well.
     """
-    wrong = _complaint(args)
+    wrong = next(_complaints(args), None)
     if wrong is not None:
         print(f"Error: {wrong}")
         return False

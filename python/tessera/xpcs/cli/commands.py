@@ -13,6 +13,11 @@ from typing import Any
 
 from tessera import _core
 from tessera.xpcs.cli.args_parser import create_parser, validate_args
+from tessera.xpcs.cli.config_handling import (  # noqa: F401
+    _apply_cli_overrides,
+    _load_configuration,
+)
+from tessera.xpcs.config.manager import ConfigManager
 from tessera.xpcs.data.angle_filtering import (
     angle_in_range,
     apply_angle_filtering,
@@ -20,6 +25,7 @@ from tessera.xpcs.data.angle_filtering import (
     apply_angle_filtering_for_plot,
     normalize_angle_to_symmetric_range,
 )
+from tessera.xpcs.data.xpcs_loader import XPCSDataLoader
 
 __all__ = ["dispatch_command", "normalize_angle_to_symmetric_range"]
 
@@ -39,6 +45,28 @@ _FLAGS = (
     "parallel_plots",
     "no_jit",
 )
+
+
+def _load_data(args: argparse.Namespace, config: ConfigManager) -> Any:
+    """Read the data a command line or a configuration names."""
+    said = getattr(config, "config", None) or {}
+    if args.data_file:
+        path = Path(args.data_file).resolve()
+        frames = said.get("analyzer_parameters") or {"dt": 0.1, "start_frame": 1, "end_frame": -1}
+        data = {"data_folder_path": str(path.parent), "data_file_name": path.name}
+        said = {"experimental_data": data, "analyzer_parameters": frames}
+    data = said.get("experimental_data") or {}
+    if not data.get("data_folder_path") and not data.get("file_path"):
+        raise RuntimeError(
+            "Failed to load experimental data: No data file specified in configuration; set "
+            "experimental_data.file_path, or give --data-file"
+        )
+    try:
+        return XPCSDataLoader(config_dict=said).load_experimental_data()
+    except FileNotFoundError as error:
+        raise RuntimeError(f"Data file not found: {error}") from error
+    except (ValueError, OSError) as error:
+        raise RuntimeError(f"Failed to load experimental data: {error}") from error
 
 
 def find_command() -> str:

@@ -151,7 +151,7 @@ class ConfigManager:
                 (_ADDED, "phi_angles_path", "phi_angles_file"),
             ):
                 if data.get(folder) is not None and data.get(name) is not None:
-                    data[key] = os.path.join(os.fspath(data[folder]), os.fspath(data[name]))
+                    data[key] = str(Path(data[folder]) / data[name])
         _warn_of_version(self.config)
 
     def _for_settings(self) -> dict[str, Any]:

@@ -94,6 +94,7 @@ class ParameterRegistry:
     _PARAMETERS: ClassVar[dict[str, ParameterInfo]] = {info.name: info for info in _INFOS}
 
     def __new__(cls) -> ParameterRegistry:
+        """Return the only one."""
         if cls._instance is None:
             cls._instance = super().__new__(cls)
         return cls._instance
