@@ -31,8 +31,12 @@ def _entries_of(section: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     if not isinstance(listed, list):
         logger.warning("parameter_space.bounds must be a list: it is left out")
         return {}
-    named = [entry for entry in listed if isinstance(entry, Mapping) and entry.get("name")]
-    return {PARAMETER_NAME_MAPPING.get(e["name"], e["name"]): dict(e) for e in named}
+    found: dict[str, dict[str, Any]] = {}
+    for entry in listed:
+        if isinstance(entry, Mapping) and entry.get("name"):
+            name = str(entry["name"])
+            found[PARAMETER_NAME_MAPPING.get(name, name)] = dict(entry)
+    return found
 
 
 def _prior_of(name: str, entry: Mapping[str, Any], low: float, high: float) -> PriorDistribution:

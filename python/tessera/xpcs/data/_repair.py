@@ -53,7 +53,7 @@ def _rescale(c2: npt.NDArray[Any]) -> str | None:
 
 def repair(data: dict[str, Any], config: QualityControlConfig) -> list[str]:
     """Repair what the configuration lets; arrays are replaced, never changed in place."""
-    told = []
+    told: list[str] = []
     for key, value in data.items():
         if not isinstance(value, list | np.ndarray):
             continue

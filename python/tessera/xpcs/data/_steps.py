@@ -59,7 +59,7 @@ class LoaderSteps:
 
     def _reconstruct_full_matrix(self, c2_half: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return a matrix of which one triangle is zero in full."""
-        full = c2_half + c2_half.T
+        full: npt.NDArray[Any] = c2_half + c2_half.T
         np.fill_diagonal(full, np.diagonal(c2_half))
         return full
 

@@ -119,11 +119,9 @@ class PhiAngleFilter:
             ``total_angles``, ``angle_range``, ``target_ranges``, ``angles_per_range``.
         """
         angles = np.asarray(phi_angles, np.float64)
-        names = ("min", "max", "mean", "std")
-        functions = (np.nanmin, np.nanmax, np.nanmean, np.nanstd)
         spread = {
-            name: float(function(angles)) if angles.size else float("nan")
-            for name, function in zip(names, functions, strict=True)
+            name: float(getattr(np, f"nan{name}")(angles)) if angles.size else float("nan")
+            for name in ("min", "max", "mean", "std")
         }
         found = []
         for pair in self.target_ranges:

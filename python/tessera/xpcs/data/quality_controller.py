@@ -267,8 +267,6 @@ class DataQualityController:
         The configuration.
     """
 
-    QualityControlStage = QualityControlStage
-
     def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config
         self.quality_config = QualityControlConfig.from_config_dict(config)

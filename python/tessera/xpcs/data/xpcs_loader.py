@@ -21,7 +21,11 @@ from tessera.xpcs.data._errors import (
 )
 from tessera.xpcs.data._steps import LoaderSteps
 from tessera.xpcs.data.preprocessing import PreprocessingPipeline
-from tessera.xpcs.data.quality_controller import DataQualityController, QualityControlStage
+from tessera.xpcs.data.quality_controller import (
+    DataQualityController,
+    QualityControlResult,
+    QualityControlStage,
+)
 from tessera.xpcs.data.validation import validate_xpcs_data
 
 if TYPE_CHECKING:
@@ -91,7 +95,9 @@ def load_xpcs_config(config_path: PathLike) -> dict[str, Any]:
 
 def _sections_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration in sections; old scripts give ``data_file`` and frames alone."""
-    found = {key: dict(v) if isinstance(v, Mapping) else v for key, v in config.items()}
+    found: dict[str, Any] = {
+        key: dict(v) if isinstance(v, Mapping) else v for key, v in config.items()
+    }
     if "experimental_data" in found or "data_file" not in found:
         return found
     folder, name = os.path.split(os.fspath(found.pop("data_file")))
@@ -210,7 +216,7 @@ class XPCSDataLoader(LoaderSteps):
         data: Any = read.to_dict()
         control = self.config.get("quality_control") or {}
         controller = DataQualityController(self.config) if control.get("enabled") else None
-        results = []
+        results: list[QualityControlResult] = []
         if controller is not None:
             for stage in (QualityControlStage.RAW_DATA, QualityControlStage.FILTERED_DATA):
                 before = results[-1] if results else None
