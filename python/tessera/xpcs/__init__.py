@@ -24,15 +24,15 @@ from tessera.xpcs._compat import (
 )
 from tessera.xpcs._config import ConfigManager, Settings, template
 from tessera.xpcs._data import Data, estimate_sigma, inspect, load, quantile_scaling
-from tessera.xpcs._fit import accumulate, fit, plan
-from tessera.xpcs._model import grids, model, model_pairs
-from tessera.xpcs._result import Result
-from tessera.xpcs._simulate import simulate, simulate_file
-from tessera.xpcs.device import (
+from tessera.xpcs._device import (
     benchmark_device_performance,
     configure_optimal_device,
     get_device_status,
 )
+from tessera.xpcs._fit import accumulate, fit, plan
+from tessera.xpcs._model import grids, model, model_pairs
+from tessera.xpcs._result import Result
+from tessera.xpcs._simulate import simulate, simulate_file
 
 __all__ = [
     "ConfigManager",
