@@ -38,9 +38,7 @@ def _from_side_bands(matrices: Array) -> Array:
     low, high = np.arange(matrices.shape[-1] - 1), np.arange(1, matrices.shape[-1])
     band = 0.5 * (matrices[..., low, high] + matrices[..., high, low])
     inner = 0.5 * (band[..., :-1] + band[..., 1:])
-    return _with_diagonal(
-        matrices, xp.concatenate([band[..., :1], inner, band[..., -1:]], axis=-1)
-    )
+    return _with_diagonal(matrices, xp.concatenate([band[..., :1], inner, band[..., -1:]], axis=-1))
 
 
 def _trimmed_mean(values: npt.NDArray[Any], fraction: float) -> float:

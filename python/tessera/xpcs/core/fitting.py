@@ -324,9 +324,7 @@ def solve_least_squares_general_jax(
     return xp.linalg.lstsq(stacked, target, rcond=None)[0]
 
 
-def solve_least_squares_chunked_jax(
-    theory_chunks: Array, exp_chunks: Array
-) -> tuple[Array, Array]:
+def solve_least_squares_chunked_jax(theory_chunks: Array, exp_chunks: Array) -> tuple[Array, Array]:
     """Find one contrast and offset for data that come in pieces.
 
     Parameters

@@ -448,9 +448,7 @@ def gradient_chi2(
     ndarray, shape (n_param,)
         Exact derivatives.
     """
-    value, slopes = _derivatives.value_and_slopes(
-        *_exact(params, t1, t2, phi, q, L, contrast, dt)
-    )
+    value, slopes = _derivatives.value_and_slopes(*_exact(params, t1, t2, phi, q, L, contrast, dt))
     weighted = (np.asarray(data) - offset - value) / np.asarray(sigma) ** 2
     return -2.0 * np.einsum("atu,atup->p", weighted, slopes)
 

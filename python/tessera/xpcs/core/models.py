@@ -386,9 +386,7 @@ class CombinedModel(
         float
             Chi squared.
         """
-        return compute_chi_squared(
-            params, data, sigma, t1, t2, phi, q, L, contrast, offset, dt
-        )
+        return compute_chi_squared(params, data, sigma, t1, t2, phi, q, L, contrast, offset, dt)
 
     def get_parameter_bounds(self) -> list[tuple[float, float]]:
         """Return bounds.

@@ -230,9 +230,7 @@ def clip_parameters(
         A copy.
     """
     if len(params) != len(bounds):
-        raise ValueError(
-            f"Parameter count mismatch: {len(params)} values for {len(bounds)} bounds"
-        )
+        raise ValueError(f"Parameter count mismatch: {len(params)} values for {len(bounds)} bounds")
     low, high = (np.array([pair[side] for pair in bounds], float) for side in (0, 1))
     values = np.asarray(params)
     return np.clip(values, low, high).astype(values.dtype, copy=False)

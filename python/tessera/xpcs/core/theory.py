@@ -198,9 +198,7 @@ class TheoryEngine:
             raise ValueError(
                 f"Expected {self.model.n_params} parameters, got {params_batch.shape[1]}"
             )
-        return batch_chi_squared(
-            params_batch, data, sigma, t1, t2, phi, q, L, contrast, offset, dt
-        )
+        return batch_chi_squared(params_batch, data, sigma, t1, t2, phi, q, L, contrast, offset, dt)
 
     def estimate_computation_cost(self, t1: Array, t2: Array, phi: Array) -> dict[str, Any]:
         """Say about how much one evaluation takes.
@@ -250,8 +248,6 @@ class TheoryEngine:
 
     def __repr__(self) -> str:
         return f"TheoryEngine(mode='{self.analysis_mode}', backend=tessera)"
-
-
 
 
 @parameters_of(*_G2)
@@ -313,6 +309,4 @@ def compute_chi2_theory(
         Chi squared.
     """
     engine = TheoryEngine(analysis_mode)
-    return engine.compute_chi_squared(
-        params, data, sigma, t1, t2, phi, q, L, contrast, offset, dt
-    )
+    return engine.compute_chi_squared(params, data, sigma, t1, t2, phi, q, L, contrast, offset, dt)

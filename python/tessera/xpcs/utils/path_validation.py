@@ -91,8 +91,7 @@ def validate_save_path(
     if require_parent_exists and not whole.parent.is_dir():
         what = "Parent path is not a directory" if whole.parent.exists() else ""
         raise ValueError(
-            f"{what or 'Parent directory does not exist'}: "
-            f"{_sanitize_log_path(str(whole.parent))}"
+            f"{what or 'Parent directory does not exist'}: {_sanitize_log_path(str(whole.parent))}"
         )
     return whole
 

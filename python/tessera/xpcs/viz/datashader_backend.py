@@ -141,9 +141,7 @@ def plot_c2_heatmap_fast(
     figure = new_figure(8, 7)
     limits = _limits(c2_data, vmin, vmax, adaptive, (percentile_min, percentile_max))
     where = "" if phi_angle is None else f" (φ={phi_angle:.1f}°)"
-    draw_map(
-        figure.add_subplot(), c2_data, f"{title}{where}", extent_of(t1, t2), limits, cmap=cmap
-    )
+    draw_map(figure.add_subplot(), c2_data, f"{title}{where}", extent_of(t1, t2), limits, cmap=cmap)
     save(figure, Path(output_path), 300)
 
 

@@ -101,9 +101,7 @@ def plot_simulated_data(
     mode = config.get("analysis_mode", "static")
     model = CombinedModel(mode)
     start = config.get("initial_parameters") or {}
-    said = dict(
-        zip(start.get("parameter_names") or (), start.get("values") or (), strict=False)
-    )
+    said = dict(zip(start.get("parameter_names") or (), start.get("values") or (), strict=False))
     theta = np.array([float(said.get(name, _DEFAULTS[name])) for name in model.parameter_names])
     phi = _angles(phi_angles_str, data)
     q, gap, dt = _setup(config)
