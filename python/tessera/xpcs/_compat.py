@@ -14,7 +14,13 @@ from tessera.xpcs._arguments import Floats, PathLike, names_of
 from tessera.xpcs._config import ConfigManager, Settings, settings_of
 from tessera.xpcs._data import Data, load
 from tessera.xpcs._fit import fit
-from tessera.xpcs._foreign import data_of, data_of_points, is_data, settings_of_any
+from tessera.xpcs._foreign import (
+    data_of,
+    data_of_points,
+    is_data,
+    settings_of_any,
+    symmetric,
+)
 from tessera.xpcs._result import Result
 
 if TYPE_CHECKING:
@@ -142,7 +148,7 @@ def fit_nlsq_jax(
     _flag(use_adapter, "use_adapter")
     more: dict[str, Any] = dict(options)
     settings = settings_of_any(config)
-    data = data_of(data)
+    data = symmetric(data_of(data))
     mode = more.get("mode") or (Settings() if settings is None else settings).model["mode"]
     start, contrast, offset = _start_of(initial_params, mode)
     # What is said in two places: the option wins.
@@ -271,7 +277,8 @@ class NLSQWrapper(NLSQAdapterBase):
                 raise _core.ArgumentError(
                     f"analysis_mode: expected the name of a mode, got {analysis_mode!r}"
                 )
-            more.setdefault("mode", analysis_mode)
+            word = "static_isotropic" if analysis_mode == "static" else analysis_mode
+            more.setdefault("mode", word)
         _flag(diagnostics_enabled, "diagnostics_enabled")
         if shear_transforms is not None and not isinstance(shear_transforms, Mapping):
             raise _core.ArgumentError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,11 @@ def settings_of_any(config: Any) -> Settings | None:
         return settings_of(config)
     own = getattr(config, "config", config)
     if not isinstance(own, Mapping):
-        return settings_of(own)
+        # An object of the script's own, which says nothing the engine reads.
+        return settings_of(own) if isinstance(own, str | os.PathLike) else None
+    own = dict(own)
+    if own.get("analysis_mode") == "static":
+        own["analysis_mode"] = "static_isotropic"
     try:
         return settings_of(own)
     except _core.ConfigError as error:
@@ -68,6 +73,28 @@ def settings_of_any(config: Any) -> Settings | None:
             if "unknown" in line:
                 warn(line)
         return settings
+
+
+def symmetric(data: Any) -> Any:
+    """Return data whose two halves agree: those that differ, as two measurements, are averaged."""
+    if not isinstance(data, Mapping) or "c2_exp" not in data:
+        return data
+    c2 = np.asarray(data["c2_exp"])
+    if c2.ndim != 3 or c2.shape[1] != c2.shape[2]:
+        return data
+    mirrored = np.swapaxes(c2, 1, 2)
+    halves = [np.abs(np.triu(m, 1)).sum() for m in (c2, mirrored)]
+    if min(halves) == 0 or np.allclose(c2, mirrored, rtol=1e-5, atol=1e-6, equal_nan=True):
+        return data
+    warn("c2_exp: the halves of the matrices differ; they are averaged, as two measurements")
+    found = {**data, "c2_exp": 0.5 * (c2 + mirrored)}
+    sigma = data.get("sigma")
+    if sigma is not None:
+        errors = np.broadcast_to(np.asarray(sigma, float), c2.shape)
+        found["sigma"] = 0.5 * np.sqrt(errors**2 + np.swapaxes(errors, 1, 2) ** 2)
+        if np.ndim(sigma) == 0:
+            found["sigma"] = float(np.asarray(sigma)) / 2**0.5
+    return found
 
 
 def data_of_points(

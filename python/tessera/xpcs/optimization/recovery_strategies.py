@@ -46,13 +46,17 @@ class RecoveryStrategyApplicator:
         return name, self._apply_strategy(name, np.asarray(params, float), amount, bounds)
 
     def _apply_strategy(
-        self, name: str, params: Floats, amount: Any, bounds: tuple[Floats, Floats] | None
+        self,
+        strategy_name: str,
+        params: Floats,
+        strategy_param: Any,
+        bounds: tuple[Floats, Floats] | None,
     ) -> Floats:
-        if name == "perturb_parameters":
-            return self._perturb_parameters(params, amount)
-        if name == "tighten_bounds" and bounds is not None:
+        if strategy_name == "perturb_parameters":
+            return self._perturb_parameters(params, strategy_param)
+        if strategy_name == "tighten_bounds" and bounds is not None:
             low, high = (np.asarray(side, float) for side in bounds)
-            middle, half = (low + high) / 2, (high - low) * amount / 2
+            middle, half = (low + high) / 2, (high - low) * strategy_param / 2
             return np.clip(params, middle - half, middle + half)
         return params.copy()
 

@@ -1,3 +1,5 @@
 """What solvers share."""
 
-from tessera.xpcs._adapter_base import NLSQAdapterBase as NLSQAdapterBase
+from tessera.xpcs import _adapter_base
+
+NLSQAdapterBase = _adapter_base.NLSQAdapterBase

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from tessera import _core
 from tessera.xpcs._arguments import Floats, names_of
 from tessera.xpcs._arguments import parameters as parameters_of_mode
-from tessera.xpcs._compat import _start_of, fit_nlsq_jax
+from tessera.xpcs._compat import NLSQWrapper, _start_of, fit_nlsq_jax
 from tessera.xpcs._config import Settings
 from tessera.xpcs._curve_fit import evolve
 from tessera.xpcs._data import Data
 from tessera.xpcs._fit import accumulate
-from tessera.xpcs._foreign import data_of, settings_of_any
+from tessera.xpcs._foreign import data_of, settings_of_any, symmetric
 from tessera.xpcs._namespace import HAS_JAX
 from tessera.xpcs.optimization.nlsq.adapter import NLSQAdapter
 from tessera.xpcs.optimization.nlsq.cmaes_wrapper import CMAESWrapper, CMAESWrapperConfig
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NLSQAdapter",
     "NLSQResult",
+    "NLSQWrapper",
     "fit_nlsq_cmaes",
     "fit_nlsq_jax",
     "fit_nlsq_multistart",
@@ -109,7 +110,7 @@ class _Problem:
     def __init__(self, data: Any, config: Any, initial_params: Any, per_angle: bool) -> None:
         self.settings = settings_of_any(config) or Settings()
         self.mode: str = self.settings.model["mode"]
-        own = data_of(data)
+        own = symmetric(data_of(data))
         self.sigma: dict[str, Any] = {}
         if isinstance(own, Mapping) and own.get("sigma") is not None:
             scalar = np.ndim(own["sigma"]) == 0

@@ -84,8 +84,8 @@ class ParameterIndexMapper:
         for place, (begin, end) in enumerate(self.get_group_indices()):
             if end > n_params:
                 raise ValueError(
-                    f"Group {place} end index {end} exceeds parameter count {n_params}: the vector "
-                    "is of another mode of scaling"
+                    f"Group {place} end index {end} exceeds parameter count {n_params}: a "
+                    "Fourier/regularization mode mismatch"
                 )
             if not 0 <= begin < end:
                 raise ValueError(f"Group {place} has invalid range [{begin}, {end})")

@@ -54,7 +54,7 @@ def compute_uncertainties(covariance: npt.NDArray[Any] | None) -> Floats:
 def _from_dict(result: dict[str, Any]) -> tuple[Floats, Floats, dict[str, Any]]:
     found = result.get("x", result.get("popt"))
     if found is None:
-        raise KeyError(f"Result dict has neither 'x' nor 'popt': {', '.join(result)}")
+        raise ValueError(f"Result dict has neither 'x' nor 'popt': {', '.join(result)}")
     values = np.asarray(found)
     info = {
         "streaming_diagnostics": result.get("streaming_diagnostics", {}),

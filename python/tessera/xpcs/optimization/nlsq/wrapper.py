@@ -6,19 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from tessera.xpcs._compat import NLSQWrapper as NLSQWrapper
+from tessera.xpcs import _compat
 from tessera.xpcs._foreign import data_of
-from tessera.xpcs.optimization.nlsq.data_prep import (
-    classify_parameter_status as _classify_parameter_status,  # noqa: F401
+from tessera.xpcs.optimization.nlsq import (
+    data_prep,
+    fallback_chain,
+    parameter_utils,
+    results,
 )
-from tessera.xpcs.optimization.nlsq.fallback_chain import (
-    OptimizationStrategy as OptimizationStrategy,
-)
-from tessera.xpcs.optimization.nlsq.results import OptimizationResult as OptimizationResult
+
+NLSQWrapper = _compat.NLSQWrapper
+OptimizationResult = results.OptimizationResult
+OptimizationStrategy = fallback_chain.OptimizationStrategy
+_classify_parameter_status = data_prep.classify_parameter_status
 
 
 def _extract_n_points(data: Any) -> int:
     """Return the number of points of data."""
     own = data_of(data)
-    found = own.get("g2", own.get("c2_exp")) if isinstance(own, dict) else getattr(own, "g2", None)
-    return int(np.size(found)) if found is not None else 0
+    found = own.get("g2", own.get("c2_exp")) if isinstance(own, dict) else own
+    return 0 if found is None else int(np.size(found))
+
+
+_compute_consistent_per_angle_init = parameter_utils.compute_consistent_per_angle_init

@@ -172,6 +172,8 @@ def create_angle_stratified_indices(
         Points of each piece.
     """
     values = np.asarray(phi)
+    if not len(values):
+        raise ValueError("phi: there are no points")
     groups = [np.flatnonzero(values == angle) for angle in np.unique(values)]
     if len(groups) <= 1:
         return np.arange(len(values)), [len(values)]

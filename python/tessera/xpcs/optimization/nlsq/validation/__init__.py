@@ -1,38 +1,16 @@
 """Checks before and after a fit."""
 
-from tessera.xpcs.optimization.nlsq.validation.fit_quality import (
-    FitQualityConfig as FitQualityConfig,
-)
-from tessera.xpcs.optimization.nlsq.validation.fit_quality import (
-    FitQualityReport as FitQualityReport,
-)
-from tessera.xpcs.optimization.nlsq.validation.fit_quality import (
-    validate_fit_quality as validate_fit_quality,
-)
-from tessera.xpcs.optimization.nlsq.validation.input_validator import (
-    InputValidator as InputValidator,
-)
-from tessera.xpcs.optimization.nlsq.validation.input_validator import (
-    validate_array_dimensions as validate_array_dimensions,
-)
-from tessera.xpcs.optimization.nlsq.validation.input_validator import (
-    validate_bounds_consistency as validate_bounds_consistency,
-)
-from tessera.xpcs.optimization.nlsq.validation.input_validator import (
-    validate_initial_params as validate_initial_params,
-)
-from tessera.xpcs.optimization.nlsq.validation.input_validator import (
-    validate_no_nan_inf as validate_no_nan_inf,
-)
-from tessera.xpcs.optimization.nlsq.validation.result_validator import (
-    ResultValidator as ResultValidator,
-)
-from tessera.xpcs.optimization.nlsq.validation.result_validator import (
-    validate_covariance as validate_covariance,
-)
-from tessera.xpcs.optimization.nlsq.validation.result_validator import (
-    validate_optimized_params as validate_optimized_params,
-)
-from tessera.xpcs.optimization.nlsq.validation.result_validator import (
-    validate_result_consistency as validate_result_consistency,
-)
+from tessera.xpcs.optimization.nlsq.validation import fit_quality, input_validator, result_validator
+
+FitQualityConfig = fit_quality.FitQualityConfig
+FitQualityReport = fit_quality.FitQualityReport
+validate_fit_quality = fit_quality.validate_fit_quality
+InputValidator = input_validator.InputValidator
+validate_array_dimensions = input_validator.validate_array_dimensions
+validate_bounds_consistency = input_validator.validate_bounds_consistency
+validate_initial_params = input_validator.validate_initial_params
+validate_no_nan_inf = input_validator.validate_no_nan_inf
+ResultValidator = result_validator.ResultValidator
+validate_covariance = result_validator.validate_covariance
+validate_optimized_params = result_validator.validate_optimized_params
+validate_result_consistency = result_validator.validate_result_consistency
