@@ -259,7 +259,7 @@ class ParameterManager:
 
     def get_bounds_as_arrays(
         self, parameter_names: list[str] | None = None
-    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return bounds as two vectors.
 
         Parameters

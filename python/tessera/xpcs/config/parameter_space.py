@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tessera.xpcs.config._priors import (
     BETA_CONCENTRATION,
@@ -233,7 +234,7 @@ class ParameterSpace:
             )
         return self.priors[param_name]
 
-    def get_bounds_array(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def get_bounds_array(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the bounds of the physical parameters.
 
         Returns
@@ -245,7 +246,7 @@ class ParameterSpace:
         pairs = pairs.reshape(-1, 2)
         return pairs[:, 0].copy(), pairs[:, 1].copy()
 
-    def get_prior_means(self) -> np.ndarray[Any, Any]:
+    def get_prior_means(self) -> npt.NDArray[np.float64]:
         """Return the means of the physical parameters' priors.
 
         Returns

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from tessera.xpcs.config.manager import ConfigManager
 
 logger = logging.getLogger("tessera")
 
@@ -117,7 +120,9 @@ def apply_angle_filtering(
     return kept, _items(phi_angles, places), _items(c2_exp, places)
 
 
-def apply_angle_filtering_for_optimization(data: Mapping[str, Any], config: Any) -> dict[str, Any]:
+def apply_angle_filtering_for_optimization(
+    data: Mapping[str, Any], config: Mapping[str, Any] | ConfigManager
+) -> dict[str, Any]:
     """Return data of the angles a fit takes, turned into (-180, 180].
 
     Parameters
@@ -143,7 +148,7 @@ def apply_angle_filtering_for_optimization(data: Mapping[str, Any], config: Any)
         logger.warning("Found %d angle(s) with |phi| > 360 deg: %s: radians?", len(far), far)
     angles = normalize_angle_to_symmetric_range(angles)
     found["phi_angles_list"] = angles
-    said = config.get_config() if hasattr(config, "get_config") else config
+    said = config if isinstance(config, Mapping) else config.get_config()
     ranges = _ranges(said)
     if not ranges:
         if (said.get("phi_filtering") or {}).get("enabled", False):

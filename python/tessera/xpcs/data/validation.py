@@ -41,7 +41,7 @@ class ValidationIssue:
         What it is.
     parameter : str, optional
         Which array.
-    value : Any, optional
+    value : float, optional
         The value.
     recommendation : str, optional
         What to do.
@@ -51,7 +51,7 @@ class ValidationIssue:
     category: str
     message: str
     parameter: str | None = None
-    value: Any | None = None
+    value: float | None = None
     recommendation: str | None = None
 
 
