@@ -199,6 +199,9 @@ static int run_fit(cli *c, xpcs_job *j)
     CLI_TRY(check_method(c, j));
     const char *folder = c->values.output;
     const char *path = c->n_operand > 0 ? c->operands[0] : c->values.xpcs.data_file;
+    if (c->values.xpcs.plot_simulated) {
+        return xpcs_draw(c, j, folder, path);
+    }
     CLI_TRY(check_absent(c, folder));
     if (!path && j->config) {
         return console_fail(78,
@@ -209,6 +212,9 @@ static int run_fit(cli *c, xpcs_job *j)
     if (!path) {
         return cli_usage_error(c, "no data: name a file, or experimental_data.file_path in the "
                                   "configuration");
+    }
+    if (c->values.xpcs.plot_experimental) {
+        return xpcs_draw(c, j, folder, path);
     }
     take_checkpoints(c, j);
     CLI_TRY(job_check_options(c));

@@ -8,6 +8,9 @@
 #define DATA_OPTIONS                                                                               \
     TEXT("phi-ranges", xpcs.phi_ranges, "LIST",                                                    \
          "angles to take in degrees, such as -10:10,85:95; 170:-170 wraps"),                       \
+        TEXT("data-filter", xpcs.data_filter, "LIST",                                              \
+             "matrices to take: q=0.005:0.006,phi=-20:20,quality=0.8; any: one is enough; "        \
+             "all-if-none: no error where nothing passes"),                                        \
         TEXT("bad-frames", xpcs.bad_frames, "LIST", "frames to ignore, counted from 1"),           \
         TEXT("c2-path", xpcs.c2_path, "NAME",                                                      \
              "data set of a file of unknown layout, (P,N,N) or (N,N); with --q, --phi and --dt"),  \
@@ -22,7 +25,15 @@
 // A plain array needs a q that was given, and a sigma that was given is no guess.
 #define TYPED "|q|sigma|"
 
+// Choices of the original that change no picture here.
+#define PLOT_OPTIONS                                                                               \
+    CHOICE("plotting-backend", xpcs.plotting_backend, "auto|matplotlib|datashader",                \
+           "accepted: pictures are drawn by the library"),                                         \
+        FLAG("parallel-plots", xpcs.parallel_plots, "accepted: all threads draw")
+
 static const opt_def data_options[] = {DATA_OPTIONS};
+
+static const opt_def plot_options[] = {DATA_OPTIONS, PLOT_OPTIONS};
 
 static const opt_def fit_options[] = {
     PATH("data-file", 0, xpcs.data_file, PATH_READ, NULL,
@@ -50,6 +61,14 @@ static const opt_def fit_options[] = {
     TEXT("offsets", xpcs.offsets, "LIST", "the same of offsets"),
     FLAG("save-plots", xpcs.save_plots,
          "draw measured, fitted and residual maps of every angle as PNG"),
+    FLAG("plot-experimental-data", xpcs.plot_experimental,
+         "draw the measured maps and fit nothing; see tessera xpcs plot"),
+    FLAG("plot-simulated-data", xpcs.plot_simulated,
+         "draw maps of the model at the starts of the configuration, and fit nothing"),
+    TEXT("contrast", xpcs.contrast, "X", "of these maps (default 0.3)"),
+    TEXT("offset", xpcs.offset, "X", "of these maps (default 1)"),
+    TEXT("phi-angles", xpcs.phi_angles, "LIST", "angles of these maps in degrees"),
+    PLOT_OPTIONS,
     FLAG("save-surfaces", xpcs.save_surfaces, "write fitted_data.npz also beyond 1e7 points"),
     FLAG("no-surfaces", xpcs.no_surfaces, "write no fitted_data.npz"),
     CHOICE("output-format", xpcs.output_format, "yaml|json|npz",
@@ -158,7 +177,7 @@ static const cli_command commands[] = {
      .max_operand = 1,
      .operand_roles = {PATH_READ},
      .groups = CLI_ENGINE | CLI_OUTPUT,
-     OWN_OPTIONS(data_options),
+     OWN_OPTIONS(plot_options),
      .typed = TYPED,
      .params = {tess_xpcs_model_params, tess_xpcs_data_params},
      .summary = "draw the measured maps of a file",

@@ -11,6 +11,9 @@ typedef struct cli_xpcs_values {
     int static_mode;
     int laminar_flow;
     int save_plots;
+    int plot_experimental;
+    int plot_simulated;
+    int parallel_plots;
     int save_surfaces;
     int no_surfaces;
     int no_cache;
@@ -31,6 +34,11 @@ typedef struct cli_xpcs_values {
     const char *x_scale;
     const char *output_format;
     const char *phi_ranges;
+    const char *data_filter;
+    const char *plotting_backend;
+    const char *contrast; // of pictures of the model
+    const char *offset;
+    const char *phi_angles;
     const char *bad_frames;
     const char *c2_path;
     const char *q;  // of inspect, which has no tables

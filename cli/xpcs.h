@@ -7,6 +7,8 @@
 #include <tessera/sys/json.h>
 #include <tessera/xpcs.h>
 
+#include <stdio.h>
+
 // Lists given as text; owned.
 typedef struct xpcs_lists {
     tess_xpcs_angle_range *phi_ranges;
@@ -34,6 +36,7 @@ typedef struct xpcs_job {
     tess_xpcs_fit_config fit_config;
     tess_xpcs_simulation simulation;
     xpcs_lists lists;
+    tess_xpcs_data_filter filter; // of --data-filter
     double start[TESS_XPCS_MAX_PARAM];
     double lower[TESS_XPCS_MAX_PARAM];
     double upper[TESS_XPCS_MAX_PARAM];
@@ -69,6 +72,14 @@ void *xpcs_struct_of(xpcs_job *j, const tess_param_table *table);
 int xpcs_record_config(cli *c, xpcs_job *j);
 
 int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
+
+// "q=0.005:0.006,phi=-20:20,quality=0.8,any,all-if-none", and back; the latter returns 0 where
+// there is no filter.
+int xpcs_parse_filter(const cli *c, const char *text, tess_xpcs_data_filter *filter);
+int xpcs_write_filter(FILE *file, const xpcs_job *j);
+
+// Pictures of the data at path, or of the model, where that is all that was asked for.
+int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path);
 
 // What was planned: on stderr, with --dry-run on stdout.
 int xpcs_announce(cli *c, xpcs_job *j);

@@ -183,6 +183,9 @@ static void take_data_options(const cli *c, xpcs_job *j)
         config->phi_ranges = j->lists.phi_ranges;
         config->n_phi_range = j->lists.n_phi_range;
     }
+    if (v->data_filter) {
+        config->filter = &j->filter;
+    }
     if (j->lists.n_bad_frame > 0) {
         config->bad_frames = j->lists.bad_frames;
         config->n_bad_frame = j->lists.n_bad_frame;
@@ -219,6 +222,9 @@ int xpcs_open_session(cli *c, xpcs_job *j)
     char limit[32];
 
     CLI_TRY(xpcs_parse_lists(c, &j->lists));
+    if (c->values.xpcs.data_filter) {
+        CLI_TRY(xpcs_parse_filter(c, c->values.xpcs.data_filter, &j->filter));
+    }
     CLI_TRY(check_conflicts(c));
     CLI_TRY(load_settings(c, j));
     const tess_xpcs_settings_info *info = tess_xpcs_settings_get_info(j->settings);

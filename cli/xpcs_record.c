@@ -257,11 +257,17 @@ int xpcs_record_config(cli *c, xpcs_job *j)
         const char **target;
         value_fn *write;
     } lists[] = {
-        {1, &v->fixed, write_fixed},       {1, &v->bounds, write_bounds},
-        {1, &v->x_scale, write_scales},    {1, &v->contrasts, write_contrasts},
-        {1, &v->offsets, write_offsets},   {0, &v->phi_ranges, write_ranges},
-        {0, &v->bad_frames, write_frames}, {0, &v->phi, write_phi},
-        {0, &v->c2_path, write_c2_path},   {0, &v->sigma_dataset, write_sigma_dataset},
+        {1, &v->fixed, write_fixed},
+        {1, &v->bounds, write_bounds},
+        {1, &v->x_scale, write_scales},
+        {1, &v->contrasts, write_contrasts},
+        {1, &v->offsets, write_offsets},
+        {0, &v->phi_ranges, write_ranges},
+        {0, &v->bad_frames, write_frames},
+        {0, &v->phi, write_phi},
+        {0, &v->c2_path, write_c2_path},
+        {0, &v->sigma_dataset, write_sigma_dataset},
+        {0, &v->data_filter, xpcs_write_filter},
     };
 
     v->has_config = 1;

@@ -14,7 +14,7 @@ tess_status tess_budget_threads(const tess_machine *machine, int32_t wished, int
                                 const char **origin)
 {
     static const char *const variables[] = {"TESSERA_NUM_THREADS", "OMP_NUM_THREADS",
-                                            "SLURM_CPUS_PER_TASK"};
+                                            "JAX_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
     if (wished < 0 || wished > MAX_THREADS) {
         TESS_FAIL(TESS_E_RANGE, "threads: %d is out of range; allowed is 1 to %d, or 0 for all",
                   wished, MAX_THREADS);

@@ -68,7 +68,7 @@ def test_configure() -> None:
     [(1, 1, 1), (8, 8, 8), (15, 15, 15), (16, 16, 14), (31, 31, 29), (32, 32, 28), (64, 8, 8)],
 )
 def test_default_threads(cores: int, allowed: int, want: int) -> None:
-    from tessera.xpcs.device import _threads_for
+    from tessera.xpcs._device import _threads_for
 
     assert _threads_for({"physical_cores": cores, "allowed_cores": allowed}) == want
 

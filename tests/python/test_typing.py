@@ -101,8 +101,8 @@ ALLOWED = {
     ],
     "the class is in the file": ["decode.models._detector.DetectorBase.load_model:return"],
     "a value of a configuration": [
-        "xpcs._config.ConfigManager.update_config:value",
         "xpcs._config.Settings.set:value",
+        "xpcs.config.manager.ConfigManager.update_config:value",
     ],
     "matplotlib.pyplot": ["autoreject.viz.set_matplotlib_defaults:plt"],
     "the graph's own nodes": [

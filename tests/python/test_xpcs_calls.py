@@ -166,7 +166,7 @@ def test_what_stands_in_a_wrong_place_is_refused(data: xpcs.Data) -> None:
     with pytest.raises(tessera.ArgumentError, match="give one of them"):
         xpcs.load_xpcs_data()
     with pytest.raises(tessera.ArgumentError, match="generate_quality_reports"):
-        xpcs.XPCSDataLoader(None, {}, True, True)
+        xpcs.XPCSDataLoader(None, {"a": {}}, True, 1)  # type: ignore[arg-type]
     with pytest.raises(tessera.ArgumentError, match="use_adapter"):
         xpcs.fit_nlsq_jax(data, None, None, True, "static")  # type: ignore[arg-type]
 

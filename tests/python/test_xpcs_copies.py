@@ -148,6 +148,7 @@ def test_managers_loaders_and_wrappers(way: str, tmp_path: Path) -> None:
     other = WAYS[way](manager)
     assert other.config == manager.config
     assert other.settings.to_dict()["values"].keys() == manager.settings.to_dict()["values"].keys()
+    manager.update_config("experimental_data.file_path", "a.hdf")
     loader = xpcs.XPCSDataLoader(config_dict=manager.config)
     assert WAYS[way](loader).settings.model == loader.settings.model
     assert WAYS[way](xpcs.NLSQWrapper(fast_mode=True)).fast_mode

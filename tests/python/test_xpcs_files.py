@@ -140,8 +140,10 @@ def test_manager_says_what_the_file_says() -> None:
     assert config["analyzer_parameters"]["geometry"]["stator_rotor_gap"] == 2e6
     assert isinstance(config["parameter_space"]["bounds"], list)
     assert manager.get_parameter_names()[0] == "D0"
-    assert "gamma_dot_t_offset" not in manager.get_active_parameters()
-    assert manager.get_parameter_bounds(["phi_0"]) == [{"name": "phi0", "min": -5.0, "max": 5.0}]
+    assert "gamma_dot_t_offset" in manager.get_active_parameters()
+    assert "gamma_dot_t_offset" not in manager.get_initial_parameters()
+    (phi0,) = manager.get_parameter_bounds(["phi_0"])
+    assert (phi0["name"], phi0["min"], phi0["max"]) == ("phi0", -5.0, 5.0)
     assert manager.get_initial_parameters()["D0"] == 1e4
     assert isinstance(want, dict)
 

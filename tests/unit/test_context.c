@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const variables[] = {"TESSERA_NUM_THREADS", "OMP_NUM_THREADS",
-                                        "SLURM_CPUS_PER_TASK", "TESSERA_MEMORY_LIMIT",
-                                        "TESSERA_ISA",         "TESSERA_DEVICE"};
+static const char *const variables[] = {
+    "TESSERA_NUM_THREADS",  "OMP_NUM_THREADS", "JAX_NUM_THREADS", "SLURM_CPUS_PER_TASK",
+    "TESSERA_MEMORY_LIMIT", "TESSERA_ISA",     "TESSERA_DEVICE"};
 
 static int clean_environment(void **state)
 {
@@ -105,6 +105,7 @@ static void threads_come_from_option_or_environment(void **state)
     } cases[] = {
         {"TESSERA_NUM_THREADS", "5", 5, "TESSERA_NUM_THREADS"},
         {"OMP_NUM_THREADS", "6,2", 6, "OMP_NUM_THREADS"},
+        {"JAX_NUM_THREADS", "3", 3, "JAX_NUM_THREADS"},
         {"SLURM_CPUS_PER_TASK", "7", 7, "SLURM_CPUS_PER_TASK"},
         {"TESSERA_NUM_THREADS", "99999", 1024, "TESSERA_NUM_THREADS"},
         {"OMP_NUM_THREADS", "rubbish", 0, "c"}, // another program's business: passed over

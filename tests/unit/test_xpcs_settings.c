@@ -163,7 +163,7 @@ static void golden_laminar(void **state)
                     "config_laminar.yaml:77:11: optimization.nlsq.xtol: 1e-8 is text");
     assert_contains(info->notices, "parameter name phi_0 is an alias of phi0\n");
     assert_contains(info->notices,
-                    "40 keys of the original without effect here: metadata.analysis_");
+                    "39 keys of the original without effect here: metadata.analysis_");
     assert_contains(info->notices, "metadata.config_version 2.23.2");
     assert_contains(info->notices, "shear kernel: upstream");
     assert_contains(info->notices, "for sampling, which is not in this version");

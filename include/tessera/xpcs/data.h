@@ -23,6 +23,20 @@ typedef struct tess_xpcs_angle_range {
 } tess_xpcs_angle_range;
 
 /** What to take from a file; scalars are described by table "xpcs.data". */
+/** Matrices by q, angle and quality; NaN: that end, or the quality, is not looked at. */
+typedef struct tess_xpcs_data_filter {
+    uint32_t struct_size;
+    int32_t any;          /* 1: one filter that lets a matrix pass is enough; 0: all must */
+    int32_t fallback_all; /* 1: all matrices where none passes, with a note; 0: an error */
+    int32_t reserved;
+    double q_min; /* 1/Å, inclusive */
+    double q_max;
+    double phi_min; /* degrees, inclusive; above phi_max: through 180 */
+    double phi_max;
+    double quality_min; /* 0 to 1: 0.4 of the finite share, 0.3 for a first value of 0.5 to 2, 0.2
+                           for symmetry, 0.1 for a mean of 0.1 to 5; 0 below 90 % finite */
+} tess_xpcs_data_filter;
+
 typedef struct tess_xpcs_data_config {
     uint32_t struct_size;
     int32_t keep_t0;        /* 1: keep frame 0, at time 0; 2: it is gone, the first is at dt */
@@ -51,6 +65,7 @@ typedef struct tess_xpcs_data_config {
     const char *cache_folder;   /* NULL: no cache */
     const char *cache_template; /* NULL: cached_c2_frames_${start_frame}_${end_frame}.npz */
     const char *sigma_dataset;  /* data set with (P,N,N) or (N,N) standard deviations; NULL: none */
+    const tess_xpcs_data_filter *filter; /* of files other than txc2; NULL: none */
 } tess_xpcs_data_config;
 
 TESS_API void tess_xpcs_data_config_init(tess_xpcs_data_config *config, size_t struct_size);

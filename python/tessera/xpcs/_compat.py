@@ -9,26 +9,31 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera import _core
-from tessera.xpcs._arguments import Floats, PathLike, names_of
-from tessera.xpcs._config import ConfigManager, Settings, settings_of
-from tessera.xpcs._data import Data, load
+from tessera.xpcs._adapter_base import NLSQAdapterBase
+from tessera.xpcs._arguments import Floats, names_of
+from tessera.xpcs._config import Settings
+from tessera.xpcs._data import Data
 from tessera.xpcs._fit import fit
+from tessera.xpcs._foreign import (
+    data_of,
+    data_of_points,
+    is_data,
+    settings_of_any,
+    symmetric,
+)
 from tessera.xpcs._result import Result
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from tessera.xpcs._config import ConfigLike
-    from tessera.xpcs._dicts import LoaderDict
     from tessera.xpcs._keywords import FitCallKeywords, FitCallKeywordsBesideBounds
 
 __all__ = [
     "NLSQWrapper",
     "OptimizationResult",
-    "XPCSDataLoader",
     "fit_nlsq",
     "fit_nlsq_jax",
-    "load_xpcs_data",
 ]
 
 OptimizationResult = Result
@@ -101,6 +106,7 @@ def fit_nlsq_jax(
     initial_params: Mapping[str, Any] | npt.ArrayLike | None = None,
     per_angle_scaling: bool = True,
     use_adapter: bool = False,
+    _skip_global_selection: bool = False,
     **options: Unpack[FitCallKeywords],
 ) -> OptimizationResult:
     """Fit as the original's function of this name does; nothing of JAX is needed.
@@ -118,6 +124,8 @@ def fit_nlsq_jax(
         False fits one contrast and offset for all angles, which the original refuses.
     use_adapter : bool, default False
         Accepted for scripts of the original: there is one solver here.
+    _skip_global_selection : bool, default False
+        Accepted for scripts of the original: starts are ``n_start=``.
     **options
         As :func:`tessera.xpcs.fit` takes them.
 
@@ -136,7 +144,8 @@ def fit_nlsq_jax(
     """
     _flag(use_adapter, "use_adapter")
     more: dict[str, Any] = dict(options)
-    settings = settings_of(config)
+    settings = settings_of_any(config)
+    data = symmetric(data_of(data))
     mode = more.get("mode") or (Settings() if settings is None else settings).model["mode"]
     start, contrast, offset = _start_of(initial_params, mode)
     # What is said in two places: the option wins.
@@ -155,7 +164,7 @@ def fit_nlsq_jax(
 fit_nlsq = fit_nlsq_jax
 
 
-class NLSQWrapper:
+class NLSQWrapper(NLSQAdapterBase):
     """The original's object around a fit.
 
     Parameters
@@ -184,10 +193,43 @@ class NLSQWrapper:
         self.max_retries = max_retries
         self.fast_mode = _flag(fast_mode, "fast_mode")
 
-    def fit(
+    @staticmethod
+    def _handle_nlsq_result(result: Any, strategy: Any) -> tuple[Any, Any, dict[str, Any]]:
+        """Return parameters, covariance and facts of whatever a solver gave."""
+        from tessera.xpcs.optimization.nlsq.result_builder import normalize_nlsq_result
+
+        return normalize_nlsq_result(result, str(getattr(strategy, "value", strategy)))
+
+    def _fit_points(
         self,
-        data: Mapping[str, Any] | Data,
-        config: ConfigLike,
+        xdata: npt.ArrayLike,
+        ydata: npt.ArrayLike,
+        p0: Any,
+        bounds: Any,
+        analysis_mode: str | None,
+        more: dict[str, Any],
+    ) -> OptimizationResult:
+        """Fit points (t1, t2, angle), as older versions of the original do."""
+        missing = [name for name in ("q", "L", "dt") if more.get(name) is None]
+        if missing:
+            raise _core.ArgumentError(
+                f"fit(xdata, ydata, p0, bounds): {', '.join(missing)} is missing: points alone do "
+                "not say wave vector, gap and time between frames; give q=..., L=..., dt=..."
+            )
+        q, gap, dt = (float(more.pop(name)) for name in ("q", "L", "dt"))
+        data = data_of_points(xdata, ydata, q, dt, gap)
+        if analysis_mode is None:
+            n_physical = 0 if p0 is None else np.size(p0)
+            scaling = 2 * len(data["phi_angles_list"])
+            flow = n_physical in (7, 9, 7 + scaling)
+            analysis_mode = "laminar_flow" if flow else "static_isotropic"
+        config = {"analysis_mode": analysis_mode}
+        return self.fit(data, config, p0, bounds, analysis_mode, **more)
+
+    def fit(  # type: ignore[override]
+        self,
+        data: Mapping[str, Any] | Data | npt.ArrayLike,
+        config: ConfigLike | npt.ArrayLike,
         initial_params: Mapping[str, Any] | npt.ArrayLike | None = None,
         bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         analysis_mode: str | None = None,
@@ -202,7 +244,8 @@ class NLSQWrapper:
         Parameters
         ----------
         data, config, initial_params, per_angle_scaling
-            As in :func:`fit_nlsq_jax`.
+            As in :func:`fit_nlsq_jax`; or ``fit(xdata, ydata, p0, bounds, q=..., L=..., dt=...)``
+            with rows of t1, t2 and angle, and a correlation for each.
         bounds : (lower, upper), optional
             Of the physical parameters, or of contrasts, offsets and physical parameters.
         analysis_mode : str, optional
@@ -224,12 +267,15 @@ class NLSQWrapper:
             The result.
         """
         more: dict[str, Any] = dict(options)
+        if not is_data(data):
+            return self._fit_points(data, config, initial_params, bounds, analysis_mode, more)  # type: ignore[arg-type]
         if analysis_mode is not None:
             if not isinstance(analysis_mode, str):
                 raise _core.ArgumentError(
                     f"analysis_mode: expected the name of a mode, got {analysis_mode!r}"
                 )
-            more.setdefault("mode", analysis_mode)
+            word = "static_isotropic" if analysis_mode == "static" else analysis_mode
+            more.setdefault("mode", word)
         _flag(diagnostics_enabled, "diagnostics_enabled")
         if shear_transforms is not None and not isinstance(shear_transforms, Mapping):
             raise _core.ArgumentError(
@@ -238,7 +284,7 @@ class NLSQWrapper:
         if self.fast_mode:
             more.setdefault("fast", True)
         if bounds is not None:
-            settings = settings_of(config)
+            settings = settings_of_any(config)
             mode = more.get("mode") or (settings or Settings()).model["mode"]
             more["bounds"] = _bounds_of(bounds, mode)
         for name, values in (per_angle_scaling_initial or {}).items():
@@ -247,81 +293,6 @@ class NLSQWrapper:
                     f"per_angle_scaling_initial: {name!r} is neither 'contrast' nor 'offset'"
                 )
             more.setdefault(name, _one_or_all(np.atleast_1d(np.asarray(values, np.float64))))
-        return fit_nlsq_jax(data, config, initial_params, per_angle_scaling, **more)
-
-
-class XPCSDataLoader:
-    """The original's loader.
-
-    Parameters
-    ----------
-    config_path : path, optional
-        YAML or JSON.
-    config_dict : dict, optional
-        The same as a dict.
-    configure_logging : bool, default True
-        Accepted for scripts of the original: nothing here touches the logging of a program.
-    generate_quality_reports : bool, default False
-        There are none here; True is refused.
-    """
-
-    def __init__(
-        self,
-        config_path: PathLike | None = None,
-        config_dict: Mapping[str, Any] | None = None,
-        configure_logging: bool = True,
-        generate_quality_reports: bool = False,
-    ) -> None:
-        if (config_path is None) == (config_dict is None):
-            raise _core.ArgumentError("config_path, config_dict: give one of them")
-        _flag(configure_logging, "configure_logging")
-        if _flag(generate_quality_reports, "generate_quality_reports"):
-            raise _core.ArgumentError(
-                "generate_quality_reports: none are made here; leave it False, and see the notes "
-                "of the data, xpcs.load(config).notes"
-            )
-        settings = settings_of(config_path if config_dict is None else config_dict)
-        assert settings is not None
-        self.settings = settings
-        self.config_path = config_path
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """Every value in force."""
-        return self.settings.to_dict()
-
-    def load_experimental_data(self) -> LoaderDict:
-        """Read the file the configuration names.
-
-        Returns
-        -------
-        dict
-            ``wavevector_q_list``, ``phi_angles_list``, ``t1``, ``t2``, ``c2_exp``; the frame at
-            time 0 is there and fits leave it out.
-        """
-        return load(self.settings, keep_t0=True).to_dict()
-
-
-def load_xpcs_data(
-    config_path: PathLike | Mapping[str, Any] | ConfigManager | None = None,
-    config_dict: Mapping[str, Any] | None = None,
-) -> LoaderDict:
-    """Read the file a configuration names, as the original's function does.
-
-    Parameters
-    ----------
-    config_path : path or dict, optional
-        The configuration.
-    config_dict : dict, optional
-        The same as a dict.
-
-    Returns
-    -------
-    dict
-        See :meth:`XPCSDataLoader.load_experimental_data`.
-    """
-    if (config_path is None) == (config_dict is None):
-        raise _core.ArgumentError("config_path, config_dict: give one of them")
-    settings = settings_of(config_path if config_dict is None else config_dict)
-    assert settings is not None
-    return load(settings, keep_t0=True).to_dict()
+        own: Any = data
+        how: Any = config
+        return fit_nlsq_jax(own, how, initial_params, per_angle_scaling, **more)

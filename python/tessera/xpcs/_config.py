@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import os
@@ -10,17 +9,14 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tessera import _core
 from tessera._lib import Session
 from tessera._tables import tables
-from tessera.xpcs._arguments import PathLike, names_of
-
-if TYPE_CHECKING:
-    from tessera.xpcs._dicts import Bounds
+from tessera.xpcs._arguments import PathLike
 
 __all__ = ["ConfigManager", "Settings", "template"]
 
@@ -243,196 +239,5 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     return tree
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(base)
-    for key, value in over.items():
-        old = result.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        result[key] = _merged(old, value) if both else value  # type: ignore[arg-type]
-    return result
-
-
-class ConfigManager:
-    """The original's access to a configuration; unlike there a bad one is an error.
-
-    Parameters
-    ----------
-    config_file : path
-        YAML or JSON.
-    config_override : dict, optional
-        Used instead of the file.
-
-    Attributes
-    ----------
-    config : dict
-        Every value in force by section. What a script changes in it holds, too.
-    settings : Settings
-        The same for :func:`tessera.xpcs.fit`.
-
-    Examples
-    --------
-    >>> import tessera.xpcs as tx
-    >>> manager = tx.ConfigManager(config_override={"analysis_mode": "static_isotropic"})
-    >>> manager.get_parameter_names()
-    ['D0', 'alpha', 'D_offset']
-    """
-
-    def __init__(
-        self,
-        config_file: PathLike = "homodyne_config.yaml",
-        config_override: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.config_file = os.fspath(config_file)
-        source = config_file if config_override is None else config_override
-        self.settings = Settings(source)
-        _tell(self.settings)
-        self.config: dict[str, Any] = self.settings.by_section()
-        if config_override is not None:
-            self.config = _merged(self.config, config_override)
-        self._seen = _text_of(self.config)
-
-    def settings_in_force(self) -> Settings:
-        """Return the settings, read again where a script has changed ``config``.
-
-        Returns
-        -------
-        Settings
-            What :func:`tessera.xpcs.fit` takes; a bad value in ``config`` is an error.
-        """
-        text = _text_of(self.config)
-        if text != self._seen:
-            self.settings = Settings(_said(self.config))
-            _tell(self.settings)
-            self._seen = text
-        return self.settings
-
-    def __repr__(self) -> str:
-        where = f"{self.config_file!r}, "
-        return f"ConfigManager({where}{len(self.config)} sections)"
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the configuration.
-
-        Returns
-        -------
-        dict
-            As it stands, updates included.
-        """
-        return self.config
-
-    def update_config(self, key: str, value: Any) -> None:
-        """Set one value; one that the configuration cannot have is an error.
-
-        Parameters
-        ----------
-        key : str
-            Path of the key: ``'optimization.nlsq.loss'``.
-        value : Any
-            The value.
-        """
-        changed = copy.deepcopy(self.config)
-        *sections, name = key.split(".")
-        branch = changed
-        for section in sections:
-            branch = branch.setdefault(section, {})
-            if not isinstance(branch, dict):
-                raise _core.ConfigError(f"{key}: {section!r} is a value and no section")
-        branch[name] = value
-        before, self.config = self.config, changed
-        try:
-            self.settings_in_force()
-        except _core.Error:
-            self.config = before
-            raise
-
-    def is_static_mode_enabled(self) -> bool:
-        """Return whether the mode is a static one.
-
-        Returns
-        -------
-        bool
-            False for laminar flow.
-        """
-        return str(self.settings_in_force().model["mode"]).startswith("static")
-
-    def get_parameter_names(self) -> list[str]:
-        """Return the physical parameters of the mode.
-
-        Returns
-        -------
-        list of str
-            In the order of every vector.
-        """
-        return names_of(self.settings_in_force().model["mode"])
-
-    def get_active_parameters(self) -> list[str]:
-        """Return the physical parameters that are not fixed.
-
-        Returns
-        -------
-        list of str
-            In the order of every vector.
-        """
-        fixed = self.settings_in_force().vectors["fixed"]
-        names = self.get_parameter_names()
-        if fixed is None:
-            return names
-        return [name for name, is_fixed in zip(names, fixed, strict=True) if not is_fixed]
-
-    def get_parameter_bounds(self, parameter_names: list[str] | None = None) -> list[Bounds]:
-        """Return bounds of the physical parameters.
-
-        Parameters
-        ----------
-        parameter_names : list of str, optional
-            Default: all.
-
-        Returns
-        -------
-        list of dict
-            ``name``, ``min`` and ``max`` of each.
-        """
-        from tessera.xpcs._arguments import canonical, parameters
-
-        settings = self.settings_in_force()
-        mode = settings.model["mode"]
-        table = parameters(mode)
-        lower, upper = settings.vectors["lower"], settings.vectors["upper"]
-        found: list[Bounds] = []
-        for name in parameter_names or self.get_parameter_names():
-            place = canonical(name, mode, "parameter_names")
-            found.append(
-                {
-                    "name": table[place]["name"],
-                    "min": float(table[place]["lower"] if lower is None else lower[place]),
-                    "max": float(table[place]["upper"] if upper is None else upper[place]),
-                }
-            )
-        return found
-
-    def get_initial_parameters(self, use_midpoint_defaults: bool = True) -> dict[str, float]:
-        """Return starts of the parameters that are fitted.
-
-        Parameters
-        ----------
-        use_midpoint_defaults : bool, default True
-            Where the configuration names none, take the middle of the bounds, as the original
-            does; False makes that an error. A fit without starts takes better ones from the data.
-
-        Returns
-        -------
-        dict
-            Values by name.
-        """
-        start = self.settings_in_force().vectors["start"]
-        active = self.get_active_parameters()
-        if start is not None:
-            named = dict(zip(self.get_parameter_names(), start.tolist(), strict=True))
-            return {name: named[name] for name in active if not np.isnan(named[name])}
-        if not use_midpoint_defaults:
-            raise _core.ConfigError(
-                "initial_parameters.values: the configuration names none, and "
-                "use_midpoint_defaults is False"
-            )
-        bounds = self.get_parameter_bounds(active)
-        return {entry["name"]: 0.5 * (entry["min"] + entry["max"]) for entry in bounds}
+# The manager is made of what stands above.
+from tessera.xpcs.config.manager import ConfigManager  # noqa: E402

@@ -279,6 +279,33 @@ class Result(Shared):
         return {"device": self.device, "strategy": self.strategy, "precision": self.precision}
 
     @property
+    def n_batches(self) -> int:
+        """Passes over the data, each of which the original would cut into batches."""
+        return int(self.passes)
+
+    @property
+    def success_rate(self) -> float:
+        """Share of the passes that went well: 1, for a pass that does not raises."""
+        return 1.0
+
+    @property
+    def streaming_diagnostics(self) -> dict[str, Any] | None:
+        """Passes of a fit that read its data piece by piece, else None."""
+        if "stream" not in self.strategy:
+            return None
+        return {
+            "n_batches": self.n_batches,
+            "batch_success_rate": self.success_rate,
+            "failed_batch_indices": [],
+            "strategy": self.strategy,
+        }
+
+    @property
+    def stratification_diagnostics(self) -> None:
+        """None: every pass has all angles, and no order of points changes a bit."""
+        return
+
+    @property
     def nlsq_diagnostics(self) -> dict[str, Any]:
         """Evaluations, passes, termination and the state at the end."""
         return {

@@ -1,5 +1,77 @@
-"""What the original keeps under this name."""
+"""Fits by the original's names."""
 
-from tessera.xpcs._compat import NLSQWrapper, OptimizationResult, fit_nlsq, fit_nlsq_jax
+from typing import Any
 
-__all__ = ["NLSQWrapper", "OptimizationResult", "fit_nlsq", "fit_nlsq_jax"]
+from tessera.xpcs.optimization import cmc, nlsq
+from tessera.xpcs.optimization.cmc import CMCResult, fit_mcmc_jax
+from tessera.xpcs.optimization.nlsq import (
+    MultiStartConfig,
+    MultiStartResult,
+    NLSQResult,
+    NLSQWrapper,
+    OptimizationResult,
+    StratificationDiagnostics,
+    create_angle_stratified_data,
+    create_angle_stratified_indices,
+    fit_nlsq,
+    fit_nlsq_cmaes,
+    fit_nlsq_jax,
+    fit_nlsq_multistart,
+    should_use_stratification,
+)
+
+NLSQ_AVAILABLE = True
+MCMC_AVAILABLE = False
+MCMCResult = CMCResult
+OPTIMIZATION_STATUS = {
+    "nlsq_available": NLSQ_AVAILABLE,
+    "mcmc_available": MCMC_AVAILABLE,
+    "cmc_available": MCMC_AVAILABLE,
+    "jax_available": nlsq.JAX_AVAILABLE,
+    "numpyro_available": False,
+    "blackjax_available": False,
+}
+
+__all__ = [
+    "MCMC_AVAILABLE",
+    "NLSQ_AVAILABLE",
+    "OPTIMIZATION_STATUS",
+    "CMCResult",
+    "MCMCResult",
+    "MultiStartConfig",
+    "MultiStartResult",
+    "NLSQResult",
+    "NLSQWrapper",
+    "OptimizationResult",
+    "StratificationDiagnostics",
+    "cmc",
+    "create_angle_stratified_data",
+    "create_angle_stratified_indices",
+    "fit_mcmc_jax",
+    "fit_nlsq",
+    "fit_nlsq_cmaes",
+    "fit_nlsq_jax",
+    "fit_nlsq_multistart",
+    "get_optimization_info",
+    "nlsq",
+    "should_use_stratification",
+]
+
+
+def get_optimization_info() -> dict[str, Any]:
+    """Say which ways of fitting there are.
+
+    Returns
+    -------
+    dict
+        ``status``, ``primary_method``, ``secondary_method`` and ``recommendations``.
+    """
+    return {
+        "status": dict(OPTIMIZATION_STATUS),
+        "primary_method": "nlsq",
+        "secondary_method": None,
+        "recommendations": [
+            "Use fit_nlsq_jax() for parameters with intervals; fit_nlsq_multistart() where there "
+            "may be several minima"
+        ],
+    }

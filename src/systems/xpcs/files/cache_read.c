@@ -83,8 +83,7 @@ static tess_status read_meta(struct tess_xpcs_file *file, tess_xp_cache_meta *me
 // Members of old caches hold pickled objects, which are never opened.
 static tess_status check_members(const struct tess_xpcs_file *file)
 {
-    static const char *const needed[] = {"c2_exp", "phi_angles_list", "wavevector_q_list", "t1",
-                                         "cache_metadata_json"};
+    static const char *const needed[] = {"c2_exp", "phi_angles_list", "wavevector_q_list", "t1"};
     const tess_bundle *bundle = &file->bundle;
     const tess_bundle_entry *t1 = tess_bundle_find(bundle, "t1");
     const tess_bundle_entry *t2 = tess_bundle_find(bundle, "t2");
@@ -92,7 +91,7 @@ static tess_status check_members(const struct tess_xpcs_file *file)
                         tess_bundle_find(bundle, "cache_metadata");
     if (is_old) {
         TESS_FAIL(TESS_E_VERSION,
-                  "%s: a cache of an old version (times as matrices, or pickled metadata); delete "
+                  "%s: a cache of an old version (2D meshgrid times, or pickled metadata); delete "
                   "and regenerate it from the HDF5 file",
                   file->path);
     }
@@ -189,7 +188,14 @@ tess_status tess_xp_cache_describe(struct tess_xpcs_file *file)
     }
     file->layout = meta;
     TESS_TRY(check_members(file));
-    TESS_TRY(read_meta(file, meta));
+    if (tess_bundle_find(&file->bundle, "cache_metadata_json")) {
+        TESS_TRY(read_meta(file, meta));
+    } else {
+        *meta = (tess_xp_cache_meta){
+            .config_q = (double)NAN, .actual_q = (double)NAN, .n_phi = (double)NAN};
+        tess_text_printf(&file->notes, "the cache has no metadata: its q and frames are taken as "
+                                       "they are\n");
+    }
     TESS_TRY(tess_xp_file_stack(file, "c2_exp", 0));
     TESS_TRY(read_lists(file));
     TESS_TRY(check_meta(file, meta));

@@ -56,6 +56,12 @@ static tess_status check_selection(const tess_xpcs_data_info *info, const char *
                   "for %" PRId64 " to %" PRId64 "; convert the original with these",
                   path, info->start_frame, info->end_frame, config->start_frame, end);
     }
+    if (config->filter) {
+        TESS_FAIL(TESS_E_CONFIG,
+                  "%s: data_filtering chooses matrices of HDF5 files and caches; this file holds "
+                  "what was chosen when it was made: convert again with the filter",
+                  path);
+    }
     for (int64_t a = 0; a < info->n_angle && config->n_phi_range > 0; a++) {
         if (!tess_xp_in_ranges(info->phi[a], config->phi_ranges, config->n_phi_range)) {
             TESS_FAIL(TESS_E_CONFIG,

@@ -4,6 +4,7 @@
 #include "base/struct_read.h"
 #include "runtime/watch.h"
 #include "systems/xpcs/files/cache.h"
+#include "systems/xpcs/files/filter.h"
 #include "systems/xpcs/files/flat.h"
 #include "systems/xpcs/files/sigma.h"
 #include "systems/xpcs/store/txc2.h"
@@ -282,6 +283,10 @@ static tess_status read_all(opening *o)
     const tess_xp_selection *s = &o->wanted;
     TESS_TRY(select(o));
     TESS_TRY(take_matrix(o));
+    if (o->config->filter) {
+        TESS_TRY(tess_xp_filter(o->file, o->config->filter, o->config->min_angles, o->matrix,
+                                &o->wanted, &o->notes));
+    }
     if (o->config->sigma_dataset) {
         TESS_TRY(tess_xp_sigma_open(o->file, o->config->sigma_dataset, &o->sigma));
     }

@@ -146,6 +146,20 @@ static const char *offered(const char *path)
     return tess_xp_settings_find(path).exact->example;
 }
 
+// Version 2.1 wrote them elsewhere; the newer place wins.
+static void resolve_old(tess_xp_resolution *r)
+{
+    const tess_xp_value *most = tess_xp_said(r->settings, "optimization.lsq.max_iterations");
+    const tess_xp_value *tolerance = tess_xp_said(r->settings, "optimization.lsq.tolerance");
+    if (most != NULL && tess_xp_said(r->settings, "optimization.nlsq.max_iterations") == NULL) {
+        r->info.fit.max_nfev = most->whole;
+    }
+    if (tolerance != NULL && tess_xp_said(r->settings, "optimization.nlsq.tolerance") == NULL &&
+        tess_xp_said(r->settings, "optimization.nlsq.ftol") == NULL) {
+        r->info.fit.ftol = tolerance->number;
+    }
+}
+
 static void resolve_search(tess_xp_resolution *r)
 {
     static const char starts[] = "optimization.nlsq.multi_start.n_starts";
@@ -318,6 +332,7 @@ static tess_status resolve_all(tess_xp_resolution *r)
     TESS_TRY(tess_xp_resolve_params(r));
     resolve_sigma(r);
     resolve_scaling(r);
+    resolve_old(r);
     resolve_search(r);
     resolve_streaming(r);
     TESS_TRY(resolve_memory(r));

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "systems/xpcs/settings/settings.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,21 +182,119 @@ static tess_status resolve_ranges(tess_xp_resolution *r)
     return TESS_OK;
 }
 
+static double end_of(const tess_xp_resolution *r, const char *path)
+{
+    const tess_xp_value *end = tess_xp_said(r->settings, path);
+    return end != NULL ? end->number : (double)NAN;
+}
+
+static bool is_on(const tess_xp_resolution *r, const char *path)
+{
+    const tess_xp_value *value = tess_xp_said(r->settings, path);
+    return value != NULL && value->number != 0;
+}
+
+static tess_status resolve_filter(tess_xp_resolution *r)
+{
+    const tess_xp_value *stride =
+        tess_xp_said(r->settings, "data_filtering.frame_filtering.stride");
+    if (!is_on(r, "data_filtering.enabled")) {
+        return TESS_OK;
+    }
+    if (stride != NULL && stride->whole > 1) {
+        return tess_xp_complain(r->settings, stride,
+                                "%lld would leave out data; remove it, and choose frames with "
+                                "analyzer_parameters.start_frame and end_frame",
+                                (long long)stride->whole);
+    }
+    tess_xpcs_data_filter *filter =
+        tess_blocks_alloc(&r->memory, 1, sizeof *filter, "a filter of data");
+    if (filter == NULL) {
+        return TESS_E_MEMORY;
+    }
+    *filter = (tess_xpcs_data_filter){.struct_size = sizeof *filter,
+                                      .any = is_on(r, "data_filtering.combine_criteria"),
+                                      .fallback_all = is_on(r, "data_filtering.fallback_on_empty"),
+                                      .q_min = end_of(r, "data_filtering.q_range.min"),
+                                      .q_max = end_of(r, "data_filtering.q_range.max"),
+                                      .phi_min = end_of(r, "data_filtering.phi_range.min"),
+                                      .phi_max = end_of(r, "data_filtering.phi_range.max"),
+                                      .quality_min = end_of(r, "data_filtering.quality_threshold")};
+    if (filter->q_min >= filter->q_max) {
+        return tess_xp_complain(r->settings,
+                                tess_xp_said(r->settings, "data_filtering.q_range.max"),
+                                "%g is not above min %g", filter->q_max, filter->q_min);
+    }
+    r->info.data.filter = filter;
+    return TESS_OK;
+}
+
+// Keys of the original that would change a result and that nobody here obeys.
+static tess_status refuse(const tess_xp_resolution *r)
+{
+    static const struct {
+        const char *path;
+        const char *remedy;
+    } refused[] = {
+        {"preprocessing.enabled",
+         "is done by Python's loader alone: tessera.xpcs.data.load_xpcs_data(), then fit(); here "
+         "set it to false"},
+        {"noise_estimation.enabled",
+         "does nothing, in the original neither; set model.sigma.mode to estimate"},
+        {"optimization.nlsq.anti_degeneracy.regularization.enable",
+         "is not done: contrast and offset are eliminated; set "
+         "optimization.nlsq.anti_degeneracy.per_angle_mode to averaged or fourier instead"},
+        {"optimization.stratification.force_sequential_fallback",
+         "is not done: all angles are fitted together; take single ones with phi_filtering"},
+        {"performance.subsampling.enabled", "is not done: no point is left out; set it to false"},
+        {"optimization.nlsq.multi_start.sampling_strategy",
+         "random is not done: set it to latin_hypercube"},
+    };
+    static const char *const strides[] = {"analyzer_parameters.frame_step",
+                                          "analyzer_parameters.temporal.frame_interval"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (is_on(r, refused[i].path)) {
+            return tess_xp_complain(r->settings, tess_xp_said(r->settings, refused[i].path), "%s",
+                                    refused[i].remedy);
+        }
+    }
+    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+        const tess_xp_value *step = tess_xp_said(r->settings, strides[i]);
+        if (step != NULL && step->whole > 1) {
+            return tess_xp_complain(r->settings, step,
+                                    "%lld would leave out frames; every frame is taken: remove it",
+                                    (long long)step->whole);
+        }
+    }
+    const tess_xp_value *starts =
+        tess_xp_said(r->settings, "optimization.nlsq.multi_start.custom_starts");
+    if (starts != NULL) {
+        return tess_xp_complain(r->settings, starts,
+                                "starts are not read from here; give one as "
+                                "initial_parameters.values, and run once for each other");
+    }
+    const tess_xp_value *repair = tess_xp_said(r->settings, "quality_control.auto_repair");
+    if (is_on(r, "quality_control.enabled") && (repair == NULL || repair->number != 0)) {
+        return tess_xp_complain(r->settings, tess_xp_said(r->settings, "quality_control.enabled"),
+                                "repairs are done by Python's loader alone, "
+                                "tessera.xpcs.data.load_xpcs_data(); here points that are not "
+                                "finite are left out and counted: set quality_control.auto_repair "
+                                "to disabled");
+    }
+    return TESS_OK;
+}
+
 tess_status tess_xp_resolve_data(tess_xp_resolution *r)
 {
-    const tess_xp_value *filter = tess_xp_said(r->settings, "data_filtering.enabled");
     const tess_xp_value *phi = tess_xp_said(r->settings, "experimental_data.phi_angles");
-    if (filter != NULL && filter->number != 0) {
-        return tess_xp_complain(r->settings, filter,
-                                "data_filtering is not in this version; use phi_filtering, "
-                                "analyzer_parameters and experimental_data.bad_frames");
-    }
     if (phi != NULL) {
         r->info.data.phi = phi->numbers;
         r->info.data.n_phi = phi->n_item;
     }
+    TESS_TRY(refuse(r));
     TESS_TRY(resolve_path(r));
     TESS_TRY(resolve_cache(r));
     TESS_TRY(resolve_frames(r));
+    TESS_TRY(resolve_filter(r));
     return resolve_ranges(r);
 }

@@ -155,7 +155,7 @@ def _xpcs_runs_on(device: str) -> str:
 
 
 def configure_optimal_device(
-    prefer_gpu: bool = True,
+    prefer_gpu: bool | int = True,
     gpu_memory_fraction: float = 0.9,
     cpu_threads: int | None = None,
     force_cpu: bool = False,
@@ -165,7 +165,8 @@ def configure_optimal_device(
     Parameters
     ----------
     prefer_gpu : bool, default True
-        Use a GPU if there is one that can do the work.
+        Use a GPU if there is one that can do the work. A number is ``cpu_threads``, which the
+        original's later versions have in this place.
     gpu_memory_fraction : float, default 0.9
         Accepted for scripts of the original; memory is taken as it is needed.
     cpu_threads : int, optional
@@ -179,12 +180,10 @@ def configure_optimal_device(
         ``device_type`` ('cpu' or 'gpu'), ``configuration_successful``, ``performance_ready``,
         ``recommendations``, ``warnings``, ``device_info``.
     """
+    if isinstance(prefer_gpu, int) and not isinstance(prefer_gpu, bool) and cpu_threads is None:
+        prefer_gpu, cpu_threads = True, prefer_gpu
     if not isinstance(prefer_gpu, bool):
-        # The original's later versions have the threads in this place.
-        raise ArgumentError(
-            f"prefer_gpu: expected True or False, got {prefer_gpu!r}; threads are set by "
-            "cpu_threads=..."
-        )
+        raise ArgumentError(f"prefer_gpu: expected True or False, got {prefer_gpu!r}")
     if not 0 < gpu_memory_fraction <= 1:
         raise ArgumentError(
             f"gpu_memory_fraction: expected a number above 0 up to 1, got {gpu_memory_fraction}"
@@ -236,14 +235,15 @@ def _timed(run: Any, seconds: float) -> float:
 
 
 def benchmark_device_performance(
-    device_type: str | None = None, test_size: int = 5000
+    device_type: str | int | None = None, test_size: int = 5000
 ) -> dict[str, Any]:
     """Time the passes of a fit: cost, cost with gradient, and both with the Hessian.
 
     Parameters
     ----------
     device_type : {'cpu', 'gpu'}, optional
-        Default: the one calls use.
+        Default: the one calls use. A number is ``test_size``, which the original's later versions
+        have in this place.
     test_size : int, default 5000
         As many pairs of frames as a matrix of this size has, in 4 matrices.
 
@@ -254,6 +254,8 @@ def benchmark_device_performance(
         for ``laminar_flow`` and ``static_isotropic`` the ``seconds``, ``points_per_s``,
         ``gb_per_s`` and ``gflop_per_s`` of each pass, on simulated float32 data.
     """
+    if isinstance(device_type, int):
+        device_type, test_size = None, device_type
     devices = {None: None, "cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
     if device_type not in devices:
         raise ArgumentError(
