@@ -48,6 +48,11 @@ ALLOWED = {
         "decode.likelihoods._functions.fit_sorted_spikes_glm_encoding_model:ignored",
         "decode.likelihoods._functions.predict_clusterless_kde_log_likelihood:entries",
         "decode.likelihoods._functions.predict_sorted_spikes_kde_log_likelihood:entries",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:args",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:kwargs",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:return",
+        "xpcs.optimization.nlsq.adapter.NLSQAdapter.fit:args",
+        "xpcs.optimization.nlsq.adapter.NLSQAdapter.fit:kwargs",
     ],
     "an array of whichever library, which the overloads tell apart or nobody can": [
         "autoreject._ptp.ptp:out",

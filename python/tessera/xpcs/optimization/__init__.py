@@ -1,5 +1,7 @@
 """Fits by the original's names."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from tessera.xpcs.optimization import cmc, nlsq
