@@ -50,6 +50,11 @@ ALLOWED = {
         "decode.likelihoods.gmm.GaussianMixtureModel.fit:key",
         "decode.likelihoods.sorted_spikes_glm.fit_sorted_spikes_glm_encoding_model:edges",
         "decode.likelihoods.sorted_spikes_glm.predict_sorted_spikes_glm_log_likelihood:entries",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:args",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:kwargs",
+        "xpcs._adapter_base.NLSQAdapterBase.fit:return",
+        "xpcs.optimization.nlsq.adapter.NLSQAdapter.fit:args",
+        "xpcs.optimization.nlsq.adapter.NLSQAdapter.fit:kwargs",
     ],
     "what a function of the user's takes and returns": [
         "decode.core.chunked_filter_smoother:log_likelihood_args",

@@ -20,7 +20,18 @@ class NLSQAdapterBase(ABC):
 
     @abstractmethod
     def fit(self, *args: Any, **kwargs: Any) -> Any:
-        """Fit."""
+        """Fit.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As the solver takes them.
+
+        Returns
+        -------
+        Result
+            What it found.
+        """
 
     def _prepare_data(
         self,

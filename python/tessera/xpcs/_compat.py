@@ -221,12 +221,15 @@ class NLSQWrapper(NLSQAdapterBase):
         if analysis_mode is None:
             n_physical = 0 if p0 is None else np.size(p0)
             scaling = 2 * len(data["phi_angles_list"])
-            flow = n_physical in (7, 9, 7 + scaling)
+            flow = n_physical in (7, 9, 7 + scaling) and n_physical != 3 + scaling
             analysis_mode = "laminar_flow" if flow else "static_isotropic"
-        config = {"analysis_mode": analysis_mode}
+        config = {
+            "analysis_mode": analysis_mode,
+            "analyzer_parameters": {"geometry": {"stator_rotor_gap": gap}},
+        }
         return self.fit(data, config, p0, bounds, analysis_mode, **more)
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         data: Mapping[str, Any] | Data | npt.ArrayLike,
         config: ConfigLike | npt.ArrayLike,

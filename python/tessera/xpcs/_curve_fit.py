@@ -34,7 +34,7 @@ class Minimum:
     def covariance(self, absolute: bool) -> Floats:
         """Return the covariance; without absolute errors it is scaled by the residuals."""
         n_point, n_param = self.jacobian.shape
-        found = np.linalg.pinv(self.jacobian.T @ self.jacobian)
+        found: Floats = np.asarray(np.linalg.pinv(self.jacobian.T @ self.jacobian), np.float64)
         spread = 2.0 * self.cost / max(n_point - n_param, 1)
         return found if absolute else found * spread
 

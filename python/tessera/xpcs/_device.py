@@ -255,7 +255,7 @@ def benchmark_device_performance(
         ``gb_per_s`` and ``gflop_per_s`` of each pass, on simulated float32 data.
     """
     if isinstance(device_type, int):
-        device_type, test_size = None, device_type
+        test_size, device_type = device_type, None
     devices = {None: None, "cpu": "cpu", "gpu": "cuda", "cuda": "cuda"}
     if device_type not in devices:
         raise ArgumentError(

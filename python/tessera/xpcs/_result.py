@@ -276,7 +276,13 @@ class Result(Shared):
     @property
     def device_info(self) -> dict[str, Any]:
         """Where it was computed."""
-        return {"device": self.device, "strategy": self.strategy, "precision": self.precision}
+        return {
+            "device": self.device,
+            "strategy": self.strategy,
+            "precision": self.precision,
+            "adapter": "NLSQWrapper",
+            "fallback_occurred": False,
+        }
 
     @property
     def n_batches(self) -> int:

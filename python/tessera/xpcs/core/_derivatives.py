@@ -71,7 +71,7 @@ def value_and_slopes(
     moving_by = np.zeros((max(0, n_param - 3), *shape), theta.dtype)
     if n_param >= 7:
         integral, by = _distances(*_rates(times, *theta[3:6]))
-        angle = np.deg2rad(theta[6] - phi)[:, None, None]
+        angle = (theta[6] - phi)[:, None, None] * (np.pi / 180.0)  # deg2rad refuses complex
         strength = shear * np.cos(angle)
         phase = strength * integral
         sinc = safe_sinc(phase)

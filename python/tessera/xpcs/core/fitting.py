@@ -344,7 +344,8 @@ def solve_least_squares_chunked_jax(theory_chunks: Array, exp_chunks: Array) -> 
         terms = (theory * theory, theory, data, theory * data)
         sums = [total + xp.sum(term) for total, term in zip(sums, terms, strict=True)]
         n_data += theory.shape[0]
-    contrast, offset = _solve(*(xp.asarray(total) for total in sums), n_data)
+    square, model, measured, product = (xp.asarray(total) for total in sums)
+    contrast, offset = _solve(square, model, measured, product, n_data)
     return xp.asarray(contrast), xp.asarray(offset)
 
 

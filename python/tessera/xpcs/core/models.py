@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +130,7 @@ class PhysicsModelBase(ABC):
         n_given = safe_len(params)
         if n_given != self.n_params:
             raise ValueError(f"Expected {self.n_params} parameters, got {n_given}")
-        values = params if is_traced(params) else np.atleast_1d(np.asarray(params)).tolist()
+        values: Any = params if is_traced(params) else np.atleast_1d(np.asarray(params)).tolist()
         return dict(zip(self.parameter_names, values, strict=True))
 
     def __repr__(self) -> str:

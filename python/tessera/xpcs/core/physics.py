@@ -233,7 +233,8 @@ def clip_parameters(
         raise ValueError(f"Parameter count mismatch: {len(params)} values for {len(bounds)} bounds")
     low, high = (np.array([pair[side] for pair in bounds], float) for side in (0, 1))
     values = np.asarray(params)
-    return np.clip(values, low, high).astype(values.dtype, copy=False)
+    clipped: npt.NDArray[Any] = np.clip(values, low, high).astype(values.dtype, copy=False)
+    return clipped
 
 
 def get_default_parameters(model_type: str) -> Floats:

@@ -1,5 +1,7 @@
 """Fits by the original's names."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from tessera.xpcs.optimization import cmc, nlsq
@@ -19,6 +21,13 @@ from tessera.xpcs.optimization.nlsq import (
     fit_nlsq_multistart,
     should_use_stratification,
 )
+from tessera.xpcs.optimization.nlsq.strategies import residual as _residual
+from tessera.xpcs.optimization.nlsq.strategies import sequential as _sequential
+
+StratifiedResidualFunction = _residual.StratifiedResidualFunction
+StratifiedResidualFunctionJIT = _residual.StratifiedResidualFunctionJIT
+create_stratified_residual_function = _residual.create_stratified_residual_function
+optimize_per_angle_sequential = _sequential.optimize_per_angle_sequential
 
 NLSQ_AVAILABLE = True
 MCMC_AVAILABLE = False

@@ -1,13 +1,12 @@
 """Checkpoints of a loop of the user's own, in HDF5; fits here keep their own (``checkpoint=``).
 
-A state is written as a pickle, as the original writes it: read only files you trust.
+A state is written as JSON, where the original writes a pickle: reading a file runs nothing of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,22 @@ def _h5py() -> Any:
     except ImportError:
         raise ImportError("CheckpointManager needs h5py: pip install h5py") from None
     return h5py
+
+
+def _as_json(value: Any) -> Any:
+    """Return what stands in JSON for an array or a number of NumPy."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        return {"array": array.tolist(), "dtype": str(array.dtype)}
+    raise TypeError(f"a state of {type(value).__name__} cannot be kept: numbers, text, arrays can")
+
+
+def _from_json(value: dict[str, Any]) -> Any:
+    if set(value) == {"array", "dtype"}:
+        return np.array(value["array"], dtype=value["dtype"])
+    return value
 
 
 def _place(path: Path) -> int:
@@ -72,7 +87,7 @@ class CheckpointManager:
         path = self.checkpoint_dir / f"homodyne_state_batch_{batch_idx:04d}.h5"
         how = {"compression": "gzip", "compression_opts": 4} if self.enable_compression else {}
         try:
-            state = pickle.dumps(optimizer_state)
+            state = json.dumps(optimizer_state, default=_as_json).encode()
             with _h5py().File(path, "w") as file:
                 file.create_dataset("parameters", data=np.asarray(parameters), **how)
                 file.create_dataset("optimizer_state", data=np.void(state))
@@ -88,14 +103,7 @@ class CheckpointManager:
                 if metadata is not None:
                     self._write_metadata(file.create_group("metadata"), metadata)
             path.chmod(0o600)
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            RuntimeError,
-            AttributeError,
-            pickle.PickleError,
-        ) as error:
+        except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise NLSQCheckpointError(
                 f"Failed to save checkpoint at batch {batch_idx}: {error}",
                 error_context={"batch_idx": batch_idx, "checkpoint_path": str(path)},
@@ -146,7 +154,7 @@ class CheckpointManager:
                 return {
                     "batch_idx": int(file.attrs["batch_idx"]),
                     "parameters": file["parameters"][:],
-                    "optimizer_state": pickle.loads(state),
+                    "optimizer_state": json.loads(state, object_hook=_from_json),
                     "loss": float(file.attrs["loss"]),
                     "metadata": (
                         self._read_metadata(file["metadata"]) if "metadata" in file else {}
@@ -154,7 +162,7 @@ class CheckpointManager:
                     "version": version,
                     "timestamp": file.attrs.get("timestamp", 0.0),
                 }
-        except (OSError, KeyError, ValueError, pickle.UnpicklingError, EOFError) as error:
+        except (OSError, KeyError, ValueError) as error:
             raise NLSQCheckpointError(
                 f"Failed to load checkpoint: {error}", error_context=context
             ) from error

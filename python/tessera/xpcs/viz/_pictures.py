@@ -30,7 +30,6 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save(figure: Figure, path: Path, dpi: int = 150) -> None:
     """Write a figure."""
-    figure.tight_layout()
     figure.savefig(path, dpi=dpi, bbox_inches="tight")
 
 

@@ -130,7 +130,7 @@ def plot_c2_heatmap_fast(
     cmap : str, default 'jet'
         Colours of matplotlib.
     width, height : int, default 800
-        Accepted for scripts of the original; the picture has 300 dots an inch.
+        Accepted for scripts of the original; the picture has 150 dots an inch.
     vmin, vmax : float, optional
         Range of colours.
     adaptive : bool, default True
@@ -142,7 +142,7 @@ def plot_c2_heatmap_fast(
     limits = _limits(c2_data, vmin, vmax, adaptive, (percentile_min, percentile_max))
     where = "" if phi_angle is None else f" (φ={phi_angle:.1f}°)"
     draw_map(figure.add_subplot(), c2_data, f"{title}{where}", extent_of(t1, t2), limits, cmap=cmap)
-    save(figure, Path(output_path), 300)
+    save(figure, Path(output_path))
 
 
 def plot_c2_comparison_fast(
@@ -174,7 +174,7 @@ def plot_c2_comparison_fast(
     phi_angle : float, default 0
         In the titles.
     width, height : int, default 1200
-        Accepted for scripts of the original; the picture has 300 dots an inch.
+        Accepted for scripts of the original; the picture has 150 dots an inch.
     vmin, vmax, adaptive, percentile_min, percentile_max
         As in :func:`plot_c2_heatmap_fast`.
     """
@@ -193,4 +193,4 @@ def plot_c2_comparison_fast(
     for place, (title, values, limits, label) in enumerate(panels):
         axes = figure.add_subplot(1, 3, place + 1)
         draw_map(axes, values, f"{title} (φ={phi_angle:.1f}°)", extent, limits, label)
-    save(figure, Path(output_path), 300)
+    save(figure, Path(output_path))

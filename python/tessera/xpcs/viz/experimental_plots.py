@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tessera.xpcs._arguments import PathLike
 from tessera.xpcs.utils.logging import get_logger
@@ -40,7 +41,7 @@ def _curve(path: Path, values: Any, title: str) -> None:
 def plot_experimental_data(
     data: Mapping[str, Any],
     plots_dir: PathLike,
-    angle_filter_func: Callable[..., tuple[Any, Any, Any]] | None = None,
+    angle_filter_func: Callable[..., tuple[object, npt.ArrayLike, npt.ArrayLike]] | None = None,
 ) -> None:
     """Draw a map for every angle, and the diagonals of all.
 
@@ -65,7 +66,7 @@ def plot_experimental_data(
     phi = data.get("phi_angles_list")
     phi = np.arange(len(c2), dtype=float) if phi is None else np.asarray(phi, float)
     if angle_filter_func is not None:
-        _, phi, c2 = angle_filter_func(phi, c2, data)
+        _, phi, c2 = (np.asarray(part) for part in angle_filter_func(phi, c2, data))
     extent = extent_of(t1, t2)
     if c2.ndim == 3:
         for place, matrix in enumerate(c2):

@@ -298,9 +298,7 @@ class AntiDegeneracyController:
             "shear_weighting": self.shear_weighter,
         }
         return found | {
-            name: part.get_diagnostics()  # type: ignore[attr-defined]
-            for name, part in parts.items()
-            if part is not None
+            name: part.get_diagnostics() for name, part in parts.items() if part is not None
         }
 
     def reset_monitor(self) -> None:

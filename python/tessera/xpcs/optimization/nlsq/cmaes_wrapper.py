@@ -260,7 +260,7 @@ class CMAESWrapper:
 
     def fit(
         self,
-        model_func: Callable[..., Any],
+        model_func: Callable[..., npt.ArrayLike],
         xdata: npt.ArrayLike,
         ydata: npt.ArrayLike,
         p0: npt.ArrayLike,
@@ -359,7 +359,7 @@ class CMAESWrapper:
 
 
 def fit_with_cmaes(
-    model_func: Callable[..., Any],
+    model_func: Callable[..., npt.ArrayLike],
     xdata: npt.ArrayLike,
     ydata: npt.ArrayLike,
     p0: npt.ArrayLike,

@@ -6,7 +6,7 @@ scripts that take a configuration apart themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ _BELOW_ONE = [
     "regularization_max_cv",
 ]
 _UP_TO_ONE = ("multi_start_screen_keep_fraction", "cmaes_sigma", "cmaes_sigma_warmstart")
-_TESTS = (
+_TESTS: tuple[tuple[Sequence[str], Callable[[Any], bool], str], ...] = (
     (_POSITIVE, lambda value: value > 0, "be positive"),
     (_NOT_NEGATIVE, lambda value: value >= 0, "be non-negative"),
     (_ONE_OR_MORE, lambda value: value >= 1, "be >= 1"),

@@ -109,7 +109,7 @@ class _Problem:
 
     def __init__(self, data: Any, config: Any, initial_params: Any, per_angle: bool) -> None:
         self.settings = settings_of_any(config) or Settings()
-        self.mode: str = self.settings.model["mode"]
+        self.mode: Any = self.settings.model["mode"]
         own = symmetric(data_of(data))
         self.sigma: dict[str, Any] = {}
         if isinstance(own, Mapping) and own.get("sigma") is not None:
@@ -120,7 +120,7 @@ class _Problem:
         self.per_angle = per_angle
         entries = parameters_of_mode(self.mode)
         low, high, start = (
-            np.array([float(entry[key]) for entry in entries])  # type: ignore[literal-required]
+            np.array([dict(entry)[key] for entry in entries], np.float64)
             for key in ("lower", "upper", "start")
         )
         said = self.settings.vectors
@@ -321,8 +321,8 @@ def _validate_data(data: Mapping[str, Any]) -> None:
 
 
 def _estimate_contrast_offset_from_data(data: Any) -> tuple[float, float]:
-    get = data.get if isinstance(data, Mapping) else lambda name: getattr(data, name, None)
-    found = get("g2") if get("g2") is not None else get("c2_exp")
+    own = data if isinstance(data, Mapping) else vars(data)
+    found = own.get("g2") if own.get("g2") is not None else own.get("c2_exp")
     if found is None:
         return 0.5, 1.0
     values = np.asarray(found, float)

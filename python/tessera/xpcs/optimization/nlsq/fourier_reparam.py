@@ -94,8 +94,8 @@ class FourierReparameterizer:
         given = _vector(per_angle_values, self.n_phi, "per_angle_values", "values")
         if self._basis_matrix is None:
             return given.copy()
-        found: Floats = np.linalg.lstsq(self._basis_matrix, given, rcond=None)[0]
-        return found
+        found = np.linalg.lstsq(self._basis_matrix, given, rcond=None)[0]
+        return np.asarray(found, np.float64)
 
     def fourier_to_per_angle(self, fourier_coeffs: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Return contrasts and offsets."""
@@ -116,7 +116,7 @@ class FourierReparameterizer:
         """Return the derivatives of all values by all coefficients."""
         if self._basis_matrix is None:
             return np.eye(self.n_coeffs)
-        return np.kron(np.eye(2), self._basis_matrix)
+        return np.asarray(np.kron(np.eye(2), self._basis_matrix), np.float64)
 
     def get_bounds(self) -> tuple[Floats, Floats]:
         """Return bounds of the coefficients."""
@@ -155,7 +155,7 @@ class FourierReparameterizer:
             "n_coeffs": self.n_coeffs,
             "n_coeffs_per_param": self.n_coeffs_per_param,
             "fourier_order": self.order if self.use_fourier else None,
-            "reduction_ratio": 2 * self.n_phi / self.n_coeffs,
+            "reduction_ratio": self.n_coeffs / (2 * self.n_phi),
         }
 
 

@@ -1,4 +1,4 @@
-"""Contrast and offset to begin with, names of parameters, and derivatives of a residual function."""
+"""Contrast and offset to begin with, names of parameters, derivatives of residuals."""
 
 from __future__ import annotations
 

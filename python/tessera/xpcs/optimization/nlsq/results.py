@@ -32,7 +32,7 @@ class FunctionEvaluationCounter:
         Calls so far.
     """
 
-    fn: Callable[..., Any]
+    fn: Callable[..., object]
     count: int = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
