@@ -231,6 +231,12 @@ def test_what_we_lack_is_listed(trial: Trial) -> None:
     assert printed.endswith("the script fails with ours: LackingNameError\n")
 
 
+def test_what_the_script_needs_itself_is_named(trial: Trial) -> None:
+    found = trial.json(script="import autoreject\nimport no_such_package\n", code=65)
+    assert found["lacking"] == []
+    assert found["notes"][0].startswith("the script imports no_such_package, which is not")
+
+
 def test_a_script_that_fails_by_itself(trial: Trial) -> None:
     found = trial.json(script="import autoreject\nx = 1\nraise OSError('mine')\n", code=65)
     assert found["verdict"] == "the script fails with both: OSError"

@@ -196,6 +196,13 @@ def notes(outcome: Outcome) -> Iterator[str]:
             "Install it there, or say where it is with --original-python."
         )
     for answer in (outcome.ours, outcome.other):
+        module = answer.facts.get("absent_module") if answer is not None else None
+        if answer is not None and module is not None:
+            yield (
+                f"the script imports {module}, which is not installed in "
+                f"{answer.facts.get('python')}: install it there, or name a Python that has all "
+                "that the script needs (TESSERA_PYTHON, --original-python)"
+            )
         for name in answer.folder.overwritten() if answer is not None else ():
             yield f"the script overwrote {name} in the working folder itself"
     n_line, n_off, (ours, other) = outcome.printed

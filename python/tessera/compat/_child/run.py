@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import itertools
 import json
+import linecache
 import os
 import random
 import resource
@@ -133,8 +134,12 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     module.__dict__.update(__file__=str(script), __builtins__=__builtins__)
     functions: dict[str, dict[str, Any]] = {}
     module.__dict__[KEEP] = keeper(functions)
+    source = read_source(script)
     if script.suffix == ".ipynb":
         module.__dict__["display"] = print
+        # Lines of a traceback are those of the cells, not of the file.
+        lines = source.splitlines(keepends=True)
+        linecache.cache[str(script)] = (len(source), None, lines, str(script))
     sys.modules["__main__"] = module
     sys.argv = [job["shown"], *job["arguments"]]
     sys.path[0] = str(script.parent)
@@ -142,7 +147,7 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
     begin = time.perf_counter()
     cpu = time.process_time()
     try:
-        exec(prepared(read_source(script), str(script)), module.__dict__)
+        exec(prepared(source, str(script)), module.__dict__)
     except SystemExit as stop:
         code = stop.code
         facts["exit_code"] = code if isinstance(code, int) else int(code is not None)
@@ -157,6 +162,8 @@ def _execute(job: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
             "error_class": type(error).__name__,
             "error_message": str(error),
         }
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            facts["absent_module"] = error.name
     facts["seconds"] = time.perf_counter() - begin
     facts["cpu_seconds"] = time.process_time() - cpu
     facts["peak_bytes"] = peak_bytes()
