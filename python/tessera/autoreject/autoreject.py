@@ -10,14 +10,14 @@ import numpy as np
 
 from tessera.autoreject import _files
 from tessera.autoreject._arguments import check_verbose, seed_of
-from tessera.autoreject._base import BaseAutoReject, _slicemean
-from tessera.autoreject._channel import _ChannelAutoReject, _compute_thresh
+from tessera.autoreject._base import BaseAutoReject, _slicemean  # noqa: F401
+from tessera.autoreject._channel import _ChannelAutoReject, _compute_thresh  # noqa: F401
 from tessera.autoreject._clean import TransformMixin
 from tessera.autoreject._epochs import EpochsFile, check_epochs, check_sensors, recording_of
 from tessera.autoreject._fit import FitRequest, Settings, run_fit
 from tessera.autoreject._local import _AutoReject
 from tessera.autoreject._sensors import resolve_picks
-from tessera.autoreject._steps import (
+from tessera.autoreject._steps import (  # noqa: F401 (the original has them here)
     _apply_drop,
     _apply_interp,
     _check_fit,
@@ -54,16 +54,7 @@ __all__ = [
     "BaseAutoReject",
     "RejectLog",
     "_AutoReject",
-    "_ChannelAutoReject",
     "_GlobalAutoReject",
-    "_apply_drop",
-    "_apply_interp",
-    "_check_fit",
-    "_compute_thresh",
-    "_get_interp_chs",
-    "_interpolate_bad_epochs",
-    "_run_local_reject_cv",
-    "_slicemean",
     "bayes_opt",
     "compute_thresholds",
     "expected_improvement",
@@ -112,7 +103,7 @@ class AutoReject(TransformMixin):
     n_splits : int
         Splits of the threshold search. 100 make thresholds nearly independent of the seed.
     device : {'auto', 'cpu', 'cuda', 'cuda:1', ...}
-        Where to compute. 'auto' falls back to the CPU and says why, a named device fails loudly.
+        Where to compute. Of a fit nothing runs on a GPU yet: 'auto' is the CPU, 'cuda' an error.
     precision : {'float64', 'float32'}
         'float32' rounds the samples first; all sums are in double precision in either case.
     meg_dots : {'direct', 'lut'}

@@ -46,30 +46,60 @@ class _ByName(torch.autograd.Function):
 
 
 class WeightedGeluGeometricProductNorm2D(_ByName):
-    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_sgp_norm_2d`."""
+    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_sgp_norm_2d`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of no use: torch makes the instances of such classes.
+    """
 
     _function = staticmethod(_compat.fused_gelu_sgp_norm_2d)
 
 
 class WeightedGeluGeometricProductNorm3D(_ByName):
-    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_sgp_norm_3d`."""
+    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_sgp_norm_3d`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of no use: torch makes the instances of such classes.
+    """
 
     _function = staticmethod(_compat.fused_gelu_sgp_norm_3d)
 
 
 class FullyConnectedGeluGeometricProductNorm2D(_ByName):
-    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_fcgp_norm_2d`."""
+    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_fcgp_norm_2d`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of no use: torch makes the instances of such classes.
+    """
 
     _function = staticmethod(_compat.fused_gelu_fcgp_norm_2d)
 
 
 class FullyConnectedGeluGeometricProductNorm3D(_ByName):
-    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_fcgp_norm_3d`."""
+    """``apply(x, y, weight, normalize)`` is :func:`fused_gelu_fcgp_norm_3d`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of no use: torch makes the instances of such classes.
+    """
 
     _function = staticmethod(_compat.fused_gelu_fcgp_norm_3d)
 
 
 class GeometricProduct(_ByName):
-    """``apply(x, y)`` is :func:`gp_pga`."""
+    """``apply(x, y)`` is :func:`gp_pga`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of no use: torch makes the instances of such classes.
+    """
 
     _function = staticmethod(_compat.gp_pga)

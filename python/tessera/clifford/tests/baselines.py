@@ -89,11 +89,135 @@ def _gp(metric: str, x: Tensor, y: Tensor) -> Tensor:
     return _product(metric, x, y, lambda terms, _: terms)
 
 
-mv_rmsnorm_2d = partial(_rms_norm, _PLANE)
-mv_rmsnorm_3d = partial(_rms_norm, _SPACE)
-sgp_2d, sgp_3d = partial(_sgp, _PLANE), partial(_sgp, _SPACE)
-fcgp_2d, fcgp_3d = partial(_fcgp, _PLANE), partial(_fcgp, _SPACE)
-gp_4d = partial(_gp, _PROJECTIVE)
+def mv_rmsnorm_2d(x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Divide each grade of Cl(2,0) by its root mean square.
+
+    Parameters
+    ----------
+    x : torch.Tensor, shape (4, row, feature)
+        Multivectors.
+    eps : float, default 1e-6
+        Added to mean squares.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _rms_norm(_PLANE, x, eps)
+
+
+def mv_rmsnorm_3d(x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Divide each grade of Cl(3,0) by its root mean square.
+
+    Parameters
+    ----------
+    x : torch.Tensor, shape (8, row, feature)
+        Multivectors.
+    eps : float, default 1e-6
+        Added to mean squares.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _rms_norm(_SPACE, x, eps)
+
+
+def sgp_2d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Multiply in Cl(2,0) with a weight per feature and path.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (4, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (feature, 10)
+        One per path.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _sgp(_PLANE, x, y, weight)
+
+
+def sgp_3d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Multiply in Cl(3,0) with a weight per feature and path.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (8, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (feature, 20)
+        One per path.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _sgp(_SPACE, x, y, weight)
+
+
+def fcgp_2d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Multiply in Cl(2,0) with weights that mix features.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (4, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (10, feature, feature)
+        One per path.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _fcgp(_PLANE, x, y, weight)
+
+
+def fcgp_3d(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+    """Multiply in Cl(3,0) with weights that mix features.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (8, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (20, feature, feature)
+        One per path.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _fcgp(_SPACE, x, y, weight)
+
+
+def gp_4d(x: Tensor, y: Tensor) -> Tensor:
+    """Multiply in Cl(3,0,1), without weights.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (16, row, feature)
+        Multivectors.
+
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _gp(_PROJECTIVE, x, y)
 
 
 def _whole(
@@ -115,17 +239,110 @@ def _compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return compiled
 
 
-def _peer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function, compiled where its first tensor is on a GPU."""
-
-    def call(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return (_compiled(function) if x.is_cuda else function)(x, *args, **kwargs)
-
-    return call
+def _peer(function: Callable[..., Tensor], x: Tensor, *rest: Any) -> Tensor:
+    """Call a function, compiled where its first tensor is on a GPU."""
+    return (_compiled(function) if x.is_cuda else function)(x, *rest)
 
 
-gelu_sgp_norm_2d_torch = _peer(partial(_whole, _sgp, _PLANE))
-gelu_sgp_norm_3d_torch = _peer(partial(_whole, _sgp, _SPACE))
-gelu_fcgp_norm_2d_torch = _peer(partial(_whole, _fcgp, _PLANE))
-gelu_fcgp_norm_3d_torch = _peer(partial(_whole, _fcgp, _SPACE))
-gp_4d_torch = _peer(gp_4d)
+# Made once: torch.compile keeps what it made by the function.
+_PRODUCTS = {
+    (name, metric): partial(_whole, product, metric)
+    for name, product in (("sgp", _sgp), ("fcgp", _fcgp))
+    for metric in (_PLANE, _SPACE)
+}
+
+
+def gelu_sgp_norm_2d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: bool = True) -> Tensor:
+    """Gate, multiply and normalise in Cl(2,0): what :func:`fused_gelu_sgp_norm_2d` fuses.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (4, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (feature, 10)
+        One per path.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _peer(_PRODUCTS["sgp", _PLANE], x, y, weight, normalize)
+
+
+def gelu_sgp_norm_3d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: bool = True) -> Tensor:
+    """Gate, multiply and normalise in Cl(3,0): what :func:`fused_gelu_sgp_norm_3d` fuses.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (8, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (feature, 20)
+        One per path.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _peer(_PRODUCTS["sgp", _SPACE], x, y, weight, normalize)
+
+
+def gelu_fcgp_norm_2d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: bool = True) -> Tensor:
+    """Gate, multiply and normalise in Cl(2,0): what :func:`fused_gelu_fcgp_norm_2d` fuses.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (4, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (10, feature, feature)
+        One per path.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _peer(_PRODUCTS["fcgp", _PLANE], x, y, weight, normalize)
+
+
+def gelu_fcgp_norm_3d_torch(x: Tensor, y: Tensor, weight: Tensor, normalize: bool = True) -> Tensor:
+    """Gate, multiply and normalise in Cl(3,0): what :func:`fused_gelu_fcgp_norm_3d` fuses.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (8, row, feature)
+        Multivectors.
+    weight : torch.Tensor, shape (20, feature, feature)
+        One per path.
+    normalize : bool, default True
+        Divide by the root mean square of each grade.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _peer(_PRODUCTS["fcgp", _SPACE], x, y, weight, normalize)
+
+
+def gp_4d_torch(x: Tensor, y: Tensor) -> Tensor:
+    """Multiply in Cl(3,0,1): what :func:`gp_pga` does in one pass.
+
+    Parameters
+    ----------
+    x, y : torch.Tensor, shape (16, row, feature)
+        Multivectors.
+
+    Returns
+    -------
+    torch.Tensor
+        Like x.
+    """
+    return _peer(gp_4d, x, y)
