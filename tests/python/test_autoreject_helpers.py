@@ -16,8 +16,8 @@ import pytest
 import tessera.autoreject
 from autoreject_data import dirty, mne_epochs, sphere
 from tessera.autoreject import AutoReject, Ransac, bayesopt, utils
-from tessera.autoreject import autoreject as inside
 
+inside: Any = importlib.import_module("tessera.autoreject.autoreject")  # its names are private
 mne = pytest.importorskip("mne")
 selection = pytest.importorskip("sklearn.model_selection")
 processes = pytest.importorskip("sklearn.gaussian_process")
