@@ -67,7 +67,7 @@ def test_ways_along_a_graph_of_networkx() -> None:
     points = np.random.default_rng(0).uniform(0, 10, (20000, 2))
     wall = (np.abs(points[:, 0] - 5) < 2.1) & (points[:, 1] < 7.9)
     env = Environment(place_bin_size=1.0).fit_place_grid(points[~wall])
-    graph = distance2D.make_2D_track_graph_from_environment(env)
+    graph: Any = distance2D.make_2D_track_graph_from_environment(env)
     assert graph.number_of_nodes() == env.is_track_interior_.size
     here, there = [[2.5, 1.5], [2.5, 1.5]], [[8.0, 1.0], [2.5, 1.5]]
     for precomputed in (True, False):

@@ -110,8 +110,13 @@ ALLOWED = {
         "xpcs.config.manager.ConfigManager.update_config:value",
     ],
     "matplotlib.pyplot": ["autoreject.viz.set_matplotlib_defaults:plt"],
-    "the graph's own nodes": [
-        "decode.analysis.distance1D.get_map_speed:place_bin_center_ind_to_node"
+    "an array over bins, or a dict over the nodes of a track graph": [
+        "decode._environment_nodes.NodeViews.distance_between_nodes_:return"
+    ],
+    "a class of sortingview's, which is not installed with us": [
+        "decode.visualization.figurl_1D.create_1D_decode_view:return",
+        "decode.visualization.figurl_2D.create_2D_decode_view:return",
+        "decode.visualization.figurl_2D.create_track_animation_object:return",
     ],
     "names of whatever type the user's labels have": [
         "decode.results.make_results:encoding_groups",

@@ -18,6 +18,9 @@ from tessera.decode._track_nodes import (
 )
 
 if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
     from tessera.decode._types import TrackLike
 
 
@@ -63,7 +66,7 @@ class NodeViews:
         return self._nodes.distance_between_nodes
 
     @cached_property
-    def track_graphDD(self) -> Any:  # noqa: N802
+    def track_graphDD(self) -> nx.Graph:  # noqa: N802
         """The bins as a graph of networkx; None with a track graph."""
         if not self._is_fitted or self.track_graph is not None:
             return None
@@ -81,26 +84,26 @@ class NodeViews:
         return getattr(self._nodes, name)
 
     @property
-    def track_graph_with_bin_centers_edges_(self) -> Any:
+    def track_graph_with_bin_centers_edges_(self) -> nx.Graph:
         """The track graph with edges and centres of bins as nodes; None without a track graph."""
         return self._of_nodes("track_graph_with_bin_centers_edges")
 
     @property
-    def original_nodes_df_(self) -> Any:
+    def original_nodes_df_(self) -> pd.DataFrame:
         """Table of the nodes of the track graph; None without one."""
         return self._of_nodes("original_nodes_df")
 
     @property
-    def place_bin_edges_nodes_df_(self) -> Any:
+    def place_bin_edges_nodes_df_(self) -> pd.DataFrame:
         """Table of the nodes at edges of bins; None without a track graph."""
         return self._of_nodes("place_bin_edges_nodes_df")
 
     @property
-    def place_bin_centers_nodes_df_(self) -> Any:
+    def place_bin_centers_nodes_df_(self) -> pd.DataFrame:
         """Table of the bins of a track graph, with node_id -1 in gaps; None without one."""
         return self._of_nodes("place_bin_centers_nodes_df")
 
     @property
-    def nodes_df_(self) -> Any:
+    def nodes_df_(self) -> pd.DataFrame:
         """Table of all nodes of a track graph with bins; None without one."""
         return self._of_nodes("nodes_df")

@@ -7,14 +7,18 @@ scripts that ask for one step alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tessera.decode import _data
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._morphology import close, fill, grow
 from tessera.decode.exceptions import ShapeValidationError
+
+Size: TypeAlias = float | Sequence[float]
+Range: TypeAlias = Sequence[tuple[float, float]] | None
 
 __all__ = [
     "get_centers",
@@ -27,7 +31,7 @@ __all__ = [
 ]
 
 
-def get_centers(bin_edges: Any) -> Floats:
+def get_centers(bin_edges: ArrayLike) -> Floats:
     """Return the middles between edges.
 
     Parameters
@@ -50,7 +54,9 @@ def get_centers(bin_edges: Any) -> Floats:
     return edges[:-1] + np.diff(edges) / 2
 
 
-def get_n_bins(position: Any, bin_size: Any = 2.5, position_range: Any = None) -> Any:
+def get_n_bins(
+    position: ArrayLike, bin_size: Size = 2.5, position_range: Range = None
+) -> NDArray[np.int32] | np.int32:
     """Return how many bins of at most a size cover the positions.
 
     Parameters
@@ -77,11 +83,12 @@ def get_n_bins(position: Any, bin_size: Any = 2.5, position_range: Any = None) -
         extent = np.diff(np.asarray(position_range, dtype=np.float64), axis=1).squeeze()
     else:
         extent = np.ptp(np.asarray(position, dtype=np.float64), axis=0)
-    return np.ceil(extent / np.asarray(bin_size)).astype(np.int32)
+    found: NDArray[np.int32] | np.int32 = np.ceil(extent / np.asarray(bin_size)).astype(np.int32)
+    return found
 
 
 def get_grid(
-    position: Any, bin_size: Any = 2.5, position_range: Any = None
+    position: ArrayLike, bin_size: Size = 2.5, position_range: Range = None
 ) -> tuple[list[Floats], Floats, Floats, tuple[int, ...]]:
     """Return the bins over positions; in two coordinates and more with one more on every side.
 
@@ -129,8 +136,8 @@ def _shape(edges: Sequence[Array]) -> tuple[int, ...]:
 
 
 def get_track_interior(
-    position: Any,
-    bins: Any,
+    position: ArrayLike,
+    bins: int | Sequence[int] | Sequence[ArrayLike],
     fill_holes: bool = False,
     dilate: bool = False,
     bin_count_threshold: int = 0,
@@ -162,7 +169,8 @@ def get_track_interior(
     [True, False, True]
     """
     points = _data.position(position)
-    counts = np.histogramdd(points[~np.isnan(points).any(axis=1)], bins=bins)[0]
+    given: Any = bins
+    counts = np.histogramdd(points[~np.isnan(points).any(axis=1)], bins=given)[0]
     interior: Mask = counts > bin_count_threshold
     if interior.ndim == 1:
         return interior
@@ -177,7 +185,7 @@ def get_track_interior(
 
 
 def get_track_boundary(
-    is_track_interior: Any, n_position_dims: int = 2, connectivity: int = 1
+    is_track_interior: ArrayLike, n_position_dims: int = 2, connectivity: int = 1
 ) -> Mask:
     """Return the bins around the track.
 
@@ -235,7 +243,7 @@ def _walk(joined: list[list[int]], start: int) -> list[int]:
     return order
 
 
-def order_boundary(boundary: Any) -> Floats:
+def order_boundary(boundary: ArrayLike) -> Floats:
     """Return points in an order that makes a line of them.
 
     Parameters
@@ -265,7 +273,9 @@ def order_boundary(boundary: Any) -> Floats:
     return points[best[2]]
 
 
-def get_track_boundary_points(is_track_interior: Any, edges: Any, connectivity: int = 1) -> Floats:
+def get_track_boundary_points(
+    is_track_interior: ArrayLike, edges: Sequence[ArrayLike], connectivity: int = 1
+) -> Floats:
     """Return the centres of the bins around a track as a line.
 
     Parameters

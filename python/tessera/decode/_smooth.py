@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tessera.decode._data import Floats
 
 
 def gaussian_smooth(
-    data: Any, sigma: float, sampling_frequency: float, axis: int = 0, truncate: float = 8
+    data: ArrayLike, sigma: float, sampling_frequency: float, axis: int = 0, truncate: float = 8
 ) -> Floats:
     """Convolve with a Gaussian; zeros are assumed beyond the ends.
 

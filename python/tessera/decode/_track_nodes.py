@@ -6,10 +6,11 @@ Bins are made in the library; these are views of them for scripts that walk alon
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tessera.decode._data import Array, Floats, Mask
 from tessera.decode._grid import get_centers
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+    from tessera.decode._types import Graph
     from tessera.decode.environment import Environment
+
+EdgeOrder: TypeAlias = Sequence[tuple[Hashable, Hashable]]
 
 __all__ = [
     "extract_bin_info_from_track_graph",
@@ -48,7 +52,7 @@ class TrackGrid(NamedTuple):
     nodes_df: pd.DataFrame
 
 
-def get_track_segments_from_graph(track_graph: Any) -> Floats:
+def get_track_segments_from_graph(track_graph: Graph) -> Floats:
     """Return where the edges of a track begin and end.
 
     Parameters
@@ -73,7 +77,7 @@ def get_track_segments_from_graph(track_graph: Any) -> Floats:
     return np.array(pairs, dtype=np.float64)
 
 
-def project_points_to_segment(track_segments: Any, position: Any) -> Floats:
+def project_points_to_segment(track_segments: ArrayLike, position: ArrayLike) -> Floats:
     """Return the nearest point of every edge.
 
     Parameters
@@ -108,7 +112,9 @@ def _unused(graph: Any, n: int) -> list[int]:
     return list(itertools.islice((k for k in numbers if k not in graph), n))
 
 
-def make_track_graph_with_bin_centers_edges(track_graph: Any, place_bin_size: float) -> nx.Graph:
+def make_track_graph_with_bin_centers_edges(
+    track_graph: nx.Graph, place_bin_size: float
+) -> nx.Graph:
     """Put the edges and centres of the bins into a track graph as nodes.
 
     Parameters
@@ -177,7 +183,10 @@ def _linear(track_graph: Any, points: Floats, edge_id: Array, order: Any, spacin
 
 
 def extract_bin_info_from_track_graph(
-    track_graph: Any, track_graph_with_bin_centers_edges: Any, edge_order: Any, edge_spacing: Any
+    track_graph: nx.Graph,
+    track_graph_with_bin_centers_edges: nx.Graph,
+    edge_order: EdgeOrder,
+    edge_spacing: float | ArrayLike | None,
 ) -> pd.DataFrame:
     """Return a table of the nodes of a track with bins, along the line.
 
@@ -228,7 +237,10 @@ def extract_bin_info_from_track_graph(
 
 
 def get_track_grid(
-    track_graph: Any, edge_order: Any, edge_spacing: Any, place_bin_size: float
+    track_graph: nx.Graph,
+    edge_order: EdgeOrder,
+    edge_spacing: float | ArrayLike | None,
+    place_bin_size: float,
 ) -> TrackGrid:
     """Return the bins of a track, with the graph and the tables of its nodes.
 

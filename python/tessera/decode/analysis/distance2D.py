@@ -188,7 +188,9 @@ class GridGraph:
         return best
 
 
-def make_2D_track_graph_from_environment(environment: Environment) -> Any:  # noqa: N802
+def make_2D_track_graph_from_environment(  # noqa: N802
+    environment: Environment,
+) -> nx.Graph | GridGraph:
     """Return the graph of an environment's bins, for the functions of this module.
 
     Parameters
@@ -211,7 +213,7 @@ def make_2D_track_graph_from_environment(environment: Environment) -> Any:  # no
     return graph
 
 
-def get_bin_ind(sample: Any, edges: Sequence[Any]) -> Array:
+def get_bin_ind(sample: ArrayLike, edges: Sequence[ArrayLike]) -> Array:
     """Find the bins of samples between edges.
 
     Parameters
@@ -234,12 +236,12 @@ def get_bin_ind(sample: Any, edges: Sequence[Any]) -> Array:
     [0, 1, 1, 2]
     """
     points = as_points(sample)
+    inner = [np.asarray(axis, dtype=np.float64) for axis in edges]
     found = []
-    for values, axis in zip(points.T, edges, strict=True):
-        inner = np.asarray(axis, dtype=np.float64)
-        number = np.searchsorted(inner, values, side="right")
-        found.append(number - (values == inner[-1]) if inner.size else number)
-    return np.asarray(np.ravel_multi_index(tuple(found), [len(axis) + 1 for axis in edges]))
+    for values, axis in zip(points.T, inner, strict=True):
+        number = np.searchsorted(axis, values, side="right")
+        found.append(number - (values == axis[-1]) if axis.size else number)
+    return np.asarray(np.ravel_multi_index(tuple(found), [len(axis) + 1 for axis in inner]))
 
 
 def _graph(track_graph: Any, edges: Any) -> GridGraph | NetworkGraph:

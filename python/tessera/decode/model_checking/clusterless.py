@@ -7,7 +7,8 @@ original announces and has not written are here by name, and say what to use ins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
@@ -243,7 +244,9 @@ def distance_to_boundary_test(
 
 
 def discrepancy_test(
-    observed_pattern: ArrayLike, simulated_patterns: ArrayLike, discrepancy_function: Any = None
+    observed_pattern: ArrayLike,
+    simulated_patterns: ArrayLike,
+    discrepancy_function: Callable[[Array, Array], float] | None = None,
 ) -> tuple[float, float]:
     """Not implemented: raises NotImplementedError, as the original does.
 

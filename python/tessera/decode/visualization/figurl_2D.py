@@ -129,7 +129,7 @@ def get_base_track_information(
 
 
 def memo_linearize(
-    t: tuple[Any, float, float],
+    t: tuple[object, float, float],
     /,
     location_lookup: Lookup,
     x_count: int,
