@@ -106,6 +106,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _MODULES = (
     "analysis",
     "continuous_state_transitions",
+    "core",
     "discrete_state_transitions",
     "environment",
     "events",
@@ -168,6 +169,8 @@ def __getattr__(name: str) -> Any:
     # Import on first use keeps `import tessera.decode` short.
     if name in _MODULE_OF:
         return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    if name == "__version__":
+        return importlib.import_module("tessera").__version__
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

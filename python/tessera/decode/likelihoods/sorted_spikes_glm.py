@@ -71,7 +71,7 @@ def make_spline_design_matrix(
     terms = ", ".join(f"cr(x{i}, knots=inner_knots[{i}])" for i in range(points.shape[1]))
     data: dict[str, Any] = {f"x{i}": column for i, column in enumerate(points.T)}
     data["inner_knots"] = inner_knots
-    return dmatrix(f'1 + te({terms}, constraints="center")', data)
+    return dmatrix(f'1 + te({terms}, constraints="center")', data)  # codespell:ignore te
 
 
 def make_spline_predict_matrix(design_info: Any, position: ArrayLike) -> Floats:
