@@ -67,6 +67,13 @@ make_cuda_wheel()
         --exclude 'libcublas*.so.*'
 }
 
+# The commands of homodyne by their names, for the extra homodyne-commands: entry points alone.
+make_commands_wheel()
+{
+    rm -f dist/tessera_homodyne_commands-*.whl
+    .venv-wheel/bin/python -m build --wheel --no-isolation --outdir dist packaging/homodyne-commands
+}
+
 make_debs()
 {
     preset deb

@@ -472,6 +472,8 @@ def _measure(data: Mapping[str, Any], metrics: QualityMetrics) -> None:
     metrics.signal_to_noise = float(min(10 * mean / spread, 100)) if spread > 0 else 100.0
     if c2.ndim != 3 or c2.shape[1] != c2.shape[2]:
         return
+    c2 = np.where(np.isfinite(c2), c2, np.nan)
+    c2 = c2[np.isfinite(c2).any(axis=(1, 2))]
     most = np.nanmax(np.abs(c2), axis=(1, 2))
     error = np.nanmean(np.abs(c2 - c2.transpose(0, 2, 1)), axis=(1, 2))
     with np.errstate(invalid="ignore", divide="ignore"):

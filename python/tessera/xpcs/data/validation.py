@@ -214,7 +214,7 @@ class _Checks:
         for place, matrix in enumerate(np.asarray(self.data.get("c2_exp", []))):
             if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
                 continue
-            if not np.allclose(matrix, matrix.T, atol=1e-10):
+            if not np.allclose(matrix, matrix.T, atol=1e-10, equal_nan=True):
                 text = f"Correlation matrix {place} not symmetric"
                 self.say("warning", "data_quality", text, "c2_exp")
             first = matrix[0, 0] if len(matrix) else 0
@@ -224,9 +224,10 @@ class _Checks:
 
     def statistics(self) -> None:
         c2 = np.asarray(self.data.get("c2_exp", []))
-        if not c2.size or not np.isfinite(c2).any():
+        known = c2[np.isfinite(c2)] if c2.size else c2
+        if not known.size:
             return
-        mean, spread = np.nanmean(c2), np.nanstd(c2)
+        mean, spread = known.mean(), known.std()
         if not 0.5 <= mean <= 2:
             text = f"Unusual mean correlation value: {mean:.3f}"
             self.say("warning", "statistics", text, None, mean, "Check data normalization")
@@ -473,8 +474,9 @@ def validate_data_component(
     if component_name == "phi_angles_list" and (np.abs(values) > 360).any():
         text = "Phi angles outside typical range [-360, 360]"
         checks.say("warning", "data_quality", text, component_name)
-    if component_name == "c2_exp" and values.size and np.isfinite(values).any():
-        mean = np.nanmean(values)
+    known = values[np.isfinite(values)]
+    if component_name == "c2_exp" and known.size:
+        mean = known.mean()
         if not 0.1 <= mean <= 10:
             text = f"Unusual correlation values: mean={mean:.3f}"
             checks.say("warning", "data_quality", text, component_name)
