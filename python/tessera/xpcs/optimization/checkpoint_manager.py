@@ -112,7 +112,7 @@ class CheckpointManager:
             ) from error
         spent = time.time() - begin
         if spent > _SLOW:
-            get_logger(__name__).warning(f"Checkpoint save took {spent:.2f}s")
+            get_logger(__name__).warning(f"Checkpoint save took {spent:.2f}s (target: < 2s)")
         return path
 
     @staticmethod

@@ -26,13 +26,34 @@ _SECTIONS: dict[str, dict[str, str]] = {
     },
     "per_shard_mcmc": {
         name: name
-        for name in ["num_warmup", "num_samples", "num_chains", "chain_method", "target_accept_prob", "dense_mass", "adaptive_sampling", "max_tree_depth", "min_warmup", "min_samples", "enable_jax_profiling", "jax_profile_dir"]
+        for name in [
+            "num_warmup",
+            "num_samples",
+            "num_chains",
+            "chain_method",
+            "target_accept_prob",
+            "dense_mass",
+            "adaptive_sampling",
+            "max_tree_depth",
+            "min_warmup",
+            "min_samples",
+            "enable_jax_profiling",
+            "jax_profile_dir",
+        ]
     },
     "validation": {
         "max_r_hat": "max_per_shard_rhat",
         **{
             name: name
-            for name in ["min_ess", "max_divergence_rate", "require_nlsq_warmstart", "use_nlsq_informed_priors", "nlsq_prior_width_factor", "max_parameter_cv", "heterogeneity_abort"]
+            for name in [
+                "min_ess",
+                "max_divergence_rate",
+                "require_nlsq_warmstart",
+                "use_nlsq_informed_priors",
+                "nlsq_prior_width_factor",
+                "max_parameter_cv",
+                "heterogeneity_abort",
+            ]
         },
     },
     "combination": {
@@ -188,7 +209,7 @@ class CMCConfig:
     bimodal_min_weight: float = 0.2
     bimodal_min_separation: float = 0.5
     seed: int = 42
-    _validation_errors: list[str] = field(default_factory=list, repr=False)
+    _validation_errors: list[str] = field(default_factory=list, repr=False, init=False)
 
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any]) -> CMCConfig:

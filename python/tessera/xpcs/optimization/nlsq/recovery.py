@@ -17,4 +17,5 @@ def safe_uncertainties_from_pcov(pcov: npt.NDArray[Any], n_params: int) -> Float
     variances = np.diag(pcov).astype(float)
     if np.any(variances < 1e-15):
         variances = variances + 1e-10
-    return np.sqrt(np.maximum(variances, 0.0))
+    found: Floats = np.sqrt(np.maximum(variances, 0.0))
+    return found

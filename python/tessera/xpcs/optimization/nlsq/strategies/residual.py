@@ -123,6 +123,18 @@ class StratifiedResidualFunction:
 class StratifiedResidualFunctionJIT(StratifiedResidualFunction):
     """The same, giving arrays of JAX where it is installed, for its compiler."""
 
+    @property
+    def max_chunk_size(self) -> int:
+        """Points of the largest piece."""
+        return max(self._sizes)
+
+    def get_diagnostics(self) -> dict[str, Any]:
+        """Return sizes; nothing is padded."""
+        return super().get_diagnostics() | {
+            "n_real_points": self.n_total_points,
+            "padding_overhead_pct": 0.0,
+        }
+
     def __call__(self, params: npt.ArrayLike) -> Array:
         """Return residuals."""
         return self.jax_residual(array_module().asarray(params))
