@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tessera.xpcs.optimization import cmc, nlsq
-from tessera.xpcs.optimization.cmc import CMCResult, fit_mcmc_jax
+from tessera.xpcs.optimization.cmc import CMCConfig, CMCResult, fit_mcmc_jax
 from tessera.xpcs.optimization.nlsq import (
     MultiStartConfig,
     MultiStartResult,
@@ -45,6 +45,7 @@ __all__ = [
     "MCMC_AVAILABLE",
     "NLSQ_AVAILABLE",
     "OPTIMIZATION_STATUS",
+    "CMCConfig",
     "CMCResult",
     "MCMCResult",
     "MultiStartConfig",

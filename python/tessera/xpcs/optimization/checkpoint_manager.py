@@ -19,6 +19,7 @@ from tessera.xpcs._arguments import PathLike
 from tessera.xpcs.optimization.exceptions import NLSQCheckpointError
 from tessera.xpcs.utils.logging import get_logger
 
+_SLOW = 2.0  # seconds
 _NEEDED = (("parameters", "optimizer_state"), ("batch_idx", "loss", "checksum"))
 
 
@@ -84,6 +85,7 @@ class CheckpointManager:
         metadata: dict[str, Any] | None = None,
     ) -> Path:
         """Write a checkpoint; return its file."""
+        begin = time.time()
         path = self.checkpoint_dir / f"homodyne_state_batch_{batch_idx:04d}.h5"
         how = {"compression": "gzip", "compression_opts": 4} if self.enable_compression else {}
         try:
@@ -108,6 +110,9 @@ class CheckpointManager:
                 f"Failed to save checkpoint at batch {batch_idx}: {error}",
                 error_context={"batch_idx": batch_idx, "checkpoint_path": str(path)},
             ) from error
+        spent = time.time() - begin
+        if spent > _SLOW:
+            get_logger(__name__).warning(f"Checkpoint save took {spent:.2f}s (target: < 2s)")
         return path
 
     @staticmethod
@@ -182,7 +187,8 @@ class CheckpointManager:
         for path in self._files()[self.keep_last_n :]:
             try:
                 path.unlink()
-            except OSError:
+            except OSError as error:
+                get_logger(__name__).warning(f"Failed to delete checkpoint {path}: {error}")
                 continue
             gone.append(path)
         return gone

@@ -284,7 +284,7 @@ class NLSQConfig:
     quality_warn_on_bounds_hit: bool = True
     quality_warn_on_convergence_failure: bool = True
     quality_bounds_tolerance: float = 1e-9
-    _validation_errors: list[str] = field(default_factory=list, repr=False)
+    _validation_errors: list[str] = field(default_factory=list, repr=False, init=False)
 
     @classmethod
     def _options(cls) -> Iterator[tuple[str, Any]]:

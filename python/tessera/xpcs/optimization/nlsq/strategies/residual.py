@@ -67,8 +67,11 @@ class StratifiedResidualFunction:
         self._dt = _DEFAULT_STEP if chunks[0].dt is None else float(chunks[0].dt)
         sigma = np.asarray(stratified_data.sigma, np.float64)
         grid = (len(self._phi), len(self._t1), len(self._t2))
-        errors = np.broadcast_to(sigma, grid) if sigma.size == 1 else sigma.reshape(grid)
-        sigmas = errors[self._places]
+        if sigma.size == self.n_total_points:  # one a point
+            sigmas = sigma.reshape(-1)
+        else:
+            errors = np.broadcast_to(sigma, grid) if sigma.size == 1 else sigma.reshape(grid)
+            sigmas = errors[self._places]
         used = (sigmas > _NO_SIGMA) & (np.abs(t1 - t2) > 1e-15)
         self._weights: Floats = np.where(used, 1.0 / np.where(used, sigmas, 1.0), 0.0)
         self.n_phi = len(self._phi)
@@ -119,6 +122,18 @@ class StratifiedResidualFunction:
 
 class StratifiedResidualFunctionJIT(StratifiedResidualFunction):
     """The same, giving arrays of JAX where it is installed, for its compiler."""
+
+    @property
+    def max_chunk_size(self) -> int:
+        """Points of the largest piece."""
+        return max(self._sizes)
+
+    def get_diagnostics(self) -> dict[str, Any]:
+        """Return sizes; nothing is padded."""
+        return super().get_diagnostics() | {
+            "n_real_points": self.n_total_points,
+            "padding_overhead_pct": 0.0,
+        }
 
     def __call__(self, params: npt.ArrayLike) -> Array:
         """Return residuals."""
