@@ -261,6 +261,16 @@ def test_without_the_original(trial: Trial) -> None:
     assert trial.run("--only", "original", script=script)[0] == 69
 
 
+def test_a_folder_of_ones_own_is_no_original(trial: Trial) -> None:
+    script = "from ops import fused_gelu_sgp_norm_3d\nname = fused_gelu_sgp_norm_3d.__name__\n"
+    (trial.fake / "ops").mkdir()
+    (trial.fake / "ops/__init__.py").write_text("mine = 1\n")
+    assert trial.json(script=script)["absent"] == ["flash_clifford"]
+    (trial.fake / "ops/p3m0.py").touch()
+    (trial.fake / "ops/__init__.py").write_text("def fused_gelu_sgp_norm_3d(): pass\n")
+    assert verdicts(trial.json(script=script)) == {"name": "equal"}
+
+
 def test_an_original_that_varies(trial: Trial) -> None:
     # Every other time it is on the other side of the truth.
     flip = (

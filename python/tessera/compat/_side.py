@@ -119,6 +119,7 @@ def run_side(label: str, job: Job, wanted: list[str], place: Path) -> Answer:
         "tessera": str(package.parent),
         "originals": list(ORIGINALS),
         "wanted": {name: list(ORIGINALS[name].roots) for name in wanted},
+        "marks": {root: list(m) for o in ORIGINALS.values() for root, m in o.marks.items()},
         "owners": ["tessera", *(root for o in ORIGINALS.values() for root in o.roots)],
     }
     task_file = place / "job.json"

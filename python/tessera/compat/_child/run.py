@@ -93,13 +93,21 @@ def _redirect_children(job: dict[str, Any]) -> None:
 def _missing_originals(job: dict[str, Any]) -> list[str]:
     missing = []
     for name, roots in job["wanted"].items():
-        try:
-            there = any(importlib.util.find_spec(root) is not None for root in roots)
-        except (ImportError, ValueError):
-            there = False
-        if not there:
+        if not any(_is_there(root, job["marks"].get(root)) for root in roots):
             missing.append(name)
     return missing
+
+
+def _is_there(root: str, marks: list[str] | None) -> bool:
+    """Whether a package can be imported; one of an everyday name has a file of these, too."""
+    try:
+        spec = importlib.util.find_spec(root)
+    except (ImportError, ValueError):
+        return False
+    if spec is None or marks is None:
+        return spec is not None
+    folders = spec.submodule_search_locations or []
+    return any((Path(folder) / mark).is_file() for folder in folders for mark in marks)
 
 
 def _versions(job: dict[str, Any]) -> dict[str, str]:
