@@ -177,13 +177,15 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(ours, original), is_package=True)
 
 
-def _is_of(name: str, original: Original) -> bool:
-    return any(name == root or name.startswith(root + ".") for root in original.roots)
-
-
 def _forget(originals: Sequence[Original]) -> dict[str, ModuleType]:
     """Take the originals out of the loaded modules and return what was there."""
-    names = [n for n in sys.modules if any(_is_of(n, original) for original in originals)]
+    roots = {
+        root
+        for original in originals
+        for root in original.roots
+        if is_the_originals(original, root)
+    }
+    names = [name for name in sys.modules if name.partition(".")[0] in roots]
     return {name: sys.modules.pop(name) for name in names}
 
 
@@ -228,7 +230,8 @@ def install(*names: str) -> Installed:
     ----------
     *names : str
         Of ``non_local_detector``, ``homodyne``, ``autoreject`` and ``flash_clifford``; none: all.
-        The last one redirects ``ops`` and ``modules`` too, unless these are folders of your own.
+        The last one redirects ``ops``, ``modules`` and ``tests`` too, unless these are folders of
+        your own.
 
     Returns
     -------

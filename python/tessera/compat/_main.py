@@ -161,7 +161,7 @@ def _run(arguments: argparse.Namespace, source: str, place: Path) -> Outcome:
         return answer
 
     original = _python(arguments.original_python)
-    wanted = _uses.originals_of(source)
+    wanted = _uses.originals_of(source, everyday=arguments.only == "original")
     if arguments.only == "original":
         answer = side("original", original, wanted)
         outcome = Outcome(Path(arguments.script), arguments.tolerance, answer, wanted)

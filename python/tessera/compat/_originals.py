@@ -51,10 +51,12 @@ ORIGINALS = {
                 "flash_clifford": "tessera.clifford",
                 "ops": "tessera.clifford.ops",
                 "modules": "tessera.clifford.modules",
+                "tests": "tessera.clifford.tests",
             },
             marks={
                 "ops": ("p2m0.py", "p3m0.py", "fc_p2m0.py", "fc_p3m0.py", "p3m0n1.py"),
                 "modules": ("layer.py", "baseline.py"),
+                "tests": ("baselines.py",),
             },
             page="From flash-clifford",
         ),

@@ -16,13 +16,17 @@ from tessera.compat._originals import ORIGINALS
 _ROOTS = {root: original.name for original in ORIGINALS.values() for root in original.roots}
 
 
-def originals_of(source: str) -> list[str]:
-    """Return the originals whose names stand in import lines."""
+def originals_of(source: str, *, everyday: bool = False) -> list[str]:
+    """Return the originals whose names stand in import lines.
+
+    Names such as ``ops`` may be anybody's, and count only if ``everyday``.
+    """
     found: dict[str, None] = {}
+    marked = {root for original in ORIGINALS.values() for root in original.marks}
     for node in ast.walk(ast.parse(source)):
         for module in _imported_modules(node):
             root = module.partition(".")[0]
-            if root in _ROOTS:
+            if root in _ROOTS and (everyday or root not in marked):
                 found.setdefault(_ROOTS[root])
     return list(found)
 
