@@ -111,6 +111,15 @@ def test_joint_intensity() -> None:
         )
 
 
+def test_sums_whose_products_underflow() -> None:
+    # Each spike has the best mark or the best place, and of the other next to nothing.
+    found = clusterless_kde_log.estimate_log_joint_mark_intensity(
+        [[0.0]], [[0.0], [60.0]], [1.0], [1.0], 1.0, np.array([[-2000.0], [0.0]])
+    )
+    kernel = -0.5 * np.log(2 * np.pi) - np.log(2)
+    assert found[0, 0] == pytest.approx(np.logaddexp(-2000, -1800) + kernel, rel=1e-12)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("module", [clusterless_kde, clusterless_kde_log])
 def test_entries_say_what_the_library_says(
