@@ -35,7 +35,7 @@ def test_words_are_translated() -> None:
     assert not {"--max-iterations=10000", "--tolerance=1e-08", "--config"} & set(plain)
     found = words(
         "--static-mode", "--max-iterations", "50", "--initial-phi0", "-2.5", "--phi-angles",
-        "0,45", "--threads", "2", "--save-plots", "--no-jit", "--quiet",
+        "0,45", "--threads", "2", "--save-plots", "--no-jit", "--quiet", "--plot-simulated-data",
     )  # fmt: skip
     for word in (
         "--static-mode", "--max-iterations=50", "--initial-phi0=-2.5", "--phi-angles=0,45",
