@@ -20,16 +20,12 @@ typedef struct cli_xpcs_values {
     int static_mode;
     int laminar_flow;
     int save_plots;
-    int plot_experimental;
-    int plot_simulated;
-    int parallel_plots;
-    int save_surfaces;
-    int no_surfaces;
+    int plot_experimental, plot_simulated, parallel_plots;
+    int save_surfaces, no_surfaces;
     int no_cache;
     int angles_last;
     int strict;
-    int force_cpu;
-    int no_jit;
+    int force_cpu, no_jit;
     int lenient;
     int minimal;
     const char *method;
@@ -44,10 +40,7 @@ typedef struct cli_xpcs_values {
     const char *output_format;
     const char *phi_ranges;
     const char *data_filter;
-    const char *plotting_backend;
-    const char *contrast; // of pictures of the model
-    const char *offset;
-    const char *phi_angles;
+    const char *plotting_backend, *contrast, *offset, *phi_angles; // of pictures
     const char *bad_frames;
     const char *c2_path;
     const char *q;  // of inspect, which has no tables
@@ -56,8 +49,7 @@ typedef struct cli_xpcs_values {
     const char *cache;
     const char *sigma_dataset;
     const char *theta;
-    const char *contrasts;
-    const char *offsets;
+    const char *contrasts, *offsets;
     const char *layout;
     const char *filter;
     const char *mode; // of a template

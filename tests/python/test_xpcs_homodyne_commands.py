@@ -118,7 +118,7 @@ def test_configurations_are_written_and_checked(
         assert gone not in read_document(path)["optimization"]
     config_generator.generate_config("static", path, True)
     assert config_generator.validate_config(path)
-    path.write_text("analysis_mode: stati\n")
+    path.write_text("analysis_mode: sttatic\n")
     assert not config_generator.validate_config(path)
     assert "did you mean" in capsys.readouterr().out
 
