@@ -195,6 +195,7 @@ static void forget_checkpoints(cli *c, const xpcs_job *j)
 
 static int run_fit(cli *c, xpcs_job *j)
 {
+    CLI_TRY(xpcs_check_drawing(c));
     CLI_TRY(xpcs_open_session(c, j));
     CLI_TRY(check_method(c, j));
     const char *folder = c->values.output;

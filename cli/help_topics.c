@@ -3,7 +3,8 @@
 #include "help.h"
 
 static const help_row environment[] = {
-    {"TESSERA_NUM_THREADS", "threads, as --threads; then OMP_NUM_THREADS, JAX_NUM_THREADS, SLURM_CPUS_PER_TASK"},
+    {"TESSERA_NUM_THREADS", "threads, as --threads; then OMP_NUM_THREADS, JAX_NUM_THREADS, "
+                            "SLURM_CPUS_PER_TASK"},
     {"TESSERA_MEMORY_LIMIT", "memory budget, as --memory-limit"},
     {"HOMODYNE_MEMORY_LIMIT", "the same for xpcs, in GiB; NLSQ_MEMORY_FRACTION as a share of all"},
     {"TESSERA_DEVICE", "device, as --device"},

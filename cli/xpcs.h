@@ -78,6 +78,8 @@ int xpcs_parse_lists(const cli *c, xpcs_lists *lists);
 int xpcs_parse_filter(const cli *c, const char *text, tess_xpcs_data_filter *filter);
 int xpcs_write_filter(FILE *file, const xpcs_job *j);
 
+// Options of pictures of the model where none is drawn.
+int xpcs_check_drawing(const cli *c);
 // Pictures of the data at path, or of the model, where that is all that was asked for.
 int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path);
 

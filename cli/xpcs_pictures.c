@@ -73,6 +73,23 @@ static int simulate(const cli *c, xpcs_job *j)
     return job_status(c, tess_xpcs_simulate(c->ctx, s, 1, &j->data));
 }
 
+int xpcs_check_drawing(const cli *c)
+{
+    const cli_xpcs_values *v = &c->values.xpcs;
+    const char *option = v->contrast     ? "contrast"
+                         : v->offset     ? "offset"
+                         : v->phi_angles ? "phi-angles"
+                                         : NULL;
+    if (!option || v->plot_simulated) {
+        return 0;
+    }
+    return cli_usage_error(c, "--%s is of --plot-simulated-data alone; did you mean '--%s'?",
+                           option,
+                           v->contrast ? "contrasts"
+                           : v->offset ? "offsets"
+                                       : "phi-ranges");
+}
+
 int xpcs_draw(cli *c, xpcs_job *j, const char *folder, const char *path)
 {
     const cli_xpcs_values *v = &c->values.xpcs;

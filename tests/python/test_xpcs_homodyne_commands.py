@@ -35,7 +35,7 @@ def test_words_are_translated() -> None:
     assert not {"--max-iterations=10000", "--tolerance=1e-08", "--config"} & set(plain)
     found = words(
         "--static-mode", "--max-iterations", "50", "--initial-phi0", "-2.5", "--phi-angles",
-        "0,45", "--threads", "2", "--save-plots", "--no-jit", "--quiet",
+        "0,45", "--threads", "2", "--save-plots", "--no-jit", "--quiet", "--plot-simulated-data",
     )  # fmt: skip
     for word in (
         "--static-mode", "--max-iterations=50", "--initial-phi0=-2.5", "--phi-angles=0,45",
@@ -118,7 +118,7 @@ def test_configurations_are_written_and_checked(
         assert gone not in read_document(path)["optimization"]
     config_generator.generate_config("static", path, True)
     assert config_generator.validate_config(path)
-    path.write_text("analysis_mode: stati\n")
+    path.write_text("analysis_mode: sttatic\n")
     assert not config_generator.validate_config(path)
     assert "did you mean" in capsys.readouterr().out
 

@@ -25,7 +25,7 @@ from tessera.xpcs._compat import (
     fit_nlsq,
     fit_nlsq_jax,
 )
-from tessera.xpcs._config import ConfigManager, Settings, template
+from tessera.xpcs._config import Settings, template
 from tessera.xpcs._data import Data, estimate_sigma, inspect, load, quantile_scaling
 from tessera.xpcs._device import (
     benchmark_device_performance,
@@ -36,6 +36,7 @@ from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._model import grids, model, model_pairs
 from tessera.xpcs._result import Result
 from tessera.xpcs._simulate import simulate, simulate_file
+from tessera.xpcs.config.manager import ConfigManager
 from tessera.xpcs.data.xpcs_loader import XPCSDataLoader, load_xpcs_data
 
 # What the original has at its top, brought in when it is first asked for: name, module.

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from tessera._lib import Session
 from tessera._tables import tables
 from tessera.xpcs._arguments import PathLike
 
-__all__ = ["ConfigManager", "Settings", "template"]
+__all__ = ["Settings", "template"]
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 # A file, its content, or what was made of it.
-ConfigLike: TypeAlias = "PathLike | Mapping[str, Any] | Settings | ConfigManager | None"
+ConfigLike: TypeAlias = "PathLike | Mapping[str, Any] | Settings | Manager | None"
 
 
 def _plain(value: Any) -> Any:
@@ -48,6 +48,15 @@ def _said(config: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in config.items()
         if value is not None
     }
+
+
+@runtime_checkable
+class Manager(Protocol):
+    """What resolves to settings: the original's ConfigManager."""
+
+    def settings_in_force(self) -> Settings:
+        """Return the settings."""
+        ...
 
 
 class Settings:
@@ -167,7 +176,7 @@ def _restored_settings(config: dict[str, Any], data_path: str, notices: list[str
 
 def is_config(source: Any) -> bool:
     """Return whether a source is a configuration and not a file of data."""
-    if isinstance(source, Mapping | Settings | ConfigManager):
+    if isinstance(source, Mapping | Settings | Manager):
         return True
     return isinstance(source, str | os.PathLike) and os.fspath(source).lower().endswith(_SUFFIXES)
 
@@ -182,7 +191,7 @@ def settings_of(config: Any) -> Settings | None:
     """Return the settings of a path, a dict, a manager or settings; notices become warnings."""
     if config is None or isinstance(config, Settings):
         return config
-    if isinstance(config, ConfigManager):
+    if isinstance(config, Manager):
         return config.settings_in_force()
     settings = Settings(config)
     _tell(settings)
@@ -237,7 +246,3 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
                 branch[key] = [] if isinstance(after, int) else {}
             branch = branch[key]
     return tree
-
-
-# The manager is made of what stands above.
-from tessera.xpcs.config.manager import ConfigManager  # noqa: E402

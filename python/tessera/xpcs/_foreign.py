@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tessera import _core
 from tessera._lib import warn
-from tessera.xpcs._config import ConfigManager, Settings, settings_of
+from tessera.xpcs._config import Settings, settings_of
 from tessera.xpcs._data import Data
+from tessera.xpcs.config.manager import ConfigManager
 
 # What data are called as attributes of objects, and as keys of the loader's dict.
 _NAMES = {

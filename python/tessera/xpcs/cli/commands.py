@@ -91,7 +91,9 @@ def translate(args: argparse.Namespace) -> list[str]:
     if args.data_file:
         words += ["--data-file", str(args.data_file)]
     words += [f"--{name.replace('_', '-')}" for name in _FLAGS if getattr(args, name)]
-    for name in ("max_iterations", "tolerance", "contrast", "offset", "plotting_backend"):
+    said = ["max_iterations", "tolerance", "plotting_backend"]
+    said += ["contrast", "offset", "phi_angles"] if args.plot_simulated_data else []
+    for name in said:
         value = getattr(args, name)
         # What nobody said is the configuration's.
         if value != getattr(defaults, name):
@@ -100,8 +102,6 @@ def translate(args: argparse.Namespace) -> list[str]:
         value = getattr(args, f"initial_{name}")
         if value is not None:
             words += [f"--initial-{name.replace('_', '-')}={value!r}"]
-    if args.phi_angles is not None:
-        words += [f"--phi-angles={args.phi_angles}"]
     if args.threads is not None:
         words += ["--threads", str(args.threads)]
     if args.method != "nlsq":

@@ -61,10 +61,8 @@ def read_document(path: PathLike) -> dict[str, Any]:
 
 
 def _warn_of_version(config: Mapping[str, Any]) -> None:
-    from tessera import __version__
-
     said = (config.get("metadata") or {}).get("config_version")
-    if not said or str(said) == __version__:
+    if not said or str(said) == _core.version():
         return
     parts = str(said).split(".")
     numbers = tuple(int(part) if part.isdigit() else -1 for part in parts[:2])

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tessera import _core
 from tessera.xpcs._arguments import PathLike
-from tessera.xpcs._config import ConfigManager, Settings, _said, _tell
+from tessera.xpcs._config import Settings, _said, _tell
 from tessera.xpcs._data import load
-from tessera.xpcs.config.manager import read_document
+from tessera.xpcs.config.manager import ConfigManager, read_document
 from tessera.xpcs.data._errors import (
     XPCSConfigurationError,
     XPCSDataFormatError,

@@ -163,7 +163,7 @@ def generate_and_plot_fitted_simulations(
         Called with the data and a ConfigManager; gives the data to draw.
     """
     if angle_filter_func is not None:
-        from tessera.xpcs._config import ConfigManager
+        from tessera.xpcs.config.manager import ConfigManager
 
         data = angle_filter_func(data, ConfigManager(config_override=dict(config)))
     phi, t1, t2 = (data.get(name) for name in ("phi_angles_list", "t1", "t2"))

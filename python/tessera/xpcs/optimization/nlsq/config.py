@@ -314,7 +314,7 @@ class NLSQConfig:
         """Take what a file says."""
         if not Path(yaml_path).exists():
             raise FileNotFoundError(f"Configuration file not found: {yaml_path}")
-        from tessera.xpcs._config import ConfigManager
+        from tessera.xpcs.config.manager import ConfigManager
 
         try:
             import yaml  # type: ignore[import-untyped]
