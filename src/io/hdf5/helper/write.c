@@ -101,8 +101,7 @@ static herr_t create_groups(const char *name)
     herr_t result = H5Pset_obj_track_times(creation, 0);
     for (const char *at = strchr(name, '/'); at != NULL && result >= 0; at = strchr(at + 1, '/')) {
         const int n = snprintf(path, sizeof path, "%.*s", (int)(at - name), name);
-        const bool is_there =
-            n == 0 || H5Lexists(tess_h5_now.file, path, H5P_DEFAULT) != 0;
+        const bool is_there = n == 0 || H5Lexists(tess_h5_now.file, path, H5P_DEFAULT) != 0;
         if (!is_there) {
             const hid_t group =
                 H5Gcreate2(tess_h5_now.file, path, H5P_DEFAULT, creation, H5P_DEFAULT);
@@ -130,8 +129,8 @@ static hid_t create_dataset(const tess_h5_array *array, const char *name)
     H5Pset_obj_track_times(creation, 0); // the same result gives the same bytes
     hid_t dataset = -1;
     if (set_storage(creation, array) >= 0) {
-        dataset = H5Dcreate2(tess_h5_now.file, name, type, space, H5P_DEFAULT, creation,
-                             H5P_DEFAULT);
+        dataset =
+            H5Dcreate2(tess_h5_now.file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     }
     tess_h5_close_id(creation);
     tess_h5_close_id(space);
