@@ -76,7 +76,9 @@ def test_quality_is_that_of_the_matrices(tmp_path: Path, folder: Path) -> None:
         )
         config["experimental_data"] = {"file_path": str(path)}
         assert xpcs.load(config).phi.tolist() == PHI[wanted].tolist()
-        found = filtering_utils.apply_data_filtering(data["wavevector_q_list"], PHI, config, c2)
+        found = filtering_utils.apply_data_filtering(
+            data["wavevector_q_list"], PHI, config, list(c2)
+        )
         assert found is not None
         assert found.tolist() == wanted
 
