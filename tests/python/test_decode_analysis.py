@@ -188,3 +188,14 @@ def test_animals() -> None:
     pausing = simulate_position_with_pauses(time, 170, 17, pause=1.0, sampling_frequency=100)
     assert len(pausing) == len(position)
     assert np.isclose(pausing, 170).sum() > np.isclose(position, 170).sum()
+
+
+def test_times_without_a_posterior_are_not_known() -> None:
+    rng = np.random.default_rng(5)
+    posterior, likelihood = rng.dirichlet(np.ones(9), 5), rng.dirichlet(np.ones(9), 5)
+    whole = posterior_consistency_hpd_overlap(posterior, likelihood)
+    posterior[2] = np.nan
+    found = posterior_consistency_hpd_overlap(posterior, likelihood)
+    assert np.isnan(found[2])
+    assert np.array_equal(np.delete(found, 2), np.delete(whole, 2))
+    assert np.isnan(posterior_consistency_hpd_overlap(posterior * np.nan, likelihood)).all()

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "EPS",
+    "MV_DIM",
     "NUM_GRADES",
     "NUM_PRODUCT_WEIGHTS",
     "FullyConnectedGeluGeometricProductNorm3D",
     "fused_gelu_fcgp_norm_3d",
 ]
 
+EPS = 1e-6  # of the normalisation
+MV_DIM = 8  # components of a multivector
 NUM_GRADES = P3M0_NUM_GRADES
 NUM_PRODUCT_WEIGHTS = P3M0_NUM_PRODUCT_WEIGHTS
 

@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "EPS",
+    "MV_DIM",
     "NUM_GRADES",
     "NUM_PRODUCT_WEIGHTS",
     "WeightedGeluGeometricProductNorm2D",
     "fused_gelu_sgp_norm_2d",
 ]
 
+EPS = 1e-6  # of the normalisation
+MV_DIM = 4  # components of a multivector
 NUM_GRADES = P2M0_NUM_GRADES
 NUM_PRODUCT_WEIGHTS = P2M0_NUM_PRODUCT_WEIGHTS
 

@@ -30,23 +30,28 @@ def get_highest_posterior_threshold(posterior: ArrayLike, coverage: float = 0.95
     Parameters
     ----------
     posterior : xarray.DataArray or array, shape (n_time, ...)
-        Bins that are NaN at any time are left out.
+        Bins that are NaN at any time are left out; times at which all are NaN are not asked.
     coverage : float
         Share of the posterior the region holds.
 
     Returns
     -------
     ndarray, shape (n_time,)
-        Bins of at least this value make up the region.
+        Bins of at least this value make up the region; NaN where there is no posterior.
     """
-    values = _rows(posterior)
-    values = values[:, ~np.isnan(values).any(axis=0)]
+    rows = _rows(posterior)
+    is_nan = np.isnan(rows)
+    is_known = ~is_nan.all(axis=1)
+    threshold = np.full(len(rows), np.nan)
+    values = rows[is_known][:, ~is_nan[is_known].any(axis=0)]
+    if values.size == 0:
+        return threshold
     total = values.sum(axis=1, keepdims=True)
     descending = -np.sort(-values, axis=1)
     with np.errstate(invalid="ignore"):
         reached = np.cumsum(descending / total, axis=1) >= coverage
     last = np.where(reached.any(axis=1), np.argmax(reached, axis=1), values.shape[1] - 1)
-    threshold: Floats = descending[np.arange(len(values)), last]
+    threshold[is_known] = descending[np.arange(len(values)), last]
     return threshold
 
 

@@ -58,9 +58,11 @@ def posterior_consistency_hpd_overlap(
     Returns
     -------
     ndarray, shape (n_time,)
-        From 0 to 1: bins of both regions over those of the smaller one.
+        From 0 to 1: bins of both regions over those of the smaller one; NaN where one of them is
+        not known.
     """
     first, second = isin_hpd(posterior, coverage), isin_hpd(likelihood, coverage)
     smaller = np.minimum(first.sum(axis=1), second.sum(axis=1))
-    overlap: Floats = (first & second).sum(axis=1) / np.maximum(smaller, 1)
+    shared = (first & second).sum(axis=1)
+    overlap: Floats = np.where(smaller > 0, shared / np.maximum(smaller, 1), np.nan)
     return overlap

@@ -1,5 +1,8 @@
 """Least squares by the original's names."""
 
+import importlib
+from typing import Any
+
 from tessera.xpcs._compat import NLSQWrapper, fit_nlsq_jax
 from tessera.xpcs.optimization.nlsq.adapter import (
     AdapterConfig,
@@ -70,3 +73,91 @@ __all__ = [
     "is_adapter_available",
     "should_use_stratification",
 ]
+
+# What the original's package has from its modules besides, looked up when asked for.
+_HOME = {
+    "adapter": ("NLSQAdapterBase",),
+    "anti_degeneracy_controller": (
+        "AntiDegeneracyConfig",
+        "AntiDegeneracyController",
+        "ParameterIndexMapper",
+    ),
+    "core": ("run_multistart_nlsq",),
+    "data_prep": (
+        "ExpandedParameters",
+        "build_parameter_labels",
+        "classify_parameter_status",
+        "convert_bounds_to_nlsq_format",
+        "expand_per_angle_parameters",
+        "validate_bounds",
+        "validate_initial_params",
+    ),
+    "fallback_chain": ("normalize_nlsq_result",),
+    "fit_computation": (
+        "compute_theoretical_fits",
+        "extract_parameters_from_result",
+        "get_physical_param_count",
+        "normalize_analysis_mode",
+    ),
+    "jacobian": ("compute_jacobian_stats",),
+    "memory": (
+        "DEFAULT_MEMORY_FRACTION",
+        "FALLBACK_THRESHOLD_GB",
+        "NLSQStrategy",
+        "StrategyDecision",
+        "detect_total_system_memory",
+        "estimate_peak_memory_gb",
+        "get_adaptive_memory_threshold",
+        "select_nlsq_strategy",
+    ),
+    "multistart": (
+        "check_zero_volume_bounds",
+        "detect_degeneracy",
+        "generate_lhs_starts",
+        "generate_random_starts",
+        "include_custom_starts",
+        "screen_starts",
+        "validate_n_starts_for_lhs",
+    ),
+    "parameter_utils": ("compute_consistent_per_angle_init", "sample_xdata"),
+    "result_builder": (
+        "QualityMetrics",
+        "ResultBuilder",
+        "compute_quality_metrics",
+        "compute_uncertainties",
+        "determine_convergence_status",
+    ),
+    "results": ("FunctionEvaluationCounter",),
+    "strategies.chunking": (
+        "analyze_angle_distribution",
+        "compute_stratification_diagnostics",
+        "estimate_stratification_memory",
+        "format_diagnostics_report",
+    ),
+    "strategies.executors": (
+        "ExecutionResult",
+        "LargeDatasetExecutor",
+        "OptimizationExecutor",
+        "StandardExecutor",
+        "StreamingExecutor",
+        "get_executor",
+    ),
+    "strategies.residual": (
+        "StratifiedResidualFunction",
+        "StratifiedResidualFunctionJIT",
+        "create_stratified_residual_function",
+    ),
+    "strategies.sequential": ("JAC_SAMPLE_SIZE", "optimize_per_angle_sequential"),
+}
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
