@@ -53,7 +53,7 @@ def recording(shape: str, **options: Any) -> tuple[Any, dict[str, Any]]:
         graph.add_nodes_from(
             (i, {"pos": tuple(p)}) for i, p in enumerate([(0, 0), *map(tuple, ends)])
         )
-        graph.add_edges_from([(0, 1), (0, 2), (0, 3)], distance=40)
+        graph.add_edges_from((0, k, {"distance": 40, "edge_id": k - 1}) for k in (1, 2, 3))
         environment = td.Environment(
             place_bin_size=4.0,
             track_graph=graph,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -88,7 +88,7 @@ def _check(n_frames: int, path: Path, config: VideoConfig) -> None:
 
 def _check_travels(value: Any, name: str) -> None:
     try:
-        pickle.dumps(value)
+        ForkingPickler.dumps(value)
     except Exception as error:
         raise TypeValidationError(
             f"{name} cannot be sent to another process ({error}); functions have to be defined at "
