@@ -196,7 +196,8 @@ static void known_moments(void **state)
             double mean;
             double error;
             moment_of(draws, n_draw, t->n, &t->moments[k], &mean, &error);
-            if (fabs(mean - t->moments[k].value) > 4.5 * error || error > 0.3) {
+            if (fabs(mean - t->moments[k].value) > 4.5 * error ||
+                error > 0.2 * (1 + fabs(t->moments[k].value))) {
                 fail_msg("%s, moment %zu: %g +- %g, and %g is true", t->name, k, mean, error,
                          t->moments[k].value);
             }
