@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_command import BINARY, Command
+from decode_recordings import track
 
 EXPECTED = Path(__file__).parent / "expected"
 
@@ -99,3 +100,14 @@ def yaml(tessera):
     """Skips where the library was built without libyaml."""
     if not json.loads(tessera("sysinfo", "--json").stdout)["build"]["libraries"]["libyaml"]:
         pytest.skip("built without libyaml")
+
+
+@pytest.fixture
+def h5py():
+    return pytest.importorskip("h5py")
+
+
+@pytest.fixture
+def recording(tmp_path):
+    np.savez(tmp_path / "rec.npz", **track())
+    return tmp_path / "rec.npz"

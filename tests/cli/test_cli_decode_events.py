@@ -5,16 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from test_cli_decode import track
+from decode_recordings import track
 
 # Events of the track's decoded half, 4 s to 7.99 s; the animal never rests there.
 OPTIONS = ["--max-speed", "1000", "--min-electrodes", "1", "--min-spikes", "1", "--min-bins", "2"]
 GOOD = np.array([[4.5, 4.8], [5.2, 5.5], [6.5, 6.8], [7.0, 7.3]])
-
-
-@pytest.fixture
-def h5py():
-    return pytest.importorskip("h5py")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_cli_decode import track
+from decode_recordings import track
 
 h5py = pytest.importorskip("h5py")
 

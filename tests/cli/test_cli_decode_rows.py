@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 import pytest
-from test_cli_decode import bent_track, run_json, track
+from decode_recordings import bent_track, run_json, track
 
 h5py = pytest.importorskip("h5py")
 
