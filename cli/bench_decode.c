@@ -6,16 +6,27 @@
 
 #include <stdlib.h>
 
-// 200 place bins, two states: 16 electrodes of 2500 spikes to learn from and 312 to decode.
-enum { SIZE_DAY_1D = 5, N_ELECTRODE = 16, N_TIME = 5000, N_ENCODING = 40000, N_DECODING = 5000 };
+// What is simulated, of two states each.
+typedef struct decode_data {
+    int32_t size; // choice of the simulation
+    int64_t n_electrode;
+    int64_t n_time;
+    int64_t n_encoding; // spikes of all electrodes
+    int64_t n_decoding;
+} decode_data;
+
+// 200 places on a line; 724 in a W-maze, many spikes for its likelihood, many rows for its states.
+static const decode_data line = {5, 16, 5000, 40000, 5000};
+static const decode_data maze = {6, 4, 2000, 40000, 4000};
+static const decode_data maze_rows = {6, 1, 4000, 400, 200};
 
 typedef struct decode_work {
     tess_decode_recording *recording;
     tess_decode_model *model;
     const tess_decode_observation *observation;
     int64_t n_ll;
-    float *likelihood; // [N_TIME][n_ll]
-    float *posterior;  // [N_TIME][n_state_bin]
+    float *likelihood; // [n_time][n_ll]
+    float *posterior;  // [n_time][n_state_bin]
     tess_array likelihood_array;
     tess_array posterior_array;
 } decode_work;
@@ -70,16 +81,16 @@ static tess_status call_predict(tess_context *ctx, void *self)
     return predict(ctx, work, NULL, &outputs);
 }
 
-static tess_status make_recording(tess_context *ctx, decode_work *work)
+static tess_status make_recording(tess_context *ctx, const decode_data *data, decode_work *work)
 {
     tess_decode_simulate_config config;
 
     tess_decode_simulate_config_init(&config, sizeof config);
-    config.size = SIZE_DAY_1D;
-    config.n_electrode = N_ELECTRODE;
-    config.n_time = N_TIME;
-    config.encoding_spikes = N_ENCODING;
-    config.decoding_spikes = N_DECODING;
+    config.size = data->size;
+    config.n_electrode = data->n_electrode;
+    config.n_time = data->n_time;
+    config.encoding_spikes = data->n_encoding;
+    config.decoding_spikes = data->n_decoding;
     const tess_status status = tess_decode_simulate(ctx, &config, &work->recording);
     if (status == TESS_OK) {
         work->observation = &tess_decode_recording_get_info(work->recording)->observation;
@@ -87,9 +98,14 @@ static tess_status make_recording(tess_context *ctx, decode_work *work)
     return status;
 }
 
+typedef struct decode_sizes {
+    tess_status (*call)(tess_context *ctx, void *self);
+    const decode_data *data;
+} decode_sizes;
+
 static int make_work(cli *c, const bench_case *self, decode_work *work)
 {
-    CLI_CALL(make_recording(c->ctx, work));
+    CLI_CALL(make_recording(c->ctx, ((const decode_sizes *)self->sizes)->data, work));
     CLI_CALL(tess_decode_model_fit(c->ctx, work->recording, NULL, &work->model));
     const tess_decode_detector_info *info =
         tess_decode_detector_get_info(tess_decode_model_detector(work->model));
@@ -128,10 +144,6 @@ static double pair_operations(const decode_work *work)
     return sum;
 }
 
-typedef struct decode_sizes {
-    tess_status (*call)(tess_context *ctx, void *self);
-} decode_sizes;
-
 static int measure(cli *c, const bench_case *self, bench_row *row)
 {
     const decode_sizes *sizes = self->sizes;
@@ -148,15 +160,21 @@ static int measure(cli *c, const bench_case *self, bench_row *row)
     return code;
 }
 
-static const decode_sizes likelihood = {call_likelihood};
-static const decode_sizes states = {call_states};
-static const decode_sizes fit = {call_fit};
-static const decode_sizes whole = {call_predict};
+static const decode_sizes likelihood = {call_likelihood, &line};
+static const decode_sizes likelihood_maze = {call_likelihood, &maze};
+static const decode_sizes states = {call_states, &line};
+static const decode_sizes states_maze = {call_states, &maze_rows};
+static const decode_sizes fit = {call_fit, &line};
+static const decode_sizes whole = {call_predict, &line};
 
 static const bench_case cases[] = {
     {"decode-likelihood", "16 electrodes, 40000 and 5000 spikes", 0, BENCH_F32, measure,
      &likelihood},
+    {"decode-likelihood-maze", "4 electrodes, 40000 and 4000 spikes, 724 places", 0, BENCH_F32,
+     measure, &likelihood_maze},
     {"decode-states", "filter and smoother, 5000 x 400", 0, BENCH_UNBOUND, measure, &states},
+    {"decode-states-maze", "filter and smoother, 4000 x 1448", 0, BENCH_UNBOUND, measure,
+     &states_maze},
     {"decode-fit", "16 electrodes, 40000 spikes", 1, BENCH_UNBOUND, measure, &fit},
     {"decode-predict", "5000 bins of 2 ms, 5000 spikes", 1, BENCH_UNBOUND, measure, &whole},
 };

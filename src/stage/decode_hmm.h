@@ -8,6 +8,8 @@
 
 #include "base/tile_sum.h"
 
+#include <float.h>
+
 enum {
     TESS_STAGE_DECODE_HMM_FILTER = 0x0521,
     TESS_STAGE_DECODE_HMM_SMOOTH = 0x0522,
@@ -147,8 +149,14 @@ static inline int64_t tess_hmm_ahead_items(const tess_hmm_model *model, int64_t 
     return (n_row > rows ? 2 * rows : n_row) * tess_hmm_block_width(model);
 }
 
-// For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u / (sum + 1e-15) rounded to dtype,
-// predicted = filtered_t * A.
+// What a row is multiplied by that adds up to sum. The original adds 1e-15 to sums, which nobody
+// sees but in rows that are very unlikely: these would be left without most of what they hold, so
+// to theirs nothing is added. A sum of 0, or nearly, is that of an impossible row.
+#define TESS_HMM_SHARE(sum)                                                                        \
+    ((sum) > 1e-9 ? 1 / ((sum) + 1e-15) : (sum) >= DBL_MIN ? 1 / (sum) : 0.0)
+
+// For t < n_row: u = predicted * exp(ll_t - max), filtered_t = u * TESS_HMM_SHARE(sum) rounded to
+// dtype, predicted = filtered_t * A.
 typedef struct tess_stage_decode_hmm_filter {
     const tess_hmm_model *model;
     double *scratch; // [n_scratch]; cells 0 at first

@@ -426,6 +426,40 @@ static void a_flat_likelihood_predicts(void **state)
     }
 }
 
+// Where the first bin is certain and its likelihood says otherwise, it stays certain: rows add up
+// to 1 however unlikely they are.
+static void a_contradicted_row_adds_up(void **state)
+{
+    (void)state;
+    static const double nats[] = {20, 40, 200, 690};
+    for (size_t k = 0; k < sizeof nats / sizeof *nats; k++) {
+        dense_case c;
+        dense_case_make(ctx, 0, 0, &c);
+        memset(c.initial, 0, (size_t)c.first[c.desc.n_state] * sizeof *c.initial);
+        memset(c.ll, 0, (size_t)(c.n_row * c.desc.n_ll) * sizeof *c.ll);
+        c.initial[0] = 1;
+        c.ll[c.ll_first[0]] = -nats[k];
+        tess_de_hmm *hmm = NULL;
+        assert_ok(tess_de_hmm_create(ctx, &c.desc, &hmm));
+        run r = new_run(hmm, c.desc.n_state, c.n_row, TESS_F64);
+        go(ctx, &r, c.ll, TESS_F64, c.desc.n_ll, c.initial, c.transition, c.stride, 5);
+        for (int64_t t = 0; t < r.n_row; t++) {
+            double causal = 0, acausal = 0;
+            for (int64_t i = 0; i < r.n_bin; i++) {
+                causal += ((const double *)r.causal)[t * r.n_bin + i];
+                acausal += ((const double *)r.filtered)[t * r.n_bin + i];
+            }
+            assert_true(fabs(causal - 1) < 1e-6);
+            assert_true(fabs(acausal - 1) < 1e-6);
+        }
+        assert_true(fabs(((const double *)r.causal)[0] - 1) < 1e-6);
+        assert_true(fabs(r.end.log_evidence + nats[k]) < 1e-6);
+        free_run(&r);
+        tess_de_hmm_destroy(hmm);
+        dense_case_free(&c);
+    }
+}
+
 static int open_context(void **state)
 {
     (void)state;
@@ -453,6 +487,7 @@ int main(void)
         cmocka_unit_test(impossible_rows_are_reported),
         cmocka_unit_test(failing_memory_leaves_nothing_behind),
         cmocka_unit_test(a_flat_likelihood_predicts),
+        cmocka_unit_test(a_contradicted_row_adds_up),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

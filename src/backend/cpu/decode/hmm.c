@@ -22,9 +22,6 @@
 #include <math.h>
 #include <string.h>
 
-// Added to every denominator.
-static const double TINY = 1e-15;
-
 // exp(ll - max) of a row [n_ll]; behind it max, 0 if it is not finite, and the sums of the states
 // that are entered evenly.
 static void weigh(const tess_kernels *kernels, const tess_hmm_model *m, const void *ll,
@@ -231,8 +228,8 @@ static void filter_row(const hmm_rounds *rounds, int64_t t, const double *likeli
         }
         norm += part;
     }
-    a->log_norm[t] = norm > 0 ? log(norm) + likelihood[m->n_ll] : -(double)INFINITY;
-    const double by = 1 / (norm + TINY);
+    a->log_norm[t] = norm >= DBL_MIN ? log(norm) + likelihood[m->n_ll] : -(double)INFINITY;
+    const double by = TESS_HMM_SHARE(norm);
     for (int32_t s = 0; s < m->n_state; s++) {
         const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
         double *row = room->row + m->first[s];
@@ -357,7 +354,7 @@ static void smooth_row(const hmm_rounds *rounds, int64_t t, double *prepared)
         }
         norm += sum;
     }
-    const double by = 1 / (norm + TINY);
+    const double by = TESS_HMM_SHARE(norm);
     for (int32_t s = 0; s < m->n_state && !is_last; s++) {
         const hmm_part part = part_of(kernels, m, a->filtered, a->dtype, t, s);
         double *next = a->next + m->first[s];

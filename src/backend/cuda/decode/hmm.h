@@ -24,9 +24,6 @@ __device__ inline double hmm_kept(const void *rows, int32_t dtype, int64_t at)
                              : double(static_cast<const float *>(rows)[at]);
 }
 
-// Added to every denominator.
-constexpr double hmm_tiny = 1e-15;
-
 // A warp has rows of 32 bins of one state, one behind the other.
 template <int n_own>
 struct hmm_bins {

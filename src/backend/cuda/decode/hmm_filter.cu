@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(weigh_threads) norm_kernel(const __grid_consta
     if (t < a.stage.n_row) {
         const double norm = a.stage.log_norm[t];
         const double most = a.weighed[t * weighed_width(a.m) + a.m.n_ll];
-        a.stage.log_norm[t] = norm > 0 ? log(norm) + most : -INFINITY;
+        a.stage.log_norm[t] = norm >= DBL_MIN ? log(norm) + most : -INFINITY;
     }
 }
 
@@ -96,7 +96,7 @@ __device__ void filter_row(const filter_args &a, hmm_block &block, const hmm_bin
         likelihood[k] = bins.bin[k] >= 0 ? likelihood[k] * predicted[bins.bin[k]] : 0;
     }
     const double norm = hmm_all<hmm_sums>(block, hmm_states<hmm_sums>(block, bins, likelihood));
-    const double by = 1 / (norm + hmm_tiny);
+    const double by = TESS_HMM_SHARE(norm);
     if (threadIdx.x == 0) {
         stage.log_norm[t] = norm;
     }

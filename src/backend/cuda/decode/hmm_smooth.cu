@@ -79,7 +79,7 @@ __device__ void smooth_row(const smooth_args &a, hmm_block &block, const hmm_bin
         next[k] = bins.bin[k] >= 0 ? kept[k] * other[bins.bin[k]] : 0;
     }
     const double norm = hmm_all<hmm_sums>(block, hmm_states<hmm_sums>(block, bins, next));
-    const double by = 1 / (norm + hmm_tiny);
+    const double by = TESS_HMM_SHARE(norm);
 #pragma unroll
     for (int k = 0; k < n_own; k++) {
         if (bins.bin[k] >= 0) {
