@@ -89,9 +89,9 @@ static int find_events(cli *c, decode_job *j, tess_decode_events **events)
                                                : &info->training.position;
     if (c->values.result) {
         CLI_CALL(tess_decode_result_check(c->ctx, c->values.result, j->recording));
-        CLI_CALL(tess_decode_events_of_result(c->ctx, c->values.result, c->values.states, spikes,
-                                              position, &j->events, events));
-        return 0;
+        return job_status(c,
+                          tess_decode_events_of_result(c->ctx, c->values.result, c->values.states,
+                                                       spikes, position, &j->events, events));
     }
     if (!c->values.intervals) {
         const tess_status status =

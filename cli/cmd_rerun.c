@@ -169,11 +169,31 @@ static int keep(const cli *c, const rerun_line *line)
     return 0;
 }
 
+// What lies beside a result that is the same for every run: RESULT.json. NULL: nothing of ours.
+static tess_document *open_beside(cli *c, const char *path)
+{
+    char name[PATH_MAX];
+    struct stat there;
+    char *text = NULL;
+    tess_document *document = NULL;
+
+    snprintf(name, sizeof name, "%.4000s.json", path);
+    if (stat(name, &there) != 0 || info_provenance(c, name, &text) != TESS_OK || !text ||
+        tess_document_parse(c->ctx, name, text, &document) != TESS_OK) {
+        document = NULL;
+    }
+    tess_text_free(text);
+    return document;
+}
+
 static int run_again(cli *c, const tess_document_node *provenance, const char *path,
                      const char *folder)
 {
     rerun_line line = {0};
-    int code = rerun_make_line(c, provenance, path, folder, &line);
+    tess_document *beside = open_beside(c, path);
+    int code = rerun_make_line(c, provenance, beside ? tess_document_root(beside) : NULL, path,
+                               folder, &line);
+    tess_document_destroy(beside);
 
     code = code ? code : run_line(c, &line);
     if (code == 0 || code == ALL_BAD) {
@@ -195,13 +215,17 @@ static const char *speaker_of(const char *path, char speaker[PATH_MAX])
 
 int cmd_rerun(cli *c)
 {
-    const char *path = c->operands[0];
+    char path[PATH_MAX];
     char speaker[PATH_MAX];
     char folder[PATH_MAX];
     char *text = NULL;
     struct stat there;
     tess_document *document = NULL;
 
+    snprintf(path, sizeof path, "%s", c->operands[0]);
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) {
+        path[n - 1] = '\0'; // of a folder
+    }
     CLI_TRY(session_context(c, NULL, NULL, &c->ctx));
     CLI_CALL(info_provenance(c, speaker_of(path, speaker), &text));
     if (!text) {

@@ -133,6 +133,9 @@ int decode_data_status(const cli *c, const decode_job *j, tess_status status)
     const int code = tess_status_exit_code(status);
     const int data_code = tess_status_exit_code(TESS_E_FORMAT);
 
+    if (status == TESS_CANCELLED) {
+        return job_explain_cancel(c, 0, 0);
+    }
     if ((code != data_code && code != tess_status_exit_code(TESS_E_ARGUMENT)) ||
         starts_with(tess_last_error(), c->values.output) || starts_with(tess_last_error(), path) ||
         starts_with(tess_last_error(), c->values.checkpoint) ||

@@ -9,8 +9,11 @@
 #include <tessera/device.h>
 #include <tessera/io.h>
 
+#include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int job_check_options(const cli *c)
 {
@@ -191,6 +194,28 @@ static void print_resume_line(const cli *c)
     free(words);
 }
 
+// Whether a folder has a file of this run: its checkpoints, but for the lock.
+static int has_new_file(const char *folder)
+{
+    const struct timespec began = signals_limit_began();
+    DIR *dir = opendir(folder);
+    int found = 0;
+
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        char path[PATH_MAX];
+        struct stat there;
+        snprintf(path, sizeof path, "%.2000s/%s", folder, entry->d_name);
+        found = strcmp(entry->d_name, "lock") != 0 && stat(path, &there) == 0 &&
+                S_ISREG(there.st_mode) &&
+                (there.st_mtim.tv_sec > began.tv_sec ||
+                 (there.st_mtim.tv_sec == began.tv_sec && there.st_mtim.tv_nsec >= began.tv_nsec));
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    return found;
+}
+
 int job_explain_cancel(const cli *c, int64_t done, int64_t total)
 {
     const int code = signals_caught() ? signals_exit_code() : tess_status_exit_code(TESS_CANCELLED);
@@ -198,6 +223,13 @@ int job_explain_cancel(const cli *c, int64_t done, int64_t total)
 
     if (signals_pipe_closed()) {
         return 141;
+    }
+    // A scheduler would run it again for ever.
+    if (code == 75 && c->values.resume && !has_new_file(c->values.checkpoint)) {
+        return console_fail(2,
+                            "--time-limit %g: the next piece of work was not done by then, and "
+                            "would not be the next time; give it longer",
+                            c->run_values.time_limit);
     }
     if (total > 0) {
         console_fail(code, "%s after %lld of %lld", why, (long long)done, (long long)total);

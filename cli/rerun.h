@@ -17,8 +17,8 @@ typedef struct rerun_line {
 
 // Fills the line for the file at path from its provenance; outputs go into folder. Checks inputs by
 // name and size, looks for them here and beside the file, and where --input says. Exit code.
-int rerun_make_line(cli *c, const tess_document_node *provenance, const char *path,
-                    const char *folder, rerun_line *line);
+int rerun_make_line(cli *c, const tess_document_node *provenance, const tess_document_node *beside,
+                    const char *path, const char *folder, rerun_line *line);
 void rerun_free_line(rerun_line *line);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct maker {
     const cli_command *command;
     cli *scratch; // of the command that is run again, for its options
     const tess_document_node *provenance;
+    const tess_document_node *beside; // of the file beside, which knows what was typed; or NULL
     const char *path;
     const char *folder;
     rerun_line *line;
@@ -93,7 +94,8 @@ static int find_moved(const maker *m, const char *name, char found[PATH_MAX])
 // A word of the command line as typed that ends in this name, if it is still there.
 static int find_typed(const maker *m, const char *name, char found[PATH_MAX])
 {
-    const tess_document_node *typed = member(m->provenance, "command_line");
+    const tess_document_node *here = member(m->provenance, "command_line");
+    const tess_document_node *typed = here ? here : member(m->beside, "command_line");
     const size_t n = strlen(name);
     struct stat there;
 
@@ -363,11 +365,16 @@ static int add_words(maker *m, const tess_document_node *words, int n_name)
     return add_outputs(m);
 }
 
-int rerun_make_line(cli *c, const tess_document_node *provenance, const char *path,
-                    const char *folder, rerun_line *line)
+int rerun_make_line(cli *c, const tess_document_node *provenance, const tess_document_node *beside,
+                    const char *path, const char *folder, rerun_line *line)
 {
     const tess_document_node *words = member(provenance, "command");
-    maker m = {.c = c, .provenance = provenance, .path = path, .folder = folder, .line = line};
+    maker m = {.c = c,
+               .provenance = provenance,
+               .beside = beside,
+               .path = path,
+               .folder = folder,
+               .line = line};
     int n_name = 0;
 
     if (!words || words->kind != TESS_DOCUMENT_LIST) {

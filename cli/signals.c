@@ -5,11 +5,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static tess_context *volatile watched;
 static volatile sig_atomic_t caught;
 static volatile sig_atomic_t pipe_closed;
+static struct timespec limited; // when the time limit began
 
 // A closed pipe cancels too, so that temporary files are removed; it may come again with every
 // message that is still written, hence it never ends the process by itself.
@@ -76,10 +78,16 @@ void signals_limit(double seconds)
 {
     struct itimerval timer;
 
+    clock_gettime(CLOCK_REALTIME, &limited);
     memset(&timer, 0, sizeof timer);
     timer.it_value.tv_sec = (time_t)seconds;
     timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
     setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+struct timespec signals_limit_began(void)
+{
+    return limited;
 }
 
 int signals_caught(void)

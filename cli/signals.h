@@ -5,6 +5,8 @@
 
 #include <tessera/context.h>
 
+#include <time.h>
+
 void signals_install(void);
 
 // The context that the first signal cancels; NULL: a signal ends the process.
@@ -12,6 +14,9 @@ void signals_watch(tess_context *ctx);
 
 // Stops what is watched after this time, as a signal does.
 void signals_limit(double seconds);
+
+// When that was, by the clock of files.
+struct timespec signals_limit_began(void);
 
 // 1 once a signal has come or the time is up.
 int signals_caught(void);

@@ -73,6 +73,9 @@ static void write_inputs(tess_json *json, const tess_origin *origin)
         }
         tess_json_object_end(json);
     }
+    if (origin->hashes && origin->hashes[0]) {
+        tess_json_raw(json, NULL, origin->hashes);
+    }
     tess_json_array_end(json);
 }
 

@@ -14,9 +14,10 @@
 enum { TESS_ORIGIN_MAX = 4, TESS_ORIGIN_REACH = 1 << 20 };
 
 typedef struct tess_origin {
-    const char *stage;                               // "autoreject.fit"
-    const char *identity;                            // tess_identity_digest(); NULL: not known
-    const char *inputs[TESS_ORIGIN_MAX];             // paths, then NULL; folders stay private
+    const char *stage;                   // "autoreject.fit"
+    const char *identity;                // tess_identity_digest(); NULL: not known
+    const char *inputs[TESS_ORIGIN_MAX]; // paths, then NULL; folders stay private
+    const char *hashes;                  // of what was given in memory: an object of JSON, or NULL
     const tess_param_table *tables[TESS_ORIGIN_MAX]; // of the settings, then NULL
     const void *values[TESS_ORIGIN_MAX];             // the struct of each table
     const char *result; // what was found, a JSON object; NULL: nothing to tell

@@ -262,3 +262,27 @@ def test_summary_as_json(folder, h5py):
     rows = rows_of(folder[1] / "e.csv")
     small = sum(float(r["p_time_line_fit"]) < 0.05 for r in rows if r["p_time_line_fit"])
     assert (share["n_event"], share["n_significant"]) == (4, small)
+
+
+def test_tables_say_what_they_are_of(folder, h5py):
+    write(h5py, folder[1], ".csv", GOOD)
+    hashes = {}
+    for name, words in {"a.csv": [], "b.csv": ["--shuffles", "0"], "c.h5": []}.items():
+        assert run(folder, "--intervals", "iv.csv", *words, out=name).returncode == 0
+        told = json.loads(folder[0]("info", name, "--json").stdout)["provenance"]["inputs"]
+        hashes[name] = told
+    assert hashes["a.csv"] == hashes["b.csv"] == hashes["c.h5"]
+    (found,) = hashes["a.csv"]
+    assert found.keys() == {"model", "spikes", "position"}
+    assert len({*found.values()}) == 3 and all(len(value) == 32 for value in found.values())
+
+
+def test_a_time_limit_that_never_helps_is_no_reason_to_try_again(folder, h5py):
+    write(h5py, folder[1], ".csv", GOOD)
+    words = ["--intervals", "iv.csv", "--checkpoint", "work", "--time-limit", "0.02"]
+    first = run(folder, *words, shuffles=1_000_000)
+    assert first.returncode == 75, first.stderr
+    assert "the time limit was reached" in first.stderr
+    again = run(folder, *words, "--resume", shuffles=1_000_000)
+    assert again.returncode == 2, again.stderr
+    assert "--time-limit 0.02: the next piece of work was not done by then" in again.stderr

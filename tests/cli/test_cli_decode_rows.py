@@ -171,6 +171,21 @@ def test_what_goes_with_intervals(tessera, tmp_path):
     assert plan.returncode == 0 and "69 bins" in plan.stdout + plan.stderr
 
 
+def test_rerun_finds_what_was_typed(tessera, tmp_path):
+    for name in ("data", "spans", "made", "elsewhere"):
+        (tmp_path / name).mkdir()
+    np.savez(tmp_path / "data" / "rec.npz", **track())
+    write_spans(tmp_path / "spans")
+    line = ["decode", "run", tmp_path / "data" / "rec.npz",
+            f"--intervals={tmp_path / 'spans' / 'spans.csv'}", "-o"]
+    for name in ("a.h5", "folder"):
+        result = tessera(*map(str, line), str(tmp_path / "made" / name))
+        assert result.returncode == 0, result.stderr
+    for name in ("a.h5", "folder", "folder/"):
+        again = tessera("rerun", f"{tmp_path / 'made'}/{name}")
+        assert again.returncode == 0, again.stderr
+
+
 def test_events_end_with_their_interval(tessera, tmp_path):
     data = track()
     np.savez(tmp_path / "rec.npz", **data)

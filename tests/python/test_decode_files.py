@@ -435,6 +435,22 @@ def test_results_in_files_are_those_of_predict(shape: str, tmp_path: Path) -> No
         model.load_results(tmp_path)
 
 
+def test_results_of_intervals_keep_their_table(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    model = _fitted(td.ContFragClusterlessClassifier(), PLANE)
+    given = (PLANE.spike_times, PLANE.features, PLANE.time[:60])
+    spans = PLANE.time[[[0, 20], [30, 45]]] - 1e-6
+    model.predict_file(tmp_path / "result.h5", *given, intervals=spans)
+    found = model.load_results(tmp_path / "result.h5")
+    np.testing.assert_array_equal(found["interval_start"], spans[:, 0])
+    np.testing.assert_array_equal(found["interval_end"], spans[:, 1])
+    np.testing.assert_array_equal(found["interval_rows"], [20, 15])
+    np.testing.assert_array_equal(found["interval"], np.repeat([0, 1], [20, 15]))
+    whole = found.attrs["marginal_log_likelihoods"]
+    assert float(found["interval_log_evidence"].sum()) == pytest.approx(whole)
+
+
 @pytest.mark.skipif(not COMMAND, reason="needs the command")
 def test_the_command_reports_results_of_python(tmp_path: Path) -> None:
     pytest.importorskip("xarray")

@@ -104,7 +104,12 @@ def _from_stream(found: Any) -> Any:
         marginal_log_likelihoods=float(found["log_evidence"]),
     )
     results.attrs |= {key: found.attrs[key] for key in found.attrs if key.startswith("tessera")}
-    return results
+    table = {
+        name: (array.dims, np.asarray(array))
+        for name, array in found.variables.items()
+        if array.dims == ("intervals",)
+    }
+    return results.assign(table) if table else results
 
 
 def load_results(filename: str | Path) -> Any:

@@ -20,6 +20,7 @@ static tess_origin origin_of(const tess_decode_events *events)
 {
     return (tess_origin){.stage = "decode.events",
                          .identity = events->identity[0] ? events->identity : NULL,
+                         .hashes = events->hashes,
                          .tables = {tess_decode_events_params()},
                          .values = {&events->config},
                          .with_run = true};

@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "runtime/watch.h"
+#include "systems/decode/states/fingerprint.h"
 
 #include <math.h>
+#include <stdio.h>
 
 _Static_assert((int)TESS_DECODE_EVENT_N_SCORE == (int)TESS_EVENTS_N_SCORE, "the stage's scores");
 
@@ -240,6 +242,25 @@ static tess_status score(score_task *t)
     return TESS_OK;
 }
 
+// What the scores are of, for the provenance of the table.
+static void note_inputs(tess_decode_events *events, const tess_de_events_input *in,
+                        const tess_decode_detector *detector)
+{
+    tess_de_fingerprint found;
+    tess_decode_observation o;
+    char model[33], spikes[33], position[33];
+    tess_decode_observation_init(&o, sizeof o);
+    o.spikes = in->spikes;
+    o.position = in->position;
+    tess_de_fingerprint_make(detector, &o, NULL, &found);
+    tess_hash_text(found.model, model);
+    tess_hash_text(found.spikes, spikes);
+    tess_hash_text(found.position, position);
+    snprintf(events->hashes, sizeof events->hashes,
+             "{\"model\": \"%s\", \"spikes\": \"%s\", \"position\": \"%s\"}", model, spikes,
+             position);
+}
+
 tess_status tess_decode_events_score(tess_context *ctx, tess_decode_events *events,
                                      const tess_decode_detector *detector,
                                      const tess_decode_spikes *spikes,
@@ -254,6 +275,7 @@ tess_status tess_decode_events_score(tess_context *ctx, tess_decode_events *even
     TESS_TRY(tess_de_events_model_open(ctx, &in, detector, &task.model));
     forget(events);
     events->config = in.config;
+    note_inputs(events, &in, detector);
     const tess_status status = score(&task);
     tess_de_events_model_close(&task.model);
     events->info.elapsed_s = 1e-9 * (double)(tess_now_ns() - begin);
