@@ -48,6 +48,7 @@ const tess_param_table *const *tess_param_tables(int64_t *n_table)
     tables[n++] = tess_xpcs_model_params();
     tables[n++] = tess_xpcs_data_params();
     tables[n++] = tess_xpcs_fit_params();
+    tables[n++] = tess_xpcs_sample_params();
     tables[n++] = tess_xpcs_simulation_params();
     tables[n++] = tess_clifford_params();
     tables[n++] = tess_clifford_check_params();

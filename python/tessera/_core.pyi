@@ -770,6 +770,22 @@ def xpcs_accumulate(
     level: int = 3,
     progress: _ProgressFn | None = None,
 ) -> dict[str, Array]: ...
+def xpcs_sample(
+    context: Context,
+    data: Handle,
+    model: _Options,
+    fit: Handle,
+    options: _Options | None = None,
+    *,
+    fit_options: _Options | None = None,
+    settings: Handle | None = None,
+    prior_mean: ArrayLike | None = None,
+    prior_sd: ArrayLike | None = None,
+    contrast_prior: ArrayLike | None = None,
+    offset_prior: ArrayLike | None = None,
+    progress: _ProgressFn | None = None,
+) -> Handle: ...
+def xpcs_posterior_info(posterior: Handle, /) -> dict[str, Any]: ...
 def xpcs_result_info(result: Handle, /) -> dict[str, Any]: ...
 def xpcs_result_json(context: Context, result: Handle) -> str: ...
 def xpcs_result_pack(result: Handle, /) -> bytes: ...

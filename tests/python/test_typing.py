@@ -76,6 +76,7 @@ ALLOWED = {
     ],
     "one array or two, by an argument": ["autoreject.bayesopt.GaussianProcess.predict:return"],
     "whichever operation the layer has": ["clifford.modules.layer.Layer.fused_op:return"],
+    "arviz has no types": ["xpcs._posterior.Posterior.to_arviz:return"],
     "patsy has no types": [
         "decode.likelihoods.sorted_spikes_glm.make_spline_design_matrix:return",
         "decode.likelihoods.sorted_spikes_glm.make_spline_predict_matrix:design_info",
@@ -174,6 +175,7 @@ KEYWORDS: dict[str, dict[str, tuple[list[str], set[str]]]] = {
         "ModelKeywordsBesideDt": (["xpcs.model"], {"dt"}),
         "ModelKeywords": (["xpcs.model"], set()),
         "FitKeywords": (["xpcs.model", "xpcs.fit"], set()),
+        "SampleKeywords": (["xpcs.model", "xpcs.sample"], set()),
         "DataKeywords": (["xpcs.data"], {"q"}),
         "LoadKeywords": (["xpcs.data"], set()),
         "SimulateKeywords": (["xpcs.model", "xpcs.simulate"], set()),

@@ -34,7 +34,9 @@ from tessera.xpcs._device import (
 )
 from tessera.xpcs._fit import accumulate, fit, plan
 from tessera.xpcs._model import grids, model, model_pairs
+from tessera.xpcs._posterior import Posterior
 from tessera.xpcs._result import Result
+from tessera.xpcs._sample import sample
 from tessera.xpcs._simulate import simulate, simulate_file
 from tessera.xpcs.config.manager import ConfigManager
 from tessera.xpcs.data.xpcs_loader import XPCSDataLoader, load_xpcs_data
@@ -55,6 +57,7 @@ __all__ = [
     "Data",
     "NLSQWrapper",
     "OptimizationResult",
+    "Posterior",
     "Result",
     "Settings",
     "XPCSDataLoader",
@@ -76,6 +79,7 @@ __all__ = [
     "parameters",
     "plan",
     "quantile_scaling",
+    "sample",
     "simulate",
     "simulate_file",
     "template",

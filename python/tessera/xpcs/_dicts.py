@@ -41,6 +41,27 @@ class Plan(TypedDict):
     reason: str
 
 
+class Diagnostics(TypedDict):
+    """How well chains mixed."""
+
+    max_r_hat: float
+    min_ess_bulk: float
+    min_ess_tail: float
+    n_divergent: int
+    divergence_rate: float
+    bfmi: list[float]
+    mean_accept: float
+    depth_limit_rate: float
+    step: list[float]
+    contraction: dict[str, float]
+    fit_distance: dict[str, float]
+    outside: float
+    n_evaluation: int
+    seconds: float
+    warnings: list[str]
+    converged: bool
+
+
 class Bin(TypedDict):
     """One q bin of a file."""
 

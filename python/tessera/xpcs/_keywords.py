@@ -70,6 +70,19 @@ class FitKeywords(ModelKeywords, total=False):
     bad_chunk: Literal["error", "mask"]
 
 
+class SampleKeywords(ModelKeywords, total=False):
+    """Tables ``xpcs.model`` and ``xpcs.sample``."""
+
+    priors: Literal["wide", "upstream"]
+    n_chain: int
+    n_warmup: int
+    n_draw: int
+    seed: int
+    max_depth: int
+    target_accept: float
+    noise_scale: float
+
+
 class FitCallKeywordsBesideBounds(FitKeywords, total=False):
     """What :func:`tessera.xpcs.fit` takes, but for what the original's object has itself."""
 
