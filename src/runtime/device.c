@@ -162,7 +162,9 @@ tess_status tess_device_choose(tess_context *ctx, const char *id)
         return TESS_OK;
     }
     if (strcmp(id, "auto") != 0) {
+        tess_span span = tess_span_begin(&ctx->tracer, "device.open");
         TESS_TRY(open_named(ctx, id));
+        tess_span_end(&span, 0, 0);
         tess_device_budget_open(&ctx->device_budget, ctx->device);
         snprintf(ctx->device_reason, sizeof ctx->device_reason, "asked for");
         return TESS_OK;

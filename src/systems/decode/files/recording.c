@@ -96,7 +96,9 @@ tess_status tess_decode_recording_open(tess_context *ctx, const char *path,
     tess_de_input in = {.ctx = ctx};
     TESS_TRY(tess_de_recording_new(ctx, &in.recording));
     tess_text_init(&in.notes, &ctx->heap);
+    tess_span span = tess_span_begin(&ctx->tracer, "decode.read");
     const tess_status status = read_layout(&in, path);
+    tess_span_end(&span, 0, 0);
     tess_bundle_close(&in.bundle);
     tess_text_destroy(&in.notes);
     if (status != TESS_OK) {

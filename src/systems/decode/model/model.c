@@ -227,7 +227,9 @@ tess_status tess_decode_model_fit(tess_context *ctx, const tess_decode_recording
         status = tess_struct_read(config, &model->config, sizeof model->config, "config");
     }
     if (status == TESS_OK) {
+        tess_span span = tess_span_begin(&ctx->tracer, "decode.fit");
         status = fit(ctx, model, tess_decode_recording_get_info(recording));
+        tess_span_end(&span, 0, 0);
     }
     if (status != TESS_OK) {
         tess_decode_model_destroy(model);

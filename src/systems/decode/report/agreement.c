@@ -19,12 +19,24 @@ static int64_t count_places(const tess_de_view *v)
     return v->n_environment > 0 ? v->environments[0].n_place : 0;
 }
 
+// Straight lines, without a spot for every place: what takes most of the time of a score.
+static double straight_distance(const tess_de_view *v, int64_t place, const tess_de_spot *spot)
+{
+    double sum = 0;
+    for (int32_t k = 0; k < v->n_axis; k++) {
+        const double apart = v->center[k][place] - spot->at[k];
+        sum += apart * apart;
+    }
+    return sqrt(sum);
+}
+
 static int64_t nearest_place(const tess_de_view *v, const tess_de_spot *spot)
 {
     int64_t nearest = 0;
     double least = tess_de_view_place_distance(v, 0, spot);
     for (int64_t p = 1; p < count_places(v); p++) {
-        const double distance = tess_de_view_place_distance(v, p, spot);
+        const double distance =
+            v->track ? tess_de_view_place_distance(v, p, spot) : straight_distance(v, p, spot);
         nearest = distance < least ? p : nearest;
         least = distance < least ? distance : least;
     }
@@ -47,58 +59,54 @@ static double covered(double q, double above, double tied)
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-static void add_levels(tess_de_agreement *g, double above, double tied)
+static void judge_levels(double above, double tied, tess_de_judgement *out)
 {
     enum { N = TESS_DE_FACTS_LEVELS };
     double before = 0;
     for (int i = 0; i < N; i++) {
         const double reached = i == N - 1 ? 1 : covered((i + 1) / (double)N, above, tied);
-        g->levels[i] += reached - before;
+        out->levels[i] = reached - before;
         before = reached;
     }
-    g->n_in_50 += covered(0.5, above, tied);
-    g->n_in_95 += covered(0.95, above, tied);
+    out->in_50 = covered(0.5, above, tied);
+    out->in_95 = covered(0.95, above, tied);
 }
 
 // Mass of the places above the true one and of those equal to it, of a posterior that sums to
 // total.
-static void add_coverage(tess_de_agreement *g, const double *place, double total,
-                         int64_t true_place)
+static void judge_coverage(const tess_de_view *v, const double *place, double total,
+                           tess_de_judgement *out)
 {
-    const int64_t n_place = count_places(g->view);
+    const int64_t n_place = count_places(v);
+    const double mass = place[out->true_place];
     double above = 0;
     double tied = 0;
     double squares = 0;
     for (int64_t p = 0; p < n_place; p++) {
-        above += place[p] > place[true_place] ? place[p] : 0;
-        tied += place[p] == place[true_place] ? place[p] : 0;
+        above += place[p] > mass ? place[p] : 0;
+        tied += place[p] == mass ? place[p] : 0;
         squares += place[p] * place[p];
     }
-    add_levels(g, above / total, tied / total);
-    g->spread += squares > 0 ? total * total / (squares * (double)n_place) : 1;
+    judge_levels(above / total, tied / total, out);
+    out->spread = squares > 0 ? total * total / (squares * (double)n_place) : 1;
 }
 
-void tess_de_agree(tess_de_agreement *g, const tess_de_row *row)
+void tess_de_judge(const tess_de_view *v, const tess_de_row *row, tess_de_judgement *out)
 {
-    const tess_de_view *v = g->view;
     const int64_t n_place = count_places(v);
     double *place = row->place;
-    if (!row->is_finite) {
-        g->n_not_finite++;
-        return;
-    }
-    if (n_place < 1 || !is_known(row->animal, v->n_axis)) {
-        g->n_unknown++;
+    const double total = row->placed + row->local;
+    out->kind = !row->is_finite                                        ? TESS_DE_NOT_FINITE
+                : n_place < 1 || !is_known(row->animal, v->n_axis)     ? TESS_DE_UNKNOWN
+                : !(total > row->none) || !(total > 0)                 ? TESS_DE_UNPLACED
+                : row->local + row->around > row->placed - row->around ? TESS_DE_SCORED_LOCAL
+                                                                       : TESS_DE_SCORED_AWAY;
+    if (out->kind < TESS_DE_SCORED_LOCAL) {
         return;
     }
     const bool is_simulated = is_known(row->represented, v->n_axis);
     const tess_de_spot truth =
         is_simulated ? tess_de_view_spot(v, row->represented, -1) : row->spot;
-    const double total = row->placed + row->local;
-    if (!(total > row->none) || !(total > 0)) {
-        g->n_unplaced++;
-        return;
-    }
     const int64_t here = nearest_place(v, &row->spot);
     const bool local_outweighs = row->local > place[here];
     place[here] += row->local;
@@ -106,20 +114,35 @@ void tess_de_agree(tess_de_agreement *g, const tess_de_row *row)
     for (int64_t p = 1; p < n_place; p++) {
         best = place[p] > place[best] ? p : best;
     }
-    const double error = best == here && local_outweighs
-                             ? tess_de_view_distance(v, &row->spot, &truth)
-                             : tess_de_view_place_distance(v, best, &truth);
-    const int64_t true_place = is_simulated ? nearest_place(v, &truth) : here;
-    g->errors[g->n_scored++] = error;
-    if (row->local + row->around > row->placed - row->around) {
+    out->error = best == here && local_outweighs ? tess_de_view_distance(v, &row->spot, &truth)
+                                                 : tess_de_view_place_distance(v, best, &truth);
+    out->true_place = is_simulated ? nearest_place(v, &truth) : here;
+    judge_coverage(v, place, total, out);
+    place[here] -= row->local;
+}
+
+void tess_de_agree(tess_de_agreement *g, const tess_de_judgement *found)
+{
+    g->n_not_finite += found->kind == TESS_DE_NOT_FINITE;
+    g->n_unknown += found->kind == TESS_DE_UNKNOWN;
+    g->n_unplaced += found->kind == TESS_DE_UNPLACED;
+    if (found->kind < TESS_DE_SCORED_LOCAL) {
+        return;
+    }
+    g->errors[g->n_scored++] = found->error;
+    if (found->kind == TESS_DE_SCORED_LOCAL) {
         g->n_local++;
     } else {
-        g->away[g->n_scored - g->n_local - 1] = error;
+        g->away[g->n_scored - g->n_local - 1] = found->error;
     }
-    g->seen[true_place] += 1;
-    g->error_sum[true_place] += error;
-    add_coverage(g, place, total, true_place);
-    place[here] -= row->local;
+    g->seen[found->true_place] += 1;
+    g->error_sum[found->true_place] += found->error;
+    for (int i = 0; i < TESS_DE_FACTS_LEVELS; i++) {
+        g->levels[i] += found->levels[i];
+    }
+    g->n_in_50 += found->in_50;
+    g->n_in_95 += found->in_95;
+    g->spread += found->spread;
 }
 
 static int ascending(const void *a, const void *b)

@@ -13,10 +13,22 @@ static const int64_t MAX_SCORED = INT64_C(1) << 21;
 // Gaps in time are drawn as gaps as long as the axis has no more than this many columns per row.
 static const double MAX_GAP_COLUMNS = 20;
 
+// Rows that are digested and judged before they are added up, and those that a thread takes at
+// once.
+enum { ROWS_AHEAD = 1024, ROWS_AT_ONCE = 32 };
+
 // What the pass carries along besides the facts.
 typedef struct passing {
     tess_de_block block;
     tess_de_digest digest;
+    int64_t capacity;          // of the following, in rows
+    tess_de_row *rows;         // [capacity]
+    tess_de_judgement *judged; // [capacity]; of rows that are scored
+    double *places;            // [capacity][n_place]
+    double *lines;             // [n_thread][most_lines]
+    int64_t ahead;             // first row of the block that they have
+    int64_t n_ahead;
+    const tess_de_facts *facts;
     int64_t n_finite;
     int64_t last_column;
     bool is_rising; // every row has a column of its own, in order
@@ -31,8 +43,32 @@ static void see_column(passing *p, tess_de_facts *f, const tess_de_row *row)
     p->last_column = column;
 }
 
-static tess_status see_row(passing *p, tess_de_facts *f, const tess_de_row *row, bool is_scored)
+static bool is_scored(const tess_de_facts *f, int64_t row)
 {
+    return row % f->step == 0;
+}
+
+// What rows say each by itself: by as many threads as there are.
+static tess_status digest_rows(void *self, int64_t part, int32_t worker)
+{
+    passing *p = self;
+    const tess_de_view *v = p->facts->view;
+    const int64_t end = (part + 1) * ROWS_AT_ONCE;
+    tess_de_digest digest = p->digest; // with room of its own
+    digest.line = p->lines + worker * p->digest.most_lines;
+    for (int64_t i = part * ROWS_AT_ONCE; i < end && i < p->n_ahead; i++) {
+        digest.place = p->places + i * v->n_place;
+        tess_de_digest_row(&digest, &p->block, p->ahead + i, &p->rows[i]);
+        if (is_scored(p->facts, p->rows[i].index)) {
+            tess_de_judge(v, &p->rows[i], &p->judged[i]);
+        }
+    }
+    return TESS_OK;
+}
+
+static tess_status see_row(passing *p, tess_de_facts *f, int64_t i)
+{
+    const tess_de_row *row = &p->rows[i];
     see_column(p, f, row);
     tess_de_agreement_see(&f->agreement, row);
     const int64_t part = row->index * f->n_mean / f->view->n_time;
@@ -47,8 +83,8 @@ static tess_status see_row(passing *p, tess_de_facts *f, const tess_de_row *row,
     if (f->events.view) {
         TESS_TRY(tess_de_events_push(&f->events, row, tess_de_events_probability(&f->events, row)));
     }
-    if (is_scored) {
-        tess_de_agree(&f->agreement, row);
+    if (is_scored(f, row->index)) {
+        tess_de_agree(&f->agreement, &p->judged[i]);
     }
     return TESS_OK;
 }
@@ -79,18 +115,29 @@ static void finish_axis(const passing *p, tess_de_facts *f)
     }
 }
 
+static tess_status see_block(passing *p, tess_de_facts *f)
+{
+    const int64_t n_row = p->block.n_row;
+    for (p->ahead = 0; p->ahead < n_row; p->ahead += p->n_ahead) {
+        const int64_t left = n_row - p->ahead;
+        p->n_ahead = left < p->capacity ? left : p->capacity;
+        TESS_TRY(tess_parallel_for(f->view->ctx->pool,
+                                   (p->n_ahead + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, digest_rows, p));
+        for (int64_t i = 0; i < p->n_ahead; i++) {
+            TESS_TRY(see_row(p, f, i));
+        }
+    }
+    return TESS_OK;
+}
+
 static tess_status pass(passing *p, tess_de_facts *f)
 {
     const tess_de_view *v = f->view;
-    tess_de_row row;
     p->last_column = -1;
     p->is_rising = true;
     for (int64_t first = 0; first < v->n_time; first += p->block.n_row) {
         TESS_TRY(tess_de_block_read(&p->block, first));
-        for (int64_t i = 0; i < p->block.n_row; i++) {
-            tess_de_digest_row(&p->digest, &p->block, i, &row);
-            TESS_TRY(see_row(p, f, &row, (first + i) % f->step == 0));
-        }
+        TESS_TRY(see_block(p, f));
     }
     finish_means(p, f);
     finish_axis(p, f);
@@ -134,6 +181,21 @@ static tess_status see_path(tess_de_facts *f)
     return TESS_OK;
 }
 
+// Room of the digest's, which ends with it.
+static tess_status take_rows(passing *p, const tess_de_facts *f)
+{
+    tess_blocks *memory = &p->digest.memory;
+    const int64_t n = p->block.capacity < ROWS_AHEAD ? p->block.capacity : ROWS_AHEAD;
+    p->facts = f;
+    p->capacity = n;
+    p->rows = tess_blocks_alloc(memory, n, sizeof *p->rows, MEMORY);
+    p->judged = tess_blocks_alloc(memory, n, sizeof *p->judged, MEMORY);
+    p->places = tess_blocks_alloc(memory, n * f->view->n_place, sizeof *p->places, MEMORY);
+    p->lines = tess_blocks_alloc(memory, f->view->ctx->n_thread * p->digest.most_lines,
+                                 sizeof *p->lines, MEMORY);
+    return p->rows && p->judged && p->places && p->lines ? TESS_OK : TESS_E_MEMORY;
+}
+
 static tess_status run(tess_de_facts *f, const tess_decode_report_config *config)
 {
     passing p;
@@ -146,7 +208,10 @@ static tess_status run(tess_de_facts *f, const tess_decode_report_config *config
     TESS_TRY(tess_de_block_create(f->view, &p.block));
     tess_status status = tess_de_digest_create(f->view, &p.digest);
     if (status == TESS_OK) {
-        status = pass(&p, f);
+        status = take_rows(&p, f);
+        if (status == TESS_OK) {
+            status = pass(&p, f);
+        }
         tess_de_digest_destroy(&p.digest);
     }
     tess_de_block_destroy(&p.block);

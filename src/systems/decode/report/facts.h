@@ -95,11 +95,34 @@ double tess_de_quantile(const double *values, int64_t n, double q);
 // Share of the rows whose true bin lies in the smallest set of that much mass: 50 or 95.
 double tess_de_coverage(const tess_de_agreement *agreement, int percent);
 
+// What becomes of a row.
+enum {
+    TESS_DE_NOT_FINITE,
+    TESS_DE_UNKNOWN,  // where the animal is
+    TESS_DE_UNPLACED, // by states without any place
+    TESS_DE_SCORED_LOCAL,
+    TESS_DE_SCORED_AWAY,
+};
+
+// How a row agrees; of rows that are not scored the kind alone.
+typedef struct tess_de_judgement {
+    int32_t kind;
+    int32_t reserved;
+    int64_t true_place;
+    double error; // cm
+    double levels[TESS_DE_FACTS_LEVELS];
+    double in_50;
+    double in_95;
+    double spread;
+} tess_de_judgement;
+
 // Room for n_row rows.
 TESS_MUST_CHECK tess_status tess_de_agreement_create(tess_blocks *memory, const tess_de_view *view,
                                                      int64_t n_row, tess_de_agreement *out);
-// A row whose agreement counts.
-void tess_de_agree(tess_de_agreement *agreement, const tess_de_row *row);
+// One row by itself, by any thread. row->place is worked on, and is as it was afterwards.
+void tess_de_judge(const tess_de_view *view, const tess_de_row *row, tess_de_judgement *out);
+// A row whose agreement counts: in order, so that sums do not depend on threads.
+void tess_de_agree(tess_de_agreement *agreement, const tess_de_judgement *found);
 // Every row, in order.
 void tess_de_agreement_see(tess_de_agreement *agreement, const tess_de_row *row);
 // After the last row.

@@ -70,7 +70,9 @@ tess_status tess_decode_score_result(tess_context *ctx, const char *result_path,
     tess_de_view view;
     tess_de_facts facts;
     TESS_TRY(tess_de_view_open(ctx, result_path, recording, NULL, &view));
+    tess_span span = tess_span_begin(&ctx->tracer, "decode.score");
     const tess_status status = tess_de_facts_gather(&view, NULL, &facts);
+    tess_span_end(&span, 0, 0);
     if (status == TESS_OK) {
         tess_de_score_facts(&facts, &found);
         tess_de_facts_free(&facts);

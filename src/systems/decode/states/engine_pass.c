@@ -149,6 +149,7 @@ static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de
     const int32_t dtype = desc->detector->dtype;
     const int64_t n = chunk->n_row;
     const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&e->ctx->tracer, "decode.store");
     TESS_TRY(tess_de_rows_store(e, &desc->ll, first, n, chunk->ll, chunk->ll_dtype));
     TESS_TRY(tess_de_rows_store(e, &desc->kept_ll, first, n, chunk->ll, chunk->ll_dtype));
     TESS_TRY(tess_de_rows_store(e, &desc->causal, first, n, chunk->filtered, dtype));
@@ -159,6 +160,7 @@ static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de
     if (e->keep && e->keep != &desc->causal) {
         TESS_TRY(tess_de_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
     }
+    tess_span_end(&span, 0, 0);
     e->store_s += seconds_since(begin_ns);
     return TESS_OK;
 }
@@ -240,9 +242,11 @@ static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t f
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
     TESS_TRY(smooth(engine, first, &work));
     const int64_t begin_ns = tess_now_ns();
+    tess_span span = tess_span_begin(&engine->ctx->tracer, "decode.store");
     TESS_TRY(tess_de_rows_store(engine, &desc->acausal, first, count, work.filtered, d->dtype));
     TESS_TRY(tess_de_rows_store(engine, &desc->acausal_states, first, count, work.acausal_states,
                                 TESS_F64));
+    tess_span_end(&span, 0, 0);
     engine->store_s += seconds_since(begin_ns);
     return TESS_OK;
 }

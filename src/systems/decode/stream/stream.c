@@ -375,7 +375,9 @@ static tess_status finish(tess_de_stream_run *run)
     }
     tess_de_engine_warn(run->engine); // before the details, which repeat every warning
     TESS_TRY(tess_de_stream_write_details(run));
+    tess_span span = tess_span_begin(&run->ctx->tracer, "decode.commit");
     TESS_TRY(tess_de_result_commit(&run->result, run->config.overwrite));
+    tess_span_end(&span, 0, 0);
     tess_work_end(&run->work);
     return TESS_OK;
 }
