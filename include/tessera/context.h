@@ -21,6 +21,8 @@ typedef struct tess_progress {
     double elapsed_s;      /* of this run, without what a resumed run had done before */
     double remaining_s;    /* estimate; negative while unknown */
     uint64_t memory_bytes; /* heap of the context now */
+    double effective;      /* sampling: independent draws that those so far are worth, of the
+                              parameter with the fewest; negative: not known, or no sampling */
 } tess_progress;
 
 /** Called on the thread that called the library, at most every 50 ms and once at the end of a run.

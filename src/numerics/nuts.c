@@ -348,6 +348,11 @@ const double *tess_nuts_covariance(const tess_nuts *s)
     return nuts_covariance((tess_nuts *)(uintptr_t)s);
 }
 
+int64_t tess_nuts_n_done(const tess_nuts *s)
+{
+    return s->iteration;
+}
+
 tess_nuts_request tess_nuts_next(tess_nuts *s, double log_density, const double *gradient)
 {
     switch ((nuts_phase)s->phase) {

@@ -56,6 +56,8 @@ typedef struct tess_nuts_view {
 } tess_nuts_view;
 
 void tess_nuts_look(const tess_nuts *state, tess_nuts_view *view);
+// Transitions that have ended, those of the warm-up included.
+int64_t tess_nuts_n_done(const tess_nuts *state);
 // The metric in use [n][n].
 const double *tess_nuts_covariance(const tess_nuts *state);
 

@@ -15,7 +15,8 @@ void tess_watch_begin(tess_watch *watch, tess_context *ctx, const char *stage, c
                           .is_watched = ctx->progress && bytes >= WATCHED_BYTES,
                           .strategy = strategy,
                           .begin_ns = tess_now_ns(),
-                          .first = first};
+                          .first = first,
+                          .effective = -1};
 }
 
 tess_status tess_watch_poll(tess_watch *watch, int64_t done, int64_t total)
@@ -44,7 +45,8 @@ tess_status tess_watch_poll(tess_watch *watch, int64_t done, int64_t total)
         .done_bytes = (uint64_t)done * watch->item_bytes,
         .elapsed_s = elapsed_s,
         .remaining_s = own > 0 ? elapsed_s * (double)(total - done) / (double)own : -1,
-        .memory_bytes = memory_bytes};
+        .memory_bytes = memory_bytes,
+        .effective = watch->effective};
     if (ctx->progress(ctx->progress_user, &snapshot) != 0) {
         TESS_FAIL(TESS_CANCELLED, "stopped by the progress callback");
     }

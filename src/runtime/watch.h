@@ -15,6 +15,8 @@ typedef struct tess_watch {
     int64_t last_ns;
     int64_t first;       // what was done before this run
     uint64_t item_bytes; // of one unit, for the rate; 0: not told
+    double effective;    // of a sampler's draws so far; -1: not told
+    int64_t looked_ns;   // when that was found out
 } tess_watch;
 
 // bytes: of the samples worked on; under 8 MiB the callback is not called.

@@ -21,7 +21,7 @@ FIELD(tess_warning_info, text, 8);
 FIELD(tess_warning_info, remedy, 16);
 
 // tessera/context.h
-SIZE(tess_progress, 72);
+SIZE(tess_progress, 80);
 FIELD(tess_progress, struct_size, 0);
 FIELD(tess_progress, strategy, 4);
 FIELD(tess_progress, stage, 8);
@@ -32,6 +32,7 @@ FIELD(tess_progress, done_bytes, 40);
 FIELD(tess_progress, elapsed_s, 48);
 FIELD(tess_progress, remaining_s, 56);
 FIELD(tess_progress, memory_bytes, 64);
+FIELD(tess_progress, effective, 72);
 SIZE(tess_context_config, 112);
 FIELD(tess_context_config, struct_size, 0);
 FIELD(tess_context_config, n_thread, 4);

@@ -207,6 +207,40 @@ static void weights_follow_the_options(void **state)
     fixture_close(&f);
 }
 
+// Points that share a sweep get the bits that each has alone, in any number and order.
+static void points_share_a_sweep(void **state)
+{
+    (void)state;
+    enum { N = 5 };
+    static double alone[N][MAX_SUM];
+    static double together[N * MAX_SUM];
+    double theta[N][MAX_PARAM];
+    tess_xp_point points[N];
+    fixture f;
+    fixture_open(&f, 3);
+    f.setup.max_set = N;
+    tess_xp_pass pass;
+    assert_ok(tess_xp_pass_open(f.ctx, &f.setup, &pass));
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < MAX_PARAM; k++) {
+            theta[i][k] = THETA[k] * (1 + 0.03 * i);
+        }
+        points[i] = f.point;
+        points[i].theta = theta[i];
+        assert_ok(tess_xp_pass_run(&pass, &points[i], alone[i]));
+    }
+    for (int64_t n = 1; n <= N; n += 2) {
+        assert_ok(tess_xp_pass_run_sets(&pass, points + N - n, n, together));
+        for (int64_t i = 0; i < n; i++) {
+            assert_memory_equal(together + i * pass.n_sum, alone[N - n + i],
+                                (size_t)pass.n_sum * sizeof(double));
+        }
+    }
+    assert_memory_not_equal(alone[0], alone[1], sizeof(double) * 3);
+    tess_xp_pass_close(&pass);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +248,7 @@ int main(void)
         cmocka_unit_test(interrupted_passes_go_on_to_the_same_bits),
         cmocka_unit_test(stretches_of_a_chunk_change_no_bit),
         cmocka_unit_test(a_pass_says_what_memory_it_takes),
+        cmocka_unit_test(points_share_a_sweep),
         cmocka_unit_test(a_request_to_stop_is_heard),
         cmocka_unit_test(weights_follow_the_options),
     };

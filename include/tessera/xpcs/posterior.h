@@ -9,6 +9,13 @@ TESS_BEGIN_DECLS
 
 enum { TESS_XPCS_MAX_DEPTH = 15 };
 
+/** How draws are made. */
+typedef enum tess_xpcs_method {
+    TESS_XPCS_METHOD_NUTS = 0,
+    TESS_XPCS_METHOD_LAPLACE = 1,  /* a normal at the maximum, its draws weighed and drawn again */
+    TESS_XPCS_METHOD_CONSENSUS = 2 /* draws of several shards of the data, combined */
+} tess_xpcs_method;
+
 /** Options of a sampler; scalars are described by table "xpcs.sample". */
 typedef struct tess_xpcs_sample_config {
     uint32_t struct_size;
@@ -26,6 +33,28 @@ typedef struct tess_xpcs_sample_config {
     const double *prior_sd;
     double contrast_prior[2]; /* mean, sd */
     double offset_prior[2];
+    /* In the table again. */
+    int32_t method;         /* choice: nuts laplace */
+    int32_t coords;         /* choice: logit upstream */
+    int32_t fit_priors;     /* 1: normals around the fit take the place of the priors, as
+                               use_nlsq_informed_priors: the data count twice */
+    int32_t surrogate;      /* choice: auto off on; see has_surrogate */
+    int32_t modes;          /* 1: chains begin in the other minima of the fit, too, and change
+                               between them */
+    int32_t shard_strategy; /* choice: random stratified contiguous */
+    int64_t max_attempt;    /* while more than 5 % of the paths diverge, each with target_accept
+                               0.05 nearer to 0.95 */
+    double prior_width;     /* of fit_priors, in standard deviations of the fit */
+    double temper;          /* priors of theta to the power 1 / temper; 0: n_shard, else 1 */
+    int64_t shard;          /* 1 .. n_shard: draws from this part of the data; 0: all */
+    int64_t n_shard;
+    int64_t shard_seed;
+    /* Not in the table. */
+    const char *checkpoint_dir; /* NULL: none */
+    double checkpoint_every_s;  /* 60; 0: after every draw */
+    int64_t keep_checkpoints;   /* 3 */
+    int32_t resume;             /* as tess_xpcs_fit_config */
+    int32_t keep_finished;      /* likewise */
 } tess_xpcs_sample_config;
 
 TESS_API void tess_xpcs_sample_config_init(tess_xpcs_sample_config *config, size_t struct_size);
@@ -36,7 +65,7 @@ typedef struct tess_xpcs_posterior tess_xpcs_posterior;
 /** Arrays are [n_chain][n_draw] and what is said; pointers live with the posterior. */
 typedef struct tess_xpcs_posterior_info {
     uint32_t struct_size;
-    int32_t reserved;
+    int32_t method; /* tess_xpcs_method */
     int64_t n_chain;
     int64_t n_draw;
     int64_t n_param; /* physical; fixed ones are constant */
@@ -56,14 +85,66 @@ typedef struct tess_xpcs_posterior_info {
     double noise_scale;
     double outside; /* share of contrasts and offsets drawn outside their bounds, and drawn again:
                        what the density neglects */
-    int64_t n_evaluation; /* passes over the data */
+    int64_t n_evaluation; /* points of the parameters at which all data were gone over */
     double seconds;
+    int64_t n_warmup;
+    int64_t seed;
+    int64_t n_attempt;          /* runs that it took; the last one's draws are here */
+    double target_accept;       /* of the last one */
+    const double *phi;          /* [n_angle] degrees */
+    const double *q;            /* [n_angle] */
+    const double *prior_mean;   /* [n_param] of the normals truncated to lower .. upper */
+    const double *prior_sd;     /* [n_param] */
+    const double *lower;        /* [n_param] */
+    const double *upper;        /* [n_param] */
+    const uint8_t *is_fixed;    /* [n_param] */
+    const double *fit_theta;    /* [n_param] the fit that the chains began from */
+    const double *fit_sd;       /* [n_param] */
+    const double *fit_contrast; /* [n_angle] */
+    const double *fit_offset;
+    double fit_noise;            /* of its residuals */
+    const double *outside_angle; /* [n_angle] parts of outside */
+    const uint8_t *is_truncated; /* [n_angle] 1: the density has the bounds of this angle's
+                                    contrast and offset, and neglects nothing */
+    int32_t model_mode;          /* tess_xpcs_mode */
+    int32_t model_kernel;        /* tess_xpcs_kernel */
+    int32_t priors;              /* as the config; 2: around the fit */
+    int32_t coords;              /* as the config */
+    int64_t n_point;             /* that counted */
+    int64_t n_pass;              /* sweeps over the data: several points share one */
+    int64_t n_gradient;          /* of n_evaluation, those with derivatives */
+    int64_t n_mode;              /* hills of the density that chains were in; at least 1 */
+    const double *mode_theta;    /* [n_mode][n_param] their tops */
+    const double *mode_weight;   /* [n_mode] shares of the draws */
+    const double *mode_evidence; /* [n_mode] log, by a normal at the top */
+    const int32_t *mode;         /* [n_chain][n_draw] which one a draw is in */
+    double log_evidence;         /* by importance weights at the modes (laplace); NaN: not known */
+    double pareto_k;             /* of these weights: below 0.7 they can be trusted; NaN: none */
+    double effective_weights;    /* (sum w)^2 / sum w^2 of these */
+    int32_t has_surrogate;       /* 1: paths were made on a surrogate, and accepted by all data */
+    int32_t resumed;             /* 1: continued from a checkpoint */
+    double surrogate_accept;     /* share of its proposals */
+    double resumed_from;         /* how much an earlier run had done, 0 to 1 */
+    int64_t n_checkpoint;        /* written by this call */
+    int64_t shard;               /* 0: all data */
+    int64_t n_shard;
+    double temper;        /* of the priors */
+    const char *warnings; /* a sentence per line, "" if none */
+    const char *device;
+    const char *data_path;
+    const char *data_fingerprint; /* hexadecimal */
+    const char *identity;         /* 32 digits that tell this sampling of these data from others */
+    int64_t n_frame;
+    double dt_s;
+    double gap_angstrom;
 } tess_xpcs_posterior_info;
 
-/** Samples by NUTS from the minimum that fit (a result of these data and this model, linear loss)
- *  found, whose bounds and fixed parameters hold. The same draws for any number of threads.
- * fit_config says how to go over the data and may be NULL; scaling is individual and every point
- * weighs the same whatever it says. TESS_CANCELLED loses the draws. */
+/** Samples from the minimum that fit (a result of these data and this model, linear loss) found,
+ *  whose bounds and fixed parameters hold. The same draws for any number of threads, interrupted
+ *  or not. fit_config says how to go over the data and may be NULL; scaling is individual and every
+ *  point weighs the same whatever it says. TESS_CANCELLED keeps the draws so far in checkpoint_dir,
+ *  and loses them without one. The progress callback counts draws of all chains, those of the
+ *  warm-up included. */
 TESS_API TESS_MUST_CHECK tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data,
                                                       const tess_xpcs_model *model,
                                                       const tess_xpcs_result *fit,
@@ -73,6 +154,16 @@ TESS_API TESS_MUST_CHECK tess_status tess_xpcs_sample(tess_context *ctx, tess_xp
 TESS_API const tess_xpcs_posterior_info *
 tess_xpcs_posterior_get_info(const tess_xpcs_posterior *posterior);
 TESS_API void tess_xpcs_posterior_destroy(tess_xpcs_posterior *posterior);
+
+/** The posterior as bytes, whole and checksummed: for a file that another run of the same version
+ *  combines, or another process. Returns how many there are; writes them if capacity suffices. */
+TESS_API size_t tess_xpcs_posterior_pack(const tess_xpcs_posterior *posterior, void *bytes,
+                                         size_t capacity);
+/** TESS_E_VERSION for bytes of another version; TESS_E_FORMAT or TESS_E_TRUNCATED for those that
+ *  are no posterior's. */
+TESS_API TESS_MUST_CHECK tess_status tess_xpcs_posterior_unpack(tess_context *ctx,
+                                                                const void *bytes, size_t n,
+                                                                tess_xpcs_posterior **out);
 
 TESS_END_DECLS
 

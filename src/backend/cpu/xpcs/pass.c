@@ -370,8 +370,9 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
 {
     pass_job *job = arg;
     const tess_stage_xpcs_pass *a = job->args;
-    const int64_t set = block / a->n_leaf;
-    const int64_t leaf = a->first_leaf + block % a->n_leaf;
+    // Points of one leaf follow each other: its samples are read from memory once.
+    const int64_t set = block % a->n_set;
+    const int64_t leaf = a->first_leaf + block / a->n_set;
     const int64_t n_tile = tess_cpu_xp_leaf_tiles(a->tiles, leaf);
     int64_t n_lit = 0;
     pass_tile tile = {
@@ -380,7 +381,7 @@ static tess_status pass_block(void *arg, int64_t block, int32_t worker)
         .angles = a->angles + set * a->tiles->n_angle,
         .scratch = (pass_scratch *)(void *)(job->scratch + (size_t)worker * job->scratch_bytes),
         .at = tess_cpu_xp_first_tile(a->tiles, leaf),
-        .sums = a->sums + block * a->n_sum};
+        .sums = a->sums + (set * a->n_leaf + block / a->n_set) * a->n_sum};
     tile.lanes = (double *)(void *)(tile.scratch + 1);
     tile.hessian = tile.sums + a->tiles->n_angle * job->n_angle_sum;
     memset(tile.lanes, 0, (size_t)a->tiles->n_angle * ANGLE_LANES * sizeof *tile.lanes);

@@ -30,18 +30,18 @@ static int64_t leaves_per_call(const tess_context *ctx, const tess_xpcs_data *da
 // Bytes of sums of leaves, of the tree, and of the angles.
 static size_t leaf_bytes(const tess_xp_pass *pass)
 {
-    return (size_t)(pass->leaves_per_call * pass->n_sum) * sizeof(double);
+    return (size_t)(pass->max_set * pass->leaves_per_call * pass->n_sum) * sizeof(double);
 }
 
 static size_t tree_bytes(const tess_xp_pass *pass)
 {
     const int64_t n_level = tess_xp_tree_levels(tess_xp_tiles_n_leaf(&pass->data->tiles));
-    return (size_t)(n_level * pass->n_sum) * sizeof(double);
+    return (size_t)(pass->max_set * n_level * pass->n_sum) * sizeof(double);
 }
 
 static size_t angle_bytes(const tess_xp_pass *pass)
 {
-    return (size_t)pass->data->info.n_angle * sizeof *pass->angles;
+    return (size_t)(pass->max_set * pass->data->info.n_angle) * sizeof *pass->angles;
 }
 
 static void set_sizes(tess_xp_pass *pass, tess_xpcs_data *data, int64_t n_param,
@@ -61,11 +61,35 @@ static void set_sizes(tess_xp_pass *pass, tess_xpcs_data *data, int64_t n_param,
 uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t leaves_per_chunk,
                             bool is_streamed)
 {
-    tess_xp_pass pass = {.ctx = data->ctx};
+    tess_xp_pass pass = {.ctx = data->ctx, .max_set = 1};
     set_sizes(&pass, (tess_xpcs_data *)(uintptr_t)data, n_param, leaves_per_chunk);
     return leaf_bytes(&pass) + tree_bytes(&pass) + angle_bytes(&pass) +
            tess_xp_grids_bytes(data->info.n_frame, n_param) +
            tess_xp_reader_bytes(data, pass.leaves_per_chunk, is_streamed);
+}
+
+// Grids and trees of the points after the first, and the list of all grids.
+static tess_status take_sets(tess_xp_pass *pass, int64_t n_frame)
+{
+    tess_blocks *blocks = &pass->blocks;
+    tess_blocks_init(blocks, &pass->ctx->heap);
+    pass->grid = tess_blocks_alloc(blocks, pass->max_set, sizeof *pass->grid, "grids");
+    pass->more_grids =
+        tess_blocks_alloc(blocks, pass->max_set - 1, sizeof *pass->more_grids, "grids");
+    pass->more_trees =
+        tess_blocks_alloc(blocks, pass->max_set - 1, sizeof *pass->more_trees, "partial sums");
+    if (!pass->grid || !pass->more_grids || !pass->more_trees) {
+        return TESS_E_MEMORY;
+    }
+    const size_t tree = tree_bytes(pass) / (size_t)pass->max_set / sizeof(double);
+    pass->grid[0] = pass->grids.grid;
+    for (int64_t k = 1; k < pass->max_set; k++) {
+        TESS_TRY(tess_xp_grids_create(pass->ctx, &pass->model, n_frame, &pass->more_grids[k - 1]));
+        pass->grid[k] = pass->more_grids[k - 1].grid;
+        pass->more_trees[k - 1] =
+            (tess_xp_tree){.sums = pass->tree.sums + (size_t)k * tree, .n_sum = pass->n_sum};
+    }
+    return TESS_OK;
 }
 
 static tess_status take_memory(tess_xp_pass *pass)
@@ -88,7 +112,8 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
                            .ignore_sigma = setup->ignore_sigma,
                            .f_scale = setup->f_scale,
                            .inverse_variance = setup->inverse_variance,
-                           .lag_weight = setup->lag_weight};
+                           .lag_weight = setup->lag_weight,
+                           .max_set = setup->max_set > 1 ? setup->max_set : 1};
     const tess_xpcs_data_info *info = &setup->data->info;
     if (!setup->is_streamed) {
         TESS_TRY(tess_xp_data_hold(ctx, setup->data, setup->max_retries));
@@ -99,6 +124,9 @@ tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup
     tess_status status = tess_xp_angles_check(info->phi, info->q, info->n_angle);
     if (status == TESS_OK) {
         status = take_memory(pass);
+    }
+    if (status == TESS_OK && pass->max_set > 1) {
+        status = take_sets(pass, info->n_frame);
     }
     if (status == TESS_OK) {
         status = tess_xp_reader_open(ctx, setup->data, pass->leaves_per_chunk, setup->is_streamed,
@@ -125,16 +153,31 @@ void tess_xp_pass_close(tess_xp_pass *pass)
         tess_heap_free(heap, pass->leaf_sums, leaf_bytes(pass), TESS_TAG_GENERAL);
         tess_heap_free(heap, pass->angles, angle_bytes(pass), TESS_TAG_GENERAL);
     }
+    for (int64_t k = 1; pass->more_grids && k < pass->max_set; k++) {
+        tess_xp_grids_destroy(pass->ctx, &pass->more_grids[k - 1]);
+    }
+    tess_blocks_free(&pass->blocks);
     tess_xp_grids_destroy(pass->ctx, &pass->grids);
     *pass = (tess_xp_pass){0};
 }
 
-static void set_point(tess_xp_pass *pass, const tess_xp_point *point)
+typedef struct sets {
+    tess_xp_pass *pass;
+    const tess_xp_point *points;
+    int64_t n;
+} sets;
+
+static tess_status set_point(void *arg, int64_t set, int32_t worker)
 {
+    (void)worker;
+    const sets *all = arg;
+    tess_xp_pass *pass = all->pass;
+    const tess_xp_point *point = &all->points[set];
     const tess_xpcs_data_info *info = &pass->data->info;
-    tess_xp_grids_fill(&pass->grids, &pass->model, point->theta);
+    tess_xp_grids_fill(set == 0 ? &pass->grids : &pass->more_grids[set - 1], &pass->model,
+                       point->theta);
     for (int64_t a = 0; a < info->n_angle; a++) {
-        tess_xp_angle *angle = &pass->angles[a];
+        tess_xp_angle *angle = &pass->angles[set * info->n_angle + a];
         tess_xp_angle_fill(angle, &pass->model, point->theta, info->phi[a], info->q[a]);
         angle->mean = info->mean[a];
         angle->contrast = point->contrast ? point->contrast[a] : 1;
@@ -142,21 +185,24 @@ static void set_point(tess_xp_pass *pass, const tess_xp_point *point)
         angle->inverse_variance = pass->inverse_variance ? pass->inverse_variance[a] : 1;
         angle->weight = angle->contrast * angle->contrast * angle->inverse_variance;
     }
+    return TESS_OK;
 }
 
 // Sums of leaves into leaf_sums.
-static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
-                              const unsigned char *records, int64_t first_leaf, int64_t n_leaf)
+static tess_status run_leaves(const sets *all, const unsigned char *records, int64_t first_leaf,
+                              int64_t n_leaf)
 {
+    const tess_xp_pass *pass = all->pass;
+    const tess_xp_point *point = &all->points[0];
     const tess_stage_xpcs_pass args = {.tiles = &pass->data->tiles,
-                                       .grid = &pass->grids.grid,
+                                       .grid = pass->max_set > 1 ? pass->grid : &pass->grids.grid,
                                        .angles = pass->angles,
                                        .records = records,
                                        .lag_weight = pass->lag_weight,
                                        .frame_weight = pass->frame_weight,
                                        .sums = pass->leaf_sums,
                                        .n_sum = pass->n_sum,
-                                       .n_set = 1,
+                                       .n_set = all->n,
                                        .first_leaf = first_leaf,
                                        .n_leaf = n_leaf,
                                        .n_param = (int32_t)pass->n_param,
@@ -167,6 +213,11 @@ static tess_status run_leaves(tess_xp_pass *pass, const tess_xp_point *point,
                                        .ignore_sigma = pass->ignore_sigma,
                                        .f_scale = pass->f_scale};
     return tess_stage_run(pass->device, TESS_STAGE_XPCS_PASS, &args, sizeof args);
+}
+
+static tess_xp_tree *tree_of(tess_xp_pass *pass, int64_t set)
+{
+    return set == 0 ? &pass->tree : &pass->more_trees[set - 1];
 }
 
 static int64_t tiles_before(const tess_xp_pass *pass)
@@ -218,9 +269,9 @@ static tess_status read_chunk(tess_xp_pass *pass, chunk c, const unsigned char *
 }
 
 // A chunk in stretches short enough to stop in between.
-static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, chunk c,
-                             tess_watch *watch)
+static tess_status run_chunk(const sets *all, chunk c, tess_watch *watch)
 {
+    tess_xp_pass *pass = all->pass;
     const tess_xp_tiles *tiles = &pass->data->tiles;
     const int64_t end = c.first + c.n_leaf;
     const uint64_t begin = tess_xp_tiles_leaf_offset(tiles, c.first);
@@ -232,9 +283,9 @@ static tess_status run_chunk(tess_xp_pass *pass, const tess_xp_point *point, chu
         const int64_t left = end - leaf;
         const int64_t n = left < pass->leaves_per_call ? left : pass->leaves_per_call;
         const uint64_t offset = tess_xp_tiles_leaf_offset(tiles, leaf) - begin;
-        TESS_TRY(run_leaves(pass, point, records + offset, leaf, n));
-        for (int64_t i = 0; i < n; i++) {
-            tess_xp_tree_push(&pass->tree, pass->leaf_sums + i * pass->n_sum);
+        TESS_TRY(run_leaves(all, records + offset, leaf, n));
+        for (int64_t i = 0; i < all->n * n; i++) {
+            tess_xp_tree_push(tree_of(pass, i / n), pass->leaf_sums + i * pass->n_sum);
         }
         pass->next_leaf = leaf + n;
         if (pass->between && pass->next_leaf < n_leaf) {
@@ -251,7 +302,7 @@ static void begin_watch(tess_xp_pass *pass, tess_watch *watch)
     const uint64_t bytes = pass->data->info.bytes;
     tess_watch_begin(watch, pass->ctx, "xpcs.pass", "tiles", tiles_before(pass),
                      bytes * (uint64_t)(pass->n_pass + 1), (tess_strategy)pass->strategy);
-    if (bytes < SMALL_BYTES && watch->begin_ns - pass->watched_ns < WATCH_NS) {
+    if (pass->is_quiet || (bytes < SMALL_BYTES && watch->begin_ns - pass->watched_ns < WATCH_NS)) {
         watch->is_watched = false;
     }
     if (watch->is_watched) {
@@ -259,41 +310,62 @@ static void begin_watch(tess_xp_pass *pass, tess_watch *watch)
     }
 }
 
-tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
+static tess_status run_sets(const sets *all, double *sums)
 {
+    tess_xp_pass *pass = all->pass;
     const tess_xp_tiles *tiles = &pass->data->tiles;
     const int64_t n_leaf = tess_xp_tiles_n_leaf(tiles);
     const int64_t begin_ns = tess_now_ns();
-    if (pass->next_leaf == 0) {
-        pass->tree.n_leaf = 0;
+    for (int64_t k = 0; k < all->n && pass->next_leaf == 0; k++) {
+        tree_of(pass, k)->n_leaf = 0;
     }
     tess_watch watch;
     begin_watch(pass, &watch);
-    set_point(pass, point);
     tess_status status = tess_context_check_cancel(pass->ctx);
+    if (status == TESS_OK) {
+        status = tess_parallel_for(pass->ctx->pool, all->n, set_point, (void *)(uintptr_t)all);
+    }
     while (status == TESS_OK && pass->next_leaf < n_leaf) {
         const chunk c = chunk_from(pass, pass->next_leaf);
         pass->next_leaf = c.first;
         if (c.n_leaf > 0) {
-            status = run_chunk(pass, point, c, &watch);
+            status = run_chunk(all, c, &watch);
         }
     }
     pass->seconds += (double)(tess_now_ns() - begin_ns) * 1e-9;
     if (status == TESS_OK) {
         status = tess_xp_data_check(pass->data);
     }
+    for (int64_t k = 0; k < all->n && status == TESS_OK; k++) {
+        tess_xp_tree_total(tree_of(pass, k), sums + k * pass->n_sum);
+    }
     if (status == TESS_OK) {
-        tess_xp_tree_total(&pass->tree, sums);
         pass->next_leaf = 0;
         pass->n_pass++;
     }
     return status;
 }
 
+tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point, double *sums)
+{
+    const sets one = {.pass = pass, .points = point, .n = 1};
+    return run_sets(&one, sums);
+}
+
+tess_status tess_xp_pass_run_sets(tess_xp_pass *pass, const tess_xp_point *points, int64_t n_set,
+                                  double *sums)
+{
+    const sets all = {.pass = pass, .points = points, .n = n_set};
+    TESS_ASSERT(n_set > 0 && n_set <= pass->max_set);
+    pass->next_leaf = 0;
+    return run_sets(&all, sums);
+}
+
 tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point, int64_t leaf)
 {
+    const sets one = {.pass = pass, .points = point, .n = 1};
     const unsigned char *records = NULL;
-    set_point(pass, point);
+    TESS_TRY(set_point((void *)(uintptr_t)&one, 0, 0));
     TESS_TRY(tess_xp_reader_get(&pass->reader, leaf, 1, &records));
-    return run_leaves(pass, point, records, leaf, 1);
+    return run_leaves(&one, records, leaf, 1);
 }

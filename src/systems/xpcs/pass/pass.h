@@ -6,6 +6,7 @@
 #ifndef TESS_XPCS_PASS_PASS_H
 #define TESS_XPCS_PASS_PASS_H
 
+#include "base/blocks.h"
 #include "systems/xpcs/model/grids.h"
 #include "systems/xpcs/store/store.h"
 #include "tessera/xpcs/fit.h"
@@ -48,10 +49,16 @@ typedef struct tess_xp_pass {
     const double *lag_weight;       // [n_angle][n_frame] or NULL
     const double *frame_weight;     // [n_frame] or NULL; may be set between passes
     tess_xp_grids grids;
-    tess_xp_angle *angles;
+    tess_xp_angle *angles; // [max_set][n_angle]
     tess_xp_reader reader;
     tess_xp_tree tree;
-    double *leaf_sums; // [leaves_per_call][n_sum]
+    double *leaf_sums; // [max_set][leaves_per_call][n_sum]
+    // Points of the parameters that one pass can take, and what those after the first need.
+    int64_t max_set;
+    tess_xp_grids *more_grids; // [max_set - 1]
+    tess_xp_tree *more_trees;  // [max_set - 1]
+    tess_xp_grid *grid;        // [max_set] of all; NULL where it is one
+    tess_blocks blocks;        // of these lists
     int64_t leaves_per_chunk;
     int64_t leaves_per_call; // of a stage, so that cancel is heard in time
     int64_t n_sum;
@@ -63,6 +70,7 @@ typedef struct tess_xp_pass {
     int64_t next_leaf;  // of the pass at work; set it to 0 to give up an interrupted pass
     double seconds;     // of all passes
     int64_t n_pass;     // that came to their end
+    bool is_quiet;      // somebody else tells progress; cancel is heard all the same
     int64_t watched_ns; // when a pass over small data last told its progress
     // Called between stretches with what is done; TESS_CANCELLED or an error stops the pass, which
     // can then be continued. NULL: none.
@@ -83,6 +91,7 @@ typedef struct tess_xp_pass_setup {
     int64_t max_retries;
     int32_t strategy;     // tess_strategy, for progress
     int32_t ignore_sigma; // 1: weights are 1 although the data have a deviation of every point
+    int64_t max_set;      // points of the parameters in one pass; 0: 1
 } tess_xp_pass_setup;
 
 TESS_MUST_CHECK tess_status tess_xp_pass_open(tess_context *ctx, const tess_xp_pass_setup *setup,
@@ -94,6 +103,12 @@ uint64_t tess_xp_pass_bytes(const tess_xpcs_data *data, int64_t n_param, int64_t
 // Sums [n_sum] at a point, from leaf 0, or from next_leaf where a pass was interrupted or restored.
 TESS_MUST_CHECK tess_status tess_xp_pass_run(tess_xp_pass *pass, const tess_xp_point *point,
                                              double *sums);
+
+// Sums [n_set][n_sum] at several points that want the same (points[0] says it), n_set <= max_set,
+// in one sweep over the data: the same bits as one by one. A pass of several points cannot be
+// continued where it was interrupted.
+TESS_MUST_CHECK tess_status tess_xp_pass_run_sets(tess_xp_pass *pass, const tess_xp_point *points,
+                                                  int64_t n_set, double *sums);
 
 // Sums of one leaf alone, for estimates of time; they go nowhere.
 TESS_MUST_CHECK tess_status tess_xp_pass_leaf(tess_xp_pass *pass, const tess_xp_point *point,

@@ -1,4 +1,4 @@
-// The chains: they ask for a point each in turn, and a pass over the data answers.
+// The chains: each asks for a point, and a pass over the data answers all of them.
 #include "base/rng.h"
 #include "base/status.h"
 #include "numerics/nuts.h"
@@ -7,124 +7,57 @@
 #include <math.h>
 #include <string.h>
 
-// Purposes of random numbers; those of NUTS are 1 and 2.
-enum { STARTS = 3, SCALING = 4 };
-enum { MAX_TRY = 64 };
+static const double MOST_DIVERGED = 0.05;
 
-static const double MAX_SPREAD = 4; // of a coordinate: most of what is between its bounds
-
-// Covariance of the coordinates at the minimum, from that of the fit: cov / (slope slope). What the
-// data do not tell, or a bound cuts off, is spread over the coordinate.
-static void covariance_of(const tess_xp_sampler *s, const double *u, double *covariance)
+static tess_nuts *chain_at(const tess_xp_sampler *s, int64_t number)
 {
-    const int64_t n = s->coords.n;
-    const int64_t n_all = s->fit->n_covariance;
-    const int64_t before = n_all - s->density.n_param;
-    tess_xp_place place;
-    tess_xp_coords_place(&s->coords, u, &place);
-    double spread[TESS_XP_MAX_COORD];
-    for (int64_t i = 0; i < n - 1; i++) {
-        const int64_t k = before + s->coords.index[i];
-        const double sd = sqrt(s->fit->covariance[k * n_all + k]) / place.slope[i];
-        spread[i] = sd > 0 && sd < MAX_SPREAD ? sd : 1;
-    }
-    memset(covariance, 0, (size_t)(n * n) * sizeof *covariance);
-    for (int64_t i = 0; i < n - 1; i++) {
-        for (int64_t j = 0; j < n - 1; j++) {
-            const int64_t k = before + s->coords.index[i];
-            const int64_t l = before + s->coords.index[j];
-            const double r = s->fit->correlation[k * n_all + l];
-            // Not quite as narrow as told: it must have a root.
-            const double rho = i == j ? 1 : isfinite(r) ? 0.9999 * r : 0;
-            covariance[i * n + j] = rho * spread[i] * spread[j];
-        }
-    }
-    covariance[n * n - 1] = 0.5 / (double)(s->fit->n_used > 0 ? s->fit->n_used : 1);
+    return (tess_nuts *)(void *)(s->chains + (size_t)number * s->chain_bytes);
 }
 
-// Noise of the residuals of the fit, whatever it took the noise to be.
-static tess_status find_noise(tess_xp_sampler *s, double *noise)
-{
-    const tess_xp_point point = {.theta = s->fit->theta, .contrast = s->fit->contrast};
-    TESS_TRY(tess_xp_pass_run(&s->pass, &point, s->sums));
-    double squares = 0;
-    double n = 0;
-    for (int64_t a = 0; a < s->density.n_angle; a++) {
-        const double *t = tess_xp_angle_sums(&s->pass, s->sums, a);
-        const double c = s->fit->contrast[a];
-        const double o = s->fit->offset[a] - s->density.mean[a];
-        squares +=
-            t[4] - 2 * (o * t[3] + c * t[5]) + o * o * t[0] + 2 * o * c * t[1] + c * c * t[2];
-        n += t[0];
-    }
-    *noise = sqrt(squares / n);
-    if (!(*noise > 0)) {
-        TESS_FAIL(TESS_E_NUMERIC, "the fit leaves no residuals: there is no noise to sample");
-    }
-    return TESS_OK;
-}
-
-static tess_status evaluate(tess_xp_sampler *s, const double *u, double *log_density,
-                            double *gradient)
-{
-    tess_xp_place place;
-    tess_xp_density_value value;
-    tess_xp_coords_place(&s->coords, u, &place);
-    const tess_xp_point point = {
-        .theta = place.theta, .contrast = s->fit->contrast, .want = TESS_XP_WANT_GRADIENT};
-    *log_density = -(double)INFINITY;
-    memset(gradient, 0, (size_t)s->coords.n * sizeof *gradient);
-    if (!isfinite(place.s) || place.s <= 0) {
-        return TESS_OK; // a step far out of everything
-    }
-    TESS_TRY(tess_xp_pass_run(&s->pass, &point, s->sums));
-    s->out->info.n_evaluation++;
-    tess_xp_density_at(&s->density, s->sums, place.theta, place.s, &value);
-    *log_density = tess_xp_coords_density(&s->coords, &place, &value, gradient);
-    return TESS_OK;
-}
-
-static void keep(tess_xp_sampler *s, const tess_nuts *chain, int64_t number)
+static void keep(tess_xp_sampler *s, int64_t number)
 {
     tess_nuts_view view;
     tess_xp_place place;
-    tess_nuts_look(chain, &view);
+    tess_nuts_look(chain_at(s, number), &view);
     if (view.draw < 0) {
         return;
     }
-    tess_xpcs_posterior *p = s->out;
-    const int64_t n_param = s->density.n_param;
-    const int64_t at = number * s->config.n_draw + view.draw;
+    const tess_xpcs_posterior_info *info = &s->out->info;
+    const int64_t at = number * info->n_draw + view.draw;
     tess_xp_coords_place(&s->coords, view.x, &place);
-    memcpy(p->theta + at * n_param, place.theta, (size_t)n_param * sizeof *p->theta);
-    p->noise[at] = place.s;
-    p->log_density[at] = view.log_density - place.log_volume; // of the parameters themselves
-    p->energy[at] = view.energy;
-    p->accept[at] = view.accept;
-    p->n_step[at] = view.n_step;
-    p->depth[at] = view.depth;
-    p->diverged[at] = view.is_divergent != 0;
-    p->step[number] = view.step;
+    memcpy(TESS_XP_OWN(double, info->theta) + at * info->n_param, place.theta,
+           (size_t)info->n_param * sizeof(double));
+    TESS_XP_OWN(double, info->noise)[at] = place.s;
+    // Of the parameters themselves.
+    TESS_XP_OWN(double, info->log_density)[at] = view.log_density - place.log_volume;
+    TESS_XP_OWN(double, info->energy)[at] = view.energy;
+    TESS_XP_OWN(double, info->accept)[at] = view.accept;
+    TESS_XP_OWN(int64_t, info->n_step)[at] = view.n_step;
+    TESS_XP_OWN(int64_t, info->depth)[at] = view.depth;
+    TESS_XP_OWN(uint8_t, info->diverged)[at] = view.is_divergent != 0;
+    TESS_XP_OWN(double, info->step)[number] = view.step;
 }
 
 // A chain begins somewhere in the bulk that the fit promises.
-static tess_status begin(tess_xp_sampler *s, double noise, int64_t number, tess_nuts *chain)
+static tess_status begin(tess_xp_sampler *s, int64_t number)
 {
     const int64_t n = s->coords.n;
     const tess_xpcs_sample_config *c = &s->config;
+    tess_nuts *chain = chain_at(s, number);
     const tess_nuts_options options = {.seed = (uint64_t)c->seed,
                                        .chain = (uint32_t)number,
                                        .max_depth = (int32_t)c->max_depth,
                                        .n_warmup = c->n_warmup,
                                        .n_draw = c->n_draw,
-                                       .target_accept = c->target_accept,
+                                       .target_accept = s->tally.target_accept,
                                        .max_energy_error = 1000};
-    const tess_philox_stream draw = tess_philox_open((uint64_t)c->seed, (uint32_t)number, STARTS);
+    const tess_philox_stream draw =
+        tess_philox_open((uint64_t)c->seed, (uint32_t)number, TESS_XP_RANDOM_STARTS);
     double u[TESS_XP_MAX_COORD];
     double z[TESS_XP_MAX_COORD];
     double covariance[TESS_XP_MAX_COORD * TESS_XP_MAX_COORD];
-    tess_xp_coords_of(&s->coords, s->fit->theta, noise, u);
-    covariance_of(s, u, covariance);
+    tess_xp_coords_of(&s->coords, s->fit->theta, s->tally.noise, u);
+    tess_xp_sampler_covariance(s, u, covariance);
     tess_philox_normals(&draw, 0, (size_t)n, z);
     for (int64_t i = 0; i < n; i++) {
         u[i] += 0.5 * sqrt(covariance[i * n + i]) * z[i];
@@ -143,91 +76,108 @@ static tess_status begin(tess_xp_sampler *s, double noise, int64_t number, tess_
     return TESS_OK;
 }
 
-tess_status tess_xp_sampler_run(tess_xp_sampler *s)
+static tess_status begin_all(tess_xp_sampler *s)
 {
-    const int64_t n_chain = s->config.n_chain;
-    const size_t bytes = tess_nuts_bytes(s->coords.n, (int32_t)s->config.max_depth);
-    char *chains = tess_blocks_alloc(&s->blocks, n_chain, bytes, "chains");
-    int32_t *is_done = tess_blocks_alloc(&s->blocks, n_chain, sizeof *is_done, "chains");
-    double noise = 0;
-    if (!chains || !is_done) {
-        return TESS_E_MEMORY;
-    }
-    TESS_TRY(find_noise(s, &noise));
-    for (int64_t c = 0; c < n_chain; c++) {
-        TESS_TRY(begin(s, noise, c, (tess_nuts *)(void *)(chains + (size_t)c * bytes)));
-    }
-    for (int64_t n_left = n_chain; n_left > 0;) {
-        for (int64_t c = 0; c < n_chain; c++) {
-            if (is_done[c]) {
-                continue;
-            }
-            tess_nuts *chain = (tess_nuts *)(void *)(chains + (size_t)c * bytes);
-            double log_density;
-            double gradient[TESS_XP_MAX_COORD];
-            TESS_TRY(evaluate(s, tess_nuts_trial(chain), &log_density, gradient));
-            const tess_nuts_request wanted = tess_nuts_next(chain, log_density, gradient);
-            if (wanted != TESS_NUTS_EVALUATE) {
-                keep(s, chain, c);
-            }
-            if (wanted == TESS_NUTS_DONE) {
-                is_done[c] = 1;
-                n_left--;
-            }
-        }
-        TESS_TRY(tess_context_check_cancel(s->ctx));
+    for (int64_t c = 0; c < s->config.n_chain; c++) {
+        TESS_TRY(begin(s, c));
+        s->is_done[c] = 0;
     }
     return TESS_OK;
 }
 
-// One angle of one draw: again until it lies within the bounds.
-static int64_t draw_pair(const tess_xp_sampler *s, const tess_philox_stream *stream, int64_t index,
-                         const double mean[2], const double root[4], double pair[2])
+// All chains that go on take a step. *n_left: how many do afterwards.
+static tess_status take_round(tess_xp_sampler *s, int64_t *n_left)
 {
-    const double *lower = s->fit_config.scaling_lower;
-    const double *upper = s->fit_config.scaling_upper;
-    for (int64_t k = 0; k < MAX_TRY; k++) {
-        double z[2];
-        tess_philox_normals(stream, (uint64_t)(2 * (index * MAX_TRY + k)), 2, z);
-        pair[0] = mean[0] + root[0] * z[0];
-        pair[1] = mean[1] + root[2] * z[0] + root[3] * z[1];
-        if (pair[1] >= lower[0] && pair[1] <= upper[0] && pair[0] >= lower[1] &&
-            pair[0] <= upper[1]) {
-            return k;
+    const int64_t n_chain = s->config.n_chain;
+    const double *trials[TESS_XP_MAX_SET];
+    int64_t which[TESS_XP_MAX_SET];
+    double values[TESS_XP_MAX_SET];
+    double gradients[TESS_XP_MAX_SET * TESS_XP_MAX_COORD];
+    int64_t n = 0;
+    *n_left = 0;
+    for (int64_t c = 0; c < n_chain; c++) {
+        if (!s->is_done[c]) {
+            which[n] = c;
+            trials[n++] = tess_nuts_trial(chain_at(s, c));
         }
+        if (n < TESS_XP_MAX_SET && c + 1 < n_chain) {
+            continue;
+        }
+        TESS_TRY(tess_xp_sampler_evaluate(s, trials, n, values, gradients));
+        for (int64_t i = 0; i < n; i++) {
+            const tess_nuts_request wanted =
+                tess_nuts_next(chain_at(s, which[i]), values[i], gradients + i * s->coords.n);
+            if (wanted != TESS_NUTS_EVALUATE) {
+                keep(s, which[i]);
+            }
+            s->is_done[which[i]] = wanted == TESS_NUTS_DONE;
+            *n_left += wanted != TESS_NUTS_DONE;
+        }
+        n = 0;
     }
-    pair[0] = fmin(fmax(pair[0], lower[1]), upper[1]);
-    pair[1] = fmin(fmax(pair[1], lower[0]), upper[0]);
-    return MAX_TRY;
+    return TESS_OK;
 }
 
-tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *s)
+static double share_diverged(const tess_xp_sampler *s)
 {
-    tess_xpcs_posterior *p = s->out;
-    const int64_t n_angle = s->density.n_angle;
-    int64_t n_outside = 0;
-    int64_t n_tried = 0;
-    for (int64_t i = 0; i < s->config.n_chain * s->config.n_draw; i++) {
-        const tess_philox_stream stream =
-            tess_philox_open((uint64_t)s->config.seed, (uint32_t)(i / s->config.n_draw), SCALING);
-        const tess_xp_point point = {.theta = p->theta + i * s->density.n_param,
-                                     .contrast = s->fit->contrast};
-        TESS_TRY(tess_xp_pass_run(&s->pass, &point, s->sums));
-        p->info.n_evaluation++;
-        for (int64_t a = 0; a < n_angle; a++) {
-            double mean[2];
-            double root[4];
-            double pair[2];
-            tess_xp_density_scaling(&s->density, tess_xp_angle_sums(&s->pass, s->sums, a), a,
-                                    p->noise[i], mean, root);
-            const int64_t k =
-                draw_pair(s, &stream, i % s->config.n_draw * n_angle + a, mean, root, pair);
-            n_outside += k;
-            n_tried += k + 1;
-            p->offset[i * n_angle + a] = pair[0];
-            p->contrast[i * n_angle + a] = pair[1];
-        }
+    const tess_xpcs_posterior_info *info = &s->out->info;
+    const int64_t n = info->n_chain * info->n_draw;
+    int64_t n_diverged = 0;
+    for (int64_t i = 0; i < n; i++) {
+        n_diverged += info->diverged[i];
     }
-    p->info.outside = n_tried > 0 ? (double)n_outside / (double)n_tried : 0;
+    return (double)n_diverged / (double)n;
+}
+
+// Too many paths broke off: shorter steps, if that is not tried out.
+static bool has_next_attempt(tess_xp_sampler *s)
+{
+    const double share = share_diverged(s);
+    if (!(share > MOST_DIVERGED)) {
+        return false;
+    }
+    const double before = s->tally.target_accept;
+    const double next = fmin(before + 0.05, 0.95);
+    if (s->tally.attempt + 1 < s->config.max_attempt && next > before) {
+        s->tally.attempt++;
+        s->tally.target_accept = next;
+        return true;
+    }
+    return false;
+}
+
+static void warn(tess_xp_sampler *s)
+{
+    const double share = share_diverged(s);
+    if (s->tally.attempt > 0) {
+        tess_text_printf(&s->warnings,
+                         "too many paths diverged with target_accept %g; these draws were made "
+                         "with %g, in attempt %lld\n",
+                         s->config.target_accept, s->tally.target_accept,
+                         (long long)s->tally.attempt + 1);
+    }
+    if (share > MOST_DIVERGED) {
+        tess_text_printf(&s->warnings,
+                         "%.1f %% of the paths diverged: parts of the posterior may be missing; "
+                         "set target_accept nearer to 1\n",
+                         100 * share);
+    }
+}
+
+tess_status tess_xp_sampler_run(tess_xp_sampler *s)
+{
+    int64_t n_left = 1;
+    if (!s->is_resumed) {
+        TESS_TRY(begin_all(s));
+    }
+    while (n_left > 0) {
+        TESS_TRY(take_round(s, &n_left));
+        if (n_left == 0 && has_next_attempt(s)) {
+            TESS_TRY(begin_all(s));
+            n_left = 1;
+        }
+        TESS_TRY(tess_xp_sampler_between(s));
+    }
+    warn(s);
     return TESS_OK;
 }

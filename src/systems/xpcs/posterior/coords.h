@@ -18,10 +18,18 @@ typedef struct tess_xp_coords {
     double lower[TESS_XPCS_MAX_PARAM];
     double upper[TESS_XPCS_MAX_PARAM];
     double theta[TESS_XPCS_MAX_PARAM]; // values of fixed ones
+    // The original's: x = mid + half tanh((mean + width z - mid) / half) with z ~ N(0, 1) a priori,
+    // which takes the place of the density's prior.
+    int32_t is_upstream;
+    double shift[TESS_XPCS_MAX_PARAM]; // logit = shift + stretch z, by index
+    double stretch[TESS_XPCS_MAX_PARAM];
 } tess_xp_coords;
 
 void tess_xp_coords_make(const tess_xp_density *density, const double *theta,
                          tess_xp_coords *coords);
+
+// To be called after tess_xp_coords_make(): the original's coordinates and prior.
+void tess_xp_coords_make_upstream(const tess_xp_density *density, tess_xp_coords *coords);
 
 // A point and how it moves with its coordinates.
 typedef struct tess_xp_place {
@@ -30,6 +38,8 @@ typedef struct tess_xp_place {
     double slope[TESS_XP_MAX_COORD]; // of the parameter, or of s, by its coordinate
     double log_volume;               // sum of logarithms of the slopes
     double volume_slope[TESS_XP_MAX_COORD];
+    double log_prior; // upstream: of z
+    double prior_slope[TESS_XP_MAX_COORD];
 } tess_xp_place;
 
 void tess_xp_coords_place(const tess_xp_coords *coords, const double *u, tess_xp_place *out);

@@ -1,27 +1,17 @@
 #include "systems/xpcs/posterior/density.h"
 
+#include "systems/xpcs/posterior/truncate.h"
+
 #include <math.h>
 #include <string.h>
 
 static const double LOG_2PI = 1.8378770664093454836;
 
-// ln(Phi(b) - Phi(a)), a < b, from the tail that both are in where they are in one.
-static double log_normal_mass(double a, double b)
-{
-    const double root = 1.4142135623730950488;
-    if (a > 0) {
-        return log(0.5 * (erfc(a / root) - erfc(b / root)));
-    }
-    if (b < 0) {
-        return log(0.5 * (erfc(-b / root) - erfc(-a / root)));
-    }
-    return log1p(-0.5 * (erfc(-a / root) + erfc(b / root)));
-}
-
 void tess_xp_prior_close(tess_xp_prior *p)
 {
-    p->log_norm = -log(p->sd) - 0.5 * LOG_2PI -
-                  log_normal_mass((p->lower - p->mean) / p->sd, (p->upper - p->mean) / p->sd);
+    p->log_norm =
+        -log(p->sd) - 0.5 * LOG_2PI -
+        tess_xp_log_normal_mass((p->lower - p->mean) / p->sd, (p->upper - p->mean) / p->sd);
 }
 
 // What the sums of an angle say of its pair, in units of the noise.
@@ -54,30 +44,64 @@ static pair pair_of(const tess_xp_density *d, const double *t, int64_t angle, do
     return p;
 }
 
-// Adds the likelihood of an angle.
+// Moments of the pair, offset less that of the data: within the bounds, where the angle has them.
+static tess_xp_pair_moments moments_of(const tess_xp_density *d, const pair *p, int64_t angle)
+{
+    const double o = p->at[0];
+    const double c = p->at[1];
+    tess_xp_pair_moments m = {
+        .mean = {o, c},
+        .square = {o * o + p->covariance[0], o * c + p->covariance[1], c * c + p->covariance[2]}};
+    if (d->is_truncated && d->is_truncated[angle]) {
+        const double lower[2] = {d->offset.lower - d->mean[angle], d->contrast.lower};
+        const double upper[2] = {d->offset.upper - d->mean[angle], d->contrast.upper};
+        tess_xp_truncate(p->at, p->covariance, lower, upper, &m);
+        m.log_mass += d->offset.log_norm + log(d->offset.sd) + d->contrast.log_norm +
+                      log(d->contrast.sd) + LOG_2PI; // less that of the prior
+    }
+    return m;
+}
+
+// Adds the likelihood of an angle. Its slopes are those of the likelihood of a pair, averaged over
+// the pairs that the data leave possible.
 static void add_angle(const tess_xp_density *d, const double *t, int64_t angle, double s,
                       tess_xp_density_value *out)
 {
     const int64_t n = d->n_param;
     const double w = 1 / (s * s);
     const pair p = pair_of(d, t, angle, s);
+    const tess_xp_pair_moments m = moments_of(d, &p, angle);
     const double o = p.at[0];
     const double c = p.at[1];
     const double squares =
         t[4] - 2 * (o * t[3] + c * t[5]) + o * o * t[0] + 2 * o * c * t[1] + c * c * t[2];
     const double from_offset = (o + d->mean[angle] - d->offset.mean) / d->offset.sd;
     const double from_contrast = (c - d->contrast.mean) / d->contrast.sd;
-    const double spread =
-        p.covariance[0] * t[0] + 2 * p.covariance[1] * t[1] + p.covariance[2] * t[2];
+    // Mean of the squares less those at the mean: without what is large and cancels.
+    const double mo = m.mean[0] - o;
+    const double mc = m.mean[1] - c;
+    const double spread = (m.square[0] - o * o) * t[0] + 2 * (m.square[1] - o * c) * t[1] +
+                          (m.square[2] - c * c) * t[2] - 2 * (mo * t[3] + mc * t[5]);
     out->log_likelihood +=
         -0.5 * t[0] * (LOG_2PI + 2 * log(s)) - log(d->offset.sd) - log(d->contrast.sd) -
-        0.5 * log(p.determinant) -
+        0.5 * log(p.determinant) + m.log_mass -
         0.5 * (w * squares + from_offset * from_offset + from_contrast * from_contrast);
     for (int64_t k = 0; k < n; k++) {
-        out->gradient[k] += w * (c * t[6 + 2 * n + k] - (c * c + p.covariance[2]) * t[6 + n + k] -
-                                 (c * o + p.covariance[1]) * t[6 + k]);
+        out->gradient[k] += w * (m.mean[1] * t[6 + 2 * n + k] - m.square[2] * t[6 + n + k] -
+                                 m.square[1] * t[6 + k]);
     }
     out->gradient[n] += (w * (squares + spread) - t[0]) / s;
+}
+
+double tess_xp_density_outside(const tess_xp_density *d, const double *angle_sums, int64_t angle,
+                               double s)
+{
+    const pair p = pair_of(d, angle_sums, angle, s);
+    const double lower[2] = {d->offset.lower - d->mean[angle], d->contrast.lower};
+    const double upper[2] = {d->offset.upper - d->mean[angle], d->contrast.upper};
+    tess_xp_pair_moments m;
+    tess_xp_truncate(p.at, p.covariance, lower, upper, &m);
+    return isfinite(m.log_mass) ? -expm1(m.log_mass) : 1;
 }
 
 void tess_xp_density_at(const tess_xp_density *d, const double *sums, const double *theta, double s,
@@ -93,7 +117,8 @@ void tess_xp_density_at(const tess_xp_density *d, const double *sums, const doub
         const double z = (theta[k] - p->mean) / p->sd;
         if (!d->is_fixed[k]) {
             out->log_prior += p->log_norm - 0.5 * z * z;
-            out->gradient[k] -= z / p->sd;
+            out->prior_gradient[k] = -z / p->sd;
+            out->gradient[k] += out->prior_gradient[k];
         }
     }
     const double z = s / d->noise_scale;

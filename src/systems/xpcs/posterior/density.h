@@ -24,10 +24,11 @@ typedef struct tess_xp_density {
     int64_t n_angle;
     const double *mean;                       // [n_angle] subtracted from y in the sums
     tess_xp_prior theta[TESS_XPCS_MAX_PARAM]; // [n_param]
-    tess_xp_prior contrast;                   // as if without bounds
-    tess_xp_prior offset;
-    double noise_scale;                    // of the half normal of s
-    int32_t is_fixed[TESS_XPCS_MAX_PARAM]; // 1: a constant, without a prior
+    tess_xp_prior contrast;                   // without bounds, but where is_truncated says so
+    tess_xp_prior offset;                     //
+    const uint8_t *is_truncated;              // [n_angle] 1: pairs within bounds; NULL: none
+    double noise_scale;                       // of the half normal of s
+    int32_t is_fixed[TESS_XPCS_MAX_PARAM];    // 1: a constant, without a prior
 } tess_xp_density;
 
 // Parts of the density at a point.
@@ -35,12 +36,18 @@ typedef struct tess_xp_density_value {
     double log_likelihood;
     double log_prior; // of the parameters that are free
     double log_prior_noise;
-    double gradient[TESS_XPCS_MAX_PARAM + 1]; // by theta and s
+    double gradient[TESS_XPCS_MAX_PARAM + 1];   // by theta and s
+    double prior_gradient[TESS_XPCS_MAX_PARAM]; // the part of log_prior
 } tess_xp_density_value;
 
 // sums [n_angle][6 + 3 n_param] of a pass with gradient at theta.
 void tess_xp_density_at(const tess_xp_density *density, const double *sums, const double *theta,
                         double s, tess_xp_density_value *out);
+
+// Share of the pairs of an angle that lie outside the bounds: what its density neglects where the
+// angle is not truncated.
+double tess_xp_density_outside(const tess_xp_density *density, const double *angle_sums,
+                               int64_t angle, double s);
 
 // Contrast and offset of an angle given theta and s: means (offset, contrast), and the lower root
 // of their covariance, [2][2].

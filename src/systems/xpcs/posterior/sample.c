@@ -1,18 +1,24 @@
 // Sampling, from the call to the draws.
 #include "systems/xpcs/posterior/sample.h"
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "base/struct_read.h"
 #include "runtime/stage.h"
 #include "systems/xpcs/settings/constants.h"
 
-#include <time.h>
+#include <string.h>
 
-static double now_s(void)
+static tess_status settle_config(tess_xpcs_sample_config *c)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (c->method != TESS_XPCS_METHOD_NUTS || c->surrogate || c->modes || c->shard) {
+        TESS_FAIL(TESS_E_UNSUPPORTED,
+                  "method, surrogate, modes, shard: not in this version; leave them 0");
+    }
+    if (!(c->temper > 0)) {
+        c->temper = c->n_shard > 1 ? (double)c->n_shard : 1;
+    }
+    return TESS_OK;
 }
 
 static tess_status read_configs(tess_xp_sampler *s, const tess_xpcs_fit_config *fit_config,
@@ -27,6 +33,7 @@ static tess_status read_configs(tess_xp_sampler *s, const tess_xpcs_fit_config *
         TESS_TRY(tess_struct_read(fit_config, &s->fit_config, sizeof s->fit_config, "fit_config"));
     }
     TESS_TRY(tess_params_check(tess_xpcs_sample_params(), &s->config));
+    TESS_TRY(settle_config(&s->config));
     return tess_params_check(tess_xpcs_fit_params(), &s->fit_config);
 }
 
@@ -47,6 +54,59 @@ static tess_status check_fit(const tess_xp_sampler *s)
     return TESS_OK;
 }
 
+static tess_status fill_texts(tess_xp_sampler *s)
+{
+    const char *warnings = NULL;
+    char fingerprint[33];
+    char identity[33];
+    TESS_TRY(tess_text_finish(&s->warnings, &warnings));
+    tess_hash_text(s->data->fingerprint, fingerprint);
+    tess_identity_digest(&s->id, identity);
+    const char *const texts[5] = {warnings, s->device->info.id, s->data->info.path, fingerprint,
+                                  identity};
+    return tess_xp_posterior_set_texts(s->out, texts);
+}
+
+static void fill_info(tess_xp_sampler *s)
+{
+    tess_xpcs_posterior_info *info = &s->out->info;
+    info->n_evaluation = s->tally.n_evaluation;
+    info->n_gradient = s->tally.n_gradient;
+    info->n_pass = s->tally.n_pass;
+    info->n_attempt = s->tally.attempt + 1;
+    info->target_accept = s->tally.target_accept;
+    info->fit_noise = s->tally.noise;
+    info->resumed = s->is_resumed;
+    info->resumed_from = s->is_resumed ? s->resumed_from : 0;
+    info->n_checkpoint = s->work.n_saved;
+    info->n_mode = 1;
+    TESS_XP_OWN(double, info->mode_weight)[0] = 1;
+    memcpy(TESS_XP_OWN(double, info->mode_theta), s->fit->theta,
+           (size_t)info->n_param * sizeof(double));
+}
+
+static tess_status draw(tess_xp_sampler *s)
+{
+    TESS_TRY(tess_xp_sampler_open(s));
+    TESS_TRY(tess_xp_sampler_find_noise(s));
+    TESS_TRY(tess_xp_sampler_open_work(s));
+    tess_status status = tess_xp_sampler_run(s);
+    if (status == TESS_OK) {
+        status = tess_xp_sampler_draw_scaling(s);
+    }
+    const bool keeps = s->config.keep_finished && status == TESS_OK;
+    if (tess_work_is_kept(&s->work) && (status == TESS_CANCELLED || keeps)) {
+        tess_xp_sampler_save(s);
+    }
+    TESS_TRY(status);
+    fill_info(s);
+    TESS_TRY(fill_texts(s));
+    if (!keeps) {
+        tess_work_end(&s->work);
+    }
+    return TESS_OK;
+}
+
 tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data, const tess_xpcs_model *model,
                              const tess_xpcs_result *fit, const tess_xpcs_fit_config *fit_config,
                              const tess_xpcs_sample_config *config, tess_xpcs_posterior **out)
@@ -60,26 +120,20 @@ tess_status tess_xpcs_sample(tess_context *ctx, tess_xpcs_data *data, const tess
                           : "out");
     }
     static const int32_t stages[] = {TESS_STAGE_XPCS_PASS};
-    const double begin = now_s();
+    const int64_t begin_ns = tess_now_ns();
     tess_xp_sampler s = {.ctx = ctx, .data = data, .fit = tess_xpcs_result_get_info(fit)};
     *out = NULL;
     TESS_TRY(tess_stage_choose(ctx, stages, 1, "pass", &s.device));
     TESS_TRY(read_configs(&s, fit_config, config));
     TESS_TRY(tess_xp_constants_for_data(model, &data->info, &s.model));
     TESS_TRY(check_fit(&s));
-    tess_status status = tess_xp_sampler_open(&s);
-    if (status == TESS_OK) {
-        status = tess_xp_sampler_run(&s);
-    }
-    if (status == TESS_OK) {
-        status = tess_xp_sampler_draw_scaling(&s);
-    }
+    const tess_status status = draw(&s);
     tess_xp_sampler_close(&s);
     if (status != TESS_OK) {
         tess_xpcs_posterior_destroy(s.out);
         return status;
     }
-    s.out->info.seconds = now_s() - begin;
+    s.out->info.seconds = (double)(tess_now_ns() - begin_ns) * 1e-9;
     *out = s.out;
     return TESS_OK;
 }

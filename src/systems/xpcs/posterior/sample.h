@@ -1,31 +1,41 @@
-// Room for draws, and what they are made with.
+// What draws are made with, and room for them.
 #ifndef TESS_XPCS_POSTERIOR_SAMPLE_H
 #define TESS_XPCS_POSTERIOR_SAMPLE_H
 
 #include "base/blocks.h"
-#include "runtime/context.h"
+#include "base/text.h"
+#include "runtime/watch.h"
+#include "runtime/work.h"
 #include "systems/xpcs/pass/pass.h"
 #include "systems/xpcs/pass/weights.h"
 #include "systems/xpcs/posterior/coords.h"
 #include "tessera/xpcs/posterior.h"
 
+// Points that share a pass, and hills that are told apart.
+enum { TESS_XP_MAX_SET = 16, TESS_XP_MAX_MODE = 8 };
+
+// Purposes of random numbers; those of NUTS are 1 and 2.
+enum { TESS_XP_RANDOM_STARTS = 3, TESS_XP_RANDOM_SCALING = 4 };
+
 struct tess_xpcs_posterior {
     tess_heap *heap;
     tess_blocks blocks; // everything info points to
     tess_xpcs_posterior_info info;
-    // info's, to be filled
-    double *theta;
-    double *noise;
-    double *contrast;
-    double *offset;
-    double *log_density;
-    double *energy;
-    double *accept;
-    int64_t *n_step;
-    int64_t *depth;
-    uint8_t *diverged;
-    double *step;
 };
+
+// Ours to fill, though the caller may only look.
+#define TESS_XP_OWN(type, pointer) ((type *)(uintptr_t)(pointer))
+
+// Counts of a run, plain bytes in checkpoints.
+typedef struct tess_xp_tally {
+    int64_t attempt;  // from 0
+    int64_t n_scaled; // draws whose contrasts and offsets are drawn
+    int64_t n_evaluation;
+    int64_t n_gradient;
+    int64_t n_pass;
+    double target_accept;
+    double noise; // of the fit's residuals
+} tess_xp_tally;
 
 typedef struct tess_xp_sampler {
     tess_context *ctx;
@@ -40,9 +50,33 @@ typedef struct tess_xp_sampler {
     tess_xp_density density;
     tess_xp_coords coords;
     tess_blocks blocks; // of the sampler alone
-    double *sums;       // of the pass
+    double *sums;       // [TESS_XP_MAX_SET][n_sum] of the pass
+    char *chains;       // [n_chain][chain_bytes]
+    size_t chain_bytes;
+    uint8_t *is_done; // [n_chain]
+    tess_xp_tally tally;
+    tess_identity id;
+    tess_work work;
+    double resumed_from;
+    bool is_resumed;
+    tess_watch watch;
+    tess_text warnings;
     tess_xpcs_posterior *out;
 } tess_xp_sampler;
+
+// --- record.c ---
+
+// Room for what sizes says. To be destroyed even after an error, where *out is set.
+TESS_MUST_CHECK tess_status tess_xp_posterior_create(tess_context *ctx,
+                                                     const tess_xpcs_posterior_info *sizes,
+                                                     tess_xpcs_posterior **out);
+// warnings, device, data_path, data_fingerprint, identity; NULL: "".
+TESS_MUST_CHECK tess_status tess_xp_posterior_set_texts(tess_xpcs_posterior *posterior,
+                                                        const char *const texts[5]);
+// Arrays that grow with every draw, to bytes or from them.
+size_t tess_xp_posterior_growing_bytes(const tess_xpcs_posterior *posterior);
+void tess_xp_posterior_growing(const tess_xpcs_posterior *posterior, unsigned char *bytes,
+                               bool is_written);
 
 // --- setup.c ---
 
@@ -50,13 +84,36 @@ typedef struct tess_xp_sampler {
 // error.
 TESS_MUST_CHECK tess_status tess_xp_sampler_open(tess_xp_sampler *sampler);
 void tess_xp_sampler_close(tess_xp_sampler *sampler);
-TESS_MUST_CHECK tess_status tess_xp_posterior_create(tess_xp_sampler *sampler);
+
+// --- evaluate.c ---
+
+// Log densities [n] and gradients [n][coords.n] at points u [n] in as few passes as can be. What
+// has no density is -inf.
+TESS_MUST_CHECK tess_status tess_xp_sampler_evaluate(tess_xp_sampler *sampler,
+                                                     const double *const *u, int64_t n,
+                                                     double *log_density, double *gradient);
+// Noise of the residuals of the fit, whatever it took the noise to be.
+TESS_MUST_CHECK tess_status tess_xp_sampler_find_noise(tess_xp_sampler *sampler);
+// Covariance [n][n] of the coordinates u at the minimum, from that of the fit.
+void tess_xp_sampler_covariance(const tess_xp_sampler *sampler, const double *u,
+                                double *covariance);
 
 // --- chains.c ---
 
 // Draws of theta and noise of all chains.
 TESS_MUST_CHECK tess_status tess_xp_sampler_run(tess_xp_sampler *sampler);
+
+// --- scaling.c ---
+
 // Contrast and offset of every draw, within their bounds.
 TESS_MUST_CHECK tess_status tess_xp_sampler_draw_scaling(tess_xp_sampler *sampler);
+
+// --- keep.c ---
+
+// Takes the checkpoint folder; goes on from what is there.
+TESS_MUST_CHECK tess_status tess_xp_sampler_open_work(tess_xp_sampler *sampler);
+// Between two rounds: a checkpoint if one is due, progress, cancel.
+TESS_MUST_CHECK tess_status tess_xp_sampler_between(tess_xp_sampler *sampler);
+void tess_xp_sampler_save(tess_xp_sampler *sampler);
 
 #endif

@@ -1,5 +1,6 @@
 // What a sampler needs: data, density, coordinates, room.
 #include "base/status.h"
+#include "numerics/nuts.h"
 #include "systems/xpcs/fit/plan.h"
 #include "systems/xpcs/posterior/sample.h"
 
@@ -11,6 +12,16 @@ static const struct {
     double mean;
     double sd;
 } WIDE[] = {{1e4, 1e5}, {0, 2}, {0, 1e4}, {0.01, 0.1}, {0, 2}, {0, 0.1}, {0, 30}};
+
+// As the original does with a warm start, not narrower than 1 % and not wider than half of the
+// range.
+static void around_fit(const tess_xp_sampler *s, int64_t k, tess_xp_prior *p)
+{
+    const double range = p->upper - p->lower;
+    const double width = s->config.prior_width * s->fit->sd[k];
+    p->mean = s->fit->theta[k];
+    p->sd = width < 0.5 * range ? fmax(width, 0.01 * range) : 0.5 * range;
+}
 
 static tess_status set_priors(tess_xp_sampler *s)
 {
@@ -30,6 +41,10 @@ static tess_status set_priors(tess_xp_sampler *s)
         p->mean = mean && !isnan(mean[k]) ? mean[k] : p->mean;
         p->sd = sd && !isnan(sd[k]) ? sd[k] : p->sd;
         d->is_fixed[k] = s->fit->status[k] == TESS_XPCS_FIXED;
+        if (s->config.fit_priors && !d->is_fixed[k]) {
+            around_fit(s, k, p);
+        }
+        p->sd *= sqrt(s->config.temper);
         if (!d->is_fixed[k] && (!(p->sd > 0) || isinf(p->sd) || !isfinite(p->mean))) {
             TESS_FAIL(TESS_E_ARGUMENT,
                       "prior of %s: mean %g, standard deviation %g; expected a "
@@ -56,8 +71,15 @@ static tess_status set_density(tess_xp_sampler *s)
     const double *o = s->config.offset_prior;
     d->n_angle = n_angle;
     d->mean = s->data->info.mean;
-    d->contrast = (tess_xp_prior){.mean = c[0], .sd = c[1]};
-    d->offset = (tess_xp_prior){.mean = o[0], .sd = o[1]};
+    const double *lower = s->fit_config.scaling_lower;
+    const double *upper = s->fit_config.scaling_upper;
+    const double widen = sqrt(s->config.temper);
+    d->contrast =
+        (tess_xp_prior){.mean = c[0], .sd = widen * c[1], .lower = lower[0], .upper = upper[0]};
+    d->offset =
+        (tess_xp_prior){.mean = o[0], .sd = widen * o[1], .lower = lower[1], .upper = upper[1]};
+    tess_xp_prior_close(&d->contrast);
+    tess_xp_prior_close(&d->offset);
     if (!(c[1] > 0) || !(o[1] > 0) || !isfinite(c[0] + c[1] + o[0] + o[1])) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "contrast_prior, offset_prior: (%g, %g), (%g, %g); expected "
@@ -107,103 +129,87 @@ static tess_status open_pass(tess_xp_sampler *s)
                                       .is_streamed = plan.is_streamed,
                                       .max_retries = s->fit_config.max_retries,
                                       .strategy = plan.strategy,
-                                      .ignore_sigma = s->weights.ignore_sigma};
+                                      .ignore_sigma = s->weights.ignore_sigma,
+                                      .max_set = TESS_XP_MAX_SET};
     TESS_TRY(tess_xp_pass_open(s->ctx, &setup, &s->pass));
-    s->sums = tess_blocks_alloc(&s->blocks, s->pass.n_sum, sizeof *s->sums, "sums of a pass");
+    s->pass.is_quiet = true; // draws are counted, not tiles
+    s->sums = tess_blocks_alloc(&s->blocks, TESS_XP_MAX_SET * s->pass.n_sum, sizeof *s->sums,
+                                "sums of a pass");
     return s->sums ? TESS_OK : TESS_E_MEMORY;
+}
+
+// What the result says of the problem, before there are draws.
+static tess_status create_posterior(tess_xp_sampler *s)
+{
+    const tess_xpcs_data_info *data = &s->data->info;
+    const tess_xpcs_sample_config *c = &s->config;
+    const tess_xp_density *d = &s->density;
+    const tess_xpcs_posterior_info sizes = {.method = c->method,
+                                            .n_chain = c->n_chain,
+                                            .n_draw = c->n_draw,
+                                            .n_param = d->n_param,
+                                            .n_angle = d->n_angle,
+                                            .noise_scale = d->noise_scale / 1.5,
+                                            .n_warmup = c->n_warmup,
+                                            .seed = c->seed,
+                                            .model_mode = s->model.mode,
+                                            .model_kernel = s->model.kernel,
+                                            .priors = c->fit_priors ? 2 : c->priors,
+                                            .coords = c->coords,
+                                            .n_point = data->n_used,
+                                            .log_evidence = (double)NAN,
+                                            .pareto_k = (double)NAN,
+                                            .shard = c->shard,
+                                            .n_shard = c->n_shard,
+                                            .temper = c->temper,
+                                            .n_frame = data->n_frame,
+                                            .dt_s = s->model.dt_s,
+                                            .gap_angstrom = s->model.gap_angstrom};
+    TESS_TRY(tess_xp_posterior_create(s->ctx, &sizes, &s->out));
+    const tess_xpcs_posterior_info *info = &s->out->info;
+    for (int64_t k = 0; k < d->n_param; k++) {
+        TESS_XP_OWN(double, info->prior_mean)[k] = d->theta[k].mean;
+        TESS_XP_OWN(double, info->prior_sd)[k] = d->theta[k].sd;
+        TESS_XP_OWN(double, info->lower)[k] = d->theta[k].lower;
+        TESS_XP_OWN(double, info->upper)[k] = d->theta[k].upper;
+        TESS_XP_OWN(uint8_t, info->is_fixed)[k] = d->is_fixed[k] != 0;
+        TESS_XP_OWN(double, info->fit_theta)[k] = s->fit->theta[k];
+        TESS_XP_OWN(double, info->fit_sd)[k] = s->fit->sd[k];
+    }
+    for (int64_t a = 0; a < d->n_angle; a++) {
+        TESS_XP_OWN(double, info->phi)[a] = data->phi[a];
+        TESS_XP_OWN(double, info->q)[a] = data->q[a];
+        TESS_XP_OWN(double, info->fit_contrast)[a] = s->fit->contrast[a];
+        TESS_XP_OWN(double, info->fit_offset)[a] = s->fit->offset[a];
+    }
+    s->density.is_truncated = info->is_truncated;
+    return TESS_OK;
 }
 
 tess_status tess_xp_sampler_open(tess_xp_sampler *s)
 {
+    const int64_t n_chain = s->config.n_chain;
     tess_blocks_init(&s->blocks, &s->ctx->heap);
+    tess_text_init(&s->warnings, &s->ctx->heap);
     TESS_TRY(set_density(s));
     tess_xp_coords_make(&s->density, s->fit->theta, &s->coords);
+    if (s->config.coords == 1) {
+        tess_xp_coords_make_upstream(&s->density, &s->coords);
+    }
     TESS_TRY(open_pass(s));
-    return tess_xp_posterior_create(s);
+    s->chain_bytes = tess_nuts_bytes(s->coords.n, (int32_t)s->config.max_depth);
+    s->chains = tess_blocks_alloc(&s->blocks, n_chain, s->chain_bytes, "chains");
+    s->is_done = tess_blocks_alloc(&s->blocks, n_chain, sizeof *s->is_done, "chains");
+    s->tally.target_accept = s->config.target_accept;
+    return s->chains && s->is_done ? create_posterior(s) : TESS_E_MEMORY;
 }
 
 void tess_xp_sampler_close(tess_xp_sampler *s)
 {
+    tess_work_close(&s->work);
+    tess_identity_free(&s->id);
+    tess_text_destroy(&s->warnings);
     tess_xp_pass_close(&s->pass);
     tess_xp_weights_destroy(&s->weights);
     tess_blocks_free(&s->blocks);
-}
-
-static void publish(tess_xpcs_posterior *p)
-{
-    tess_xpcs_posterior_info *info = &p->info;
-    info->theta = p->theta;
-    info->noise = p->noise;
-    info->contrast = p->contrast;
-    info->offset = p->offset;
-    info->log_density = p->log_density;
-    info->energy = p->energy;
-    info->accept = p->accept;
-    info->n_step = p->n_step;
-    info->depth = p->depth;
-    info->diverged = p->diverged;
-    info->step = p->step;
-}
-
-static tess_status set_names(tess_xp_sampler *s, tess_xpcs_posterior *p)
-{
-    int64_t n = 0;
-    const tess_xpcs_param_info *params = tess_xpcs_params((tess_xpcs_mode)s->model.mode, &n);
-    const char **names = tess_blocks_alloc(&p->blocks, n, sizeof *names, "names");
-    for (int64_t k = 0; names && k < n; k++) {
-        names[k] = params[k].name;
-    }
-    p->info.names = names;
-    return names ? TESS_OK : TESS_E_MEMORY;
-}
-
-tess_status tess_xp_posterior_create(tess_xp_sampler *s)
-{
-    static const char what[] = "draws";
-    const int64_t n = s->config.n_chain * s->config.n_draw;
-    const int64_t n_angle = s->data->info.n_angle;
-    tess_xpcs_posterior *p =
-        tess_heap_alloc_zero(&s->ctx->heap, sizeof *p, TESS_TAG_RESULT, "a posterior");
-    if (!p) {
-        return TESS_E_MEMORY;
-    }
-    s->out = p;
-    p->heap = &s->ctx->heap;
-    tess_blocks_init(&p->blocks, p->heap);
-    p->info = (tess_xpcs_posterior_info){.struct_size = sizeof p->info,
-                                         .n_chain = s->config.n_chain,
-                                         .n_draw = s->config.n_draw,
-                                         .n_param = s->density.n_param,
-                                         .n_angle = n_angle,
-                                         .noise_scale = s->density.noise_scale / 1.5};
-    TESS_TRY(set_names(s, p));
-    p->theta = tess_blocks_alloc(&p->blocks, n * s->density.n_param, sizeof(double), what);
-    p->noise = tess_blocks_alloc(&p->blocks, n, sizeof(double), what);
-    p->contrast = tess_blocks_alloc(&p->blocks, n * n_angle, sizeof(double), what);
-    p->offset = tess_blocks_alloc(&p->blocks, n * n_angle, sizeof(double), what);
-    p->log_density = tess_blocks_alloc(&p->blocks, n, sizeof(double), what);
-    p->energy = tess_blocks_alloc(&p->blocks, n, sizeof(double), what);
-    p->accept = tess_blocks_alloc(&p->blocks, n, sizeof(double), what);
-    p->n_step = tess_blocks_alloc(&p->blocks, n, sizeof(int64_t), what);
-    p->depth = tess_blocks_alloc(&p->blocks, n, sizeof(int64_t), what);
-    p->diverged = tess_blocks_alloc(&p->blocks, n, 1, what);
-    p->step = tess_blocks_alloc(&p->blocks, s->config.n_chain, sizeof(double), what);
-    publish(p);
-    return p->theta && p->noise && p->contrast && p->offset && p->log_density && p->energy &&
-                   p->accept && p->n_step && p->depth && p->diverged && p->step
-               ? TESS_OK
-               : TESS_E_MEMORY;
-}
-
-const tess_xpcs_posterior_info *tess_xpcs_posterior_get_info(const tess_xpcs_posterior *posterior)
-{
-    return &posterior->info;
-}
-
-void tess_xpcs_posterior_destroy(tess_xpcs_posterior *posterior)
-{
-    if (posterior) {
-        tess_blocks_free(&posterior->blocks);
-        tess_heap_free(posterior->heap, posterior, sizeof *posterior, TESS_TAG_RESULT);
-    }
 }

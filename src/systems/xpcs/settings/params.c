@@ -234,6 +234,17 @@ static const tess_param sample_params[] = {
      "acceptance that the steps are made for"},
     {"noise_scale", TESS_PARAM_REAL, FIELD(noise_scale), 0, 0, 1e9, NULL, "",
      "noise of a point, of which 1.5 times is the scale of its prior; 0 estimates it"},
+    {"coords", TESS_PARAM_CHOICE, FIELD(coords), 0, 0, 1, "logit|upstream", "",
+     "coordinates of the sampler; the original's have priors of their own"},
+    {"fit_priors", TESS_PARAM_FLAG, FIELD(fit_priors), 0, 0, 1, NULL, "",
+     "priors around the fit, as use_nlsq_informed_priors: the data then count twice"},
+    {"prior_width", TESS_PARAM_REAL, FIELD(prior_width), 2, 1e-3, 1e6, NULL, "sd",
+     "width of fit_priors in standard deviations of the fit"},
+    {"temper", TESS_PARAM_REAL, FIELD(temper), 0, 0, 1e9, NULL, "",
+     "priors are taken to the power 1 / temper; 0: the number of shards"},
+    {"max_attempt", TESS_PARAM_INT, FIELD(max_attempt), 3, 1, 10, NULL, "attempts",
+     "runs at most, while more than 5 % of the paths diverge, each with a target_accept 0.05 "
+     "higher"},
 };
 #undef CONFIG
 
@@ -253,5 +264,7 @@ void tess_xpcs_sample_config_init(tess_xpcs_sample_config *config, size_t struct
     defaults.contrast_prior[1] = tess_xpcs_scaling_param(0)->prior_sd;
     defaults.offset_prior[0] = tess_xpcs_scaling_param(1)->prior_mean;
     defaults.offset_prior[1] = tess_xpcs_scaling_param(1)->prior_sd;
+    defaults.checkpoint_every_s = 60;
+    defaults.keep_checkpoints = 3;
     tess_struct_init(config, struct_size, &defaults, sizeof defaults);
 }
