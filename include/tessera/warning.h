@@ -152,7 +152,24 @@ TESS_BEGIN_DECLS
       "errors are not straight, or could not be followed to the end",                              \
       "quote the 95 % intervals; use longer blocks (--block-frames) in a bootstrap")               \
     X(TESS_W_XPCS_NOT_CONVERGED, "xpcs.not-converged", "the fit did not converge",                 \
-      "raise --max-nfev, or change the start")
+      "raise --max-nfev, or change the start")                                                     \
+    X(TESS_W_XPCS_R_HAT, "xpcs.r-hat", "chains have not come to the same, or there is one only",   \
+      "draw more (--n-samples), warm up longer (--n-warmup), use 4 chains")                        \
+    X(TESS_W_XPCS_ESS, "xpcs.ess", "there are few independent draws", "draw more (--n-samples)")   \
+    X(TESS_W_XPCS_DIVERGENCES, "xpcs.divergences", "paths of the sampler had to be broken off",    \
+      "raise target_accept_prob")                                                                  \
+    X(TESS_W_XPCS_TREE_DEPTH, "xpcs.tree-depth", "paths of the sampler were as long as allowed",   \
+      "raise max_tree_depth, or warm up longer")                                                   \
+    X(TESS_W_XPCS_ENERGY, "xpcs.energy", "the sampler explores the tails too slowly (E-BFMI)",     \
+      "warm up longer, or fix what the data do not tell")                                          \
+    X(TESS_W_XPCS_TWO_MODES, "xpcs.two-modes", "a parameter has two modes",                        \
+      "look at the pair plot, and fix what differs")                                               \
+    X(TESS_W_XPCS_PRIOR, "xpcs.prior", "the data tell little of a parameter beyond its prior",     \
+      "fix it, or check the prior")                                                                \
+    X(TESS_W_XPCS_FAR_FROM_FIT, "xpcs.far-from-fit", "the posterior is far from the fit",          \
+      "look at the prior, or try --n-start")                                                       \
+    X(TESS_W_XPCS_OUTSIDE, "xpcs.outside", "contrasts or offsets were drawn outside their bounds", \
+      "widen the bounds")
 
 typedef enum tess_warning {
 #define TESS_WARNING_ENUM(name, id, text, remedy) name,

@@ -3,6 +3,7 @@
 #define TESSERA_XPCS_H
 
 #include "tessera/xpcs/data.h"
+#include "tessera/xpcs/diagnostics.h"
 #include "tessera/xpcs/fit.h"
 #include "tessera/xpcs/model.h"
 #include "tessera/xpcs/posterior.h"
