@@ -53,7 +53,8 @@ typedef int (*tess_text_fn)(void *user, int64_t index, const char *text);
 typedef struct tess_format_layout {
     const char *dataset;
     const char *dims;      /* names of the axes, "time|state_bins"; a data set named like its only
-                              axis holds the coordinates of that axis */
+                              axis holds the coordinates of that axis. Those of a group have its
+                              name: "posterior/chain|posterior/draw" of "posterior/D0" */
     const char *units;     /* attribute "units"; NULL: none */
     const char *long_name; /* attribute "long_name"; NULL: none */
     int32_t dtype;

@@ -113,7 +113,14 @@ static herr_t create_groups(const char *name)
     return result;
 }
 
-static hid_t create_dataset(const tess_h5_array *array, const char *name)
+// With named axes the file is one for netCDF, which has no booleans: bytes that say so, as xarray
+// writes and reads them.
+static bool is_netcdf_bool(const tess_h5_array *array, const char *dims)
+{
+    return dims != NULL && array->dtype == TESS_BOOL;
+}
+
+static hid_t create_dataset(const tess_h5_array *array, const char *name, const char *dims)
 {
     if (create_groups(name) < 0) {
         return -1;
@@ -122,7 +129,9 @@ static hid_t create_dataset(const tess_h5_array *array, const char *name)
     for (int axis = 0; axis < array->rank; axis++) {
         dims[axis] = (hsize_t)array->shape[axis];
     }
-    const hid_t type = tess_h5_type_for(array->dtype, array->item_bytes);
+    const hid_t type = is_netcdf_bool(array, dims)
+                           ? H5Tcopy(H5T_NATIVE_INT8)
+                           : tess_h5_type_for(array->dtype, array->item_bytes);
     const hid_t space =
         array->rank > 0 ? H5Screate_simple(array->rank, dims, NULL) : H5Screate(H5S_SCALAR);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
@@ -180,6 +189,13 @@ static herr_t put_dimension_list(hid_t dataset, int rank, const char *dims)
     return result;
 }
 
+// "chain" of "posterior/chain".
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash != NULL ? slash + 1 : name;
+}
+
 static herr_t put_labels(hid_t dataset, const tess_h5_array *array, const char *name,
                          const char *dims, const char *units, const char *long_name)
 {
@@ -187,9 +203,12 @@ static herr_t put_labels(hid_t dataset, const tess_h5_array *array, const char *
     if (array->is_scale) {
         result = put_fixed_text(dataset, "CLASS", "DIMENSION_SCALE") < 0
                      ? -1
-                     : put_fixed_text(dataset, "NAME", name);
+                     : put_fixed_text(dataset, "NAME", last_part(name));
     } else if (array->rank > 0 && dims != NULL) {
         result = put_dimension_list(dataset, array->rank, dims);
+    }
+    if (result >= 0 && is_netcdf_bool(array, dims)) {
+        result = put_fixed_text(dataset, "dtype", "bool");
     }
     if (result >= 0 && units != NULL) {
         result = put_fixed_text(dataset, "units", units);
@@ -215,7 +234,7 @@ tess_status tess_h5_answer_put(tess_h5_message *question)
     const char *units = tess_h5_get_text(question);
     const char *long_name = tess_h5_get_text(question);
     tess_h5_close_id(tess_h5_now.dataset);
-    tess_h5_now.dataset = name != NULL ? create_dataset(&array, name) : -1;
+    tess_h5_now.dataset = name != NULL ? create_dataset(&array, name, dims) : -1;
     if (tess_h5_now.dataset < 0 ||
         put_labels(tess_h5_now.dataset, &array, name, dims, units, long_name) < 0) {
         return tess_h5_fail(TESS_E_IO, "cannot write; is the disk full?");
