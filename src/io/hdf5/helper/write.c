@@ -120,7 +120,7 @@ static bool is_netcdf_bool(const tess_h5_array *array, const char *dims)
     return dims != NULL && array->dtype == TESS_BOOL;
 }
 
-static hid_t create_dataset(const tess_h5_array *array, const char *name, const char *dims)
+static hid_t create_dataset(const tess_h5_array *array, const char *name, const char *axes)
 {
     if (create_groups(name) < 0) {
         return -1;
@@ -129,7 +129,7 @@ static hid_t create_dataset(const tess_h5_array *array, const char *name, const 
     for (int axis = 0; axis < array->rank; axis++) {
         dims[axis] = (hsize_t)array->shape[axis];
     }
-    const hid_t type = is_netcdf_bool(array, dims)
+    const hid_t type = is_netcdf_bool(array, axes)
                            ? H5Tcopy(H5T_NATIVE_INT8)
                            : tess_h5_type_for(array->dtype, array->item_bytes);
     const hid_t space =
