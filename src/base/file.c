@@ -113,6 +113,12 @@ tess_status tess_file_write_at(int fd, const char *path, const void *src, size_t
     return TESS_OK;
 }
 
+void tess_file_begin_sync(int fd, uint64_t offset, uint64_t bytes)
+{
+    // A failure shows when the file is synced.
+    (void)sync_file_range(fd, (off_t)offset, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+}
+
 tess_status tess_file_sync(int fd, const char *path)
 {
     // A failed sync is never tried again: the kernel may have dropped the pages already and would

@@ -18,6 +18,9 @@ TESS_MUST_CHECK tess_status tess_file_read_at(int fd, const char *path, void *ds
 TESS_MUST_CHECK tess_status tess_file_write_at(int fd, const char *path, const void *src,
                                                size_t bytes, uint64_t offset);
 
+// Asks for these bytes to go to the disk soon; says nothing of whether they do.
+void tess_file_begin_sync(int fd, uint64_t offset, uint64_t bytes);
+
 // A file under a temporary name in the directory of its final one.
 typedef struct tess_temp_file {
     int fd;          // -1: closed

@@ -235,6 +235,11 @@ static tess_status run_inline(int64_t n_block, tess_block_fn fn, void *arg)
     return TESS_OK;
 }
 
+void tess_pool_stay_inline(void)
+{
+    inside_block = true;
+}
+
 tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn, void *arg)
 {
     if (pool->n_thread == 1 || n_block <= 1 || inside_block) {

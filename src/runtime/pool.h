@@ -23,4 +23,7 @@ int32_t tess_pool_threads(const tess_pool *pool);
 TESS_MUST_CHECK tess_status tess_parallel_for(tess_pool *pool, int64_t n_block, tess_block_fn fn,
                                               void *arg);
 
+// From now on parallel calls of this thread run in it: the pool belongs to another one meanwhile.
+void tess_pool_stay_inline(void);
+
 #endif

@@ -168,6 +168,14 @@ static tess_status write_rows(void *self, int64_t first, int64_t count, const vo
                               item->offset + (uint64_t)first * item->row_bytes);
 }
 
+// On their way to the disk while others are computed: the end has less to wait for.
+static void settle_rows(void *self, int64_t first, int64_t count)
+{
+    const tess_de_result_item *item = self;
+    tess_file_begin_sync(item->fd, item->offset + (uint64_t)first * item->row_bytes,
+                         (uint64_t)count * item->row_bytes);
+}
+
 static tess_status read_rows(void *self, int64_t first, int64_t count, void *dst)
 {
     const tess_de_result_item *item = self;
@@ -329,7 +337,8 @@ void tess_de_result_rows(tess_de_result *result, const char *name, tess_de_rows 
                                                   : result->layout[i].shape[1],
                            .self = &result->items[i],
                            .read = read_rows,
-                           .write = is_likelihood ? write_likelihood : write_rows};
+                           .write = is_likelihood ? write_likelihood : write_rows,
+                           .settle = settle_rows};
 }
 
 // Bins, and by them states and places: the items that follow.

@@ -127,7 +127,8 @@ static tess_status take_memory(tess_de_engine *e)
 {
     const tess_decode_detector *d = e->desc.detector;
     const int64_t rows = e->chunk_rows;
-    const int64_t beyond = e->needs.path ? rows + 1 : rows; // the path looks one row ahead
+    const int64_t n_slot = e->n_slot;
+    const int64_t beyond = n_slot * (e->needs.path ? rows + 1 : rows); // it looks one row ahead
     const int64_t n_bin = d->info.n_state_bin;
     const int64_t n_state = d->info.n_state;
     const size_t item = item_bytes(d->dtype);
@@ -145,8 +146,10 @@ static tess_status take_memory(tess_de_engine *e)
         {&e->ll_buffer, e->needs.ll ? beyond * d->info.n_ll : 0,
          item_bytes(e->desc.given_ll.dtype != 0 ? e->desc.given_ll.dtype : d->dtype)},
         {&e->row_buffer, e->needs.rows ? beyond * n_bin : 0, item},
-        {&e->predicted_buffer, e->needs.predicted ? rows * n_bin : 0, item},
-        {(void **)&e->states_buffer, 3 * rows * n_state, sizeof(double)},
+        {&e->predicted_buffer, e->needs.predicted ? beyond * n_bin : 0, item},
+        {(void **)&e->states_buffer, n_slot * 3 * rows * n_state, sizeof(double)},
+        {&e->ahead.scratch, tess_de_engine_is_ahead(e) && n_slot > 1 ? rows * d->info.n_ll : 0,
+         item},
         {(void **)&e->transition_buffer, e->needs.transition ? rows * n_state * n_state : 0,
          sizeof(double)},
         {&e->convert_buffer, TESS_DE_CONVERT_BYTES / 8 + n_bin, sizeof(double)},
@@ -207,6 +210,7 @@ tess_status tess_de_engine_create(tess_context *ctx, const tess_de_engine_desc *
 void tess_de_engine_destroy(tess_de_engine *engine)
 {
     if (engine) {
+        tess_de_engine_drop(engine);
         tess_de_path_destroy(engine->path.model);
         tess_blocks_free(&engine->memory);
         tess_heap_free(&engine->ctx->heap, engine, sizeof *engine, TESS_TAG_PLAN);
@@ -217,6 +221,7 @@ void tess_de_engine_rewind(tess_de_engine *engine)
 {
     const tess_decode_detector *d = engine->desc.detector;
     engine->at = (tess_de_position){.pass = 0, .chunk = 0};
+    engine->ahead.chunk = -1;
     memcpy(engine->carry.predicted, d->initial, (size_t)d->info.n_state_bin * sizeof(double));
     engine->carry.log_evidence = 0;
     engine->carry.n_row = 0;
@@ -301,7 +306,7 @@ static void watch_pass(tess_de_engine *e)
                      e->n_chunk > 1 ? TESS_STRATEGY_LARGE : TESS_STRATEGY_STANDARD);
 }
 
-tess_status tess_de_engine_run(tess_de_engine *engine, void (*after_chunk)(void *self), void *self)
+static tess_status run(tess_de_engine *engine, void (*after_chunk)(void *self), void *self)
 {
     const tess_de_position *at = &engine->at;
     while (at->chunk >= 0 && at->chunk < engine->n_chunk) {
@@ -314,7 +319,17 @@ tess_status tess_de_engine_run(tess_de_engine *engine, void (*after_chunk)(void 
                 after_chunk(self);
             }
         }
+        TESS_TRY(tess_de_engine_settle(engine)); // the next pass may read what this one stored
         TESS_TRY(tess_watch_poll(&engine->watch, engine->n_time, engine->n_time));
     }
     return TESS_OK;
+}
+
+tess_status tess_de_engine_run(tess_de_engine *engine, void (*after_chunk)(void *self), void *self)
+{
+    const tess_status status = run(engine, after_chunk, self);
+    if (status != TESS_OK) {
+        tess_de_engine_drop(engine);
+    }
+    return status;
 }

@@ -5,12 +5,16 @@
 //                                    the chunk's first row) -> smoother; likelihood -> path scores
 //     trace     c = 0 .. n_chunk-1   path scores (from those noted on the way back) -> path
 //
+// While a chunk is filtered a GPU has the likelihood of the next one, and rows of the one before go
+// to their files (engine_ahead.c).
+//
 // Where a chunk ends changes no bit of any result. Rows are those of one sequence or of several,
 // which a chunk may end, or hold many of.
 #ifndef TESS_SYSTEMS_DECODE_ENGINE_H
 #define TESS_SYSTEMS_DECODE_ENGINE_H
 
 #include "base/hash.h"
+#include "runtime/errand.h"
 #include "runtime/watch.h"
 #include "systems/decode/states/detector.h"
 #include "systems/decode/states/path.h"
@@ -25,6 +29,8 @@ typedef struct tess_de_rows {
     void *self;
     tess_status (*read)(void *self, int64_t first, int64_t count, void *dst);
     tess_status (*write)(void *self, int64_t first, int64_t count, const void *src);
+    // Rows that will not change any more; may be NULL.
+    void (*settle)(void *self, int64_t first, int64_t count);
 } tess_de_rows;
 
 // Rows in memory; array NULL: not wanted.
@@ -101,6 +107,22 @@ typedef struct tess_de_engine {
         bool path;
         bool kept; // filtered rows of the whole recording: they fit the limit
     } needs;
+    int64_t n_slot; // of the buffers below: chunks that are under way at once, of each kind
+    struct {        // the likelihood of the next chunk, by another thread and on a device
+        tess_errand errand;
+        int64_t chunk; // that is under way; -1: none
+        int64_t first;
+        tess_de_hmm_chunk work;
+        tess_decode_likelihood_report report; // with the chunk's
+        void *scratch;                        // [chunk_rows][n_ll]; NULL: never sent ahead
+    } ahead;
+    struct { // rows of the last chunk on their way to where they are wanted
+        tess_errand errand;
+        int64_t pass;
+        int64_t first;
+        tess_de_hmm_chunk work;
+        double seconds;
+    } behind;
     struct { // the most likely path
         tess_de_path *model;
         double *ends;   // [n_chunk + 1][N_s] scores of each chunk's first row
@@ -110,10 +132,10 @@ typedef struct tess_de_engine {
     } path;
     int32_t has_nan; // among the positions
     int32_t reserved;
-    void *ll_buffer;           // [chunk_rows][n_ll]
-    void *row_buffer;          // [chunk_rows][N_s]
-    void *predicted_buffer;    // [chunk_rows][N_s]
-    double *states_buffer;     // [3][chunk_rows][S]
+    void *ll_buffer;           // [n_slot][chunk_rows][n_ll]
+    void *row_buffer;          // [n_slot][chunk_rows][N_s]
+    void *predicted_buffer;    // [n_slot][chunk_rows][N_s]
+    double *states_buffer;     // [n_slot][3][chunk_rows][S]
     double *transition_buffer; // [chunk_rows][S][S]; NULL: stationary
     void *convert_buffer;
     double *again;  // [N_s]: carry of a chunk that is made again
@@ -151,6 +173,33 @@ double tess_de_engine_evidence(const tess_de_engine *engine);
 
 // engine_pass.c: the chunk and pass that engine->at tells.
 TESS_MUST_CHECK tess_status tess_de_engine_pass(tess_de_engine *engine);
+// engine_ahead.c. The likelihood of a chunk: as it was sent for, or now; and the next one is sent
+// for. scratch is as for tess_de_engine_likelihood().
+TESS_MUST_CHECK tess_status tess_de_engine_fetch(tess_de_engine *engine, int64_t chunk,
+                                                 void *scratch, tess_de_hmm_chunk *work);
+// Rows of a chunk that a pass made, to where they are wanted: now, or meanwhile.
+TESS_MUST_CHECK tess_status tess_de_engine_store(tess_de_engine *engine, int64_t pass,
+                                                 int64_t first, const tess_de_hmm_chunk *work);
+// Waits for what is under way.
+TESS_MUST_CHECK tess_status tess_de_engine_settle(tess_de_engine *engine);
+// The same after a failure, whose message stays; what was sent for is forgotten.
+void tess_de_engine_drop(tess_de_engine *engine);
+// Whether rows may be stored meanwhile, and likelihoods be sent for, by what is wanted.
+bool tess_de_engine_is_behind(const tess_de_engine *engine);
+bool tess_de_engine_is_ahead(const tess_de_engine *engine);
+
+// engine_pass.c.
+void tess_de_engine_range(const tess_de_engine *engine, int64_t chunk, int64_t *first,
+                          int64_t *count);
+// Where in a buffer of rows of so many bytes the chunk of this row has its own.
+static inline void *tess_de_engine_slot(const tess_de_engine *e, void *buffer, int64_t first,
+                                        size_t row_bytes)
+{
+    const int64_t rows = e->chunk_rows + (e->needs.path ? 1 : 0); // the path looks one row ahead
+    const int64_t slot = first / e->chunk_rows % e->n_slot;
+    return buffer ? (char *)buffer + (size_t)(slot * rows) * row_bytes : NULL;
+}
+
 // engine_likelihood.c: the likelihood of rows first..first+count-1, given or computed: chunk->ll
 // and its type. scratch has room for [count][N_s].
 TESS_MUST_CHECK tess_status tess_de_engine_likelihood(tess_de_engine *engine, int64_t first,

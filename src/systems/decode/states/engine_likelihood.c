@@ -37,19 +37,22 @@ tess_status tess_de_engine_likelihood(tess_de_engine *e, int64_t first, int64_t 
     const tess_de_rows *wanted = &e->desc.ll;
     const int32_t dtype = e->desc.detector->dtype;
     const int64_t begin_ns = tess_now_ns();
+    const int32_t held = given->dtype != 0 ? given->dtype : dtype;
+    void *ll = tess_de_engine_slot(e, e->ll_buffer, first,
+                                   (size_t)e->desc.detector->info.n_ll *
+                                       tess_dtype_bytes((tess_dtype)held));
     if (given->dtype != 0) {
         chunk->ll_dtype = given->dtype;
-        chunk->ll = e->ll_buffer;
+        chunk->ll = ll;
         if (given->memory) {
             chunk->ll = (char *)given->memory +
                         (size_t)(first * given->width) * tess_dtype_bytes((tess_dtype)given->dtype);
             return TESS_OK;
         }
-        TESS_TRY(tess_de_rows_load(given, first, count, e->ll_buffer));
+        TESS_TRY(tess_de_rows_load(given, first, count, ll));
         e->store_s += seconds_since(begin_ns);
         return TESS_OK;
     }
-    void *ll = e->ll_buffer;
     if (wanted->memory && wanted->dtype == dtype) {
         ll = (char *)wanted->memory +
              (size_t)(first * wanted->width) * tess_dtype_bytes((tess_dtype)dtype);

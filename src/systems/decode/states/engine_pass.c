@@ -12,29 +12,35 @@ static double seconds_since(int64_t begin_ns)
     return (double)(tess_now_ns() - begin_ns) * 1e-9;
 }
 
-static void chunk_range(const tess_de_engine *e, int64_t chunk, int64_t *first, int64_t *count)
+void tess_de_engine_range(const tess_de_engine *engine, int64_t chunk, int64_t *first,
+                          int64_t *count)
 {
-    *first = chunk * e->chunk_rows;
-    const int64_t left = e->n_time - *first;
-    *count = left < e->chunk_rows ? left : e->chunk_rows;
+    *first = chunk * engine->chunk_rows;
+    const int64_t left = engine->n_time - *first;
+    *count = left < engine->chunk_rows ? left : engine->chunk_rows;
 }
 
 // Where rows of the detector's type can be worked on: in place, or in a buffer.
 static void *work_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first)
 {
-    const int32_t dtype = e->desc.detector->dtype;
-    if (rows && rows->memory && rows->dtype == dtype) {
-        return (char *)rows->memory +
-               (size_t)(first * rows->width) * tess_dtype_bytes((tess_dtype)dtype);
+    const tess_decode_detector *d = e->desc.detector;
+    const size_t row_bytes = (size_t)d->info.n_state_bin * tess_dtype_bytes((tess_dtype)d->dtype);
+    if (rows && rows->memory && rows->dtype == d->dtype) {
+        return (char *)rows->memory + (size_t)first * row_bytes;
     }
-    return e->row_buffer;
+    return tess_de_engine_slot(e, e->row_buffer, first, row_bytes);
 }
 
 // NULL: not wanted.
 static void *work_predicted(const tess_de_engine *e, int64_t first)
 {
     const tess_de_rows *rows = &e->desc.predictive;
-    return rows->dtype == 0 || e->needs.predicted ? e->predicted_buffer : work_rows(e, rows, first);
+    const tess_decode_detector *d = e->desc.detector;
+    return rows->dtype == 0 || e->needs.predicted
+               ? tess_de_engine_slot(e, e->predicted_buffer, first,
+                                     (size_t)d->info.n_state_bin *
+                                         tess_dtype_bytes((tess_dtype)d->dtype))
+               : work_rows(e, rows, first);
 }
 
 static double *state_rows(const tess_de_engine *e, const tess_de_rows *rows, int64_t first,
@@ -43,9 +49,10 @@ static double *state_rows(const tess_de_engine *e, const tess_de_rows *rows, int
     if (rows->memory && rows->dtype == TESS_F64) {
         return (double *)rows->memory + first * rows->width;
     }
-    return rows->dtype != 0
-               ? e->states_buffer + which * e->chunk_rows * e->desc.detector->info.n_state
-               : NULL;
+    const int64_t slot = first / e->chunk_rows % e->n_slot;
+    return rows->dtype != 0 ? e->states_buffer + (3 * slot + which) * e->chunk_rows *
+                                                     e->desc.detector->info.n_state
+                            : NULL;
 }
 
 // Transitions of a chunk, sequence by sequence.
@@ -142,35 +149,12 @@ static tess_hash hash_rows(const tess_de_engine *e, const void *rows, int64_t co
                                tess_dtype_bytes((tess_dtype)d->dtype));
 }
 
-// What a forward step made, to where it is wanted.
-static tess_status store_forward(tess_de_engine *e, int64_t first, const tess_de_hmm_chunk *chunk)
-{
-    const tess_de_engine_desc *desc = &e->desc;
-    const int32_t dtype = desc->detector->dtype;
-    const int64_t n = chunk->n_row;
-    const int64_t begin_ns = tess_now_ns();
-    tess_span span = tess_span_begin(&e->ctx->tracer, "decode.store");
-    TESS_TRY(tess_de_rows_store(e, &desc->ll, first, n, chunk->ll, chunk->ll_dtype));
-    TESS_TRY(tess_de_rows_store(e, &desc->kept_ll, first, n, chunk->ll, chunk->ll_dtype));
-    TESS_TRY(tess_de_rows_store(e, &desc->causal, first, n, chunk->filtered, dtype));
-    TESS_TRY(tess_de_rows_store(e, &desc->predictive, first, n, chunk->predicted, dtype));
-    TESS_TRY(tess_de_rows_store(e, &desc->causal_states, first, n, chunk->causal_states, TESS_F64));
-    TESS_TRY(tess_de_rows_store(e, &desc->predictive_states, first, n, chunk->predictive_states,
-                                TESS_F64));
-    if (e->keep && e->keep != &desc->causal) {
-        TESS_TRY(tess_de_rows_store(e, e->keep, first, n, chunk->filtered, dtype));
-    }
-    tess_span_end(&span, 0, 0);
-    e->store_s += seconds_since(begin_ns);
-    return TESS_OK;
-}
-
 static tess_status forward(tess_de_engine *engine, int64_t chunk)
 {
     const tess_decode_detector *d = engine->desc.detector;
     int64_t first;
     int64_t count;
-    chunk_range(engine, chunk, &first, &count);
+    tess_de_engine_range(engine, chunk, &first, &count);
     const tess_de_rows *target = engine->keep ? engine->keep : &engine->desc.causal;
     tess_de_hmm_chunk work = {
         .n_row = count,
@@ -183,19 +167,18 @@ static tess_status forward(tess_de_engine *engine, int64_t chunk)
         memcpy(engine->boundaries + chunk * d->info.n_state_bin, engine->carry.predicted,
                (size_t)d->info.n_state_bin * sizeof(double));
     }
-    TESS_TRY(
-        tess_de_engine_likelihood(engine, first, count, &engine->report, work.filtered, &work));
+    TESS_TRY(tess_de_engine_fetch(engine, chunk, work.filtered, &work));
     TESS_TRY(tess_context_check_cancel(engine->ctx));
     if (engine->desc.likelihood_only) {
         engine->evidence[0] = (double)NAN;
-        return store_forward(engine, first, &work);
+        return tess_de_engine_store(engine, TESS_DE_FORWARD, first, &work);
     }
     bring_transition(engine, first, count, &work);
     TESS_TRY(filter(engine, first, &work, &engine->carry));
     if (engine->kept_hash) {
         engine->kept_hash[chunk] = hash_rows(engine, work.filtered, count);
     }
-    return store_forward(engine, first, &work);
+    return tess_de_engine_store(engine, TESS_DE_FORWARD, first, &work);
 }
 
 // The filtered rows of a chunk once more, from the vector noted at its first row.
@@ -235,27 +218,22 @@ static tess_status smooth_chunk(tess_de_engine *engine, int64_t chunk, int64_t f
 {
     const tess_de_engine_desc *desc = &engine->desc;
     const tess_decode_detector *d = desc->detector;
+    // Rows held for this are smoothed where they are.
+    const tess_de_rows *target = engine->needs.kept ? engine->keep : &desc->acausal;
     tess_de_hmm_chunk work = {
-        .n_row = count, .dtype = d->dtype, .filtered = work_rows(engine, &desc->acausal, first)};
+        .n_row = count, .dtype = d->dtype, .filtered = work_rows(engine, target, first)};
     bring_transition(engine, first, count, &work);
     TESS_TRY(bring_filtered(engine, chunk, first, &work));
     work.acausal_states = state_rows(engine, &desc->acausal_states, first, 2);
     TESS_TRY(smooth(engine, first, &work));
-    const int64_t begin_ns = tess_now_ns();
-    tess_span span = tess_span_begin(&engine->ctx->tracer, "decode.store");
-    TESS_TRY(tess_de_rows_store(engine, &desc->acausal, first, count, work.filtered, d->dtype));
-    TESS_TRY(tess_de_rows_store(engine, &desc->acausal_states, first, count, work.acausal_states,
-                                TESS_F64));
-    tess_span_end(&span, 0, 0);
-    engine->store_s += seconds_since(begin_ns);
-    return TESS_OK;
+    return tess_de_engine_store(engine, TESS_DE_BACKWARD, first, &work);
 }
 
 static tess_status backward(tess_de_engine *engine, int64_t chunk)
 {
     int64_t first;
     int64_t count;
-    chunk_range(engine, chunk, &first, &count);
+    tess_de_engine_range(engine, chunk, &first, &count);
     if (tess_de_engine_smooths(engine)) {
         TESS_TRY(smooth_chunk(engine, chunk, first, count));
     }
@@ -266,7 +244,7 @@ static tess_status trace(tess_de_engine *engine, int64_t chunk)
 {
     int64_t first;
     int64_t count;
-    chunk_range(engine, chunk, &first, &count);
+    tess_de_engine_range(engine, chunk, &first, &count);
     return tess_de_engine_trace(engine, chunk, first, count);
 }
 

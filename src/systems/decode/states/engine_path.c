@@ -21,14 +21,15 @@ static tess_status bring_rows(tess_de_engine *e, const tess_de_piece *piece,
     if (e->desc.given_ll.dtype != 0 || kept->dtype != d->dtype) {
         return tess_de_engine_likelihood(e, piece->first, n_row, &counted, e->row_buffer, chunk);
     }
+    const size_t row_bytes = (size_t)kept->width * tess_dtype_bytes((tess_dtype)kept->dtype);
+    void *room = tess_de_engine_slot(e, e->ll_buffer, piece->first, row_bytes);
     chunk->ll_dtype = kept->dtype;
-    chunk->ll = e->ll_buffer;
+    chunk->ll = room;
     if (kept->memory) {
-        const size_t row_bytes = (size_t)kept->width * tess_dtype_bytes((tess_dtype)kept->dtype);
         chunk->ll = (const char *)kept->memory + (size_t)piece->first * row_bytes;
         return TESS_OK;
     }
-    return tess_de_rows_load(kept, piece->first, n_row, e->ll_buffer);
+    return tess_de_rows_load(kept, piece->first, n_row, room);
 }
 
 // Transitions of a piece's rows; shift 1: those that lead to them, of which its sequence's first

@@ -43,8 +43,8 @@ static void find_needs(tess_de_engine *e)
     e->needs.rows = e->needs.rows || e->needs.path;
 }
 
-// What the buffers hold for one row.
-static uint64_t row_bytes(const tess_de_engine *e)
+// What the buffers hold for one row, when so many chunks are under way at once.
+static uint64_t row_bytes(const tess_de_engine *e, uint64_t n_slot)
 {
     const tess_decode_detector_info *info = &e->desc.detector->info;
     const uint64_t n_state = (uint64_t)info->n_state;
@@ -54,6 +54,8 @@ static uint64_t row_bytes(const tess_de_engine *e)
     bytes += e->needs.ll ? (uint64_t)info->n_ll * ll_item : 0;
     bytes += e->needs.rows ? wide : 0;
     bytes += e->needs.predicted ? wide : 0;
+    bytes *= n_slot;
+    bytes += n_slot > 1 && tess_de_engine_is_ahead(e) ? (uint64_t)info->n_ll * item_bytes(e) : 0;
     bytes += e->needs.transition ? n_state * n_state * sizeof(double) : 0;
     bytes += e->needs.path ? ((uint64_t)info->n_state_bin + 1) * sizeof(double) : 0;
     if (tess_de_needs_position(e->desc.detector)) {
@@ -157,12 +159,20 @@ static uint64_t path_bytes(const tess_de_engine *e, uint64_t n_chunk)
     return e->needs.path ? (n_chunk + 3) * vector + tess_de_path_bytes(d->hmm) : 0;
 }
 
+// Chunks that are under way at once.
+static int64_t count_slots(const tess_de_engine *e, int64_t rows)
+{
+    const bool is_shared = tess_de_engine_is_ahead(e) || tess_de_engine_is_behind(e);
+    return is_shared && rows < e->n_time ? 2 : 1;
+}
+
 // Everything the engine holds with chunks of so many rows.
 static uint64_t total_bytes(const tess_de_engine *e, int64_t rows)
 {
     const uint64_t n_chunk = (uint64_t)((e->n_time + rows - 1) / rows);
     const uint64_t vector = (uint64_t)e->desc.detector->info.n_state_bin * sizeof(double);
-    return (uint64_t)rows * row_bytes(e) + likelihood_bytes(e, rows) + distance_bytes(e) +
+    return (uint64_t)rows * row_bytes(e, (uint64_t)count_slots(e, rows)) +
+           likelihood_bytes(e, rows) + distance_bytes(e) +
            (e->needs.boundaries ? n_chunk * (vector + sizeof(tess_hash)) : 0) + 8 * vector +
            path_bytes(e, n_chunk) + (uint64_t)e->sequences.n * sizeof(double) +
            tess_de_hmm_room_bytes(e->desc.detector->hmm) + TESS_DE_CONVERT_BYTES;
@@ -178,13 +188,18 @@ static tess_status too_small(const tess_de_engine *e, uint64_t base, uint64_t le
               (unsigned long long)(((base + least) >> 20) + 2));
 }
 
-// Filtered rows that no result has room for: held whole if that is cheap, else made again.
+// Filtered rows that no result has room for: held whole if that is cheap, else made again. Those
+// that would go to the file of the smoothed ones meanwhile, and be read and overwritten there, are
+// held as well where there is plenty of memory, and nobody has to find them after a crash.
 static void hold_filtered(tess_de_engine *e, uint64_t *budget)
 {
+    const bool is_borrowed = e->keep == &e->desc.acausal && !e->keep->memory && !e->desc.is_checked;
     const uint64_t bytes =
         (uint64_t)e->n_time * (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
-    if (tess_de_engine_smooths(e) && !e->keep && bytes <= *budget / 2) {
+    const uint64_t most = is_borrowed ? *budget / 4 : *budget / 2;
+    if (tess_de_engine_smooths(e) && (!e->keep || is_borrowed) && bytes <= most) {
         e->needs.kept = true;
+        e->needs.rows = e->needs.path;
         e->needs.boundaries = e->desc.is_checked;
         *budget -= bytes;
         e->memory_bytes += bytes;
@@ -194,7 +209,7 @@ static void hold_filtered(tess_de_engine *e, uint64_t *budget)
 static int64_t first_rows(const tess_de_engine *e)
 {
     const uint64_t width = (uint64_t)e->desc.detector->info.n_state_bin * item_bytes(e);
-    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(e)));
+    int64_t rows = (int64_t)(CHUNK_BYTES / (width + row_bytes(e, 1)));
     if (e->desc.n_chunk > 0) {
         rows = (e->n_time + e->desc.n_chunk - 1) / e->desc.n_chunk;
     }
@@ -216,6 +231,7 @@ static bool choose_beside(tess_de_engine *e, uint64_t base, uint64_t *least)
         if (bytes <= budget) {
             e->chunk_rows = rows;
             e->n_chunk = (e->n_time + rows - 1) / rows;
+            e->n_slot = count_slots(e, rows);
             e->memory_bytes += bytes;
             return true;
         }
