@@ -3,7 +3,12 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+#include <pthread.h>
 #include <string.h>
+
+// Threads that fill a model together take their blocks from one list. Blocks are large and few: one
+// lock for all lists is never waited for.
+static pthread_mutex_t link_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 // In front of every block; as large as the alignment, so that the items keep it.
 typedef struct tess_block {
@@ -31,9 +36,11 @@ void *tess_blocks_alloc(tess_blocks *blocks, int64_t n, size_t item_bytes, const
     if (!block) {
         return NULL;
     }
-    block->previous = blocks->last;
     block->bytes = (size_t)bytes;
+    pthread_mutex_lock(&link_mutex);
+    block->previous = blocks->last;
     blocks->last = block;
+    pthread_mutex_unlock(&link_mutex);
     return block + 1;
 }
 

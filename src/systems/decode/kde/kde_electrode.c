@@ -354,9 +354,5 @@ tess_status tess_de_kde_fill(kde_model *kde, tess_blocks *scratch,
     if (!f.to->place) {
         return TESS_E_MEMORY;
     }
-    const int64_t n_feature = f.to->n_feature;
-    tess_kde_model *stage = &kde->stage;
-    stage->max_spike = f.n > stage->max_spike ? f.n : stage->max_spike;
-    stage->max_feature = n_feature > stage->max_feature ? n_feature : stage->max_feature;
     return TESS_OK;
 }

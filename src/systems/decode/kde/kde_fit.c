@@ -155,6 +155,33 @@ static double depth_of(const kde_model *kde, const tess_de_kde_spikes *spikes)
     return fmin(fmax(needed, LEAST_DEPTH), MOST_DEPTH);
 }
 
+// What the electrodes are made from, for threads that take one at a time.
+typedef struct fill_job {
+    const fit_task *task;
+    tess_blocks *scratch;
+    tess_de_kde_spikes *spikes;
+    const kde_plan *plan;
+} fill_job;
+
+static tess_status fill_electrode(void *self, int64_t electrode, int32_t worker)
+{
+    (void)worker;
+    const fill_job *job = self;
+    const fit_task *t = job->task;
+    return tess_de_kde_fill(t->kde, job->scratch, t->encoding, t->selection, job->spikes, job->plan,
+                            electrode);
+}
+
+static void find_largest(const kde_model *kde, tess_kde_model *stage)
+{
+    for (int64_t e = 0; e < stage->n_electrode; e++) {
+        const tess_kde_electrode *one = &kde->electrodes[e];
+        stage->max_spike = one->n_spike > stage->max_spike ? one->n_spike : stage->max_spike;
+        stage->max_feature =
+            one->n_feature > stage->max_feature ? one->n_feature : stage->max_feature;
+    }
+}
+
 static tess_status fit_electrodes(fit_task *t, tess_blocks *scratch)
 {
     const tess_de_selection *s = t->selection;
@@ -180,9 +207,9 @@ static tess_status fit_electrodes(fit_task *t, tess_blocks *scratch)
         TESS_TRY(tess_de_kde_plan(&kde->blocks, scratch, &places, bound, &kde->stage, &plan));
         kde->stage.mark_reach = MARK_REACH;
     }
-    for (int64_t e = 0; e < s->n_electrode; e++) {
-        TESS_TRY(tess_de_kde_fill(kde, scratch, t->encoding, s, &spikes, &plan, e));
-    }
+    fill_job job = {t, scratch, &spikes, &plan};
+    TESS_TRY(tess_parallel_for(t->ctx->pool, s->n_electrode, fill_electrode, &job));
+    find_largest(kde, &kde->stage);
     return TESS_OK;
 }
 

@@ -53,6 +53,9 @@ TESS_MUST_CHECK tess_status tess_de_take_spikes(tess_blocks *blocks,
                                                 const tess_de_spike_rules *rules,
                                                 tess_de_notes *notes, tess_de_taken *out);
 
+// What was noted of a later electrode, added.
+void tess_de_notes_add(const tess_de_notes *more, tess_de_notes *notes);
+
 // Warnings for what the notes counted. where: "training" or "decoding".
 void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char *where);
 

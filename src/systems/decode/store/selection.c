@@ -270,22 +270,35 @@ static tess_status keep_spikes(const selecting *job, tess_blocks *scratch, int64
     return place_spikes(scratch, job->env, s, time, n, place, weight);
 }
 
-static tess_status select_electrode(const selecting *job, tess_context *ctx, int64_t e,
-                                    tess_de_notes *notes, tess_de_window *window)
-{
-    tess_blocks scratch;
-    tess_blocks_init(&scratch, &ctx->heap);
-    const tess_de_spike_rules rules = {job->config->nan_policy, job->config->strict};
+// What an electrode leaves behind besides its spikes.
+typedef struct electrode_notes {
+    tess_de_notes notes;
     tess_de_ordered ordered;
+    tess_blocks scratch; // of ordered, where it is no array of the caller's
+} electrode_notes;
+
+typedef struct selecting_all {
+    const selecting *job;
+    tess_context *ctx;
+    electrode_notes *each; // [n_electrode]
+} selecting_all;
+
+static tess_status select_electrode(void *self, int64_t e, int32_t worker)
+{
+    (void)worker;
+    const selecting_all *all = self;
+    const selecting *job = all->job;
+    electrode_notes *own = &all->each[e];
+    const tess_de_spike_rules rules = {job->config->nan_policy, job->config->strict};
+    tess_blocks scratch;
     tess_de_taken taken;
-    int64_t first = 0;
-    int64_t n = 0;
-    tess_status status = tess_de_order_spikes(&scratch, job->spikes, e, &rules, notes, &ordered);
-    if (status == TESS_OK) {
-        tess_de_window_add(window, e, &ordered, &first, &n);
-        status = tess_de_take_spikes(&scratch, job->spikes, e, &ordered, 0, ordered.n,
-                                     job->marks != NULL, &rules, notes, &taken);
-    }
+    TESS_TRY(tess_context_check_cancel(all->ctx));
+    TESS_TRY(
+        tess_de_order_spikes(&own->scratch, job->spikes, e, &rules, &own->notes, &own->ordered));
+    tess_blocks_init(&scratch, &all->ctx->heap);
+    tess_status status =
+        tess_de_take_spikes(&scratch, job->spikes, e, &own->ordered, 0, own->ordered.n,
+                            job->marks != NULL, &rules, &own->notes, &taken);
     if (status == TESS_OK) {
         status = keep_spikes(job, &scratch, e, &taken);
     }
@@ -293,22 +306,48 @@ static tess_status select_electrode(const selecting *job, tess_context *ctx, int
     return status;
 }
 
-static tess_status select_spikes(tess_context *ctx, const selecting *job, int64_t *n_before,
-                                 int64_t *n_after)
+// Electrode by electrode, in order, whoever selected them.
+static void add_notes(const selecting_all *all, tess_de_notes *notes, tess_de_window *window,
+                      int64_t *n_before, int64_t *n_after)
 {
-    tess_de_notes notes = {0};
+    for (int64_t e = 0; e < all->job->spikes->n_electrode; e++) {
+        const electrode_notes *own = &all->each[e];
+        const int64_t before = window->n_before;
+        const int64_t after = window->n_after;
+        int64_t first = 0;
+        int64_t n = 0;
+        tess_de_window_add(window, e, &own->ordered, &first, &n);
+        tess_de_notes_add(&own->notes, notes);
+        n_before[e] = window->n_before - before;
+        n_after[e] = window->n_after - after;
+    }
+}
+
+static tess_status select_spikes(tess_context *ctx, const selecting *job, tess_blocks *scratch,
+                                 int64_t *n_before, int64_t *n_after)
+{
+    const int64_t n = job->spikes->n_electrode;
     const samples *s = job->samples;
+    tess_de_notes notes = {0};
     tess_de_window window = tess_de_window_open(s->time[0], s->time[s->n - 1]);
     window.whole_begin_s = s->position->time[0];
     window.whole_end_s = s->position->time[s->position->n_sample - 1];
-    for (int64_t e = 0; e < job->spikes->n_electrode; e++) {
-        const int64_t before = window.n_before;
-        const int64_t after = window.n_after;
-        TESS_TRY(tess_context_check_cancel(ctx));
-        TESS_TRY(select_electrode(job, ctx, e, &notes, &window));
-        n_before[e] = window.n_before - before;
-        n_after[e] = window.n_after - after;
+    selecting_all all = {.job = job, .ctx = ctx};
+    all.each = tess_blocks_alloc(scratch, n, sizeof *all.each, "spikes of electrodes");
+    if (!all.each) {
+        return TESS_E_MEMORY;
     }
+    for (int64_t e = 0; e < n; e++) {
+        tess_blocks_init(&all.each[e].scratch, &ctx->heap);
+    }
+    const tess_status status = tess_parallel_for(ctx->pool, n, select_electrode, &all);
+    if (status == TESS_OK) {
+        add_notes(&all, &notes, &window, n_before, n_after);
+    }
+    for (int64_t e = 0; e < n; e++) {
+        tess_blocks_free(&all.each[e].scratch);
+    }
+    TESS_TRY(status);
     tess_de_notes_log(ctx, &notes, "training");
     return tess_de_window_judge(ctx, &window, "the training period", -1);
 }
@@ -335,7 +374,7 @@ tess_status tess_de_select(tess_context *ctx, tess_blocks *blocks,
     tess_blocks_init(&scratch, &ctx->heap);
     tess_status status = keep_samples(ctx, blocks, &scratch, env, training, config->strict, &s);
     if (status == TESS_OK) {
-        status = select_spikes(ctx, &job, n_before, n_after);
+        status = select_spikes(ctx, &job, &scratch, n_before, n_after);
     }
     *out = (tess_de_selection){
         .n_sample = s.n,

@@ -198,6 +198,17 @@ tess_status tess_de_take_spikes(tess_blocks *blocks, const tess_decode_spikes *s
     return TESS_OK;
 }
 
+void tess_de_notes_add(const tess_de_notes *more, tess_de_notes *notes)
+{
+    if (notes->n_unsorted == 0) {
+        notes->unsorted_electrode = more->unsorted_electrode;
+        notes->unsorted_spike = more->unsorted_spike;
+    }
+    notes->n_unsorted += more->n_unsorted;
+    notes->n_bad_time += more->n_bad_time;
+    notes->n_bad_mark += more->n_bad_mark;
+}
+
 void tess_de_notes_log(tess_context *ctx, const tess_de_notes *notes, const char *where)
 {
     if (notes->n_unsorted > 0) {
