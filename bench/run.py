@@ -47,7 +47,7 @@ def systems():
 def ceilings(command, threads):
     """What this machine reads and computes per second at most, as the command measures it."""
     answer = subprocess.run(
-        [command, "device", "--benchmark", "--json", "--threads", str(threads)],
+        [command, "device", "--benchmark", "--json", "--threads", str(threads), "--device", "cpu"],
         check=True, capture_output=True, text=True,
     )
     for device in json.loads(answer.stdout)["devices"]:

@@ -84,6 +84,7 @@ static int run_run(cli *c, decode_job *j)
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_open_intervals(c, j));
     CLI_TRY(decode_fit(c, j));
+    CLI_TRY(decode_open_covariates(c, j));
     CLI_TRY(decode_predict(c, j));
     if (c->values.dry_run) {
         return 0;
@@ -136,6 +137,7 @@ static int run_predict(cli *c, decode_job *j)
     CLI_TRY(decode_open_recording(c, j, c->operands[0]));
     CLI_TRY(decode_open_intervals(c, j));
     CLI_TRY(decode_load_model(c, j, c->values.model_file));
+    CLI_TRY(decode_open_covariates(c, j));
     CLI_TRY(decode_predict(c, j));
     if (c->values.dry_run) {
         return 0;

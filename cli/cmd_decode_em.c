@@ -110,7 +110,7 @@ static void print_text(const cli *c, decode_job *j, const em_result *result)
         printf("log evidence   %.10g at first, %.10g at last\n", result->log_evidence[0],
                result->log_evidence[result->n_iteration - 1]);
     }
-    for (int32_t from = 0; from < states->n_state; from++) {
+    for (int32_t from = 0; from < states->n_state && states->n_coefficient == 0; from++) {
         printf("%s", from == 0 ? "transitions    " : "               ");
         for (int32_t to = 0; to < states->n_state; to++) {
             printf("%s%.6g", to ? "  " : "",
@@ -118,6 +118,7 @@ static void print_text(const cli *c, decode_job *j, const em_result *result)
         }
         printf("  from %s\n", states->state_names[from]);
     }
+    decode_print_coefficients(j);
     printf("model file     %s\n", c->values.output);
 }
 
@@ -180,6 +181,11 @@ static int run(cli *c, decode_job *j, em_result *result)
         return cli_usage_error(c, "-o FILE is missing: where shall the model go?");
     }
     CLI_TRY(job_check_options(c));
+    if (c->values.covariates && c->values.model_file) {
+        return cli_usage_error(c,
+                               "--covariates: the model of --model-file knows its own; give them "
+                               "to 'fit', or leave --model-file out");
+    }
     CLI_TRY(decode_open_session(c, j));
     CLI_CALL(tess_decode_check_memory(c->ctx, c->operands[0], c->values.model_file, NULL,
                                       c->values.model_file ? NULL : &j->config, 1));
@@ -189,6 +195,7 @@ static int run(cli *c, decode_job *j, em_result *result)
     }
     CLI_TRY(c->values.model_file ? decode_load_model(c, j, c->values.model_file)
                                  : decode_fit(c, j));
+    CLI_TRY(decode_open_covariates(c, j));
     CLI_TRY(estimate(c, j, result));
     if (c->values.json) {
         return print_json(c, j, result);

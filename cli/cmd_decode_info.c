@@ -246,7 +246,11 @@ static void write_needs(tess_json *json, const decode_job *j)
     tess_json_int(json, "coordinates",
                   tess_decode_environment_get_info(tess_decode_model_environment(j->model))->n_dim);
     tess_json_bool(json, "position_at_time_bins", states->needs_position);
-    tess_json_int(json, "covariates", states->n_coefficient);
+    const char *names = tess_decode_model_settings(j->model)->covariates;
+    tess_json_text(json, "covariates",
+                   names                       ? names
+                   : states->n_coefficient > 0 ? "without names, of Python"
+                                               : "none");
     tess_json_object_end(json);
 }
 

@@ -25,7 +25,17 @@
          "take the animal as not tracked between position samples that are further apart "         \
          "(default: interpolate across any gap)")
 
+#define COVARIATES_OPTION                                                                          \
+    TEXT(                                                                                          \
+        "covariates", covariates, "LIST",                                                          \
+        "data sets of the recording, separated by commas, that transitions between states depend " \
+        "on: a number for each time bin; 'em' learns how")
+#define COVARIATES_FILE_OPTION                                                                     \
+    PATH("covariates-file", 0, covariates_file, PATH_READ, NULL,                                   \
+         "take the covariates from this file (.npz or .h5) instead of the recording")
+
 static const opt_def decode_fit_options[] = {
+    COVARIATES_OPTION,
     GAP_OPTION,
 };
 static const opt_def decode_run_options[] = {
@@ -36,6 +46,8 @@ static const opt_def decode_run_options[] = {
     TEXT("verify", verify, "SHARE",
          "compute this share of the bins (such as 1%) again in exact mode and print the largest "
          "difference"),
+    COVARIATES_OPTION,
+    COVARIATES_FILE_OPTION,
     GAP_OPTION,
 };
 static const opt_def decode_predict_options[] = {
@@ -45,11 +57,14 @@ static const opt_def decode_predict_options[] = {
     DTYPE_OPTION,
     INTERVALS_OPTION,
     INTERVALS_NAME_OPTION,
+    COVARIATES_FILE_OPTION,
     GAP_OPTION,
 };
 static const opt_def decode_em_options[] = {
     PATH("model-file", 0, model_file, PATH_READ, NULL,
          "start from this model instead of fitting one"),
+    COVARIATES_OPTION,
+    COVARIATES_FILE_OPTION,
     GAP_OPTION,
 };
 static const opt_def decode_online_options[] = {

@@ -8,12 +8,13 @@
 #include <tessera/sys/json.h>
 
 typedef struct decode_job {
-    tess_decode_recording *recording;  // owned
-    tess_decode_model *model;          // owned
-    tess_decode_interval_table *table; // owned: of --intervals; NULL: everything is decoded
-    int64_t *rows;                     // owned: first row and number of rows of each interval
-    tess_decode_observation seen;      // what is decoded; see decode_look()
-    tess_decode_model_config config;   // what the model is fitted with
+    tess_decode_recording *recording;   // owned
+    tess_decode_model *model;           // owned
+    tess_decode_interval_table *table;  // owned: of --intervals; NULL: everything is decoded
+    int64_t *rows;                      // owned: first row and number of rows of each interval
+    tess_decode_covariates *covariates; // owned: of a model that depends on some; else NULL
+    tess_decode_observation seen;       // what is decoded; see decode_look()
+    tess_decode_model_config config;    // what the model is fitted with
     tess_decode_predict_config predict;
     tess_decode_em_config em;
     tess_decode_tune_config tune;
@@ -43,6 +44,9 @@ int decode_open_recording(cli *c, decode_job *j, const char *path);
 
 // Opens --intervals, if given, and finds their time bins in the recording.
 int decode_open_intervals(cli *c, decode_job *j);
+
+// Reads what the model's transitions depend on, if they do, at the recording's time bins.
+int decode_open_covariates(cli *c, decode_job *j);
 
 // Takes the recording's own bandwidths and bin size where the user set none, and fits.
 int decode_fit(cli *c, decode_job *j);
@@ -74,6 +78,8 @@ void decode_write_recording(tess_json *json, const tess_decode_recording_info *i
 // How a result agrees with what is known, and how it divides the time among states.
 void decode_print_score(const tess_decode_score *score);
 void decode_write_score(tess_json *json, const tess_decode_score *score);
+// How the transitions depend on covariates, if they do.
+void decode_print_coefficients(decode_job *j);
 void decode_print_model(decode_job *j);
 void decode_write_model(tess_json *json, decode_job *j);
 void decode_print_prediction(const cli *c, decode_job *j);

@@ -117,6 +117,62 @@ void decode_print_model(decode_job *j)
            (long long)total(encoding->n_after, encoding->n_electrode));
 }
 
+// Name k of those separated by commas, after the intercept.
+static void covariate_name(const char *names, int64_t k, char name[64])
+{
+    for (; k > 1 && names; k--) {
+        names = strchr(names, ',') ? strchr(names, ',') + 1 : NULL;
+    }
+    snprintf(name, 64, "%.*s", names && k > 0 ? (int)strcspn(names, ",") : 9,
+             names && k > 0 ? names
+             : k > 0        ? "covariate"
+                            : "intercept");
+}
+
+void decode_print_coefficients(decode_job *j)
+{
+    const tess_decode_detector_info *states =
+        tess_decode_detector_get_info(tess_decode_model_detector(j->model));
+    const char *names = tess_decode_model_settings(j->model)->covariates;
+    const int64_t n = states->n_state;
+
+    for (int64_t from = 0; from < n && states->n_coefficient > 0; from++) {
+        printf("from %s: log odds against %s\n", states->state_names[from],
+               states->state_names[n - 1]);
+        for (int64_t k = 0; k < states->n_coefficient; k++) {
+            char name[64];
+            covariate_name(names, k, name);
+            printf("  %-18s", name);
+            for (int64_t to = 0; to + 1 < n; to++) {
+                printf("  %s %.6g", states->state_names[to],
+                       states->coefficients[(k * n + from) * (n - 1) + to]);
+            }
+            printf("\n");
+        }
+    }
+}
+
+static void write_coefficients(tess_json *json, const tess_decode_detector_info *states,
+                               const char *names)
+{
+    const int64_t n = states->n_state;
+
+    tess_json_array_begin(json, "coefficients");
+    for (int64_t k = 0; k < states->n_coefficient; k++) {
+        char name[64];
+        covariate_name(names, k, name);
+        tess_json_object_begin(json, NULL);
+        tess_json_text(json, "covariate", name);
+        tess_json_array_begin(json, "log_odds"); // [from][to], against the last state
+        for (int64_t i = 0; i < n * (n - 1); i++) {
+            tess_json_real(json, NULL, states->coefficients[k * n * (n - 1) + i]);
+        }
+        tess_json_array_end(json);
+        tess_json_object_end(json);
+    }
+    tess_json_array_end(json);
+}
+
 void decode_write_model(tess_json *json, decode_job *j)
 {
     const tess_decode_detector_info *states =
@@ -140,6 +196,9 @@ void decode_write_model(tess_json *json, decode_job *j)
         tess_json_real(json, NULL, states->discrete_transition[s]);
     }
     tess_json_array_end(json);
+    if (states->n_coefficient > 0) {
+        write_coefficients(json, states, tess_decode_model_settings(j->model)->covariates);
+    }
     tess_json_int(json, "n_bin", env->n_bin);
     tess_json_int(json, "n_interior", env->n_interior);
     tess_json_int(json, "n_state_bin", states->n_state_bin);

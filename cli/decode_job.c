@@ -99,6 +99,34 @@ int decode_open_intervals(cli *c, decode_job *j)
     return 0;
 }
 
+int decode_open_covariates(cli *c, decode_job *j)
+{
+    const tess_decode_recording_info *info = tess_decode_recording_get_info(j->recording);
+    const char *names = tess_decode_model_settings(j->model)->covariates;
+    const tess_decode_detector_info *states =
+        tess_decode_detector_get_info(tess_decode_model_detector(j->model));
+
+    if (states->n_coefficient == 0) {
+        return c->values.covariates_file
+                   ? cli_usage_error(c,
+                                     "--covariates-file: the transitions of this model depend on "
+                                     "nothing; --covariates of 'fit' says what they shall")
+                   : 0;
+    }
+    if (!names) {
+        return console_fail(tess_status_exit_code(TESS_E_UNSUPPORTED),
+                            "%s: its transitions depend on covariates without names, which only "
+                            "Python knows how to make; decode with it there",
+                            c->values.model_file ? c->values.model_file : "the model");
+    }
+    CLI_CALL(tess_decode_covariates_open(
+        c->ctx, c->values.covariates_file ? c->values.covariates_file : info->path, names,
+        info->observation.n_time, &j->covariates));
+    j->predict.design = tess_decode_covariates_design(j->covariates, NULL);
+    j->em.design = j->predict.design;
+    return 0;
+}
+
 int decode_is_default(const cli *c, const char *table, const char *name)
 {
     for (int i = 0; i < CLI_MAX_TABLE && c->system[i].table; i++) {
@@ -156,6 +184,7 @@ int decode_fit(cli *c, decode_job *j)
               &config->encoding.position_std);
     take_wish(c, "decode.encoding", "waveform_std", "waveform-std", info->waveform_std,
               &config->encoding.waveform_std);
+    config->covariates = c->values.covariates;
     const double begin = decode_now_s();
     const tess_status status = tess_decode_model_fit(c->ctx, j->recording, config, &j->model);
     console_erase_bar();
@@ -249,6 +278,7 @@ static int make_stream_config(const cli *c, const decode_job *j, tess_decode_str
     config->checkpoint_dir = c->values.checkpoint;
     config->checkpoint_every_s = c->run_values.checkpoint_every;
     config->n_chunk = j->predict.n_chunk;
+    config->design = j->predict.design;
     config->recording = tess_decode_recording_get_info(j->recording);
     config->model = tess_decode_model_settings(j->model);
     config->intervals = j->table ? tess_decode_interval_table_get(j->table) : NULL;
@@ -342,6 +372,7 @@ void decode_close(decode_job *j)
 {
     free(j->rows);
     tess_decode_interval_table_close(j->table);
+    tess_decode_covariates_close(j->covariates);
     tess_decode_model_destroy(j->model);
     tess_decode_recording_close(j->recording);
 }

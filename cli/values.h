@@ -113,6 +113,8 @@ typedef struct cli_values {
     const char *intervals;
     const char *intervals_name;
     const char *position_max_gap;
+    const char *covariates;
+    const char *covariates_file;
     const char *result;
     const char *states;
     const char *kinds;

@@ -2,6 +2,7 @@
 #ifndef TESSERA_DECODE_H
 #define TESSERA_DECODE_H
 
+#include "tessera/decode/covariates.h"
 #include "tessera/decode/detector.h"
 #include "tessera/decode/encoding.h"
 #include "tessera/decode/environment.h"

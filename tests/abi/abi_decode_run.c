@@ -49,13 +49,14 @@ FIELD(tess_decode_model_defaults, stickiness, 336);
 FIELD(tess_decode_model_defaults, frozen_rows, 368);
 FIELD(tess_decode_model_defaults, reserved, 372);
 FIELD(tess_decode_model_defaults, concentration, 376);
-SIZE(tess_decode_model_config, 368);
+SIZE(tess_decode_model_config, 376);
 FIELD(tess_decode_model_config, struct_size, 0);
 FIELD(tess_decode_model_config, model, 4);
 FIELD(tess_decode_model_config, movement_variance, 8);
 FIELD(tess_decode_model_config, environment, 16);
 FIELD(tess_decode_model_config, encoding, 96);
 FIELD(tess_decode_model_config, detector, 272);
+FIELD(tess_decode_model_config, covariates, 368);
 
 // tessera/decode/online.h
 SIZE(tess_decode_online_config, 112);

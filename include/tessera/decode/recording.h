@@ -124,6 +124,9 @@ typedef struct tess_decode_model_config {
     tess_decode_environment_config environment;
     tess_decode_encoding_config encoding;
     tess_decode_detector_config detector; /* states and movements are filled in by fit */
+    const char *covariates; /* not in the table, copied: names of what the transitions depend on,
+                               separated by commas; NULL: nothing. Of detector.coefficients that are
+                               not given the intercept is as the matrix says, and the others 0 */
 } tess_decode_model_config;
 
 TESS_API void tess_decode_model_config_init(tess_decode_model_config *config, size_t struct_size);

@@ -19,7 +19,10 @@ from tessera.decode._encoding import EncodingModel
 from tessera.decode._plain import Read, Writer
 from tessera.decode._track import TrackGraph, own_order, track_arrays
 from tessera.decode.continuous_state_transitions import RandomWalk
-from tessera.decode.discrete_state_transitions import DiscreteStationaryCustom
+from tessera.decode.discrete_state_transitions import (
+    DiscreteNonStationaryCustom,
+    DiscreteStationaryCustom,
+)
 from tessera.decode.environment import Environment
 from tessera.decode.models import _ready
 
@@ -188,12 +191,31 @@ def load(read: Read) -> Any:
     schema = members.texts("schema")
     if schema != [_SCHEMA.decode()]:
         raise FormatError(f"it is {schema}; this version reads {_SCHEMA.decode()}")
-    if members.get("coefficients") is not None:
-        raise FormatError("its transitions depend on covariates, of which it keeps no formula")
+    if members.get("coefficients") is not None and not _covariates(members):
+        raise FormatError("its transitions depend on covariates, of which it keeps no names")
     settings = _settings(members)
     model = _unfitted(members, settings)
     _fit(model, members)
     return model
+
+
+def _covariates(members: _Members) -> list[str]:
+    """Return the names of what the transitions depend on."""
+    if members.get("covariates") is None:
+        return []
+    names = members.texts("covariates")[0].split(",")
+    for name in names:
+        if not name.isidentifier():
+            raise FormatError(f"its covariate {name!r} is no name that a formula can have")
+    return names
+
+
+def _transitions(members: _Members) -> Any:
+    matrix = members.must_have("discrete_transition")
+    names = _covariates(members)
+    if names:
+        return DiscreteNonStationaryCustom(matrix, formula=" + ".join(["1", *names]))
+    return DiscreteStationaryCustom(matrix)
 
 
 def _settings(members: _Members) -> dict[str, Any]:
@@ -285,7 +307,7 @@ def _unfitted(members: _Members, settings: dict[str, Any]) -> Any:
         observation_models=own["observation_models"],
         continuous_transition_types=own["continuous_transition_types"],
         discrete_initial_conditions=members.must_have("discrete_initial"),
-        discrete_transition_type=DiscreteStationaryCustom(members.must_have("discrete_transition")),
+        discrete_transition_type=_transitions(members),
         infer_track_interior=environment.infer_track_interior,
         no_spike_rate=settings["detector.no_spike_rate"],
         non_local_position_penalty=settings["detector.non_local_position_penalty"],
@@ -302,7 +324,12 @@ def _fit(model: Any, members: _Members) -> None:
     environment.fit_place_grid(position if grid is None else grid)
     model.initialize_state_index()
     model.initialize_initial_conditions()
-    model.initialize_discrete_state_transition()
+    # Nothing is known of them but their names until there is something to decode.
+    unknown = {name: np.zeros(1) for name in _covariates(members)}
+    model.initialize_discrete_state_transition(unknown or None)
+    if unknown:
+        shape = model.discrete_transition_coefficients_.shape
+        model.discrete_transition_coefficients_ = members.must_have("coefficients").reshape(shape)
     model.initialize_continuous_state_transition()
     initial = members.get("initial")
     if initial is not None:

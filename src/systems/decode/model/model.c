@@ -3,7 +3,10 @@
 
 #include "base/status.h"
 #include "base/struct_read.h"
+#include "systems/decode/files/covariates.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 tess_status tess_de_model_new(tess_context *ctx, tess_decode_model **out)
@@ -109,6 +112,8 @@ static tess_status copy_training(tess_decode_model *model, const tess_decode_rec
 
 static tess_status copy_config(tess_decode_model *model, int64_t n_dim)
 {
+    const char *names = model->config.covariates;
+    TESS_TRY(COPY(model, model->config.covariates, names ? (int64_t)strlen(names) + 1 : 0));
     tess_decode_environment_config *env = &model->config.environment;
     tess_decode_encoding_config *encoding = &model->config.encoding;
     TESS_TRY(COPY(model, env->bin_size, n_dim));
@@ -139,6 +144,33 @@ static void take_wishes(tess_decode_model *model, const tess_decode_recording_in
               &model->config.encoding.waveform_std);
 }
 
+// Coefficients that do not depend on anything yet: rows of softmax(x, 0) that are the matrix's.
+static tess_status begin_coefficients(tess_decode_model *model, const double *matrix,
+                                      tess_decode_detector_config *d)
+{
+    const int64_t n = d->n_state;
+    int64_t n_name = 0;
+    TESS_TRY(tess_de_covariates_check(model->config.covariates, &n_name));
+    if (n < 2) {
+        TESS_FAIL(TESS_E_ARGUMENT, "covariates: the model has one state, and so no transitions "
+                                   "that could depend on anything; choose another model");
+    }
+    double *rows =
+        tess_blocks_alloc(&model->memory, (n_name + 1) * n * (n - 1), sizeof *rows, "coefficients");
+    if (!rows) {
+        return TESS_E_MEMORY;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k + 1 < n; k++) {
+            rows[i * (n - 1) + k] =
+                log(fmax(matrix[i * n + k], DBL_MIN)) - log(fmax(matrix[i * n + n - 1], DBL_MIN));
+        }
+    }
+    d->n_coefficient = n_name + 1;
+    d->coefficients = rows;
+    return TESS_OK;
+}
+
 static tess_status build_detector(tess_context *ctx, tess_decode_model *model)
 {
     const tess_decode_model_config *config = &model->config;
@@ -160,6 +192,10 @@ static tess_status build_detector(tess_context *ctx, tess_decode_model *model)
     own.discrete_initial = own.discrete_initial ? own.discrete_initial : defaults.discrete_initial;
     own.discrete_transition =
         own.discrete_transition ? own.discrete_transition : defaults.discrete_transition;
+    if (config->covariates && !own.coefficients) {
+        TESS_TRY(begin_coefficients(model, own.discrete_transition, &own));
+        model->config.detector.n_coefficient = own.n_coefficient;
+    }
     const tess_decode_encoding *encoding = model->encoding;
     return tess_decode_detector_create(ctx, &own, &model->env, 1, &encoding, 1, &model->detector);
 }

@@ -12,9 +12,11 @@
 // grid_position                     M, d         optional: samples of the grid
 // track_*, bin_size, position_range, is_track_interior, position_std, waveform_std   optional
 // discrete_initial, discrete_transition, initial, coefficients
+// covariates                        1            optional: names, separated by commas
 #include "base/checked.h"
 #include "base/status.h"
 #include "runtime/bundle.h"
+#include "systems/decode/files/covariates.h"
 #include "systems/decode/model/model.h"
 
 #include <stdio.h>
@@ -163,6 +165,10 @@ static void put_parameters(saver *s)
     put(s, "discrete_transition", TESS_F64, n, n, info->discrete_transition);
     put(s, "initial", TESS_F64, info->n_state_bin, 0, info->initial);
     put(s, "coefficients", TESS_F64, info->n_coefficient, n * (n - 1), info->coefficients);
+    const char *names = s->model->config.covariates;
+    if (names) {
+        put_text(s, "covariates", 1, (int64_t)strlen(names), names);
+    }
 }
 
 static tess_status save(saver *s, const char *path, int overwrite)
@@ -471,6 +477,19 @@ static tess_status load_environment(loader *l)
     return load_track(l);
 }
 
+// What the transitions depend on, by name, if the file says.
+static tess_status load_covariates(loader *l)
+{
+    tess_decode_model_config *config = &l->model->config;
+    int64_t n = 0;
+    TESS_TRY(read_texts(l, "covariates", &config->covariates, &n));
+    TESS_TRY(tess_de_covariates_check(config->covariates, &n));
+    if (config->detector.n_coefficient != n + 1) {
+        return wrong_size(l, "coefficients", config->detector.n_coefficient, n + 1);
+    }
+    return TESS_OK;
+}
+
 static tess_status load_parameters(loader *l)
 {
     tess_decode_encoding_config *encoding = &l->model->config.encoding;
@@ -496,7 +515,7 @@ static tess_status load_parameters(loader *l)
         TESS_TRY(TAKE(l, "coefficients", TESS_F64, d->coefficients, &n));
         d->n_coefficient = n / (n_state * (n_state - 1));
     }
-    return TESS_OK;
+    return tess_bundle_find(&l->bundle, "covariates") ? load_covariates(l) : TESS_OK;
 }
 
 // The bins' initial probabilities: their number is known once the detector is there.
