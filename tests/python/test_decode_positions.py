@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tessera.decode as td
 from decode_matrix import ENVIRONMENTS, MODELS, Session, session
 from tessera.decode.exceptions import DataError, ValidationError
 
@@ -29,7 +30,10 @@ def test_positions_must_fit_the_decoded_period(place: str, name: str) -> None:
         model.predict(*given, position=data.position[200:], position_time=data.position_time[200:])
     with pytest.warns(UserWarning, match="29 of 60 decoded times lie outside of position_time"):
         model.predict(*given, position=data.position[30:], position_time=data.position_time[30:])
-    other = data.position[:, :1] if data.position.shape[1] == 2 else np.tile(data.position, 2)
+    # One coordinate of a track is a linear position.
+    other = np.tile(data.position, 2)
+    if data.position.shape[1] == 2 and place != "track-gaps":
+        other = data.position[:, :1]
     with pytest.raises(ValidationError, match=r"position has . column"):
         model.predict(*given, position=other, position_time=data.position_time)
 
@@ -58,3 +62,30 @@ def test_causal_posterior_by_its_flag() -> None:
         found = model.predict(*data.spikes, data.time, save_causal_posterior_to_results=True)
     want = model.predict(*data.spikes, data.time, return_outputs="filter")
     assert set(found) == set(want)
+
+
+def test_linear_positions_of_a_track_are_put_back_on_it() -> None:
+    edges = [(0, 1), (1, 2)]
+    graph = td.make_track_graph([(0, 0), (60, 0), (60, 40)], edges)
+    time = np.arange(0, 8, 0.004)
+    linear = 52 - 52 * np.cos(time)  # from end to end, across the gap of 5 cm between the edges
+    first = np.clip(linear, 0, 60)
+    second = np.clip(linear - 65, 0, 40)
+    is_second = linear > 62.5
+    plane = np.c_[np.where(is_second, 60, first), np.where(is_second, second, 0)]
+    rng = np.random.default_rng(3)
+    spikes = [np.sort(rng.uniform(0, 8, 120)) for _ in range(3)]
+    marks = [rng.normal(0, 24, (120, 2)) for _ in spikes]
+    found = []
+    for position in (plane, linear, linear[:, np.newaxis]):
+        environment = td.Environment(
+            place_bin_size=4.0, track_graph=graph, edge_order=edges, edge_spacing=5.0
+        )
+        model = td.NonLocalClusterlessDetector(environments=environment)
+        model.fit(time, position, spikes, marks)
+        result = model.predict(
+            spikes, marks, time[:60], position=position[:90], position_time=time[:90]
+        )
+        found.append(np.asarray(result["acausal_posterior"]))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+    np.testing.assert_array_equal(found[2], found[1])

@@ -25,7 +25,7 @@ from tessera.decode._grid import (
     get_track_interior,
     order_boundary,
 )
-from tessera.decode._plane import delinearize
+from tessera.decode._plane import delinearize, onto_track
 from tessera.decode._session import Session
 from tessera.decode._smooth import gaussian_smooth
 from tessera.decode._track import (
@@ -338,6 +338,13 @@ class Environment(NodeViews):
             raise ValidationError(f"environment {self.environment_name!r} has no track graph")
         track = track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
         return delinearize(track, self.place_bin_centers_)
+
+    def _in_plane(self, points: Floats) -> Floats:
+        """Put positions that are linear already back on the track; others are left as they are."""
+        if self.track_graph is None or points.shape[1] != 1:
+            return points
+        track = track_arrays(self.track_graph, self.edge_order, self.edge_spacing)
+        return onto_track(track, points)
 
     def get_bin_ind(self, sample: ArrayLike) -> Array:
         """Find the bins of samples.

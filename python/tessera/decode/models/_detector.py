@@ -163,7 +163,7 @@ class DetectorBase(EstimateMixin, PlotMixin, NearMixin, StateSpace):
     ) -> None:
         """Make bins, initial conditions and transitions."""
         self._check_parameters()
-        points = _data.position(position)
+        points = self._positions(position)
         self.__dict__.pop("encoding_model_", None)
         self.initialize_environments(points, environment_labels)
         self.initialize_state_index()
@@ -187,7 +187,7 @@ class DetectorBase(EstimateMixin, PlotMixin, NearMixin, StateSpace):
         device: str | None = None,
     ) -> None:
         """Fit one encoding model for every environment and group that a state uses."""
-        points = _data.position(position)
+        points = self._positions(position)
         training: dict[str, Any] = {
             "position_time": _data.vector(position_time, "position_time"),
             "position": points,

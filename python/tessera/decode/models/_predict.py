@@ -141,7 +141,7 @@ class PredictMixin(StateSpace):
             "time": times,
             "spike_times": _data.spike_times(spike_times),
             "marks": None if features is None else _data.features(features),
-            "position": None if position is None else _data.position(position),
+            "position": None if position is None else self._positions(position),
             "position_time": None
             if position_time is None
             else _data.vector(position_time, "position_time"),

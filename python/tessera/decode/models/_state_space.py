@@ -101,7 +101,7 @@ class StateSpace(Estimator):
         environment_labels : array, shape (n_sample,), optional
             Which environment each belongs to; default: all belong to each.
         """
-        points = _data.position(position)
+        points = self._positions(position)
         labels = _data.labels(environment_labels, len(points), "environment_labels", "position")
         if labels is not None:
             known = [environment.environment_name for environment in self.environments]
@@ -114,6 +114,13 @@ class StateSpace(Estimator):
         for environment in self.environments:
             mine = points if labels is None else points[labels == environment.environment_name]
             environment.fit_place_grid(mine, infer_track_interior=self.infer_track_interior)
+
+    def _positions(self, position: Any) -> Floats:
+        """Return positions as rows; linear ones of a track as points of the plane."""
+        points = _data.position(position)
+        if len(self.environments) == 1:
+            return self.environments[0]._in_plane(points)
+        return points
 
     def initialize_state_index(self) -> None:
         """Lay out the bins of all states, one state after another."""
