@@ -365,9 +365,48 @@ static int show_result(cli *c, tess_json *json, const char *path, int is_folder)
     return 0;
 }
 
+// A table of 'decode events': how many, when, and which shuffles they were tested by.
+static int show_events(cli *c, tess_json *json, const char *path)
+{
+    static const char *const names[] = {"start", "end", "line_fit"};
+    double *values[3];
+    int64_t n[3];
+    int64_t n_scored = 0;
+
+    for (int i = 0; i < 3; i++) {
+        values[i] = read_reals(c, path, 0, names[i], &n[i]);
+    }
+    for (int64_t i = 0; i < n[2]; i++) {
+        n_scored += !isnan(values[2][i]);
+    }
+    tess_json_text(json, "kind", "events");
+    tess_json_int(json, "n", n[0] > 0 ? n[0] : 0);
+    if (n[0] > 0 && n[1] == n[0]) {
+        tess_json_real(json, "from_s", values[0][0]);
+        tess_json_real(json, "to_s", values[1][n[1] - 1]);
+    }
+    tess_json_int(json, "scored", n_scored);
+    tess_json_array_begin(json, "shuffles");
+    for (int32_t kind = 1; kind <= TESS_DECODE_N_SHUFFLE; kind++) {
+        char name[64];
+        int64_t n_p = -1;
+        snprintf(name, sizeof name, "p_%s_line_fit", tess_decode_shuffle_name(kind));
+        free(read_reals(c, path, 0, name, &n_p));
+        if (n_p >= 0) {
+            tess_json_text(json, NULL, tess_decode_shuffle_name(kind));
+        }
+    }
+    tess_json_array_end(json);
+    for (int i = 0; i < 3; i++) {
+        free(values[i]);
+    }
+    return 0;
+}
+
 typedef struct signs {
     int has_posterior;
     int has_settings;
+    int has_lines;
 } signs;
 
 static int notice(void *user, const tess_dataset_info *info)
@@ -377,6 +416,7 @@ static int notice(void *user, const tess_dataset_info *info)
 
     s->has_posterior |= strcmp(plain, "acausal_posterior") == 0;
     s->has_settings |= strcmp(plain, "setting_names") == 0;
+    s->has_lines |= strcmp(plain, "line_fit") == 0;
     return 0;
 }
 
@@ -392,6 +432,7 @@ static int write_file(cli *c, tess_json *json, const char *path)
     CLI_CALL(tess_file_list(c->ctx, path, &format, notice, &s));
     return s.has_settings    ? show_model(c, json, path)
            : s.has_posterior ? show_result(c, json, path, 0)
+           : s.has_lines     ? show_events(c, json, path)
                              : show_recording(c, json, path);
 }
 

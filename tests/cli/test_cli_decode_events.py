@@ -286,3 +286,19 @@ def test_a_time_limit_that_never_helps_is_no_reason_to_try_again(folder, h5py):
     again = run(folder, *words, "--resume", shuffles=1_000_000)
     assert again.returncode == 2, again.stderr
     assert "--time-limit 0.02: the next piece of work was not done by then" in again.stderr
+
+
+def test_tables_are_known_for_what_they_are(folder, h5py):
+    tessera, path = folder
+    write(h5py, path, ".csv", GOOD)
+    assert run(folder, "--intervals", "iv.csv", out="t.h5").returncode == 0
+    found = json.loads(tessera("decode", "info", "t.h5", "--json").stdout)
+    assert (found["kind"], found["n"], found["scored"]) == ("events", len(GOOD), len(GOOD))
+    assert (found["from_s"], found["to_s"]) == (GOOD[0, 0], GOOD[-1, 1])
+    assert found["shuffles"] == ["column", "field", "time", "marks"]
+    report = tessera("decode", "report", "t.h5", "-o", "t.html")
+    assert report.returncode == 65 and "is a table of events, not a result" in report.stderr
+    (path / "empty").mkdir()
+    for words in (["info", "empty"], ["report", "empty", "-o", "t.html"]):
+        result = tessera("decode", *words)
+        assert result.returncode == 65 and "no result of decode" in result.stderr

@@ -382,8 +382,10 @@ static void bad_grids_are_refused(void **state)
     static const double size[] = {2, -1};
     static const double range[] = {0, 10, 5, 5};
     tess_decode_environment_config config = new_config(2);
-    check_bad(&config, flat, 3, 2, TESS_E_ARGUMENT,
-              "position has zero extent in dimension 1 (all samples are 5); pass position_range");
+    check_bad(
+        &config, flat, 3, 2, TESS_E_ARGUMENT,
+        "position has zero extent in dimension 1 (all samples are 5); pass position_range, or "
+        "positions of an animal that moves");
     check_bad(&config, none, 2, 2, TESS_E_ARGUMENT, "none of the 2 samples");
     check_bad(&config, wild, 2, 2, TESS_E_NUMERIC, "sample 1, coordinate 0 is infinite");
     check_bad(&config, NULL, 0, 1, TESS_E_ARGUMENT, "no samples");

@@ -57,7 +57,7 @@ static tess_status axis_range(const tess_de_environment_plan *plan, int64_t axis
     if (!(range[1] > range[0])) {
         TESS_FAIL(TESS_E_ARGUMENT,
                   "position has zero extent in dimension %lld (all samples are %g); pass "
-                  "position_range",
+                  "position_range, or positions of an animal that moves",
                   (long long)axis, range[0]);
     }
     return TESS_OK;

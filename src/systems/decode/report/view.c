@@ -39,7 +39,20 @@ static tess_status explain_recording(const tess_de_view *v, tess_status status)
     const bool is_model = is_open && tess_bundle_find(&bundle, "schema");
     const bool is_recording = is_open && (tess_bundle_find(&bundle, "position_time") ||
                                           tess_bundle_find(&bundle, "units/spike_times"));
+    const bool is_events = is_open && tess_bundle_find(&bundle, "line_fit");
     tess_bundle_close(&bundle);
+    if (is_events) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: is a table of events, not a result; 'tessera decode events RECORDING -o "
+                  "EVENTS --report PAGE.html' makes its report",
+                  v->path);
+    }
+    if (v->is_folder && status == TESS_E_NOT_FOUND) {
+        TESS_FAIL(TESS_E_FORMAT,
+                  "%s: a folder without states.npy is no result of decode; 'tessera decode run "
+                  "RECORDING -o FOLDER' makes one",
+                  v->path);
+    }
     if (is_model) {
         TESS_FAIL(TESS_E_FORMAT,
                   "%s: is a model, not a result; 'tessera decode predict RECORDING --model-file %s "
